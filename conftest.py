@@ -1,0 +1,75 @@
+"""How nbval tests notebooks: as Jupyter runs them, on which device, comparing what."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from nbval.kernel import RunningKernel
+from nbval.plugin import IPyNbCell, IPyNbFile
+
+from forgekit.notebook_outputs import KERNEL_ENVIRONMENT, volatile_patterns
+
+# Kernels under test read no configuration of the user's and leave nothing in the user's history.
+_IPYTHON = tempfile.TemporaryDirectory(prefix="forgekit-ipython-")
+
+
+@contextmanager
+def _environment(**changes: str | None) -> Iterator[None]:
+    """Environment variables set, or removed where the value is None, and put back afterwards."""
+    before = {name: os.environ.get(name) for name in changes}
+
+    def put(values: dict[str, str | None]) -> None:
+        for name, value in values.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+    put(changes)
+    try:
+        yield
+    finally:
+        put(before)
+
+
+def _start_kernel(self: IPyNbFile) -> None:
+    # With pytest's variable set, ipykernel loses what C code prints (cute.printf on the host).
+    changes: dict[str, str | None] = {"PYTEST_CURRENT_TEST": None, "IPYTHONDIR": _IPYTHON.name}
+    if self.compare_outputs:  # --nbval: run as when the outputs were stored, unless told otherwise
+        changes |= {name: os.environ.get(name, text) for name, text in KERNEL_ENVIRONMENT.items()}
+    with _environment(**changes):
+        _nbval_setup(self)
+    self.sanitize_patterns.update(volatile_patterns(self.config.rootpath))
+
+
+def _execute(self: RunningKernel, cell_input: str, allow_stdin: bool | None = None) -> str:
+    # nbval asks for no history, without which IPython shows values that a final `;` hides.
+    return self.kc.execute(cell_input, allow_stdin=allow_stdin, stop_on_error=False)
+
+
+def _compare_outputs(self: IPyNbCell, test: list[Any], ref: list[Any], **options: Any) -> bool:
+    # stderr holds libraries' warnings and progress bars: of one machine, so never stored.
+    test = [out for out in test if out.get("name") != "stderr"]
+    return _nbval_compare(self, test, ref, **options)
+
+
+RunningKernel.execute_cell_input = _execute
+_nbval_setup, IPyNbFile.setup = IPyNbFile.setup, _start_kernel
+_nbval_compare, IPyNbCell.compare_outputs = IPyNbCell.compare_outputs, _compare_outputs
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the tests marked `gpu` where there is no GPU."""
+    marked = [item for item in items if item.get_closest_marker("gpu")]
+    if not marked:
+        return
+    import torch
+
+    if not torch.cuda.is_available():
+        for item in marked:
+            item.add_marker(pytest.mark.skip(reason="needs a real NVIDIA GPU"))

@@ -1,0 +1,1 @@
+"""Measuring: of the virtual GPU itself (`forgekit bench vgpu`)."""

@@ -1,0 +1,80 @@
+"""The same three operations for Triton's interpreter: run as a program, prints times as JSON.
+
+Needs the extra `peers`. Triton decides at import whether it interprets, so this is a process of
+its own with TRITON_INTERPRET=1.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+
+import torch
+
+os.environ["TRITON_INTERPRET"] = "1"
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def transpose_kernel(x, y, M, N, TILE: tl.constexpr):  # type: ignore[no-untyped-def]
+    rows = tl.program_id(1) * TILE + tl.arange(0, TILE)
+    columns = tl.program_id(0) * TILE + tl.arange(0, TILE)
+    mask = (rows[:, None] < M) & (columns[None, :] < N)
+    tile = tl.load(x + rows[:, None] * N + columns[None, :], mask=mask)
+    tl.store(y + columns[:, None] * M + rows[None, :], tl.trans(tile), mask=tl.trans(mask))
+
+
+@triton.jit
+def row_sum_kernel(x, y, N, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+    row = tl.program_id(0)
+    columns = tl.arange(0, BLOCK)
+    values = tl.load(x + row * N + columns, mask=columns < N, other=0.0)
+    tl.store(y + row, tl.sum(values, axis=0))
+
+
+@triton.jit
+def softmax_kernel(x, y, N, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+    row = tl.program_id(0)
+    columns = tl.arange(0, BLOCK)
+    values = tl.load(x + row * N + columns, mask=columns < N, other=-float("inf"))
+    values = tl.exp(values - tl.max(values, axis=0))
+    tl.store(y + row * N + columns, values / tl.sum(values, axis=0), mask=columns < N)
+
+
+def measure(size: int, repeats: int) -> dict[str, float]:
+    """Operation -> milliseconds, the best of `repeats`; results are checked first."""
+    x = torch.randn(size, size, generator=torch.Generator().manual_seed(0))
+    matrix, vector = torch.empty(size, size), torch.empty(size)
+    block = triton.next_power_of_2(size)
+    tiles = (triton.cdiv(size, 32), triton.cdiv(size, 32))
+    runs: dict[str, tuple[Callable[[], object], torch.Tensor, torch.Tensor]] = {
+        "transpose": (
+            lambda: transpose_kernel[tiles](x, matrix, size, size, TILE=32), matrix, x.T,
+        ),
+        "row_sum": (
+            lambda: row_sum_kernel[(size,)](x, vector, size, BLOCK=block), vector, x.sum(1),
+        ),
+        "softmax": (
+            lambda: softmax_kernel[(size,)](x, matrix, size, BLOCK=block), matrix, x.softmax(1),
+        ),
+    }  # fmt: skip
+    result = {}
+    for name, (run, got, expected) in runs.items():
+        run()
+        torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-4)
+        times = []
+        for _ in range(repeats):
+            start = time.perf_counter()
+            run()
+            times.append(time.perf_counter() - start)
+        result[name] = min(times) * 1e3
+    return result
+
+
+if __name__ == "__main__":
+    print(json.dumps({"triton": triton.__version__, **measure(int(sys.argv[1]), int(sys.argv[2]))}))

@@ -1,0 +1,104 @@
+"""The `forgekit` command: reads the arguments and hands over to the module that does the work."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.metadata
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+from forgekit.errors import ForgekitError, UsageError
+
+__all__ = ["main"]
+
+# What runs each subcommand, imported only when it is called for: `forgekit --help` need not wait
+# for torch or the compiler.
+COMMANDS = {
+    "lab": "forgekit.lab",
+    "doctor": "forgekit.doctor",
+    "run": "forgekit.script",
+    "build-notebooks": "forgekit.notebooks",
+}
+BENCHMARKS = {"vgpu": "forgekit.benching.vgpu"}
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line; what it leaves over goes on to the subcommand."""
+    parser = argparse.ArgumentParser(
+        prog="forgekit",
+        description="Write GPU kernels in CuTe DSL and run them, with or without a GPU.",
+    )
+    parser.add_argument("--version", action="store_true", help="print forgekit's version and stop")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+
+    commands.add_parser(
+        "lab",
+        add_help=False,
+        help="open JupyterLab at the first notebook; options such as --no-browser go on to it",
+    )
+
+    doctor = commands.add_parser("doctor", help="say what this machine has and what will run where")
+    doctor.add_argument("--json", action="store_true", help="print the findings as JSON")
+
+    run = commands.add_parser(
+        "run", help="run a CuTe DSL script as it stands, on the virtual GPU where there is no GPU"
+    )
+    run.add_argument("--device", help="gpu or virtual; otherwise FORGEKIT_DEVICE or what is there")
+    run.add_argument("script", help="the Python file")
+    run.add_argument("arguments", nargs=argparse.REMAINDER, help="handed to the script")
+
+    bench = commands.add_parser("bench", help="measure; `forgekit bench vgpu` the virtual GPU")
+    bench.add_argument("suite", choices=sorted(BENCHMARKS), help="what to measure")
+    bench.add_argument("arguments", nargs=argparse.REMAINDER, help="handed to the suite")
+
+    build = commands.add_parser(
+        "build-notebooks", help="build each .ipynb, with outputs, from the .py beside it"
+    )
+    build.add_argument("paths", nargs="*", help="notebooks or folders; otherwise every week")
+    build.add_argument(
+        "--check", action="store_true", help="run nothing; only compare each .py with its .ipynb"
+    )
+    return parser
+
+
+def _module(command: str) -> ModuleType:
+    return importlib.import_module(COMMANDS[command])
+
+
+def dispatch(arguments: Sequence[str]) -> int:
+    """Parse `arguments` and run the subcommand; returns the exit status."""
+    if arguments[:1] == ["lab"]:  # everything behind it is JupyterLab's, --help included
+        return _module("lab").main(list(arguments[1:]))
+    parser = build_parser()
+    options = parser.parse_args(arguments)
+    if options.version:
+        print(f"forgekit {importlib.metadata.version('forgekit')}")
+        return 0
+    if options.command is None:
+        parser.print_help()
+        return 0
+    if options.command == "doctor":
+        return _module("doctor").main(as_json=options.json)
+    if options.command == "run":
+        return _module("run").main(options.script, options.arguments, device=options.device)
+    if options.command == "bench":
+        status = importlib.import_module(BENCHMARKS[options.suite]).main(options.arguments)
+        return int(status or 0)
+    return _module("build-notebooks").main(options.paths, check_only=options.check)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns 0, 1 (it failed) or 2 (it was called wrongly).
+
+    What forgekit itself refuses is told in one message on stderr, never as a traceback.
+    """
+    try:
+        return dispatch(list(sys.argv[1:] if argv is None else argv))
+    except ForgekitError as error:
+        print(f"forgekit: {error}", file=sys.stderr)
+        return 2 if isinstance(error, UsageError) else 1
+    except KeyboardInterrupt:
+        print("forgekit: interrupted", file=sys.stderr)
+        return 130

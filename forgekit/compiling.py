@@ -1,0 +1,227 @@
+"""compile(): a CuTe DSL function compiled once for a family of tensors, on either kind of GPU.
+
+The cache key holds all that can change the machine code: the source text of the function and of
+everything it reaches with the values it captures (`fingerprint.py`), the argument specs
+(`specs.py`), architecture, options, and the versions of the DSL and of forgekit. In memory a hit
+costs a digest of the source; on disk (`store.py`) it saves the compiler's run in the next process.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from forgekit import store
+from forgekit.backends import backend_for
+from forgekit.devices import VIRTUAL_ARCHS, Target, current_target
+from forgekit.errors import PlatformError
+from forgekit.fingerprint import Fingerprint, fingerprint
+from forgekit.parameters import (
+    Parameter,
+    bind_call,
+    check_argument,
+    function_name,
+    match_parameters,
+)
+from forgekit.resources import Resources, disassemble
+from forgekit.source_lint import explain_print_of_runtime_value, find_print_of_runtime_values
+from forgekit.specs import TensorSpec
+
+__all__ = ["CompiledKernel", "cache_clear", "cache_info", "compile"]
+
+_CACHE_SIZE = 512
+_cache: OrderedDict[str, CompiledKernel] = OrderedDict()
+_lock = threading.RLock()  # the DSL compiles one function at a time
+
+
+class CompiledKernel:
+    """A compiled function; call it with tensors that fit its specs.
+
+    Attributes:
+        ptx: text of the PTX. cubin: machine code. resources: kernel name -> registers, spills.
+        key: the cache key. compile_ms: milliseconds spent until it could be called. origin: where
+        the last `compile` found it: "compiled", "memory" or "disk". target: where it runs.
+    """
+
+    def __init__(
+        self, fn: Any, parameters: list[Parameter], target: Target, key: str, options: str
+    ) -> None:
+        self.fn = fn
+        self.name = function_name(fn)
+        self.parameters = parameters
+        self.target = target
+        self.key = key
+        self.options = options
+        self.origin = "compiled"
+        self.compile_ms = 0.0
+        self.ptx = ""
+        self.cubin = b""
+        self.resources: dict[str, Resources] = {}
+        self._call: Callable[..., Any]
+        self._runtime = [p for p in parameters if p.kind in ("tensor", "scalar")]
+        self._device = target.torch_device.type
+
+    @property
+    def specs(self) -> dict[str, TensorSpec]:
+        """Parameter name -> TensorSpec."""
+        return {p.name: p.value for p in self.parameters if p.kind == "tensor"}
+
+    @functools.cached_property
+    def sass(self) -> str:
+        """Machine code as text. Raises PlatformError where no disassembler is installed."""
+        return disassemble(self.cubin)
+
+    @property
+    def registers(self) -> int:
+        """Registers a thread, the most of any kernel of this function."""
+        return max((r.registers for r in self.resources.values()), default=0)
+
+    @property
+    def spill_bytes(self) -> int:
+        """Bytes a thread spills to local memory, stores and loads, the most of any kernel."""
+        all_ = self.resources.values()
+        return max((r.spill_store_bytes + r.spill_load_bytes for r in all_), default=0)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """Launch.
+
+        Raises:
+            ArgumentMismatchError: an argument other than it was compiled for.
+            KernelError: the virtual GPU stopped the kernel.
+        """
+        if kwargs or len(args) != len(self._runtime):
+            args = bind_call(self.name, self.parameters, args, kwargs)
+        self._call(*args)
+
+    def on_virtual_gpu(self) -> CompiledKernel:
+        """The same function for the same arguments on the virtual GPU, for a look inside."""
+        if self.target.kind == "virtual":
+            return self
+        arch = self.target.arch if self.target.arch in VIRTUAL_ARCHS else None
+        values = [p.value for p in self.parameters if p.kind != "stream"]
+        return compile(self.fn, *values, options=self.options, device="virtual", arch=arch)
+
+    def check_arguments(self, args: tuple[Any, ...]) -> None:
+        """Raise ArgumentMismatchError for the first argument that was not compiled for."""
+        sizes: dict[str, tuple[int, str]] = {}
+        for p, value in zip(self._runtime, args, strict=True):
+            check_argument(p, value, self._device, sizes)
+
+    def __repr__(self) -> str:
+        specs = ", ".join(f"{n}: {s}" for n, s in self.specs.items())
+        return f"<{self.name}({specs}) for {self.target.name}, {self.origin}>"
+
+
+def compile(
+    fn: Any,
+    *args: Any,
+    options: str = "",
+    device: str | None = None,
+    arch: str | None = None,
+    cache: bool = True,
+) -> CompiledKernel:
+    """Compile a `@cute.jit` function (or an object whose `__call__` is one) for these arguments.
+
+    Args:
+        fn: the host function that launches the kernels.
+        args: one for each parameter but the stream: a torch tensor or `TensorSpec` (see
+            `forgekit.spec` for fixing sizes or promising divisibility), a number for a scalar
+            that is passed at each call, any value for a parameter annotated `Constexpr`.
+        options: more options for CuTe DSL's compiler, such as "--opt-level 2".
+        device, arch: see `forgekit.devices.current_target`.
+        cache: False compiles anew, whatever is in memory or on disk.
+
+    Returns:
+        A function of the tensors and scalars. A parameter named `stream` is supplied: torch's
+        current stream.
+
+    Raises:
+        CompileError: a mistake in the kernel, told with its line.
+        UsageError, PlatformError: arguments or a machine that cannot be compiled for.
+    """
+    _require_dsl()
+    target = current_target(device, arch)
+    parameters = match_parameters(fn, args)
+    key = _key(fn, parameters, target, options)
+    with _lock:
+        if cache and key.digest in _cache:
+            _cache.move_to_end(key.digest)
+            found = _cache[key.digest]
+            found.origin = "memory"
+            return found
+        for line, text in find_print_of_runtime_values(fn):
+            warnings.warn(explain_print_of_runtime_value(line, text), stacklevel=2)
+        compiled = CompiledKernel(fn, parameters, target, key.digest, options)
+        began = time.perf_counter()
+        on_disk = cache and key.portable
+        if not (on_disk and _load(fn, compiled)):
+            compiled._call, parts = backend_for(target.kind).compile(fn, compiled)
+            compiled.compile_ms = (time.perf_counter() - began) * 1e3
+            if on_disk and store.folder() is not None:
+                store.save(key.digest, parts())
+        else:
+            compiled.compile_ms = (time.perf_counter() - began) * 1e3
+        _cache[key.digest] = compiled
+        while len(_cache) > _CACHE_SIZE:
+            _cache.popitem(last=False)
+    return compiled
+
+
+def _load(fn: Any, compiled: CompiledKernel) -> bool:
+    """Take the function from disk; False if it is not there or cannot be used."""
+    parts = store.load(compiled.key)
+    if parts is None:
+        return False
+    try:
+        compiled._call = backend_for(compiled.target.kind).load(fn, compiled, parts)
+    except Exception:  # written by another version, or damaged in a way the digest cannot tell
+        return False
+    compiled.origin = "disk"
+    return True
+
+
+def cache_clear() -> None:
+    """Forget every compiled function of this process; what is on disk stays."""
+    with _lock:
+        _cache.clear()
+
+
+def cache_info() -> list[CompiledKernel]:
+    """The compiled functions in memory, least recently used first."""
+    with _lock:
+        return list(_cache.values())
+
+
+def _key(fn: Any, parameters: list[Parameter], target: Target, options: str) -> Fingerprint:
+    described = [p.key() for p in parameters]
+    return fingerprint(fn, described, target.kind, target.arch, options, _versions())
+
+
+@functools.cache
+def _versions() -> tuple[str, ...]:
+    import platform
+    from importlib import metadata
+
+    names = ("nvidia-cutlass-dsl", "nvidia-cutlass-dsl-libs-cu13", "apache-tvm-ffi", "forgekit")
+    versions = [f"python {platform.python_version()} {platform.machine()}"]
+    for name in names:
+        try:
+            versions.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            versions.append(f"{name} -")
+    return tuple(versions)
+
+
+def _require_dsl() -> None:
+    try:
+        import cutlass  # noqa: F401
+    except ImportError as error:
+        raise PlatformError(
+            f"CuTe DSL cannot be imported ({error}): it has wheels for Linux only (x86-64 and "
+            "arm64). Install nvidia-cutlass-dsl there; on Windows use WSL."
+        ) from None

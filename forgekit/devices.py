@@ -1,0 +1,297 @@
+"""Decide once where kernels run: on the GPU or on the virtual GPU.
+
+Where they run is, in this order: the argument of a call, `use_target(...)`, the environment
+variables FORGEKIT_DEVICE (gpu or cuda, virtual or cpu, auto) and FORGEKIT_ARCH, and else the GPU if
+there is one. The makers of tensors for that place stand in `tensors.py`, and can be had from here
+too.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal
+
+from forgekit.errors import PlatformError, UsageError, got_needed
+from forgekit.vgpu.architectures import ARCHITECTURES as VIRTUAL_ARCHS
+from forgekit.vgpu.architectures import DEFAULT_ARCH
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = [
+    "VIRTUAL_ARCHS",
+    "Machine",
+    "Target",
+    "TargetChoice",
+    "current_target",
+    "gpu_report",
+    "use_target",
+]
+
+Kind = Literal["gpu", "virtual"]
+
+_TENSOR_MAKERS = {"arange", "empty", "full", "ones", "rand", "randint", "randn", "zeros"}
+
+_KINDS: dict[str, Kind | None] = {
+    "gpu": "gpu", "cuda": "gpu", "virtual": "virtual", "cpu": "virtual", "auto": None,
+}  # fmt: skip
+# Compute capability -> the architecture to compile for; `a` unlocks what only that chip family has.
+_GPU_ARCHS = {
+    (8, 0): "sm_80", (8, 6): "sm_86", (8, 7): "sm_87", (8, 9): "sm_89", (9, 0): "sm_90a",
+    (10, 0): "sm_100a", (10, 3): "sm_103a", (12, 0): "sm_120a", (12, 1): "sm_121a",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where kernels run: its kind, the architecture they are compiled for, and a name to show."""
+
+    kind: Kind
+    arch: str
+    name: str
+
+    @property
+    def torch_device(self) -> torch.device:
+        """Where tensors for it live: `cuda`, or `cpu` for the virtual GPU."""
+        import torch
+
+        return torch.device("cuda" if self.kind == "gpu" else "cpu")
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """A choice of device and architecture, each with the words that name where it came from."""
+
+    device: str | None = None
+    arch: str | None = None
+    device_from: str = "device"
+    arch_from: str = "arch"
+
+
+_chosen = (
+    _Wish()
+)  # what use_target() set; of the process, since notebook cells do not share contexts
+
+
+def current_target(device: str | None = None, arch: str | None = None) -> Target:
+    """The place where kernels run now.
+
+    Args:
+        device: "gpu" (or "cuda"), "virtual" (or "cpu"), "auto"; None asks use_target, then the
+            environment.
+        arch: such as "sm_90a"; None for the chosen one, the GPU's own or sm_90a.
+
+    Raises:
+        UsageError: no such device or architecture, or another architecture than the GPU's own.
+        PlatformError: a GPU is asked for and there is none, or it is older than compute capability
+            8.0.
+    """
+    return _resolve(_Wish(device, arch))
+
+
+def _resolve(wish: _Wish) -> Target:
+    import torch
+
+    device, device_from = wish.device, wish.device_from
+    if device is None and _chosen.device is not None:
+        device, device_from = _chosen.device, _chosen.device_from
+    if device is None and os.environ.get("FORGEKIT_DEVICE"):
+        device, device_from = os.environ["FORGEKIT_DEVICE"], "FORGEKIT_DEVICE"
+    arch, arch_from = wish.arch, wish.arch_from
+    if arch is None and _chosen.arch is not None:
+        arch, arch_from = _chosen.arch, _chosen.arch_from
+    if arch is None and os.environ.get("FORGEKIT_ARCH"):
+        arch, arch_from = os.environ["FORGEKIT_ARCH"], "FORGEKIT_ARCH"
+
+    kind = _kind(device, device_from)
+    if kind is None:
+        kind = "gpu" if torch.cuda.is_available() else "virtual"
+    return _gpu(arch, arch_from, device_from) if kind == "gpu" else _virtual(arch, arch_from)
+
+
+def _kind(device: str | None, said_by: str) -> Kind | None:
+    name = "auto" if device is None else str(device).strip().lower()
+    if name not in _KINDS:
+        needed = "one of " + ", ".join(_KINDS)
+        remedy = 'use "virtual" to run without a GPU'
+        raise UsageError(got_needed(said_by, repr(device), needed, remedy))
+    return _KINDS[name]
+
+
+def _virtual(arch: str | None, said_by: str) -> Target:
+    arch = DEFAULT_ARCH if arch is None else arch
+    if arch not in VIRTUAL_ARCHS:
+        near = next((a for a in VIRTUAL_ARCHS if a.rstrip("a") == arch), DEFAULT_ARCH)
+        needed = f"one of {', '.join(VIRTUAL_ARCHS)} for the virtual GPU"
+        raise UsageError(got_needed(said_by, repr(arch), needed, f"use {near}"))
+    return Target("virtual", arch, f"virtual GPU ({arch})")
+
+
+def _gpu(arch: str | None, arch_from: str, device_from: str) -> Target:
+    import torch
+
+    if not torch.cuda.is_available():
+        raise PlatformError(
+            got_needed(
+                device_from,
+                "gpu",
+                "an NVIDIA GPU that PyTorch can use, and there is none here",
+                "set FORGEKIT_DEVICE=virtual to run on the virtual GPU",
+            )
+        )
+    name, capability = torch.cuda.get_device_name(), torch.cuda.get_device_capability()
+    own = _GPU_ARCHS.get(capability)
+    if own is None:
+        raise PlatformError(
+            got_needed(
+                "GPU",
+                f"{name} with compute capability {capability[0]}.{capability[1]}",
+                "one of " + ", ".join(f"{major}.{minor}" for major, minor in _GPU_ARCHS),
+                "set FORGEKIT_DEVICE=virtual to run on the virtual GPU",
+            )
+        )
+    if arch is not None and arch != own:
+        remedy = f'leave {arch_from} out, or use device="virtual" for another architecture'
+        raise UsageError(
+            got_needed(arch_from, repr(arch), f"{own}, that of the {name} here", remedy)
+        )
+    return Target("gpu", own, name)
+
+
+class TargetChoice:
+    """What `use_target` returns: the choice is made already; as a context manager it ends at the
+    end.
+
+    Attributes:
+        target: the Target that was chosen; also what `with ... as` gives.
+    """
+
+    def __init__(self, device: str | None = None, arch: str | None = None) -> None:
+        global _chosen
+        self._before = _chosen
+        _chosen = _Wish()
+        try:
+            wish = _Wish(device, arch)
+            self.target = _resolve(wish)
+        except BaseException:
+            _chosen = self._before
+            raise
+        _chosen = wish
+
+    def __enter__(self) -> Target:
+        return self.target
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        global _chosen
+        _chosen = self._before
+
+    def __repr__(self) -> str:
+        return self.target.name
+
+
+def use_target(device: str | None = None, arch: str | None = None) -> TargetChoice:
+    """Choose where kernels run from now on, or within a `with` block.
+
+        fk.use_target("virtual", arch="sm_80")           # from now on
+        with fk.use_target("virtual", arch="sm_80"): ... # in here
+        fk.use_target()                                  # back to the environment's choice
+
+    The choice is the process's, not a thread's. Takes the arguments of `current_target`; raises
+    what that raises, and then changes nothing.
+    """
+    return TargetChoice(device, arch)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What `forgekit doctor` tells of this machine; None for what is not there.
+
+    Attributes:
+        gpu: name of the first GPU.
+        driver: version of NVIDIA's driver.
+        torch, torch_cuda: versions of PyTorch and of the CUDA it was built for.
+        dsl: version of nvidia-cutlass-dsl.
+        target: where kernels run now; None if that cannot be told, then `target_problem` says why.
+        disassembler: path of nvdisasm.
+    """
+
+    gpu: str | None
+    driver: str | None
+    torch: str | None
+    torch_cuda: str | None
+    dsl: str | None
+    target: Target | None
+    target_problem: str | None
+    disassembler: str | None
+    python: str
+    os: str
+
+
+def gpu_report() -> Machine:
+    """Look at this machine. Raises nothing; imports torch and asks the driver."""
+    import platform
+
+    from forgekit.resources import find_disassembler
+
+    torch_version = torch_cuda = gpu = target = problem = None
+    try:
+        import torch
+
+        torch_version, torch_cuda = str(torch.__version__), torch.version.cuda
+        gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+        target = current_target()
+    except (ImportError, RuntimeError, PlatformError, UsageError) as exc:
+        problem = str(exc)
+    return Machine(
+        gpu=gpu,
+        driver=_driver_version(),
+        torch=torch_version,
+        torch_cuda=torch_cuda,
+        dsl=_package_version("nvidia-cutlass-dsl"),
+        target=target,
+        target_problem=problem,
+        disassembler=find_disassembler(),
+        python=platform.python_version(),
+        os=f"{platform.system()} {platform.release()} {platform.machine()}",
+    )
+
+
+def __getattr__(name: str) -> Any:
+    # The makers of tensors, without importing torch as long as nobody asks for one.
+    if name in _TENSOR_MAKERS:
+        from forgekit import tensors
+
+        return getattr(tensors, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _package_version(name: str) -> str | None:
+    from importlib import metadata
+
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _driver_version() -> str | None:
+    import shutil
+    import subprocess
+
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return None
+    command = [tool, "--query-gpu=driver_version", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    lines = done.stdout.split()
+    return lines[0] if lines else None

@@ -1,0 +1,225 @@
+"""Tell a student what CuTe DSL's compiler means: `explain_compile_error` turns its error into a
+CompileError.
+
+The mistakes it knows stand in `diagnosis_rules.py`; anything else still comes with the student's
+line and the compiler's own words.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import replace
+
+from forgekit.diagnosis_rules import MLIR_TYPES, RENAMED, RULES, Rule
+from forgekit.errors import (
+    CompileError,
+    SourceLine,
+    calling_user_line,
+    display_path,
+    is_user_file,
+    source_line,
+    user_line,
+)
+from forgekit.source_lint import (
+    explain_print_of_runtime_value,
+    find_print_of_runtime_values,
+    reached_functions,
+)
+
+__all__ = [
+    "explain_compile_error",
+    "explain_print_of_runtime_value",
+    "find_print_of_runtime_values",
+]
+
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_MLIR_PLACE = re.compile(r'\("(?P<file>[^"]+)":(?P<line>\d+):\d+\)')
+_ARROW_PLACE = re.compile(r"-->\s*(?P<file>\S[^\n]*?):(?P<line>\d+)(?::\d+)?\s*$", re.MULTILINE)
+# Lines of the compiler's text that repeat the source, or name the inside of the compiler.
+_NOISE = re.compile(
+    r"^\s*(-->.*|in function `.*|>?\s*\d*\s*\|.*|File \".*|Traceback \(most.*|=+|note: .*see "
+    r"current operation.*"
+    r"|\W*Exception Origin:.*|\W*DSL Call Stack:.*|res_or_list\.verify\(\)"
+    r"|suggestion: Re-run with CUTE_DSL_SHOW_STACKTRACE=1.*)\s*$"
+)
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+_PATH = re.compile(r'(?<![\w/])(?:[A-Za-z]:)?[/\\][^\s":]+\.py\b')
+_IMPORTS = {"cute": "import cutlass.cute as cute"}
+_REPEATED = re.compile(r"\?(?:,\?){9,}")
+_NO_LINE_IN_TRACEBACK = frozenset({"DSLRuntimeError", "CompilerDiagnosticError"})
+
+
+def explain_compile_error(exc: BaseException, fn: object = None) -> CompileError:
+    """The CompileError that tells a student what `exc`, raised by CuTe DSL while compiling `fn`,
+    means.
+
+    Args:
+        exc: what `cute.compile` (or a direct call of a jit function) raised.
+        fn: the function that was compiled; lets mistakes be found that the compiler gives no line
+            for.
+
+    Returns:
+        The error, to be raised `from None`; its `kind` is `unrecognised` if no rule fits. Call this
+        inside the `except` block, so that for mistakes in the call itself the calling line can be
+        found.
+    """
+    texts = [_text(one) for one in _chain(exc)]
+    place = _place_of(exc, "\n".join(texts))
+    lines = _source_lines(fn)
+    # The outermost exception is the most to the point; what it came from may name another mistake.
+    rule, fields = _first_match([texts[0], "\n".join(texts)], place, lines, exc)
+    if place is None and rule is not None and rule.find:
+        place = next((line for line in lines if re.search(rule.find, line.text)), None)
+    if place is None and (rule is None or rule.at == "call"):
+        place = user_line(exc.__traceback__) or calling_user_line()
+    return _build(rule, fields, place, exc)
+
+
+def _first_match(
+    texts: list[str], place: SourceLine | None, lines: list[SourceLine], exc: BaseException
+) -> tuple[Rule | None, dict[str, str]]:
+    for text in texts:
+        for rule in RULES:
+            fields = _match(rule, text, place, lines, exc)
+            if fields is not None:
+                return rule, fields
+    return None, {}
+
+
+def _chain(exc: BaseException) -> Iterator[BaseException]:
+    """The exception and what it was raised from, outermost first."""
+    seen: set[int] = set()
+    current: BaseException | None = exc
+    while current is not None and id(current) not in seen:
+        yield current
+        seen.add(id(current))
+        current = current.__cause__ or current.__context__
+
+
+def _text(exc: BaseException) -> str:
+    """`Class: CODE: message` and the full text of an exception, without colours."""
+    code = getattr(exc, "code", None)
+    prefix = f"{code}: {getattr(exc, 'message', '')}\n" if isinstance(code, str) else ""
+    return _ANSI.sub("", f"{type(exc).__name__}: {prefix}{exc}")
+
+
+def _place_of(exc: BaseException, text: str) -> SourceLine | None:
+    """The student's line: from the exception's attributes, else from its text, else from its
+    traceback.
+    """
+    for one in _chain(exc):
+        filename, line = getattr(one, "filename", None), getattr(one, "line", None)
+        if isinstance(filename, str) and isinstance(line, int) and is_user_file(filename):
+            return source_line(filename, line)
+    for pattern in (_MLIR_PLACE, _ARROW_PLACE):
+        for match in pattern.finditer(text):
+            if is_user_file(match["file"]):
+                return source_line(match["file"], int(match["line"]))
+    if type(exc).__name__ in _NO_LINE_IN_TRACEBACK:
+        return None  # raised after the kernel's body was read: the traceback ends in compile()
+    return user_line(exc.__traceback__)
+
+
+def _source_lines(fn: object) -> list[SourceLine]:
+    return [
+        SourceLine(source.filename, source.first_line + number, text.rstrip())
+        for source in (reached_functions(fn) if fn is not None else [])
+        for number, text in enumerate(source.lines)
+    ]
+
+
+def _match(
+    rule: Rule, text: str, place: SourceLine | None, lines: list[SourceLine], exc: BaseException
+) -> dict[str, str] | None:
+    """The fields of a rule that fits, or None."""
+    pattern = rule.pattern.replace("{renamed}", "|".join(RENAMED))
+    found = re.search(pattern, " ".join(text.split()))
+    if found is None:
+        return None
+    fields = {key: value or "" for key, value in found.groupdict().items()}
+    if rule.line:
+        on_line = re.search(rule.line, place.text if place is not None else "")
+        if on_line is None:
+            return None
+        fields.update(on_line.groupdict())
+    if rule.source:
+        wanted = rule.source.format_map(fields)
+        if not any(re.search(wanted, line.text) for line in lines):
+            return None
+    return _derived(fields, exc)
+
+
+def _derived(fields: dict[str, str], exc: BaseException) -> dict[str, str]:
+    """Add the fields that a pattern cannot capture: CuTe's type names, bytes of bits, new names."""
+    for key, value in list(fields.items()):
+        fields[key] = MLIR_TYPES.get(value, value).strip()
+        if value.isdecimal():
+            fields[f"{key}_bytes"] = str(int(value) // 8)
+    imported = _IMPORTS.get(fields.get("var", ""), f"import {fields.get('var', '')}")
+    fields["import_line"] = f"`{imported}`"
+    name = fields.get("name", "")
+    if name in RENAMED:
+        fields["new_name"] = RENAMED[name]
+    near = difflib.get_close_matches(name, dir(getattr(exc, "obj", None)), n=1)
+    fields["did_you_mean"] = f"; did you mean `{near[0]}`?" if near else "."
+    return fields
+
+
+def _without_suggestions(text: str) -> str:
+    """Drop `suggestion: ...` with the lines indented below it."""
+    kept, indent = [], None
+    for line in text.splitlines():
+        begins = len(line) - len(line.lstrip())
+        if line.lstrip().startswith("suggestion:"):
+            indent = begins
+        elif indent is None or (line.strip() and begins <= indent):
+            indent = None
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def _compiler_text(exc: BaseException, with_suggestions: bool) -> str:
+    """The compiler's words without colours, source excerpts, internal frames, folders and
+    addresses, and without its suggestions where forgekit has a remedy: the two may contradict.
+    """
+    text = _ANSI.sub("", str(exc))
+    own = type(exc).__module__.partition(".")[0] == "cutlass"
+    if not own or not text.strip():
+        text = f"{type(exc).__name__}: {text}".rstrip(": ")
+    if not with_suggestions:
+        text = _without_suggestions(text)
+    kept = [line.rstrip() for line in text.splitlines() if line.strip() and not _NOISE.match(line)]
+    text = _PATH.sub(lambda match: display_path(match[0]), "\n".join(kept))
+    return _ADDRESS.sub("0x...", _REPEATED.sub("?,...,?", text))
+
+
+def _build(
+    rule: Rule | None, fields: dict[str, str], place: SourceLine | None, exc: BaseException
+) -> CompileError:
+    if place is not None:
+        place = replace(place, text=place.text.strip())
+    words = _compiler_text(exc, with_suggestions=rule is None)
+    explanation = "CuTe DSL stopped while it compiled this code."
+    if rule is not None:
+        explanation = rule.explanation.format_map(fields)
+    parts = [_wrapped(explanation)]
+    if place is not None:
+        parts += ["", f"  {place}"]
+    if rule is not None:
+        parts += ["", _wrapped("Remedy: " + rule.remedy.format_map(fields))]
+    parts += ["", "The compiler's own words:", textwrap.indent(words, "  ")]
+    return CompileError(
+        "\n".join(parts),
+        kind=rule.kind if rule is not None else "unrecognised",
+        filename=place.filename if place is not None else None,
+        line=place.line if place is not None else None,
+        source_line=place.text if place is not None else None,
+        compiler_text=words,
+    )
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 96, break_long_words=False, break_on_hyphens=False)

@@ -1,0 +1,171 @@
+"""`forgekit doctor`: what this machine has, what will run where, what to do about what lacks."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+
+from forgekit.course import find_course
+from forgekit.devices import Machine, gpu_report
+
+__all__ = ["Finding", "examine", "main"]
+
+PROBE_TIMEOUT_S = 120
+CHOICES = ("FORGEKIT_DEVICE", "FORGEKIT_ARCH")
+INSTALL = "in the course folder run `uv sync`, elsewhere `pip install forgekit`"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report: what was looked at, what was found, what to do if something lacks.
+
+    `fatal` means that without it no kernel can run at all.
+    """
+
+    name: str
+    value: str
+    remedy: str = ""
+    fatal: bool = False
+
+
+def look_at_system(machine: Machine) -> Finding:
+    """Operating system, Python, cores."""
+    value = f"{machine.os}, Python {machine.python}, {os.cpu_count()} CPU cores"
+    if machine.os.startswith("Linux"):
+        return Finding("system", value)
+    remedy = "CuTe DSL's compiler is for Linux only; use WSL2, a container or a remote machine"
+    return Finding("system", value, remedy, fatal=True)
+
+
+def look_at_gpu(machine: Machine) -> Finding:
+    """The GPU as PyTorch sees it."""
+    if machine.gpu:
+        return Finding("GPU", machine.gpu)
+    if machine.driver is None:
+        return Finding("GPU", "none", "nothing to do, every lesson runs on the virtual GPU")
+    if machine.torch and machine.torch_cuda is None:
+        remedy = "to use the GPU, install a CUDA build of PyTorch; until then it is the virtual GPU"
+        return Finding("GPU", "there is a driver, but this PyTorch is built for the CPU", remedy)
+    remedy = "see whether `nvidia-smi` lists your GPU; until then kernels run on the virtual GPU"
+    return Finding("GPU", "there is a driver, but PyTorch finds no GPU", remedy)
+
+
+def look_at_driver(machine: Machine) -> Finding:
+    """NVIDIA's driver."""
+    if machine.driver:
+        return Finding("CUDA driver", machine.driver)
+    return Finding("CUDA driver", "no CUDA driver found", "kernels run on the virtual GPU")
+
+
+def look_at_torch(machine: Machine) -> Finding:
+    """PyTorch, which holds the tensors."""
+    if machine.torch is None:
+        return Finding("PyTorch", "not installed", INSTALL, fatal=True)
+    build = f"for CUDA {machine.torch_cuda}" if machine.torch_cuda else "for the CPU"
+    return Finding("PyTorch", f"{machine.torch}, built {build}")
+
+
+def look_at_dsl(machine: Machine) -> Finding:
+    """CuTe DSL, which is the compiler."""
+    if machine.dsl is None:
+        return Finding("CuTe DSL", "not installed", INSTALL, fatal=True)
+    return Finding("CuTe DSL", machine.dsl)
+
+
+def look_at_disassembler(machine: Machine) -> Finding:
+    """nvdisasm, without which a compiled kernel shows its PTX and not its SASS."""
+    if machine.disassembler:
+        return Finding("disassembler", machine.disassembler)
+    remedy = "kernels show their PTX but no SASS; in the course folder run `uv sync --extra sass`"
+    return Finding("disassembler", "not installed", remedy)
+
+
+def look_at_jupyter() -> Finding:
+    """JupyterLab, and the course that it opens."""
+    try:
+        version = importlib.metadata.version("jupyterlab")
+    except importlib.metadata.PackageNotFoundError:
+        remedy = "`forgekit lab` needs it; install it with `pip install jupyterlab`"
+        return Finding("JupyterLab", "not installed", remedy)
+    where = "opens the course" if find_course() else "no course here, opens the current folder"
+    return Finding("JupyterLab", f"{version}, {where}")
+
+
+def look_at_target(machine: Machine) -> Finding:
+    """Where kernels will run, for which architecture they are compiled, and who chose that."""
+    if machine.target is None:
+        return Finding("kernels", "have nowhere to run", machine.target_problem or "", fatal=True)
+    chosen = [f"{name}={os.environ[name]}" for name in CHOICES if os.environ.get(name)]
+    reason = f" ({', '.join(chosen)})" if chosen else ""
+    place = machine.target.name if machine.target.kind == "gpu" else "virtual GPU"
+    return Finding("kernels", f"run on the {place}, compiled for {machine.target.arch}{reason}")
+
+
+def try_kernel(device: str) -> tuple[bool, str]:
+    """Compile and run a tiny kernel in a process of its own: (whether it ran, what happened)."""
+    try:
+        result = subprocess.run(
+            [sys.executable, "-m", "forgekit.probe"],
+            env=dict(os.environ, FORGEKIT_DEVICE=device),
+            capture_output=True,
+            text=True,
+            timeout=PROBE_TIMEOUT_S,
+        )
+    except subprocess.TimeoutExpired:
+        return False, f"no answer within {PROBE_TIMEOUT_S} s"
+    if result.returncode == 0:
+        return True, f"a kernel compiled and ran in {result.stdout.split()[-1]} s, its result right"
+    lines = result.stderr.strip().splitlines()
+    return False, lines[-1].strip() if lines else f"exit status {result.returncode}"
+
+
+def check_kernels(device: str) -> Finding:
+    """One real kernel where kernels run; where a GPU fails it, whether the virtual GPU works."""
+    ran, told = try_kernel(device)
+    if ran:
+        return Finding("check", told)
+    if device == "gpu" and try_kernel("virtual")[0]:
+        remedy = "the virtual GPU works, so set FORGEKIT_DEVICE=virtual until the GPU does"
+        return Finding("check", f"failed on the GPU ({told})", remedy)
+    remedy = "`python -m forgekit.probe` shows the whole of it"
+    return Finding("check", f"failed ({told})", remedy, fatal=True)
+
+
+def examine() -> list[Finding]:
+    """All findings in the order of the report; the check is left out where it cannot succeed."""
+    machine = gpu_report()
+    findings = [
+        look_at_system(machine),
+        look_at_gpu(machine),
+        look_at_driver(machine),
+        look_at_torch(machine),
+        look_at_dsl(machine),
+        look_at_disassembler(machine),
+        look_at_jupyter(),
+    ]
+    if not any(finding.fatal for finding in findings):
+        findings.append(look_at_target(machine))
+        if machine.target is not None:
+            findings.append(check_kernels(machine.target.kind))
+    return findings
+
+
+def main(*, as_json: bool = False) -> int:
+    """Print the report; returns 1 only where no kernel can run at all, otherwise 0."""
+    findings = examine()
+    able = not any(finding.fatal for finding in findings)
+    if as_json:
+        report = {"can_run": able, "findings": [asdict(finding) for finding in findings]}
+        print(json.dumps(report, indent=2))
+        return 0 if able else 1
+    width = max(len(finding.name) for finding in findings)
+    for finding in findings:
+        remedy = f": {finding.remedy}" if finding.remedy else ""
+        print(f"{finding.name:<{width}}  {finding.value}{remedy}")
+    print()
+    print("Ready: `forgekit lab` opens the first notebook." if able else "No kernel can run here.")
+    return 0 if able else 1

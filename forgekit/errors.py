@@ -1,0 +1,265 @@
+"""The exceptions of forgekit, and how one finds the student's own line in a traceback.
+
+    ForgekitError(Exception)
+    ├── UsageError(.., ValueError)       a forgekit function was given something it cannot take
+    │   └── ArgumentMismatchError        a compiled kernel was called with a tensor or scalar other
+    │                                    than it was compiled for
+    ├── PlatformError                    this machine lacks something (no GPU, no compiler here)
+    ├── CompileError                     a mistake in the kernel caught by CuTe DSL's compiler
+    ├── CheckError(.., AssertionError)   check() found wrong values
+    └── KernelError                      the virtual GPU stopped a kernel
+        ├── MemoryAccessError            out of bounds, misaligned, unmapped
+        ├── DeadlockError                threads wait for each other for ever
+        ├── InstructionBudgetError       the kernel ran longer than its instruction budget
+        ├── LaunchError                  too many threads, too much shared memory, bad grid
+        ├── UnsupportedPtxError          PTX the virtual GPU does not know yet
+        └── PtxSyntaxError               PTX text that cannot be parsed
+
+Messages say got, needed and remedy (`got_needed`). In a notebook only the message and the student's
+own line show, never the frames of libraries. This module imports nothing of forgekit.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import re
+import sys
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import Any
+
+__all__ = [
+    "ArgumentMismatchError",
+    "CheckError",
+    "CompileError",
+    "DeadlockError",
+    "ForgekitError",
+    "InstructionBudgetError",
+    "KernelError",
+    "LaunchError",
+    "MemoryAccessError",
+    "PlatformError",
+    "PtxSyntaxError",
+    "SourceLine",
+    "UnsupportedPtxError",
+    "UsageError",
+    "calling_user_line",
+    "display_path",
+    "got_needed",
+    "is_library",
+    "is_user_file",
+    "source_line",
+    "user_line",
+]
+
+_BOLD_RED, _RESET = "\x1b[1;31m", "\x1b[0m"
+
+# Frames of these packages are never the student's line.
+_LIBRARIES = frozenset(
+    {
+        *("forgekit", "cutlass", "tvm_ffi", "torch", "numpy", "matplotlib"),
+        *("IPython", "ipykernel", "traitlets", "tornado", "zmq", "nbclient"),
+        *("_pytest", "pytest", "pluggy"),
+    }
+)
+# Kernels that forgekit ships are code somebody reads and mends, so their lines count.
+_SHOWN_PACKAGE = "forgekit.kernels"
+_FORGEKIT_DIR = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_SHOWN_DIR = os.path.join(_FORGEKIT_DIR, "kernels") + os.sep
+_CELL = re.compile(r"(^|[/\\])ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-")
+
+
+def got_needed(what: str, got: object, needed: object, remedy: str) -> str:
+    """Format a message in the house's order: `what: got …, needed …; remedy`."""
+    return f"{what}: got {got}, needed {needed}; {remedy}"
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """One line of source: its file (or a cell's pseudo path), its 1-based number, its text."""
+
+    filename: str
+    line: int
+    text: str
+
+    @property
+    def where(self) -> str:
+        """`kernels.py, line 12`, or `cell, line 3`: no folder, so that it is equal on every
+        machine.
+        """
+        return f"{display_path(self.filename)}, line {self.line}"
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.text}" if self.text else self.where
+
+
+def display_path(filename: str) -> str:
+    """The name of a source file as shown to a student: without folders; for a notebook cell
+    `cell [7]`, the number Jupyter shows beside it, or `cell` where that is not to be had.
+    """
+    if not _CELL.search(filename):
+        return re.split(r"[/\\]", filename)[-1]
+    number = _execution_count(filename)
+    return "cell" if number is None else f"cell [{number}]"
+
+
+def _execution_count(filename: str) -> int | None:
+    """The number of a cell's last run, from IPython's own table of cell files."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    table = getattr(getattr(shell, "compile", None), "_filename_map", None)
+    return table.get(filename) if isinstance(table, dict) else None
+
+
+def is_user_file(filename: str) -> bool:
+    """Whether a file holds the student's code: not a library's, not forgekit's own (its kernels
+    count).
+    """
+    if _CELL.search(filename):
+        return True
+    if filename.startswith("<"):
+        return False
+    path = os.path.abspath(filename)
+    if path.startswith(_FORGEKIT_DIR):
+        return path.startswith(_SHOWN_DIR)
+    stdlib = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+    installed = any(f"{os.sep}{d}{os.sep}" in path for d in ("site-packages", "dist-packages"))
+    return not (installed or path.startswith(stdlib))
+
+
+def is_library(module: str) -> bool:
+    """Whether a top-level module is one of the libraries whose frames are never the student's."""
+    return module in _LIBRARIES or module in sys.stdlib_module_names
+
+
+def _is_user_frame(frame: FrameType) -> bool:
+    module = str(frame.f_globals.get("__name__", ""))
+    shown = module == _SHOWN_PACKAGE or module.startswith(_SHOWN_PACKAGE + ".")
+    top = module.partition(".")[0]
+    if not shown and top != "__main__" and is_library(top):
+        return False
+    return is_user_file(frame.f_code.co_filename)
+
+
+def source_line(filename: str, line: int) -> SourceLine:
+    """The line with its text, which is empty where the source is not to be had."""
+    return SourceLine(filename, line, linecache.getline(filename, line).strip())
+
+
+def user_line(traceback: TracebackType | None) -> SourceLine | None:
+    """The innermost line of the student's code in a traceback; None if there is none."""
+    found: SourceLine | None = None
+    while traceback is not None:
+        if _is_user_frame(traceback.tb_frame):
+            found = source_line(traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return found
+
+
+def calling_user_line() -> SourceLine | None:
+    """The student's line that is running now, found from the live stack; None if there is none."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if _is_user_frame(frame):
+            return source_line(frame.f_code.co_filename, frame.f_lineno)
+        frame = frame.f_back
+    return None
+
+
+class ForgekitError(Exception):
+    """Base of all exceptions that forgekit raises on purpose; `str()` of it is its message."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message)
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows in place of a traceback: name, message, the student's line."""
+        lines = [f"{_BOLD_RED}{type(self).__name__}{_RESET}: {self}"]
+        where = self._where()
+        if where is not None:
+            lines += ["", f"  {where}"]
+        return lines
+
+    def _where(self) -> SourceLine | None:
+        return user_line(self.__traceback__)
+
+
+class UsageError(ForgekitError, ValueError):
+    """A forgekit function was given something it cannot take."""
+
+
+class ArgumentMismatchError(UsageError):
+    """A compiled kernel was called with a tensor or scalar other than it was compiled for."""
+
+
+class PlatformError(ForgekitError):
+    """This machine lacks something: a GPU that was asked for, a compiler for this system."""
+
+
+class CompileError(ForgekitError):
+    """A mistake in the kernel that CuTe DSL's compiler caught, told in the student's terms.
+
+    Attributes:
+        kind: short slug of the mistake, such as `store-dtype`; `unrecognised` if no rule fits.
+        filename, line: the student's file (or cell) and 1-based line; None if not known.
+        source_line: the text of that line, stripped; None if not known.
+        compiler_text: the compiler's own words, without colours and internal frames.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        kind: str = "unrecognised",
+        filename: str | None = None,
+        line: int | None = None,
+        source_line: str | None = None,
+        compiler_text: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.filename = filename
+        self.line = line
+        self.source_line = source_line
+        self.compiler_text = compiler_text
+
+    def _where(self) -> SourceLine | None:
+        # The message names the kernel's line; the line that called compile() would only distract.
+        return super()._where() if self.line is None else None
+
+
+class CheckError(ForgekitError, AssertionError):
+    """`check()` found wrong values; `report` is the CheckReport with all that is known of them."""
+
+    def __init__(self, message: str = "", report: Any = None) -> None:
+        super().__init__(message)
+        self.report = report
+
+
+class KernelError(ForgekitError):
+    """The virtual GPU stopped a kernel."""
+
+
+class MemoryAccessError(KernelError):
+    """A kernel touched memory that is out of bounds, misaligned or unmapped."""
+
+
+class DeadlockError(KernelError):
+    """The threads of a kernel wait for each other for ever; the message says who waits where."""
+
+
+class InstructionBudgetError(KernelError):
+    """A kernel ran longer than its instruction budget."""
+
+
+class LaunchError(KernelError):
+    """A launch that no GPU accepts: too many threads, too much shared memory, a bad grid."""
+
+
+class UnsupportedPtxError(KernelError):
+    """PTX that the virtual GPU does not know yet."""
+
+
+class PtxSyntaxError(KernelError):
+    """PTX text that cannot be parsed."""

@@ -1,0 +1,206 @@
+"""A digest of everything in a function's source that can change the code compiled from it.
+
+Compiling traces a function in Python, so the result depends on the text of the function and of
+every function and class it reaches by name, and on the values of the globals, closure cells,
+defaults and instance attributes it reads. All of that goes into the digest. Libraries (anything
+installed, the standard library) count as their name only: their versions are part of the cache key.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import hashlib
+import inspect
+import os
+import re
+import textwrap
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from forgekit.errors import is_library, is_user_file
+from forgekit.source_lint import unwrap
+
+__all__ = ["Fingerprint", "fingerprint", "portable_path", "this_process"]
+
+_SIMPLE = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
+_MAX_DEPTH = 12
+_DEF = re.compile(r"\s*(async\s+)?def\s")
+_KERNEL_PID = re.compile(r"ipykernel_\d+")
+
+
+@dataclasses.dataclass(frozen=True)
+class Fingerprint:
+    """digest: hexadecimal. portable: False if something was told apart by its identity alone, so
+    that the digest means nothing in another process."""
+
+    digest: str
+    portable: bool
+
+
+def fingerprint(*values: object) -> Fingerprint:
+    """The fingerprint of functions, callable objects and plain values."""
+    walker = _Walker()
+    parts = [part for value in values for part in walker.describe(value, 0)]
+    digest = hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+    return Fingerprint(digest, walker.portable)
+
+
+class _Walker:
+    def __init__(self) -> None:
+        self.portable = True
+        self.seen: dict[int, int] = {}
+        self.keep: list[object] = []  # ids stay unique while the walk lasts
+
+    def describe(self, value: Any, depth: int) -> Iterator[str]:
+        if isinstance(value, enum.Enum):
+            yield f"{type(value).__qualname__}.{value.name}"
+        elif isinstance(value, _SIMPLE):
+            yield f"{type(value).__name__}:{value!r}"
+        elif isinstance(value, types.ModuleType):
+            yield f"module:{value.__name__}"
+        elif depth > _MAX_DEPTH:
+            yield self.by_identity(value)
+        elif id(value) in self.seen:
+            yield f"again:{self.seen[id(value)]}"
+        else:
+            self.seen[id(value)] = len(self.seen)
+            self.keep.append(value)
+            yield from self.describe_object(value, depth + 1)
+
+    def describe_object(self, value: Any, depth: int) -> Iterator[str]:
+        if isinstance(value, list | tuple | set | frozenset | dict):
+            yield from self.describe_container(value, depth)
+        elif isinstance(value, type):
+            yield from self.describe_class(value, depth)
+        elif isinstance(value, property):
+            yield from self.describe(value.fget, depth)
+        elif isinstance(value, staticmethod | classmethod):
+            yield from self.describe(value.__func__, depth)
+        elif isinstance(value, types.MethodType):
+            yield from self.describe(value.__func__, depth)
+            yield from self.describe(value.__self__, depth)
+        elif callable(value) and (inspect.isroutine(value) or hasattr(value, "__wrapped__")):
+            yield from self.describe_function(value, depth)
+        elif not _is_user_class(type(value)):
+            yield self.by_repr(value)
+        else:
+            yield from self.describe_class(type(value), depth)
+            names = {s for c in type(value).__mro__ for s in getattr(c, "__slots__", ())}
+            state = {n: getattr(value, n) for n in sorted(names) if hasattr(value, n)}
+            yield from self.describe({**state, **getattr(value, "__dict__", {})}, depth)
+
+    def describe_container(self, value: Any, depth: int) -> Iterator[str]:
+        yield f"{type(value).__name__}[{len(value)}]"
+        if isinstance(value, dict):
+            for key, item in value.items():
+                yield from self.describe(key, depth)
+                yield from self.describe(item, depth)
+        elif isinstance(value, set | frozenset):
+            yield from sorted("".join(self.describe(item, depth)) for item in value)
+        else:
+            for item in value:
+                yield from self.describe(item, depth)
+
+    def describe_class(self, cls: type, depth: int) -> Iterator[str]:
+        yield f"class:{cls.__module__}.{cls.__qualname__}"
+        if not _is_user_class(cls):
+            return
+        for name, member in sorted(vars(cls).items()):
+            if not name.startswith("__") or name in ("__init__", "__call__"):
+                yield name
+                yield from self.describe(member, depth)
+        for base in cls.__bases__:
+            yield from self.describe(base, depth)
+
+    def describe_function(self, value: Any, depth: int) -> Iterator[str]:
+        function = unwrap(value)
+        if function is None or not _counts(function.__module__, function.__code__.co_filename):
+            yield f"routine:{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}"
+            return
+        yield f"function:{function.__qualname__}"
+        try:
+            lines, first = inspect.getsourcelines(function)
+        except (OSError, TypeError):
+            code = function.__code__
+            yield f"{code.co_code.hex()}:{code.co_consts!r}"
+        else:
+            # From `def` on: the DSL drops a function's decorators when it first compiles it. The
+            # place counts too, because messages and profiles name the file's or cell's lines.
+            skip = next((i for i, t in enumerate(lines) if _DEF.match(t)), 0)
+            yield f"{portable_path(function.__code__.co_filename)}:{first + skip}"
+            yield textwrap.dedent("".join(lines[skip:]))
+        yield from self.describe(function.__defaults__, depth)
+        yield from self.describe(function.__kwdefaults__, depth)
+        for name, item in sorted(_captured(function).items()):
+            yield name
+            yield from self.describe(item, depth)
+
+    def by_repr(self, value: object) -> str:
+        text = repr(value)
+        if f"{id(value):x}" in text.lower() or " at 0x" in text or "..." in text:
+            return self.by_identity(value)
+        return f"{type(value).__module__}.{type(value).__qualname__}:{text}"
+
+    def by_identity(self, value: object) -> str:
+        self.portable = False
+        _IDENTIFIED[id(value)] = value
+        return f"identity:{id(value)}"
+
+
+# Objects told apart by identity are kept alive, so that no other object ever gets their id.
+_IDENTIFIED: dict[int, object] = {}
+
+
+def _counts(module: str | None, file: str | None) -> bool:
+    """True for code whose text belongs to the digest: the user's and forgekit's own kernels."""
+    top = (module or "").partition(".")[0]
+    if top == "forgekit":
+        return True
+    return file is not None and not is_library(top) and is_user_file(file)
+
+
+def _is_user_class(cls: type) -> bool:
+    try:
+        return _counts(cls.__module__, inspect.getfile(cls))
+    except (TypeError, OSError):  # built in, or defined in a notebook cell
+        return cls.__module__ == "__main__"
+
+
+def portable_path(text: str) -> str:
+    """A notebook cell's file name (or a text with such names) without the process's number."""
+    return _KERNEL_PID.sub("ipykernel_0", text)
+
+
+def this_process(text: str) -> str:
+    """The opposite of `portable_path`: cells of the kernel that runs now."""
+    return _KERNEL_PID.sub(f"ipykernel_{os.getpid()}", text)
+
+
+def _is_user_module(value: object) -> bool:
+    return isinstance(value, types.ModuleType) and _counts(
+        value.__name__, getattr(value, "__file__", None)
+    )
+
+
+def _captured(function: types.FunctionType) -> dict[str, Any]:
+    """The globals and closure cells that a function (or a function nested in it) names."""
+    found: dict[str, Any] = {}
+    codes = [function.__code__]
+    while codes:
+        code = codes.pop()
+        codes += [c for c in code.co_consts if isinstance(c, types.CodeType)]
+        for name in code.co_names:
+            if name in function.__globals__:
+                value = found[name] = function.__globals__[name]
+                if _is_user_module(value):  # what it reads of a module of the user's: module.NAME
+                    found |= {
+                        f"{name}.{n}": getattr(value, n) for n in code.co_names if hasattr(value, n)
+                    }
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+    return found

@@ -1,0 +1,209 @@
+"""Patterns in wrong values that point at a mistake: which rows, columns, tiles; transposed,
+shifted, scaled.
+
+Every hint is a fact about the arrays, never a guess. At most three are given, the most telling
+first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["hints"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_MAX_HINTS = 3
+_PIECE = 1 << 18
+_MAX_FOR_VALUES = 1 << 25  # above this many elements the whole-array comparisons are left out
+
+
+def hints(
+    got: Array,
+    want: Array,
+    codes: Array,
+    rtol: float,
+    atol: float,
+    tile: tuple[int, ...] | None = None,
+) -> tuple[str, ...]:
+    """What is certainly true of the mismatches, as sentences.
+
+    Args:
+        got, want: actual and expected values, of one shape.
+        codes: uint8 of that shape, not 0 where an element is wrong; at least one is.
+        rtol, atol: tolerances for comparing with a transposed or shifted `want`.
+        tile: the kernel's tile over the last dimensions.
+    """
+    found = _of_values(got, want, codes, rtol, atol) if got.size <= _MAX_FOR_VALUES else []
+    found += _of_places(codes != 0)
+    if tile is not None:
+        found += _of_tiles(codes != 0, tile)
+    return tuple(found[:_MAX_HINTS])
+
+
+def _close(got: Array, view: Array, rtol: float, atol: float, factor: float | None = None) -> bool:
+    """Whether `got`, flat, agrees with the elements of `view` in row-major order (times `factor`).
+
+    Some elements first, since most answers are no; then all of them in pieces, without a copy of
+    `view`.
+    """
+    step = max(1, got.size // 4096)
+    places = np.arange(0, got.size, step)
+    for start in (-1, *range(0, got.size, _PIECE)):
+        at = places if start < 0 else np.arange(start, min(start + _PIECE, got.size))
+        a, e = got[at], view[np.unravel_index(at, view.shape)]
+        if factor is not None:
+            e = e.astype(np.float64) * factor
+        if got.dtype.kind != "f":
+            same = np.array_equal(a, e)
+        else:
+            a = a.astype(np.float64)
+            same = bool(np.allclose(a, e.astype(np.float64), rtol, atol, equal_nan=True))
+        if not same:
+            return False
+    return True
+
+
+def _of_values(got: Array, want: Array, codes: Array, rtol: float, atol: float) -> list[str]:
+    flat, expected = got.reshape(-1), want.reshape(-1)
+    if flat.dtype == np.bool_:
+        opposite = bool((flat != expected).all())
+        return ["every element of actual is the opposite of expected"] if opposite else []
+    if flat.dtype.kind == "f" and np.isnan(flat).all():
+        return [
+            "actual is all NaN, as fk.empty leaves it: the kernel wrote nothing, or NaN everywhere"
+        ]
+    if flat.size > 1 and (flat == flat[0]).all():
+        return [f"every element of actual is {_told(flat[0])}"]
+    with np.errstate(all="ignore"):
+        found = _rearranged(got, want, rtol, atol)
+        if not found and flat.dtype.kind == "f":
+            found = _ratio(flat, expected, rtol)
+    return found or _same_everywhere(flat[codes.reshape(-1) != 0])
+
+
+def _rearranged(got: Array, want: Array, rtol: float, atol: float) -> list[str]:
+    """Whether actual holds expected's values in another order."""
+    flat, expected = got.reshape(-1), want.reshape(-1)
+    if got.ndim == 2 and min(got.shape) > 1:
+        if _close(flat, want.T, rtol, atol):
+            if got.shape[0] == got.shape[1]:
+                return ["actual is expected transposed"]
+            return ["actual holds the values of expected in the order of its transpose"]
+        for axis, what in ((0, "rows"), (1, "columns")):
+            if _close(flat, np.flip(want, axis), rtol, atol):
+                return [f"actual is expected with its {what} in reverse order"]
+    if flat.size > 2 and not (expected == expected[0]).all():
+        for way, a, e in (("later", flat[1:], expected[:-1]), ("earlier", flat[:-1], expected[1:])):
+            if _close(a, e, rtol, atol):
+                return [f"actual is expected shifted: each value stands one place {way}"]
+    return []
+
+
+def _ratio(flat: Array, expected: Array, rtol: float) -> list[str]:
+    """Whether actual is expected times one number, such as a scale forgotten or applied twice."""
+    at = int(np.argmax(np.abs(np.where(np.isfinite(expected), expected, 0))))
+    a, e = float(flat[at]), float(expected[at])
+    if flat.size < 3 or e == 0 or not np.isfinite(a) or a == 0:
+        return []
+    factor, slack = a / e, 4 * rtol
+    if abs(factor - 1) <= slack or not _close(flat, expected, slack, slack * abs(a) * 1e-3, factor):
+        return []
+    return [f"actual is expected times {factor:.6g}"]
+
+
+def _told(value: np.generic) -> str:
+    number = value.item()
+    return f"{number + 0.0:.7g}" if isinstance(number, float) else str(number)  # -0.0 + 0.0 is 0
+
+
+def _same_everywhere(wrong_values: Array) -> list[str]:
+    """Whether all wrong elements hold one value, as elements that were never written do."""
+    if wrong_values.size < 2:
+        return []
+    if wrong_values.dtype.kind == "f" and np.isnan(wrong_values).all():
+        return ["every wrong element is NaN, as fk.empty leaves it"]
+    if (wrong_values == wrong_values[0]).all():
+        return [f"every wrong element is {_told(wrong_values[0])}"]
+    return []
+
+
+def _of_places(wrong: Array) -> list[str]:
+    total = int(np.count_nonzero(wrong))
+    if total == wrong.size:
+        return []  # the report's headline says so
+    if total == 1:
+        return ["a single element differs"]
+    found = []
+    if wrong.ndim >= 2 and wrong.shape[-1] > 1 and wrong.size > wrong.shape[-1]:
+        rows = wrong.reshape(-1, wrong.shape[-1])
+        what = "row" if wrong.ndim == 2 else "row (leading dimensions merged)"
+        found += _along("column", np.any(rows, axis=0, keepdims=True)[0]) + _along(
+            what, np.any(rows, axis=1, keepdims=True)[:, 0]
+        )
+    else:
+        found += _along("element", wrong.reshape(-1))
+    return found or _every_nth(wrong.reshape(-1), "element", "exactly ")
+
+
+def _along(what: str, hit: Array) -> list[str]:
+    """Where along one axis the mismatches lie; nothing if they lie all over it."""
+    places = np.flatnonzero(hit)
+    first, last, size = int(places[0]), int(places[-1]), hit.size
+    count = last - first + 1
+    if places.size == size:
+        return []
+    if places.size == 1:
+        return [f"all mismatches lie in {what} {first}"] if what != "element" else []
+    if places.size == count:
+        place = f"{what}s {first} to {last}"
+        if last == size - 1:
+            place = f"the last {count:,} {what}s ({first} to {last})"
+        elif first == 0:
+            place = f"the first {count:,} {what}s (0 to {last})"
+        return [f"all mismatches lie in {place}"]
+    found = _every_nth(hit, what, "all mismatches lie in " if what != "element" else "exactly ")
+    if not found and 4 * count < 3 * size:
+        found = [f"all mismatches lie between {what}s {first} and {last}"]
+    return found
+
+
+def _every_nth(hit: Array, what: str, lead: str) -> list[str]:
+    """Whether exactly every n-th place from some first one on is hit, n > 1."""
+    places = np.flatnonzero(hit)
+    if places.size < 3:
+        return []
+    step = int(places[1] - places[0])
+    regular = step > 1 and bool((np.diff(places) == step).all())
+    whole = places[0] < step and places[-1] + step >= hit.size
+    if not (regular and whole):
+        return []
+    nth = {2: "second", 3: "third"}.get(step, f"{step}th")
+    tail = " differs" if lead == "exactly " else ""
+    return [f"{lead}every {nth} {what}{tail}, from {int(places[0])} on"]
+
+
+def _of_tiles(wrong: Array, tile: tuple[int, ...]) -> list[str]:
+    """How many of the kernel's tiles hold mismatches, and whether those are wrong throughout."""
+    sizes = tile[-wrong.ndim :]
+    if not sizes or any(size < 1 for size in sizes):
+        return []
+    counts, elements = wrong.astype(np.int64), np.ones(wrong.shape, np.int64)
+    for axis, size in enumerate(sizes, start=wrong.ndim - len(sizes)):
+        starts = np.arange(0, wrong.shape[axis], size)
+        counts = np.add.reduceat(counts, starts, axis=axis)
+        elements = np.add.reduceat(elements, starts, axis=axis)
+    hit = counts > 0
+    if int(hit.sum()) == hit.size:
+        return (
+            []
+            if not (counts == counts.reshape(-1)[0]).all()
+            else [
+                f"each of the {hit.size:,} tiles has {int(counts.reshape(-1)[0]):,} wrong elements"
+            ]
+        )
+    whole = ", each wrong throughout" if bool((counts[hit] == elements[hit]).all()) else ""
+    named = "x".join(str(size) for size in sizes)
+    return [f"mismatches lie in {int(hit.sum()):,} of {hit.size:,} tiles of {named}{whole}"]

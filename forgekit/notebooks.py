@@ -1,0 +1,282 @@
+"""Notebook pairs: the .py a person edits and the .ipynb built from it, with its outputs."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from subprocess import DEVNULL
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from forgekit.course import find_course, week_folders
+from forgekit.errors import ForgekitError, PlatformError, UsageError
+from forgekit.notebook_outputs import KERNEL_ENVIRONMENT, comparable, normalise
+
+__all__ = ["build", "find_pairs", "first_difference", "main"]
+
+HEADER = "# ---\n# jupyter:\n"  # how a percent-format .py that is a notebook begins
+METADATA = {
+    "jupytext": {"formats": "ipynb,py:percent"},
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+CELL_TIMEOUT_S = 300
+MAY_FAIL = "raises-exception"
+
+
+def _tools() -> tuple[Any, Any]:
+    """jupytext and nbformat, which the course has and a bare forgekit has not."""
+    try:
+        import jupytext
+        import nbformat
+    except ImportError as error:
+        raise PlatformError(
+            f"notebooks cannot be built without {error.name}; in the course folder run "
+            "`uv run forgekit build-notebooks`, elsewhere `pip install jupytext nbclient` first"
+        ) from error
+    return jupytext, nbformat
+
+
+def _is_notebook_source(path: Path) -> bool:
+    return path.suffix == ".py" and path.read_text(encoding="utf-8").startswith(HEADER)
+
+
+def _notebooks_below(folder: Path) -> Iterator[Path]:
+    """Every .py that is a notebook, and where a .py would have to be for every .ipynb."""
+    for path in folder.rglob("*"):
+        if any(part.startswith(".") for part in path.relative_to(folder).parts):
+            continue
+        if path.suffix == ".ipynb":
+            yield path.with_suffix(".py")
+        elif path.suffix == ".py" and _is_notebook_source(path):
+            yield path
+
+
+def find_pairs(paths: Iterable[str | Path] = ()) -> list[Path]:
+    """The .py halves of the pairs under `paths` (files of either kind, folders), sorted.
+
+    Without paths: those of every week. Raises UsageError for a path that is no notebook.
+    """
+    wanted = [Path(path) for path in paths]
+    if not wanted:
+        course = find_course()
+        if course is None:
+            raise UsageError("no course folder found from here upwards; name notebooks or folders")
+        wanted = list(week_folders(course))
+    found: set[Path] = set()
+    for path in wanted:
+        if path.is_dir():
+            found.update(_notebooks_below(path))
+        elif path.suffix == ".ipynb":
+            found.add(path.with_suffix(".py"))
+        elif path.is_file() and _is_notebook_source(path):
+            found.add(path)
+        else:
+            raise UsageError(
+                f"got {path}; needed a folder, an .ipynb, or a .py in percent format that begins "
+                f"with the header {HEADER.splitlines()[1]!r}"
+            )
+    return sorted(Path(os.path.relpath(path)) for path in found)  # as a person would type them
+
+
+def _missing_source(source: Path) -> str | None:
+    if source.is_file():
+        return None
+    built = source.with_suffix(".ipynb")
+    return (
+        f"{built} has no {source.name} beside it, which is what is edited and reviewed; "
+        f"make it: `jupytext --set-formats ipynb,py:percent {built}`"
+    )
+
+
+def _read_source(source: Path) -> Any:
+    """The notebook that the .py describes, without outputs."""
+    jupytext, nbformat = _tools()
+    notebook = jupytext.read(source, fmt="py:percent")
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    for cell in notebook.cells:
+        cell.metadata.pop("lines_to_next_cell", None)  # the .py's blank lines
+    notebook.metadata = nbformat.from_dict(METADATA)
+    return notebook
+
+
+def _new_id(cell: Any, taken: set[str]) -> str:
+    """An id from the cell's content, so that two machines choose the same one."""
+    salt = 0
+    while True:
+        text = f"{cell.cell_type}\n{cell.source}\n{salt}"
+        name = hashlib.sha256(text.encode()).hexdigest()[:8]
+        if name not in taken:
+            return name
+        salt += 1
+
+
+def _give_ids(cells: list[Any], old_cells: list[Any]) -> None:
+    """Unchanged and edited cells keep the ids that they have in the built notebook."""
+    old_keys = [(cell.cell_type, cell.source) for cell in old_cells]
+    new_keys = [(cell.cell_type, cell.source) for cell in cells]
+    ids: dict[int, str] = {}
+    matcher = difflib.SequenceMatcher(None, old_keys, new_keys, autojunk=False)
+    for kind, old_from, old_to, new_from, new_to in matcher.get_opcodes():
+        if kind in ("equal", "replace"):
+            for old, new in zip(range(old_from, old_to), range(new_from, new_to), strict=False):
+                ids[new] = old_cells[old].id
+    taken = set(ids.values())
+    for position, cell in enumerate(cells):
+        cell.id = ids.get(position) or _new_id(cell, taken)
+        taken.add(cell.id)
+
+
+def _environment(ipython_folder: str) -> dict[str, str]:
+    """The kernel's environment, without the user's own settings of forgekit and IPython."""
+    kept = {name: text for name, text in os.environ.items() if not name.startswith("FORGEKIT_")}
+    # ipykernel does not pass on what C code prints (cute.printf on the host) under this variable.
+    kept.pop("PYTEST_CURRENT_TEST", None)
+    return {**kept, **KERNEL_ENVIRONMENT, "IPYTHONDIR": ipython_folder}
+
+
+def _execute(notebook: Any, source: Path) -> None:
+    """Run all cells in a fresh kernel; raises ForgekitError for the first that fails."""
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+    running = 0
+
+    def note_cell(cell: Any, cell_index: int) -> None:
+        nonlocal running
+        running = cell_index
+
+    client = NotebookClient(
+        notebook,
+        timeout=CELL_TIMEOUT_S,
+        kernel_name="python3",
+        record_timing=False,
+        coalesce_streams=True,
+        resources={"metadata": {"path": str(source.parent)}},
+        on_cell_execute=note_cell,
+    )
+    try:
+        with TemporaryDirectory(prefix="forgekit-ipython-") as folder:
+            # What a cell prints reaches the notebook through the client, not through these two.
+            client.execute(env=_environment(folder), stdout=DEVNULL, stderr=DEVNULL)
+    except CellExecutionError as error:
+        raise ForgekitError(
+            f"{source}, cell {running + 1}: {error.ename}: {error.evalue}\n"
+            f"{_quoted(notebook.cells[running].source)}\n"
+            f"Nothing was written. Mend the cell, or tag it {MAY_FAIL} if its failure is the lesson"
+        ) from error
+    except (CellTimeoutError, DeadKernelError) as error:
+        raise ForgekitError(f"{source}, cell {running + 1}: {error}") from error
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())
+
+
+def _check_promised_failures(notebook: Any, source: Path) -> None:
+    for number, cell in enumerate(notebook.cells, start=1):
+        promised = MAY_FAIL in cell.metadata.get("tags", [])
+        if promised and not any(out.output_type == "error" for out in cell.outputs):
+            raise ForgekitError(
+                f"{source}, cell {number}: tagged {MAY_FAIL}, and it ran without an exception; "
+                "remove the tag or make the cell show the failure it is about"
+            )
+
+
+def build(source: Path) -> bool:
+    """Execute the notebook in `source` and write its .ipynb; returns whether that file changed.
+
+    Outputs which differ from the ones already stored only in timings keep the stored text, so a
+    second build changes nothing. Raises ForgekitError where a cell fails; then nothing is written.
+    """
+    _, nbformat = _tools()
+    if problem := _missing_source(source):
+        raise ForgekitError(problem)
+    notebook = _read_source(source)
+    built = source.with_suffix(".ipynb")
+    before = built.read_text(encoding="utf-8") if built.is_file() else None
+    old_cells = nbformat.reads(before, as_version=4).cells if before else []
+    _give_ids(notebook.cells, old_cells)
+    _execute(notebook, source)
+    _check_promised_failures(notebook, source)
+
+    course = find_course(source.parent) or source.resolve().parent
+    old_code = {cell.id: cell for cell in old_cells if cell.cell_type == "code"}
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        cell.outputs = normalise(cell.outputs, course)
+        old = old_code.get(cell.id)
+        if old and comparable(old.outputs, course) == comparable(cell.outputs, course):
+            cell.outputs = old.outputs
+    notebook.metadata = nbformat.from_dict(METADATA)  # the kernel has added its own version
+    text = nbformat.writes(notebook).rstrip("\n") + "\n"
+    if text == before:
+        return False
+    built.write_text(text, encoding="utf-8")
+    return True
+
+
+def first_difference(source: Path) -> str | None:
+    """How the .py and the .ipynb of a pair differ, or None: cells' kind, text and tags, and that
+    the .ipynb was run from top to bottom. Executes nothing."""
+    _, nbformat = _tools()
+    if problem := _missing_source(source):
+        return problem
+    built = source.with_suffix(".ipynb")
+    if not built.is_file():
+        return f"{source} has no {built.name}; build it: `forgekit build-notebooks {source}`"
+    wanted = _read_source(source).cells
+    stored = nbformat.read(built, as_version=4).cells
+    remedy = (
+        f"rebuild it: `forgekit build-notebooks {source}` (or, if the .ipynb has the newer text, "
+        f"take that over first: `jupytext --sync {built}`)"
+    )
+    runs = 0
+    for number, (want, have) in enumerate(zip(wanted, stored, strict=False), start=1):
+        for what, left, right in (
+            ("kind", want.cell_type, have.cell_type),
+            ("text", want.source, have.source),
+            ("tags", want.metadata.get("tags", []), have.metadata.get("tags", [])),
+        ):
+            if left != right:
+                return f"{built}, cell {number}: {what} differs\n{_both(left, right)}\n{remedy}"
+        if have.cell_type == "code" and have.source.strip():
+            runs += 1
+            if have.execution_count != runs:
+                return f"{built}, cell {number}: not run in order, from a fresh kernel\n{remedy}"
+    if len(wanted) != len(stored):
+        return f"{built}: the .py has {len(wanted)} cells, the .ipynb {len(stored)}\n{remedy}"
+    return None
+
+
+def _both(left: Any, right: Any) -> str:
+    """The first line in which the .py's text and the .ipynb's differ, one under the other."""
+    lefts, rights = str(left).splitlines(), str(right).splitlines()
+    pairs = zip([*lefts, "(nothing)"], [*rights, "(nothing)"], strict=False)
+    here, there = next(((a, b) for a, b in pairs if a != b), (left, right))
+    return f"    .py:    {here}\n    .ipynb: {there}"
+
+
+def main(paths: Sequence[str], *, check_only: bool = False) -> int:
+    """Build (or only compare) the pairs under `paths`; returns 0, or 1 where a comparison failed.
+
+    Raises ForgekitError for the first cell that fails, with its number and its message.
+    """
+    pairs = find_pairs(paths)
+    if check_only:
+        differences = [text for text in map(first_difference, pairs) if text]
+        for text in differences:
+            print(f"forgekit: {text}")
+        print(f"{len(pairs)} notebook pairs compared, {len(differences)} differ")
+        return 1 if differences else 0
+    for source in pairs:
+        start = time.perf_counter()
+        changed = build(source)
+        elapsed_s = time.perf_counter() - start
+        print(f"{source}: {'built' if changed else 'unchanged'} ({elapsed_s:.1f} s)")
+    return 0

@@ -1,0 +1,97 @@
+"""What the machine code of a kernel needs: registers, spills, shared memory; and its SASS.
+
+All of it comes from the compiler on this machine; no GPU is needed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+
+from forgekit.errors import PlatformError
+
+__all__ = ["Resources", "disassemble", "parse_ptxas"]
+
+_ENTRY = re.compile(r"Compiling entry function '+([^']+)'+ for")
+_NUMBERS = {
+    "stack_bytes": re.compile(r"(\d+) bytes stack frame"),
+    "spill_store_bytes": re.compile(r"(\d+) bytes spill stores"),
+    "spill_load_bytes": re.compile(r"(\d+) bytes spill loads"),
+    "registers": re.compile(r"Used (\d+) registers"),
+    "barriers": re.compile(r"used (\d+) barriers"),
+    "shared_bytes": re.compile(r"(\d+) bytes smem"),
+}
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Per kernel, as ptxas reports it: registers a thread, barriers a block, bytes a thread
+    (stack, spills) and of static shared memory a block."""
+
+    registers: int = 0
+    spill_store_bytes: int = 0
+    spill_load_bytes: int = 0
+    stack_bytes: int = 0
+    barriers: int = 0
+    shared_bytes: int = 0
+
+    def __str__(self) -> str:
+        spills = self.spill_store_bytes + self.spill_load_bytes
+        spilled = f"{spills} bytes spilled" if spills else "no spills"
+        return f"{self.registers} registers a thread, {spilled}"
+
+
+def parse_ptxas(text: str) -> dict[str, Resources]:
+    """Kernel name -> resources, from ptxas's report (`-v`)."""
+    result = {}
+    parts = _ENTRY.split(text)
+    for name, report in zip(parts[1::2], parts[2::2], strict=True):
+        found = {}
+        for field, pattern in _NUMBERS.items():
+            if match := pattern.search(report):
+                found[field] = int(match[1])
+        result[name] = Resources(**found)
+    return result
+
+
+def find_disassembler() -> str | None:
+    """Path of nvdisasm: on the PATH, in the CUDA toolkit, or in the package that ships it."""
+    if found := shutil.which("nvdisasm"):
+        return found
+    roots = [os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]
+    try:
+        nvidia = importlib.import_module("nvidia")  # the namespace of NVIDIA's wheels
+        roots += [os.path.join(p, d) for p in nvidia.__path__ for d in ("cu13", "cuda_nvdisasm")]
+    except ImportError:
+        pass
+    candidates = [os.path.join(r, "bin", "nvdisasm") for r in roots if r]
+    return next((c for c in candidates if os.access(c, os.X_OK)), None)
+
+
+def disassemble(cubin: bytes) -> str:
+    """SASS of a cubin.
+
+    Raises:
+        PlatformError: nvdisasm is not installed, or cannot read this cubin.
+    """
+    tool = find_disassembler()
+    if tool is None:
+        raise PlatformError(
+            "No disassembler found, and SASS needs one: install the package nvidia-cuda-nvdisasm "
+            "(version 13.4 or newer) or the CUDA toolkit. PTX needs none: see .ptx."
+        )
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(cubin)
+        file.flush()
+        done = subprocess.run([tool, "-c", file.name], capture_output=True, text=True, timeout=60)
+    if done.returncode:
+        raise PlatformError(
+            f"nvdisasm could not read the kernel's machine code: {done.stderr.strip()}. It must be "
+            "as new as the compiler (13.4)."
+        )
+    return done.stdout

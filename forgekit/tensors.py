@@ -1,0 +1,166 @@
+"""Make torch tensors on the device that kernels run on, with equal values on every device.
+
+Shapes are given as numbers or as one tuple. Random values come from a generator of their own on the
+CPU, seeded with `seed`: two calls with the same seed, shape and dtype give the same values (pass
+seed=1 for the second tensor), and torch's global generator is never touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from forgekit.devices import current_target
+from forgekit.errors import UsageError, got_needed
+
+__all__ = ["arange", "empty", "full", "ones", "rand", "randint", "randn", "zeros"]
+
+Shape = int | Sequence[int]
+
+
+def _shape(shape: tuple[Shape, ...]) -> tuple[int, ...]:
+    sizes: Sequence[object] = shape
+    if len(shape) == 1 and isinstance(shape[0], tuple | list):
+        sizes = tuple(shape[0])
+    for size in sizes:
+        if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+            remedy = "write randn(4, 8) or randn((4, 8)); dtype= and seed= go by name"
+            raise UsageError(
+                got_needed("shape", repr(size), "sizes that are integers >= 0", remedy)
+            )
+    return tuple(int(size) for size in sizes if isinstance(size, int))
+
+
+def _check_dtype(dtype: object) -> None:
+    if isinstance(dtype, torch.dtype):
+        return
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", "")
+    found = isinstance(getattr(torch, name, None), torch.dtype)
+    remedy = f"write dtype=torch.{name if found else 'float32'}"
+    raise UsageError(got_needed("dtype", repr(dtype), "a torch dtype", remedy))
+
+
+def _generator(seed: int) -> torch.Generator:
+    return torch.Generator("cpu").manual_seed(seed)
+
+
+def _float_of(dtype: torch.dtype, maker: str) -> torch.dtype:
+    """The dtype to draw in: float64 for itself, float32 for all narrower floats."""
+    _check_dtype(dtype)
+    if not dtype.is_floating_point:
+        needed, remedy = "a floating-point dtype", "use randint(low, high, ...) for integers"
+        raise UsageError(got_needed(f"{maker} dtype", dtype, needed, remedy))
+    return torch.float64 if dtype == torch.float64 else torch.float32
+
+
+def _place(tensor: torch.Tensor, dtype: torch.dtype, device: str | None) -> torch.Tensor:
+    return tensor.to(dtype).to(current_target(device).torch_device)
+
+
+def randn(
+    *shape: Shape, dtype: torch.dtype = torch.float32, seed: int = 0, device: str | None = None
+) -> torch.Tensor:
+    """Normally distributed values, mean 0, deviation 1; the same seed gives the same values.
+
+    Pass seed=1 for a second tensor of the same shape, or the two are equal. Raises UsageError for
+    integer dtypes.
+    """
+    drawn = _float_of(dtype, "randn")
+    values = torch.randn(_shape(shape), dtype=drawn, generator=_generator(seed))
+    return _place(values, dtype, device)
+
+
+def rand(
+    *shape: Shape, dtype: torch.dtype = torch.float32, seed: int = 0, device: str | None = None
+) -> torch.Tensor:
+    """Values uniform in [0, 1); the same seed gives the same values.
+
+    Pass seed=1 for a second tensor. In narrow dtypes rounding may give 1. Raises UsageError for
+    integer dtypes.
+    """
+    drawn = _float_of(dtype, "rand")
+    values = torch.rand(_shape(shape), dtype=drawn, generator=_generator(seed))
+    return _place(values, dtype, device)
+
+
+def randint(
+    low: int,
+    high: int,
+    *shape: Shape,
+    dtype: torch.dtype = torch.int32,
+    seed: int = 0,
+    device: str | None = None,
+) -> torch.Tensor:
+    """Integers from `low` up to, not with, `high`, in any dtype; the same seed gives the same
+    values.
+    """
+    _check_dtype(dtype)
+    if low >= high:
+        remedy = "give randint(low, high, *shape) with low < high"
+        raise UsageError(got_needed("randint", f"low={low}, high={high}", "low < high", remedy))
+    values = torch.randint(low, high, _shape(shape), generator=_generator(seed))
+    return _place(values, dtype, device)
+
+
+def full(
+    shape: Shape,
+    value: float | int | bool,
+    *,
+    dtype: torch.dtype = torch.float32,
+    device: str | None = None,
+) -> torch.Tensor:
+    """Every element `value`."""
+    _check_dtype(dtype)
+    where = current_target(device).torch_device
+    return torch.full(_shape((shape,)), value, dtype=dtype, device=where)
+
+
+def zeros(
+    *shape: Shape, dtype: torch.dtype = torch.float32, device: str | None = None
+) -> torch.Tensor:
+    """Every element 0."""
+    return full(_shape(shape), 0, dtype=dtype, device=device)
+
+
+def ones(
+    *shape: Shape, dtype: torch.dtype = torch.float32, device: str | None = None
+) -> torch.Tensor:
+    """Every element 1."""
+    return full(_shape(shape), 1, dtype=dtype, device=device)
+
+
+def poison(dtype: torch.dtype) -> float | int | bool:
+    """The value `empty` fills with: one that no correct kernel is likely to store."""
+    if dtype == torch.bool:
+        return True
+    if dtype.is_floating_point or dtype.is_complex:
+        return float("nan")
+    info = torch.iinfo(dtype)
+    return info.min if info.min < 0 else info.max
+
+
+def empty(
+    *shape: Shape, dtype: torch.dtype = torch.float32, device: str | None = None
+) -> torch.Tensor:
+    """A tensor for a kernel to fill, poisoned so that an element it never writes shows.
+
+    Floats are NaN, signed integers their minimum, unsigned ones their maximum, booleans True (which
+    a kernel may well store: write booleans as uint8 where that matters).
+    """
+    _check_dtype(dtype)
+    return full(_shape(shape), poison(dtype), dtype=dtype, device=device)
+
+
+def arange(
+    *limits: float, dtype: torch.dtype = torch.float32, device: str | None = None
+) -> torch.Tensor:
+    """arange(end), arange(start, end) or arange(start, end, step), in float32 unless dtype is
+    given.
+    """
+    if not 1 <= len(limits) <= 3:
+        remedy = "write arange(end) or arange(start, end, step)"
+        raise UsageError(got_needed("arange", f"{len(limits)} limits", "1 to 3", remedy))
+    _check_dtype(dtype)
+    wide = torch.float64 if dtype.is_floating_point else torch.int64
+    return _place(torch.arange(*limits, dtype=wide), dtype, device)

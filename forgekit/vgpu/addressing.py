@@ -1,0 +1,218 @@
+"""From addresses to elements: bounds, alignment, gather and scatter for every memory space.
+
+An access names a space, addresses (any broadcastable shape) and the threads that take part.
+Loads by threads that do not take part return anything; their results are never used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from forgekit.vgpu import faults
+from forgekit.vgpu.memory import WINDOW_MASK, WINDOW_SHIFT, Allocation
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.storage import LocalMemory, SharedMemory
+
+_WINDOW_SPACES = {0: "global", 1: "shared", 2: "local"}
+
+
+class Target(NamedTuple):
+    """Where an access goes: a row view of some memory and the row of each thread."""
+
+    rows: Array  # (n,) or (n, count) unsigned elements
+    places: Array  # the row of each thread: int64, broadcastable; anything outside `mask`
+    mask: Array | None  # the threads this target is for
+
+
+def targets(
+    m: Machine, space: str, kind: str, address: Array, mask: Array | None, elem: int, count: int
+) -> list[Target]:
+    """Where the threads of `mask` read or write `count` elements of `elem` bytes at `address`.
+
+    One target in the usual case; more when the threads reach several allocations or spaces.
+
+    Raises:
+        MemoryAccessError: out of bounds, misaligned or outside every allocation.
+    """
+    if space == "shared":
+        return [_slice_target(m, m.shared, space, kind, address, mask, elem, count)]
+    if space == "local":
+        return [_slice_target(m, m.local, space, kind, address, mask, elem, count)]
+    if space == "generic":
+        return _generic_targets(m, kind, address, mask, elem, count)
+    return _global_targets(m, kind, address, mask, elem, count)
+
+
+def gather(target: Target) -> Array:
+    """Rows of a target, shape (…) or (…, count)."""
+    if not len(target.rows):
+        return np.zeros((*target.places.shape, *target.rows.shape[1:]), target.rows.dtype)
+    return target.rows.take(target.places, axis=0, mode="clip")
+
+
+def load(
+    m: Machine, space: str, address: Array, mask: Array | None, elem: int, count: int
+) -> list[Array]:
+    """`count` arrays of unsigned elements, one for each position of the vector."""
+    found = targets(m, space, "reads", address, mask, elem, count)
+    result = gather(found[0])
+    for target in found[1:]:
+        assert target.mask is not None  # only several targets have one each
+        keep = target.mask if count == 1 else target.mask[..., None]
+        result = np.where(keep, gather(target), result)
+    if count == 1:
+        return [result]
+    return [np.ascontiguousarray(result[..., k]) for k in range(count)]
+
+
+def store(m: Machine, space: str, address: Array, mask: Array | None, values: list[Array]) -> None:
+    """Write one vector of unsigned elements a thread; of threads at one address the last wins."""
+    elem, count = values[0].dtype.itemsize, len(values)
+    for target in targets(m, space, "writes", address, mask, elem, count):
+        index, *parts = compress(target.mask, target.places, *values)
+        shape = np.broadcast_shapes(index.shape, *(p.shape for p in parts))
+        if index.shape != shape:
+            index = np.broadcast_to(index, shape)
+        if count == 1:
+            target.rows[index] = parts[0]
+        else:
+            stacked = np.empty((*shape, count), values[0].dtype)
+            for k, part in enumerate(parts):
+                stacked[..., k] = part
+            target.rows[index] = stacked
+
+
+def compress(mask: Array | None, *arrays: Array) -> list[Array]:
+    """The arrays at the threads of `mask` only; axes that do not vary stay of length 1."""
+    if mask is None:
+        return list(arrays)
+    if mask.size == 1:
+        return list(arrays) if mask.flat[0] else [a[:, :0] for a in arrays]
+    if mask.shape[0] == 1:
+        columns = np.flatnonzero(mask[0])
+        return [a[:, columns] if a.shape[1] > 1 else a for a in arrays]
+    if mask.shape[1] == 1:
+        rows = np.flatnonzero(mask[:, 0])
+        return [a[rows] if a.shape[0] > 1 else a for a in arrays]
+    return [np.broadcast_to(a, mask.shape)[mask] for a in arrays]
+
+
+def _slice_target(
+    m: Machine,
+    memory: SharedMemory | LocalMemory,
+    space: str,
+    kind: str,
+    address: Array,
+    mask: Array | None,
+    elem: int,
+    count: int,
+) -> Target:
+    """Shared or local memory: equal slices, one for each block or thread."""
+    width = elem * count
+    offset = address - address.dtype.type(memory.base)
+    index = offset >> offset.dtype.type(width.bit_length() - 1)
+    limit = memory.size_bytes // width
+    bad = index >= limit
+    if width > 1 and np.bitwise_or.reduce(offset, axis=None) & offset.dtype.type(width - 1):
+        wrong = (offset & offset.dtype.type(width - 1)) != 0
+        if _any(wrong, mask):
+            raise faults.misaligned(m, space, kind, address, _both(wrong, mask), width)
+    if bad.any() and _any(bad, mask):
+        raise faults.slice_error(m, memory, space, kind, address, _both(bad, mask), width)
+    rows = memory.view(elem, count)
+    places = index.astype(np.int64) + memory.owner * (memory.stride // width)
+    return Target(rows, places, mask)
+
+
+def _global_targets(
+    m: Machine, kind: str, address: Array, mask: Array | None, elem: int, count: int
+) -> list[Target]:
+    width = elem * count
+    hints: dict[int, Allocation] = m.state.setdefault("allocation hints", {})  # type: ignore[assignment]
+    allocation = hints.get(m.pc)
+    if allocation is None:
+        allocation = m.memory.find(_first(address, mask))
+        if allocation is None:
+            raise faults.unmapped(m, kind, address, mask, width)
+        hints[m.pc] = allocation
+    if width > 1 and np.bitwise_or.reduce(address, axis=None) & np.uint64(width - 1):
+        wrong = (address & np.uint64(width - 1)) != 0
+        if _any(wrong, mask):
+            raise faults.misaligned(m, "global", kind, address, _both(wrong, mask), width)
+    if allocation.address % width:  # the tensor starts between two vectors
+        return _scattered(m, kind, address, mask, elem, count)
+    offset = address - np.uint64(allocation.address)
+    index = offset >> np.uint64(width.bit_length() - 1)
+    bad = index >= allocation.size_bytes // width
+    if bad.any() and _any(bad, mask):
+        return _scattered(m, kind, address, mask, elem, count)
+    return [Target(allocation.view(elem, count), index.view(np.int64), mask)]
+
+
+def _scattered(
+    m: Machine, kind: str, address: Array, mask: Array | None, elem: int, count: int
+) -> list[Target]:
+    """The slow road: threads reach several allocations, or one that starts between vectors."""
+    width = elem * count
+    shape = np.broadcast_shapes(address.shape, (1, 1) if mask is None else mask.shape)
+    left = np.ones(shape, bool) if mask is None else np.broadcast_to(mask, shape).copy()
+    result = []
+    for allocation in m.memory.allocations:
+        offset = address - np.uint64(allocation.address)
+        inside = left & (offset <= np.uint64(allocation.size_bytes))
+        inside &= offset + np.uint64(width) <= np.uint64(allocation.size_bytes)
+        if not inside.any():
+            continue
+        left &= ~inside
+        skip = -allocation.address % width  # bytes before the first whole vector
+        rows_from = allocation.data[skip:] if skip else allocation.data
+        whole = len(rows_from) // width * width
+        rows = np.ndarray((whole // elem,), f"u{elem}", rows_from.data if whole else b"")
+        rows = rows if count == 1 else rows.reshape(-1, count)
+        index = ((offset - np.uint64(skip)) >> np.uint64(width.bit_length() - 1)).view(np.int64)
+        result.append(Target(rows, index, inside))
+    if left.any():
+        raise faults.out_of_bounds(m, kind, np.broadcast_to(address, shape), left, width)
+    return result
+
+
+def _generic_targets(
+    m: Machine, kind: str, address: Array, mask: Array | None, elem: int, count: int
+) -> list[Target]:
+    windows = address >> WINDOW_SHIFT
+    (active,) = compress(mask, windows)
+    result = []
+    for window in np.unique(active):
+        space = _WINDOW_SPACES.get(int(window))
+        here = windows == window
+        part = here if mask is None else here & mask
+        if here.all():
+            part = mask
+        if space is None:
+            raise faults.unmapped(m, kind, address, part, elem * count)
+        plain = address if space == "global" else address & WINDOW_MASK
+        result += targets(m, space, kind, plain, part, elem, count)
+    return result
+
+
+# -- small helpers ------------------------------------------------------------------------------
+def _both(a: Array, mask: Array | None) -> Array:
+    return a if mask is None else a & mask
+
+
+def _any(bad: Array, mask: Array | None) -> bool:
+    return bool(bad.any() if mask is None else (bad & mask).any())
+
+
+def _first(address: Array, mask: Array | None) -> int:
+    """The address of the first participating thread."""
+    if mask is None:
+        return int(address.flat[0])
+    shape = np.broadcast_shapes(address.shape, mask.shape)
+    at = int(np.argmax(np.broadcast_to(mask, shape)))
+    return int(np.broadcast_to(address, shape).flat[at])

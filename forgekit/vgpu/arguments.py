@@ -1,0 +1,167 @@
+"""Find the tensors among a call's arguments and give them virtual addresses.
+
+Duck-typed on purpose: the virtual GPU knows nothing of torch. Recognised are torch tensors (by
+`untyped_storage`), the DSL's own runtime tensors (`from_dlpack`) and pointers (`make_ptr`), and
+NumPy arrays.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from forgekit.errors import UsageError, got_needed
+from forgekit.vgpu import live_tensors
+from forgekit.vgpu.memory import GlobalMemory, Region, TensorInfo, byte_range
+
+# Set on the DSL's runtime tensors by the hooks: the object that from_dlpack was given.
+SOURCE_ATTRIBUTE = "_forgekit_source"
+
+_CPU_ALIGN = 64  # what torch's CPU allocator gives; the lower bits of a pointer are then true
+_MAX_DEPTH = 4  # of containers in containers
+
+
+@dataclasses.dataclass(frozen=True)
+class TensorView:
+    """A tensor of any library: where it lies and how.
+
+    pointer: its first element; strides in elements; align_offset: bytes from its storage's start.
+    """
+
+    pointer: int
+    dtype: str
+    itemsize: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    align_offset: int
+    owner: object
+
+
+def register(memory: GlobalMemory, arguments: Iterable[tuple[str, object]]) -> None:
+    """Add every tensor among the named arguments to the memory, in order.
+
+    Raises:
+        UsageError: a tensor on a GPU, or a pointer into memory of unknown size.
+    """
+    regions: list[Region] = []
+    pointers: list[tuple[str, Any]] = []
+    for name, argument in arguments:
+        for path, value in _leaves(name, argument, depth=0):
+            if is_tensor(value):
+                regions.append(_region(path, describe(path, value)))
+            elif int(value._pointer):
+                pointers.append((path, value))
+    for path, pointer in pointers:
+        address = int(pointer._pointer)
+        if not any(r.start <= address < r.start + r.size_bytes for r in regions):
+            regions.append(_region_around(path, address, pointer))
+    memory.add_tensors(regions)
+
+
+def _leaves(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
+    """Tensors and pointers in a value: itself, or members of containers and of DSL objects."""
+    if depth > _MAX_DEPTH or value is None or isinstance(value, str | bytes | int | float):
+        return
+    if is_tensor(value) or _is_pointer(value):
+        yield name, value
+    elif isinstance(value, list | tuple):
+        names = getattr(value, "_fields", None) or [f"[{i}]" for i in range(len(value))]
+        for part, item in zip(names, value, strict=True):
+            joined = f"{name}{part}" if part.startswith("[") else f"{name}.{part}"
+            yield from _leaves(joined, item, depth + 1)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _leaves(f"{name}[{key!r}]", item, depth + 1)
+    elif dataclasses.is_dataclass(value) or hasattr(value, "__c_pointers__"):
+        for field, item in list(getattr(value, "__dict__", {}).items()):
+            yield from _leaves(f"{name}.{field}", item, depth + 1)
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether a value is a tensor of a kind known here."""
+    return (
+        hasattr(value, SOURCE_ATTRIBUTE)
+        or hasattr(value, "untyped_storage")
+        or hasattr(value, "_dltensor_wrapper")
+        or hasattr(value, "__array_interface__")
+    )
+
+
+def _is_pointer(value: Any) -> bool:
+    return hasattr(value, "_pointer") and hasattr(value, "_assumed_align")
+
+
+def describe(name: str, tensor: Any) -> TensorView:
+    """Where a tensor lies.
+
+    Raises:
+        UsageError: a tensor that is not in the CPU's memory.
+    """
+    source = getattr(tensor, SOURCE_ATTRIBUTE, None)
+    if source is not None and is_tensor(source):
+        tensor = source
+    if hasattr(tensor, "untyped_storage"):
+        return _describe_torch(name, tensor)
+    if hasattr(tensor, "_dltensor_wrapper"):
+        pointer, kind = tensor.data_ptr, tensor.element_type
+        return TensorView(
+            pointer, kind.__name__.lower(), max(kind.width // 8, 1), tuple(tensor.shape),
+            tuple(tensor.stride), pointer % _CPU_ALIGN, tensor,
+        )  # fmt: skip
+    pointer, itemsize = tensor.__array_interface__["data"][0], tensor.itemsize
+    strides = tuple(s // itemsize for s in tensor.strides)
+    base = tensor  # the array that owns the memory counts as aligned: where it lies is chance
+    while type(base.base) is type(base):
+        base = base.base
+    offset = pointer - base.__array_interface__["data"][0]
+    return TensorView(
+        pointer, str(tensor.dtype), itemsize, tuple(tensor.shape), strides, offset, tensor
+    )
+
+
+def _describe_torch(name: str, tensor: Any) -> TensorView:
+    if tensor.device.type != "cpu":
+        raise UsageError(
+            got_needed(
+                f"argument `{name}`", f"a tensor on {tensor.device}", "a CPU tensor",
+                "the virtual GPU works in the CPU's memory: pass x.cpu()",
+            )
+        )  # fmt: skip
+    pointer = tensor.data_ptr()
+    offset = pointer - tensor.untyped_storage().data_ptr() if pointer else 0
+    return TensorView(
+        pointer, str(tensor.dtype).split(".")[-1], tensor.element_size(), tuple(tensor.shape),
+        tuple(tensor.stride()), offset, tensor,
+    )  # fmt: skip
+
+
+def _region(name: str, view: TensorView) -> Region:
+    low, size = byte_range(view.shape, view.strides, view.itemsize)
+    info = TensorInfo(name, view.dtype, view.itemsize, view.shape, view.strides)
+    start = view.pointer + low
+    return Region(start, size, info, view.pointer, view.align_offset + low, view.owner)
+
+
+def _region_around(name: str, address: int, pointer: Any) -> Region:
+    """The memory a raw pointer points into: a live tensor's whole storage.
+
+    Raises:
+        UsageError: no live tensor holds the address.
+    """
+    found = live_tensors.storage_at(address)
+    if found is None:
+        raise UsageError(
+            got_needed(
+                f"argument `{name}`",
+                f"a pointer to {address:#x}, of which nobody knows how much memory belongs to it",
+                "a pointer into a tensor that is still alive",
+                "keep the tensor in a variable while the kernel runs, or pass the tensor itself "
+                "(from_dlpack(x)) instead of make_ptr(…)",
+            )
+        )
+    start, size, owner = found
+    itemsize = max(pointer._dtype.width // 8, 1)
+    count = max((start + size - address) // itemsize, 0)
+    info = TensorInfo(name, pointer._dtype.__name__.lower(), itemsize, (count,), (1,))
+    return Region(start, size, info, address, 0, owner)

@@ -1,0 +1,149 @@
+"""Block barriers: `bar.sync` and `bar.arrive` with numbers and thread counts.
+
+Without a count, a barrier waits for every thread of the block that has not exited. With a count it
+waits for so many threads, counted by whole warps as the hardware does: lanes that a warp does not
+have, or that have exited, count with it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.errors import KernelError, got_needed
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.machine import Machine
+
+BARRIERS_PER_BLOCK = 16  # PTX ISA, "barrier": resources 0 to 15
+_WARP = 32
+_EVERYONE = 0  # the count of a barrier that waits for the whole block
+
+
+@dataclass
+class Barrier:
+    """Who has arrived at one barrier and is not released yet, in all blocks of the batch."""
+
+    counts: Array  # (blocks,): threads waited for, _EVERYONE for the whole block, -1 if unknown
+    arrivals: list[tuple[int | None, Array]] = field(default_factory=list)  # (pc if it waits, mask)
+
+
+class Barriers:
+    """The barriers of a batch. `waiting` holds those at which somebody has arrived."""
+
+    def __init__(self, machine: Machine) -> None:
+        # Not a strong reference: a cycle would keep a batch's registers until the collector runs.
+        self.machine: Machine = weakref.proxy(machine)
+        self.waiting: dict[int, Barrier] = {}
+
+    def pcs(self) -> Iterator[int]:
+        """Program counters at which threads wait."""
+        for barrier in self.waiting.values():
+            for pc, _ in barrier.arrivals:
+                if pc is not None:
+                    yield pc
+
+    def arrive(self, number: int, count: int | None, mask: Array | None, wait: bool) -> bool:
+        """The threads of `mask` arrive; count: threads to wait for, None for the whole block.
+
+        Returns whether the group stops here: its threads have joined those that wait, or run on
+        from the next instruction once the scheduler chooses them.
+        """
+        m = self.machine
+        self._check(number, count)
+        if m.alone and wait and mask is m.mask and (count is None or self._is_everyone(count)):
+            return False
+        barrier = self.waiting.get(number)
+        if barrier is None:
+            barrier = self.waiting[number] = Barrier(np.full(m.n_blocks, -1))
+        full = m.expand(mask)
+        blocks = full.any(axis=1)
+        expected = _EVERYONE if count is None else count
+        known = barrier.counts[blocks]
+        other = known[(known != -1) & (known != expected)]
+        if len(other):
+            raise self._mismatch(number, expected, int(other[0]), mask)
+        barrier.counts[blocks] = expected
+        barrier.arrivals.append((m.pc if wait else None, full))
+        self.release(number)
+        return wait
+
+    def _is_everyone(self, count: int) -> bool:
+        m = self.machine
+        if count not in (m.block_threads, m.n_threads):
+            return False
+        return m.alive is None or bool(m.alive[..., : m.block_threads].all())
+
+    def release_all(self) -> None:
+        """After threads have exited: let go the blocks that waited for them alone."""
+        for number in list(self.waiting):
+            self.release(number)
+
+    def arrived(self, barrier: Barrier) -> Array:
+        """Threads of each block that have arrived, in the way the barrier counts them."""
+        m = self.machine
+        times = np.zeros(m.shape, np.int64)
+        for _, mask in barrier.arrivals:
+            times += mask
+        alive = m.expand(m.alive)
+        everyone = (times * alive).sum(axis=1)
+        by_warp = times.reshape(m.n_blocks, -1, _WARP)
+        absent = (by_warp == 0) & ~alive.reshape(by_warp.shape)
+        with_warp = np.where(absent, by_warp.max(axis=2, keepdims=True), by_warp)
+        return np.where(barrier.counts == _EVERYONE, everyone, with_warp.sum(axis=(1, 2)))
+
+    def release(self, number: int) -> None:
+        """Let go the blocks in which everyone expected has arrived at barrier `number`."""
+        m, barrier = self.machine, self.waiting[number]
+        alive = m.expand(m.alive).sum(axis=1)
+        expected = np.where(barrier.counts == _EVERYONE, alive, barrier.counts)
+        here = barrier.counts != -1
+        done = here & (self.arrived(barrier) >= expected)
+        if not done.any():
+            return
+        remaining = []
+        for pc, mask in barrier.arrivals:
+            released, kept = mask & done[:, None], mask & ~done[:, None]
+            if pc is not None and released.any():
+                m.join(pc + 1, None if released.all() else released)
+            if kept.any():
+                remaining.append((pc, kept))
+        barrier.counts[done] = -1
+        barrier.arrivals = remaining
+        if not remaining:
+            del self.waiting[number]
+
+    def _check(self, number: int, count: int | None) -> None:
+        where = self.machine.where()
+        if not 0 <= number < BARRIERS_PER_BLOCK:
+            raise KernelError(
+                got_needed(
+                    f"barrier, {where}", f"number {number}",
+                    f"0 to {BARRIERS_PER_BLOCK - 1}", "a block has 16 barriers",
+                )
+            )  # fmt: skip
+        if count is not None and (count <= 0 or count % _WARP):
+            raise KernelError(
+                got_needed(
+                    f"barrier {number}, {where}", f"{count} threads", "a multiple of 32",
+                    "barriers count whole warps",
+                )
+            )  # fmt: skip
+
+    def _mismatch(self, number: int, count: int, other: int, mask: Array | None) -> KernelError:
+        m = self.machine
+        name = {_EVERYONE: "the whole block"}
+        return KernelError(
+            got_needed(
+                f"barrier {number}, {m.where()}",
+                f"{name.get(count, f'{count} threads')} from {m.who(mask)}",
+                f"{name.get(other, f'{other} threads')}, with which others of the block wait there",
+                "give every barrier() and barrier_arrive() of one number the same thread count, or "
+                "use another number",
+            )
+        )

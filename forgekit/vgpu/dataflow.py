@@ -1,0 +1,120 @@
+"""What a kernel's instructions read and write, which registers are live, which loops may wait."""
+
+from __future__ import annotations
+
+from forgekit.vgpu import ptx
+
+# Instructions whose first operand is read, not written.
+_NO_RESULT = {
+    "st", "red", "bra", "bar", "barrier", "ret", "exit", "trap", "membar", "fence", "cp",
+    "prefetch", "prefetchu", "call", "griddepcontrol", "nanosleep", "brkpt", "setmaxnreg",
+    "discard", "applypriority", "pmevent", "brx", "mbarrier",
+}  # fmt: skip
+
+
+def _registers(operand: object) -> list[str]:
+    match operand:
+        case ptx.Register(name):
+            return [name]
+        case ptx.Negated(register):
+            return [register.name]
+        case ptx.Pair(first, second):
+            return [r.name for r in (first, second) if r is not None]
+        case ptx.Vector(items):
+            return [n for item in items for n in _registers(item)]
+        case ptx.Address(base, _):
+            return _registers(base)
+    return []
+
+
+def reads_and_writes(instruction: ptx.Instruction) -> tuple[list[str], list[str]]:
+    """Names of the registers an instruction reads and writes."""
+    operands = instruction.operands
+    reads = _registers(instruction.guard)
+    if instruction.opcode[0] in _NO_RESULT or not operands:
+        writes: list[str] = []
+    else:
+        writes, operands = _registers(operands[0]), operands[1:]
+    for operand in operands:
+        reads += _registers(operand)
+    return reads, writes
+
+
+def _sets(kernel: ptx.Kernel, registers: dict[str, int]) -> list[tuple[int, int]]:
+    """For each instruction, the registers it reads and those it writes, as bit sets."""
+    result = []
+    for instruction in kernel.instructions:
+        names = reads_and_writes(instruction)
+        reads, writes = (sum({1 << registers[n] for n in part if n in registers}) for part in names)
+        result.append((reads, writes))
+    return result
+
+
+def _successors(kernel: ptx.Kernel, pc: int) -> tuple[int, ...]:
+    instruction = kernel.instructions[pc]
+    if instruction.opcode[0] == "bra":
+        target = instruction.operands[0]
+        assert isinstance(target, ptx.Symbol)
+        jump = kernel.labels[target.name]
+        return (jump,) if instruction.guard is None else (jump, pc + 1)
+    if instruction.opcode[0] in ("ret", "exit", "trap") and instruction.guard is None:
+        return ()
+    return (pc + 1,)
+
+
+def liveness(kernel: ptx.Kernel, registers: dict[str, int]) -> list[int]:
+    """For each instruction, the registers (a bit set) that may be read from there on."""
+    n = len(kernel.instructions)
+    sets = _sets(kernel, registers)
+    # A guarded instruction may leave its result as it was.
+    kills = [
+        0 if i.guard else written for i, (_, written) in zip(kernel.instructions, sets, strict=True)
+    ]
+    successors = [_successors(kernel, pc) for pc in range(n)]
+    live = [0] * (n + 2)
+    changed = True
+    while changed:
+        changed = False
+        for pc in range(n - 1, -1, -1):
+            out = 0
+            for s in successors[pc]:
+                out |= live[s]
+            now = sets[pc][0] | (out & ~kills[pc])
+            if now != live[pc]:
+                live[pc], changed = now, True
+    return live
+
+
+def dying(kernel: ptx.Kernel, registers: dict[str, int], live: list[int]) -> list[list[int]]:
+    """For each instruction, the registers it reads or writes that nobody reads after it."""
+    result = []
+    for pc, (reads, writes) in enumerate(_sets(kernel, registers)):
+        after = 0
+        for s in _successors(kernel, pc):
+            after |= live[s]
+        gone = (reads | writes) & ~after
+        result.append([r for r in range(gone.bit_length()) if gone >> r & 1])
+    return result
+
+
+def polls_before(kernel: ptx.Kernel) -> list[int]:
+    """For each instruction, how many before it may, in a loop, ask memory for news from others."""
+    loops = [
+        (kernel.labels[i.operands[0].name], pc)
+        for pc, i in enumerate(kernel.instructions)
+        if i.opcode[0] == "bra" and isinstance(i.operands[0], ptx.Symbol)
+    ]
+    counts = [0]
+    for pc, instruction in enumerate(kernel.instructions):
+        asks = _asks(instruction.opcode) and any(first <= pc <= last for first, last in loops)
+        counts.append(counts[-1] + asks)
+    return counts
+
+
+def _asks(opcode: tuple[str, ...]) -> bool:
+    root, parts = opcode[0], opcode[1:]
+    if root == "ld":
+        return any(p in ("volatile", "acquire", "relaxed") for p in parts)
+    if root == "atom":
+        return any(p in ("cas", "exch") for p in parts)
+    return root == "nanosleep" or any(p in ("try_wait", "test_wait") for p in parts)

@@ -1,0 +1,206 @@
+"""What a student reads when the virtual GPU stops a kernel: who did what, where, and the remedy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.errors import DeadlockError, InstructionBudgetError, MemoryAccessError
+from forgekit.vgpu.memory import SHARED_RESERVED, SHARED_WINDOW, TensorInfo
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.storage import LocalMemory, SharedMemory
+
+# An address farther than this from every tensor is not told as an overrun of one.
+_NEAR_BYTES = 1 << 31
+
+
+# -- accesses -------------------------------------------------------------------------------------
+def _who(m: Machine, bad: Array) -> tuple[str, tuple[int, int], str]:
+    """The first offending thread, its index, and `and N more threads`."""
+    full = np.broadcast_to(bad, m.shape)
+    block, thread = (int(i) for i in np.argwhere(full)[0])
+    more = int(full.sum()) - 1
+    others = ""
+    if more:
+        others = (
+            f"\n  {more:,} more thread{'s' * (more > 1)} had done so when the kernel was stopped."
+        )
+    return m.thread_name(block, thread), (block, thread), others
+
+
+def _at(array: Array, m: Machine, where: tuple[int, int]) -> int:
+    return int(np.broadcast_to(array, m.shape)[where])
+
+
+def out_of_bounds(m: Machine, kind: str, address: Array, bad: Array, width: int) -> Exception:
+    name, where, others = _who(m, bad)
+    value = _at(address, m, where)
+    allocation = m.memory.find(value)
+    if allocation is None:
+        return unmapped(m, kind, address, bad, width)
+    offset = value - allocation.address
+    size = allocation.size_bytes
+    if not -_NEAR_BYTES <= offset <= size + _NEAR_BYTES:
+        return unmapped(m, kind, address, bad, width)
+    info, from_first = allocation.tensor_at(offset)
+    if offset < 0:
+        side = f"{_bytes(-offset)} before its start"
+    else:
+        side = f"{_bytes(offset + width - size)} past its end"
+    empty = "" if size else " An empty tensor has no element to access."
+    return MemoryAccessError(
+        f"Out of bounds: {m.where()}\n"
+        f"  {name} {kind} {info.coordinate(from_first)}{_more(width, info.itemsize)}, {side}.\n"
+        f"  {info} has {_bytes(size)}.{empty}{others}\n"
+        f"{_out_of_bounds_advice(m, where, info, from_first)}"
+    )
+
+
+def _out_of_bounds_advice(
+    m: Machine, where: tuple[int, int], info: TensorInfo, from_first: int
+) -> str:
+    """What to look at, by what the first offending thread had to work on."""
+    if from_first < 0:
+        return (
+            "The index is negative. Unlike in Python it does not count from the end: it lies "
+            "before the tensor."
+        )
+    elements = int(np.prod(info.shape))
+    number = m.blocks[where[0]] * m.block_threads + where[1]
+    if number < elements:
+        return (
+            f"There are {elements:,} elements, and this is thread number {number:,}, counted over "
+            "all blocks: look at how the index is computed, and at the sizes and strides it uses."
+        )
+    return (
+        f"There are only {elements:,} elements, and this is thread number {number:,}, counted over "
+        f"all blocks. A thread without an element needs a predicate, such as "
+        f"`if i < {info.name}.shape[0]:`."
+    )
+
+
+def _more(width: int, itemsize: int) -> str:
+    """What a vector access reaches beside its first element."""
+    return f" and the {width // itemsize - 1} after it" if width > itemsize else ""
+
+
+def _bytes(count: int) -> str:
+    return f"{count:,} byte{'s' * (count != 1)}"
+
+
+def unmapped(m: Machine, kind: str, address: Array, mask: Array | None, width: int) -> Exception:
+    name, where, others = _who(m, np.ones((1, 1), bool) if mask is None else mask)
+    value = _at(address, m, where)
+    tensors = [str(r.info) for a in m.memory.allocations for r in a.regions if r.info.shape]
+    nearest = m.memory.find(value)
+    offset = ""
+    if value and nearest is not None and value < SHARED_WINDOW:
+        distance = value - nearest.address
+        side = "after" if distance > 0 else "before"
+        offset = f" ({_bytes(abs(distance))} {side} the start of {nearest.regions[0].info.name})"
+    elif not value:
+        offset = " (a null pointer)"
+    return MemoryAccessError(
+        f"Out of bounds: {m.where()}\n"
+        f"  {name} {kind} {_bytes(width)} at address {value:#x}{offset}, which belongs to no "
+        f"tensor of this launch.{others}\n  Tensors: {', '.join(tensors) or 'none'}.\n"
+        "Look at the strides and the pointer arithmetic; a tensor compiled with one layout and "
+        "called with another ends up here too."
+    )
+
+
+def misaligned(
+    m: Machine, space: str, kind: str, address: Array, bad: Array, width: int
+) -> Exception:
+    name, where, others = _who(m, bad)
+    value = _at(address, m, where)
+    what = f"address {value:#x}"
+    if space == "shared":
+        what = f"shared-memory offset {value - SHARED_RESERVED:,}"
+    elif space == "local":
+        what = f"local-memory offset {value:,}"
+    else:
+        allocation = m.memory.find(value)
+        if allocation is not None and 0 <= value - allocation.address <= allocation.size_bytes:
+            info, from_first = allocation.tensor_at(value - allocation.address)
+            what = info.coordinate(from_first)
+    return MemoryAccessError(
+        f"Misaligned access: {m.where()}\n"
+        f"  {name} {kind} {_bytes(width)} at {what}, an address that is not a multiple of {width} "
+        f"(it is {value % width} beyond one).{others}\n"
+        f"A {8 * width}-bit access needs a {width}-byte boundary: the start of the tensor, its row "
+        "stride and every tile offset must be multiples of it, or use narrower accesses."
+    )
+
+
+def slice_error(
+    m: Machine,
+    memory: SharedMemory | LocalMemory,
+    space: str,
+    kind: str,
+    address: Array,
+    bad: Array,
+    width: int,
+) -> Exception:
+    name, where, others = _who(m, bad)
+    offset = _at(address, m, where) - memory.base
+    owner = "a block has" if space == "shared" else "a thread has"
+    return MemoryAccessError(
+        f"Out of bounds: {m.where()}\n"
+        f"  {name} {kind} {width} bytes at {space}-memory offset {offset:,}; {owner} "
+        f"{memory.size_bytes:,} bytes.{others}\n"
+        "Compare the index with the layout the tensor was allocated with (padding included)."
+    )
+
+
+# -- threads that cannot go on ------------------------------------------------------------------
+def deadlock(m: Machine) -> DeadlockError:
+    lines = ["Deadlock: every thread left waits for another one."]
+    for number, barrier in m.barriers.waiting.items():
+        arrived = m.barriers.arrived(barrier)
+        for pc, mask in barrier.arrivals:
+            if pc is None:
+                continue
+            block = int(np.argwhere(mask)[0][0])
+            count = int(barrier.counts[block])
+            awaited = f" for {count} threads ({arrived[block]} have arrived)" if count else ""
+            lines.append(f"  {m.who(mask)} wait at barrier {number}{awaited}, {m.where(pc)}")
+    for pc, waiting in m.parked.items():
+        op = m.program.instructions[pc].name
+        lines.append(
+            f"  {m.who(waiting)} wait at {op} for lanes of their warp that are elsewhere, "
+            f"{m.where(pc)}"
+        )
+    if any("warp_idx" in line and "shfl" in line for line in lines):
+        lines.append(
+            "cute.arch.warp_idx() is a shuffle of the whole warp: call it before the `if`, and use "
+            "its result inside."
+        )
+    lines.append(
+        "A barrier must be reached by every thread it counts, and a warp instruction by every lane "
+        "it names: look for one inside an `if` or a loop that only some threads enter."
+    )
+    return DeadlockError("\n".join(lines))
+
+
+def over_budget(m: Machine) -> InstructionBudgetError:
+    first, last, total = m.blocks[0], m.blocks[-1], int(np.prod(m.record.grid))
+    together = ""
+    if len(m.blocks) < total:
+        together = (
+            f"Blocks {first:,} to {last:,} of {total:,} run at the same time: one that waits for a "
+            "later block waits for ever.\n"
+        )
+    return InstructionBudgetError(
+        f"The kernel was stopped after {m.budget:,} instructions: it loops for ever, or is far too "
+        f"long for the virtual GPU.\n"
+        f"  Last at {m.where()}\n"
+        f"  {m.who(m.mask)}\n"
+        f"{together}"
+        "Look at the condition of the loop around this line. For a kernel that really needs more, "
+        "raise the limit: forgekit.vgpu.options(budget=…)."
+    )

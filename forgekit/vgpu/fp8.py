@@ -1,0 +1,51 @@
+"""The 8-bit floats e4m3 (no infinity, largest 448) and e5m2 (as IEEE's formats, largest 57344).
+
+Open Compute Project, "OCP 8-bit Floating Point Specification (OFP8)", revision 1.0, 2023.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from forgekit.vgpu.floats import Array
+
+NAN = np.uint8(0x7F)
+_MANTISSA_BITS = {"e4m3": 3, "e5m2": 2}
+_BIAS = {"e4m3": 7, "e5m2": 15}
+
+
+@functools.cache
+def values(name: str) -> Array:
+    """The float32 value of each of the 256 codes."""
+    codes = np.arange(256)
+    bits, bias = _MANTISSA_BITS[name], _BIAS[name]
+    exponent, fraction = (codes & 0x7F) >> bits, (codes & ((1 << bits) - 1)) / (1 << bits)
+    normal = exponent > 0
+    result = (fraction + normal) * 2.0 ** (np.maximum(exponent, 1) - bias)
+    if name == "e4m3":
+        result[(codes & 0x7F) == 0x7F] = np.nan
+    else:
+        result[exponent == 31] = np.nan
+        result[(codes & 0x7F) == 0x7C] = np.inf
+    return np.copysign(result, np.where(codes < 128, 1.0, -1.0)).astype("f4")
+
+
+def to_f32(codes: Array, name: str) -> Array:
+    return values(name)[codes]
+
+
+def from_f32(x: Array, name: str) -> Array:
+    """Nearest even and `.satfinite`: what is too large, or infinite, becomes the largest number."""
+    finite = values(name)[:128]
+    finite = finite[np.isfinite(finite)]
+    magnitude = np.minimum(np.abs(x), finite[-1])
+    # The last code that is not above; one more where the value lies past the middle to the next,
+    # or on it with an odd code. float32 holds the middles exactly.
+    code = np.searchsorted(finite, magnitude, "right") - 1
+    upper = np.minimum(code + 1, len(finite) - 1)
+    middle = (finite[code] + finite[upper]) / 2
+    code = np.where((magnitude > middle) | ((magnitude == middle) & (code % 2 == 1)), upper, code)
+    code = np.where(np.isnan(x), NAN, code | np.where(np.signbit(x) & ~np.isnan(x), 0x80, 0))
+    return code.astype("u1")

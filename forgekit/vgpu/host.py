@@ -1,0 +1,194 @@
+"""The CUDA runtime as the DSL's compiled host code sees it: kernel handles and recorded launches.
+
+The host code is linked against callbacks. Loading a library hands out kernel handles; a launch
+records grid, block, shared memory and parameter bytes. When the host function has returned, the
+recorded launches run in order, as a stream would run them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from forgekit.errors import UsageError
+from forgekit.vgpu import launching, program
+from forgekit.vgpu.memory import GlobalMemory
+
+_Pointer = ctypes.c_void_p
+_I32, _U64 = ctypes.c_int32, ctypes.c_uint64
+
+# cudaLaunchConfig_t: grid, block (u32 each), dynamic shared bytes, stream, attributes, count.
+_ATTRIBUTE_BYTES, _CLUSTER_ATTRIBUTE, _COOPERATIVE_ATTRIBUTE = 72, 4, 2
+_MAX_SHARED_OPTIN_ATTRIBUTE = 97
+
+Launch = Callable[[GlobalMemory], None]
+
+
+class _Recorded(threading.local):
+    """Per thread: the launches of the host function that is running."""
+
+    def __init__(self) -> None:
+        self.launches: list[Launch] = []
+
+
+_recorded = _Recorded()
+
+
+def take_launches() -> list[Launch]:
+    """The launches recorded in this thread since the last call, in order."""
+    launches, _recorded.launches = _recorded.launches, []
+    return launches
+
+
+class Runtime:
+    """The CUDA runtime as one compiled host module sees it."""
+
+    def __init__(self, ptx_text: str, arch: str) -> None:
+        self.ptx_text = ptx_text
+        self.arch = arch
+        self.kernels: list[str] = []
+        self.callbacks = {
+            name: ctypes.CFUNCTYPE(_I32, *types)(function)
+            for name, types, function in (
+                ("_cudaLaunchKernelEx", (_Pointer, _Pointer, _Pointer), self.launch_ex),
+                ("_cudaLaunchKernel", (_Pointer, *[_I32] * 6, _Pointer, _U64, _Pointer),
+                 self.launch),
+                ("_cudaLibraryLoadData", (_Pointer,) * 4 + (_I32, _Pointer, _Pointer, _I32),
+                 lambda out, *_: self.put(out, 1, _U64)),
+                ("_cudaLibraryGetKernel", (_Pointer, _Pointer, _Pointer), self.get_kernel),
+                ("_cuKernelGetAttribute", (_Pointer, _I32, _Pointer, _I32),
+                 lambda out, *_: self.put(out, 0)),
+                ("_cudaDeviceGetAttribute", (_Pointer, _I32, _I32), self.device_attribute),
+                ("_cudaGetDevice", (_Pointer,), lambda out: self.put(out, 0)),
+                ("_cudaKernelSetAttributeForDevice", (_Pointer, _I32, _I32, _I32), lambda *_: 0),
+                ("_cudaFuncSetAttribute", (_Pointer, _I32, _I32), lambda *_: 0),
+                ("_cudaOccupancyMaxActiveBlocksPerMultiprocessor", (_Pointer, _Pointer, _I32, _U64),
+                 lambda out, *_: self.put(out, 1)),
+            )
+        }  # fmt: skip
+
+    @staticmethod
+    def put(out: int | None, value: int, kind: Any = _I32) -> int:
+        if out:
+            kind.from_address(out).value = value
+        return 0
+
+    def device_attribute(self, out: int, attribute: int, device: int) -> int:
+        limit = launching.max_shared_bytes(self.arch)
+        return self.put(out, limit if attribute == _MAX_SHARED_OPTIN_ATTRIBUTE else 1)
+
+    def get_kernel(self, out: int, library: int, name: int) -> int:
+        self.kernels.append(ctypes.string_at(name).decode())
+        return self.put(out, len(self.kernels), _U64)
+
+    def launch(self, kernel: int, gx: int, gy: int, gz: int, bx: int, by: int, bz: int,
+               params: int, shared: int, stream: int) -> int:  # fmt: skip
+        self.record(kernel, (gx, gy, gz), (bx, by, bz), shared, params)
+        return 0
+
+    def launch_ex(self, config: int, kernel: int, params: int) -> int:
+        dims = (_I32 * 6).from_address(config)  # signed, so that a grid of -1 is told as such
+        shared = _U64.from_address(config + 24).value
+        attributes = _U64.from_address(config + 40).value
+        count = ctypes.c_uint32.from_address(config + 48).value
+        cluster, cooperative = (1, 1, 1), False
+        for i in range(count):
+            at = attributes + i * _ATTRIBUTE_BYTES
+            kind = ctypes.c_uint32.from_address(at).value
+            if kind == _CLUSTER_ATTRIBUTE:
+                x, y, z = (ctypes.c_uint32 * 3).from_address(at + 8)
+                cluster = (x, y, z)
+            elif kind == _COOPERATIVE_ATTRIBUTE:
+                cooperative = bool(_I32.from_address(at + 8).value)
+        grid, block = tuple(dims[:3]), tuple(dims[3:])
+        self.record(kernel, grid, block, shared, params, cluster, cooperative)
+        return 0
+
+    def record(self, kernel: int, grid: tuple, block: tuple, shared: int, params: int,
+               cluster: tuple = (1, 1, 1), cooperative: bool = False) -> None:  # fmt: skip
+        """Keep a launch with a copy of its parameters; errors are raised when it runs."""
+        name = self.kernels[kernel - 1]
+        try:
+            ready = program.load(self.ptx_text)[name]
+        except Exception as error:  # callbacks must not raise
+            _recorded.launches.append(functools.partial(_raise, error))
+            return
+        packed, slots = _pack_params(ready, params)
+
+        def run(memory: GlobalMemory) -> None:
+            translated = launching.translate_pointers(packed, memory, slots)
+            record = launching.LaunchRecord(
+                name, grid, block, shared, translated, cluster, cooperative
+            )
+            launching.launch(ready, record, memory)
+
+        _recorded.launches.append(run)
+
+
+def _pack_params(ready: program.Program, params: int) -> tuple[bytes, list[int]]:
+    """The parameters' bytes as the kernel sees them, and the offsets that may hold a pointer."""
+    packed = bytearray(ready.param_bytes)
+    pointers = (_Pointer * len(ready.kernel.params)).from_address(params) if params else ()
+    slots: list[int] = []
+    for variable, pointer in zip(ready.kernel.params, pointers, strict=True):
+        start, size = ready.param_offsets[variable.name], variable.size_bytes
+        packed[start : start + size] = ctypes.string_at(pointer, size)
+        slots += range(start, start + size - 7, 8)
+    return bytes(packed), slots
+
+
+def _raise(error: Exception, memory: GlobalMemory) -> None:
+    raise error
+
+
+# -- engines --------------------------------------------------------------------------------------
+@functools.cache
+def _engine_class() -> Any:
+    from cutlass._mlir import execution_engine
+
+    class VirtualEngine(execution_engine.ExecutionEngine):
+        """An engine whose CUDA runtime is a `Runtime`."""
+
+        runtime: Runtime
+
+    return VirtualEngine
+
+
+def is_virtual(engine: object) -> bool:
+    """Whether a compiled function's engine launches on the virtual GPU."""
+    return isinstance(engine, _engine_class())
+
+
+def make_engine(module: Any, opt_level: int, text: str, arch: str) -> Any:
+    """An engine for a compiled module whose kernels are this PTX."""
+    runtime = Runtime(text, arch)
+    engine = _engine_class()(module, opt_level=opt_level, shared_libs=())
+    declared = {
+        str(op.attributes["sym_name"]).strip('"')
+        for op in module.body.operations
+        if "sym_name" in op.attributes
+    }
+    for name in sorted(n for n in declared if n.startswith(("_cuda", "_cu"))):
+        callback = runtime.callbacks.get(name) or _refuse(name, runtime)
+        engine.raw_register_runtime(name, ctypes.cast(callback, _Pointer))
+    engine.runtime = runtime
+    return engine
+
+
+def _refuse(name: str, runtime: Runtime) -> Any:
+    """A callback for a runtime function the virtual GPU does not have."""
+
+    def called() -> int:
+        error = UsageError(
+            f"The host code calls {name.lstrip('_')}, which the virtual GPU does not offer yet. "
+            "Run this function on a GPU."
+        )
+        _recorded.launches.append(functools.partial(_raise, error))
+        return 0
+
+    callback = ctypes.CFUNCTYPE(_I32)(called)
+    runtime.callbacks[name] = callback
+    return callback

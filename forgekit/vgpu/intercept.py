@@ -1,0 +1,100 @@
+"""Route CuTe DSL's launches to the virtual GPU, or leave them alone.
+
+The DSL's host code is compiled to machine code that calls the CUDA runtime; on the virtual GPU it
+is linked against callbacks of `forgekit.vgpu.host` instead. `forgekit.vgpu.hooks` replaces the
+DSL's methods once; `install` and `uninstall` switch whether new compilations come here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from forgekit.errors import UsageError, got_needed
+from forgekit.vgpu import hooks
+from forgekit.vgpu.architectures import ARCHITECTURES, DEFAULT_ARCH
+from forgekit.vgpu.host import make_engine
+
+__all__ = [
+    "ARCHITECTURES",
+    "DEFAULT_ARCH",
+    "install",
+    "installed",
+    "is_installed",
+    "make_engine",
+    "prepare",
+    "uninstall",
+]
+
+
+_state_lock = threading.RLock()
+_before: dict[str, Any] | None = None  # the DSL's settings before install
+
+
+def install(arch: str | None = None) -> None:
+    """Route every launch of code compiled from now on to the virtual GPU.
+
+    arch: `sm_80`, `sm_90a` (default) or `sm_100a`; a compile may still name its own.
+
+    Raises:
+        PlatformError: no CuTe DSL on this machine.
+        UsageError: an unknown architecture.
+    """
+    global _before
+    arch = arch or os.environ.get("FORGEKIT_ARCH") or DEFAULT_ARCH
+    if arch not in ARCHITECTURES:
+        needed = "one of " + ", ".join(ARCHITECTURES)
+        raise UsageError(got_needed("arch", repr(arch), needed, "omit it for sm_90a"))
+    with _state_lock:
+        prepare()
+        env = hooks.import_dsl().envar
+        # Line numbers in messages; no file cache, since what it holds has no PTX.
+        changes = {
+            "arch": arch, "lineinfo": True, "enable_tvm_ffi": False, "disable_file_caching": True,
+        }  # fmt: skip
+        if _before is None:
+            _before = {name: getattr(env, name) for name in changes}
+        for name, value in changes.items():
+            setattr(env, name, value)
+        hooks.active = True
+
+
+def uninstall() -> None:
+    """Undo `install`; functions already compiled for the virtual GPU keep running there."""
+    global _before
+    with _state_lock:
+        hooks.active = False
+        if _before is not None:
+            env = hooks.import_dsl().envar
+            for name, value in _before.items():
+                setattr(env, name, value)
+            _before = None
+
+
+def is_installed() -> bool:
+    """True while launches go to the virtual GPU."""
+    return hooks.active
+
+
+@contextlib.contextmanager
+def installed(arch: str | None = None) -> Iterator[None]:
+    """`install` for the length of a `with` block."""
+    with _state_lock:
+        before = hooks.import_dsl().envar.arch if is_installed() else None
+        install(arch)
+    try:
+        yield
+    finally:
+        if before is None:
+            uninstall()
+        else:
+            install(before)
+
+
+def prepare() -> None:
+    """Make the DSL ready for functions of the virtual GPU, without switching to it."""
+    with _state_lock:
+        hooks.replace_methods()

@@ -1,0 +1,271 @@
+"""Run a kernel launch on the virtual GPU: limits, parameters, batches of blocks, output."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from forgekit.errors import LaunchError, got_needed
+from forgekit.vgpu.listeners import Listener
+from forgekit.vgpu.machine import Machine
+from forgekit.vgpu.memory import GlobalMemory, TensorInfo
+from forgekit.vgpu.printf import Printer
+from forgekit.vgpu.program import Program
+from forgekit.vgpu.storage import block_bytes
+
+Dim3 = tuple[int, int, int]
+
+# Threads in a batch: registers of one instruction then fit a core's L2 cache (measured on an
+# AMD EPYC with 1 MiB of L2 a core: 16 to 64 thousand are equally fast, less and more are slower).
+BATCH_THREADS = 32 * 1024
+
+# Shared and local memory of a batch. It is filled before every batch, so less is also faster.
+BATCH_BYTES = 64 << 20
+
+# CUDA C++ programming guide, "Technical specifications per compute capability".
+MAX_BLOCK_THREADS = 1024
+MAX_BLOCK = (1024, 1024, 64)
+MAX_GRID = (2**31 - 1, 65535, 65535)
+BLOCKS_A_MULTIPROCESSOR, THREADS_A_MULTIPROCESSOR = 32, 2048
+MULTIPROCESSORS = 132  # of an H100 or H200 SXM
+MAX_SHARED_BYTES = {"sm_80": 163 * 1024, "sm_86": 99 * 1024, "sm_89": 99 * 1024,
+                    "sm_90": 227 * 1024, "sm_100": 227 * 1024, "sm_103": 227 * 1024,
+                    "sm_120": 99 * 1024}  # fmt: skip
+
+_PROGRESS_AFTER_S = 2.0
+
+
+def max_shared_bytes(arch: str) -> int:
+    """Shared memory a block can have, for `sm_90a` and the like."""
+    return MAX_SHARED_BYTES.get(arch.rstrip("af"), 227 * 1024)
+
+
+@dataclass(frozen=True)
+class LaunchRecord:
+    """One launch: the geometry and parameters the host code asked for.
+
+    grid, block, cluster: (x, y, z); shared_bytes: dynamic shared memory of a block; params: the
+    parameters' bytes as the kernel sees them; symbols: virtual addresses of module variables.
+    """
+
+    kernel: str
+    grid: Dim3
+    block: Dim3
+    shared_bytes: int
+    params: bytes
+    cluster: Dim3 = (1, 1, 1)
+    cooperative: bool = False
+    symbols: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class Options:
+    """What a run of the virtual GPU can be told.
+
+    budget: instructions of a batch of blocks before a kernel counts as endless; listeners: watch
+    every launch; batch_threads: threads run in lockstep; progress: show a bar on long launches.
+    """
+
+    budget: int = int(os.environ.get("FORGEKIT_BUDGET", 4_000_000))
+    listeners: tuple[Listener, ...] = ()
+    batch_threads: int = BATCH_THREADS
+    progress: bool = True
+
+
+_options = Options()
+
+
+@contextmanager
+def options(**changes: object) -> Iterator[Options]:
+    """Change the virtual GPU's options within a `with` block; see `Options`."""
+    global _options
+    before = _options
+    _options = replace(before, **changes)  # type: ignore[arg-type]
+    try:
+        yield _options
+    finally:
+        _options = before
+
+
+def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None:
+    """Run every block of a launch.
+
+    Raises:
+        LaunchError: geometry or shared memory beyond what the architecture allows.
+        KernelError: the kernel did something wrong; see `forgekit.errors`.
+    """
+    _check_limits(program, record)
+    record = _place_symbols(program, record, memory)
+    n_blocks = int(np.prod(record.grid))
+    per_batch = n_blocks if record.cooperative else _blocks_in_a_batch(program, record)
+    batches = [
+        range(start, min(start + per_batch, n_blocks)) for start in range(0, n_blocks, per_batch)
+    ]
+    printer = Printer()
+    try:
+        with np.errstate(all="ignore"):
+            for blocks in _with_progress(batches) if _options.progress else batches:
+                run_batch(program, record, memory, blocks, printer)
+    finally:
+        printer.close()
+
+
+def _blocks_in_a_batch(program: Program, record: LaunchRecord) -> int:
+    """Blocks run in lockstep. (Of a cooperative launch all: they may wait for each other.)"""
+    threads = -(-int(np.prod(record.block)) // 32) * 32
+    of_a_block = block_bytes(program.shared_bytes(record), threads, program.local_bytes)
+    by_memory = BATCH_BYTES // max(of_a_block, 1)
+    return max(1, min(_options.batch_threads // threads, by_memory))
+
+
+def run_batch(
+    program: Program,
+    record: LaunchRecord,
+    memory: GlobalMemory,
+    blocks: range,
+    printer: Printer | None = None,
+) -> Machine:
+    """Run some blocks of a launch to their end and print what they printed, in block order."""
+    machine = Machine(
+        program,
+        record,
+        memory,
+        blocks,
+        budget=_options.budget,
+        listeners=_options.listeners,
+        printer=printer or Printer(),
+    )
+    for listener in machine.listeners:
+        listener.on_batch(machine)
+    try:
+        machine.run()
+    finally:
+        machine.printer.flush()
+    for listener in machine.listeners:
+        listener.on_batch_end(machine)
+    return machine
+
+
+def _with_progress(batches: Sequence[range]) -> Iterator[range]:
+    """The batches, with a progress bar once they have taken a while."""
+    began, bar = time.perf_counter(), None
+    try:
+        for done, blocks in enumerate(batches):
+            yield blocks
+            if bar is not None:
+                bar.update(len(blocks))
+            elif time.perf_counter() - began > _PROGRESS_AFTER_S and done + 1 < len(batches):
+                from tqdm import tqdm
+
+                bar = tqdm(
+                    total=batches[-1].stop, initial=blocks.stop, desc="virtual GPU", unit="block",
+                    leave=False,
+                )  # fmt: skip
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+def _place_symbols(program: Program, record: LaunchRecord, memory: GlobalMemory) -> LaunchRecord:
+    """Give module variables (format strings, constants) their addresses."""
+    symbols = {}
+    for v in program.module.variables.values():
+        if v.space in ("global", "const"):
+            data = np.frombuffer(v.data or bytes(v.size_bytes), np.uint8).copy()
+            info = TensorInfo(v.name, "bytes", 1, (v.size_bytes,), (1,))
+            symbols[v.name] = memory.add_array(data, info).address
+    return replace(record, symbols=symbols)
+
+
+def _check_limits(program: Program, record: LaunchRecord) -> None:
+    block, grid = record.block, record.grid
+    if min(*block, *grid) < 1:
+        raise LaunchError(
+            got_needed(
+                "launch",
+                f"grid {grid} of blocks {block}",
+                "at least 1 in every direction",
+                "skip the launch for empty input, or use cute.ceil_div for the grid",
+            )
+        )
+    if int(np.prod(block)) > MAX_BLOCK_THREADS or any(
+        b > m for b, m in zip(block, MAX_BLOCK, strict=True)
+    ):
+        raise LaunchError(
+            got_needed(
+                "launch",
+                f"a block of {block} = {int(np.prod(block)):,} threads",
+                f"at most {MAX_BLOCK_THREADS} threads and {MAX_BLOCK} by direction",
+                "use a smaller block and more blocks, or let each thread do more",
+            )
+        )
+    if any(g > m for g, m in zip(grid, MAX_GRID, strict=True)):
+        raise LaunchError(
+            got_needed(
+                "launch",
+                f"a grid of {grid} blocks",
+                f"at most {MAX_GRID}",
+                "put the long direction into x, or let each block do more",
+            )
+        )
+    required, most = program.kernel.required_block, program.kernel.max_threads
+    if (required is not None and required != block) or (most and int(np.prod(block)) > most):
+        needed = required or f"at most {most} threads"
+        raise LaunchError(
+            got_needed(
+                "launch", f"a block of {block}", f"{needed}, which was compiled in",
+                "launch the block that the kernel was compiled for, or compile it anew",
+            )
+        )  # fmt: skip
+    _check_together(record)
+    limit = max_shared_bytes(program.target)
+    need = program.shared_bytes(record)
+    if need > limit:
+        raise LaunchError(
+            got_needed(
+                "launch",
+                f"{need:,} bytes of shared memory a block",
+                f"at most {limit:,} on {program.target}",
+                "use smaller tiles, fewer stages or a narrower type",
+            )
+        )
+
+
+def _check_together(record: LaunchRecord) -> None:
+    """Blocks that need each other: clusters (not offered yet) and cooperative launches."""
+    if record.cluster != (1, 1, 1):
+        raise LaunchError(
+            got_needed(
+                "launch", f"clusters of {record.cluster} blocks", "blocks without clusters",
+                "the virtual GPU does not offer clusters yet: leave out cluster=, or use a GPU",
+            )
+        )  # fmt: skip
+    blocks, threads = int(np.prod(record.grid)), int(np.prod(record.block))
+    fit = MULTIPROCESSORS * min(BLOCKS_A_MULTIPROCESSOR, THREADS_A_MULTIPROCESSOR // threads)
+    if record.cooperative and blocks > fit:
+        raise LaunchError(
+            got_needed(
+                "cooperative launch", f"{blocks:,} blocks of {threads} threads",
+                f"at most {fit:,}, which a GPU of {MULTIPROCESSORS} multiprocessors runs at once",
+                "let each block do more",
+            )
+        )  # fmt: skip
+
+
+def translate_pointers(params: bytes, memory: GlobalMemory, slots: Sequence[int]) -> bytes:
+    """Parameters with real tensor pointers replaced by virtual addresses.
+
+    slots: byte offsets that may hold a pointer (8-byte aligned words).
+    """
+    words = bytearray(params)
+    for at in slots:
+        value = int.from_bytes(words[at : at + 8], "little")
+        virtual = memory.translate(value) if value else None
+        if virtual is not None:
+            words[at : at + 8] = virtual.to_bytes(8, "little")
+    return bytes(words)

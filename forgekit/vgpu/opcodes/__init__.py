@@ -1,0 +1,91 @@
+"""What each PTX opcode means: one small function per opcode, registered by name.
+
+Two kinds of meaning. A *compute* meaning is a pure function of arrays: it returns a `Compute`
+that says which PTX types the sources and the result have. An *effect* meaning (memory, control,
+warp-wide instructions) returns a step, a function of the machine. Neither knows of masks,
+counters or traces unless it must.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.ptx import Instruction, Operand
+
+
+class UnknownVariantError(Exception):
+    """The opcode is known, but not with these qualifiers or operands."""
+
+
+@dataclass(frozen=True)
+class Compute:
+    """A pure instruction.
+
+    fn: arrays of the source types to an array (or tuple of arrays) of the result type.
+    sources: PTX types of the operands after the result.
+    result: PTX type of the result; a tuple with `targets` when there are several.
+    operands: the source operands, when they are not simply those after the first.
+    """
+
+    fn: Callable[..., Any]
+    sources: tuple[str, ...]
+    result: str | tuple[str, ...]
+    targets: tuple[Operand | None, ...] | None = None
+    operands: tuple[Operand, ...] | None = None
+
+
+Meaning = Callable[..., Any]
+REGISTRY: dict[str, Meaning] = {}
+
+_MODULES = (
+    "integer", "bits", "fields", "floating", "functions", "compare", "convert", "access",
+    "atomics", "warp", "control", "async_copy",
+)  # fmt: skip
+
+
+def opcode(*names: str) -> Callable[[Meaning], Meaning]:
+    """Register a function `(instruction, decoder) -> Compute | step` for these opcodes.
+
+    A name may be longer than the first part ("cp.async"); the longest match wins.
+    """
+
+    def register(meaning: Meaning) -> Meaning:
+        for name in names:
+            if name in REGISTRY:
+                raise ValueError(f"opcode {name} is registered twice")
+            REGISTRY[name] = meaning
+        return meaning
+
+    return register
+
+
+def allow(instruction: Instruction, *known: str) -> None:
+    """Refuse an instruction with a qualifier or type that its meaning does not look at.
+
+    Raises:
+        UnknownVariantError: naming the first part of the opcode that is not among `known`.
+    """
+    for part in instruction.opcode[1:]:
+        if part not in known:
+            raise UnknownVariantError(f".{part}")
+
+
+@functools.cache
+def _register_all() -> None:
+    for module in _MODULES:
+        importlib.import_module(f"{__name__}.{module}")
+
+
+def lookup(instruction: Instruction) -> Meaning | None:
+    """The meaning of an instruction's opcode, None if nobody registered it."""
+    _register_all()
+    for length in range(len(instruction.opcode), 0, -1):
+        meaning = REGISTRY.get(".".join(instruction.opcode[:length]))
+        if meaning is not None:
+            return meaning
+    return None

@@ -1,0 +1,166 @@
+"""Loads and stores, prefetches, fences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.vgpu import addressing
+from forgekit.vgpu.opcodes import UnknownVariantError, opcode
+from forgekit.vgpu.ptx import TYPE_BYTES, Address, Register, Symbol, Vector
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.program import Decoder, Fetch, Step
+    from forgekit.vgpu.ptx import Instruction, Operand
+
+SPACES = ("global", "shared", "local", "param", "const")
+
+
+def space_of(ins: Instruction) -> str:
+    """The state space of an access; `generic` where none is named."""
+    for part in ins.opcode[1:]:
+        name, _, rest = part.partition(":")
+        if name in SPACES:
+            if rest.strip(":") == "cluster":
+                raise UnknownVariantError("distributed shared memory (.shared::cluster)")
+            return "global" if name == "const" else name
+    return "generic"
+
+
+def address_of(operand: Operand, space: str, d: Decoder) -> Fetch:
+    """The address operand as an unsigned array: 32 bits for a 32-bit register, else 64."""
+    if not isinstance(operand, Address):
+        raise UnknownVariantError(f"address {operand}")
+    base, offset = operand.base, operand.offset
+    if base is None:
+        value = np.array([[offset]], np.uint64)
+        return lambda m: value
+    if isinstance(base, Symbol):
+        return d.fetch(Symbol(base.name, base.offset + offset), "b64")
+    assert isinstance(base, Register)
+    kind = "b64" if d.register_type(base.name).endswith("64") else "b32"
+    fetch = d.fetch(base, kind)
+    if kind == "b32" and space not in ("shared", "local"):
+        plain = fetch
+        fetch = lambda m: plain(m).astype(np.uint64)  # noqa: E731
+        kind = "b64"
+    if not offset:
+        return fetch
+    step = (np.uint64 if kind == "b64" else np.uint32)(offset % 2 ** (64 if kind == "b64" else 32))
+    return lambda m: fetch(m) + step
+
+
+def _shape(ins: Instruction) -> tuple[str, int]:
+    """(element type, elements) of an access."""
+    kind = ins.opcode[-1]
+    if kind not in TYPE_BYTES or kind == "b128":
+        raise UnknownVariantError(f"type .{kind}")
+    count = next((int(p[1:]) for p in ins.opcode if p in ("v2", "v4", "v8")), 1)
+    return kind, count
+
+
+def _items(operand: Operand, count: int) -> tuple[Operand, ...]:
+    if count == 1:
+        return (operand,)
+    if not isinstance(operand, Vector) or len(operand.items) != count:
+        raise UnknownVariantError(f"a vector of {count} is needed")
+    return operand.items
+
+
+@opcode("ld", "ldu")
+def ld(ins: Instruction, d: Decoder) -> Step:
+    space = space_of(ins)
+    kind, count = _shape(ins)
+    elem = TYPE_BYTES[kind]
+    items = _items(ins.operands[0], count)
+    writers = [d.writer(o, kind) for o in items]
+    if space == "param":
+        return _ld_param(ins, d, kind, writers)
+    address = address_of(ins.operands[1], space, d)
+    guard = d.guard()
+    signed = f"i{elem}" if kind[0] == "s" else None
+
+    def step(m: Machine) -> None:
+        mask = m.active(guard(m) if guard else None)
+        if guard and mask is not None and not mask.any():
+            return
+        where = address(m)
+        values = addressing.load(m, space, where, mask, elem, count)
+        for listener in m.listeners:
+            listener.on_access(m, "load", space, where, mask, elem * count)
+        for write, value in zip(writers, values, strict=True):
+            write(m, value.view(signed) if signed else value)
+
+    return step
+
+
+def _ld_param(ins: Instruction, d: Decoder, kind: str, writers: list) -> Step:
+    operand = ins.operands[1]
+    assert isinstance(operand, Address)
+    if not isinstance(operand.base, Symbol):
+        raise UnknownVariantError("a parameter reached through a register")
+    name, elem = operand.base.name, TYPE_BYTES[kind]
+    dtype = np.dtype(f"{'i' if kind[0] == 's' else 'u'}{elem}")
+    if name not in d.program.param_offsets:  # the result of a call
+        zero = np.zeros((1, 1), dtype)
+        return lambda m: writers[0](m, m.state.get(name, zero))
+    offset = d.program.param_offsets[name] + operand.offset
+
+    def step(m: Machine) -> None:
+        for k, write in enumerate(writers):
+            value = np.frombuffer(m.record.params, dtype, 1, offset + k * elem)
+            write(m, value.reshape(1, 1))
+
+    return step
+
+
+@opcode("st")
+def st(ins: Instruction, d: Decoder) -> Step:
+    space = space_of(ins)
+    if "async" in ins.opcode:
+        raise UnknownVariantError("st.async")
+    kind, count = _shape(ins)
+    bits = f"b{8 * TYPE_BYTES[kind]}"
+    values = [d.fetch(o, bits) for o in _items(ins.operands[1], count)]
+    if space == "param":
+        operand = ins.operands[0]
+        assert isinstance(operand, Address) and isinstance(operand.base, Symbol)
+        name = operand.base.name
+
+        def keep(m: Machine) -> None:
+            m.state[name] = values[0](m)
+
+        return keep
+    address = address_of(ins.operands[0], space, d)
+    guard = d.guard()
+    width = TYPE_BYTES[kind] * count
+
+    def step(m: Machine) -> None:
+        mask = m.active(guard(m) if guard else None)
+        if guard and mask is not None and not mask.any():
+            return
+        where = address(m)
+        addressing.store(m, space, where, mask, [f(m) for f in values])
+        for listener in m.listeners:
+            listener.on_access(m, "store", space, where, mask, width)
+
+    return step
+
+
+@opcode(
+    "prefetch", "prefetchu", "membar", "fence", "discard", "applypriority", "nanosleep",
+    "griddepcontrol", "setmaxnreg", "pmevent",
+)  # fmt: skip
+def no_effect(ins: Instruction, d: Decoder) -> Step:
+    """Nothing to do: every store is visible at once here, and launches run one after another."""
+    return lambda m: None
+
+
+@opcode("isspacep")
+def isspacep(ins: Instruction, d: Decoder) -> Step:
+    space = space_of(ins)
+    window = {"global": 0, "shared": 1, "local": 2}[space]
+    fetch, write = d.fetch(ins.operands[1], "b64"), d.writer(ins.operands[0], "pred")
+    return lambda m: write(m, (fetch(m) >> np.uint64(56)) == window)

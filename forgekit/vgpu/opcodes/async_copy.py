@@ -1,0 +1,168 @@
+"""`cp.async`: copies from global to shared memory that complete as late as the rules allow.
+
+A copy is remembered with its thread's number of the group it is committed to, and carried out when
+that thread waits for the group. A kernel that reads shared memory before its wait therefore
+reads what was there before, as it may on a GPU.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.vgpu import addressing
+from forgekit.vgpu.opcodes import UnknownVariantError, opcode
+from forgekit.vgpu.opcodes.access import address_of
+from forgekit.vgpu.ptx import Immediate, Register
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.program import Decoder, Fetch, Step
+    from forgekit.vgpu.ptx import Instruction
+
+_STATE = "cp.async"
+_WORD = 4  # sizes are 4, 8 or 16 bytes; the bytes to read may be any number
+
+
+@dataclass
+class _Copy:
+    """A copy under way: `left` threads still have to do it; `group` is 0 until committed."""
+
+    target: Array
+    source: Array
+    size: int
+    count: Array  # bytes to read; the rest is zero-filled
+    left: Array
+    group: Array
+    pc: int
+
+
+@dataclass
+class _Pending:
+    copies: list[_Copy]
+    committed: Array  # groups committed so far, per thread
+
+
+def _pending(m: Machine) -> _Pending:
+    state = m.state.get(_STATE)
+    if state is None:
+        state = m.state[_STATE] = _Pending([], np.zeros((1, 1), np.int64))
+    assert isinstance(state, _Pending)
+    return state
+
+
+@opcode("cp.async")
+def cp_async(ins: Instruction, d: Decoder) -> Step:
+    parts = ins.opcode
+    if "bulk" in parts or "mbarrier" in parts:
+        raise UnknownVariantError("bulk copies and mbarriers")
+    if "commit_group" in parts:
+        return lambda m: _commit(m)
+    if "wait_group" in parts or "wait_all" in parts:
+        keep = 0
+        if "wait_group" in parts:
+            assert isinstance(ins.operands[0], Immediate)
+            keep = ins.operands[0].bits
+        return lambda m: _wait(m, keep, "wait_all" in parts)
+    return _copy(ins, d)
+
+
+def _copy(ins: Instruction, d: Decoder) -> Step:
+    """`cp.async [to], [from], size[, bytes to read | skip][, policy]`."""
+    size_operand = ins.operands[2]
+    assert isinstance(size_operand, Immediate)
+    size = size_operand.bits
+    words = size // _WORD
+    target = address_of(ins.operands[0], "shared", d)
+    source = address_of(ins.operands[1], "global", d)
+    count = _bytes_to_read(ins, d, size)
+    everything = np.array([[size]], np.uint32)
+    guard = d.guard()
+
+    def step(m: Machine) -> None:
+        mask = m.active(guard(m) if guard else None)
+        if guard and mask is not None and not mask.any():
+            return
+        to, at = target(m), source(m)
+        n = count(m) if count else everything
+        # Addresses are checked here, where the copy stands in the source.
+        addressing.targets(m, "shared", "copies to", to, mask, _WORD, words)
+        whole = _and(mask, n == size)
+        if whole is None or whole.any():
+            addressing.targets(m, "global", "copies from", at, whole, _WORD, words)
+        reading = _and(mask, n > 0)
+        for listener in m.listeners:
+            listener.on_access(m, "async load", "global", at, reading, size)
+            listener.on_access(m, "async store", "shared", to, mask, size)
+        group = np.zeros(m.shape, np.int64)
+        _pending(m).copies.append(_Copy(to, at, size, n, m.expand(mask).copy(), group, m.pc))
+
+    return step
+
+
+def _bytes_to_read(ins: Instruction, d: Decoder, size: int) -> Fetch | None:
+    """The operand that says how much of `size` is read, if there is one; the rest is zeroed."""
+    operands = list(ins.operands[3:])
+    if any(part.endswith("cache_hint") for part in ins.opcode):
+        operands.pop()
+    if not operands:
+        return None
+    (operand,) = operands
+    if isinstance(operand, Register) and d.register_type(operand.name) == "pred":
+        skip = d.fetch(operand, "pred")
+        return lambda m: np.where(skip(m), np.uint32(0), np.uint32(size))
+    return d.fetch(operand, "u32")
+
+
+def _and(mask: Array | None, more: Array) -> Array | None:
+    if more.all():
+        return mask
+    return more if mask is None else mask & more
+
+
+def _commit(m: Machine) -> None:
+    pending = _pending(m)
+    now = np.broadcast_to(pending.committed, m.shape) + m.expand(m.mask)
+    pending.committed = now
+    for copy in pending.copies:
+        fresh = copy.left & (copy.group == 0) & m.expand(m.mask)
+        if fresh.any():
+            copy.group = np.where(fresh, now, copy.group)
+
+
+def _wait(m: Machine, keep: int, everything: bool) -> None:
+    """Complete, for the waiting threads, all but their newest `keep` groups."""
+    pending = _pending(m)
+    waiting = m.expand(m.mask)
+    for copy in pending.copies:
+        due = copy.left & waiting
+        if not everything:
+            due &= (copy.group > 0) & (copy.group <= pending.committed - keep)
+        if due.any():
+            _perform(m, copy, due)
+            copy.left &= ~due
+    pending.copies = [c for c in pending.copies if c.left.any()]
+
+
+def _perform(m: Machine, copy: _Copy, due: Array) -> None:
+    """Carry a copy out for the threads of `due`; errors name the line of the copy itself."""
+    m.pc, pc = copy.pc, m.pc
+    count = np.broadcast_to(copy.count, m.shape)
+    words = [np.zeros(m.shape, np.uint32) for _ in range(copy.size // _WORD)]
+    whole = due & (count >= copy.size)
+    if whole.any():
+        read = addressing.load(m, "global", copy.source, whole, _WORD, len(words))
+        words = [np.where(whole, value, np.uint32(0)) for value in read]
+    for byte in range(copy.size):
+        part = due & ~whole & (count > byte)
+        if part.any():
+            at = copy.source + np.uint64(byte)
+            (one,) = addressing.load(m, "global", at, part, 1, 1)
+            shifted = one.astype(np.uint32) << np.uint32(8 * (byte % _WORD))
+            k = byte // _WORD
+            words[k] = np.where(part, words[k] | shifted, words[k])
+    addressing.store(m, "shared", copy.target, due, words)
+    m.pc = pc

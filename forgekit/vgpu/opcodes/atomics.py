@@ -1,0 +1,144 @@
+"""Atomic operations on global and shared memory: `atom` (with the old value) and `red`.
+
+Threads are served in order of block and thread index, so that results, sums of floats included,
+are the same in every run. (A GPU serves them in any order.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.vgpu import addressing, floats
+from forgekit.vgpu.opcodes import UnknownVariantError, opcode
+from forgekit.vgpu.opcodes.access import address_of, space_of
+from forgekit.vgpu.opcodes.floating import packed
+from forgekit.vgpu.ptx import TYPE_BYTES, Register
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.program import Decoder, Step
+    from forgekit.vgpu.ptx import Instruction
+
+    Operation = Callable[..., Array]
+
+_OPERATIONS = ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec")
+
+
+def operation(name: str, kind: str) -> Operation:
+    """`(old, operand[, second]) -> new` on arrays of PTX type `kind`."""
+    if kind == "bf16":
+        to32 = floats.bf16_to_f32
+        wide = operation(name, "f32")
+        return lambda old, x: floats.f32_to_bf16(wide(to32(old), to32(x)))
+    if kind in ("f16x2", "bf16x2"):
+        return packed(operation(name, kind[:-2]), kind[:-2])
+    table: dict[str, Operation] = {
+        "add": np.add,
+        "min": np.fmin if kind[0] == "f" else np.minimum,
+        "max": np.fmax if kind[0] == "f" else np.maximum,
+        "and": np.bitwise_and,
+        "or": np.bitwise_or,
+        "xor": np.bitwise_xor,
+        "exch": lambda old, x: x,
+        "cas": _swap_if_equal,
+        "inc": lambda old, x: np.where(old >= x, old.dtype.type(0), old + old.dtype.type(1)),
+        "dec": lambda old, x: np.where((old == 0) | (old > x), x, old - old.dtype.type(1)),
+    }
+    return table[name]
+
+
+def _add_flushed(old: Array, x: Array) -> Array:
+    """float32 addition as in global memory: subnormal operands and results become zero.
+
+    PTX ISA, "atom": on shared memory subnormals are kept.
+    """
+    return floats.flush(floats.flush(old) + floats.flush(x))
+
+
+def _swap_if_equal(old: Array, compare: Array, x: Array) -> Array:
+    return np.where(old == compare, x, old)
+
+
+@opcode("atom", "red")
+def atomic(ins: Instruction, d: Decoder) -> Step:
+    kind = ins.opcode[-1]
+    if kind not in TYPE_BYTES or kind == "b128" or any(v in ins.opcode for v in ("v2", "v4", "v8")):
+        raise UnknownVariantError(f".{kind}")
+    name = next((p for p in ins.opcode if p in _OPERATIONS), None)
+    if name is None:
+        raise UnknownVariantError("operation")
+    returns = ins.opcode[0] == "atom"
+    operands = ins.operands[1:] if returns else ins.operands
+    space = space_of(ins)
+    address = address_of(operands[0], space, d)
+    fetches = [d.fetch(o, kind) for o in operands[1 : 3 if name == "cas" else 2]]
+    target = ins.operands[0]
+    sink = isinstance(target, Register) and target.name == "_"
+    write = d.writer(target, kind) if returns and not sink else None
+    run = operation(name, kind)
+    if kind == "f32" and name == "add" and space == "global":
+        run = _add_flushed
+    guard = d.guard()
+    elem = TYPE_BYTES[kind]
+
+    def step(m: Machine) -> None:
+        mask = m.active(guard(m) if guard else None)
+        if mask is not None and not mask.any():
+            return
+        where = address(m)
+        olds = []
+        # Every thread acts, also those that share address and value with their whole block.
+        full = m.expand(mask)
+        spread = np.broadcast_to(where, m.shape)
+        for t in addressing.targets(m, space, "updates", spread, full, elem, 1):
+            part = m.expand(t.mask)
+            rows = np.broadcast_to(t.places, m.shape)[part]
+            values = [np.broadcast_to(f(m), m.shape)[part] for f in fetches]
+            memory = t.rows.view(values[0].dtype)
+            olds.append((part, serve(memory, rows, values, run)))
+        for listener in m.listeners:
+            listener.on_access(m, "atomic", space, where, mask, elem)
+        if write is not None:
+            result = np.zeros(m.shape, olds[0][1].dtype)
+            for part, old in olds:
+                result[part] = old
+            write(m, result)
+
+    return step
+
+
+def _subnormal(x: Array) -> Array:
+    return (x != 0) & (np.abs(x) < np.finfo(np.float32).tiny)
+
+
+def serve(memory: Array, rows: Array, values: list[Array], run: Operation) -> Array:
+    """Apply one operation a thread to `memory[rows]` in order; returns the old values."""
+    order = np.argsort(rows, kind="stable")
+    ordered = rows[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    lengths = np.diff(np.r_[starts, len(ordered)])
+    old = np.empty(len(rows), memory.dtype)
+    total = np.add if run is _add_flushed else run
+    if isinstance(total, np.ufunc) and len(starts) < lengths.max():
+        # Few addresses, many threads each: a running total per address.
+        for start, length in zip(starts, lengths, strict=True):
+            who = order[start : start + length]
+            row = ordered[start]
+            chain = np.r_[memory[row : row + 1], values[0][who]]
+            totals = total.accumulate(chain, dtype=memory.dtype)
+            if run is _add_flushed and (_subnormal(chain).any() or _subnormal(totals).any()):
+                for i, x in enumerate(chain[1:]):
+                    totals[i + 1 : i + 2] = run(totals[i : i + 1], x[None])
+            old[who] = totals[:-1]
+            memory[row] = totals[-1]
+        return old
+    for rank in range(int(lengths.max())):  # the rank-th thread of every address at once
+        who = order[starts[lengths > rank] + rank]
+        before = memory[rows[who]]
+        old[who] = before
+        memory[rows[who]] = run(before, *(v[who] for v in values))
+    return old

@@ -1,0 +1,159 @@
+"""Branches, exits, barriers, calls (`vprintf` is the only function a kernel calls)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.errors import KernelError
+from forgekit.vgpu import printf
+from forgekit.vgpu.opcodes import UnknownVariantError, opcode
+from forgekit.vgpu.opcodes.warp import warp_step
+from forgekit.vgpu.ptx import Symbol, Vector
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.program import Decoder, Step
+    from forgekit.vgpu.ptx import Instruction
+
+
+@opcode("bra")
+def bra(ins: Instruction, d: Decoder) -> Step:
+    target = ins.operands[0]
+    assert isinstance(target, Symbol)
+    to = d.program.kernel.labels[target.name]
+    guard = d.guard()
+    if guard is None:
+        return lambda m: m.jump(to, m.mask)
+
+    def step(m: Machine) -> bool:
+        taken, mask = guard(m), m.mask
+        if mask is None:
+            if taken.all():
+                return m.jump(to, None)
+            if not taken.any():
+                return False
+            rest = ~taken
+        else:
+            rest = mask & ~taken
+            taken = mask & taken
+            if not taken.any():
+                return False
+            if not rest.any():
+                return m.jump(to, mask)
+        for listener in m.listeners:
+            listener.on_divergence(m, taken, rest)
+        m.join(to, taken)
+        m.join(m.pc + 1, rest)
+        return True
+
+    return step
+
+
+@opcode("ret", "exit")
+def leave(ins: Instruction, d: Decoder) -> Step:
+    guard = d.guard()
+    if guard is None:
+        return lambda m: m.exit(m.mask)
+
+    def step(m: Machine) -> bool:
+        gone = m.active(guard(m))
+        assert gone is not None
+        if not gone.any():
+            return False
+        rest = ~gone if m.mask is None else m.mask & ~gone
+        if rest.any():
+            m.join(m.pc + 1, rest)
+        return m.exit(gone)
+
+    return step
+
+
+@opcode("trap", "brkpt")
+def trap(ins: Instruction, d: Decoder) -> Step:
+    guard = d.guard()
+
+    def step(m: Machine) -> None:
+        mask = m.active(guard(m) if guard else None)
+        if mask is None or mask.any():
+            raise KernelError(
+                f"The kernel trapped (a failed assertion): {m.where()}\n  {m.who(mask)}"
+            )
+
+    return step
+
+
+@opcode("bar", "barrier")
+def bar(ins: Instruction, d: Decoder) -> Step:
+    parts = ins.opcode
+    if "warp" in parts:
+        return warp_barrier(ins, d)
+    if "cluster" in parts:
+        raise UnknownVariantError("cluster barriers")
+    if "red" in parts:
+        raise UnknownVariantError("a reduction barrier")
+    wait = "arrive" not in parts
+    number = d.fetch(ins.operands[0], "u32")
+    count = d.fetch(ins.operands[1], "u32") if len(ins.operands) > 1 else None
+    guard = d.guard()
+
+    def step(m: Machine) -> bool:
+        mask = m.mask if guard is None else m.active(guard(m))
+        if guard is not None and mask is not None and not mask.any():
+            return False
+        for listener in m.listeners:
+            listener.on_barrier(m, mask)
+        numbers, counts = number(m), count(m) if count else _NO_COUNT
+        waiting = False
+        for (one, threads), part in _by_value(m, mask, numbers, counts):
+            waiting |= m.barriers.arrive(one, threads or None, part, wait)
+        if waiting and guard is not None:  # threads that skip the barrier go on
+            rest = m.expand(m.mask) & ~m.expand(mask)
+            if rest.any():
+                m.join(m.pc + 1, rest)
+        return waiting
+
+    return step
+
+
+_NO_COUNT = np.zeros((1, 1), np.uint32)
+
+
+def _by_value(
+    m: Machine, mask: Array | None, a: Array, b: Array
+) -> Iterator[tuple[tuple[int, int], Array | None]]:
+    """The threads of `mask` by their pair of values; usually there is one pair."""
+    if a.size == b.size == 1:
+        yield (int(a.flat[0]), int(b.flat[0])), mask
+        return
+    full = m.expand(mask)
+    wide_a, wide_b = np.broadcast_to(a, m.shape), np.broadcast_to(b, m.shape)
+    for pair in sorted({*zip(wide_a[full].tolist(), wide_b[full].tolist(), strict=True)}):
+        part = full & (wide_a == pair[0]) & (wide_b == pair[1])
+        yield pair, mask if part.sum() == full.sum() else part
+
+
+def warp_barrier(ins: Instruction, d: Decoder) -> Step:
+    return warp_step(d, ins.operands[0], lambda m: None)
+
+
+@opcode("call")
+def call(ins: Instruction, d: Decoder) -> Step:
+    """`call.uni (retval0), vprintf, (param0, param1)`."""
+    names = [o.name for o in ins.operands if isinstance(o, Symbol)]
+    if names != ["vprintf"]:
+        raise UnknownVariantError(f"a call of {names[0] if names else 'a pointer'}")
+    arguments = ins.operands[-1]
+    assert isinstance(arguments, Vector)
+    form, values = (a.name for a in arguments.items)  # type: ignore[union-attr]
+    guard = d.guard()
+
+    def step(m: Machine) -> None:
+        mask = m.active(guard(m) if guard else None)
+        printf.emit(m, mask, m.state[form], m.state[values])  # type: ignore[arg-type]
+
+    return step

@@ -1,0 +1,256 @@
+"""Conversions between number formats (`cvt`) and address spaces (`cvta`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.vgpu import floats, fp8
+from forgekit.vgpu.memory import LOCAL_WINDOW, SHARED_WINDOW
+from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, opcode
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.program import Decoder
+    from forgekit.vgpu.ptx import Instruction
+
+    Fn = Callable[..., Array]
+
+_FLOATS = ("f16", "bf16", "f32", "f64")
+_INTEGER_ROUNDING = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
+_FLOAT_ROUNDING = ("rn", "rz", "rm", "rp")
+_NUMPY = {
+    "f16": "f2", "f32": "f4", "f64": "f8", "u8": "u1", "s8": "i1", "u16": "u2", "s16": "i2",
+    "u32": "u4", "s32": "i4", "u64": "u8", "s64": "i8",
+}  # fmt: skip
+_TYPES = (*_NUMPY, "bf16")
+_FP8 = {"e4m3x2": "e4m3", "e5m2x2": "e5m2"}
+
+
+@opcode("cvt")
+def cvt(ins: Instruction, d: Decoder) -> Compute:
+    if len(ins.opcode) < 3:
+        raise UnknownVariantError("without two types")
+    target, source = ins.opcode[-2:]
+    modifiers = ins.opcode[1:-2]
+    if target in ("f16x2", "bf16x2") and source == "f32":
+        return _to_pair(ins, target)
+    if target in _FP8 or source in _FP8:
+        return _fp8(ins, target, source)
+    if target == "tf32" and source == "f32":
+        return _tf32(ins)
+    allow(ins, *_TYPES, *_INTEGER_ROUNDING, *_FLOAT_ROUNDING, "ftz", "sat", "relu", "satfinite")
+    if len(set(modifiers) & set(_TYPES)):
+        raise UnknownVariantError("more than two types")
+    return Compute(conversion(modifiers, target, source), (source,), target)
+
+
+def conversion(modifiers: tuple[str, ...], target: str, source: str) -> Fn:
+    """The function from `source` to `target` with these rounding and saturation modifiers."""
+    fn = _base_conversion(modifiers, target, source)
+    if "ftz" not in modifiers:
+        return fn
+
+    def flushed(a: Array) -> Array:
+        result = fn(floats.flush(a) if source == "f32" else a)
+        return floats.flush(result) if target == "f32" else result
+
+    return flushed
+
+
+def _base_conversion(modifiers: tuple[str, ...], target: str, source: str) -> Fn:
+    from_float, to_float = source in _FLOATS, target in _FLOATS
+    mode = next((m for m in modifiers if m in _FLOAT_ROUNDING), "rn")
+    rounding = next((_INTEGER_ROUNDING[m] for m in modifiers if m in _INTEGER_ROUNDING), None)
+    if not from_float:
+        if to_float:
+            return lambda a: _from_integer(a, target, mode)
+        return _integer_to_integer("sat" in modifiers, target, source)
+    wide: Fn = floats.bf16_to_f32 if source == "bf16" else (lambda a: a)
+    if not to_float:
+        if rounding is None:
+            raise UnknownVariantError("float to integer without a rounding mode")
+        nan_is_zero = source != "f64" and target not in ("u64", "s64")
+        return lambda a: _float_to_integer(rounding(wide(a)), target, nan_is_zero)
+    if (source, target) == ("bf16", "f32") and not modifiers:
+        return wide
+    clamp = "satfinite" in modifiers
+
+    def fn(a: Array) -> Array:
+        value = wide(a)
+        if rounding is not None:
+            value = rounding(value)
+        if "sat" in modifiers:
+            value = floats.saturate(value)
+        if "relu" in modifiers:
+            value = floats.relu(value)
+        result = _round(value, target, mode)
+        return _finite(result, target) if clamp else result
+
+    return fn
+
+
+def _round(value: Array, target: str, mode: str, error: Array | None = None) -> Array:
+    """The exact value `value + error`, a float array, to `target`, rounded once.
+
+    A NaN becomes canonical, but one of float64 keeps its sign and upper bits.
+    """
+    wide = value.dtype.itemsize == 8
+    if target == "f64":
+        result: Array = value.astype("f8")
+        return result if error is None else floats.directed(result, np.sign(error), mode)
+    if target == "f32":
+        if wide:
+            return floats.round_to_f32(value, error, mode)
+        return floats.canonical_nan(value.astype("f4"))
+    if target == "f16":
+        return _keep_nan(value, floats.f32_to_f16(value, mode), 10)
+    if not wide:
+        return floats.f32_to_bf16(value.astype("f4"), mode)
+    if mode != "rn":
+        raise UnknownVariantError(f".{mode} from .f64 to .bf16")
+    none = np.zeros_like(value)
+    return _keep_nan(value, floats.f64_to_bf16(value, none if error is None else error), 7)
+
+
+def _keep_nan(value: Array, result: Array, mantissa: int) -> Array:
+    """16-bit results with the sign and payload of each NaN of a float64 `value`, made quiet."""
+    nan = np.isnan(value)
+    if value.dtype.itemsize < 8 or not nan.any():
+        return result
+    bits = value.view("u8")
+    payload = (bits >> np.uint64(52 - mantissa)).astype("u2") & np.uint16((1 << mantissa) - 1)
+    quiet = np.uint16(0x7FFF & ~((1 << mantissa - 1) - 1))
+    pattern = (bits >> np.uint64(48)).astype("u2") & np.uint16(0x8000) | quiet | payload
+    return np.where(nan, pattern.view(result.dtype), result)
+
+
+def _finite(result: Array, target: str) -> Array:
+    """`.satfinite`: infinities of a float16 or bfloat16 result become the largest number."""
+    if target not in ("f16", "bf16"):
+        raise UnknownVariantError(f".satfinite to .{target}")
+    bits = result.view("u2")
+    infinity = np.uint16(0x7C00 if target == "f16" else 0x7F80)
+    infinite = (bits & np.uint16(0x7FFF)) == infinity
+    return np.where(infinite, bits - np.uint16(1), bits).view(result.dtype)
+
+
+def _from_integer(a: Array, target: str, mode: str) -> Array:
+    """float64 holds integers of up to 32 bits; longer ones carry the rounding error along."""
+    if a.dtype.itemsize < 8:
+        return _round(a.astype("f8"), target, mode)
+    if mode == "rn" and target in ("f32", "f64"):
+        return a.astype(_NUMPY[target])
+    high = (a >> a.dtype.type(32)).astype("f8") * 4294967296.0
+    low = (a & a.dtype.type(0xFFFFFFFF)).astype("f8")
+    s, error = floats.two_sum(high, low)
+    return _round(s, target, mode, error)
+
+
+def _float_to_integer(value: Array, target: str, nan_is_zero: bool) -> Array:
+    """Values outside the range are clamped; NaN becomes 0 or the pattern 100…0."""
+    dtype = np.dtype(_NUMPY[target])
+    info = np.iinfo(dtype)
+    wide = value.astype("f8")
+    nan = np.isnan(wide)
+    high, low = wide >= float(info.max) + (1.0 if dtype.itemsize < 8 else 0.0), wide <= info.min
+    result: Array = np.where(nan | high | low, 0.0, wide).astype(dtype)
+    result = np.where(high, dtype.type(info.max), result)
+    result = np.where(low, dtype.type(info.min), result)
+    if not nan_is_zero and nan.any():
+        pattern = np.array(1 << info.bits - 1, f"u{dtype.itemsize}").view(dtype)
+        result = np.where(nan, pattern, result)
+    return result
+
+
+def _integer_to_integer(saturate: bool, target: str, source: str) -> Fn:
+    dtype = np.dtype(_NUMPY[target])
+    if not saturate:
+        return lambda a: a.astype(dtype)
+    have, want = np.iinfo(_NUMPY[source]), np.iinfo(dtype)
+    low, high = max(have.min, want.min), min(have.max, want.max)
+    return lambda a: np.clip(a, low, high).astype(dtype)
+
+
+def _pack(high: Array, low: Array, bits: int) -> Array:
+    """Two parts of `bits` bits in one word of twice as many."""
+    word = np.dtype(f"u{bits // 4}")
+    return (high.astype(word) << word.type(bits)) | low.astype(word)
+
+
+def _to_pair(ins: Instruction, target: str) -> Compute:
+    """`cvt.rn.f16x2.f32 d, a, b`: a into the upper half, b into the lower."""
+    allow(ins, "rn", "rz", "relu", "satfinite", target, "f32")
+    inner = conversion(ins.opcode[1:-2], target[:-2], "f32")
+    return Compute(
+        lambda a, b: _pack(inner(a).view("u2"), inner(b).view("u2"), 16), ("f32", "f32"), target
+    )
+
+
+def _fp8(ins: Instruction, target: str, source: str) -> Compute:
+    """To and from pairs of 8-bit floats."""
+    allow(ins, "rn", "satfinite", "relu", target, source)
+    relu = floats.relu if "relu" in ins.opcode else lambda x: x
+    if target in _FP8 and "satfinite" in ins.opcode:
+        name = _FP8[target]
+
+        def narrow(x: Array) -> Array:
+            return fp8.from_f32(relu(x), name)
+
+        if source == "f32":
+            return Compute(lambda a, b: _pack(narrow(a), narrow(b), 8), ("f32", "f32"), "b16")
+        if source == "f16x2":
+
+            def halves(a: Array) -> Array:
+                high, low = ((a >> np.uint32(s)).astype("u2").view("f2") for s in (16, 0))
+                return _pack(narrow(high.astype("f4")), narrow(low.astype("f4")), 8)
+
+            return Compute(halves, (source,), "b16")
+    if target == "f16x2" and source in _FP8:
+        name = _FP8[source]
+
+        def widened(a: Array) -> Array:
+            high, low = (
+                floats.f32_to_f16(relu(fp8.to_f32((a >> np.uint16(s)).astype("u1"), name)))
+                for s in (8, 0)
+            )
+            return _pack(high.view("u2"), low.view("u2"), 16)
+
+        return Compute(widened, ("b16",), "f16x2")
+    raise UnknownVariantError(f".{target}.{source}")
+
+
+def _tf32(ins: Instruction) -> Compute:
+    """Round to 10 bits of mantissa; NaN as an H200 gives it: cut off (rna), else 0x7FFFE000."""
+    allow(ins, "rna", "rn", "rz", "relu", "tf32", "f32")
+    nearest_even, away = "rn" in ins.opcode, "rna" in ins.opcode
+
+    def fn(a: Array) -> Array:
+        if "relu" in ins.opcode:
+            a = floats.relu(a)
+        bits: Array = a.view("u4")
+        rounded = bits + np.uint32(0x1000) if away else bits
+        if nearest_even:
+            rounded = bits + np.uint32(0xFFF) + ((bits >> np.uint32(13)) & np.uint32(1))
+        kept = np.where(np.isfinite(a), rounded, bits) & np.uint32(0xFFFFE000)
+        return kept if away else np.where(np.isnan(a), np.uint32(0x7FFFE000), kept)
+
+    return Compute(fn, ("f32",), "b32")
+
+
+@opcode("cvta")
+def cvta(ins: Instruction, d: Decoder) -> Compute:
+    """To and from generic addresses; global ones are generic already."""
+    kind = ins.opcode[-1]
+    space = next(
+        (s for s in ins.opcode if s.split(":")[0] in ("global", "shared", "local", "param")), ""
+    )
+    window = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW}.get(space.split(":")[0], 0)
+    if kind != "u64":
+        raise UnknownVariantError(f".{kind}")
+    offset = np.uint64(window)
+    if "to" in ins.opcode:
+        return Compute(lambda a: a - offset, ("b64",), "b64")
+    return Compute(lambda a: a + offset, ("b64",), "b64")

@@ -1,0 +1,224 @@
+"""Floating-point arithmetic in f16, bf16, f32, f64 and the packed f16x2, bf16x2, f32x2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.vgpu import floats
+from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, opcode
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.program import Decoder
+    from forgekit.vgpu.ptx import Instruction
+
+    Fn = Callable[..., Array]
+
+FLOAT_TYPES = {"f16", "bf16", "f16x2", "bf16x2", "f32", "f64", "f32x2"}
+MODES = ("rn", "rz", "rm", "rp")
+PACKED = {"f16x2": "f16", "bf16x2": "bf16", "f32x2": "f32"}
+_BITS = {"f16": "u2", "bf16": "u2", "f32": "u4", "f64": "u8"}
+_PLAIN = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
+_MODIFIERS = {
+    "neg": ("ftz",), "abs": ("ftz",),
+    "min": ("ftz", "NaN", "xorsign", "abs"), "max": ("ftz", "NaN", "xorsign", "abs"),
+    "fma": (*MODES, "ftz", "sat", "relu"),
+}  # fmt: skip
+
+
+def float_meaning(ins: Instruction, d: Decoder) -> Compute:
+    """The meaning of a float instruction, for the opcodes that integers have too."""
+    root, kind = ins.opcode[0], ins.opcode[-1]
+    modifiers = _MODIFIERS.get(root, (*MODES, "ftz", "sat"))
+    if kind in ("f16", "bf16") and ins.opcode[-2] == "f32":
+        allow(ins, *modifiers, "f32", kind)
+        return _mixed(ins, root, kind)
+    allow(ins, *modifiers, kind)
+    count = len(ins.operands) - 1
+    least = {"neg": 1, "abs": 1, "fma": 3, "mad": 3}.get(root, 2)
+    if count != least and not (root in ("min", "max") and kind == "f32" and count == 3):
+        raise UnknownVariantError(f"{count} operands")
+    part = PACKED.get(kind)
+    fn = packed(_scalar(ins, root, part), part) if part else _scalar(ins, root, kind)
+    if count > least:  # the three-operand min and max of sm_100
+        two = fn
+        return Compute(lambda a, b, c: two(two(a, b), c), (kind,) * 3, kind)
+    return Compute(fn, (kind,) * count, kind)
+
+
+def _mixed(ins: Instruction, root: str, kind: str) -> Compute:
+    """sm_100's `add.f32.bf16 d, a, c`: float32 arithmetic; all but the last operand are widened."""
+    fn = _scalar(ins, root, "f32")
+    count = {"add": 1, "sub": 1, "fma": 2}.get(root)
+    if count is None:
+        raise UnknownVariantError(f".f32.{kind}")
+
+    def widened(*values: Array) -> Array:
+        wide = (widen(v, kind) for v in values[:count])
+        return fn(*wide, values[-1])
+
+    return Compute(widened, (kind,) * count + ("f32",), "f32")
+
+
+def widen(x: Array, kind: str) -> Array:
+    """A float16 or bfloat16 (uint16) array as float32; other types as they are."""
+    if kind == "bf16":
+        return floats.bf16_to_f32(x)
+    return x.astype(np.float32) if kind == "f16" else x
+
+
+def packed(fn: Fn, part: str) -> Fn:
+    """Apply a scalar function to each part of packed values."""
+    part_dtype = {"f16": "f2", "bf16": "u2", "f32": "f4", "u16": "u2", "s16": "i2"}[part]
+
+    def apply(*values: Array) -> Array:
+        parts = [
+            np.ascontiguousarray(v).view(part_dtype).reshape(*v.shape, 2)
+            for v in np.broadcast_arrays(*values)
+        ]
+        result = np.ascontiguousarray(fn(*parts))
+        return result.view(values[0].dtype)[..., 0]
+
+    return apply
+
+
+def _scalar(ins: Instruction, root: str, kind: str) -> Fn:
+    parts = ins.opcode[1:]
+    mode = next((p for p in parts if p in MODES), "rn")
+    fn = _operation(root, kind, mode, parts)
+    if "ftz" in parts:
+        if kind not in ("f16", "f32"):
+            raise UnknownVariantError(f".ftz of .{kind}")
+        fn = flushing(fn)
+    if "sat" in parts:
+        if kind not in ("f16", "f32"):
+            raise UnknownVariantError(f".sat of .{kind}")
+        exact = fn
+        fn = lambda *a: floats.saturate(exact(*a))  # noqa: E731
+    if "relu" in parts:
+        signed = fn
+        if kind == "f16":
+            fn = lambda *a: floats.relu(signed(*a))  # noqa: E731
+        elif kind == "bf16":
+            fn = lambda *a: relu_bf16(signed(*a))  # noqa: E731
+        else:
+            raise UnknownVariantError(f".relu of .{kind}")
+    return fn
+
+
+def relu_bf16(x: Array) -> Array:
+    """`.relu` of bfloat16 in which NaN is canonical, thus positive."""
+    return np.where(x >= np.uint16(0x8000), np.uint16(0), x)
+
+
+def flushing(fn: Fn) -> Fn:
+    """`.ftz`: subnormal operands and results become zero."""
+    return lambda *a: floats.flush(fn(*[floats.flush(x) for x in a]))
+
+
+def _operation(root: str, kind: str, mode: str, parts: tuple[str, ...]) -> Fn:
+    if root in ("neg", "abs"):
+        return _sign_operation(root, kind)
+    if root in ("min", "max"):
+        if "abs" in parts or "xorsign" in parts:
+            if not ("abs" in parts and "xorsign" in parts and "NaN" not in parts):
+                raise UnknownVariantError(".abs or .xorsign without the other, or with .NaN")
+            return _extremum_of_magnitudes(root, kind)
+        return _extremum(root, kind, "NaN" in parts)
+    if mode != "rn" and kind != "f32":
+        raise UnknownVariantError(f".{mode} of .{kind}")
+    if root in ("fma", "mad"):
+        if kind == "f32":
+            return lambda a, b, c: canonical(floats.fma32(a, b, c, mode))
+        return {"f16": floats.fma16, "bf16": floats.fma_bf16, "f64": floats.fma64}[kind]
+    if root not in _PLAIN:
+        raise UnknownVariantError(root)
+    plain = _PLAIN[root]
+    if kind == "bf16":  # in float32, which rounds nothing that matters to bfloat16
+        to32 = floats.bf16_to_f32
+        return lambda a, b: floats.f32_to_bf16(plain(to32(a), to32(b)))
+    if mode == "rn":
+        return plain if kind == "f64" else lambda a, b: canonical(plain(a, b))
+    if root == "mul":
+        return lambda a, b: canonical(floats.mul32(a, b, mode))
+    if root == "add":
+        return lambda a, b: canonical(floats.add32(a, b, mode))
+    return lambda a, b: canonical(floats.add32(a, -b, mode))
+
+
+def canonical(x: Array) -> Array:
+    """NaN results are the GPU's one NaN; a maximum finds out cheaply whether there is any."""
+    largest = np.maximum.reduce(x, axis=None)
+    return x if largest == largest else floats.canonical_nan(x)
+
+
+def _sign_operation(root: str, kind: str) -> Fn:
+    """neg and abs work on the sign bit alone; a NaN comes out canonical, but in f64."""
+    bits = np.dtype(_BITS[kind])
+    sign = bits.type(1 << (8 * bits.itemsize - 1))
+
+    def fn(a: Array) -> Array:
+        u = a.view(bits)
+        result: Array = (u ^ sign if root == "neg" else u & ~sign).view(a.dtype)
+        if kind == "f64":
+            return result
+        if kind == "bf16":
+            nan = (u & ~sign) > np.uint16(0x7F80)
+            return np.where(nan, floats.CANONICAL_NAN_16, result) if nan.any() else result
+        return canonical(result)
+
+    return fn
+
+
+def _extremum(root: str, kind: str, propagate_nan: bool) -> Fn:
+    """min/max: -0 < +0; a NaN loses against a number unless `.NaN` asks for it."""
+    if kind == "bf16":
+        inner = _extremum(root, "f32", propagate_nan)
+        to32 = floats.bf16_to_f32
+        return lambda a, b: floats.f32_to_bf16(inner(to32(a), to32(b)))
+    choose = {
+        ("min", False): np.fmin, ("max", False): np.fmax,
+        ("min", True): np.minimum, ("max", True): np.maximum,
+    }[root, propagate_nan]  # fmt: skip
+    combine = np.bitwise_or if root == "min" else np.bitwise_and
+    bits = _BITS[kind]
+
+    def fn(a: Array, b: Array) -> Array:
+        result = choose(a, b)
+        zeros = (a == 0) & (b == 0)
+        if zeros.any():
+            result = np.where(zeros, combine(a.view(bits), b.view(bits)).view(a.dtype), result)
+        return result if kind == "f64" else canonical(result)
+
+    return fn
+
+
+def _extremum_of_magnitudes(root: str, kind: str) -> Fn:
+    """`.xorsign.abs`: of the magnitudes, with the sign that a product would have."""
+    if kind == "bf16":
+        inner = _extremum_of_magnitudes(root, "f32")
+        to32 = floats.bf16_to_f32
+        return lambda a, b: floats.f32_to_bf16(inner(to32(a), to32(b)))
+    choose = np.fmin if root == "min" else np.fmax
+
+    def fn(a: Array, b: Array) -> Array:
+        negative = np.signbit(a) != np.signbit(b)
+        result = choose(np.abs(a), np.abs(b))
+        return canonical(np.where(negative, -result, result))
+
+    return fn
+
+
+@opcode("fma")
+def fma(ins: Instruction, d: Decoder) -> Compute:
+    return float_meaning(ins, d)
+
+
+@opcode("copysign")
+def copysign(ins: Instruction, d: Decoder) -> Compute:
+    allow(ins, "f32", "f64")
+    kind = ins.opcode[-1]
+    return Compute(lambda a, b: np.copysign(b, a), (kind, kind), kind)

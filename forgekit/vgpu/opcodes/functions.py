@@ -1,0 +1,167 @@
+"""Division, roots and transcendental functions of floats.
+
+`.rn/.rz/.rm/.rp` are exact. Approximate functions stay within the largest error that the PTX
+manual allows; most are float32's best, so a GPU's results differ from them in the last bits.
+Compared with an H200 (sm_90a) on 10,000 inputs each: rcp, rsqrt and sqrt are at most 1 unit in
+the last place apart, ex2 and div.full 2; lg2, sin, cos, tanh have absolute errors there, which are
+many units near zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.vgpu import floats
+from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, opcode
+from forgekit.vgpu.opcodes.floating import MODES, PACKED, canonical, flushing, packed, widen
+from forgekit.vgpu.opcodes.integer import divide_integers
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.program import Decoder
+    from forgekit.vgpu.ptx import Instruction
+
+    Fn = Callable[..., Array]
+
+
+def _compute(ins: Instruction, fn: Fn, count: int) -> Compute:
+    """A function of f32 or f64 with `.ftz` and the canonical NaN seen to."""
+    kind = ins.opcode[-1]
+    if kind == "f32":
+        inner = flushing(fn) if "ftz" in ins.opcode else fn
+        fn = lambda *a: canonical(inner(*a))  # noqa: E731
+    return Compute(fn, (kind,) * count, kind)
+
+
+def _rounding(ins: Instruction) -> str | None:
+    """The rounding mode of an exact instruction, None of an approximate one."""
+    mode = next((p for p in ins.opcode if p in MODES), None)
+    if mode not in (None, "rn") and ins.opcode[-1] == "f64":
+        raise UnknownVariantError(f".{mode}.f64")
+    return mode
+
+
+# -- division and roots -----------------------------------------------------------------------
+@opcode("div")
+def div(ins: Instruction, d: Decoder) -> Compute:
+    if ins.opcode[-1][0] != "f":
+        return divide_integers(ins, d)
+    allow(ins, *MODES, "approx", "full", "ftz", "f32", "f64")
+    mode = _rounding(ins)
+    if mode is not None and mode != "rn":
+        return _compute(ins, lambda a, b: floats.div32(a, b, mode), 2)
+    return _compute(ins, _divide_approx if "approx" in ins.opcode else np.divide, 2)
+
+
+def _divide_approx(a: Array, b: Array) -> Array:
+    """A product with the reciprocal, which is flushed to 0 for a divisor beyond 2**126."""
+    quotient = a / b
+    far = np.abs(b) > np.float32(2.0**126)
+    if far.any():
+        quotient = np.where(far, a * np.copysign(np.float32(0), b), quotient)
+    return quotient
+
+
+@opcode("rcp")
+def rcp(ins: Instruction, d: Decoder) -> Compute:
+    allow(ins, *MODES, "approx", "ftz", "f32", "f64")
+    mode = _rounding(ins) or "rn"
+    if ins.opcode[-1] == "f64":
+        return _compute(ins, lambda a: 1 / a, 1)
+    return _compute(ins, lambda a: floats.div32(np.ones_like(a), a, mode), 1)
+
+
+@opcode("sqrt")
+def sqrt(ins: Instruction, d: Decoder) -> Compute:
+    allow(ins, *MODES, "approx", "ftz", "f32", "f64")
+    mode = _rounding(ins) or "rn"
+    return _compute(ins, np.sqrt if mode == "rn" else lambda a: floats.sqrt32(a, mode), 1)
+
+
+# -- approximate functions --------------------------------------------------------------------
+def _in_double(fn: Fn) -> Fn:
+    """Compute in float64 and round once: correctly rounded but for rare double roundings."""
+    return lambda a: fn(a.astype("f8")).astype(a.dtype)
+
+
+@opcode("rsqrt")
+def rsqrt(ins: Instruction, d: Decoder) -> Compute:
+    allow(ins, "approx", "ftz", "f32", "f64")
+    return _compute(ins, _in_double(lambda a: 1 / np.sqrt(a)), 1)
+
+
+@opcode("lg2", "sin", "cos")
+def transcendental(ins: Instruction, d: Decoder) -> Compute:
+    allow(ins, "approx", "ftz", "f32")
+    fn: Fn = {"lg2": np.log2, "sin": np.sin, "cos": np.cos}[ins.opcode[0]]
+    return _compute(ins, _in_double(fn), 1)
+
+
+@opcode("ex2", "tanh")
+def exponential(ins: Instruction, d: Decoder) -> Compute:
+    kind = ins.opcode[-1]
+    allow(ins, "approx", "ftz", "f16", "bf16", "f16x2", "bf16x2", "f32")
+    fn: Fn = exp2 if ins.opcode[0] == "ex2" else _in_double(np.tanh)
+    if kind == "f32" and fn is exp2 and "ftz" in ins.opcode:
+        # Subnormal operands need no flushing: they give 1, as zero does.
+        return Compute(lambda a: canonical(floats.flush(exp2(a))), (kind,), kind)
+    if kind == "f32":
+        return _compute(ins, fn, 1)
+    part = PACKED.get(kind, kind)
+    narrow = floats.f32_to_f16 if part == "f16" else floats.f32_to_bf16
+    if "ftz" in ins.opcode and part == "bf16":  # float32's subnormals are bfloat16's
+        fn = flushing(fn)
+
+    def scalar(a: Array) -> Array:
+        return narrow(fn(widen(a, part)))
+
+    if "ftz" in ins.opcode and part == "f16":
+        scalar = flushing(scalar)
+    return Compute(packed(scalar, part) if kind in PACKED else scalar, (kind,), kind)
+
+
+# 2**x for x from -1/2 to 1/2 by powers of x: a least-squares fit at 200 Chebyshev points, relative
+# error 2e-9. Plain float32 operations, so that the result does not depend on the processor.
+_EXP2 = tuple(
+    np.float32(c)
+    for c in (
+        *(1.0, 0.6931471824645996, 0.24022647738456726, 0.05550329014658928),
+        *(0.009618373587727547, 0.0013399848248809576, 0.00015370704932138324),
+    )
+)
+
+
+# Added to a small float32, it leaves the nearest whole number in the low bits of the sum.
+_MAGIC = np.float32(1.5 * 2**23)
+_MAGIC_BITS = 0x4B400000
+
+
+def exp2(x: Array) -> Array:
+    """float32 2**x with a relative error below 2**-23; exact for whole x."""
+    # The usual case: all results normal. Written with few temporary arrays, for speed.
+    usual = np.minimum.reduce(x, axis=None) >= -125 and np.maximum.reduce(x, axis=None) <= 127
+    if not usual:
+        x = x.clip(np.float32(-252), np.float32(254))
+    shifted = x + _MAGIC
+    result = shifted - _MAGIC
+    part = x - result
+    np.multiply(part, _EXP2[6], out=result)
+    for coefficient in _EXP2[5:0:-1]:
+        result += coefficient
+        result *= part
+    result += _EXP2[0]
+    power = shifted.view(np.int32)
+    power -= _MAGIC_BITS
+    if not usual:  # half of the power first, so that each factor is a normal number
+        half = power >> 1
+        power -= half
+        half += 127
+        half <<= 23
+        result *= half.view(np.float32)
+    power += 127
+    power <<= 23
+    result *= power.view(np.float32)
+    return result

@@ -1,0 +1,102 @@
+"""Special registers: %tid, %ctaid, %laneid, …"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.machine import Machine
+
+U32, U64 = np.dtype("u4"), np.dtype("u8")
+
+
+@dataclass(frozen=True)
+class SpecialRegister:
+    """A register that the machine computes; `value` keeps what does not change in a batch."""
+
+    dtype: np.dtype
+    compute: Callable[[Any], Array]  # of the machine
+    name: str
+    changes: bool = False  # clocks: never kept
+
+    def value(self, m: Machine) -> Array:
+        if self.changes:
+            return self.compute(m).astype(self.dtype)
+        found = m.state.get(self.name)
+        if found is None:
+            found = m.state[self.name] = self.compute(m).astype(self.dtype)
+        return found  # type: ignore[return-value]
+
+
+SPECIAL_REGISTERS: dict[str, SpecialRegister] = {}
+
+
+def _add(name: str, compute: Callable[[Any], Array], dtype: np.dtype = U32, **kw: bool) -> None:
+    SPECIAL_REGISTERS[name] = SpecialRegister(dtype, compute, name, **kw)
+
+
+def _constant(value: int) -> Array:
+    return np.array([[value]])
+
+
+def _thread(m: Machine) -> Array:
+    return np.arange(m.n_threads)[None]
+
+
+def _lane(m: Machine) -> Array:
+    return _thread(m) % 32
+
+
+def _block(m: Machine) -> Array:
+    return np.array(m.blocks)[:, None]
+
+
+def _along(count: Callable[[Machine], Array], extents: str, axis: int) -> Callable[[Any], Array]:
+    """One coordinate of a number that counts through the launch's `block` or `grid`, x fastest."""
+
+    def compute(m: Machine) -> Array:
+        sizes = getattr(m.record, extents)
+        return count(m) // int(np.prod(sizes[:axis])) % sizes[axis]
+
+    return compute
+
+
+def _extent(extents: str, axis: int) -> Callable[[Any], Array]:
+    return lambda m: _constant(getattr(m.record, extents)[axis])
+
+
+for _axis, _letter in enumerate("xyz"):
+    _add(f"%tid.{_letter}", _along(_thread, "block", _axis))
+    _add(f"%ntid.{_letter}", _extent("block", _axis))
+    _add(f"%ctaid.{_letter}", _along(_block, "grid", _axis))
+    _add(f"%nctaid.{_letter}", _extent("grid", _axis))
+    # No cluster launch: every block is a cluster of its own.
+    _add(f"%clusterid.{_letter}", _along(_block, "grid", _axis))
+    _add(f"%nclusterid.{_letter}", _extent("grid", _axis))
+    _add(f"%cluster_ctaid.{_letter}", lambda m: _constant(0))
+    _add(f"%cluster_nctaid.{_letter}", lambda m: _constant(1))
+
+_add("%laneid", _lane)
+_add("%warpid", lambda m: _thread(m) // 32)
+_add("%nwarpid", lambda m: _constant(m.n_threads // 32))
+_add("%cluster_ctarank", lambda m: _constant(0))
+_add("%cluster_nctarank", lambda m: _constant(1))
+_add("%smid", lambda m: _block(m) % 132)  # as an H100/H200 with 132 multiprocessors would
+_add("%nsmid", lambda m: _constant(132))
+_add("%gridid", lambda m: _constant(1), U64)
+_add("%lanemask_eq", lambda m: 1 << _lane(m))
+_add("%lanemask_lt", lambda m: (1 << _lane(m)) - 1)
+_add("%lanemask_le", lambda m: (2 << _lane(m)) - 1)
+_add("%lanemask_gt", lambda m: 0xFFFFFFFF & ~((2 << _lane(m)) - 1))
+_add("%lanemask_ge", lambda m: 0xFFFFFFFF & ~((1 << _lane(m)) - 1))
+_add("%dynamic_smem_size", lambda m: _constant(m.record.shared_bytes))
+_add("%total_smem_size", lambda m: _constant(m.shared.size_bytes))
+# Clocks count executed instructions: increasing, deterministic, not a time.
+_add("%clock", lambda m: _constant(m.clock & 0xFFFFFFFF), changes=True)
+_add("%clock64", lambda m: _constant(m.clock), U64, changes=True)
+_add("%globaltimer", lambda m: _constant(m.clock), U64, changes=True)

@@ -1,0 +1,261 @@
+"""Instructions of a whole warp: shuffles, votes, reductions, matches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.vgpu.machine import WARP, pack_lanes
+from forgekit.vgpu.opcodes import UnknownVariantError, opcode
+from forgekit.vgpu.ptx import Pair
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.program import Decoder, Step
+    from forgekit.vgpu.ptx import Instruction, Operand
+
+_LANES = np.arange(WARP, dtype=np.uint32)
+_EVERY_LANE = np.full((1, 1, 1), 0xFFFFFFFF, np.uint32)
+
+
+def warp_step(d: Decoder, members: Operand | None, run: Callable[[Machine], None]) -> Step:
+    """A step that first waits for the lanes named by the member mask.
+
+    Of a guarded instruction, the threads whose guard is false step over it as over a branch.
+    """
+    fetch = d.fetch(members, "b32") if members is not None else None
+    guard = d.guard()
+
+    def step(m: Machine) -> bool:
+        named = fetch(m) if fetch else None
+        if m.park_incomplete(named):
+            return True
+        for listener in m.listeners:
+            listener.on_warp_sync(m, named)
+        run(m)
+        return False
+
+    if guard is None:
+        return step
+
+    def guarded(m: Machine) -> bool:
+        taking = m.active(guard(m))
+        assert taking is not None
+        if not taking.any():
+            return False
+        rest = m.expand(m.mask) & ~m.expand(taking)
+        if rest.any():
+            m.join(m.pc + 1, rest)
+            m.narrow(taking)
+            m.protected = m.live_elsewhere()
+        if not step(m):
+            m.join(m.pc + 1, m.mask)
+        return True
+
+    return guarded
+
+
+def _by_warp(m: Machine, value: Array) -> Array:
+    """A value as (blocks or 1, warps or 1, 32 or 1): each warp's lanes in the last axis."""
+    if value.shape[1] == 1:
+        return value[:, :, None]
+    return value.reshape(value.shape[0], -1, WARP)
+
+
+def _flat(value: Array) -> Array:
+    """Back from `_by_warp` to (blocks or 1, threads or 1)."""
+    return value.reshape(value.shape[0], -1)
+
+
+def _active_lanes(m: Machine) -> Array:
+    """(blocks, warps, 32): lanes of the running group."""
+    return m.expand(m.mask).reshape(m.n_blocks, -1, WARP)
+
+
+def _member_bits(m: Machine, members: Array | None) -> Array:
+    """The member masks as (blocks or 1, warps or 1, 32 or 1)."""
+    return _EVERY_LANE if members is None else _by_warp(m, members)
+
+
+@opcode("shfl")
+def shfl(ins: Instruction, d: Decoder) -> Step:
+    """`shfl.sync.mode.b32 d|p, a, b, c, members`, lane arithmetic as the PTX manual gives it."""
+    mode = next(p for p in ins.opcode if p in ("idx", "up", "down", "bfly"))
+    target, a, b, c, members = ins.operands
+    result, valid = (target.first, target.second) if isinstance(target, Pair) else (target, None)
+    value, offset, clamp = d.fetch(a, "b32"), d.fetch(b, "u32"), d.fetch(c, "u32")
+    write = d.writer(result, "b32")
+    write_valid = d.writer(valid, "pred")
+
+    def run(m: Machine) -> None:
+        x, n, limit = value(m), offset(m), clamp(m)
+        source, inside = source_lane(mode, _by_warp(m, n), _by_warp(m, limit))
+        if valid is not None:
+            write_valid(m, _flat(np.broadcast_to(inside, (*inside.shape[:2], WARP))))
+        if x.shape[1] == 1:  # every lane holds the same
+            write(m, x)
+            return
+        lanes = _by_warp(m, x)
+        if source.shape[:2] == (1, 1):  # the usual: the same pattern in every warp
+            write(m, _flat(lanes.take(source[0, 0], axis=2)))
+            return
+        shape = np.broadcast_shapes(lanes.shape, (*source.shape[:2], WARP))
+        taken = np.take_along_axis(
+            np.broadcast_to(lanes, shape), np.broadcast_to(source, shape), axis=2
+        )
+        write(m, _flat(taken))
+
+    return warp_step(d, members, run)
+
+
+def source_lane(mode: str, b: Array, c: Array) -> tuple[Array, Array]:
+    """The lane each lane reads from, and whether it lies within its segment."""
+    lane = _LANES[None, None]
+    offset, clamp = b & np.uint32(31), c & np.uint32(31)
+    segment = (c >> np.uint32(8)) & np.uint32(31)
+    last = (lane & segment) | (clamp & ~segment)
+    first = lane & segment
+    signed = lane.astype(np.int64)
+    if mode == "up":
+        source = signed - offset
+        inside = source >= last
+    elif mode == "down":
+        source = signed + offset
+        inside = source <= last
+    elif mode == "bfly":
+        source = signed ^ offset
+        inside = source <= last
+    else:
+        source = (first | (offset & ~segment)).astype(np.int64)
+        inside = source <= last
+    return np.where(inside, source, signed), inside
+
+
+@opcode("vote")
+def vote(ins: Instruction, d: Decoder) -> Step:
+    mode = next(p for p in ins.opcode if p in ("ballot", "any", "all", "uni"))
+    source = ins.operands[1]
+    members = ins.operands[2] if "sync" in ins.opcode else None
+    predicate = d.fetch(source, "pred")
+    write = d.writer(ins.operands[0], "b32" if mode == "ballot" else "pred")
+
+    def run(m: Machine) -> None:
+        lanes = _active_lanes(m)
+        named = _member_bits(m, members_of(m) if members_of else None)
+        holds = np.broadcast_to(predicate(m), m.shape).reshape(lanes.shape)
+        yes = pack_lanes(lanes & holds)[..., None] & named
+        no = pack_lanes(lanes & ~holds)[..., None] & named
+        if mode == "ballot":
+            result = yes
+        elif mode == "any":
+            result = yes != 0
+        elif mode == "all":
+            result = no == 0
+        else:
+            result = (yes == 0) | (no == 0)
+        write(m, _spread(result))
+
+    members_of = d.fetch(members, "b32") if members is not None else None
+    return warp_step(d, members, run)
+
+
+def _spread(result: Array) -> Array:
+    """(blocks, warps, 1 or 32) to (blocks, threads)."""
+    if result.shape[2] == 1:
+        return np.repeat(result[..., 0], WARP, axis=1)
+    return _flat(result)
+
+
+@opcode("activemask")
+def activemask(ins: Instruction, d: Decoder) -> Step:
+    write, guard = d.writer(ins.operands[0], "b32"), d.guard()
+
+    def step(m: Machine) -> None:
+        mask = m.active(guard(m)) if guard else m.mask
+        lanes = m.expand(mask).reshape(m.n_blocks, -1, WARP)
+        write(m, _spread(pack_lanes(lanes)[..., None]))
+
+    return step
+
+
+@opcode("redux")
+def redux(ins: Instruction, d: Decoder) -> Step:
+    """Sum, min, max or bit operation over the named lanes."""
+    kind = ins.opcode[-1]
+    operation = next(p for p in ins.opcode if p in ("add", "min", "max", "and", "or", "xor"))
+    value, members = d.fetch(ins.operands[1], kind), d.fetch(ins.operands[2], "b32")
+    write = d.writer(ins.operands[0], kind)
+    ufunc, identity = {
+        "add": (np.add, lambda t: 0),
+        "min": (np.minimum, lambda t: np.inf if t.kind == "f" else np.iinfo(t).max),
+        "max": (np.maximum, lambda t: -np.inf if t.kind == "f" else np.iinfo(t).min),
+        "and": (np.bitwise_and, lambda t: np.iinfo(t).max),
+        "or": (np.bitwise_or, lambda t: 0),
+        "xor": (np.bitwise_xor, lambda t: 0),
+    }[operation]
+
+    def run(m: Machine) -> None:
+        lanes, named = _active_lanes(m), _member_bits(m, members(m))
+        x = np.broadcast_to(value(m), m.shape).reshape(lanes.shape)
+        empty = x.dtype.type(identity(x.dtype))
+        result = np.broadcast_to(empty, (*lanes.shape[:2], 1))
+        for one in _distinct(lanes, named):  # lanes of one warp may name different groups
+            within = lanes & (one >> _LANES & np.uint32(1)).astype(bool)
+            total = ufunc.reduce(np.where(within, x, empty), axis=2, dtype=x.dtype, keepdims=True)
+            result = np.where(named == one, total, result)
+        write(m, _spread(result))
+
+    return warp_step(d, ins.operands[2], run)
+
+
+def _distinct(lanes: Array, named: Array) -> Array:
+    """The different member masks of the running lanes."""
+    if named.size == 1:
+        return named.reshape(-1)
+    return np.unique(np.broadcast_to(named, lanes.shape)[lanes])
+
+
+@opcode("match")
+def match(ins: Instruction, d: Decoder) -> Step:
+    """`match.any`: lanes with the same value; `match.all`: all of them, or none."""
+    kind = ins.opcode[-1]
+    target = ins.operands[0]
+    result, agreed = (target.first, target.second) if isinstance(target, Pair) else (target, None)
+    value, members = d.fetch(ins.operands[1], kind), d.fetch(ins.operands[2], "b32")
+    write, write_agreed = d.writer(result, "b32"), d.writer(agreed, "pred")
+
+    def run(m: Machine) -> None:
+        lanes, named = _active_lanes(m), _member_bits(m, members(m))
+        x = np.broadcast_to(value(m), m.shape).reshape(lanes.shape)
+        same = pack_lanes((x[..., :, None] == x[..., None, :]) & lanes[..., None, :]) & named
+        if "any" in ins.opcode:
+            write(m, _flat(same))
+            return
+        everyone = pack_lanes(lanes)[..., None] & named
+        equal = same == everyone
+        write(m, _flat(np.where(equal, everyone, np.uint32(0))))
+        write_agreed(m, _flat(equal))
+
+    return warp_step(d, ins.operands[2], run)
+
+
+@opcode("elect")
+def elect(ins: Instruction, d: Decoder) -> Step:
+    """`elect.sync d|p, members`: the lowest named lane leads."""
+    target = ins.operands[0]
+    if not isinstance(target, Pair):
+        raise UnknownVariantError("without a predicate")
+    members = d.fetch(ins.operands[1], "b32")
+    write, write_leader = d.writer(target.first, "b32"), d.writer(target.second, "pred")
+
+    def run(m: Machine) -> None:
+        named = pack_lanes(_active_lanes(m))[..., None] & _member_bits(m, members(m))
+        lowest = named & (~named + np.uint32(1))
+        leader = np.log2(np.maximum(lowest, 1)).astype(np.uint32)
+        write(m, _spread(leader))
+        write_leader(m, _flat(np.broadcast_to(leader, (*named.shape[:2], WARP)) == _LANES))
+
+    return warp_step(d, ins.operands[1], run)

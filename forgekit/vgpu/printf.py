@@ -1,0 +1,124 @@
+"""`vprintf`: format strings in device memory, arguments in local memory, text in block order."""
+
+from __future__ import annotations
+
+import re
+import struct
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.vgpu.memory import LOCAL_WINDOW
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.machine import Machine
+
+_SPEC = re.compile(
+    r"%(%|[-+ #0]*(?:\*|\d+)?(?:\.(?:\*|\d+))?(hh|h|ll|l|z|j|t|L)?([diouxXcsfFeEgGaAp]))"
+)
+
+
+# Lines one launch may print. CUDA's own buffer is bounded, too (1 MiB by default), and a notebook
+# with more is of no use to anybody.
+MAX_LINES = 4096
+
+
+class Printer:
+    """What a launch prints: collected a batch at a time, shown in the order of the blocks."""
+
+    def __init__(self) -> None:
+        self.left = MAX_LINES
+        self.dropped = 0
+        self.lines: list[tuple[int, int, str]] = []  # (block, sequence, text)
+
+    def add(self, block: int, text: str) -> None:
+        self.lines.append((block, len(self.lines), text))
+        self.left -= 1
+
+    def flush(self) -> None:
+        """Show what has been collected."""
+        for _, _, text in sorted(self.lines):
+            sys.stdout.write(text)
+        self.lines.clear()
+
+    def close(self) -> None:
+        """Say how much was left out."""
+        if self.dropped:
+            sys.stdout.write(
+                f"[cute.printf: {MAX_LINES:,} lines shown, {self.dropped:,} more left out; print "
+                "from one thread, or for a few values of the index]\n"
+            )
+
+
+def emit(m: Machine, mask: Array | None, form: Array, values: Array) -> None:
+    """Hand what each thread of `mask` prints to the launch's printer.
+
+    form: addresses of NUL-terminated format strings; values: generic addresses of the arguments.
+    """
+    if m.printer.left <= 0:
+        m.printer.dropped += int(m.expand(mask).sum())
+        return
+    forms = np.broadcast_to(form, m.shape)
+    pointers = np.broadcast_to(values, m.shape)
+    threads = np.argwhere(m.expand(mask))
+    shown = threads[: m.printer.left]
+    m.printer.dropped += len(threads) - len(shown)
+    for block, thread in shown:
+        text = _text_at(m, int(forms[block, thread]))
+        data = b""
+        pointer = int(pointers[block, thread])
+        if pointer:
+            offset = pointer - LOCAL_WINDOW if pointer >= LOCAL_WINDOW else pointer
+            start = int(m.local.owner[block, thread]) * m.local.stride + offset
+            end = (int(m.local.owner[block, thread]) + 1) * m.local.stride
+            data = m.local.data[start:end].tobytes()
+        m.printer.add(m.blocks[int(block)], format_c(m, text, data))
+
+
+def _text_at(m: Machine, address: int) -> str:
+    allocation = m.memory.find(address)
+    if allocation is None:
+        return f"<no format string at {address:#x}>"
+    raw = allocation.data[address - allocation.address :].tobytes()
+    return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+
+
+def format_c(m: Machine, text: str, data: bytes) -> str:
+    """C's printf for arguments packed by the device ABI (each at its natural alignment)."""
+    position = 0
+
+    def take(size: int) -> bytes:
+        nonlocal position
+        position = -(-position // size) * size
+        chunk = data[position : position + size].ljust(size, b"\0")
+        position += size
+        return chunk
+
+    def replace(match: re.Match[str]) -> str:
+        if match[1] == "%":
+            return "%"
+        spec, length, kind = match[0], match[2] or "", match[3]
+        while "*" in spec:
+            spec = spec.replace("*", str(struct.unpack("<i", take(4))[0]), 1)
+        plain = spec.replace(length, "", 1) if length else spec
+        if kind in "fFeEgG":
+            return plain % struct.unpack("<d", take(8))[0]
+        if kind in "aA":
+            return float.hex(struct.unpack("<d", take(8))[0])
+        if kind == "s":
+            return plain % _text_at(m, struct.unpack("<Q", take(8))[0])
+        if kind == "p":
+            return f"{struct.unpack('<Q', take(8))[0]:#x}"
+        size = 8 if length in ("ll", "l", "z", "j", "t") else 4
+        value = int.from_bytes(take(size), "little")
+        if kind == "c":
+            return plain % chr(value & 0xFF)
+        bits = {"hh": 8, "h": 16}.get(length, 8 * size)
+        value &= (1 << bits) - 1
+        if kind in "di" and value >> (bits - 1):
+            value -= 1 << bits
+        return (plain[:-1] + (kind if kind in "oxX" else "d")) % value
+
+    return _SPEC.sub(replace, text)

@@ -1,0 +1,348 @@
+"""A kernel made ready to run: registers numbered, variables placed, a step for each instruction.
+
+A step is a function of the machine; it returns a true value when it changed the groups (a branch,
+an exit, a wait), after which the scheduler chooses anew. `Decoder` builds the steps from the
+meanings that `forgekit.vgpu.opcodes` registers by opcode name.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.errors import PtxSyntaxError, UnsupportedPtxError
+from forgekit.vgpu import dataflow, opcodes, ptx
+from forgekit.vgpu.memory import SHARED_RESERVED
+from forgekit.vgpu.opcodes.special import SPECIAL_REGISTERS
+from forgekit.vgpu.sources import describe_source
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.launching import LaunchRecord
+    from forgekit.vgpu.machine import Machine
+
+    Step = Callable[[Machine], object]
+    Fetch = Callable[[Machine], Array]
+
+# NumPy's type for the bits of each PTX type; bf16 and the packed types are handled as bits.
+DTYPES: dict[str, np.dtype] = {
+    name: np.dtype(kind)
+    for name, kind in {
+        "pred": "?", "b8": "u1", "u8": "u1", "s8": "i1", "b16": "u2", "u16": "u2", "s16": "i2",
+        "f16": "f2", "bf16": "u2", "b32": "u4", "u32": "u4", "s32": "i4", "f32": "f4",
+        "f16x2": "u4", "bf16x2": "u4", "b64": "u8", "u64": "u8", "s64": "i8", "f64": "f8",
+        "f32x2": "u8",
+    }.items()
+}  # fmt: skip
+
+
+class Program:
+    """A kernel ready to run.
+
+    Raises:
+        UnsupportedPtxError: an opcode the virtual GPU does not know.
+    """
+
+    def __init__(self, kernel: ptx.Kernel, module: ptx.Module) -> None:
+        self.kernel = kernel
+        self.module = module
+        self.target = module.target
+        self.instructions = kernel.instructions
+        self.registers = {name: i for i, name in enumerate(kernel.registers)}
+        self.register_dtypes = [DTYPES[t] for t in kernel.registers.values()]
+        self.static_shared: dict[str, int] = {}
+        self.dynamic_shared: dict[str, int] = {}
+        self.local_offsets: dict[str, int] = {}
+        self.param_offsets: dict[str, int] = {}
+        self._place_variables()
+        self.live = dataflow.liveness(kernel, self.registers)
+        self._polls = dataflow.polls_before(kernel)
+        decoder = Decoder(self)
+        self.steps: list[Step] = [
+            self._forgetting(decoder.step(i), dying)
+            for i, dying in zip(
+                kernel.instructions, dataflow.dying(kernel, self.registers, self.live), strict=True
+            )
+        ]
+
+    def _place_variables(self) -> None:
+        offset = SHARED_RESERVED
+        variables = [*self.module.variables.values(), *self.kernel.variables.values()]
+        for v in variables:
+            if v.space == "shared" and not v.external:
+                offset = -(-offset // v.align) * v.align
+                self.static_shared[v.name] = offset
+                offset += v.size_bytes
+        for v in variables:
+            if v.space == "shared" and v.external:
+                offset = -(-offset // max(v.align, 16)) * max(v.align, 16)
+                self.dynamic_shared[v.name] = offset
+        self.shared_end = offset
+        local = 0
+        for v in self.kernel.variables.values():
+            if v.space == "local":
+                local = -(-local // v.align) * v.align
+                self.local_offsets[v.name] = local
+                local += v.size_bytes
+        self.local_bytes = local
+        offset = 0
+        for p in self.kernel.params:
+            offset = -(-offset // p.align) * p.align
+            self.param_offsets[p.name] = offset
+            offset += p.size_bytes
+        self.param_bytes = offset
+
+    def _forgetting(self, step: Step, dying: list[int]) -> Step:
+        """The step, and then nothing left of registers that nobody reads any more.
+
+        Their memory serves the next instruction while it is still in the cache.
+        """
+        if not dying:
+            return step
+        empty = [(r, np.zeros((1, 1), self.register_dtypes[r])) for r in dying]
+
+        def run(m: Machine) -> object:
+            if step(m):
+                return True
+            protected, regs = m.protected, m.regs
+            for register, nothing in empty:
+                if not protected >> register & 1:
+                    regs[register] = nothing
+            return False
+
+        return run
+
+    def shared_bytes(self, record: LaunchRecord) -> int:
+        """Bytes of one block's shared memory: the kernel's own plus the launch's dynamic part."""
+        return self.shared_end - SHARED_RESERVED + record.shared_bytes
+
+    def polls(self, first: int, last: int) -> bool:
+        """Whether an instruction from `first` to `last` may ask in a loop for news from others."""
+        return self._polls[min(last, len(self._polls) - 2) + 1] > self._polls[first]
+
+    def where(self, pc: int) -> str:
+        """The Python line of an instruction, or its PTX line where there is no line info."""
+        pc = min(pc, len(self.instructions) - 1)
+        # Branches carry the line after the function, in column 0: look before them.
+        body = (i for i in self.instructions[pc::-1] if i.source is None or i.source.column)
+        instruction = next(body, self.instructions[pc])
+        if instruction.source is None:
+            return f"PTX line {instruction.line}: {instruction.text}"
+        return describe_source(instruction.source)
+
+
+class Decoder:
+    """Turns instructions into steps; opcode modules use it to reach operands."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.instruction = program.instructions[0] if program.instructions else None
+
+    def step(self, instruction: ptx.Instruction) -> Step:
+        self.instruction = instruction
+        meaning = opcodes.lookup(instruction)
+        if meaning is None:
+            raise self.unsupported("opcode")
+        try:
+            result = meaning(instruction, self)
+        except opcodes.UnknownVariantError as error:
+            raise self.unsupported(f"variant ({error})") from None
+        return self._compute_step(result) if isinstance(result, opcodes.Compute) else result
+
+    def unsupported(self, what: str) -> UnsupportedPtxError:
+        i = self.instruction
+        assert i is not None
+        place = describe_source(i.source) if i.source else "no source line"
+        return UnsupportedPtxError(
+            f"The virtual GPU does not know this {what} yet: {i.name}\n"
+            f"  PTX line {i.line}: {i.text}\n"
+            f"  from {place}\n"
+            f"To add it, register it in forgekit/vgpu/opcodes/ (see CONTRIBUTING.md, "
+            f"'Add an opcode'), or run this kernel on a GPU."
+        )
+
+    # -- operands -------------------------------------------------------------------------
+    def register_type(self, name: str) -> str:
+        try:
+            return self.program.kernel.registers[name]
+        except KeyError:
+            i = self.instruction
+            raise PtxSyntaxError(
+                f"PTX line {i.line if i else '?'}: undeclared register {name}"
+            ) from None
+
+    def fetch(self, operand: object, ptype: str) -> Fetch:
+        """A function of the machine that gives the operand as an array of NumPy's type."""
+        dtype = DTYPES[ptype]
+        match operand:
+            case ptx.Register(name) if name in SPECIAL_REGISTERS:
+                special = SPECIAL_REGISTERS[name]
+                if special.dtype.itemsize == dtype.itemsize:
+                    return lambda m: special.value(m).view(dtype)
+                return lambda m: special.value(m).astype(dtype)
+            case ptx.Register(name):
+                return self._fetch_register(name, dtype)
+            case ptx.Negated(ptx.Register(name)):
+                fetch = self._fetch_register(name, dtype)
+                return lambda m: ~fetch(m)
+            case ptx.Immediate():
+                value = _immediate(operand, ptype)
+                return lambda m: value
+            case ptx.Symbol(name, offset):
+                return self._fetch_symbol(name, offset, dtype)
+        raise opcodes.UnknownVariantError(f"operand {operand}")
+
+    def _fetch_register(self, name: str, dtype: np.dtype) -> Fetch:
+        have = DTYPES[self.register_type(name)]
+        i = self.program.registers[name]
+        if have.itemsize == dtype.itemsize:
+
+            def get(m: Machine) -> Array:
+                a = m.regs[i]
+                return a if a.dtype is dtype else a.view(dtype)
+
+            return get
+        if have.itemsize < dtype.itemsize:
+            raise opcodes.UnknownVariantError(f"register {name} is narrower than the operand")
+        wide, narrow = np.dtype(f"u{have.itemsize}"), np.dtype(f"u{dtype.itemsize}")
+        return lambda m: m.regs[i].view(wide).astype(narrow).view(dtype)
+
+    def _fetch_symbol(self, name: str, offset: int, dtype: np.dtype) -> Fetch:
+        address = self.symbol_address(name)
+        if address is not None:
+            value = np.array([[address + offset]], dtype=dtype)
+            return lambda m: value
+        if name in self.program.module.variables:  # placed at launch
+            return lambda m: np.array([[m.record.symbols[name] + offset]], dtype=dtype)
+        raise PtxSyntaxError(f"unknown symbol {name}")
+
+    def symbol_address(self, name: str) -> int | None:
+        p = self.program
+        for table in (p.static_shared, p.dynamic_shared, p.local_offsets):
+            if name in table:
+                return table[name]
+        return None
+
+    def guard(self) -> Fetch | None:
+        """The instruction's guard predicate as a function of the machine, if it has one."""
+        assert self.instruction is not None
+        guard = self.instruction.guard
+        return None if guard is None else self.fetch(guard, "pred")
+
+    def destination(self, operand: object, result: str) -> tuple[int | None, np.dtype | None]:
+        """(register index, dtype to widen to or None); index None for the sink `_`."""
+        if operand is None or (isinstance(operand, ptx.Register) and operand.name == "_"):
+            return None, None
+        if not isinstance(operand, ptx.Register):
+            raise opcodes.UnknownVariantError(f"result operand {operand}")
+        have, want = DTYPES[self.register_type(operand.name)], DTYPES[result]
+        if want.itemsize > have.itemsize:
+            raise opcodes.UnknownVariantError(
+                f"register {operand.name} is narrower than the result"
+            )
+        widen = None
+        if want.itemsize < have.itemsize:
+            widen = np.dtype(f"{'i' if want.kind == 'i' else 'u'}{have.itemsize}")
+        return self.program.registers[operand.name], widen
+
+    def writer(self, operand: object, result: str) -> Callable[[Machine, Array], None]:
+        """A function that writes a value of PTX type `result`, respecting the guard."""
+        index, widen = self.destination(operand, result)
+        guard = self.guard()
+        if index is None:
+            return lambda m, value: None
+
+        def write(m: Machine, value: Array) -> None:
+            if widen is not None:
+                value = value.astype(widen)
+            m.write_where(index, value, guard(m) if guard else None)
+
+        return write
+
+    # -- pure instructions ----------------------------------------------------------------
+    def _compute_step(self, compute: opcodes.Compute) -> Step:
+        assert self.instruction is not None
+        operands = self.instruction.operands
+        fetches = [
+            self.fetch(o, t)
+            for o, t in zip(compute.operands or operands[1:], compute.sources, strict=True)
+        ]
+        fn = compute.fn
+        if isinstance(compute.result, tuple):
+            targets = compute.targets
+            assert targets is not None
+            places = [self.destination(o, t) for o, t in zip(targets, compute.result, strict=True)]
+            guard = self.guard()
+
+            def several(m: Machine) -> None:
+                values = fn(*[f(m) for f in fetches])
+                held = guard(m) if guard else None  # before one of the results overwrites it
+                for (to, wider), value in zip(places, values, strict=True):
+                    if to is not None:
+                        m.write_where(to, value if wider is None else value.astype(wider), held)
+
+            return several
+        index, widen = self.destination(operands[0], compute.result)
+        if self.instruction.guard is not None or widen is not None or index is None:
+            write = self.writer(operands[0], compute.result)
+            return lambda m: write(m, fn(*[f(m) for f in fetches]))
+        return _plain_step(fn, fetches, index)
+
+
+def _plain_step(fn: Callable[..., Array], fetches: list[Fetch], d: int) -> Step:
+    """The common case, unrolled by arity: no guard, one result of the register's width."""
+    if len(fetches) == 2:
+        f, g = fetches
+
+        def two(m: Machine) -> None:
+            value = fn(f(m), g(m))
+            if m.protected >> d & 1:
+                m.merge(d, value, m.mask)
+            else:
+                m.regs[d] = value
+
+        return two
+    if len(fetches) == 1:
+        (only,) = fetches
+
+        def one(m: Machine) -> None:
+            value = fn(only(m))
+            if m.protected >> d & 1:
+                m.merge(d, value, m.mask)
+            else:
+                m.regs[d] = value
+
+        return one
+
+    def many(m: Machine) -> None:
+        value = fn(*[f(m) for f in fetches])
+        if m.protected >> d & 1:
+            m.merge(d, value, m.mask)
+        else:
+            m.regs[d] = value
+
+    return many
+
+
+def _immediate(operand: ptx.Immediate, ptype: str) -> Array:
+    dtype = DTYPES[ptype]
+    if ptype == "pred":
+        return np.array([[bool(operand.bits)]])
+    bits = operand.bits & (256**dtype.itemsize - 1)
+    if operand.width == 64 and dtype.itemsize == 4:  # a double literal for a float operand
+        return np.array([[operand.bits]], "u8").view("f8").astype("f4").view(dtype)
+    if operand.width == 32 and ptype == "f64":
+        return np.array([[operand.bits]], "u4").view("f4").astype("f8")
+    if operand.width is None and ptype in ("f32", "f64"):
+        return np.array([[operand.bits]], dtype)
+    return np.array([[bits]], f"u{dtype.itemsize}").view(dtype)
+
+
+@functools.lru_cache(maxsize=256)
+def load(text: str) -> dict[str, Program]:
+    """Parse PTX and prepare each of its kernels, by name. Cached by the text."""
+    module = ptx.parse(text)
+    return {name: Program(kernel, module) for name, kernel in module.kernels.items()}

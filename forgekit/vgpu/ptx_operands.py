@@ -1,0 +1,120 @@
+"""Read the operands of a PTX instruction: registers, literals, addresses, vectors."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Container
+
+from forgekit.vgpu.ptx import Address, Immediate, Negated, Operand, Pair, Register, Symbol, Vector
+
+IDENT = r"[A-Za-z_$%][\w$]*"
+_NAME = re.compile(rf"{IDENT}(\.\w+)?")
+_SYMBOL_OFFSET = re.compile(rf"({IDENT})\s*\+\s*(-?\w+)")
+_ADDRESS = re.compile(rf"(?:({IDENT})\s*(?:([+-])\s*(-?\w+))?|(-?\w+))")
+_CLOSING = {"[": "]", "{": "}", "(": ")"}
+
+
+def read_operands(
+    text: str, rename: Callable[[str], str], registers: Container[str]
+) -> tuple[Operand, ...]:
+    """The operands of one instruction, from the text after its opcode.
+
+    rename: gives a name declared in an inner scope the name it has in the kernel; registers: the
+    names (renamed) that are registers though they do not begin with `%`.
+
+    Raises:
+        ValueError: text that is no operand, quoted in the message.
+    """
+
+    def read(text: str) -> Operand:
+        if text[0] in _CLOSING:
+            if text[0] != "[":
+                return Vector(tuple(read(t) for t in split(text[1:-1])))
+            return address(text[1:-1].strip())
+        if text.startswith("!"):
+            return Negated(register(text[1:].strip()))
+        if "|" in text:
+            return Pair(*(None if t.strip() == "_" else register(t.strip())
+                          for t in text.split("|", 1)))  # fmt: skip
+        if (number := read_number(text)) is not None:
+            return number
+        if _NAME.fullmatch(text):
+            name = rename(text)
+            is_register = text.startswith("%") or text == "_" or name in registers
+            return Register(name) if is_register else Symbol(name)
+        if match := _SYMBOL_OFFSET.fullmatch(text):
+            return Symbol(rename(match[1]), _integer(match[2]))
+        raise ValueError(f"cannot read the operand {text!r}")
+
+    def register(text: str) -> Register:
+        if not _NAME.fullmatch(text):
+            raise ValueError(f"cannot read the register {text!r}")
+        return Register(rename(text))
+
+    def address(text: str) -> Operand:
+        if "," in text:  # a tensor coordinate: [map, {x, y}]
+            return Vector(tuple(read(t) for t in split(text)))
+        match = _ADDRESS.fullmatch(text)
+        if not match:
+            raise ValueError(f"cannot read the address [{text}]")
+        if match[1] is None:
+            return Address(None, _integer(match[4]))
+        offset = _integer(match[3]) if match[3] else 0
+        base = read(match[1])
+        assert isinstance(base, Register | Symbol)
+        return Address(base, -offset if match[2] == "-" else offset)
+
+    return tuple(read(t) for t in split(text))
+
+
+def split(text: str) -> list[str]:
+    """Split at commas that stand outside brackets.
+
+    Raises:
+        ValueError: brackets that do not match, an empty part.
+    """
+    parts, start = [], 0
+    closing: list[str] = []
+    for i, char in enumerate(text):
+        if char in _CLOSING:
+            closing.append(_CLOSING[char])
+        elif char in "]})":
+            if not closing or closing.pop() != char:
+                raise ValueError(f"an unexpected '{char}' (is a ';' missing?)")
+        elif char == "," and not closing:
+            parts.append(text[start:i].strip())
+            start = i + 1
+    if closing:
+        raise ValueError(f"no '{closing[-1]}' for an opening bracket")
+    parts.append(text[start:].strip())
+    if parts == [""]:
+        return []
+    if "" in parts:
+        raise ValueError("an operand is missing between commas")
+    return parts
+
+
+def read_number(text: str) -> Immediate | None:
+    """A literal: 12, -3, 0x1F, 017 (octal), 0b1, 0f3F800000, 0d…, 1.5, WARP_SZ; None if it is none.
+
+    Raises:
+        ValueError: digits that are none in the number's base.
+    """
+    if re.fullmatch(r"0[fF][\da-fA-F]{8}", text):
+        return Immediate(int(text[2:], 16), 32)
+    if re.fullmatch(r"0[dD][\da-fA-F]{16}", text):
+        return Immediate(int(text[2:], 16), 64)
+    if re.fullmatch(r"-?(0[xX][\da-fA-F]+|0[bB][01]+|\d+)U?", text):
+        digits = text.removesuffix("U")
+        return Immediate(int(digits, 8 if re.fullmatch(r"-?0\d+", digits) else 0))
+    if re.fullmatch(r"-?\d+\.\d*([eE][+-]?\d+)?", text):
+        return Immediate(int.from_bytes(struct.pack("<d", float(text)), "little"), 64)
+    return Immediate(32) if text == "WARP_SZ" else None
+
+
+def _integer(text: str) -> int:
+    number = read_number(text)
+    if number is None or number.width is not None:
+        raise ValueError(f"cannot read the integer {text!r}")
+    return number.bits

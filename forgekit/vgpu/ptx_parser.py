@@ -1,0 +1,321 @@
+"""Read PTX text.
+
+The grammar is the part of PTX ISA that NVIDIA's compiler emits for CuTe DSL: module directives,
+`.entry` functions, `.reg`/`.shared`/`.local`/`.param` declarations, nested `{ }` scopes (inline
+assembly), labels, predicated instructions and `.loc` line information.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from forgekit.errors import PtxSyntaxError
+from forgekit.vgpu.ptx import (
+    TYPE_BYTES,
+    Instruction,
+    Kernel,
+    Module,
+    Negated,
+    Register,
+    SourceLine,
+    Symbol,
+    Variable,
+)
+from forgekit.vgpu.ptx_operands import IDENT, read_number, read_operands
+
+_STRING_OR_COMMENT = re.compile(r'"[^"\n]*"|//[^\n]*|/\*.*?\*/', re.S)
+_LABEL = re.compile(rf"({IDENT})\s*:(?!:)")
+_LOC = re.compile(r"\.loc[ \t]+(\d+)[ \t]+(\d+)[ \t]+(\d+)[^\n]*")
+_FILE = re.compile(r'\.file[ \t]+(\d+)[ \t]+"([^"\n]*)"[^\n]*')
+_ENTRY = re.compile(
+    rf"(?:\.visible|\.weak|\.extern)?\s*\.(entry|func)\s*(\([^)]*\)\s*)?({IDENT})\s*"
+    r"(?:\(([^)]*)\))?"
+)
+_DIRECTIVE = re.compile(r"\.(\w+)((?:\s*-?\d+\s*,?)*)")
+_VARIABLE = re.compile(
+    r"(?P<extern>\.extern\s+|\.visible\s+|\.weak\s+)?\.(?P<space>shared|local|global|const|param)"
+    r"(?:::\w+)?\s*(?:\.attribute\([^)]*\)\s*)?(?:\.align\s+(?P<align>\d+)\s*)?\.(?P<type>\w+)\s+"
+    r"(?:\.ptr\s+(?:\.(?:global|shared|local|const)\s+)?(?:\.align\s+\d+\s+)?)?"
+    rf"(?P<name>{IDENT})\s*(?P<dims>(?:\[\s*\d*\s*\])*)\s*(?:=\s*(?P<init>[^;]*))?$"
+)
+_REG = re.compile(r"\.reg\s+\.(\w+)\s+([^.]+)$")
+_REG_NAME = re.compile(rf"({IDENT})(?:<(\d+)>)?")
+_INSTRUCTION = re.compile(
+    rf"(?:@(?P<not>!?)(?P<guard>{IDENT})\s+)?(?P<op>[a-z][\w.:]*)\s*(?P<args>.*)$", re.S
+)
+# What a scope declares, apart from its labels.
+_INNER_REG = re.compile(r"(?:^|[;{}])\s*\.reg\s+\.\w+\s+([^;]*)", re.S)
+_INNER_PARAM = re.compile(rf"(?:^|[;{{}}])\s*\.param\b[^;\[]*?\.\w+\s+({IDENT})")
+
+
+class Parser:
+    """One pass over the text of a module; `pos` is where it stands."""
+
+    def __init__(self, text: str) -> None:
+        self.original = text
+        # Comments become blanks of the same length, so that positions stay true.
+        self.text = _STRING_OR_COMMENT.sub(_blank, text)
+        self.pos = 0
+        self.files = {int(n): path for n, path in _FILE.findall(self.text)}
+        self._counted_line, self._counted_pos = 1, 0
+        self.kernel = Kernel("", ())  # the one being read
+        self.scopes: list[dict[str, str]] = []  # of each open `{`: names declared -> renamed
+        self.registers: dict[str, str] = {}  # of the kernel being read
+
+    # -- positions and errors -------------------------------------------------------------
+    def line_at(self, pos: int) -> int:
+        """Line number (1-based); positions are asked for in increasing order."""
+        self._counted_line += self.text.count("\n", self._counted_pos, pos)
+        self._counted_pos = pos
+        return self._counted_line
+
+    def error(self, message: str, pos: int | None = None) -> PtxSyntaxError:
+        pos = self.pos if pos is None else pos
+        number = self.text.count("\n", 0, pos) + 1
+        line = self.original.split("\n")[number - 1].strip()
+        return PtxSyntaxError(f"PTX line {number}: {message}\n    {line or '(an empty line)'}")
+
+    def skip_space(self) -> None:
+        while self.pos < len(self.text) and self.text[self.pos].isspace():
+            self.pos += 1
+
+    def statement(self) -> str:
+        """Text up to the next `;`, which is consumed."""
+        end = self.text.find(";", self.pos)
+        if end < 0:
+            raise self.error("a statement without its ';'")
+        result = self.text[self.pos : end].strip()
+        self.pos = end + 1
+        return result
+
+    def rest_of_line(self) -> str:
+        end = self.text.find("\n", self.pos)
+        end = len(self.text) if end < 0 else end
+        result = self.text[self.pos : end].strip()
+        self.pos = end
+        return result
+
+    # -- module level ---------------------------------------------------------------------
+    def module(self) -> Module:
+        module = Module("", "", {}, {})
+        while True:
+            self.skip_space()
+            if self.pos >= len(self.text):
+                break
+            rest = self.text[self.pos : self.pos + 40]
+            if rest.startswith((".version", ".target", ".address_size", ".file")):
+                words = self.rest_of_line().split(None, 1)
+                if words[0] == ".target":
+                    module.target = words[1].split(",")[0].strip()
+                elif words[0] == ".version":
+                    module.version = words[1]
+            elif rest.startswith(".section"):
+                self.section()
+            elif match := _ENTRY.match(self.text, self.pos):
+                self.function(match, module)
+            elif rest.startswith("."):
+                start = self.pos
+                variable = self.variable(self.statement(), start)
+                module.variables[variable.name] = variable
+            else:
+                raise self.error("expected a module directive such as .entry or .global")
+        if not module.target:
+            raise PtxSyntaxError("PTX text without a .target line: is this PTX at all?")
+        return module
+
+    def section(self) -> None:
+        """Debug sections (`.section .debug_… { … }`) are of no use here."""
+        end = self.text.find("}", self.pos)
+        if end < 0:
+            raise self.error("a .section without its '}'")
+        self.pos = end + 1
+
+    def variable(self, text: str, start: int) -> Variable:
+        match = _VARIABLE.match(text)
+        if not match:
+            raise self.error(f"cannot read this declaration: {text!r}", start)
+        if match["type"] not in TYPE_BYTES:
+            raise self.error(f"unknown type .{match['type']}", start)
+        width = TYPE_BYTES[match["type"]]
+        size = width
+        for dim in re.findall(r"\[\s*(\d*)\s*\]", match["dims"]):
+            size *= int(dim or 0)
+        data = None
+        if match["init"] is not None:
+            data = self.initial_value(match["init"], width, start).ljust(size, b"\0")
+        return Variable(
+            name=match["name"],
+            space=match["space"],
+            size_bytes=size,
+            align=int(match["align"] or width),
+            external=bool(match["extern"]) and ".extern" in match["extern"],
+            data=data,
+        )
+
+    def initial_value(self, text: str, width: int, start: int) -> bytes:
+        """The bytes of `12` or `{104, 105, 10}`."""
+        raw = b""
+        for word in re.findall(r"[^\s{},]+", text):
+            number = read_number(word)
+            if number is None or (number.width or 8 * width) != 8 * width:
+                raise self.error(f"cannot read this initial value: {word!r}", start)
+            raw += (number.bits & (256**width - 1)).to_bytes(width, "little")
+        return raw
+
+    # -- functions ------------------------------------------------------------------------
+    def function(self, match: re.Match[str], module: Module) -> None:
+        start = self.pos
+        self.pos = match.end()
+        params = tuple(
+            self.variable(part.strip(), start)
+            for part in (match[4] or "").split(",")
+            if part.strip()
+        )
+        kernel = Kernel(match[3], params)
+        while True:  # performance directives, then `;` (a declaration) or `{` (a body)
+            self.skip_space()
+            if self.text.startswith(";", self.pos):
+                self.pos += 1
+                return
+            if self.text.startswith("{", self.pos):
+                break
+            directive = _DIRECTIVE.match(self.text, self.pos)
+            if not directive:
+                raise self.error("expected a function's body '{'")
+            numbers = [int(n) for n in re.findall(r"\d+", directive[2])]
+            if directive[1] == "reqntid":
+                x, y, z = [*numbers, 1, 1, 1][:3]
+                kernel.required_block = (x, y, z)
+            elif directive[1] == "maxntid":
+                kernel.max_threads = 1
+                for n in numbers:
+                    kernel.max_threads *= n
+            self.pos = directive.end()
+        if match[1] == "func":
+            raise self.error(
+                f"device function {match[3]} with a body: the virtual GPU runs kernels whose "
+                "calls were inlined (vprintf is the only call it knows)"
+            )
+        self.body(kernel)
+        module.kernels[kernel.name] = kernel
+
+    def body(self, kernel: Kernel) -> None:
+        """A `{ … }` body; nested scopes rename what they declare."""
+        self.kernel = kernel
+        branches: list[tuple[int, Instruction]] = []
+        source: SourceLine | None = None
+        counter = 0
+        while True:
+            self.skip_space()
+            if self.pos >= len(self.text):
+                raise self.error(f"kernel {kernel.name}: body without its '}}'")
+            char = self.text[self.pos]
+            if char == "{":
+                self.pos += 1
+                counter += 1
+                self.scopes.append(self.local_names(counter) if self.scopes else {})
+            elif char == "}":
+                self.pos += 1
+                self.scopes.pop()
+                if not self.scopes:
+                    break
+            elif match := _LOC.match(self.text, self.pos):
+                self.pos = match.end()
+                if line := int(match[2]):  # line 0: code of no line, left to the one before
+                    file = self.files.get(int(match[1]), "?")
+                    source = SourceLine(file, line, int(match[3]))
+            elif match := _LABEL.match(self.text, self.pos):
+                name = self.renamed(match[1])
+                if name in kernel.labels:
+                    raise self.error(f"the label {match[1]} stands here a second time")
+                kernel.labels[name] = len(kernel.instructions)
+                self.pos = match.end()
+            elif char == ".":
+                self.declaration(kernel)
+            elif char == ";":
+                self.pos += 1
+            else:
+                start = self.pos
+                line_number = self.line_at(start)
+                instruction = self.instruction(self.statement(), start, line_number, source)
+                kernel.instructions.append(instruction)
+                if instruction.opcode[0] == "bra":
+                    branches.append((start, instruction))
+        for start, instruction in branches:
+            targets = [o.name for o in instruction.operands if isinstance(o, Symbol)]
+            if len(targets) != 1 or targets[0] not in kernel.labels:
+                raise self.error(f"branch to an unknown label: {instruction.text}", start)
+
+    def local_names(self, counter: int) -> dict[str, str]:
+        """Names declared in the scope that opens here, each with a name of its own."""
+        depth, end = 1, len(self.text)
+        for brace in re.compile(r"[{}]").finditer(self.text, self.pos):
+            depth += 1 if brace[0] == "{" else -1
+            if not depth:
+                end = brace.start()
+                break
+        inside = self.text[self.pos : end]
+        names = {m[1] for m in _LABEL.finditer(inside)} | set(_INNER_PARAM.findall(inside))
+        for declared in _INNER_REG.findall(inside):
+            names |= set(_register_names(declared))
+        return {name: f"{name}@{counter}" for name in names}
+
+    def renamed(self, name: str) -> str:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        return name
+
+    def declaration(self, kernel: Kernel) -> None:
+        start = self.pos
+        text = self.statement()
+        if text.startswith(".pragma"):
+            return
+        if match := _REG.match(text):
+            if match[1] not in TYPE_BYTES or match[1] == "b128":
+                raise self.error(f"registers of the unknown type .{match[1]}", start)
+            names = _register_names(match[2])
+            if not names:
+                raise self.error(f"cannot read this declaration: {text!r}", start)
+            for name in names:
+                kernel.registers[self.renamed(name)] = match[1]
+            return
+        variable = self.variable(text, start)
+        variable = replace(variable, name=self.renamed(variable.name))
+        kernel.variables[variable.name] = variable
+
+    def instruction(
+        self, text: str, start: int, line: int, source: SourceLine | None
+    ) -> Instruction:
+        match = _INSTRUCTION.match(text)
+        if not match:
+            raise self.error(f"cannot read this instruction: {text!r}", start)
+        guard: Register | Negated | None = None
+        if match["guard"]:
+            register = Register(self.renamed(match["guard"]))
+            guard = Negated(register) if match["not"] else register
+        opcode = tuple(part for part in match["op"].replace("::", ":").split(".") if part)
+        try:
+            operands = read_operands(match["args"], self.renamed, self.kernel.registers)
+        except ValueError as error:
+            raise self.error(str(error), start) from None
+        return Instruction(opcode, operands, guard, " ".join(text.split()), line, source)
+
+
+def _blank(match: re.Match[str]) -> str:
+    """A comment as blanks, a string as it is."""
+    return match[0] if match[0][0] == '"' else re.sub(r"[^\n]", " ", match[0])
+
+
+def _register_names(text: str) -> list[str]:
+    """The names that `%p, %r<3>` declares; none where it is not to be read."""
+    names = []
+    for part in text.split(","):
+        match = _REG_NAME.fullmatch(part.strip())
+        if not match:
+            return []
+        names += (
+            [match[1]] if match[2] is None else [match[1] + str(i) for i in range(int(match[2]))]
+        )
+    return names

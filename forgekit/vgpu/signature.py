@@ -1,0 +1,208 @@
+"""What a function was compiled for, argument by argument, and whether a call fits.
+
+A compiled function without TVM-FFI takes whatever it is given, and a kernel then reads wrong sizes
+or wrong types. On the virtual GPU every call is compared with what was compiled.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from forgekit.errors import ArgumentMismatchError, got_needed
+from forgekit.vgpu.arguments import SOURCE_ATTRIBUTE, TensorView, describe, is_tensor
+
+
+@dataclass(frozen=True)
+class TensorParameter:
+    """A tensor parameter; None stands for a size or stride given at the call.
+
+    size_bits, stride_bits: width of the dynamic ones, in order.
+    """
+
+    dtype: str
+    itemsize: int
+    shape: tuple[int | None, ...]
+    strides: tuple[int | None, ...]
+    align: int
+    size_bits: tuple[int, ...]
+    stride_bits: tuple[int, ...]
+
+    @classmethod
+    def of(cls, value: Any) -> TensorParameter | None:
+        """From what was given to the compiler: a runtime, fake or plain tensor; else None."""
+        if is_tensor(value) and not hasattr(value, "dynamic_shapes_mask"):
+            from cutlass.cute.runtime import from_dlpack
+
+            value = from_dlpack(value).mark_layout_dynamic()
+        if not hasattr(value, "dynamic_shapes_mask"):
+            return None
+        short = 32 if getattr(value, "_use_32bit_stride", False) else 64
+        shape, strides = tuple(value.shape), tuple(value.stride)
+        if not all(isinstance(n, int) or hasattr(n, "width") for n in (*shape, *strides)):
+            return None  # a nested layout
+        dynamic = value.dynamic_shapes_mask, value.dynamic_strides_mask
+        itemsize = max(value.element_type.width // 8, 1)
+        return cls(
+            value.element_type.__name__,
+            itemsize,
+            tuple(None if d else n for n, d in zip(shape, dynamic[0], strict=True)),
+            tuple(None if d else n for n, d in zip(strides, dynamic[1], strict=True)),
+            getattr(value, "_assumed_align", None) or itemsize,
+            tuple(getattr(n, "width", 32) for n, d in zip(shape, dynamic[0], strict=True) if d),
+            tuple(
+                getattr(n, "width", short) for n, d in zip(strides, dynamic[1], strict=True) if d
+            ),
+        )
+
+    def check(self, name: str, view: TensorView) -> None:
+        """Raise ArgumentMismatchError if a tensor does not fit."""
+        known = view.dtype.replace("_", "").lower() in _CUTE_NAMES
+        wanted = _SAME_BITS.get(self.dtype.lower(), self.dtype.lower())
+        if (known and wanted in _CUTE_NAMES and view.dtype.replace("_", "").lower() != wanted) or (
+            view.itemsize != self.itemsize
+        ):
+            raise _mismatch(name, f"dtype {view.dtype}", self.dtype, "convert the tensor")
+        if len(view.shape) != len(self.shape):
+            raise _mismatch(
+                name, f"{len(view.shape)} dimensions {view.shape}", f"{len(self.shape)}",
+                "reshape the tensor",
+            )  # fmt: skip
+        for mode, (got, fixed) in enumerate(zip(view.shape, self.shape, strict=True)):
+            if fixed is not None and got != fixed:
+                raise _mismatch(
+                    name, f"size {got} in mode {mode}", f"{fixed}, which was compiled in",
+                    "compile with mark_layout_dynamic() or sym_int() for sizes that change",
+                )  # fmt: skip
+        for mode, (got, fixed) in enumerate(zip(view.strides, self.strides, strict=True)):
+            if fixed is not None and got != fixed and view.shape[mode] > 1:
+                raise _mismatch(
+                    name, f"stride {got} in mode {mode}", f"{fixed}, which was compiled in",
+                    "pass x.contiguous(), or compile for this layout",
+                )  # fmt: skip
+        if view.align_offset % self.align and all(view.shape):
+            raise _mismatch(
+                name, f"a start {view.align_offset % self.align} bytes beyond a boundary",
+                f"a multiple of {self.align} bytes",
+                "pass a tensor that starts there, or compile with a smaller assumed_align",
+            )  # fmt: skip
+
+    def pack(self, view: TensorView) -> PackedTensor:
+        """The tensor as the host code takes it: pointer, dynamic sizes, dynamic strides."""
+        sizes = [n for n, fixed in zip(view.shape, self.shape, strict=True) if fixed is None]
+        steps = [n for n, fixed in zip(view.strides, self.strides, strict=True) if fixed is None]
+        fields = [(64, view.pointer), *zip(self.size_bits, sizes, strict=True)]
+        return PackedTensor(view.owner, [*fields, *zip(self.stride_bits, steps, strict=True)])
+
+
+class PackedTensor:
+    """One tensor argument in memory, kept alive with the tensor it points into."""
+
+    def __init__(self, tensor: object, fields: Sequence[tuple[int, int]]) -> None:
+        setattr(self, SOURCE_ATTRIBUTE, tensor)
+        packed = bytearray()
+        for bits, value in fields:
+            packed += bytes(-len(packed) % (bits // 8))
+            packed += (value % (1 << bits)).to_bytes(bits // 8, "little")
+        self._buffer = ctypes.create_string_buffer(bytes(packed), len(packed) + 8)
+
+    def __c_pointers__(self) -> list[int]:
+        return [ctypes.addressof(self._buffer)]
+
+
+# Element types that torch, NumPy and CuTe call by the same name.
+_CUTE_NAMES = frozenset(
+    {
+        *("float64", "float32", "float16", "bfloat16", "float8e4m3fn", "float8e5m2", "bool"),
+        *("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8"),
+    }
+)
+_SAME_BITS = {"tfloat32": "float32", "boolean": "bool"}
+
+
+@dataclass(frozen=True)
+class CallSignature:
+    """The runtime parameters of a compiled function.
+
+    env_streams: stream parameters that TVM-FFI leaves out of the call; packs: whether tensors are
+    packed by what was compiled, as TVM-FFI does, whatever marks the caller's tensors have.
+    """
+
+    tensors: Mapping[str, TensorParameter]
+    others: frozenset[str]
+    env_streams: frozenset[str] = frozenset()
+    packs: bool = False
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any], wants_tvm_ffi: bool) -> CallSignature:
+        tensors = {n: p for n, v in arguments.items() if (p := TensorParameter.of(v)) is not None}
+        streams = {
+            n
+            for n, v in arguments.items()
+            if wants_tvm_ffi and getattr(v, "use_tvm_ffi_env_stream", False)
+        }
+        scalars = {n for n, v in arguments.items() if n not in tensors and not _nested(v)}
+        return cls(tensors, frozenset(scalars), frozenset(streams), wants_tvm_ffi)
+
+    def complete(
+        self, names: Sequence[str], args: tuple, kwargs: Mapping[str, Any]
+    ) -> tuple[tuple, Mapping[str, Any]]:
+        """The arguments with a null stream where TVM-FFI needs none to be passed."""
+        missing = {n for n in names if n in self.env_streams and n not in kwargs}
+        if not missing or len(args) + len(kwargs) + len(missing) != len(names):
+            return args, kwargs
+        given = iter(args)
+        values = (kwargs[n] if n in kwargs else 0 if n in missing else next(given) for n in names)
+        return tuple(values), {}
+
+    def fit(self, name: str, value: Any) -> Any:
+        """The value as it is handed on.
+
+        Raises:
+            ArgumentMismatchError: it is not what the function was compiled for.
+        """
+        parameter = self.tensors.get(name)
+        if parameter is None:
+            if name in self.others and is_tensor(value):
+                raise _mismatch(name, "a tensor", "a value that is no tensor", _COMPARE)
+            return value
+        if hasattr(value, SOURCE_ATTRIBUTE) and not hasattr(value, "dynamic_shapes_mask"):
+            return value  # packed already, by forgekit.compile
+        if not is_tensor(value):
+            raise _mismatch(name, type(value).__name__, "a tensor", _COMPARE)
+        view = describe(name, value)
+        parameter.check(name, view)
+        if self.packs:
+            return parameter.pack(view)
+        given = TensorParameter.of(value)
+        if given is not None and _marks(given) != _marks(parameter):
+            raise _mismatch(
+                name, f"a tensor with {_spell(given)}", f"{_spell(parameter)}, as compiled",
+                "prepare it as at cute.compile: from_dlpack(x) with the same mark_… calls",
+            )  # fmt: skip
+        return value
+
+
+_COMPARE = "compare the call with the function's parameters"
+
+
+def _nested(value: Any) -> bool:
+    return isinstance(value, list | tuple | Mapping)
+
+
+def _marks(p: TensorParameter) -> tuple:
+    dynamic = [tuple(n is None for n in sizes) for sizes in (p.shape, p.strides)]
+    return *dynamic, p.size_bits, p.stride_bits
+
+
+def _spell(p: TensorParameter) -> str:
+    def text(sizes: Iterable[int | None]) -> str:
+        return "(" + ", ".join("?" if n is None else str(n) for n in sizes) + ")"
+
+    return f"layout {text(p.shape)}:{text(p.strides)}"
+
+
+def _mismatch(name: str, got: str, needed: str, remedy: str) -> ArgumentMismatchError:
+    return ArgumentMismatchError(got_needed(f"argument `{name}`", got, needed, remedy))

@@ -1,0 +1,285 @@
+"""Draw a Footprint: a panel a tensor, a cell an element (or a few), coloured by who touched it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forgekit.viz.footprint_legend import (
+    CLASH,
+    LETTERS,
+    LINE,
+    RED,
+    TEXT,
+    UNTOUCHED,
+    Colours,
+    Legend,
+    axes_at,
+    often,
+    text_at,
+    ticks,
+    wrap,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from forgekit.viz.footprint import Footprint
+
+__all__ = ["draw"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_MAX_STRIP = 64  # elements of a 1-D tensor whose cells are labelled
+_MAX_SIDE = 16  # rows or columns of a picture with labels
+_MAX_CELLS = 256  # cells along an axis; more elements than that share cells
+_MAX_LINES = 64  # borders of blocks along an axis
+_LARGE, _MAX_RINGS = 64, 12  # cells along an axis of a picture in which so few would be overlooked
+
+# Inches.
+_CELL, _GAP = 0.44, 0.04
+_SQUARE = 3.8  # cells of a 2-D tensor
+_PAGE, _LEAST, _LEAST_WITH_NOTES = 9.45, 5.2, 6.0  # the figure's width
+_LEFT, _RIGHT, _BELOW = 0.7, 0.2, 0.52  # for labels of the axes
+_DIGIT = 0.62  # width of a digit by the size of the font
+_SMALL = 6  # points, letters that are hard to read
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """How a tensor lies in the picture; `beyond`: cells after its end in the last row."""
+
+    name: str
+    shape: tuple[int, ...]
+    rows: int
+    columns: int
+    labelled: bool
+    x_label: str
+    y_label: str
+    width: float  # of the cells, inches
+    height: float
+
+    @property
+    def beyond(self) -> int:
+        return self.rows * self.columns - math.prod(self.shape)
+
+    @property
+    def slot(self) -> float:
+        """Inches across, title included."""
+        return max(self.width, 3.0) + _LEFT + _RIGHT
+
+    def spread(self, values: Array, beyond: int) -> Array:
+        """A tensor's values as rows and columns."""
+        flat = np.full(self.rows * self.columns, beyond, np.int64)
+        flat[: values.size] = values.reshape(-1)
+        return flat.reshape(self.rows, self.columns)
+
+
+def draw(fp: Footprint) -> Figure:
+    """The figure of a Footprint."""
+    from matplotlib.figure import Figure
+
+    panels = [_panel(name, found["count"].shape) for name, found in fp.touched.items()]
+    colours = Colours(fp)
+    beside = sum(p.slot for p in panels) <= _PAGE and any(p.height > 1 for p in panels)
+    width = sum(p.slot for p in panels) if beside else max(p.slot for p in panels)
+    width = max(width, _LEAST_WITH_NOTES if fp.notes else _LEAST)
+    head = wrap(fp.headline, width - 0.4, LETTERS * 0.72)
+    notes = [line for note in fp.notes for line in wrap(note, width - 0.4)]
+    told = [wrap(fp.told(p.name), (p.slot if beside else width) - 0.8) for p in panels]
+    top = 0.12 + 0.24 * len(head) + LINE * len(notes)
+    titles = [0.36 + LINE * len(lines) for lines in told]
+    below = [p.height + (_BELOW if p.x_label else 0.1) for p in panels]
+    high = max(titles) + max(below) if beside else sum(titles) + sum(below)
+    legend = Legend(fp, colours, [p.name for p in panels if p.labelled], width)
+    height = top + high + legend.height
+    figure = Figure(figsize=(width, height))
+    figure.patch.set_alpha(0.0)
+    text_at(figure, width / 2, height - 0.1, "\n".join(head), size=12, weight="bold", ha="center")
+    y = height - 0.13 - 0.24 * len(head)
+    text_at(figure, width / 2, y, "\n".join(notes), color=RED, ha="center")
+    x, y = _LEFT, height - top
+    for panel, lines, title, rest in zip(panels, told, titles, below, strict=True):
+        title = max(titles) if beside else title
+        text_at(figure, x, y - 0.08, _panel_head(panel, fp), size=10.5, weight="bold")
+        text_at(figure, x, y - 0.28, "\n".join(lines))
+        axes = axes_at(figure, x, y - title - panel.height, panel.width, panel.height)
+        _draw_panel(axes, panel, fp, colours)
+        x, y = (x + panel.slot, y) if beside else (x, y - title - rest)
+    legend.draw(figure)
+    return figure
+
+
+def _panel_head(panel: _Panel, fp: Footprint) -> str:
+    sizes = " × ".join(f"{n:,}" for n in panel.shape)
+    return f"{panel.name} ({sizes}), {fp.verb(panel.name)}"
+
+
+# -- where the elements lie -------------------------------------------------------------------
+def _panel(name: str, shape: tuple[int, ...]) -> _Panel:
+    rows, columns, x_label, y_label = _rows_and_columns(shape)
+    labelled = rows <= _MAX_SIDE and columns <= _MAX_SIDE
+    if labelled:
+        cell = _CELL if len(shape) < 2 else min(_CELL, _SQUARE / max(rows, columns))
+        width, height = cell * columns, cell * rows if math.prod(shape) else 0.1
+    else:
+        long_side = _SQUARE if len(shape) > 1 else 6.4
+        ratio = min(max(rows / columns, 0.16), 2.0)
+        width = long_side if ratio <= 1 else long_side / ratio
+        height = width * ratio
+    return _Panel(name, shape, rows, columns, labelled, x_label, y_label, width, height)
+
+
+def _rows_and_columns(shape: tuple[int, ...]) -> tuple[int, int, str, str]:
+    """Rows, columns and the labels of both axes."""
+    total = math.prod(shape)
+    if not total:
+        return 1, 1, "", ""
+    if len(shape) > 1:
+        y_label = "row" if len(shape) == 2 else "row (leading dimensions merged)"
+        return total // shape[-1], shape[-1], "column", y_label
+    if total <= _MAX_SIDE:
+        return 1, total, "element" if shape else "", ""
+    width = _MAX_SIDE
+    if total > _MAX_STRIP:
+        width = 32
+        while width * width < 4 * total:
+            width *= 2
+    return -(-total // width), width, f"element, {width:,} in a row", ""
+
+
+# -- one panel --------------------------------------------------------------------------------
+def _draw_panel(axes: Axes, panel: _Panel, fp: Footprint, colours: Colours) -> None:
+    axes.set_xlim(-0.5, panel.columns - 0.5)
+    axes.set_ylim(panel.rows - 0.5, -0.5)
+    if panel.labelled:
+        _labelled_cells(axes, panel, fp, colours)
+    else:
+        _coloured_map(axes, panel, fp, colours)
+    _axis(axes, panel)
+
+
+def _coloured_map(axes: Axes, panel: _Panel, fp: Footprint, colours: Colours) -> None:
+    whole = panel.rows - (panel.beyond > 0)
+    _box(axes, 0, 0, panel.columns, whole, **UNTOUCHED)
+    if panel.beyond:
+        _box(axes, 0, whole, panel.columns - panel.beyond, 1, **UNTOUCHED)
+    keys = panel.spread(fp.touched[panel.name][fp.by], -2)
+    steps = (-(-panel.rows // _MAX_CELLS), -(-panel.columns // _MAX_CELLS))
+    cells, share = _in_cells(keys, steps)
+    image = colours.rgba(cells)
+    # A cell of which only a part was touched lets the hatching shine through.
+    image[..., 3] = np.where(share == 1, 1.0, np.where(share > 0, 0.2 + 0.5 * share, 0.0))
+    right, bottom = cells.shape[1] * steps[1] - 0.5, cells.shape[0] * steps[0] - 0.5
+    axes.imshow(image, extent=(-0.5, right, bottom, -0.5), interpolation="nearest",
+                aspect="auto", zorder=2)  # fmt: skip
+    axes.set_xlim(-0.5, panel.columns - 0.5)
+    axes.set_ylim(panel.rows - 0.5, -0.5)
+    _ring_gaps(axes, cells, share, steps)
+    if fp.by == "block":
+        _block_borders(axes, panel, cells, steps)
+
+
+def _box(axes: Axes, x: int, y: int, width: float, height: float, *, inset: float = 0.0,
+         **style: Any) -> None:  # fmt: skip
+    """A rectangle of `width` x `height` cells, its first cell at column x of row y."""
+    from matplotlib.patches import Rectangle
+
+    corner = (x - 0.5 + inset, y - 0.5 + inset)
+    axes.add_patch(Rectangle(corner, width - 2 * inset, height - 2 * inset, zorder=1, **style))
+
+
+def _in_cells(keys: Array, steps: tuple[int, int]) -> tuple[Array, Array]:
+    """Each cell's key (-2 beyond the end), and the share of its elements that were touched."""
+    touched, there = (keys >= 0).astype(float), (keys > -2).astype(float)
+    for axis, step in enumerate(steps):
+        if step > 1:
+            starts = np.arange(0, keys.shape[axis], step)
+            keys = np.maximum.reduceat(keys, starts, axis=axis)
+            touched = np.add.reduceat(touched, starts, axis=axis)
+            there = np.add.reduceat(there, starts, axis=axis)
+    return keys, touched / np.maximum(there, 1)
+
+
+def _ring_gaps(axes: Axes, cells: Array, share: Array, steps: tuple[int, int]) -> None:
+    """Circles round a few cells with untouched elements, where they would be overlooked."""
+    gaps = np.argwhere((share < 1) & (cells > -2))
+    if max(share.shape) < _LARGE or not 0 < len(gaps) <= _MAX_RINGS:
+        return
+    y, x = ((gaps[:, axis] + 0.5) * steps[axis] - 0.5 for axis in (0, 1))
+    axes.scatter(x, y, s=90, facecolors="none", edgecolors=RED, linewidths=1.5, zorder=4)
+
+
+def _labelled_cells(axes: Axes, panel: _Panel, fp: Footprint, colours: Colours) -> None:
+    """Who touched each cell, how often if more than once, and a frame round repeated writes."""
+    found = fp.touched[panel.name]
+    thread, block = (panel.spread(found[c], -2) for c in ("thread", "block"))
+    rgba = colours.rgba(panel.spread(found[fp.by], -2))
+    times, clash = panel.spread(often(found), 0), panel.spread(found["stores"] > 1, 0)
+    texts = {}
+    for y, x in np.argwhere(thread > -2).tolist():
+        if thread[y, x] < 0:
+            _box(axes, x, y, 1, 1, inset=_GAP, **UNTOUCHED)
+            continue
+        _box(axes, x, y, 1, 1, inset=_GAP, facecolor=rgba[y, x], linewidth=0)
+        if clash[y, x]:
+            _box(axes, x, y, 1, 1, inset=0.06, **CLASH)
+        who = f"{block[y, x]},{thread[y, x]}" if fp.many_blocks else f"{thread[y, x]}"
+        texts[y, x] = who + (f"\n×{times[y, x]:,}" if times[y, x] > 1 else "")
+    points = 72 * panel.width / panel.columns
+    size = _letter_size(texts.values(), points)
+    if size < _SMALL:
+        texts = {at: text.replace(",", ",\n") for at, text in texts.items()}
+        size = _letter_size(texts.values(), points)
+    for (y, x), text in texts.items():
+        ink = "black" if _luminance(rgba[y, x]) > 0.25 else "white"
+        axes.text(x, y, text, ha="center", va="center", fontsize=size, color=ink, linespacing=1.0)
+
+
+def _letter_size(texts: Iterable[str], points: float) -> float:
+    """The size of letters with which all texts fit into a cell of so many points."""
+    lines = [text.split("\n") for text in texts]
+    widest = max((len(line) for text in lines for line in text), default=1)
+    most = max((len(text) for text in lines), default=1)
+    return min(10.0, 0.88 * points / (_DIGIT * widest), 0.84 * points / (1.2 * most))
+
+
+def _luminance(rgba: Array) -> float:
+    return float(rgba[:3] ** 2.2 @ np.array([0.2126, 0.7152, 0.0722]))
+
+
+def _block_borders(axes: Axes, panel: _Panel, cells: Array, steps: tuple[int, int]) -> None:
+    """Lines where one block's elements end and another's begin, if they do so along a line."""
+    style: dict[str, Any] = {"colors": "white", "linewidths": 0.7, "alpha": 0.7, "zorder": 3}
+    rows = np.flatnonzero((cells[1:] != cells[:-1]).mean(axis=1) > 0.5) + 1
+    columns = np.flatnonzero((cells[:, 1:] != cells[:, :-1]).mean(axis=0) > 0.5) + 1
+    if len(rows) < _MAX_LINES:
+        axes.hlines(rows * steps[0] - 0.5, -0.5, panel.columns - 0.5, **style)
+    if len(columns) < _MAX_LINES:
+        axes.vlines(columns * steps[1] - 0.5, -0.5, panel.rows - 0.5, **style)
+
+
+def _axis(axes: Axes, panel: _Panel) -> None:
+    axes.set_xlabel(panel.x_label, color=TEXT, fontsize=9)
+    axes.set_ylabel(panel.y_label, color=TEXT, fontsize=9)
+    axes.tick_params(colors=TEXT, labelsize=8, length=0 if panel.labelled else 3)
+    for side in axes.spines.values():
+        side.set_visible(False)
+    if not math.prod(panel.shape) or not panel.shape:
+        axes.set_xticks([])
+    elif panel.labelled:
+        axes.set_xticks(range(panel.columns))
+    else:
+        axes.set_xticks(ticks(panel.columns))
+    if panel.rows == 1:
+        axes.set_yticks([])
+    elif len(panel.shape) == 1:  # a wrapped row is named by its first element
+        starts = ticks(panel.rows, max(1, min(8, int(panel.height / 0.2))))
+        axes.set_yticks(starts, [f"{s * panel.columns:,}" for s in starts])
+    else:
+        axes.set_yticks(range(panel.rows) if panel.labelled else ticks(panel.rows))

@@ -1,0 +1,217 @@
+"""Draw where two tensors differ: one cell an element, or a block of them, coloured by what is wrong
+there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forgekit.errors import UsageError, got_needed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from forgekit.check_report import CheckReport
+
+__all__ = ["mismatch_map"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+# Okabe-Ito's colour-blind-safe colours over a neutral grey; text in a grey that reads on white and
+# on black.
+_EQUAL_COLOUR = "#C9C9C9"
+_COLOURS = ("#D55E00", "#F0E442", "#0072B2")
+_LABELS = ("wrong value", "0 or never written", "NaN")
+_TEXT = "#7F7F7F"
+_MAX_CELLS = 256  # cells along an axis; more elements than that are drawn in blocks
+_MAX_GRID = 32  # up to this many cells along an axis a line is drawn between them
+_MAX_TILE_LINES = 64
+_MAX_RINGS = 12
+_BEYOND = 255  # code of a cell after the end of a wrapped 1-D tensor
+
+
+def mismatch_map(
+    report_or_actual: CheckReport | object,
+    expected: object = None,
+    tile: int | tuple[int, ...] | None = None,
+) -> Figure:
+    """A picture of the elements in which `actual` and `expected` differ.
+
+    A 2-D tensor is drawn as it is, a 1-D one in rows (whose width the axis states), leading
+    dimensions of others are merged. Where a cell stands for a block of elements, it has the colour
+    of the worst of them.
+
+    Args:
+        report_or_actual: a CheckReport, or the actual values, compared as `check` does.
+        expected: the expected values, if no report is given.
+        tile: draw the borders of tiles of this size (rows, columns); None takes the report's tile.
+
+    Raises:
+        UsageError: no expected values, or the two cannot be compared.
+    """
+    from forgekit.check_report import CheckReport
+
+    if isinstance(report_or_actual, CheckReport):
+        report = report_or_actual
+    elif expected is None:
+        remedy = "give a CheckReport, or both tensors"
+        raise UsageError(got_needed("mismatch_map", "one tensor", "actual and expected", remedy))
+    else:
+        from forgekit.checking import compare
+
+        report = compare(report_or_actual, expected)
+    borders = report.tile if tile is None else (tile,) if isinstance(tile, int) else tile
+    return _draw(report, borders)
+
+
+def _draw(report: CheckReport, tile: tuple[int, ...] | None) -> Figure:
+    from matplotlib.figure import Figure
+
+    grid, x_label, y_label = _as_grid(report.codes, tile)
+    blocks, (step_y, step_x) = _in_blocks(grid)
+    width, height = _size(grid.shape)
+    figure = Figure(figsize=(width + 1.1, height + 1.25), layout="constrained")
+    figure.patch.set_alpha(0.0)
+    axes = figure.add_subplot()
+    _paint(axes, blocks, grid.shape, (step_y, step_x))
+    if max(grid.shape) <= _MAX_GRID:
+        _lines(axes, grid.shape, (1, 1), "white", 0.8)
+    if tile is not None and report.codes.ndim > 1:
+        _lines(axes, grid.shape, (tile[-2] if len(tile) > 1 else 0, tile[-1]), "black", 0.9)
+    axes.set_title(_title(report), color=_TEXT, fontsize=10)
+    if step_x > 1 or step_y > 1:
+        x_label += f"; one cell is {step_y} x {step_x} elements"
+    axes.set_xlabel(x_label, color=_TEXT, fontsize=9)
+    axes.set_ylabel(y_label, color=_TEXT, fontsize=9)
+    axes.tick_params(colors=_TEXT, labelsize=8)
+    for side in axes.spines.values():
+        side.set_color(_TEXT)
+    _legend(figure, blocks)
+    return figure
+
+
+def _title(report: CheckReport) -> str:
+    name = f"{report.name}: " if report.name else ""
+    verb = "differs" if report.wrong == 1 else "differ"
+    return f"{name}{report.wrong:,} of {report.total:,} elements {verb}"
+
+
+def _as_grid(codes: Array, tile: tuple[int, ...] | None) -> tuple[Array, str, str]:
+    """The codes as rows and columns, with the labels of both axes."""
+    if codes.size == 0:
+        return np.full((1, 1), _BEYOND, np.uint8), "no elements", ""
+    if codes.ndim >= 2:
+        rows = codes.reshape(-1, codes.shape[-1])
+        return rows, "column", "row" if codes.ndim == 2 else "row (leading dimensions merged)"
+    flat = codes.reshape(-1)
+    width = _wrap_width(flat.size, tile)
+    rows_needed = -(-flat.size // width)
+    padded = np.full(rows_needed * width, _BEYOND, np.uint8)
+    padded[: flat.size] = flat
+    if rows_needed == 1:
+        return padded.reshape(1, width), "element", ""
+    return padded.reshape(rows_needed, width), f"1-D tensor in rows of {width:,} elements", "row"
+
+
+def _wrap_width(size: int, tile: tuple[int, ...] | None) -> int:
+    """Elements in a row: the tile if one is given, else a power of two from 32 on: a picture wider
+    than high.
+    """
+    if tile is not None and 1 < tile[-1] <= size:
+        return int(tile[-1])
+    if size <= 64:
+        return size
+    width = 32
+    while width * width < 4 * size:
+        width *= 2
+    return width
+
+
+def _in_blocks(grid: Array) -> tuple[Array, tuple[int, int]]:
+    """At most _MAX_CELLS cells along each axis, each the largest code of its block."""
+    steps = (-(-grid.shape[0] // _MAX_CELLS), -(-grid.shape[1] // _MAX_CELLS))
+    if steps == (1, 1):
+        return grid, steps
+    # A cell that holds any true element is not beyond the end.
+    visible = np.where(grid == _BEYOND, 0, grid) if (grid == _BEYOND).any() else grid
+    for axis, step in enumerate(steps):
+        visible = np.maximum.reduceat(visible, np.arange(0, visible.shape[axis], step), axis=axis)
+    firsts = grid[:: steps[0], :: steps[1]]
+    return np.where(firsts == _BEYOND, _BEYOND, visible), steps
+
+
+def _size(shape: tuple[int, ...]) -> tuple[float, float]:
+    """Width and height of the cells' area in inches, near the tensor's proportions."""
+    rows, columns = shape[0], shape[1]
+    long_side = min(5.0, max(2.6, 0.28 * max(rows, columns)))
+    ratio = min(max(rows / columns, 0.12), 2.0)
+    return (
+        (long_side, max(long_side * ratio, 0.35)) if ratio <= 1 else (long_side / ratio, long_side)
+    )
+
+
+def _paint(axes: Axes, blocks: Array, shape: tuple[int, ...], steps: tuple[int, int]) -> None:
+    from matplotlib.colors import ListedColormap
+
+    colours = ListedColormap([_EQUAL_COLOUR, *_COLOURS])
+    extent = (-0.5, blocks.shape[1] * steps[1] - 0.5, blocks.shape[0] * steps[0] - 0.5, -0.5)
+    axes.imshow(
+        np.ma.masked_equal(blocks, _BEYOND),
+        cmap=colours,
+        vmin=-0.5,
+        vmax=3.5,
+        extent=extent,
+        interpolation="nearest",
+        aspect="auto",
+    )
+    _ring(axes, blocks, steps)
+    axes.set_xlim(-0.5, shape[1] - 0.5)
+    axes.set_ylim(shape[0] - 0.5, -0.5)
+    axes.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
+    axes.yaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
+    if shape[0] == 1:
+        axes.set_yticks([])
+
+
+def _ring(axes: Axes, blocks: Array, steps: tuple[int, int]) -> None:
+    """Circles round a few lonely cells of a large picture, where they would be overlooked."""
+    hit = np.argwhere((blocks > 0) & (blocks != _BEYOND))
+    if max(blocks.shape) <= 2 * _MAX_GRID or not 0 < len(hit) <= _MAX_RINGS:
+        return
+    y, x = ((hit[:, axis] + 0.5) * steps[axis] - 0.5 for axis in (0, 1))
+    axes.scatter(x, y, s=110, facecolors="none", edgecolors="black", linewidths=1.0)
+
+
+def _lines(
+    axes: Axes, shape: tuple[int, ...], steps: tuple[int, int], colour: str, width: float
+) -> None:
+    """Lines between cells, every `steps` of them; an axis whose lines would fill the picture gets
+    none.
+    """
+    for size, step, draw in ((shape[0], steps[0], axes.hlines), (shape[1], steps[1], axes.vlines)):
+        other = shape[1] if draw == axes.hlines else shape[0]
+        if step > 0 and size // step <= _MAX_TILE_LINES:
+            thin = width if size // step <= 16 else width / 2
+            draw(
+                np.arange(step, size, step) - 0.5, -0.5, other - 0.5, colors=colour, linewidths=thin
+            )
+
+
+def _legend(figure: Figure, blocks: Array) -> None:
+    from matplotlib.patches import Patch
+
+    present = set(np.unique(blocks).tolist())
+    entries = [(0, _EQUAL_COLOUR, "equal"), *zip((1, 2, 3), _COLOURS, _LABELS, strict=True)]
+    patches = [
+        Patch(facecolor=colour, edgecolor=_TEXT, linewidth=0.5, label=label)
+        for code, colour, label in entries
+        if code in present
+    ]
+    if patches:
+        figure.legend(
+            handles=patches, loc="outside lower center", ncols=4, frameon=False, fontsize=9,
+            labelcolor=_TEXT, handlelength=1.0, handleheight=1.0,
+        )  # fmt: skip

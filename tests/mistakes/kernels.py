@@ -1,0 +1,625 @@
+"""Kernels with one mistake each, on the line with `# wrong`; test_diagnosis.py compiles them.
+
+`CASES` maps a name to (function to compile, kinds of its arguments, kind of diagnosis). Of the
+kinds of arguments `f32` is a 1-D tensor of dynamic length, `f32x2d` a 2-D one.
+"""
+
+import math
+
+import cutlass
+import cutlass.cute as cute
+import numpy as np
+import torch
+from cutlass import Float32, Int32
+
+CASES = {}
+
+
+def case(kind, *arguments, name=None):
+    """Register a kernel of two tensors under a host function that launches it."""
+
+    def register(kernel):
+        @cute.jit
+        def host(a: cute.Tensor, b: cute.Tensor):
+            kernel(a, b).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+        CASES[name or kernel.__name__] = (host, arguments or ("f32", "f32"), kind)
+        return kernel
+
+    return register
+
+
+@case("store-dtype", "f32", "f16")
+@cute.kernel
+def store_wider(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = a[t]  # wrong
+
+
+@case("store-dtype")
+@cute.kernel
+def store_python_number(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = 1  # wrong
+
+
+@case("store-dtype")
+@cute.kernel
+def store_int32(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = t  # wrong
+
+
+@case("store-dtype", "f16", "f16")
+@cute.kernel
+def store_promoted(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = a[t] * 2.0  # wrong
+
+
+@case("store-dtype", "f32", "f16")
+@cute.kernel
+def store_vector(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    source = cute.local_tile(a, (4,), (t,))
+    target = cute.local_tile(b, (4,), (t,))
+    target.store(source.load())  # wrong
+
+
+@case("type-changes")
+@cute.kernel
+def loop_changes_type(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    total = 0
+    for i in range(t):  # wrong
+        total += a[i]
+    b[t] = total
+
+
+@case("type-changes")
+@cute.kernel
+def if_changes_type(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    value = 0
+    if t > 3:  # wrong
+        value = a[t]
+    b[t] = value
+
+
+@case("assigned-in-branch")
+@cute.kernel
+def first_assigned_in_if(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    if t > 3:
+        value = a[t]
+    else:
+        value = 0.0
+    b[t] = value  # wrong
+
+
+@case("assigned-in-branch")
+@cute.kernel
+def none_before_if(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    value = None
+    if t > 3:  # wrong
+        value = a[t]
+    b[t] = value
+
+
+@case("undefined-name")
+@cute.kernel
+def undefined(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = aa[t]  # wrong # noqa: F821
+
+
+@case("list-in-loop")
+@cute.kernel
+def list_grows(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    values = []
+    for i in range(t):  # wrong
+        values.append(a[i])
+    b[t] = values[0]
+
+
+@case("branch-type")
+@cute.kernel
+def ternary_types(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = a[t] if t > 3 else 0  # wrong
+
+
+@case("early-exit")
+@cute.kernel
+def early_return(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    if t > 3:
+        return  # wrong
+    b[t] = a[t]
+
+
+@case("early-exit")
+@cute.kernel
+def early_break(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    for i in range(t):
+        if i > 2:
+            break  # wrong
+        b[i] = a[i]
+
+
+@case("early-exit")
+@cute.kernel
+def early_continue(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    for i in range(t):
+        if i > 2:
+            continue  # wrong
+        b[i] = a[i]
+
+
+@case("index-rank")
+@cute.kernel
+def load_rank(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = a[t, 0]  # wrong
+
+
+@case("index-rank")
+@cute.kernel
+def store_rank(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t, 0] = a[t]  # wrong
+
+
+def first_of_row(a, row):
+    return a[row, 0]  # wrong
+
+
+@case("index-rank")
+@cute.kernel
+def rank_in_helper(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = first_of_row(a, t)
+
+
+@case("index-rank")
+@cute.kernel
+def thread_idx_not_unpacked(a: cute.Tensor, b: cute.Tensor):
+    t = cute.arch.thread_idx()
+    b[t] = a[t]  # wrong
+
+
+@case("unpack-three")
+@cute.kernel
+def thread_idx_two_values(a: cute.Tensor, b: cute.Tensor):
+    t, _ = cute.arch.thread_idx()  # wrong
+    b[t] = a[t]
+
+
+@case("index-type")
+@cute.kernel
+def slice_index(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = a[t : t + 4]  # wrong
+
+
+@case("not-subscriptable", "f32x2d", "f32")
+@cute.kernel
+def index_twice(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = a[t][0]  # wrong
+
+
+@case("python-math")
+@cute.kernel
+def math_exp(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = math.exp(a[t])  # wrong
+
+
+@case("host-function")
+@cute.kernel
+def torch_exp(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = torch.exp(a[t])  # wrong
+
+
+@case("host-function")
+@cute.kernel
+def numpy_exp(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = np.exp(a[t])  # wrong
+
+
+@case("python-number")
+@cute.kernel
+def python_int(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = a[int(t)]  # wrong
+
+
+@case("python-loop")
+@cute.kernel
+def comprehension_over_runtime(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = sum([a[i] for i in range(t)])  # wrong
+
+
+@case("list-index")
+@cute.kernel
+def index_list(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    weights = [1.0, 2.0, 3.0]
+    b[t] = weights[t]  # wrong
+
+
+@case("list-index")
+@cute.kernel
+def index_dict(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    weights = {0: 1.0}
+    b[t] = weights[t]  # wrong
+
+
+@case("const-expr")
+@cute.kernel
+def const_expr_of_runtime(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    if cutlass.const_expr(t > 3):  # wrong
+        b[t] = a[t]
+
+
+@case("range-constexpr")
+@cute.kernel
+def range_constexpr_of_runtime(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    for i in cutlass.range_constexpr(t):  # wrong
+        b[i] = a[i]
+
+
+@case("runtime-assert")
+@cute.kernel
+def assert_of_runtime(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    assert t < 4  # wrong
+    b[t] = a[t]
+
+
+@case("runtime-bool")
+@cute.kernel
+def comprehension_condition(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    kept = [i for i in range(4) if t > i]  # wrong
+    b[t] = a[len(kept)]
+
+
+@case("copy-alignment")
+@cute.kernel
+def copy_without_alignment(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), a.element_type, num_bits_per_copy=128)
+    values = cute.make_rmem_tensor((4,), a.element_type)
+    tiles = cute.zipped_divide(a, (4,))
+    cute.copy(atom, tiles[(None, t)], values)  # wrong
+    b[t] = values[0]
+
+
+@case("copy-shape")
+@cute.kernel
+def copy_shapes_differ(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    values = cute.make_rmem_tensor((8,), a.element_type)
+    cute.basic_copy(cute.local_tile(a, (4,), (t,)), values)  # wrong
+    b[t] = values[0]
+
+
+@case("copy-shape")
+@cute.kernel
+def store_shapes_differ(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    cute.local_tile(b, (8,), (t,)).store(cute.local_tile(a, (4,), (t,)).load())  # wrong
+
+
+@case("dynamic-layout")
+@cute.kernel
+def dynamic_shared_memory(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    memory = cutlass.memory.SmemAllocator()
+    tile = memory.allocate_tensor(Float32, cute.make_layout(a.shape[0]), 16)  # wrong
+    tile[t] = a[t]
+    b[t] = tile[t]
+
+
+@case("layout-rank")
+@cute.kernel
+def tiler_of_higher_rank(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    tiles = cute.zipped_divide(a, (4, 4))  # wrong
+    b[t] = tiles[t]
+
+
+@case("arch-feature")
+@cute.kernel
+def packed_on_hopper(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    x, y = cute.arch.add_packed_f32x2((a[t], a[t]), (a[t], a[t]))  # wrong
+    b[t] = x + y
+
+
+@case("renamed-api")
+@cute.kernel
+def renamed_fragment(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    values = cute.make_fragment((4,), Float32)  # wrong
+    b[t] = values[0]
+
+
+@case("renamed-api")
+@cute.kernel
+def renamed_mbarrier(a: cute.Tensor, b: cute.Tensor):
+    cute.arch.mbarrier_init_arrive_cnt(a.iterator, 1)  # wrong
+
+
+@case("renamed-api")
+@cute.kernel
+def renamed_proxy(a: cute.Tensor, b: cute.Tensor):
+    cute.arch.fence_proxy(cute.arch.ProxyKind.async_shared)  # wrong
+
+
+@case("renamed-api")
+@cute.kernel
+def renamed_thr_mma(a: cute.Tensor, b: cute.Tensor):
+    kept = cute.core.ThrMma  # wrong
+    b[0] = a[0] if kept else a[1]
+
+
+@case("renamed-api")
+@cute.kernel
+def renamed_helpers(a: cute.Tensor, b: cute.Tensor):
+    cutlass.utils.ampere_helpers.SMEM_CAPACITY  # wrong # noqa: B018
+
+
+@case("unknown-api")
+@cute.kernel
+def misspelt(a: cute.Tensor, b: cute.Tensor):
+    cute.arch.sync_treads()  # wrong
+
+
+@case("api-arguments")
+@cute.kernel
+def argument_of_api_missing(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = cute.arch.warp_reduction(a[t])  # wrong
+
+
+@case("operand-types")
+@cute.kernel
+def bits_of_float(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = a[t] & 1  # wrong
+
+
+@case("print-format")
+@cute.kernel
+def format_runtime(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    print(f"{t:3d}")  # wrong
+    b[t] = a[t]
+
+
+@case("tensor-size")
+@cute.kernel
+def length_of_tensor(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    if t < len(a):  # wrong
+        b[t] = a[t]
+
+
+@case("tensor-size")
+@cute.kernel
+def size_of_tensor(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    if t < a.size:  # wrong
+        b[t] = a[t]
+
+
+@case("tensor-size")
+@cute.kernel
+def numel_of_tensor(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    if t < a.numel():  # wrong
+        b[t] = a[t]
+
+
+@case("tuple-compare")
+@cute.kernel
+def compared_with_shape(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    if t < a.shape:  # wrong
+        b[t] = a[t]
+
+
+@case("unpack-three")
+@cute.kernel
+def product_of_tuples(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    i = cute.arch.block_dim() * cute.arch.block_idx() + t  # wrong
+    b[i] = a[i]
+
+
+@case("unpack-three")
+@cute.kernel
+def sum_of_tuple(a: cute.Tensor, b: cute.Tensor):
+    t = cute.arch.thread_idx()
+    b[t + 1] = a[t + 1]  # wrong
+
+
+@case("unpack-three")
+@cute.kernel
+def repeated_tuple(a: cute.Tensor, b: cute.Tensor):
+    i = cute.arch.block_idx() * 128
+    b[i] = a[i]  # wrong
+
+
+@case("printf-format")
+@cute.kernel
+def printf_like_print(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    cute.printf("thread", t, "ok")  # wrong
+
+
+@case("tensor-arithmetic")
+@cute.kernel
+def whole_tensors(a: cute.Tensor, b: cute.Tensor):
+    b = 3.0 * a + 1.0  # wrong # noqa: F841
+
+
+@case("store-dtype", "i64", "f32")
+@cute.kernel
+def store_of_int64(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = 3.0 * a[t] + 1.0  # wrong
+
+
+@case("unrecognised")
+@cute.kernel
+def plain_python_mistake(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = a[t] + 1 // 0  # wrong
+
+
+@cute.kernel
+def copy_kernel(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = a[t]
+
+
+@cute.jit
+def copy(a: cute.Tensor, b: cute.Tensor):
+    copy_kernel(a, b).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+def undecorated(a: cute.Tensor, b: cute.Tensor):
+    copy_kernel(a, b).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+@cute.jit
+def no_launch(a: cute.Tensor, b: cute.Tensor):
+    copy_kernel(a, b)  # wrong
+
+
+@cute.jit
+def kernel_argument_missing(a: cute.Tensor, b: cute.Tensor):
+    copy_kernel(a).launch(grid=(1, 1, 1), block=(32, 1, 1))  # wrong
+
+
+@cute.jit
+def kernel_argument_extra(a: cute.Tensor, b: cute.Tensor):
+    copy_kernel(a, b, b).launch(grid=(1, 1, 1), block=(32, 1, 1))  # wrong
+
+
+@cute.jit
+def grid_of_float(a: cute.Tensor, b: cute.Tensor):
+    copy_kernel(a, b).launch(grid=(4 / 2, 1, 1), block=(32, 1, 1))  # wrong
+
+
+@cute.jit
+def index_with_number(a: cute.Tensor, b: cute.Tensor, n: Int32):
+    copy_kernel(a, b).launch(grid=(n, 1, 1), block=(32, 1, 1))
+
+
+@cute.jit
+def launch_with_threads(a: cute.Tensor, b: cute.Tensor):
+    copy_kernel(a, b).launch(blocks=2, threads=128)  # wrong
+
+
+@cute.jit
+def grid_of_math_ceil(a: cute.Tensor, b: cute.Tensor):
+    grid = math.ceil(a.shape[0] / 32)  # wrong
+    copy_kernel(a, b).launch(grid=(grid, 1, 1), block=(32, 1, 1))
+
+
+def undecorated_kernel(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = a[t]
+
+
+@cute.jit
+def launches_plain_python(a: cute.Tensor, b: cute.Tensor):
+    undecorated_kernel(a, b).launch(grid=(1, 1, 1), block=(32, 1, 1))  # wrong
+
+
+@cute.jit
+def launches_plain_python_in_two_lines(a: cute.Tensor, b: cute.Tensor):
+    prepared = undecorated_kernel(a, b)
+    prepared.launch(grid=(1, 1, 1), block=(32, 1, 1))  # wrong
+
+
+@cute.kernel
+def torch_annotated_kernel(a: torch.Tensor, b: torch.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = a[t]
+
+
+@cute.jit
+def launches_torch_annotated(a: cute.Tensor, b: cute.Tensor):
+    torch_annotated_kernel(a, b).launch(grid=(1, 1, 1), block=(32, 1, 1))  # wrong
+
+
+@cute.jit
+def torch_annotated(a: torch.Tensor, b: torch.Tensor):
+    copy_kernel(a, b).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+TWO = ("f32", "f32")
+CASES |= {
+    "no_launch": (no_launch, TWO, "no-launch"),
+    "kernel_argument_missing": (kernel_argument_missing, TWO, "missing-argument"),
+    "kernel_argument_extra": (kernel_argument_extra, TWO, "extra-argument"),
+    "grid_of_float": (grid_of_float, TWO, "launch-shape"),
+    "launch_with_threads": (launch_with_threads, TWO, "launch-shape"),
+    "grid_of_math_ceil": (grid_of_math_ceil, TWO, "python-math"),
+    "plain_launched": (launches_plain_python, TWO, "missing-kernel"),
+    "plain_launched_2": (launches_plain_python_in_two_lines, TWO, "missing-kernel"),
+    "torch_annotated_kernel": (launches_torch_annotated, TWO, "torch-annotation"),
+}
+
+# Mistakes of the call: the line told is the one that calls compile.
+CALLS = {
+    "argument_missing": (copy, ("f32",), "missing-argument"),
+    "argument_extra": (copy, ("f32", "f32", "f32"), "extra-argument"),
+    "kernel_compiled": (copy_kernel, TWO, "compile-kernel"),
+    "undecorated": (undecorated, TWO, "missing-jit"),
+    "torch_tensor_annotated": (copy, ("torch", "torch"), "torch-annotation"),
+    "torch_annotated": (torch_annotated, TWO, "torch-annotation"),
+    "list_for_tensor": (copy, ("f32", "list"), "annotation"),
+    "list_for_number": (index_with_number, ("f32", "f32", "list"), "annotation"),
+}
+
+
+@cute.kernel
+def prints(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    block, _, _ = cute.arch.block_idx()
+    tile = cute.local_tile(a, (4,), (block,))
+    print("layout", a.layout, tile.layout, a.element_type)
+    print(cute.size(a, mode=[0]), 3)
+    print(t)  # flagged
+    value = a[t]
+    print("value", value)  # flagged
+    print(f"{value} and {block * 4}")  # flagged
+    print(a[0])  # flagged
+    print(type(value), a[None].layout)
+    cute.printf("{}", t)
+    t = 5
+    print(t)
+    b[t] = value
+
+
+@cute.jit
+def prints_host(a: cute.Tensor, b: cute.Tensor):
+    print(a)
+    prints(a, b).launch(grid=(1, 1, 1), block=(32, 1, 1))

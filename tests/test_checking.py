@@ -1,0 +1,527 @@
+"""check(): values, tolerances, patterns of mismatches; how it reports, in a notebook and not."""
+
+import math
+import time
+
+import numpy as np
+import pytest
+import torch
+
+from forgekit import checking
+from forgekit.checking import check, compare
+from forgekit.errors import CheckError, UsageError
+from forgekit.tensors import arange, empty, randint, randn
+
+FLOATS = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
+NAN, INF = math.nan, math.inf
+
+
+@pytest.fixture(autouse=True)
+def no_wish(monkeypatch):
+    monkeypatch.delenv("FORGEKIT_CHECK", raising=False)
+
+
+def broken(expected, places, value=5.0):
+    actual = expected.clone()
+    actual[places] = value
+    return actual
+
+
+# What is equal
+
+
+@pytest.mark.parametrize(
+    "dtype", [*FLOATS, torch.int32, torch.uint8, torch.bool, torch.float8_e4m3fn]
+)
+def test_equal(dtype):
+    x = randint(0, 2, 33, 7).to(dtype)
+    report = check(x, x.clone(), name="y")
+    assert report and report.ok and report.wrong == 0
+    name = str(dtype).removeprefix("torch.")
+    assert str(report) == repr(report) == f"OK  y: 231 elements equal ({name}, exact)"
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_one_rounding_is_within_tolerance_and_a_wrong_scale_is_not(dtype):
+    reference = randn(1000, dtype=torch.float64)
+    result = reference.to(dtype)
+    assert check(result, reference)
+    assert not compare((reference * 1.05).to(dtype), reference)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_rtol_decides(dtype):
+    expected = torch.full((4,), 2.0, dtype=torch.float64)
+    assert compare(torch.full((4,), 3.0, dtype=dtype), expected, rtol=0.5, atol=0)
+    assert not compare(torch.full((4,), 3.0, dtype=dtype), expected, rtol=0.49, atol=0)
+    assert compare(torch.full((4,), 3.0, dtype=dtype), expected, rtol=0, atol=1)
+    assert not compare(torch.full((4,), 3.0, dtype=dtype), expected, rtol=0, atol=0.99)
+
+
+def test_atol_shrinks_with_small_values():
+    """A row of a softmax over 4096 columns: an atol of 1e-5 would swallow an error of 4 %."""
+    expected = torch.full((64, 4096), 1 / 4096)
+    assert not compare(expected * 1.001, expected)
+    assert compare(expected * 1.001, expected, atol=1e-5)
+    assert compare(expected.half(), expected)
+    tiny = torch.full((8,), 3.3e-7, dtype=torch.float64)  # fp16 has few digits left down there
+    assert compare(tiny.half(), tiny)
+
+
+def test_cancelled_sums_are_no_mistake():
+    expected = torch.tensor([30.0, 0.0])
+    assert compare(expected + torch.tensor([1e-5, 5e-6]), expected)
+
+
+def test_one_huge_value_does_not_loosen_the_tolerance():
+    expected = torch.tensor([1.0, 3e38])
+    assert not compare(torch.tensor([1.01, 3e38]), expected)
+
+
+@pytest.mark.parametrize(
+    ("got", "expected", "equal"),
+    [
+        (NAN, NAN, True),
+        (NAN, 1.0, False),
+        (1.0, NAN, False),
+        (INF, INF, True),
+        (INF, -INF, False),
+        (-INF, -INF, True),
+        (INF, NAN, False),
+        (NAN, INF, False),
+        (3e38, INF, False),
+        (INF, 3e38, False),
+        (-0.0, 0.0, True),
+        (0.0, INF, False),
+        (0.0, 1.0, False),
+    ],
+)
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_special_values(dtype, got, expected, equal):
+    if dtype == torch.float16 and 3e38 in (got, expected):
+        pytest.skip("3e38 is infinite in fp16")
+    ones = [1.0, 2.0]
+    report = compare(
+        torch.tensor([got, *ones], dtype=dtype), torch.tensor([expected, *ones], dtype=dtype)
+    )
+    assert report.ok is equal
+    assert report.nan_counts == (math.isnan(got), math.isnan(expected))
+    assert report.inf_counts == (math.isinf(got), math.isinf(expected))
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, torch.int32, torch.int64, torch.uint8])
+def test_expected_that_nobody_computed_is_not_right(dtype):
+    """`run(y, x)` copies the poison over the input: both sides are poison then."""
+    for shape in ((1,), (3, 5)):
+        poisoned = empty(*shape, dtype=dtype)
+        report = compare(poisoned.clone(), poisoned)
+        assert not report.ok and report.wrong == poisoned.numel()
+        assert "as fk.empty leaves it: nothing to compare with; were the arguments" in str(report)
+        assert "<img" not in report._repr_html_() and str(report).count("\n") == 0
+        assert not compare(torch.ones_like(poisoned), poisoned).ok
+    partly = poisoned.clone()
+    partly[0, 0] = 1
+    assert compare(partly.clone(), partly).ok
+    assert compare(empty(0, dtype=dtype), empty(0, dtype=dtype)).ok
+    assert compare(empty(3, dtype=torch.bool), empty(3, dtype=torch.bool)).ok
+
+
+def test_worst_differences_are_those_of_wrong_elements():
+    expected = torch.tensor([1000.0, 0.001])
+    actual = torch.tensor([1000.5, 0.101])
+    lines = str(compare(actual, expected, rtol=1e-3, atol=1e-3)).splitlines()
+    assert not any("worst difference" in line for line in lines)  # 0.5 is within the tolerance
+    assert any("worst relative difference: 100 at [1]" in line for line in lines)
+
+
+def test_float64_overflow_inside_is_no_problem():
+    x = torch.tensor([1e308, -1e308], dtype=torch.float64)
+    assert check(x, x.clone())
+    assert not compare(x, -x)
+
+
+def test_integers_are_exact():
+    big = torch.tensor([2**62, 2**62 + 1])
+    assert check(big, big.clone())
+    report = compare(big, torch.tensor([2**62, 2**62]))  # equal as float64
+    assert report.wrong == 1 and report.first[0].got == 2**62 + 1
+    assert not compare(
+        torch.tensor([200], dtype=torch.uint8), torch.tensor([201], dtype=torch.uint8)
+    )
+    unsigned = torch.tensor([0, 2**32 - 1], dtype=torch.uint32)
+    report = compare(unsigned, torch.tensor([1, 2**32 - 1], dtype=torch.uint32))
+    assert report.wrong == 1 and report.worst_absolute.absolute == 1
+
+
+def test_booleans():
+    x = torch.tensor([True, False, True])
+    assert check(x, x.clone())
+    report = compare(x, ~x)
+    assert report.wrong == 3 and report.hints == (
+        "every element of actual is the opposite of expected",
+    )
+
+
+def test_wider_expected():
+    assert check(randn(9).half(), randn(9))
+    assert check(randn(9).bfloat16(), randn(9).numpy().astype(np.float64))
+    assert check(randint(0, 9, 4), randint(0, 9, 4).long())
+
+
+def test_array_likes_and_scalars():
+    assert check([1, 2, 3], [1, 2, 3])
+    assert check(np.float32(0.1), 0.1)
+    assert check(torch.tensor([0.1, 0.2], dtype=torch.float16), [0.1, 0.2])
+    assert check(torch.tensor(3), 3)
+    assert check(randn(4).requires_grad_(), randn(4))
+    assert check(randn(4, 6).T, randn(4, 6).T.contiguous())
+
+
+def test_empty_and_zero_dimensional():
+    assert (
+        str(check(torch.zeros(0, 3), torch.zeros(0, 3))) == "OK  0 elements, shape (0, 3) (float32)"
+    )
+    report = compare(torch.tensor(1.0), torch.tensor(2.0))
+    assert report.worst_absolute.index == () and "[]" in str(report)
+
+
+# What cannot be compared
+
+
+def test_shapes():
+    with pytest.raises(UsageError, match=r"shape of actual: got \(3,\), needed \(4,\)"):
+        check(torch.zeros(3), torch.zeros(4))
+    with pytest.raises(UsageError, match=r"transposed: compare with expected\.T"):
+        check(torch.zeros(3, 4), torch.zeros(4, 3))
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected"),
+    [
+        (torch.float32, torch.float16),
+        (torch.float16, torch.bfloat16),
+        (torch.float32, torch.int32),
+        (torch.int32, torch.float32),
+        (torch.int64, torch.int32),
+        (torch.bool, torch.int32),
+        (torch.uint8, torch.int8),
+    ],
+)
+def test_dtypes(actual, expected):
+    name = str(actual).removeprefix("torch.")
+    with pytest.raises(UsageError, match=rf"dtype of expected: got .*, needed {name} or a wider"):
+        check(torch.zeros(2, dtype=actual), torch.zeros(2, dtype=expected))
+
+
+@pytest.mark.parametrize(
+    "value", [torch.zeros(2, dtype=torch.complex64), np.zeros(2, complex), ["a", "b"]]
+)
+def test_values_that_are_no_numbers(value):
+    with pytest.raises(UsageError, match="actual: got"):
+        check(value, torch.zeros(2))
+
+
+def test_the_nothing_that_a_kernel_returns():
+    for pair, label in (((None, torch.ones(3)), "actual"), ((torch.ones(3), None), "expected")):
+        with pytest.raises(UsageError, match=f"{label}: got None, .* returns nothing, it writes"):
+            check(*pair)
+
+
+def test_bad_arguments(monkeypatch):
+    x = torch.zeros(2)
+    with pytest.raises(UsageError, match="rtol: got -1"):
+        check(x, x, rtol=-1)
+    with pytest.raises(UsageError, match="on_fail: got 'print'"):
+        check(x, x, on_fail="print")
+    monkeypatch.setenv("FORGEKIT_CHECK", "shout")
+    with pytest.raises(UsageError, match="FORGEKIT_CHECK: got 'shout'"):
+        check(x, x)
+
+
+# The report
+
+
+def test_report_in_full():
+    expected = arange(1, 1001)
+    actual = broken(expected, slice(976, None), 0.0)
+    with pytest.raises(CheckError) as caught:
+        check(actual, expected, name="y", max_shown=2)
+    assert caught.value.report.wrong == 24
+    assert str(caught.value) == "\n".join(
+        [
+            "WRONG  y: 24 of 1,000 elements differ (2.4 %, float32)",
+            "  tolerance: rtol 1e-05, atol 1e-05",
+            "  worst difference: 1000 at [999]: got 0, expected 1000",
+            "  worst relative difference: 1 at [976]: got 0, expected 977",
+            "  pattern: every wrong element is 0",
+            "  pattern: all mismatches lie in the last 24 elements (976 to 999)",
+            "  first mismatches  got  expected",
+            "  [976]               0       977",
+            "  [977]               0       978",
+            "  ... and 22 more",
+        ]
+    )
+
+
+def test_worst_is_found_beyond_the_first_chunk():
+    expected = torch.ones(3 * checking._CHUNK + 5)
+    actual = expected.clone()
+    actual[7], actual[-2] = 3.0, -9.0
+    report = compare(actual, expected)
+    assert report.wrong == 2
+    assert report.worst_absolute.index == (expected.numel() - 2,)
+    assert report.worst_absolute.absolute == 10
+    assert [m.index for m in report.first] == [(7,), (expected.numel() - 2,)]
+
+
+def test_right_values_report_their_largest_difference():
+    expected = torch.tensor([1.0, 4.0])
+    report = check(expected + torch.tensor([0.0, 1e-5]), expected)
+    assert "within rtol 1e-05, atol 1e-05 (float32, largest difference 1.00e-05)" in str(report)
+
+
+def test_values_that_print_alike_are_told_apart():
+    report = compare(np.array([1.0]), np.array([1.0 + 1e-10]))
+    assert "got 1.0, expected 1.0000000001" in str(report)
+
+
+def test_nearly_all_is_not_all():
+    report = compare(broken(torch.zeros(100_000), slice(1, None), 1.0), torch.zeros(100_000))
+    assert "99,999 of 100,000 elements differ (over 99.9 %" in str(report)
+
+
+def test_codes_tell_nan_missing_and_wrong():
+    actual = torch.tensor([1.0, 0.0, NAN, 9.0, 0.0])
+    codes = compare(actual, torch.tensor([1.0, 2.0, 3.0, 4.0, 0.0])).codes
+    assert codes.tolist() == [0, 2, 3, 1, 0]
+    numbers = empty(3, dtype=torch.int32)
+    numbers[1] = 7
+    assert compare(numbers, torch.tensor([1, 2, 3], dtype=torch.int32)).codes.tolist() == [2, 1, 2]
+
+
+# Hints: facts only
+
+
+def grid(rows=40, columns=1000):
+    return randn(rows, columns)
+
+
+HINTS = [
+    (
+        lambda e: broken(e, (slice(None), slice(976, None))),
+        "all mismatches lie in the last 24 columns (976 to 999)",
+    ),
+    (lambda e: broken(e, slice(32, None)), "all mismatches lie in the last 8 rows (32 to 39)"),
+    (lambda e: broken(e, slice(0, 3)), "all mismatches lie in the first 3 rows (0 to 2)"),
+    (lambda e: broken(e, (slice(None), 5)), "all mismatches lie in column 5"),
+    (lambda e: broken(e, (slice(None), slice(8, 16))), "all mismatches lie in columns 8 to 15"),
+    (
+        lambda e: broken(e, (slice(None), slice(1, None, 2))),
+        "all mismatches lie in every second column, from 1 on",
+    ),
+    (lambda e: broken(e, slice(3, None, 4)), "all mismatches lie in every 4th row, from 3 on"),
+    (lambda e: broken(e, (3, 4)), "a single element differs"),
+    (
+        lambda e: e * NAN,
+        "actual is all NaN, as fk.empty leaves it: the kernel wrote nothing, or NaN everywhere",
+    ),
+    (lambda e: e * 0, "every element of actual is 0"),
+    (lambda e: e * 0 + 3, "every element of actual is 3"),
+    (lambda e: e * 2, "actual is expected times 2"),
+    (lambda e: e / 1000, "actual is expected times 0.001"),
+    (lambda e: -e, "actual is expected times -1"),
+    (lambda e: e.flip(0), "actual is expected with its rows in reverse order"),
+    (lambda e: e.flip(1), "actual is expected with its columns in reverse order"),
+    (
+        lambda e: e.T.reshape(40, 1000),
+        "actual holds the values of expected in the order of its transpose",
+    ),
+    (
+        lambda e: e.reshape(-1).roll(1).reshape(40, 1000),
+        "actual is expected shifted: each value stands one place later",
+    ),
+    (
+        lambda e: e.reshape(-1).roll(-1).reshape(40, 1000),
+        "actual is expected shifted: each value stands one place earlier",
+    ),
+    (
+        lambda e: broken(e, (slice(2, None), slice(2, None)), NAN),
+        "every wrong element is NaN, as fk.empty leaves it",
+    ),
+]
+
+
+@pytest.mark.parametrize(("spoil", "hint"), HINTS, ids=[hint[:40] for _, hint in HINTS])
+def test_hints(spoil, hint):
+    expected = grid()
+    assert hint in compare(spoil(expected), expected).hints
+
+
+def test_square_transposed():
+    assert compare(grid(64, 64).T, grid(64, 64)).hints[0] == "actual is expected transposed"
+
+
+def test_hints_of_one_dimension():
+    expected = arange(1, 1025)
+    assert (
+        "exactly every second element differs, from 1 on"
+        in compare(broken(expected, slice(1, None, 2)), expected).hints
+    )
+    middle = compare(broken(expected, slice(100, 110)), expected).hints
+    assert "all mismatches lie in elements 100 to 109" in middle
+
+
+def test_no_hint_without_a_pattern():
+    expected = grid(64, 64)
+    generator = torch.Generator().manual_seed(3)
+    mask = torch.rand(64, 64, generator=generator) < 0.5
+    assert (
+        compare(torch.where(mask, expected + randn(64, 64, seed=9), expected), expected).hints == ()
+    )
+
+
+def test_almost_a_pattern_is_none():
+    expected = grid(64, 64)
+    actual = broken(expected, (slice(None), slice(48, None)))
+    actual[0, 0] = 9
+    assert not any("last" in hint for hint in compare(actual, expected).hints)
+    nearly = expected.T.clone()
+    nearly[3, 5] += 1
+    assert "actual is expected transposed" not in compare(nearly, expected).hints
+    doubled = expected * 2
+    doubled[63, 63] += 1
+    assert compare(doubled, expected).hints == ()
+
+
+def test_a_claim_about_all_elements_is_checked_on_all():
+    """Of 256 x 256 elements every 16th is looked at first; the wrong one here is none of them."""
+    expected = grid(256, 256)
+    for claimed in (expected.T, expected.flip(0), expected * 2):
+        actual = claimed.clone()
+        actual[3, 5] += 1
+        assert not any("actual is" in hint for hint in compare(actual, expected).hints)
+
+
+def test_irregular_columns_are_not_every_second():
+    expected = grid(4, 10)
+    actual = broken(expected, (slice(None), [1, 3, 4, 6, 9]))
+    assert not any("every second" in hint for hint in compare(actual, expected).hints)
+
+
+def test_hints_of_three_dimensions():
+    expected = randn(4, 5, 6)
+    actual = expected.clone()
+    actual[:, :, 4:] += 1
+    assert "all mismatches lie in the last 2 columns (4 to 5)" in compare(actual, expected).hints
+
+
+def test_tiles():
+    expected = grid(64, 96)
+    actual = expected.clone()
+    actual[32:, 64:] += 1
+    report = compare(actual, expected, tile=(32, 32))
+    assert "mismatches lie in 1 of 6 tiles of 32x32, each wrong throughout" in report.hints
+    actual[::32, ::32] += 1
+    actual[32:, 64:] = expected[32:, 64:]
+    actual[32, 64] += 1
+    hints = compare(actual, expected, tile=(32, 32)).hints
+    assert (
+        any("each of the 6 tiles has 1 wrong elements" in hint for hint in hints) or len(hints) == 3
+    )
+
+
+# Raising and showing
+
+
+def test_on_fail(monkeypatch):
+    x, y = torch.zeros(3), torch.ones(3)
+    with pytest.raises(CheckError):
+        check(x, y)
+    report = check(x, y, on_fail="report")
+    assert not report and not report.ok
+    monkeypatch.setenv("FORGEKIT_CHECK", "report")
+    assert not check(x, y)
+    with pytest.raises(CheckError):
+        check(x, y, on_fail="raise")
+
+
+def test_check_error_is_an_assertion():
+    with pytest.raises(AssertionError):
+        check(torch.zeros(1), torch.ones(1))
+
+
+CELLS = {
+    "last value": "check(torch.zeros(40), torch.ones(40), name='y')",
+    "right": "check(torch.ones(40), torch.ones(40))",
+    "middle": "check(torch.zeros(4), torch.ones(4))\nx = 1",
+    "kept": "r = check(torch.zeros(4), torch.zeros(4))",
+    "again": "r",
+    "forced": "check(torch.zeros(4), torch.ones(4), on_fail='raise')",
+    "usage": "x = 3\ncheck(torch.zeros(3), torch.zeros(4))",
+}
+
+
+@pytest.fixture(scope="module")
+def notebook():
+    """The outputs of CELLS, run in a real Jupyter kernel."""
+    import nbformat
+    from nbclient import NotebookClient
+
+    setup = "import torch\nfrom forgekit.checking import check"
+    cells = [nbformat.v4.new_code_cell(source) for source in (setup, *CELLS.values())]
+    book = nbformat.v4.new_notebook(cells=cells)
+    NotebookClient(book, timeout=100, allow_errors=True, kernel_name="python3").execute()
+    return {name: cell.outputs for name, cell in zip(CELLS, book.cells[1:], strict=True)}
+
+
+@pytest.mark.parametrize("name", ["last value", "right", "middle", "kept", "again"])
+def test_notebook_shows_each_report_once_and_raises_nothing(notebook, name):
+    assert [output.output_type for output in notebook[name]] == ["display_data"]
+
+
+def test_notebook_shows_text_and_picture(notebook):
+    data = notebook["last value"][0].data
+    assert data["text/plain"].startswith("WRONG  y: 40 of 40 elements differ (all, float32)")
+    assert "data:image/png;base64," in data["text/html"]
+    assert notebook["right"][0].data["text/plain"] == "OK  40 elements equal (float32, exact)"
+
+
+def test_notebook_can_be_made_to_raise(notebook):
+    (output,) = notebook["forced"]
+    assert (output.output_type, output.ename) == ("error", "CheckError")
+
+
+def test_notebook_shows_no_traceback(notebook):
+    (output,) = notebook["usage"]
+    assert output.traceback == [
+        "\x1b[1;31mUsageError\x1b[0m: shape of actual: got (3,), needed (4,) as expected has; "
+        "compare tensors of equal shape",
+        "",
+        "  cell [8], line 2: check(torch.zeros(3), torch.zeros(4))",
+    ]
+
+
+def test_html_reads_on_light_and_dark_pages():
+    report = compare(broken(randn(8, 8), (0, 0)), randn(8, 8), name="<y>")
+    html = report._repr_html_()
+    assert "color:inherit" in html and "border-left:4px solid #D55E00" in html
+    assert "&lt;y&gt;" in html and "<y>" not in html
+    assert 'alt="WRONG  &lt;y&gt;: 1 of 64' in html
+    right = compare(randn(3), randn(3))
+    assert "#009E73" in right._repr_html_() and "<img" not in right._repr_html_()
+    assert set(report._repr_mimebundle_()) == {"text/plain", "text/html"}
+    assert (
+        report._repr_html_()
+        == compare(broken(randn(8, 8), (0, 0)), randn(8, 8), name="<y>")._repr_html_()
+    )
+
+
+def test_sixteen_million_elements():
+    expected = torch.zeros(4096, 4096)
+    expected[:, ::3] = 2.0
+    actual = expected.clone()
+    actual[4000:, 100:200] = NAN
+    start = time.process_time()
+    report = compare(actual, expected)
+    assert report.wrong == 9600
+    assert time.process_time() - start < 6  # measured 0.6 s; two busy cores and a slow runner

@@ -1,0 +1,287 @@
+"""The exception tree, and what a student sees of an exception in a notebook."""
+
+import ast
+import linecache
+import pickle
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from forgekit import errors
+from forgekit.errors import (
+    CheckError,
+    CompileError,
+    ForgekitError,
+    KernelError,
+    UsageError,
+    calling_user_line,
+    display_path,
+    got_needed,
+    is_user_file,
+    user_line,
+)
+
+TREE = {
+    "UsageError": ("ForgekitError", "ValueError"),
+    "ArgumentMismatchError": ("UsageError",),
+    "PlatformError": ("ForgekitError",),
+    "CompileError": ("ForgekitError",),
+    "CheckError": ("ForgekitError", "AssertionError"),
+    "KernelError": ("ForgekitError",),
+    "MemoryAccessError": ("KernelError",),
+    "DeadlockError": ("KernelError",),
+    "InstructionBudgetError": ("KernelError",),
+    "LaunchError": ("KernelError",),
+    "UnsupportedPtxError": ("KernelError",),
+    "PtxSyntaxError": ("KernelError",),
+}
+FORGEKIT = Path(errors.__file__).parent
+
+
+@pytest.mark.parametrize("name", TREE)
+def test_tree(name):
+    kind = getattr(errors, name)
+    assert tuple(base.__name__ for base in kind.__bases__) == TREE[name]
+    assert name in errors.__doc__ and name in errors.__all__
+
+
+def test_errors_is_a_leaf():
+    tree = ast.parse(Path(errors.__file__).read_text())
+    imported = {
+        name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in (
+            [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module]
+        )
+    }
+    assert not {name for name in imported if name.split(".")[0] in ("forgekit", "torch", "cutlass")}
+
+
+def test_got_needed():
+    text = got_needed("N", 130, "a multiple of 8", "pad N to 136")
+    assert text == "N: got 130, needed a multiple of 8; pad N to 136"
+
+
+def raised(error):
+    try:
+        raise error  # raised here
+    except ForgekitError as exc:
+        return exc
+
+
+def test_notebook_shows_message_and_users_line_only():
+    first, blank, where = raised(UsageError("no such thing"))._render_traceback_()
+    assert first == "\x1b[1;31mUsageError\x1b[0m: no such thing"
+    assert blank == ""
+    assert where.startswith("  test_errors.py, line ")
+    assert where.endswith(": raise error  # raised here")
+
+
+def test_frames_of_forgekit_are_skipped():
+    scope = {"__name__": "forgekit.inner", "UsageError": UsageError}
+    code = compile("def f(): raise UsageError('x')", str(FORGEKIT / "inner.py"), "exec")
+    exec(code, scope)
+    with pytest.raises(UsageError) as caught:
+        scope["f"]()  # the user's call
+    assert user_line(caught.value.__traceback__).text.endswith("# the user's call")
+
+
+@pytest.mark.parametrize("library", ["torch.nn", "cutlass.cute", "IPython.core", "asyncio.events"])
+def test_frames_of_libraries_are_skipped_wherever_they_are_installed(library):
+    error = cell("raise UsageError('x')", "/opt/checkout/library.py", library)
+    assert "library.py" not in error._render_traceback_()[-1]
+    error = cell("raise UsageError('x')", "/opt/checkout/mine.py", "torchlike")
+    assert error._render_traceback_()[-1] == "  mine.py, line 1: raise UsageError('x')"
+
+
+def cell(source, number="/tmp/ipykernel_77/1234.py", name="__main__"):
+    """What a notebook does with a cell: run it under a pseudo path, its text in linecache."""
+    linecache.cache[number] = (len(source), None, source.splitlines(keepends=True), number)
+    scope = {"__name__": name, "UsageError": UsageError}
+    try:
+        exec(compile(source, number, "exec"), scope)
+    except ForgekitError as exc:
+        return exc
+    return None
+
+
+def test_cell_is_named_without_its_path():
+    error = cell("x = 1\n\nraise UsageError('bad')\n")
+    assert error._render_traceback_()[-1] == "  cell, line 3: raise UsageError('bad')"
+    same = cell("x = 1\n\nraise UsageError('bad')\n", "/tmp/ipykernel_9/5678.py")
+    assert same._render_traceback_() == error._render_traceback_()
+
+
+def test_no_line_where_there_is_none():
+    assert KernelError("stop")._render_traceback_() == ["\x1b[1;31mKernelError\x1b[0m: stop"]
+
+
+def test_ipython_uses_it():
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell()
+    shown = []
+    shell._showtraceback = lambda kind, value, lines: shown.extend(lines)
+    shell.run_cell(
+        "from forgekit.errors import UsageError\ndef f():\n    raise UsageError('bad')\nf()"
+    )
+    assert shown[0] == "\x1b[1;31mUsageError\x1b[0m: bad"
+    assert shown[-1] == "  cell, line 3: raise UsageError('bad')"
+
+
+def test_compile_error_shows_the_kernels_line_only():
+    error = raised(
+        CompileError("told", kind="store-dtype", filename="k.py", line=3, source_line="x")
+    )
+    assert len(error._render_traceback_()) == 1
+    assert len(raised(CompileError("told"))._render_traceback_()) == 3
+
+
+def test_attributes_survive_pickling():
+    """Processes that run notebooks in parallel hand exceptions over pickled."""
+    error = CompileError("told", kind="index-rank", filename="k.py", line=3, compiler_text="words")
+    copy = pickle.loads(pickle.dumps(error))
+    assert (str(copy), copy.kind, copy.line, copy.compiler_text) == (
+        "told",
+        "index-rank",
+        3,
+        "words",
+    )
+    assert pickle.loads(pickle.dumps(CheckError("wrong", "report"))).report == "report"
+
+
+def test_calling_user_line():
+    assert calling_user_line().text.startswith("assert calling_user_line()")
+
+
+@pytest.mark.parametrize(
+    ("filename", "shown", "user"),
+    [
+        ("/tmp/ipykernel_12/345.py", "cell", True),
+        ("C:\\Temp\\ipykernel_12\\345.py", "cell", True),
+        ("<ipython-input-3-abcdef>", "cell", True),
+        ("/home/me/week1/kernels.py", "kernels.py", True),
+        ("<string>", "<string>", False),
+        (ast.__file__, "ast.py", False),
+        (pytest.__file__, "__init__.py", False),
+        (str(FORGEKIT / "checking.py"), "checking.py", False),
+        (str(FORGEKIT / "kernels" / "softmax.py"), "softmax.py", True),
+    ],
+)
+def test_files(filename, shown, user):
+    assert display_path(filename) == shown
+    assert is_user_file(filename) is user
+
+
+# -- what comes from CuTe DSL itself, in a notebook ----------------------------------------
+NOTEBOOK = {
+    "setup": """
+        import os, signal, threading
+        import torch
+        import forgekit as fk
+        import cutlass.cute as cute
+
+        @cute.kernel
+        def kernel(mX: cute.Tensor, mY: cute.Tensor):
+            tidx, _, _ = cute.arch.thread_idx()
+            mY[tidx] = mX[tidx]
+
+        @cute.kernel
+        def endless_kernel(mX: cute.Tensor, mY: cute.Tensor):
+            tidx, _, _ = cute.arch.thread_idx()
+            total = mX[tidx]
+            for i in range(100_000_000):
+                total = total + 1.0
+            mY[tidx] = total
+
+        @cute.jit
+        def scale(mX: cute.Tensor, mY: cute.Tensor):
+            kernel(mX, mY).launch(grid=(1, 1, 1), block=(4, 1, 1))
+
+        @cute.jit
+        def endless(mX: cute.Tensor, mY: cute.Tensor):
+            endless_kernel(mX, mY).launch(grid=(1, 1, 1), block=(4, 1, 1))
+
+        x, y = torch.ones(4), torch.zeros(4)
+        """,
+    "call": "scale(x, y)",
+    "launch": "kernel(x, y).launch(grid=(1, 1, 1), block=(4, 1, 1))",
+    "compile": "z = 1\nrun = cute.compile(scale, x, y)",
+    "usage": "fk.compile(scale, x)",
+    "ordinary": "z = 1\nz / 0",
+    "syntax": "z = = 1",
+    "stopped": """
+        run = fk.compile(endless, x, y)
+        threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        run(x, y)
+        """,
+    "interrupted": "raise KeyboardInterrupt",
+    "alive": "fk.compile(scale, x, y)(x, y)\nprint(y.tolist())",
+}
+
+
+@pytest.fixture(scope="module")
+def told():
+    """The outputs of NOTEBOOK, run in a real Jupyter kernel, without colours and cell numbers."""
+    pytest.importorskip("cutlass")
+    nbformat = pytest.importorskip("nbformat")
+    from nbclient import NotebookClient
+
+    cells = [nbformat.v4.new_code_cell(textwrap.dedent(c).strip()) for c in NOTEBOOK.values()]
+    book = nbformat.v4.new_notebook(cells=cells)
+    NotebookClient(book, timeout=100, allow_errors=True, kernel_name="python3").execute()
+    told = {}
+    for name, cell in zip(NOTEBOOK, book.cells, strict=True):
+        (output,) = cell.outputs or [None]
+        if output is not None and output.output_type == "error":
+            text = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(output.traceback))
+            output.traceback = re.sub(r"\bcell \[\d+\]", "cell", text)
+        told[name] = output
+    return told
+
+
+def test_a_direct_call_shows_a_message_and_no_frames(told):
+    assert told["setup"] is None
+    for name, line in (("call", 1), ("compile", 2)):
+        text = told[name].traceback
+        assert told[name].ename == "CompileError" and "\x1b" not in told[name].evalue
+        assert len(text.splitlines()) < 12 and "site-packages" not in text
+        last = NOTEBOOK[name].splitlines()[-1]
+        assert f"cell, line {line}: {last}" in text
+        assert "`run = fk.compile(scale, x, y)`, then `run(x, y)`" in " ".join(text.split())
+    text = told["launch"].traceback
+    assert len(text.splitlines()) < 12 and "@cute.jit function" in text
+
+
+def test_errors_that_are_not_the_dsls_look_as_ever(told):
+    assert told["ordinary"].ename == "ZeroDivisionError"
+    assert "----> 2 z / 0" in told["ordinary"].traceback
+    assert told["syntax"].ename == "SyntaxError"
+    assert "z = = 1" in told["syntax"].traceback and "frame" not in told["syntax"].traceback
+    assert told["usage"].traceback.startswith("UsageError: compile(scale, …): got 1 arguments")
+    assert "Traceback (most recent call last)" in told["interrupted"].traceback
+
+
+def test_a_kernel_stopped_by_hand_shows_the_users_line(told):
+    assert told["stopped"].ename == "KeyboardInterrupt"
+    assert told["stopped"].traceback == (
+        "KeyboardInterrupt: the kernel was stopped\n\n  cell, line 3: run(x, y)"
+    )
+    assert told["alive"].text == "[1.0, 1.0, 1.0, 1.0]\n"
+
+
+def test_another_handler_of_ipythons_errors_is_left_alone():
+    from forgekit import notebook_errors
+
+    assert notebook_errors.install() is False  # no shell runs here
+
+
+def test_importing_forgekit_stays_light():
+    code = "import sys, IPython, forgekit; print({'torch', 'cutlass'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

@@ -1,0 +1,110 @@
+"""What a kernel is compiled for, and which tensors fit."""
+
+import pytest
+import torch
+
+from forgekit import TensorSpec, spec
+from forgekit.errors import ArgumentMismatchError, UsageError
+
+
+def fits(s: TensorSpec, tensor: torch.Tensor) -> None:
+    s.check("mX", tensor, {})
+
+
+def refused(s: TensorSpec, tensor: torch.Tensor, match: str) -> None:
+    with pytest.raises(ArgumentMismatchError, match=match):
+        fits(s, tensor)
+
+
+def test_a_tensor_leaves_sizes_dynamic_and_fixes_its_unit_stride():
+    s = spec(torch.empty(3, 5))
+    assert s.shape == (None, None)
+    assert s.strides == (None, 1)
+    assert s.align == 16
+    assert str(s) == "float32 (?, ?):(?, 1) align 16"
+
+
+def test_a_transposed_tensor_has_its_unit_stride_elsewhere():
+    assert spec(torch.empty(3, 5).T).strides == (1, None)
+    assert spec(torch.empty(10)[::2]).strides == (None,)
+
+
+def test_static_modes_decide_strides():
+    x = torch.empty(3, 5, 7)
+    assert spec(x, static=True).strides == (35, 7, 1)
+    assert spec(x, static=(2,)).strides == (None, 7, 1)
+    assert spec(x, static=(1, 2)).strides == (35, 7, 1)
+    assert spec(x, static=(0,)).strides == (None, None, 1)
+    assert spec(x, static=(0,)).shape == (3, None, None)
+
+
+def test_alignment_is_the_tensors_own_up_to_16_bytes():
+    base = torch.empty(64)
+    assert spec(base[1:]).align == 4
+    assert spec(base[2:]).align == 8
+    assert spec(base[4:]).align == 16
+    assert spec(base, align=4).align == 4
+
+
+def test_a_fitting_tensor_passes():
+    s = spec(torch.empty(3, 5))
+    fits(s, torch.empty(1, 1))
+    fits(s, torch.empty(100, 7))
+    fits(s, torch.empty(0, 4))
+    fits(s, torch.empty(8, 16)[:, :5])
+
+
+@pytest.mark.parametrize(
+    ("tensor", "match"),
+    [
+        (torch.empty(3, 5, dtype=torch.float16), "dtype: got torch.float16, needed torch.float32"),
+        (torch.empty(3), "rank: got 1"),
+        (torch.empty(5, 3).T, "stride of mode 1: got 3, needed 1"),
+        (torch.empty(64)[1:61].view(12, 5), "alignment: .* needed 16 bytes"),
+    ],
+)
+def test_a_tensor_that_does_not_fit_is_named(tensor: torch.Tensor, match: str):
+    refused(spec(torch.empty(3, 5)), tensor, match)
+
+
+def test_static_sizes_and_divisors_are_checked():
+    s = spec(torch.empty(4, 8), static=(1,))
+    refused(s, torch.empty(4, 9), "size of mode 1: got 9, needed 8")
+    s = spec(torch.empty(4, 8), divisible={1: 8})
+    fits(s, torch.empty(3, 24))
+    refused(s, torch.empty(3, 20), "size of mode 1: got 20, needed a multiple of 8; pad it to 24")
+    refused(s, torch.empty(3, 20)[:, :8], "stride of mode 0: got 20, needed a multiple of 8")
+
+
+def test_strides_of_modes_of_one_element_do_not_matter():
+    s = spec(torch.empty(4, 8), static=True)
+    one = spec(torch.empty(1, 8), static=True)
+    fits(one, torch.empty(2, 24)[:1, :8])
+    refused(s, torch.empty(4, 24)[:, :8], "stride of mode 0: got 24, needed 8")
+
+
+def test_named_modes_must_agree_within_a_call():
+    s = TensorSpec(torch.float32, ("M", "N"))
+    sizes: dict[str, tuple[int, str]] = {}
+    s.check("mX", torch.empty(4, 8), sizes)
+    s.check("mY", torch.empty(4, 8), sizes)
+    with pytest.raises(ArgumentMismatchError, match=r"got 9, needed 8 \(N, as in mX mode 1"):
+        s.check("mZ", torch.empty(4, 9), sizes)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: spec(torch.empty(3), static=(1,)),
+        lambda: spec(torch.empty(3), divisible={0: 2}),
+        lambda: spec(torch.empty(4), divisible={1: 2}),
+        lambda: spec(torch.empty(3, 3), names=("M",)),
+        lambda: TensorSpec(torch.float32, (None,), (1, 1)),
+        lambda: TensorSpec(torch.float32, (None,), align=3),
+        lambda: TensorSpec(torch.float32, (None,), align=2),
+        lambda: TensorSpec(torch.complex64, (None,)),
+    ],
+)
+def test_bad_specs_are_refused(make):
+    with pytest.raises(UsageError, match="got"):
+        make()

@@ -1,0 +1,331 @@
+"""Bounds and alignment of every memory space, what messages say, and stores under any mask."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from ptx_launch import launch, line_of
+
+from forgekit.errors import MemoryAccessError
+from forgekit.vgpu.addressing import compress
+
+AT = "mul.wide.u32 %rd10, %r0, {step}; add.s64 %rd11, %rd0, %rd10;"
+
+
+def stopped(body: str, *arrays: np.ndarray, **how: object) -> str:
+    """The message of the access error; the same in two runs, for any batch size."""
+    messages = []
+    for batch_threads in (32, 1 << 15):
+        with pytest.raises(MemoryAccessError) as caught:
+            launch(body, *arrays, batch_threads=batch_threads, **how)  # type: ignore[arg-type]
+        messages.append(str(caught.value))
+    return messages[-1]
+
+
+def load(offset: int, kind: str = "b32", step: int = 4) -> str:
+    return AT.format(step=step) + f"ld.global.{kind} %r5, [%rd11{offset:+d}]; ret;"
+
+
+# -- global memory ---------------------------------------------------------------------------------
+def test_one_past_the_end():
+    x = np.zeros((8, 4), np.float32)
+    body = load(4)
+    message = stopped(body, x)
+    assert f"PTX line {line_of(body, 'ld.global')}: ld.global.b32" in message
+    assert "thread (31, 0, 0) of block (0, 0, 0) reads x[8, 0], 4 bytes past its end." in message
+    assert "x: float32 (8, 4) has 128 bytes." in message
+    assert "more thread" not in message
+    # The thread has an element of its own: its index is wrong, a predicate would not help.
+    assert "look at how the index is computed" in message and "predicate" not in message
+
+
+def test_a_thread_without_an_element_is_told_of_predicates():
+    message = stopped(load(0), np.zeros(20, np.float32))
+    assert "thread (20, 0, 0) of block (0, 0, 0) reads x[20]" in message
+    assert "`if i < x.shape[0]:`" in message and "thread number 20" in message
+
+
+def test_a_negative_index_is_told_so():
+    message = stopped(load(-4), np.zeros(64, np.float32))
+    assert "does not count from the end" in message
+
+
+def test_before_the_start():
+    message = stopped(load(-8), np.zeros((8, 4), np.float32))
+    assert (
+        "thread (0, 0, 0) of block (0, 0, 0) reads x[0, -2], 8 bytes before its start." in message
+    )
+    assert "1 more thread had done so when the kernel was stopped." in message
+
+
+def test_the_last_and_first_element_are_in_bounds():
+    launch(load(0), np.zeros(32, np.float32))
+
+
+def test_writing_and_updating_are_told_apart():
+    x = np.zeros(16, np.int32)
+    assert "writes x[16]" in stopped(
+        load(0).replace("ld.global.b32 %r5, [%rd11+0]", "st.global.b32 [%rd11], %r0"), x
+    )
+    assert "updates x[16]" in stopped(AT.format(step=4) + "red.global.add.s32 [%rd11], 1; ret;", x)
+    assert not x[:16].any() or x[0] == 0
+
+
+def test_into_another_tensor():
+    x, y = np.zeros(4, np.float32), np.zeros(4, np.float32)
+    body = "sub.s64 %rd5, %rd1, %rd0; add.s64 %rd6, %rd0, %rd5; ld.global.b32 %r5, [%rd6+16]; ret;"
+    message = stopped(body, x, y)
+    assert "reads y[4], 4 bytes past its end" in message
+
+
+def test_far_away():
+    message = stopped(
+        "ld.global.b32 %r5, [%rd0+0x7f000000000]; ret;".replace("+0x7f000000000", "+8727373545472"),
+        np.zeros(4, np.float32),
+    )
+    assert "which belongs to no tensor of this launch" in message
+    assert "Tensors: x: float32 (4,)." in message
+
+
+def test_a_null_pointer():
+    message = stopped("mov.b64 %rd5, 0; ld.global.b32 %r5, [%rd5]; ret;", np.zeros(4, np.float32))
+    assert "at address 0x0 (a null pointer)" in message
+
+
+def test_an_empty_tensor():
+    x = np.zeros((0, 4), np.float32)
+    message = stopped("ld.global.b32 %r5, [%rd0]; ret;", x)
+    assert "reads x[0, 0], 4 bytes past its end." in message
+    assert "x: float32 (0, 4) has 0 bytes. An empty tensor has no element to access." in message
+
+
+def test_no_tensor_at_all():
+    message = stopped("mov.b64 %rd5, 4096; ld.global.b32 %r5, [%rd5]; ret;")
+    assert "Tensors: none." in message
+
+
+def test_bytes():
+    x = np.zeros(33, np.uint8)
+    launch(load(1, "b8", 1).replace("%r5", "%rs5"), x)
+    assert "reads x[33], 1 byte past its end" in stopped(load(2, "b8", 1).replace("%r5", "%rs5"), x)
+
+
+def test_vectors_at_the_end():
+    body = AT.format(step=16) + "ld.global.v4.b32 {%r5, %r6, %r7, %r8}, [%rd11]; ret;"
+    launch(body, np.zeros(128, np.float32))
+    message = stopped(body, np.zeros(127, np.float32))
+    assert (
+        "thread (31, 0, 0) of block (0, 0, 0) reads x[124] and the 3 after it, 4 bytes past its end"
+        in message
+    )
+
+
+def test_an_inactive_thread_may_hold_any_address():
+    body = (
+        AT.format(step=4)
+        + """setp.lt.u32 %p1, %r0, 5; @!%p1 bra END;
+    ld.global.b32 %r5, [%rd11]; add.s32 %r5, %r5, 1; st.global.b32 [%rd11], %r5; END: ret;"""
+    )
+    x = np.arange(5, dtype=np.int32)
+    launch(body, x)
+    launch(
+        body.replace("@!%p1 bra END;", "").replace("ld.", "@%p1 ld.").replace("st.", "@%p1 st."), x
+    )
+    assert x.tolist() == [2, 3, 4, 5, 6]
+
+
+def test_threads_of_one_access_may_reach_several_tensors():
+    body = """and.b32 %r1, %r0, 1; setp.eq.u32 %p1, %r1, 0; selp.b64 %rd5, %rd0, %rd1, %p1;
+    shr.u32 %r2, %r0, 1; mul.wide.u32 %rd6, %r2, 4; add.s64 %rd7, %rd5, %rd6;
+    ld.global.b32 %r3, [%rd7]; add.s32 %r3, %r3, %r0; st.global.b32 [%rd7], %r3; ret;"""
+    x, y = np.zeros(16, np.int32), np.full(16, 100, np.int32)
+    launch(body, x, y)
+    assert x.tolist() == list(range(0, 32, 2))
+    assert y.tolist() == list(range(101, 133, 2))
+
+
+# -- alignment -------------------------------------------------------------------------------------
+def test_misaligned_vectors():
+    body = AT.format(step=4) + "ld.global.v4.b32 {%r5, %r6, %r7, %r8}, [%rd11]; ret;"
+    message = stopped(body, np.zeros((8, 32), np.float32))
+    assert "Misaligned access" in message
+    assert "thread (1, 0, 0) of block (0, 0, 0) reads 16 bytes at x[0, 1]" in message
+    assert "not a multiple of 16 (it is 4 beyond one)" in message
+    assert "23 more threads" in message
+
+
+@pytest.mark.parametrize("start", [1, 2, 3])
+def test_a_tensor_that_starts_between_two_vectors(start):
+    """Its own first element is not a place for a vector, though it is at offset 0."""
+    x = np.arange(80, dtype=np.float32)[start:]
+    body = "ld.global.v4.b32 {%r5, %r6, %r7, %r8}, [%rd0]; ret;"
+    assert (
+        f"reads 16 bytes at x[0], an address that is not a multiple of 16 (it is {4 * start}"
+        in stopped(body, x)
+    )
+    # From the next boundary on, vectors work, up to the last whole one.
+    skip = 16 - 4 * start
+    body = f"""add.s64 %rd5, %rd0, {skip}; mul.wide.u32 %rd6, %r0, 16; add.s64 %rd7, %rd5, %rd6;
+    setp.gt.u32 %p1, %r0, 18; @%p1 bra END;
+    ld.global.v4.b32 {{%r5, %r6, %r7, %r8}}, [%rd7];
+    st.global.v4.b32 [%rd7], {{%r8, %r7, %r6, %r5}}; END: ret;"""
+    want = np.arange(80, dtype=np.float32)
+    want[4:] = want[4:].reshape(-1, 4)[:, ::-1].reshape(-1)
+    launch(body, x)
+    assert np.array_equal(x, want[start:])
+    assert "past its end" in stopped(body.replace("18", "19"), x)
+
+
+def test_misaligned_words():
+    assert "not a multiple of 4 (it is 2 beyond one)" in stopped(load(2), np.zeros(64, np.float32))
+
+
+# -- shared memory ---------------------------------------------------------------------------------
+SHARED = (
+    ".shared .align 16 .b8 buffer[64]; mov.b32 %r1, buffer; shl.b32 %r2, %r0, 2; "
+    "add.s32 %r3, %r1, %r2;"
+)
+
+
+def test_shared_memory_out_of_bounds():
+    message = stopped(SHARED + "st.shared.b32 [%r3], %r0; ret;")
+    assert (
+        "thread (16, 0, 0) of block (0, 0, 0) writes 4 bytes at shared-memory offset 64; a block "
+        "has 64 bytes." in message
+    )
+    assert "15 more threads" in message
+
+
+def test_shared_memory_before_the_start():
+    assert "shared-memory offset -4; a block has 64 bytes" in stopped(
+        SHARED + "ld.shared.b32 %r5, [%r3+-4]; ret;"
+    )
+
+
+def test_shared_memory_misaligned():
+    message = stopped(SHARED + "ld.shared.v2.b32 {%r5, %r6}, [%r3]; ret;")
+    assert "thread (1, 0, 0) of block (0, 0, 0) reads 8 bytes at shared-memory offset 4" in message
+
+
+def test_a_block_cannot_reach_the_shared_memory_of_another():
+    """The last bytes of a slice are padding to a round size: neither block may touch them."""
+    body = SHARED + "ld.shared.b32 %r5, [%r1+64]; ret;"
+    assert "offset 64; a block has 64 bytes" in stopped(body, grid=2)
+
+
+def test_dynamic_shared_memory():
+    head = ".extern .shared .align 16 .b8 dynamic[];"
+    body = (
+        "mov.b32 %r1, dynamic; shl.b32 %r2, %r0, 2; add.s32 %r3, %r1, %r2; "
+        "st.shared.b32 [%r3], %r0; ret;"
+    )
+    launch(body, shared=128, head=head)
+    assert "a block has 124 bytes" in stopped(body, shared=124, head=head)
+
+
+# -- local memory ----------------------------------------------------------------------------------
+LOCAL = (
+    ".local .align 8 .b8 depot[16]; mov.b64 %rd5, depot; mul.wide.u32 %rd6, %r0, 4; "
+    "add.s64 %rd7, %rd5, %rd6;"
+)
+
+
+def test_local_memory():
+    body = (
+        LOCAL
+        + """st.local.b32 [%rd5+4], %r0; ld.local.b32 %r5, [%rd5+4];
+    mul.wide.u32 %rd8, %r0, 4; add.s64 %rd9, %rd0, %rd8; st.global.b32 [%rd9], %r5; ret;"""
+    )
+    x = np.zeros(32, np.int32)
+    launch(body, x)
+    assert x.tolist() == list(range(32))
+    message = stopped(LOCAL + "ld.local.b32 %r5, [%rd7]; ret;")
+    assert (
+        "thread (4, 0, 0) of block (0, 0, 0) reads 4 bytes at local-memory offset 16; a thread "
+        "has 16 bytes." in message
+    )
+
+
+# -- generic addresses -----------------------------------------------------------------------------
+def test_generic_addresses_reach_every_space():
+    body = """.shared .align 4 .b8 s[128]; .local .align 4 .b8 l[4];
+    mov.b32 %r1, s; cvt.u64.u32 %rd5, %r1; cvta.shared.u64 %rd5, %rd5;
+    mov.b64 %rd6, l; cvta.local.u64 %rd6, %rd6;
+    mul.wide.u32 %rd7, %r0, 4; add.s64 %rd5, %rd5, %rd7; add.s64 %rd8, %rd0, %rd7;
+    rem.u32 %r2, %r0, 3;
+    setp.eq.u32 %p1, %r2, 0; setp.eq.u32 %p2, %r2, 1;
+    selp.b64 %rd9, %rd6, %rd8, %p2; selp.b64 %rd9, %rd5, %rd9, %p1;
+    add.s32 %r3, %r0, 100; st.b32 [%rd9], %r3; ld.b32 %r4, [%rd9];
+    st.global.b32 [%rd8], %r4; ret;"""
+    x = np.zeros(32, np.int32)
+    launch(body, x)
+    assert x.tolist() == [i + 100 for i in range(32)]
+
+
+def test_a_generic_address_outside_every_window():
+    message = stopped(
+        "mov.b64 %rd5, 0x4000000000000000; ld.b32 %r5, [%rd5]; ret;", np.zeros(1, np.int32)
+    )
+    assert "which belongs to no tensor" in message
+
+
+# -- masks -----------------------------------------------------------------------------------------
+MASKS = {
+    "all": "setp.ge.u32 %p1, %r0, 0;",
+    "none": "setp.lt.u32 %p1, %r0, 0;",
+    "threads": "setp.lt.u32 %p1, %r0, 5;",
+    "blocks": "setp.eq.u32 %p1, %r1, 1;",
+    "both": "add.s32 %r3, %r0, %r1; and.b32 %r3, %r3, 1; setp.eq.u32 %p1, %r3, 0;",
+    "one": "setp.eq.u32 %p1, %r0, 7; setp.eq.and.u32 %p1, %r1, 2, %p1;",
+}
+KEEP = {
+    "all": lambda b, t: True, "none": lambda b, t: False, "threads": lambda b, t: t < 5,
+    "blocks": lambda b, t: b == 1, "both": lambda b, t: (b + t) % 2 == 0,
+    "one": lambda b, t: (b, t) == (2, 7),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("branch", [False, True])
+@pytest.mark.parametrize("name", MASKS)
+@pytest.mark.parametrize("value", ["%r0", "%r1", "17", "%r4"])
+@pytest.mark.parametrize("width", [1, 2])
+def test_stores_under_every_shape_of_mask(name, value, branch, width):
+    """Masks that vary over threads, blocks, both or neither, with values that do too."""
+    op = (
+        f"st.global.b32 [%rd12], {value};"
+        if width == 1
+        else f"st.global.v2.b32 [%rd12], {{{value}, {value}}};"
+    )
+    store = f"@!%p1 bra END; {op} END: ret;" if branch else f"@%p1 {op} ret;"
+    body = f"""mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mad.lo.s32 %r4, %r1, %r2, %r0;
+    mul.wide.u32 %rd11, %r4, {4 * width}; add.s64 %rd12, %rd0, %rd11; {MASKS[name]} {store}"""
+    for block in (32, 40):
+        x = np.full((3, block, width), -1, np.int32)
+        launch(body, x, grid=3, block=block)
+        for b in range(3):
+            for t in range(block):
+                written = {"%r0": t, "%r1": b, "17": 17, "%r4": b * block + t}[value]
+                assert (x[b, t] == (written if KEEP[name](b, t) else -1)).all()
+
+
+def test_of_threads_at_one_address_the_last_wins():
+    x = np.zeros(1, np.int32)
+    launch(
+        "mov.u32 %r1, %ctaid.x; mad.lo.s32 %r2, %r1, 100, %r0; st.global.b32 [%rd0], %r2; ret;",
+        x,
+        grid=3,
+    )
+    assert x[0] == 231
+
+
+def test_compress():
+    full = np.arange(6).reshape(2, 3)
+    row, column, one = np.arange(3)[None], np.arange(2)[:, None], np.array([[7]])
+    mask = np.array([[True, False, True], [False, False, True]])
+    assert [a.tolist() for a in compress(mask, full, row, column, one)] == [
+        [0, 2, 5], [0, 2, 2], [0, 0, 1], [7, 7, 7],
+    ]  # fmt: skip
+    assert compress(None, full)[0] is full
+    assert compress(np.array([[True, False, True]]), full, one)[0].tolist() == [[0, 2], [3, 5]]
+    assert compress(np.array([[True], [False]]), full, row)[1].tolist() == [[0, 1, 2]]
+    assert [a.size for a in compress(np.array([[False]]), full, one)] == [0, 0]

@@ -1,0 +1,280 @@
+"""Branches, exits, traps and block barriers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from ptx_launch import launch, line_of
+
+from forgekit.errors import DeadlockError, KernelError, UnsupportedPtxError
+
+AT = "mul.wide.u32 %rd10, %r0, 4; add.s64 %rd11, %rd0, %rd10; "
+SHARED = ".shared .align 4 .b8 s[512]; mov.b32 %r1, s; shl.b32 %r2, %r0, 2; add.s32 %r3, %r1, %r2;"
+
+
+def out(threads: int = 64) -> np.ndarray:
+    return np.full(threads, -1, np.int32)
+
+
+# -- branches and exits ----------------------------------------------------------------------------
+def test_guarded_exits():
+    x = out()
+    launch(AT + "setp.lt.u32 %p1, %r0, 10; @%p1 ret; st.global.b32 [%rd11], %r0; ret;", x, block=64)
+    assert x.tolist() == [-1] * 10 + list(range(10, 64))
+    x = out()
+    launch(AT + "setp.lt.u32 %p1, %r0, 10; @!%p1 exit; st.global.b32 [%rd11], %r0;", x, block=64)
+    assert x.tolist() == list(range(10)) + [-1] * 54
+
+
+def test_running_off_the_end_is_an_exit():
+    x = out(32)
+    launch(AT + "st.global.b32 [%rd11], %r0;", x)
+    assert x.tolist() == list(range(32))
+
+
+def test_a_branch_to_the_next_instruction():
+    x = out(32)
+    launch(AT + "setp.lt.u32 %p1, %r0, 7; @%p1 bra L; L: st.global.b32 [%rd11], %r0; ret;", x)
+    assert x.tolist() == list(range(32))
+
+
+def test_a_trap_names_its_thread():
+    body = "setp.eq.u32 %p1, %r0, 5; @%p1 trap; ret;"
+    with pytest.raises(
+        KernelError, match=r"trapped.*PTX line \d+(.|\n)*thread \(5, 0, 0\) of block \(0, 0, 0\)"
+    ):
+        launch(body)
+    launch("setp.eq.u32 %p1, %r0, 77; @%p1 trap; ret;")
+
+
+def test_calls_other_than_printf_are_refused():
+    body = ".param .b32 a; .param .b32 b; call.uni (a), malloc, (b); ret;"
+    with pytest.raises(UnsupportedPtxError, match="a call of malloc"):
+        launch(body)
+
+
+# -- barriers of the whole block -------------------------------------------------------------------
+REVERSE = (
+    SHARED
+    + AT
+    + """st.shared.b32 [%r3], %r0; {barrier}
+mov.u32 %r5, %ntid.x; sub.s32 %r5, %r5, %r0; shl.b32 %r5, %r5, 2; add.s32 %r5, %r5, %r1;
+ld.shared.b32 %r6, [%r5+-4]; st.global.b32 [%rd11], %r6; ret;"""
+)
+
+
+@pytest.mark.parametrize(
+    "barrier", ["bar.sync 0;", "barrier.sync 3;", "barrier.cta.sync.aligned 0;"]
+)
+@pytest.mark.parametrize("threads", [1, 32, 33, 96])
+def test_everyone_meets_at_a_barrier(barrier, threads):
+    x = out(threads)
+    late = (
+        "setp.lt.u32 %p1, %r0, 3; @!%p1 bra GO; mov.b32 %r7, 0; WORK: add.s32 %r7, %r7, 1; "
+        "setp.lt.u32 %p1, %r7, 9; @%p1 bra WORK; GO:"
+    )
+    launch(REVERSE.format(barrier=late + barrier), x, block=threads)
+    assert x.tolist() == list(range(threads))[::-1]
+
+
+def test_a_barrier_does_not_wait_for_threads_that_have_exited():
+    x = out(96)
+    body = (
+        SHARED
+        + AT
+        + """setp.ge.u32 %p1, %r0, 40; @%p1 ret;
+    st.shared.b32 [%r3], %r0; bar.sync 0;
+    xor.b32 %r5, %r2, 4; add.s32 %r5, %r5, %r1; ld.shared.b32 %r6, [%r5];
+    st.global.b32 [%rd11], %r6; ret;"""
+    )
+    launch(body, x, block=96)
+    assert x.tolist() == [t ^ 1 for t in range(40)] + [-1] * 56
+
+
+def test_threads_that_exit_while_others_wait_let_them_go():
+    """The waiting threads stand at the lower address; the others leave later."""
+    x = out()
+    body = (
+        AT
+        + """setp.lt.u32 %p1, %r0, 40; @!%p1 bra LEAVE;
+    bar.sync 0; st.global.b32 [%rd11], %r0; ret;
+    LEAVE: mov.b32 %r7, 0; WORK: add.s32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, 50; @%p1 bra WORK;
+    ret;"""
+    )
+    launch(body, x, block=64)
+    assert x.tolist() == list(range(40)) + [-1] * 24
+
+
+def test_a_barrier_in_a_branch_that_only_some_blocks_take():
+    x = out(64)
+    body = (
+        AT
+        + """mov.u32 %r1, %ctaid.x; and.b32 %r2, %r1, 1; setp.eq.u32 %p1, %r2, 0; @%p1 bra END;
+    bar.sync 0; red.global.add.s32 [%rd11], 1; END: ret;"""
+    )
+    launch(body, x, grid=5, block=64)
+    assert x.tolist() == [1] * 64
+
+
+def test_a_barrier_in_a_loop():
+    """Threads of different speed: nobody overtakes by a whole round."""
+    x = out(64)
+    body = (
+        SHARED
+        + AT
+        + """mov.b32 %r10, 0; mov.b32 %r11, 0;
+    ROUND: add.s32 %r12, %r0, %r10; st.shared.b32 [%r3], %r12; and.b32 %r13, %r12, 7;
+    mov.b32 %r14, 0;
+    WORK: setp.ge.u32 %p2, %r14, %r13; @%p2 bra MEET; add.s32 %r14, %r14, 1; bra WORK;
+    MEET: bar.sync 0;
+    xor.b32 %r5, %r2, 128; add.s32 %r5, %r5, %r1; ld.shared.b32 %r6, [%r5]; add.s32 %r11, %r11, %r6;
+    bar.sync 0; add.s32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, 4; @%p1 bra ROUND;
+    st.global.b32 [%rd11], %r11; ret;"""
+    )
+    launch(body, x, block=64)
+    assert x.tolist() == [4 * (t ^ 32) + 6 for t in range(64)]
+
+
+def test_part_of_the_block_at_two_barriers():
+    body = (
+        "setp.lt.u32 %p1, %r0, 32; @%p1 bra A; bar.sync 1; bar.sync 0; ret; A: bar.sync 0; "
+        "bar.sync 1; ret;"
+    )
+    with pytest.raises(DeadlockError) as caught:
+        launch(body, block=64, grid=2)
+    message = str(caught.value)
+    assert "thread (32, 0, 0) of block (0, 0, 0) and 63 more wait at barrier 1" in message
+    assert "thread (0, 0, 0) of block (0, 0, 0) and 63 more wait at barrier 0" in message
+    assert f"PTX line {line_of(body, 'bar.sync 1; bar.sync 0', 0)}" in message
+
+
+# -- named barriers --------------------------------------------------------------------------------
+def test_a_barrier_of_some_warps():
+    x = out(96)
+    body = (
+        AT
+        + """setp.ge.u32 %p1, %r0, 64; @%p1 bra END;
+    bar.sync 1, 64; st.global.b32 [%rd11], %r0; END: ret;"""
+    )
+    launch(body, x, block=96)
+    assert x.tolist() == list(range(64)) + [-1] * 32
+
+
+@pytest.mark.parametrize("threads, count", [(48, 64), (33, 64), (1, 32), (48, 32)])
+def test_counts_are_of_whole_warps(threads, count):
+    x = out(threads)
+    launch(AT + f"bar.sync 1, {count}; st.global.b32 [%rd11], %r0; ret;", x, block=threads)
+    assert x.tolist() == list(range(threads))
+
+
+def test_lanes_that_a_warp_does_not_have_count_with_it():
+    """The second warp has 16 threads, of which 6 have exited."""
+    x = out(48)
+    body = (
+        AT
+        + """setp.ge.u32 %p2, %r0, 42; @%p2 ret; setp.ge.u32 %p1, %r0, 32; @%p1 bra WAIT;
+    st.global.b32 [%rd11], %r0; bar.arrive 1, 64; ret;
+    WAIT: bar.sync 1, 64; st.global.b32 [%rd11], %r0; ret;"""
+    )
+    launch(body, x, block=48)
+    assert x.tolist() == [*range(42), *[-1] * 6]
+
+
+def test_a_number_may_have_another_count_the_next_time():
+    """Block 0 is through and uses barrier 1 again while block 1 still waits for its second warp."""
+    x = out(64)
+    body = (
+        AT
+        + """mov.u32 %r1, %ctaid.x; setp.ge.u32 %p1, %r0, 32; setp.eq.and.u32 %p1, %r1, 1, %p1;
+    @%p1 bra FAR;
+    FIRST: bar.sync 1, 64; bar.sync 1, 32; red.global.add.s32 [%rd11], 1; ret;
+    FAR: bra FIRST;"""
+    )
+    launch(body, x, grid=2, block=64)
+    assert x.tolist() == [1] * 64
+
+
+def test_a_warp_that_comes_in_parts_counts_once():
+    """Lanes of one warp arrive from two places; 64 threads are two warps, not three parts."""
+    body = (
+        AT
+        + """setp.ge.u32 %p1, %r0, 32; @%p1 bra SECOND; setp.lt.u32 %p2, %r0, 5; @%p2 bra FEW;
+    bar.sync 1, 64; bra END; FEW: bar.sync 1, 64; bra END;
+    SECOND: mov.b32 %r7, 0; st.volatile.global.b32 [%rd0], %r7; bar.sync 1, 64;
+    END: ld.volatile.global.b32 %r8, [%rd0]; st.global.b32 [%rd11+4], %r8; ret;"""
+    )
+    x = out(65)
+    launch(body, x, block=64)
+    assert x.tolist() == [0] * 65
+
+
+def test_arrivals_without_waiting():
+    """bar.arrive by one warp lets the other, which waits, go on; the first never waits."""
+    x = out(64)
+    body = (
+        AT
+        + """setp.ge.u32 %p1, %r0, 32; @%p1 bra WAIT;
+    st.global.b32 [%rd11], %r0; bar.arrive 1, 64; ret;
+    WAIT: bar.sync 1, 64; ld.global.b32 %r5, [%rd11+-128]; st.global.b32 [%rd11], %r5; ret;"""
+    )
+    launch(body, x, block=64)
+    assert x.tolist() == [*range(32), *range(32)]
+
+
+def test_arrivals_that_nobody_waits_for_are_no_deadlock():
+    launch("bar.arrive 1, 128; ret;", block=64)
+
+
+def test_a_count_that_is_never_reached():
+    with pytest.raises(
+        DeadlockError, match=r"wait at barrier 5 for 96 threads \(64 have arrived\)"
+    ):
+        launch("bar.sync 5, 96; ret;", block=64)
+
+
+def test_numbers_and_counts_from_registers():
+    x = out(64)
+    body = (
+        AT
+        + """shr.u32 %r5, %r0, 5; add.s32 %r5, %r5, 1; mov.u32 %r6, %ctaid.x; add.s32 %r7, %r6, 1;
+    min.u32 %r7, %r7, 1; shl.b32 %r7, %r7, 5;
+    bar.sync %r5, %r7; red.global.add.s32 [%rd11], 1; ret;"""
+    )
+    launch(body, x, grid=3, block=64)
+    assert x.tolist() == [2] * 64
+
+
+@pytest.mark.parametrize(
+    "barrier, message",
+    [("bar.sync 16;", r"got number 16, needed 0 to 15"),
+     ("bar.sync 1, 40;", r"got 40 threads, needed a multiple of 32")],
+)  # fmt: skip
+def test_impossible_barriers(barrier, message):
+    with pytest.raises(KernelError, match=message):
+        launch(barrier + " ret;", block=64)
+
+
+def test_counts_that_do_not_agree():
+    body = "setp.lt.u32 %p1, %r0, 32; @%p1 bra A; bar.sync 1, 96; ret; A: bar.sync 1, 128; ret;"
+    with pytest.raises(
+        KernelError, match=r"barrier 1, PTX line \d+.*got 128 threads.*needed 96 threads"
+    ):
+        launch(body, block=96)
+
+
+# -- guarded barriers ------------------------------------------------------------------------------
+def test_guarded_barriers():
+    x = out(96)
+    body = (
+        AT
+        + """setp.lt.u32 %p1, %r0, 64; @%p1 bar.sync 1, 64;
+    setp.gt.u32 %p2, %r0, 1000; @%p2 bar.sync 2; st.global.b32 [%rd11], %r0; ret;"""
+    )
+    launch(body, x, block=96)
+    assert x.tolist() == list(range(96))
+
+
+@pytest.mark.parametrize("text", ["bar.red.popc.u32 %r5, 0, %p1;", "barrier.cluster.arrive;"])
+def test_barriers_that_are_refused(text):
+    with pytest.raises(UnsupportedPtxError, match="does not know this variant"):
+        launch(text + " ret;")

@@ -1,0 +1,464 @@
+"""Floating-point instructions against exact rational arithmetic, and the approximate functions
+against the largest errors that the PTX manual allows."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from tests.vgpu.exact import (
+    EDGES,
+    F16,
+    F32,
+    FORMATS,
+    Format,
+    add,
+    divide,
+    encode,
+    fma,
+    multiply,
+    square_root,
+    subtract,
+    value,
+)
+from tests.vgpu.harness import INF, NAN, check, decode, run
+
+EXACT = {"add": add, "sub": subtract, "mul": multiply, "div": divide}
+
+
+def sample(kind: str, count: int, operands: int) -> list[tuple[int, ...]]:
+    rng, bits = random.Random(f"{kind} {operands}"), FORMATS[kind].bits
+    return [tuple(rng.getrandbits(bits) for _ in range(operands)) for _ in range(count)]
+
+
+def flushed(bits: int, form: Format) -> int:
+    return bits if bits & form.infinity else bits & form.sign_bit
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("name", ["add", "sub", "mul"])
+def test_sums_and_products(name: str, kind: str) -> None:
+    form = FORMATS[kind]
+    pairs = [*itertools.product(EDGES[kind], repeat=2), *sample(kind, 500, 2)]
+    rows = [(a, b, EXACT[name](a, b, form)) for a, b in pairs]
+    for spelling in (name, f"{name}.rn"):
+        check(f"{spelling}.{kind} d, a, b", f"{kind} {kind} -> {kind}", rows)
+
+
+def test_bf16_products_that_are_subnormal() -> None:
+    one = 0x3F81  # 1.0078125
+    rows = [(0x0080 + i, b, multiply(0x0080 + i, b, FORMATS["bf16"])) for i in range(128)
+            for b in (0x3B80, 0x3B81, 0x3BFF, one, 0x3F00)]  # fmt: skip
+    check("mul.bf16 d, a, b", "bf16 bf16 -> bf16", rows)
+
+
+@pytest.mark.parametrize("mode", ["rn", "rz", "rm", "rp"])
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div"])
+def test_rounding_modes(name: str, mode: str) -> None:
+    pairs = [*itertools.product(EDGES["f32"], repeat=2), *sample("f32", 500, 2)]
+    rows = [(a, b, EXACT[name](a, b, F32, mode)) for a, b in pairs]
+    check(f"{name}.{mode}.f32 d, a, b", "f32 f32 -> f32", rows)
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div.rn"])
+def test_flush_to_zero(name: str) -> None:
+    exact = EXACT[name[:3]]
+    pairs = itertools.product(EDGES["f32"], repeat=2)
+    rows = [(a, b, flushed(exact(flushed(a, F32), flushed(b, F32), F32), F32)) for a, b in pairs]
+    check(f"{name}.ftz.f32 d, a, b", "f32 f32 -> f32", rows)
+
+
+def test_f16_flush_to_zero() -> None:
+    for name in ("add", "mul"):
+        pairs = itertools.product(EDGES["f16"], repeat=2)
+        rows = [
+            (a, b, flushed(EXACT[name](flushed(a, F16), flushed(b, F16), F16), F16))
+            for a, b in pairs
+        ]
+        check(f"{name}.ftz.f16 d, a, b", "f16 f16 -> f16", rows)
+
+
+def clamped(bits: int, form: Format) -> int:
+    """`.sat`: into [0, 1], NaN to +0."""
+    x = value(bits, form)
+    if x in ("nan", "-inf") or (bits & form.sign_bit):
+        return 0
+    one = encode(Fraction(1), form)
+    return one if x == "inf" or x > 1 else bits
+
+
+@pytest.mark.parametrize("kind", ["f16", "f32"])
+@pytest.mark.parametrize("name", ["add", "sub", "mul"])
+def test_saturation(name: str, kind: str) -> None:
+    form = FORMATS[kind]
+    pairs = itertools.product(EDGES[kind], repeat=2)
+    rows = [(a, b, clamped(EXACT[name](a, b, form), form)) for a, b in pairs]
+    check(f"{name}.sat.{kind} d, a, b", f"{kind} {kind} -> {kind}", rows)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_fma(kind: str) -> None:
+    """The hard cases are in test_floats.py; here, that the instruction takes that road."""
+    form = FORMATS[kind]
+    edges = [*EDGES[kind][::2], EDGES[kind][-1]]
+    triples = [*itertools.product(edges, repeat=3), *sample(kind, 500, 3)]
+    rows = [(*t, fma(*t, form)) for t in triples]
+    check(f"fma.rn.{kind} d, a, b, c", f"{kind} {kind} {kind} -> {kind}", rows)
+    if kind in ("f32", "f64"):
+        check(f"mad.rn.{kind} d, a, b, c", f"{kind} {kind} {kind} -> {kind}", rows)
+
+
+@pytest.mark.parametrize("mode", ["rz", "rm", "rp"])
+def test_fma_directed(mode: str) -> None:
+    triples = [*itertools.product(EDGES["f32"][::2], repeat=3), *sample("f32", 500, 3)]
+    rows = [(*t, fma(*t, F32, mode)) for t in triples]
+    check(f"fma.{mode}.f32 d, a, b, c", "f32 f32 f32 -> f32", rows)
+
+
+def test_fma_modifiers() -> None:
+    triples = list(itertools.product(EDGES["f32"][::3], repeat=3))
+    rows = [(*t, clamped(fma(*t, F32), F32)) for t in triples]
+    check("fma.rn.sat.f32 d, a, b, c", "f32 f32 f32 -> f32", rows)
+    rows = [(*t, flushed(fma(*(flushed(v, F32) for v in t), F32), F32)) for t in triples]
+    check("fma.rn.ftz.f32 d, a, b, c", "f32 f32 f32 -> f32", rows)
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_fma_relu(kind: str) -> None:
+    """Negative results become +0, NaN the canonical NaN."""
+    form = FORMATS[kind]
+    rows = []
+    for t in itertools.product([*EDGES[kind][::2], EDGES[kind][-1]], repeat=3):
+        result = fma(*t, form)
+        rows.append((*t, 0 if result & form.sign_bit else result))
+    check(f"fma.rn.relu.{kind} d, a, b, c", f"{kind} {kind} {kind} -> {kind}", rows)
+
+
+def extremum(name: str, a: int, b: int, form: Format, *, nan: bool) -> int:
+    """min/max on bits: -0 below +0; a NaN loses, or wins with `.NaN`."""
+    numbers = [v for v in (a, b) if value(v, form) != "nan"]
+    if not numbers or (nan and len(numbers) < 2):
+        return form.nan
+    keys = [(-(v & form.nan) - 1 if v & form.sign_bit else v) for v in numbers]
+    best = (min if name == "min" else max)(keys)
+    return numbers[keys.index(best)]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("name", ["min", "max"])
+def test_extrema(name: str, kind: str) -> None:
+    form = FORMATS[kind]
+    pairs = list(itertools.product(EDGES[kind], repeat=2))
+    rows = [(a, b, extremum(name, a, b, form, nan=False)) for a, b in pairs]
+    check(f"{name}.{kind} d, a, b", f"{kind} {kind} -> {kind}", rows)
+    if kind != "f64":
+        rows = [(a, b, extremum(name, a, b, form, nan=True)) for a, b in pairs]
+        check(f"{name}.NaN.{kind} d, a, b", f"{kind} {kind} -> {kind}", rows)
+
+
+def test_extrema_in_words() -> None:
+    check("max.f32 d, a, b", "f32 f32 -> f32", [(NAN, 1.0, 1.0), (-0.0, 0.0, 0.0), (NAN, NAN, NAN)])
+    check("max.NaN.f32 d, a, b", "f32 f32 -> f32", [(NAN, 1.0, NAN), (1.0, 2.0, 2.0)])
+    check("min.f32 d, a, b", "f32 f32 -> f32", [(0.0, -0.0, -0.0), (-INF, NAN, -INF)])
+    check("max.ftz.f32 d, a, b", "f32 f32 -> f32", [(1, 0.0, 0.0), (0x80000001, -1.0, -0.0)])
+    # .xorsign.abs: the larger magnitude with the product's sign
+    rows = [(-3.0, 2.0, -3.0), (-1.0, -2.0, 2.0), (1.0, 2.0, 2.0), (-0.0, 0.0, -0.0)]
+    rows += [(0x7FC00000, -1.0, -1.0), (0xFFC00000, 1.0, -1.0), (NAN, NAN, NAN)]
+    check("max.xorsign.abs.f32 d, a, b", "f32 f32 -> f32", rows)
+    rows = [(-3.0, 2.0, -2.0), (3.0, -2.0, -2.0), (-2.0, -2.0, 2.0)]
+    for kind in ("f32", "f16", "bf16"):
+        check(f"min.xorsign.abs.{kind} d, a, b", f"{kind} {kind} -> {kind}", rows)
+
+
+def test_three_operand_extrema() -> None:
+    rows = [(1.0, 3.0, 2.0, 3.0), (NAN, 1.0, NAN, 1.0), (-0.0, 0.0, -0.0, 0.0)]
+    check("max.f32 d, a, b, c", "f32 f32 f32 -> f32", rows, target="sm_100a")
+    rows = [(1.0, 3.0, 2.0, 1.0), (NAN, 1.0, 2.0, NAN)]
+    check("min.NaN.f32 d, a, b, c", "f32 f32 f32 -> f32", rows, target="sm_100a")
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_signs(kind: str) -> None:
+    form = FORMATS[kind]
+    bits = [v for v in EDGES[kind] if value(v, form) != "nan"]
+    check(f"neg.{kind} d, a", f"{kind} -> {kind}", [(v, v ^ form.sign_bit) for v in bits])
+    check(f"abs.{kind} d, a", f"{kind} -> {kind}", [(v, v & form.nan) for v in bits])
+    if kind in ("f32", "f64"):
+        pairs = list(itertools.product(bits, repeat=2))
+        rows = [(a, b, a & form.sign_bit | b & form.nan) for a, b in pairs]
+        check(f"copysign.{kind} d, a, b", f"{kind} {kind} -> {kind}", rows)
+    if kind == "f32":
+        rows = [(v, flushed(v, form) ^ form.sign_bit) for v in bits]
+        check("neg.ftz.f32 d, a", "f32 -> f32", rows)
+        rows = [(v, flushed(v, form) & form.nan) for v in bits]
+        check("abs.ftz.f32 d, a", "f32 -> f32", rows)
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16", "f32"])
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "fma.rn"])
+def test_packed(name: str, kind: str) -> None:
+    """Each part is computed as alone; the parts do not touch."""
+    form, packed = FORMATS[kind], f"{kind}x2"
+    count = 3 if name == "fma.rn" else 2
+    exact = fma if name == "fma.rn" else EXACT[name]
+    edges = itertools.product(EDGES[kind], repeat=2)
+    low = [(*pair, pair[0])[:count] for pair in edges]
+    high = sample(kind, len(low), count)
+    rows = []
+    for x, y in zip(low, high, strict=True):
+        inputs = tuple(zip(x, y, strict=True))
+        rows.append((*inputs, (exact(*x, form), exact(*y, form))))
+    operands = ", ".join("abc"[:count])
+    # f32x2 exists from sm_100a on.
+    target = "sm_100a" if kind == "f32" else "sm_90a"
+    signature = f"{' '.join([packed] * count)} -> {packed}"
+    check(f"{name}.{packed} d, {operands}", signature, rows, target=target)
+    if kind == "f32" and name != "fma.rn":
+        check(f"{name}.rn.{packed} d, {operands}", signature, rows, target=target)
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_packed_signs_and_extrema(kind: str) -> None:
+    pair = f"{kind}x2"
+    check(f"neg.{pair} d, a", f"{pair} -> {pair}", [((1.0, -0.0), (-1.0, 0.0))])
+    check(f"abs.{pair} d, a", f"{pair} -> {pair}", [((-1.0, -INF), (1.0, INF))])
+    rows = [((1.0, NAN), (2.0, 3.0), (2.0, 3.0)), ((-0.0, NAN), (0.0, NAN), (0.0, NAN))]
+    check(f"max.{pair} d, a, b", f"{pair} {pair} -> {pair}", rows)
+    rows = [((1.0, NAN), (2.0, 3.0), (1.0, NAN))]
+    check(f"min.NaN.{pair} d, a, b", f"{pair} {pair} -> {pair}", rows)
+
+
+def test_bf16_on_sm_80() -> None:
+    """sm_80 has no add.bf16: the compiler writes a multiplication by one and an addition."""
+    rows = [((1.0, 2.0), (0.5, -2.0), (1.5, 0.0)), ((256.0, 1.0), (1.0, 256.0), (256.0, 256.0))]
+    text = "mov.b32 d, 0x3F803F80; fma.rn.bf16x2 d, a, d, b"
+    check(text, "bf16x2 bf16x2 -> bf16x2", rows, target="sm_80")
+    rows = [(1.0, 1.0078125, 2.0)]
+    check("add.bf16 d, a, b", "bf16 bf16 -> bf16", rows)  # the tie goes to even
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+@pytest.mark.parametrize("name", ["add", "sub"])
+def test_mixed_precision(name: str, kind: str) -> None:
+    """sm_100a: the 16-bit operand is widened, the sum is float32's."""
+    form = FORMATS[kind]
+    rows = []
+    for a, b in itertools.product(EDGES[kind], EDGES["f32"][::2]):
+        wide = value(a, form)
+        if isinstance(wide, str):
+            wide_bits = {"nan": F32.nan, "inf": 0x7F800000, "-inf": 0xFF800000}[wide]
+        else:
+            negative = bool(a & form.sign_bit)
+            wide_bits = encode(wide, F32, negative_zero=negative)
+        rows.append((a, b, EXACT[name](wide_bits, b, F32)))
+    signature = f"{kind} f32 -> f32"
+    check(f"{name}.rn.f32.{kind} d, a, b", signature, rows, target="sm_100a")
+    check(f"{name}.f32.{kind} d, a, b", signature, rows, target="sm_100a")
+
+
+def test_mixed_precision_fma() -> None:
+    rows = [(1.5, 2.0, 2.0**-24, 3.0), (1.5, 2.0, 0.25, 3.25), (NAN, 1.0, 1.0, NAN)]
+    check("fma.rn.f32.bf16 d, a, b, c", "bf16 bf16 f32 -> f32", rows, target="sm_100a")
+    check("fma.rz.f32.f16 d, a, b, c", "f16 f16 f32 -> f32", rows, target="sm_100a")
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+def test_division_and_roots(kind: str) -> None:
+    form = FORMATS[kind]
+    pairs = [*itertools.product(EDGES[kind], repeat=2), *sample(kind, 500, 2)]
+    rows = [(a, b, divide(a, b, form)) for a, b in pairs]
+    check(f"div.rn.{kind} d, a, b", f"{kind} {kind} -> {kind}", rows)
+    values = EDGES[kind] + [v for (v,) in sample(kind, 500, 1)]
+    one = encode(Fraction(1), form)
+    check(f"rcp.rn.{kind} d, a", f"{kind} -> {kind}", [(v, divide(one, v, form)) for v in values])
+    check(f"sqrt.rn.{kind} d, a", f"{kind} -> {kind}", [(v, square_root(v, form)) for v in values])
+
+
+@pytest.mark.parametrize("mode", ["rz", "rm", "rp"])
+def test_directed_reciprocals_and_roots(mode: str) -> None:
+    values = EDGES["f32"] + [v for (v,) in sample("f32", 500, 1)]
+    rows = [(v, divide(0x3F800000, v, F32, mode)) for v in values]
+    check(f"rcp.{mode}.f32 d, a", "f32 -> f32", rows)
+    rows = [(v, square_root(v, F32, mode)) for v in values]
+    check(f"sqrt.{mode}.f32 d, a", "f32 -> f32", rows)
+    rows = [(v, flushed(square_root(flushed(v, F32), F32, mode), F32)) for v in values]
+    check(f"sqrt.{mode}.ftz.f32 d, a", "f32 -> f32", rows)
+
+
+# -- approximate functions ------------------------------------------------------------------------
+# The largest error that the PTX manual allows, by opcode: relative, or absolute where it says so.
+RELATIVE = {
+    "ex2.approx.f32": 2**-22, "ex2.approx.ftz.f32": 2**-22,
+    "lg2.approx.f32": 2**-22, "lg2.approx.ftz.f32": 2**-22,  # absolute between 0.5 and 2
+    "rcp.approx.f32": 2**-23, "rcp.approx.ftz.f32": 2**-23,
+    "rsqrt.approx.f32": 2**-22.9, "rsqrt.approx.ftz.f32": 2**-22.9,
+    "sqrt.approx.f32": 2**-23, "sqrt.approx.ftz.f32": 2**-23,
+    "tanh.approx.f32": 2**-11,
+}  # fmt: skip
+TRUE: dict[str, Callable[[float], float]] = {
+    "ex2": lambda x: 2.0**x, "lg2": math.log2, "rcp": lambda x: 1 / x,
+    "rsqrt": lambda x: 1 / math.sqrt(x), "sqrt": math.sqrt, "tanh": math.tanh,
+    "sin": math.sin, "cos": math.cos,
+}  # fmt: skip
+
+
+def f32(x: float) -> int:
+    return encode(Fraction(x), F32)
+
+
+def approximations(name: str, inputs: list[int]) -> list[tuple[float, float]]:
+    got = run(f"{name} d, a", "f32 -> f32", [(v,) for v in inputs])
+    return [(decode(v, "f32"), decode(g, "f32")) for v, (g,) in zip(inputs, got, strict=True)]
+
+
+@pytest.mark.parametrize("name", RELATIVE)
+def test_relative_error(name: str) -> None:
+    rng, root = random.Random(17), name.split(".")[0]
+    if root in ("ex2", "tanh"):
+        inputs = [f32(rng.uniform(-126, 127.9)) for _ in range(1000)]
+        inputs += [f32(rng.uniform(-1, 1)) for _ in range(1000)]
+    else:  # any positive normal number whose result is normal
+        inputs = [rng.randint(0x00800000, 0x7E800000) for _ in range(2000)]
+        inputs += [rng.randint(f32(0.5), f32(2.0)) for _ in range(1000)]
+    for x, got in approximations(name, inputs):
+        want = TRUE[root](x)
+        allowed = RELATIVE[name] * abs(want)
+        if root == "lg2" and 0.5 < x < 2:
+            allowed = 2**-22
+        assert abs(got - want) <= allowed, (name, x, got, want)
+
+
+@pytest.mark.parametrize("name", ["sin", "cos"])
+@pytest.mark.parametrize("ftz", ["", ".ftz"])
+def test_absolute_error(name: str, ftz: str) -> None:
+    rng = random.Random(17)
+    for bound, allowed in ((2 * math.pi, 2**-20.5), (100 * math.pi, 2**-14.7)):
+        inputs = [f32(rng.uniform(-bound, bound)) for _ in range(1000)]
+        for x, got in approximations(f"{name}.approx{ftz}.f32", inputs):
+            assert abs(got - TRUE[name](x)) <= allowed, (name, x, got)
+
+
+@pytest.mark.parametrize("name", ["div.approx", "div.full", "div.approx.ftz", "div.full.ftz"])
+def test_approximate_division(name: str) -> None:
+    """Within 2 units in the last place for a divisor from 2**-126 to 2**126."""
+    rng = random.Random(17)
+    pairs = [(rng.randint(0x20000000, 0x5F000000), rng.randint(0x20000000, 0x5F000000))
+             for _ in range(1000)]  # fmt: skip
+    for (a, b), (got,) in zip(
+        pairs, run(f"{name}.f32 d, a, b", "f32 f32 -> f32", pairs), strict=True
+    ):
+        exact = divide(a, b, F32)
+        assert abs(got - exact) <= 2, (decode(a, "f32"), decode(b, "f32"))
+    rows = [(1.0, 0.0, INF), (-1.0, 0.0, -INF), (0.0, 0.0, NAN), (1.0, INF, 0.0), (NAN, 1.0, NAN)]
+    check(f"{name}.f32 d, a, b", "f32 f32 -> f32", rows)
+
+
+def test_approximate_division_by_large_numbers() -> None:
+    """Beyond 2**126 div.approx gives 0, and NaN for infinity; div.full scales and is right."""
+    huge = 2.0**127
+    rows = [(1.0, huge, 0.0), (-1.0, huge, -0.0), (INF, huge, NAN), (huge, huge, 0.0)]
+    check("div.approx.f32 d, a, b", "f32 f32 -> f32", rows)
+    check("div.full.f32 d, a, b", "f32 f32 -> f32", [(huge, huge, 1.0), (INF, huge, INF)])
+
+
+LEAST = 1  # bits of the smallest subnormal, 2**-149
+MINUS_LEAST = 0x80000001
+SPECIAL: dict[str, list[tuple[Any, Any]]] = {
+    "ex2.approx": [(-INF, 0.0), (INF, INF), (0.0, 1.0), (-0.0, 1.0), (NAN, NAN), (1.0, 2.0),
+                   (128.0, INF), (-1000.0, 0.0), (-126.0, 2.0**-126), (127.0, 2.0**127)],
+    "lg2.approx": [(0.0, -INF), (-0.0, -INF), (INF, INF), (-INF, NAN), (-1.0, NAN), (NAN, NAN),
+                   (1.0, 0.0), (2.0, 1.0)],
+    "rcp.approx": [(0.0, INF), (-0.0, -INF), (INF, 0.0), (-INF, -0.0), (NAN, NAN), (1.0, 1.0),
+                   (-4.0, -0.25)],
+    "rsqrt.approx": [(0.0, INF), (-0.0, -INF), (INF, 0.0), (-INF, NAN), (-1.0, NAN), (NAN, NAN),
+                     (4.0, 0.5)],
+    "sqrt.approx": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, NAN), (-1.0, NAN), (NAN, NAN),
+                    (4.0, 2.0)],
+    "sin.approx": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN), (NAN, NAN)],
+    "cos.approx": [(0.0, 1.0), (-0.0, 1.0), (INF, NAN), (-INF, NAN), (NAN, NAN)],
+}  # fmt: skip
+# With subnormals flushed on the way in and out.
+FLUSHED: dict[str, list[tuple[Any, Any]]] = {
+    "ex2.approx": [(LEAST, 1.0), (MINUS_LEAST, 1.0), (-127.0, 0.0), (-149.0, 0.0)],
+    "lg2.approx": [(LEAST, -INF), (MINUS_LEAST, -INF)],
+    "rcp.approx": [(LEAST, INF), (MINUS_LEAST, -INF), (2.0**127, 0.0), (-(2.0**127), -0.0)],
+    "rsqrt.approx": [(LEAST, INF), (MINUS_LEAST, -INF)],
+    "sqrt.approx": [(LEAST, 0.0), (MINUS_LEAST, -0.0)],
+    "sin.approx": [(LEAST, 0.0), (MINUS_LEAST, -0.0)],
+    "cos.approx": [(LEAST, 1.0), (MINUS_LEAST, 1.0)],
+}
+KEPT: dict[str, list[tuple[Any, Any]]] = {
+    "ex2.approx": [(-149.0, LEAST)],
+    "lg2.approx": [(LEAST, -149.0)],
+    "rcp.approx": [(LEAST, INF), (2.0**127, 2.0**-127)],
+    "rsqrt.approx": [(2, 2.0**74)],
+    "sqrt.approx": [(2, 2.0**-74)],
+}
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_special_values(name: str) -> None:
+    check(f"{name}.f32 d, a", "f32 -> f32", SPECIAL[name])
+    check(f"{name}.ftz.f32 d, a", "f32 -> f32", SPECIAL[name] + FLUSHED[name])
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_subnormals_are_kept_without_ftz(name: str) -> None:
+    check(f"{name}.f32 d, a", "f32 -> f32", KEPT[name])
+
+
+def test_tanh() -> None:
+    rows = [(0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0), (NAN, NAN), (100.0, 1.0)]
+    check("tanh.approx.f32 d, a", "f32 -> f32", rows)
+
+
+@pytest.mark.parametrize("kind, ex2, tanh", [("f16", 2**-9.9, 2**-10.987), ("bf16", 2**-7, 2**-8)])
+def test_half_precision_functions(kind: str, ex2: float, tanh: float) -> None:
+    """Largest errors by the manual: of ex2 relative, of tanh absolute."""
+    rng = random.Random(17)
+    form = FORMATS[kind]
+    inputs = [encode(Fraction(rng.uniform(-10, 10)), form) for _ in range(300)]
+    rows = [(v,) for v in inputs]
+    ftz = ".ftz" if kind == "bf16" else ""
+    results = run(f"ex2.approx{ftz}.{kind} d, a", f"{kind} -> {kind}", rows)
+    for bits, (got,) in zip(inputs, results, strict=True):
+        want = 2.0 ** decode(bits, kind)
+        assert abs(decode(got, kind) - want) <= ex2 * want
+    results = run(f"tanh.approx.{kind} d, a", f"{kind} -> {kind}", rows)
+    for bits, (got,) in zip(inputs, results, strict=True):
+        assert abs(decode(got, kind) - math.tanh(decode(bits, kind))) <= tanh
+    rows = [(0.0, 1.0), (-INF, 0.0), (INF, INF), (NAN, NAN), (1.0, 2.0)]
+    check(f"ex2.approx{ftz}.{kind} d, a", f"{kind} -> {kind}", rows)
+    rows = [((0.0, 1.0), (1.0, 2.0)), ((-INF, NAN), (0.0, NAN))]
+    check(f"ex2.approx{ftz}.{kind}x2 d, a", f"{kind}x2 -> {kind}x2", rows)
+
+
+def test_nan_is_canonical() -> None:
+    """Results that are NaN have one pattern whatever the operands' payloads were."""
+    odd = [0x7F800001, 0xFFC12345, 0x7FC00000, 0xFFFFFFFF]
+    for name in ("neg", "abs"):
+        check(f"{name}.f32 d, a", "f32 -> f32", [(v, NAN) for v in odd])
+        check(f"{name}.f16 d, a", "f16 -> f16", [(0x7C01, NAN), (0xFE12, NAN)])
+        check(f"{name}.bf16 d, a", "bf16 -> bf16", [(0x7F81, NAN), (0xFFC1, NAN)])
+    for name in ("add", "sub", "mul", "max.NaN", "min.NaN", "add.rz", "mul.rp", "div.rn"):
+        rows = [(v, 1.0, NAN) for v in odd] + [(1.0, v, NAN) for v in odd]
+        check(f"{name}.f32 d, a, b", "f32 f32 -> f32", rows)
+    half = [0x7C01, 0xFE12, 0x7E00, 0xFFFF]
+    for name in ("add", "mul", "max.NaN"):
+        check(f"{name}.f16 d, a, b", "f16 f16 -> f16", [(v, 1.0, NAN) for v in half])
+    for name in ("rcp.rn", "sqrt.rn", "ex2.approx", "lg2.approx", "sin.approx"):
+        check(f"{name}.f32 d, a", "f32 -> f32", [(v, NAN) for v in odd])
+
+
+def test_immediates() -> None:
+    check("add.f32 d, a, 0f3F800000", "f32 -> f32", [(1.5, 2.5)])
+    check("mul.f64 d, a, 0d4000000000000000", "f64 -> f64", [(1.5, 3.0)])
+    check("fma.rn.f32 d, a, 0fBF800000, 0f40000000", "f32 -> f32", [(1.5, 0.5)])
+    check("max.f32 d, a, 0fFF800000", "f32 -> f32", [(NAN, -INF), (-5.0, -5.0)])
+    check("mov.b32 d, 0; @b add.f32 d, a, a", "f32 pred -> f32", [(1.0, 1, 2.0), (1.0, 0, 0.0)])

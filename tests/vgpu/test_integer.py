@@ -1,0 +1,267 @@
+"""Integer arithmetic against Python's integers, over the ends of every type's range."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.vgpu.harness import check
+
+ALL = ("u16", "s16", "u32", "s32", "u64", "s64")
+SIGNED = ("s16", "s32", "s64")
+MIN32, MAX32 = -(2**31), 2**31 - 1
+
+
+def limits(kind: str) -> tuple[int, int]:
+    bits = int(kind[1:])
+    return (-(1 << bits - 1), (1 << bits - 1) - 1) if kind[0] == "s" else (0, (1 << bits) - 1)
+
+
+def wrap(x: int, kind: str) -> int:
+    """x modulo 2**bits, in the type's range."""
+    low, high = limits(kind)
+    return (x - low) % (high - low + 1) + low
+
+
+def edges(kind: str) -> list[int]:
+    low, high = limits(kind)
+    half = 1 << int(kind[1:]) // 2
+    values = {low, low + 1, high, high - 1, 0, 1, 2, 7, half, half - 1, 0x5A5A % high}
+    if kind[0] == "s":
+        values |= {-1, -2, -7, -half}
+    return sorted(values)
+
+
+def rows(fn: Callable[..., int], *kinds: str, result: str = "") -> list[tuple[Any, ...]]:
+    values = itertools.product(*(edges(k) for k in kinds))
+    return [(*v, wrap(fn(*v), result or kinds[0])) for v in values]
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize(
+    "name, fn",
+    [
+        ("add", lambda a, b: a + b), ("sub", lambda a, b: a - b), ("min", min), ("max", max),
+        ("mul.lo", lambda a, b: a * b),
+    ],
+)  # fmt: skip
+def test_two_operands(name: str, fn: Callable[[int, int], int], kind: str) -> None:
+    check(f"{name}.{kind} d, a, b", f"{kind} {kind} -> {kind}", rows(fn, kind, kind))
+
+
+@pytest.mark.parametrize("kind", SIGNED)
+@pytest.mark.parametrize("name, fn", [("neg", lambda a: -a), ("abs", abs)])
+def test_one_operand(name: str, fn: Callable[[int], int], kind: str) -> None:
+    # The least number has no positive counterpart: it stays what it is.
+    check(f"{name}.{kind} d, a", f"{kind} -> {kind}", rows(fn, kind))
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_mul_hi(kind: str) -> None:
+    bits = int(kind[1:])
+    table = rows(lambda a, b: a * b >> bits, kind, kind)
+    check(f"mul.hi.{kind} d, a, b", f"{kind} {kind} -> {kind}", table)
+
+
+@pytest.mark.parametrize("kind", ["u16", "s16", "u32", "s32"])
+def test_mul_wide(kind: str) -> None:
+    wide = f"{kind[0]}{2 * int(kind[1:])}"
+    table = rows(lambda a, b: a * b, kind, kind, result=wide)
+    check(f"mul.wide.{kind} d, a, b", f"{kind} {kind} -> {wide}", table)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_mad(kind: str) -> None:
+    bits = int(kind[1:])
+    signature = f"{kind} {kind} {kind} -> {kind}"
+    check(f"mad.lo.{kind} d, a, b, c", signature, rows(lambda a, b, c: a * b + c, *[kind] * 3))
+    high = rows(lambda a, b, c: (a * b >> bits) + c, *[kind] * 3)
+    check(f"mad.hi.{kind} d, a, b, c", signature, high)
+
+
+@pytest.mark.parametrize("kind", ["u16", "s16", "u32", "s32"])
+def test_mad_wide(kind: str) -> None:
+    wide = f"{kind[0]}{2 * int(kind[1:])}"
+    table = rows(lambda a, b, c: a * b + c, kind, kind, wide, result=wide)
+    check(f"mad.wide.{kind} d, a, b, c", f"{kind} {kind} {wide} -> {wide}", table)
+
+
+@pytest.mark.parametrize("name, op", [("add", int.__add__), ("sub", int.__sub__)])
+def test_saturating(name: str, op: Callable[[int, int], int]) -> None:
+    table = rows(lambda a, b: max(MIN32, min(MAX32, op(a, b))), "s32", "s32")
+    check(f"{name}.sat.s32 d, a, b", "s32 s32 -> s32", table)
+
+
+def test_mad_hi_saturating() -> None:
+    table = rows(lambda a, b, c: max(MIN32, min(MAX32, (a * b >> 32) + c)), *["s32"] * 3)
+    check("mad.hi.sat.s32 d, a, b, c", "s32 s32 s32 -> s32", table)
+
+
+def low24(x: int, kind: str) -> int:
+    return wrap(x << 8, kind) >> 8
+
+
+@pytest.mark.parametrize("kind", ["u32", "s32"])
+def test_24_bits(kind: str) -> None:
+    values = sorted({low24(v, kind) for v in (*edges(kind), 2**23 - 1, 2**23, 2**24 - 1, 12345)})
+    pairs = list(itertools.product(values, values))
+    lo = [(a, b, wrap(a * b, kind)) for a, b in pairs]
+    hi = [(a, b, wrap(a * b >> 16, kind)) for a, b in pairs]
+    check(f"mul24.lo.{kind} d, a, b", f"{kind} {kind} -> {kind}", lo)
+    check(f"mul24.hi.{kind} d, a, b", f"{kind} {kind} -> {kind}", hi)
+    more = [(a, b, 99, wrap(a * b + 99, kind)) for a, b in pairs]
+    check(f"mad24.lo.{kind} d, a, b, c", f"{kind} {kind} {kind} -> {kind}", more)
+    more = [(a, b, -5, wrap((a * b >> 16) - 5, kind)) for a, b in pairs]
+    check(f"mad24.hi.{kind} d, a, b, c", f"{kind} {kind} {kind} -> {kind}", more)
+
+
+def truncated(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_division(kind: str) -> None:
+    pairs = [(a, b) for a, b in itertools.product(edges(kind), edges(kind)) if b]
+    # The one overflow, the least number by -1, wraps around.
+    check(
+        f"div.{kind} d, a, b", f"{kind} {kind} -> {kind}",
+        [(a, b, wrap(truncated(a, b), kind)) for a, b in pairs],
+    )  # fmt: skip
+    check(
+        f"rem.{kind} d, a, b", f"{kind} {kind} -> {kind}",
+        [(a, b, wrap(a - b * truncated(a, b), kind)) for a, b in pairs],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_remainder_of_floats_agrees(kind: str) -> None:
+    """C's remainder has the dividend's sign, as math.fmod's."""
+    pairs = [(a, b) for a, b in itertools.product((-7, 0, 5, 7), (-3, 2, 3)) if kind[0] == "s"]
+    check(
+        f"rem.{kind} d, a, b", f"{kind} {kind} -> {kind}",
+        [(a, b, int(math.fmod(a, b))) for a, b in pairs] or [(7, 3, 1)],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["div", "rem"])
+@pytest.mark.parametrize("kind", ALL)
+def test_division_by_zero(name: str, kind: str) -> None:
+    """PTX leaves the value open; an H200 gives all ones."""
+    rows = [(a, 0, -1) for a in edges(kind)]
+    check(f"{name}.{kind} d, a, b", f"{kind} {kind} -> {kind}", rows)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_sad(kind: str) -> None:
+    table = rows(lambda a, b, c: c + abs(a - b), *[kind] * 3)
+    check(f"sad.{kind} d, a, b, c", f"{kind} {kind} {kind} -> {kind}", table)
+
+
+def fields(x: int, kind: str, bits: int) -> list[int]:
+    return [wrap(x >> bits * i, f"{kind[0]}{bits}") for i in range(32 // bits)]
+
+
+WORDS = [0, 1, 0xFFFFFFFF, 0x80808080, 0x7F7F7F7F, 0x01FF807F, 0xDEADBEEF, 0x8000FFFF]
+
+
+@pytest.mark.parametrize("first", ["u32", "s32"])
+@pytest.mark.parametrize("second", ["u32", "s32"])
+def test_dot_products(first: str, second: str) -> None:
+    table = []
+    low, high = [], []
+    for a, b, c in itertools.product(WORDS, WORDS, (0, -1, MAX32)):
+        y = fields(b, second, 8)
+        dot = sum(p * q for p, q in zip(fields(a, first, 8), y, strict=True))
+        table.append((a, b, c, wrap(c + dot, "u32")))
+        x = fields(a, first, 16)
+        low.append((a, b, c, wrap(c + x[0] * y[0] + x[1] * y[1], "u32")))
+        high.append((a, b, c, wrap(c + x[0] * y[2] + x[1] * y[3], "u32")))
+    signature = "b32 b32 b32 -> b32"
+    check(f"dp4a.{first}.{second} d, a, b, c", signature, table)
+    check(f"dp2a.lo.{first}.{second} d, a, b, c", signature, low)
+    check(f"dp2a.hi.{first}.{second} d, a, b, c", signature, high)
+
+
+BIG = [0, 1, 2**32 - 1, 2**32, 2**64 - 1, 2**63, 0xDEADBEEF_12345678]
+
+
+@pytest.mark.parametrize("name, op", [("add", int.__add__), ("sub", int.__sub__)])
+def test_carry_chain(name: str, op: Callable[[int, int], int]) -> None:
+    """64-bit sums from 32-bit halves: the carry (borrow) travels between the instructions."""
+    table = []
+    for x, y in itertools.product(BIG, BIG):
+        total = op(x, y) % 2**64
+        parts = [v >> s & 0xFFFFFFFF for v in (x, y) for s in (0, 32)]
+        table.append((*parts, total & 0xFFFFFFFF, total >> 32))
+    text = f"{name}.cc.u32 d, a, c; {name}c.u32 e, b, f"
+    check(text, "u32 u32 u32 u32 -> u32 u32", table)
+
+
+@pytest.mark.parametrize("name, op", [("add", int.__add__), ("sub", int.__sub__)])
+def test_carry_in_and_out(name: str, op: Callable[[int, int], int]) -> None:
+    """`addc.cc` in the middle of a chain takes and gives a carry, also for 0xFFFFFFFF + carry."""
+    words = [0, 1, 2**31, 2**32 - 1]
+    table = []
+    for a, b, c, f in itertools.product(words, repeat=4):
+        total = op(c << 32 | a, f << 32 | b) % 2**96
+        table.append((a, b, c, f, total >> 32 & 0xFFFFFFFF, total >> 64))
+    text = f"{name}.cc.u32 d, a, b; {name}c.cc.u32 d, c, f; {name}c.u32 e, 0, 0"
+    check(text, "u32 u32 u32 u32 -> u32 u32", table)
+
+
+def test_carry_of_multiplication() -> None:
+    """`mad.lo.cc` and `madc.hi`: a 64-bit a*b + c as NVIDIA's compiler writes it."""
+    table = []
+    for a, b, c in itertools.product([0, 1, 3, 2**31, 2**32 - 1], [1, 2**32 - 1, 77], BIG):
+        total = (a * b + c) % 2**64
+        table.append((a, b, c & 0xFFFFFFFF, c >> 32, total & 0xFFFFFFFF, total >> 32))
+    text = "mad.lo.cc.u32 d, a, b, c; madc.hi.u32 e, a, b, f"
+    check(text, "u32 u32 u32 u32 -> u32 u32", table)
+
+
+def test_carry_is_kept_where_the_guard_is_false() -> None:
+    table = [
+        (0xFFFFFFFF, 1, True, 0, 1),  # the second sum runs: no carry
+        (0xFFFFFFFF, 1, False, 1, 1),  # it does not: the first one's carry stays
+    ]
+    text = "add.cc.u32 d, a, b; mov.b32 e, 1; @c add.cc.u32 d, e, e; addc.u32 d, 0, 0"
+    check(text, "u32 u32 pred -> u32 u32", table)
+
+
+def test_16_bit_pairs() -> None:
+    low, high = (0x7FFF, 0x8000), (1, 0xFFFF)
+    check("add.s16x2 d, a, b", "s16x2 s16x2 -> s16x2", [(low, high, (0x8000, 0x7FFF))])
+    check("add.u16x2 d, a, b", "u16x2 u16x2 -> u16x2", [(low, high, (0x8000, 0x7FFF))])
+    check("min.s16x2 d, a, b", "s16x2 s16x2 -> s16x2", [(low, high, (1, 0x8000))])
+    check("max.u16x2 d, a, b", "u16x2 u16x2 -> u16x2", [(low, high, (0x7FFF, 0xFFFF))])
+
+
+def test_relu() -> None:
+    table = rows(lambda a, b: max(0, max(a, b)), "s32", "s32")
+    check("max.relu.s32 d, a, b", "s32 s32 -> s32", table)
+    table = rows(lambda a, b: max(0, min(a, b)), "s32", "s32")
+    check("min.relu.s32 d, a, b", "s32 s32 -> s32", table)
+
+
+def test_immediates() -> None:
+    check("add.s32 d, a, -1", "s32 -> s32", [(0, -1), (MIN32, MAX32)])
+    check("and.b32 d, a, 0xFF", "b32 -> b32", [(0x1234, 0x34)])
+    check("add.s64 d, a, -4294967297", "s64 -> s64", [(0, -(2**32) - 1)])
+    check("mul.wide.u32 d, a, 4", "u32 -> u64", [(2**32 - 1, 4 * (2**32 - 1))])
+    check("mad.lo.s32 d, a, 33, 5", "s32 -> s32", [(2, 71)])
+    check("sub.s16 d, 5, a", "s16 -> s16", [(6, -1)])
+
+
+def test_guard_keeps_the_old_value() -> None:
+    check("mov.b32 d, 9; @c add.s32 d, a, b", "s32 s32 pred -> s32", [(1, 2, 1, 3), (1, 2, 0, 9)])
+    check("mov.b32 d, 9; @!c add.s32 d, a, b", "s32 s32 pred -> s32", [(1, 2, 1, 9), (1, 2, 0, 3)])
+    check("@c mul.wide.u16 d, a, b", "u16 u16 pred -> u32", [(9, 9, 1, 81), (9, 9, 0, -1)])
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a", "sm_100a"])
+def test_targets_agree(target: str) -> None:
+    check("mul.hi.s32 d, a, b", "s32 s32 -> s32", [(MIN32, MIN32, 2**30)], target=target)

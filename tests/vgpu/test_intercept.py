@@ -1,0 +1,343 @@
+"""Switching the virtual GPU on and off; arguments that do not fit; several names of one tensor."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+import torch
+
+import forgekit.vgpu
+from forgekit.errors import ArgumentMismatchError, LaunchError, MemoryAccessError, UsageError
+from forgekit.vgpu import hooks
+
+cutlass = pytest.importorskip("cutlass")
+import cutlass.cute as cute  # noqa: E402
+from cutlass.cute.runtime import from_dlpack, make_fake_compact_tensor  # noqa: E402
+from cutlass.cutlass_dsl import CuTeDSL  # noqa: E402
+
+from tests.vgpu.kernels import flow, tutorial, weeks  # noqa: E402
+
+
+def dynamic(t: torch.Tensor):
+    return from_dlpack(t).mark_layout_dynamic()
+
+
+def settings() -> dict[str, object]:
+    names = ("arch", "lineinfo", "enable_tvm_ffi", "disable_file_caching", "keep_ptx", "dump_dir")
+    return {name: getattr(CuTeDSL._get_dsl().envar, name) for name in names}
+
+
+@pytest.fixture
+def installed():
+    with forgekit.vgpu.installed():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def off_again():
+    yield
+    forgekit.vgpu.uninstall()
+
+
+# -- on and off ------------------------------------------------------------------------------------
+def test_uninstall_restores_every_setting():
+    before = settings()
+    forgekit.vgpu.install("sm_80")
+    assert forgekit.vgpu.is_installed() and settings()["arch"] == "sm_80"
+    forgekit.vgpu.install("sm_100a")
+    forgekit.vgpu.uninstall()
+    assert not forgekit.vgpu.is_installed()
+    assert settings() == before
+    forgekit.vgpu.uninstall()
+    assert settings() == before
+
+
+def test_installed_is_for_a_while_and_nests():
+    before = settings()
+    with forgekit.vgpu.installed("sm_80"):
+        with forgekit.vgpu.installed("sm_90a"):
+            assert settings()["arch"] == "sm_90a"
+        assert forgekit.vgpu.is_installed() and settings()["arch"] == "sm_80"
+    assert not forgekit.vgpu.is_installed() and settings() == before
+    with pytest.raises(ZeroDivisionError), forgekit.vgpu.installed():
+        _ = 1 / 0
+    assert settings() == before
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "h100", "sm_90"])
+def test_unknown_architectures(arch):
+    with pytest.raises(UsageError, match="needed one of sm_80, sm_90a, sm_100a"):
+        forgekit.vgpu.install(arch)
+    assert not forgekit.vgpu.is_installed()
+
+
+def test_the_architecture_of_the_environment(monkeypatch):
+    monkeypatch.setenv("FORGEKIT_ARCH", "sm_80")
+    with forgekit.vgpu.installed():
+        assert settings()["arch"] == "sm_80"
+
+
+def test_functions_keep_the_device_they_were_compiled_for():
+    x, y = torch.randn(40), torch.zeros(40)
+    with forgekit.vgpu.installed():
+        copy = cute.compile(weeks.copy, dynamic(x), dynamic(y))
+    copy(dynamic(x), dynamic(y))
+    assert torch.equal(x, y)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="shows what happens without a GPU")
+def test_after_uninstall_compilation_is_as_before(tmp_path):
+    """The DSL again asks for a driver, keeps no PTX and knows no virtual engine."""
+    x, y = torch.randn(40), torch.zeros(40)
+    with forgekit.vgpu.installed():
+        weeks.copy(dynamic(x), dynamic(y))
+    compiled = cute.compile(weeks.copy, dynamic(x), dynamic(y))
+    assert compiled.__ptx__ is None and compiled.engine is not None
+    assert type(compiled.engine).__name__ == "ExecutionEngine"
+    with pytest.raises(Exception, match="cudaErrorInsufficientDriver"):
+        compiled(dynamic(x), dynamic(y))
+    with pytest.raises(Exception, match="cudaErrorInsufficientDriver"):
+        weeks.copy(dynamic(x), dynamic(y))  # not the function cached for the virtual GPU
+    kept = cute.compile(weeks.copy, dynamic(x), dynamic(y),
+                        options=f"--keep-ptx --enable-tvm-ffi --dump-dir {tmp_path}")  # fmt: skip
+    assert kept.__ptx__ and ".loc" not in kept.__ptx__
+    assert len(list(tmp_path.glob("*.ptx"))) == 1
+    other = cute.compile(weeks.copy, dynamic(x), dynamic(y), options="--gpu-arch sm_80")
+    assert other.engine is None  # this machine counts as an sm_100a
+
+
+def test_host_functions_are_as_before_and_during(capfd):
+    x = torch.tensor([3.0])
+    tutorial.print_on_the_host(from_dlpack(x))
+    with forgekit.vgpu.installed():
+        tutorial.print_on_the_host(from_dlpack(x))
+    assert capfd.readouterr().out.count("first element 3.0") == 2
+
+
+def test_kernels_of_one_name_are_told_apart(installed):
+    """The DSL names dump files after the function and its types only."""
+
+    def make(value: float):
+        @cute.kernel
+        def kernel(mX: cute.Tensor):
+            mX[cute.arch.thread_idx()[0]] = value
+
+        @cute.jit
+        def function(mX: cute.Tensor):
+            kernel(mX).launch(grid=(1, 1, 1), block=(4, 1, 1))
+
+        return function
+
+    x = torch.zeros(4)
+    compiled = [cute.compile(make(v), from_dlpack(x)) for v in (1.0, 2.0, 3.0)]
+    for value, function in enumerate(compiled, 1):
+        function(from_dlpack(x))
+        assert (x == value).all()
+    assert not os.listdir(hooks._dump_dir())
+
+
+def test_forgekit_alone_does_not_import_the_dsl_or_torch():
+    code = "import sys, forgekit.vgpu; print('torch' in sys.modules, 'cutlass' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                          env={**os.environ, "PYTHONPATH": os.getcwd()})  # fmt: skip
+    assert done.stdout.split() == ["False", "False"]
+
+
+def test_nothing_is_left_in_the_cache_on_disk(tmp_path):
+    """What the DSL would keep there has no PTX, and cannot run here."""
+    code = """
+import torch, forgekit.vgpu
+forgekit.vgpu.install()
+from cutlass.cute.runtime import from_dlpack
+from tests.vgpu.kernels import weeks
+x, y = torch.randn(8), torch.zeros(8)
+weeks.copy(from_dlpack(x), from_dlpack(y))
+print(torch.equal(x, y))
+"""
+    env = {**os.environ, "PYTHONPATH": os.getcwd(), "CUTE_DSL_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+    assert done.stdout == "True\n", done.stderr
+    assert not list(tmp_path.glob("*.mlir"))
+
+
+# -- errors in a launch ----------------------------------------------------------------------------
+def test_an_error_leaves_the_next_call_alone(installed):
+    x, y = torch.randn(100), torch.zeros(100)
+    f = cute.compile(
+        flow.scale_then_add, dynamic(x), dynamic(y), cutlass.Float32(1), cutlass.Int32(0)
+    )
+    with pytest.raises(
+        MemoryAccessError,
+        match=r"flow.py, line \d+: mY\[i\] = mX\[i\] \* factor\n.*writes mY\[50\]",
+    ):
+        f(dynamic(x), dynamic(y[:50]), 2.0, 3)
+    f(dynamic(x), dynamic(y), 2.0, 0)
+    torch.testing.assert_close(y, 2 * x + 1)
+
+
+def test_an_empty_grid_is_an_error_with_a_remedy(installed):
+    x = torch.empty(0)
+    with pytest.raises(LaunchError, match=r"grid \(0, 1, 1\).*skip the launch for empty input"):
+        flow.scale_then_add(dynamic(x), dynamic(x), 1.0, 0)
+
+
+def test_a_block_that_is_too_large(installed):
+    y = torch.zeros(1, 1, 1, 1, 1, 2048, 6, dtype=torch.int32)
+    with pytest.raises(LaunchError, match="2,048 threads"):
+        flow.where_am_i(from_dlpack(y))
+
+
+# -- arguments that do not fit ---------------------------------------------------------------------
+@pytest.fixture
+def add(installed):
+    t = torch.zeros(8, 8)
+    return cute.compile(tutorial.naive_add, *(dynamic(t) for _ in range(3)))
+
+
+def refused(function, *args: object) -> str:
+    with pytest.raises(ArgumentMismatchError) as caught:
+        function(*args)
+    return str(caught.value)
+
+
+def test_wrong_dtype(add):
+    good = dynamic(torch.zeros(4, 4))
+    message = refused(add, good, dynamic(torch.zeros(4, 4, dtype=torch.float16)), good)
+    assert message.startswith(
+        "argument `mB`: got dtype float16, needed Float32; convert the tensor"
+    )
+    assert "int32" in refused(add, dynamic(torch.zeros(4, 4, dtype=torch.int32)), good, good)
+
+
+def test_wrong_rank(add):
+    good = dynamic(torch.zeros(4, 4))
+    assert "argument `mC`: got 1 dimensions (16,), needed 2" in refused(
+        add, good, good, dynamic(torch.zeros(16))
+    )
+
+
+def test_wrong_kind(add):
+    good = dynamic(torch.zeros(4, 4))
+    for bad in (3, "x", [1.0, 2.0], None):
+        assert f"argument `mA`: got {type(bad).__name__}, needed a tensor" in refused(
+            add, bad, good, good
+        )
+
+
+def test_a_tensor_for_a_number(installed):
+    x = dynamic(torch.zeros(8))
+    f = cute.compile(tutorial.Scale(1.0), x, x, cutlass.Float32(0))
+    assert "argument `offset`: got a tensor, needed a value that is no tensor" in refused(
+        f, x, x, torch.zeros(1)
+    )
+
+
+def test_static_sizes_and_strides(installed):
+    t = torch.zeros(4, 8)
+    f = cute.compile(tutorial.naive_add, *[from_dlpack(t)] * 3)
+    good = from_dlpack(t)
+    assert "got size 9 in mode 1, needed 8, which was compiled in" in refused(
+        f, from_dlpack(torch.zeros(4, 9)), good, good
+    )
+    turned = from_dlpack(torch.zeros(8, 4).T)
+    assert "got stride 1 in mode 0, needed 8, which was compiled in" in refused(
+        f, turned, good, good
+    )
+
+
+def test_marks_other_than_compiled(installed):
+    t = torch.zeros(4, 8)
+    f = cute.compile(tutorial.naive_add, *[dynamic(t)] * 3)
+    message = refused(f, from_dlpack(t), dynamic(t), dynamic(t))
+    assert (
+        "got a tensor with layout (4, 8):(8, 1), needed layout (?, ?):(?, 1), as compiled"
+        in message
+    )
+
+
+def test_alignment(installed):
+    x = torch.zeros(4, 9)
+    spec = make_fake_compact_tensor(
+        cutlass.Float32, (cute.sym_int(), cute.sym_int()), stride_order=(1, 0), assumed_align=16
+    )
+    f = cute.compile(tutorial.naive_add, spec, spec, spec, options="--enable-tvm-ffi")
+    f(x, x, x)
+    message = refused(f, x, x[:, 1:], x)
+    assert (
+        "argument `mB`: got a start 4 bytes beyond a boundary, needed a multiple of 16 bytes"
+        in message
+    )
+
+
+def test_tensors_elsewhere(add):
+    good = dynamic(torch.zeros(4, 4))
+    with pytest.raises(
+        UsageError, match="argument `mB`: got a tensor on meta, needed a CPU tensor"
+    ):
+        add(good, torch.zeros(4, 4, device="meta"), good)
+
+
+def test_plain_tensors_are_packed_as_compiled(installed):
+    """With TVM-FFI a call takes plain tensors whatever modes are dynamic; so it is here."""
+    spec = make_fake_compact_tensor(cutlass.Float32, (cute.sym_int(), 8), stride_order=(1, 0))
+    f = cute.compile(tutorial.naive_add, spec, spec, spec, options="--enable-tvm-ffi")
+    a, b, c = torch.randn(5, 8), torch.randn(5, 8), torch.zeros(5, 8)
+    f(a, b, c)
+    torch.testing.assert_close(c, a + b)
+    assert "got size 9 in mode 1, needed 8" in refused(f, torch.zeros(5, 9), b, c)
+
+
+# -- one storage, several arguments ----------------------------------------------------------------
+def test_the_same_tensor_twice(add):
+    a = torch.randn(6, 7)
+    want = a + a
+    add(dynamic(a), dynamic(a), dynamic(a))
+    torch.testing.assert_close(a, want)
+
+
+def test_views_of_one_storage(add):
+    x = torch.randn(8, 20)
+    before = x.clone()
+    add(dynamic(x[:, 0:5]), dynamic(x[:, 5:10]), dynamic(x[:, 10:15]))
+    torch.testing.assert_close(x[:, 10:15], before[:, :5] + before[:, 5:10])
+    torch.testing.assert_close(x[:, 15:], before[:, 15:])
+
+
+def test_rows_and_their_neighbours(add):
+    x = torch.arange(40.0).reshape(8, 5)
+    before = x.clone()
+    add(dynamic(x[1:]), dynamic(x[1:]), dynamic(x[:-1]))
+    torch.testing.assert_close(x[-1], before[-1])
+
+
+@pytest.mark.parametrize(
+    "view",
+    [lambda x: x[:, ::2], lambda x: x.T, lambda x: x[2:5, 3:], lambda x: x[:1].expand(4, 10)],
+)
+def test_strided_views(installed, view):
+    x = torch.randn(10, 10)
+    a = view(x)
+    b, c = torch.randn(a.shape), torch.zeros(a.shape)
+    given = [from_dlpack(t) for t in (a, b, c)]
+    cute.compile(tutorial.naive_add, *given)(*given)
+    torch.testing.assert_close(c, a + b)
+
+
+def test_messages_name_the_argument_and_are_the_same_every_time(add):
+    texts = set()
+    for _ in range(3):
+        x, small = torch.zeros(9, 9), torch.zeros(9, 8)
+        wide = small.as_strided((9, 8), (8, 1))
+        with pytest.raises(MemoryAccessError) as caught:
+            add(dynamic(x), dynamic(wide[:8]), dynamic(torch.zeros(9, 9)))
+        texts.add(str(caught.value))
+    (text,) = texts
+    assert re.search(
+        r"tutorial.py, line \d+: gC\[row, col\] = gA\[row, col\] \+ gB\[row, col\]", text
+    )
+    assert "reads mB[8, 0], 4 bytes past its end." in text
+    assert "mB: float32 (8, 8) has 256 bytes." in text

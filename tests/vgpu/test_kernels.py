@@ -1,0 +1,443 @@
+"""CuTe DSL kernels on the virtual GPU against torch."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+
+import forgekit.vgpu
+from forgekit.errors import DeadlockError, InstructionBudgetError, LaunchError
+
+cutlass = pytest.importorskip("cutlass")
+from cutlass import Int32, cute  # noqa: E402
+from cutlass.cute.runtime import from_dlpack, make_fake_compact_tensor  # noqa: E402
+
+from tests.vgpu.kernels import copies, flow, warps, weeks  # noqa: E402
+
+ARCHS = ("sm_80", "sm_90a")
+DTYPES = (torch.float32, torch.float16, torch.bfloat16)
+SHAPES = ((1, 1), (31, 33), (129, 760), (2, 1000))
+EPSILON = {torch.float32: 2.0**-22, torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8}
+
+_compiled: dict[object, object] = {}
+
+
+def tensor(t: torch.Tensor, align: int | None = None):
+    """A tensor as kernels here take it: every size dynamic, the last stride 1."""
+    made = from_dlpack(t, assumed_align=align)
+    return made.mark_layout_dynamic(t.dim() - 1) if t.dim() else made
+
+
+def run(fn, *args, arch: str = "sm_90a", align: int | None = None, key: object = None):
+    """Call a jit function, compiled once for each architecture, types and `key`."""
+    spec = tuple((a.dtype, a.dim()) for a in args if isinstance(a, torch.Tensor))
+    known = (fn, spec, arch, align, key)
+    given = [tensor(a, align) if isinstance(a, torch.Tensor) else a for a in args]
+    if known not in _compiled:
+        with forgekit.vgpu.installed(arch):
+            _compiled[known] = cute.compile(fn, *given)
+    _compiled[known](*(a for a in given if not isinstance(a, bool)))  # constants are compiled in
+
+
+def poisoned(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    if dtype.is_floating_point:
+        return torch.full(shape, float("nan"), dtype=dtype)
+    return torch.full(shape, 77, dtype=dtype)
+
+
+def random(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(sum(shape) + 1)
+    if dtype.is_floating_point:
+        return torch.randn(*shape, generator=generator).to(dtype)
+    return torch.randint(0, 100, shape, generator=generator, dtype=dtype)
+
+
+# -- the kernels of the course -----------------------------------------------------------------
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_copy(arch, dtype):
+    for n in (1, 31, 33, 129 * 76, 1000):
+        x, y = random(n, dtype=dtype), poisoned(n, dtype=dtype)
+        run(weeks.copy, x, y, arch=arch)
+        assert torch.equal(x, y)
+
+
+def test_copy_of_nothing():
+    x, y = torch.empty(0), torch.empty(0)
+    run(weeks.copy, x, y)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["transpose_naive", "transpose_padded", "transpose_swizzled"])
+def test_transpose(name, arch, dtype):
+    for m, n in SHAPES:
+        x, y = random(m, n, dtype=dtype), poisoned(n, m, dtype=dtype)
+        run(getattr(weeks, name), x, y, arch=arch)
+        assert torch.equal(y, x.T)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["sum_tree", "sum_shuffle"])
+def test_sum(name, arch, dtype):
+    for m, n in SHAPES:
+        x, y = random(m, n, dtype=dtype), poisoned(m, dtype=dtype)
+        run(getattr(weeks, name), x, y, arch=arch)
+        want = x.double().sum(1)
+        bound = EPSILON[dtype] * want.abs() + 2.0**-22 * x.double().abs().sum(1)
+        assert ((y.double() - want).abs() <= bound).all()
+
+
+def test_sum_of_empty_rows_is_zero():
+    x, y = torch.empty(5, 0), poisoned(5)
+    run(weeks.sum_tree, x, y)
+    assert torch.equal(y, torch.zeros(5))
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_softmax(arch, dtype):
+    for m, n in SHAPES:
+        x, y = random(m, n, dtype=dtype), poisoned(m, n, dtype=dtype)
+        run(weeks.softmax, x, y, arch=arch)
+        want = x.double().softmax(1)
+        assert ((y.double() - want).abs() <= 8 * EPSILON[dtype] * want + 1e-7).all()
+
+
+def test_softmax_of_extremes():
+    x = torch.tensor([[1e30, -1e30, 1e30], [88.0, 89.0, 90.0], [-200.0, -200.0, -200.0]])
+    y = poisoned(3, 3)
+    run(weeks.softmax, x, y)
+    torch.testing.assert_close(y, x.softmax(1))
+
+
+@pytest.mark.parametrize("name", ["transpose_padded", "softmax"])
+def test_blackwell(name):
+    x = random(33, 70)
+    y = poisoned(70, 33) if "transpose" in name else poisoned(33, 70)
+    run(getattr(weeks, name), x, y, arch="sm_100a")
+    torch.testing.assert_close(y, x.T if "transpose" in name else x.softmax(1))
+
+
+# -- copies through layouts ---------------------------------------------------------------------
+@pytest.mark.parametrize("arch", (*ARCHS, "sm_100a"))
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_tiled_copy_of_128_bits(arch, dtype):
+    x, y = random(64, 256, dtype=dtype), poisoned(64, 256, dtype=dtype)
+    with forgekit.vgpu.installed(arch):
+        f = cute.compile(copies.tiled_copy, *(static(t) for t in (x, y)))
+    assert ".v4.b32" in f.__ptx__ or ".v2.b64" in f.__ptx__
+    f(static(x), static(y))
+    assert torch.equal(x, y)
+
+
+def static(t: torch.Tensor):
+    return from_dlpack(t, assumed_align=16)
+
+
+@pytest.mark.parametrize("arch", (*ARCHS, "sm_100a"))
+def test_autovec_copy(arch):
+    x, y = random(32, 256), poisoned(32, 256)
+    with forgekit.vgpu.installed(arch):
+        cute.compile(copies.autovec_double, static(x), static(y))(static(x), static(y))
+    assert torch.equal(y, 2 * x)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_predicated_tails(arch, dtype):
+    for m, n in SHAPES:
+        a, b = random(m, n, dtype=dtype), random(m, n + 1, dtype=dtype)[:, 1:]
+        c = poisoned(m, n, dtype=dtype)
+        run(copies.predicated_add, a, b, c, arch=arch)
+        assert torch.equal(c, a + b)
+
+
+def gmem(n_modes: int, divisibility: int = 1):
+    sizes = [cute.sym_int() for _ in range(n_modes - 1)]
+    return make_fake_compact_tensor(
+        cutlass.Float32, (*sizes, cute.sym_int(divisibility=divisibility)),
+        stride_order=tuple(reversed(range(n_modes))), assumed_align=16,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("stages", [2, 3, 4])
+def test_async_copy_pipeline(arch, stages):
+    with forgekit.vgpu.installed(arch):
+        f = cute.compile(copies.pipeline, gmem(2, 4), gmem(1), stages)
+    assert "cp.async" in f.__ptx__
+    for tiles in (1, 2, 5):
+        x, y = random(3, 512 * tiles), poisoned(3)
+        f(tensor(x, 16), tensor(y, 16))
+        torch.testing.assert_close(y, x.sum(1), atol=1e-3, rtol=1e-5)
+
+
+def test_async_copy_fills_with_zeros():
+    with forgekit.vgpu.installed():
+        f = cute.compile(copies.zero_fill, gmem(1, 4), gmem(1))
+    x, y = random(100), poisoned(512)
+    f(tensor(x, 16), tensor(y, 16))
+    assert torch.equal(y[:100], x)
+    assert torch.equal(y[100:], torch.zeros(412))
+
+
+def test_async_copy_is_not_there_before_the_wait():
+    with forgekit.vgpu.installed():
+        f = cute.compile(copies.read_too_early, gmem(1, 4), gmem(1))
+    x, y = random(512), torch.zeros(128)
+    f(tensor(x, 16), tensor(y, 16))
+    assert y.isnan().all()
+
+
+# -- control flow and integers -------------------------------------------------------------------
+@pytest.mark.parametrize("arch", ARCHS)
+def test_loops_of_uneven_length(arch):
+    y = poisoned(200, dtype=torch.int32)
+    run(flow.triangle, y, arch=arch)
+    i = torch.arange(200, dtype=torch.int32)
+    assert torch.equal(y, i * (i + 1) // 2)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_nested_divergence(arch):
+    x, y = random(96, dtype=torch.int32), poisoned(96, dtype=torch.int32)
+    run(flow.nested, x, y, arch=arch)
+    own = []
+    for v in x.tolist():
+        if v % 2 == 0:
+            own.append(sum(k * v for k in range(v % 7)) if v % 3 == 0 else v * v - 1000 * (v > 50))
+        else:
+            own.append(sum(5 if k % 5 == 0 else 1 for k in range(v, 0, -3)))
+    value = torch.tensor(own, dtype=torch.int32)
+    total = value.reshape(3, 32).sum(1, keepdim=True, dtype=torch.int32)
+    assert torch.equal(y, (value.reshape(3, 32) + total).reshape(-1))
+
+
+def test_while_loops():
+    x, y = random(300, dtype=torch.int32) + 1, poisoned(300, dtype=torch.int32)
+    run(flow.collatz, x, y)
+
+    def steps(v: int) -> int:
+        count = 0
+        while v != 1:
+            v, count = v // 2 if v % 2 == 0 else 3 * v + 1, count + 1
+        return count
+
+    assert y.tolist() == [steps(v) for v in x.tolist()]
+
+
+def test_search_with_early_exit():
+    x, y = random(50, 40, dtype=torch.int32), poisoned(50, dtype=torch.int32)
+    run(flow.find, x, Int32(7), y)
+    assert y.tolist() == [row.index(7) if 7 in row else -1 for row in x.tolist()]
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64, torch.int16])
+def test_floor_division_of_negative_numbers(dtype):
+    low = torch.iinfo(dtype).min
+    values = [0, 1, -1, 2, -2, 7, -7, 100, -100, low + 1, -(low + 1)]
+    a = torch.tensor([p for p in values for q in values if q], dtype=dtype)
+    b = torch.tensor([q for p in values for q in values if q], dtype=dtype)
+    q, r = torch.zeros_like(a), torch.zeros_like(a)
+    run(flow.divmods, a, b, q, r)
+    assert q.tolist() == [x // y for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+    # `%` of the DSL is C's remainder, not Python's.
+    want = [
+        abs(x) % abs(y) * (1 if x > 0 else -1) for x, y in zip(a.tolist(), b.tolist(), strict=True)
+    ]
+    assert r.tolist() == want
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.int64, torch.uint8, torch.int8])
+def test_arithmetic_of_other_types(dtype):
+    x = (torch.arange(128, dtype=torch.int64) * 2654435761 % 100003 - 50000).to(dtype)
+    if dtype == torch.int64:
+        x = x * 30000001
+    y = poisoned(128, dtype=dtype)
+    run(flow.polynomial, x, y)
+    assert torch.equal(y, x * x + 3 * x - 7)
+
+
+def test_local_arrays_with_a_dynamic_index():
+    x = random(64, 20, dtype=torch.int32) % 8
+    y = poisoned(64, 8, dtype=torch.int32)
+    run(flow.histogram_of_registers, x, y)
+    assert y.tolist() == [torch.bincount(row, minlength=8).tolist() for row in x]
+
+
+# -- launches -------------------------------------------------------------------------------------
+@pytest.mark.parametrize("times", [0, 1, 3])
+def test_several_kernels_and_launches_run_in_order(times):
+    x, y = random(100), poisoned(100)
+    run(flow.scale_then_add, x, y, cutlass.Float32(3.0), Int32(times))
+    torch.testing.assert_close(y, 3 * x + 1 + times)
+
+
+@pytest.mark.parametrize(
+    "grid, block", [((2, 3, 4), (5, 3, 2)), ((1, 1, 1), (1, 1, 64)), ((7, 1, 2), (33, 1, 1))]
+)
+def test_grids_and_blocks_of_three_dimensions(grid, block):
+    y = torch.full((*grid[::-1], *block[::-1], 6), -1, dtype=torch.int32)
+    run(flow.where_am_i, y)
+    ranges = [torch.arange(n, dtype=torch.int32) for n in (*grid[::-1], *block[::-1])]
+    bz, by, bx, tz, ty, tx = torch.meshgrid(*ranges, indexing="ij")
+    assert torch.equal(y, torch.stack([tx, ty, tz, bx, by, bz], -1))
+
+
+# -- threads together ------------------------------------------------------------------------------
+@pytest.mark.parametrize("arch", ARCHS)
+def test_atomics(arch):
+    x = random(256, dtype=torch.int32) * 37 % 1000 - 300
+    start = [5, 0, 0, -1, 0, 0, 0, -1, 0, 1]
+    i = torch.tensor(start, dtype=torch.int32)
+    f = torch.tensor([0.0, -1e9, 1e9])
+    run(warps.atomics, x, i, f, arch=arch)
+    values = x.tolist()
+    bits = {"and": -1, "or": 0, "xor": 0}
+    for v in values:
+        bits = {"and": bits["and"] & v, "or": bits["or"] | v, "xor": bits["xor"] ^ v}
+    total = sum(values)
+    ends = [values[-1], values[0]]  # the last exchange and the first compare-and-swap win
+    want = [5 + total, max(0, *values), min(0, *values), *bits.values(), *ends, 256, 1 + total]
+    assert i.tolist() == want
+    torch.testing.assert_close(f[0], (x * 0.1).sum(), atol=1e-2, rtol=1e-4)
+    assert f[1:].tolist() == [max(values), min(values)]
+
+
+def test_float_sums_by_atomics_are_the_same_every_time():
+    results = set()
+    for batch in (64, 256, 1 << 15):
+        x, i, f = random(512, dtype=torch.int32), torch.zeros(10, dtype=torch.int32), torch.zeros(3)
+        with forgekit.vgpu.options(batch_threads=batch):
+            run(warps.atomics, x, i, f)
+        results.add(f[0].item())
+    assert len(results) == 1
+
+
+def test_shared_histogram():
+    x, y = random(1000, dtype=torch.int32) % 16, torch.zeros(16, dtype=torch.int32)
+    run(warps.histogram, x, y)
+    assert y.tolist() == torch.bincount(x, minlength=16).tolist()
+
+
+def test_tickets_are_all_different():
+    y, t = poisoned(960, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
+    run(warps.tickets, y, t)
+    assert sorted(y.tolist()) == list(range(960))
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_named_barriers(arch):
+    x, y = random(160, dtype=torch.int32), poisoned(2, 160, dtype=torch.int32)
+    run(warps.named_barriers, x, y, arch=arch)
+    turned = x.reshape(5, 32).flip(1).reshape(-1)
+    assert torch.equal(y, torch.stack([turned, 2 * turned]))
+
+
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_100a"])
+def test_votes_matches_and_shuffles(arch):
+    x, y = random(64, dtype=torch.int32), torch.zeros(16, 64, dtype=torch.int32)
+    run(warps.votes, x, y, arch=arch)
+    lanes = x.reshape(2, 32).tolist()
+
+    def bits(flags) -> int:
+        value = sum(1 << i for i, f in enumerate(flags) if f)
+        return value - (1 << 32) if value >> 31 else value
+
+    for w, row in enumerate(lanes):
+        got = y[:, 32 * w : 32 * w + 32].tolist()
+        odd = bits(v % 2 for v in row)
+        assert got[0] == [odd] * 32
+        assert got[1] == [int(any(v > 90 for v in row))] * 32
+        assert got[2] == [int(all(v < 90 for v in row))] * 32
+        assert got[3] == [int(len({v > 90 for v in row}) == 1)] * 32
+        assert got[4] == [bits(u % 4 == v % 4 for u in row) for v in row]
+        assert got[5] == [-1] * 32
+        assert got[6] == [sum(row)] * 32
+        assert got[7] == [max(row)] * 32
+        assert got[8] == [min(row)] * 32
+        xor = 0
+        for v in row:
+            xor ^= v
+        assert got[9] == [xor] * 32
+        assert got[10] == [row[max(k - 3, k % 3 if k < 3 else 0)] for k in range(32)]
+        assert got[11] == [row[k + 5] if k < 27 else row[k] for k in range(32)]
+        assert got[12] == [row[7]] * 32
+        assert got[13] == [v.bit_count() for v in row]
+        assert got[14] == [odd if v % 2 else 0 for v in row]
+        assert sum(got[15]) == 1
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_warps_that_spin_make_progress(arch):
+    y = torch.zeros(1, dtype=torch.int32)
+    run(warps.spin_between_warps, y, arch=arch)
+    assert y.item() == 4321
+
+
+@pytest.mark.parametrize("down", [False, True])
+def test_blocks_that_spin_make_progress(down):
+    x = random(40, dtype=torch.int32)
+    flags, y = torch.zeros(40, dtype=torch.int32), torch.zeros(40, dtype=torch.int32)
+    run(warps.spin_between_blocks, flags, x, y, down, key=down)
+    want = x.flip(0).cumsum(0).flip(0) if down else x.cumsum(0)
+    assert y.tolist() == want.tolist()
+
+
+def test_a_lock():
+    taken, y = torch.zeros(1, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
+    run(warps.lock, taken, y, Int32(5))
+    assert y.item() == 20
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_halves_of_a_warp_with_masks_of_their_own(arch):
+    x, y = random(64, dtype=torch.int32), poisoned(64, dtype=torch.int32)
+    run(warps.partial_masks, x, y, arch=arch)
+    for w in range(2):
+        row = x[32 * w : 32 * w + 32]
+        assert set(y[32 * w : 32 * w + 16].tolist()) == {row[:16].sum().item() + 120}
+        assert set(y[32 * w + 16 : 32 * w + 32].tolist()) == {row[16:].max().item()}
+
+
+def test_blocks_of_a_cooperative_launch_run_together():
+    x = random(40, dtype=torch.int32)
+    flags, y = torch.zeros(40, dtype=torch.int32), torch.zeros(40, dtype=torch.int32)
+    with forgekit.vgpu.options(batch_threads=32):
+        run(warps.spin_in_a_cooperative_launch, flags, x, y)
+    assert y.tolist() == x.flip(0).cumsum(0).flip(0).tolist()
+
+
+# -- kernels that never end: what the student reads -------------------------------------------
+def test_a_warp_instruction_that_part_of_a_warp_calls():
+    with pytest.raises(DeadlockError) as caught:
+        run(warps.warp_index_in_a_branch, poisoned(2))
+    message = str(caught.value)
+    assert (
+        "wait at shfl.sync.idx.b32 for lanes of their warp that are elsewhere, warps.py" in message
+    )
+    assert "cute.arch.warp_idx() is a shuffle of the whole warp: call it before the `if`" in message
+
+
+def test_barriers_that_part_of_the_block_reaches():
+    with pytest.raises(DeadlockError) as caught:
+        run(warps.barrier_in_a_branch, poisoned(64))
+    first, second = str(caught.value).splitlines()[1:3]
+    assert "thread (0, 0, 0) of block (0, 0, 0) and 31 more wait at barrier 1 for 64" in first
+    assert "thread (16, 0, 0) of block (0, 0, 0) and 31 more wait at barrier 2 for 64" in second
+    assert re.search(r"warps.py, line \d+: cute.arch.barrier\(barrier_id=2", second)
+
+
+def test_a_loop_without_end():
+    with forgekit.vgpu.options(budget=20_000), pytest.raises(InstructionBudgetError) as caught:
+        run(warps.endless, torch.ones(32))
+    assert re.search(r"Last at warps.py, line \d+: (while y >= 0.0:|y = y)", str(caught.value))
+
+
+def test_clusters_are_refused():
+    with pytest.raises(LaunchError, match=r"clusters of \(2, 1, 1\) blocks"):
+        run(warps.in_a_cluster, torch.ones(64))

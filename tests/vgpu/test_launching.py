@@ -1,0 +1,197 @@
+"""Launches: limits, parameters, batches, progress, options."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from ptx_launch import launch
+
+from forgekit import vgpu
+from forgekit.errors import LaunchError
+from forgekit.vgpu import launching
+from forgekit.vgpu.listeners import Listener
+from forgekit.vgpu.memory import GlobalMemory
+from forgekit.vgpu.program import load
+
+COUNT = "red.global.add.s32 [%rd0], 1; ret;"
+
+
+def counted(**how: object) -> int:
+    x = np.zeros(1, np.int32)
+    launch(COUNT, x, **how)  # type: ignore[arg-type]
+    return int(x[0])
+
+
+# -- limits ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "how, message",
+    [
+        ({"grid": 0}, r"got grid \(0, 1, 1\) of blocks \(32, 1, 1\), needed at least 1 in every"),
+        ({"grid": (1, -1, 1)}, "needed at least 1 in every direction"),
+        ({"block": 0}, "needed at least 1 in every direction"),
+        ({"block": 2048}, r"got a block of \(2048, 1, 1\) = 2,048 threads, needed at most 1024"),
+        ({"block": (64, 32, 1)}, "2,048 threads, needed at most 1024"),
+        ({"block": (1, 1, 65)}, r"at most 1024 threads and \(1024, 1024, 64\) by direction"),
+        ({"grid": (1, 65536, 1)}, r"got a grid of \(1, 65536, 1\) blocks, needed at most"),
+        ({"shared": 228 * 1024}, "got 233,472 bytes of shared .* at most 232,448 on sm_90a"),
+        ({"shared": 164 * 1024, "target": "sm_80"}, "needed at most 166,912 on sm_80"),
+        ({"grid": 10_000, "cooperative": True}, "got 10,000 blocks .* at most 4,224"),
+    ],
+)  # fmt: skip
+def test_launches_no_gpu_accepts(how, message):
+    with pytest.raises(LaunchError, match=message):
+        counted(**how)
+
+
+def test_the_largest_launches_are_accepted():
+    assert counted(block=1024) == 1024
+    assert counted(block=(4, 4, 64)) == 1024
+    assert counted(shared=227 * 1024) == 32
+    assert counted(grid=(1, 65535, 1), block=1) == 65535
+
+
+def test_a_block_other_than_compiled():
+    head = ".visible .entry k(.param .u64 p0) {} {{ ret; }}"
+    for directive in (".reqntid 64, 1, 1", ".maxntid 16, 1, 1"):
+        text = f".version 8.7\n.target sm_90a\n.address_size 64\n{head.format(directive)}"
+        with pytest.raises(LaunchError, match="which was compiled in; launch the block"):
+            launch(text, np.zeros(1, np.int32), block=32)
+
+
+def test_clusters_are_refused():
+    record = launching.LaunchRecord("k", (2, 1, 1), (32, 1, 1), 0, b"", cluster=(2, 1, 1))
+    program = load(".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k() { ret; }")[
+        "k"
+    ]
+    with pytest.raises(LaunchError, match="does not offer clusters yet"):
+        launching.launch(program, record, GlobalMemory())
+
+
+# -- batches ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("batch_threads", [1, 64, 100, 1024, 32768])
+def test_every_block_runs_once_whatever_the_batch(batch_threads):
+    x = np.zeros(37, np.int32)
+    body = (
+        "mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd0, %rd2; "
+        "red.global.add.s32 [%rd3], 1; ret;"
+    )
+    launch(body, x, grid=37, block=40, batch_threads=batch_threads)
+    assert x.tolist() == [40] * 37
+
+
+def test_special_registers_of_every_batch():
+    x = np.zeros((4, 3, 2, 8), np.int32)
+    body = """mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ctaid.y; mov.u32 %r3, %ctaid.z;
+    mov.u32 %r4, %nctaid.x;
+    mov.u32 %r5, %nctaid.y; mov.u32 %r6, %nctaid.z; mad.lo.s32 %r7, %r3, 3, %r2;
+    mad.lo.s32 %r7, %r7, 2, %r1;
+    mov.u32 %r8, %laneid; mov.u32 %r9, %warpid; mul.wide.u32 %rd2, %r7, 32;
+    add.s64 %rd3, %rd0, %rd2;
+    st.global.v4.b32 [%rd3], {%r1, %r2, %r3, %r4};
+    st.global.v4.b32 [%rd3+16], {%r5, %r6, %r8, %r9}; ret;"""
+    launch(body, x, grid=(2, 3, 4), block=1, batch_threads=32)
+    for z, y, i in np.ndindex(4, 3, 2):
+        assert x[z, y, i].tolist() == [i, y, z, 2, 3, 4, 0, 0]
+
+
+# -- progress --------------------------------------------------------------------------------------
+class Bar:
+    made: list[Bar] = []  # noqa: RUF012
+
+    def __init__(self, total: int, initial: int, **_: object) -> None:
+        self.total, self.at, self.closed = total, initial, False
+        Bar.made.append(self)
+
+    def update(self, n: int) -> None:
+        self.at += n
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def bars(monkeypatch):
+    Bar.made = []
+    monkeypatch.setattr("tqdm.tqdm", Bar)
+    return Bar.made
+
+
+def test_long_launches_show_their_progress(bars, monkeypatch):
+    monkeypatch.setattr(launching, "_PROGRESS_AFTER_S", 0)
+    assert counted(grid=10, batch_threads=32) == 320
+    (bar,) = bars
+    assert (bar.total, bar.at, bar.closed) == (10, 10, True)
+
+
+def test_short_launches_show_nothing(bars):
+    counted(grid=10, batch_threads=32)
+    assert not bars
+
+
+def test_progress_can_be_switched_off(bars, monkeypatch):
+    monkeypatch.setattr(launching, "_PROGRESS_AFTER_S", 0)
+    counted(grid=10, batch_threads=32, progress=False)
+    assert not bars
+
+
+def test_the_bar_is_closed_after_an_error(bars, monkeypatch):
+    monkeypatch.setattr(launching, "_PROGRESS_AFTER_S", 0)
+    body = (
+        "mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd0, %rd2; "
+        "st.global.b32 [%rd3], %r1; ret;"
+    )
+    with pytest.raises(Exception, match="Out of bounds"):
+        launch(body, np.zeros(5, np.int32), grid=10, batch_threads=32)
+    assert bars[0].closed and bars[0].at == 5
+
+
+# -- options and listeners -------------------------------------------------------------------------
+def test_options_are_put_back():
+    with vgpu.options(budget=7) as inside:
+        assert inside.budget == 7
+        with vgpu.options(progress=False) as both:
+            assert (both.budget, both.progress) == (7, False)
+    with vgpu.options() as after:
+        assert after.budget != 7
+    with pytest.raises(TypeError), vgpu.options(bugdet=7):
+        pass
+
+
+def test_listeners_hear_of_everything():
+    class Ear(Listener):
+        def __init__(self) -> None:
+            self.heard: list[str] = []
+
+        def on_batch(self, m):
+            self.heard.append(f"batch {m.blocks}")
+
+        def on_access(self, m, kind, space, address, mask, width):
+            self.heard.append(f"{kind} {space} {width}")
+
+        def on_divergence(self, m, taken, rest):
+            self.heard.append(f"split {int(m.expand(taken).sum())}:{int(m.expand(rest).sum())}")
+
+        def on_barrier(self, m, mask):
+            self.heard.append("barrier")
+
+        def on_warp_sync(self, m, members):
+            self.heard.append("warp")
+
+        def on_batch_end(self, m):
+            self.heard.append("end")
+
+    ear = Ear()
+    body = """ld.global.v2.b32 {%r1, %r2}, [%rd0]; bar.sync 0; bar.warp.sync -1;
+    setp.lt.u32 %p1, %r0, 3; @%p1 bra L; st.global.b16 [%rd0], %rs1;
+    L: red.global.add.s32 [%rd0], 1; ret;"""
+    launch(body, np.zeros(2, np.int32), grid=2, batch_threads=32, listeners=(ear,))
+    once = [
+        "load global 8",
+        "barrier",
+        "warp",
+        "split 3:29",
+        "store global 2",
+        "atomic global 4",
+        "end",
+    ]
+    assert ear.heard == ["batch range(0, 1)", *once, "batch range(1, 2)", *once]

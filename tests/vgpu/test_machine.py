@@ -1,0 +1,400 @@
+"""The lockstep machine: divergence, reconvergence, liveness, budget; against a dumb interpreter."""
+
+from __future__ import annotations
+
+import io
+import signal
+import time
+import zlib
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from ptx_launch import kernel, launch
+from structured import IN_BASE, INPUTS, OUT_BASE, REGISTERS, Generator, interpret
+
+from forgekit.errors import DeadlockError, InstructionBudgetError
+from forgekit.vgpu import launching, ptx
+from forgekit.vgpu.listeners import Listener
+from forgekit.vgpu.machine import Machine
+
+SEEDS = range(40)
+WORDS = REGISTERS + 2
+
+
+def compare(seed: int, *, exits: bool, block: int, grid: int, batch_threads: int = 1 << 15) -> None:
+    """One random kernel on the machine and in the interpreter: the same memory afterwards."""
+    body = Generator(seed, exits=exits).body()
+    n = grid * block
+    values = np.random.default_rng(seed).integers(0, 64, n * INPUTS).astype(np.uint32)
+    got = np.zeros(n * WORDS, np.uint32)
+    launch(body, values, got, grid=grid, block=block, shared=1024, batch_threads=batch_threads)
+
+    memory = {IN_BASE + 4 * i: int(v) for i, v in enumerate(values)}
+    memory |= {OUT_BASE + 4 * i: 0 for i in range(n * WORDS)}
+    interpret(ptx.parse(kernel(body, 2)).kernels["k"], grid, block, memory)
+    want = np.array([memory[OUT_BASE + 4 * i] for i in range(n * WORDS)], np.uint32)
+    wrong = np.flatnonzero(got != want)
+    assert not len(wrong), (
+        f"word {wrong[0]} ({len(wrong)} wrong): {got[wrong[0]]:#x} != {want[wrong[0]]:#x}\n{body}"
+    )
+
+
+def _random_pick(m: Machine) -> int:
+    return sorted(m.runnable)[zlib.crc32(b"%d %d" % (m.executed, m.pc)) % len(m.runnable)]
+
+
+# Results must not depend on which group runs next. Only the first order makes groups meet again
+# early; the others make them wait for each other at barriers and warp instructions.
+ORDERS: dict[str, Callable[[Machine], int]] = {
+    "as it is": Machine.pick,
+    "highest first": lambda m: max(m.runnable),
+    "random": _random_pick,
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_control_flow_with_early_exits(seed, order, monkeypatch):
+    monkeypatch.setattr(Machine, "pick", ORDERS[order])
+    compare(seed, exits=True, block=(32, 48, 70)[seed % 3], grid=2)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_control_flow_with_warp_instructions(seed, order, monkeypatch):
+    monkeypatch.setattr(Machine, "pick", ORDERS[order])
+    compare(1000 + seed, exits=False, block=(32, 64, 96)[seed % 3], grid=2)
+
+
+@pytest.mark.parametrize("seed", [3, 7])
+def test_results_do_not_depend_on_the_batch(seed):
+    for batch_threads in (64, 1024, 32768):
+        compare(seed, exits=True, block=64, grid=5, batch_threads=batch_threads)
+
+
+# -- divergence ------------------------------------------------------------------------------------
+OWN_SLOT = "mul.wide.u32 %rd10, %r0, 4; add.s64 %rd11, %rd0, %rd10;"
+
+
+def test_a_register_of_a_waiting_group_survives():
+    """The lanes that skip the branch hold %r5 = 7 while the others overwrite their own."""
+    body = f"""{OWN_SLOT}
+    mov.b32 %r5, 7; setp.lt.u32 %p1, %r0, 10; @!%p1 bra JOIN;
+    mov.b32 %r5, 9; add.s32 %r5, %r5, %r0;
+    JOIN: st.global.b32 [%rd11], %r5; ret;"""
+    x = np.zeros(32, np.uint32)
+    launch(body, x)
+    assert x.tolist() == [9 + i if i < 10 else 7 for i in range(32)]
+
+
+def test_registers_of_lanes_that_wait_for_their_warp_survive():
+    """Warp 0 goes on past the warp barrier while warp 1 waits there for its first lane."""
+    body = f"""{OWN_SLOT}
+    setp.eq.u32 %p1, %r0, 32; @%p1 bra FAR;
+    BACK: mov.b32 %r5, %r0;
+    bar.warp.sync -1;
+    add.s32 %r5, %r5, 100; st.global.b32 [%rd11], %r5; ret;
+    FAR: bra BACK;"""
+    x = np.zeros(64, np.uint32)
+    launch(body, x, block=64)
+    assert x.tolist() == [i + 100 for i in range(64)]
+
+
+class Counts(Listener):
+    """How often each thread has executed each instruction."""
+
+    def __init__(self) -> None:
+        self.counts: np.ndarray | None = None
+
+    def on_run(self, m, start, stop, mask):
+        if self.counts is None:
+            self.counts = np.zeros((len(m.program.steps), m.n_threads), int)
+        self.counts[start:stop] += m.expand(mask).sum(axis=0)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("exits", [True, False])
+def test_every_instruction_a_thread_executes_is_counted_once(order, exits, monkeypatch):
+    """Against the interpreter's steps, whatever waits for whom on the way."""
+    monkeypatch.setattr(Machine, "pick", ORDERS[order])
+    for seed in range(10):
+        body = Generator(seed, exits=exits).body()
+        values = np.random.default_rng(seed).integers(0, 64, 64 * INPUTS).astype(np.uint32)
+        counts = Counts()
+        out = np.zeros(64 * WORDS, np.uint32)
+        launch(body, values, out, block=64, shared=1024, listeners=(counts,))
+        memory = {IN_BASE + 4 * i: int(v) for i, v in enumerate(values)}
+        memory |= {OUT_BASE + 4 * i: 0 for i in range(64 * WORDS)}
+        steps = interpret(ptx.parse(kernel(body, 2)).kernels["k"], 1, 64, memory)
+        assert counts.counts is not None
+        assert counts.counts.sum(axis=0).tolist() == steps
+
+
+def test_lanes_that_wait_for_their_warp_are_not_taken_along(monkeypatch):
+    """Warp 0 runs on to where the first lane of warp 1 is, while the others of warp 1 wait."""
+    monkeypatch.setattr(Machine, "pick", lambda m: (max if m.parked else min)(m.runnable))
+    body = f"""{OWN_SLOT}
+    mov.b32 %r5, 10; setp.eq.u32 %p1, %r0, 32; selp.b32 %r6, 1, 0, %p1; @%p1 bra MEET;
+    BACK: bar.warp.sync -1; add.s32 %r5, %r5, 1;
+    MEET: setp.eq.s32 %p2, %r6, 1; @%p2 mov.b32 %r6, 0; @%p2 bra BACK;
+    red.global.add.s32 [%rd11], %r5; ret;"""
+    x = np.zeros(64, np.int32)
+    launch(body, x, block=64)
+    assert x.tolist() == [11] * 64
+
+
+def test_the_clock_counts_up():
+    """Also over a jump far back."""
+    work = "add.s32 %r6, %r6, 1; " * 50
+    body = f"""{OWN_SLOT} mov.b32 %r5, 0; mov.b32 %r7, 1; mov.b64 %rd5, 0;
+    TOP: mov.u64 %rd6, %clock64; setp.le.u64 %p1, %rd6, %rd5; @%p1 mov.b32 %r7, 0;
+    {work} mov.u64 %rd5, %clock64; setp.le.u64 %p1, %rd5, %rd6; @%p1 mov.b32 %r7, 0;
+    add.s32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, %r0; @%p2 bra TOP;
+    st.global.b32 [%rd11], %r7; ret;"""
+    x = np.zeros(32, np.uint32)
+    launch(body, x)
+    assert x.tolist() == [1] * 32
+
+
+class Groups(Listener):
+    """Remembers the size of the group at each store."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def on_access(self, m, kind, space, address, mask, width):
+        if kind == "store":
+            self.sizes.append(int(m.expand(mask).sum()))
+
+
+def test_groups_meet_again_after_a_branch():
+    body = f"""{OWN_SLOT}
+    and.b32 %r5, %r0, 3; setp.eq.u32 %p1, %r5, 0; setp.eq.u32 %p2, %r5, 1;
+    @%p1 bra A; @%p2 bra B; add.s32 %r5, %r5, 10; bra END;
+    A: add.s32 %r5, %r5, 20; bra END;
+    B: add.s32 %r5, %r5, 30;
+    END: st.global.b32 [%rd11], %r5; ret;"""
+    groups, x = Groups(), np.zeros(64, np.uint32)
+    launch(body, x, block=64, listeners=(groups,))
+    assert groups.sizes == [64]
+    assert x.tolist() == [[20, 31, 12, 13][i % 4] for i in range(64)]
+
+
+def test_groups_meet_again_after_loops_of_uneven_length():
+    body = f"""{OWN_SLOT}
+    mov.b32 %r5, 0; mov.b32 %r6, 0;
+    TOP: setp.ge.u32 %p1, %r6, %r0; @%p1 bra END;
+    add.s32 %r5, %r5, %r6; add.s32 %r6, %r6, 1; bra TOP;
+    END: st.global.b32 [%rd11], %r5; ret;"""
+    groups, x = Groups(), np.zeros(96, np.uint32)
+    launch(body, x, block=96, listeners=(groups,))
+    assert groups.sizes == [96]
+    assert x.tolist() == [i * (i - 1) // 2 for i in range(96)]
+
+
+def test_carry_and_predicates_are_kept_apart():
+    """Predicates of a waiting group survive as registers do."""
+    body = f"""{OWN_SLOT}
+    setp.lt.u32 %p2, %r0, 20; setp.lt.u32 %p1, %r0, 5; @%p1 bra SIDE;
+    bra JOIN;
+    SIDE: setp.gt.u32 %p2, %r0, 100;
+    JOIN: selp.b32 %r5, 1, 0, %p2; st.global.b32 [%rd11], %r5; ret;"""
+    x = np.zeros(32, np.uint32)
+    launch(body, x)
+    assert x.tolist() == [int(5 <= i < 20) for i in range(32)]
+
+
+# -- threads that wait for memory ------------------------------------------------------------------
+SPIN = """
+    setp.ne.u32 %p1, %r0, {spinner}; @%p1 bra SET;
+    WAIT: ld.volatile.global.b32 %r5, [%rd0]; setp.eq.u32 %p2, %r5, 0; @%p2 bra WAIT;
+    st.global.b32 [%rd0+4], %r5; bra END;
+    SET: setp.ne.u32 %p3, %r0, {setter}; @%p3 bra END;
+    mov.b32 %r6, 0; LOOP: add.s32 %r6, %r6, 1; setp.lt.u32 %p4, %r6, {work}; @%p4 bra LOOP;
+    mov.b32 %r7, 42; st.volatile.global.b32 [%rd0], %r7;
+    END: ret;"""
+
+
+@pytest.mark.parametrize("spinner, setter", [(0, 1), (0, 40), (40, 0), (31, 32)])
+@pytest.mark.parametrize("work", [1, 3000])
+def test_a_spinning_wait_ends(spinner, setter, work):
+    x = np.zeros(2, np.uint32)
+    launch(SPIN.format(spinner=spinner, setter=setter, work=work), x, block=64)
+    assert x.tolist() == [42, 42]
+
+
+def test_a_spinning_wait_costs_little():
+    """Polling in a loop is noticed: it does not take thousands of turns before others run."""
+    x = np.zeros(2, np.uint32)
+    launch(SPIN.format(spinner=0, setter=1, work=1), x, block=64, budget=500)
+    assert x.tolist() == [42, 42]
+
+
+def test_a_wait_without_a_polling_instruction_ends_too():
+    body = SPIN.replace("ld.volatile.global", "ld.global").format(spinner=0, setter=1, work=1)
+    x = np.zeros(2, np.uint32)
+    launch(body, x)
+    assert x.tolist() == [42, 42]
+
+
+def test_blocks_of_one_batch_may_wait_for_later_ones():
+    body = """mov.u32 %r1, %ctaid.x; setp.eq.u32 %p1, %r1, 2; @%p1 bra SET;
+    WAIT: ld.acquire.gpu.global.b32 %r5, [%rd0]; setp.eq.u32 %p2, %r5, 0; @%p2 bra WAIT;
+    ret;
+    SET: mov.b32 %r7, 1; st.release.gpu.global.b32 [%rd0], %r7; ret;"""
+    launch(body, np.zeros(1, np.uint32), grid=3)
+    launch(body, np.zeros(1, np.uint32), grid=3, batch_threads=32, cooperative=True)
+    with pytest.raises(InstructionBudgetError, match="Blocks 0 to 0 of 3 run at the same time"):
+        launch(body, np.zeros(1, np.uint32), grid=3, batch_threads=32, budget=10_000)
+
+
+def test_lanes_that_wait_for_their_warp_go_on_when_the_others_have_left():
+    """Lane 0 waits at a warp barrier for lanes that exit, while warp 1 spins until lane 0 is on."""
+    body = """setp.ge.u32 %p1, %r0, 32; @%p1 bra OTHER;
+    setp.eq.u32 %p2, %r0, 0; @!%p2 bra LEAVE;
+    bar.warp.sync -1; mov.b32 %r7, 1; st.volatile.global.b32 [%rd0], %r7; ret;
+    LEAVE: ret;
+    OTHER: ld.volatile.global.b32 %r5, [%rd0]; setp.eq.u32 %p2, %r5, 0; @%p2 bra OTHER;
+    ret;"""
+    x = np.zeros(1, np.uint32)
+    launch(body, x, block=64)
+    assert x[0] == 1
+
+
+# -- the budget, and interruptions -----------------------------------------------------------------
+def test_a_loop_without_end_is_stopped():
+    body = "LOOP: add.s32 %r1, %r1, 1; bra LOOP;"
+    with pytest.raises(InstructionBudgetError) as caught:
+        launch(body, np.zeros(1, np.uint32), block=64, budget=5000)
+    message = str(caught.value)
+    assert "stopped after 5,000 instructions" in message
+    assert "Last at PTX line" in message
+    assert "thread (0, 0, 0) of block (0, 0, 0) and 63 more" in message
+    assert "options(budget=" in message
+
+
+def test_the_default_budget_stops_within_seconds():
+    start = time.perf_counter()
+    with pytest.raises(InstructionBudgetError):
+        launch("LOOP: add.s32 %r1, %r0, 1; bra LOOP;", np.zeros(1, np.uint32), block=256)
+    assert time.perf_counter() - start < 20
+
+
+def test_an_interrupt_passes_straight_through():
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    old = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    start = time.perf_counter()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            launch("LOOP: add.s32 %r1, %r0, 1; bra LOOP;", np.zeros(1, np.uint32), budget=10**12)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    assert time.perf_counter() - start < 5
+
+
+# -- the same every time ---------------------------------------------------------------------------
+def test_runs_are_identical_down_to_the_order_of_accesses():
+    class Trace(Listener):
+        def __init__(self) -> None:
+            self.seen: list[object] = []
+
+        def on_access(self, m, kind, space, address, mask, width):
+            full = np.broadcast_to(address, m.shape)[m.expand(mask)]
+            self.seen.append((m.pc, kind, space, width, full.tolist()))
+
+    traces = []
+    for _ in range(2):
+        trace = Trace()
+        body = Generator(11, exits=True).body()
+        values = np.random.default_rng(1).integers(0, 64, 200 * INPUTS).astype(np.uint32)
+        launch(
+            body, values, np.zeros(200 * WORDS, np.uint32), grid=2, block=100, listeners=(trace,)
+        )
+        traces.append(trace.seen)
+    assert traces[0] == traces[1] and traces[0]
+
+
+def test_a_batch_of_blocks_with_large_memories_is_kept_small(monkeypatch):
+    seen = []
+    real = launching.run_batch
+
+    def run_batch(program, record, memory, blocks, printer):
+        seen.append(len(blocks))
+        return real(program, record, memory, blocks, printer)
+
+    monkeypatch.setattr(launching, "run_batch", run_batch)
+    launch("ret;", np.zeros(1, np.uint32), grid=1024, block=32, shared=200 * 1024)
+    assert max(seen) * 200 * 1024 <= launching.BATCH_BYTES and sum(seen) == 1024
+
+
+def test_a_deadlock_says_who_waits_where():
+    body = """setp.lt.u32 %p1, %r0, 40; @%p1 bra A;
+    bar.sync 1, 96; ret;
+    A: bar.sync 2, 128; ret;"""
+    with pytest.raises(DeadlockError) as caught:
+        launch(body, np.zeros(1, np.uint32), block=96)
+    lines = str(caught.value).splitlines()
+    assert (
+        "thread (40, 0, 0) of block (0, 0, 0) and 55 more wait at barrier 1 for 96 threads"
+        in lines[1]
+    )
+    assert (
+        "thread (0, 0, 0) of block (0, 0, 0) and 39 more wait at barrier 2 for 128 threads"
+        in lines[2]
+    )
+    assert "PTX line" in lines[1] and "bar.sync" in lines[1]
+
+
+def test_output_of_a_batch_that_fails_is_still_shown(monkeypatch):
+    out = io.StringIO()
+    monkeypatch.setattr("sys.stdout", out)
+    head = (
+        "."
+        "g"
+        "l"
+        "o"
+        "b"
+        "a"
+        "l"
+        " "
+        "."
+        "a"
+        "l"
+        "i"
+        "g"
+        "n"
+        " "
+        "1"
+        " "
+        "."
+        "b"
+        "8"
+        " "
+        "f"
+        "o"
+        "r"
+        "m"
+        "["
+        "4"
+        "]"
+        " "
+        "="
+        " "
+        "{"
+        "1"
+        "0"
+        "4, 105, 10, 0};\n.extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);"
+    )
+    body = """.param .b64 param0; .param .b64 param1; .param .b32 retval0;
+    mov.u64 %rd1, form; st.param.b64 [param0], %rd1; mov.b64 %rd2, 0; st.param.b64 [param1], %rd2;
+    setp.ne.u32 %p1, %r0, 0; @%p1 bra L;
+    call.uni (retval0), vprintf, (param0, param1);
+    L: st.global.b32 [%rd0+64], %r0; ret;"""
+    with pytest.raises(Exception, match="Out of bounds"):
+        launch(body, np.zeros(1, np.uint32), head=head)
+    assert out.getvalue() == "hi\n"

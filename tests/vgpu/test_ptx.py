@@ -1,0 +1,489 @@
+"""The PTX parser: every construct of CuTe DSL's compiler, and what it says to other text."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from forgekit.errors import PtxSyntaxError, UnsupportedPtxError
+from forgekit.vgpu import program, ptx
+from forgekit.vgpu.ptx import (
+    Address,
+    Immediate,
+    Instruction,
+    Kernel,
+    Negated,
+    Pair,
+    Register,
+    SourceLine,
+    Symbol,
+    Vector,
+)
+
+HEAD = ".version 9.4\n.target sm_90a\n.address_size 64\n"
+REGISTERS = ".reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<99>; .reg .b64 %rd<9>;"
+
+
+def module(body: str, *, before: str = "", after: str = "") -> ptx.Module:
+    """A module whose kernel `k` has this body."""
+    text = f"{HEAD}{before}\n.visible .entry k(.param .b64 x)\n{{\n{REGISTERS}\n{body}\n}}\n{after}"
+    return ptx.parse(text)
+
+
+def kernel(body: str) -> Kernel:
+    return module(body).kernels["k"]
+
+
+def one(text: str) -> Instruction:
+    (instruction,) = kernel(text).instructions
+    return instruction
+
+
+def reg(name: str) -> Register:
+    return Register(name)
+
+
+# -- instructions and operands --------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "text, name, operands",
+    [
+        ("ret;", "ret", ()),
+        ("add.s32 %r1, %r2, -5;", "add.s32", (reg("%r1"), reg("%r2"), Immediate(-5))),
+        ("mov.u32 %r1, %tid.x;", "mov.u32", (reg("%r1"), reg("%tid.x"))),
+        ("ld.param.b64 %rd1, [x];", "ld.param.b64", (reg("%rd1"), Address(Symbol("x"), 0))),
+        (
+            "ld.param.v2.b32 {%r1, %r2}, [x+8];", "ld.param.v2.b32",
+            (Vector((reg("%r1"), reg("%r2"))), Address(Symbol("x"), 8)),
+        ),
+        (
+            "st.global.v4.b32 [%rd1+-16], {%r1, %r2, %r3, 0};", "st.global.v4.b32",
+            (
+                Address(reg("%rd1"), -16),
+                Vector((reg("%r1"), reg("%r2"), reg("%r3"), Immediate(0))),
+            ),
+        ),
+        ("ld.shared.b32 %r1, [%r2 - 4];", "ld.shared.b32", (reg("%r1"), Address(reg("%r2"), -4))),
+        ("ld.shared.b32 %r1, [0x10];", "ld.shared.b32", (reg("%r1"), Address(None, 16))),
+        (
+            "shfl.sync.idx.b32 %r1|%p1, %r2, 0, 31, -1;", "shfl.sync.idx.b32",
+            (Pair(reg("%r1"), reg("%p1")), reg("%r2"), Immediate(0), Immediate(31), Immediate(-1)),
+        ),
+        ("elect.sync _|%p1, -1;", "elect.sync", (Pair(None, reg("%p1")), Immediate(-1))),
+        (
+            "setp.lt.and.s32 %p1|%p2, %r1, 2, !%p3;", "setp.lt.and.s32",
+            (Pair(reg("%p1"), reg("%p2")), reg("%r1"), Immediate(2), Negated(reg("%p3"))),
+        ),
+        ("mov.b64 {%r1, _}, %rd1;", "mov.b64", (Vector((reg("%r1"), reg("_"))), reg("%rd1"))),
+        ("mov.b32 %r1, smem+16;", "mov.b32", (reg("%r1"), Symbol("smem", 16))),
+        (
+            "ld.shared::cluster.b32 %r1, [%r2];", "ld.shared:cluster.b32",
+            (reg("%r1"), Address(reg("%r2"), 0)),
+        ),
+        (
+            "call.uni (retval0), vprintf, (param0, param1);", "call.uni",
+            (
+                Vector((Symbol("retval0"),)), Symbol("vprintf"),
+                Vector((Symbol("param0"), Symbol("param1"))),
+            ),
+        ),
+        (
+            "cp.async.bulk.tensor.2d.shared::cta.global.tile [%r1], [%rd1, {%r2, %r3}], [%r4];",
+            "cp.async.bulk.tensor.2d.shared:cta.global.tile",
+            (
+                Address(reg("%r1"), 0), Vector((reg("%rd1"), Vector((reg("%r2"), reg("%r3"))))),
+                Address(reg("%r4"), 0),
+            ),
+        ),
+    ],
+)  # fmt: skip
+def test_operands(text: str, name: str, operands: tuple) -> None:
+    instruction = one(text)
+    assert instruction.name == name
+    assert instruction.operands == operands
+
+
+@pytest.mark.parametrize(
+    "literal, bits, width",
+    [
+        ("0", 0, None), ("7", 7, None), ("-1", -1, None), ("010", 8, None), ("-017", -15, None),
+        ("0x1F", 31, None), ("0XfF", 255, None), ("-0x10", -16, None), ("0b101", 5, None),
+        ("4294967295U", 2**32 - 1, None), ("18446744073709551615", 2**64 - 1, None),
+        ("0f3F800000", 0x3F800000, 32), ("0Fff800000", 0xFF800000, 32),
+        ("0d3FF0000000000000", 0x3FF0000000000000, 64),
+        ("0DBFF0000000000000", 0xBFF0000000000000, 64),
+        ("1.5", int.from_bytes(struct.pack("<d", 1.5), "little"), 64),
+        ("-2.5e3", int.from_bytes(struct.pack("<d", -2500.0), "little"), 64),
+        ("WARP_SZ", 32, None),
+    ],
+)  # fmt: skip
+def test_literals(literal: str, bits: int, width: int | None) -> None:
+    assert one(f"mov.b64 %rd1, {literal};").operands[1] == Immediate(bits, width)
+
+
+def test_guards() -> None:
+    found = kernel("@%p1 add.s32 %r1, %r1, 1; @!%p2 mov.b32 %r1, 0;").instructions
+    assert [i.guard for i in found] == [reg("%p1"), Negated(reg("%p2"))]
+
+
+def test_several_statements_on_a_line_and_one_over_several() -> None:
+    found = kernel("mov.b32 %r1, 1; mov.b32 %r2,\n    2;;\n{ mov.b32 %r3, 3; } ret;").instructions
+    assert [i.text for i in found] == [
+        "mov.b32 %r1, 1", "mov.b32 %r2, 2", "mov.b32 %r3, 3", "ret",
+    ]  # fmt: skip
+
+
+def test_comments_and_pragmas_are_skipped() -> None:
+    body = """
+    // begin inline asm
+    mov.b32 %r1, 1; /* { not a scope ; nor
+    a statement */ .pragma "nounroll";
+    // end inline asm }
+    ret;"""
+    assert [i.name for i in kernel(body).instructions] == ["mov.b32", "ret"]
+
+
+def test_comment_signs_within_a_path() -> None:
+    found = module(".loc 1 5 0\nret;", before='.file 1 "//share//me.py"').kernels["k"]
+    assert found.instructions[0].source == SourceLine("//share//me.py", 5, 0)
+
+
+# -- labels and scopes ----------------------------------------------------------------------------
+def test_labels() -> None:
+    found = kernel("$L__BB0_1: mov.b32 %r1, 1; $L__BB0_2:\n$L__BB0_3:\n bra.uni $L__BB0_1;")
+    assert found.labels == {"$L__BB0_1": 0, "$L__BB0_2": 1, "$L__BB0_3": 1}
+    assert found.instructions[1].operands == (Symbol("$L__BB0_1"),)
+
+
+WAIT = """{
+    .reg .pred P1;
+    LAB_WAIT:
+    mbarrier.try_wait.parity.shared.b64 P1, [%r1], %r2, 10000000;
+    @P1 bra.uni DONE; bra.uni LAB_WAIT;
+    DONE:
+}"""
+
+
+def test_inline_assembly_has_names_of_its_own() -> None:
+    """Twice the same block: two registers P1, two loops; names outside stay what they are."""
+    found = kernel(f"{WAIT}\n{WAIT}\nret;")
+    inner = sorted(n for n in found.registers if n.startswith("P1"))
+    assert len(inner) == 2 and {found.registers[n] for n in inner} == {"pred"}
+    assert len(found.labels) == 4
+    for at, first in ((0, 0), (3, 3)):
+        wait, leave, again = found.instructions[at : at + 3]
+        assert wait.operands[0] == leave.guard
+        assert wait.operands[1] == Address(reg("%r1"), 0)
+        assert found.labels[leave.operands[0].name] == first + 3
+        assert found.labels[again.operands[0].name] == first
+
+
+def test_nested_scopes() -> None:
+    body = """
+    {
+        .reg .b32 t; .reg .b32 u<2>;
+        mov.b32 t, 1;
+        { .reg .b64 t; mov.b64 t, 2; mov.b32 u1, 3; }
+        mov.b32 t, %r1;
+    }"""
+    found = kernel(body)
+    first, second, third, fourth = (i.operands[0].name for i in found.instructions)
+    assert first == fourth != second
+    assert [found.registers[n] for n in (first, second, third)] == ["b32", "b64", "b32"]
+    assert found.instructions[3].operands[1] == reg("%r1")
+
+
+def test_scopes_with_the_same_register_range() -> None:
+    found = kernel("{ .reg .b32 t<2>; mov.b32 t1, 1; } { .reg .b64 t<2>; mov.b64 t1, 1; }")
+    types = [found.registers[i.operands[0].name] for i in found.instructions]
+    assert types == ["b32", "b64"]
+
+
+def test_call_sequence() -> None:
+    """printf: parameters are declared in the scope of the call; registers are not."""
+    body = """
+    { // callseq 0, 0
+    .param .b64 param0;
+    st.param.b64 \t[param0], %rd1;
+    .param .b64 param1;
+    st.param.b64 \t[param1], %rd2;
+    .param .b32 retval0;
+    call.uni (retval0),
+    vprintf,
+    (
+    param0,
+    param1
+    );
+    ld.param.b32 \t%r1, [retval0];
+    } // callseq 0
+    ret;"""
+    declaration = """
+.extern .func  (.param .b32 func_retval0) vprintf
+(
+\t.param .b64 vprintf_param_0,
+\t.param .b64 vprintf_param_1
+)
+;"""
+    found = module(body, before=declaration)
+    assert list(found.kernels) == ["k"]
+    instructions = found.kernels["k"].instructions
+    assert [i.opcode[0] for i in instructions] == ["st", "st", "call", "ld", "ret"]
+    result, function, arguments = instructions[2].operands
+    assert function == Symbol("vprintf")
+    assert arguments == Vector(tuple(i.operands[0].base for i in instructions[:2]))
+    assert result == Vector((instructions[3].operands[1].base,))
+    assert instructions[3].operands[0] == reg("%r1")
+
+
+# -- where things come from -----------------------------------------------------------------------
+def test_source_lines() -> None:
+    body = """.loc\t1 53 0
+    mov.b32 %r1, 1;
+    .loc\t1 56 17
+    mov.b32 %r2, 2; mov.b32 %r3, 3;
+    .loc 2 7 3, function_name $L__info_string0, inlined_at 1 60 5
+    mov.b32 %r4, 4;
+    .loc 1 0 0
+    mov.b32 %r5, 5;
+    .loc 9 1 1
+    ret;"""
+    files = '.file\t1 "/home/me/kernels.py"\n.file 2 "helper.py", 1234, 99\n'
+    found = module(body, after=files).kernels["k"].instructions
+    me = "/home/me/kernels.py"
+    assert [i.source for i in found] == [
+        SourceLine(me, 53, 0), SourceLine(me, 56, 17), SourceLine(me, 56, 17),
+        SourceLine("helper.py", 7, 3),
+        SourceLine("helper.py", 7, 3),  # line 0 is no line: what was before goes on
+        SourceLine("?", 1, 1),  # a file that nothing declares
+    ]  # fmt: skip
+
+
+def test_no_source_lines() -> None:
+    assert one("ret;").source is None
+
+
+def test_ptx_lines() -> None:
+    text = HEAD + ".visible .entry k()\n{\n\n  // a comment\n  ret; ret;\n\n  ret;\n}\n"
+    found = ptx.parse(text).kernels["k"].instructions
+    assert [i.line for i in found] == [8, 8, 10]
+
+
+# -- declarations ---------------------------------------------------------------------------------
+def test_module_head() -> None:
+    found = module("ret;")
+    assert (found.version, found.target) == ("9.4", "sm_90a")
+    debug = ptx.parse(HEAD.replace("sm_90a", "sm_80, debug"))
+    assert debug.target == "sm_80"
+
+
+def test_several_kernels() -> None:
+    text = HEAD + ".entry a() { ret; }\n.visible .entry b(.param .b32 n) { .reg .b32 %r<2>; ret; }"
+    found = ptx.parse(text).kernels
+    assert list(found) == ["a", "b"]
+    assert found["a"].registers == {} and list(found["b"].registers) == ["%r0", "%r1"]
+
+
+def test_parameters() -> None:
+    text = (
+        HEAD
+        + """.visible .entry k(
+    .param .align 8 .b8 k_param_0[24],
+    .param .b32 k_param_1,
+    .param .align 64 .b8 map[128],
+    .param .u64 .ptr .global .align 16 k_param_3,
+    .param .u64 .ptr .align 1 k_param_4
+) .reqntid 128, 2, 1 .minnctapersm 1 { ret; }"""
+    )
+    found = ptx.parse(text).kernels["k"]
+    assert [(p.name, p.size_bytes, p.align) for p in found.params] == [
+        ("k_param_0", 24, 8), ("k_param_1", 4, 4), ("map", 128, 64), ("k_param_3", 8, 8),
+        ("k_param_4", 8, 8),
+    ]  # fmt: skip
+    assert found.required_block == (128, 2, 1)
+
+
+def test_performance_directives() -> None:
+    text = (
+        HEAD + ".entry k()\n.maxntid 32, 4\n.reqnctapercluster 2, 1, 1 .explicitcluster\n{ ret; }"
+    )
+    found = ptx.parse(text).kernels["k"]
+    assert (found.max_threads, found.required_block) == (128, None)
+    short = ptx.parse(HEAD + ".entry k() .reqntid 96 { ret; }").kernels["k"]
+    assert short.required_block == (96, 1, 1)
+
+
+def test_registers() -> None:
+    found = kernel(".reg .b32 a, b , c; .reg .pred P; .reg .b64 \t%SP;").registers
+    assert {n: found[n] for n in ("a", "b", "c", "P", "%SP")} == {
+        "a": "b32", "b": "b32", "c": "b32", "P": "pred", "%SP": "b64",
+    }  # fmt: skip
+    assert found["%r98"] == "b32" and "%r99" not in found
+
+
+def test_registers_without_percent_sign() -> None:
+    found = kernel(".reg .b32 a; mov.b32 a, 1; add.s32 %r1, a, b;").instructions
+    assert found[0].operands[0] == reg("a")
+    assert found[1].operands == (reg("%r1"), reg("a"), Symbol("b"))
+
+
+def test_module_variables() -> None:
+    before = """
+.global .align 1 .b8 $str[6] = {104, 0x69, -1, 010, 0};
+.global .align 4 .f32 table[2] = {0f3F800000, 0fBF800000};
+.visible .global .align 8 .u64 counter;
+.const .align 4 .b32 pair[2][2] = {{1, 2}, {3, 4}};
+.extern .shared .align 1024 .b8 __dynamic_shmem__0[];
+.shared .align 4 .b8 __static_shmem__0[128];
+.shared .b64 one;"""
+    found = module("ret;", before=before).variables
+    assert found["$str"].data == b"hi\xff\x08\x00\x00"
+    assert found["table"].data == struct.pack("<2f", 1.0, -1.0)
+    assert (found["counter"].size_bytes, found["counter"].data) == (8, None)
+    assert found["pair"].data == struct.pack("<4I", 1, 2, 3, 4)
+    dynamic, static = found["__dynamic_shmem__0"], found["__static_shmem__0"]
+    assert (dynamic.external, dynamic.size_bytes, dynamic.align) == (True, 0, 1024)
+    assert (static.external, static.size_bytes, static.align) == (False, 128, 4)
+    assert found["one"].align == 8
+
+
+def test_kernel_variables() -> None:
+    found = kernel(".local .align 16 .b8 __local_depot0[48]; .shared .align 4 .b32 s[2][3];")
+    assert found.variables["__local_depot0"].size_bytes == 48
+    assert found.variables["s"].size_bytes == 24
+
+
+def test_debug_sections_are_skipped() -> None:
+    after = ".section\t.debug_str\n{\n$L__info_string0:\n.b8 107\n.b8 0\n}\n.section .debug_x { }"
+    assert list(module("ret;", after=after).kernels) == ["k"]
+
+
+# -- errors ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "body, message",
+    [
+        ("mov.b32 %r1, 1", "';'"),  # the body ends within a statement
+        ("add.s32 %r1, %r2, %r3\nmul.lo.s32 %r1, %r2, %r3;", "cannot read the operand"),
+        ("@@ what is this;", "cannot read this instruction"),
+        ("add.s32 %r1, #5, 2;", "cannot read the operand '#5'"),
+        ("add.s32 %r1, , 2;", "missing between commas"),
+        ("ld.global.b32 %r1, [%rd12;", "']'"),
+        ("ld.global.b32 %r1, %rd1];", "unexpected ']'"),
+        ("ld.global.v2.b32 {%r1, %r2, [%rd1];", "'}'"),
+        ("ld.global.b32 %r1, [%rd1 4];", r"address \[%rd1 4\]"),
+        ("ld.global.b32 %r1, [%rd1+%rd2];", "cannot read the address"),
+        ("mov.b32 %r1, 09;", "invalid literal"),
+        ("setp.lt.s32 %p1|, %r1, 2;", "register"),
+        ("bra NOWHERE;", "unknown label"),
+        ("bra %r1;", "unknown label"),
+        ("L: ret; L: ret;", "second time"),
+        ("{ L: ret; } bra L;", "unknown label"),
+        (".reg .b33 %x;", "unknown type"),
+        (".reg .b32 %x<2> %y;", "cannot read this declaration"),
+        (".shared .b8 5x[4];", "cannot read this declaration"),
+        (".shared .w8 x[4];", "unknown type"),
+    ],
+)
+def test_errors_name_the_line(body: str, message: str) -> None:
+    with pytest.raises(PtxSyntaxError, match=message) as caught:
+        kernel(body)
+    first, line = str(caught.value).split("\n")
+    text = f"{HEAD}\n.visible .entry k(.param .b64 x)\n{{\n{REGISTERS}\n{body}\n}}\n".split("\n")
+    number = int(first.split(":")[0].removeprefix("PTX line "))
+    assert text[number - 1].strip() == line.strip()
+    assert 8 <= number <= 9
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "is this PTX at all"),
+        ("def kernel(x):\n    return x\n", "module directive"),
+        ("<html></html>", "module directive"),
+        ("\x7fELF\x02\x01\x01\0\0", "module directive"),
+        (HEAD + ".visible .entry k(", "body"),
+        (HEAD + ".visible .entry k()", "body"),
+        (HEAD + ".visible .entry k()\n{ ret;", "body without its '}'"),
+        (HEAD + ".visible .entry k()\n{ ret; {", "body without its '}'"),
+        (HEAD + ".visible .entry k()\n{ ret; } }", "module directive"),
+        (HEAD + ".global .b32 x", "';'"),
+        (HEAD + ".global .u64 x = k;", "initial value: 'k'"),
+        (HEAD + ".global .u64 x = 0f3F800000;", "initial value"),
+        (HEAD + ".section .debug_str {", "'}'"),
+        (HEAD + ".func f() { ret; }", "device function f"),
+        (".version 9.4\n.entry k() { ret; }", "is this PTX at all"),
+    ],
+)
+def test_broken_modules(text: str, message: str) -> None:
+    with pytest.raises(PtxSyntaxError, match=message):
+        ptx.parse(text)
+
+
+def test_every_truncation_is_an_error() -> None:
+    """PTX cut off anywhere within its kernel is an error of ours, never another exception."""
+    text = f"{HEAD}.visible .entry k(.param .b64 x)\n{{\n{REGISTERS}\n{WAIT}\nret;\n}}"
+    for length in range(len(HEAD) + 1, len(text)):
+        with pytest.raises(PtxSyntaxError):
+            ptx.parse(text[:length])
+
+
+def test_long_garbage_is_refused_quickly() -> None:
+    with pytest.raises(PtxSyntaxError):
+        kernel(".reg .b32 " + "a" * 5000 + "!;")
+    with pytest.raises(PtxSyntaxError):
+        ptx.parse(HEAD + ".entry k()" + " .x" + " 1" * 5000 + " !")
+
+
+def load(body: str) -> None:
+    text = f'{HEAD}.visible .entry k()\n{{\n{REGISTERS}\n{body}\n}}\n.file 1 "/home/me/kernels.py"'
+    program.load(text)
+
+
+def test_unknown_opcode() -> None:
+    with pytest.raises(UnsupportedPtxError) as caught:
+        load(".loc 1 12 3\nfrobnicate.f32 %r1, %r2;")
+    message = str(caught.value)
+    for part in ("frobnicate.f32", "PTX line 8", "kernels.py, line 12", "opcodes/", "CONTRIBUTING"):
+        assert part in message
+    assert "/home" not in message
+
+
+@pytest.mark.parametrize(
+    "instruction",
+    [
+        "add.foo.s32 %r1, %r2, %r3;",
+        "add.f32.f64 %r1, %r2, %r3;",
+        "mul.lo.b32 %r1, %r2, %r3;",
+        "mad.lo.sat.s32 %r1, %r2, %r3, %r4;",
+        "add.sat.u32 %r1, %r2, %r3;",
+        "min.relu.u32 %r1, %r2, %r3;",
+        "add.rz.f64 %rd1, %rd2, %rd3;",
+        "add.sat.bf16 %rs1, %rs2, %rs3;",
+        "fma.rn.oob.f16 %rs1, %rs1, %rs1, %rs1;",
+        "lop3.or.b32 %r1|%p1, %r2, %r3, %r4, 3, %p2;",
+        "prmt.b32.xyz %r1, %r2, %r3, 0;",
+        "shl.f32 %r1, %r2, 3;",
+        "mov.b128 %rd1, %rd2;",
+        "mov.b64 {%r1, %r2, %r3}, %rd1;",
+        "setp.lo.f32.x %p1, %r1, %r2;",
+        "setp.ltu.s32 %p1, %r1, %r2;",
+        "set.eq.f16.f16 %rs1, %rs2, %rs3;",
+        "cvt.rs.f16.f32 %rs1, %r2;",
+        "cvt.rn.tf32.f16 %r1, %rs2;",
+        "cvt.rn.e4m3x2.f32 %rs1, %r2, %r3;",
+        "rcp.approx.f16 %rs1, %rs2;",
+        "div.rz.f64 %rd1, %rd2, %rd3;",
+        "testp.odd.f32 %p1, %r1;",
+        "max.abs.f32 %r1, %r2, %r3;",
+    ],
+)
+def test_unknown_qualifiers_are_refused(instruction: str) -> None:
+    """An instruction is not run as if a part of its name were not there."""
+    with pytest.raises(UnsupportedPtxError, match=instruction.split()[0]):
+        load(instruction)
+
+
+def test_undeclared_register() -> None:
+    with pytest.raises(PtxSyntaxError, match=r"PTX line 7: undeclared register %x1"):
+        load("mov.b32 %x1, 0;")
+    with pytest.raises(PtxSyntaxError, match="undeclared register %q1"):
+        load("@%q1 mov.b32 %r1, 0;")

@@ -1,0 +1,465 @@
+"""The footprint of a kernel: exact counts, the words, the picture, and what it leaves alone."""
+
+import base64
+import io
+import re
+import sys
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+import forgekit as fk
+from forgekit.errors import ArgumentMismatchError, LaunchError, MemoryAccessError, UsageError
+
+pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
+
+import cutlass
+import cutlass.cute as cute
+
+
+@cute.kernel
+def copy_kernel(mX: cute.Tensor, mY: cute.Tensor, last: cutlass.Int32, block: cutlass.Constexpr):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    i = bidx * block + tidx
+    if i < last:
+        mY[i] = mX[i]
+
+
+@cute.jit
+def copy(mX: cute.Tensor, mY: cute.Tensor, last: cutlass.Int32, block: cutlass.Constexpr):
+    blocks = cute.ceil_div(mX.shape[0], block)
+    copy_kernel(mX, mY, last, block).launch(grid=(blocks, 1, 1), block=(block, 1, 1))
+
+
+@cute.kernel
+def transpose_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tx, ty, _ = cute.arch.thread_idx()
+    bx, by, _ = cute.arch.block_idx()
+    column, row = bx * 4 + tx, by * 4 + ty
+    if row < mX.shape[0]:
+        if column < mX.shape[1]:
+            mY[column, row] = mX[row, column]
+
+
+@cute.jit
+def transpose(mX: cute.Tensor, mY: cute.Tensor):
+    grid = (cute.ceil_div(mX.shape[1], 4), cute.ceil_div(mX.shape[0], 4), 1)
+    transpose_kernel(mX, mY).launch(grid=grid, block=(4, 4, 1))
+
+
+@cute.kernel
+def second_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    mY[2 * tidx] = mX[2 * tidx]
+
+
+@cute.jit
+def second(mX: cute.Tensor, mY: cute.Tensor):
+    second_kernel(mX, mY).launch(grid=(1, 1, 1), block=(mX.shape[0] // 2, 1, 1))
+
+
+@cute.kernel
+def same_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    cute.printf("hello from %d", tidx)
+    mY[tidx // 2] = mX[0]
+
+
+@cute.jit
+def same(mX: cute.Tensor, mY: cute.Tensor):
+    same_kernel(mX, mY).launch(grid=(1, 1, 1), block=(8, 1, 1))
+
+
+@cute.kernel
+def sum_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    cute.arch.atomic_add(mY.iterator.llvm_ptr, mX[bidx * 32 + tidx])
+
+
+@cute.jit
+def sum_atomic(mX: cute.Tensor, mY: cute.Tensor):
+    sum_kernel(mX, mY).launch(grid=(2, 1, 1), block=(32, 1, 1))
+
+
+@cute.kernel
+def increment_kernel(mX: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    mX[tidx] = mX[tidx] + 1
+
+
+@cute.jit
+def twice(mX: cute.Tensor):
+    increment_kernel(mX).launch(grid=(1, 1, 1), block=(4, 1, 1))
+    increment_kernel(mX).launch(grid=(1, 1, 1), block=(8, 1, 1))
+
+
+def footprint(fn, *args, compile_with=None, **options):
+    run = fk.compile(fn, *(compile_with or args), device="virtual")
+    return fk.footprint(run, *args, **options)
+
+
+def copied(n, block, last=None, **options):
+    x, y = fk.arange(n, device="virtual"), fk.empty(n, device="virtual")
+    return footprint(copy, x, y, n if last is None else last, block, **options)
+
+
+def texts(figure):
+    """Every text that the picture shows."""
+    found = [t.get_text() for t in figure.texts]
+    for axes in figure.axes:
+        found += [t.get_text() for t in axes.texts] + [axes.get_xlabel(), axes.get_ylabel()]
+    for legend in figure.legends:
+        found += [t.get_text() for t in legend.get_texts()]
+    return found
+
+
+def labels(figure, panel=0):
+    """Column and row -> the label of a cell."""
+    return {t.get_position(): t.get_text() for t in figure.axes[panel].texts}
+
+
+def cell_colours(figure, panel=0):
+    """Column and row -> the colour of a cell."""
+    return {
+        (round(p.get_x() + 0.46), round(p.get_y() + 0.46)): to_hex(p.get_facecolor())
+        for p in figure.axes[panel].patches
+        if p.get_fill()
+    }
+
+
+# -- data -------------------------------------------------------------------------------------
+def test_copy_by_one_block():
+    shown = copied(8, 8)
+    for name, column in (("mX", "loads"), ("mY", "stores")):
+        found = shown.touched[name]
+        assert found["thread"].tolist() == [*range(8)] and found["block"].tolist() == [0] * 8
+        assert found[column].tolist() == found["count"].tolist() == [1] * 8
+        assert not sum(found[c].sum() for c in {"loads", "stores", "atomics"} - {column})
+    assert shown.error is None and shown.by == "thread" and shown.threads == {"mX": 8, "mY": 8}
+    assert repr(shown) == (
+        "footprint of copy: 1 block of 8 threads\n"
+        "  mX: 8 of 8 elements read, each once, by 8 threads\n"
+        "  mY: 8 of 8 elements written, each once, by 8 threads"
+    )
+
+
+def test_copy_by_several_blocks_with_a_predicate():
+    shown = copied(1000, 128)
+    element = np.arange(1000)
+    for found in shown.touched.values():
+        assert (found["block"] == element // 128).all() and (found["thread"] == element % 128).all()
+        assert (found["count"] == 1).all()
+    assert (shown.by, shown.grid, shown.block) == ("block", (8, 1, 1), (128, 1, 1))
+    assert shown.told("mX") == (
+        "1,000 of 1,000 elements read, each once, by 1,000 threads; 24 threads had none"
+    )
+
+
+def test_untouched_elements():
+    x, y = fk.arange(16), fk.empty(16)
+    shown = footprint(second, x, y)
+    assert shown.touched["mY"]["count"].tolist() == [1, 0] * 8
+    assert shown.touched["mY"]["thread"].tolist()[:6] == [0, -1, 1, -1, 2, -1]
+    assert shown.told("mY") == "8 of 16 elements written, each once, by 8 threads"
+
+
+def test_transpose():
+    shown = footprint(transpose, fk.randn(6, 10), fk.empty(10, 6))
+    row, column = np.indices((6, 10))
+    x, y = shown.touched["mX"], shown.touched["mY"]
+    assert (x["thread"] == row % 4 * 4 + column % 4).all()
+    assert (x["block"] == row // 4 * 3 + column // 4).all()
+    for key in ("thread", "block", "count"):
+        assert (y[key] == x[key].T).all()
+    assert shown.headline == "transpose: 6 blocks (3 × 2) of 16 threads (4 × 4)"
+
+
+def test_elements_touched_more_than_once(capsys):
+    shown = footprint(same, fk.arange(8), fk.empty(8))
+    assert shown.touched["mX"]["loads"].tolist() == [8] + [0] * 7
+    assert shown.touched["mX"]["thread"].tolist() == [0] + [-1] * 7
+    assert shown.touched["mY"]["stores"].tolist() == [2] * 4 + [0] * 4
+    assert shown.touched["mY"]["thread"].tolist() == [0, 2, 4, 6] + [-1] * 4
+    assert shown.told("mX") == "1 of 8 elements read, 8 times, by 8 threads"
+    assert shown.told("mY") == "4 of 8 elements written, each twice, by 8 threads"
+    assert "hello" not in capsys.readouterr().out
+
+
+def test_atomics():
+    x, y = fk.ones(64), fk.zeros(1)
+    shown = footprint(sum_atomic, x, y)
+    assert shown.touched["mY"]["atomics"].tolist() == [64] and y.item() == 0
+    assert shown.told("mY") == "1 of 1 element updated, 64 times, by 64 threads"
+    assert footprint(sum_atomic, x, y, kind="store").touched["mY"]["count"].tolist() == [64]
+    assert footprint(sum_atomic, x, y, kind="load").touched["mY"]["count"].tolist() == [0]
+
+
+def test_several_launches_in_place():
+    shown = footprint(twice, fk.zeros(8))
+    found = shown.touched["mX"]
+    assert found["loads"].tolist() == found["stores"].tolist() == [2] * 4 + [1] * 4
+    assert shown.headline == "twice: 1 block of 8 threads, the largest of 2 launches"
+    assert shown.told("mX") == (
+        "8 of 8 elements read, up to twice; 8 of 8 written, up to twice, by 12 threads"
+    )
+
+
+def test_kind_and_tensor():
+    loads = copied(8, 8, kind="load")
+    assert loads.touched["mX"]["count"].sum() == 8 and loads.touched["mY"]["count"].sum() == 0
+    assert loads.told("mY") == "0 of 8 elements read"
+    stores = copied(8, 8, kind="store")
+    assert stores.touched["mX"]["count"].sum() == 0 and stores.touched["mY"]["count"].sum() == 8
+    assert list(copied(8, 8, tensor="mY").touched) == ["mY"]
+
+
+# -- what it leaves alone ---------------------------------------------------------------------
+def test_the_callers_tensors_stay():
+    x, y = fk.arange(8), fk.full(8, -3.0)
+    run = fk.compile(copy, x, y, 8, 8, device="virtual")
+    fk.footprint(run, x, y, 8)
+    assert y.tolist() == [-3.0] * 8 and x.tolist() == [*range(8)]
+
+
+def test_arguments_that_are_not_contiguous():
+    base = torch.arange(48.0).reshape(6, 8)
+    x, y = base.T[::2], torch.full((6, 8), -1.0)[:, ::2]  # (4, 6) and (6, 4)
+    before = base.clone()
+    assert not x.is_contiguous() and not y.is_contiguous()
+    shown = footprint(transpose, x, y)
+    assert shown.error is None
+    for name, shape in (("mX", (4, 6)), ("mY", (6, 4))):
+        assert shown.touched[name]["count"].shape == shape
+        assert (shown.touched[name]["count"] == 1).all()
+    row, column = np.indices((4, 6))
+    assert (shown.touched["mX"]["thread"] == row % 4 * 4 + column % 4).all()
+    assert torch.equal(base, before) and (y == -1).all()
+
+
+def test_arguments_that_share_memory():
+    x = fk.arange(8)
+    shown = footprint(copy, x, x, 8, 8)
+    for name in ("mX", "mY"):
+        found = shown.touched[name]
+        assert found["loads"].tolist() == found["stores"].tolist() == [1] * 8
+
+
+def test_a_view_that_starts_within_its_storage():
+    x, y = fk.arange(20)[4:12], fk.empty(8)
+    shown = footprint(copy, x, y, 8, 8)
+    assert shown.touched["mX"]["thread"].tolist() == [*range(8)]
+
+
+def test_elements_that_share_memory():
+    x, y = torch.ones(1).expand(8), fk.empty(8)
+    shown = footprint(copy, x, y, 8, 8)
+    assert shown.touched["mX"]["count"].tolist() == [8] * 8
+    assert shown.touched["mY"]["count"].tolist() == [1] * 8
+
+
+# -- errors -----------------------------------------------------------------------------------
+def test_out_of_bounds_is_kept_and_told():
+    shown = copied(1000, 128, last=1024)
+    assert isinstance(shown.error, MemoryAccessError) and "mX[1000]" in str(shown.error)
+    assert shown.error.__traceback__ is None
+    for found in shown.touched.values():  # the blocks before the wrong one
+        assert found["count"].tolist() == [1] * 896 + [0] * 104
+    notes = shown.notes
+    assert re.fullmatch(
+        r"stopped: Out of bounds: test_footprint.py, line \d+: mY\[i\] = mX\[i\]", notes[0]
+    )
+    assert notes[1].startswith("thread (104, 0, 0) of block (7, 0, 0) reads mX[1000]")
+    assert notes[2] == "Shown is what had happened before."
+    assert all(f"\n  {note}" in repr(shown) for note in notes)
+    shown_text = " ".join(" ".join(texts(shown.figure)).split())
+    assert "mX[1000]" in shown_text and "896 of 1,000 elements read" in shown_text
+
+
+def test_out_of_bounds_within_one_block():
+    x, y = fk.arange(8), fk.empty(4)
+    shown = footprint(copy, x, y, 8, 8)
+    assert "mY[4]" in str(shown.error)
+    assert shown.touched["mX"]["loads"].sum() == 8 and shown.touched["mY"]["count"].sum() == 0
+    assert shown.verb("mY") == "untouched"
+
+
+def test_no_elements():
+    shown = copied(0, 128)
+    assert isinstance(shown.error, LaunchError)
+    assert shown.touched["mX"]["count"].shape == (0,)
+    assert shown.headline == "copy: nothing was launched" and shown.told("mX") == "no elements"
+    assert "no elements" in texts(shown.figure)
+    assert "Shown is" not in repr(shown)
+    x, empty = fk.arange(8), fk.empty(0)
+    shown = footprint(copy, x, empty, 0, 8)
+    assert shown.error is None and shown.told("mX") == "0 of 8 elements touched"
+
+
+def test_more_accesses_than_are_recorded(monkeypatch):
+    monkeypatch.setattr("forgekit.vgpu.tracing.AccessTrace.__init__.__defaults__", (12,))
+    shown = copied(8, 8)
+    assert (shown.recorded, shown.accesses) == (12, 16)
+    assert shown.touched["mY"]["count"].tolist() == [1] * 4 + [0] * 4
+    assert shown.notes == ["only the first 12 of 16 accesses are shown"]
+    assert shown.notes[0] in texts(shown.figure)
+
+
+def test_wrong_use():
+    x, y = fk.arange(8), fk.empty(8)
+    run = fk.compile(copy, x, y, 8, 8, device="virtual")
+    with pytest.raises(UsageError, match="a compiled kernel; compile it first"):
+        fk.footprint(copy, x, y, 8)
+    for wrong in ({"by": "warp"}, {"kind": "loads"}, {"tensor": "mZ"}):
+        ((name, value),) = wrong.items()
+        with pytest.raises(UsageError, match=f"{name}: got '{value}', needed one of"):
+            fk.footprint(run, x, y, 8, **wrong)
+    with pytest.raises(ArgumentMismatchError, match="arguments of copy"):
+        fk.footprint(run, x)
+    with pytest.raises(ArgumentMismatchError, match="dtype"):
+        fk.footprint(run, x.double(), y, 8)
+
+
+# -- pictures ---------------------------------------------------------------------------------
+def test_a_small_picture_names_every_thread():
+    figure = copied(8, 8).figure
+    assert isinstance(figure, Figure) and len(figure.axes) == 2
+    for panel in (0, 1):
+        assert labels(figure, panel) == {(i, 0): str(i) for i in range(8)}
+        assert len(set(cell_colours(figure, panel).values())) == 8
+    shown = texts(figure)
+    for text in (
+        "copy: 1 block of 8 threads",
+        "mX (8), read",
+        "mY (8), written",
+        "8 of 8 elements read, each once, by 8 threads",
+        "8 of 8 elements written, each once, by 8 threads",
+        "in each cell: thread",
+    ):
+        assert text in shown
+    assert "untouched" not in shown
+
+
+def test_a_small_picture_of_several_blocks():
+    figure = footprint(transpose, fk.randn(6, 10), fk.empty(10, 6)).figure
+    read, written = labels(figure, 0), labels(figure, 1)
+    assert read[0, 0] == "0,0" and read[9, 4] == "5,1" and read[5, 2] == "1,9"
+    assert written == {(row, column): text for (column, row), text in read.items()}
+    colours = cell_colours(figure)
+    assert colours[0, 0] == colours[3, 3] != colours[4, 0]
+    assert "in each cell: block (x + 3 y), thread (x + 4 y)" in texts(figure)
+    assert [t for t in texts(figure) if t.startswith("block ")] == [f"block {i}" for i in range(6)]
+
+
+def test_untouched_and_repeated_cells_are_marked():
+    figure = footprint(same, fk.arange(8), fk.empty(8)).figure
+    assert labels(figure, 0) == {(0, 0): "0\n×8"}
+    assert labels(figure, 1) == {(i, 0): f"{2 * i}\n×2" for i in range(4)}
+    hatched = [p for p in figure.axes[1].patches if p.get_hatch()]
+    frames = [p for p in figure.axes[1].patches if not p.get_fill()]
+    assert (len(hatched), len(frames)) == (4, 4)
+    assert not [p for p in figure.axes[0].patches if not p.get_fill()]  # reads may repeat
+    assert {"untouched", "written more than once"} <= set(texts(figure))
+
+
+def image(figure, panel=0):
+    return np.asarray(figure.axes[panel].images[0].get_array())
+
+
+def test_a_large_picture_is_a_map_by_block():
+    figure = copied(1000, 128).figure
+    pixels = image(figure)
+    assert pixels.shape == (16, 64, 4)
+    alpha = pixels[..., 3].reshape(-1)
+    assert (alpha[:1000] == 1).all() and (alpha[1000:] == 0).all()
+    colours = [to_hex(c) for c in pixels.reshape(-1, 4)[:1000:128]]
+    assert len(set(colours)) == 8
+    patches = [to_hex(p.get_facecolor()) for legend in figure.legends for p in legend.get_patches()]
+    assert colours == patches
+    assert (
+        "1,000 of 1,000 elements read, each once, by 1,000 threads; 24 threads had none"
+        in texts(figure)
+    )
+
+
+def test_a_map_by_thread_has_a_colour_bar():
+    figure = copied(1000, 128, by="thread").figure
+    assert "thread" in texts(figure) and len(figure.axes) == 3
+    pixels = image(figure).reshape(-1, 4)
+    assert (pixels[0] == pixels[128]).all() and (pixels[0] != pixels[127]).any()
+
+
+def test_gaps_of_a_map_let_the_hatching_through():
+    figure = footprint(second, fk.arange(100), fk.empty(100)).figure
+    alpha = image(figure)[..., 3].reshape(-1)[:100]
+    assert (alpha[::2] == 1).all() and (alpha[1::2] == 0).all()
+    assert "untouched" in texts(figure)
+
+
+def test_one_missing_element_of_many_is_ringed():
+    from matplotlib.collections import PathCollection
+
+    figure = copied(300_000, 256, last=299_999).figure
+    pixels = image(figure)
+    assert max(pixels.shape) <= 256
+    rings = [c for c in figure.axes[0].collections if isinstance(c, PathCollection)]
+    assert len(rings) == 1 and len(rings[0].get_offsets()) == 1
+    partly = pixels[..., 3][(pixels[..., 3] > 0) & (pixels[..., 3] < 1)]
+    assert partly.shape == (1,) and 0.5 < partly[0] < 0.75
+
+
+@pytest.mark.parametrize(
+    ("shape", "panel", "labelled"),
+    [((16,), (1, 16), True), ((17,), (2, 16), True), ((64,), (4, 16), True),
+     ((65,), (3, 32), False), ((16, 16), (16, 16), True), ((16, 17), (16, 17), False),
+     ((2, 3, 4), (6, 4), True)],
+)  # fmt: skip
+def test_rows_and_columns(shape, panel, labelled):
+    from forgekit.viz.footprint_figure import _panel
+
+    found = _panel("x", shape)
+    assert ((found.rows, found.columns), found.labelled) == (panel, labelled)
+
+
+# -- notebooks --------------------------------------------------------------------------------
+def test_mimebundle():
+    from PIL import Image
+
+    shown = copied(8, 8)
+    bundle = shown._repr_mimebundle_()
+    assert bundle["text/plain"] == shown.summary == repr(shown)
+    alt, data = re.fullmatch(
+        r'<img alt="([^"]*)" style="[^"]*" src="data:image/png;base64,([^"]+)">',
+        bundle["text/html"],
+    ).groups()
+    assert "8 of 8 elements written, each once" in alt and "\n" not in alt
+    picture = Image.open(io.BytesIO(base64.b64decode(data))).convert("RGBA")
+    assert picture.size[0] == int(shown.figure.get_size_inches()[0] * 144)
+    assert picture.getpixel((0, 0))[3] == 0  # the page shines through
+    assert len(bundle["text/html"]) < 40_000
+    assert shown.figure is shown.figure
+
+
+def test_two_runs_show_the_same():
+    assert copied(1000, 128)._repr_mimebundle_() == copied(1000, 128)._repr_mimebundle_()
+
+
+def test_names_and_pyplot():
+    from forgekit.viz import Footprint
+
+    assert fk.Footprint is Footprint and isinstance(copied(8, 8), fk.Footprint)
+    before = "matplotlib.pyplot" in sys.modules
+    copied(8, 8)._repr_mimebundle_()
+    assert ("matplotlib.pyplot" in sys.modules) == before
+
+
+@pytest.mark.gpu
+def test_a_kernel_of_the_gpu_is_shown_from_copies():
+    x, y = fk.arange(8, device="gpu"), fk.full(8, -3.0, device="gpu")
+    shown = fk.footprint(fk.compile(copy, x, y, 8, 8, device="gpu"), x, y, 8)
+    assert shown.error is None and shown.touched["mY"]["count"].tolist() == [1] * 8
+    assert y.tolist() == [-3.0] * 8
