@@ -12,7 +12,7 @@ import pytest
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile
 
-from forgekit.notebook_outputs import KERNEL_ENVIRONMENT, volatile_patterns
+from forgekit.commands.notebook_outputs import KERNEL_ENVIRONMENT, volatile_patterns
 
 # Kernels under test read no configuration of the user's and leave nothing in the user's history.
 _IPYTHON = tempfile.TemporaryDirectory(prefix="forgekit-ipython-")

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import torch
 
-    from forgekit.checking import check
-    from forgekit.compiling import CompiledKernel, cache_clear, cache_info, compile
+    from forgekit.checking.check import check
+    from forgekit.compiling.compiled import CompiledKernel, cache_clear, cache_info, compile
+    from forgekit.compiling.specs import TensorSpec, spec
     from forgekit.devices import Target, current_target, use_target
     from forgekit.errors import (
         ArgumentMismatchError,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
         PlatformError,
         UsageError,
     )
-    from forgekit.specs import TensorSpec, spec
     from forgekit.tensors import arange, empty, full, ones, rand, randint, randn, zeros
     from forgekit.viz.footprint import Footprint, footprint
 
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "checking": ("check",),
-    "compiling": ("CompiledKernel", "cache_clear", "cache_info", "compile"),
+    "checking.check": ("check",),
+    "compiling.compiled": ("CompiledKernel", "cache_clear", "cache_info", "compile"),
     "devices": ("Target", "current_target", "use_target"),
     "errors": (
         "ArgumentMismatchError", "CheckError", "CompileError", "ForgekitError", "KernelError",
         "PlatformError", "UsageError",
     ),
-    "specs": ("TensorSpec", "spec"),
+    "compiling.specs": ("TensorSpec", "spec"),
     "tensors": ("arange", "empty", "full", "ones", "rand", "randint", "randn", "zeros"),
     "viz.footprint": ("Footprint", "footprint"),
 }  # fmt: skip
@@ -103,4 +103,4 @@ def __dir__() -> list[str]:
 
 
 if "IPython" in sys.modules:  # in a notebook, what CuTe DSL raises is told in the student's terms
-    importlib.import_module("forgekit.notebook_errors").install()
+    importlib.import_module("forgekit.diagnosing.notebook_errors").install()

@@ -2,6 +2,6 @@
 
 import sys
 
-from forgekit.cli import main
+from forgekit.commands.cli import main
 
 sys.exit(main())

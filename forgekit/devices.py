@@ -238,7 +238,7 @@ def gpu_report() -> Machine:
     """Look at this machine. Raises nothing; imports torch and asks the driver."""
     import platform
 
-    from forgekit.resources import find_disassembler
+    from forgekit.compiling.resources import find_disassembler
 
     torch_version = torch_cuda = gpu = target = problem = None
     try:

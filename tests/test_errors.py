@@ -276,7 +276,7 @@ def test_a_kernel_stopped_by_hand_shows_the_users_line(told):
 
 
 def test_another_handler_of_ipythons_errors_is_left_alone():
-    from forgekit import notebook_errors
+    from forgekit.diagnosing import notebook_errors
 
     assert notebook_errors.install() is False  # no shell runs here
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import torch
     from matplotlib.figure import Figure
 
-    from forgekit.compiling import CompiledKernel
+    from forgekit.compiling.compiled import CompiledKernel
     from forgekit.vgpu.tracing import AccessTrace
 
 __all__ = ["Footprint", "footprint"]
@@ -162,8 +162,8 @@ def footprint(
         UsageError: not a compiled kernel, arguments it was not compiled for, an unknown tensor
             name, `by` or `kind`.
     """
-    from forgekit.compiling import CompiledKernel
-    from forgekit.parameters import bind_call
+    from forgekit.compiling.compiled import CompiledKernel
+    from forgekit.compiling.parameters import bind_call
 
     if not isinstance(kernel, CompiledKernel):
         remedy = "compile it first: run = fk.compile(copy, x, y); fk.footprint(run, x, y)"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from forgekit.check_report import CheckReport
+    from forgekit.checking.report import CheckReport
 
 __all__ = ["mismatch_map"]
 
@@ -52,7 +52,7 @@ def mismatch_map(
     Raises:
         UsageError: no expected values, or the two cannot be compared.
     """
-    from forgekit.check_report import CheckReport
+    from forgekit.checking.report import CheckReport
 
     if isinstance(report_or_actual, CheckReport):
         report = report_or_actual
@@ -60,7 +60,7 @@ def mismatch_map(
         remedy = "give a CheckReport, or both tensors"
         raise UsageError(got_needed("mismatch_map", "one tensor", "actual and expected", remedy))
     else:
-        from forgekit.checking import compare
+        from forgekit.checking.check import compare
 
         report = compare(report_or_actual, expected)
     borders = report.tile if tile is None else (tile,) if isinstance(tile, int) else tile

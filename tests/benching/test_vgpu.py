@@ -7,7 +7,7 @@ import torch
 
 import forgekit as fk
 from forgekit.benching import vgpu
-from forgekit.cli import main
+from forgekit.commands.cli import main
 from forgekit.errors import CheckError
 from forgekit.vgpu import options
 from tests.kernels import simple

@@ -17,7 +17,7 @@ def find_course(start: Path | None = None) -> Path | None:
     Looks from `start` upwards; without it, from the current folder, then beside the package itself.
     """
     here = (start or Path.cwd()).resolve()
-    beside_package = [] if start else [Path(__file__).resolve().parent.parent]
+    beside_package = [] if start else [Path(__file__).resolve().parents[2]]
     for folder in (here, *here.parents, *beside_package):
         if (folder / WEEKS[0]).is_dir() and (folder / "pyproject.toml").is_file():
             return folder

@@ -18,10 +18,10 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from forgekit.check_report import MISSING, NAN, WRONG, CheckReport, Mismatch, in_notebook
+from forgekit.checking.hints import hints
+from forgekit.checking.report import MISSING, NAN, WRONG, CheckReport, Mismatch, in_notebook
 from forgekit.dtypes import DType, dtype_info
 from forgekit.errors import CheckError, UsageError, got_needed
-from forgekit.mismatch_hints import hints
 from forgekit.tensors import poison
 
 __all__ = ["CheckReport", "check", "compare"]

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from forgekit import store
+from forgekit.compiling import store
 
 PARTS = {"ptx": b"text", "object": bytes(range(256)), "empty": b""}
 KEY = "ab" * 32

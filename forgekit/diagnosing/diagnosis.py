@@ -13,7 +13,12 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
 
-from forgekit.diagnosis_rules import MLIR_TYPES, RENAMED, RULES, Rule
+from forgekit.diagnosing.rules import MLIR_TYPES, RENAMED, RULES, Rule
+from forgekit.diagnosing.source_lint import (
+    explain_print_of_runtime_value,
+    find_print_of_runtime_values,
+    reached_functions,
+)
 from forgekit.errors import (
     CompileError,
     SourceLine,
@@ -22,11 +27,6 @@ from forgekit.errors import (
     is_user_file,
     source_line,
     user_line,
-)
-from forgekit.source_lint import (
-    explain_print_of_runtime_value,
-    find_print_of_runtime_values,
-    reached_functions,
 )
 
 __all__ = [

@@ -12,9 +12,9 @@ from subprocess import DEVNULL
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from forgekit.course import find_course, week_folders
+from forgekit.commands.course import find_course, week_folders
+from forgekit.commands.notebook_outputs import KERNEL_ENVIRONMENT, comparable, normalise
 from forgekit.errors import ForgekitError, PlatformError, UsageError
-from forgekit.notebook_outputs import KERNEL_ENVIRONMENT, comparable, normalise
 
 __all__ = ["build", "find_pairs", "first_difference", "main"]
 

@@ -19,8 +19,8 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from forgekit.diagnosing.source_lint import unwrap
 from forgekit.errors import is_library, is_user_file
-from forgekit.source_lint import unwrap
 
 __all__ = ["Fingerprint", "fingerprint", "portable_path", "this_process"]
 

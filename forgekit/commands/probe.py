@@ -1,4 +1,7 @@
-"""One tiny kernel, compiled, run and checked, for `forgekit doctor`: `python -m forgekit.probe`."""
+"""One tiny kernel, compiled, run and checked, for `forgekit doctor`.
+
+By itself: `python -m forgekit.commands.probe`.
+"""
 
 import time
 

@@ -14,7 +14,7 @@ from forgekit.vgpu.arguments import SOURCE_ATTRIBUTE
 if TYPE_CHECKING:
     import torch
 
-    from forgekit.specs import TensorSpec
+    from forgekit.compiling.specs import TensorSpec
 
 __all__ = ["PackedTensor", "pack"]
 

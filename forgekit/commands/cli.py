@@ -16,10 +16,10 @@ __all__ = ["main"]
 # What runs each subcommand, imported only when it is called for: `forgekit --help` need not wait
 # for torch or the compiler.
 COMMANDS = {
-    "lab": "forgekit.lab",
-    "doctor": "forgekit.doctor",
-    "run": "forgekit.script",
-    "build-notebooks": "forgekit.notebooks",
+    "lab": "forgekit.commands.lab",
+    "doctor": "forgekit.commands.doctor",
+    "run": "forgekit.commands.script",
+    "build-notebooks": "forgekit.commands.notebooks",
 }
 BENCHMARKS = {"vgpu": "forgekit.benching.vgpu"}
 

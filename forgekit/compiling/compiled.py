@@ -16,21 +16,24 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from forgekit import store
-from forgekit.backends import backend_for
-from forgekit.devices import VIRTUAL_ARCHS, Target, current_target
-from forgekit.errors import PlatformError
-from forgekit.fingerprint import Fingerprint, fingerprint
-from forgekit.parameters import (
+from forgekit.compiling import store
+from forgekit.compiling.backends import backend_for
+from forgekit.compiling.fingerprint import Fingerprint, fingerprint
+from forgekit.compiling.parameters import (
     Parameter,
     bind_call,
     check_argument,
     function_name,
     match_parameters,
 )
-from forgekit.resources import Resources, disassemble
-from forgekit.source_lint import explain_print_of_runtime_value, find_print_of_runtime_values
-from forgekit.specs import TensorSpec
+from forgekit.compiling.resources import Resources, disassemble
+from forgekit.compiling.specs import TensorSpec
+from forgekit.devices import VIRTUAL_ARCHS, Target, current_target
+from forgekit.diagnosing.source_lint import (
+    explain_print_of_runtime_value,
+    find_print_of_runtime_values,
+)
+from forgekit.errors import PlatformError
 
 __all__ = ["CompiledKernel", "cache_clear", "cache_info", "compile"]
 

@@ -64,7 +64,7 @@ def _told_briefly(
     if isinstance(error, ForgekitError) or not _is_of(type(error).__module__, "cutlass"):
         return None
     try:
-        from forgekit.diagnosis import explain_compile_error
+        from forgekit.diagnosing.diagnosis import explain_compile_error
 
         told = explain_compile_error(error)
         return told, told._render_traceback_()

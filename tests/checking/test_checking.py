@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from forgekit import checking
-from forgekit.checking import check, compare
+from forgekit.checking import check as checking
+from forgekit.checking.check import check, compare
 from forgekit.errors import CheckError, UsageError
 from forgekit.tensors import arange, empty, randint, randn
 
@@ -467,7 +467,7 @@ def notebook():
     import nbformat
     from nbclient import NotebookClient
 
-    setup = "import torch\nfrom forgekit.checking import check"
+    setup = "import torch\nfrom forgekit.checking.check import check"
     cells = [nbformat.v4.new_code_cell(source) for source in (setup, *CELLS.values())]
     book = nbformat.v4.new_notebook(cells=cells)
     NotebookClient(book, timeout=100, allow_errors=True, kernel_name="python3").execute()

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from forgekit import course, doctor, lab
-from forgekit.cli import main
+from forgekit.commands import course, doctor, lab
+from forgekit.commands.cli import main
 from forgekit.devices import Machine, Target
 from forgekit.errors import ForgekitError
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 NO_GPU = Machine(
     gpu=None,
     driver=None,
@@ -35,7 +35,7 @@ def changed(machine: Machine, **changes: object) -> Machine:
 
 
 def test_help_is_fast():
-    command = [sys.executable, "-c", "from forgekit.cli import main; main(['--help'])"]
+    command = [sys.executable, "-c", "from forgekit.commands.cli import main; main(['--help'])"]
     seconds = []
     for _ in range(5):  # the best of five: others share this machine
         start = time.perf_counter()

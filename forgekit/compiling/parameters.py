@@ -6,9 +6,9 @@ import inspect
 from dataclasses import dataclass
 from typing import Any
 
+from forgekit.compiling.specs import TensorSpec, spec
+from forgekit.diagnosing.source_lint import unwrap
 from forgekit.errors import ArgumentMismatchError, UsageError, got_needed
-from forgekit.source_lint import unwrap
-from forgekit.specs import TensorSpec, spec
 
 _RETURNS_NOTHING = "a compiled kernel returns nothing, it writes into its arguments"
 

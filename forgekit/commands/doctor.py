@@ -9,7 +9,7 @@ import subprocess
 import sys
 from dataclasses import asdict, dataclass
 
-from forgekit.course import find_course
+from forgekit.commands.course import find_course
 from forgekit.devices import Machine, gpu_report
 
 __all__ = ["Finding", "examine", "main"]
@@ -109,7 +109,7 @@ def try_kernel(device: str) -> tuple[bool, str]:
     """Compile and run a tiny kernel in a process of its own: (whether it ran, what happened)."""
     try:
         result = subprocess.run(
-            [sys.executable, "-m", "forgekit.probe"],
+            [sys.executable, "-m", "forgekit.commands.probe"],
             env=dict(os.environ, FORGEKIT_DEVICE=device),
             capture_output=True,
             text=True,
@@ -131,7 +131,7 @@ def check_kernels(device: str) -> Finding:
     if device == "gpu" and try_kernel("virtual")[0]:
         remedy = "the virtual GPU works, so set FORGEKIT_DEVICE=virtual until the GPU does"
         return Finding("check", f"failed on the GPU ({told})", remedy)
-    remedy = "`python -m forgekit.probe` shows the whole of it"
+    remedy = "`python -m forgekit.commands.probe` shows the whole of it"
     return Finding("check", f"failed ({told})", remedy, fatal=True)
 
 

@@ -15,7 +15,7 @@ import forgekit as fk
 from forgekit.errors import ArgumentMismatchError, CompileError, PlatformError, UsageError
 from tests.kernels import postponed, simple
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -155,7 +155,7 @@ print(run.origin, run.registers, len(run.ptx), len(run.cubin))
 
 
 def start(**environment: str) -> subprocess.Popen:
-    env = {**os.environ, "PYTHONPATH": str(HERE.parent), **environment}
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
     command = [sys.executable, "-c", PROGRAM]
     return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
 

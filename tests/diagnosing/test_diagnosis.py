@@ -14,14 +14,14 @@ import cutlass
 import cutlass.cute as cute
 from cutlass.cute.runtime import make_fake_compact_tensor
 
-from forgekit.diagnosis import (
+from forgekit.diagnosing.diagnosis import (
     explain_compile_error,
     explain_print_of_runtime_value,
     find_print_of_runtime_values,
 )
-from forgekit.diagnosis_rules import RENAMED, RULES
+from forgekit.diagnosing.rules import RENAMED, RULES
+from forgekit.diagnosing.source_lint import reached_functions, unwrap
 from forgekit.errors import CompileError
-from forgekit.source_lint import reached_functions, unwrap
 
 KERNELS = Path(__file__).parent / "mistakes" / "kernels.py"
 

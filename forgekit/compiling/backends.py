@@ -16,13 +16,13 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from forgekit.diagnosis import explain_compile_error
-from forgekit.fingerprint import portable_path, this_process
-from forgekit.packing import pack
-from forgekit.resources import Resources, parse_ptxas
+from forgekit.compiling.fingerprint import portable_path, this_process
+from forgekit.compiling.packing import pack
+from forgekit.compiling.resources import Resources, parse_ptxas
+from forgekit.diagnosing.diagnosis import explain_compile_error
 
 if TYPE_CHECKING:
-    from forgekit.compiling import CompiledKernel
+    from forgekit.compiling.compiled import CompiledKernel
 
     Call = Callable[..., Any]
 

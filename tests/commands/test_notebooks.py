@@ -10,12 +10,12 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from forgekit import notebooks
-from forgekit.cli import main
+from forgekit.commands import notebooks
+from forgekit.commands.cli import main
+from forgekit.commands.notebook_outputs import comparable, normalise
 from forgekit.errors import ForgekitError, UsageError
-from forgekit.notebook_outputs import comparable, normalise
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 HEAD = """\
 # ---
 # jupyter:

@@ -1,0 +1,1 @@
+"""The command line: forgekit lab, doctor, run, bench, build-notebooks."""

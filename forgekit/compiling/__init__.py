@@ -1,0 +1,1 @@
+"""compile(): specs, cache key, memory and disk cache, GPU or virtual GPU."""
