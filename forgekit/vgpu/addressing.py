@@ -27,6 +27,9 @@ class Target(NamedTuple):
     rows: Array  # (n,) or (n, count) unsigned elements
     places: Array  # the row of each thread: int64, broadcastable; anything outside `mask`
     mask: Array | None  # the threads this target is for
+    space: str  # global, shared or local
+    allocation: Allocation | None = None  # in global memory
+    skipped: int = 0  # bytes of the memory before the first row
 
 
 def targets(
@@ -55,11 +58,8 @@ def gather(target: Target) -> Array:
     return target.rows.take(target.places, axis=0, mode="clip")
 
 
-def load(
-    m: Machine, space: str, address: Array, mask: Array | None, elem: int, count: int
-) -> list[Array]:
+def load(found: list[Target], count: int) -> list[Array]:
     """`count` arrays of unsigned elements, one for each position of the vector."""
-    found = targets(m, space, "reads", address, mask, elem, count)
     result = gather(found[0])
     for target in found[1:]:
         assert target.mask is not None  # only several targets have one each
@@ -70,10 +70,10 @@ def load(
     return [np.ascontiguousarray(result[..., k]) for k in range(count)]
 
 
-def store(m: Machine, space: str, address: Array, mask: Array | None, values: list[Array]) -> None:
+def store(found: list[Target], values: list[Array]) -> None:
     """Write one vector of unsigned elements a thread; of threads at one address the last wins."""
-    elem, count = values[0].dtype.itemsize, len(values)
-    for target in targets(m, space, "writes", address, mask, elem, count):
+    count = len(values)
+    for target in found:
         index, *parts = compress(target.mask, target.places, *values)
         shape = np.broadcast_shapes(index.shape, *(p.shape for p in parts))
         if index.shape != shape:
@@ -126,7 +126,7 @@ def _slice_target(
         raise faults.slice_error(m, memory, space, kind, address, _both(bad, mask), width)
     rows = memory.view(elem, count)
     places = index.astype(np.int64) + memory.owner * (memory.stride // width)
-    return Target(rows, places, mask)
+    return Target(rows, places, mask, space)
 
 
 def _global_targets(
@@ -151,7 +151,8 @@ def _global_targets(
     bad = index >= allocation.size_bytes // width
     if bad.any() and _any(bad, mask):
         return _scattered(m, kind, address, mask, elem, count)
-    return [Target(allocation.view(elem, count), index.view(np.int64), mask)]
+    rows = allocation.view(elem, count)
+    return [Target(rows, index.view(np.int64), mask, "global", allocation)]
 
 
 def _scattered(
@@ -175,7 +176,7 @@ def _scattered(
         rows = np.ndarray((whole // elem,), f"u{elem}", rows_from.data if whole else b"")
         rows = rows if count == 1 else rows.reshape(-1, count)
         index = ((offset - np.uint64(skip)) >> np.uint64(width.bit_length() - 1)).view(np.int64)
-        result.append(Target(rows, index, inside))
+        result.append(Target(rows, index, inside, "global", allocation, skip))
     if left.any():
         raise faults.out_of_bounds(m, kind, np.broadcast_to(address, shape), left, width)
     return result

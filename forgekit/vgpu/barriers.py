@@ -57,6 +57,8 @@ class Barriers:
         m = self.machine
         self._check(number, count)
         if m.alone and wait and mask is m.mask and (count is None or self._is_everyone(count)):
+            for listener in m.listeners:
+                listener.on_barrier_done(m, mask, number)
             return False
         barrier = self.waiting.get(number)
         if barrier is None:
@@ -106,6 +108,10 @@ class Barriers:
         done = here & (self.arrived(barrier) >= expected)
         if not done.any():
             return
+        if m.listeners:
+            met = np.logical_or.reduce([mask for _, mask in barrier.arrivals]) & done[:, None]
+            for listener in m.listeners:
+                listener.on_barrier_done(m, met, number)
         remaining = []
         for pc, mask in barrier.arrivals:
             released, kept = mask & done[:, None], mask & ~done[:, None]

@@ -5,11 +5,30 @@ Semantics do not depend on listeners, and a machine without any pays nothing for
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from forgekit.vgpu.addressing import Target
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
+
+
+class Access(NamedTuple):
+    """One instruction's access to memory, by all threads of a group at once.
+
+    kind: `load`, `store`, `atomic`, `async load`, `async store`; space: the instruction's,
+    `global`, `shared`, `local` or `generic`; address: virtual addresses (shared: within the block),
+    of any shape that broadcasts to (blocks, threads); mask: who takes part, None for everyone;
+    width: bytes each; targets: the memory meant, one target for each allocation reached.
+    """
+
+    kind: str
+    space: str
+    address: Array
+    mask: Array | None
+    width: int
+    targets: Sequence[Target]
 
 
 class Listener:
@@ -17,19 +36,17 @@ class Listener:
 
     Arrays have any shape that broadcasts to `machine.shape`, (blocks, threads); a mask of None
     means every thread. `machine.pc` is the instruction, `machine.program` knows its source line.
+    Arrays belong to the machine: keep them as long as you like, but do not write to them.
     """
 
     def on_batch(self, m: Machine) -> None:
         """A batch of blocks starts."""
 
-    def on_access(
-        self, m: Machine, kind: str, space: str, address: Array, mask: Array | None, width: int
-    ) -> None:
-        """Threads access `width` bytes each.
+    def on_access(self, m: Machine, access: Access) -> None:
+        """Threads access memory. An access that fails is not reported: the run ends there."""
 
-        kind: `load`, `store`, `atomic`, `async load`, `async store`; space: `global`, `shared`,
-        `local` or `generic`; address: virtual addresses (shared: within the block).
-        """
+    def on_async_done(self, m: Machine, access: Access) -> None:
+        """An asynchronous copy reaches shared memory, `access` as in its `async store`."""
 
     def on_run(self, m: Machine, start: int, stop: int, mask: Array | None) -> None:
         """The threads of `mask` have executed the instructions from `start` to before `stop`."""
@@ -37,11 +54,17 @@ class Listener:
     def on_divergence(self, m: Machine, taken: Array, rest: Array) -> None:
         """A branch splits the running group."""
 
-    def on_barrier(self, m: Machine, mask: Array | None) -> None:
-        """Threads arrive at a block barrier."""
+    def on_barrier(self, m: Machine, mask: Array | None, number: int, count: int | None) -> None:
+        """Threads arrive at a block barrier that waits for `count` threads (None: the block)."""
+
+    def on_barrier_done(self, m: Machine, mask: Array | None, number: int) -> None:
+        """A barrier opens: the threads of `mask` have arrived, and those that waited go on."""
 
     def on_warp_sync(self, m: Machine, members: Array | None) -> None:
         """Lanes meet at a warp-wide instruction (shuffle, vote, syncwarp)."""
+
+    def on_shuffle(self, m: Machine, source: Array, members: Array | None) -> None:
+        """A shuffle reads lane `source`, (blocks or 1, warps or 1, 32), of each lane's warp."""
 
     def on_batch_end(self, m: Machine) -> None:
         """Every thread of the batch has exited."""

@@ -20,11 +20,13 @@ import numpy as np
 
 from forgekit.vgpu import faults
 from forgekit.vgpu.barriers import Barriers
+from forgekit.vgpu.listeners import Access
 from forgekit.vgpu.memory import GlobalMemory
 from forgekit.vgpu.printf import Printer
 from forgekit.vgpu.storage import LocalMemory, SharedMemory
 
 if TYPE_CHECKING:
+    from forgekit.vgpu.addressing import Target
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.launching import LaunchRecord
     from forgekit.vgpu.listeners import Listener
@@ -131,6 +133,21 @@ class Machine:
             listener.on_run(self, self._start, stop, self.mask)
         self.executed += stop - self._start
         self._start = stop
+
+    def notice(
+        self,
+        kind: str,
+        space: str,
+        address: Array,
+        mask: Array | None,
+        width: int,
+        targets: Sequence[Target],
+    ) -> None:
+        """Tell the listeners of an access."""
+        if self.listeners:
+            access = Access(kind, space, address, mask, width, targets)
+            for listener in self.listeners:
+                listener.on_access(self, access)
 
     def narrow(self, mask: Array) -> None:
         """Go on with part of the running group only; the caller has placed the others."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from forgekit.errors import UsageError, got_needed
-from forgekit.vgpu.listeners import Listener
+from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.memory import WINDOW_SHIFT, TensorInfo
 
 if TYPE_CHECKING:
@@ -105,9 +105,8 @@ class AccessTrace(Listener):
             self._programs.append(m.program)
         self._memory = m.memory
 
-    def on_access(
-        self, m: Machine, kind: str, space: str, address: Array, mask: Array | None, width: int
-    ) -> None:
+    def on_access(self, m: Machine, access: Access) -> None:
+        kind, space, address, mask, width, _ = access
         if space == "generic":
             here = address >> WINDOW_SHIFT == 0
             mask = here if mask is None else here & mask

@@ -165,14 +165,20 @@ def test_listeners_hear_of_everything():
         def on_batch(self, m):
             self.heard.append(f"batch {m.blocks}")
 
-        def on_access(self, m, kind, space, address, mask, width):
-            self.heard.append(f"{kind} {space} {width}")
+        def on_access(self, m, access):
+            self.heard.append(f"{access.kind} {access.space} {access.width}")
 
         def on_divergence(self, m, taken, rest):
             self.heard.append(f"split {int(m.expand(taken).sum())}:{int(m.expand(rest).sum())}")
 
-        def on_barrier(self, m, mask):
-            self.heard.append("barrier")
+        def on_barrier(self, m, mask, number, count):
+            self.heard.append(f"barrier {number} {count}")
+
+        def on_barrier_done(self, m, mask, number):
+            self.heard.append(f"open {number}")
+
+        def on_shuffle(self, m, source, members):
+            self.heard.append(f"shuffle {source[0, 0, :2].tolist()} {members[0, 0]:#x}")
 
         def on_warp_sync(self, m, members):
             self.heard.append("warp")
@@ -182,13 +188,17 @@ def test_listeners_hear_of_everything():
 
     ear = Ear()
     body = """ld.global.v2.b32 {%r1, %r2}, [%rd0]; bar.sync 0; bar.warp.sync -1;
+    shfl.sync.idx.b32 %r3, %r0, 1, 31, -1;
     setp.lt.u32 %p1, %r0, 3; @%p1 bra L; st.global.b16 [%rd0], %rs1;
     L: red.global.add.s32 [%rd0], 1; ret;"""
     launch(body, np.zeros(2, np.int32), grid=2, batch_threads=32, listeners=(ear,))
     once = [
         "load global 8",
-        "barrier",
+        "barrier 0 None",
+        "open 0",
         "warp",
+        "warp",
+        "shuffle [1, 1] 0xffffffff",
         "split 3:29",
         "store global 2",
         "atomic global 4",

@@ -163,9 +163,9 @@ class Groups(Listener):
     def __init__(self) -> None:
         self.sizes: list[int] = []
 
-    def on_access(self, m, kind, space, address, mask, width):
-        if kind == "store":
-            self.sizes.append(int(m.expand(mask).sum()))
+    def on_access(self, m, access):
+        if access.kind == "store":
+            self.sizes.append(int(m.expand(access.mask).sum()))
 
 
 def test_groups_meet_again_after_a_branch():
@@ -303,7 +303,8 @@ def test_runs_are_identical_down_to_the_order_of_accesses():
         def __init__(self) -> None:
             self.seen: list[object] = []
 
-        def on_access(self, m, kind, space, address, mask, width):
+        def on_access(self, m, access):
+            kind, space, address, mask, width, _ = access
             full = np.broadcast_to(address, m.shape)[m.expand(mask)]
             self.seen.append((m.pc, kind, space, width, full.tolist()))
 

@@ -87,9 +87,9 @@ def ld(ins: Instruction, d: Decoder) -> Step:
         if guard and mask is not None and not mask.any():
             return
         where = address(m)
-        values = addressing.load(m, space, where, mask, elem, count)
-        for listener in m.listeners:
-            listener.on_access(m, "load", space, where, mask, elem * count)
+        found = addressing.targets(m, space, "reads", where, mask, elem, count)
+        values = addressing.load(found, count)
+        m.notice("load", space, where, mask, elem * count, found)
         for write, value in zip(writers, values, strict=True):
             write(m, value.view(signed) if signed else value)
 
@@ -135,16 +135,16 @@ def st(ins: Instruction, d: Decoder) -> Step:
         return keep
     address = address_of(ins.operands[0], space, d)
     guard = d.guard()
-    width = TYPE_BYTES[kind] * count
+    elem = TYPE_BYTES[kind]
 
     def step(m: Machine) -> None:
         mask = m.active(guard(m) if guard else None)
         if guard and mask is not None and not mask.any():
             return
         where = address(m)
-        addressing.store(m, space, where, mask, [f(m) for f in values])
-        for listener in m.listeners:
-            listener.on_access(m, "store", space, where, mask, width)
+        found = addressing.targets(m, space, "writes", where, mask, elem, count)
+        addressing.store(found, [f(m) for f in values])
+        m.notice("store", space, where, mask, elem * count, found)
 
     return step
 

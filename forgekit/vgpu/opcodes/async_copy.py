@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forgekit.vgpu import addressing
+from forgekit.vgpu.listeners import Access
 from forgekit.vgpu.opcodes import UnknownVariantError, opcode
 from forgekit.vgpu.opcodes.access import address_of
 from forgekit.vgpu.ptx import Immediate, Register
@@ -89,14 +90,13 @@ def _copy(ins: Instruction, d: Decoder) -> Step:
         to, at = target(m), source(m)
         n = count(m) if count else everything
         # Addresses are checked here, where the copy stands in the source.
-        addressing.targets(m, "shared", "copies to", to, mask, _WORD, words)
+        into = addressing.targets(m, "shared", "copies to", to, mask, _WORD, words)
         whole = _and(mask, n == size)
+        source_targets = []
         if whole is None or whole.any():
-            addressing.targets(m, "global", "copies from", at, whole, _WORD, words)
-        reading = _and(mask, n > 0)
-        for listener in m.listeners:
-            listener.on_access(m, "async load", "global", at, reading, size)
-            listener.on_access(m, "async store", "shared", to, mask, size)
+            source_targets = addressing.targets(m, "global", "copies from", at, whole, _WORD, words)
+        m.notice("async load", "global", at, _and(mask, n > 0), size, source_targets)
+        m.notice("async store", "shared", to, mask, size, into)
         group = np.zeros(m.shape, np.int64)
         _pending(m).copies.append(_Copy(to, at, size, n, m.expand(mask).copy(), group, m.pc))
 
@@ -154,15 +154,20 @@ def _perform(m: Machine, copy: _Copy, due: Array) -> None:
     words = [np.zeros(m.shape, np.uint32) for _ in range(copy.size // _WORD)]
     whole = due & (count >= copy.size)
     if whole.any():
-        read = addressing.load(m, "global", copy.source, whole, _WORD, len(words))
+        found = addressing.targets(m, "global", "reads", copy.source, whole, _WORD, len(words))
+        read = addressing.load(found, len(words))
         words = [np.where(whole, value, np.uint32(0)) for value in read]
     for byte in range(copy.size):
         part = due & ~whole & (count > byte)
         if part.any():
             at = copy.source + np.uint64(byte)
-            (one,) = addressing.load(m, "global", at, part, 1, 1)
+            (one,) = addressing.load(addressing.targets(m, "global", "reads", at, part, 1, 1), 1)
             shifted = one.astype(np.uint32) << np.uint32(8 * (byte % _WORD))
             k = byte // _WORD
             words[k] = np.where(part, words[k] | shifted, words[k])
-    addressing.store(m, "shared", copy.target, due, words)
+    into = addressing.targets(m, "shared", "writes", copy.target, due, _WORD, len(words))
+    addressing.store(into, words)
+    for listener in m.listeners:
+        access = Access("async store", "shared", copy.target, due, copy.size, into)
+        listener.on_async_done(m, access)
     m.pc = pc

@@ -94,14 +94,14 @@ def atomic(ins: Instruction, d: Decoder) -> Step:
         # Every thread acts, also those that share address and value with their whole block.
         full = m.expand(mask)
         spread = np.broadcast_to(where, m.shape)
-        for t in addressing.targets(m, space, "updates", spread, full, elem, 1):
+        found = addressing.targets(m, space, "updates", spread, full, elem, 1)
+        for t in found:
             part = m.expand(t.mask)
             rows = np.broadcast_to(t.places, m.shape)[part]
             values = [np.broadcast_to(f(m), m.shape)[part] for f in fetches]
             memory = t.rows.view(values[0].dtype)
             olds.append((part, serve(memory, rows, values, run)))
-        for listener in m.listeners:
-            listener.on_access(m, "atomic", space, where, mask, elem)
+        m.notice("atomic", space, where, mask, elem, found)
         if write is not None:
             result = np.zeros(m.shape, olds[0][1].dtype)
             for part, old in olds:

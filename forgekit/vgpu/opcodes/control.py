@@ -105,11 +105,11 @@ def bar(ins: Instruction, d: Decoder) -> Step:
         mask = m.mask if guard is None else m.active(guard(m))
         if guard is not None and mask is not None and not mask.any():
             return False
-        for listener in m.listeners:
-            listener.on_barrier(m, mask)
         numbers, counts = number(m), count(m) if count else _NO_COUNT
         waiting = False
         for (one, threads), part in _by_value(m, mask, numbers, counts):
+            for listener in m.listeners:
+                listener.on_barrier(m, part, one, threads or None)
             waiting |= m.barriers.arrive(one, threads or None, part, wait)
         if waiting and guard is not None:  # threads that skip the barrier go on
             rest = m.expand(m.mask) & ~m.expand(mask)

@@ -87,12 +87,15 @@ def shfl(ins: Instruction, d: Decoder) -> Step:
     target, a, b, c, members = ins.operands
     result, valid = (target.first, target.second) if isinstance(target, Pair) else (target, None)
     value, offset, clamp = d.fetch(a, "b32"), d.fetch(b, "u32"), d.fetch(c, "u32")
+    members_of = d.fetch(members, "b32")
     write = d.writer(result, "b32")
     write_valid = d.writer(valid, "pred")
 
     def run(m: Machine) -> None:
         x, n, limit = value(m), offset(m), clamp(m)
         source, inside = source_lane(mode, _by_warp(m, n), _by_warp(m, limit))
+        for listener in m.listeners:
+            listener.on_shuffle(m, source, members_of(m))
         if valid is not None:
             write_valid(m, _flat(np.broadcast_to(inside, (*inside.shape[:2], WARP))))
         if x.shape[1] == 1:  # every lane holds the same
