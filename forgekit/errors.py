@@ -11,6 +11,7 @@
         ├── MemoryAccessError            out of bounds, misaligned, unmapped
         ├── DeadlockError                threads wait for each other for ever
         ├── InstructionBudgetError       the kernel ran longer than its instruction budget
+        ├── SanitizerError               a race, memory nobody wrote, a barrier misused
         ├── LaunchError                  too many threads, too much shared memory, bad grid
         ├── UnsupportedPtxError          PTX the virtual GPU does not know yet
         └── PtxSyntaxError               PTX text that cannot be parsed
@@ -25,6 +26,7 @@ import linecache
 import os
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any
@@ -41,6 +43,7 @@ __all__ = [
     "MemoryAccessError",
     "PlatformError",
     "PtxSyntaxError",
+    "SanitizerError",
     "SourceLine",
     "UnsupportedPtxError",
     "UsageError",
@@ -238,7 +241,19 @@ class CheckError(ForgekitError, AssertionError):
 
 
 class KernelError(ForgekitError):
-    """The virtual GPU stopped a kernel."""
+    """The virtual GPU stopped a kernel.
+
+    Attributes:
+        kind: short slug of the mistake, such as `out-of-bounds`; empty where there is none.
+        place: the instruction's Python line as (file, line); None where it is not known.
+        who: ((x, y, z) of the block, of the thread) that was the first; None where nobody is.
+        element: the element or offset, as in the message.
+    """
+
+    kind: str = ""
+    place: tuple[str, int] | None = None
+    who: tuple[tuple[int, int, int], tuple[int, int, int]] | None = None
+    element: str = ""
 
 
 class MemoryAccessError(KernelError):
@@ -255,6 +270,18 @@ class InstructionBudgetError(KernelError):
 
 class LaunchError(KernelError):
     """A launch that no GPU accepts: too many threads, too much shared memory, a bad grid."""
+
+
+class SanitizerError(KernelError):
+    """A kernel ran to its end, and did what a GPU does not promise to forgive.
+
+    Its results stand in the tensors. `findings` is the list of them, the gravest mistakes that
+    the sanitizer of the virtual GPU found.
+    """
+
+    def __init__(self, message: str = "", findings: Sequence[Any] = ()) -> None:
+        super().__init__(message)
+        self.findings = list(findings)
 
 
 class UnsupportedPtxError(KernelError):

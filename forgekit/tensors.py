@@ -13,6 +13,7 @@ import torch
 
 from forgekit.devices import current_target
 from forgekit.errors import UsageError, got_needed
+from forgekit.vgpu import fresh
 
 __all__ = ["arange", "empty", "full", "ones", "rand", "randint", "randn", "zeros"]
 
@@ -149,7 +150,10 @@ def empty(
     a kernel may well store: write booleans as uint8 where that matters).
     """
     _check_dtype(dtype)
-    return full(_shape(shape), poison(dtype), dtype=dtype, device=device)
+    made = full(_shape(shape), poison(dtype), dtype=dtype, device=device)
+    if made.device.type == "cpu":
+        fresh.mark(made)  # the sanitizer knows then what nobody has written
+    return made
 
 
 def arange(

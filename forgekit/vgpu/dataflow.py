@@ -118,3 +118,80 @@ def _asks(opcode: tuple[str, ...]) -> bool:
     if root == "atom":
         return any(p in ("cas", "exch") for p in parts)
     return root == "nanosleep" or any(p in ("try_wait", "test_wait") for p in parts)
+
+
+def store_origins(kernel: ptx.Kernel) -> set[tuple[str, int]] | None:
+    """Where the addresses of a kernel's stores and atomics may come from.
+
+    Returns parameters as (name, byte offset) and module variables as (name, 0), among them some
+    that are only part of the arithmetic (strides); None where an address comes out of memory.
+    """
+    origins: dict[str, set[tuple[str, int]]] = {}
+    unknown: set[str] = set()
+    changed = True
+    while changed:
+        changed = False
+        for instruction in kernel.instructions:
+            reads, writes = reads_and_writes(instruction)
+            found: set[tuple[str, int]] = set()
+            lost = False
+            if instruction.opcode[0] == "ld" and "param" in instruction.opcode:
+                address = instruction.operands[1]
+                if isinstance(address, ptx.Address) and isinstance(address.base, ptx.Symbol):
+                    at = address.offset + address.base.offset
+                    step = ptx.TYPE_BYTES.get(instruction.opcode[-1], 8)
+                    found = {(address.base.name, at + k * step) for k in range(len(writes))}
+            elif instruction.opcode[0] in ("ld", "ldu", "atom", "shfl"):
+                lost = instruction.opcode[-1] in ("b64", "u64", "s64")
+            else:
+                symbols = [o.name for o in instruction.operands if isinstance(o, ptx.Symbol)]
+                found = {(name, 0) for name in symbols}
+                for register in reads:
+                    found |= origins.get(register, set())
+                    lost = lost or register in unknown
+            for register in writes:
+                have = origins.setdefault(register, set())
+                if not found <= have:
+                    have |= found
+                    changed = True
+                if lost and register not in unknown:
+                    unknown.add(register)
+                    changed = True
+    return _of_addresses(kernel, origins, unknown)
+
+
+def _of_addresses(
+    kernel: ptx.Kernel, origins: dict[str, set[tuple[str, int]]], unknown: set[str]
+) -> set[tuple[str, int]] | None:
+    result: set[tuple[str, int]] = set()
+    for instruction in kernel.instructions:
+        root = instruction.opcode[0]
+        if root not in ("st", "atom", "red") or not {"param", "local"}.isdisjoint(
+            instruction.opcode
+        ):
+            continue
+        operand = instruction.operands[1 if root == "atom" else 0]
+        if not isinstance(operand, ptx.Address):
+            return None
+        if isinstance(operand.base, ptx.Symbol):
+            result.add((operand.base.name, 0))
+        elif operand.base is None or operand.base.name in unknown:
+            return None
+        else:
+            result |= origins.get(operand.base.name, set())
+    return result
+
+
+def narrowest_access(kernel: ptx.Kernel) -> int:
+    """Bytes of the narrowest access to shared or global memory, at most 8; 4 if there is none."""
+    return min((w for i in kernel.instructions if (w := _access_bytes(i))), default=4)
+
+
+def _access_bytes(instruction: ptx.Instruction) -> int:
+    root, parts = instruction.opcode[0], instruction.opcode
+    if root == "cp":
+        return 4 if "async" in parts else 0
+    if root not in ("ld", "st", "atom", "red", "ldu") or "param" in parts or "local" in parts:
+        return 0
+    count = next((int(p[1:]) for p in parts if p in ("v2", "v4", "v8")), 1)
+    return min(ptx.TYPE_BYTES.get(parts[-1], 1) * count, 8)

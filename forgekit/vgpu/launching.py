@@ -10,12 +10,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from forgekit.errors import LaunchError, got_needed
+from forgekit.errors import LaunchError, SanitizerError, UsageError, got_needed
 from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.memory import GlobalMemory, TensorInfo
 from forgekit.vgpu.printf import Printer
 from forgekit.vgpu.program import Program
+from forgekit.vgpu.sanitizer import Finding, Sanitizer
+from forgekit.vgpu.sanitizer.finding import several
 from forgekit.vgpu.storage import block_bytes
 
 Dim3 = tuple[int, int, int]
@@ -36,6 +38,8 @@ MULTIPROCESSORS = 132  # of an H100 or H200 SXM
 MAX_SHARED_BYTES = {"sm_80": 163 * 1024, "sm_86": 99 * 1024, "sm_89": 99 * 1024,
                     "sm_90": 227 * 1024, "sm_100": 227 * 1024, "sm_103": 227 * 1024,
                     "sm_120": 99 * 1024}  # fmt: skip
+
+SCHEDULES = ("default", "adversarial")
 
 _PROGRESS_AFTER_S = 2.0
 
@@ -69,12 +73,28 @@ class Options:
 
     budget: instructions of a batch of blocks before a kernel counts as endless; listeners: watch
     every launch; batch_threads: threads run in lockstep; progress: show a bar on long launches.
+
+    sanitize: look for races, memory nobody wrote and the like, and raise SanitizerError when the
+    launch is over. findings: a list that takes what is found, also notes, in place of raising.
+    schedule: `default` (lockstep) or `adversarial`: threads run in hostile orders, asynchronous
+    copies arrive at hostile times, and memory nobody wrote holds noise, all drawn from `seed`.
     """
 
     budget: int = int(os.environ.get("FORGEKIT_BUDGET", 4_000_000))
     listeners: tuple[Listener, ...] = ()
     batch_threads: int = BATCH_THREADS
     progress: bool = True
+    sanitize: bool = os.environ.get("FORGEKIT_SANITIZER", "on").lower() not in ("off", "0")
+    findings: list[Finding] | None = None
+    schedule: str = "default"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.schedule not in SCHEDULES:
+            raise UsageError(
+                got_needed("schedule", repr(self.schedule), f"one of {', '.join(SCHEDULES)}",
+                           "leave it out for the usual order")
+            )  # fmt: skip
 
 
 _options = Options()
@@ -98,19 +118,44 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
     Raises:
         LaunchError: geometry or shared memory beyond what the architecture allows.
         KernelError: the kernel did something wrong; see `forgekit.errors`.
+        SanitizerError: so it did, and ran to its end.
     """
     _check_limits(program, record)
     record = _place_symbols(program, record, memory)
+    sanitizer = Sanitizer(program, record, memory) if _options.sanitize else None
+    listeners = (*_options.listeners, *([sanitizer] if sanitizer else []))
+    try:
+        _run_batches(program, record, memory, listeners)
+        if sanitizer is not None:
+            sanitizer.finish()
+    finally:
+        if sanitizer is not None and _options.findings is not None:
+            _options.findings += sanitizer.findings
+    if sanitizer is not None and _options.findings is None:
+        errors = [f for f in sanitizer.findings if f.severity == "error"]
+        if errors:
+            raise SanitizerError(several(errors), errors)
+
+
+def _run_batches(
+    program: Program,
+    record: LaunchRecord,
+    memory: GlobalMemory,
+    listeners: Sequence[Listener],
+) -> None:
+    """Run the blocks of a launch, batch by batch."""
     n_blocks = int(np.prod(record.grid))
     per_batch = n_blocks if record.cooperative else _blocks_in_a_batch(program, record)
     batches = [
         range(start, min(start + per_batch, n_blocks)) for start in range(0, n_blocks, per_batch)
     ]
+    if _options.schedule == "adversarial" and _options.seed % 2:
+        batches.reverse()
     printer = Printer()
     try:
         with np.errstate(all="ignore"):
             for blocks in _with_progress(batches) if _options.progress else batches:
-                run_batch(program, record, memory, blocks, printer)
+                run_batch(program, record, memory, blocks, printer, listeners)
     finally:
         printer.close()
 
@@ -129,6 +174,7 @@ def run_batch(
     memory: GlobalMemory,
     blocks: range,
     printer: Printer | None = None,
+    listeners: Sequence[Listener] | None = None,
 ) -> Machine:
     """Run some blocks of a launch to their end and print what they printed, in block order."""
     machine = Machine(
@@ -137,7 +183,7 @@ def run_batch(
         memory,
         blocks,
         budget=_options.budget,
-        listeners=_options.listeners,
+        listeners=_options.listeners if listeners is None else listeners,
         printer=printer or Printer(),
     )
     for listener in machine.listeners:

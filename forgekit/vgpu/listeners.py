@@ -20,7 +20,8 @@ class Access(NamedTuple):
     kind: `load`, `store`, `atomic`, `async load`, `async store`; space: the instruction's,
     `global`, `shared`, `local` or `generic`; address: virtual addresses (shared: within the block),
     of any shape that broadcasts to (blocks, threads); mask: who takes part, None for everyone;
-    width: bytes each; targets: the memory meant, one target for each allocation reached.
+    width: bytes each; targets: the memory meant, one target for each allocation reached; values:
+    what a load found or a store wrote, one array for each element of the vector.
     """
 
     kind: str
@@ -29,6 +30,7 @@ class Access(NamedTuple):
     mask: Array | None
     width: int
     targets: Sequence[Target]
+    values: Sequence[Array] | None = None
 
 
 class Listener:

@@ -142,10 +142,11 @@ class Machine:
         mask: Array | None,
         width: int,
         targets: Sequence[Target],
+        values: Sequence[Array] | None = None,
     ) -> None:
-        """Tell the listeners of an access."""
+        """Tell the listeners of an access; see `Access`."""
         if self.listeners:
-            access = Access(kind, space, address, mask, width, targets)
+            access = Access(kind, space, address, mask, width, targets, values)
             for listener in self.listeners:
                 listener.on_access(self, access)
 

@@ -123,6 +123,16 @@ class Program:
         """Whether an instruction from `first` to `last` may ask in a loop for news from others."""
         return self._polls[min(last, len(self._polls) - 2) + 1] > self._polls[first]
 
+    @functools.cached_property
+    def store_origins(self) -> set[tuple[str, int]] | None:
+        """What the addresses of its stores come from; see `dataflow.store_origins`."""
+        return dataflow.store_origins(self.kernel)
+
+    @functools.cached_property
+    def unit_bytes(self) -> int:
+        """Its narrowest access to shared or global memory, at most 8 bytes wide."""
+        return dataflow.narrowest_access(self.kernel)
+
     def where(self, pc: int) -> str:
         """The Python line of an instruction, or its PTX line where there is no line info."""
         pc = min(pc, len(self.instructions) - 1)

@@ -35,6 +35,7 @@ class _Slices:
         self.size_bytes = size_bytes
         self.stride = _stride(size_bytes)
         self.data = np.full(owners * self.stride, UNINITIALISED, np.uint8)
+        self.blank_is_ones = True  # what nobody wrote is UNINITIALISED, not noise
         self.views: dict[tuple[int, int], Array] = {}
 
     def view(self, elem_bytes: int, count: int) -> Array:

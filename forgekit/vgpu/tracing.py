@@ -106,7 +106,7 @@ class AccessTrace(Listener):
         self._memory = m.memory
 
     def on_access(self, m: Machine, access: Access) -> None:
-        kind, space, address, mask, width, _ = access
+        kind, space, address, mask, width, *_ = access
         if space == "generic":
             here = address >> WINDOW_SHIFT == 0
             mask = here if mask is None else here & mask

@@ -310,7 +310,8 @@ def test_views_of_one_storage(add):
 def test_rows_and_their_neighbours(add):
     x = torch.arange(40.0).reshape(8, 5)
     before = x.clone()
-    add(dynamic(x[1:]), dynamic(x[1:]), dynamic(x[:-1]))
+    with forgekit.vgpu.options(sanitize=False):  # it is a race; here only addresses matter
+        add(dynamic(x[1:]), dynamic(x[1:]), dynamic(x[:-1]))
     torch.testing.assert_close(x[-1], before[-1])
 
 

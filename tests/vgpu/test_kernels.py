@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import forgekit.vgpu
-from forgekit.errors import DeadlockError, InstructionBudgetError, LaunchError
+from forgekit.errors import DeadlockError, InstructionBudgetError, LaunchError, SanitizerError
 
 cutlass = pytest.importorskip("cutlass")
 from cutlass import Int32, cute  # noqa: E402
@@ -189,7 +189,8 @@ def test_async_copy_is_not_there_before_the_wait():
     with forgekit.vgpu.installed():
         f = cute.compile(copies.read_too_early, gmem(1, 4), gmem(1))
     x, y = random(512), torch.zeros(128)
-    f(tensor(x, 16), tensor(y, 16))
+    with pytest.raises(SanitizerError, match="Asynchronous copy still under way"):
+        f(tensor(x, 16), tensor(y, 16))
     assert y.isnan().all()
 
 

@@ -304,7 +304,7 @@ def test_runs_are_identical_down_to_the_order_of_accesses():
             self.seen: list[object] = []
 
         def on_access(self, m, access):
-            kind, space, address, mask, width, _ = access
+            kind, space, address, mask, width, *_ = access
             full = np.broadcast_to(address, m.shape)[m.expand(mask)]
             self.seen.append((m.pc, kind, space, width, full.tolist()))
 
@@ -324,9 +324,9 @@ def test_a_batch_of_blocks_with_large_memories_is_kept_small(monkeypatch):
     seen = []
     real = launching.run_batch
 
-    def run_batch(program, record, memory, blocks, printer):
+    def run_batch(program, record, memory, blocks, *rest):
         seen.append(len(blocks))
-        return real(program, record, memory, blocks, printer)
+        return real(program, record, memory, blocks, *rest)
 
     monkeypatch.setattr(launching, "run_batch", run_batch)
     launch("ret;", np.zeros(1, np.uint32), grid=1024, block=32, shared=200 * 1024)

@@ -1,0 +1,119 @@
+"""Tensors that were made to be filled: which of their elements a kernel has written so far.
+
+`forgekit.empty` registers what it makes. A tensor counts as fresh until something other than a
+kernel of the virtual GPU changes it (torch counts its versions), or it is gone.
+"""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.memory import Allocation
+
+
+@dataclass
+class _Entry:
+    """One tensor: its memory, its version when it was made, its written elements."""
+
+    start: int
+    itemsize: int
+    written: Array
+    version: int
+    tensor: weakref.ref[Any]
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.written) * self.itemsize
+
+    def is_fresh(self) -> bool:
+        tensor = self.tensor()
+        return tensor is not None and tensor._version == self.version
+
+
+_entries: dict[int, _Entry] = {}
+
+
+def mark(tensor: Any) -> None:
+    """`tensor` (contiguous, on the CPU) holds nothing that anybody has written."""
+    start = tensor.data_ptr()
+    if not start:
+        return
+    reference = weakref.ref(tensor, lambda gone: _forget(start, gone))
+    _entries[start] = _Entry(
+        start, tensor.element_size(), np.zeros(tensor.numel(), bool), tensor._version, reference
+    )
+
+
+def copy_marks(original: Any, copy: Any) -> None:
+    """`copy` holds what `original` does: elements that nobody has written there, nor here."""
+    found = _entries.get(original.data_ptr())
+    if found is not None and found.is_fresh():
+        mark(copy)
+        _entries[copy.data_ptr()].written = found.written.copy()
+
+
+def _forget(start: int, reference: weakref.ref[Any]) -> None:
+    found = _entries.get(start)
+    if found is not None and found.tensor is reference:
+        del _entries[start]
+
+
+class Blank:
+    """The part of a fresh tensor that an allocation of a launch covers.
+
+    offset: bytes from the allocation's start to its first whole element.
+    """
+
+    def __init__(self, entry: _Entry, allocation: Allocation) -> None:
+        begin = allocation.real_address - entry.start
+        self.offset = -begin % entry.itemsize
+        self._first = -(-begin // entry.itemsize)
+        self._last = (begin + allocation.size_bytes) // entry.itemsize
+        self._entry = entry
+        info = allocation.regions[0].info
+        dense = int(np.prod(info.shape)) * info.itemsize == allocation.size_bytes
+        self._whole = dense and len(allocation.regions) == 1
+
+    @property
+    def _written(self) -> Array:
+        return self._entry.written[self._first : self._last]
+
+    def known(self, size: int, unit: int, shift: int) -> Array:
+        """Which of `size` units of `unit` bytes hold something; the first begins `shift` before."""
+        item = self._entry.itemsize
+        known = np.ones(size * unit, bool)
+        begin = shift + self.offset
+        bytes_known = np.repeat(self._written, item)
+        known[begin : begin + len(bytes_known)] = bytes_known
+        return np.asarray(known.reshape(size, unit).all(axis=1))
+
+    def learn(self, known: Array, unit: int, shift: int) -> None:
+        """The units of `known` have been written."""
+        item = self._entry.itemsize
+        begin = shift + self.offset
+        per_byte = np.repeat(known, unit)[begin : begin + len(self._written) * item]
+        self._written[:] |= per_byte.reshape(-1, item).all(axis=1)
+
+    def elements_left(self) -> Array | None:
+        """Numbers of the elements that nobody has written; None where that cannot be told."""
+        return np.flatnonzero(~self._written) if self._whole else None
+
+
+def lookup(allocation: Allocation) -> Blank | None:
+    """The fresh tensor an allocation lies in, if it lies in one that has unwritten elements."""
+    for entry in list(_entries.values()):
+        if (
+            entry.start <= allocation.real_address
+            and allocation.real_address + allocation.size_bytes <= entry.start + entry.size_bytes
+            and allocation.size_bytes
+            and entry.is_fresh()
+            and not entry.written.all()
+        ):
+            return Blank(entry, allocation)
+    return None

@@ -1,0 +1,21 @@
+"""The sanitizer: a listener that finds what a GPU does not promise to forgive.
+
+    listener.py    hears the events and hands them to the checks; collects findings
+    finding.py     a finding: kind, lines, block, thread, element; its message
+    shared.py      shared memory: races, memory nobody wrote, asynchronous copies under way
+    tensors.py     global memory: races between threads and blocks, elements nobody wrote
+    shadow.py      who wrote and read each unit of a memory last, and whether that was in order
+    clocks.py      vector clocks of warps: what barriers and warp-wide instructions order
+    warps.py       member masks, shuffles, barriers in divergent code
+    reach.py       from an access to the units it touches
+
+Out of bounds, misaligned, deadlocked: these the machine finds itself, always
+(`forgekit.vgpu.faults`).
+"""
+
+from __future__ import annotations
+
+from forgekit.vgpu.sanitizer.finding import KINDS, Finding
+from forgekit.vgpu.sanitizer.listener import Sanitizer
+
+__all__ = ["KINDS", "Finding", "Sanitizer"]

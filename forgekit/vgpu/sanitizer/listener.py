@@ -1,0 +1,206 @@
+"""Hear everything the machine does, and collect what is wrong with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.vgpu.listeners import Access, Listener
+from forgekit.vgpu.machine import WARP
+from forgekit.vgpu.ptx import SourceLine
+from forgekit.vgpu.sanitizer import warps, words
+from forgekit.vgpu.sanitizer.clocks import WarpClocks
+from forgekit.vgpu.sanitizer.finding import Finding
+from forgekit.vgpu.sanitizer.meetings import Meetings
+from forgekit.vgpu.sanitizer.reach import is_ordered
+from forgekit.vgpu.sanitizer.shared import SharedCheck
+from forgekit.vgpu.sanitizer.tensors import GlobalCheck
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.launching import LaunchRecord
+    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.memory import GlobalMemory, TensorInfo
+    from forgekit.vgpu.program import Program
+    from forgekit.vgpu.sanitizer.shadow import Conflict
+
+_MOST_FINDINGS = 50  # different ones, of one launch
+
+
+class Sanitizer(Listener):
+    """Watches one launch.
+
+    Attributes:
+        findings: one for each kind of mistake and pair of lines, in the order they were found.
+    """
+
+    def __init__(self, program: Program, record: LaunchRecord, memory: GlobalMemory) -> None:
+        self._program = program
+        self._record = record
+        self._memory = memory
+        self._unit = program.unit_bytes
+        self._found: dict[object, Finding] = {}
+        warps_a_block = -(-int(np.prod(record.block)) // WARP)
+        self._meetings = Meetings(warps_a_block)
+        self._global = GlobalCheck(program, record, memory, self._unit, self._meetings, self)
+        self._clocks: WarpClocks
+        self._shared: SharedCheck | None = None
+
+    @property
+    def findings(self) -> list[Finding]:
+        return list(self._found.values())
+
+    def finish(self) -> None:
+        """The launch has come to its end."""
+        self._global.finish(self._memory)
+
+    # -- events -----------------------------------------------------------------------------------
+    def on_batch(self, m: Machine) -> None:
+        self._clocks = WarpClocks(m.n_blocks, m.n_threads // WARP)
+        self._shared = None
+        if m.shared.size_bytes:
+            self._shared = SharedCheck(m, self._unit, self._clocks, self._meetings, self)
+        self._global.batch(m)
+
+    def on_access(self, m: Machine, access: Access) -> None:
+        self._meetings.time += 1
+        if access.kind == "atomic" or is_ordered(m.program.instructions[m.pc]):
+            first = m.blocks.start * self._meetings.warps_a_block
+            present = m.lanes(access.mask).any(axis=1)
+            self._meetings.add(np.flatnonzero(present) + first)
+        for target in access.targets:
+            if target.space == "global":
+                self._global.access(m, access, target, self._clocks)
+            elif target.space == "shared" and self._shared is not None:
+                self._shared.access(m, access, target)
+
+    def on_async_done(self, m: Machine, access: Access) -> None:
+        if self._shared is not None:
+            for target in access.targets:
+                self._shared.copied(m, access, target)
+
+    def on_barrier(self, m: Machine, mask: Array | None, number: int, count: int | None) -> None:
+        if mask is m.mask and m.alone:
+            return
+        warps.check_barrier(m, mask, number, count, self)
+        self._clocks.arrive(number, _by_warp(m, mask))
+
+    def on_barrier_done(self, m: Machine, mask: Array | None, number: int) -> None:
+        met = m.expand(mask)
+        if met.sum() == m.expand(m.alive).sum():
+            if self._shared is not None:
+                self._shared.everyone_met(m)
+            if self._global.has_shadow:
+                self._clocks.everyone(_by_warp(m, mask))
+            else:
+                self._clocks.restart()
+        else:
+            self._clocks.open(number, _by_warp(m, mask))
+
+    def on_warp_sync(self, m: Machine, members: Array | None) -> None:
+        warps.check_members(m, members, self)
+        self._clocks.warp_sync(_by_warp(m, m.mask))
+
+    def on_shuffle(self, m: Machine, source: Array, members: Array | None) -> None:
+        warps.check_shuffle(m, source, members, self)
+
+    def on_batch_end(self, m: Machine) -> None:
+        if self._shared is not None:
+            self._shared.everyone_met(m)
+
+    # -- findings ---------------------------------------------------------------------------------
+    def _line(self, pc: int) -> SourceLine | None:
+        return self._program.instructions[pc].source
+
+    def _add(self, key: object, make: words.Made, count: int, *pcs: int) -> None:
+        """Count one more of a kind, or keep the first, with the lines of these instructions."""
+        found = self._found.get(key)
+        if found is not None:
+            found.count += count
+            return
+        if len(self._found) >= _MOST_FINDINGS:
+            return
+        kind, who, place, told, advice = make
+        lines = [self._line(pc) for pc in pcs]
+        block, thread = who if who is not None else (None, None)
+        self._found[key] = Finding(
+            kind, tuple(line for line in lines if line is not None), block, thread, place, count,
+            told, advice, self._record.kernel,
+        )  # fmt: skip
+
+    def _key(self, kind: str, *pcs: int) -> object:
+        return kind, tuple(self._line(pc) or pc for pc in pcs)
+
+    def _who(self, number: int, threads: int) -> words.Who:
+        """(block, thread) coordinates of a thread by its number in the grid."""
+        return words.coordinates(self._record, *divmod(number, threads))
+
+    def _in_batch(self, m: Machine, number: int) -> words.Who:
+        return self._who(number + m.blocks.start * m.n_threads, m.n_threads)
+
+    def race(self, m: Machine, kind: str, c: Conflict, place: object) -> None:
+        """Two threads touch the same memory with nothing between that orders them."""
+        if kind == "shared-race":
+            place = f"shared memory, byte {place:,}"
+            first, second = self._in_batch(m, c.first), self._in_batch(m, c.second)
+        else:
+            first, second = self._who(c.first, m.n_threads), self._who(c.second, m.n_threads)
+        made = words.race(self, kind, c, str(place), first, second)
+        pcs = (c.later.pc,) if c.later.pc == c.earlier.pc else (c.later.pc, c.earlier.pc)
+        self._add(self._key(kind, *pcs), made, c.how_often, *pcs)
+
+    def uninitialised_shared(self, m: Machine, offset: int, who: int, count: int) -> None:
+        made = words.uninitialised_shared(offset, self._in_batch(m, who))
+        self._add(self._key(made.kind, m.pc), made, count, m.pc)
+
+    def uninitialised_global(self, m: Machine, place: str, who: int, count: int) -> None:
+        made = words.uninitialised_global(place, self._in_batch(m, who))
+        self._add(self._key(made.kind, m.pc), made, count, m.pc)
+
+    def under_way(
+        self, m: Machine, access: str, offset: int, who: int, copy_pc: int, copier: int, count: int
+    ) -> None:
+        """Shared memory is touched while an asynchronous copy is on its way to it."""
+        reader, writer = self._in_batch(m, who), self._in_batch(m, copier)
+        line = words.line_of(self._line(copy_pc))
+        made = words.under_way(access, offset, reader, writer, line)
+        self._add(self._key(made.kind, m.pc, copy_pc), made, count, m.pc, copy_pc)
+
+    def unwritten(self, info: TensorInfo, first: str, count: int) -> None:
+        made = words.unwritten(info, first, count)
+        self._add((made.kind, info.name), made, count)
+
+    def not_in_own_mask(self, m: Machine, warp: int, lane: int, mask: int, count: int) -> None:
+        made = words.not_in_own_mask(self._in_batch(m, warp * WARP + lane), lane, mask)
+        self._add(self._key(made.kind, m.pc), made, count, m.pc)
+
+    def masks_differ(
+        self, m: Machine, warp: int, lane: int, other: int, masks: Array, count: int
+    ) -> None:
+        who = self._in_batch(m, warp * WARP + lane)
+        made = words.masks_differ(who, lane, int(masks[lane]), other, int(masks[other]))
+        self._add(self._key(made.kind, m.pc), made, count, m.pc)
+
+    def inactive_source(
+        self, m: Machine, block: int, thread: int, source: int, exists: bool, count: int
+    ) -> None:
+        who = self._in_batch(m, block * m.n_threads + thread)
+        made = words.inactive_source(who, thread % WARP, source, exists, m.block_threads)
+        self._add(self._key(made.kind, m.pc), made, count, m.pc)
+
+    def part_of_a_warp(self, m: Machine, warp: int, lane: int, there: int, alive: int) -> None:
+        made = words.part_of_a_warp(self._in_batch(m, warp * WARP + lane), there, alive)
+        self._add(self._key(made.kind, m.pc), made, 1, m.pc)
+
+    def barriers_of_two_lines(self, m: Machine, mask: Array | None, other_pc: int) -> None:
+        first = int(m.expand(mask).reshape(-1).argmax())
+        made = words.barriers_of_two_lines(
+            self._in_batch(m, first), words.line_of(self._line(other_pc))
+        )
+        self._add(self._key(made.kind, m.pc, other_pc), made, 1, m.pc, other_pc)
+
+
+def _by_warp(m: Machine, mask: Array | None) -> Array:
+    """Which warps have a thread in the mask: (blocks, warps)."""
+    return m.lanes(mask).any(axis=1).reshape(m.n_blocks, -1)

@@ -1,0 +1,67 @@
+"""From an access to the units of memory it touches, and which thread touches which."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.addressing import Target
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.listeners import Access
+    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.ptx import Instruction
+
+
+class Reach(NamedTuple):
+    """Thread `who[i]` (its number in the batch, ascending) touches `units[i]`."""
+
+    units: Array
+    who: Array
+    values: Array | None
+    each: int
+
+
+def reach(m: Machine, access: Access, target: Target, unit: int, shift: int = 0) -> Reach:
+    """All that the threads of a target touch. shift: bytes of the first unit that lie before it."""
+    places = target.places
+    sel = None
+    if target.mask is None:
+        units = np.broadcast_to(places, m.shape).reshape(-1)
+        who = _numbers(m.n_blocks * m.n_threads)
+    else:
+        sel = np.flatnonzero(np.broadcast_to(target.mask, m.shape))
+        units, who = np.broadcast_to(places, m.shape).reshape(-1)[sel], sel.astype(np.int32)
+    values = None
+    if access.values is not None and access.kind == "store":
+        flat = [np.broadcast_to(v, m.shape).reshape(-1) for v in access.values]
+        flat = flat if sel is None else [v[sel] for v in flat]
+        values = flat[0] if len(flat) == 1 else np.stack(flat, axis=1).reshape(-1)
+    offset = target.skipped + shift
+    each = access.width // unit
+    if offset or access.width % unit:
+        units = (units * access.width + offset) // unit
+        if each > 1:
+            units = (units[:, None] + np.arange(each)).reshape(-1)
+    elif each > 1:
+        units = (units[:, None] * each + np.arange(each)).reshape(-1)
+    if each > 1:
+        who = np.repeat(who, each)
+        if values is not None and len(values) != len(who):
+            values = None  # a unit is narrower than what one register holds
+    return Reach(units, who, values, max(each, 1))
+
+
+@functools.lru_cache(maxsize=8)
+def _numbers(n: int) -> Array:
+    return np.arange(n, dtype=np.int32)
+
+
+_ORDERED = frozenset({"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio", "sc"})
+
+
+def is_ordered(instruction: Instruction) -> bool:
+    """Whether an access is volatile or has an ordering, and so cannot race with another such."""
+    return instruction.opcode[0] in ("ld", "st") and not _ORDERED.isdisjoint(instruction.opcode)

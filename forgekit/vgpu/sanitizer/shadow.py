@@ -1,0 +1,159 @@
+"""The shadow of a memory: who wrote and read each unit last, and whether that was in order.
+
+A unit is as wide as the narrowest access of the kernel, so that tracking units is tracking bytes.
+The rules are those of a happens-before race detector (FastTrack, Flanagan and Freund 2009), with
+the first and the last of several readers kept in place of all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.sanitizer.clocks import Snapshot
+
+READ, WRITE, ATOMIC = "reads", "writes", "updates"
+
+
+@dataclass(eq=False)
+class Touch:
+    """An instruction's access by many threads: thread `who[i]` touches `units[i]`.
+
+    what: READ, WRITE or ATOMIC (also volatile and ordered accesses); who: ascending; values: what
+    is written, None where it is not known; time: increases during a launch.
+    """
+
+    what: str
+    units: Array
+    who: Array
+    pc: int
+    clock: Snapshot
+    time: int
+    values: Array | None = None
+    each: int = 1  # neighbouring entries that belong to one thread
+    base: int = 0  # number of the first thread of its batch
+
+
+class Conflict(NamedTuple):
+    """Two accesses to one unit with nothing that orders them; `count` units are so."""
+
+    earlier: Touch
+    later: Touch
+    unit: int
+    first: int  # the thread of the earlier access
+    second: int
+    how_often: int
+
+
+Ordered = Callable[["Touch", "Array", "Touch", "Array"], "Array"]
+
+
+# What an entry of a shadow packs: the touch's number, from 1, above the thread's. 0: nobody.
+_SHIFT = 32
+_THREAD = (1 << _SHIFT) - 1
+
+
+class Shadow:
+    """What is known of `n` units; `ordered` tells whether an earlier access comes before a later.
+
+    ordered: function of (earlier touch, its threads, later touch, its threads) -> booleans.
+    """
+
+    def __init__(self, n: int, ordered: Ordered) -> None:
+        self._n = n
+        self._ordered = ordered
+        self._touches: list[Touch] = []
+        self._writes = np.zeros(n, np.int64)
+        self._reads: tuple[Array, Array] | None = None
+        self._atomics: tuple[Array, Array] | None = None
+
+    def add(self, touch: Touch) -> Iterator[Conflict]:
+        """Take note of a touch; the conflicts it makes with what was before and within itself."""
+        self._touches.append(touch)
+        mine = touch.who | np.int64(len(self._touches) << _SHIFT)
+        yield from self._against(self._writes, touch)
+        if touch.what != READ and self._reads:
+            for last in self._reads:
+                yield from self._against(last, touch)
+        if touch.what != ATOMIC and self._atomics:
+            for last in self._atomics:
+                yield from self._against(last, touch)
+        if touch.what == WRITE:
+            yield from self._write(touch, mine)
+        elif touch.what == READ:
+            self._reads = self._reads or self._pair()
+            self._gather(self._reads, touch, mine)
+        else:
+            self._atomics = self._atomics or self._pair()
+            self._gather(self._atomics, touch, mine)
+
+    def _pair(self) -> tuple[Array, Array]:
+        return np.zeros(self._n, np.int64), np.zeros(self._n, np.int64)
+
+    def _others(self, last: Array, touch: Touch) -> Iterator[tuple[Touch, Array, Array]]:
+        """Earlier touches by other threads: the touch, positions in the new one, its threads."""
+        before = last[touch.units]
+        if not before.any():
+            return
+        at = np.flatnonzero((before != 0) & (before & _THREAD != touch.who))
+        numbers = before[at] >> _SHIFT
+        for number in np.unique(numbers):
+            here = at[numbers == number]
+            yield self._touches[number - 1], here, before[here] & _THREAD
+
+    def _against(self, last: Array, touch: Touch) -> Iterator[Conflict]:
+        for earlier, here, first in self._others(last, touch):
+            bad = ~self._ordered(earlier, first, touch, touch.who[here])
+            if touch.what == earlier.what == WRITE:
+                bad &= ~_same_value(earlier, first, touch, here)
+            if bad.any():
+                one, other = here[bad][0], first[bad][0]
+                yield Conflict(earlier, touch, int(touch.units[one]), int(other),
+                               int(touch.who[one]), int(bad.sum()))  # fmt: skip
+
+    def _write(self, touch: Touch, mine: Array) -> Iterator[Conflict]:
+        self._writes[touch.units] = mine
+        winner = self._writes[touch.units]
+        lost = np.flatnonzero(winner != mine)
+        if len(lost):
+            bad = ~_same_value(touch, winner[lost] & _THREAD, touch, lost)
+            if bad.any():
+                one = lost[bad][0]
+                yield Conflict(touch, touch, int(touch.units[one]), int(touch.who[one]),
+                               int(winner[one] & _THREAD), int(bad.sum()))  # fmt: skip
+        for pair in (self._reads, self._atomics):
+            if pair:
+                for last in pair:
+                    last[touch.units] = 0
+
+    def _gather(self, pair: tuple[Array, Array], touch: Touch, mine: Array) -> None:
+        """Keep the lowest and the highest of the threads that no order puts before this touch."""
+        units = touch.units
+        for last in pair:
+            for earlier, here, first in self._others(last, touch):
+                over = self._ordered(earlier, first, touch, touch.who[here])
+                last[units[here[over]]] = 0
+        low, high = pair
+        up = np.arange(len(units))
+        before = high[units]
+        take = up[(before == 0) | (touch.who >= before & _THREAD)]
+        high[units[take]] = mine[take]  # of several threads at one unit the last, the highest
+        before = low[units]
+        take = up[(before == 0) | (touch.who <= before & _THREAD)][::-1]
+        low[units[take]] = mine[take]
+
+
+def _same_value(a: Touch, threads: Array, b: Touch, at: Array) -> Array:
+    """Whether `threads` of touch a wrote there what touch b wrote at its positions `at`."""
+    if a.values is None or b.values is None or a.values.dtype != b.values.dtype:
+        return np.zeros(len(at), bool)
+    found = np.searchsorted(a.who, threads)
+    if a.each > 1:  # which of the thread's entries it is
+        entries = np.minimum(found[:, None] + np.arange(a.each), len(a.units) - 1)
+        found = found + (a.units[entries] == b.units[at][:, None]).argmax(axis=1)
+    return np.asarray(a.values[found] == b.values[at])

@@ -1,0 +1,208 @@
+"""Shared memory of a batch: races between barriers, memory nobody wrote, copies under way.
+
+Between two barriers of the whole block accesses are only collected. At the barrier, one pass over
+them tells whether any unit was touched by two threads at all; only then are they gone through in
+order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from forgekit.vgpu.machine import WARP
+from forgekit.vgpu.sanitizer.reach import Reach, is_ordered, reach
+from forgekit.vgpu.sanitizer.shadow import ATOMIC, READ, WRITE, Shadow, Touch
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.addressing import Target
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.listeners import Access
+    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.sanitizer.clocks import Snapshot, WarpClocks
+    from forgekit.vgpu.sanitizer.listener import Sanitizer
+    from forgekit.vgpu.sanitizer.meetings import Meetings
+
+_WHAT = {"load": READ, "store": WRITE, "async store": WRITE, "atomic": ATOMIC}
+_COLLECTED = 4096  # accesses held before they are gone through
+
+
+class _Held(NamedTuple):
+    """An access since the last barrier; what a load reaches is found out when it matters."""
+
+    what: str
+    pc: int
+    clock: Snapshot
+    time: int
+    access: Access
+    target: Target
+    found: Reach | None
+
+
+class SharedCheck:
+    """The shared memory of one batch of blocks."""
+
+    def __init__(
+        self, m: Machine, unit: int, clocks: WarpClocks, meetings: Meetings, report: Sanitizer
+    ) -> None:
+        self._unit = unit
+        self._clocks = clocks
+        self._meetings = meetings
+        self._report = report
+        self._first_warp = m.blocks.start * meetings.warps_a_block  # its number in the grid
+        self._n = len(m.shared.data) // unit
+        # Who wrote each unit last: the number of the phase between barriers, from 1, above the
+        # number of the thread. 0: nobody.
+        self._owner = np.zeros(self._n, np.int64)
+        self._phase = 1
+        self._writes = 0  # in this phase
+        self._flying: Array | None = None  # units an asynchronous copy is on its way to: its pc + 1
+        self._flyer = np.zeros(0, np.int32)
+        self._held: list[_Held] = []
+        self._shadow: Shadow | None = None
+
+    def access(self, m: Machine, access: Access, target: Target) -> None:
+        """Threads load, store or update, or an asynchronous copy starts."""
+        found: Reach | None = None
+        if self._flying is not None:
+            found = self._meet_copies(m, access, reach(m, access, target, self._unit))
+        if access.kind in ("load", "atomic") and _may_be_blank(m, access):
+            found = found or reach(m, access, target, self._unit)
+            self._read(m, found)
+        if access.kind != "load":
+            found = found or reach(m, access, target, self._unit)
+            if access.kind == "async store":
+                self._depart(m, found)
+            else:
+                self._own(found)
+        self._hold(m, access, target, found)
+
+    def copied(self, m: Machine, access: Access, target: Target) -> None:
+        """An asynchronous copy has arrived, for the threads that waited for it."""
+        found = reach(m, access, target, self._unit)
+        if self._flying is not None:
+            self._flying[found.units] = 0
+            if not self._flying.any():
+                self._flying = None
+        self._own(found)
+        self._hold(m, access, target, found)
+
+    def _own(self, found: Reach) -> None:
+        self._owner[found.units] = found.who | np.int64(self._phase << 32)
+
+    def _hold(self, m: Machine, access: Access, target: Target, found: Reach | None) -> None:
+        ordered = is_ordered(m.program.instructions[m.pc])
+        what = ATOMIC if ordered else _WHAT[access.kind]
+        self._writes += what != READ
+        time = self._meetings.time
+        self._held.append(_Held(what, m.pc, self._clocks.now, time, access, target, found))
+        if len(self._held) > _COLLECTED:
+            self._go_through(m, keep=True)
+
+    # -- reads of what nobody wrote, copies under way -------------------------------------------
+    def _read(self, m: Machine, found: Reach) -> None:
+        blank = self._owner[found.units] == 0
+        if blank.any():
+            bad = np.flatnonzero(blank)
+            unit, who = int(found.units[bad[0]]), int(found.who[bad[0]])
+            self._report.uninitialised_shared(m, self.offset(m, unit), who, len(bad))
+
+    def _depart(self, m: Machine, found: Reach) -> None:
+        if self._flying is None:
+            self._flying, self._flyer = np.zeros(self._n, np.int32), np.zeros(self._n, np.int32)
+        self._flying[found.units] = m.pc + 1
+        self._flyer[found.units] = found.who
+
+    def _meet_copies(self, m: Machine, access: Access, found: Reach) -> Reach:
+        """Tell of units that a copy is under way to; the rest is looked at further."""
+        assert self._flying is not None
+        copy = self._flying[found.units]
+        bad = np.flatnonzero(copy)
+        if not len(bad):
+            return found
+        unit, who = int(found.units[bad[0]]), int(found.who[bad[0]])
+        self._report.under_way(
+            m, access.kind, self.offset(m, unit), who, int(copy[bad[0]]) - 1,
+            int(self._flyer[unit]), len(bad),
+        )  # fmt: skip
+        rest = copy == 0
+        return Reach(found.units[rest], found.who[rest], None, 1)
+
+    # -- races ------------------------------------------------------------------------------------
+    def everyone_met(self, m: Machine) -> None:
+        """A barrier that orders all that was before it before all that comes."""
+        self._go_through(m, keep=False)
+        self._shadow = None
+        self._phase += 1
+        self._writes = 0
+
+    def _go_through(self, m: Machine, keep: bool) -> None:
+        held, self._held = self._held, []
+        if self._shadow is None and not self._writes:
+            return
+        touches = [self._touch(m, h) for h in held]
+        if self._shadow is None and not keep and self._each_alone(touches):
+            return
+        if self._shadow is None:
+            self._shadow = Shadow(self._n, self._ordered)
+        for touch in touches:
+            for conflict in self._shadow.add(touch):
+                place = self.offset(m, conflict.unit)
+                self._report.race(m, "shared-race", conflict, place)
+
+    def _touch(self, m: Machine, h: _Held) -> Touch:
+        found = h.found or reach(m, h.access, h.target, self._unit)
+        values = None if h.what == READ else found.values
+        return Touch(h.what, found.units, found.who, h.pc, h.clock, h.time, values, found.each)
+
+    def _each_alone(self, touches: list[Touch]) -> bool:
+        """Whether no unit that somebody writes in this phase is touched by anybody else."""
+        phase = self._phase << 32
+        for touch in touches:
+            owner = self._owner[touch.units]
+            other = owner != (touch.who | np.int64(phase))
+            if touch.what == READ:
+                other &= owner >= phase
+            if other.any():
+                return False
+        return True
+
+    def _ordered(self, earlier: Touch, first: Array, later: Touch, second: Array) -> Array:
+        a, b = first // WARP, second // WARP
+        result = in_block_order(earlier, a, later, b, self._meetings.warps_a_block)
+        rest = np.flatnonzero(~result)
+        warps = a[rest] + self._first_warp, b[rest] + self._first_warp
+        result[rest] = self._meetings.ordered(warps[0], earlier.time, warps[1], later.time)
+        return result
+
+    def offset(self, m: Machine, unit: int) -> int:
+        """Bytes from the start of the block's shared memory."""
+        return unit * self._unit % m.shared.stride
+
+
+def _may_be_blank(m: Machine, access: Access) -> bool:
+    """Whether some thread may have loaded memory that nobody has written, by what it found."""
+    if access.kind != "load" or access.values is None or not m.shared.blank_is_ones:
+        return True
+    for value in access.values:
+        ones = value == ~value.dtype.type(0)
+        if ones.any() and (access.mask is None or (ones & access.mask).any()):
+            return True
+    return False
+
+
+def in_block_order(
+    earlier: Touch, first_warp: Array, later: Touch, second_warp: Array, n_warps: int
+) -> Array:
+    """Whether an access of warp `first_warp` is over before one of `second_warp`.
+
+    Warps are numbered over the batch; each pair belongs to one block.
+    """
+    began = earlier.clock.epoch.reshape(-1)[first_warp]
+    same = first_warp == second_warp
+    result = same & (later.clock.epoch.reshape(-1)[second_warp] > began)
+    if later.clock.knows is not None:
+        block, mine = np.divmod(second_warp, n_warps)
+        result |= ~same & (later.clock.knows[block, mine, first_warp % n_warps] > began)
+    return np.asarray(result)

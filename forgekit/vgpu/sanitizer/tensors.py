@@ -1,0 +1,182 @@
+"""Global memory of a launch: races between threads, reads of what nobody ever wrote.
+
+A tensor that the kernel cannot write to needs no bookkeeping; which ones it can, the origin of the
+addresses in its code tells. Threads of one block are ordered by their barriers, blocks by atomic
+and ordered accesses only (`meetings.py`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.vgpu import fresh
+from forgekit.vgpu.machine import WARP
+from forgekit.vgpu.sanitizer.reach import Reach, is_ordered, reach
+from forgekit.vgpu.sanitizer.shadow import ATOMIC, READ, WRITE, Shadow, Touch
+from forgekit.vgpu.sanitizer.shared import in_block_order
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.addressing import Target
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.launching import LaunchRecord
+    from forgekit.vgpu.listeners import Access
+    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.memory import Allocation, GlobalMemory
+    from forgekit.vgpu.program import Program
+    from forgekit.vgpu.sanitizer.clocks import WarpClocks
+    from forgekit.vgpu.sanitizer.listener import Sanitizer
+    from forgekit.vgpu.sanitizer.meetings import Meetings
+
+_WHAT = {"load": READ, "async load": READ, "store": WRITE, "atomic": ATOMIC}
+_MOST_THREADS = 1 << 31  # of a launch, so that a thread's number fits 32 bits
+
+
+class _Tensor:
+    """What is known of one allocation during a launch."""
+
+    def __init__(self, allocation: Allocation, unit: int, written: bool, shadow: Shadow) -> None:
+        self.shift = allocation.address % unit
+        self.units = -(-(allocation.size_bytes + self.shift) // unit)
+        self.written = written
+        self.shadow = shadow
+        self.known: Array | None = None  # units that somebody has written; None: all of them
+        self.fresh = fresh.lookup(allocation)
+
+
+class GlobalCheck:
+    """The tensors of one launch."""
+
+    def __init__(
+        self,
+        program: Program,
+        record: LaunchRecord,
+        memory: GlobalMemory,
+        unit: int,
+        meetings: Meetings,
+        report: Sanitizer,
+    ) -> None:
+        self._unit = unit
+        self._report = report
+        self._threads = -(-int(np.prod(record.block)) // 32) * 32
+        self._on = int(np.prod(record.grid)) * self._threads < _MOST_THREADS
+        self._meetings = meetings
+        self._base = 0  # number of the batch's first thread
+        reachable = _written_allocations(program, record, memory)
+        self._written = {id(a) for a in reachable}
+        self._tensors: dict[int, _Tensor | None] = {}
+
+    @property
+    def has_shadow(self) -> bool:
+        """Whether anything has been remembered that clocks will be asked about."""
+        return any(t is not None and t.written for t in self._tensors.values())
+
+    def batch(self, m: Machine) -> None:
+        """A batch of blocks starts."""
+        self._base = m.blocks.start * m.n_threads
+
+    def access(self, m: Machine, access: Access, target: Target, clocks: WarpClocks) -> None:
+        """Threads load, store or update elements."""
+        allocation = target.allocation
+        if allocation is None or not self._on:
+            return
+        key = id(allocation)
+        if key not in self._tensors:
+            self._tensors[key] = self._watch(allocation)
+        tensor = self._tensors[key]
+        if tensor is None:
+            return
+        ordered = is_ordered(m.program.instructions[m.pc])
+        what = ATOMIC if ordered else _WHAT[access.kind]
+        found = reach(m, access, target, self._unit, tensor.shift)
+        if tensor.known is not None:
+            if access.kind != "store":
+                self._read(m, allocation, tensor, found)
+            if access.kind in ("store", "atomic"):
+                tensor.known[found.units] = True
+        if not tensor.written:
+            return
+        touch = Touch(what, found.units, found.who + self._base, m.pc, clocks.now,
+                      self._meetings.time, found.values, found.each, self._base)  # fmt: skip
+        for c in tensor.shadow.add(touch):
+            place = self._place(allocation, tensor, c.unit)
+            self._report.race(m, "global-race", c, place)
+        if what == READ:  # its threads are in the shadow now
+            touch.units = touch.who = np.zeros(0, np.int32)
+
+    def finish(self, memory: GlobalMemory) -> None:
+        """The launch is over: which elements of fresh tensors were never written."""
+        for allocation in memory.allocations:
+            tensor = self._tensors.get(id(allocation))
+            blank = tensor.fresh if tensor else fresh.lookup(allocation)
+            if blank is None:
+                continue
+            if tensor is not None and tensor.known is not None:
+                blank.learn(tensor.known, self._unit, tensor.shift)
+            left = blank.elements_left()
+            if left is not None and len(left):
+                info = allocation.regions[0].info
+                first = info.coordinate(int(left[0]) * info.itemsize + blank.offset)
+                self._report.unwritten(info, first, len(left))
+
+    # -- reads of what nobody wrote ---------------------------------------------------------------
+    def _watch(self, allocation: Allocation) -> _Tensor | None:
+        """What to keep for an allocation; None where nothing can go wrong."""
+        written = id(allocation) in self._written
+        blank = fresh.lookup(allocation)
+        if not written and blank is None:
+            return None
+        unit = self._unit
+        size = -(-(allocation.size_bytes + allocation.address % unit) // unit)
+        tensor = _Tensor(allocation, unit, written, Shadow(size if written else 0, self._ordered))
+        if blank is not None:
+            tensor.known = blank.known(size, unit, tensor.shift)
+        return tensor
+
+    def _read(self, m: Machine, allocation: Allocation, tensor: _Tensor, found: Reach) -> None:
+        assert tensor.known is not None
+        known = tensor.known[found.units]
+        if known.all():
+            return
+        bad = np.flatnonzero(~known)
+        place = self._place(allocation, tensor, int(found.units[bad[0]]))
+        self._report.uninitialised_global(m, place, int(found.who[bad[0]]), len(bad))
+        tensor.known[found.units[bad]] = True  # told once
+
+    def _place(self, allocation: Allocation, tensor: _Tensor, unit: int) -> str:
+        info, from_first = allocation.tensor_at(max(unit * self._unit - tensor.shift, 0))
+        return f"{info.coordinate(from_first)} of {info}"
+
+    # -- order ------------------------------------------------------------------------------------
+    def _ordered(self, earlier: Touch, first: Array, later: Touch, second: Array) -> Array:
+        a, b = first // WARP, second // WARP
+        result = np.zeros(len(first), bool)
+        same = first // self._threads == second // self._threads
+        if same.any():
+            base = later.base // WARP
+            n_warps = self._threads // WARP
+            result[same] = in_block_order(earlier, a[same] - base, later, b[same] - base, n_warps)
+        rest = np.flatnonzero(~result)
+        result[rest] = self._meetings.ordered(a[rest], earlier.time, b[rest], later.time)
+        return result
+
+
+def _written_allocations(
+    program: Program, record: LaunchRecord, memory: GlobalMemory
+) -> list[Allocation]:
+    """The allocations that a kernel's stores and atomics may reach."""
+    origins = program.store_origins
+    if origins is None:
+        return memory.allocations
+    found = []
+    for name, offset in origins:
+        if name in record.symbols:
+            value = record.symbols[name]
+        elif name in program.param_offsets:
+            at = program.param_offsets[name] + offset
+            value = int.from_bytes(record.params[at : at + 8], "little")
+        else:
+            continue
+        found += [a for a in memory.allocations if a.address <= value <= a.address + a.size_bytes]
+    return found

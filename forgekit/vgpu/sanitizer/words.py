@@ -1,0 +1,168 @@
+"""What a student reads of a finding: who did what where, what it means, what to look at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from forgekit.vgpu.sanitizer.shadow import ATOMIC, READ, WRITE
+from forgekit.vgpu.sources import describe_source
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.launching import Dim3, LaunchRecord
+    from forgekit.vgpu.memory import TensorInfo
+    from forgekit.vgpu.ptx import SourceLine
+    from forgekit.vgpu.sanitizer.listener import Sanitizer
+    from forgekit.vgpu.sanitizer.shadow import Conflict
+
+    Who = tuple[Dim3, Dim3]  # block, thread
+
+_DID = {READ: "read", WRITE: "wrote", ATOMIC: "updated"}
+_DOES = {"load": "reads", "store": "writes", "atomic": "updates", "async store": "copies to"}
+
+
+class Made(NamedTuple):
+    """The parts of a finding that words make up."""
+
+    kind: str
+    who: Who | None
+    place: str
+    told: tuple[str, ...]
+    advice: str
+
+
+def coordinates(record: LaunchRecord, block: int, thread: int) -> Who:
+    """Block and thread as (x, y, z), from their linear numbers."""
+    (gx, gy, _), (bx, by, _) = record.grid, record.block
+    return (
+        (block % gx, block // gx % gy, block // (gx * gy)),
+        (thread % bx, thread // bx % by, thread // (bx * by)),
+    )
+
+
+def name(who: Who) -> str:
+    block, thread = who
+    return f"thread {thread} of block {block}"
+
+
+def line_of(source: SourceLine | None) -> str:
+    return "a line that is not known" if source is None else describe_source(source)
+
+
+def race(report: Sanitizer, kind: str, c: Conflict, place: str, first: Who, second: Who) -> Made:
+    line = line_of(report._line(c.earlier.pc))
+    same_line = c.earlier.pc == c.later.pc
+    where = "in this same line" if same_line else f"at {line}"
+    if same_line and c.earlier is c.later:
+        did = f"{name(second)} writes {place}, and {name(first)} writes another value there."
+        told: tuple[str, ...] = (did, "Which of the two stays is chance.")
+    else:
+        told = (
+            f"{name(second)} {c.later.what} {place},",
+            f"which {name(first)} {_DID[c.earlier.what]} {where}.",
+            "Nothing makes one of them wait for the other.",
+        )
+    return Made(kind, second, place, told, _race_advice(kind, c, first, second))
+
+
+def _race_advice(kind: str, c: Conflict, first: Who, second: Who) -> str:
+    same_block = first[0] == second[0]
+    if kind == "global-race" and not same_block:
+        if c.earlier.what == c.later.what == WRITE:
+            return (
+                "Blocks run in any order and at the same time: let each element belong to one "
+                "block, or add with an atomic operation (cute.arch.atomic_add)."
+            )
+        return (
+            "Blocks run in any order and at the same time: what one block has written another may "
+            "read in the next launch, or after an atomic counter that both use."
+        )
+    if c.earlier is c.later:
+        return "Look at the index: two threads compute the same one. Or let one thread write."
+    return (
+        "Threads run at their own pace, also those of one warp: put cute.arch.sync_threads() "
+        "between the two lines (cute.arch.sync_warp() where only lanes of one warp exchange), and "
+        "in a loop between the end of one round and the start of the next."
+    )
+
+
+def uninitialised_shared(offset: int, who: Who) -> Made:
+    place = f"shared memory, byte {offset:,}"
+    told = (
+        f"{name(who)} reads {place}, which nobody in its block has written.",
+        "A GPU finds there what the block before left.",
+    )
+    advice = (
+        "Every element that is read has to be stored first: look at tails (a tile that is not "
+        "full), at the size of the layout, and at partial sums that not every warp stores."
+    )
+    return Made("uninitialised-shared", who, place, told, advice)
+
+
+def uninitialised_global(place: str, who: Who) -> Made:
+    told = (f"{name(who)} reads {place}, which nobody has written since it was made by empty().",)
+    advice = "Is the input meant? Or start from fk.zeros(...) where the kernel adds to its output."
+    return Made("uninitialised-global", who, place, told, advice)
+
+
+def unwritten(info: TensorInfo, first: str, count: int) -> Made:
+    told = (f"{count:,} elements of {info} were never written, the first is {first}.",)
+    advice = "Does the grid cover the tensor, and does each thread that has an element store it?"
+    return Made("unwritten-output", None, f"{first} of {info}", told, advice)
+
+
+def under_way(access: str, offset: int, who: Who, copier: Who, line: str) -> Made:
+    place = f"shared memory, byte {offset:,}"
+    told = (
+        f"{name(who)} {_DOES[access]} {place}, while the asynchronous copy of {name(copier)}",
+        f"to it, started at {line}, may still be under way.",
+    )
+    advice = (
+        "A copy is complete for its own thread after cp_async_wait_group(n), where n is how many "
+        "of the newest committed groups may still be open, and for others after a barrier that "
+        "follows the wait."
+    )
+    return Made("async-copy", who, place, told, advice)
+
+
+def not_in_own_mask(who: Who, lane: int, mask: int) -> Made:
+    told = (f"{name(who)}, lane {lane}, is not in the member mask {mask:#010x} that it gives.",)
+    advice = "A lane that executes the instruction must name itself; the whole warp is 0xffffffff."
+    return Made("member-mask", who, f"mask {mask:#010x}", told, advice)
+
+
+def masks_differ(who: Who, lane: int, mask: int, other: int, other_mask: int) -> Made:
+    told = (
+        f"{name(who)}, lane {lane}, gives member mask {mask:#010x}, and lane {other}, which it "
+        f"names, gives {other_mask:#010x}.",
+    )
+    advice = "All lanes that take part in one instruction must give the same mask."
+    return Made("member-mask", who, f"mask {mask:#010x}", told, advice)
+
+
+def inactive_source(who: Who, lane: int, source: int, exists: bool, threads: int) -> Made:
+    why = "takes no part in this instruction" if exists else f"does not exist ({threads} threads)"
+    told = (f"{name(who)}, lane {lane}, reads from lane {source} of its warp, which {why}.",)
+    advice = (
+        "The value is undefined. Let all 32 lanes take part, with the identity of the operation "
+        "where a lane has no element, and keep offsets and mask within those that do."
+    )
+    return Made("shuffle-inactive", who, f"lane {source}", told, advice)
+
+
+def part_of_a_warp(who: Who, there: int, alive: int) -> Made:
+    told = (f"{name(who)} arrives with {there} of the {alive} lanes of its warp.",)
+    advice = (
+        "A barrier counts whole warps: take it out of the `if` or loop that only some threads "
+        "enter."
+    )
+    return Made("divergent-barrier", who, "", told, advice)
+
+
+def barriers_of_two_lines(who: Who, other: str) -> Made:
+    told = (f"{name(who)} meets here threads that wait at another line: {other}.",)
+    advice = (
+        "sync_threads() has to be one place that every thread of the block reaches: take it out of "
+        "the branches. Threads that wait for each other in different lines need a barrier of their "
+        "own, with a number and a count."
+    )
+    return Made("divergent-barrier", who, "", told, advice)
