@@ -245,15 +245,15 @@ class KernelError(ForgekitError):
 
     Attributes:
         kind: short slug of the mistake, such as `out-of-bounds`; empty where there is none.
-        place: the instruction's Python line as (file, line); None where it is not known.
+        lines: the Python lines concerned, with `file` and `line`; empty where they are not known.
         who: ((x, y, z) of the block, of the thread) that was the first; None where nobody is.
-        element: the element or offset, as in the message.
+        place: the element or offset, as in the message.
     """
 
     kind: str = ""
-    place: tuple[str, int] | None = None
+    lines: tuple[Any, ...] = ()
     who: tuple[tuple[int, int, int], tuple[int, int, int]] | None = None
-    element: str = ""
+    place: str = ""
 
 
 class MemoryAccessError(KernelError):
@@ -263,13 +263,19 @@ class MemoryAccessError(KernelError):
 class DeadlockError(KernelError):
     """The threads of a kernel wait for each other for ever; the message says who waits where."""
 
+    kind = "deadlock"
+
 
 class InstructionBudgetError(KernelError):
     """A kernel ran longer than its instruction budget."""
 
+    kind = "endless"
+
 
 class LaunchError(KernelError):
     """A launch that no GPU accepts: too many threads, too much shared memory, a bad grid."""
+
+    kind = "launch-limits"
 
 
 class SanitizerError(KernelError):

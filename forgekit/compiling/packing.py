@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING
 
-from forgekit.vgpu.arguments import SOURCE_ATTRIBUTE
+from forgekit.vgpu.arguments import READ_ONLY_ATTRIBUTE, SOURCE_ATTRIBUTE
 
 if TYPE_CHECKING:
     import torch
@@ -51,4 +51,6 @@ def pack(tensor: torch.Tensor, spec: TensorSpec) -> PackedTensor:
         fields.append((ctypes.c_int32 * len(sizes))(*sizes))
     if strides:
         fields.append((ctypes.c_int64 * len(strides))(*strides))
-    return PackedTensor(tensor, fields)
+    packed = PackedTensor(tensor, fields)
+    setattr(packed, READ_ONLY_ATTRIBUTE, spec.read_only)
+    return packed

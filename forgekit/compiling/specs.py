@@ -30,7 +30,8 @@ class TensorSpec:
     dtype: torch dtype. shape: one entry a mode, an int is static, None dynamic, a string dynamic
     and equal wherever it is used. stride: in elements, likewise; None for the whole means
     row-major. align: bytes the first element's address is a multiple of. divisible: mode ->
-    divisor of its (dynamic) size.
+    divisor of its (dynamic) size. read_only: the kernel must not write to it (checked on the
+    virtual GPU).
     """
 
     dtype: torch.dtype
@@ -38,6 +39,7 @@ class TensorSpec:
     stride: tuple[Mode, ...] | None = None
     align: int | None = None
     divisible: Mapping[int, int] = field(default_factory=dict)
+    read_only: bool = False
 
     def __post_init__(self) -> None:
         from forgekit.dtypes import dtype_info
@@ -89,7 +91,7 @@ class TensorSpec:
     def key(self) -> tuple[object, ...]:
         """What tells this spec from others, as plain data."""
         return (str(self.dtype), self.shape, self.stride, self.align,
-                tuple(sorted(self.divisible.items())))  # fmt: skip
+                tuple(sorted(self.divisible.items())), self.read_only)  # fmt: skip
 
     def __str__(self) -> str:
         name = str(self.dtype).removeprefix("torch.")
@@ -188,12 +190,14 @@ def spec(
     divisible: Mapping[int, int] | None = None,
     align: int | None = None,
     names: Iterable[str | None] | None = None,
+    read_only: bool = False,
 ) -> TensorSpec:
     """The spec of tensors like this one.
 
     static: modes whose size is compiled in (True: all, and the strides with them). divisible:
     mode -> divisor of its dynamic size. align: bytes; by default what the tensor's own address
     gives, at most 16. names: names for dynamic modes; equal names must have equal sizes in a call.
+    read_only: the virtual GPU stops a kernel that writes to such a tensor; a GPU does not.
 
     Raises:
         UsageError: a mode that the tensor does not have, a size its divisor does not divide.
@@ -231,7 +235,7 @@ def spec(
         address = tensor.data_ptr() if tensor.numel() else 0
         align = min(_MAX_ALIGN, address & -address) if address else _MAX_ALIGN
         align = max(align, tensor.element_size())
-    return TensorSpec(tensor.dtype, shape, tuple(strides), align, dict(divisible or {}))
+    return TensorSpec(tensor.dtype, shape, tuple(strides), align, dict(divisible or {}), read_only)
 
 
 def _unit_mode(tensor: torch.Tensor) -> int | None:

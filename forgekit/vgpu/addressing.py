@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.storage import LocalMemory, SharedMemory
 
+WRITING = ("writes", "updates")
+
 _WINDOW_SPACES = {0: "global", 1: "shared", 2: "local"}
 
 
@@ -140,6 +142,8 @@ def _global_targets(
         if allocation is None:
             raise faults.unmapped(m, kind, address, mask, width)
         hints[m.pc] = allocation
+    if allocation.read_only and kind in WRITING:
+        raise faults.read_only(m, kind, address, mask, width)
     if width > 1 and np.bitwise_or.reduce(address, axis=None) & np.uint64(width - 1):
         wrong = (address & np.uint64(width - 1)) != 0
         if _any(wrong, mask):

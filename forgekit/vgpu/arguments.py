@@ -18,6 +18,9 @@ from forgekit.vgpu.memory import GlobalMemory, Region, TensorInfo, byte_range
 # Set on the DSL's runtime tensors by the hooks: the object that from_dlpack was given.
 SOURCE_ATTRIBUTE = "_forgekit_source"
 
+# Set on an argument that the kernel must not write to.
+READ_ONLY_ATTRIBUTE = "_forgekit_read_only"
+
 _CPU_ALIGN = 64  # what torch's CPU allocator gives; the lower bits of a pointer are then true
 _MAX_DEPTH = 4  # of containers in containers
 
@@ -49,7 +52,8 @@ def register(memory: GlobalMemory, arguments: Iterable[tuple[str, object]]) -> N
     for name, argument in arguments:
         for path, value in _leaves(name, argument, depth=0):
             if is_tensor(value):
-                regions.append(_region(path, describe(path, value)))
+                read_only = bool(getattr(value, READ_ONLY_ATTRIBUTE, False))
+                regions.append(_region(path, describe(path, value), read_only))
             elif int(value._pointer):
                 pointers.append((path, value))
     for path, pointer in pointers:
@@ -136,11 +140,11 @@ def _describe_torch(name: str, tensor: Any) -> TensorView:
     )  # fmt: skip
 
 
-def _region(name: str, view: TensorView) -> Region:
+def _region(name: str, view: TensorView, read_only: bool) -> Region:
     low, size = byte_range(view.shape, view.strides, view.itemsize)
     info = TensorInfo(name, view.dtype, view.itemsize, view.shape, view.strides)
     start = view.pointer + low
-    return Region(start, size, info, view.pointer, view.align_offset + low, view.owner)
+    return Region(start, size, info, view.pointer, view.align_offset + low, view.owner, read_only)
 
 
 def _region_around(name: str, address: int, pointer: Any) -> Region:

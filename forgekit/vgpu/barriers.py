@@ -56,7 +56,8 @@ class Barriers:
         """
         m = self.machine
         self._check(number, count)
-        if m.alone and wait and mask is m.mask and (count is None or self._is_everyone(count)):
+        everyone = m.alone and wait and mask is m.mask and m.adversary is None
+        if everyone and (count is None or self._is_everyone(count)):
             for listener in m.listeners:
                 listener.on_barrier_done(m, mask, number)
             return False
@@ -116,7 +117,7 @@ class Barriers:
         for pc, mask in barrier.arrivals:
             released, kept = mask & done[:, None], mask & ~done[:, None]
             if pc is not None and released.any():
-                m.join(pc + 1, None if released.all() else released)
+                m.set_off(pc + 1, None if released.all() else released)
             if kept.any():
                 remaining.append((pc, kept))
         barrier.counts[done] = -1
@@ -127,29 +128,29 @@ class Barriers:
     def _check(self, number: int, count: int | None) -> None:
         where = self.machine.where()
         if not 0 <= number < BARRIERS_PER_BLOCK:
-            raise KernelError(
-                got_needed(
-                    f"barrier, {where}", f"number {number}",
-                    f"0 to {BARRIERS_PER_BLOCK - 1}", "a block has 16 barriers",
-                )
+            raise self._error(
+                f"barrier, {where}", f"number {number}",
+                f"0 to {BARRIERS_PER_BLOCK - 1}", "a block has 16 barriers",
             )  # fmt: skip
         if count is not None and (count <= 0 or count % _WARP):
-            raise KernelError(
-                got_needed(
-                    f"barrier {number}, {where}", f"{count} threads", "a multiple of 32",
-                    "barriers count whole warps",
-                )
+            raise self._error(
+                f"barrier {number}, {where}", f"{count} threads", "a multiple of 32",
+                "barriers count whole warps",
             )  # fmt: skip
 
     def _mismatch(self, number: int, count: int, other: int, mask: Array | None) -> KernelError:
         m = self.machine
         name = {_EVERYONE: "the whole block"}
-        return KernelError(
-            got_needed(
-                f"barrier {number}, {m.where()}",
-                f"{name.get(count, f'{count} threads')} from {m.who(mask)}",
-                f"{name.get(other, f'{other} threads')}, with which others of the block wait there",
-                "give every barrier() and barrier_arrive() of one number the same thread count, or "
-                "use another number",
-            )
+        return self._error(
+            f"barrier {number}, {m.where()}",
+            f"{name.get(count, f'{count} threads')} from {m.who(mask)}",
+            f"{name.get(other, f'{other} threads')}, with which others of the block wait there",
+            "give every barrier() and barrier_arrive() of one number the same thread count, or "
+            "use another number",
         )
+
+    def _error(self, what: str, got: str, needed: str, remedy: str) -> KernelError:
+        error = KernelError(got_needed(what, got, needed, remedy))
+        source = self.machine.program.instructions[self.machine.pc].source
+        error.kind, error.lines = "barrier-count", (source,) if source is not None else ()
+        return error

@@ -6,12 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.errors import DeadlockError, InstructionBudgetError, MemoryAccessError
+from forgekit.errors import (
+    DeadlockError,
+    InstructionBudgetError,
+    KernelError,
+    MemoryAccessError,
+)
 from forgekit.vgpu.memory import SHARED_RESERVED, SHARED_WINDOW, TensorInfo
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.ptx import SourceLine
     from forgekit.vgpu.storage import LocalMemory, SharedMemory
 
 # An address farther than this from every tensor is not told as an overrun of one.
@@ -36,6 +42,18 @@ def _at(array: Array, m: Machine, where: tuple[int, int]) -> int:
     return int(np.broadcast_to(array, m.shape)[where])
 
 
+def _marked(
+    error: KernelError, m: Machine, kind: str, where: tuple[int, int], place: str = ""
+) -> KernelError:
+    """The error with what a program can read of it: kind, line, block and thread, place."""
+    source = m.program.instructions[m.pc].source
+    error.kind = kind
+    error.lines = (source,) if source is not None else ()
+    error.who = m.record.coordinates(m.blocks[where[0]], where[1])
+    error.place = place
+    return error
+
+
 def out_of_bounds(m: Machine, kind: str, address: Array, bad: Array, width: int) -> Exception:
     name, where, others = _who(m, bad)
     value = _at(address, m, where)
@@ -52,12 +70,14 @@ def out_of_bounds(m: Machine, kind: str, address: Array, bad: Array, width: int)
     else:
         side = f"{_bytes(offset + width - size)} past its end"
     empty = "" if size else " An empty tensor has no element to access."
-    return MemoryAccessError(
+    error = MemoryAccessError(
         f"Out of bounds: {m.where()}\n"
         f"  {name} {kind} {info.coordinate(from_first)}{_more(width, info.itemsize)}, {side}.\n"
         f"  {info} has {_bytes(size)}.{empty}{others}\n"
         f"{_out_of_bounds_advice(m, where, info, from_first)}"
     )
+    place = f"{info.coordinate(from_first)} of {info}"
+    return _marked(error, m, "out-of-bounds", where, place)
 
 
 def _out_of_bounds_advice(
@@ -104,13 +124,30 @@ def unmapped(m: Machine, kind: str, address: Array, mask: Array | None, width: i
         offset = f" ({_bytes(abs(distance))} {side} the start of {nearest.regions[0].info.name})"
     elif not value:
         offset = " (a null pointer)"
-    return MemoryAccessError(
+    error = MemoryAccessError(
         f"Out of bounds: {m.where()}\n"
         f"  {name} {kind} {_bytes(width)} at address {value:#x}{offset}, which belongs to no "
         f"tensor of this launch.{others}\n  Tensors: {', '.join(tensors) or 'none'}.\n"
         "Look at the strides and the pointer arithmetic; a tensor compiled with one layout and "
         "called with another ends up here too."
     )
+    return _marked(error, m, "out-of-bounds", where, f"address {value:#x}")
+
+
+def read_only(m: Machine, kind: str, address: Array, mask: Array | None, width: int) -> Exception:
+    name, where, others = _who(m, np.ones((1, 1), bool) if mask is None else mask)
+    value = _at(address, m, where)
+    allocation = m.memory.find(value)
+    assert allocation is not None
+    info, from_first = allocation.tensor_at(value - allocation.address)
+    error = MemoryAccessError(
+        f"Write to a read-only tensor: {m.where()}\n"
+        f"  {name} {kind} {info.coordinate(from_first)}{_more(width, info.itemsize)}.{others}\n"
+        f"  {info} was declared read_only in its spec.\n"
+        "Are input and output swapped, in the kernel or in the call?"
+    )
+    place = f"{info.coordinate(from_first)} of {info}"
+    return _marked(error, m, "read-only-write", where, place)
 
 
 def misaligned(
@@ -128,13 +165,14 @@ def misaligned(
         if allocation is not None and 0 <= value - allocation.address <= allocation.size_bytes:
             info, from_first = allocation.tensor_at(value - allocation.address)
             what = info.coordinate(from_first)
-    return MemoryAccessError(
+    error = MemoryAccessError(
         f"Misaligned access: {m.where()}\n"
         f"  {name} {kind} {_bytes(width)} at {what}, an address that is not a multiple of {width} "
         f"(it is {value % width} beyond one).{others}\n"
         f"A {8 * width}-bit access needs a {width}-byte boundary: the start of the tensor, its row "
         "stride and every tile offset must be multiples of it, or use narrower accesses."
     )
+    return _marked(error, m, "misaligned", where, what)
 
 
 def slice_error(
@@ -149,12 +187,13 @@ def slice_error(
     name, where, others = _who(m, bad)
     offset = _at(address, m, where) - memory.base
     owner = "a block has" if space == "shared" else "a thread has"
-    return MemoryAccessError(
+    error = MemoryAccessError(
         f"Out of bounds: {m.where()}\n"
         f"  {name} {kind} {width} bytes at {space}-memory offset {offset:,}; {owner} "
         f"{memory.size_bytes:,} bytes.{others}\n"
         "Compare the index with the layout the tensor was allocated with (padding included)."
     )
+    return _marked(error, m, "out-of-bounds", where, f"{space} memory, byte {offset:,}")
 
 
 # -- threads that cannot go on ------------------------------------------------------------------
@@ -184,7 +223,18 @@ def deadlock(m: Machine) -> DeadlockError:
         "A barrier must be reached by every thread it counts, and a warp instruction by every lane "
         "it names: look for one inside an `if` or a loop that only some threads enter."
     )
-    return DeadlockError("\n".join(lines))
+    error = DeadlockError("\n".join(lines))
+    pcs = [pc for b in m.barriers.waiting.values() for pc, _ in b.arrivals if pc is not None]
+    error.lines = _sources(m, *pcs, *m.parked)
+    if len(m.barriers.waiting) == 1 and not m.parked and 0 in m.barriers.waiting:
+        error.kind = "divergent-barrier"  # the others have gone past it, or another way
+    return error
+
+
+def _sources(m: Machine, *pcs: int) -> tuple[SourceLine, ...]:
+    """The different Python lines of some instructions."""
+    found = [m.program.instructions[pc].source for pc in pcs]
+    return tuple(dict.fromkeys(source for source in found if source is not None))
 
 
 def over_budget(m: Machine) -> InstructionBudgetError:
@@ -195,7 +245,7 @@ def over_budget(m: Machine) -> InstructionBudgetError:
             f"Blocks {first:,} to {last:,} of {total:,} run at the same time: one that waits for a "
             "later block waits for ever.\n"
         )
-    return InstructionBudgetError(
+    error = InstructionBudgetError(
         f"The kernel was stopped after {m.budget:,} instructions: it loops for ever, or is far too "
         f"long for the virtual GPU.\n"
         f"  Last at {m.where()}\n"
@@ -204,3 +254,5 @@ def over_budget(m: Machine) -> InstructionBudgetError:
         "Look at the condition of the loop around this line. For a kernel that really needs more, "
         "raise the limit: forgekit.vgpu.options(budget=…)."
     )
+    error.lines = _sources(m, m.pc)
+    return error

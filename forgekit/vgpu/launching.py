@@ -18,6 +18,7 @@ from forgekit.vgpu.printf import Printer
 from forgekit.vgpu.program import Program
 from forgekit.vgpu.sanitizer import Finding, Sanitizer
 from forgekit.vgpu.sanitizer.finding import several
+from forgekit.vgpu.schedule import Adversary
 from forgekit.vgpu.storage import block_bytes
 
 Dim3 = tuple[int, int, int]
@@ -65,6 +66,14 @@ class LaunchRecord:
     cluster: Dim3 = (1, 1, 1)
     cooperative: bool = False
     symbols: dict[str, int] = field(default_factory=dict)
+
+    def coordinates(self, block: int, thread: int) -> tuple[Dim3, Dim3]:
+        """(x, y, z) of a block and of a thread, from their linear numbers."""
+        (gx, gy, _), (bx, by, _) = self.grid, self.block
+        return (
+            (block % gx, block // gx % gy, block // (gx * gy)),
+            (thread % bx, thread // bx % by, thread // (bx * by)),
+        )
 
 
 @dataclass
@@ -185,6 +194,9 @@ def run_batch(
         budget=_options.budget,
         listeners=_options.listeners if listeners is None else listeners,
         printer=printer or Printer(),
+        adversary=(
+            Adversary(_options.seed, blocks.start) if _options.schedule == "adversarial" else None
+        ),
     )
     for listener in machine.listeners:
         listener.on_batch(machine)

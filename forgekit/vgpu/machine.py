@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from forgekit.vgpu.launching import LaunchRecord
     from forgekit.vgpu.listeners import Listener
     from forgekit.vgpu.program import Program
+    from forgekit.vgpu.schedule import Adversary
 
 WARP = 32
 
@@ -54,6 +55,7 @@ class Machine:
         budget: int,
         listeners: Sequence[Listener] = (),
         printer: Printer | None = None,
+        adversary: Adversary | None = None,
     ) -> None:
         self.program = program
         self.record = record
@@ -66,8 +68,9 @@ class Machine:
         self.n_threads = -(-self.block_threads // WARP) * WARP
         self.shape = (self.n_blocks, self.n_threads)
         self.regs: list[Array] = [np.zeros((1, 1), d) for d in program.register_dtypes]
-        self.shared = SharedMemory(self.n_blocks, program.shared_bytes(record), record)
-        self.local = LocalMemory(self.n_blocks, self.n_threads, program.local_bytes)
+        self.adversary = adversary
+        self.shared = SharedMemory(self.n_blocks, program.shared_bytes(record), adversary)
+        self.local = LocalMemory(self.n_blocks, self.n_threads, program.local_bytes, adversary)
         self.state: dict[str, object] = {}  # private data of opcodes (cp.async, call parameters)
         self.printer = printer or Printer()
         self.executed = 0
@@ -80,6 +83,7 @@ class Machine:
         self.protected = 0
         self.runnable: dict[int, Array | None] = {0: everyone}
         self.parked: dict[int, Array | None] = {}  # at a warp instruction, for missing lanes
+        self.held: list[tuple[int, Array]] = []  # by an adversary, until the others have run
         self.barriers = Barriers(self)
         self._patience = _PATIENCE
         self._round = 0
@@ -95,7 +99,11 @@ class Machine:
         """
         steps = self.program.steps
         end = len(steps)
+        if self.adversary is not None:
+            self.set_off(0, self.runnable.pop(0))
         while True:
+            if not self.runnable and self.held:
+                self.join(*self.held.pop(0))
             if not self.runnable:
                 if self.parked or next(self.barriers.pcs(), None) is not None:
                     raise faults.deadlock(self)
@@ -162,9 +170,13 @@ class Machine:
 
     def pick(self) -> int:
         """The program counter to run next: the lowest, or in turn when something spins."""
-        if len(self.runnable) == 1:
+        if len(self.runnable) == 1 and not self.held:
             self._patience = _PATIENCE
             return next(iter(self.runnable))
+        if self._patience <= 0 and self.held:  # those that spin may wait for those that are held
+            for pc, mask in self.held:
+                self.join(pc, mask)
+            self.held = []
         if self._patience > 0:
             return min(self.runnable)
         self._round += 1
@@ -179,6 +191,8 @@ class Machine:
             result |= live[pc]
         for pc in self.parked:
             result |= live[pc]
+        for pc, _ in self.held:
+            result |= live[pc]
         for pc in self.barriers.pcs():
             result |= live[pc + 1]
         return result
@@ -190,6 +204,15 @@ class Machine:
         else:
             self.runnable[pc] = union(self.runnable[pc], mask) if pc in self.runnable else mask
 
+    def set_off(self, pc: int, mask: Array | None) -> None:
+        """`join` for threads that start or leave a barrier, which an adversary may part."""
+        if self.adversary is None:
+            self.join(pc, mask)
+            return
+        first, *later = self.adversary.parts(self.expand(mask))
+        self.join(pc, first)
+        self.held += [(pc, part) for part in later]
+
     def jump(self, pc: int, mask: Array | None) -> bool:
         self.join(pc, mask)
         return True
@@ -197,7 +220,7 @@ class Machine:
     @property
     def alone(self) -> bool:
         """True if the running group holds every thread that has not exited."""
-        return not (self.runnable or self.parked or self.barriers.waiting)
+        return not (self.runnable or self.parked or self.held or self.barriers.waiting)
 
     def exit(self, mask: Array | None) -> bool:
         """End the threads of `mask`, and let go those that waited for them alone."""
@@ -289,13 +312,8 @@ class Machine:
 
     def thread_name(self, block: int, thread: int) -> str:
         """`thread (3, 0, 0) of block (7, 0, 0)`, from indexes into the batch."""
-        bx, by, _ = self.record.block
-        gx, gy, _ = self.record.grid
-        b = self.blocks[block]
-        return (
-            f"thread ({thread % bx}, {thread // bx % by}, {thread // (bx * by)}) "
-            f"of block ({b % gx}, {b // gx % gy}, {b // (gx * gy)})"
-        )
+        of_block, of_thread = self.record.coordinates(self.blocks[block], thread)
+        return f"thread {of_thread} of block {of_block}"
 
     def who(self, mask: Array | None) -> str:
         full = self.expand(mask)

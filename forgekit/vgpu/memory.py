@@ -8,6 +8,7 @@ the tensors' real memory through these ranges, so nothing is copied.
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -83,6 +84,7 @@ class Region:
     first: int
     align_offset: int = 0
     owner: object = None  # keeps the real memory alive
+    read_only: bool = False
 
 
 @dataclass
@@ -101,6 +103,11 @@ class Allocation:
     @property
     def size_bytes(self) -> int:
         return len(self.data)
+
+    @functools.cached_property
+    def read_only(self) -> bool:
+        """Whether nobody may write here (of tensors that overlap: through none of them)."""
+        return all(region.read_only for region in self.regions)
 
     def view(self, elem_bytes: int, count: int) -> Array:
         """The memory as elements of `elem_bytes`, `count` a row (1: flat)."""

@@ -10,7 +10,7 @@ from forgekit.vgpu.memory import SHARED_RESERVED, element_view
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.launching import LaunchRecord
+    from forgekit.vgpu.schedule import Adversary
 
 # Memory nobody has written yet: all ones, which is NaN in every floating-point format, so that a
 # kernel that reads it shows.
@@ -31,11 +31,15 @@ def block_bytes(shared_bytes: int, threads: int, local_bytes: int) -> int:
 class _Slices:
     """Equal slices of one byte array, one for each owner (a block or a thread)."""
 
-    def __init__(self, owners: int, size_bytes: int) -> None:
+    def __init__(self, owners: int, size_bytes: int, adversary: Adversary | None) -> None:
         self.size_bytes = size_bytes
         self.stride = _stride(size_bytes)
-        self.data = np.full(owners * self.stride, UNINITIALISED, np.uint8)
-        self.blank_is_ones = True  # what nobody wrote is UNINITIALISED, not noise
+        # What nobody has written holds UNINITIALISED, or noise.
+        self.blank_is_ones = adversary is None
+        if adversary is None:
+            self.data = np.full(owners * self.stride, UNINITIALISED, np.uint8)
+        else:
+            self.data = adversary.noise(owners * self.stride)
         self.views: dict[tuple[int, int], Array] = {}
 
     def view(self, elem_bytes: int, count: int) -> Array:
@@ -48,8 +52,8 @@ class _Slices:
 class SharedMemory(_Slices):
     """Shared memory: one slice a block. Addresses run from SHARED_RESERVED."""
 
-    def __init__(self, n_blocks: int, size_bytes: int, record: LaunchRecord) -> None:
-        super().__init__(n_blocks, size_bytes)
+    def __init__(self, n_blocks: int, size_bytes: int, adversary: Adversary | None = None) -> None:
+        super().__init__(n_blocks, size_bytes, adversary)
         self.base = SHARED_RESERVED
         self.owner = np.arange(n_blocks, dtype=np.int64)[:, None]
 
@@ -57,7 +61,9 @@ class SharedMemory(_Slices):
 class LocalMemory(_Slices):
     """Local memory: one slice a thread. Addresses run from 0; made when first used."""
 
-    def __init__(self, n_blocks: int, n_threads: int, size_bytes: int) -> None:
-        super().__init__(n_blocks * n_threads if size_bytes else 0, size_bytes)
+    def __init__(
+        self, n_blocks: int, n_threads: int, size_bytes: int, adversary: Adversary | None = None
+    ) -> None:
+        super().__init__(n_blocks * n_threads if size_bytes else 0, size_bytes, adversary)
         self.base = 0
         self.owner = np.arange(n_blocks * n_threads, dtype=np.int64).reshape(n_blocks, n_threads)

@@ -39,6 +39,7 @@ class _Copy:
     left: Array
     group: Array
     pc: int
+    moved: bool = False  # its data has arrived early, which nobody may rely on
 
 
 @dataclass
@@ -98,7 +99,11 @@ def _copy(ins: Instruction, d: Decoder) -> Step:
         m.notice("async load", "global", at, _and(mask, n > 0), size, source_targets)
         m.notice("async store", "shared", to, mask, size, into)
         group = np.zeros(m.shape, np.int64)
-        _pending(m).copies.append(_Copy(to, at, size, n, m.expand(mask).copy(), group, m.pc))
+        copy = _Copy(to, at, size, n, m.expand(mask).copy(), group, m.pc)
+        if m.adversary is not None and m.adversary.eager:
+            _perform(m, copy, copy.left)
+            copy.moved = True
+        _pending(m).copies.append(copy)
 
     return step
 
@@ -142,7 +147,9 @@ def _wait(m: Machine, keep: int, everything: bool) -> None:
         if not everything:
             due &= (copy.group > 0) & (copy.group <= pending.committed - keep)
         if due.any():
-            _perform(m, copy, due)
+            if not copy.moved:
+                _perform(m, copy, due)
+            _tell(m, copy, due)
             copy.left &= ~due
     pending.copies = [c for c in pending.copies if c.left.any()]
 
@@ -167,7 +174,17 @@ def _perform(m: Machine, copy: _Copy, due: Array) -> None:
             words[k] = np.where(part, words[k] | shifted, words[k])
     into = addressing.targets(m, "shared", "writes", copy.target, due, _WORD, len(words))
     addressing.store(into, words)
+    m.pc = pc
+
+
+def _tell(m: Machine, copy: _Copy, due: Array) -> None:
+    """The threads of `due` know that their copy has arrived."""
+    if not m.listeners:
+        return
+    m.pc, pc = copy.pc, m.pc
+    words = copy.size // _WORD
+    into = addressing.targets(m, "shared", "writes", copy.target, due, _WORD, words)
+    access = Access("async store", "shared", copy.target, due, copy.size, into)
     for listener in m.listeners:
-        access = Access("async store", "shared", copy.target, due, copy.size, into)
         listener.on_async_done(m, access)
     m.pc = pc

@@ -80,9 +80,11 @@ def trap(ins: Instruction, d: Decoder) -> Step:
     def step(m: Machine) -> None:
         mask = m.active(guard(m) if guard else None)
         if mask is None or mask.any():
-            raise KernelError(
+            error = KernelError(
                 f"The kernel trapped (a failed assertion): {m.where()}\n  {m.who(mask)}"
             )
+            error.kind, error.lines = "trap", (ins.source,) if ins.source is not None else ()
+            raise error
 
     return step
 

@@ -134,7 +134,7 @@ class Sanitizer(Listener):
 
     def _who(self, number: int, threads: int) -> words.Who:
         """(block, thread) coordinates of a thread by its number in the grid."""
-        return words.coordinates(self._record, *divmod(number, threads))
+        return self._record.coordinates(*divmod(number, threads))
 
     def _in_batch(self, m: Machine, number: int) -> words.Who:
         return self._who(number + m.blocks.start * m.n_threads, m.n_threads)

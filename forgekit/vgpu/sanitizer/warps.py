@@ -72,7 +72,8 @@ def check_barrier(
     if mask is m.mask and m.alone:
         return
     opcode = m.program.instructions[m.pc].opcode
-    if "aligned" in opcode or opcode[0] == "bar":
+    # An adversary parts lanes that a GPU would bring together again before the barrier.
+    if m.adversary is None and ("aligned" in opcode or opcode[0] == "bar"):
         lanes, alive = m.lanes(mask), m.lanes(m.alive)
         part = lanes.any(axis=1) & (lanes != alive).any(axis=1)
         if part.any():

@@ -8,7 +8,7 @@ from forgekit.vgpu.sanitizer.shadow import ATOMIC, READ, WRITE
 from forgekit.vgpu.sources import describe_source
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.launching import Dim3, LaunchRecord
+    from forgekit.vgpu.launching import Dim3
     from forgekit.vgpu.memory import TensorInfo
     from forgekit.vgpu.ptx import SourceLine
     from forgekit.vgpu.sanitizer.listener import Sanitizer
@@ -28,15 +28,6 @@ class Made(NamedTuple):
     place: str
     told: tuple[str, ...]
     advice: str
-
-
-def coordinates(record: LaunchRecord, block: int, thread: int) -> Who:
-    """Block and thread as (x, y, z), from their linear numbers."""
-    (gx, gy, _), (bx, by, _) = record.grid, record.block
-    return (
-        (block % gx, block // gx % gy, block // (gx * gy)),
-        (thread % bx, thread // bx % by, thread // (bx * by)),
-    )
 
 
 def name(who: Who) -> str:

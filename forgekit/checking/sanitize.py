@@ -1,0 +1,246 @@
+"""sanitize(): run a kernel for what a GPU does not promise to forgive, in several orders.
+
+The sanitizer itself (`forgekit.vgpu.sanitizer`) watches every run on the virtual GPU. Here its
+findings are collected instead of raised, and a kernel runs again under hostile schedules, in
+which mistakes that looked harmless become wrong numbers.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+from collections.abc import Iterable, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from forgekit.errors import (
+    KernelError,
+    PtxSyntaxError,
+    UnsupportedPtxError,
+    UsageError,
+    got_needed,
+)
+
+if TYPE_CHECKING:
+    from forgekit.compiling.compiled import CompiledKernel
+    from forgekit.vgpu.sanitizer import Finding
+
+__all__ = ["Difference", "SanitizerReport", "sanitize"]
+
+SEEDS = 3  # of the adversarial schedule, where none are asked for
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A result that depends on the order in which threads run.
+
+    seed: of the adversarial schedule; tensor: the argument's name; wrong: how many of its `total`
+    elements differ, beyond rounding, from those of the usual order.
+    """
+
+    seed: int
+    tensor: str
+    wrong: int
+    total: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.wrong:,} of {self.total:,} elements of {self.tensor} come out otherwise when "
+            f"threads run in another order (adversarial schedule, seed {self.seed})."
+        )
+
+
+@dataclass(frozen=True)
+class SanitizerReport:
+    """What the sanitizer found; true if that is nothing but notes.
+
+    Attributes:
+        name: the host function's name.
+        findings: each with `kind`, `severity`, `lines`, `block`, `thread`, `place`, `count` and
+            `message`; errors first.
+        differences: outputs that changed with the order of threads.
+        schedules: the runs that were made, such as `default` and `adversarial, seed 0`.
+    """
+
+    name: str
+    findings: list[Finding]
+    differences: list[Difference] = field(default_factory=list)
+    schedules: tuple[str, ...] = ()
+
+    @property
+    def errors(self) -> list[Finding]:
+        return [f for f in self.findings if f.severity == "error"]
+
+    def __bool__(self) -> bool:
+        return not self.errors and not self.differences
+
+    @property
+    def headline(self) -> str:
+        """`transpose: clean (4 runs)` or `transpose: 2 findings`"""
+        runs = f"{len(self.schedules)} run{'s' * (len(self.schedules) != 1)}"
+        if not self.findings and not self.differences:
+            return f"{self.name}: clean ({runs})"
+        parts = []
+        errors, notes = len(self.errors), len(self.findings) - len(self.errors)
+        if errors:
+            parts.append(f"{errors} finding{'s' * (errors != 1)}")
+        if self.differences:
+            parts.append("results that depend on the order of threads")
+        if notes:
+            parts.append(f"{notes} note{'s' * (notes != 1)}")
+        return f"{self.name}: {', '.join(parts)} ({runs})"
+
+    def __str__(self) -> str:
+        told = [_counted(f) for f in self.findings] + [str(d) for d in self.differences]
+        return "\n\n".join([self.headline, *told])
+
+    __repr__ = __str__
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/plain": str(self), "text/html": _as_html(self)}
+
+
+def _counted(finding: Finding) -> str:
+    """The message, with how often it happened where that was more than once."""
+    if finding.count < 2 or finding.kind in ("unwritten-output", "register-pressure"):
+        return finding.message
+    title, _, rest = finding.message.partition("\n")
+    return f"{title}  (×{finding.count:,})\n{rest}" if rest else title
+
+
+_COLOURS = {"error": "#d55e00", "note": "#0072b2"}  # of the Okabe–Ito palette
+
+
+def _as_html(report: SanitizerReport) -> str:
+    colour = "#009e73" if report else _COLOURS["error"]
+    parts = [f'<div style="border-left:4px solid {colour};padding-left:10px">']
+    parts.append(f"<b>{html.escape(report.headline)}</b>")
+    for finding in report.findings:
+        title, _, rest = _counted(finding).partition("\n")
+        mark = f'<b style="color:{_COLOURS[finding.severity]}">{html.escape(title)}</b>'
+        body = html.escape(rest)
+        parts.append(f'<div style="margin-top:8px">{mark}<div style="white-space:pre-wrap">'
+                     f"{body}</div></div>")  # fmt: skip
+    parts += [f'<div style="margin-top:8px">{html.escape(str(d))}</div>'
+              for d in report.differences]  # fmt: skip
+    return "".join([*parts, "</div>"])
+
+
+def sanitize(
+    kernel: CompiledKernel,
+    *args: Any,
+    schedule: str = "default",
+    seeds: int | Iterable[int] | None = None,
+) -> SanitizerReport:
+    """Run a kernel on the virtual GPU and report what it does wrong, without raising.
+
+    It runs on copies: the tensors passed stay as they are, and what it prints is not shown.
+
+    Args:
+        kernel: what `forgekit.compile` returned, for a GPU or the virtual one.
+        args: its arguments, as in a call.
+        schedule: "adversarial" runs it in hostile orders as well, with asynchronous copies that
+            arrive early or late and noise in memory nobody wrote, and compares the results.
+        seeds: how many such orders, or which; 3 where it is left out.
+
+    Raises:
+        UsageError: not a compiled kernel, arguments it was not compiled for, an unknown schedule.
+        UnsupportedPtxError: the kernel uses something the virtual GPU does not know.
+    """
+    from forgekit.checking.replay import Replay
+    from forgekit.vgpu.launching import SCHEDULES
+
+    if schedule not in SCHEDULES:
+        needed = "one of " + ", ".join(repr(s) for s in SCHEDULES)
+        raise UsageError(got_needed("schedule", repr(schedule), needed, "choose one of these"))
+    replay = Replay(kernel, args, "sanitize")
+    found: dict[object, Finding] = {}
+    usual, stopped = _run(replay, found)
+    differences: list[Difference] = []
+    schedules = ["default"]
+    if schedule == "adversarial":
+        for seed in numbers(seeds):
+            schedules.append(f"adversarial, seed {seed}")
+            results, error = _run(replay, found, schedule=schedule, seed=seed)
+            if stopped is None and error is None:
+                differences += _compare(usual, results, seed)
+    _add(found, _of_the_compiler(kernel))
+    findings = sorted(found.values(), key=lambda f: f.severity != "error")
+    return SanitizerReport(kernel.name, findings, differences, tuple(schedules))
+
+
+def numbers(seeds: int | Iterable[int] | None) -> list[int]:
+    """The seeds meant by a count, by a list, or by nothing."""
+    if seeds is None:
+        return list(range(SEEDS))
+    if isinstance(seeds, int) and not isinstance(seeds, bool):
+        if seeds < 1:
+            raise UsageError(got_needed("seeds", seeds, "1 or more", "leave it out for 3"))
+        return list(range(seeds))
+    if isinstance(seeds, Iterable) and not isinstance(seeds, str):
+        return [int(seed) for seed in seeds]
+    raise UsageError(got_needed("seeds", repr(seeds), "a count or a list of numbers", "try 3"))
+
+
+def _run(
+    replay: Any, found: dict[object, Finding], **options: Any
+) -> tuple[dict[str, Any], KernelError | None]:
+    """One run on fresh copies; adds what is found. Returns the tensors, and what stopped it."""
+    findings: list[Finding] = []
+    error = None
+    try:
+        with redirect_stdout(io.StringIO()):
+            tensors = replay.run(sanitize=True, findings=findings, **options)
+    except (UnsupportedPtxError, PtxSyntaxError):
+        raise
+    except KernelError as stop:
+        error, tensors = stop.with_traceback(None), {}
+    _add(found, findings)
+    if error is not None:
+        _add(found, [_of_error(error)])
+    return tensors, error
+
+
+def _add(found: dict[object, Finding], findings: Sequence[Finding]) -> None:
+    """Keep the first finding of each kind and place in the code."""
+    for finding in findings:
+        place = finding.lines or (finding.message,)
+        found.setdefault((finding.kind, frozenset(place)), finding)
+
+
+def _of_error(error: KernelError) -> Finding:
+    from forgekit.vgpu.sanitizer import Finding
+
+    block, thread = error.who or (None, None)
+    return Finding(
+        error.kind or "trap", tuple(error.lines), block, thread, error.place, whole=str(error)
+    )
+
+
+def _of_the_compiler(kernel: CompiledKernel) -> list[Finding]:
+    """Notes on what the machine code spills, where there is machine code."""
+    from forgekit.vgpu.sanitizer import Finding
+
+    notes = []
+    for name, used in kernel.resources.items():
+        spilled = used.spill_store_bytes + used.spill_load_bytes
+        if spilled:
+            told = (
+                f"{used.registers} registers a thread do not suffice: {spilled:,} bytes a thread "
+                "go to local memory and back.",
+            )
+            advice = "Let each thread hold fewer elements at a time, or use a smaller block."
+            notes.append(Finding("register-pressure", told=told, advice=advice, kernel=name))
+    return notes
+
+
+def _compare(usual: dict[str, Any], other: dict[str, Any], seed: int) -> list[Difference]:
+    from forgekit.checking.check import compare
+
+    differences = []
+    for name, want in usual.items():
+        report = compare(other[name], want) if want.numel() else None
+        if report is not None and report.wrong:
+            differences.append(Difference(seed, name, report.wrong, report.total))
+    return differences

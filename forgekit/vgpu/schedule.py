@@ -1,0 +1,47 @@
+"""Hostile schedules: orders of threads that a GPU may choose as well, and in which mistakes show.
+
+In the usual order warps run in lockstep, which makes many races look harmless. An adversary cuts
+the threads that leave a barrier into parts, by warps or by single lanes, and lets each part run as
+far as it can before the next one starts. Everything is drawn from a seed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+
+_PARTS = 3
+_WARP = 32
+
+
+class Adversary:
+    """Chooses orders for one batch of blocks.
+
+    eager: asynchronous copies arrive when they start instead of when they are waited for.
+    """
+
+    def __init__(self, seed: int, first_block: int) -> None:
+        self._draw = np.random.default_rng([seed, first_block])
+        self.eager = bool(seed % 2)
+
+    def parts(self, mask: Array) -> list[Array]:
+        """The threads of a full mask (blocks, threads) in parts, in the order they shall run."""
+        n_blocks, n_threads = mask.shape
+        kind = self._draw.integers(3)
+        if kind == 0:  # lanes of a warp go their own ways
+            part = self._draw.integers(_PARTS, size=mask.shape)
+        elif kind == 1:
+            warps = self._draw.integers(_PARTS, size=(n_blocks, n_threads // _WARP))
+            part = np.repeat(warps, _WARP, axis=1)
+        else:
+            part = np.broadcast_to(self._draw.integers(_PARTS, size=(n_blocks, 1)), mask.shape)
+        found = [mask & (part == k) for k in range(_PARTS)]
+        return [threads for threads in found if threads.any()]
+
+    def noise(self, n: int) -> Array:
+        """Bytes for memory that nobody has written."""
+        return self._draw.integers(256, size=n, dtype=np.uint8)
