@@ -65,6 +65,8 @@ class Barriers:
         if barrier is None:
             barrier = self.waiting[number] = Barrier(np.full(m.n_blocks, -1))
         full = m.expand(mask)
+        if count is not None and self._too_many(barrier, count, full):
+            return self._one_by_one(number, count, full, wait)
         blocks = full.any(axis=1)
         expected = _EVERYONE if count is None else count
         known = barrier.counts[blocks]
@@ -74,6 +76,22 @@ class Barriers:
         barrier.counts[blocks] = expected
         barrier.arrivals.append((m.pc if wait else None, full))
         self.release(number)
+        return wait
+
+    def _too_many(self, barrier: Barrier, count: int, arriving: Array) -> bool:
+        """Whether so many threads arrive at once that the barrier opens before the last of them."""
+        already = np.where(barrier.counts == -1, 0, self.arrived(barrier))
+        several = arriving.reshape(len(arriving), -1, _WARP).any(axis=2).sum(axis=1)
+        new = arriving.sum(axis=1)
+        return bool(((already + new > count) & (several > 1)).any())
+
+    def _one_by_one(self, number: int, count: int, arriving: Array, wait: bool) -> bool:
+        """Warp after warp arrives, in order of their numbers."""
+        warp_of = np.arange(arriving.shape[1]) // _WARP
+        for warp in range(arriving.shape[1] // _WARP):
+            part = arriving & (warp_of == warp)
+            if part.any():
+                self.arrive(number, count, part, wait)
         return wait
 
     def _is_everyone(self, count: int) -> bool:

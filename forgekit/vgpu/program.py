@@ -136,9 +136,7 @@ class Program:
     def where(self, pc: int) -> str:
         """The Python line of an instruction, or its PTX line where there is no line info."""
         pc = min(pc, len(self.instructions) - 1)
-        # Branches carry the line after the function, in column 0: look before them.
-        body = (i for i in self.instructions[pc::-1] if i.source is None or i.source.column)
-        instruction = next(body, self.instructions[pc])
+        instruction = self.instructions[pc]
         if instruction.source is None:
             return f"PTX line {instruction.line}: {instruction.text}"
         return describe_source(instruction.source)

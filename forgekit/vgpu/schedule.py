@@ -31,15 +31,15 @@ class Adversary:
     def parts(self, mask: Array) -> list[Array]:
         """The threads of a full mask (blocks, threads) in parts, in the order they shall run."""
         n_blocks, n_threads = mask.shape
-        kind = self._draw.integers(3)
-        if kind == 0:  # lanes of a warp go their own ways
-            part = self._draw.integers(_PARTS, size=mask.shape)
-        elif kind == 1:
-            warps = self._draw.integers(_PARTS, size=(n_blocks, n_threads // _WARP))
-            part = np.repeat(warps, _WARP, axis=1)
-        else:
-            part = np.broadcast_to(self._draw.integers(_PARTS, size=(n_blocks, 1)), mask.shape)
-        found = [mask & (part == k) for k in range(_PARTS)]
+        n_warps = n_threads // _WARP
+        places = self._draw.permuted(np.tile(np.arange(n_warps), (n_blocks, 1)), axis=1)
+        part = np.repeat(places * min(_PARTS, n_warps) // n_warps, _WARP, axis=1)
+        kind = self._draw.choice(["lanes", "warps"] + ["blocks"] * (n_blocks > 1))
+        if kind == "lanes":  # those of a warp go their own ways
+            part = part * 2 + self._draw.integers(2, size=mask.shape)
+        elif kind == "blocks":
+            part = part + self._draw.integers(2, size=(n_blocks, 1)) * _PARTS
+        found = [mask & (part == k) for k in range(2 * _PARTS)]
         return [threads for threads in found if threads.any()]
 
     def noise(self, n: int) -> Array:

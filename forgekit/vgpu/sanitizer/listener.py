@@ -9,13 +9,14 @@ import numpy as np
 from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.machine import WARP
 from forgekit.vgpu.ptx import SourceLine
-from forgekit.vgpu.sanitizer import warps, words
+from forgekit.vgpu.sanitizer import words
 from forgekit.vgpu.sanitizer.clocks import WarpClocks
 from forgekit.vgpu.sanitizer.finding import Finding
 from forgekit.vgpu.sanitizer.meetings import Meetings
 from forgekit.vgpu.sanitizer.reach import is_ordered
 from forgekit.vgpu.sanitizer.shared import SharedCheck
 from forgekit.vgpu.sanitizer.tensors import GlobalCheck
+from forgekit.vgpu.sanitizer.warps import check_barrier, check_members, check_shuffle
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
@@ -68,7 +69,8 @@ class Sanitizer(Listener):
         if access.kind == "atomic" or is_ordered(m.program.instructions[m.pc]):
             first = m.blocks.start * self._meetings.warps_a_block
             present = m.lanes(access.mask).any(axis=1)
-            self._meetings.add(np.flatnonzero(present) + first)
+            warps = np.flatnonzero(present) + first
+            self._meetings.add(warps, m.blocks.start, self._clocks.now)
         for target in access.targets:
             if target.space == "global":
                 self._global.access(m, access, target, self._clocks)
@@ -83,7 +85,7 @@ class Sanitizer(Listener):
     def on_barrier(self, m: Machine, mask: Array | None, number: int, count: int | None) -> None:
         if mask is m.mask and m.alone:
             return
-        warps.check_barrier(m, mask, number, count, self)
+        check_barrier(m, mask, number, count, self)
         self._clocks.arrive(number, _by_warp(m, mask))
 
     def on_barrier_done(self, m: Machine, mask: Array | None, number: int) -> None:
@@ -99,11 +101,11 @@ class Sanitizer(Listener):
             self._clocks.open(number, _by_warp(m, mask))
 
     def on_warp_sync(self, m: Machine, members: Array | None) -> None:
-        warps.check_members(m, members, self)
+        check_members(m, members, self)
         self._clocks.warp_sync(_by_warp(m, m.mask))
 
     def on_shuffle(self, m: Machine, source: Array, members: Array | None) -> None:
-        warps.check_shuffle(m, source, members, self)
+        check_shuffle(m, source, members, self)
 
     def on_batch_end(self, m: Machine) -> None:
         if self._shared is not None:

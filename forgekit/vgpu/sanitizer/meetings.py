@@ -1,23 +1,36 @@
 """Order through memory: atomic, volatile, acquire and release accesses, with which locks, flags and
 counters are made.
 
-What a warp did before such an access is over for a warp that makes one later. Which address they
-meet at is not compared, so that a correct protocol is never reported.
+What a warp did, or knows through a barrier to be done, is over for every warp that makes such an
+access after it makes one itself, and for those that learn of that through a barrier. Which address
+they meet at is not compared, so that a correct protocol is never reported.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.sanitizer.clocks import Snapshot
+    from forgekit.vgpu.sanitizer.shadow import Touch
+
+_NEVER = -1
+
+
+class _Meeting(NamedTuple):
+    """Warps that make such an access at once. They are served in order of their numbers."""
+
+    time: int
+    warps: frozenset[int]  # numbered over the grid
+    first_block: int  # of the batch
+    clock: Snapshot
 
 
 class Meetings:
-    """The accesses of a launch that order others. Warps are numbered over the grid.
+    """The accesses of a launch that order others.
 
     time: counts the launch's accesses.
     """
@@ -25,42 +38,60 @@ class Meetings:
     def __init__(self, warps_a_block: int) -> None:
         self.time = 0
         self.warps_a_block = warps_a_block
-        self._events: list[tuple[int, Array]] = []
-        self._sorted = 0  # events that the two tables hold
-        self._of_warp: dict[int, list[int]] = {}
-        self._of_block: dict[int, list[int]] = {}
+        self._of_block: dict[int, list[_Meeting]] = {}
+        self._new: list[_Meeting] = []
 
-    def add(self, warps: Array) -> None:
-        """These warps make such an access now."""
-        self._events.append((self.time, warps))
+    def add(self, warps: Array, first_block: int, clock: Snapshot) -> None:
+        """These warps, of a batch that begins with block `first_block`, make such an access."""
+        self._new.append(_Meeting(self.time, frozenset(warps.tolist()), first_block, clock))
 
-    def ordered(self, first: Array, earlier: int, second: Array, later: int) -> Array:
-        """Whether what warp `first` did at time `earlier` is over for `second` at time `later`.
-
-        Warps of one block meet as warps, others as blocks: within a block barriers do the rest.
-        """
+    def ordered(self, first: Array, earlier: Touch, second: Array, later: Touch) -> Array:
+        """Whether the earlier touch by warps `first` is over for the later one by `second`."""
         result = np.zeros(len(first), bool)
-        if not self._events or not len(first):
+        for meeting in self._new:
+            for block in {w // self.warps_a_block for w in meeting.warps}:
+                self._of_block.setdefault(block, []).append(meeting)
+        self._new = []
+        if not self._of_block or not len(first):
             return result
-        self._sort()
         pairs, which = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
         for i, (a, b) in enumerate(pairs.T.tolist()):
-            n = self.warps_a_block
-            if a // n == b // n:
-                released, acquired = self._of_warp.get(a, []), self._of_warp.get(b, [])
-            else:
-                released = self._of_block.get(a // n, [])
-                acquired = self._of_block.get(b // n, [])
-            after = bisect_right(released, earlier)
-            before = bisect_left(acquired, later) - 1
-            if after < len(released) and before >= 0 and released[after] <= acquired[before]:
+            released = self._released(a, earlier)
+            if released is not None and released < self._acquired(b, later):
                 result |= which.reshape(-1) == i
         return result
 
-    def _sort(self) -> None:
-        for time, warps in self._events[self._sorted :]:
-            for warp in warps.tolist():
-                self._of_warp.setdefault(warp, []).append(time)
-            for block in np.unique(warps // self.warps_a_block).tolist():
-                self._of_block.setdefault(block, []).append(time)
-        self._sorted = len(self._events)
+    def _released(self, warp: int, touch: Touch) -> tuple[int, int] | None:
+        """When the touch of a warp was first made known: (time, place in the order served)."""
+        block, mine = divmod(warp, self.warps_a_block)
+        for meeting in self._of_block.get(block, []):
+            if meeting.time <= touch.time:
+                continue
+            local = block - meeting.first_block
+            began = touch.clock.epoch[local, mine]
+            for w in sorted(meeting.warps):
+                if w // self.warps_a_block != block:
+                    continue
+                knows = meeting.clock.knows
+                other = w % self.warps_a_block
+                if w == warp or (knows is not None and knows[local, other, mine] > began):
+                    return meeting.time, w
+        return None
+
+    def _acquired(self, warp: int, touch: Touch) -> tuple[int, int]:
+        """When the touching warp has last learnt of others: (time, place in the order served)."""
+        block, mine = divmod(warp, self.warps_a_block)
+        for meeting in reversed(self._of_block.get(block, [])):
+            if meeting.time >= touch.time:
+                continue
+            local = block - meeting.first_block
+            for w in sorted(meeting.warps, reverse=True):
+                if w // self.warps_a_block != block:
+                    continue
+                knows, other = touch.clock.knows, w % self.warps_a_block
+                if w == warp or (
+                    knows is not None
+                    and knows[local, mine, other] > meeting.clock.epoch[local, other]
+                ):
+                    return meeting.time, w
+        return _NEVER, _NEVER

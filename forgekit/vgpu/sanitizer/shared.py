@@ -173,7 +173,7 @@ class SharedCheck:
         result = in_block_order(earlier, a, later, b, self._meetings.warps_a_block)
         rest = np.flatnonzero(~result)
         warps = a[rest] + self._first_warp, b[rest] + self._first_warp
-        result[rest] = self._meetings.ordered(warps[0], earlier.time, warps[1], later.time)
+        result[rest] = self._meetings.ordered(warps[0], earlier, warps[1], later)
         return result
 
     def offset(self, m: Machine, unit: int) -> int:

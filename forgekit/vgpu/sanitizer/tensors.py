@@ -158,7 +158,7 @@ class GlobalCheck:
             n_warps = self._threads // WARP
             result[same] = in_block_order(earlier, a[same] - base, later, b[same] - base, n_warps)
         rest = np.flatnonzero(~result)
-        result[rest] = self._meetings.ordered(a[rest], earlier.time, b[rest], later.time)
+        result[rest] = self._meetings.ordered(a[rest], earlier, b[rest], later)
         return result
 
 

@@ -1,0 +1,86 @@
+"""CuTe's layout algebra in plain Python: layouts that can be computed with anywhere, no GPU."""
+
+from forgekit.layouts.algebra import (
+    coalesce,
+    complement,
+    composition,
+    filter_zeros,
+    left_inverse,
+    right_inverse,
+)
+from forgekit.layouts.convert import of, read
+from forgekit.layouts.divide import flat_divide, logical_divide, tiled_divide, zipped_divide
+from forgekit.layouts.explain import Explanation, explain
+from forgekit.layouts.layout import Layout
+from forgekit.layouts.make import (
+    append,
+    cosize,
+    group_modes,
+    make_identity_layout,
+    make_layout,
+    make_layout_like,
+    make_layout_tv,
+    make_ordered_layout,
+    prepend,
+    product_each,
+    select,
+    size,
+    tile_to_shape,
+)
+from forgekit.layouts.multiply import (
+    blocked_product,
+    flat_product,
+    logical_product,
+    raked_product,
+    tiled_product,
+    zipped_product,
+)
+from forgekit.layouts.parse import Described, parse
+from forgekit.layouts.slicing import slice_and_offset, slice_layout
+from forgekit.layouts.swizzle import ComposedLayout, Swizzle
+from forgekit.layouts.tuples import Basis, Dynamic
+
+__all__ = [
+    "Basis",
+    "ComposedLayout",
+    "Described",
+    "Dynamic",
+    "Explanation",
+    "Layout",
+    "Swizzle",
+    "append",
+    "blocked_product",
+    "coalesce",
+    "complement",
+    "composition",
+    "cosize",
+    "explain",
+    "filter_zeros",
+    "flat_divide",
+    "flat_product",
+    "group_modes",
+    "left_inverse",
+    "logical_divide",
+    "logical_product",
+    "make_identity_layout",
+    "make_layout",
+    "make_layout_like",
+    "make_layout_tv",
+    "make_ordered_layout",
+    "of",
+    "parse",
+    "prepend",
+    "product_each",
+    "raked_product",
+    "read",
+    "right_inverse",
+    "select",
+    "size",
+    "slice_and_offset",
+    "slice_layout",
+    "tile_to_shape",
+    "tiled_divide",
+    "tiled_product",
+    "zipped_divide",
+    "zipped_product",
+]

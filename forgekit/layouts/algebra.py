@@ -1,0 +1,315 @@
+"""The layout algebra: coalesce, composition, complement and the inverses.
+
+The results have CuTe's form, not only its values: the nesting and the order of modes are those
+that CuTe DSL 4.8.1 prints. Source: CUTLASS, media/docs/cpp/cute/02_layout_algebra.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from forgekit.errors import UsageError, got_needed
+from forgekit.layouts.layout import Layout, unchecked
+from forgekit.layouts.swizzle import ComposedLayout
+from forgekit.layouts.tuples import Basis, IntTuple, flat, integer_or_none, text
+
+__all__ = ["coalesce", "complement", "composition", "filter_zeros", "left_inverse", "right_inverse"]
+
+Mode = tuple[int, Any]  # size and stride of one innermost mode
+
+
+def flat_modes(layout: Layout) -> list[Mode]:
+    """Size and stride of each innermost mode."""
+    return list(zip(flat(layout.shape), flat(layout.stride), strict=True))
+
+
+def from_modes(modes: list[Mode]) -> Layout:
+    """A flat layout; one mode gives `8:1`, not `(8):(1)`; none gives `1:0`."""
+    if len(modes) == 1:
+        return unchecked(*modes[0])
+    if not modes:
+        return unchecked(1, 0)
+    return unchecked(tuple(s for s, _ in modes), tuple(d for _, d in modes))
+
+
+def joined(layouts: list[Layout]) -> Layout:
+    """The layouts as the modes of one."""
+    return unchecked(tuple(x.shape for x in layouts), tuple(x.stride for x in layouts))
+
+
+def require_integers(layout: Layout, what: str) -> None:
+    """Raise UsageError if a stride is a basis element such as 1@0."""
+    if any(isinstance(stride, Basis) for stride in flat(layout.stride)):
+        raise UsageError(
+            got_needed(
+                f"{what} of {layout}",
+                "strides like 1@0",
+                "integer strides",
+                "compose the coordinate layout with a layout of memory first",
+            )
+        )
+
+
+def merged(modes: list[Mode]) -> list[Mode]:
+    """Modes of size 1 dropped, and each mode merged with the one before if it continues it."""
+    result: list[Mode] = []
+    for s, d in modes:
+        if s == 1:
+            continue
+        if result and result[-1][0] * result[-1][1] == d:
+            result[-1] = (result[-1][0] * s, result[-1][1])
+        else:
+            result.append((s, d))
+    return result
+
+
+def coalesce(layout: Layout | ComposedLayout, profile: object = None) -> Any:
+    """The same function of the linear index with as few modes as possible.
+
+    With a tuple as `profile`, such as (1, 1), each top-level mode is coalesced on its own, and
+    modes beyond the profile stay as they are. Raises UsageError on `?` and for a profile with more
+    modes than the layout.
+    """
+    if isinstance(layout, ComposedLayout):
+        return ComposedLayout(layout.inner, layout.offset, coalesce(layout.outer, profile))
+    layout.require_static("coalesce")
+    if not isinstance(profile, tuple) or not profile:
+        if layout.shape == ():
+            return layout
+        return from_modes(merged(flat_modes(layout)))
+    if not isinstance(layout.shape, tuple) or len(profile) > layout.rank:
+        raise UsageError(
+            got_needed(
+                "profile",
+                text(profile),
+                f"no more entries than modes of {layout}",
+                "give one entry for each mode to coalesce",
+            )
+        )
+    modes = list(layout)
+    for i, part in enumerate(profile):
+        modes[i] = coalesce(modes[i], part)
+    return joined(modes)
+
+
+def filter_zeros(layout: Layout) -> Layout:
+    """The layout with each broadcast mode (stride 0) made size 1."""
+    layout.require_static("filter_zeros")
+    sizes = iter([1 if d == 0 else s for s, d in flat_modes(layout)])
+    return Layout(_nested_like(layout.shape, sizes), layout.stride)
+
+
+def _nested_like(shape: IntTuple, leaves: Iterator[int]) -> IntTuple:
+    if isinstance(shape, tuple):
+        return tuple(_nested_like(part, leaves) for part in shape)
+    return next(leaves)
+
+
+def composition(a: Layout | ComposedLayout, b: Any) -> Any:
+    """The layout R with R(c) = a(b(c)), whose modes are those of `b`.
+
+    `b` is a Layout, an integer n (the layout n:1), or a tiler: a tuple of those, one for each mode
+    of `a`, None keeping a mode whole; modes of `a` beyond the tiler are dropped. Raises UsageError
+    where CuTe does: if a size does not divide, or a stride of `b` is larger than a size of `a` and
+    no multiple of it.
+
+    As in CuTe, a stride of `b` *smaller* than a size of `a` is not checked, and the result is then
+    no composition: `(4,6):(6,1) o 4:3` is `(2,2):(18,1)`, though offset 6 of `a` is 13. Nor are
+    negative strides.
+    """
+    if isinstance(a, ComposedLayout):
+        return ComposedLayout(a.inner, a.offset, composition(a.outer, b))
+    if isinstance(b, tuple):
+        return joined(by_mode(composition, a, b, "composition")[: len(b)])
+    other = as_layout(b, "composition")
+    a.require_static("composition")
+    other.require_static("composition")
+    return _compose(a, other.shape, other.stride)
+
+
+def as_layout(value: Any, what: str) -> Layout:
+    """A Layout as it is, an integer n as n:1."""
+    if isinstance(value, Layout):
+        return value
+    if integer_or_none(value) is not None:
+        return Layout(value)
+    raise UsageError(
+        got_needed(
+            f"{what}: tiler",
+            repr(value),
+            "a Layout, an integer, or a tuple of them with one entry for each mode",
+            "for example (32, 8)",
+        )
+    )
+
+
+def by_mode(
+    function: Callable[[Layout, Any], Layout], layout: Layout, tiler: tuple[Any, ...], what: str
+) -> list[Layout]:
+    """`function(mode, entry)` for each mode of a layout; None and modes beyond the tiler stay."""
+    if len(tiler) > layout.rank:
+        raise UsageError(
+            got_needed(
+                f"{what}: tiler",
+                f"{len(tiler)} entries",
+                f"at most {layout.rank}, the modes of {layout}",
+                "give one entry for each mode, None to keep one whole",
+            )
+        )
+    modes = list(layout)
+    for i, entry in enumerate(tiler):
+        if entry is not None:
+            modes[i] = function(modes[i], entry)
+    return modes
+
+
+def _compose(a: Layout, shape: IntTuple, stride: IntTuple) -> Layout:
+    """a o shape:stride, distributed over the modes of the right-hand side."""
+    if isinstance(shape, tuple):
+        pairs = zip(shape, stride, strict=True)
+        return joined([_compose(a, s, d) for s, d in pairs])
+    if isinstance(stride, Basis):
+        return _compose(a.mode(*stride.mode), shape, stride.value)
+    return _compose_leaf(a, shape, stride)
+
+
+def _compose_leaf(a: Layout, size: int, stride: int) -> Layout:
+    """a o size:stride: every stride-th element of `a`, `size` of them."""
+    if stride == 0:
+        return Layout(size, 0)
+    modes = _merged_keeping_last(a)
+    if not modes:
+        raise _no_composition(a, size, stride, "the left side has no modes")
+    found: list[Mode] = []
+    rest_size, rest_stride = size, stride
+    for extent, step in modes[:-1]:
+        if rest_stride % extent and rest_stride >= extent:
+            why = f"{rest_stride} is not a multiple of {extent}"
+            raise _no_composition(a, size, stride, why)
+        available = -(-extent // abs(rest_stride))
+        next_stride = -(-abs(rest_stride) // extent) * (1 if rest_stride > 0 else -1)
+        if available != 1 and rest_size != 1:
+            taken = min(available, rest_size)
+            if rest_size % taken:
+                why = f"{rest_size} is not a multiple of {taken}"
+                raise _no_composition(a, size, stride, why)
+            found.append((taken, rest_stride * step))
+            rest_size //= taken
+        rest_stride = next_stride
+    if found and rest_size == 1:
+        return from_modes(found)
+    found.append((rest_size, rest_stride * modes[-1][1]))
+    return from_modes(merged(found) if len(found) > 1 else found)  # merged here only, as CuTe
+
+
+def _merged_keeping_last(layout: Layout) -> list[Mode]:
+    """The coalesced modes, where a last one of size 1 counts: composition goes on along it."""
+    modes = flat_modes(layout)
+    if modes and modes[-1][0] == 1:
+        return merged([*modes[:-1], (2, modes[-1][1])])
+    return merged(modes)
+
+
+def _no_composition(a: Layout, size: int, stride: int, why: str) -> UsageError:
+    return UsageError(
+        got_needed(
+            "composition",
+            f"{a} o {size}:{stride}, where {why}",
+            "sizes and strides that divide one another",
+            "choose a tile that divides the modes of the layout",
+        )
+    )
+
+
+def complement(layout: Layout, cotarget: Any = 1) -> Layout:
+    """What the layout leaves out: a layout whose offsets, added to the layout's, fill `cotarget`.
+
+    `cotarget` is a size, a shape or a Layout (its shape counts). The result is ordered by stride
+    and rounds up where `cotarget` is no multiple of what the layout spans.
+
+    Raises UsageError for a layout that has no complement: one with a stride within the reach of a
+    smaller one, such as `(2,2):(2,2)`, with a negative or a basis stride. (CuTe DSL 4.8.1 prints
+    sizes of 0 and below there, and a divide by such a tiler can end the process.)
+    """
+    layout.require_static("complement")
+    target = cotarget.shape if isinstance(cotarget, Layout) else Layout(cotarget).shape
+    modes = merged(flat_modes(filter_zeros(layout)))
+    require_integers(layout, "complement")
+    for _, stride in modes:
+        if stride < 0:
+            raise _no_complement(layout, f"the stride {stride}", "positive strides")
+    found: list[Mode] = []
+    reached = 1
+    for size, stride in sorted(modes, key=lambda mode: mode[1]):
+        if stride < reached:
+            why = f"the stride {stride}, within the {reached} elements that other modes span"
+            raise _no_complement(layout, why, "each stride at least the span of the smaller ones")
+        found.append((stride // reached, reached))
+        reached = size * stride
+    step = reached
+    for size in flat(target):  # the rest, shaped like the target
+        rest = -(-size // reached)
+        found.append((rest, step))
+        step *= rest
+        reached = -(-reached // size)
+    return from_modes(merged(found))
+
+
+def _no_complement(layout: Layout, got: str, needed: str) -> UsageError:
+    remedy = "use a layout or tiler whose coordinates all have different offsets"
+    return UsageError(got_needed(f"complement of {layout}", got, needed, remedy))
+
+
+def right_inverse(layout: Layout) -> Layout:
+    """The layout R with layout(R(i)) = i, over as many offsets i from 0 as there are in a row.
+
+    For a layout that is one-to-one and without gaps it is the inverse. Modes of negative
+    stride are passed over.
+    """
+    layout.require_static("right_inverse")
+    require_integers(layout, "right_inverse")
+    index_of: dict[Any, Mode] = {}  # by stride: the first such mode's size and index stride
+    before = 1
+    for size, stride in merged(flat_modes(layout)):
+        index_of.setdefault(stride, (size, before))
+        before *= size
+    found: list[Mode] = []
+    wanted = 1
+    while wanted in index_of:
+        size, index_stride = index_of[wanted]
+        found.append((size, index_stride))
+        wanted *= size
+    return from_modes(merged(found))
+
+
+def left_inverse(layout: Layout) -> Layout:
+    """The layout L with L(layout(i)) = i, for a layout that is one-to-one.
+
+    Offsets that the layout does not reach are mapped to that of a neighbour. Raises UsageError if
+    a stride is negative or no multiple of the smaller ones. As in CuTe, that the layout is
+    one-to-one is not checked.
+    """
+    layout.require_static("left_inverse")
+    require_integers(layout, "left_inverse")
+    steps: list[tuple[int, int, int]] = []  # stride, size and index stride of each mode
+    before = 1
+    for size, stride in merged(flat_modes(layout)):
+        if stride != 0:
+            steps.append((stride, size, before))
+        before *= size
+    found: list[Mode] = []
+    reached, index_stride, last = 1, 0, 1
+    for stride, size, index in sorted(steps, key=lambda step: step[0]):
+        if stride < 0 or stride % reached:
+            raise UsageError(
+                got_needed(
+                    f"left inverse of {layout}",
+                    f"the stride {stride} after {reached}",
+                    "positive strides, each a multiple of the smaller ones",
+                    "use a compact or padded layout such as (4,8):(9,1)",
+                )
+            )
+        found.append((stride // reached, index_stride))
+        reached, index_stride, last = stride, index, size
+    return from_modes(merged([*found, (last, index_stride)]))

@@ -1,0 +1,99 @@
+"""From CuTe's objects, their printed text, tensors and tuples to layouts of ours."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from forgekit.errors import UsageError, got_needed
+from forgekit.layouts.layout import Layout
+from forgekit.layouts.parse import Described, parse
+from forgekit.layouts.swizzle import ComposedLayout
+from forgekit.layouts.tuples import Basis, integer_or_none, parts
+
+__all__ = ["of", "read"]
+
+_KINDS = "a layout, a tensor, CuTe's text of one, or a tuple (shape, stride)"
+
+
+def of(value: object) -> Layout | ComposedLayout:
+    """The layout that a value describes.
+
+    Takes layouts of ours and CuTe's, CuTe tensors (their layout), PyTorch tensors, the text that
+    CuTe prints of any of them, a tuple `(shape, stride)` and an integer (a compact size). CuTe's
+    own layouts and tensors live only while the `@cute.jit` function that made them is traced: call
+    `of` inside it; a `@cute.jit` function may return what `of` gives. Dynamic modes become `?`.
+    Raises UsageError for anything else, and for a CuTe object whose function has ended.
+    """
+    return read(value).layout
+
+
+def read(value: object) -> Described:
+    """All that a value says of a layout or tensor: takes what `of` takes."""
+    if isinstance(value, Described):
+        return value
+    if isinstance(value, Layout | ComposedLayout):
+        return Described(value)
+    if isinstance(value, str):
+        return parse(value)
+    if integer_or_none(value) is not None:
+        return Described(Layout(value))
+    if isinstance(value, tuple | list) and len(value) == 2:
+        return Described(Layout(value[0], _plain(value[1])))
+    if type(value).__module__.partition(".")[0] == "cutlass":
+        return _read_cute(value)
+    if callable(getattr(value, "stride", None)) and hasattr(value, "shape"):
+        return _read_torch(value)
+    shown = repr(value) if isinstance(value, tuple | list) else f"a {type(value).__name__}"
+    raise UsageError(got_needed("layout", shown, _KINDS, "for example fk.Layout((4, 8), (8, 1))"))
+
+
+def _read_torch(tensor: Any) -> Described:
+    if not tensor.shape:
+        return Described(Layout((), ()))
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    return Described(Layout(tuple(tensor.shape), tuple(tensor.stride())), dtype=dtype)
+
+
+def _read_cute(value: Any) -> Described:
+    """Read through the text that CuTe prints, after making sure that it can print.
+
+    A value of an ended trace points to freed memory: printing it would kill the process.
+    """
+    handle = getattr(value, "value", value) if not _is_mlir_value(value) else value
+    if _is_mlir_value(handle):
+        from cutlass._mlir import ir
+
+        if ir.Context.current is None or handle.context is not ir.Context.current:
+            raise UsageError(
+                got_needed(
+                    f"CuTe {type(value).__name__.lstrip('_')}",
+                    "one whose @cute.jit function has ended (CuTe has freed it)",
+                    "one of the function that is being traced now",
+                    "inside the function, make it fk.Layout.of(layout) and return that",
+                )
+            )
+    elif not _prints_layout(value):
+        name = type(value).__name__
+        raise UsageError(got_needed("layout", f"CuTe's {name}", _KINDS, "pass one of its layouts"))
+    return parse(str(value))
+
+
+def _is_mlir_value(value: object) -> bool:
+    ir = sys.modules.get("cutlass._mlir.ir")
+    return ir is not None and isinstance(value, ir.Value)
+
+
+def _prints_layout(value: object) -> bool:
+    """Whether it is a tensor outside any trace: from_dlpack's, or a fake one."""
+    return type(value).__name__.lstrip("_") in ("Tensor", "FakeTensor")
+
+
+def _plain(stride: object) -> object:
+    """Strides with CuTe's ScaledBasis made Basis."""
+    if isinstance(stride, tuple | list):
+        return tuple(_plain(part) for part in parts(tuple(stride)))
+    if type(stride).__name__ == "ScaledBasis":
+        basis: Any = stride
+        return Basis(basis.value, tuple(basis.mode))
+    return stride

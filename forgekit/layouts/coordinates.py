@@ -1,0 +1,123 @@
+"""Coordinates to offsets and back: crd2idx and idx2crd of CuTe.
+
+A linear index counts colexicographically, the leftmost mode fastest. Like CuTe, nothing here
+refuses a coordinate outside the shape: the last mode simply goes on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forgekit.errors import UsageError, got_needed
+from forgekit.layouts.tuples import Basis, IntTuple, product, text
+
+__all__ = ["add", "basis_offset", "compact_strides", "crd2idx", "idx2crd"]
+
+
+def crd2idx(coord: IntTuple, shape: IntTuple, stride: IntTuple) -> IntTuple:
+    """The offset of a coordinate: the sum of coordinate × stride over all modes.
+
+    An int in `coord` may stand for a whole nested mode. The result is an int, or a coordinate if
+    the strides are basis elements. Raises UsageError if `coord` does not fit the shape.
+    """
+    if isinstance(coord, tuple):
+        if not isinstance(shape, tuple) or len(coord) != len(shape):
+            raise _misfit(coord, shape)
+        total: IntTuple = 0
+        for c, s, d in zip(coord, shape, stride, strict=True):
+            total = add(total, crd2idx(c, s, d))
+        return total
+    if not isinstance(shape, tuple):
+        return scaled(coord, stride)
+    total, rest = 0, coord
+    for s, d in zip(shape[:-1], stride[:-1], strict=True):
+        extent = product(s)
+        total = add(total, crd2idx(c_mod(rest, extent), s, d))
+        rest = c_div(rest, extent)
+    return add(total, crd2idx(rest, shape[-1], stride[-1])) if shape else total
+
+
+def _misfit(coord: IntTuple, shape: IntTuple) -> UsageError:
+    return UsageError(
+        got_needed(
+            "coordinate",
+            text(coord),
+            f"an integer or a tuple nested like the shape {text(shape)}",
+            "one integer may stand for a whole nested mode, but not the reverse; "
+            "layout.flatten() takes one integer per innermost mode",
+        )
+    )
+
+
+def idx2crd(index: IntTuple, shape: IntTuple) -> IntTuple:
+    """The coordinate of a linear index (or of one index per mode) within a shape."""
+    if isinstance(index, tuple):
+        if not isinstance(shape, tuple) or len(index) != len(shape):
+            raise _misfit(index, shape)
+        return tuple(idx2crd(i, s) for i, s in zip(index, shape, strict=True))
+    if not isinstance(shape, tuple):
+        return index
+    found, rest = [], index
+    for s in shape[:-1]:
+        extent = product(s)
+        found.append(idx2crd(c_mod(rest, extent), s))
+        rest = c_div(rest, extent)
+    return (*found, idx2crd(rest, shape[-1])) if shape else ()
+
+
+def c_div(a: int, b: int) -> int:
+    """Division as in C and CuTe: towards zero."""
+    return a // b if a >= 0 else -(-a // b)
+
+
+def c_mod(a: int, b: int) -> int:
+    """Remainder as in C and CuTe: with the sign of `a`."""
+    return a % b if a >= 0 else -(-a % b)
+
+
+def scaled(coord: int, stride: Any) -> IntTuple:
+    """coordinate × stride of one leaf."""
+    return basis_offset(stride * coord) if isinstance(stride, Basis) else coord * stride
+
+
+def basis_offset(basis: Any) -> IntTuple:
+    """A basis element as a coordinate: `3@1` is (0,3)."""
+    value: IntTuple = basis.value
+    for mode in reversed(basis.mode):
+        value = (0,) * mode + (value,)
+    return value
+
+
+def add(a: IntTuple, b: IntTuple) -> IntTuple:
+    """The sum of two offsets, entry by entry where they are coordinates; a plain 0 is neutral."""
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        length = max(len(a), len(b))
+        a, b = a + (0,) * (length - len(a)), b + (0,) * (length - len(b))
+        return tuple(add(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, tuple) or isinstance(b, tuple):
+        number, other = (b, a) if isinstance(a, tuple) else (a, b)
+        if number == 0:
+            return other
+        raise UsageError(
+            got_needed(
+                "offset",
+                f"{text(a)} + {text(b)}",
+                "integers only or coordinates only",
+                "do not mix integer strides with basis strides such as 1@0",
+            )
+        )
+    return a + b
+
+
+def compact_strides(shape: IntTuple, start: int = 1) -> IntTuple:
+    """Column-major strides of a shape: the leftmost mode is contiguous.
+
+    A mode of size 1 gets stride 0 as in CuTe.
+    """
+    if not isinstance(shape, tuple):
+        return 0 if shape == 1 else start
+    strides = []
+    for part in shape:
+        strides.append(compact_strides(part, start))
+        start *= product(part)
+    return tuple(strides)

@@ -1,0 +1,122 @@
+"""explain(): a CuTe layout or tensor read aloud, mode by mode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from forgekit.layouts import wording
+from forgekit.layouts.convert import read
+from forgekit.layouts.layout import Layout
+from forgekit.layouts.parse import Described
+from forgekit.layouts.swizzle import ComposedLayout, Swizzle
+from forgekit.layouts.tuples import text
+
+__all__ = ["Explanation", "ModeRow", "explain"]
+
+_HEADINGS = ("mode", "size:stride", "what it does")
+
+
+@dataclass(frozen=True)
+class ModeRow:
+    """One line of the table: which mode (`1`, or `1.0` for mode 0 of mode 1), its layout, words."""
+
+    mode: str
+    layout: str
+    words: str
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """What `explain` says; printing it, or naming it at the end of a cell, shows it.
+
+    Attributes:
+        subject: the layout in CuTe's notation.
+        paragraph: what it is, in a few sentences.
+        rows: a ModeRow for each mode and for each part of a nested mode.
+    """
+
+    subject: str
+    paragraph: str
+    rows: tuple[ModeRow, ...]
+
+    def __str__(self) -> str:
+        table = [_HEADINGS, *((row.mode, row.layout, row.words) for row in self.rows)]
+        widths = [max(len(line[i]) for line in table) for i in range(2)]
+        lines = [
+            f"{mode:<{widths[0]}}  {layout:<{widths[1]}}  {words}" for mode, layout, words in table
+        ]
+        return "\n".join([self.subject, self.paragraph, "", *lines])
+
+    __repr__ = __str__
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": str(self), "text/html": self._html()}
+
+    def _html(self) -> str:
+        left = ' style="text-align:left"'
+        heads = "".join(f'<th scope="col"{left}>{escape(name)}</th>' for name in _HEADINGS)
+        body = "".join(
+            f"<tr><td{left}>{escape(row.mode)}</td><td{left}><code>{escape(row.layout)}</code></td>"
+            f"<td{left}>{escape(row.words)}</td></tr>"
+            for row in self.rows
+        )
+        return (
+            f"<p><code>{escape(self.subject)}</code><br>{escape(self.paragraph)}</p>"
+            f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+        )
+
+
+def explain(value: object) -> Explanation:
+    """Say in words what a CuTe layout or tensor is, mode by mode.
+
+    Takes a layout of ours or CuTe's, a tensor, the text that CuTe prints of either (such as
+    `tensor<ptr<f32, gmem> o ((1,32),(?,?)):((0,1),(?,32))>`), or a tuple (shape, stride). Offsets
+    and strides count elements. Raises UsageError for anything else.
+    """
+    described = read(value)
+    layout = described.layout
+    outer = layout.outer if isinstance(layout, ComposedLayout) else layout
+    return Explanation(str(layout), _paragraph(described, outer), tuple(_rows(outer, "")))
+
+
+def _paragraph(described: Described, outer: Layout) -> str:
+    layout = described.layout
+    order = wording.order(outer)
+    first = f"{wording.kind(described)}; {wording.extent(outer)}"
+    sentences = [first + (f", {order}" if order else ""), wording.coverage(outer)]
+    if described.pointer_swizzle is not None:
+        words = wording.swizzle_words(described.pointer_swizzle, unit="bytes")
+        sentences.append(f"Its byte addresses are swizzled: {words}")
+    if isinstance(layout, ComposedLayout):
+        sentences.append(_inner_words(layout))
+    sentences.append(wording.example(described))
+    return ". ".join(sentence for sentence in sentences if sentence) + "."
+
+
+def _inner_words(layout: ComposedLayout) -> str:
+    if isinstance(layout.inner, Swizzle):
+        return "After that, " + wording.swizzle_words(layout.inner, unit="elements")
+    shift = "" if layout.offset == 0 else f"moved by {text(layout.offset)} and "
+    return f"What it gives is {shift}passed on to {layout.inner}"
+
+
+def _rows(layout: Layout, prefix: str) -> list[ModeRow]:
+    rows = []
+    for i, mode in enumerate(layout):
+        name = f"{prefix}{i}"
+        if isinstance(mode.shape, tuple):
+            rows.append(ModeRow(name, str(mode), _nested_words(mode)))
+            rows += _rows(mode, name + ".")
+        else:
+            rows.append(ModeRow(name, str(mode), wording.step(mode.shape, mode.stride)))
+    return rows
+
+
+def _nested_words(mode: Layout) -> str:
+    if mode.rank == 0:
+        return "empty: one element, nowhere to step"
+    if mode.rank == 1:
+        return "nested, with a single part:"
+    return f"{wording.extent(mode)}, the leftmost part fastest:"

@@ -1,0 +1,241 @@
+"""Layout: a shape and a stride, which together are a function from coordinates to offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from forgekit.errors import UsageError, got_needed
+from forgekit.layouts import coordinates
+from forgekit.layouts.tuples import (
+    DYNAMIC_REMEDY,
+    Basis,
+    Dynamic,
+    IntTuple,
+    checked,
+    congruent,
+    depth_of,
+    flat,
+    has_dynamic,
+    integer_or_none,
+    parts,
+    product,
+    text,
+    to_coordinate,
+)
+
+__all__ = ["Layout"]
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Layout:
+    """A function from coordinates to offsets, `shape:stride`, printed as CuTe prints it.
+
+    Args:
+        shape: a positive integer, or a nested tuple of them.
+        stride: nested like the shape; None for column-major (the leftmost mode is contiguous).
+            A leaf may be negative, 0 (broadcast) or a `Basis` (coordinate layouts). Modes of
+            size 1 get stride 0 by default, as in CuTe.
+
+    `layout(5)` takes a linear index (leftmost mode fastest), `layout((1, 2))` one index per mode,
+    `layout((1, (0, 1)))` a coordinate nested like the shape; like CuTe's, it computes outside the
+    shape too. None in a coordinate keeps that mode: `layout((1, None))` is a Layout. `layout[i]`
+    is mode i. Raises UsageError for entries that are not integers, sizes below 1, a stride nested
+    otherwise than the shape, a coordinate that does not fit, and a computation that meets `?`.
+
+    Source: CUTLASS, media/docs/cpp/cute/01_layout.md.
+    """
+
+    shape: IntTuple
+    stride: IntTuple
+
+    def __init__(self, shape: object, stride: object = None) -> None:
+        checked_shape = checked(shape, "shape", leaf=_size_leaf)
+        if stride is None:
+            if has_dynamic(checked_shape):
+                raise _dynamic("default strides of", text(checked_shape))
+            checked_stride = coordinates.compact_strides(checked_shape)
+        else:
+            checked_stride = checked(stride, "stride", leaf=_stride_leaf)
+        if not congruent(checked_shape, checked_stride):
+            raise UsageError(
+                got_needed(
+                    "stride",
+                    f"{text(checked_stride)} for shape {text(checked_shape)}",
+                    "one stride for each size, nested like the shape",
+                    "for example Layout((4, (2, 2)), (1, (4, 8)))",
+                )
+            )
+        object.__setattr__(self, "shape", checked_shape)
+        object.__setattr__(self, "stride", checked_stride)
+
+    @classmethod
+    def of(cls, value: object) -> Any:
+        """What a CuTe layout or tensor, its printed text or a tuple (shape, stride) describes:
+        a Layout or ComposedLayout. See `forgekit.layouts.of`.
+        """
+        from forgekit.layouts.convert import of
+
+        return of(value)
+
+    def __str__(self) -> str:
+        return f"{text(self.shape)}:{text(self.stride)}"
+
+    __repr__ = __str__
+
+    def __call__(self, coord: object) -> Any:
+        """The offset of a coordinate; a Layout if the coordinate holds None."""
+        wanted = to_coordinate(coord)
+        if None in flat(wanted):
+            from forgekit.layouts.slicing import slice_layout
+
+            return slice_layout(self, wanted)
+        self.require_static("the offset of a coordinate")
+        return coordinates.crd2idx(wanted, self.shape, self.stride)
+
+    def __getitem__(self, mode: int) -> Layout:
+        return self.mode(mode)
+
+    def __len__(self) -> int:
+        return self.rank
+
+    def __iter__(self) -> Iterator[Layout]:
+        """The top-level modes, each a Layout."""
+        return (unchecked(s, d) for s, d in zip(parts(self.shape), parts(self.stride), strict=True))
+
+    def mode(self, *path: int) -> Layout:
+        """A mode as a layout of its own; `mode(1, 0)` is mode 0 of mode 1."""
+        shape, stride = self.shape, self.stride
+        for index in path:
+            entries = parts(shape)
+            number = integer_or_none(index)
+            if number is None or not -len(entries) <= number < len(entries):
+                # IndexError too, so that Python's protocols (iteration) see an end.
+                raise ModeError(
+                    got_needed(f"mode of {self}", index, f"0 to {len(entries) - 1}", "count from 0")
+                )
+            shape, stride = entries[number], parts(stride)[number]
+        return unchecked(shape, stride)
+
+    def size(self, mode: int | None = None) -> int:
+        """How many coordinates there are, in the whole layout or in one mode."""
+        shape = self.shape if mode is None else self.mode(mode).shape
+        if has_dynamic(shape):
+            raise _dynamic("the size of", str(self))
+        return product(shape)
+
+    def cosize(self) -> int:
+        """The span: one more than the largest offset, with each stride taken as positive.
+
+        For a coordinate layout, the product of the spans of its coordinate's modes.
+        """
+        self.require_static("the cosize")
+        spans: dict[tuple[int, ...], int] = {}
+        for s, d in zip(flat(self.shape), flat(self.stride), strict=True):
+            mode = d.mode if isinstance(d, Basis) else ()
+            step: Any = d.value if isinstance(d, Basis) else d
+            spans[mode] = spans.get(mode, 1) + (s - 1) * abs(step)
+        return product(tuple(spans.values()))
+
+    @property
+    def rank(self) -> int:
+        """The number of top-level modes."""
+        return len(parts(self.shape))
+
+    @property
+    def depth(self) -> int:
+        """How deep the modes nest: 0 for `8:1`, 1 for `(4,8):(1,4)`."""
+        return depth_of(self.shape)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether all sizes and strides are known, that is, none is `?`."""
+        return not (has_dynamic(self.shape) or has_dynamic(self.stride))
+
+    def coordinate(self, index: object) -> IntTuple:
+        """The nested coordinate of a linear index within the shape (CuTe: idx2crd)."""
+        self._require_static_shape("the coordinate of an index")
+        return coordinates.idx2crd(_without_none(index), self.shape)
+
+    def index(self, coord: object) -> int:
+        """The linear index of a coordinate within the shape (CuTe: crd2idx with the shape)."""
+        self._require_static_shape("the index of a coordinate")
+        strides = coordinates.compact_strides(self.shape)
+        return int(coordinates.crd2idx(_without_none(coord), self.shape, strides))
+
+    def flatten(self) -> Layout:
+        """The same function with the nesting removed: `(4,(2,2))` becomes `(4,2,2)`."""
+        if not isinstance(self.shape, tuple):
+            return self
+        return unchecked(flat(self.shape), flat(self.stride))
+
+    def require_static(self, what: str) -> None:
+        """Raise UsageError if a size or stride is `?`; `what` names what was to be computed."""
+        if not self.is_static:
+            raise _dynamic(f"{what} of", str(self))
+
+    def _require_static_shape(self, what: str) -> None:
+        if has_dynamic(self.shape):
+            raise _dynamic(f"{what} of", str(self))
+
+
+class ModeError(UsageError, IndexError):
+    """A mode that a layout does not have."""
+
+
+def unchecked(shape: IntTuple, stride: IntTuple) -> Layout:
+    """A Layout of entries that are known to be right; Layout() checks them."""
+    layout = object.__new__(Layout)
+    object.__setattr__(layout, "shape", shape)
+    object.__setattr__(layout, "stride", stride)
+    return layout
+
+
+def _size_leaf(value: object) -> int | Dynamic:
+    if isinstance(value, Dynamic):
+        return value
+    number = integer_or_none(value)
+    if number is None or number < 1:
+        raise UsageError(
+            got_needed(
+                "shape entry",
+                repr(value),
+                "a positive integer",
+                "give sizes as integers or nested tuples of integers, such as (4, (2, 2))",
+            )
+        )
+    return number
+
+
+def _stride_leaf(value: object) -> int | Basis | Dynamic:
+    if isinstance(value, Dynamic | Basis):
+        return value
+    number = integer_or_none(value)
+    if number is None:
+        raise UsageError(
+            got_needed(
+                "stride entry",
+                repr(value),
+                "an integer",
+                "give strides in elements, nested like the shape, such as (1, (4, 8))",
+            )
+        )
+    return number
+
+
+def _without_none(coord: object) -> IntTuple:
+    wanted = to_coordinate(coord)
+    if None in flat(wanted):
+        raise UsageError(
+            got_needed(
+                "coordinate", text(wanted), "integers only", "use layout(coord) to slice with None"
+            )
+        )
+    return wanted
+
+
+def _dynamic(what: str, layout: str) -> UsageError:
+    return UsageError(
+        got_needed(f"{what} {layout}", "? (known only at run time)", "numbers", DYNAMIC_REMEDY)
+    )

@@ -1,0 +1,218 @@
+"""Reading what CuTe DSL prints: layouts, tensors and their MLIR types, static or with `?`.
+
+    (4,8):(8,1)                                     a layout
+    S<3,4,3> o 0 o (8,64):(64,1)                    a composed layout
+    tensor<ptr<f32, gmem, align<16>> o (?,?):(?{i64},1)>
+    tensor<(0,0) o (8,8):(1@0,1@1)>                 a coordinate tensor
+    !cute.memref<f32, smem, "(32,32):(33,1)">       the types of the same
+
+The forms are those that CuTe DSL 4.8.1 was seen to print; tests/layouts/test_parse.py has them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from forgekit.errors import UsageError, got_needed
+from forgekit.layouts.layout import Layout
+from forgekit.layouts.swizzle import ComposedLayout, Swizzle
+from forgekit.layouts.tuples import Basis, Dynamic, IntTuple
+
+__all__ = ["Described", "parse"]
+
+_EXAMPLE = 'for example "(4,8):(8,1)" or "tensor<ptr<f32, gmem> o (4,8):(8,1)>", as CuTe prints it'
+_SPACES = ("gmem", "smem", "rmem", "generic", "tmem", "dsmem")
+
+
+@dataclass(frozen=True)
+class Described:
+    """All that a printed layout or tensor says.
+
+    Attributes:
+        layout: the Layout or ComposedLayout.
+        dtype: element type as CuTe prints it (`f32`, `bf16`); None for a layout without tensor.
+        space: where the tensor lies (`gmem`, `smem`, `rmem`, `generic`); None if not said.
+        align_bytes: the alignment of its first element; None if it is only the element's own.
+        origin: the first coordinate of a coordinate tensor; None for any other.
+        pointer_swizzle: a swizzle of the pointer, applied to byte addresses; None without.
+    """
+
+    layout: Layout | ComposedLayout
+    dtype: str | None = None
+    space: str | None = None
+    align_bytes: int | None = None
+    origin: IntTuple = None
+    pointer_swizzle: Swizzle | None = None
+
+
+def parse(text: str) -> Described:
+    """What a printed CuTe layout or tensor says; UsageError if it is not one."""
+    reader = _Reader(text.strip())
+    described = reader.described()
+    reader.end()
+    return described
+
+
+class _Reader:
+    """A recursive-descent reader; each method takes what it is named after off the text."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at = text, 0
+
+    def error(self, needed: str) -> UsageError:
+        shown = self.text if len(self.text) <= 100 else self.text[:97] + "..."
+        rest = self.text[self.at : self.at + 20] or "the end"
+        return UsageError(got_needed(f'reading "{shown}"', rest, needed, _EXAMPLE))
+
+    def take(self, pattern: str) -> str | None:
+        """The text that a pattern matches here, spaces after it skipped; None if it does not."""
+        match = re.compile(pattern).match(self.text, self.at)
+        if match is None:
+            return None
+        self.at = match.end()
+        while self.at < len(self.text) and self.text[self.at].isspace():
+            self.at += 1
+        return match.group()
+
+    def need(self, pattern: str, name: str) -> str:
+        found = self.take(pattern)
+        if found is None:
+            raise self.error(name)
+        return found
+
+    def end(self) -> None:
+        if self.at != len(self.text):
+            raise self.error("nothing more")
+
+    def described(self) -> Described:
+        if self.take(r"!cute\.(layout|composed_layout)<"):
+            return self.closed(Described(self.quoted_layout()), ">")
+        if self.take(r"!cute\.memref<"):
+            described = self.pointer()
+            return self.closed(_with(described, self.quoted_layout()), ">")
+        if self.take(r"!cute\.coord_tensor<"):
+            self.need('"', "a quoted coordinate")
+            origin = self.tuple()
+            self.need(r'"\s*,', "a quoted coordinate and a layout")
+            return self.closed(Described(self.quoted_layout(), origin=origin), ">")
+        if self.take(r"tensor<ptr<"):
+            described = self.closed(self.pointer(), ">")
+            self.need("o ", "' o ' and a layout")
+            return self.closed(_with(described, self.layout()), ">")
+        if self.take(r"tensor<(?=[(\d?])"):
+            origin = self.tuple()
+            self.need("o ", "' o ' and a layout")
+            return self.closed(Described(self.layout(), origin=origin), ">")
+        if self.take(r"Tensor<0x[0-9a-f]+@"):
+            space = self.need("[a-z]+", "a memory space")
+            self.need("o ", "' o ' and a layout")
+            return self.closed(Described(self.layout(), space=space), ">")
+        if self.take("FakeTensor<"):
+            return self.fake_tensor()
+        if self.take("tensor_value<"):
+            raise self.error("a layout; a tensor value (what .load() returns) has a shape only")
+        return Described(self.layout())
+
+    def closed(self, described: Described, bracket: str) -> Described:
+        self.need(bracket, repr(bracket))
+        return described
+
+    def fake_tensor(self) -> Described:
+        dtype = self.need(r"\w+", "an element type")
+        self.need(",", "','")
+        shape = self.tuple()
+        self.need(",", "','")
+        stride = self.tuple()
+        return self.closed(Described(Layout(shape, stride), dtype=dtype), ">")
+
+    def pointer(self) -> Described:
+        """`f32, gmem, align<16>, S<3,4,3>`, up to the bracket or the quoted layout after it."""
+        dtype = self.need(r"[A-Za-z]\w*", "an element type such as f32")
+        space: str | None = None
+        align: int | None = None
+        swizzle: Swizzle | None = None
+        while self.take(r",\s*(?=[A-Za-z])"):
+            if self.take("align<"):
+                align = int(self.need(r"\d+", "a number of bytes"))
+                self.need(">", "'>'")
+            elif self.text.startswith("S<", self.at):
+                swizzle = self.swizzle()
+            else:
+                space = self.need("|".join(_SPACES), "a memory space: " + ", ".join(_SPACES))
+        return Described(Layout(1), dtype, space, align, None, swizzle)
+
+    def quoted_layout(self) -> Layout | ComposedLayout:
+        self.need(r',?\s*"', "a quoted layout")
+        layout = self.layout()
+        self.need('"', "the closing quote")
+        return layout
+
+    def layout(self) -> Layout | ComposedLayout:
+        """`shape:stride`, or `inner o offset o outer`."""
+        inner: Swizzle | Layout
+        if self.text.startswith("S<", self.at):
+            inner = self.swizzle()
+        else:
+            inner = self.affine()
+            if not self.take(r"o\s"):
+                return inner
+            self.at -= 2
+        self.need("o ", "' o ', an offset and a layout")
+        offset = self.tuple()
+        self.need("o ", "' o ' and a layout")
+        return ComposedLayout(inner, offset, self.affine())
+
+    def affine(self) -> Layout:
+        shape = self.tuple()
+        self.need(":", "':' and strides")
+        return Layout(shape, self.tuple())
+
+    def swizzle(self) -> Swizzle:
+        self.need("S<", "a swizzle")
+        bits = int(self.need(r"\d+", "a number"))
+        self.need(",", "','")
+        base = int(self.need(r"\d+", "a number"))
+        self.need(",", "','")
+        shift = int(self.need(r"-?\d+", "a number"))
+        if self.take(">") is None and shift >= 0:  # CuTe cuts the bracket of S<3,4,-3> off
+            raise self.error("'>'")
+        return Swizzle(bits, base, shift)
+
+    def tuple(self) -> IntTuple:
+        """A leaf, or leaves in brackets: sizes, strides or coordinates."""
+        if not self.take(r"\("):
+            return self.leaf()
+        entries: list[IntTuple] = []
+        while not self.take(r"\)"):
+            if entries:
+                self.need(",", "',' or ')'")
+            if not self.take(r"(?=\))"):  # (4,) as Python writes a tuple of one
+                entries.append(self.tuple())
+        return tuple(entries)
+
+    def leaf(self) -> int | Dynamic | Basis:
+        value: int | Dynamic
+        if self.take(r"\?(?=\{)"):
+            notes = self.need(r"\{[^}]*\}", "{...}")
+            divisor = re.search(r"div=(\d+)", notes)
+            value = Dynamic(int(divisor[1]) if divisor else 1, 64 if "i64" in notes else 32)
+        elif self.take(r"\?"):
+            value = Dynamic()
+        else:
+            value = int(self.need(r"-?\d+", "a number or ?"))
+        modes = []
+        while self.take("@"):
+            modes.append(int(self.need(r"\d+", "the number of a mode")))
+        return Basis(value, tuple(reversed(modes))) if modes else value
+
+
+def _with(described: Described, layout: Layout | ComposedLayout) -> Described:
+    return Described(
+        layout,
+        described.dtype,
+        described.space,
+        described.align_bytes,
+        described.origin,
+        described.pointer_swizzle,
+    )

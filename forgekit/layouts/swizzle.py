@@ -1,0 +1,181 @@
+"""Swizzle, and layouts composed with one: `S<3,4,3> o 0 o (8,64):(64,1)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from forgekit.errors import UsageError, got_needed
+from forgekit.layouts import coordinates
+from forgekit.layouts.layout import Layout
+from forgekit.layouts.slicing import slice_and_offset
+from forgekit.layouts.tuples import IntTuple, flat, integer_or_none, text, to_coordinate
+
+__all__ = ["ComposedLayout", "Swizzle"]
+
+_OFFSET_BITS = 32
+
+
+@dataclass(frozen=True, repr=False)
+class Swizzle:
+    """A permutation of offsets that XORs `bits` bits of them with `bits` others.
+
+    The `bits` bits from position `base` up are XORed with those `shift` places above them (below,
+    if `shift` is negative). `bits` of 0 changes nothing.
+
+    CuTe DSL 4.8.1 makes the identity S<0,4,3> of parameters that are no swizzle (abs(shift) below
+    bits, a negative bits or base, more than 32 bits in all), without a word; here they raise
+    UsageError. Source: CUTLASS, include/cute/swizzle.hpp.
+    """
+
+    bits: int
+    base: int
+    shift: int
+
+    def __post_init__(self) -> None:
+        for name in ("bits", "base", "shift"):
+            number = integer_or_none(getattr(self, name))
+            if number is None:
+                raise _bad_swizzle(self, f"{name} is no integer")
+            object.__setattr__(self, name, number)
+        if self.bits == 0:  # as CuTe: there is one identity
+            object.__setattr__(self, "base", 4)
+            object.__setattr__(self, "shift", 3)
+        elif self.bits < 0 or self.base < 0:
+            raise _bad_swizzle(self, "bits and base must not be negative")
+        elif abs(self.shift) < self.bits:
+            raise _bad_swizzle(self, "the two groups of bits would overlap: abs(shift) < bits")
+        elif self.bits + self.base + abs(self.shift) > _OFFSET_BITS:
+            raise _bad_swizzle(self, f"it reaches beyond {_OFFSET_BITS} bits")
+
+    def __str__(self) -> str:
+        return f"S<{self.bits},{self.base},{self.shift}>"
+
+    __repr__ = __str__
+
+    def __call__(self, offset: int) -> int:
+        """The swizzled offset."""
+        mask = (1 << self.bits) - 1
+        source = self.base + max(self.shift, 0)
+        target = self.base + max(-self.shift, 0)
+        return offset ^ (((offset >> source) & mask) << target)
+
+
+def _bad_swizzle(swizzle: Swizzle, why: str) -> UsageError:
+    got = f"({swizzle.bits!r}, {swizzle.base!r}, {swizzle.shift!r}): {why}"
+    return UsageError(
+        got_needed(
+            "Swizzle(bits, base, shift)",
+            got,
+            "integers with bits >= 0, base >= 0 and abs(shift) >= bits",
+            "128-byte rows of 16-byte chunks are Swizzle(3, 4, 3) in bytes",
+        )
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class ComposedLayout:
+    """inner o offset o outer: a coordinate goes through `outer`, then `+ offset`, then `inner`.
+
+    `inner` is a Swizzle or a Layout, `outer` a Layout, whose shape is the shape of the whole.
+    It has no stride. Source: CUTLASS, include/cute/layout_composed.hpp.
+    """
+
+    inner: Swizzle | Layout
+    offset: IntTuple
+    outer: Layout
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.inner, Swizzle | Layout) or not isinstance(self.outer, Layout):
+            raise UsageError(
+                got_needed(
+                    "ComposedLayout(inner, offset, outer)",
+                    f"{self.inner!r}, {self.outer!r}",
+                    "inner a Swizzle or Layout, outer a Layout",
+                    "for example ComposedLayout(Swizzle(3, 4, 3), 0, Layout((8, 64), (64, 1)))",
+                )
+            )
+
+    def __str__(self) -> str:
+        return f"{self.inner} o {text(self.offset)} o {self.outer}"
+
+    __repr__ = __str__
+
+    @property
+    def shape(self) -> IntTuple:
+        """The shape of the outer layout."""
+        return self.outer.shape
+
+    @property
+    def rank(self) -> int:
+        """The number of top-level modes."""
+        return self.outer.rank
+
+    @property
+    def depth(self) -> int:
+        """How deep the modes nest."""
+        return self.outer.depth
+
+    @property
+    def is_static(self) -> bool:
+        """Whether all sizes and strides are known, that is, none is `?`."""
+        inner = self.inner.is_static if isinstance(self.inner, Layout) else True
+        return inner and self.outer.is_static
+
+    def __call__(self, coord: object) -> Any:
+        """The offset of a coordinate; a ComposedLayout if the coordinate holds None.
+
+        CuTe DSL 4.8.1 prints such a slice without the swizzle where it can work the swizzle into
+        the strides, and without its first offset. Here both are kept.
+        """
+        wanted = to_coordinate(coord)
+        if None in flat(wanted):
+            sliced, start = slice_and_offset(self.outer, wanted)
+            return ComposedLayout(self.inner, coordinates.add(self.offset, start), sliced)
+        return self.inner(coordinates.add(self.offset, self.outer(wanted)))
+
+    def __getitem__(self, mode: int) -> ComposedLayout:
+        return self.mode(mode)
+
+    def __len__(self) -> int:
+        return self.rank
+
+    def __iter__(self) -> Iterator[ComposedLayout]:
+        return (ComposedLayout(self.inner, self.offset, mode) for mode in self.outer)
+
+    def mode(self, *path: int) -> ComposedLayout:
+        """A mode of the outer layout, composed with the same inner function."""
+        return ComposedLayout(self.inner, self.offset, self.outer.mode(*path))
+
+    def size(self, mode: int | None = None) -> int:
+        """How many coordinates there are, in the whole layout or in one mode."""
+        return self.outer.size(mode)
+
+    def cosize(self) -> int:
+        """The span of the outer layout, as CuTe has it: a swizzle is taken to permute it.
+
+        Raises UsageError, as CuTe does, if the inner function is a Layout.
+        """
+        if isinstance(self.inner, Layout):
+            raise UsageError(
+                got_needed(
+                    f"cosize of {self}",
+                    "a layout as the inner function",
+                    "a swizzle",
+                    "use composition(inner, outer) to make one layout of the two",
+                )
+            )
+        return self.outer.cosize()
+
+    def coordinate(self, index: object) -> IntTuple:
+        """The nested coordinate of a linear index within the shape."""
+        return self.outer.coordinate(index)
+
+    def index(self, coord: object) -> int:
+        """The linear index of a coordinate within the shape."""
+        return self.outer.index(coord)
+
+    def flatten(self) -> ComposedLayout:
+        """The same function with the nesting of its modes removed."""
+        return ComposedLayout(self.inner, self.offset, self.outer.flatten())

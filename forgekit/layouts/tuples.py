@@ -1,0 +1,200 @@
+"""Integers and nested tuples of integers: what shapes, strides and coordinates are made of.
+
+CuTe calls them IntTuples. A leaf of a stride may also be a `Basis` (the stride of a coordinate
+layout, printed `1@0`), and any leaf may be `Dynamic` (known only at run time, printed `?`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, TypeAlias
+
+from forgekit.errors import UsageError, got_needed
+
+__all__ = [
+    "Basis",
+    "Dynamic",
+    "IntTuple",
+    "congruent",
+    "depth_of",
+    "flat",
+    "has_dynamic",
+    "is_leaf",
+    "leaf_map",
+    "parts",
+    "product",
+    "text",
+    "to_coordinate",
+    "weakly_congruent",
+]
+
+# An int, or a nested tuple of ints (of a stride also of Basis). Recursive types say more than
+# mypy can follow through the algebra, so this name documents and does not check.
+IntTuple: TypeAlias = Any
+
+
+@dataclass(frozen=True)
+class Dynamic:
+    """A size or stride known only at run time; CuTe prints it `?`.
+
+    `divisor` is what it is known to be a multiple of (`?{div=4}`), `bits` its integer width.
+    """
+
+    divisor: int = 1
+    bits: int = 32
+
+    def __str__(self) -> str:
+        wide = ["i64"] if self.bits == 64 else []
+        notes = wide + ([f"div={self.divisor}"] if self.divisor != 1 else [])
+        return "?" + ("{" + " ".join(notes) + "}" if notes else "")
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class Basis:
+    """A stride that steps along one mode of a coordinate instead of along memory.
+
+    `Basis(2, (1, 0))` steps by 2 in mode 0 of mode 1. CuTe calls it ScaledBasis, makes it with
+    `cute.E` and prints it innermost mode first: `2@0@1`.
+    """
+
+    value: int | Dynamic
+    mode: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.value}@" + "@".join(str(mode) for mode in reversed(self.mode))
+
+    __repr__ = __str__
+
+    def __mul__(self, factor: Any) -> Basis | int:
+        if not isinstance(factor, int) or not isinstance(self.value, int):
+            return NotImplemented
+        return Basis(self.value * factor, self.mode)
+
+    __rmul__ = __mul__
+
+
+def is_leaf(value: IntTuple) -> bool:
+    """Whether a value is a single entry and not a tuple."""
+    return not isinstance(value, tuple)
+
+
+def parts(value: IntTuple) -> tuple[Any, ...]:
+    """The top-level entries: the tuple itself, or a single entry as a tuple of one."""
+    return value if isinstance(value, tuple) else (value,)
+
+
+def flat(value: IntTuple) -> tuple[Any, ...]:
+    """All leaves, left to right."""
+    return tuple(_leaves(value))
+
+
+def _leaves(value: IntTuple) -> Iterator[Any]:
+    if isinstance(value, tuple):
+        for part in value:
+            yield from _leaves(part)
+    else:
+        yield value
+
+
+def leaf_map(function: Callable[..., Any], *values: IntTuple) -> IntTuple:
+    """The first value with each leaf replaced by `function` of the leaves at its place."""
+    if isinstance(values[0], tuple):
+        return tuple(leaf_map(function, *same) for same in zip(*values, strict=True))
+    return function(*values)
+
+
+def product(value: IntTuple) -> int:
+    """The product of all leaves; 1 for the empty tuple."""
+    result = 1
+    for leaf in _leaves(value):
+        if isinstance(leaf, Dynamic):
+            raise UsageError(
+                got_needed("size", "? (known only at run time)", "a number", DYNAMIC_REMEDY)
+            )
+        result *= leaf
+    return result
+
+
+DYNAMIC_REMEDY = "give the sizes, for example Layout((64, 32), (32, 1)), or use explain()"
+
+
+def depth_of(value: IntTuple) -> int:
+    """How deep the nesting goes: 0 for a single entry, 1 for a flat tuple."""
+    if not isinstance(value, tuple):
+        return 0
+    return 1 + max((depth_of(part) for part in value), default=0)
+
+
+def congruent(a: IntTuple, b: IntTuple) -> bool:
+    """Whether two values have the same nesting (CuTe: the same profile)."""
+    if isinstance(a, tuple) != isinstance(b, tuple):
+        return False
+    if not isinstance(a, tuple):
+        return True
+    return len(a) == len(b) and all(congruent(x, y) for x, y in zip(a, b, strict=True))
+
+
+def weakly_congruent(a: IntTuple, b: IntTuple) -> bool:
+    """Whether `b` has at least the nesting of `a`: an int in `a` may stand for any part of `b`."""
+    if not isinstance(a, tuple):
+        return True
+    if not isinstance(b, tuple) or len(a) != len(b):
+        return False
+    return all(weakly_congruent(x, y) for x, y in zip(a, b, strict=True))
+
+
+def has_dynamic(value: IntTuple) -> bool:
+    """Whether any leaf is known only at run time."""
+    return any(
+        isinstance(leaf.value if isinstance(leaf, Basis) else leaf, Dynamic)
+        for leaf in _leaves(value)
+    )
+
+
+def text(value: IntTuple) -> str:
+    """CuTe's spelling: `(4,(2,2))`, without spaces, and `(4)` for a tuple of one."""
+    if isinstance(value, tuple):
+        return "(" + ",".join(text(part) for part in value) + ")"
+    return "_" if value is None else str(value)
+
+
+def checked(value: object, what: str, *, leaf: Callable[[Any], Any]) -> IntTuple:
+    """A user's nested tuples or lists as nested tuples, each leaf passed through `leaf`."""
+    if isinstance(value, tuple | list):
+        return tuple(checked(part, what, leaf=leaf) for part in value)
+    return leaf(value)
+
+
+def integer_or_none(value: object) -> int | None:
+    """The integer (of Python or NumPy) as an int; None if it is not one."""
+    if type(value) is int:
+        return value
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)
+    return None
+
+
+def to_coordinate(coord: object) -> IntTuple:
+    """A user's coordinate as ints, None (CuTe's `_`: the whole mode) and tuples of both.
+
+    Raises UsageError for anything else.
+    """
+
+    def leaf(value: object) -> int | None:
+        number = integer_or_none(value)
+        if number is None and value is not None:
+            raise UsageError(
+                got_needed(
+                    "coordinate",
+                    repr(value),
+                    "an integer, or a tuple of integers",
+                    "write layout(5) or layout((1, 2)); None takes a whole mode",
+                )
+            )
+        return number
+
+    return checked(coord, "coordinate", leaf=leaf)

@@ -1,0 +1,245 @@
+"""The words for what a layout or tensor says: each function gives one sentence or phrase."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from forgekit.layouts.coordinates import add, basis_offset
+from forgekit.layouts.layout import Layout
+from forgekit.layouts.parse import Described
+from forgekit.layouts.swizzle import ComposedLayout, Swizzle
+from forgekit.layouts.tuples import (
+    Basis,
+    Dynamic,
+    IntTuple,
+    flat,
+    has_dynamic,
+    leaf_map,
+    parts,
+    text,
+)
+
+__all__ = ["coverage", "example", "extent", "kind", "order", "step", "swizzle_words"]
+
+_DTYPES = {
+    "bf16": "bfloat16",
+    "tf32": "TensorFloat-32",
+    **{f"f{bits}": f"{bits}-bit float" for bits in (16, 32, 64)},
+    **{f"i{bits}": f"{bits}-bit integer" for bits in (8, 16, 32, 64, 128)},
+}
+_SPACES = {
+    "gmem": "global memory",
+    "smem": "shared memory",
+    "rmem": "a thread's own registers",
+    "tmem": "tensor memory",
+    "dsmem": "another block's shared memory",
+    "generic": "generic memory (global or shared, not said which)",
+}
+_COUNTED = 1 << 16  # up to this size, whether offsets repeat is found by counting
+
+
+def kind(described: Described) -> str:
+    """What it is: `A tensor of 32-bit float (f32) in global memory (gmem), aligned to 16 bytes`."""
+    if described.origin is not None:
+        start = text(described.origin)
+        return f"A coordinate tensor: each element is a coordinate, the first one {start}"
+    if described.dtype is None and described.space is None:
+        swizzled = isinstance(described.layout, ComposedLayout)
+        return "A composed layout" if swizzled else "A layout"
+    words = "A tensor"
+    if described.dtype is not None:
+        name = _DTYPES.get(described.dtype)
+        words += f" of {name} ({described.dtype})" if name else f" of {described.dtype}"
+    if described.space is not None:
+        name = _SPACES[described.space]
+        words += f" in {name}" + (f" ({described.space})" if described.space != "generic" else "")
+    if described.align_bytes is not None:
+        words += f", aligned to {described.align_bytes} bytes"
+    return words
+
+
+def extent(layout: Layout) -> str:
+    """How many elements: `4 x 8 = 32 elements`."""
+    sizes = [mode.shape for mode in layout]
+    shown = " x ".join(_sizes(size) for size in sizes) or "1"
+    if has_dynamic(layout.shape):
+        return f"{shown} elements, where ? is known only at run time"
+    count = layout.size()
+    noun = "element" if count == 1 else "elements"
+    single = len(sizes) <= 1 and not isinstance(sizes[0] if sizes else 1, tuple)
+    return f"{count} {noun}" if single else f"{shown} = {count} {noun}"
+
+
+def _sizes(shape: IntTuple) -> str:
+    return text(leaf_map(lambda size: "?" if isinstance(size, Dynamic) else size, shape))
+
+
+def order(layout: Layout) -> str:
+    """`row-major` or `column-major`, for a matrix that is one; otherwise empty."""
+    if layout.rank != 2 or layout.depth != 1:
+        return ""
+    (rows, columns), (down, right) = layout.shape, layout.stride
+    if rows == 1 or columns == 1:
+        return ""
+    if right == 1 and _larger(down, columns):
+        return "row-major: the elements of a row lie side by side"
+    if down == 1 and _larger(right, rows):
+        return "column-major: the elements of a column lie side by side"
+    return ""
+
+
+def _larger(stride: Any, size: Any) -> bool:
+    """Whether a stride steps over a whole row; unknown numbers are taken to."""
+    if isinstance(stride, int) and isinstance(size, int):
+        return stride >= size
+    return not isinstance(stride, Basis) and stride != 0
+
+
+def coverage(layout: Layout) -> str:
+    """Which offsets are reached, and whether each once; empty if that is not known."""
+    if any(isinstance(d, Basis) for d in flat(layout.stride)):
+        return ""
+    repeats = any(s != 1 and d == 0 for s, d in _leaves(layout))
+    if not layout.is_static:
+        return "Not one-to-one: stride 0 repeats the same elements" if repeats else ""
+    size, cosize = layout.size(), layout.cosize()
+    words = f"It spans {cosize} {'element' if cosize == 1 else 'elements'} (cosize)"
+    different = distinct_offsets(layout)
+    if different is None:
+        return words
+    if different == size == cosize:
+        return words + ": one-to-one and without gaps"
+    if different == size:
+        gaps = cosize - size
+        return words + f": one-to-one, with {gaps} {'gap' if gaps == 1 else 'gaps'} in between"
+    why = " (stride 0 repeats the same elements)" if repeats else ""
+    return words + f": not one-to-one, {size} coordinates share {different} offsets{why}"
+
+
+def _leaves(layout: Layout) -> list[tuple[Any, Any]]:
+    return list(zip(flat(layout.shape), flat(layout.stride), strict=True))
+
+
+def distinct_offsets(layout: Layout) -> int | None:
+    """How many different offsets there are; None if that would take long to count."""
+    moving = [(s, d) for s, d in _leaves(layout) if s != 1 and d != 0]
+    reached, count = 0, 1
+    for s, d in sorted(moving, key=lambda leaf: abs(leaf[1])):
+        if abs(d) <= reached:
+            break
+        reached += (s - 1) * abs(d)
+        count *= s
+    else:
+        return count
+    if layout.size() > _COUNTED:
+        return None
+    steps = (range(0, s * d, d) for s, d in moving)
+    return len({sum(offsets) for offsets in itertools.product(*steps)})
+
+
+def step(size: Any, stride: Any) -> str:
+    """What one step along an innermost mode does."""
+    if not isinstance(size, Dynamic):
+        return "one element, nowhere to step" if size == 1 else _distance(stride)
+    if isinstance(stride, Dynamic):
+        words = f"size{_multiple(size)} and distance of neighbours{_multiple(stride)}"
+        return words + " known only at run time"
+    return f"size{_multiple(size)} known only at run time; {_distance(stride)}"
+
+
+def _distance(stride: Any) -> str:
+    if isinstance(stride, Basis):
+        return f"a step adds {stride.value} to {_entry(stride.mode)}"
+    if isinstance(stride, Dynamic):
+        return f"distance of neighbours{_multiple(stride)} known only at run time"
+    if stride == 0:
+        return "broadcast: every step finds the same element again"
+    if stride == 1:
+        return "neighbours 1 element apart (contiguous)"
+    noun = "element" if abs(stride) == 1 else "elements"
+    return f"neighbours {abs(stride)} {noun} apart{', backwards' if stride < 0 else ''}"
+
+
+def _multiple(value: Dynamic) -> str:
+    return f" (a multiple of {value.divisor})" if value.divisor != 1 else ""
+
+
+def _entry(mode: tuple[int, ...]) -> str:
+    words = f"entry {mode[-1]}"
+    for outer in reversed(mode[:-1]):
+        words += f" of entry {outer}"
+    return words + " of the coordinate"
+
+
+def swizzle_words(swizzle: Swizzle, *, unit: str) -> str:
+    """Which bits are XORed with which; `unit` is what offsets count (elements or bytes)."""
+    if swizzle.bits == 0:
+        return f"{swizzle} changes nothing"
+    target = swizzle.base + max(-swizzle.shift, 0)
+    source = swizzle.base + max(swizzle.shift, 0)
+    run = 1 << min(target, source)
+    changed, by = (_bits(first, swizzle.bits) for first in (target, source))
+    place = f"runs of {run} {unit} change places" if run > 1 else f"{unit} change places"
+    return f"{swizzle} XORs {changed} of each offset with {by}: {place}"
+
+
+def _bits(first: int, count: int) -> str:
+    return f"bit {first}" if count == 1 else f"bits {first} to {first + count - 1}"
+
+
+def example(described: Described) -> str:
+    """A worked line: `Element (1,2) lies at 1·1 + 2·4 = 9`."""
+    layout = described.layout
+    outer = layout.outer if isinstance(layout, ComposedLayout) else layout
+    coord = _example_coordinate(outer)
+    if coord is None:
+        return ""
+    where = f"Element {text(coord)}"
+    pairs = [(c, d) for c, d in zip(flat(coord), flat(outer.stride), strict=True)]
+    if any(isinstance(d, Basis) for _, d in pairs):
+        return _coordinate_example(described, outer, coord) if layout is outer else ""
+    total = " + ".join(f"{c}·?" if isinstance(d, Dynamic) else f"{c}·{d}" for c, d in pairs)
+    if not outer.is_static and has_dynamic(tuple(d for _, d in pairs)):
+        return f"{where} lies at {total}"
+    offset = sum(c * d for c, d in pairs)
+    if layout is outer:
+        before = "" if described.pointer_swizzle is None else " before the swizzle"
+        return f"{where} lies at {total} = {offset}{before}"
+    if not isinstance(layout, ComposedLayout) or not isinstance(layout.inner, Swizzle):
+        return ""
+    if layout.offset != 0:
+        total, offset = f"{text(layout.offset)} + {total}", layout.offset + offset
+    return f"{where} lies at {total} = {offset}, which {layout.inner} turns into {layout(coord)}"
+
+
+def _coordinate_example(described: Described, layout: Layout, coord: IntTuple) -> str:
+    start = described.origin
+    leaves = [] if start is None else flat(start)
+    if not layout.is_static and any(
+        isinstance(d, Basis) and isinstance(d.value, Dynamic) for d in flat(layout.stride)
+    ):
+        return ""
+    if any(leaf != 0 for leaf in leaves):
+        return ""
+    value: IntTuple = 0
+    for c, d in zip(flat(coord), flat(layout.stride), strict=True):
+        value = add(value, basis_offset(d * c) if isinstance(d, Basis) else c * d)
+    return f"Element {text(coord)} is the coordinate {text(value)}"
+
+
+def _example_coordinate(layout: Layout) -> IntTuple | None:
+    """A small coordinate with a different number in each mode that has room for it."""
+    numbers = itertools.count(1)
+
+    def pick(size: Any) -> int:
+        if size == 1:
+            return 0
+        wanted = next(numbers)
+        return wanted if isinstance(size, Dynamic) else min(wanted, size - 1)
+
+    def walk(shape: IntTuple) -> IntTuple:
+        return tuple(walk(s) for s in shape) if isinstance(shape, tuple) else pick(shape)
+
+    coord = walk(layout.shape)
+    return coord if any(parts(flat(coord))) else None

@@ -1,0 +1,123 @@
+"""Layouts, tilers and coordinates decoded from bytes that hypothesis draws.
+
+One draw of bytes costs a tenth of a draw for each size and stride, and shrinks as well: smaller
+bytes give simpler layouts, and zeros the layout 1:0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from hypothesis import strategies as st
+
+from forgekit.layouts import Layout, Swizzle
+from forgekit.layouts.tuples import flat, leaf_map
+
+T = TypeVar("T")
+
+_SIZES = (1, 2, 4, 8, 3, 6, 12, 16, 5, 2, 4)
+_STRIDES = (0, 1, 2, 4, 8, 3, 6, 12, 24, 48)
+
+
+class Choices:
+    """Decisions read off a string of bytes; 0, the simplest, once it is used up."""
+
+    def __init__(self, data: bytes) -> None:
+        self._bytes = iter(data)
+
+    def below(self, n: int) -> int:
+        """A number from 0 to n - 1, for n up to 65536."""
+        number = next(self._bytes, 0)
+        if n > 256:
+            number += 256 * next(self._bytes, 0)
+        return number % n
+
+    def one_of(self, options: Sequence[T]) -> T:
+        return options[self.below(len(options))]
+
+    def permutation(self, n: int) -> tuple[int, ...]:
+        rest = list(range(n))
+        return tuple(rest.pop(self.below(len(rest))) for _ in range(n))
+
+    def size(self) -> int:
+        return self.one_of(_SIZES)
+
+    def shape(self, depth: int = 2) -> Any:
+        """A size, or a tuple of up to three shapes."""
+        if depth == 0 or self.below(3) == 0:
+            return self.size()
+        return tuple(self.shape(depth - 1) for _ in range(1 + self.below(3)))
+
+    def layout(self, depth: int = 2, negative: bool = False) -> Layout:
+        """Compact in some order, padded here and there, or with any strides at all."""
+        shape = self.shape(depth)
+        leaves = flat(shape)
+        form = self.below(8)
+        if form == 0:
+            return Layout(shape)
+        if form < 3:
+            strides = [self.one_of(_STRIDES) for _ in leaves]
+            if negative and self.below(3) == 1:
+                at = self.below(len(strides))
+                strides[at] = -strides[at]
+        else:
+            strides = [0] * len(leaves)
+            step = 1
+            for i in self.permutation(len(leaves)):
+                strides[i] = step
+                step *= leaves[i] * self.one_of((1, 1, 1, 1, 1, 2, 3))
+        found = iter(strides)
+        return Layout(shape, leaf_map(lambda _: next(found), shape))
+
+    def tiler(self, layout: Layout, integers: bool = True) -> Any:
+        """What can cut a layout: an integer, a layout, or a tuple of them by mode, nested too."""
+        form = self.below(16)
+        if form == 15 and integers:
+            return self.size()
+        if form in (13, 14):
+            return self.layout(depth=1)
+        modes = list(layout)
+        if form == 12:
+            modes = modes[: 1 + self.below(len(modes))]
+        return tuple(self._entry(mode, 1) for mode in modes)
+
+    def _entry(self, mode: Layout, depth: int) -> Any:
+        form = self.below(24)
+        if form == 23:
+            return None
+        if form in (21, 22):
+            return self.size()
+        if form in (18, 19, 20):
+            return self.layout(depth=1)
+        if form >= 14 and depth and isinstance(mode.shape, tuple):
+            return tuple(self._entry(part, depth - 1) for part in mode)
+        size = mode.size()
+        return self.one_of([n for n in range(1, min(size, 64) + 1) if size % n == 0])
+
+    def coordinate(self, shape: Any, slicing: bool = False, beyond: int = 2) -> Any:
+        """A coordinate of a shape: an integer for a part, or nested like it; None where slicing.
+
+        Integers run from -(beyond - 1) to beyond times the size.
+        """
+        if slicing and self.below(3) == 1:
+            return None
+        if isinstance(shape, tuple) and self.below(3):
+            return tuple(self.coordinate(part, slicing, beyond) for part in shape)
+        size = math.prod(flat(shape))
+        return self.below(min(beyond * size, 65536) + beyond - 1) - (beyond - 1)
+
+    def order(self, shape: Any) -> Any:
+        """An order for make_ordered_layout: nested like the shape, or less."""
+        if isinstance(shape, tuple) and self.below(3):
+            return tuple(self.order(part) for part in shape)
+        return self.below(5)
+
+    def swizzle(self) -> Swizzle:
+        bits = self.below(5)
+        base, shift = self.below(5), bits + self.below(4)
+        return Swizzle(bits, base, -shift if self.below(4) == 1 else shift)
+
+
+choices = st.binary(min_size=64, max_size=64).map(Choices)

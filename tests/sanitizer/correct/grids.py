@@ -1,0 +1,205 @@
+"""Correct kernels whose blocks work together through global memory, and other harmless patterns."""
+
+import cutlass
+import torch
+from cutlass import Float32, Int32, cute
+
+import forgekit as fk
+from tests.sanitizer.bank import Family
+
+
+@cute.kernel
+def grid_barrier_kernel(mX: cute.Tensor, mC: cute.Tensor, mY: cute.Tensor, mZ: cute.Tensor):
+    """All blocks wait for each other, by a counter, before they read each other's results."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    blocks, _, _ = cute.arch.grid_dim()
+    i = bidx * 32 + tidx
+    mY[i] = 2.0 * mX[i]
+    cute.arch.fence_acq_rel_gpu()
+    cute.arch.sync_threads()
+    if tidx == 0:
+        cute.arch.atomic_add(mC.iterator, Int32(1), sem="acq_rel", scope="gpu")
+        seen = Int32(0)
+        while seen < blocks:
+            seen = cute.arch.load(mC.iterator, Int32, sem="acquire", scope="gpu")
+    cute.arch.sync_threads()
+    mZ[i] = mY[(i + 32) % mX.shape[0]]
+
+
+@cute.jit
+def grid_barrier(
+    mX: cute.Tensor, mC: cute.Tensor, mY: cute.Tensor, mZ: cute.Tensor,
+    bug: cutlass.Constexpr = None,
+):  # fmt: skip
+    grid_barrier_kernel(mX, mC, mY, mZ).launch(
+        grid=(mX.shape[0] // 32, 1, 1), block=(32, 1, 1), cooperative=True
+    )
+
+
+@cute.kernel
+def lock_kernel(mL: cute.Tensor, mY: cute.Tensor):
+    """One thread a warp adds to a plain counter, under a lock taken by compare-and-swap."""
+    with cute.arch.elect_one():
+        free = Int32(1)
+        while free != 0:
+            free = cute.arch.atomic_cas(
+                mL.iterator, cmp=Int32(0), val=Int32(1), sem="acquire", scope="gpu"
+            )
+        mY[0] = mY[0] + 1
+        cute.arch.atomic_exch(mL.iterator, Int32(0), sem="release", scope="gpu")
+
+
+@cute.jit
+def lock(mL: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    lock_kernel(mL, mY).launch(grid=(3, 1, 1), block=(64, 1, 1))
+
+
+@cute.kernel
+def queue_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor):
+    """Positive values go to places drawn from a counter: all different, in any order."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    x = mX[bidx * 32 + tidx]
+    if x > 0:
+        place = cute.arch.atomic_add(mN.iterator, Int32(1))
+        mY[place] = x
+
+
+@cute.jit
+def queue(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    queue_kernel(mX, mN, mY).launch(grid=(mX.shape[0] // 32, 1, 1), block=(32, 1, 1))
+
+
+@cute.kernel
+def increment_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    i = bidx * 32 + tidx
+    if i < mX.shape[0]:
+        mY[i] = mX[i] + 1.0
+
+
+@cute.jit
+def in_place(mX: cute.Tensor, bug: cutlass.Constexpr = None):
+    """Each thread reads and writes its own element, in three launches."""
+    grid = (cute.ceil_div(mX.shape[0], 32), 1, 1)
+    for _ in cutlass.range_constexpr(3):
+        increment_kernel(mX, mX).launch(grid=grid, block=(32, 1, 1))
+
+
+@cute.jit
+def back_and_forth(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    """From x to y and back: what one launch wrote, the next one reads elsewhere."""
+    grid = (cute.ceil_div(mX.shape[0], 32), 1, 1)
+    increment_kernel(mX, mY).launch(grid=grid, block=(32, 1, 1))
+    increment_kernel(mY, mX).launch(grid=grid, block=(32, 1, 1))
+    increment_kernel(mX, mY).launch(grid=grid, block=(32, 1, 1))
+
+
+@cute.kernel
+def vector_copy_kernel(gX: cute.Tensor, gY: cute.Tensor, vectors: Int32):
+    """128 bits a thread, through shared memory and back to the thread that brought them."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    i = bidx * 32 + tidx
+    sX = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout((4, 32)), 16)
+    if i < vectors:
+        cute.autovec_copy(gX[None, i], sX[None, tidx])
+    cute.arch.sync_threads()
+    if i < vectors:
+        cute.autovec_copy(sX[None, tidx], gY[None, i])
+
+
+@cute.jit
+def vector_copy(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    gX, gY = cute.zipped_divide(mX, (4,)), cute.zipped_divide(mY, (4,))
+    vectors = mX.shape[0] // 4
+    grid = (cute.ceil_div(vectors, 32), 1, 1)
+    vector_copy_kernel(gX, gY, vectors).launch(grid=grid, block=(32, 1, 1))
+
+
+@cute.kernel
+def leaving_early_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    """Warps without a row do nothing at all; those with one use shuffles."""
+    bidx, _, _ = cute.arch.block_idx()
+    row = bidx * 4 + cute.arch.warp_idx()
+    lane = cute.arch.lane_idx()
+    M, N = mX.shape
+    if row < M:
+        top, total = Float32(-float("inf")), Float32(0.0)
+        for c in cutlass.range(lane, N, 32, unroll=1):
+            x = mX[row, c]
+            higher = cute.arch.fmax(top, x)
+            total = total * cute.math.exp(top - higher, fastmath=True)
+            total += cute.math.exp(x - higher, fastmath=True)
+            top = higher
+        both = cute.arch.warp_reduction_max(top)
+        total = cute.arch.warp_reduction_sum(total * cute.math.exp(top - both, fastmath=True))
+        for c in cutlass.range(lane, N, 32, unroll=1):
+            mY[row, c] = cute.math.exp(mX[row, c] - both, fastmath=True) / total
+
+
+@cute.jit
+def leaving_early(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    grid = (cute.ceil_div(mX.shape[0], 4), 1, 1)
+    leaving_early_kernel(mX, mY).launch(grid=grid, block=(128, 1, 1))
+
+
+@cute.kernel
+def publish_kernel(mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Tensor):
+    """Block 0 writes data, then a flag; the other waits for the flag, then reads the data."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    if bidx == 0:
+        mD[tidx] = 3.0 * mX[tidx]
+        cute.arch.sync_threads()
+        if tidx == 0:
+            cute.arch.fence_acq_rel_gpu()
+            cute.arch.store(mF.iterator, Int32(1), sem="relaxed", scope="gpu")
+    else:
+        if tidx == 0:
+            flag = Int32(0)
+            while flag == 0:
+                flag = cute.arch.load(mF.iterator, Int32, sem="relaxed", scope="gpu")
+            cute.arch.fence_acq_rel_gpu()
+        cute.arch.sync_threads()
+        mY[tidx] = mD[63 - tidx]
+
+
+@cute.jit
+def publish(
+    mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Tensor,
+    bug: cutlass.Constexpr = None,
+):  # fmt: skip
+    publish_kernel(mX, mF, mD, mY).launch(grid=(2, 1, 1), block=(64, 1, 1))
+
+
+def zero():
+    return fk.zeros(1, dtype=torch.int32)
+
+
+def pair(n):
+    return lambda: (fk.randn(n), fk.empty(n))
+
+
+def queued(x, n, y):
+    kept = x[x > 0].sort().values
+    return [(y[: len(kept)].sort().values, kept), (n, torch.full_like(n, len(kept)))]
+
+
+FAMILIES = (
+    Family(grid_barrier, (), lambda: (fk.randn(96), zero(), fk.empty(96), fk.empty(96)),
+           lambda x, c, y, z: [(z, 2 * x.roll(-32))]),
+    Family(lock, (), lambda: (zero(), zero()), lambda l, y: [(y, torch.full_like(y, 6))]),  # noqa: E741
+    Family(queue, (), lambda: (fk.randint(-9, 9, 96), zero(), fk.zeros(96, dtype=torch.int32)),
+           queued),
+    Family(in_place, (), lambda: (fk.zeros(70),), lambda x: [(x, torch.full_like(x, 3.0))]),
+    Family(back_and_forth, (), lambda: (fk.zeros(70), fk.empty(70)),
+           lambda x, y: [(y, torch.full_like(y, 3.0)), (x, torch.full_like(x, 2.0))]),
+    Family(vector_copy, (), pair(400), lambda x, y: [(y, x)], static=(0, 1)),
+    Family(leaving_early, (), lambda: (fk.randn(5, 77), fk.empty(5, 77)),
+           lambda x, y: [(y, torch.softmax(x, 1))]),
+    Family(publish, (), lambda: (fk.randn(64), zero(), fk.empty(64), fk.empty(64)),
+           lambda x, f, d, y: [(y, 3 * x.flip(0))]),
+)  # fmt: skip

@@ -1,0 +1,92 @@
+"""Run the sanitizer on a mutant or a correct kernel, and judge what it finds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import forgekit as fk
+import forgekit.vgpu
+from tests.sanitizer.bank import NOTES, Family, Planted, compile_correct
+
+# Enough for every kernel here that ends, and soon spent by those that do not.
+BUDGET = 20_000
+
+
+@contextmanager
+def virtual_gpu() -> Iterator[None]:
+    """The bank runs on the virtual GPU on every machine: some of it would hang a real one."""
+    with fk.use_target("virtual"), forgekit.vgpu.options(budget=BUDGET, progress=False):
+        yield
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the sanitizer said of a mutant.
+
+    findings: all of them, as text; found: one has the right kind; lines: and those that have it
+    name the marked lines; stray: errors that are neither expected nor follow from the bug.
+    """
+
+    findings: tuple[str, ...]
+    found: bool
+    lines: bool
+    stray: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(self.findings) or "no finding"
+
+
+def judge(planted: Planted, **options: Any) -> Verdict:
+    """Compile a mutant, sanitize it, compare with what the bank says of it."""
+    bug, args = planted.bug, planted.args()
+    findings = fk.sanitize(planted.compile(args), *args, **options).findings
+    named = [f for f in findings if f.kind in bug.kinds]
+    expected = (*bug.kinds, *bug.also, *NOTES)
+    return Verdict(
+        findings=tuple(map(describe, findings)),
+        found=bool(named),
+        lines=_lines_fit(named, planted),
+        stray=tuple(describe(f) for f in findings if f.kind not in expected),
+    )
+
+
+def describe(finding: Any) -> str:
+    """`shared-race at tiles.py:42, tiles.py:34 (12 times)`."""
+    lines = ", ".join(f"{os.path.basename(line.file)}:{line.line}" for line in finding.lines)
+    return f"{finding.kind} at {lines or 'no line'} ({finding.count} times)"
+
+
+def _lines_fit(named: list[Any], planted: Planted) -> bool:
+    """No finding names a line that is not marked, and one names all of them (loose: any)."""
+    marked = planted.lines()
+    if not marked:  # a mistake of the launch, or an element that no line writes
+        return True
+    sets = [frozenset((line.file, line.line) for line in f.lines) for f in named]
+    if not all(lines <= marked for lines in sets):
+        return False
+    return any(lines if planted.bug.loose else lines == marked for lines in sets)
+
+
+def is_right(family: Family, args: tuple[Any, ...]) -> bool:
+    """After the run: are all outputs what they should be?"""
+    pairs = family.want(*args)
+    return all(bool(fk.check(got, want, on_fail="report")) for got, want in pairs)
+
+
+def results_are_right(family: Family, planted: Planted | None = None, **options: Any) -> bool:
+    """Run a correct kernel (or a mutant) without sanitizer; a kernel that is stopped is not right.
+
+    options: `schedule` and `seed` of the virtual GPU.
+    """
+    args = family.args() if planted is None else planted.args()
+    run = compile_correct(family, args) if planted is None else planted.compile(args)
+    with forgekit.vgpu.options(sanitize=False, **options):
+        try:
+            run(*args)
+        except fk.KernelError:
+            return False
+    return is_right(family, args)

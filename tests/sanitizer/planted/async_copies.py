@@ -1,0 +1,198 @@
+"""cp.async: waits that are missing, too weak or in the wrong place, stages used too early."""
+
+import cutlass
+from cutlass import Float32, cute
+
+import forgekit as fk
+from tests.sanitizer.bank import Bug, Family
+
+THREADS = 64
+TILE = 4 * THREADS
+STAGES = 3
+
+
+def smem(shape):
+    return cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(shape), 16)
+
+
+def vector_atom():
+    return cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), Float32, num_bits_per_copy=128)
+
+
+@cute.kernel
+def own_vector_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Each thread copies four elements and uses them itself: a wait, and no barrier."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sX = smem((4, THREADS))
+    gX = cute.zipped_divide(mX, (4,))
+    # BUG not_committed, not_awaited, awaited_late, awaited_but_one, overwritten, read_by_another
+    cute.copy(vector_atom(), gX[None, tidx], sX[None, tidx])
+    if cutlass.const_expr(bug != "not_committed"):
+        cute.arch.cp_async_commit_group()
+    if cutlass.const_expr(bug == "overwritten"):
+        sX[0, tidx] = Float32(0.0)  # BUG overwritten
+    if cutlass.const_expr(bug not in ("not_awaited", "awaited_late")):
+        cute.arch.cp_async_wait_group(1 if bug == "awaited_but_one" else 0)
+    thread = THREADS - 1 - tidx if cutlass.const_expr(bug == "read_by_another") else tidx
+    # BUG not_committed, not_awaited, awaited_late, awaited_but_one, read_by_another
+    x = sX[3, thread]
+    if cutlass.const_expr(bug == "awaited_late"):
+        cute.arch.cp_async_wait_group(0)
+    mY[tidx] = x
+
+
+@cute.jit
+def own_vector(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    own_vector_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def reversed_tile_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """One tile, read by other threads than those that copied it: a wait and a barrier."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    sX = smem(TILE)
+    gX, sV = cute.zipped_divide(mX, (4,)), cute.zipped_divide(sX, (4,))
+    pred = cute.make_rmem_tensor(cute.make_layout((4,), stride=(0,)), cutlass.Boolean)
+    vector = bidx * THREADS + tidx
+    pred[0] = vector * 4 < mX.shape[0]
+    if cutlass.const_expr(bug == "without_predicate"):
+        cute.copy(vector_atom(), gX[None, vector], sV[None, tidx])  # BUG without_predicate
+    else:
+        # BUG unguarded, barrier_first
+        cute.copy(vector_atom(), gX[None, vector], sV[None, tidx], pred=pred)
+    cute.arch.cp_async_commit_group()
+    if cutlass.const_expr(bug == "barrier_first"):
+        cute.arch.sync_threads()
+    cute.arch.cp_async_wait_group(0)
+    if cutlass.const_expr(bug not in ("unguarded", "barrier_first")):
+        cute.arch.sync_threads()
+    for k in cutlass.range_constexpr(4):
+        x = sX[TILE - 1 - k * THREADS - tidx]  # BUG unguarded, barrier_first
+        mY[bidx * TILE + k * THREADS + tidx] = x
+
+
+@cute.jit
+def reversed_tile(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    grid = (mY.shape[0] // TILE, 1, 1)
+    reversed_tile_kernel(mX, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def pipeline_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Row sums: cp.async brings tiles of 256 floats, two ahead of the sum, into three stages."""
+    tidx, _, _ = cute.arch.thread_idx()
+    row, _, _ = cute.arch.block_idx()
+    sX = smem((4, THREADS, STAGES))
+    gX = cute.zipped_divide(mX[row, None], (4,))  # (4, N / 4)
+    tiles = mX.shape[1] // TILE
+    for s in cutlass.range_constexpr(STAGES - 1):
+        # BUG weak_wait, no_wait, no_barrier, fewer_commits
+        cute.copy(vector_atom(), gX[None, s * THREADS + tidx], sX[None, tidx, s])
+        cute.arch.cp_async_commit_group()
+    total = Float32(0.0)
+    for t in cutlass.range(tiles, unroll=1):
+        if cutlass.const_expr(bug != "no_wait"):
+            cute.arch.cp_async_wait_group(STAGES - (1 if bug == "weak_wait" else 2))
+        if cutlass.const_expr(bug != "no_barrier"):
+            cute.arch.sync_threads()
+        ahead = t + STAGES - 1
+        stage = t if cutlass.const_expr(bug == "reuses_stage_read") else ahead
+        if ahead < tiles:
+            new = sX[None, tidx, stage % STAGES]
+            # BUG weak_wait, no_wait, no_barrier, reuses_stage_read, fewer_commits
+            cute.copy(vector_atom(), gX[None, ahead * THREADS + tidx], new)
+            if cutlass.const_expr(bug == "fewer_commits"):
+                cute.arch.cp_async_commit_group()
+        if cutlass.const_expr(bug != "fewer_commits"):
+            cute.arch.cp_async_commit_group()
+        for k in cutlass.range_constexpr(4):
+            # BUG weak_wait, no_wait, no_barrier, reuses_stage_read, fewer_commits
+            total += sX[k, THREADS - 1 - tidx, t % STAGES]
+    mY[row, tidx] = total
+
+
+@cute.jit
+def pipeline(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    pipeline_kernel(mX, mY, bug).launch(grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def two_stages_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """y = 2 x, tile by tile: the next tile is on its way while this one is used."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sX = smem((4, THREADS, 2))
+    gX = cute.zipped_divide(mX, (4,))
+    tiles = mX.shape[0] // TILE
+    # BUG without_second_barrier, of_one_buffer
+    cute.copy(vector_atom(), gX[None, tidx], sX[None, tidx, 0])
+    cute.arch.cp_async_commit_group()
+    for t in cutlass.range(tiles, unroll=1):
+        if t + 1 < tiles:
+            stage = 0 if cutlass.const_expr(bug == "of_one_buffer") else (t + 1) % 2
+            # BUG without_second_barrier, of_one_buffer
+            cute.copy(vector_atom(), gX[None, (t + 1) * THREADS + tidx], sX[None, tidx, stage])
+        cute.arch.cp_async_commit_group()
+        cute.arch.cp_async_wait_group(1)
+        cute.arch.sync_threads()
+        stage = 0 if cutlass.const_expr(bug == "of_one_buffer") else t % 2
+        for k in cutlass.range_constexpr(4):
+            x = sX[k, THREADS - 1 - tidx, stage]  # BUG without_second_barrier, of_one_buffer
+            mY[t * TILE + 4 * (THREADS - 1 - tidx) + k] = 2.0 * x
+        if cutlass.const_expr(bug != "without_second_barrier"):
+            cute.arch.sync_threads()
+
+
+@cute.jit
+def two_stages(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    two_stages_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+def summed_by_thread(x, y):
+    return [(y, x.view(x.shape[0], -1, THREADS, 4).sum((1, 3)).flip(1))]
+
+
+def reversed_tiles(x, y):
+    padded = fk.zeros(y.shape[0])
+    padded[: x.shape[0]] = x
+    return [(y, padded.view(-1, TILE).flip(1).reshape(-1))]
+
+
+ASYNC, RACE = ("async-copy",), ("shared-race",)
+FAMILIES = (
+    Family(own_vector, (own_vector_kernel,), lambda: (fk.randn(TILE), fk.empty(THREADS)),
+           lambda x, y: [(y, x[3::4])], static=(0,), bugs=(
+        Bug("not_committed", ASYNC, "The copy is in no group that the wait waits for."),
+        Bug("not_awaited", ASYNC, "Nobody waits for the copy."),
+        Bug("awaited_late", ASYNC, "The element is read before the wait."),
+        Bug("awaited_but_one", ASYNC, "The wait leaves one group under way, the only one."),
+        Bug("overwritten", ASYNC, "A plain store goes to where the copy is still to arrive."),
+        Bug("read_by_another", RACE, "Another thread's copy is read after one's own wait."),
+    )),
+    Family(reversed_tile, (reversed_tile_kernel,), lambda: (fk.randn(TILE + 100),
+           fk.empty(2 * TILE)), reversed_tiles, static=(0,), bugs=(
+        Bug("without_predicate", ("out-of-bounds",), "Vectors beyond the end are copied."),
+        Bug("unguarded", RACE, "A wait, and no barrier before others read.",
+            changes_result=True),
+        Bug("barrier_first", RACE, "The barrier stands before the wait.", changes_result=True),
+    )),
+    Family(pipeline, (pipeline_kernel,), lambda: (fk.randn(2, 5 * TILE), fk.empty(2, THREADS)),
+           summed_by_thread, static=(0,), bugs=(
+        Bug("weak_wait", ASYNC, "The wait leaves one group more under way than it may.",
+            also=RACE, loose=True),
+        Bug("no_wait", ASYNC, "No wait in the loop.", also=RACE, loose=True),
+        Bug("no_barrier", RACE, "No barrier in the loop: others' copies are read.", loose=True,
+            changes_result=True),
+        Bug("reuses_stage_read", (*ASYNC, *RACE), "The tile ahead goes where this one is read.",
+            also=RACE, loose=True),
+        Bug("fewer_commits", ASYNC, "No empty groups at the end: the last waits do not wait.",
+            also=RACE, loose=True),
+    )),
+    Family(two_stages, (two_stages_kernel,), lambda: (fk.randn(3 * TILE), fk.empty(3 * TILE)),
+           lambda x, y: [(y, 2 * x)], static=(0,), bugs=(
+        Bug("without_second_barrier", RACE, "A stage is filled while others still read it.",
+            loose=True),
+        Bug("of_one_buffer", (*ASYNC, *RACE), "Both stages are the same one.", also=RACE,
+            loose=True),
+    )),
+)  # fmt: skip

@@ -1,0 +1,206 @@
+"""Barriers that only some threads reach, with a wrong count, or waited at for ever."""
+
+import cutlass
+import torch
+from cutlass import Float32, Int32, cute
+
+import forgekit as fk
+from tests.sanitizer.bank import Bug, Family
+
+THREADS = 64
+
+
+def smem(shape, dtype=Float32):
+    return cutlass.memory.SmemAllocator().allocate_tensor(dtype, cute.make_layout(shape), 16)
+
+
+@cute.kernel
+def mirror_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """y[i] = x[63 - i]; the mutants put the barrier where not every thread passes."""
+    tidx, _, _ = cute.arch.thread_idx()
+    warp, lane = tidx // 32, tidx % 32
+    sX = smem(THREADS)
+    sX[tidx] = mX[tidx]
+    if cutlass.const_expr(bug == "barrier_in_both_branches"):
+        if warp == 0:
+            sX[tidx] = 1.0 * mX[tidx]
+            cute.arch.sync_threads()  # BUG barrier_in_both_branches
+        else:
+            cute.arch.sync_threads()  # BUG barrier_in_both_branches
+    elif cutlass.const_expr(bug == "barrier_in_if"):
+        if warp == 0:
+            cute.arch.sync_threads()  # BUG barrier_in_if
+    elif cutlass.const_expr(bug == "barrier_in_half_a_warp"):
+        if lane < 16:
+            cute.arch.sync_threads()  # BUG barrier_in_half_a_warp
+    elif cutlass.const_expr(bug == "barriers_by_warp_number"):
+        for _ in cutlass.range(warp + 1, unroll=1):
+            cute.arch.sync_threads()  # BUG barriers_by_warp_number
+    elif cutlass.const_expr(bug == "barrier_of_32_in_if"):
+        if warp == 0:
+            # BUG barrier_of_32_in_if
+            cute.arch.barrier(barrier_id=1, number_of_threads=THREADS)
+    # BUG barrier_in_if, barrier_in_half_a_warp, barriers_by_warp_number, barrier_of_32_in_if
+    cute.arch.sync_threads()
+    mY[tidx] = sX[THREADS - 1 - tidx]
+
+
+@cute.jit
+def mirror(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    mirror_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def two_groups_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Two groups of 64 threads, each with a barrier of its own, mirror 64 values each."""
+    tidx, _, _ = cute.arch.thread_idx()
+    group, i = tidx // 64, tidx % 64
+    sX = smem((64, 2))
+    threads = 64
+    if cutlass.const_expr(bug == "with_a_count_of_96"):
+        threads = 96
+    if cutlass.const_expr(bug == "with_a_count_of_48"):
+        threads = mX.shape[0] * 3 // 8  # as a constant, ptxas would refuse it
+    if cutlass.const_expr(bug == "with_a_count_of_32"):
+        threads = 32
+    sX[i, group] = mX[tidx]  # BUG reading_the_other, with_a_count_of_32
+    if cutlass.const_expr(bug == "with_unequal_counts"):
+        count = 64 + 64 * group
+        cute.arch.barrier(barrier_id=1, number_of_threads=count)  # BUG with_unequal_counts
+    else:
+        number = 1 + group
+        # BUG with_a_count_of_96, with_a_count_of_48
+        cute.arch.barrier(barrier_id=number, number_of_threads=threads)
+    if cutlass.const_expr(bug == "reading_the_other"):
+        mY[tidx] = sX[63 - i, 1 - group]  # BUG reading_the_other
+    else:
+        mY[tidx] = sX[63 - i, group]  # BUG with_a_count_of_32
+
+
+@cute.jit
+def two_groups(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    two_groups_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(128, 1, 1))
+
+
+@cute.kernel
+def producer_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Warp 0 fills a buffer, warp 1 empties it; barrier 1 says full, barrier 2 empty."""
+    tidx, _, _ = cute.arch.thread_idx()
+    warp, lane = tidx // 32, tidx % 32
+    sX = smem(32, Int32)
+    consumers = 96 if cutlass.const_expr(bug == "counted_unequally") else THREADS
+    free = bug not in ("never_empty", "not_waiting_for_empty")
+    for step in cutlass.range(mX.shape[0] // 32, unroll=1):
+        if warp == 0:
+            if cutlass.const_expr(bug != "not_waiting_for_empty"):
+                # BUG never_empty, waiting_in_a_circle
+                cute.arch.barrier(barrier_id=2, number_of_threads=THREADS)
+            sX[lane] = mX[step * 32 + lane]  # BUG not_waiting_for_empty
+            # BUG counted_unequally
+            cute.arch.barrier_arrive(barrier_id=1, number_of_threads=THREADS)
+        else:
+            if cutlass.const_expr(bug == "waiting_in_a_circle"):
+                # BUG waiting_in_a_circle
+                cute.arch.barrier(barrier_id=1, number_of_threads=THREADS)
+                cute.arch.barrier_arrive(barrier_id=2, number_of_threads=THREADS)
+            else:
+                if cutlass.const_expr(free):
+                    cute.arch.barrier_arrive(barrier_id=2, number_of_threads=THREADS)
+                # BUG counted_unequally, never_empty
+                cute.arch.barrier(barrier_id=1, number_of_threads=consumers)
+            mY[step * 32 + lane] = sX[31 - lane]  # BUG not_waiting_for_empty
+
+
+@cute.jit
+def producer(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    producer_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def crossing_kernel(mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Two warps pass two named barriers; one takes them in the opposite order."""
+    tidx, _, _ = cute.arch.thread_idx()
+    warp = tidx // 32
+    if warp == 0:
+        cute.arch.barrier(barrier_id=1, number_of_threads=64)  # BUG in_opposite_order
+        mY[tidx] = Float32(1.0)
+        cute.arch.barrier(barrier_id=2, number_of_threads=64)
+    else:
+        first, second = (2, 1) if bug == "in_opposite_order" else (1, 2)
+        cute.arch.barrier(barrier_id=first, number_of_threads=64)  # BUG in_opposite_order
+        mY[tidx] = Float32(1.0)
+        cute.arch.barrier(barrier_id=second, number_of_threads=64)
+
+
+@cute.jit
+def crossing(mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    crossing_kernel(mY, bug).launch(grid=(1, 1, 1), block=(64, 1, 1))
+
+
+@cute.kernel
+def per_warp_kernel(mY: cute.Tensor, bug: cutlass.Constexpr):
+    """The first lane of each warp stores the warp's number; warp_idx() is itself a shuffle."""
+    tidx, _, _ = cute.arch.thread_idx()
+    if cutlass.const_expr(bug == "asked_in_a_branch"):
+        if tidx % 32 == 0:
+            mY[cute.arch.warp_idx()] = Float32(1.0)  # BUG asked_in_a_branch
+    else:
+        warp = cute.arch.warp_idx()
+        if tidx % 32 == 0:
+            mY[warp] = Float32(1.0)
+    cute.arch.sync_threads()  # BUG asked_in_a_branch
+
+
+@cute.jit
+def per_warp(mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    per_warp_kernel(mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+def pair(n):
+    return lambda: (fk.randn(n), fk.empty(n))
+
+
+RACE, STUCK, COUNT = ("shared-race",), ("deadlock",), ("barrier-count",)
+DIVERGENT = ("divergent-barrier",)
+FAMILIES = (
+    Family(mirror, (mirror_kernel,), pair(THREADS), lambda x, y: [(y, x.flip(0))], bugs=(
+        Bug("barrier_in_both_branches", DIVERGENT, "The warps wait at two barriers of two lines."),
+        Bug("barrier_in_if", DIVERGENT, "One warp has a barrier more than the other."),
+        Bug("barrier_in_half_a_warp", DIVERGENT, "Half of each warp has a barrier more.",
+            loose=True),
+        Bug("barriers_by_warp_number", DIVERGENT, "A loop with a barrier runs warp + 1 times."),
+        Bug("barrier_of_32_in_if", (*COUNT, *STUCK, *DIVERGENT),
+            "A named barrier for 64 threads that 32 reach.", loose=True, also=STUCK),
+    )),
+    Family(two_groups, (two_groups_kernel,), pair(128),
+           lambda x, y: [(y, x.view(2, 64).flip(1).view(-1))], bugs=(
+        Bug("reading_the_other", RACE, "The other group's values are read: another barrier."),
+        Bug("with_a_count_of_96", (*COUNT, *STUCK), "Barriers for 96 threads, 64 come."),
+        Bug("with_a_count_of_48", COUNT, "A count that is no multiple of 32."),
+        Bug("with_a_count_of_32", (*COUNT, *RACE), "Barriers for 32 threads: no warp waits.",
+            loose=True, also=RACE, changes_result=True),
+        Bug("with_unequal_counts", (*COUNT, *STUCK), "One barrier, and counts of 64 and 128."),
+    )),
+    Family(producer, (producer_kernel,), lambda: (fk.randint(0, 99, 96),
+           fk.empty(96, dtype=torch.int32)),
+           lambda x, y: [(y, x.view(3, 32).flip(1).reshape(-1))], bugs=(
+        Bug("not_waiting_for_empty", RACE, "The buffer is filled again while it is still read.",
+            changes_result=True),
+        Bug("never_empty", STUCK, "The consumer does not say that the buffer is empty.",
+            loose=True),
+        Bug("counted_unequally", COUNT, "The two sides of a barrier name different counts.",
+            loose=True),
+        Bug("waiting_in_a_circle", STUCK, "Each side waits for the other to begin.", loose=True),
+    )),
+    Family(crossing, (crossing_kernel,), lambda: (fk.empty(64),), lambda y: [(y, fk.ones(64))],
+           bugs=(
+        Bug("in_opposite_order", STUCK, "Two warps take two barriers in opposite order.",
+            loose=True),
+    )),
+    Family(per_warp, (per_warp_kernel,), lambda: (fk.empty(2),), lambda y: [(y, fk.ones(2))],
+           bugs=(
+        Bug("asked_in_a_branch", (*STUCK, "shuffle-inactive", "member-mask", *DIVERGENT),
+            "warp_idx(), a shuffle of the whole warp, is called by one lane.", loose=True,
+            also=("shuffle-inactive", "member-mask", *DIVERGENT)),
+    )),
+)  # fmt: skip

@@ -1,0 +1,205 @@
+"""Elements that do not exist, are not written, or must not be: predicates, indexes, launches."""
+
+import cutlass
+import torch
+from cutlass import Float32, cute
+
+import forgekit as fk
+from tests.sanitizer.bank import Bug, Family
+
+THREADS = 64
+
+
+@cute.kernel
+def double_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    i = bidx * THREADS + tidx
+    n = mX.shape[0]
+    if cutlass.const_expr(bug == "without_predicate"):
+        mY[i] = 2.0 * mX[i]  # BUG without_predicate
+    elif cutlass.const_expr(bug == "with_le"):
+        if i <= n:
+            mY[i] = 2.0 * mX[i]  # BUG with_le
+    elif cutlass.const_expr(bug == "reading_the_next"):
+        if i < n:
+            mY[i] = 2.0 * mX[i + 1]  # BUG reading_the_next
+    elif cutlass.const_expr(bug == "with_twice_the_offset"):
+        i = bidx * THREADS * 2 + tidx
+        mY[i] = 2.0 * mX[i]  # BUG with_twice_the_offset
+    elif cutlass.const_expr(bug == "in_place"):
+        if i < n:
+            mX[i] = 2.0 * mX[i]  # BUG in_place
+    elif cutlass.const_expr(bug == "without_the_last"):
+        if i < n - 1:
+            mY[i] = 2.0 * mX[i]
+    elif i < n:
+        mY[i] = 2.0 * mX[i]  # BUG with_swapped_tensors
+
+
+@cute.jit
+def double(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    n = mX.shape[0]
+    grid = (cute.ceil_div(n, THREADS), 1, 1)
+    if cutlass.const_expr(bug in ("rounded_down", "of_no_block")):
+        grid = (n // THREADS, 1, 1)
+    if cutlass.const_expr(bug == "with_swapped_tensors"):
+        double_kernel(mY, mX, bug).launch(grid=grid, block=(THREADS, 1, 1))
+    else:
+        double_kernel(mX, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def transpose_direct_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    tx, ty, _ = cute.arch.thread_idx()
+    bx, by, _ = cute.arch.block_idx()
+    row, column = by * 8 + ty, bx * 8 + tx
+    M, N = mX.shape
+    if cutlass.const_expr(bug == "with_swapped_predicate"):
+        if row < N and column < M:
+            mY[column, row] = mX[row, column]  # BUG with_swapped_predicate
+    elif cutlass.const_expr(bug == "with_swapped_index"):
+        if row < M and column < N:
+            mY[column, row] = mX[column, row]  # BUG with_swapped_index
+    elif row < M and column < N:
+        mY[column, row] = mX[row, column]
+
+
+@cute.jit
+def transpose_direct(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    M, N = mX.shape
+    grid = (cute.ceil_div(N, 8), cute.ceil_div(M, 8), 1)
+    transpose_direct_kernel(mX, mY, bug).launch(grid=grid, block=(8, 8, 1))
+
+
+@cute.kernel
+def difference_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """y[i] = x[i + 1] - x[i - 1], with x = 0 outside."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    i = bidx * THREADS + tidx
+    n = mX.shape[0]
+    if i < n:
+        left = Float32(0.0)
+        right = Float32(0.0)
+        if cutlass.const_expr(bug == "with_negative_index"):
+            left = mX[i - 1]  # BUG with_negative_index
+        elif i > 0:
+            left = mX[i - 1]
+        if cutlass.const_expr(bug == "past_the_end"):
+            if i + 1 <= n:
+                right = mX[i + 1]  # BUG past_the_end
+        elif i + 1 < n:
+            right = mX[i + 1]
+        mY[i] = right - left
+
+
+@cute.jit
+def difference(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    grid = (cute.ceil_div(mX.shape[0], THREADS), 1, 1)
+    difference_kernel(mX, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def row_softmax_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """One warp a row, two rows a block, three passes."""
+    bidx, _, _ = cute.arch.block_idx()
+    lane = cute.arch.lane_idx()
+    row = bidx * 2 + cute.arch.warp_idx()
+    M, N = mX.shape
+    rows = M + 1 if cutlass.const_expr(bug == "of_a_row_too_many") else M
+    if row < rows:
+        top = Float32(-float("inf"))
+        for c in range(lane, N, 32):
+            top = cute.arch.fmax(top, mX[row, c])  # BUG of_a_row_too_many
+        top = cute.arch.warp_reduction_max(top)
+        total = Float32(0.0)
+        for c in range(lane, N, 32):
+            if cutlass.const_expr(bug == "reading_its_output"):
+                # BUG reading_its_output
+                total += cute.math.exp(mY[row, c] - top, fastmath=True)
+            else:
+                total += cute.math.exp(mX[row, c] - top, fastmath=True)
+        total = cute.arch.warp_reduction_sum(total)
+        end = N // 32 * 32 if cutlass.const_expr(bug == "without_tail_columns") else N
+        for c in range(lane, end, 32):
+            if row < M:
+                mY[row, c] = cute.math.exp(mX[row, c] - top, fastmath=True) / total
+
+
+@cute.jit
+def row_softmax(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    grid = (cute.ceil_div(mX.shape[0], 2), 1, 1)
+    row_softmax_kernel(mX, mY, bug).launch(grid=grid, block=(64, 1, 1))
+
+
+@cute.kernel
+def index_kernel(mY: cute.Tensor, elements: cutlass.Constexpr):
+    tidx, _, _ = cute.arch.thread_idx()
+    sY = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(elements), 16)
+    sY[tidx] = Float32(1.0)
+    cute.arch.sync_threads()
+    if tidx < mY.shape[0]:
+        mY[tidx] = sY[63 - tidx]
+
+
+@cute.jit
+def index(mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    """Nothing but a launch, to have limits to go beyond."""
+    elements = 58 * 1024 if cutlass.const_expr(bug == "of_232_kib") else 64
+    block, grid = (64, 1, 1), (1, 1, 1)
+    if cutlass.const_expr(bug == "of_2048_threads"):
+        block = (64, 32, 1)
+    if cutlass.const_expr(bug == "of_70000_blocks_in_y"):
+        grid = (1, 70000, 1)
+    if cutlass.const_expr(bug == "of_128_threads_in_z"):
+        block = (1, 1, 128)
+    index_kernel(mY, elements).launch(grid=grid, block=block)
+
+
+def vectors():
+    return fk.randn(100), fk.empty(100)
+
+
+OUT, LIMITS = ("out-of-bounds",), ("launch-limits",)
+FAMILIES = (
+    Family(double, (double_kernel,), vectors, lambda x, y: [(y, 2 * x)], bugs=(
+        Bug("without_predicate", OUT, "No predicate for the threads beyond the end."),
+        Bug("with_le", OUT, "The predicate lets one element too many through."),
+        Bug("reading_the_next", OUT, "The index of the load is shifted by one."),
+        Bug("with_twice_the_offset", OUT, "The tile offset counts every block twice."),
+        Bug("in_place", ("read-only-write",), "The result goes to the input.", read_only=(0,)),
+        Bug("with_swapped_tensors", ("read-only-write",), "The launch swaps x and y.",
+            read_only=(0,), also=("uninitialised-global",)),
+        Bug("without_the_last", ("unwritten-output",), "The predicate ends one element early."),
+        Bug("rounded_down", ("unwritten-output",), "The grid is n // 64, not ceil_div(n, 64)."),
+        Bug("of_no_block", LIMITS, "The grid is n // 64 for 40 elements: no block at all.",
+            args=lambda: (fk.randn(40), fk.empty(40))),
+    )),
+    Family(transpose_direct, (transpose_direct_kernel,), lambda: (fk.randn(13, 20),
+           fk.empty(20, 13)), lambda x, y: [(y, x.T)], bugs=(
+        Bug("with_swapped_predicate", OUT, "Rows are compared with N, columns with M."),
+        Bug("with_swapped_index", OUT, "The load has its coordinates swapped."),
+    )),
+    Family(difference, (difference_kernel,), vectors, lambda x, y: [(y, differences(x))], bugs=(
+        Bug("with_negative_index", OUT, "No predicate for the left neighbour: x[-1]."),
+        Bug("past_the_end", OUT, "The predicate for the right neighbour has <= for <."),
+    )),
+    Family(row_softmax, (row_softmax_kernel,), lambda: (fk.randn(5, 45), fk.empty(5, 45)),
+           lambda x, y: [(y, torch.softmax(x, 1))], bugs=(
+        Bug("of_a_row_too_many", OUT, "The predicate of the rows is one row too generous."),
+        Bug("reading_its_output", ("uninitialised-global",), "The second pass reads y for x."),
+        Bug("without_tail_columns", ("unwritten-output",), "Columns beyond N // 32 * 32 are left."),
+    )),
+    Family(index, (index_kernel,), lambda: (fk.empty(64),), lambda y: [(y, torch.ones(64))], bugs=(
+        Bug("of_232_kib", LIMITS, "232 KiB of shared memory, 5 KiB more than sm_90 has."),
+        Bug("of_2048_threads", LIMITS, "A block of 64 x 32 threads."),
+        Bug("of_70000_blocks_in_y", LIMITS, "The long direction of the grid is y."),
+        Bug("of_128_threads_in_z", LIMITS, "A block with 128 threads in z, 64 are allowed."),
+    )),
+)  # fmt: skip
+
+
+def differences(x):
+    padded = torch.nn.functional.pad(x, (1, 1))
+    return padded[2:] - padded[:-2]

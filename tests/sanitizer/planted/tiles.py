@@ -1,0 +1,201 @@
+"""Tiles in shared memory that one thread writes and another reads: transpose, product, stencil."""
+
+import cutlass
+import torch
+from cutlass import Float32, Int32, cute
+
+import forgekit as fk
+from tests.sanitizer.bank import Bug, Family
+
+TILE = 16
+SIDE = 8
+THREADS = 64
+
+
+def smem(shape, stride=None, dtype=Float32):
+    layout = cute.make_layout(shape, stride=stride) if stride else cute.make_layout(shape)
+    return cutlass.memory.SmemAllocator().allocate_tensor(dtype, layout, 16)
+
+
+@cute.kernel
+def transpose_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    tx, ty, _ = cute.arch.thread_idx()
+    bx, by, _ = cute.arch.block_idx()
+    M, N = mX.shape
+    stride = TILE - 1 if cutlass.const_expr(bug == "rows_overlap") else TILE + 1
+    sT = smem((TILE, TILE), (stride, 1))
+    row, column = by * TILE + ty, bx * TILE + tx
+    if cutlass.const_expr(bug == "barrier_first"):
+        cute.arch.sync_threads()
+    rows = M - 1 if cutlass.const_expr(bug == "without_last_row") else M
+    x = Float32(0.0)
+    if row < rows and column < N:
+        x = mX[row, column]
+        sT[ty, tx] = x  # BUG without_barrier, barrier_first, syncwarp_only, rows_overlap
+    if cutlass.const_expr(bug == "syncwarp_only"):
+        cute.arch.sync_warp()
+    elif cutlass.const_expr(bug not in ("without_barrier", "barrier_first")):
+        cute.arch.sync_threads()
+    row, column = bx * TILE + ty, by * TILE + tx
+    if row < N and column < M:
+        x = sT[tx, ty]  # BUG without_barrier, barrier_first, syncwarp_only, without_last_row
+        mY[row, column] = x
+
+
+@cute.jit
+def transpose(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    M, N = mX.shape
+    grid = (cute.ceil_div(N, TILE), cute.ceil_div(M, TILE), 1)
+    transpose_kernel(mX, mY, bug).launch(grid=grid, block=(TILE, TILE, 1))
+
+
+@cute.kernel
+def product_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.Constexpr):
+    """C = A B by tiles of 8 x 8; sizes are multiples of 8."""
+    tx, ty, _ = cute.arch.thread_idx()
+    bx, by, _ = cute.arch.block_idx()
+    sA, sB = smem((SIDE, SIDE), (SIDE, 1)), smem((SIDE, SIDE), (SIDE, 1))
+    row, column = by * SIDE + ty, bx * SIDE + tx
+    total = Float32(0.0)
+    for tile in cutlass.range(mA.shape[1] // SIDE, unroll=1):
+        sA[ty, tx] = mA[row, tile * SIDE + tx]  # BUG load_unguarded, use_unguarded
+        sB[ty, tx] = mB[tile * SIDE + ty, column]  # BUG load_unguarded, use_unguarded
+        if cutlass.const_expr(bug != "load_unguarded"):
+            cute.arch.sync_threads()
+        for k in cutlass.range_constexpr(SIDE):
+            a = sA[ty, k]  # BUG load_unguarded, use_unguarded
+            b = sB[k, tx]  # BUG load_unguarded, use_unguarded
+            total += a * b
+        if cutlass.const_expr(bug != "use_unguarded"):
+            cute.arch.sync_threads()
+    mC[row, column] = total
+
+
+@cute.jit
+def product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.Constexpr = None):
+    M, N = mC.shape
+    product_kernel(mA, mB, mC, bug).launch(grid=(N // SIDE, M // SIDE, 1), block=(SIDE, SIDE, 1))
+
+
+@cute.kernel
+def stencil_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """y[i] = x[i - 1] + x[i] + x[i + 1], 0 outside, through a tile with a halo of one."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    n = mX.shape[0]
+    i = bidx * THREADS + tidx
+    sX = smem(THREADS + (1 if cutlass.const_expr(bug == "with_short_tile") else 2))
+    sX[tidx + 1] = mX[i] if i < n else Float32(0.0)  # BUG without_barrier
+    if cutlass.const_expr(bug != "without_left_halo"):
+        if tidx == 0:
+            sX[0] = mX[i - 1] if i > 0 and i <= n else Float32(0.0)
+    if tidx == THREADS - 1:
+        sX[THREADS + 1] = mX[i + 1] if i + 1 < n else Float32(0.0)  # BUG with_short_tile
+    if cutlass.const_expr(bug != "without_barrier"):
+        cute.arch.sync_threads()
+    left = sX[tidx]  # BUG without_barrier, without_left_halo
+    right = sX[tidx + 2]  # BUG without_barrier, with_short_tile
+    if i < n:
+        mY[i] = left + sX[tidx + 1] + right
+
+
+@cute.jit
+def stencil(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    grid = (cute.ceil_div(mX.shape[0], THREADS), 1, 1)
+    stencil_kernel(mX, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def smoothing_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Three times: x[i] = x[i] + x[i - 1], around the corner, in one buffer."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sX = smem(THREADS, dtype=Int32)
+    sX[tidx] = mX[tidx]
+    cute.arch.sync_threads()
+    for _ in cutlass.range(3, unroll=1):
+        before = sX[(tidx + THREADS - 1) % THREADS]  # BUG read_unguarded, write_unguarded
+        if cutlass.const_expr(bug != "read_unguarded"):
+            cute.arch.sync_threads()
+        sX[tidx] = sX[tidx] + before  # BUG read_unguarded, write_unguarded
+        if cutlass.const_expr(bug != "write_unguarded"):
+            cute.arch.sync_threads()
+    mY[tidx] = sX[tidx]
+
+
+@cute.jit
+def smoothing(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    smoothing_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def reverse_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Each warp turns its 32 values around through its own row of shared memory."""
+    tidx, _, _ = cute.arch.thread_idx()
+    warp, lane = tidx // 32, tidx % 32
+    sX = smem((2, 32), (32, 1))
+    sX[warp, lane] = mX[tidx]  # BUG without_syncwarp, across_warps
+    if cutlass.const_expr(bug != "without_syncwarp"):
+        cute.arch.sync_warp()
+    if cutlass.const_expr(bug == "across_warps"):
+        mY[tidx] = sX[1 - warp, 31 - lane]  # BUG across_warps
+    else:
+        mY[tidx] = sX[warp, 31 - lane]  # BUG without_syncwarp
+
+
+@cute.jit
+def reverse(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    reverse_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+def smoothed(x, y):
+    for _ in range(3):
+        x = x + x.roll(1)
+    return [(y, x)]
+
+
+def summed_neighbours(x, y):
+    p = torch.nn.functional.pad(x, (1, 1))
+    return [(y, p[:-2] + p[1:-1] + p[2:])]
+
+
+RACE, UNINITIALISED = ("shared-race",), ("uninitialised-shared",)
+FAMILIES = (
+    Family(transpose, (transpose_kernel,), lambda: (fk.randn(40, 21), fk.empty(21, 40)),
+           lambda x, y: [(y, x.T)], bugs=(
+        Bug("without_barrier", RACE, "No barrier between writing and reading the tile.",
+            changes_result=True),
+        Bug("barrier_first", RACE, "The barrier stands before the store.",
+            changes_result=True),
+        Bug("syncwarp_only", RACE, "A barrier of the warp where one of the block is needed.",
+            changes_result=True),
+        Bug("rows_overlap", RACE, "Rows of the tile are 15 apart: two share an element."),
+        Bug("without_last_row", UNINITIALISED, "The last row is not loaded, but stored."),
+    )),
+    Family(product, (product_kernel,), lambda: (fk.randn(8, 24), fk.randn(24, 8, seed=1),
+           fk.empty(8, 8)), lambda a, b, c: [(c, a @ b)], bugs=(
+        Bug("load_unguarded", RACE, "No barrier between loading a tile and using it.",
+            loose=True, changes_result=True),
+        Bug("use_unguarded", RACE, "The next tile is loaded while others use this one.",
+            loose=True, changes_result=True),
+    )),
+    Family(stencil, (stencil_kernel,), lambda: (fk.randn(100), fk.empty(100)), summed_neighbours,
+           bugs=(
+        Bug("without_barrier", RACE, "No barrier between loading the tile and using it.",
+            loose=True, changes_result=True),
+        Bug("without_left_halo", UNINITIALISED, "Nobody loads the left halo."),
+        Bug("with_short_tile", ("out-of-bounds",), "The tile has room for one halo, not for two.",
+            loose=True),
+    )),
+    Family(smoothing, (smoothing_kernel,), lambda: (fk.randint(0, 9, THREADS),
+           fk.empty(THREADS, dtype=torch.int32)), smoothed, bugs=(
+        Bug("read_unguarded", RACE, "Values are replaced while others still read them.",
+            changes_result=True),
+        Bug("write_unguarded", RACE, "The next step reads before all have written.",
+            changes_result=True),
+    )),
+    Family(reverse, (reverse_kernel,), lambda: (fk.randn(THREADS), fk.empty(THREADS)),
+           lambda x, y: [(y, x.view(2, 32).flip(1).view(-1))], bugs=(
+        Bug("without_syncwarp", RACE, "Lanes read what other lanes wrote, without sync_warp."),
+        Bug("across_warps", RACE, "sync_warp, but the value comes from the other warp."),
+    )),
+)  # fmt: skip

@@ -1,0 +1,177 @@
+"""Shuffles, votes and reductions of a warp: lanes that are not there, masks that are wrong."""
+
+import cutlass
+import torch
+from cutlass import Float32, Int32, cute
+
+import forgekit as fk
+from tests.sanitizer.bank import Bug, Family
+
+LOWER, UPPER = 0x0000FFFF, 0xFFFF0000
+
+
+@cute.kernel
+def pairs_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """y[i] = x[i] + x[i + 8] in groups of 16 lanes."""
+    lane, _, _ = cute.arch.thread_idx()
+    x = mX[lane]
+    if cutlass.const_expr(bug == "shuffled_in_a_branch"):
+        if lane < 12:
+            x += cute.arch.shuffle_sync_down(x, offset=8)  # BUG shuffled_in_a_branch
+    elif cutlass.const_expr(bug == "with_half_the_mask"):
+        x += cute.arch.shuffle_sync_bfly(x, offset=8, mask=LOWER)  # BUG with_half_the_mask
+    elif cutlass.const_expr(bug == "with_masks_of_two_kinds"):
+        mask = Int32(LOWER) if lane < 16 else Int32(-1)
+        x += cute.arch.shuffle_sync_bfly(x, offset=8, mask=mask)  # BUG with_masks_of_two_kinds
+    else:
+        x += cute.arch.shuffle_sync_bfly(x, offset=8)
+    mY[lane] = x
+
+
+@cute.jit
+def pairs(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    pairs_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+@cute.kernel
+def halves_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """The lower half of the warp sums its values, the upper half takes its largest."""
+    lane, _, _ = cute.arch.thread_idx()
+    x = mX[lane]
+    mask = UPPER if cutlass.const_expr(bug == "with_the_others_mask") else LOWER
+    offset = 16 if cutlass.const_expr(bug == "across_the_middle") else 8
+    source = 31 if cutlass.const_expr(bug == "told_by_the_last_lane") else 15
+    if lane < 16:
+        if cutlass.const_expr(bug == "synced_with_the_others"):
+            cute.arch.sync_warp(UPPER)  # BUG synced_with_the_others
+        if cutlass.const_expr(bug == "reduced_with_the_others"):
+            # BUG reduced_with_the_others
+            x = cute.arch.warp_redux_sync(x, "add", mask_and_clamp=UPPER)
+        else:
+            # BUG with_the_others_mask, across_the_middle
+            x += cute.arch.shuffle_sync_bfly(x, offset=offset, mask=mask)
+            x += cute.arch.shuffle_sync_bfly(x, offset=4, mask=LOWER)
+            x += cute.arch.shuffle_sync_bfly(x, offset=2, mask=LOWER)
+            x += cute.arch.shuffle_sync_bfly(x, offset=1, mask=LOWER)
+        x = cute.arch.shuffle_sync(x, offset=source, mask=LOWER)  # BUG told_by_the_last_lane
+    else:
+        x = cute.arch.warp_redux_sync(x, "max", mask_and_clamp=UPPER)
+    mY[lane] = x
+
+
+@cute.jit
+def halves(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    halves_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+@cute.kernel
+def tail_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Sum of fewer values than threads: threads without one take part with 0."""
+    tidx, _, _ = cute.arch.thread_idx()
+    n = mX.shape[0]
+    total = Float32(0.0)
+    if tidx < n:
+        total = mX[tidx]
+        if cutlass.const_expr(bug == "of_lanes_with_a_value"):
+            for step in cutlass.range_constexpr(5):
+                # BUG of_lanes_with_a_value
+                total += cute.arch.shuffle_sync_down(total, offset=16 >> step)
+    if cutlass.const_expr(bug == "after_some_have_left"):
+        if tidx < n:
+            total = cute.arch.warp_reduction_sum(total)  # BUG after_some_have_left
+    elif cutlass.const_expr(bug is None):
+        total = cute.arch.warp_reduction_sum(total)
+    if tidx == 0:
+        mY[0] = total
+
+
+@cute.jit
+def tail_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    tail_sum_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+@cute.kernel
+def short_block_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """48 threads: the second warp has 16 lanes, and reduces with a mask for those."""
+    tidx, _, _ = cute.arch.thread_idx()
+    x = mX[tidx]
+    if cutlass.const_expr(bug == "from_lanes_not_there"):
+        for step in cutlass.range_constexpr(5):
+            x += cute.arch.shuffle_sync_down(x, offset=16 >> step)  # BUG from_lanes_not_there
+    else:
+        for step in cutlass.range_constexpr(1, 5):
+            x += cute.arch.shuffle_sync_bfly(x, offset=16 >> step)
+    if tidx % 16 == 0:
+        mY[tidx // 16] = x
+
+
+@cute.jit
+def short_block(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    short_block_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(48, 1, 1))
+
+
+@cute.kernel
+def compact_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """The positive values of a warp, moved together: a vote, and a place from its bits."""
+    lane, _, _ = cute.arch.thread_idx()
+    x = mX[lane]
+    mask = LOWER if cutlass.const_expr(bug == "voting_for_half") else -1
+    votes = cute.arch.vote_ballot_sync(x > 0, mask=mask)  # BUG voting_for_half
+    place = cute.arch.popc(votes & ((Int32(1) << lane) - 1))
+    if x > 0:
+        mY[place] = x
+
+
+@cute.jit
+def compact(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    compact_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+def integers():
+    return fk.randint(0, 99, 32), fk.empty(32, dtype=torch.int32)
+
+
+def paired(x, y):
+    groups = x.view(2, 16)
+    return [(y, (groups + groups.roll(8, 1)).view(-1))]
+
+
+def half_by_half(x, y):
+    return [(y[:16], x[:16].sum().int().expand(16)), (y[16:], x[16:].max().expand(16))]
+
+
+def moved_together(x, y):
+    kept = x[x > 0]
+    return [(y[: len(kept)], kept), (y[len(kept) :], fk.zeros(32 - len(kept), dtype=x.dtype))]
+
+
+ABSENT, MASK = ("shuffle-inactive",), ("member-mask",)
+FAMILIES = (
+    Family(pairs, (pairs_kernel,), integers, paired, bugs=(
+        Bug("shuffled_in_a_branch", ABSENT, "A shuffle of all lanes where 12 are left.", also=MASK),
+        Bug("with_half_the_mask", MASK, "All lanes shuffle, the mask names the lower half.",
+            also=ABSENT),
+        Bug("with_masks_of_two_kinds", MASK, "The two halves name different masks."),
+    )),
+    Family(halves, (halves_kernel,), integers, half_by_half, bugs=(
+        Bug("with_the_others_mask", (*MASK, *ABSENT), "The mask is that of the other half.",
+            also=ABSENT, loose=True),
+        Bug("across_the_middle", ABSENT, "The lower half shuffles with lanes of the upper half."),
+        Bug("told_by_the_last_lane", ABSENT, "The broadcast comes from a lane of the other half."),
+        Bug("synced_with_the_others", MASK, "sync_warp with the other half's mask."),
+        Bug("reduced_with_the_others", MASK, "A reduction with the other half's mask."),
+    )),
+    Family(tail_sum, (tail_sum_kernel,), lambda: (fk.randn(20), fk.empty(1)),
+           lambda x, y: [(y, x.sum()[None])], bugs=(
+        Bug("of_lanes_with_a_value", ABSENT, "The shuffles are inside `if tidx < n`.", also=MASK),
+        Bug("after_some_have_left", ABSENT, "warp_reduction_sum inside `if tidx < n`.", also=MASK),
+    )),
+    Family(short_block, (short_block_kernel,), lambda: (fk.randn(48), fk.empty(3)),
+           lambda x, y: [(y, x.view(3, 16).sum(1))], bugs=(
+        Bug("from_lanes_not_there", ABSENT, "The second warp, of 16 lanes, sums 32.", also=MASK),
+    )),
+    Family(compact, (compact_kernel,), lambda: (fk.randn(32), fk.zeros(32)), moved_together, bugs=(
+        Bug("voting_for_half", MASK, "All lanes vote, the mask names the lower half.",
+            also=("global-race",)),
+    )),
+)  # fmt: skip
