@@ -1,6 +1,69 @@
-"""Pictures of what kernels do; each is a matplotlib Figure, drawn without pyplot's global state."""
+"""Pictures: of what kernels did (matplotlib Figures) and of layouts (SVG).
+
+Names are imported when they are first used, so that `import forgekit.viz` alone is quick;
+`footprint`, which is also the name of its module, at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from forgekit.viz.footprint import Footprint, footprint
-from forgekit.viz.mismatch import mismatch_map
 
-__all__ = ["Footprint", "footprint", "mismatch_map"]
+if TYPE_CHECKING:
+    from forgekit.viz.layouts.api import (
+        display_copy_layout,
+        display_layout,
+        display_mma_from_layouts,
+        display_mma_layout,
+        display_svg,
+        display_swizzle_layout,
+        display_tiled_copy,
+        display_tiled_mma,
+        display_tv_layout,
+        draw_copy_layout,
+        draw_layout,
+        draw_mma_from_layouts,
+        draw_swizzle_layout,
+        draw_tiled_copy,
+        draw_tiled_mma,
+        draw_tv_layout,
+        render_copy_layout_svg,
+        render_layout_svg,
+        render_mma_from_layouts,
+        render_mma_layout_svg,
+        render_swizzle_layout_svg,
+        render_tiled_copy_svg,
+        render_tiled_mma_svg,
+        render_tv_layout_svg,
+        tidfrg_D,
+        tidfrg_S,
+    )
+    from forgekit.viz.layouts.picture import LayoutPicture
+    from forgekit.viz.mismatch import mismatch_map
+
+_ELSEWHERE = {"mismatch_map": "mismatch", "LayoutPicture": "layouts.picture"}
+
+__all__ = [
+    "Footprint", "LayoutPicture", "display_copy_layout", "display_layout",
+    "display_mma_from_layouts", "display_mma_layout", "display_svg", "display_swizzle_layout",
+    "display_tiled_copy", "display_tiled_mma", "display_tv_layout", "draw_copy_layout",
+    "draw_layout", "draw_mma_from_layouts", "draw_swizzle_layout", "draw_tiled_copy",
+    "draw_tiled_mma", "draw_tv_layout", "footprint", "mismatch_map", "render_copy_layout_svg",
+    "render_layout_svg", "render_mma_from_layouts", "render_mma_layout_svg",
+    "render_swizzle_layout_svg", "render_tiled_copy_svg", "render_tiled_mma_svg",
+    "render_tv_layout_svg", "tidfrg_D", "tidfrg_S",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'forgekit.viz' has no attribute {name!r}")
+    module = importlib.import_module(f"forgekit.viz.{_ELSEWHERE.get(name, 'layouts.api')}")
+    value = globals()[name] = getattr(module, name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

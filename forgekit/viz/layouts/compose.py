@@ -1,0 +1,162 @@
+"""Put blocks on a card: title, what it says in words, the grids in rows, a legend and notes."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from forgekit.viz.layouts.grid import Block, Grid
+from forgekit.viz.layouts.palette import INK
+from forgekit.viz.layouts.scene import Item, Label, Rect, Scene, text_width
+
+__all__ = ["Swatch", "blocks_of", "compose", "wrap_layout"]
+
+_PAD, _GAP = 20.0, 30.0
+_TITLE, _TEXT, _LINE = 14.5, 12.0, 18.0
+_LEAST, _PAGE = 340.0, 1040.0  # width of the content, px
+
+
+@dataclass(frozen=True)
+class Swatch:
+    """An entry of the legend: colours side by side, and what they mean."""
+
+    fills: tuple[str, ...]
+    text: str
+
+
+def blocks_of(grids: Sequence[Grid]) -> list[list[Block]]:
+    """Grids side by side; if one of them is large, overviews above and their corners below."""
+    if not any(g.is_large for g in grids):
+        return _wrapped([g.block() for g in grids])
+    overviews = [g.overview() if g.is_large else g.block() for g in grids]
+    corners = [g.corner().block() for g in grids if g.is_large]
+    if len(grids) == 1 and overviews[0].width + corners[0].width + _GAP <= _PAGE:
+        return [[overviews[0], corners[0]]]
+    return _wrapped(overviews) + _wrapped(corners)
+
+
+def _wrapped(blocks: Sequence[Block]) -> list[list[Block]]:
+    """Rows of blocks no wider than a page; as many in each as fit."""
+    rows: list[list[Block]] = [[]]
+    for block in blocks:
+        if rows[-1] and sum(b.width + _GAP for b in rows[-1]) + block.width > _PAGE:
+            rows.append([])
+        rows[-1].append(block)
+    return rows
+
+
+def compose(
+    title: str,
+    told: Sequence[str],
+    rows: Sequence[Sequence[Block | None]],
+    *,
+    words: str,
+    swatches: Sequence[Swatch] = (),
+    notes: Sequence[str] = (),
+    aligned: int = 0,
+) -> Scene:
+    """The whole picture.
+
+    Args:
+        title: in CuTe's notation. told: lines below it. rows: the grids; None leaves a place free.
+        words: what the picture shows, for the description. notes: lines at the bottom.
+        aligned: in so many rows, blocks of a column begin their cells at the same x.
+    """
+    places, body_width, body_height = _place(rows, aligned)
+    legend_width = max((_swatch_width(s) for s in swatches), default=0.0)
+    title_width = min(text_width(title, _TITLE, mono=True), 640.0)
+    content = max(body_width, _LEAST, title_width, legend_width)
+    y = _PAD
+    head: list[Item] = []
+    letters = max(int(content / text_width("0", _TITLE, mono=True)), 24)
+    for line in wrap_layout(title, letters):
+        head.append(Label(_PAD, y + 9, line, _TITLE, "ink", bold=True, mono=True))
+        y += _LINE + 3
+    for line in _wrap(told, content):
+        head.append(Label(_PAD, y + 8, line, _TEXT))
+        y += _LINE
+    y += 12
+    panels = [(b, b.at(_PAD + bx, y + by)) for b, bx, by in places]
+    y += body_height + 4
+    legend, y = _legend(swatches, y, content)
+    foot: list[Item] = []
+    for line in _wrap(notes, content):
+        y += _LINE
+        foot.append(Label(_PAD, y, line, _TEXT))
+    summary = "\n  ".join([title, *told])
+    bottom = y + (10 if foot or legend else 0) + _PAD - 4
+    scene = Scene(content + 2 * _PAD, bottom, title, summary, words)
+    card = Rect(0.5, 0.5, scene.width - 1, scene.height - 1, "card", "rim", 1, 8)
+    scene.add("heading", [card, *head])
+    for block, items in panels:
+        scene.add(block.name, items)
+    if legend or foot:
+        scene.add("legend", [*legend, *foot])
+    return scene
+
+
+def _place(
+    rows: Sequence[Sequence[Block | None]], aligned: int
+) -> tuple[list[tuple[Block, float, float]], float, float]:
+    """Where each block goes, and the size of all."""
+    columns = max((len(row) for row in rows[:aligned]), default=0)
+    present = [[b for b in (row[i] if i < len(row) else None for row in rows[:aligned]) if b]
+               for i in range(columns)]  # fmt: skip
+    lefts = [max((b.left for b in column), default=0) for column in present]
+    widths = [left + max((b.width - b.left for b in column), default=0)
+              for left, column in zip(lefts, present, strict=True)]  # fmt: skip
+    places: list[tuple[Block, float, float]] = []
+    y = across = 0.0
+    for number, row in enumerate(rows):
+        top = max((b.top for b in row if b), default=0)
+        x = below = 0.0
+        for i, block in enumerate(row):
+            if block is not None:
+                shift = lefts[i] - block.left if number < aligned else 0.0
+                places.append((block, x + shift, y + top - block.top))
+                below = max(below, block.height - block.top)
+                across = max(across, x + shift + block.width)
+            x += _GAP + (widths[i] if number < aligned or block is None else block.width)
+        y += top + below + _GAP * 0.7
+    return places, across, y - _GAP * 0.7
+
+
+def _legend(swatches: Sequence[Swatch], y: float, width: float) -> tuple[list[Item], float]:
+    items: list[Item] = []
+    x, down = 0.0, y + 20
+    for swatch in swatches:
+        wide, needed = _strip(swatch), _swatch_width(swatch) + 22
+        if x and x + needed > width + 22:
+            x, down = 0.0, down + 22
+        step = wide / len(swatch.fills)
+        for i, fill in enumerate(swatch.fills):
+            items.append(Rect(_PAD + x + i * step, down - 7, step, 14, fill))
+        items.append(Rect(_PAD + x, down - 7, wide, 14, None, INK, 0.8))
+        items.append(Label(_PAD + x + wide + 8, down, swatch.text, _TEXT))
+        x += needed
+    return items, (down + 4 if swatches else y)
+
+
+def _strip(swatch: Swatch) -> float:
+    return len(swatch.fills) * (15.0 if len(swatch.fills) < 9 else 9.0)
+
+
+def _swatch_width(swatch: Swatch) -> float:
+    return _strip(swatch) + 8 + text_width(swatch.text, _TEXT)
+
+
+def _wrap(lines: Sequence[str], width: float) -> list[str]:
+    letters = max(int(width / text_width("0", _TEXT) * 1.08), 30)
+    return [part for line in lines for part in textwrap.wrap(line, letters)]
+
+
+def wrap_layout(text: str, letters: int) -> list[str]:
+    """A layout in lines that end at a colon, a comma or a circle."""
+    lines = [""]
+    for piece in re.findall(r"[^:,o ]*(?:[:,]| o |[o ])?", text):
+        if lines[-1] and len(lines[-1]) + len(piece.rstrip()) > letters:
+            lines.append("")
+        lines[-1] += piece
+    return [line.strip() for line in lines]

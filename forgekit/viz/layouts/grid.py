@@ -1,0 +1,329 @@
+"""A grid of cells with its axes and borders, as items of a scene; large ones as an overview."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from forgekit.viz.layouts.palette import ACCENT, INK, PAPER
+from forgekit.viz.layouts.scene import Cell, Item, Label, Line, Rect, Tiles, text_width
+
+__all__ = ["Axis", "Block", "Content", "Grid", "nested_axis", "plain_axis"]
+
+_MOST_SIDE, _MOST_DRAWN = 64, 2048  # cells along a side and in all, drawn one by one
+_OVERVIEW_PX, _LEAST_PX = 448.0, 96.0
+_MOST_LINES = 128  # between groups of an overview; more would hide it
+_TICK = 10.5  # px, letters of axes
+_LEVEL = 17.0  # px, one level of a nested axis
+_CAPTION = 24.0
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a cell shows; see `scene.Cell`."""
+
+    fill: str
+    lines: tuple[str, ...] = ()
+    corner: str = ""
+    hatched: bool = False
+    data: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Coordinates beside a grid.
+
+    Attributes:
+        levels: from the grid outwards; each a list of (first cell, cell after the last, text).
+        borders: cell -> weight (1, 2, …) of the line before it, where groups of modes meet.
+    """
+
+    levels: tuple[tuple[tuple[int, int, str], ...], ...]
+    borders: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def longest(self) -> int:
+        """Letters of the longest text of the innermost level."""
+        return max((len(t) for _, _, t in self.levels[0]), default=1) if self.levels else 1
+
+
+def plain_axis(size: int, first: int = 0, step: int = 1) -> Axis:
+    """0, 1, 2, … beside each cell."""
+    return Axis((tuple((i, i + 1, str(first + i * step)) for i in range(size)),))
+
+
+def nested_axis(shape: Any) -> Axis:
+    """The coordinates of a nested mode: the innermost entry beside the cells, then outwards."""
+    leaves = [leaf for leaf in _leaves(shape) if leaf > 1] or [1]
+    size = math.prod(leaves)
+    levels, span = [], 1
+    borders: dict[int, int] = {}
+    for depth, leaf in enumerate(leaves):
+        levels.append(tuple((i, i + span, str(i // span % leaf)) for i in range(0, size, span)))
+        if depth:
+            borders |= dict.fromkeys(range(span, size, span), depth)
+        span *= leaf
+    return Axis(tuple(levels), borders)
+
+
+def _leaves(shape: Any) -> list[int]:
+    return [x for part in shape for x in _leaves(part)] if isinstance(shape, tuple) else [shape]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Items with a size, to be placed; `items` are relative to its upper left corner.
+
+    `left` and `top` say where the cells begin, so that grids can be aligned.
+    """
+
+    name: str
+    width: float
+    height: float
+    items: tuple[Item, ...]
+    left: float = 0.0
+    top: float = 0.0
+
+    def at(self, x: float, y: float) -> list[Item]:
+        return [_moved(item, x, y) for item in self.items]
+
+
+def _moved(item: Item, x: float, y: float) -> Item:
+    if isinstance(item, Line):
+        return replace(item, x1=item.x1 + x, y1=item.y1 + y, x2=item.x2 + x, y2=item.y2 + y)
+    return replace(item, x=item.x + x, y=item.y + y)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Rows and columns of cells.
+
+    Attributes:
+        name: of the panel. content: what the cell at (row, column) shows.
+        group: what cells of one group have in common; a line is drawn where two neighbours' first
+            entries differ (heavy) or their groups do (fine).
+        caption, note: lines above the grid, bold and plain. cell: width and height, px.
+        frame: colour of the border.
+    """
+
+    name: str
+    rows: int
+    columns: int
+    content: Callable[[int, int], Content]
+    row_axis: Axis
+    column_axis: Axis
+    group: Callable[[int, int], tuple[Any, Any]] | None = None
+    caption: str = ""
+    note: str = ""
+    cell: tuple[float, float] = (36.0, 36.0)
+    frame: str = INK
+
+    @property
+    def is_large(self) -> bool:
+        return (max(self.rows, self.columns) > _MOST_SIDE
+                or self.rows * self.columns > _MOST_DRAWN)  # fmt: skip
+
+    @property
+    def _top(self) -> float:
+        return _CAPTION * bool(self.caption or self.note) + _LEVEL * len(self.column_axis.levels)
+
+    @property
+    def _left(self) -> float:
+        levels = len(self.row_axis.levels)
+        return text_width("0" * self.row_axis.longest, _TICK) + 8 + _LEVEL * (levels - 1)
+
+    def block(self) -> Block:
+        """All cells one by one."""
+        width, height = self.cell
+        left, top = self._left, self._top
+        contents = [[self.content(r, c) for c in range(self.columns)] for r in range(self.rows)]
+        size = _text_size([c for row in contents for c in row], width, height)
+        items: list[Item] = [Rect(left, top, self.columns * width, self.rows * height, PAPER)]
+        items += [
+            Cell(left + c * width, top + r * height, width, height, x.fill, x.lines, size,
+                 x.corner, x.hatched, x.data)
+            for r, row in enumerate(contents) for c, x in enumerate(row)
+        ]  # fmt: skip
+        across, down = self.columns * width, self.rows * height
+        items.append(_frame(left, top, across, down, self.frame))
+        items += self._group_lines(left, top, self.cell, (0.9, 2.6))
+        items += self._axis_lines(left, top)
+        items += self._ticks(left, top)
+        items += _caption(self, left)
+        wide = left + max(across, _caption_width(self))
+        return Block(self.name, wide + 2, top + self.rows * height + 2, tuple(items), left, top)
+
+    # -- lines --------------------------------------------------------------------------------
+    def _group_lines(self, left: float, top: float, cell: tuple[float, float],
+                     weights: tuple[float, float]) -> list[Item]:  # fmt: skip
+        """Where neighbours belong to different groups, along whole runs; `weights` of a line where
+        the groups' first entries are equal, and where they differ.
+        """
+        if self.group is None:
+            return []
+        width, height = cell
+        g = [[self.group(r, c) for c in range(self.columns)] for r in range(self.rows)]
+
+        def weight(a: tuple[Any, Any], b: tuple[Any, Any]) -> float:
+            return 0.0 if a == b else weights[0] if a[0] == b[0] else weights[1]
+
+        items: list[Item] = []
+        for r in range(1, self.rows):
+            along = [weight(g[r - 1][c], g[r][c]) for c in range(self.columns)]
+            y = top + r * height
+            items += [Line(left + a * width, y, left + b * width, y, INK, w)
+                      for a, b, w in _runs(along)]  # fmt: skip
+        for c in range(1, self.columns):
+            along = [weight(g[r][c - 1], g[r][c]) for r in range(self.rows)]
+            x = left + c * width
+            items += [Line(x, top + a * height, x, top + b * height, INK, w)
+                      for a, b, w in _runs(along)]  # fmt: skip
+        return items
+
+    def _axis_lines(self, left: float, top: float) -> list[Item]:
+        """Borders of nested modes, heavier the further out."""
+        width, height = self.cell
+        right, bottom = left + self.columns * width, top + self.rows * height
+        items: list[Item] = []
+        for row, weight in self.row_axis.borders.items():
+            y = top + row * height
+            items.append(Line(left, y, right, y, INK, 0.6 + 1.0 * weight))
+        for column, weight in self.column_axis.borders.items():
+            x = left + column * width
+            items.append(Line(x, top, x, bottom, INK, 0.6 + 1.0 * weight))
+        return items
+
+    def _ticks(self, left: float, top: float) -> list[Item]:
+        width, height = self.cell
+        items: list[Item] = []
+        for depth, level in enumerate(self.column_axis.levels):
+            y = top - _LEVEL * (depth + 0.5)
+            for start, stop, text in level:
+                middle = left + (start + stop) / 2 * width
+                items.append(Label(middle, y, text, _TICK, "dim", "middle", bold=depth > 0))
+                if stop - start > 1:
+                    a, b = left + start * width + 3, left + stop * width - 3
+                    items.append(Line(a, y + 8, b, y + 8, "rule", 1))
+        for depth, level in enumerate(self.row_axis.levels):
+            x = left - 5 - (_LEVEL * depth + text_width("0" * self.row_axis.longest, _TICK) - 6
+                            if depth else 0)  # fmt: skip
+            for start, stop, text in level:
+                middle = top + (start + stop) / 2 * height
+                items.append(Label(x, middle, text, _TICK, "dim", "end", bold=depth > 0))
+                if stop - start > 1:
+                    a, b = top + start * height + 3, top + stop * height - 3
+                    items.append(Line(x + 3.5, a, x + 3.5, b, "rule", 1))
+        return items
+
+    # -- large grids --------------------------------------------------------------------------
+    def corner(self) -> Grid:
+        """The upper left part that is drawn in full beside an overview."""
+        rows, columns = (8, 16) if self.columns > 2 * self.rows else (16, 8)
+        rows, columns = min(rows, self.rows), min(columns, self.columns)
+        return replace(
+            self, name=f"{self.name} corner", rows=rows, columns=columns,
+            row_axis=_first(self.row_axis, rows), column_axis=_first(self.column_axis, columns),
+            caption=f"{self.caption} corner".strip() if self.caption else "Corner",
+            note=f"the first {rows} rows and {columns} columns", cell=_detail_cell(self.cell),
+            frame=ACCENT,
+        )  # fmt: skip
+
+    def dot(self) -> tuple[float, float]:
+        """Width and height of a cell in an overview, px: square unless that would be a thread."""
+        side = min(_OVERVIEW_PX * 1.4 / self.columns, _OVERVIEW_PX / self.rows, 10.0)
+        sizes = (min(max(side, _LEAST_PX / n), 10.0) for n in (self.columns, self.rows))
+        wide, high = (max(math.floor(size * 2) / 2, 0.5) for size in sizes)
+        return wide, high
+
+    def overview(self, dot: tuple[float, float] | None = None) -> Block:
+        """Each cell as a dot of colour, and a frame round the corner that is drawn in full."""
+        wide, high = dot or self.dot()
+        top = _CAPTION * bool(self.caption or self.note) + _LEVEL
+        left = text_width("0" * len(str(self.rows)), _TICK) + 8
+        fills = [[self.content(r, c).fill for c in range(self.columns)] for r in range(self.rows)]
+        across, down = self.columns * wide, self.rows * high
+        corner = self.corner()
+        lines = self._group_lines(left, top, (wide, high), (0.0, 1.0))
+        items: list[Item] = [
+            Tiles(left, top, wide, high, _tile_runs(fills)),
+            *(lines if len(lines) <= _MOST_LINES else ()),
+            _frame(left, top, across, down),
+            _frame(left, top, corner.columns * wide, corner.rows * high, ACCENT),
+        ]
+        for n in _sparse(self.columns, int(across / 28)):
+            items.append(Label(left + n * wide, top - _LEVEL / 2, str(n), _TICK))
+        for n in _sparse(self.rows, int(down / 16)):
+            items.append(Label(left - 5, top + n * high + 5, str(n), _TICK, "dim", "end"))
+        items += _caption(self, left)
+        width = max(left + across, left + _caption_width(self)) + 2
+        return Block(self.name, width, top + down + 2, tuple(items), left, top)
+
+
+def _detail_cell(cell: tuple[float, float]) -> tuple[float, float]:
+    return max(cell[0], 34.0), max(cell[1], 30.0)
+
+
+def _frame(x: float, y: float, width: float, height: float, colour: str = INK) -> Rect:
+    return Rect(x, y, width, height, None, colour, 1.2 if colour == INK else 2.0)
+
+
+def _caption(grid: Grid, left: float) -> list[Item]:
+    items: list[Item] = []
+    if grid.caption:
+        items.append(Label(left, 8, grid.caption, 13, "ink", bold=True))
+    if grid.note:
+        shift = text_width(grid.caption, 13) * 1.06 + 9 if grid.caption else 0
+        items.append(Label(left + shift, 8.5, grid.note, 11))
+    return items
+
+
+def _caption_width(grid: Grid) -> float:
+    return text_width(grid.caption, 13) * 1.06 + 9 + text_width(grid.note, 11)
+
+
+def _text_size(contents: list[Content], width: float, height: float) -> float:
+    """The letters' size at which every cell's text fits."""
+    lines = max((len(c.lines) for c in contents), default=1)
+    letters = max((len(line) for c in contents for line in c.lines), default=1)
+    wide = (width - 5) / (max(letters, 1) * (0.62 if lines > 1 else 0.58))
+    return min(13.0, height * (0.33 if lines > 1 else 0.42), wide)
+
+
+def _runs(values: list[Any]) -> list[tuple[int, int, Any]]:
+    """Stretches of equal entries, without those of 0."""
+    runs, start = [], 0
+    for i in range(1, len(values) + 1):
+        if i == len(values) or values[i] != values[start]:
+            if values[start] != 0:
+                runs.append((start, i, values[start]))
+            start = i
+    return runs
+
+
+def _tile_runs(fills: list[list[str]]) -> dict[str, list[tuple[int, int, int, int]]]:
+    """Stretches of equal colour along rows or along columns, whichever are fewer."""
+    along = [(a, r, b - a, 1, fill) for r, row in enumerate(fills) for a, b, fill in _runs(row)]
+    down = [(c, a, 1, b - a, fill) for c, column in enumerate(zip(*fills, strict=True))
+            for a, b, fill in _runs(list(column))]  # fmt: skip
+    found: dict[str, list[tuple[int, int, int, int]]] = {}
+    for *where, fill in min(along, down, key=len):
+        c, r, columns, rows = where
+        found.setdefault(fill, []).append((c, r, columns, rows))
+    return found
+
+
+def _first(axis: Axis, size: int) -> Axis:
+    levels = tuple(
+        tuple((a, min(b, size), t) for a, b, t in level if a < size) for level in axis.levels
+    )
+    return Axis(levels, {k: w for k, w in axis.borders.items() if k < size})
+
+
+def _sparse(size: int, most: int) -> range:
+    """Multiples of a power of two, at most so many and at most eight."""
+    step = 1
+    while size > step * min(max(most, 1), 8):
+        step *= 2
+    return range(0, size, step)

@@ -1,0 +1,77 @@
+"""A picture of a layout: shown by a notebook as SVG, as PNG where it trusts no SVG."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any
+
+from forgekit.errors import UsageError, got_needed
+from forgekit.viz.layouts.scene import Scene
+
+__all__ = ["LayoutPicture"]
+
+_LARGE = 700_000  # square CSS pixels
+
+
+class LayoutPicture:
+    """A picture; as the last line of a cell it shows itself, `print` gives its words.
+
+    Attributes:
+        scene: what is drawn, as data.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+
+    @property
+    def title(self) -> str:
+        """The layout in CuTe's notation."""
+        return self.scene.title
+
+    @property
+    def words(self) -> str:
+        """All that the picture shows, for a reader who does not see it."""
+        return self.scene.words
+
+    @functools.cached_property
+    def svg(self) -> str:
+        """The picture as an SVG document; equal layouts give equal text."""
+        from forgekit.viz.layouts.svg import svg_text
+
+        return svg_text(self.scene)
+
+    @functools.cached_property
+    def png(self) -> bytes:
+        """The picture as a PNG with two pixels for a CSS pixel, 1.5 if it is large."""
+        from forgekit.viz.layouts.raster import png_bytes
+
+        large = self.scene.width * self.scene.height > _LARGE
+        return png_bytes(self.scene, 1.5 if large else 2.0)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file, as PNG if the name ends in .png, else as SVG.
+
+        Raises UsageError if the file cannot be written.
+        """
+        as_png = os.fspath(path).lower().endswith(".png")
+        data = self.png if as_png else self.svg.encode("utf-8")
+        try:
+            with open(path, "wb") as file:
+                file.write(data)
+        except OSError as error:
+            got = f"{os.fspath(path)!r} ({error.strerror})"
+            remedy = "give a file in a folder that exists"
+            message = got_needed("output file", got, "a file that can be written", remedy)
+            raise UsageError(message) from None
+
+    def __repr__(self) -> str:
+        return self.scene.summary
+
+    def _repr_mimebundle_(
+        self, include: Any = None, exclude: Any = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        size = {"width": round(self.scene.width), "height": round(self.scene.height)}
+        data = {"text/plain": repr(self), "image/svg+xml": self.svg, "image/png": self.png}
+        alt = {"alt": self.words}
+        return data, {"image/svg+xml": alt, "image/png": {**size, **alt}}

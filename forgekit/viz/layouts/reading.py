@@ -1,0 +1,233 @@
+"""Read layouts, thread-value layouts, tilers and tiles into NumPy tables of what to draw.
+
+Everything is CuTe's own objects while a @cute.jit function is traced, forgekit's, or plain tuples;
+`forgekit.layouts.of` tells them apart.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from forgekit.errors import UsageError, got_needed
+from forgekit.layouts import Basis, ComposedLayout, Layout, read
+from forgekit.layouts.tuples import flat
+
+__all__ = ["MOST_CELLS", "Array", "ThreadValues", "offsets_of", "read_layout", "read_table",
+           "read_thread_values", "read_tile", "too_large"]  # fmt: skip
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+MOST_CELLS = 65_536  # 256 × 256; an overview of more takes seconds and shows no more
+
+
+def read_layout(value: Any, what: str = "layout") -> Layout | ComposedLayout:
+    """A layout that can be drawn: all of it known. Raises UsageError otherwise."""
+    layout = read(value).layout
+    if not layout.is_static:
+        remedy = "draw it for a size: forgekit.layouts.Layout((64, 32), (32, 1)), say"
+        raise UsageError(got_needed(what, f"{layout} with ? in it", "numbers only", remedy))
+    return layout
+
+
+def too_large(what: str, size: int, layout: object) -> UsageError:
+    remedy = "draw a part of it: the first tile, or the same layout with smaller modes"
+    return UsageError(
+        got_needed(f"{what} {layout}", f"{size:,} cells", f"at most {MOST_CELLS:,}", remedy)
+    )
+
+
+def read_table(value: Any, what: str = "layout") -> tuple[Layout | ComposedLayout, Array]:
+    """A layout and the offset of each linear index, from a coordinate tensor's own origin."""
+    layout = read_layout(value, what)
+    offsets, origin = offsets_of(layout), read(value).origin
+    if origin is not None and offsets.ndim == 2:
+        start = _flat_coordinate(origin)
+        offsets = _widened(offsets, max(offsets.shape[1], len(start)))
+        offsets[:, : len(start)] += start
+    return layout, offsets
+
+
+def offsets_of(layout: Layout | ComposedLayout) -> Array:
+    """The offset of each linear index (leftmost mode fastest): shape (size,), or (size, rank of
+    the coordinate) for a layout whose offsets are coordinates.
+    """
+    size = layout.size()
+    if size > MOST_CELLS:
+        raise too_large("layout", size, layout)
+    if isinstance(layout, ComposedLayout):
+        return np.array([layout(i) for i in range(size)], np.int64)
+    if any(isinstance(d, Basis) and len(d.mode) > 1 for d in flat(layout.stride)):
+        rows = [_flat_coordinate(layout(i)) for i in range(size)]
+        return _widened(rows, max(map(len, rows)))
+    table = np.zeros((1, 1), np.int64)
+    for mode in layout:  # an offset is the sum of what each mode adds
+        column = [_flat_coordinate(mode(i)) for i in range(mode.size())]
+        width = max(table.shape[1], *(len(c) for c in column))
+        table = _widened(table, width)
+        added = _widened([[*c] for c in column], width)
+        table = (added[:, None, :] + table[None, :, :]).reshape(-1, width)
+    return table[:, 0] if table.shape[1] == 1 else table
+
+
+def _flat_coordinate(value: Any) -> tuple[int, ...]:
+    if not isinstance(value, tuple):
+        return (int(value),)
+    return tuple(x for part in value for x in _flat_coordinate(part))
+
+
+def _widened(rows: Any, width: int) -> Array:
+    """Rows of numbers with zeros added on the right."""
+    out = np.zeros((len(rows), width), np.int64)
+    for i, row in enumerate(rows):
+        out[i, : len(row)] = row
+    return out
+
+
+def read_tile(tile: Any, rank: int, what: str) -> tuple[int, ...]:
+    """A tile's sizes as integers; a mode may be an integer, a tuple or a layout."""
+    modes = getattr(tile, "shape", tile) if not isinstance(tile, tuple | list) else tile
+    remedy = f"give {rank} sizes, such as {'(16, 8, 16)' if rank == 3 else '(8, 8)'}"
+    needed = f"{rank} positive integers"
+    if not isinstance(modes, tuple | list) or len(modes) != rank:
+        raise UsageError(got_needed(what, repr(tile), needed, remedy))
+    sizes = []
+    for mode in modes:
+        try:
+            sizes.append(read_layout(mode, what).size() if _is_layout(mode) else _product(mode))
+        except (TypeError, ValueError):
+            raise UsageError(got_needed(what, _shown(tile), needed, remedy)) from None
+    if math.prod(sizes) > MOST_CELLS * (64 if rank == 3 else 1):
+        raise too_large(what, math.prod(sizes), tuple(sizes))
+    return tuple(sizes)
+
+
+def _is_layout(value: Any) -> bool:
+    return not isinstance(value, tuple | list) and hasattr(value, "stride")
+
+
+def _product(value: Any) -> int:
+    if isinstance(value, tuple | list):
+        return math.prod(_product(v) for v in value)
+    if isinstance(value, bool | float | str) or int(value) < 1:
+        raise ValueError
+    return int(value)
+
+
+def _shown(tile: Any) -> str:
+    return "(" + ", ".join(str(mode) for mode in tile) + ")"
+
+
+@dataclass(frozen=True, eq=False)
+class ThreadValues:
+    """A thread-value layout within a tile, as tables.
+
+    Attributes:
+        layout: in CuTe's notation. tile: rows and columns of the picture.
+        pattern: rows and columns that the layout itself covers; the tile repeats it.
+        meant: rows and columns that the layout was made for, if the tile has another form.
+        coords: (threads, values, 2): row and column of each value, within the pattern.
+        holders: (row, column) of the pattern -> the (thread, value) pairs there, in order.
+        thread_shape, value_shape: the modes' nested shapes.
+    """
+
+    layout: str
+    tile: tuple[int, int]
+    pattern: tuple[int, int]
+    coords: Array
+    holders: dict[tuple[int, int], list[tuple[int, int]]]
+    thread_shape: Any
+    value_shape: Any
+    meant: tuple[int, int] | None = None
+
+    @property
+    def threads(self) -> int:
+        return int(self.coords.shape[0])
+
+    @property
+    def values(self) -> int:
+        return int(self.coords.shape[1])
+
+    @property
+    def repeats(self) -> tuple[int, int]:
+        return self.tile[0] // self.pattern[0], self.tile[1] // self.pattern[1]
+
+    @property
+    def most_holders(self) -> int:
+        return max((len(pairs) for pairs in self.holders.values()), default=0)
+
+    @property
+    def uncovered(self) -> int:
+        """Elements of the pattern that no thread holds."""
+        return self.pattern[0] * self.pattern[1] - len(self.holders)
+
+    def at(self, row: int, column: int) -> list[tuple[int, int]]:
+        """The (thread, value) pairs that hold an element of the tile; empty if none does."""
+        return self.holders.get((row % self.pattern[0], column % self.pattern[1]), [])
+
+
+def read_thread_values(
+    value: Any, tile: tuple[int, int], what: str, pattern: tuple[int, int] | None = None
+) -> ThreadValues:
+    """A (thread, value) layout over a tile of (rows, columns).
+
+    Its offsets are linear indices of the tile (row fastest), or coordinates where its strides are
+    basis elements. With `pattern`, the tiler of a tiled copy or MMA, they are indices of that, and
+    a tile of several patterns repeats it.
+
+    Raises UsageError: not a thread mode and a value mode, or a value outside the tile.
+    """
+    layout, offsets = read_table(value, what)
+    if layout.rank < 2:
+        remedy = "give ((threads…),(values…)), such as what cute.make_layout_tv returns"
+        raise UsageError(
+            got_needed(what, f"{layout} of rank {layout.rank}", "a thread and a value mode", remedy)
+        )
+    made_for, pattern = pattern, _pattern(pattern or tile, tile)
+    fits = made_for is None or pattern == made_for
+    threads, values = layout.size(0), layout.size(1)
+    # A third mode says which part of a larger tensor; its first is drawn.
+    offsets = offsets[: threads * values]
+    if offsets.ndim == 2:
+        coords = offsets[:, :2]
+        inside = (offsets >= 0).all(axis=1) & (coords < pattern).all(axis=1)
+        inside &= (offsets[:, 2:] == 0).all(axis=1)
+    else:
+        coords = np.stack([offsets % pattern[0], offsets // pattern[0]], axis=1)
+        inside = (offsets >= 0) & (offsets < math.prod(pattern))
+    if not inside.all():
+        raise _outside(what, layout, offsets[~inside][0], pattern)
+    coords = coords.reshape(values, threads, 2).swapaxes(0, 1)
+    holders: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for thread in range(threads):
+        for number, (row, column) in enumerate(coords[thread].tolist()):
+            holders.setdefault((row, column), []).append((thread, number))
+    shape = layout.shape
+    return ThreadValues(str(layout), tile, pattern, coords, holders, shape[0], shape[1],
+                        None if fits else made_for)  # fmt: skip
+
+
+def _pattern(pattern: tuple[int, int], tile: tuple[int, int]) -> tuple[int, int]:
+    """What of the tile the layout covers; a tile of as many elements but another form is read as
+    the pattern itself, as cute-viz does.
+    """
+    if all(t % p == 0 for t, p in zip(tile, pattern, strict=True)):
+        return pattern
+    if math.prod(tile) == math.prod(pattern):
+        return tile
+    needed = f"a multiple of {pattern[0]} rows and of {pattern[1]} columns"
+    remedy = f"draw the tile {pattern} that it covers at once"
+    raise UsageError(got_needed("tile", tile, needed, remedy))
+
+
+def _outside(what: str, layout: object, offset: Any, tile: tuple[int, int]) -> UsageError:
+    if np.ndim(offset):
+        got = f"a value at coordinate ({', '.join(str(int(x)) for x in offset)})"
+    else:
+        got = f"a value at index {int(offset)}"
+    needed = f"coordinates inside the tile {tile}, which has {math.prod(tile)} elements"
+    remedy = "give the tile that this layout covers (make_layout_tv returns it too)"
+    return UsageError(got_needed(f"{what} {layout}", got, needed, remedy))

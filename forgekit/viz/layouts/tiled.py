@@ -1,0 +1,69 @@
+"""Tiled copies and MMAs of CuTe: their thread-value layouts and the tiles they cover."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forgekit.errors import UsageError, got_needed
+from forgekit.viz.layouts.mma import mma_scene
+from forgekit.viz.layouts.reading import read_tile
+from forgekit.viz.layouts.scene import Scene
+from forgekit.viz.layouts.tv import copy_layouts
+
+__all__ = ["tidfrg_D", "tidfrg_S", "tiled_copy_scene", "tiled_mma_scene"]
+
+
+def tiled_copy_scene(tiled_copy: Any, tile_mn: Any) -> Scene:
+    """The scene of a tiled copy; see `forgekit.viz.draw_tiled_copy`."""
+    made = "cute.make_tiled_copy_tv(atom, thr_layout, val_layout)"
+    _require("tiled_copy", tiled_copy, "layout_src_tv_tiled", f"a tiled copy, such as {made}")
+    source, target = tiled_copy.layout_src_tv_tiled, tiled_copy.layout_dst_tv_tiled
+    return copy_layouts(source, target, tile_mn, read_tile(tiled_copy.tiler_mn, 2, "tiler_mn"))
+
+
+def tiled_mma_scene(tiled_mma: Any, tile_mnk: Any) -> Scene:
+    """The scene of a tiled MMA; see `forgekit.viz.draw_tiled_mma`."""
+    made = "cute.make_tiled_mma(op, atom_layout_mnk)"
+    _require("tiled_mma", tiled_mma, "tv_layout_C_tiled", f"a tiled MMA, such as {made}")
+    layouts = tiled_mma.tv_layout_C_tiled, tiled_mma.tv_layout_A_tiled, tiled_mma.tv_layout_B_tiled
+    m, n, k = (int(tiled_mma.get_tile_size(mode)) for mode in range(3))
+    return mma_scene(layouts, tile_mnk, covers=(m, n, k))
+
+
+def tidfrg_S(tiled_copy: Any, tile_mn: Any) -> Any:  # noqa: N802 - cute-viz's name, as CUTLASS's
+    """A tensor from (thread, value) of a tiled copy's source to coordinates of the tile.
+
+    For a @cute.jit body. Raises UsageError if it is not a tiled copy or its trace has ended.
+    """
+    _require("tiled_copy", tiled_copy, "layout_src_tv_tiled", "a tiled copy")
+    return _coordinates(tiled_copy.layout_src_tv_tiled, tile_mn)
+
+
+def tidfrg_D(tiled_copy: Any, tile_mn: Any) -> Any:  # noqa: N802
+    """As `tidfrg_S`, for the destination."""
+    _require("tiled_copy", tiled_copy, "layout_dst_tv_tiled", "a tiled copy")
+    return _coordinates(tiled_copy.layout_dst_tv_tiled, tile_mn)
+
+
+def _coordinates(layout: Any, tile_mn: Any) -> Any:
+    from cutlass import cute
+
+    return cute.composition(cute.make_identity_tensor(tile_mn), layout)
+
+
+def _require(what: str, value: Any, attribute: str, needed: str) -> None:
+    """Whether it is the CuTe object wanted, and alive: what its trace left behind is freed memory,
+    and looking at that would end the process.
+    """
+    if not hasattr(type(value), attribute):
+        remedy = "draw layouts themselves with draw_layout or draw_tv_layout"
+        raise UsageError(got_needed(what, type(value).__name__, needed, remedy))
+    handle = getattr(getattr(value, "_trait", None), "value", None)
+    if handle is None:
+        return
+    from cutlass._mlir import ir
+
+    if ir.Context.current is None or handle.context is not ir.Context.current:
+        remedy = "draw it inside the @cute.jit function that makes it"
+        got = "one whose @cute.jit function has ended (CuTe has freed it)"
+        raise UsageError(got_needed(what, got, "one that is being traced now", remedy))

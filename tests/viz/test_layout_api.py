@@ -1,0 +1,176 @@
+"""cute-viz's names and arguments, files, notebooks, and handing over to cute-viz itself."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import subprocess
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+import forgekit.viz
+from forgekit.errors import PlatformError, UsageError
+from forgekit.layouts import Layout
+from forgekit.viz import draw_layout
+
+TV = Layout((32, 4))
+C, A, B = Layout((32, 4)), Layout((32, 8)), Layout((32, 4))
+
+# Names and arguments of cute-viz 0.1.0, commit 92320ed.
+CUTE_VIZ = {
+    "render_layout_svg": "layout, output_file, flatten_hierarchical=True",
+    "render_swizzle_layout_svg": "layout, output_file",
+    "render_tv_layout_svg": "layout, tile_mn, output_file",
+    "render_copy_layout_svg": "layout_s, layout_d, tile_mn, output_file",
+    "render_tiled_copy_svg": "tiled_copy, tile_mn, output_path",
+    "render_mma_layout_svg": "tiled_mma, tile_mnk, output_file",
+    "render_mma_from_layouts": "layoutC, layoutA, layoutB, tile_mnk, output_file",
+    "render_tiled_mma_svg": "tiled_mma, tile_mnk, output_path",
+    "display_svg": "file_path",
+    "display_layout": "layout, flatten_hierarchical=True",
+    "display_swizzle_layout": "layout",
+    "display_tv_layout": "layout, tile_mn",
+    "display_copy_layout": "layout_s, layout_d, tile_mn",
+    "display_tiled_copy": "tiled_copy, tile_mn",
+    "display_mma_layout": "tiled_mma, tile_mnk",
+    "display_tiled_mma": "tiled_mma, tile_mnk",
+    "tidfrg_S": "tiled_copy, tile_mn",
+    "tidfrg_D": "tiled_copy, tile_mn",
+}
+
+
+@pytest.mark.parametrize(("name", "arguments"), CUTE_VIZ.items())
+def test_names_and_arguments_are_cute_vizs(name: str, arguments: str) -> None:
+    parameters = inspect.signature(getattr(forgekit.viz, name)).parameters.values()
+    positional = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    shown = [p.name if p.default is p.empty else f"{p.name}={p.default}" for p in positional]
+    assert ", ".join(shown) == arguments
+    assert all(p.default is not p.empty for p in parameters if p.kind is p.KEYWORD_ONLY)
+    assert name in forgekit.viz.__all__
+
+
+def test_import_is_light() -> None:
+    code = "import sys, forgekit.viz; print([m for m in ('torch', 'matplotlib', 'PIL', " \
+           "'cutlass', 'IPython') if m in sys.modules])"  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_unknown_names_are_attribute_errors() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'render_everything'"):
+        forgekit.viz.render_everything  # noqa: B018
+
+
+RENDERED = [
+    ("render_layout_svg", (Layout((4, 8)),)),
+    ("render_swizzle_layout_svg", (Layout((4, 8)),)),
+    ("render_tv_layout_svg", (TV, (16, 8))),
+    ("render_copy_layout_svg", (TV, TV, (16, 8))),
+    ("render_mma_from_layouts", (C, A, B, (16, 8, 16))),
+]
+
+
+@pytest.mark.parametrize(("name", "args"), RENDERED)
+def test_render_writes_what_display_shows(
+    name: str, args: Any, tmp_path: Path, shown: list[Any]
+) -> None:
+    file = tmp_path / "picture.svg"
+    assert getattr(forgekit.viz, name)(*args, str(file)) is None
+    assert file.read_text(encoding="utf-8").startswith("<svg ")
+    twin = name.replace("render", "display").removesuffix("_svg")
+    assert getattr(forgekit.viz, twin)(*args) is None
+    (picture,) = shown
+    assert picture.svg == file.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What was handed to IPython's display()."""
+    found: list[Any] = []
+    display = "IPython.display.display"
+    monkeypatch.setattr(display, lambda *objects, **options: found.extend(objects))
+    return found
+
+
+def test_display_svg_shows_the_file(tmp_path: Path, shown: list[Any]) -> None:
+    file = tmp_path / "picture.svg"
+    forgekit.viz.render_layout_svg(Layout((4, 8)), file)
+    forgekit.viz.display_svg(file)
+    assert shown == [{"image/svg+xml": file.read_text(), "text/plain": "<SVG of picture.svg>"}]
+    with pytest.raises(UsageError, match=r"SVG file: got .*nothing\.svg.*render it first"):
+        forgekit.viz.display_svg(tmp_path / "nothing.svg")
+
+
+def test_without_ipython_the_words_are_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "IPython.display", None)
+    forgekit.viz.display_layout(Layout((4, 8)))
+    assert (
+        capsys.readouterr().out
+        == "(4,8):(1,4)\n  size 32, cosize 32: each offset from 0 to 31 once\n"
+    )
+
+
+def test_a_notebook_gets_svg_png_and_words() -> None:
+    picture = draw_layout(Layout((4, 8)))
+    data, metadata = picture._repr_mimebundle_()
+    assert list(data) == ["text/plain", "image/svg+xml", "image/png"]
+    assert data["image/svg+xml"] == picture.svg and data["text/plain"] == repr(picture)
+    image = Image.open(io.BytesIO(data["image/png"]))
+    size = metadata["image/png"]["width"], metadata["image/png"]["height"]
+    assert image.size == (2 * size[0], 2 * size[1])
+    assert metadata["image/png"]["alt"] == metadata["image/svg+xml"]["alt"] == picture.words
+
+
+def test_the_png_shows_what_the_svg_shows() -> None:
+    """Cells have their colours, at their places, in what an untrusted notebook shows."""
+    picture = draw_layout(Layout((4, 8), (8, 1)))
+    image = Image.open(io.BytesIO(picture.png)).convert("RGB")
+    cells = [item for p in picture.scene.panels for item in p.items if hasattr(item, "lines")]
+    assert len(cells) == 32
+    for cell in cells:
+        wanted = tuple(int(cell.fill[i : i + 2], 16) for i in (1, 3, 5))
+        got = image.getpixel((round(cell.x * 2 + 6), round(cell.y * 2 + 6)))
+        assert isinstance(got, tuple)
+        assert max(abs(a - b) for a, b in zip(got, wanted, strict=True)) < 12  # of the palette
+        middle = image.crop(tuple(round(2 * v) for v in (cell.x + 8, cell.y + 8, cell.x + 32,
+                                                         cell.y + 32)))  # fmt: skip
+        assert min(pixel for pixel in middle.convert("L").get_flattened_data()) < 90, "no text"
+
+
+def test_save_goes_by_the_files_name(tmp_path: Path) -> None:
+    picture = draw_layout(Layout((4, 8)))
+    picture.save(tmp_path / "a.png")
+    picture.save(tmp_path / "a.svg")
+    assert (tmp_path / "a.png").read_bytes() == picture.png
+    assert (tmp_path / "a.svg").read_text(encoding="utf-8") == picture.svg
+    with pytest.raises(UsageError, match=r"output file: got .*No such file.*a folder that exists"):
+        picture.save(tmp_path / "no" / "a.svg")
+
+
+# -- cute-viz itself --------------------------------------------------------------------------
+@pytest.mark.parametrize("name", [n for n in CUTE_VIZ if n not in ("display_svg", "tidfrg_S",
+                                                                   "tidfrg_D")])  # fmt: skip
+def test_the_backend_gets_the_same_call(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[Any, ...]] = []
+    module = types.ModuleType("cute_viz")
+    setattr(module, name, lambda *args: calls.append(args))
+    monkeypatch.setitem(sys.modules, "cute_viz", module)
+    required = [a for a in CUTE_VIZ[name].split(", ") if "=" not in a]
+    getattr(forgekit.viz, name)(*required, backend="cute-viz")
+    defaults = [True] if "=" in CUTE_VIZ[name] else []
+    assert calls == [(*required, *defaults)]
+
+
+def test_a_missing_or_unknown_backend_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cute_viz", None)
+    with pytest.raises(PlatformError, match=r"cute_viz; install it \(Python 3\.12"):
+        forgekit.viz.display_layout(Layout(4), backend="cute-viz")
+    with pytest.raises(UsageError, match="backend: got 'x', needed 'forgekit' or 'cute-viz'"):
+        forgekit.viz.display_layout(Layout(4), backend="x")

@@ -1,0 +1,322 @@
+"""Pictures of layouts: each cell carries the number that CuTe itself computes."""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import cutlass.cute as cute
+import numpy as np
+import pytest
+
+from forgekit.errors import UsageError
+from forgekit.layouts import ComposedLayout, Layout, Swizzle
+from forgekit.viz import draw_layout, draw_swizzle_layout
+from forgekit.viz.layouts.palette import INK, THEME, luminance, thread_colour
+from forgekit.viz.layouts.picture import LayoutPicture
+from forgekit.viz.layouts.svg import svg_text
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def panel(picture: LayoutPicture, name: str) -> ET.Element:
+    root = ET.fromstring(picture.svg)
+    (found,) = (g for g in root if g.get("data-panel") == name)
+    return found
+
+
+def cells(picture: LayoutPicture, name: str = "layout") -> list[tuple[dict[str, str], list[str]]]:
+    """(what a cell says of itself, the texts in it) of one panel."""
+    return [
+        ({k.removeprefix("data-"): v for k, v in g.attrib.items()},
+         [text.text or "" for text in g.iter(f"{SVG}text")])
+        for g in panel(picture, name).iter(f"{SVG}g") if "data-coord" in g.attrib
+    ]  # fmt: skip
+
+
+def places(picture: LayoutPicture, name: str = "layout") -> dict[tuple[int, int], str]:
+    """(row, column) on the page -> the first text of the cell there."""
+    found = []
+    for g in panel(picture, name).iter(f"{SVG}g"):
+        if "data-coord" in g.attrib:
+            rect, text = g.find(f"{SVG}rect"), g.find(f"{SVG}text")
+            assert rect is not None and text is not None
+            found.append((float(rect.attrib["y"]), float(rect.attrib["x"]), text.text or ""))
+    rows = sorted({y for y, _, _ in found})
+    columns = sorted({x for _, x, _ in found})
+    return {(rows.index(y), columns.index(x)): text for y, x, text in found}
+
+
+LAYOUTS = [
+    (8, 1),
+    (8, 2),
+    ((4, 8), (8, 1)),
+    ((4, 8), (1, 4)),
+    ((4, 8), (0, 1)),
+    ((4, 8), (10, 1)),
+    ((2, 4, 3), (1, 2, 8)),
+    ((4, (2, 2)), (1, (4, 8))),
+    (((2, 2), (3, 4)), ((1, 6), (2, 12))),
+    (((2, (2, 2)), (4, 3)), ((1, (16, 32)), (2, 64))),
+]
+
+
+@pytest.mark.parametrize(("shape", "stride"), LAYOUTS)
+@pytest.mark.parametrize("flatten", [True, False])
+def test_cells_carry_cutes_own_offsets(shape: Any, stride: Any, flatten: bool) -> None:
+    found: dict[str, Any] = {}
+
+    @cute.jit
+    def trace() -> None:
+        layout = cute.make_layout(shape, stride=stride)
+        found["picture"] = draw_layout(layout, flatten_hierarchical=flatten)
+        found["offsets"] = [layout(i) for i in range(cute.size(layout))]
+        found["text"] = str(layout)
+
+    trace()
+    picture = found["picture"]
+    assert picture.title == found["text"]
+    names = [g.get("data-panel") or "" for g in ET.fromstring(picture.svg) if g.tag == f"{SVG}g"]
+    drawn = [cell for name in names for cell in cells(picture, name)]
+    drawn.sort(key=lambda cell: int(cell[0]["index"]))
+    assert [int(data["offset"]) for data, _ in drawn] == found["offsets"]
+    assert [texts for _, texts in drawn] == [[str(o)] for o in found["offsets"]]
+    ours = Layout(shape, stride)
+    for data, _ in drawn:
+        assert data["coord"] == str(ours.coordinate(int(data["index"]))).replace(" ", "")
+    again = draw_layout((shape, stride), flatten_hierarchical=flatten)
+    assert again.svg == picture.svg  # the same from tuples, and every time
+    assert again.png == picture.png
+
+
+def test_mode_0_runs_down_and_mode_1_across() -> None:
+    layout = Layout((3, 4), (10, 1))
+    assert places(draw_layout(layout)) == {
+        (r, c): str(10 * r + c) for r in range(3) for c in range(4)
+    }
+
+
+def test_a_divided_layout_is_drawn_as_tiles_where_they_lay() -> None:
+    # zipped_divide of an 8 × 12 row-major matrix by (4, 3): ((4,3),(2,4)):((12,1),(48,3))
+    divided = Layout(((4, 3), (2, 4)), ((12, 1), (48, 3)))
+    whole = {(r, c): str(12 * r + c) for r in range(8) for c in range(12)}
+    assert places(draw_layout(divided, flatten_hierarchical=False)) == whole
+    assert places(draw_layout(divided)) != whole
+    modes = draw_layout(divided, flatten_hierarchical=False, arrange="modes")
+    assert places(modes) == places(draw_layout(divided))
+
+
+def test_nested_modes_have_their_coordinates_on_the_axes_and_borders() -> None:
+    layout = Layout((4, (2, 3)), (1, (4, 8)))
+    flat, nested = draw_layout(layout), draw_layout(layout, flatten_hierarchical=False)
+
+    def ticks(picture: LayoutPicture) -> list[str]:
+        return [t.text or "" for t in panel(picture, "layout").findall(f"{SVG}text")]
+
+    assert ticks(flat) == [*"012345", *"0123"]
+    assert ticks(nested) == [*"010101", *"012", *"0123"]
+
+    def borders(picture: LayoutPicture) -> int:
+        return len([p for p in panel(picture, "layout").findall(f"{SVG}path")
+                    if "rule-s" not in p.get("class", "")])  # fmt: skip
+
+    assert borders(nested) - borders(flat) == 2  # before the second and the third group
+
+
+def test_a_long_bar_is_broken_into_rows() -> None:
+    found = places(draw_layout(Layout(70, 3)))
+    assert found[(0, 31)] == "93" and found[(1, 0)] == "96" and found[(2, 5)] == "207"
+    assert len(found) == 70
+
+
+def test_further_modes_get_a_grid_each() -> None:
+    picture = draw_layout(Layout((2, 2, 2, 2)))
+    names = [g.get("data-panel") for g in ET.fromstring(picture.svg) if g.tag == f"{SVG}g"]
+    assert names[1:] == [f"layout (_,_,{i},{j})" for j in range(2) for i in range(2)]
+    assert [texts for _, texts in cells(picture, "layout (_,_,1,0)")] == [
+        ["4"],
+        ["6"],
+        ["5"],
+        ["7"],
+    ]
+
+
+def test_a_coordinate_layout_shows_coordinates_from_its_origin() -> None:
+    picture = draw_layout("tensor<(0,4) o (2,3):(1@0,1@1)>")
+    assert places(picture)[(1, 2)] == "1,6"
+
+
+@pytest.mark.parametrize("shape", [(128, 64), (8, 200), (64, 65), (4, 4096)])
+def test_large_layouts_are_an_overview_and_a_corner(shape: tuple[int, int]) -> None:
+    picture = draw_layout(Layout(shape, (shape[1], 1)))
+    assert cells(picture) == []
+    corner = places(picture, "layout corner")
+    assert corner[(3, 5)] == str(3 * shape[1] + 5)
+    assert len(corner) == 128 if min(shape) >= 8 else 64
+    assert (
+        "corner" in picture.svg.lower() and f"offset 0 to {math.prod(shape) - 1:,}" in picture.svg
+    )
+    assert len(picture.svg) < 200_000
+
+
+def test_the_largest_carpet_is_still_drawn() -> None:
+    assert len(cells(draw_layout(Layout((64, 32))))) == 2048
+
+
+@pytest.mark.parametrize(
+    ("layout", "told"),
+    [
+        (Layout((4, 8)), "size 32, cosize 32: each offset from 0 to 31 once"),
+        (Layout((4, 8), (10, 1)), "size 32, cosize 38: offsets 0 to 37, 6 of them unused"),
+        (Layout((4, 8), (0, 1)), "size 32, cosize 8: 32 coordinates share 8 offsets, 0 to 7"),
+    ],
+)
+def test_words_say_what_the_picture_shows(layout: Layout, told: str) -> None:
+    picture = draw_layout(layout)
+    assert repr(picture) == f"{layout}\n  {told}"
+    assert told in picture.words
+    assert f"(1,2) to {layout((1, 2))}" in picture.words
+
+
+def test_the_svg_is_self_contained_and_named() -> None:
+    root = ET.fromstring(draw_layout(Layout((4, 8))).svg)
+    assert root.get("role") == "img" and root.get("aria-label") == "(4,8):(1,4)"
+    assert root.findtext(f"{SVG}title") == "(4,8):(1,4)"
+    assert "Coordinate to offset" in (root.findtext(f"{SVG}desc") or "")
+    text = draw_layout(Layout((4, 8))).svg
+    for foreign in ("href", "url(", " id=", "<script", "<image", "http://", "https://"):
+        assert foreign not in text.replace('xmlns="http://www.w3.org/2000/svg"', ""), foreign
+    style = root.findtext(f"{SVG}style") or ""
+    assert "prefers-color-scheme:dark" in style and "data-jp-theme-light=false" in style
+
+
+def test_text_that_xml_would_take_for_markup_is_escaped() -> None:
+    picture = draw_swizzle_layout(ComposedLayout(Swizzle(1, 0, 1), 0, Layout((2, 2))))
+    assert ET.fromstring(picture.svg).findtext(f"{SVG}title") == "S<1,0,1> o 0 o (2,2):(1,2)"
+
+
+def contrast(a: str, b: str) -> float:
+    light, dark = sorted((luminance(a), luminance(b)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_text_stands_out_in_light_and_in_dark() -> None:
+    for page in (0, 1):
+        card = THEME["card"][page]
+        assert contrast(THEME["ink"][page], card) > 7
+        assert contrast(THEME["dim"][page], card) > 4.5
+    for scene in (draw_layout(Layout((16, 64))).scene, draw_swizzle_layout(Layout((32, 32))).scene):
+        fills = {item.fill for p in scene.panels for item in p.items if hasattr(item, "lines")}
+        assert min(contrast(INK, fill) for fill in fills) > 4.5
+
+
+def test_32_threads_have_32_colours() -> None:
+    assert len({thread_colour(t) for t in range(32)}) == 32
+    assert min(contrast(INK, thread_colour(t)) for t in range(32)) > 4.5
+    assert thread_colour(5) == thread_colour(37)
+
+
+# -- swizzles and banks -----------------------------------------------------------------------
+@pytest.mark.parametrize("swizzle", [(3, 0, 3), (2, 1, 3), (3, 2, 3), (3, 4, 3)])
+def test_swizzled_cells_carry_cutes_offset_and_its_bank(swizzle: tuple[int, int, int]) -> None:
+    found: dict[str, Any] = {}
+
+    @cute.jit
+    def trace() -> None:
+        outer = cute.make_layout((8, 32), stride=(32, 1))
+        layout = cute.make_composed_layout(cute.make_swizzle(*swizzle), 0, outer)
+        found["picture"] = draw_swizzle_layout(layout, element_bits=16)
+        found["offsets"] = [[layout((r, c)) for c in range(32)] for r in range(8)]
+
+    trace()
+    drawn = cells(found["picture"])
+    offsets = np.array(found["offsets"]).reshape(-1)
+    assert [int(data["offset"]) for data, _ in drawn] == offsets.tolist()
+    assert [int(data["bank"]) for data, _ in drawn] == (offsets * 2 // 4 % 32).tolist()
+    assert [texts for _, texts in drawn] == [[str(o), f"b{o * 2 // 4 % 32}"] for o in offsets]
+
+
+@pytest.mark.parametrize(
+    ("layout", "bits", "row", "column"),
+    [
+        (Layout((32, 32), (32, 1)), 32, "no conflict", "32-way conflict"),
+        (Layout((32, 32), (33, 1)), 32, "no conflict", "no conflict"),
+        (Layout((32, 32), (32, 1)), 16, "no conflict", "16-way conflict"),
+        (Layout((32, 32), (34, 1)), 16, "no conflict", "no conflict"),
+        (Layout((32, 32), (32, 1)), 64, "no conflict", "16-way conflict"),
+        (Layout((32, 32), (0, 1)), 32, "no conflict", "no conflict"),  # one word for all lanes
+        (ComposedLayout(Swizzle(5, 0, 5), 0, Layout((32, 32), (32, 1))), 32, "no conflict",
+         "no conflict (32-way conflict without the swizzle)"),
+        (ComposedLayout(Swizzle(3, 2, 3), 0, Layout((8, 32), (32, 1))), 32, "no conflict",
+         "no conflict (8-way conflict without the swizzle)"),
+    ],
+)  # fmt: skip
+def test_conflicts_of_a_row_and_a_column(layout: Any, bits: int, row: str, column: str) -> None:
+    told = repr(draw_swizzle_layout(layout, element_bits=bits)).split("\n  ")
+    assert told[2:] == [f"a warp that reads a row: {row}", f"a warp that reads a column: {column}"]
+
+
+def test_a_tensor_brings_its_element_width_and_the_swizzle_of_its_pointer() -> None:
+    text = "tensor<ptr<f16, smem, align<128>, S<3,4,3>> o (8,64):(64,1)>"
+    first = {data["coord"]: data for data, _ in cells(draw_swizzle_layout(text))}
+    # bytes 128 … of row 1 are XORed with 16: elements 8 on
+    assert first["(1,0)"]["offset"] == str(64 + 8) and first["(1,0)"]["bank"] == "4"
+    assert "behind a pointer with S<3,4,3> of bytes" in draw_swizzle_layout(text).title
+
+
+# -- bad input --------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("value", "options", "message"),
+    [
+        ("(?,8):(8,1)", {}, r"layout: got .*\? in it, needed numbers only; draw it for a size"),
+        (((4, 8.5), (1, 4)), {}, "8.5, needed a positive integer"),
+        (((4, 8), (1,)), {}, "needed one stride for each size"),
+        (Layout((1024, 1024)), {}, "1,048,576 cells, needed at most 65,536; draw a part"),
+        (Layout((2, 2, 100)), {}, "100, needed at most 64 slices of 2 × 2"),
+        (Layout((), ()), {}, "needed at least one mode"),
+        (Layout((4, 4)), {"arrange": "x"}, "arrange: got 'x', needed None, 'modes' or 'tiles'"),
+        (Layout((2, 2, 2)), {"flatten_hierarchical": False, "arrange": "tiles"},
+         "needed two modes of at most two entries each"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_drawn_is_refused_with_a_remedy(
+    value: Any, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        draw_layout(value, **options)
+
+
+@pytest.mark.parametrize(
+    ("value", "bits", "message"),
+    [
+        (Layout((2, 2, 2)), None, "of rank 3, needed rank 1 or 2"),
+        (Layout((2, 2)), 12, "element_bits: got 12, needed one of 4, 8, 16, 32, 64, 128"),
+        ("tensor<(0,0) o (4,4):(1@0,1@1)>", None, "needed offsets into memory"),
+    ],
+)
+def test_what_is_no_layout_of_shared_memory_is_refused(
+    value: Any, bits: int | None, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        draw_swizzle_layout(value, element_bits=bits)
+
+
+def test_dynamic_and_freed_layouts_of_cute_are_refused() -> None:
+    kept: list[Any] = []
+
+    @cute.jit
+    def dynamic(n: cute.typing.Int32) -> None:
+        layout = cute.make_layout((n, 8))
+        kept.append(layout)
+        draw_layout(layout)
+
+    with pytest.raises(UsageError, match=r"\? in it"):
+        dynamic(4)
+    with pytest.raises(UsageError, match=r"has ended \(CuTe has freed it\)"):
+        draw_layout(kept[0])
+
+
+def test_equal_scenes_give_equal_files() -> None:
+    one, two = (draw_layout(Layout((8, 8))).scene for _ in range(2))
+    assert svg_text(one) == svg_text(two)
