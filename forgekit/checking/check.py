@@ -12,6 +12,7 @@ Where all of `expected` is the poison of `empty`, nothing is right: nobody compu
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -42,6 +43,8 @@ def check(
     max_shown: int = 5,
     tile: int | tuple[int, ...] | None = None,
     on_fail: OnFail | None = None,
+    again: Callable[[], object] | None = None,
+    seeds: int | Iterable[int] | None = None,
 ) -> CheckReport:
     """Compare a kernel's result with the expected values, and say what is wrong with it.
 
@@ -59,6 +62,11 @@ def check(
         tile: the kernel's tile, to tell and draw which tiles are wrong; an int, or one per last
             dimensions.
         on_fail: "raise" or "report".
+        again: computes `actual` anew, such as `lambda: run(x, y)`. On the virtual GPU it then runs
+            under hostile schedules too, in which a race that looks harmless gives wrong values;
+            the first that does is reported. On a GPU it only runs again. It must not add to what
+            is there already.
+        seeds: of these schedules, a count or a list; 3 where it is left out.
 
     Returns:
         The report; true if all is right.
@@ -68,13 +76,43 @@ def check(
         UsageError: the two cannot be compared: other shapes, other sorts of dtype, complex numbers.
     """
     on_fail = _on_fail(on_fail)
-    report = compare(
-        actual, expected, rtol=rtol, atol=atol, name=name, max_shown=max_shown, tile=tile
-    )
+    options: dict[str, Any] = {
+        "rtol": rtol, "atol": atol, "max_shown": max_shown, "tile": tile,
+    }  # fmt: skip
+    report = compare(actual, expected, name=name, **options)
+    if again is None and seeds is not None:
+        raise UsageError(
+            got_needed("seeds", seeds, "again= beside it", "add again=lambda: run(x, y)")
+        )
+    if report.ok and again is not None:
+        report = _hostile(report, again, seeds, actual, expected, name, options)
     if not report.ok and on_fail == "raise":
         raise CheckError(str(report), report)
     if in_notebook():
         report.show()
+    return report
+
+
+def _hostile(
+    report: CheckReport,
+    again: Callable[[], object],
+    seeds: int | Iterable[int] | None,
+    actual: object,
+    expected: object,
+    name: str | None,
+    options: dict[str, Any],
+) -> CheckReport:
+    """The report of the first hostile schedule with wrong values, or the one there is."""
+    from forgekit import vgpu
+    from forgekit.checking.sanitize import numbers
+
+    for seed in numbers(seeds):
+        with vgpu.options(schedule="adversarial", seed=seed, sanitize=False):
+            again()
+        called = f"{name or 'actual'} (adversarial schedule, seed {seed})"
+        other = compare(actual, expected, name=called, **options)
+        if not other.ok:
+            return other
     return report
 
 

@@ -92,7 +92,7 @@ class SanitizerReport:
         return f"{self.name}: {', '.join(parts)} ({runs})"
 
     def __str__(self) -> str:
-        told = [_counted(f) for f in self.findings] + [str(d) for d in self.differences]
+        told = [counted(f) for f in self.findings] + [str(d) for d in self.differences]
         return "\n\n".join([self.headline, *told])
 
     __repr__ = __str__
@@ -101,7 +101,7 @@ class SanitizerReport:
         return {"text/plain": str(self), "text/html": _as_html(self)}
 
 
-def _counted(finding: Finding) -> str:
+def counted(finding: Finding) -> str:
     """The message, with how often it happened where that was more than once."""
     if finding.count < 2 or finding.kind in ("unwritten-output", "register-pressure"):
         return finding.message
@@ -117,7 +117,7 @@ def _as_html(report: SanitizerReport) -> str:
     parts = [f'<div style="border-left:4px solid {colour};padding-left:10px">']
     parts.append(f"<b>{html.escape(report.headline)}</b>")
     for finding in report.findings:
-        title, _, rest = _counted(finding).partition("\n")
+        title, _, rest = counted(finding).partition("\n")
         mark = f'<b style="color:{_COLOURS[finding.severity]}">{html.escape(title)}</b>'
         body = html.escape(rest)
         parts.append(f'<div style="margin-top:8px">{mark}<div style="white-space:pre-wrap">'
@@ -166,7 +166,7 @@ def sanitize(
             if stopped is None and error is None:
                 differences += _compare(usual, results, seed)
     _add(found, _of_the_compiler(kernel))
-    findings = sorted(found.values(), key=lambda f: f.severity != "error")
+    findings = distinct(list(found.values()))
     return SanitizerReport(kernel.name, findings, differences, tuple(schedules))
 
 
@@ -202,8 +202,14 @@ def _run(
     return tensors, error
 
 
+def distinct(findings: Sequence[Finding]) -> list[Finding]:
+    """The first finding of each kind and place in the code; errors before notes."""
+    found: dict[object, Finding] = {}
+    _add(found, findings)
+    return sorted(found.values(), key=lambda f: f.severity != "error")
+
+
 def _add(found: dict[object, Finding], findings: Sequence[Finding]) -> None:
-    """Keep the first finding of each kind and place in the code."""
     for finding in findings:
         place = finding.lines or (finding.message,)
         found.setdefault((finding.kind, frozenset(place)), finding)

@@ -132,12 +132,8 @@ class Shadow:
                     last[touch.units] = 0
 
     def _gather(self, pair: tuple[Array, Array], touch: Touch, mine: Array) -> None:
-        """Keep the lowest and the highest of the threads that no order puts before this touch."""
+        """Keep the lowest and the highest of the threads, each with its latest touch."""
         units = touch.units
-        for last in pair:
-            for earlier, here, first in self._others(last, touch):
-                over = self._ordered(earlier, first, touch, touch.who[here])
-                last[units[here[over]]] = 0
         low, high = pair
         up = np.arange(len(units))
         before = high[units]

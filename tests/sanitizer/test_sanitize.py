@@ -1,0 +1,240 @@
+"""fk.sanitize, the error of an ordinary run, hostile schedules in check(), the command line."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+import torch
+
+pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
+
+import forgekit as fk
+import forgekit.vgpu
+from forgekit.commands.cli import main
+from forgekit.errors import CheckError, SanitizerError, UsageError
+from forgekit.vgpu import fresh
+from tests.kernels import simple
+from tests.sanitizer import bank
+from tests.sanitizer.bank import compile_correct
+from tests.sanitizer.judge import virtual_gpu
+
+MUTANTS = {p.name: p for p in bank.planted()}
+FAMILIES = {f.name: f for f in bank.families()}
+
+
+@pytest.fixture(autouse=True)
+def on_the_virtual_gpu():
+    with virtual_gpu():
+        yield
+
+
+def mutant(name):
+    args = MUTANTS[name].args()
+    return MUTANTS[name].compile(args), args
+
+
+# -- an ordinary run ----------------------------------------------------------------------------
+def test_an_ordinary_run_raises_and_leaves_the_result():
+    run, (x, y) = mutant("transpose_without_barrier")
+    with pytest.raises(SanitizerError) as caught:
+        run(x, y)
+    (finding,) = caught.value.findings
+    assert finding.kind == "shared-race"
+    assert fk.check(y, x.T)
+    text = str(caught.value)
+    assert text.startswith("Race in shared memory: tiles.py, line ")
+    assert "reads shared memory, byte" in text
+    assert "cute.arch.sync_threads()" in text
+
+
+def test_it_can_be_switched_off():
+    run, (x, y) = mutant("transpose_without_barrier")
+    with forgekit.vgpu.options(sanitize=False):
+        run(x, y)
+    assert fk.check(y, x.T)
+
+
+def test_notes_do_not_raise():
+    run, args = mutant(next(n for n, p in MUTANTS.items() if p.bug.kinds[0] == "unwritten-output"))
+    run(*args)
+
+
+# -- the report ---------------------------------------------------------------------------------
+def test_a_clean_report():
+    family = FAMILIES["transpose"]
+    args = family.args()
+    report = fk.sanitize(compile_correct(family, args), *args, schedule="adversarial")
+    assert report
+    assert str(report) == "transpose: clean (4 runs)"
+    assert report.schedules[1:] == tuple(f"adversarial, seed {s}" for s in range(3))
+
+
+def test_arguments_stay_as_they_are():
+    run, (x, y) = mutant("transpose_without_barrier")
+    before = x.clone()
+    fk.sanitize(run, x, y, schedule="adversarial", seeds=2)
+    assert torch.equal(x, before)
+    assert y.isnan().all()
+
+
+def test_a_report_of_a_race():
+    run, args = mutant("transpose_without_barrier")
+    report = fk.sanitize(run, *args, schedule="adversarial", seeds=4)
+    assert not report
+    finding, noise = report.findings  # in another order some threads read before anybody wrote
+    assert (finding.kind, noise.kind) == ("shared-race", "uninitialised-shared")
+    later, earlier = finding.lines
+    assert later.line > earlier.line
+    assert finding.count > 100
+    assert finding.block == (0, 0, 0) and finding.thread is not None
+    assert finding.place.startswith("shared memory, byte ")
+    assert report.differences
+    assert {d.tensor for d in report.differences} == {"mY"}
+    bundle = report._repr_mimebundle_()
+    assert "Race in shared memory" in bundle["text/html"]
+    assert "×" in bundle["text/plain"]
+
+
+def test_a_kernel_that_is_stopped_is_a_finding():
+    x, y = fk.ones(10), fk.empty(8)
+    run = fk.compile(simple.copy, x, y)
+    report = fk.sanitize(run, x, y)
+    (finding,) = [f for f in report.findings if f.severity == "error"]
+    assert finding.kind == "out-of-bounds"
+    assert finding.place == "mY[8] of mY: float32 (8,)"
+    assert [line.file.endswith("simple.py") for line in finding.lines] == [True]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"schedule": "nasty"}, "schedule: got 'nasty', needed one of 'default', 'adversarial'"),
+        ({"schedule": "adversarial", "seeds": 0}, "seeds: got 0, needed 1 or more"),
+        ({"schedule": "adversarial", "seeds": "3"}, "seeds: got '3', needed a count or a list"),
+    ],
+)
+def test_bad_options(options, words):
+    x, y = fk.ones(8), fk.empty(8)
+    with pytest.raises(UsageError, match=words):
+        fk.sanitize(fk.compile(simple.copy, x, y), x, y, **options)
+
+
+def test_not_compiled():
+    with pytest.raises(UsageError, match="needed a compiled kernel; compile it first"):
+        fk.sanitize(simple.copy, fk.ones(8), fk.empty(8))
+
+
+# -- read-only arguments ------------------------------------------------------------------------
+def test_a_read_only_tensor():
+    x, y = fk.ones(8), fk.empty(8)
+    run = fk.compile(simple.copy, fk.spec(x, read_only=True), y)
+    run(x, y)
+    assert fk.check(y, x)
+    run = fk.compile(simple.copy, x, fk.spec(y, read_only=True))
+    with pytest.raises(fk.KernelError, match="Write to a read-only tensor") as caught:
+        run(x, y)
+    assert caught.value.kind == "read-only-write"
+    assert "mY: float32 (8,) was declared read_only" in str(caught.value)
+
+
+# -- check() under hostile schedules ---------------------------------------------------------------
+def test_check_runs_hostile_schedules():
+    run, (x, y) = mutant("transpose_without_barrier")
+    with forgekit.vgpu.options(sanitize=False):
+        run(x, y)
+    assert fk.check(y, x.T)
+    with pytest.raises(CheckError, match=r"adversarial schedule, seed \d"):
+        fk.check(y, x.T, again=lambda: run(x, y), seeds=6)
+
+
+def test_check_of_a_correct_kernel_under_hostile_schedules():
+    family = FAMILIES["transpose"]
+    x, y = family.args()
+    run = compile_correct(family, (x, y))
+    run(x, y)
+    assert fk.check(y, x.T, again=lambda: run(x, y))
+
+
+def test_seeds_need_again():
+    with pytest.raises(UsageError, match="seeds: got 3, needed again= beside it"):
+        fk.check([1.0], [1.0], seeds=3)
+
+
+# -- tensors nobody has written -----------------------------------------------------------------
+def test_what_torch_writes_is_known():
+    x, y = fk.empty(8), fk.empty(8)
+    run = fk.compile(simple.copy, x, y)
+    with pytest.raises(SanitizerError, match="Uninitialised tensor element"):
+        run(x, y)
+    x.zero_()
+    run(x, y)
+
+
+def test_what_a_kernel_writes_is_known():
+    x, y, z = fk.ones(8), fk.empty(8), fk.empty(8)
+    run = fk.compile(simple.copy, x, y)
+    run(x, y)
+    run(y, z)
+    assert fk.check(z, x)
+
+
+def test_parts_of_a_fresh_tensor():
+    x, y, z = fk.ones(8), fk.empty(16), fk.empty(8)
+    run = fk.compile(simple.copy, x, z)
+    run(x, y[:8])
+    run(y[:8], z)
+    with pytest.raises(SanitizerError, match=r"reads mX\[0\] of mX"):
+        run(y[8:], z)
+
+
+def test_forgotten_with_the_tensor():
+    y = fk.empty(8)
+    assert y.data_ptr() in fresh._entries
+    address = y.data_ptr()
+    del y
+    assert address not in fresh._entries
+
+
+# -- the command line ---------------------------------------------------------------------------
+SCRIPT = """
+    import torch, cutlass, cutlass.cute as cute
+    from cutlass.cute.runtime import from_dlpack
+
+    @cute.kernel
+    def mirror_kernel(mX: cute.Tensor, mY: cute.Tensor):
+        i, _, _ = cute.arch.thread_idx()
+        s = cutlass.memory.SmemAllocator().allocate_tensor(
+            cutlass.Float32, cute.make_layout(64), 16)
+        s[i] = mX[i]
+        BARRIER
+        mY[i] = s[63 - i]
+
+    @cute.jit
+    def mirror(mX: cute.Tensor, mY: cute.Tensor):
+        mirror_kernel(mX, mY).launch(grid=(1, 1, 1), block=(64, 1, 1))
+
+    x, y = torch.arange(64.0), torch.zeros(64)
+    mirror(from_dlpack(x), from_dlpack(y))
+    mirror(from_dlpack(x), from_dlpack(y))
+    print("done")
+"""
+
+
+@pytest.mark.parametrize(("barrier", "status"), [("cute.arch.sync_threads()", 0), ("pass", 1)])
+def test_the_command(tmp_path, capsys, barrier, status):
+    script = tmp_path / "mirror.py"
+    script.write_text(textwrap.dedent(SCRIPT).replace("BARRIER", barrier))
+    assert main(["sanitize", str(script)]) == status
+    out = capsys.readouterr().out
+    assert out.startswith("done\n")
+    if status:
+        assert out.count("Race in shared memory: mirror.py, line 12") == 1
+        assert out.endswith("sanitizer: 1 finding, 0 notes\n")
+    else:
+        assert out.endswith("sanitizer: 0 findings, 0 notes\n")
+
+
+def test_the_command_with_an_unknown_schedule(tmp_path, capsys):
+    assert main(["sanitize", "--schedule", "nasty", str(tmp_path / "x.py")]) == 2
+    assert "--schedule: got nasty, needed one of default, adversarial" in capsys.readouterr().err
