@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import ForgekitError, UsageError, got_needed
 from forgekit.vgpu import Listener, options
@@ -32,11 +32,15 @@ OPERATIONS = ("transpose", "row_sum", "softmax")
 
 @dataclass(frozen=True)
 class Row:
-    """One operation at one size. Times in milliseconds; None where a peer was not measured."""
+    """One operation at one size. Times in milliseconds; None where a peer was not measured.
+
+    vgpu_ms: bare, nothing watches; profile_ms: all of fk.profile, its copies of the arguments too.
+    """
 
     operation: str
     size: int
     vgpu_ms: float
+    profile_ms: float
     warp_instructions: int
     torch_ms: float
     triton_ms: float | None = None
@@ -69,6 +73,20 @@ def _best_ms(run: Callable[[], object], repeats: int) -> float:
     return min(times) * 1e3
 
 
+def bare(run: Callable[..., object], args: Sequence[Any], repeats: int) -> float:
+    """Milliseconds of a run that nothing watches."""
+    with options(progress=False, sanitize=False):
+        return _best_ms(lambda: run(*args), repeats)
+
+
+def profiled(run: Any, args: Sequence[Any], repeats: int) -> float:
+    """Milliseconds of `fk.profile`."""
+    import forgekit as fk
+
+    with options(progress=False):
+        return _best_ms(lambda: fk.profile(run, *args), repeats)
+
+
 def measure(operation: str, size: int, repeats: int) -> Row:
     """Check the result against torch, then time it; the best of `repeats`, compiling excluded."""
     import forgekit as fk
@@ -84,13 +102,18 @@ def measure(operation: str, size: int, repeats: int) -> Row:
     }
     run = fk.compile(getattr(vgpu_kernels, operation), x, y, device="virtual")
     counter = WarpInstructions()
-    with options(listeners=(counter,), progress=False):
+    with options(listeners=(counter,), progress=False, sanitize=False):
         run(x, y)
     # Sums of numbers near 0 cancel: what counts is the error beside the largest partial sum.
     fk.check(y, expect[operation](), atol=1e-4, on_fail="raise")
-    with options(progress=False):
-        ours = _best_ms(lambda: run(x, y), repeats)
-    return Row(operation, size, ours, counter.count, _best_ms(expect[operation], repeats))
+    return Row(
+        operation,
+        size,
+        vgpu_ms=bare(run, (x, y), repeats),
+        profile_ms=profiled(run, (x, y), repeats),
+        warp_instructions=counter.count,
+        torch_ms=_best_ms(expect[operation], repeats),
+    )
 
 
 def triton_times(size: int, repeats: int) -> dict[str, float] | None:
@@ -110,14 +133,15 @@ def triton_times(size: int, repeats: int) -> dict[str, float] | None:
 def table(rows: Sequence[Row]) -> str:
     """The rows as a Markdown table."""
     head = (
-        "| operation | size | ms | M elements/s | M warp instr./s | torch on CPU, ms "
-        "| Triton's interpreter, ms | times faster |"
+        "| operation | size | bare, ms | profile, ms | × bare | M elements/s | M warp instr./s "
+        "| torch on CPU, ms | Triton's interpreter, ms | times faster |"
     )
-    lines = [head, "|" + "---|" * 8]
+    lines = [head, "|" + "---|" * 10]
     for r in rows:
         peer = f"{r.triton_ms:,.0f} | {r.triton_ms / r.vgpu_ms:,.0f}" if r.triton_ms else "– | –"
         lines.append(
-            f"| {r.operation} | {r.size}² | {r.vgpu_ms:.1f} | {r.elements_per_s / 1e6:.0f} "
+            f"| {r.operation} | {r.size}² | {r.vgpu_ms:.1f} | {r.profile_ms:.1f} "
+            f"| {r.profile_ms / r.vgpu_ms:.1f} | {r.elements_per_s / 1e6:.0f} "
             f"| {r.warp_instructions_per_s / 1e6:.0f} | {r.torch_ms:.2f} | {peer} |"
         )
     return "\n".join(lines)

@@ -309,8 +309,8 @@ class _Scan:
                 self._exact_chunk(got, want, codes, start)
 
     def _float_chunk(self, got: Array, want: Array, codes: Array, start: int) -> None:
-        a, e = got.astype(np.float64), want.astype(np.float64)
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            a, e = got.astype(np.float64), want.astype(np.float64)  # signalling NaN: invalid
             finite = bool(np.isfinite(a.sum()) and np.isfinite(e.sum()))
             difference = np.abs(a - e)
             magnitude = np.abs(e)

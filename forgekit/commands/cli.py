@@ -19,6 +19,8 @@ COMMANDS = {
     "lab": "forgekit.commands.lab",
     "doctor": "forgekit.commands.doctor",
     "run": "forgekit.commands.script",
+    "profile": "forgekit.commands.profile",
+    "sanitize": "forgekit.commands.sanitize",
     "build-notebooks": "forgekit.commands.notebooks",
 }
 BENCHMARKS = {"vgpu": "forgekit.benching.vgpu"}
@@ -48,6 +50,24 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--device", help="gpu or virtual; otherwise FORGEKIT_DEVICE or what is there")
     run.add_argument("script", help="the Python file")
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="handed to the script")
+
+    profile = commands.add_parser(
+        "profile", help="run a CuTe DSL script on the virtual GPU and print what each line costs"
+    )
+    profile.add_argument("--gpu", help="whose bandwidth bounds the time, such as H200 or L4")
+    profile.add_argument("--json", action="store_true", help="print the profiles as JSON")
+    profile.add_argument("script", help="the Python file")
+    profile.add_argument("arguments", nargs=argparse.REMAINDER, help="handed to the script")
+
+    sanitize = commands.add_parser(
+        "sanitize", help="run a CuTe DSL script on the virtual GPU and print what it does wrong"
+    )
+    sanitize.add_argument(
+        "--schedule", default="default", help="default, or adversarial: hostile orders of threads"
+    )
+    sanitize.add_argument("--seed", type=int, default=0, help="of the adversarial schedule")
+    sanitize.add_argument("script", help="the Python file")
+    sanitize.add_argument("arguments", nargs=argparse.REMAINDER, help="handed to the script")
 
     bench = commands.add_parser("bench", help="measure; `forgekit bench vgpu` the virtual GPU")
     bench.add_argument("suite", choices=sorted(BENCHMARKS), help="what to measure")
@@ -83,6 +103,14 @@ def dispatch(arguments: Sequence[str]) -> int:
         return _module("doctor").main(as_json=options.json)
     if options.command == "run":
         return _module("run").main(options.script, options.arguments, device=options.device)
+    if options.command == "profile":
+        return _module("profile").main(
+            options.script, options.arguments, gpu=options.gpu, as_json=options.json
+        )
+    if options.command == "sanitize":
+        return _module("sanitize").main(
+            options.script, options.arguments, schedule=options.schedule, seed=options.seed
+        )
     if options.command == "bench":
         status = importlib.import_module(BENCHMARKS[options.suite]).main(options.arguments)
         return int(status or 0)

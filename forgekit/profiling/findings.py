@@ -1,0 +1,124 @@
+"""What stands out in a profile, in words: the line that wastes most, and why.
+
+Waste of different kinds is made comparable by what a multiprocessor can do in a cycle: issue four
+instructions of a warp, serve one wavefront of shared memory, take two sectors from L2 (NVIDIA H100
+Tensor Core GPU Architecture: four schedulers, 128 bytes of shared memory a cycle; NVIDIA A100
+Tensor Core GPU Architecture: 64 bytes of L2 a cycle). It ranks lines; it is no time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from forgekit.profiling.lines import Accesses, Line
+from forgekit.profiling.words import plural, size
+
+__all__ = ["LANES", "Finding", "findings", "worst"]
+
+LANES = "lanes"
+_ISSUED, _SECTORS = 4, 2  # in a cycle
+_WORTH = 0.05  # of the whole kernel's cycles: less does not stand out
+
+_VERBS = {
+    "load": "load", "store": "store", "atomic": "atomic operation", "reduction": "reduction",
+    "async": "asynchronous copy",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Waste at one line.
+
+    line; kind: the kind of access, such as `global_store`, or `lanes` for idle lanes; share: of
+    the kernel's cycles, 0 to 1, by the estimate above; reason: in a sentence.
+    """
+
+    line: Line
+    kind: str
+    share: float
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.line.where}: {self.reason}"
+
+
+def worst(lines: Sequence[Line]) -> Finding | None:
+    """The finding of the largest share; None if nothing stands out."""
+    return next(iter(findings(lines)), None)
+
+
+def findings(lines: Sequence[Line]) -> list[Finding]:
+    """All that stands out, the largest share first."""
+    whole = sum(_cycles(line) for line in lines)
+    found = []
+    for line in lines:
+        for kind, a in line.accesses.items():
+            wasted = (a.units - a.ideal) / (_SECTORS if a.is_global else 1)
+            if wasted >= _WORTH * whole and wasted:
+                found.append(Finding(line, kind, wasted / whole, access_reason(a)))
+        idle = (line["warp_instructions"] - line["thread_instructions"] / 32) / _ISSUED
+        if idle >= _WORTH * whole and idle:
+            found.append(Finding(line, LANES, idle / whole, _lanes_reason(line)))
+    return sorted(found, key=lambda f: -f.share)
+
+
+def _cycles(line: Line) -> float:
+    accesses = line.accesses.values()
+    return line["warp_instructions"] / _ISSUED + sum(
+        a.units / (_SECTORS if a.is_global else 1) for a in accesses
+    )
+
+
+def _lanes_reason(line: Line) -> str:
+    active = line["thread_instructions"] / line["warp_instructions"]
+    text = f"of a warp's 32 lanes {active:.3g} take part on average, and the others wait"
+    if line["divergent_branches"]:
+        return f"{text}: lanes of one warp go different ways here"
+    return text
+
+
+def access_reason(a: Accesses) -> str:
+    """Why an access takes more sectors or wavefronts than it could."""
+    ideal = a.ideal / a.requests
+    needed = f"{ideal:.3g} would do"
+    verb = _VERBS[a.kind.split("_")[1]]
+    takes = "touches" if a.is_global else "takes"
+    if a.low == a.high:
+        what = f"every warp's {verb} {takes} {plural(a.high, a.unit)}"
+    else:
+        what = f"a warp's {verb} {takes} {a.units / a.requests:.3g} {a.unit}s on average"
+    cause = _global_cause(a) if a.is_global else _shared_cause(a)
+    return f"{what} where {needed}{cause}"
+
+
+def _stride(a: Accesses) -> int | None:
+    """The distance of neighbouring lanes that costs most."""
+    return max(a.strides, key=lambda s: (a.strides[s], s is not None)) if a.strides else None
+
+
+def _global_cause(a: Accesses) -> str:
+    step = _stride(a)
+    if step == 0 and a.kind != "global_load":
+        return ": its lanes meet at one address, one after the other"
+    if step is None:
+        return ": the lanes' addresses are scattered"
+    if abs(step) > a.width:
+        return f": neighbouring threads are {size(abs(step), exact=True)} apart"
+    return ": the warp's bytes begin inside a sector, not at its edge"
+
+
+def _shared_cause(a: Accesses) -> str:
+    step = _stride(a)
+    if step == 0:
+        return ": its lanes meet at one address, one after the other"
+    if step is None:
+        return ": several lanes need one bank"
+    text = f": neighbouring threads are {size(abs(step), exact=True)} apart"
+    if step % 4 == 0 and step:
+        banks = 32 // math.gcd(step // 4, 32)
+        if banks < 32:
+            where = "one bank" if banks == 1 else f"{banks} of the 32 banks"
+            return f"{text}, so all lanes meet in {where}"
+    return text

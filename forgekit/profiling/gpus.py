@@ -1,0 +1,111 @@
+"""Constants of GPUs that a bound by bandwidth can be told for, each with its source."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from forgekit.errors import UsageError, got_needed
+
+__all__ = ["DEFAULT", "GPUS", "Gpu", "gpu_here", "gpu_named"]
+
+_KB, _MB = 1024, 1024**2
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU's memory system.
+
+    bandwidth: bytes a second to device memory, the data sheet's peak; multiprocessors; l2_bytes:
+    None where NVIDIA does not publish it; shared_bytes: shared memory of a multiprocessor at most;
+    arch: what to compile for; device: pattern of the name that the driver gives it; source: where
+    the numbers stand.
+    """
+
+    name: str
+    bandwidth: float
+    multiprocessors: int
+    l2_bytes: int | None
+    shared_bytes: int
+    arch: str
+    device: str
+    source: str
+
+    def seconds(self, size_bytes: float) -> float:
+        """The least time that so many bytes of device memory take."""
+        return size_bytes / self.bandwidth
+
+    @property
+    def rate(self) -> str:
+        """`4.8 TB/s`"""
+        return (f"{self.bandwidth / 1e12:.3g} TB/s" if self.bandwidth >= 1e12
+                else f"{self.bandwidth / 1e9:.0f} GB/s")  # fmt: skip
+
+
+_HOPPER = "NVIDIA H100 Tensor Core GPU Architecture (whitepaper)"
+_AMPERE = "NVIDIA A100 Tensor Core GPU Architecture (whitepaper)"
+_ADA = "NVIDIA Ada GPU Architecture (whitepaper)"
+
+GPUS: dict[str, Gpu] = {
+    g.name: g
+    for g in (
+        Gpu("B200", 8.0e12, 148, 126 * _MB, 228 * _KB, "sm_100a", r"B200",
+            "NVIDIA DGX B200 data sheet (64 TB/s for 8); multiprocessors and L2 as CUDA reports"),
+        Gpu("H200", 4.8e12, 132, 50 * _MB, 228 * _KB, "sm_90a", r"H200",
+            f"NVIDIA H200 data sheet; {_HOPPER}"),
+        Gpu("H100 SXM", 3.35e12, 132, 50 * _MB, 228 * _KB, "sm_90a", r"H100 80GB HBM3|H100 SXM",
+            f"NVIDIA H100 data sheet; {_HOPPER}"),
+        Gpu("H100 PCIe", 2.0e12, 114, 50 * _MB, 228 * _KB, "sm_90a", r"H100 PCIe",
+            f"NVIDIA H100 data sheet; {_HOPPER}"),
+        Gpu("A100 80GB SXM", 2.039e12, 108, 40 * _MB, 164 * _KB, "sm_80", r"A100.SXM4.80GB",
+            f"NVIDIA A100 data sheet; {_AMPERE}"),
+        Gpu("A100 80GB PCIe", 1.935e12, 108, 40 * _MB, 164 * _KB, "sm_80", r"A100 80GB PCIe",
+            f"NVIDIA A100 data sheet; {_AMPERE}"),
+        Gpu("A100 40GB", 1.555e12, 108, 40 * _MB, 164 * _KB, "sm_80", r"A100.(SXM4|PCIE).40GB",
+            f"NVIDIA A100 data sheet; {_AMPERE}"),
+        Gpu("A10", 600e9, 72, 6 * _MB, 100 * _KB, "sm_86", r"A10G?\b",
+            "NVIDIA A10 data sheet; NVIDIA Ampere GA102 GPU Architecture (whitepaper)"),
+        Gpu("L40S", 864e9, 142, None, 100 * _KB, "sm_89", r"L40S",
+            f"NVIDIA L40S data sheet; {_ADA}"),
+        Gpu("L4", 300e9, 58, None, 100 * _KB, "sm_89", r"L4\b", f"NVIDIA L4 data sheet; {_ADA}"),
+        Gpu("RTX 5090", 1.792e12, 170, 96 * _MB, 100 * _KB, "sm_120a", r"RTX 5090\b(?! D)",
+            "NVIDIA RTX Blackwell GPU Architecture (whitepaper)"),
+        Gpu("RTX 4090", 1.008e12, 128, 72 * _MB, 100 * _KB, "sm_89", r"RTX 4090\b(?! D)", _ADA),
+        Gpu("RTX 3090", 936e9, 82, 6 * _MB, 100 * _KB, "sm_86", r"RTX 3090\b(?! Ti)",
+            "NVIDIA Ampere GA102 GPU Architecture (whitepaper)"),
+        Gpu("T4", 320e9, 40, 4 * _MB, 64 * _KB, "sm_75", r"T4\b",
+            "NVIDIA T4 data sheet; NVIDIA Turing GPU Architecture (whitepaper)"),
+    )
+}  # fmt: skip
+DEFAULT = "H200"
+
+
+def gpu_named(name: str) -> Gpu:
+    """A GPU of the table by its name, however it is spaced and spelt.
+
+    Raises:
+        UsageError: none of that name.
+    """
+    wanted = _plain(name)
+    for gpu in GPUS.values():
+        if _plain(gpu.name) == wanted:
+            return gpu
+    begins = [g for g in GPUS.values() if wanted and _plain(g.name).startswith(wanted)]
+    if len(begins) == 1:
+        return begins[0]
+    needed = "one of " + ", ".join(g.name for g in begins or GPUS.values())
+    raise UsageError(got_needed("gpu", repr(name), needed, "or pass a forgekit.profiling.gpus.Gpu"))
+
+
+def gpu_here() -> Gpu | None:
+    """The GPU of this machine, if there is one and the table has it."""
+    import torch
+
+    if not torch.cuda.is_available():
+        return None
+    name = torch.cuda.get_device_name()
+    return next((g for g in GPUS.values() if re.search(g.device, name)), None)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", str(name).lower().replace("nvidia", "").replace("geforce", ""))

@@ -1,0 +1,301 @@
+"""profile(): what each Python line of a kernel costs, counted on the virtual GPU."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from forgekit.errors import UsageError, got_needed
+from forgekit.profiling.gpus import DEFAULT, Gpu, gpu_here, gpu_named
+from forgekit.profiling.lines import Launch, Line, TensorTraffic, launch_of, summed
+from forgekit.profiling.metrics import (
+    GLOBAL_KINDS,
+    METRICS,
+    SHARED_KINDS,
+    Counts,
+    Metric,
+    metric,
+    total,
+)
+from forgekit.profiling.running import copied, kernel_name, run_watched
+
+if TYPE_CHECKING:
+    from forgekit.compiling.compiled import CompiledKernel
+    from forgekit.profiling.findings import Finding
+    from forgekit.vgpu.counting import Counting
+    from forgekit.vgpu.listeners import Listener
+
+__all__ = ["Profile", "profile"]
+
+L = TypeVar("L", bound="Listener")
+
+
+class Profile:
+    """What a function's kernels cost, by source line; a notebook shows it as a table.
+
+    `p["global_load_sectors"]`, `p.global_load_sectors` and Nsight Compute's name of it,
+    `p["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]`, all give the number for all launches.
+    `Profile.metrics` lists what there is.
+
+    Attributes:
+        name: the host function's name.
+        launches: each launch of a kernel with its own counts, in order.
+        lines: the source lines shown, launches added up; in source order unless sorted.
+        gpu: the GPU whose bandwidth bounds the time.
+    """
+
+    metrics: tuple[Metric, ...] = METRICS
+
+    def __init__(
+        self,
+        name: str,
+        launches: Iterable[Launch],
+        gpu: Gpu,
+        *,
+        lines: tuple[Line, ...] | None = None,
+        again: tuple[CompiledKernel, tuple[Any, ...]] | None = None,
+    ) -> None:
+        self.name = name
+        self.launches = tuple(launches)
+        self.gpu = gpu
+        self.lines = summed(self.launches) if lines is None else lines
+        self._again = again
+
+    # -- numbers ------------------------------------------------------------------------------
+    @functools.cached_property
+    def total(self) -> Counts:
+        """All launches together. Bytes of device memory count once a launch."""
+        return total([launch.counts for launch in self.launches])
+
+    def __getitem__(self, name: str) -> int | float:
+        return self.total[name]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.total, name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(m.name for m in METRICS)]
+
+    @functools.cached_property
+    def all_lines(self) -> tuple[Line, ...]:
+        """Every line of every launch, in source order, whatever is shown."""
+        return summed(self.launches)
+
+    @property
+    def worst(self) -> Finding | None:
+        """The line that wastes most of those shown, and why; None if nothing stands out."""
+        return next(iter(self.findings), None)
+
+    @functools.cached_property
+    def findings(self) -> list[Finding]:
+        """All that stands out, the largest waste first."""
+        from forgekit.profiling.findings import findings
+
+        shown = {line.key for line in self.lines}
+        return [f for f in findings(self.all_lines) if f.line.key in shown]
+
+    @functools.cached_property
+    def tensors(self) -> dict[str, TensorTraffic]:
+        """Tensor's name -> device memory touched, each byte once a launch."""
+        result: dict[str, TensorTraffic] = {}
+        for t in (t for launch in self.launches for t in launch.tensors.values()):
+            old = result.get(t.name)
+            read, written = (old.read_bytes, old.written_bytes) if old else (0, 0)
+            result[t.name] = TensorTraffic(
+                t.name, t.dtype, t.shape, t.size_bytes, read + t.read_bytes,
+                written + t.written_bytes,
+            )  # fmt: skip
+        return result
+
+    @property
+    def bytes_touched(self) -> int:
+        """Distinct bytes of device memory read plus written, of each launch: the least to move."""
+        return sum(launch.bytes_touched for launch in self.launches)
+
+    def bound_s(self, gpu: str | Gpu | None = None) -> float:
+        """Seconds that moving `bytes_touched` takes at a GPU's peak bandwidth: no kernel that
+        touches these bytes, and finds none of them in a cache, is faster.
+
+        Raises:
+            UsageError: no such GPU in forgekit.profiling.gpus.GPUS.
+        """
+        return _gpu(gpu or self.gpu).seconds(self.bytes_touched)
+
+    # -- other views of it ----------------------------------------------------------------------
+    def sort(self, by: str = "warp_instructions") -> Profile:
+        """The same lines, largest first by a metric; "line" restores the order of the source.
+
+        Raises:
+            UsageError: no such metric.
+        """
+        if by == "line":
+            ordered = sorted(self.lines, key=lambda line: line.key)
+        else:
+            name = metric(by).name
+            ordered = sorted(self.lines, key=lambda line: (-line[name], line.key))
+        return self._with(tuple(ordered))
+
+    def filter(
+        self,
+        keep: Callable[[Line], bool] | None = None,
+        *,
+        line: int | str | Iterable[int] | None = None,
+        kind: str | None = None,
+        kernel: str | None = None,
+        at_least: Mapping[str, float] | None = None,
+    ) -> Profile:
+        """A profile of some lines, or of some launches; totals are those of its launches.
+
+        Args:
+            keep: a function of a line.
+            line: a number, several numbers (such as a range) or a piece of the line's text.
+            kind: "global", "shared" or one kind such as "global_load": lines with such accesses.
+            kernel: launches of this kernel alone.
+            at_least: metric -> the least value that a shown line has.
+
+        Raises:
+            UsageError: no such metric, kind or kernel.
+        """
+        launches, lines = self.launches, self.lines
+        if kernel is not None:
+            launches = tuple(x for x in self.launches if x.kernel == kernel)
+            known = {x.kernel: None for x in self.launches}
+            _known("kernel", kernel, tuple(known))
+            mine = {x.key: x for x in summed(launches)}
+            lines = tuple(mine[x.key] for x in lines if x.key in mine)
+        if kind is not None:
+            _known("kind", kind, ("global", "shared", *GLOBAL_KINDS, *SHARED_KINDS))
+            lines = tuple(x for x in lines if any(_is(k, kind) for k in x.accesses))
+        if isinstance(line, str):
+            wanted = "".join(line.split())
+            lines = tuple(x for x in lines if wanted in "".join(x.text.split()))
+        elif line is not None:
+            numbers = {line} if isinstance(line, int) else set(line)
+            lines = tuple(x for x in lines if x.number in numbers)
+        for name, least in (at_least or {}).items():
+            lines = tuple(x for x in lines if x[name] >= least)
+        if keep is not None:
+            lines = tuple(x for x in lines if keep(x))
+        return Profile(self.name, launches, self.gpu, lines=lines, again=self._again)
+
+    def _with(self, lines: tuple[Line, ...]) -> Profile:
+        return Profile(self.name, self.launches, self.gpu, lines=lines, again=self._again)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as dicts, lists, numbers and strings."""
+        return {
+            "name": self.name,
+            "gpu": self.gpu.name,
+            "bound_s": self.bound_s(),
+            "total": self.total.to_dict(),
+            "lines": [line.to_dict() for line in self.lines],
+            "launches": [
+                {"kernel": x.kernel, "grid": list(x.grid), "block": list(x.block),
+                 "total": x.counts.to_dict(),
+                 "tensors": [{**vars(t), "shape": list(t.shape)} for t in x.tensors.values()]}
+                for x in self.launches
+            ],
+            "findings": [
+                {"line": f.line.number or None, "kind": f.kind, "share": f.share,
+                 "reason": f.reason}
+                for f in self.findings
+            ],
+        }  # fmt: skip
+
+    def to_json(self, indent: int | None = 1) -> str:
+        """`to_dict()` as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+    # -- once more --------------------------------------------------------------------------------
+    @property
+    def call(self) -> tuple[CompiledKernel, tuple[Any, ...]]:
+        """The kernel and what its arguments held: for a picture of the same call.
+
+        Raises:
+            UsageError: the profile is not that of one call.
+        """
+        if self._again is None:
+            remedy = "use fk.profile(kernel, *args)"
+            raise UsageError(got_needed("profile", "that of a script", "one of a call", remedy))
+        return self._again
+
+    def rerun(self, listener: L) -> L:
+        """Run the same kernel once more, on what its arguments held, and let `listener` watch.
+
+        Raises:
+            UsageError: the profile is not that of one call.
+        """
+        kernel, args = self.call
+        run_watched(kernel, args, (listener,))
+        return listener
+
+    # -- as it is shown ---------------------------------------------------------------------------
+    def __repr__(self) -> str:
+        from forgekit.profiling.table import as_text
+
+        return as_text(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        from forgekit.profiling.html_table import as_html
+
+        return {"text/plain": repr(self), "text/html": as_html(self)}
+
+
+def profile(kernel: CompiledKernel, *args: Any, gpu: str | Gpu | None = None) -> Profile:
+    """Run a kernel on the virtual GPU and count what each source line of it costs.
+
+    It runs on copies: the tensors passed stay as they are, and what it prints is not shown.
+    Counts are exact and the same in every run; `book/virtual_gpu.md` says how they compare with a
+    GPU's. A run costs about twice what it costs without counting.
+
+    Args:
+        kernel: what `forgekit.compile` returned, for a GPU or the virtual one.
+        args: its arguments, as in a call.
+        gpu: name of the GPU (`forgekit.profiling.gpus.GPUS`) whose bandwidth bounds the time; by
+            default the one of this machine, or an H200.
+
+    Raises:
+        UsageError: not a compiled kernel, arguments it was not compiled for, no such GPU.
+        KernelError: the kernel did something wrong; what a wrong kernel costs means nothing.
+    """
+    from forgekit.vgpu.counting import Counting
+    from forgekit.viz.replay import bind
+
+    args = bind("profile", kernel, args)
+    chosen = _gpu(gpu)
+    kept = copied(args)
+    found = run_watched(kernel, kept, (Counting(),))[0]
+    assert isinstance(found, Counting)
+    return of_counts(kernel.name, found, chosen, again=(kernel, kept))
+
+
+def of_counts(
+    name: str,
+    counts: Counting,
+    gpu: Gpu | None = None,
+    *,
+    again: tuple[CompiledKernel, tuple[Any, ...]] | None = None,
+) -> Profile:
+    """The profile of all launches that a listener has counted."""
+    launches = [launch_of(x, kernel_name(x.program)) for x in counts.launches]
+    return Profile(name, launches, gpu or _gpu(None), again=again)
+
+
+def _gpu(chosen: str | Gpu | None) -> Gpu:
+    if chosen is None:
+        return gpu_here() or gpu_named(DEFAULT)
+    return chosen if isinstance(chosen, Gpu) else gpu_named(chosen)
+
+
+def _is(kind: str, wanted: str) -> bool:
+    return kind == wanted or kind.startswith(wanted + "_")
+
+
+def _known(what: str, got: str, known: tuple[str, ...]) -> None:
+    if got not in known:
+        needed = "one of " + ", ".join(repr(k) for k in known)
+        raise UsageError(got_needed(what, repr(got), needed, "choose one of these"))

@@ -1,0 +1,206 @@
+"""What one instruction's accesses cost, with little work for warps that are alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from forgekit.vgpu.counters import rules
+from forgekit.vgpu.counters.warps import Alike, Unlike, warps
+from forgekit.vgpu.floats import Array
+
+_ORIGIN = 1 << 40  # of the addresses that stand for all like them: no lane falls below 0
+_MOST_PATTERNS = 4096  # remembered; scattered accesses have no end of them
+_LOW = np.uint64(0xFFFFFFFF)
+
+
+@dataclass
+class AccessCounts:
+    """One instruction's accesses of one kind, such as `global_load`.
+
+    requests: warps that took part; threads: their active lanes; width: bytes a lane; units:
+    sectors of global, wavefronts of shared memory; ideal: the fewest that would do; low, high:
+    the fewest and the most units of one request; strides: bytes between neighbouring active lanes
+    -> units beyond the ideal that such requests took; None: lanes that lie unevenly.
+    """
+
+    width: int
+    requests: int = 0
+    threads: int = 0
+    units: int = 0
+    ideal: int = 0
+    low: int = 1 << 30
+    high: int = 0
+    strides: Counter[int | None] = field(default_factory=Counter)
+
+    def add(self, cost: Array, often: Array, threads: int, stride: int | None) -> None:
+        """Add warps: cost (k, 2) of units and ideal, how often each; threads of all of them."""
+        units, ideal = (often @ cost).tolist()
+        self.requests += int(often.sum())
+        self.threads += threads
+        self.units += units
+        self.ideal += ideal
+        self.low = min(self.low, int(cost[:, 0].min()))
+        self.high = max(self.high, int(cost[:, 0].max()))
+        self.strides[stride] += units - ideal
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How accesses of one kind are charged.
+
+    moduli: what each address may be moved by without a change in the cost; cost: from the lanes'
+    addresses, one array for each modulus, who takes part and the width to (units, ideal), one pair
+    for each memory involved.
+    """
+
+    moduli: tuple[int, ...]
+    cost: Callable[..., tuple[rules.Cost, ...]]
+
+
+def _alone(rule: Callable[[Array, Array, int], rules.Cost]) -> Callable[..., tuple[rules.Cost]]:
+    return lambda rows, active, width: (rule(rows, active, width),)
+
+
+_SECTOR, _ROW = (rules.SECTOR_BYTES,), (rules.ROW_BYTES,)
+RULES = {
+    "global_load": Rule(_SECTOR, _alone(rules.sectors)),
+    "global_store": Rule(_SECTOR, _alone(rules.sectors)),
+    "global_atomic": Rule(_SECTOR, _alone(rules.atomic_sectors)),
+    "global_reduction": Rule(_SECTOR, _alone(rules.atomic_sectors)),
+    "shared_load": Rule(_ROW, _alone(rules.load_wavefronts)),
+    "shared_store": Rule(_ROW, _alone(rules.store_wavefronts)),
+    "shared_atomic": Rule(_ROW, _alone(rules.atomic_wavefronts)),
+    "async": Rule(_ROW * 2, rules.through_l1),
+    "async past L1": Rule(_ROW * 2, rules.past_l1),
+}
+
+
+def paired(source: Array, target: Array) -> Array:
+    """Addresses in global and in shared memory as one number a lane: differences stay apart."""
+    return (source.astype(np.uint64) << np.uint64(32)) + target.astype(np.uint64)
+
+
+def _parts(addresses: Array, count: int) -> tuple[Array, ...]:
+    """The signed addresses (or distances) of one number a lane: one, or a pair."""
+    signed = addresses.view(f"i{addresses.itemsize}").astype(np.int64)
+    if count == 1:
+        return (signed,)
+    low = (addresses & _LOW).astype(np.uint32).view(np.int32).astype(np.int64)
+    return (signed - low) >> 32, low
+
+
+class Costs:
+    """Costs of access patterns, computed once for each pattern and place of its first lane."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, int, bytes], _Pattern] = {}
+
+    def add(
+        self,
+        counts: tuple[AccessCounts | None, ...],
+        rule: str,
+        address: Array,
+        mask: Array | None,
+        shape: tuple[int, int],
+        width: int,
+    ) -> None:
+        """Charge one access by all threads of a group; address and mask broadcast to `shape`.
+
+        counts: one for each memory that the rule charges, None where it is not to be charged.
+        """
+        for group in warps(address, mask, shape):
+            if isinstance(group, Unlike):
+                _add_each(counts, RULES[rule], group, width)
+            else:
+                self._pattern(rule, width, group).add(counts, group)
+
+    def _pattern(self, rule: str, width: int, group: Alike) -> _Pattern:
+        key = (rule, width, group.pattern.tobytes())
+        pattern = self._known.get(key)
+        if pattern is None:
+            if len(self._known) >= _MOST_PATTERNS:
+                self._known.clear()
+            pattern = self._known[key] = _Pattern(group, RULES[rule], width)
+        return pattern
+
+
+class _Pattern:
+    """The cost of one pattern at each place of its first lane within a sector or row of banks."""
+
+    def __init__(self, group: Alike, rule: Rule, width: int) -> None:
+        self.rule, self.width = rule, width
+        self.active = group.active
+        self.threads = int(np.count_nonzero(self.active))
+        # Inactive lanes get the first one's address: any will do.
+        self.lanes = [
+            np.where(self.active, part, 0) + _ORIGIN
+            for part in _parts(group.pattern, len(rule.moduli))
+        ]
+        self.strides = [_stride(part[self.active], width) for part in self.lanes]
+        self.shift = width.bit_length() - 1  # bases are multiples of the width
+        self.places = [modulus >> self.shift for modulus in rule.moduli]
+        self.cost = np.full((int(np.prod(self.places)), len(rule.moduli), 2), -1, np.int64)
+
+    def add(self, counts: tuple[AccessCounts | None, ...], group: Alike) -> None:
+        place = self._place(group.bases.reshape(-1))
+        if len(place) == 1 or (place == place[0]).all():
+            used, often = place[:1].astype(np.int64), np.array([len(place)])
+        else:
+            number = np.bincount(place.astype(np.int64), minlength=len(self.cost))
+            used = np.flatnonzero(number)
+            often = number[used]
+        cost = self.cost[used]
+        if (cost < 0).any():
+            cost = self.cost[used] = self._computed(used)
+        often = often * group.times
+        threads = int(often.sum()) * self.threads
+        for i, charged in enumerate(counts):
+            if charged is not None:
+                charged.add(cost[:, i], often, threads, self.strides[i])
+
+    def _place(self, bases: Array) -> Array:
+        """Where first lanes lie: the number of a row of `cost`."""
+        if len(self.places) == 1:
+            kind = bases.dtype.type
+            place: Array = (bases >> kind(self.shift)) & kind(self.places[0] - 1)
+            return place
+        source, target = (p >> self.shift for p in _parts(bases, 2))
+        return (source & (self.places[0] - 1)) * self.places[1] + (target & (self.places[1] - 1))
+
+    def _computed(self, used: Array) -> Array:
+        at = np.unravel_index(used, self.places)
+        rows = [
+            lanes + (place[:, None] << self.shift)
+            for lanes, place in zip(self.lanes, at, strict=True)
+        ]
+        active = np.broadcast_to(self.active, rows[0].shape)
+        return _stacked(self.rule.cost(*rows, active, self.width))
+
+
+def _stacked(found: tuple[rules.Cost, ...]) -> Array:
+    """(warps, memories, 2)"""
+    return np.stack([np.stack(cost, axis=1) for cost in found], axis=1)
+
+
+def _add_each(
+    counts: tuple[AccessCounts | None, ...], rule: Rule, group: Unlike, width: int
+) -> None:
+    rows = _parts(group.rows, len(rule.moduli))
+    cost = _stacked(rule.cost(*rows, group.active, width))
+    often = np.full(len(cost), group.times)
+    threads = int(np.count_nonzero(group.active)) * group.times
+    for i, charged in enumerate(counts):
+        if charged is not None:
+            charged.add(cost[:, i], often, threads, None)
+
+
+def _stride(used: Array, width: int) -> int | None:
+    """Bytes between neighbouring lanes, None where they differ; of one lane alone: its width."""
+    steps = np.diff(used)
+    if not len(steps):
+        return width
+    return int(steps[0]) if (steps == steps[0]).all() else None

@@ -1,0 +1,191 @@
+"""What one warp's access costs: 32-byte sectors of global memory, wavefronts of shared memory.
+
+The rules are those of an NVIDIA H200, found by measuring 391 kernels with Nsight Compute
+(tests/profiling/golden). Each function takes the addresses of many warps' lanes, (n, 32) in int64
+and not negative, `active`, the lanes that take part, (n, 32), and `width`, bytes a lane, of which
+the addresses are multiples; it returns (units, ideal units) of each warp. They are the plain
+computation, and fast only because they are asked for few distinct warps: see `warps.py`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from forgekit.vgpu.floats import Array
+
+LANES = 32
+SECTOR_BYTES = 32  # what L1 asks of L2
+BANKS, BANK_BYTES = 32, 4
+ROW_BYTES = BANKS * BANK_BYTES  # one word of each bank; also a cache line
+
+Cost = tuple[Array, Array]
+
+_NOBODY = np.int64(-1)  # below every address
+
+
+# -- global memory ----------------------------------------------------------------------------
+def sectors(rows: Array, active: Array, width: int) -> Cost:
+    """Loads and stores: the distinct 32-byte sectors that the active lanes touch.
+
+    Ideal: the fewest sectors that could hold the distinct bytes asked for.
+    """
+    return _distinct(np.where(active, rows // SECTOR_BYTES, _NOBODY)), _least(rows, active, width)
+
+
+def atomic_sectors(rows: Array, active: Array, width: int) -> Cost:
+    """Atomics: a sector is passed once for each lane of its most wanted address."""
+    n = len(rows)
+    ordered = np.sort(np.where(active, rows, _NOBODY), axis=1)
+    place = np.arange(LANES)
+    starts = np.ones((n, LANES), bool)
+    starts[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    nth = place - np.maximum.accumulate(np.where(starts, place, 0), axis=1) + 1
+    nth[ordered == _NOBODY] = 0
+    sector = ordered // SECTOR_BYTES
+    starts[:, 1:] = sector[:, 1:] != sector[:, :-1]
+    most = np.maximum.reduceat(nth.reshape(-1), np.flatnonzero(starts))
+    row = np.repeat(np.arange(n), np.count_nonzero(starts, axis=1))
+    passes = np.bincount(row, weights=most, minlength=n).astype(np.int64)
+    return passes, _least(rows, active, width)
+
+
+def _least(rows: Array, active: Array, width: int) -> Array:
+    return -(-_distinct(np.where(active, rows, _NOBODY)) * width // SECTOR_BYTES)
+
+
+# -- shared memory ----------------------------------------------------------------------------
+def wavefronts(rows: Array, active: Array, width: int, kind: str = "load") -> Cost:
+    """Of a `load`, `store` or `atomic`."""
+    rule = {"load": load_wavefronts, "store": store_wavefronts, "atomic": atomic_wavefronts}
+    return rule[kind](rows, active, width)
+
+
+def load_parts(rows: Array, active: Array, width: int) -> Array:
+    """How many equal parts of each warp a load serves one after the other.
+
+    Half-warps for 64 and quarter-warps for 128 bits; but whole warps and half-warps if each active
+    lane i has the address of lane i^1, or each that of lane i^2, where that one is active.
+    """
+    parts = max(width // BANK_BYTES, 1)
+    if parts == 1:
+        return np.ones(len(rows), np.int64)
+    merges = np.zeros(len(rows), bool)
+    for step in (1, 2):
+        other = np.arange(LANES) ^ step
+        equal = (rows == rows[:, other]) | ~active | ~active[:, other]
+        merges |= equal.all(axis=1)
+    return np.where(merges, parts // 2, parts)
+
+
+def load_wavefronts(rows: Array, active: Array, width: int) -> Cost:
+    """Loads: as stores, for the parts that `load_parts` says."""
+    split = store_wavefronts(rows, active, width)
+    most = max(width // BANK_BYTES, 1)
+    merges = load_parts(rows, active, width) < most
+    if not merges.any():
+        return split
+    merged = _served(rows, active, width, most // 2)
+    return np.where(merges, merged[0], split[0]), np.where(merges, merged[1], split[1])
+
+
+def store_wavefronts(rows: Array, active: Array, width: int) -> Cost:
+    """Stores: a wavefront serves a word of each of the 32 banks, to all lanes that ask for that
+    word; 64-bit requests are served by half-warps and 128-bit ones by quarter-warps.
+
+    Ideal: one wavefront for each part with an active lane, as ncu counts bank conflicts.
+    """
+    return _served(rows, active, width, max(width // BANK_BYTES, 1))
+
+
+def atomic_wavefronts(rows: Array, active: Array, width: int) -> Cost:
+    """Atomics: a wavefront serves one lane of each bank."""
+    return _served(rows, active, width, max(width // BANK_BYTES, 1), words_shared=False)
+
+
+def _served(
+    rows: Array, active: Array, width: int, parts: int, *, words_shared: bool = True
+) -> Cost:
+    """Wavefronts where `parts` equal parts of a warp are served one after the other."""
+    units = np.zeros(len(rows), np.int64)
+    ideal = np.zeros(len(rows), np.int64)
+    for lanes in np.split(np.arange(LANES), parts):
+        there = active[:, lanes]
+        units += fullest_bank(rows[:, lanes], there, width, words_shared=words_shared)
+        ideal += there.any(axis=1)
+    return units, ideal
+
+
+def fullest_bank(rows: Array, active: Array, width: int, *, words_shared: bool = True) -> Array:
+    """The most words that one bank has to serve; a word asked for twice counts once if shared."""
+    count = max(width // BANK_BYTES, 1)
+    words = (rows[..., None] // BANK_BYTES + np.arange(count)).reshape(len(rows), -1)
+    words = np.where(np.repeat(active, count, axis=1), words, _NOBODY)
+    wanted = words != _NOBODY
+    if words_shared:
+        words = np.sort(words, axis=1)
+        wanted = words != _NOBODY
+        wanted[:, 1:] &= words[:, 1:] != words[:, :-1]
+    place = np.arange(len(rows))[:, None] * BANKS + words % BANKS
+    return np.bincount(place[wanted], minlength=len(rows) * BANKS).reshape(-1, BANKS).max(axis=1)
+
+
+# -- cp.async -----------------------------------------------------------------------------------
+def through_l1(source: Array, target: Array, active: Array, width: int) -> tuple[Cost, Cost]:
+    """`cp.async.ca`, (global, shared): sectors as of a load; a wavefront takes one lane of each
+    bank of source and target, for parts of a warp that copy 128 bytes.
+
+    The wavefronts are the fewest in which that can be done. An H200 takes as many for all regular
+    patterns, and up to two thirds more where source and target are both scattered at random.
+    """
+    units = np.zeros(len(source), np.int64)
+    ideal = np.zeros(len(source), np.int64)
+    for lanes in np.split(np.arange(LANES), max(width // BANK_BYTES, 1)):
+        there = active[:, lanes]
+        sides = [
+            fullest_bank(side[:, lanes], there, width, words_shared=False)
+            for side in (source, target)
+        ]
+        units += np.maximum(*sides)
+        ideal += there.any(axis=1)
+    return sectors(source, active, width), (units, ideal)
+
+
+def past_l1(source: Array, target: Array, active: Array, width: int) -> tuple[Cost, Cost]:
+    """`cp.async.cg`, (global, shared), 16 bytes a lane.
+
+    A sector is fetched for each aligned 32 bytes of shared memory that it goes to, and twice if its
+    halves change places or only one of them does. A wavefront carries what goes from one 128-byte
+    line to one row of banks by one distance and takes the same halves of its sectors.
+    """
+    half, shift = source // width % 2, (source ^ target) // width % 2
+    sector, chunk = source // SECTOR_BYTES, target // SECTOR_BYTES
+    same = _equal(active, sector, chunk, shift)
+    halves = [(same & (half == h)[:, None, :]).any(axis=2) for h in (0, 1)]
+    moved = (source // ROW_BYTES, target // ROW_BYTES, chunk - sector, shift, *halves)
+    together = _equal(active, *moved)
+    lanes = np.count_nonzero(active, axis=1)
+    return (
+        (_firsts(same, active), _least(source, active, width)),
+        (_firsts(together, active), -(-lanes * width // ROW_BYTES)),
+    )
+
+
+def _equal(active: Array, *fields: Array) -> Array:
+    """(n, 32, 32): whether two active lanes agree in all fields."""
+    result = active[:, :, None] & active[:, None, :]
+    for field in fields:
+        result &= field[:, :, None] == field[:, None, :]
+    return result
+
+
+def _firsts(same: Array, active: Array) -> Array:
+    """How many classes of lanes there are: those without an equal before them."""
+    before = np.tril(np.ones((LANES, LANES), bool), -1)
+    return np.count_nonzero(active & ~(same & before).any(axis=2), axis=1)
+
+
+def _distinct(values: Array) -> Array:
+    """Distinct values of each row, those of nobody left out."""
+    ordered = np.sort(values, axis=1)
+    changes = np.count_nonzero(ordered[:, 1:] != ordered[:, :-1], axis=1)
+    return changes + 1 - (ordered[:, 0] == _NOBODY)

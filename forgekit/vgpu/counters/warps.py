@@ -1,0 +1,139 @@
+"""From one access of a batch to its distinct warps: which patterns of addresses, how often.
+
+Counting costs little because warps are alike: relative to its first active lane, nearly every warp
+of an access has the same addresses. Then sectors and wavefronts depend only on where that lane
+lies within a sector or a row of banks, and a few residues stand for thousands of warps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from forgekit.vgpu.floats import Array
+
+LANES = 32
+_TRIES = 6  # patterns looked for one by one among unlike warps, before each warp is its own
+
+# Stands for an inactive lane in a pattern; no distance between two lanes is that large.
+_IDLE: dict[int, Any] = {4: np.uint32(1 << 31), 8: np.uint64(1 << 63)}
+
+
+class Alike(NamedTuple):
+    """Warps with one pattern.
+
+    pattern: each lane's distance from the first active one, with `idle` for inactive lanes, (32,);
+    bases: addresses of the first active lanes, of any shape; times: how many warps each stands for.
+    """
+
+    pattern: Array
+    bases: Array
+    times: int
+
+    @property
+    def active(self) -> Array:
+        """The lanes that take part, (32,)."""
+        return self.pattern != _IDLE[self.pattern.itemsize]
+
+
+class Unlike(NamedTuple):
+    """Warps without a common pattern: the addresses and who takes part, both (n, 32)."""
+
+    rows: Array
+    active: Array
+    times: int
+
+
+def warps(address: Array, mask: Array | None, shape: tuple[int, int]) -> Iterator[Alike | Unlike]:
+    """The warps of an access with at least one active lane.
+
+    address: unsigned, of any shape that broadcasts to `shape`, (blocks, threads); mask likewise.
+    """
+    blocks, threads = shape
+    if mask is not None and mask.size == 1:
+        if not mask.flat[0]:
+            return
+        mask = None
+    if mask is not None and mask.shape[1] == 1:  # whole blocks
+        here = mask[:, 0]
+        blocks = int(np.count_nonzero(here))
+        if address.shape[0] > 1:
+            address = address[here]
+        mask = None
+    if not blocks:
+        return
+    if address.shape[1] == 1 and mask is None:  # all lanes at one address
+        pattern = np.zeros(LANES, address.dtype)
+        yield Alike(pattern, address, blocks // len(address) * (threads // LANES))
+        return
+    if mask is None or mask.shape[0] == 1:
+        yield from _blocks(address, mask, blocks, threads)
+        return
+    alike = (mask == mask[0]).all(axis=1)
+    rest = ~alike
+    several = address.shape[0] > 1
+    yield from _blocks(address[alike] if several else address, mask[:1],
+                       int(np.count_nonzero(alike)), threads)  # fmt: skip
+    if rest.any():
+        there = mask[rest]
+        spread = np.broadcast_to(address[rest] if several else address, there.shape)
+        yield from _rows(spread.reshape(-1, LANES), there.reshape(-1, LANES), 1)
+
+
+def _blocks(
+    address: Array, mask: Array | None, blocks: int, threads: int
+) -> Iterator[Alike | Unlike]:
+    """Warps of `blocks` blocks whose active threads are the same in each, mask (1, threads)."""
+    times = blocks // len(address)
+    if address.shape[1] == 1:
+        address = np.broadcast_to(address, (len(address), threads))
+    one = 0 if mask is None else int(mask[0].argmax())  # the first who takes part
+    first = address[:, one : one + 1]
+    relative = address - first
+    active = None if mask is None else mask.reshape(-1, LANES)
+    if len(address) > 1:
+        like = relative == relative[0]
+        if mask is not None:
+            like |= ~mask
+        if not like.all():
+            rows = address.reshape(-1, LANES)
+            if active is not None:
+                active = np.tile(active, (len(address), 1))
+            yield from _rows(rows, active, times)
+            return
+    # Every block is like the first one, but for where it starts.
+    rows = relative[0].reshape(-1, LANES)
+    for group in _rows(rows, active, times):
+        if isinstance(group, Alike):
+            yield Alike(group.pattern, group.bases.reshape(-1) + first, times)
+        else:
+            rows = (group.rows[None] + first[..., None]).reshape(-1, LANES)
+            yield Unlike(rows, np.tile(group.active, (len(first), 1)), times)
+
+
+def _rows(rows: Array, active: Array | None, times: int) -> Iterator[Alike | Unlike]:
+    """Group warps (n, 32) by pattern."""
+    if active is None or active.all():
+        bases = rows[:, 0]
+        relative = rows - bases[:, None]
+    else:
+        some = active.any(axis=1)
+        if not some.all():
+            rows, active = rows[some], active[some]
+        bases = rows[np.arange(len(rows)), active.argmax(axis=1)]
+        relative = np.where(active, rows - bases[:, None], _IDLE[rows.itemsize])
+    for _ in range(_TRIES):
+        if not len(relative):
+            return
+        same = relative == relative[0]
+        if same.all():
+            yield Alike(relative[0], bases, times)
+            return
+        alike = same.all(axis=1)
+        yield Alike(relative[0], bases[alike], times)
+        rest = ~alike
+        relative, bases = relative[rest], bases[rest]
+    active = relative != _IDLE[rows.itemsize]
+    yield Unlike(np.where(active, relative, 0) + bases[:, None], active, times)

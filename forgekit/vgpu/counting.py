@@ -1,0 +1,200 @@
+"""Count what a profiler of hardware counts: instructions, sectors, wavefronts, bytes touched.
+
+counts = Counting()
+with forgekit.vgpu.options(listeners=(counts,)):
+    run(x, y)
+counts.launches[0].accesses[pc, "global_load"].requests
+
+Everything is counted for each PTX instruction; who wants source lines adds up.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.vgpu.counters.costs import AccessCounts, Costs, paired
+from forgekit.vgpu.counters.touched import READ, WRITTEN, TensorTraffic, Touched
+from forgekit.vgpu.counters.warps import LANES
+from forgekit.vgpu.listeners import Access, Listener
+from forgekit.vgpu.memory import WINDOW_MASK
+from forgekit.vgpu.ptx import Register
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.launching import LaunchRecord
+    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.program import Program
+
+_SPACES = ("global", "shared")
+
+
+@dataclass
+class LaunchCounts:
+    """All that was counted in one launch.
+
+    warp_instructions, thread_instructions, divergent: for each PTX instruction; thread
+    instructions include lanes whose guard predicate is false. accesses: (instruction, kind) ->
+    counts; kind is `global_` or `shared_` and load, store, atomic, reduction or async. tensors,
+    read_bytes, written_bytes: device memory touched, each byte once.
+    """
+
+    program: Program
+    record: LaunchRecord
+    warp_instructions: list[int]
+    thread_instructions: list[int]
+    divergent: list[int]
+    accesses: dict[tuple[int, str], AccessCounts]
+    tensors: list[TensorTraffic]
+    read_bytes: int
+    written_bytes: int
+
+
+class Counting(Listener):
+    """Counts every launch that it watches."""
+
+    def __init__(self) -> None:
+        self._done: list[LaunchCounts] = []
+        self._current: _Launch | None = None
+        self._costs = Costs()
+        self._source: Access
+
+    @property
+    def launches(self) -> list[LaunchCounts]:
+        """What was counted so far, in the order of the launches."""
+        if self._current is not None:
+            self._done.append(self._current.result())
+            self._current = None
+        return self._done
+
+    def on_batch(self, m: Machine) -> None:
+        if self._current is None or self._current.record is not m.record:
+            self.launches  # noqa: B018  closes the launch before
+            self._current = _Launch(m)
+        self._current.sizes.clear()
+
+    def on_run(self, m: Machine, start: int, stop: int, mask: Array | None) -> None:
+        launch = self._current
+        assert launch is not None
+        n_warps, n_threads = launch.size(m, mask)
+        launch.warp_steps[start] += n_warps
+        launch.warp_steps[stop] -= n_warps
+        launch.thread_steps[start] += n_threads
+        launch.thread_steps[stop] -= n_threads
+
+    def on_divergence(self, m: Machine, taken: Array, rest: Array) -> None:
+        assert self._current is not None
+        both = m.lanes(taken).any(axis=1) & m.lanes(rest).any(axis=1)
+        self._current.divergent[m.pc] += int(np.count_nonzero(both))
+
+    def on_access(self, m: Machine, access: Access) -> None:
+        launch = self._current
+        assert launch is not None
+        if access.kind == "async load":
+            self._source = access  # its other half is told next
+        elif access.kind == "async store":
+            self._count_copy(m, self._source, access)
+        elif access.space == "generic":
+            for t in access.targets:
+                self._count(m, access, t.space, access.address & WINDOW_MASK, t.mask)
+        else:
+            self._count(m, access, access.space, access.address, access.mask)
+        if access.kind != "async store":
+            launch.touched.add(access.kind, access.targets, access.width)
+
+    def _count(
+        self, m: Machine, access: Access, space: str, address: Array, mask: Array | None
+    ) -> None:
+        if space not in _SPACES:
+            return
+        assert self._current is not None
+        name, counts = self._current.counts(m, access.kind, space, access.width)
+        self._costs.add((counts,), name, address, mask, m.shape, access.width)
+
+    def _count_copy(self, m: Machine, source: Access, target: Access) -> None:
+        """cp.async: what it reads of global memory, and what it writes, zeros too, to shared."""
+        assert self._current is not None
+        width = target.width
+        _, read = self._current.counts(m, "async", "global", width)
+        _, written = self._current.counts(m, "async", "shared", width)
+        past = "cg" in m.program.instructions[m.pc].opcode
+        rule = "async past L1" if past else "async"
+        both = paired(source.address, target.address)
+        if source.mask is target.mask:
+            self._costs.add((read, written), rule, both, target.mask, m.shape, width)
+        else:
+            self._costs.add((read, None), rule, both, source.mask, m.shape, width)
+            self._costs.add((None, written), rule, both, target.mask, m.shape, width)
+
+
+class _Launch:
+    """A launch under way."""
+
+    def __init__(self, m: Machine) -> None:
+        n = len(m.program.steps)
+        self.program, self.record, self.memory = m.program, m.record, m.memory
+        self.warp_steps, self.thread_steps = [0] * (n + 1), [0] * (n + 1)
+        self.divergent = [0] * n
+        self.accesses: dict[tuple[int, str, str], tuple[str, AccessCounts]] = {}
+        self.touched = Touched()
+        self.sizes: dict[int, tuple[Array | None, int, int]] = {}
+
+    def size(self, m: Machine, mask: Array | None) -> tuple[int, int]:
+        """(warps, threads) of a group; a batch has few different masks."""
+        found = self.sizes.get(id(mask))
+        if found is None:
+            found = self.sizes[id(mask)] = (mask, *_size(m, mask))  # kept: its id stays its own
+        return found[1], found[2]
+
+    def counts(self, m: Machine, kind: str, space: str, width: int) -> tuple[str, AccessCounts]:
+        """(kind with its space, counts) of the instruction that runs."""
+        key = (m.pc, kind, space)
+        found = self.accesses.get(key)
+        if found is None:
+            if kind == "atomic" and space == "global" and _keeps_nothing(m):
+                kind = "reduction"
+            found = self.accesses[key] = (f"{space}_{kind}", AccessCounts(width))
+        return found
+
+    def result(self) -> LaunchCounts:
+        touched = self.touched
+        return LaunchCounts(
+            self.program,
+            self.record,
+            list(itertools.accumulate(self.warp_steps))[:-1],
+            list(itertools.accumulate(self.thread_steps))[:-1],
+            self.divergent,
+            {(pc, name): c for (pc, *_), (name, c) in self.accesses.items() if c.requests},
+            touched.tensors(self.memory.allocations),
+            touched.distinct(READ),
+            touched.distinct(WRITTEN),
+        )
+
+
+def _size(m: Machine, mask: Array | None) -> tuple[int, int]:
+    """(warps with an active lane, active threads) of a mask."""
+    blocks, threads = m.shape
+    if mask is None:
+        return blocks * threads // LANES, blocks * threads
+    rows, columns = mask.shape
+    if columns == 1:
+        here = int(np.count_nonzero(mask)) * (blocks // rows)
+        return here * (threads // LANES), here * threads
+    busy = np.ascontiguousarray(mask).view(np.uint64).reshape(-1, LANES // 8)
+    n_warps = int(np.count_nonzero(busy.any(axis=1)))
+    return n_warps * (blocks // rows), int(np.count_nonzero(mask)) * (blocks // rows)
+
+
+def _keeps_nothing(m: Machine) -> bool:
+    """Whether an atomic operation's old value is not used: the compiler then makes it a `red`."""
+    instruction = m.program.instructions[m.pc]
+    if instruction.opcode[0] == "red":
+        return True
+    result = instruction.operands[0]
+    assert isinstance(result, Register)
+    if result.name == "_":
+        return True
+    return not m.program.live[m.pc + 1] >> m.program.registers[result.name] & 1

@@ -1,0 +1,263 @@
+"""Cases on global memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from tests.profiling import global_kernels as kernels
+from tests.profiling.case import (
+    BF16,
+    F16,
+    F32,
+    I8,
+    I32,
+    U8,
+    Case,
+    numbers,
+    put,
+    tensor,
+    told_by,
+    untouched,
+    view,
+)
+from tests.profiling.patterns import (
+    LANE,
+    OUT,
+    only,
+    permutation,
+    random,
+    requests,
+    scaled,
+    sectors,
+)
+
+
+def loads(*accesses: tuple[np.ndarray, int], block: int, op: str = "load") -> dict[str, int]:
+    """Requests and sectors of accesses (addresses, width)."""
+    return {
+        f"global_{op}_requests": sum(requests(a, block) for a, _ in accesses),
+        f"global_{op}_sectors": sum(sectors(a, w, block) for a, w in accesses),
+    }
+
+
+def copy(
+    count: int, dtype: torch.dtype, why: str, *, vector: int = 1, block: int = 128,
+    offset: int = 0, to_offset: int = 0, step: int = 1, to_step: int = 1,
+) -> Case:  # fmt: skip
+    """y = x; x and y start `offset` elements into their storage, every step-th element."""
+    room = count * max(step, to_step) + 64
+    size = dtype.itemsize
+
+    def make(device: torch.device):
+        x = view(numbers(room, dtype), device, offset, count, step)
+        return x, view(untouched(room, dtype), device, to_offset, count, to_step)
+
+    i = np.arange(count // vector)
+    read = scaled(i, vector * step * size, offset * size)
+    written = scaled(i, vector * to_step * size, to_offset * size)
+    width = vector * size
+    expected = loads((read, width), block=block)
+    expected |= loads((written, width), block=block, op="store")
+    return Case(
+        kernels.copy, make, lambda x, y: {1: x.clone()}, why, (vector, block), expected=expected
+    )
+
+
+def copies() -> Iterator[tuple[str, Case]]:
+    for name, dtype, vector in (
+        ("f32x4", F32, 4), ("f16x8", F16, 8), ("bf16x8", BF16, 8), ("f32x2", F32, 2),
+        ("f16x4", F16, 4), ("f16x2", F16, 2), ("f32x1", F32, 1), ("f16x1", F16, 1),
+        ("bf16x1", BF16, 1), ("u8x1", U8, 1), ("i8x1", I8, 1), ("u8x4", U8, 4), ("u8x16", U8, 16),
+    ):  # fmt: skip
+        bits = vector * dtype.itemsize * 8
+        yield f"copy_{name}", copy(1024 * vector, dtype, f"{bits} bits a thread", vector=vector)
+    for bytes_ in (4, 8, 12, 16, 20):
+        why = f"x starts {bytes_} bytes into a sector: one sector more a warp"
+        yield f"copy_f32_from_{bytes_}", copy(1024, F32, why, offset=bytes_ // 4)
+    yield "copy_f32_to_8", copy(1024, F32, "y starts 8 bytes into a sector", to_offset=2)
+    yield "copy_f32x2_from_8", copy(2048, F32, "64-bit, 8 bytes off", vector=2, offset=2)
+    yield "copy_f32x4_from_16", copy(4096, F32, "128-bit, 16 bytes off", vector=4, offset=4)
+    yield "copy_f32x4_to_16", copy(4096, F32, "128-bit stores, 16 off", vector=4, to_offset=4)
+    yield "copy_f16_from_2", copy(1024, F16, "16-bit, 2 bytes off", offset=1)
+    yield "copy_u8_from_1", copy(1024, U8, "8-bit, 1 byte off", offset=1, to_offset=3)
+    for step in (2, 3, 8, 33):
+        yield f"load_stride{step}", copy(1024, F32, "strided loads", step=step)
+        yield f"store_stride{step}", copy(1024, F32, "strided stores", to_step=step)
+    yield "block48", copy(480, F32, "blocks of 48: the second warp is half empty", block=48)
+    yield "block100", copy(1000, F32, "blocks of 100: the last warp has 4 lanes", block=100)
+    yield "tail", copy(997, F32, "the last warp has 5 threads left")
+    yield "tail_warps", copy(130, F32, "three warps of the last block stay out")
+    yield "tail_f32x4", copy(4 * 77, F32, "128-bit with a tail", vector=4)
+
+
+def gather(
+    index: np.ndarray, why: str, *, dtype: torch.dtype = F32, vector: int = 1, block: int = 128,
+    offset: int = 0, below: int | None = None,
+) -> Case:  # fmt: skip
+    """y[i] = x[index[i]], in units of `vector` elements."""
+    units = below or int(index.max()) + 1
+    width = vector * dtype.itemsize
+
+    def make(device: torch.device):
+        x = view(numbers(units * vector + 64, dtype), device, offset, units * vector)
+        return x, tensor(index).to(device), untouched(len(index) * vector, dtype).to(device)
+
+    def reference(x: torch.Tensor, idx: torch.Tensor, y: torch.Tensor):
+        who = np.flatnonzero(index >= 0)
+        return {2: put(y, who, x.view(-1, vector)[torch.from_numpy(index[who]).long()], vector)}
+
+    i = np.arange(len(index))
+    read = scaled(index, width, offset * dtype.itemsize)
+    expected = loads((scaled(i, 4), 4), (read, width), block=block)
+    written = np.where(index >= 0, i * width, OUT)
+    expected |= loads((written, width), block=block, op="store")
+    return Case(kernels.gather, make, reference, why, (vector, block), expected=expected)
+
+
+def scatter(
+    index: np.ndarray, why: str, *, dtype: torch.dtype = F32, vector: int = 1, block: int = 128
+) -> Case:
+    """y[index[i]] = values that the index tells."""
+    units, width = int(index.max()) + 1, vector * dtype.itemsize
+
+    def make(device: torch.device):
+        return tensor(index).to(device), untouched(units * vector, dtype).to(device)
+
+    def reference(idx: torch.Tensor, y: torch.Tensor):
+        there = np.unique(index[index >= 0])
+        return {1: put(y, there, told_by(there, vector, dtype), vector)}
+
+    expected = loads((scaled(np.arange(len(index)), 4), 4), block=block)
+    expected |= loads((scaled(index, width), width), block=block, op="store")
+    return Case(kernels.scatter, make, reference, why, (vector, block), expected=expected)
+
+
+def patterns() -> Iterator[tuple[str, Case]]:
+    n = np.arange(1024, dtype=np.int32)
+    yield "gather_same", gather(n * 0, "all lanes one address, known at run time only")
+    yield "gather_rows", gather(n // 32, "each warp an address of its own")
+    yield "gather_halves", gather(n // 16 * 16, "half-warps share an address, 64 bytes apart")
+    yield "gather_pairs", gather(n // 2, "neighbours share an address")
+    yield "gather_reversed", gather(n[::-1].copy(), "descending addresses")
+    yield "gather_permuted", gather(permutation(1, 1024), "scattered, every element once")
+    yield "gather_random", gather(random(2, 1024, 1 << 16), "scattered widely")
+    yield "gather_masked", gather(random(3, 1024, 1 << 12, active=0.3), "random lanes stay out")
+    yield "gather_few", gather(only((0, 13, 31), LANE * 5), "three lanes of one warp", block=32)
+    yield "gather_nobody", gather(np.where(n < 512, n, OUT), "16 whole warps stay out of the load")
+    widths = (("16", F16, 1), ("32", F32, 1), ("64", F32, 2), ("128", F32, 4), ("128h", F16, 8))
+    for name, dtype, vector in widths:
+        for below in (16, 64, 1024):
+            kind = {"dtype": dtype, "vector": vector}
+            index = random(below + vector, 512, below)
+            why = "do lanes far apart in the warp share sectors?"
+            yield f"gather{name}_below{below}", gather(index, why, **kind)
+            if below > 16:
+                far = random(below, 512, below, active=0.6)
+                yield f"scatter{name}_below{below}", scatter(far, why + " (stores)", **kind)
+    wide = {"vector": 4, "block": 32}
+    yield "gather128_same", gather(LANE * 0, "one 128-bit unit for all", **wide)
+    yield "gather128_quarters", gather(LANE % 8, "each quarter-warp the same 128 bytes", **wide)
+    yield "gather128_pairs", gather(LANE // 2, "neighbours share 16 bytes", **wide)
+    yield "gather128_spread", gather(LANE * 2, "one unit a sector", **wide)
+    yield (
+        "gather128_odd",
+        gather(LANE % 4 * 8 + LANE // 4, "sectors shared by lanes 4 apart", **wide),
+    )
+    yield "gather128_pitch80", gather(LANE * 5, "rows 80 bytes apart", **wide)
+    yield "gather128_few", gather(only((0, 9, 30)), "three lanes", **wide)
+    yield "gather64_halves", gather(LANE % 16, "both half-warps the same 128 bytes",
+                                    vector=2, block=32)  # fmt: skip
+    yield "scatter_same", scatter(LANE * 0, "all lanes store to one address", block=32)
+    yield "scatter_permuted", scatter(permutation(4, 1024), "every element once")
+    yield "scatter128_quarters", scatter(LANE % 8, "each quarter the same 128 bytes", **wide)
+    yield "scatter128_spread", scatter(LANE * 2, "half of every sector", **wide)
+
+
+def atomics(index: np.ndarray, how: str, dtype: torch.dtype, why: str, block: int = 128) -> Case:
+    """y[index[i]] += v[i]; how: see the kernel."""
+    cells = int(index.max()) + 1
+
+    def make(device: torch.device):
+        made = (numbers(len(index), dtype), tensor(index), torch.zeros(cells, dtype=dtype),
+                untouched(len(index), dtype))  # fmt: skip
+        return tuple(t.to(device) for t in made)
+
+    def reference(v: torch.Tensor, idx: torch.Tensor, y: torch.Tensor, old: torch.Tensor):
+        who = idx >= 0
+        return {2: y.index_add(0, idx[who].long(), v[who])}
+
+    i = np.arange(len(index))
+    own = np.where(index >= 0, i * 4, OUT)
+    op = "atomic" if how == "atom" else "reduction"
+    expected = loads((scaled(i, 4), 4), (own, 4), block=block)
+    expected |= loads((scaled(index, 4), 4), block=block, op=op)
+    if how == "atom":
+        expected |= loads((own, 4), block=block, op="store")
+    return Case(kernels.atomics, make, reference, why, (how, block), expected=expected)
+
+
+def atomic_cases() -> Iterator[tuple[str, Case]]:
+    n = np.arange(256, dtype=np.int32)
+    shapes = {"same": n * 0, "own": n, "stride8": n * 8, "two": n % 2, "random": random(5, 256, 64),
+              "masked": random(6, 256, 512, active=0.5)}  # fmt: skip
+    for how in ("atom", "unused", "red"):
+        for kind, dtype in (("i32", I32), ("f32", F32)):
+            for shape, index in shapes.items():
+                if how == "unused" and shape not in ("same", "own", "random"):
+                    continue
+                why = f"{shape} addresses; the compiler may turn an unused atom into red"
+                yield f"{how}_{kind}_{shape}", atomics(index, how, dtype, why)
+
+    def counted(y: torch.Tensor):
+        return {0: torch.tensor([512], dtype=I32)}
+
+    why = "address and value known: the compiler adds a warp's threads up first"
+    expected = {"global_reduction_requests": 16, "global_reduction_sectors": 16}
+    yield "red_uniform", Case(
+        kernels.count_all, lambda d: (torch.zeros(1, dtype=I32, device=d),), counted, why, (4,),
+        expected=expected,
+    )  # fmt: skip
+
+
+def planes() -> Iterator[tuple[str, Case]]:
+    def plane(m: int, n: int, pitch: int, dtype: torch.dtype):
+        def make(device: torch.device):
+            x, y = numbers(m * pitch, dtype), untouched(m * n, dtype)
+            return x.to(device).view(m, pitch)[:, :n], y.to(device).view(m, n)
+
+        return make
+
+    def same(x: torch.Tensor, y: torch.Tensor):
+        return {1: x.contiguous()}
+
+    why = "blocks of 16 by 16: a warp reads two rows of 64 bytes"
+    both = {"global_load_requests": 96, "global_load_sectors": 384,
+            "global_store_requests": 96, "global_store_sectors": 384}  # fmt: skip
+    yield "plane_64x48", Case(kernels.plane, plane(64, 48, 48, F32), same, why, expected=both)
+    why = "pitch 33: rows begin anywhere in a sector; columns with a tail"
+    yield "plane_pitch33", Case(kernels.plane, plane(40, 20, 33, F32), same, why)
+
+    def spread(x: torch.Tensor, y: torch.Tensor):
+        return {1: x.repeat_interleave(128)}
+
+    yield "broadcast_block", Case(
+        kernels.broadcast,
+        lambda d: (numbers(8, F32).to(d), untouched(1024, F32).to(d)), spread,
+        "the compiler knows that the address is the block's",
+        expected={"global_load_requests": 32, "global_load_sectors": 32,
+         "global_store_requests": 32, "global_store_sectors": 128},
+    )  # fmt: skip
+    for load, store in (("ca", "wb"), ("cg", "cg"), ("cs", "cs"), ("cv", "wt"), ("lu", "wb")):
+        yield f"modifiers_{load}_{store}", Case(
+            kernels.modifiers,
+            lambda d: (numbers(512, F32).to(d), untouched(512, F32).to(d)),
+            lambda x, y: {1: x.clone()}, f"ld.{load}, st.{store}", (load, store),
+            expected={"global_load_requests": 16, "global_load_sectors": 64,
+             "global_store_requests": 16, "global_store_sectors": 64},
+        )  # fmt: skip
+
+
+CASES: dict[str, Case] = dict([*copies(), *patterns(), *atomic_cases(), *planes()])

@@ -1,0 +1,150 @@
+"""Access patterns as arrays of numbers, and what the documented rules say that they cost.
+
+A pattern has one entry a thread: a byte address or an index, -1 where the thread stays out.
+The rules are those of NVIDIA's guides, written a second time and plainly, so that the hardware's
+numbers can surprise:
+
+- A warp's access to global memory is one request; it moves the distinct 32-byte sectors that its
+  active lanes touch.
+- Shared memory has 32 banks of 4 bytes. A 64-bit access is served by half-warps, a 128-bit one by
+  quarter-warps (CUDA C++ Programming Guide, shared memory of compute capability 5.x and before);
+  each part takes as many wavefronts as the fullest bank has distinct words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+Array = np.ndarray
+OUT = -1
+
+
+def scaled(index: Array, step: int, start: int = 0) -> Array:
+    """Byte addresses of indices in units of `step` bytes."""
+    index = np.asarray(index, np.int64)
+    return np.where(index >= 0, index * step + start, OUT)
+
+
+def warps(address: Array, block: int) -> Array:
+    """(warps, 32): threads of blocks of `block` as lanes of warps, filled up with OUT."""
+    missing = -len(address) % block
+    blocks = np.pad(address, (0, missing), constant_values=OUT).reshape(-1, block)
+    blocks = np.pad(blocks, ((0, 0), (0, -block % 32)), constant_values=OUT)
+    return blocks.reshape(-1, 32)
+
+
+def requests(address: Array, block: int = 32) -> int:
+    """Warps in which at least one thread takes part."""
+    return int((warps(address, block) >= 0).any(1).sum())
+
+
+def sectors(address: Array, width: int, block: int = 32) -> int:
+    """Distinct 32-byte sectors, warp by warp; `width` bytes a thread."""
+    total = 0
+    for warp in warps(address, block):
+        first = warp[warp >= 0]
+        total += len(set((first // 32).tolist()) | set(((first + width - 1) // 32).tolist()))
+    return total
+
+
+def wavefronts(address: Array, width: int, block: int = 32) -> int:
+    """Wavefronts in shared memory by the documented rule; `width` bytes a thread."""
+    parts = max(width // 4, 1)
+    total = 0
+    for part in warps(address, block).reshape(-1, 32 // parts):
+        first = part[part >= 0]
+        words = {int(a) // 4 + k for a in first for k in range(parts)}
+        total += max(np.bincount([w % 32 for w in words])) if words else 0
+    return int(total)
+
+
+def random(seed: int, count: int, below: int, *, active: float = 1.0) -> Array:
+    """Random indices, with repeats; every thread takes part with probability `active`."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    index = rng.integers(0, below, count)
+    return np.where(rng.random(count) < active, index, OUT).astype(np.int32)
+
+
+def permutation(seed: int, count: int, below: int | None = None) -> Array:
+    """Random indices without repeats."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    return rng.permutation(below or count)[:count].astype(np.int32)
+
+
+LANE = np.arange(32, dtype=np.int32)
+
+
+def only(lanes: Iterable[int], index: Array = LANE) -> Array:
+    """`index` where the lane is one of `lanes`; the others stay out."""
+    return np.where(np.isin(LANE, list(lanes)), index, OUT).astype(np.int32)
+
+
+# Patterns of one warp on shared memory, in units of the access.
+SCALAR = {  # 32 bits: 32 units a row of banks
+    "ones": LANE,  # conflict-free
+    "stride2": LANE * 2,  # two-way
+    "stride3": LANE * 3,  # odd: conflict-free
+    "stride32": LANE * 32,  # 32-way
+    "stride33": LANE * 33,  # a column of a padded tile
+    "broadcast": LANE * 0,
+    "pairs": LANE // 2,  # each word by two lanes
+    "three_rows": LANE % 3 * 32,  # three words of one bank, each by many lanes
+    "three_lanes": only((0, 13, 31), LANE * 32),  # one bank, three lanes
+}
+HALF = {  # 16 bits: two units a word
+    "ones": LANE,
+    "stride2": LANE * 2,
+    "stride3": LANE * 3,
+    "stride64": LANE * 64,  # 32-way
+    "one_word": LANE % 2,
+    "low_high": LANE // 2 * 64 + LANE % 2,  # 16 words of one bank, two halves each
+}
+BYTE = {"ones": LANE, "stride4": LANE * 4, "stride128": LANE * 128}
+DOUBLE = {  # 64 bits: 16 units a row of banks
+    "ones": LANE,
+    "reversed": LANE[::-1].copy(),
+    "stride2": LANE * 2,  # two-way inside a half-warp
+    "stride16": LANE * 16,  # 16-way inside a half-warp
+    "stride17": LANE * 17,  # odd: conflict-free
+    "broadcast": LANE * 0,
+    "equal_halves": LANE % 16,  # both halves read the same 16 units
+    "pairs": LANE // 2,  # 16 distinct units, neighbours equal
+    "quads": LANE // 4,  # 8 distinct units
+    "two_units": LANE // 16 * 16,  # a broadcast inside each half, same banks
+    "two_banks": LANE // 16 * 17,  # a broadcast inside each half, other banks
+    "mixed_halves": LANE % 2 * 16 + LANE // 2,  # conflicts inside halves, none between good pairs
+    "even_lanes": only(range(0, 32, 2)),
+    "even_packed": only(range(0, 32, 2), LANE // 2),  # 16 lanes on 16 units, 8 of each half
+    "first_half": only(range(16)),
+    "three_lanes": only((0, 9, 30)),
+    "three_conflicts": only((0, 9, 30), LANE * 16),
+    "cross_halves": only((3, 20), LANE * 16),  # one bank, one lane in each half
+}
+QUAD = {  # 128 bits: 8 units a row of banks
+    "ones": LANE,
+    "reversed": LANE[::-1].copy(),
+    "stride2": LANE * 2,  # two-way inside a quarter-warp
+    "stride4": LANE * 4,
+    "stride5": LANE * 5,  # odd: conflict-free
+    "stride8": LANE * 8,  # 8-way inside a quarter-warp
+    "broadcast": LANE * 0,
+    "quarters": LANE // 8,  # a broadcast inside each quarter, other banks
+    "quarter_rows": LANE // 8 * 8,  # a broadcast inside each quarter, same banks
+    "equal_quarters": LANE % 8,  # all quarters read the same 8 units
+    "equal_halves": LANE % 16,
+    "pairs": LANE // 2,
+    "quads": LANE // 4,
+    "mixed_quarters": LANE % 4 * 8 + LANE // 4,  # conflicts inside quarters
+    "mixed_halves": LANE % 2 * 8 + LANE // 2,
+    "even_lanes": only(range(0, 32, 2)),
+    "odd_lanes": only(range(1, 32, 2)),
+    "one_in_four": only(range(0, 32, 4), LANE // 4),  # 8 lanes on 8 units, 2 of each quarter
+    "first_half": only(range(16)),
+    "one_lane": only((5,)),
+    "three_lanes": only((0, 9, 30)),
+    "three_conflicts": only((0, 9, 30), LANE * 8),
+    "three_in_quarter": only((8, 11, 13), LANE * 8),
+    "cross_quarters": only((3, 12), LANE * 8),  # one bank, one lane each of two quarters
+}

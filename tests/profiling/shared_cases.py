@@ -1,0 +1,282 @@
+"""Cases on shared memory: loads, stores, atomics, cp.async, swizzled tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import torch
+
+from tests.profiling import shared_kernels as kernels
+from tests.profiling.case import (
+    F16,
+    F32,
+    I32,
+    U8,
+    Case,
+    numbers,
+    put,
+    tensor,
+    told_by,
+    untouched,
+)
+from tests.profiling.patterns import (
+    BYTE,
+    DOUBLE,
+    HALF,
+    LANE,
+    OUT,
+    QUAD,
+    SCALAR,
+    only,
+    permutation,
+    random,
+    requests,
+    scaled,
+    sectors,
+    wavefronts,
+)
+
+
+def room(index: np.ndarray, vector: int, dtype: torch.dtype) -> int:
+    """Elements of shared memory that a pattern needs: a power of two, 1 KiB at least."""
+    need = (int(index.max()) + 1) * vector * dtype.itemsize
+    return max(1 << (need - 1).bit_length(), 1024) // dtype.itemsize
+
+
+def load(index: np.ndarray, why: str, dtype: torch.dtype, vector: int, block: int = 32) -> Case:
+    """y[i] = s[index[i]], in units of `vector` elements; s is filled from x."""
+    size, width = room(index, vector, dtype), vector * dtype.itemsize
+
+    def make(device: torch.device):
+        made = numbers(size, dtype), tensor(index), untouched(len(index) * vector, dtype)
+        return tuple(t.to(device) for t in made)
+
+    def reference(x: torch.Tensor, idx: torch.Tensor, y: torch.Tensor):
+        who = np.flatnonzero(index >= 0)
+        return {2: put(y, who, x.view(-1, vector)[torch.from_numpy(index[who]).long()], vector)}
+
+    expected = {
+        "shared_load_wavefronts": wavefronts(scaled(index, width), width, block),
+        "shared_store_wavefronts": size // 32 * (len(index) // block),
+    }
+    return Case(kernels.shared_load, make, reference, why, (vector, size, block), expected=expected)
+
+
+def store(index: np.ndarray, why: str, dtype: torch.dtype, vector: int, block: int = 32) -> Case:
+    """s[index[i]] = values that the index tells, on zeros; y is all of s, block by block."""
+    size, width = room(index, vector, dtype), vector * dtype.itemsize
+    blocks = len(index) // block
+
+    def make(device: torch.device):
+        return tensor(index).to(device), untouched(blocks * size, dtype).to(device)
+
+    def reference(idx: torch.Tensor, y: torch.Tensor):
+        out = torch.zeros(blocks, size, dtype=dtype)
+        for b, part in enumerate(index.reshape(blocks, block)):
+            there = np.unique(part[part >= 0])
+            out[b] = put(out[b], there, told_by(there, vector, dtype), vector)
+        return {1: out.view(-1)}
+
+    expected = {
+        "shared_load_wavefronts": size // 32 * blocks,
+        "shared_store_wavefronts": size // 32 * blocks
+        + wavefronts(scaled(index, width), width, block),
+    }
+    return Case(
+        kernels.shared_store, make, reference, why, (vector, size, block), expected=expected
+    )
+
+
+Maker = Callable[..., Case]
+WIDTHS = {  # bits -> dtype, elements a thread, patterns of one warp
+    8: (U8, 1, BYTE),
+    16: (F16, 1, HALF),
+    32: (F32, 1, SCALAR),
+    64: (F32, 2, DOUBLE),
+    128: (F32, 4, QUAD),
+}
+
+
+def one_warp() -> Iterator[tuple[str, Case]]:
+    for bits, (dtype, vector, shapes) in WIDTHS.items():
+        for name, index in shapes.items():
+            why = f"one warp, {bits}-bit, {name}"
+            yield f"lds{bits}_{name}", load(index.astype(np.int32), why, dtype, vector)
+            if bits >= 32:
+                yield f"sts{bits}_{name}", store(index.astype(np.int32), why, dtype, vector)
+    yield "lds128h_ones", load(LANE, "128-bit as eight fp16", F16, 8)
+    yield "lds128h_stride2", load(LANE * 2, "128-bit as eight fp16, two-way", F16, 8)
+
+
+def random_warps() -> Iterator[tuple[str, Case]]:
+    """One random warp a case: its wavefronts pin the rule down."""
+    plans = {16: ((512, 1.0), (64, 1.0)), 32: ((1024, 1.0), (64, 1.0), (1024, 0.4)),
+             64: ((1024, 1.0), (64, 1.0), (16, 1.0), (1024, 0.4)),
+             128: ((512, 1.0), (32, 1.0), (12, 1.0), (512, 0.4))}  # fmt: skip
+    for bits, plan in plans.items():
+        dtype, vector, _ = WIDTHS[bits]
+        seeds = 3 if bits >= 64 else 2
+        for below, active in plan:
+            for seed in range(seeds):
+                index = random(1000 * bits + below + seed, 32, below, active=active)
+                name = f"{bits}_random_below{below}{'_masked' if active < 1 else ''}_{seed}"
+                why = f"one warp, random units below {below}, {active:.0%} of the lanes"
+                yield f"lds{name}", load(index, why, dtype, vector)
+                if bits >= 32 and seed < 2:
+                    yield f"sts{name}", store(index, why + " (stores)", dtype, vector)
+    for bits in (32, 64, 128):
+        dtype, vector, _ = WIDTHS[bits]
+        for active in (1.0, 0.5):
+            index = random(bits, 8 * 128, 8192 // (bits // 8), active=active)
+            name = f"{bits}_random_many{'_masked' if active < 1 else ''}"
+            why = "32 random warps in blocks of 128: an average over many patterns"
+            yield f"lds{name}", load(index, why, dtype, vector, 128)
+            yield f"sts{name}", store(index, why, dtype, vector, 128)
+
+
+def atomics(index: np.ndarray, used: bool, dtype: torch.dtype, why: str, block: int = 32) -> Case:
+    """s[index[i]] += v[i] on zeros; y is all of s, block by block."""
+    size = max(room(index, 1, dtype), block)
+    blocks = len(index) // block
+
+    def make(device: torch.device):
+        made = (numbers(len(index), dtype), tensor(index), untouched(blocks * size, dtype),
+                untouched(len(index), dtype))  # fmt: skip
+        return tuple(t.to(device) for t in made)
+
+    def reference(v: torch.Tensor, idx: torch.Tensor, y: torch.Tensor, old: torch.Tensor):
+        out = torch.zeros(blocks, size, dtype=dtype)
+        for b in range(blocks):
+            part, values = idx[b * block : (b + 1) * block], v[b * block : (b + 1) * block]
+            out[b].index_add_(0, part[part >= 0].long(), values[part >= 0])
+        return {2: out.view(-1)}
+
+    return Case(kernels.shared_atomics, make, reference, why, (used, size, block))
+
+
+def atomic_cases() -> Iterator[tuple[str, Case]]:
+    shapes = {
+        "same": LANE * 0, "distinct": LANE, "two_way": LANE * 2, "stride32": LANE * 32,
+        "two_words": LANE % 2, "pairs": LANE // 2, "random16": random(7, 32, 16),
+        "random256": random(8, 32, 256), "three_lanes": only((0, 9, 30), LANE * 32),
+        "many": random(9, 512, 256),
+    }  # fmt: skip
+    for shape, index in shapes.items():
+        block = 128 if shape == "many" else 32
+        for kind, dtype in (("i32", I32), ("f32", F32)):
+            why = f"{shape}; float adds are a loop of compare-and-swap in machine code"
+            yield f"atoms_{kind}_{shape}", atomics(index, True, dtype, why, block)
+            if shape in ("same", "distinct", "two_way", "random16"):
+                yield f"reds_{kind}_{shape}", atomics(index, False, dtype, why, block)
+
+    def counted(y: torch.Tensor):
+        return {0: torch.tensor([128] + [0] * 31, dtype=I32)}
+
+    yield "atoms_uniform", Case(
+        kernels.shared_count, lambda d: (untouched(32, I32).to(d),), counted,
+        "address and value known: the compiler may add a warp's threads up first",
+    )  # fmt: skip
+
+
+def async_copy(
+    source: np.ndarray, target: np.ndarray, why: str, *, vector: int, mode: str = "ca",
+    block: int = 32, offset: int = 0,
+) -> Case:  # fmt: skip
+    """cp.async of `vector` floats a thread; targets are distinct within a block."""
+    size, width = room(target, vector, F32), vector * 4
+    blocks, units = len(source) // block, int(source.max()) + 1
+
+    def make(device: torch.device):
+        x = numbers(units * vector + offset, F32).to(device)[offset:]
+        made = tensor(source), tensor(target), untouched(blocks * size, F32)
+        return x, *(t.to(device) for t in made)
+
+    def reference(x: torch.Tensor, i: torch.Tensor, j: torch.Tensor, y: torch.Tensor):
+        out = torch.zeros(blocks, size)
+        for b in range(blocks):
+            part = slice(b * block, (b + 1) * block)
+            who = source[part] >= 0
+            values = x.view(-1, vector)[torch.from_numpy(source[part][who]).long()]
+            out[b] = put(out[b], target[part][who], values, vector)
+        return {3: out.view(-1)}
+
+    read = scaled(source, width, offset * 4)
+    written = np.where(source >= 0, scaled(target, width), OUT)
+    expected = {
+        "async_requests": requests(read, block),
+        "async_sectors": sectors(read, width, block),
+        "async_wavefronts": wavefronts(written, width, block),
+        "shared_load_wavefronts": size // 32 * blocks,
+        "shared_store_wavefronts": size // 32 * blocks,
+    }
+    constants = (vector, size, block, mode)
+    return Case(kernels.async_copy, make, reference, why, constants, expected=expected)
+
+
+def async_cases() -> Iterator[tuple[str, Case]]:
+    lane = LANE
+    for vector, mode in ((1, "ca"), (2, "ca"), (4, "ca"), (4, "cg")):
+        kind, name = {"vector": vector, "mode": mode}, f"cpasync{vector * 4}{mode}"
+        yield f"{name}_ones", async_copy(lane, lane, "coalesced, conflict-free", **kind)
+        yield f"{name}_strided", async_copy(lane * 9, lane, "rows of 9 units", **kind)
+        yield f"{name}_two_way", async_copy(lane, lane * 2, "two-way on the shared side", **kind)
+        row = 32 // vector
+        yield f"{name}_one_bank", async_copy(lane, lane * row, "one bank", **kind)
+        yield f"{name}_same", async_copy(lane * 0, lane, "all lanes read one unit", **kind)
+        yield f"{name}_pairs", async_copy(lane // 2, lane, "neighbours read one unit", **kind)
+        few = only((0, 9, 30))
+        yield f"{name}_few", async_copy(few, lane, "three lanes", **kind)
+        for seed in range(3):
+            where, to = random(seed + 40, 32, 256), permutation(seed + 50, 32, 256)
+            yield f"{name}_random{seed}", async_copy(where, to, "random on both sides", **kind)
+        where, to = (
+            random(60, 256, 512, active=0.7),
+            np.concatenate([permutation(70 + b, 128, 256) for b in range(2)]),
+        )
+        yield f"{name}_many", async_copy(where, to, "blocks of 128, masked", block=128, **kind)
+        if vector < 4:
+            yield f"{name}_off", async_copy(lane, lane, "x begins off a sector",
+                                            offset=vector, **kind)  # fmt: skip
+    off = {"vector": 4, "offset": 4}
+    yield "cpasync16ca_off", async_copy(lane, lane, "x begins 16 bytes into a sector", **off)
+    yield "cpasync16cg_off", async_copy(lane, lane, "likewise", mode="cg", **off)
+
+
+def tiles() -> Iterator[tuple[str, Case]]:
+    def make(device: torch.device):
+        made = numbers(4096, F16), untouched(4096, F16)
+        return tuple(t.view(64, 64).to(device) for t in made)
+
+    # 16 warps' stores of 4 quarters each; the loads meet 8 rows in the same banks, or do not.
+    for name, swizzled, loads in (("tile_plain", False, 512), ("tile_swizzled", True, 64)):
+        expected = {"shared_store_wavefronts": 64, "shared_load_wavefronts": loads}
+        why = "64 by 64 fp16, 128-bit, read down a column" + ", S<3,4,3>" * swizzled
+        yield (
+            name,
+            Case(
+                kernels.tile,
+                make,
+                lambda x, y: {1: x.clone()},
+                why,
+                (swizzled,),
+                static=True,
+                expected=expected,
+            ),
+        )
+
+    def square(device: torch.device):
+        made = numbers(1024, F32), untouched(1024, F32)
+        return tuple(t.view(32, 32).to(device) for t in made)
+
+    why = "transpose, columns xored with the row"
+    expected = {"shared_store_wavefronts": 32, "shared_load_wavefronts": 32}
+    yield (
+        "xor",
+        Case(kernels.xor, square, lambda x, y: {1: x.T.contiguous()}, why, expected=expected),
+    )
+
+
+CASES: dict[str, Case] = dict(
+    [*one_warp(), *random_warps(), *atomic_cases(), *async_cases(), *tiles()]
+)

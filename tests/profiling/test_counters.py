@@ -1,0 +1,304 @@
+"""The counting listener against a slow and obvious count, warp by warp, in plain Python."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from forgekit.vgpu.counters import rules
+from forgekit.vgpu.counters.costs import AccessCounts, Costs, paired
+from forgekit.vgpu.counters.warps import Unlike, warps
+from forgekit.vgpu.counting import Counting
+from tests.profiling.obvious import LANES, OBVIOUS, past_l1, through_l1
+from tests.vgpu.ptx_launch import launch
+
+# -- random accesses with the structure that kernels have ----------------------------------------
+BLOCKS, THREADS = 6, 96
+
+
+def some_addresses(rng, width, dtype, reach=4096):
+    """Addresses of one access: (B, T), (1, T), (B, 1) or (1, 1), affine or scattered."""
+    shape = [(BLOCKS, THREADS), (1, THREADS), (BLOCKS, 1), (1, 1)][rng.integers(4)]
+    block, thread = np.arange(shape[0])[:, None], np.arange(shape[1])
+    lane, warp = thread % LANES, thread // LANES
+    kind = rng.integers(6)
+    if kind == 0:  # coalesced or strided
+        units = thread * rng.integers(1, 9) + block * rng.integers(0, 64)
+    elif kind == 1:  # tiles of 16 columns
+        units = lane % 16 + lane // 16 * rng.integers(1, 70) + warp * 37 + block * 5
+    elif kind == 2:  # descending, or all at one place
+        units = (THREADS - thread) * rng.integers(0, 3) + block
+    elif kind == 3:  # scattered
+        units = rng.integers(0, reach // width, shape)
+    elif kind == 4:  # few places, met often
+        units = rng.integers(0, 7, shape) * rng.integers(1, 40)
+    else:  # alike but for one block
+        units = thread * 2 + block * 32 + (block == 3) * (lane % 5)
+    return ((units + rng.integers(0, 40)) * width + 4096).astype(dtype).reshape(shape)
+
+
+def some_mask(rng):
+    kind = rng.integers(7)
+    everyone = np.ones((BLOCKS, THREADS), bool)
+    if kind == 0:
+        return None
+    if kind == 1:
+        return (np.arange(THREADS) < 70)[None]
+    if kind == 2:
+        return (rng.random(BLOCKS) < 0.6)[:, None]
+    if kind == 3:
+        return rng.random((BLOCKS, THREADS)) < rng.choice([0.1, 0.5, 0.9])
+    if kind == 4:
+        everyone[-1, 40:] = False
+        return everyone
+    if kind == 5:
+        return np.array([[bool(rng.integers(2))]])
+    everyone[:, : rng.integers(1, 40)] = False
+    return everyone
+
+
+def as_warps(address, mask):
+    """Every warp with an active lane, as a list of addresses and None."""
+    full = np.broadcast_to(address, (BLOCKS, THREADS)).reshape(-1, LANES)
+    there = np.broadcast_to(True if mask is None else mask, (BLOCKS, THREADS)).reshape(-1, LANES)
+    rows = [
+        [int(a) if t else None for a, t in zip(row, active, strict=True)]
+        for row, active in zip(full, there, strict=True)
+    ]
+    return [row for row in rows if any(a is not None for a in row)]
+
+
+def totals(found):
+    found = list(found)
+    return sum(u for u, _ in found), sum(i for _, i in found)
+
+
+@pytest.mark.parametrize("kind", sorted(OBVIOUS))
+@pytest.mark.parametrize("width", [1, 2, 4, 8, 16])
+def test_random_accesses_cost_what_the_obvious_count_says(kind, width):
+    rng = np.random.default_rng([width, sorted(OBVIOUS).index(kind)])
+    costs = Costs()  # one for all, so that what it remembers is met again
+    for _ in range(60):
+        address = some_addresses(rng, width, rng.choice([np.uint32, np.uint64]))
+        mask = some_mask(rng)
+        counts = AccessCounts(width)
+        costs.add((counts,), kind, address, mask, (BLOCKS, THREADS), width)
+        rows = as_warps(address, mask)
+        each = [OBVIOUS[kind](row, width) for row in rows]
+        assert (counts.units, counts.ideal) == totals(each)
+        assert counts.requests == len(rows)
+        assert counts.threads == sum(a is not None for row in rows for a in row)
+        if each:
+            assert (counts.low, counts.high) == (min(u for u, _ in each), max(u for u, _ in each))
+        assert sum(counts.strides.values()) == counts.units - counts.ideal
+
+
+@pytest.mark.parametrize(("rule", "width"), [("async", 4), ("async", 8), ("async", 16),
+                                             ("async past L1", 16)])  # fmt: skip
+def test_random_copies_cost_what_the_obvious_count_says(rule, width):
+    obvious = past_l1 if rule == "async past L1" else through_l1
+    rng, costs = np.random.default_rng(width), Costs()
+    for _ in range(60):
+        source = some_addresses(rng, width, np.uint64, 1 << 20)
+        target = some_addresses(rng, width, np.uint32)
+        mask = some_mask(rng)
+        read, written = AccessCounts(width), AccessCounts(width)
+        both = paired(source, target)
+        costs.add((read, written), rule, both, mask, (BLOCKS, THREADS), width)
+        pairs = zip(as_warps(source, mask), as_warps(target, mask), strict=True)
+        each = [obvious(s, t, width) for s, t in pairs]
+        assert (read.units, read.ideal) == totals(e[0] for e in each)
+        assert (written.units, written.ideal) == totals(e[1] for e in each)
+
+
+def test_alike_warps_are_one_pattern():
+    """Also where the last block is cut off, and where threads of a warp span two rows."""
+    thread, block = np.arange(256), np.arange(50)[:, None]
+    address = ((thread % 16 + thread // 16 * 100 + block * 16) * 4).astype(np.uint64)
+    assert len(list(warps(address, None, (50, 256)))) == 1
+    mask = (thread < 200) | (block < 49)
+    assert not any(isinstance(g, Unlike) for g in warps(address, mask, (50, 256)))
+
+
+# -- rules, one case each, by hand ----------------------------------------
+LANE = np.arange(LANES)
+
+
+@pytest.mark.parametrize(
+    ("units", "width", "kind", "wavefronts", "ideal"),
+    [
+        (LANE, 4, "load", 1, 1),
+        (LANE * 32, 4, "load", 32, 1),
+        (LANE * 33, 4, "load", 1, 1),
+        (LANE * 0, 4, "load", 1, 1),  # one word for all
+        (LANE, 8, "load", 2, 2),  # half-warps
+        (LANE // 2, 8, "load", 1, 1),  # neighbours alike: whole
+        (LANE % 16, 8, "load", 2, 2),  # halves alike: not
+        (LANE // 2, 8, "store", 2, 2),
+        (LANE, 16, "load", 4, 4),  # quarter-warps
+        (LANE * 0, 16, "load", 2, 2),
+        (LANE * 8, 16, "load", 32, 4),
+        (LANE * 0, 16, "store", 4, 4),
+        (LANE * 0, 4, "atomic", 32, 1),
+        (LANE % 2, 4, "atomic", 16, 1),
+    ],
+)
+def test_wavefronts(units, width, kind, wavefronts, ideal):
+    active = np.ones((1, LANES), bool)
+    found = rules.wavefronts((units * width)[None], active, width, kind)
+    assert [int(n[0]) for n in found] == [wavefronts, ideal]
+
+
+# -- instructions, divergence, bytes: whole kernels ----------------------------------------
+def counted(body, *arrays, **how):
+    listener = Counting()
+    launch(body, *arrays, listeners=(listener,), **how)
+    (only,) = listener.launches
+    return only
+
+
+def at(counts, text):
+    """The number of the only instruction that begins so."""
+    found = [i for i, x in enumerate(counts.program.instructions) if x.text.startswith(text)]
+    assert len(found) == 1
+    return found[0]
+
+
+def test_instructions_of_warps_and_threads():
+    """48 threads: the second warp has 16; a branch that only its lanes above 40 take."""
+    x = np.zeros(64, np.uint32)
+    c = counted(
+        "setp.lt.u32 %p1, %r0, 40;\n@%p1 bra END;\nmov.u32 %r1, 7;\nEND: ret;", x, block=48, grid=3
+    )
+    assert c.warp_instructions[at(c, "setp")] == 6
+    assert c.thread_instructions[at(c, "setp")] == 144
+    assert c.warp_instructions[at(c, "mov.u32 %r1")] == 3
+    assert c.thread_instructions[at(c, "mov.u32 %r1")] == 24
+    assert c.divergent[at(c, "@%p1 bra")] == 3  # in one warp of each block
+    assert sum(c.divergent) == 3
+
+
+def test_warps_that_part_as_a_whole_do_not_diverge():
+    x = np.zeros(64, np.uint32)
+    c = counted("setp.lt.u32 %p1, %r0, 32;\n@%p1 bra END;\nmov.u32 %r1, 7;\nEND: ret;", x, block=64)
+    assert sum(c.divergent) == 0
+    assert c.warp_instructions[at(c, "mov.u32 %r1")] == 1
+
+
+def test_a_barrier_counts_once():
+    x = np.zeros(64, np.uint32)
+    c = counted("bar.sync 0;\nret;", x, block=64, grid=2)
+    assert c.warp_instructions[at(c, "bar")] == 4
+
+
+COPY = """
+mul.wide.u32 %rd5, %r0, {step};
+add.s64 %rd6, %rd0, %rd5; add.s64 %rd7, %rd1, %rd5;
+{guard} ld.global.u32 %r1, [%rd6];
+{guard} st.global.u32 [%rd7], %r1;
+ret;
+"""
+
+
+def test_bytes_touched_once():
+    x, y = np.zeros(64, np.uint32), np.zeros(64, np.uint32)
+    c = counted(COPY.format(step=8, guard=""), x, y, grid=4)  # four blocks do the same
+    assert [(t.name, t.size_bytes, t.read_bytes, t.written_bytes) for t in c.tensors] == [
+        ("x", 256, 128, 0), ("y", 256, 0, 128),
+    ]  # fmt: skip
+    assert (c.read_bytes, c.written_bytes) == (128, 128)
+    load = c.accesses[at(c, "ld.global"), "global_load"]
+    assert (load.requests, load.units, load.ideal, load.threads) == (4, 32, 16, 128)
+    assert load.strides == {8: 16}
+
+
+def test_accesses_of_several_widths_are_joined():
+    x = np.zeros(64, np.uint32)
+    body = """
+    mul.wide.u32 %rd5, %r0, 4; add.s64 %rd6, %rd0, %rd5;
+    ld.global.u8 %rs1, [%rd6]; ld.global.u16 %rs2, [%rd0+2];
+    ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd0+128];
+    ret;
+    """
+    c = counted(body, x)
+    # a byte of each of 32 words, two bytes beside the first, 16 bytes behind
+    assert c.read_bytes == 32 + 2 + 16
+
+
+def test_guarded_lanes_ask_for_nothing():
+    x, y = np.zeros(64, np.uint32), np.zeros(64, np.uint32)
+    c = counted("setp.lt.u32 %p1, %r0, 3;" + COPY.format(step=4, guard="@%p1"), x, y, block=64)
+    load = c.accesses[at(c, "@%p1 ld"), "global_load"]
+    assert (load.requests, load.threads, load.units) == (1, 3, 1)
+    assert c.thread_instructions[at(c, "@%p1 ld")] == 64  # all execute it
+
+
+def test_tensors_that_overlap():
+    x = np.zeros(64, np.uint32)
+    c = counted(COPY.format(step=4, guard=""), x[:32], x[16:48])
+    by_name = {t.name: (t.read_bytes, t.written_bytes) for t in c.tensors}
+    assert by_name == {"x": (128, 64), "y": (64, 128)}
+    assert (c.read_bytes, c.written_bytes) == (128, 128)
+
+
+def test_generic_addresses_count_for_the_memory_they_mean():
+    x = np.zeros(64, np.uint32)
+    body = """
+    .shared .align 4 .b8 s[256];
+    mov.u64 %rd3, s; cvta.shared.u64 %rd4, %rd3;
+    mul.wide.u32 %rd5, %r0, 4; add.s64 %rd6, %rd4, %rd5; add.s64 %rd7, %rd0, %rd5;
+    st.u32 [%rd6], %r0; ld.u32 %r1, [%rd6]; st.u32 [%rd7], %r1;
+    ret;
+    """
+    c = counted(body, x)
+    kinds = Counter(kind for _, kind in c.accesses)
+    assert kinds == {"shared_store": 1, "shared_load": 1, "global_store": 1}
+    assert all(a.requests == 1 for a in c.accesses.values())
+    assert c.written_bytes == 128
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("atom.global.add.u32 %r1, [%rd0], %r0;\nst.global.u32 [%rd0+4], %r1;", "global_atomic"),
+        ("atom.global.add.u32 %r1, [%rd0], %r0;", "global_reduction"),  # the old value is not used
+        ("atom.global.add.u32 _, [%rd0], %r0;", "global_reduction"),
+        ("red.global.add.u32 [%rd0], %r0;", "global_reduction"),
+    ],
+)
+def test_atomics_without_use_of_the_old_value_are_reductions(text, kind):
+    c = counted(f"{text}\nret;", np.zeros(8, np.uint32))
+    found = [a for (_, k), a in c.accesses.items() if k == kind]
+    assert len(found) == 1
+    assert (found[0].requests, found[0].units) == (1, 32)  # all lanes meet at one address
+    assert c.read_bytes == 4
+
+
+ASYNC = """
+.shared .align 16 .b8 s[1024];
+mov.u32 %r1, s; mad.lo.u32 %r2, %r0, 16, %r1;
+mul.wide.u32 %rd5, %r0, 16; add.s64 %rd6, %rd0, %rd5;
+setp.ge.u32 %p1, %r0, {lanes};
+cp.async.cg.shared.global [%r2], [%rd6], 16, %p1;
+cp.async.wait_all; ret;
+"""
+
+
+@pytest.mark.parametrize(("lanes", "read"), [(32, (1, 16)), (16, (1, 8)), (0, None)])
+def test_copies_that_fill_with_zeros_read_nothing_there(lanes, read):
+    """Lanes from `lanes` on write zeros."""
+    c = counted(ASYNC.format(lanes=lanes), np.zeros(128, np.uint32))
+    found = {kind: (a.requests, a.units) for (_, kind), a in c.accesses.items()}
+    assert found == {"shared_async": (1, 4)} | ({"global_async": read} if read else {})
+    assert c.read_bytes == 16 * lanes
+
+
+def test_batches_of_a_launch_are_added_up():
+    x, y = np.zeros(64, np.uint32), np.zeros(64, np.uint32)
+    whole = counted(COPY.format(step=4, guard=""), x, y, grid=7, block=64)
+    parts = counted(COPY.format(step=4, guard=""), x, y, grid=7, block=64, batch_threads=128)
+    assert parts.warp_instructions == whole.warp_instructions
+    assert parts.accesses == whole.accesses
+    assert parts.tensors == whole.tensors
