@@ -235,6 +235,16 @@ def async_cases() -> Iterator[tuple[str, Case]]:
             np.concatenate([permutation(70 + b, 128, 256) for b in range(2)]),
         )
         yield f"{name}_many", async_copy(where, to, "blocks of 128, masked", block=128, **kind)
+        if vector == 4:  # as a tile of 16-bit elements is filled: rows of 128 or 64 bytes
+            r, c = lane // 8, lane % 8
+            yield f"{name}_swizzled128", async_copy(lane, r * 8 + (c ^ r), "S<3,4,3>", **kind)
+            rows = async_copy(r * 20 + c, r * 8 + (c ^ r), "S<3,4,3>, rows apart", **kind)
+            yield f"{name}_swizzled128_rows", rows
+            r, c = lane // 4, lane % 4
+            to = r * 4 + (c ^ (r // 2 % 4))
+            yield f"{name}_swizzled64", async_copy(lane, to, "S<2,4,3>", **kind)
+            rows = async_copy(r * 10 + c, to, "S<2,4,3>, rows apart", **kind)
+            yield f"{name}_swizzled64_rows", rows
         if vector < 4:
             yield f"{name}_off", async_copy(lane, lane, "x begins off a sector",
                                             offset=vector, **kind)  # fmt: skip

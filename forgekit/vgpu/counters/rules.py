@@ -1,6 +1,6 @@
 """What one warp's access costs: 32-byte sectors of global memory, wavefronts of shared memory.
 
-The rules are those of an NVIDIA H200, found by measuring 391 kernels with Nsight Compute
+The rules are those of an NVIDIA H200, found by measuring 399 kernels with Nsight Compute
 (tests/profiling/golden). Each function takes the addresses of many warps' lanes, (n, 32) in int64
 and not negative, `active`, the lanes that take part, (n, 32), and `width`, bytes a lane, of which
 the addresses are multiples; it returns (units, ideal units) of each warp. They are the plain
@@ -155,14 +155,15 @@ def past_l1(source: Array, target: Array, active: Array, width: int) -> tuple[Co
 
     A sector is fetched for each aligned 32 bytes of shared memory that it goes to, and twice if its
     halves change places or only one of them does. A wavefront carries what goes from one 128-byte
-    line to one row of banks by one distance and takes the same halves of its sectors.
+    line to one row of banks: whole sectors in any arrangement, half sectors only by one distance.
     """
     half, shift = source // width % 2, (source ^ target) // width % 2
     sector, chunk = source // SECTOR_BYTES, target // SECTOR_BYTES
     same = _equal(active, sector, chunk, shift)
     halves = [(same & (half == h)[:, None, :]).any(axis=2) for h in (0, 1)]
-    moved = (source // ROW_BYTES, target // ROW_BYTES, chunk - sector, shift, *halves)
-    together = _equal(active, *moved)
+    whole = halves[0] & halves[1]
+    by_parts = [np.where(whole, 0, f) for f in (chunk - sector, shift, halves[0])]
+    together = _equal(active, source // ROW_BYTES, target // ROW_BYTES, whole, *by_parts)
     lanes = np.count_nonzero(active, axis=1)
     return (
         (_firsts(same, active), _least(source, active, width)),
