@@ -8,12 +8,11 @@ which mistakes that looked harmless become wrong numbers.
 from __future__ import annotations
 
 import html
-import io
 from collections.abc import Iterable, Sequence
-from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from forgekit.compiling.replay import bind, run_again
 from forgekit.errors import (
     KernelError,
     PtxSyntaxError,
@@ -148,21 +147,20 @@ def sanitize(
         UsageError: not a compiled kernel, arguments it was not compiled for, an unknown schedule.
         UnsupportedPtxError: the kernel uses something the virtual GPU does not know.
     """
-    from forgekit.checking.replay import Replay
     from forgekit.vgpu.launching import SCHEDULES
 
     if schedule not in SCHEDULES:
         needed = "one of " + ", ".join(repr(s) for s in SCHEDULES)
         raise UsageError(got_needed("schedule", repr(schedule), needed, "choose one of these"))
-    replay = Replay(kernel, args, "sanitize")
+    args = bind("sanitize", kernel, args)
     found: dict[object, Finding] = {}
-    usual, stopped = _run(replay, found)
+    usual, stopped = _run(kernel, args, found)
     differences: list[Difference] = []
     schedules = ["default"]
     if schedule == "adversarial":
         for seed in numbers(seeds):
             schedules.append(f"adversarial, seed {seed}")
-            results, error = _run(replay, found, schedule=schedule, seed=seed)
+            results, error = _run(kernel, args, found, schedule=schedule, seed=seed)
             if stopped is None and error is None:
                 differences += _compare(usual, results, seed)
     _add(found, _of_the_compiler(kernel))
@@ -184,21 +182,25 @@ def numbers(seeds: int | Iterable[int] | None) -> list[int]:
 
 
 def _run(
-    replay: Any, found: dict[object, Finding], **options: Any
+    kernel: CompiledKernel, args: tuple[Any, ...], found: dict[object, Finding], **options: Any
 ) -> tuple[dict[str, Any], KernelError | None]:
-    """One run on fresh copies; adds what is found. Returns the tensors, and what stopped it."""
+    """One run on fresh copies; adds what is found. Returns the tensors by name, and what stopped
+    the kernel.
+    """
     findings: list[Finding] = []
+    copies: tuple[Any, ...] = ()
     error = None
     try:
-        with redirect_stdout(io.StringIO()):
-            tensors = replay.run(sanitize=True, findings=findings, **options)
+        copies = run_again(kernel, args, sanitize=True, findings=findings, **options)
     except (UnsupportedPtxError, PtxSyntaxError):
         raise
     except KernelError as stop:
-        error, tensors = stop.with_traceback(None), {}
+        error = stop.with_traceback(None)
     _add(found, findings)
     if error is not None:
         _add(found, [_of_error(error)])
+    names = [p.name for p in kernel.parameters if p.kind in ("tensor", "scalar")]
+    tensors = {n: c for n, c in zip(names, copies, strict=False) if hasattr(c, "numel")}
     return tensors, error
 
 

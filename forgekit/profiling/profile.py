@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from forgekit.compiling.replay import bind, copied, run_again
 from forgekit.errors import UsageError, got_needed
 from forgekit.profiling.gpus import DEFAULT, Gpu, gpu_here, gpu_named
 from forgekit.profiling.lines import Launch, Line, TensorTraffic, launch_of, summed
@@ -19,11 +20,12 @@ from forgekit.profiling.metrics import (
     metric,
     total,
 )
-from forgekit.profiling.running import copied, kernel_name, run_watched
+from forgekit.profiling.names import kernel_name
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
     from forgekit.profiling.findings import Finding
+    from forgekit.profiling.show import Pictures
     from forgekit.vgpu.counting import Counting
     from forgekit.vgpu.listeners import Listener
 
@@ -230,8 +232,24 @@ class Profile:
             UsageError: the profile is not that of one call.
         """
         kernel, args = self.call
-        run_watched(kernel, args, (listener,))
+        run_again(kernel, args, listeners=(listener,))
         return listener
+
+    def show(self, line: int | str | Line | None = None, **options: Any) -> Pictures:
+        """Pictures of a line's memory accesses: sectors of global memory, banks of shared memory.
+
+        Args:
+            line: its number, a piece of its text, or a line of `lines`; the worst where it is left
+                out.
+            options: `block`, `warp`, `index`, as in `forgekit.coalescing` and `forgekit.banks`,
+                which draw them.
+
+        Raises:
+            UsageError: no such line, one without memory accesses, or none that stands out.
+        """
+        from forgekit.profiling.show import show
+
+        return show(self, line, options)
 
     # -- as it is shown ---------------------------------------------------------------------------
     def __repr__(self) -> str:
@@ -263,14 +281,13 @@ def profile(kernel: CompiledKernel, *args: Any, gpu: str | Gpu | None = None) ->
         KernelError: the kernel did something wrong; what a wrong kernel costs means nothing.
     """
     from forgekit.vgpu.counting import Counting
-    from forgekit.viz.replay import bind
 
     args = bind("profile", kernel, args)
     chosen = _gpu(gpu)
     kept = copied(args)
-    found = run_watched(kernel, kept, (Counting(),))[0]
-    assert isinstance(found, Counting)
-    return of_counts(kernel.name, found, chosen, again=(kernel, kept))
+    counts = Counting()
+    run_again(kernel, kept, listeners=(counts,))
+    return of_counts(kernel.name, counts, chosen, again=(kernel, kept))
 
 
 def of_counts(

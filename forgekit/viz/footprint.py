@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import functools
-import io
 import math
-from contextlib import redirect_stdout
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forgekit.errors import KernelError, MemoryAccessError, UsageError, got_needed
+from forgekit.compiling.replay import bind
+from forgekit.errors import KernelError, SourceLine, source_line
+from forgekit.viz.lines import Line, chosen_lines, line_names
+from forgekit.viz.replay import one_of, replay, stop_notes
 
 if TYPE_CHECKING:
-    import torch
     from matplotlib.figure import Figure
 
     from forgekit.compiling.compiled import CompiledKernel
@@ -36,13 +36,14 @@ class Footprint:
 
     Attributes:
         name: the host function's name.
-        touched: tensor name -> arrays of the tensor's shape: `block` and `thread`, the first that
-            touched the element (linear indexes, x fastest; -1: none did), `loads`, `stores`,
-            `atomics` and their sum `count`, how often it was touched.
+        touched: tensor name -> arrays of the tensor's shape: `block`, `warp` (of its block) and
+            `thread`, the first that touched the element (linear indexes, x fastest; -1: none
+            did), `loads`, `stores`, `atomics` and their sum `count`, how often it was touched.
         threads: tensor name -> how many threads touched it.
         grid, block: blocks in the grid and threads in a block, each (x, y, z), of the largest
             launch. launches: how many kernels the function launched.
-        by: what the colours tell apart, "block" or "thread". kind: "any", "load" or "store".
+        by: what the colours tell apart, "block", "warp", "thread" or "count". kind: "any", "load"
+            or "store". lines: the Python lines that count; all of them if there are none.
         error: what stopped the kernel, else None.
         recorded, accesses: how many accesses of one thread were recorded, and how many happened.
     """
@@ -59,6 +60,7 @@ class Footprint:
     error: KernelError | None
     recorded: int
     accesses: int
+    lines: tuple[SourceLine, ...] = ()
 
     @property
     def many_blocks(self) -> bool:
@@ -67,12 +69,14 @@ class Footprint:
     # -- words --------------------------------------------------------------------------------
     @property
     def headline(self) -> str:
-        """`copy: 8 blocks of 128 threads`"""
+        """`copy, line 12 alone: 8 blocks of 128 threads`"""
         if not self.launches:
             return f"{self.name}: nothing was launched"
+        numbers = f"line{'s' * (len(self.lines) > 1)} {line_names(self.lines)}"
+        alone = f", {numbers} alone" if self.lines else ""
         blocks, threads = _size(self.grid, "block"), _size(self.block, "thread")
         more = f", the largest of {self.launches} launches" if self.launches > 1 else ""
-        return f"{self.name}: {blocks} of {threads}{more}"
+        return f"{self.name}{alone}: {blocks} of {threads}{more}"
 
     @property
     def summary(self) -> str:
@@ -84,12 +88,7 @@ class Footprint:
     @property
     def notes(self) -> list[str]:
         """What stopped the kernel, and what is missing from the record."""
-        notes = []
-        if self.error is not None:
-            lines = [line.strip() for line in str(self.error).split("\n")]
-            notes += [f"stopped: {lines[0]}", *lines[1:2]]
-            if self.launches:
-                notes.append("Shown is what had happened before.")
+        notes = stop_notes(self.error, self.launches > 0)
         if self.recorded < self.accesses:
             notes.append(
                 f"only the first {self.recorded:,} of {self.accesses:,} accesses are shown"
@@ -144,6 +143,7 @@ def footprint(
     tensor: str | None = None,
     by: str | None = None,
     kind: str = "any",
+    line: Line | None = None,
 ) -> Footprint:
     """Run a kernel on the virtual GPU and show which thread touched which element.
 
@@ -154,40 +154,35 @@ def footprint(
         kernel: what `forgekit.compile` returned, for a GPU or the virtual one.
         args: its arguments, as in a call.
         tensor: show this tensor only, by the name of its parameter.
-        by: "block" or "thread", what the colours tell apart; by default the block, or the thread
+        by: "block", "warp" or "thread", what the colours tell apart, or "count", how often an
+            element was read or written (whichever is more); by default the block, or the thread
             where there is one block only.
         kind: "load" or "store" shows these alone (an atomic operation counts as a store).
+        line: what this Python line touches: its number, a piece of its text or a SourceLine.
 
     Raises:
         UsageError: not a compiled kernel, arguments it was not compiled for, an unknown tensor
-            name, `by` or `kind`.
+            name, `by` or `kind`, or a line without accesses to global memory.
     """
-    from forgekit.compiling.compiled import CompiledKernel
-    from forgekit.compiling.parameters import bind_call
+    from forgekit.vgpu.tracing import AccessTrace
 
-    if not isinstance(kernel, CompiledKernel):
-        remedy = "compile it first: run = fk.compile(copy, x, y); fk.footprint(run, x, y)"
-        raise UsageError(got_needed("footprint", kernel, "a compiled kernel", remedy))
-    _one_of("by", by, (None, "block", "thread"))
-    _one_of("kind", kind, ("any", "load", "store"))
+    args = bind("footprint", kernel, args)
+    one_of("by", by, (None, "block", "warp", "thread", "count"))
+    one_of("kind", kind, ("any", "load", "store"))
     runtime = [p for p in kernel.parameters if p.kind in ("tensor", "scalar")]
-    if len(args) != len(runtime):
-        args = bind_call(kernel.name, kernel.parameters, args, {})
     shapes = {p.name: getattr(a, "shape", ()) for p, a in zip(runtime, args, strict=True)
               if p.kind == "tensor"}  # fmt: skip
     if tensor is not None:
-        _one_of("tensor", tensor, tuple(shapes))
+        one_of("tensor", tensor, tuple(shapes))
         shapes = {tensor: shapes[tensor]}
 
-    trace, error = _run(kernel.on_virtual_gpu(), args)
-    blocks = [math.prod(r.grid) for r in trace.launches]
-    if isinstance(error, MemoryAccessError) and blocks and blocks[-1] > 1:
-        # Blocks run together, and the first wrong access stops them all: one by one, those before
-        # it come to their end.
-        trace, _ = _run(kernel.on_virtual_gpu(), args, batch_threads=1)
+    trace, error, _ = replay(kernel, args, AccessTrace)
+    lines, rows = _rows_of(trace, line, error)
     touched, threads = {}, {}
     for name, shape in shapes.items():
-        touched[name], threads[name] = _touched(trace, name, tuple(shape), kind)
+        touched[name], threads[name] = _touched(trace, name, tuple(shape), kind, rows)
+    if lines and tensor is None:  # of a line only what it touches
+        touched = {n: f for n, f in touched.items() if f["count"].any()} or touched
     sizes = [(math.prod(r.grid) * math.prod(r.block), r.grid, r.block) for r in trace.launches]
     _, grid, block = max(sizes, default=(0, (0, 0, 0), (0, 0, 0)))
     return Footprint(
@@ -203,61 +198,44 @@ def footprint(
         error=error,
         recorded=len(trace.accesses),
         accesses=trace.total,
+        lines=lines,
     )
 
 
-def _one_of(what: str, got: object, known: tuple[object, ...]) -> None:
-    if got not in known:
-        needed = "one of " + ", ".join(repr(k) for k in known)
-        raise UsageError(got_needed(what, repr(got), needed, "choose one of these"))
-
-
-def _run(
-    kernel: CompiledKernel, args: tuple[Any, ...], **options: int
-) -> tuple[AccessTrace, KernelError | None]:
-    """Run on copies, quietly; what was recorded, and what stopped it."""
-    from forgekit import vgpu
-    from forgekit.vgpu.tracing import AccessTrace
-
-    trace = AccessTrace()
-    storages: dict[tuple[str, int], torch.UntypedStorage] = {}
-    copies = [_copy(a, storages) for a in args]
-    try:
-        with vgpu.options(listeners=(trace,), **options), redirect_stdout(io.StringIO()):
-            kernel(*copies)
-    except KernelError as error:
-        return trace, error.with_traceback(None)  # whose frames hold the whole machine
-    return trace, None
-
-
-def _copy(value: Any, storages: dict[tuple[str, int], torch.UntypedStorage]) -> Any:
-    """A tensor's copy on the CPU, laid out as it is; tensors that share memory still do."""
-    import torch
-
-    if not isinstance(value, torch.Tensor):
-        return value
-    original = value.untyped_storage()
-    key = (str(value.device), original.data_ptr())
-    if key not in storages:
-        storages[key] = original.clone() if value.device.type == "cpu" else original.cpu()
-    layout = value.storage_offset(), value.size(), value.stride()
-    return torch.empty(0, dtype=value.dtype).set_(storages[key], *layout)
+def _rows_of(
+    trace: AccessTrace, line: Line | None, error: KernelError | None
+) -> tuple[tuple[SourceLine, ...], Array | None]:
+    """The lines meant, and which rows of the trace are theirs; None: all."""
+    if line is None:
+        return (), None
+    accesses = trace.accesses
+    place = (accesses.launch.astype(np.int64) << 32) + accesses.pc
+    _, first, which = np.unique(place, return_index=True, return_inverse=True)
+    at = [trace.source(row) for row in first.tolist()]
+    sources = [None if s is None else source_line(s.file, s.line) for s in at]
+    if not sources and error is not None:
+        return (), None
+    chosen = chosen_lines(line, sources, "makes a global access")
+    allowed = np.array([s in chosen for s in sources], bool)
+    return tuple(sorted(chosen, key=lambda s: (s.filename, s.line))), allowed[which]
 
 
 def _touched(
-    trace: AccessTrace, name: str, shape: tuple[int, ...], kind: str
+    trace: AccessTrace, name: str, shape: tuple[int, ...], kind: str, rows: Array | None
 ) -> tuple[dict[str, Array], int]:
     """A tensor's entry in `Footprint.touched`, and how many threads touched it."""
     from forgekit.vgpu.tracing import KINDS, element_numbers, element_offsets
 
     total = math.prod(shape)
     if name not in trace.tensors:  # nothing was launched
-        never = {c: np.full(shape, -1) for c in ("block", "thread")}
+        never = {c: np.full(shape, -1) for c in ("block", "warp", "thread")}
         return never | {c: np.zeros(shape, np.int64) for c in ("count", *_COLUMNS)}, 0
     row, element = trace.touches(name)
     wanted = [k for k, (*_, loads, stores) in enumerate(_WAYS)
               if kind == "any" or (loads if kind == "load" else stores)]  # fmt: skip
     keep = np.isin(trace.accesses.kind[row], wanted)
+    if rows is not None:
+        keep &= rows[row]
     row, element = row[keep], element[keep]
     found = {
         f"{k}s": np.bincount(element[trace.accesses.kind[row] == i], minlength=total)
@@ -268,6 +246,7 @@ def _touched(
         first = np.full(total, -1)
         first[element[::-1]] = getattr(trace.accesses, column)[row[::-1]]  # the last one stays
         found[column] = first
+    found["warp"] = found["thread"] // 32
     info = trace.tensors[name]
     same = element_numbers(info, element_offsets(info))  # elements that share memory
     columns = {c: values[same].reshape(shape) for c, values in found.items()}

@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forgekit.viz.footprint_legend import (
-    CLASH,
+from forgekit.viz.footprint_legend import CLASH, Colours, Legend, keys, often
+from forgekit.viz.theme import (
     LETTERS,
     LINE,
     RED,
     TEXT,
     UNTOUCHED,
-    Colours,
-    Legend,
     axes_at,
-    often,
+    ink,
     text_at,
     ticks,
     wrap,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -141,7 +139,9 @@ def _rows_and_columns(shape: tuple[int, ...]) -> tuple[int, int, str, str]:
     if not total:
         return 1, 1, "", ""
     if len(shape) > 1:
-        y_label = "row" if len(shape) == 2 else "row (leading dimensions merged)"
+        if len(shape) == 3:  # the labels of the rows leave no room for another
+            return total // shape[-1], shape[-1], "column k; in row i, j", ""
+        y_label = "row" if len(shape) == 2 else "row (leading modes merged)"
         return total // shape[-1], shape[-1], "column", y_label
     if total <= _MAX_SIDE:
         return 1, total, "element" if shape else "", ""
@@ -161,6 +161,10 @@ def _draw_panel(axes: Axes, panel: _Panel, fp: Footprint, colours: Colours) -> N
         _labelled_cells(axes, panel, fp, colours)
     else:
         _coloured_map(axes, panel, fp, colours)
+    if len(panel.shape) == 3 and panel.shape[0] <= _MAX_SIDE:
+        ends = np.arange(panel.shape[1], panel.rows, max(panel.shape[1], 1)) - 0.5
+        axes.hlines(ends, -0.75, panel.columns - 0.25, colors=TEXT, linewidths=1.2, zorder=4,
+                    clip_on=False)  # fmt: skip
     _axis(axes, panel)
 
 
@@ -169,9 +173,9 @@ def _coloured_map(axes: Axes, panel: _Panel, fp: Footprint, colours: Colours) ->
     _box(axes, 0, 0, panel.columns, whole, **UNTOUCHED)
     if panel.beyond:
         _box(axes, 0, whole, panel.columns - panel.beyond, 1, **UNTOUCHED)
-    keys = panel.spread(fp.touched[panel.name][fp.by], -2)
+    of_cells = panel.spread(keys(fp, panel.name), -2)
     steps = (-(-panel.rows // _MAX_CELLS), -(-panel.columns // _MAX_CELLS))
-    cells, share = _in_cells(keys, steps)
+    cells, share = _in_cells(of_cells, steps)
     image = colours.rgba(cells)
     # A cell of which only a part was touched lets the hatching shine through.
     image[..., 3] = np.where(share == 1, 1.0, np.where(share > 0, 0.2 + 0.5 * share, 0.0))
@@ -181,8 +185,9 @@ def _coloured_map(axes: Axes, panel: _Panel, fp: Footprint, colours: Colours) ->
     axes.set_xlim(-0.5, panel.columns - 0.5)
     axes.set_ylim(panel.rows - 0.5, -0.5)
     _ring_gaps(axes, cells, share, steps)
-    if fp.by == "block":
-        _block_borders(axes, panel, cells, steps)
+    if fp.many_blocks and fp.by != "count":
+        blocks, _ = _in_cells(panel.spread(fp.touched[panel.name]["block"], -2), steps)
+        _block_borders(axes, panel, blocks, steps)
 
 
 def _box(axes: Axes, x: int, y: int, width: float, height: float, *, inset: float = 0.0,
@@ -219,7 +224,7 @@ def _labelled_cells(axes: Axes, panel: _Panel, fp: Footprint, colours: Colours) 
     """Who touched each cell, how often if more than once, and a frame round repeated writes."""
     found = fp.touched[panel.name]
     thread, block = (panel.spread(found[c], -2) for c in ("thread", "block"))
-    rgba = colours.rgba(panel.spread(found[fp.by], -2))
+    rgba = colours.rgba(panel.spread(keys(fp, panel.name), -2))
     times, clash = panel.spread(often(found), 0), panel.spread(found["stores"] > 1, 0)
     texts = {}
     for y, x in np.argwhere(thread > -2).tolist():
@@ -237,8 +242,8 @@ def _labelled_cells(axes: Axes, panel: _Panel, fp: Footprint, colours: Colours) 
         texts = {at: text.replace(",", ",\n") for at, text in texts.items()}
         size = _letter_size(texts.values(), points)
     for (y, x), text in texts.items():
-        ink = "black" if _luminance(rgba[y, x]) > 0.25 else "white"
-        axes.text(x, y, text, ha="center", va="center", fontsize=size, color=ink, linespacing=1.0)
+        axes.text(x, y, text, ha="center", va="center", fontsize=size, color=ink(rgba[y, x]),
+                  linespacing=1.0)  # fmt: skip
 
 
 def _letter_size(texts: Iterable[str], points: float) -> float:
@@ -247,10 +252,6 @@ def _letter_size(texts: Iterable[str], points: float) -> float:
     widest = max((len(line) for text in lines for line in text), default=1)
     most = max((len(text) for text in lines), default=1)
     return min(10.0, 0.88 * points / (_DIGIT * widest), 0.84 * points / (1.2 * most))
-
-
-def _luminance(rgba: Array) -> float:
-    return float(rgba[:3] ** 2.2 @ np.array([0.2126, 0.7152, 0.0722]))
 
 
 def _block_borders(axes: Axes, panel: _Panel, cells: Array, steps: tuple[int, int]) -> None:
@@ -281,5 +282,9 @@ def _axis(axes: Axes, panel: _Panel) -> None:
     elif len(panel.shape) == 1:  # a wrapped row is named by its first element
         starts = ticks(panel.rows, max(1, min(8, int(panel.height / 0.2))))
         axes.set_yticks(starts, [f"{s * panel.columns:,}" for s in starts])
+    elif len(panel.shape) == 3:
+        each = 1 if panel.labelled else panel.shape[1]
+        rows = [*range(0, panel.rows, each * max(1, -(-panel.rows // each // 16)))]
+        axes.set_yticks(rows, [f"{r // panel.shape[1]}, {r % panel.shape[1]}" for r in rows])
     else:
         axes.set_yticks(range(panel.rows) if panel.labelled else ticks(panel.rows))

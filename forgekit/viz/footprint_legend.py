@@ -3,59 +3,28 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forgekit.viz.theme import LINE, RED, TEXT, UNTOUCHED, axes_at, text_at, ticks, wrap
+
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from forgekit.viz.footprint import Footprint
 
-__all__ = ["CLASH", "LETTERS", "LINE", "RED", "TEXT", "UNTOUCHED", "Colours", "Legend", "axes_at",
-           "often", "text_at", "ticks", "wrap"]  # fmt: skip
+__all__ = ["CLASH", "Colours", "Legend", "keys", "often"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 # Okabe-Ito's colours, the bright ones first, and Tol's wine as an eighth.
 _BLOCK_COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#0072B2", "#D55E00",
                   "#882255")  # fmt: skip
-TEXT, RED = "#7F7F7F", "#D55E00"  # the grey reads on white and on black
-UNTOUCHED: dict[str, Any] = {"facecolor": "#DEDEDE", "edgecolor": "#A6A6A6", "hatch": "/////",
-                             "linewidth": 0}  # fmt: skip
 CLASH: dict[str, Any] = {"fill": False, "edgecolor": RED, "linewidth": 2.5}
 
-LINE = 0.165  # inches, a line of small text
-LETTERS = 14  # of small text in an inch
 _BAR, _ROW = 0.72, 0.23  # inches, a colour bar with its label and a row of patches
-
-
-def wrap(text: str, inches: float, letters: float = LETTERS) -> list[str]:
-    """Lines of about equal length, as few as fit into a width."""
-    width = max(int(inches * letters), 20)
-    lines = textwrap.wrap(text, width)
-    while len(shorter := textwrap.wrap(text, width := width - 1)) == len(lines) > 1:
-        lines = shorter
-    return lines
-
-
-def text_at(figure: Figure, x: float, y: float, text: str, *, size: float = 9, color: str = TEXT,
-          weight: str = "normal", ha: str = "left") -> None:  # fmt: skip
-    """Text whose top is at (x, y) inches; a `$` in a name or a message is a `$`."""
-    width, height = figure.get_size_inches()
-    figure.text(x / width, y / height, text, fontsize=size, color=color, weight=weight, ha=ha,
-                va="top", parse_math=False)  # fmt: skip
-
-
-def axes_at(figure: Figure, x: float, y: float, width: float, height: float) -> Axes:
-    """Axes whose lower left corner is at (x, y) inches."""
-    whole = figure.get_size_inches()
-    axes = figure.add_axes((x / whole[0], y / whole[1], width / whole[0], height / whole[1]))
-    axes.patch.set_alpha(0.0)
-    return axes
 
 
 def often(found: dict[str, Array]) -> Array:
@@ -63,31 +32,40 @@ def often(found: dict[str, Array]) -> Array:
     return np.maximum(found["loads"], found["stores"] + found["atomics"])
 
 
-def ticks(size: int, most: int = 8) -> range:
-    """Multiples of a power of two, the numbers that tiles are made of; at most so many."""
-    step = 1
-    while size > step * most:
-        step *= 2
-    return range(0, size, step)
+def keys(fp: Footprint, name: str) -> Array:
+    """What the colours of a tensor's elements tell apart; -1: untouched."""
+    found = fp.touched[name]
+    return np.where(found["count"] > 0, often(found), -1) if fp.by == "count" else found[fp.by]
 
 
 class Colours:
-    """A colour for each block or thread: of a palette if they are few, else of a scale."""
+    """A colour for each block, warp, thread or count: of a palette if they are few, or a scale."""
 
     def __init__(self, fp: Footprint) -> None:
         import matplotlib
         from matplotlib.colors import ListedColormap, Normalize
 
-        blocks = math.prod(fp.grid)
-        self.few = fp.by == "block" and blocks <= len(_BLOCK_COLOURS)
-        last = max((int(f[fp.by].max()) for f in fp.touched.values() if f[fp.by].size), default=0)
         scale = matplotlib.colormaps["viridis"](np.linspace(0.25, 1.0, 128))
-        self.cmap = ListedColormap(_BLOCK_COLOURS if self.few else scale)
-        self.norm = Normalize(0, max(last, 1))
+        present = np.unique(np.concatenate([keys(fp, n).reshape(-1) for n in fp.touched]))
+        present = present[present >= 0]
+        self.labels: dict[int, str] = {}  # what each colour of a palette means
+        palette: Any = _BLOCK_COLOURS
+        if fp.by == "count" and len(present) <= len(_BLOCK_COLOURS):
+            self.labels = {int(n): _times(int(n)) for n in present}
+            palette = scale[np.linspace(0, 127, len(present)).astype(int)]
+        elif fp.by in ("block", "warp"):
+            many = math.prod(fp.grid) if fp.by == "block" else -(-math.prod(fp.block) // 32)
+            if many <= len(_BLOCK_COLOURS):
+                self.labels = {i: f"{fp.by} {i}" for i in range(many)}
+        self.few = bool(self.labels)
+        self.cmap = ListedColormap(palette if self.few else scale)
+        last = int(present.max()) if present.size else 0
+        self.norm = Normalize(1 if fp.by == "count" else 0, max(last, 1))
 
     def rgba(self, keys: Array) -> Array:
-        keys = np.maximum(keys, 0)
-        return np.array(self.cmap(keys if self.few else self.norm(keys)))
+        if self.few:
+            return np.array(self.cmap(np.searchsorted(list(self.labels), np.maximum(keys, 0))))
+        return np.array(self.cmap(self.norm(np.maximum(keys, self.norm.vmin or 0))))
 
 
 class Legend:
@@ -102,8 +80,8 @@ class Legend:
         anything = any((f["count"] > 0).any() for f in found)
         self.entries: list[tuple[str, dict[str, Any]]] = []
         if anything and colours.few:
-            self.entries = [(f"block {i}", {"facecolor": _BLOCK_COLOURS[i], "linewidth": 0})
-                            for i in range(math.prod(fp.grid))]  # fmt: skip
+            self.entries = [(label, {"facecolor": colours.rgba(np.array(key)), "linewidth": 0})
+                            for key, label in colours.labels.items()]  # fmt: skip
         self.bar = anything and not colours.few and len(labelled) < len(found)
         if any((f["count"] == 0).any() for f in found):
             self.entries.append(("untouched", UNTOUCHED))
@@ -140,9 +118,9 @@ class Legend:
             bar = figure.colorbar(ScalarMappable(self.colours.norm, self.colours.cmap), cax=axes,
                                   orientation="horizontal")  # fmt: skip
             last = int(self.colours.norm.vmax or 1)
-            bar.set_ticks([*ticks(last + 1)])
-            numbers = _numbered(self.fp.grid if self.fp.by == "block" else self.fp.block)
-            bar.set_label(f"{self.fp.by} {numbers}".rstrip(), color=TEXT, fontsize=9)
+            marks = [1, *ticks(last + 1)] if self.fp.by == "count" else ticks(last + 1)
+            bar.set_ticks([m for m in marks if m >= (self.colours.norm.vmin or 0)])
+            bar.set_label(_meaning(self.fp), color=TEXT, fontsize=9)
             bar.ax.tick_params(colors=TEXT, labelsize=8)
             bar.outline.set_visible(False)
             y -= _BAR
@@ -155,6 +133,19 @@ class Legend:
                 borderaxespad=0, columnspacing=1.4, handletextpad=0.5,
             )  # fmt: skip
             y -= _ROW
+
+
+def _meaning(fp: Footprint) -> str:
+    """What the numbers of a colour bar count."""
+    if fp.by == "count":
+        return "times read or written"
+    if fp.by == "warp":
+        return "warp of its block"
+    return f"{fp.by} {_numbered(fp.grid if fp.by == 'block' else fp.block)}".rstrip()
+
+
+def _times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
 
 
 def _numbered(size: tuple[int, int, int]) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forgekit.errors import UsageError, got_needed
+from forgekit.viz.theme import TEXT, ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,16 +21,15 @@ __all__ = ["mismatch_map"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-# Okabe-Ito's colour-blind-safe colours over a neutral grey; text in a grey that reads on white and
-# on black.
+# Okabe-Ito's colour-blind-safe colours over a neutral grey.
 _EQUAL_COLOUR = "#C9C9C9"
 _COLOURS = ("#D55E00", "#F0E442", "#0072B2")
 _LABELS = ("wrong value", "0 or never written", "NaN")
-_TEXT = "#7F7F7F"
 _MAX_CELLS = 256  # cells along an axis; more elements than that are drawn in blocks
 _MAX_GRID = 32  # up to this many cells along an axis a line is drawn between them
 _MAX_TILE_LINES = 64
 _MAX_RINGS = 12
+_MAX_FRAMES, _LEAST_FRAME = 256, 0.012  # of the picture's side
 _BEYOND = 255  # code of a cell after the end of a wrapped 1-D tensor
 
 
@@ -79,17 +79,19 @@ def _draw(report: CheckReport, tile: tuple[int, ...] | None) -> Figure:
     _paint(axes, blocks, grid.shape, (step_y, step_x))
     if max(grid.shape) <= _MAX_GRID:
         _lines(axes, grid.shape, (1, 1), "white", 0.8)
-    if tile is not None and report.codes.ndim > 1:
-        _lines(axes, grid.shape, (tile[-2] if len(tile) > 1 else 0, tile[-1]), "black", 0.9)
-    axes.set_title(_title(report), color=_TEXT, fontsize=10)
+    tiles = _Tiles(report.codes, tile) if tile is not None and report.codes.size else None
+    if tiles is not None:
+        tiles.draw(axes)
+    title = _title(report) + (f", in {tiles.told}" if tiles is not None else "")
+    axes.set_title(title, color=TEXT, fontsize=10, wrap=True)
     if step_x > 1 or step_y > 1:
         x_label += f"; one cell is {step_y} x {step_x} elements"
-    axes.set_xlabel(x_label, color=_TEXT, fontsize=9)
-    axes.set_ylabel(y_label, color=_TEXT, fontsize=9)
-    axes.tick_params(colors=_TEXT, labelsize=8)
+    axes.set_xlabel(x_label, color=TEXT, fontsize=9)
+    axes.set_ylabel(y_label, color=TEXT, fontsize=9)
+    axes.tick_params(colors=TEXT, labelsize=8)
     for side in axes.spines.values():
-        side.set_color(_TEXT)
-    _legend(figure, blocks)
+        side.set_color(TEXT)
+    _legend(figure, blocks, tiles)
     return figure
 
 
@@ -97,6 +99,56 @@ def _title(report: CheckReport) -> str:
     name = f"{report.name}: " if report.name else ""
     verb = "differs" if report.wrong == 1 else "differ"
     return f"{name}{report.wrong:,} of {report.total:,} elements {verb}"
+
+
+class _Tiles:
+    """The kernel's tiles: where their borders lie in the picture, and which of them are wrong."""
+
+    def __init__(self, codes: Array, tile: tuple[int, ...]) -> None:
+        self.size = tile[-codes.ndim :] if codes.ndim else (1,)
+        rows = codes.reshape(-1, codes.shape[-1]) if codes.ndim > 1 else codes.reshape(1, -1)
+        high = tile[-2] if len(tile) > 1 and codes.ndim > 1 else 0
+        each = codes.shape[-2] if codes.ndim > 1 else 1  # rows of a matrix: tiles end with it
+        starts = range(0, len(rows), max(each, 1))
+        self.tops = [s + k for s in starts for k in range(0, each, high or max(each, 1))]
+        self.lefts = list(range(0, rows.shape[1], max(tile[-1], 1)))
+        self.shape, self.flat = rows.shape, codes.ndim < 2
+        wrong = np.add.reduceat(np.add.reduceat(rows > 0, self.tops, axis=0, dtype=np.int64),
+                                self.lefts, axis=1)  # fmt: skip
+        self.wrong = wrong > 0
+
+    @property
+    def told(self) -> str:
+        """`2 of 8 tiles`"""
+        return f"{int(self.wrong.sum()):,} of {self.wrong.size:,} tiles"
+
+    @property
+    def named(self) -> str:
+        return f"{' × '.join(f'{n:,}' for n in self.size)} tile with mismatches"
+
+    def draw(self, axes: Axes) -> None:
+        """Thin borders of all tiles, and a frame round those with mismatches."""
+        from matplotlib.patches import Rectangle
+
+        if self.flat:  # a row of the picture is a tile already, or has few of them
+            return
+        rows, columns = self.shape
+        down, across = (self.tops, axes.hlines, columns), (self.lefts, axes.vlines, rows)
+        for edges, draw, end in (down, across):
+            if len(edges) <= _MAX_TILE_LINES:
+                thin = 0.9 if len(edges) <= 16 else 0.45
+                draw(np.array(edges[1:]) - 0.5, -0.5, end - 0.5, colors="black", linewidths=thin)
+        hit = np.argwhere(self.wrong)
+        if len(hit) > _MAX_FRAMES or max(len(self.tops), len(self.lefts)) > _MAX_TILE_LINES:
+            return
+        bottoms, rights = [*self.tops[1:], rows], [*self.lefts[1:], columns]
+        for i, k in hit.tolist():
+            corner = (self.lefts[k] - 0.5, self.tops[i] - 0.5)
+            size = rights[k] - self.lefts[k], bottoms[i] - self.tops[i]
+            if min(size[0] / columns, size[1] / rows) < _LEAST_FRAME:
+                continue  # a frame would hide what is in it
+            axes.add_patch(Rectangle(corner, *size, fill=False, linewidth=2.0, zorder=3,
+                                     gid="wrong tile"))  # fmt: skip
 
 
 def _as_grid(codes: Array, tile: tuple[int, ...] | None) -> tuple[Array, str, str]:
@@ -113,7 +165,8 @@ def _as_grid(codes: Array, tile: tuple[int, ...] | None) -> tuple[Array, str, st
     padded[: flat.size] = flat
     if rows_needed == 1:
         return padded.reshape(1, width), "element", ""
-    return padded.reshape(rows_needed, width), f"1-D tensor in rows of {width:,} elements", "row"
+    label = f"1-D tensor in rows of {width:,} elements"
+    return padded.reshape(rows_needed, width), label, "row"
 
 
 def _wrap_width(size: int, tile: tuple[int, ...] | None) -> int:
@@ -170,10 +223,10 @@ def _paint(axes: Axes, blocks: Array, shape: tuple[int, ...], steps: tuple[int, 
     _ring(axes, blocks, steps)
     axes.set_xlim(-0.5, shape[1] - 0.5)
     axes.set_ylim(shape[0] - 0.5, -0.5)
-    axes.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
-    axes.yaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
-    if shape[0] == 1:
-        axes.set_yticks([])
+    axes.patch.set_alpha(0.0)
+    axes.set_xticks(ticks(shape[1]))
+    most = max(2, min(8, int(_size(shape)[1] / 0.22)))
+    axes.set_yticks([] if shape[0] == 1 else ticks(shape[0], most))
 
 
 def _ring(axes: Axes, blocks: Array, steps: tuple[int, int]) -> None:
@@ -200,18 +253,21 @@ def _lines(
             )
 
 
-def _legend(figure: Figure, blocks: Array) -> None:
+def _legend(figure: Figure, blocks: Array, tiles: _Tiles | None) -> None:
     from matplotlib.patches import Patch
 
     present = set(np.unique(blocks).tolist())
     entries = [(0, _EQUAL_COLOUR, "equal"), *zip((1, 2, 3), _COLOURS, _LABELS, strict=True)]
     patches = [
-        Patch(facecolor=colour, edgecolor=_TEXT, linewidth=0.5, label=label)
+        Patch(facecolor=colour, edgecolor=TEXT, linewidth=0.5, label=label)
         for code, colour, label in entries
         if code in present
     ]
+    if tiles is not None and not tiles.flat:
+        patches.append(Patch(facecolor="none", edgecolor=TEXT, linewidth=1.2, label=tiles.named))
     if patches:
+        beside = len(patches) if len(patches) < 4 else 2
         figure.legend(
-            handles=patches, loc="outside lower center", ncols=4, frameon=False, fontsize=9,
-            labelcolor=_TEXT, handlelength=1.0, handleheight=1.0,
+            handles=patches, loc="outside lower center", ncols=beside, frameon=False, fontsize=9,
+            labelcolor=TEXT, handlelength=1.0, handleheight=1.0,
         )  # fmt: skip

@@ -19,6 +19,9 @@ pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 import cutlass
 import cutlass.cute as cute
 
+from tests.viz import warp_kernels as kernels
+from tests.viz.pictures import line_of
+
 
 @cute.kernel
 def copy_kernel(mX: cute.Tensor, mY: cute.Tensor, last: cutlass.Int32, block: cutlass.Constexpr):
@@ -218,6 +221,67 @@ def test_kind_and_tensor():
     assert list(copied(8, 8, tensor="mY").touched) == ["mY"]
 
 
+def test_by_warp():
+    shown = copied(256, 128, by="warp")
+    warp = np.arange(256) % 128 // 32
+    assert (shown.touched["mX"]["warp"] == warp).all()
+    figure = shown.figure
+    assert [t for t in texts(figure) if t.startswith("warp ")] == [f"warp {i}" for i in range(4)]
+    pixels = image(figure).reshape(-1, 4)
+    assert len({to_hex(p) for p in pixels}) == 4 and (pixels[0] == pixels[128]).all()
+    assert copied(8, 16, last=4, by="warp").touched["mY"]["warp"].tolist() == [0] * 4 + [-1] * 4
+
+
+def test_by_more_warps_than_a_palette_has():
+    figure = copied(512, 512, by="warp").figure
+    assert "warp of its block" in texts(figure)
+    assert len({to_hex(p) for p in image(figure).reshape(-1, 4)}) == 16
+
+
+def test_by_count():
+    x, y = fk.randn(2, 3, 20), fk.empty(2, 3, 20)
+    shown = footprint(kernels.cube, x, y, by="count")
+    assert shown.touched["mX"]["loads"][0, 0].tolist() == [21] + [1] * 19
+    figure = shown.figure
+    assert {"once", "21 times"} <= set(texts(figure))
+    pixels = image(figure)
+    assert to_hex(pixels[0, 0]) != to_hex(pixels[0, 1]) == to_hex(image(figure, 1)[0, 0])
+    x, y = fk.arange(100), fk.empty(100)
+    run = fk.compile(kernels.triangle, x, y, device="virtual")
+    many = fk.footprint(run, x, y, by="count")
+    assert many.touched["mX"]["count"].tolist() == [*range(100, 0, -1)]
+    assert "times read or written" in texts(many.figure)
+
+
+def test_one_line():
+    x, y = fk.randn(64, 64), fk.empty(64, 64)
+    run = fk.compile(kernels.tiled, x, y, 1, device="virtual")
+    number = line_of(kernels, "= sT[tx, ty + ROWS * k]")
+    for line in (number, "sT[tx,ty + ROWS"):
+        shown = fk.footprint(run, x, y, 1, line=line)
+        assert list(shown.touched) == ["mY"] and shown.lines[0].line == number
+        assert (shown.touched["mY"]["stores"] == 1).all()
+        assert shown.headline.startswith(f"tiled, line {number} alone: 4 blocks")
+    both = fk.footprint(run, x, y, 1, line="tx", tensor="mX")
+    assert list(both.touched) == ["mX"] and len(both.lines) == 2
+    other = line_of(kernels, "sT[ty + ROWS * k, tx] =")
+    message = f"line: got 1, needed a line that makes a global access: {other}, {number}; choose"
+    with pytest.raises(UsageError, match=re.escape(message)):
+        fk.footprint(run, x, y, 1, line=1)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 5), (3, 8, 20)])
+def test_three_modes(shape):
+    shown = footprint(kernels.cube, fk.randn(*shape), fk.empty(*shape))
+    figure = shown.figure
+    axes = figure.axes[0]
+    assert axes.get_xlabel() == "column k; in row i, j"
+    ticks = [t.get_text() for t in axes.get_yticklabels()]
+    assert ticks[0] == "0, 0" and ticks[-1].startswith(f"{shape[0] - 1}, ")
+    ends = [c.get_segments() for c in axes.collections][-1]
+    assert [s[0][1] for s in ends] == [k * shape[1] - 0.5 for k in range(1, shape[0])]
+
+
 # -- what it leaves alone ---------------------------------------------------------------------
 def test_the_callers_tensors_stay():
     x, y = fk.arange(8), fk.full(8, -3.0)
@@ -314,7 +378,7 @@ def test_wrong_use():
     run = fk.compile(copy, x, y, 8, 8, device="virtual")
     with pytest.raises(UsageError, match="a compiled kernel; compile it first"):
         fk.footprint(copy, x, y, 8)
-    for wrong in ({"by": "warp"}, {"kind": "loads"}, {"tensor": "mZ"}):
+    for wrong in ({"by": "lane"}, {"kind": "loads"}, {"tensor": "mZ"}):
         ((name, value),) = wrong.items()
         with pytest.raises(UsageError, match=f"{name}: got '{value}', needed one of"):
             fk.footprint(run, x, y, 8, **wrong)

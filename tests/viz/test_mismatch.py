@@ -169,3 +169,40 @@ def test_pyplot_is_left_alone():
 def test_one_tensor_is_not_enough():
     with pytest.raises(UsageError, match="actual and expected"):
         mismatch_map(torch.zeros(3))
+
+
+def frames(figure):
+    """(row, column, rows, columns) of the frames round tiles with mismatches."""
+    found = [p for p in figure.axes[0].patches if p.get_gid() == "wrong tile"]
+    return [
+        (p.get_y() + 0.5, p.get_x() + 0.5, p.get_height(), p.get_width()) for p in found
+    ]  # fmt: skip
+
+
+def test_wrong_tiles_are_framed_and_counted():
+    actual, expected = spoiled(64, 100)
+    actual[40, 99] = actual[3, 40] = -1
+    figure = mismatch_map(compare(actual, expected, tile=(32, 32)))
+    assert frames(figure) == [(0, 32, 32, 32), (32, 96, 32, 4)]
+    assert figure.axes[0].get_title() == "2 of 6,400 elements differ, in 2 of 8 tiles"
+    assert legend(figure) == ["equal", "wrong value", "32 × 32 tile with mismatches"]
+    assert frames(mismatch_map(actual, expected)) == []
+
+
+def test_tiles_end_with_each_matrix():
+    actual, expected = spoiled(2, 6, 8)
+    actual[1, 0, 0] = -1
+    figure = mismatch_map(compare(actual, expected, tile=(4, 4)))
+    assert frames(figure) == [(6, 0, 4, 4)]
+    assert figure.axes[0].get_title() == "1 of 96 elements differs, in 1 of 8 tiles"
+
+
+def test_tiles_of_one_dimension_and_tiny_ones():
+    actual, expected = spoiled(1000)
+    actual[900:] = -1
+    figure = mismatch_map(compare(actual, expected, tile=128))
+    assert figure.axes[0].get_title().endswith("in 1 of 8 tiles") and frames(figure) == []
+    actual, expected = spoiled(1000, 1025)
+    actual[:, 1024] = -1
+    figure = mismatch_map(compare(actual, expected, tile=(32, 32)))
+    assert figure.axes[0].get_title().endswith("in 32 of 1,056 tiles") and frames(figure) == []

@@ -1,0 +1,89 @@
+"""Run a compiled kernel once more on the virtual GPU, on copies and quietly, for a look at it."""
+
+from __future__ import annotations
+
+import ctypes
+import io
+from contextlib import redirect_stdout
+from typing import TYPE_CHECKING, Any
+
+from forgekit.errors import UsageError, got_needed
+
+if TYPE_CHECKING:
+    import torch
+
+    from forgekit.compiling.compiled import CompiledKernel
+
+__all__ = ["bind", "copied", "run_again"]
+
+
+def bind(what: str, kernel: CompiledKernel, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments as a call takes them. what: the public function that asks.
+
+    Raises:
+        UsageError: not a compiled kernel, or arguments it was not compiled for.
+    """
+    from forgekit.compiling.compiled import CompiledKernel
+    from forgekit.compiling.parameters import bind_call
+
+    if not isinstance(kernel, CompiledKernel):
+        remedy = f"compile it first: run = fk.compile(copy, x, y); fk.{what}(run, x, y)"
+        raise UsageError(got_needed(what, kernel, "a compiled kernel", remedy))
+    runtime = [p for p in kernel.parameters if p.kind in ("tensor", "scalar")]
+    if len(args) != len(runtime):
+        args = bind_call(kernel.name, kernel.parameters, args, {})
+    return args
+
+
+def run_again(kernel: CompiledKernel, args: tuple[Any, ...], **options: Any) -> tuple[Any, ...]:
+    """Run on copies of the arguments; returns these. What the kernel prints is not shown.
+
+    options: of `forgekit.vgpu.options`. Without them: the usual order, whatever the user tries out,
+    and no sanitizer; whether the kernel is right is another question.
+
+    Raises:
+        KernelError: what stopped the kernel.
+    """
+    from forgekit import vgpu
+
+    on_virtual = kernel.on_virtual_gpu()
+    copies = copied(args)
+    chosen = {"sanitize": False, "schedule": "default", **options}
+    with vgpu.options(**chosen), redirect_stdout(io.StringIO()):
+        on_virtual(*copies)
+    return copies
+
+
+def copied(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Copies of the tensors on the CPU, laid out as they are; what shares memory still does.
+
+    What of an original nobody has written yet, nobody has written in the copy either.
+    """
+    storages: dict[tuple[str, int], torch.UntypedStorage] = {}
+    return tuple(_copy(a, storages) for a in args)
+
+
+def _copy(value: Any, storages: dict[tuple[str, int], torch.UntypedStorage]) -> Any:
+    import torch
+
+    from forgekit.vgpu import fresh
+
+    if not isinstance(value, torch.Tensor):
+        return value
+    original = value.untyped_storage()
+    key = (str(value.device), original.data_ptr())
+    if key not in storages:
+        storages[key] = _clone(original) if value.device.type == "cpu" else original.cpu()
+    layout = value.storage_offset(), value.size(), value.stride()
+    copy = torch.empty(0, dtype=value.dtype).set_(storages[key], *layout)
+    fresh.copy_marks(value, copy)
+    return copy
+
+
+def _clone(original: torch.UntypedStorage) -> torch.UntypedStorage:
+    """A copy by one thread: torch's own takes milliseconds where other work keeps cores busy."""
+    import torch
+
+    made = torch.UntypedStorage(original.nbytes())
+    ctypes.memmove(made.data_ptr(), original.data_ptr(), original.nbytes())
+    return made

@@ -1,0 +1,214 @@
+"""Show which banks of shared memory a warp's access needs: do lanes wait for each other?"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forgekit.errors import KernelError
+from forgekit.vgpu.counters.rules import BANK_BYTES, BANKS, load_parts
+from forgekit.viz.lines import Line
+from forgekit.viz.theme import spans
+from forgekit.viz.warp_access import LANES, WarpAccess, warp_accesses
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from forgekit.compiling.compiled import CompiledKernel
+
+__all__ = ["BankConflicts", "BankUse", "Pass", "bank_use", "banks"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """Lanes that are served together: all of a warp, or a half or quarter of it.
+
+    lanes: their numbers, active or not. words: bank -> the words it has to serve, one in a
+    wavefront, in order of address; each with the lanes that ask for it.
+    """
+
+    lanes: range
+    words: dict[int, list[tuple[int, tuple[int, ...]]]]
+
+    @property
+    def wavefronts(self) -> int:
+        return max((len(words) for words in self.words.values()), default=0)
+
+
+@dataclass(frozen=True)
+class BankUse:
+    """Of one access to shared memory: wavefronts, the fewest that would do, and how they arise."""
+
+    wavefronts: int
+    ideal: int
+    passes: tuple[Pass, ...]
+    why: str
+
+    @property
+    def told(self) -> str:
+        """`32 wavefronts, 1 would do: all 32 lanes in bank 0`"""
+        text = f"{self.wavefronts} wavefront" + ("" if self.wavefronts == 1 else "s")
+        if self.wavefronts > self.ideal:
+            text += f", {self.ideal} would do"
+        return f"{text}: {self.why}"
+
+
+def bank_use(access: WarpAccess) -> BankUse:
+    """What an access to shared memory costs."""
+    count, ideal = access.cost
+    parts = max(access.width // BANK_BYTES, 1)
+    if access.kind == "load":
+        rows = np.maximum(access.address, 0)[None]
+        parts = int(load_parts(rows, access.active[None], access.width)[0])
+    step = LANES // parts
+    passes = tuple(_pass(access, range(k * step, (k + 1) * step)) for k in range(parts))
+    passes = tuple(p for p in passes if p.words)
+    return BankUse(count, ideal, passes, _why(access, passes, count > ideal))
+
+
+def _pass(access: WarpAccess, lanes: range) -> Pass:
+    """Lanes that ask for a word share it, but for atomics and asynchronous copies."""
+    asked: dict[int, list[tuple[int, ...]]] = {}
+    for lane in lanes:
+        if access.active[lane]:
+            first = int(access.address[lane]) // BANK_BYTES
+            for word in range(first, first + max(access.width // BANK_BYTES, 1)):
+                before = asked.setdefault(word, [])
+                if before and access.kind in ("load", "store"):
+                    before[0] = (*before[0], lane)
+                else:
+                    before.append((lane,))
+    words: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
+    for word in sorted(asked):
+        words.setdefault(word % BANKS, []).extend((word, served) for served in asked[word])
+    return Pass(lanes, words)
+
+
+def _why(access: WarpAccess, passes: tuple[Pass, ...], conflicts: bool) -> str:
+    """The reason in a few words."""
+    count = len(access.lanes)
+    worst = max(passes, key=lambda p: p.wavefronts)
+    if conflicts and worst.wavefronts > 1:
+        part = "" if len(passes) == 1 else f" of lanes {spans([*worst.lanes])}"
+        alone = f"all {count} lanes" if len(passes) == 1 else f"lanes {spans([*worst.lanes])}"
+        if access.kind == "atomic":
+            return f"up to {worst.wavefronts} lanes{part} in one bank, where atomics take turns"
+        if len(worst.words) == 1:
+            return f"{alone} in bank {next(iter(worst.words))}"
+        if len(worst.words) == access.width // BANK_BYTES:
+            return f"{alone} in banks {spans(sorted(worst.words))}"
+        return f"up to {worst.wavefronts} different words{part} in one bank"
+    if conflicts:
+        return "because of where it reads in global memory"
+    same = count > 1 and len(np.unique(access.address[access.active])) == 1
+    if same and access.kind == "load":
+        return "all lanes read the same address, which is one broadcast"
+    if len(passes) > 1:
+        size = {16: "half", 8: "quarter"}.get(len(passes[0].lanes), "part of a")
+        return f"one for each {size} warp of {access.width}-byte accesses, no conflict"
+    return "no two words in one bank" if count > 1 else "one lane alone"
+
+
+@dataclass(frozen=True, eq=False)
+class BankConflicts:
+    """Accesses of warps to shared memory; a notebook shows them as a picture.
+
+    Attributes:
+        name: the host function's name.
+        accesses: what is shown, each with its addresses (offsets in the block's shared memory) by
+            lane. uses: their wavefronts and banks.
+        omitted: how many accesses more were meant than a picture holds.
+        error: what stopped the kernel, else None. notes: what the picture says in red.
+    """
+
+    name: str
+    accesses: tuple[WarpAccess, ...]
+    omitted: int
+    error: KernelError | None
+    notes: list[str]
+
+    @functools.cached_property
+    def uses(self) -> tuple[BankUse, ...]:
+        return tuple(bank_use(a) for a in self.accesses)
+
+    @property
+    def headline(self) -> str:
+        if len(self.accesses) == 1:
+            return f"{self.accesses[0].place}: {self.uses[0].told}"
+        who = {(a.block, a.warp) for a in self.accesses}
+        if not who:
+            return f"{self.name}: no access to shared memory"
+        if len(who) == 1:
+            return "{}: what warp {a.warp} of block {a.block} asks of shared memory".format(
+                self.name, a=self.accesses[0])  # fmt: skip
+        return f"{self.name}: what {len(who)} warps ask of shared memory"
+
+    @property
+    def more(self) -> list[str]:
+        """What is missing from the picture."""
+        if not self.omitted:
+            return []
+        these = "access is" if self.omitted == 1 else "accesses are"
+        return [f"{self.omitted} more {these} not shown; line= and kind= choose"]
+
+    @property
+    def summary(self) -> str:
+        """All that the picture says with numbers."""
+        lines = [f"banks of {self.name}"]
+        for access, use in zip(self.accesses, self.uses, strict=True):
+            lines.append(f"  {access.place}: {use.told}")
+            lines.append(f"    {access.details}; {_banks_told(use)}")
+        return "\n".join(lines + [f"  {note}" for note in (*self.more, *self.notes)])
+
+    def __repr__(self) -> str:
+        return self.summary
+
+    @functools.cached_property
+    def figure(self) -> Figure:
+        """The picture, a matplotlib Figure: a column a bank, a row a wavefront."""
+        from forgekit.viz.banks_figure import draw
+
+        return draw(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        from forgekit.viz.png import img_tag
+
+        alt = "; ".join(line.strip() for line in self.summary.split("\n"))
+        return {"text/plain": self.summary, "text/html": img_tag(self.figure, alt)}
+
+
+def _banks_told(use: BankUse) -> str:
+    """`banks 0–31`, `bank 0 of 32`"""
+    used = sorted({bank for p in use.passes for bank in p.words})
+    if len(used) == BANKS:
+        return "all 32 banks"
+    return f"{'bank' if len(used) == 1 else 'banks'} {spans(used)} of 32"
+
+
+def banks(
+    kernel: CompiledKernel,
+    *args: Any,
+    line: Line | None = None,
+    kind: str = "any",
+    block: int | tuple[int, ...] = 0,
+    warp: int = 0,
+    index: int = 0,
+    warps: int = 1,
+) -> BankConflicts:
+    """Run a kernel on the virtual GPU and show which banks of shared memory a warp's accesses need.
+
+    A bank serves one 4-byte word in a wavefront, to all lanes that ask for it. The arguments are
+    those of `forgekit.coalescing`; an asynchronous copy into shared memory is a store.
+
+    Raises:
+        UsageError: not a compiled kernel, arguments it was not compiled for, or no access of this
+            sort; the message says where there are some.
+    """
+    found = warp_accesses("banks", "shared", kernel, args, line=line, kind=kind, block=block,
+                          warp=warp, index=index, warps=warps)  # fmt: skip
+    return BankConflicts(found.name, found.accesses, found.omitted, found.error, found.notes)

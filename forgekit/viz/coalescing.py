@@ -1,0 +1,164 @@
+"""Show which sectors and lines of memory a warp's access touches: is it coalesced?"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forgekit.errors import KernelError
+from forgekit.vgpu.counters.rules import SECTOR_BYTES
+from forgekit.viz.lines import Line
+from forgekit.viz.warp_access import WarpAccess, warp_accesses
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from forgekit.compiling.compiled import CompiledKernel
+
+__all__ = ["LINE_BYTES", "Coalescing", "SectorCount", "coalescing", "count_sectors"]
+
+LINE_BYTES = 128  # of the L1 and L2 caches: four sectors
+
+
+@dataclass(frozen=True)
+class SectorCount:
+    """Of one access: 32-byte sectors fetched, the fewest that would do, and bytes used of them.
+
+    lines: 128-byte lines touched. turns: an atomic operation, for which a sector counts once for
+    each lane of its most wanted address.
+    """
+
+    sectors: int
+    ideal: int
+    lines: int
+    asked_bytes: int
+    turns: bool = False
+
+    @property
+    def used_percent(self) -> float:
+        return 100 * self.asked_bytes / (self.sectors * SECTOR_BYTES)
+
+    @property
+    def told(self) -> str:
+        """`32 sectors for 128 bytes asked, 4 would do (12 % used)`"""
+        text = f"{_plural(self.sectors, 'sector')} for {_plural(self.asked_bytes, 'byte')} asked"
+        if self.sectors > self.ideal:
+            text += f", {self.ideal} would do"
+        if self.turns and self.sectors > self.ideal:
+            return f"{text} (lanes at one address take turns)"
+        return f"{text} ({self.used_percent:.0f} % used)"
+
+
+def count_sectors(access: WarpAccess) -> SectorCount:
+    """What an access to global memory costs."""
+    count, ideal = access.cost
+    lines = len(np.unique(access.address[access.active] // LINE_BYTES))
+    return SectorCount(count, ideal, lines, access.asked_bytes, access.kind == "atomic")
+
+
+@dataclass(frozen=True, eq=False)
+class Coalescing:
+    """Accesses of warps to global memory; a notebook shows them as a picture.
+
+    Attributes:
+        name: the host function's name.
+        accesses: what is shown, each with its addresses by lane. counts: their sectors.
+        omitted: how many accesses more were meant than a picture holds.
+        error: what stopped the kernel, else None. notes: what the picture says in red.
+    """
+
+    name: str
+    accesses: tuple[WarpAccess, ...]
+    omitted: int
+    error: KernelError | None
+    notes: list[str]
+
+    @functools.cached_property
+    def counts(self) -> tuple[SectorCount, ...]:
+        return tuple(count_sectors(a) for a in self.accesses)
+
+    @property
+    def headline(self) -> str:
+        if len(self.accesses) == 1:
+            return f"{self.accesses[0].place}: {self.counts[0].told}"
+        who = {(a.block, a.warp) for a in self.accesses}
+        if not who:
+            return f"{self.name}: no access to global memory"
+        if len(who) == 1:
+            return "{}: what warp {a.warp} of block {a.block} asks of global memory".format(
+                self.name, a=self.accesses[0])  # fmt: skip
+        return f"{self.name}: what {len(who)} warps ask of global memory"
+
+    @property
+    def more(self) -> list[str]:
+        """What is missing from the picture."""
+        if not self.omitted:
+            return []
+        these = "access is" if self.omitted == 1 else "accesses are"
+        return [f"{self.omitted} more {these} not shown; line= and kind= choose"]
+
+    @property
+    def summary(self) -> str:
+        """All that the picture says with numbers."""
+        lines = [f"coalescing of {self.name}"]
+        for access, count in zip(self.accesses, self.counts, strict=True):
+            lines.append(f"  {access.place}: {count.told}")
+            lines.append(f"    {access.details}; {_plural(count.lines, 'line')} of 128 bytes")
+        return "\n".join(lines + [f"  {note}" for note in (*self.more, *self.notes)])
+
+    def __repr__(self) -> str:
+        return self.summary
+
+    @functools.cached_property
+    def figure(self) -> Figure:
+        """The picture, a matplotlib Figure: a panel an access, a row a line of 128 bytes."""
+        from forgekit.viz.coalescing_figure import draw
+
+        return draw(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        from forgekit.viz.png import img_tag
+
+        alt = "; ".join(line.strip() for line in self.summary.split("\n"))
+        return {"text/plain": self.summary, "text/html": img_tag(self.figure, alt)}
+
+
+def coalescing(
+    kernel: CompiledKernel,
+    *args: Any,
+    line: Line | None = None,
+    kind: str = "any",
+    block: int | tuple[int, ...] = 0,
+    warp: int = 0,
+    index: int = 0,
+    warps: int = 1,
+) -> Coalescing:
+    """Run a kernel on the virtual GPU and show which sectors of memory a warp's accesses touch.
+
+    Without `line` and `kind`: the first access of the warp on each line that makes some. It runs on
+    copies, as `forgekit.footprint` does; a kernel that fails does not raise, the picture then
+    shows what had happened until then.
+
+    Args:
+        kernel: what `forgekit.compile` returned, for a GPU or the virtual one.
+        args: its arguments, as in a call.
+        line: accesses of this Python line only: its number, a piece of its text or a SourceLine.
+        kind: "load", "store" or "atomic" shows these alone (an asynchronous copy is a load).
+        block: linear number or coordinate. warp: number within the block.
+        index: which of the warp's accesses of a line, if there are several: in a loop, say.
+        warps: show so many warps, from `warp` on.
+
+    Raises:
+        UsageError: not a compiled kernel, arguments it was not compiled for, or no access of this
+            sort; the message says where there are some.
+    """
+    found = warp_accesses("coalescing", "global", kernel, args, line=line, kind=kind, block=block,
+                          warp=warp, index=index, warps=warps)  # fmt: skip
+    return Coalescing(found.name, found.accesses, found.omitted, found.error, found.notes)
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -1,0 +1,77 @@
+"""The Python line of an instruction, and the lines that a user means with `line=`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeAlias
+
+from forgekit.errors import SourceLine, UsageError, got_needed, source_line
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.program import Program
+    from forgekit.vgpu.ptx import SourceLine as PtxLine
+
+__all__ = ["Line", "chosen_lines", "line_at", "line_names"]
+
+_NEAR = 20  # lines between a kernel's first decorator and its `def`
+
+Line: TypeAlias = "int | str | SourceLine | PtxLine"
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def line_at(program: Program, pc: int) -> SourceLine | None:
+    """The line of an instruction; None where the PTX has no line information.
+
+    What the compiler puts in column 0 (branches, the arithmetic of loops) carries the line after
+    the function: it counts for the line before it, as in the virtual GPU's messages. The prologue
+    carries the first decorator's line: it counts for the `def`.
+    """
+    before = program.instructions[pc::-1]
+    known = (i.source for i in before if i.source is not None and i.source.column)
+    source = next(known, program.instructions[pc].source)
+    if source is None:
+        return None
+    found = source_line(source.file, source.line)
+    if found.text.startswith("@"):
+        below = (source_line(source.file, found.line + n) for n in range(1, _NEAR))
+        return next((line for line in below if line.text.startswith("def ")), found)
+    return found
+
+
+def chosen_lines(
+    line: Line, present: Iterable[SourceLine | None], doing: str
+) -> frozenset[SourceLine]:
+    """Those of the lines `present` that a number, a piece of their text or a SourceLine means.
+
+    doing: what these lines do, such as `makes a global access`, for the message.
+
+    Raises:
+        UsageError: none of them is meant.
+    """
+    line = getattr(line, "source", None) or line  # a line of a profile
+    known = sorted({s for s in present if s is not None}, key=lambda s: (s.filename, s.line))
+    if isinstance(line, str):
+        wanted = "".join(line.split())
+        found = [s for s in known if wanted and wanted in "".join(s.text.split())]
+    elif hasattr(line, "line"):  # a SourceLine, of errors.py or of PTX
+        file = getattr(line, "filename", None) or getattr(line, "file", None)
+        found = [s for s in known if (s.filename, s.line) == (file, line.line)]
+    elif isinstance(line, int) and not isinstance(line, bool):
+        found = [s for s in known if s.line == line]
+    else:
+        needed = "the number of a line, a piece of its text or a SourceLine"
+        raise UsageError(got_needed("line", repr(line), needed, f"try {line_names(known)}"))
+    if not found:
+        got = repr(line) if isinstance(line, str) else getattr(line, "line", line)
+        needed = f"a line that {doing}: {line_names(known) or 'none does'}"
+        raise UsageError(got_needed("line", got, needed, "choose one of these, or leave it out"))
+    return frozenset(found)
+
+
+def line_names(lines: Iterable[SourceLine]) -> str:
+    """`12, 15` or, where there are several files, `copy.py:12, sum.py:4`."""
+    lines = list(lines)
+    if len({s.filename for s in lines}) < 2:
+        return ", ".join(str(s.line) for s in lines)
+    return ", ".join(f"{s.where.split(',')[0]}:{s.line}" for s in lines)

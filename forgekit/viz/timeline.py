@@ -1,0 +1,262 @@
+"""Show what the warps of a block do, in program order: barriers, divergence, loops. No time."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forgekit.compiling.replay import bind
+from forgekit.errors import KernelError, SourceLine, UsageError, got_needed
+from forgekit.viz.lines import Line, chosen_lines, line_names
+from forgekit.viz.replay import block_number, linear_block, replay, stop_notes
+from forgekit.viz.theme import spans
+from forgekit.viz.timeline_trace import BlockTimeline, Meeting, Split, Step, steps_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from forgekit.compiling.compiled import CompiledKernel
+    from forgekit.vgpu.machine import Machine
+
+__all__ = ["Meeting", "Split", "Step", "Timeline", "timeline"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+ORDER = "order, not time: the virtual GPU's; a GPU runs its warps in any order"
+_NOUN = {("global", "load"): "global load", ("global", "store"): "global store",
+         ("global", "atomic"): "global atomic", ("shared", "load"): "shared load",
+         ("shared", "store"): "shared store", ("shared", "atomic"): "shared atomic",
+         ("async copy", "load"): "asynchronous copy", ("async copy", ""): "copy-group instruction",
+         ("barrier", ""): "barrier arrival", ("warp-wide", ""): "warp-wide instruction",
+         ("branch", ""): "branch"}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """What the warps of one block executed; a notebook shows it as a picture.
+
+    Attributes:
+        name: the host function's name. block: linear number. warps: how many it has.
+        steps: what was executed, in the machine's order. meetings: barriers that opened.
+        splits: branches that parted the lanes of a warp.
+        launch, launches: which of the function's launches it is, and how many there are.
+        lines: the Python lines shown; all of them if there are none.
+        error: what stopped the kernel, else None. complete: whether all was recorded.
+    """
+
+    name: str
+    block: int
+    warps: int
+    steps: tuple[Step, ...]
+    meetings: tuple[Meeting, ...]
+    splits: tuple[Split, ...]
+    launch: int
+    launches: int
+    lines: tuple[SourceLine, ...]
+    error: KernelError | None
+    complete: bool
+
+    @property
+    def instructions(self) -> int:
+        """Warp instructions: each warp that executes one counts."""
+        return sum(s.instructions * len(s.warps) for s in self.steps)
+
+    @property
+    def headline(self) -> str:
+        """`tiled, block 0: 8 warps, 944 warp instructions, 1 barrier, no divergence`"""
+        launch = f", launch {self.launch}" if self.launches > 1 else ""
+        alone = f", line{'s' * (len(self.lines) > 1)} {line_names(self.lines)} alone"
+        where = f"{self.name}, block {self.block}{launch}{alone if self.lines else ''}"
+        if not self.steps:
+            return f"{where}: nothing was executed"
+        split = f"{_plural(len(self.splits), 'divergent branch')}" if self.splits else (
+            "no divergence")  # fmt: skip
+        met = _plural(len(self.meetings), "barrier") if self.meetings else "no barrier"
+        return (f"{where}: {_plural(self.warps, 'warp')}, "
+                f"{_plural(self.instructions, 'warp instruction')}, {met}, {split}")  # fmt: skip
+
+    @property
+    def notes(self) -> list[str]:
+        """What stopped the kernel, and what is missing from the record."""
+        notes = stop_notes(self.error, bool(self.steps))
+        if not self.complete:
+            notes.append("Only the beginning of this long run was recorded.")
+        return notes
+
+    @property
+    def summary(self) -> str:
+        """All that the picture says with numbers."""
+        lines = [f"timeline of {self.headline}", f"  {ORDER}"]
+        lines += [f"  {line}" for line in (*self._by_line(), *self._loops(), *self._waits())]
+        lines += [f"  {line}" for line in (*self._parted(), *self.notes)]
+        return "\n".join(lines)
+
+    def _by_line(self) -> list[str]:
+        counts: dict[SourceLine | None, Counter[str]] = {}
+        for step in self.steps:
+            noun = _NOUN.get((step.kind, step.does), "other")
+            here = counts.setdefault(step.source, Counter())
+            here[noun] += step.instructions * len(step.warps)
+        told = []
+        for source, found in counts.items():
+            other = found.pop("other", 0)
+            parts = [_plural(n, noun) for noun, n in found.items()]
+            parts += [f"{other:,} other{'s' * (other > 1)}"] if other else []
+            where = f"line {source.line}" if source is not None else "no line"
+            told.append(f"{where}: {', '.join(parts)}")
+        return told
+
+    def _loops(self) -> list[str]:
+        most: dict[int, tuple[int, SourceLine | None]] = {}
+        for step in self.steps:
+            for first, count in step.loops:
+                before, source = most.get(first, (0, step.source))
+                most[first] = max(before, count), source
+        return [f"loop from line {s.line if s else '?'}: {_plural(n, 'iteration')}"
+                for n, s in most.values()]  # fmt: skip
+
+    def _waits(self) -> list[str]:
+        """Barriers, alike ones together."""
+        found: Counter[tuple[str, str, str]] = Counter()
+        for m in self.meetings:
+            where = f"line {m.source.line}" if m.source is not None else "no line"
+            late = f"{_warps(m.early.tolist())} first" if m.early.size else "none before the others"
+            meet = "meets its lanes" if len(m.warps) == 1 else "meet"
+            found[f"barrier {m.number}, {where}", f"{_warps(m.warps.tolist())} {meet}", late] += 1
+        told = [f"{barrier}: {who}{f' {n:,} times' if n > 1 else ''}, {late}"
+                for (barrier, who, late), n in found.items()]  # fmt: skip
+        return _capped(told, "barriers")
+
+    def _parted(self) -> list[str]:
+        """Divergence, warps with equal parts together."""
+        found: dict[tuple[Any, ...], list[int]] = {}
+        for s in self.splits:
+            warps = found.setdefault((s.source, s.taken, s.rest), [])
+            warps += [s.warp] if s.warp not in warps else []
+        told = []
+        for (source, taken, rest), warps in found.items():
+            where = f"line {source.line}" if source is not None else "no line"
+            parts = [f"lane{'s' * (len(p) > 1)} {spans(p)}" for p in sorted([taken, rest])]
+            part = "parts" if len(warps) == 1 else "part"
+            told.append(f"divergence, {where}: {_warps(warps)} {part} into {' and '.join(parts)}")
+        return _capped(told, "kinds of divergence")
+
+    def __repr__(self) -> str:
+        return self.summary
+
+    @functools.cached_property
+    def figure(self) -> Figure:
+        """The picture, a matplotlib Figure: a row a warp, a column a step."""
+        from forgekit.viz.timeline_figure import draw
+
+        return draw(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        from forgekit.viz.png import img_tag
+
+        alt = "; ".join(line.strip() for line in self.summary.split("\n"))
+        return {"text/plain": self.summary, "text/html": img_tag(self.figure, alt)}
+
+
+def timeline(
+    kernel: CompiledKernel,
+    *args: Any,
+    block: int | tuple[int, ...] = 0,
+    launch: int = 0,
+    line: Line | None = None,
+) -> Timeline:
+    """Run a kernel on the virtual GPU and show what the warps of a block execute, step by step.
+
+    The order is the virtual GPU's: all warps together, as far as branches allow. It is not time.
+    It runs on copies, as `forgekit.footprint` does; a kernel that fails does not raise, the picture
+    then shows what had happened until then.
+
+    Args:
+        kernel: what `forgekit.compile` returned, for a GPU or the virtual one.
+        args: its arguments, as in a call.
+        block: linear number or coordinate. launch: which one, if the function launches several.
+        line: steps of this Python line only: its number, a piece of its text or a SourceLine.
+
+    Raises:
+        UsageError: not a compiled kernel, arguments it was not compiled for, no such block, launch
+            or line.
+    """
+    args = bind("timeline", kernel, args)
+    if isinstance(launch, bool) or not isinstance(launch, int) or launch < 0:
+        needed = "a number from 0 on"
+        raise UsageError(got_needed("launch", repr(launch), needed, "launches count from 0"))
+    trace, error, records = replay(kernel, args, lambda: _Chosen(block, launch))
+    if records and launch >= len(records):
+        needed = f"0 to {len(records) - 1}"
+        raise UsageError(got_needed("launch", launch, needed, "choose one of these"))
+    number = block_number(block, records[launch : launch + 1]) if records else 0
+    steps, meetings = steps_of(trace)
+    lines: frozenset[SourceLine] = frozenset()
+    if line is not None and (steps or error is None):
+        lines = chosen_lines(line, [s.source for s in steps], f"block {number} executes")
+        steps, meetings = _of_lines(steps, meetings, lines)
+    return Timeline(
+        name=kernel.name,
+        block=number,
+        warps=-(-math.prod(records[launch].block) // 32) if records else 0,
+        steps=tuple(steps),
+        meetings=tuple(meetings),
+        splits=tuple(s for s in trace.splits if not lines or s.source in lines),
+        launch=launch,
+        launches=len(records),
+        lines=tuple(sorted(lines, key=lambda s: (s.filename, s.line))),
+        error=error,
+        complete=trace.complete,
+    )
+
+
+class _Chosen(BlockTimeline):
+    """A block by number or coordinate; the grid is known when the launch begins."""
+
+    def __init__(self, wish: int | tuple[int, ...], launch: int) -> None:
+        super().__init__(-1, launch)
+        self._wish = wish
+
+    def on_batch(self, m: Machine) -> None:
+        self.block = linear_block(self._wish, m.record.grid)
+        super().on_batch(m)
+
+
+def _of_lines(
+    steps: list[Step], meetings: list[Meeting], lines: frozenset[SourceLine]
+) -> tuple[list[Step], list[Meeting]]:
+    """The steps of some lines only."""
+    kept = [i for i, s in enumerate(steps) if s.source in lines]
+    place = np.full(len(steps) + 1, -1)
+    place[kept] = range(len(kept))
+    found = [
+        replace(m, step=int(place[m.step]), since=np.where(m.since >= 0, place[m.step], -1))
+        for m in meetings
+        if m.source in lines and place[m.step] >= 0
+    ]
+    return [steps[i] for i in kept], found
+
+
+# -- words ------------------------------------------------------------------------------------
+def _plural(count: int, noun: str) -> str:
+    if count == 1:
+        return f"1 {noun}"
+    if noun == "asynchronous copy":
+        return f"{count:,} asynchronous copies"
+    ending = "es" if noun.endswith("ch") else "s"
+    return f"{count:,} {noun}{ending}"
+
+
+def _warps(numbers: list[int]) -> str:
+    return f"warp{'s' * (len(numbers) > 1)} {spans(numbers)}"
+
+
+def _capped(told: list[str], what: str, most: int = 12) -> list[str]:
+    if len(told) <= most:
+        return told
+    return [*told[:most], f"… and {len(told) - most:,} more {what}"]

@@ -1,0 +1,327 @@
+"""Draw a Timeline: a row is a warp with its 32 lanes, a column a step, vermillion a barrier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forgekit.viz.theme import (
+    LINE,
+    RED,
+    TEXT,
+    WIDTH,
+    Canvas,
+    draw_heading,
+    fitting,
+    heading_height,
+    ink,
+    spans,
+    wrap,
+)
+from forgekit.viz.timeline import ORDER, Timeline
+from forgekit.viz.timeline_columns import Column, columns_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from forgekit.errors import SourceLine
+
+__all__ = ["draw"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+# Okabe-Ito's colours; grey for what is cheap.
+_COLOURS = {"compute": "#B5B5B5", "branch": "#0072B2", "warp-wide": "#CC79A7",
+            "shared": "#56B4E9", "global": "#E69F00", "async copy": "#009E73",
+            "barrier": RED}  # fmt: skip
+_NAMES = {"compute": "arithmetic", "shared": "shared memory", "global": "global memory",
+          "async copy": "asynchronous copy", "warp-wide": "warp-wide (shuffle, vote)"}  # fmt: skip
+_SIGNS = {"load": "↓", "store": "↑", "atomic": "±"}
+_IDLE: dict[str, Any] = {"facecolor": "#808080", "alpha": 0.16}
+_WAITING: dict[str, Any] = {"facecolor": "none", "edgecolor": RED, "hatch": "////"}
+
+_MOST_LINES = 16  # of source in the key
+LANES = 32
+
+# Inches.
+_LEFT, _RIGHT = 0.78, 0.12
+_WIDEST, _LEAST = 0.42, 0.03  # a column's width, a bar's height
+_ROWS = 2.6  # all warps together, about
+_SMALL = 7  # points
+_GAP = 2.6  # columns for iterations that are not drawn
+
+
+def draw(shown: Timeline) -> Figure:
+    """The figure of a Timeline."""
+    return _Picture(shown).draw()
+
+
+class _Picture:
+    def __init__(self, shown: Timeline) -> None:
+        self.shown = shown
+        self.columns, self.left_out = columns_of(shown)
+        wide = np.array([_GAP if c.gap else 1.0 for c in self.columns])
+        self.column = min(_WIDEST, (WIDTH - _LEFT - _RIGHT) / max(wide.sum(), 1))
+        self.edges = np.concatenate([[0.0], np.cumsum(wide)]) * self.column + _LEFT
+        self.row = min(max(_ROWS / max(shown.warps, 1), 0.15), 0.46)
+        self.gap = 0.22 * self.row
+        self.rows_high = shown.warps * (self.row + self.gap)
+        self.depth = max((len(c.loops) for c in self.columns), default=0)
+        self.upright = all(self._fits(g) for g in self._line_groups())
+        self.named = self._named_lines()
+        signs = {c.does for c in self.columns if c.does}
+        self.signs = 0.16 if signs and self.column > 0.085 else 0.0
+
+    # -- the page ---------------------------------------------------------------------------
+    def draw(self) -> Figure:
+        shown = self.shown
+        notes = [line for note in shown.notes for line in wrap(note, WIDTH - 0.6)]
+        labels = 0.2 if self.upright else 0.34
+        below = [line for text in self.left_out for line in wrap(text, WIDTH - 1.2)]
+        head = heading_height(shown.headline, notes)
+        top = head + 0.2 * self.depth + labels + self.signs + 0.04
+        height = top + self.rows_high + 0.26 + LINE * len(below) + 0.24 * len(self._legend())
+        height += 0.155 * len(self.named) + 0.2
+        canvas = self.canvas = Canvas(height if self.columns else head + 0.2)
+        draw_heading(canvas, shown.headline, notes)
+        if not self.columns:
+            return canvas.figure
+        self.top = top
+        self._loops(head + 0.02)
+        self._line_numbers(head + 0.2 * self.depth, labels)
+        self._bars()
+        self._meetings()
+        y = top + self.rows_high + 0.06
+        end = self._x(len(self.columns))
+        arrow = {"arrowstyle": "->", "color": TEXT, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0}
+        canvas.axes.annotate("", (end, y), (_LEFT, y), arrowprops=arrow)
+        canvas.text(_LEFT, y + 0.03, ORDER, size=8, gid="order")
+        y = canvas.lines(_LEFT, y + 0.2, below, size=8.5)
+        self._draw_legend(y + 0.04)
+        y += 0.04 + 0.24 * len(self._legend())
+        for text in self.named:
+            canvas.text(_LEFT, y, text, family="monospace", size=8, gid="source")
+            y += 0.155
+        return canvas.figure
+
+    def _x(self, column: float) -> float:
+        whole = int(column)
+        left = float(self.edges[whole])
+        return left if column == whole else left + (column - whole) * (self.edges[whole + 1] - left)
+
+    def _y(self, warp: int, lane: float = 0) -> float:
+        return self.top + warp * (self.row + self.gap) + self.row * lane / LANES
+
+    # -- above the bars -----------------------------------------------------------------------
+    def _loops(self, y: float) -> None:
+        """A bracket for each iteration of each loop, the outermost on top."""
+        for depth in range(self.depth):
+            for first, last in _groups([c.loops[: depth + 1] if len(c.loops) > depth else None
+                                        for c in self.columns]):  # fmt: skip
+                loops = self.columns[first].loops
+                if len(loops) <= depth:
+                    continue
+                left, right = self._x(first) + 0.015, self._x(last + 1) - 0.015
+                at = y + 0.2 * depth + 0.16
+                self.canvas.line((left, left, right, right), (at + 0.03, at, at, at + 0.03),
+                                 gid="iteration")  # fmt: skip
+                text = fitting((f"iteration {loops[depth][1]}", str(loops[depth][1])),
+                               right - left + 0.04, _SMALL)  # fmt: skip
+                self.canvas.text((left + right) / 2, at - 0.01, text, size=_SMALL, ha="center",
+                                 va="bottom", gid="iteration number")  # fmt: skip
+            for i, column in enumerate(self.columns):
+                if column.gap and len(column.loops) == depth:
+                    self.canvas.text(self._x(i + 0.5), y + 0.2 * depth + 0.15, column.gap, size=6.5,
+                                     ha="center", va="bottom", gid="gap iterations")  # fmt: skip
+            self.canvas.text(_LEFT - 0.08, y + 0.2 * depth + 0.15, "loop", size=_SMALL, ha="right",
+                             va="bottom")  # fmt: skip
+
+    def _line_groups(self) -> list[tuple[int, int]]:
+        groups = _groups([(c.source, bool(c.gap)) for c in self.columns])
+        return [g for g in groups if self.columns[g[0]].source is not None]
+
+    def _fits(self, group: tuple[int, int]) -> bool:
+        source = self.columns[group[0]].source
+        across = 0.85 * (group[1] + 1 - group[0]) * self.column
+        return source is None or bool(fitting((str(source.line),), across, _SMALL))
+
+    def _line_numbers(self, y: float, high: float) -> None:
+        under = y + high - 0.03
+        self.canvas.text(_LEFT - 0.08, under, "line", size=_SMALL, ha="right", va="bottom")
+        for group in self._line_groups():
+            source = self.columns[group[0]].source
+            assert source is not None
+            left, right = self._x(group[0]), self._x(group[1] + 1)
+            self.canvas.line((left + 0.012, right - 0.012), (under + 0.015,) * 2, linewidth=0.6)
+            rotation = 0 if self._fits(group) else 90
+            self.canvas.text((left + right) / 2, under, str(source.line), size=_SMALL, ha="center",
+                             va="bottom", rotation=rotation, gid="line number")  # fmt: skip
+        if self.signs:
+            for i, column in enumerate(self.columns):
+                if column.does:
+                    self.canvas.text(self._x(i + 0.5), under + 0.03, _SIGNS[column.does], size=8,
+                                     ha="center", gid="sign")  # fmt: skip
+
+    # -- the bars -----------------------------------------------------------------------------
+    def _bars(self) -> None:
+        for warp in range(self.shown.warps):
+            name = f"warp {warp}" if self.row > 0.1 else ""
+            self.canvas.text(_LEFT - 0.08, self._y(warp, LANES / 2), name, size=8, ha="right",
+                             va="center_baseline")  # fmt: skip
+            here = [i for i, c in enumerate(self.columns) if c.gap or c.lanes[warp].any()]
+            if here:
+                self.canvas.box(self._x(here[0]), self._y(warp), self._x(here[-1] + 1)
+                                - self._x(here[0]), self.row, gid="idle", **_IDLE)  # fmt: skip
+            for i, column in enumerate(self.columns):
+                if not column.gap:
+                    self._bar(i, column, warp)
+            self._lane_names(warp)
+        for i, column in enumerate(self.columns):
+            if column.gap:
+                self._gap(i)
+
+    def _bar(self, i: int, column: Column, warp: int) -> None:
+        inset = min(0.012, 0.08 * self.column)
+        x, width = self._x(i) + inset, self.column - 2 * inset
+        if column.kind == "barrier":
+            x, width = self._x(i + 0.5) - 0.3 * self.column, 0.6 * self.column
+        runs = _lane_runs(column.lanes[warp])
+        for first, last in runs:
+            top, high = self._y(warp, first), self.row * (last + 1 - first) / LANES
+            if len(runs) == 1:  # a lane alone would be overlooked
+                high = max(high, min(_LEAST, self._y(warp, LANES) - top))
+            self.canvas.box(x, top, width, high, gid=column.kind,
+                            facecolor=_COLOURS[column.kind])  # fmt: skip
+
+    def _gap(self, i: int) -> None:
+        for warp in range(self.shown.warps):
+            self.canvas.text(self._x(i + 0.5), self._y(warp, LANES / 2), "⋯", size=9, ha="center",
+                             va="center_baseline", gid="gap")  # fmt: skip
+
+    def _lane_names(self, warp: int) -> None:
+        """Which lanes, where they are only a part of the warp."""
+        keys = [None if c.gap or not 0 < c.lanes[warp].sum() < LANES or c.kind == "barrier"
+                else c.lanes[warp].tobytes() for c in self.columns]  # fmt: skip
+        for first, last in _groups(keys):
+            if keys[first] is None:
+                continue
+            lanes = np.flatnonzero(self.columns[first].lanes[warp]).tolist()
+            across = (last + 1 - first) * self.column
+            text = fitting(
+                (f"lane{'s' * (len(lanes) > 1)} {spans(lanes)}", spans(lanes)), across, 6.5
+            )
+            middle, inside = self._room(warp, lanes)
+            colour = ink(_COLOURS[self.columns[(first + last) // 2].kind]) if inside else TEXT
+            if middle:
+                at = (self._x(first) + self._x(last + 1)) / 2
+                self.canvas.text(at, middle, text, size=6.5, color=colour, ha="center",
+                                 va="center_baseline", gid="lanes")  # fmt: skip
+
+    def _room(self, warp: int, lanes: list[int]) -> tuple[float, bool]:
+        """Where a row has room for the names of lanes, and whether that is on their bars; else 0.
+
+        Best is the larger side on which the other lanes stand by.
+        """
+        above, below = lanes[0], LANES - 1 - lanes[-1]
+        if self.row * max(above, below) / LANES >= 0.11:
+            lane = (LANES + lanes[-1] + 1) / 2 if below >= above else above / 2
+            return self._y(warp, lane), False
+        solid = len(lanes) == lanes[-1] + 1 - lanes[0]
+        if solid and self.row * len(lanes) / LANES >= 0.2:
+            return self._y(warp, (lanes[0] + lanes[-1] + 1) / 2), True
+        return 0.0, False
+
+    # -- barriers -----------------------------------------------------------------------------
+    def _meetings(self) -> None:
+        """A line through the warps that meet, and hatching where somebody waited for the rest."""
+        place = {n: i for i, c in enumerate(self.columns) for n in range(c.first, c.last + 1)}
+        for meeting in self.shown.meetings:
+            at = place.get(meeting.step)
+            if at is None or self.columns[at].gap:
+                continue
+            here = np.flatnonzero((meeting.since >= 0).any(axis=1))
+            if not here.size:
+                continue
+            x = self._x(at + 0.5)
+            for warp in here.tolist():
+                arrived = place.get(int(meeting.since[warp].max()), at)
+                if arrived < at:
+                    start = self._x(arrived)
+                    self.canvas.box(start, self._y(warp), x - start, self.row, gid="waiting",
+                                    **_WAITING)  # fmt: skip
+            ends = self._y(int(here[0])) - 0.05, self._y(int(here[-1]), LANES) + 0.05
+            self.canvas.line((x, x), ends, color=RED, linewidth=2.2, gid="meeting",
+                             solid_capstyle="butt")  # fmt: skip
+
+    # -- below the bars -----------------------------------------------------------------------
+    def _legend(self) -> list[list[tuple[str, dict[str, Any]]]]:
+        """Entries of the legend, in rows."""
+        kinds = {c.kind for c in self.columns if not c.gap}
+        entries: list[tuple[str, dict[str, Any]]] = [
+            (_NAMES.get(kind, kind), {"facecolor": colour})
+            for kind, colour in _COLOURS.items() if kind in kinds]  # fmt: skip
+        if any(self._waited()):
+            entries.append(("waits at a barrier", _WAITING))
+        if any(0 < c.lanes[w].sum() < LANES for c in self.columns for w in range(self.shown.warps)):
+            entries.append(("lanes that stand by", _IDLE))
+        for does, sign in _SIGNS.items():
+            if self.signs and any(c.does == does for c in self.columns):
+                entries.append((f"{sign} {does}", {}))
+        rows: list[list[tuple[str, dict[str, Any]]]] = [[]]
+        room = WIDTH - _LEFT
+        for entry in entries:
+            room -= _entry_width(entry)
+            if room < 0:
+                rows.append([])
+                room = WIDTH - _LEFT - _entry_width(entry)
+            rows[-1].append(entry)
+        return rows
+
+    def _waited(self) -> Iterator[bool]:
+        for m in self.shown.meetings:
+            yield bool(m.early.size)
+
+    def _draw_legend(self, y: float) -> None:
+        for row in self._legend():
+            x = _LEFT
+            for entry in row:
+                label, style = entry
+                if style:
+                    self.canvas.box(x, y + 0.015, 0.22, 0.14, **style)
+                self.canvas.text(x + (0.28 if style else 0), y + 0.085, label, size=8.5,
+                                 va="center_baseline", gid="legend")  # fmt: skip
+                x += _entry_width(entry)
+            y += 0.24
+
+    def _named_lines(self) -> list[str]:
+        """The source lines, with their text."""
+        heavy = {c.source for c in self.columns if c.kind not in ("compute", "branch")}
+        drawn = {c.source: None for c in self.columns if c.source is not None}
+        lines: list[SourceLine] = sorted(drawn, key=lambda s: (s.filename, s.line))
+        if len(lines) > _MOST_LINES:
+            lines = [s for s in lines if s in heavy]
+        several = len({s.filename for s in lines}) > 1
+        texts = []
+        for s in lines[:_MOST_LINES]:
+            where = f"{s.where.split(',')[0]}:{s.line}" if several else f"{s.line:>4}"
+            text = f"{where}  {s.text}"
+            texts.append(text if len(text) < 88 else text[:87] + "…")
+        return texts
+
+
+def _entry_width(entry: tuple[str, dict[str, Any]]) -> float:
+    return (0.28 if entry[1] else 0.0) + 0.25 + 0.0665 * len(entry[0])
+
+
+def _groups(keys: list[Any]) -> list[tuple[int, int]]:
+    """(first, last) of neighbours with equal keys."""
+    starts = [i for i in range(len(keys)) if i == 0 or keys[i] != keys[i - 1]]
+    ends = [*starts[1:], len(keys)] if starts else []
+    return [(a, b - 1) for a, b in zip(starts, ends, strict=True)]
+
+
+def _lane_runs(lanes: Array) -> list[tuple[int, int]]:
+    """(first, last) of neighbouring active lanes."""
+    return [(a, b) for a, b in _groups(lanes.tolist()) if lanes[a]]

@@ -1,0 +1,337 @@
+"""One access of one warp: which lane asks for which bytes, picked out of a whole run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from forgekit.compiling.replay import bind
+from forgekit.errors import KernelError, SourceLine, UsageError, got_needed
+from forgekit.vgpu.counters import rules
+from forgekit.vgpu.listeners import Access, Listener
+from forgekit.vgpu.memory import SHARED_RESERVED, WINDOW_MASK, WINDOW_SHIFT
+from forgekit.viz.lines import Line, chosen_lines, line_at
+from forgekit.viz.replay import block_number, linear_block, one_of, replay, stop_notes
+from forgekit.viz.theme import spans
+
+if TYPE_CHECKING:
+    from forgekit.compiling.compiled import CompiledKernel
+    from forgekit.vgpu.launching import LaunchRecord
+    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.memory import GlobalMemory
+    from forgekit.vgpu.program import Program
+
+__all__ = ["LANES", "WarpAccess", "WarpAccesses", "warp_accesses"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+LANES = 32
+MAX_PANELS = 6  # accesses in one picture
+_LIMIT = 1 << 22  # lanes recorded; 9 bytes each
+_WINDOWS = {"global": 0, "shared": 1}
+_KINDS = ("any", "load", "store", "atomic")
+
+
+@dataclass(frozen=True, eq=False)
+class WarpAccess:
+    """One access of one warp, by the instruction of one source line.
+
+    Attributes:
+        kind: `load`, `store`, `atomic`, `async load` or `async store`.
+        source: the Python line; None where the PTX has no line information.
+        tensor: names of the tensors reached; empty for shared memory.
+        block, warp: linear numbers, in the grid and in the block.
+        index, times: it is number `index` of the `times` that this warp did this on this line.
+        address: (32,) bytes; virtual in global memory, offsets in shared memory.
+        active: (32,) which lanes take part. width: bytes each.
+        element: (32,) what each lane asks for, such as `mX[3, 0]`; empty for shared memory.
+        other: of an asynchronous copy, the addresses in the other memory. past_l1: whether it
+            goes past the L1 cache.
+    """
+
+    kind: str
+    source: SourceLine | None
+    tensor: str
+    block: int
+    warp: int
+    index: int
+    times: int
+    address: Array
+    active: Array
+    width: int
+    element: tuple[str, ...]
+    other: Array | None = None
+    past_l1: bool = False
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        """(sectors or wavefronts, the fewest that would do), as the profiler counts them."""
+        here, active = np.maximum(self.address, 0)[None], self.active[None]
+        if self.other is not None:
+            pair = (here, self.other[None])
+            rule = rules.past_l1 if self.past_l1 else rules.through_l1
+            found = rule(*(pair if self.element[self.lanes[0]] else pair[::-1]), active, self.width)
+            cost = found[0 if self.element[self.lanes[0]] else 1]
+        elif not self.element[self.lanes[0]]:
+            cost = rules.wavefronts(here, active, self.width, self.kind)
+        elif self.kind == "atomic":
+            cost = rules.atomic_sectors(here, active, self.width)
+        else:
+            cost = rules.sectors(here, active, self.width)
+        return int(cost[0][0]), int(cost[1][0])
+
+    @property
+    def lanes(self) -> Array:
+        """Numbers of the active lanes."""
+        return np.flatnonzero(self.active)
+
+    @property
+    def asked_bytes(self) -> int:
+        """Distinct bytes asked for."""
+        return len(np.unique(self.address[self.active])) * self.width
+
+    @property
+    def place(self) -> str:
+        """`load of mX, line 12`"""
+        kind = {"async load": "asynchronous load", "async store": "asynchronous store"}
+        of = f" of {self.tensor}" if self.tensor else ""
+        line = f", line {self.source.line}" if self.source is not None else ""
+        return f"{kind.get(self.kind, self.kind)}{of}{line}"
+
+    @property
+    def details(self) -> str:
+        """`warp 0 of block 0, all 32 lanes, 4 bytes each; 128 bytes from lane to lane`"""
+        count = len(self.lanes)
+        who = f"all {LANES} lanes" if count == LANES else (
+            f"lane{'s' * (count > 1)} {spans(self.lanes.tolist())}")  # fmt: skip
+        each = " each" if count > 1 else ""
+        unit = "byte" if self.width == 1 else "bytes"
+        text = f"warp {self.warp} of block {self.block}, {who}, {self.width} {unit}{each}"
+        if self.times > 1:
+            text += f", the {_ordinal(self.index + 1)} of {self.times:,} on this line"
+        return f"{text}; {self.pattern}" if self.pattern else text
+
+    @property
+    def pattern(self) -> str:
+        """How the addresses go from lane to lane; empty for one lane."""
+        lanes, address = self.lanes, self.address[self.active]
+        if len(lanes) < 2:
+            return ""
+        steps = np.diff(address)
+        if not steps.any():
+            return "all at the same address"
+        strides = set((steps / np.diff(lanes)).tolist())
+        if len(strides) > 1:
+            return "not in equal steps"
+        stride = strides.pop()
+        return f"{stride:,.0f} bytes from lane to lane".replace("-", "−")
+
+
+@dataclass(frozen=True, eq=False)
+class WarpAccesses:
+    """What was picked out of a run: `omitted` accesses more were meant than are shown."""
+
+    name: str
+    accesses: tuple[WarpAccess, ...]
+    omitted: int
+    error: KernelError | None
+    notes: list[str]
+
+
+class _Event(NamedTuple):
+    """One instruction's access by a whole block."""
+
+    program: Program
+    pc: int
+    kind: str
+    width: int
+    mask: Array
+    address: Array
+    other: Array | None
+    past_l1: bool
+
+
+class _BlockTrace(Listener):
+    """Records what one block does in one memory space."""
+
+    def __init__(self, block: int | tuple[int, ...], space: str) -> None:
+        self.block, self.space = block, space
+        self.events: list[_Event] = []
+        self.memory: GlobalMemory | None = None
+        self.complete = True
+        self._left = _LIMIT
+        self._source: Array | None = None  # of the asynchronous copy under way
+
+    def on_batch(self, m: Machine) -> None:
+        self.memory = m.memory
+
+    def on_access(self, m: Machine, access: Access) -> None:
+        row = linear_block(self.block, m.record.grid) - m.blocks.start
+        if not 0 <= row < len(m.blocks):
+            return
+        address = np.broadcast_to(access.address, m.shape)[row].astype(np.uint64)
+        signed = address.astype(np.int64)
+        source, self._source = self._source, None
+        if access.kind == "async load":  # its other half is told next
+            self._source = signed
+        elif access.kind == "async store" and self.space == "global" and self._event_at(m.pc):
+            self.events[-1] = self.events[-1]._replace(other=signed)
+        if access.space not in (self.space, "generic"):
+            return
+        mask = m.expand(access.mask)[row]
+        if access.space == "generic":
+            mask = mask & (address >> WINDOW_SHIFT == _WINDOWS[self.space])
+            signed = (address & WINDOW_MASK).astype(np.int64)
+        if not mask.any():
+            return
+        if self._left < len(mask):
+            self.complete = False
+            return
+        self._left -= len(mask)
+        other = source if access.kind == "async store" else None
+        past_l1 = "cg" in m.program.instructions[m.pc].opcode
+        self.events.append(_Event(m.program, m.pc, access.kind, access.width, mask.copy(), signed,
+                                  other, past_l1))  # fmt: skip
+
+    def _event_at(self, pc: int) -> bool:
+        """Whether the last event is the other half of an asynchronous copy."""
+        last = self.events[-1] if self.events else None
+        return last is not None and (last.pc, last.kind, last.other) == (pc, "async load", None)
+
+
+def warp_accesses(
+    what: str,
+    space: str,
+    kernel: CompiledKernel,
+    args: tuple[Any, ...],
+    *,
+    line: Line | None,
+    kind: str,
+    block: int | tuple[int, ...],
+    warp: int,
+    index: int,
+    warps: int,
+) -> WarpAccesses:
+    """Run a kernel and pick accesses to a memory space out of the run; see `fk.coalescing`.
+
+    Raises:
+        UsageError: wrong arguments, or no access of this sort; it says where there are some.
+    """
+    args = bind(what, kernel, args)
+    one_of("kind", kind, _KINDS)
+    _whole("warp", warp, 0)
+    _whole("index", index, 0)
+    _whole("warps", warps, 1)
+    trace, error, records = replay(kernel, args, lambda: _BlockTrace(block, space))
+    number = block_number(block, records) if records else 0
+    events = [e for e in trace.events if kind == "any" or e.kind.endswith(kind)]
+    if error is None:
+        _require_events(space, kind, events, trace.events, number)
+    if line is not None and (events or error is None):
+        sources = [line_at(e.program, e.pc) for e in events]
+        doing = f"makes a {space} {'access' if kind == 'any' else kind}"
+        chosen = chosen_lines(line, sources, doing)
+        events = [e for e, s in zip(events, sources, strict=True) if s in chosen]
+    if error is None:
+        _require_warps(events, records, number, warp, warps)
+    wanted = range(warp, warp + warps)
+    found = [a for w in wanted for a in _of_warp(events, trace, number, w, index)]
+    if not found and error is None:
+        most = max(len(s) for w in wanted for s in _sites(events, w).values())
+        needed = f"0 to {most - 1:,}: how often this warp did it before"
+        raise UsageError(got_needed("index", index, needed, "choose one of these"))
+    notes = stop_notes(error, bool(found))
+    if not trace.complete:
+        notes.append("The run was too long to be recorded to its end.")
+    shown = tuple(found[:MAX_PANELS])
+    return WarpAccesses(kernel.name, shown, len(found) - len(shown), error, notes)
+
+
+def _of_warp(
+    events: list[_Event], trace: _BlockTrace, block: int, warp: int, index: int
+) -> list[WarpAccess]:
+    """The warp's access number `index` of each line and kind, in the order of their first."""
+    part = slice(warp * LANES, (warp + 1) * LANES)
+    result = []
+    for (source, kind), happened in _sites(events, warp).items():
+        if index >= len(happened):
+            continue
+        event = happened[index]
+        active, address = event.mask[part], event.address[part]
+        element = [""] * LANES
+        tensor = ""
+        if trace.space == "global":
+            element, tensor = _elements(trace.memory, address, active)
+        else:
+            address = address - SHARED_RESERVED
+        other = None if event.other is None else event.other[part]
+        access = WarpAccess(kind, source, tensor, block, warp, index, len(happened),
+                            np.where(active, address, -1), active, event.width,
+                            tuple(element), other, event.past_l1)  # fmt: skip
+        result.append(access)
+    return result
+
+
+def _sites(events: list[_Event], warp: int) -> dict[tuple[SourceLine | None, str], list[_Event]]:
+    """What a warp did, by line and kind."""
+    part = slice(warp * LANES, (warp + 1) * LANES)
+    sites: dict[tuple[SourceLine | None, str], list[_Event]] = {}
+    for event in events:
+        if event.mask[part].any():
+            key = (line_at(event.program, event.pc), event.kind)
+            sites.setdefault(key, []).append(event)
+    return sites
+
+
+def _elements(memory: GlobalMemory | None, address: Array, active: Array) -> tuple[list[str], str]:
+    """What each lane asks for, and the names of the tensors."""
+    element, names = [""] * LANES, []
+    for lane in np.flatnonzero(active).tolist():
+        at = int(address[lane])
+        allocation = memory.find(at) if memory is not None else None
+        if allocation is not None:
+            info, from_first = allocation.tensor_at(at - allocation.address)
+            element[lane] = info.coordinate(from_first)
+            names += [info.name] if info.name not in names else []
+    return element, " and ".join(names)
+
+
+def _ordinal(number: int) -> str:
+    """`1st`, `12th`"""
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}" + ("th" if number % 100 in (11, 12, 13) else ending)
+
+
+# -- what can be wrong with a wish ---------------------------------------------------------------
+def _whole(what: str, value: object, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        needed = f"a whole number, {least} or more"
+        raise UsageError(got_needed(what, repr(value), needed, "they count from 0"))
+
+
+def _require_events(
+    space: str, kind: str, events: list[_Event], all_events: list[_Event], block: int
+) -> None:
+    if events:
+        return
+    if all_events:
+        there = ", ".join(sorted({repr(e.kind.split()[-1]) for e in all_events}))
+        needed = f"one of those that block {block} makes in {space} memory: {there}"
+        raise UsageError(got_needed("kind", repr(kind), needed, "choose one of these"))
+    other = "fk.banks" if space == "global" else "fk.coalescing"
+    remedy = f"{other} shows the other memory, fk.footprint all blocks"
+    raise UsageError(got_needed(f"block {block}", "no access", f"one to {space} memory", remedy))
+
+
+def _require_warps(
+    events: list[_Event], records: list[LaunchRecord], block: int, warp: int, warps: int
+) -> None:
+    if any(_sites(events, w) for w in range(warp, warp + warps)):
+        return
+    count = max(-(-math.prod(r.block) // LANES) for r in records)
+    doing = [w for w in range(count) if _sites(events, w)]
+    needed = f"a warp of block {block} that makes this access: {spans(doing)}"
+    raise UsageError(got_needed("warp", warp, needed, "choose one of these"))

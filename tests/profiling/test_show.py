@@ -1,0 +1,51 @@
+"""Profile.show: from a line of the table to its pictures."""
+
+import pytest
+
+import forgekit as fk
+from forgekit.errors import UsageError
+from tests.profiling.counter_kernels import KERNELS
+
+
+@pytest.fixture(scope="module")
+def conflicts() -> fk.Profile:
+    """A transpose through a tile whose columns lie in one bank."""
+    case = KERNELS["t_smem0"]
+    with fk.use_target("virtual"):
+        tensors = case.make("cpu")
+        return fk.profile(case.compile(tensors), *tensors)
+
+
+def test_the_worst_line(conflicts):
+    sectors, banks = conflicts.show()
+    assert "32 wavefronts, 1 would do" in repr(banks)
+    assert "(100 % used)" in repr(sectors)
+    bundle = conflicts.show()._repr_mimebundle_()
+    assert bundle["text/html"].count("<img") == 2
+    assert repr(banks) in bundle["text/plain"]
+
+
+def test_a_line_by_its_number_text_and_self(conflicts):
+    line = conflicts.worst.line
+    wanted = repr(conflicts.show())
+    assert repr(conflicts.show(line.number)) == wanted
+    assert repr(conflicts.show(line.text)) == wanted
+    assert repr(conflicts.show(line)) == wanted
+    assert repr(conflicts.show(line.number, warp=1)) != wanted
+
+
+def test_lines_without_pictures(conflicts):
+    quiet = next(x for x in conflicts.lines if not x.accesses)
+    with pytest.raises(UsageError, match="needed a line with memory accesses: 35, 39"):
+        conflicts.show(quiet)
+    with pytest.raises(UsageError, match="line: got 1, needed a line of the profile"):
+        conflicts.show(1)
+
+
+def test_nothing_stands_out():
+    case = KERNELS["t_smem1"]
+    with fk.use_target("virtual"):
+        tensors = case.make("cpu")
+        p = fk.profile(case.compile(tensors), *tensors)
+        with pytest.raises(UsageError, match="no line stands out; name one of"):
+            p.show()

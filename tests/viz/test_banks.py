@@ -1,0 +1,214 @@
+"""Pictures of banks: wavefronts, words, passes of wide accesses, what is drawn, messages."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+
+import forgekit as fk
+from forgekit.errors import UsageError
+
+pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
+
+from tests.viz import warp_kernels as kernels
+from tests.viz.pictures import assert_legible, boxes, line_of, texts, virtual
+
+STORE = line_of(kernels, "sT[ty + ROWS * k, tx] =")
+LOAD = line_of(kernels, "= sT[tx, ty + ROWS * k]")
+
+
+def transposed(pad, **options):
+    x, y = fk.randn(64, 64), fk.full((64, 64), -1.0)
+    shown = fk.banks(virtual(kernels.tiled, x, y, pad), x, y, pad, **options)
+    assert (y == -1).all()
+    return shown
+
+
+def loaded(index, vector=1, dtype=torch.float32):
+    """What a load from shared memory with these indices, in vectors, shows."""
+    index = [*index] + [-1] * (64 - len(index))
+    y, i = fk.empty(64 * vector, dtype=dtype), torch.tensor(index, dtype=torch.int32)
+    sure = {"align": vector * y.itemsize, "divisible": {0: vector}} if vector > 1 else {}
+    run = virtual(kernels.shared, i, fk.spec(y, **sure), vector)
+    return fk.banks(run, i, y, vector, line="sV[None, k]")
+
+
+# -- data -------------------------------------------------------------------------------------
+def test_a_tile_without_padding():
+    shown = transposed(0)
+    store, load = shown.accesses
+    assert (store.kind, store.source.line) == ("store", STORE)
+    assert (load.kind, load.source.line) == ("load", LOAD)
+    assert store.address.tolist() == [4 * i for i in range(32)]
+    assert load.address.tolist() == [128 * i for i in range(32)]
+    assert [(u.wavefronts, u.ideal) for u in shown.uses] == [(1, 1), (32, 1)]
+    (only,) = shown.uses[1].passes
+    assert only.words == {0: [(32 * i, (i,)) for i in range(32)]}
+    assert repr(shown) == (
+        "banks of tiled\n"
+        f"  store, line {STORE}: 1 wavefront: no two words in one bank\n"
+        "    warp 0 of block 0, all 32 lanes, 4 bytes each, the 1st of 4 on this line; "
+        "4 bytes from lane to lane; all 32 banks\n"
+        f"  load, line {LOAD}: 32 wavefronts, 1 would do: all 32 lanes in bank 0\n"
+        "    warp 0 of block 0, all 32 lanes, 4 bytes each, the 1st of 4 on this line; "
+        "128 bytes from lane to lane; bank 0 of 32"
+    )
+
+
+def test_a_padded_tile():
+    use = transposed(1, line=LOAD).uses[0]
+    assert use.told == "1 wavefront: no two words in one bank" and len(use.passes[0].words) == 32
+
+
+@pytest.mark.parametrize(
+    ("index", "vector", "dtype", "told"),
+    [
+        ([5] * 32, 1, torch.float32, "1 wavefront: all lanes read the same address, which is one "
+         "broadcast"),
+        ([2 * i for i in range(32)], 1, torch.float32,
+         "2 wavefronts, 1 would do: up to 2 different words in one bank"),
+        ([33 * i for i in range(32)], 1, torch.float32, "1 wavefront: no two words in one bank"),
+        ([9], 1, torch.float32, "1 wavefront: one lane alone"),
+        (range(32), 1, torch.float16, "1 wavefront: no two words in one bank"),
+        (range(32), 1, torch.int8, "1 wavefront: no two words in one bank"),
+        ([64 * i for i in range(32)], 1, torch.float16,
+         "32 wavefronts, 1 would do: all 32 lanes in bank 0"),
+    ],
+)  # fmt: skip
+def test_reasons(index, vector, dtype, told):
+    shown = loaded(index, vector, dtype)
+    assert shown.uses[0].told == told
+    assert_legible(shown.figure)
+
+
+@pytest.mark.parametrize(
+    ("vector", "step", "passes", "wavefronts", "told"),
+    [
+        (2, 1, 2, 2, "2 wavefronts: one for each half warp of 8-byte accesses, no conflict"),
+        (4, 1, 4, 4, "4 wavefronts: one for each quarter warp of 16-byte accesses, no conflict"),
+        (2, 16, 2, 32, "32 wavefronts, 2 would do: lanes 0–15 in banks 0–1"),
+        (4, 8, 4, 32, "32 wavefronts, 4 would do: lanes 0–7 in banks 0–3"),
+    ],
+)
+def test_wide_accesses_in_passes(vector, step, passes, wavefronts, told):
+    shown = loaded([step * i for i in range(32)], vector)
+    (use,) = shown.uses
+    assert len(use.passes) == passes and use.wavefronts == wavefronts and use.told == told
+    assert sum(p.wavefronts for p in use.passes) == wavefronts
+    lanes = [lane for p in use.passes for lane in p.lanes]
+    assert lanes == [*range(32)]
+    figure = shown.figure
+    assert texts(figure, "lane") == [str(i) for i in range(32)]
+    starts = [t for t in texts(figure, "row label") if t.startswith("lanes ")]
+    assert len(starts) == passes and starts[0].startswith(f"lanes 0–{32 // passes - 1}:")
+    assert_legible(figure)
+
+
+@pytest.mark.parametrize(
+    ("index", "vector", "lanes", "wavefronts"),
+    [([5] * 32, 2, [32], 1), ([i // 2 for i in range(32)], 4, [16, 16], 2),
+     ([i // 4 for i in range(32)], 4, [16, 16], 2)],
+)  # fmt: skip
+def test_wide_loads_of_lanes_that_share_take_fewer_passes(index, vector, lanes, wavefronts):
+    use = loaded(index, vector).uses[0]
+    assert [len(p.lanes) for p in use.passes] == lanes and use.wavefronts == wavefronts
+    assert sum(p.wavefronts for p in use.passes) == wavefronts
+
+
+def test_random_words():
+    index = np.random.default_rng(1).integers(0, 2048, 32)
+    use = loaded(index.tolist()).uses[0]
+    counts = np.bincount(np.unique(index) % 32)
+    assert use.wavefronts == counts.max()
+    assert {b: len(w) for b, w in use.passes[0].words.items()} == {
+        b: n for b, n in enumerate(counts.tolist()) if n
+    }
+
+
+def test_asynchronous_copies_store():
+    x, y = fk.randn(128), fk.empty(128)
+    run = virtual(kernels.asynchronous, fk.spec(x, static=True, align=16), y)
+    (access,) = fk.banks(run, x, y, kind="store").accesses
+    assert access.kind == "async store" and access.address.tolist() == [16 * i for i in range(32)]
+    assert_legible(fk.banks(run, x, y).figure)
+
+
+def test_atomics_take_turns():
+    x, y = torch.arange(64, dtype=torch.int32) // 8, fk.zeros(1, dtype=torch.int32)
+    run = virtual(kernels.count, x, y)
+    shown = fk.banks(run, x, y, kind="atomic")
+    assert shown.uses[0].told == (
+        "8 wavefronts, 1 would do: up to 8 lanes in one bank, where atomics take turns"
+    )
+    assert texts(shown.figure, "lane") == [
+        str(8 * bank + turn) for turn in range(8) for bank in range(4)
+    ]
+    assert_legible(shown.figure)
+    assert_legible(fk.banks(run, x, y).figure)
+    assert_legible(fk.coalescing(run, x, y).figure)
+    total = fk.coalescing(run, x, y, kind="atomic")
+    assert total.counts[0].told == (
+        "32 sectors for 4 bytes asked, 1 would do (lanes at one address take turns)"
+    )
+
+
+@pytest.mark.parametrize("vector", [1, 2, 4])
+def test_the_picture_has_as_many_rows_as_the_title_says(vector):
+    random = np.random.default_rng(vector)
+    for index in (random.integers(0, 2048 // vector, 32), random.integers(-200, 200, 32)):
+        for use in loaded(np.maximum(index, -1).tolist(), vector).uses:
+            assert sum(p.wavefronts for p in use.passes) == use.wavefronts
+
+
+def test_wrong_use():
+    for options, message in (
+        ({"line": 3}, f"needed a line that makes a shared access: {STORE}, {LOAD}; choose"),
+        ({"kind": "atomic"}, "those that block 0 makes in shared memory: 'load', 'store'"),
+        ({"kind": "load", "line": STORE}, f"a line that makes a shared load: {LOAD};"),
+    ):
+        with pytest.raises(UsageError, match=re.escape(message)):
+            transposed(0, **options)
+    x, y = fk.randn(16, 320), fk.empty(320, 16)
+    run = virtual(kernels.naive, x, y)
+    with pytest.raises(UsageError, match=r"needed one to shared memory; fk\.coalescing shows"):
+        fk.banks(run, x, y)
+
+
+# -- the picture ------------------------------------------------------------------------------
+def test_conflicts_are_stacked():
+    shown = transposed(0, kind="load")
+    figure = shown.figure
+    assert texts(figure, "title") == [
+        f"load, line {LOAD}: 32 wavefronts, 1 would do: all 32 lanes in bank 0"
+    ]
+    words = boxes(figure, "word")
+    assert len(words) == 32 and len(boxes(figure, "idle")) == 31 * 32
+    assert len({round(w.get_x(), 6) for w in words}) == 1
+    tops = [w.get_y() for w in words]
+    assert tops == sorted(tops) and len(set(tops)) == 32
+    assert_legible(figure)
+
+
+def test_lanes_that_share_a_word_share_a_cell():
+    figure = loaded([5] * 32).figure
+    assert texts(figure, "lane") == ["×32"] and len(boxes(figure, "word")) == 1
+    assert any("×n: n lanes ask for the same word" in t for t in texts(figure))
+    halves = loaded(range(32), 1, torch.float16).figure
+    assert set(texts(halves, "lane")) == {"×2"} and len(boxes(halves, "word")) == 16
+
+
+def test_a_strip_of_several():
+    shown = transposed(0, warps=2)
+    assert shown.headline == "tiled: what 2 warps ask of shared memory"
+    figure = shown.figure
+    assert len(texts(figure, "panel title")) == 4
+    assert sum("24 more wavefronts in between" in t for t in texts(figure)) == 2
+    assert_legible(figure)
+
+
+def test_mimebundle():
+    shown = transposed(1)
+    bundle = shown._repr_mimebundle_()
+    assert bundle["text/plain"] == shown.summary and "1 wavefront" in bundle["text/html"][:200]
+    assert isinstance(shown, fk.BankConflicts)
