@@ -434,6 +434,5 @@ fk.footprint(run_reverse, fk.randn(8), fk.empty(8))
 # · [the CUDA programming model](https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#programming-model)
 # · [the PTX manual](https://docs.nvidia.com/cuda/parallel-thread-execution/index.html)
 #
-# **Next**, and still to be written: why the first call of a kernel takes so long
-# (`01_compile_once`), and how CuTe describes where each element of a tensor lies
-# (`02_see_layouts`).
+# **Next:** how to see why a kernel is slow, or wrong although its values are right
+# (`00_why_slow_why_wrong`).

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["as_html"]
 
 # Every style stands at its element: pages that show notebooks often drop style sheets. Colours are
-# the page's own, or translucent, so that they do on white and on black.
+# the page's own, or translucent, so that they do on white and on black. Jupyter fixes the widths of
+# columns, hence table-layout.
 _FAINT = "rgba(127,127,127,.28)"
 _BAR = "rgba(86,180,233,.65)"  # Okabe-Ito's sky blue
 _WORST, _WORST_EDGE = "rgba(213,94,0,.14)", "#D55E00"  # and vermillion
@@ -33,7 +34,7 @@ _NUMBER = _CELL + "text-align:right;white-space:nowrap;font-variant-numeric:tabu
 _TEXT = _CELL + "text-align:left;white-space:nowrap;"
 _CODE = (
     _CELL + "text-align:left;font-family:ui-monospace,Menlo,Consolas,monospace;"
-    "white-space:pre;overflow:hidden;text-overflow:ellipsis;max-width:235px;"
+    "white-space:pre;overflow:hidden;text-overflow:ellipsis;min-width:150px;max-width:235px;"
 )
 _TITLES = (
     "line of the source", "", "PTX instructions executed, once for each warp",
@@ -92,7 +93,8 @@ def _table(p: Profile) -> str:
     )
     return (
         '<table style="border-collapse:collapse;margin:0;font-size:12px;color:inherit;'
-        f'border:0;width:100%"><thead><tr style="background:transparent">{heads}</tr></thead>'
+        'border:0;width:100%;table-layout:auto"><thead><tr style="background:transparent">'
+        f"{heads}</tr></thead>"
         f"<tbody>{''.join(body)}</tbody></table>"
     )
 

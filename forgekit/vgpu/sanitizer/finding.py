@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass, field
 
 from forgekit.vgpu.ptx import SourceLine
@@ -28,6 +29,8 @@ KINDS = {
     "trap": "Trap",
     "register-pressure": "Register pressure",
 }
+_WIDTH = 96  # of a message's lines
+
 NOTES = ("unwritten-output", "register-pressure")
 
 
@@ -69,7 +72,7 @@ class Finding:
             return self.whole
         where = f": {describe_source(self.lines[0])}" if self.lines else ""
         told = [f"  {line}" for line in self.told]
-        return "\n".join([self.title + where, *told, *([self.advice] if self.advice else [])])
+        return "\n".join([self.title + where, *told, *textwrap.wrap(self.advice, _WIDTH)])
 
     def __str__(self) -> str:
         return self.message

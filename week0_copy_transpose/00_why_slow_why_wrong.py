@@ -1,0 +1,415 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # See why: slow, or wrong?
+#
+# **You will build** a matrix copy that moves eight times too many bytes, a row reversal that gives
+# the right result and is wrong, and mend both.
+# **You will learn** to read a profile by source line, to see which bytes a warp moves and which
+# banks it uses, and to find a mistake that no comparison of values shows.
+# **You need** `00_start_here`. About 30 minutes, and no GPU: all of this notebook looks inside the
+# virtual GPU, also where there is a real one.
+
+# %%
+import cutlass
+import cutlass.cute as cute
+from cutlass import Float32
+
+import forgekit as fk
+
+# %% [markdown]
+# ## 1. Two copies, one result
+#
+# 32 threads that execute the same instruction together are a **warp**. When a warp reads memory,
+# the hardware does not fetch 32 single numbers: it fetches **sectors** of 32 bytes, eight float32
+# each, and every sector that a thread touches is fetched whole.
+#
+# Here is a copy of a matrix with one thread an element. Threads of a warp differ in `tidx`, and
+# `tidx` chooses the **row**:
+
+
+# %%
+@cute.kernel
+def by_rows_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, tidy, _ = cute.arch.thread_idx()
+    bidx, bidy, _ = cute.arch.block_idx()
+    row, col = bidy * 32 + tidx, bidx * 8 + tidy
+    if row < mX.shape[0] and col < mX.shape[1]:
+        mY[row, col] = mX[row, col]
+
+
+@cute.jit
+def copy_by_rows(mX: cute.Tensor, mY: cute.Tensor):
+    grid = (cute.ceil_div(mX.shape[1], 8), cute.ceil_div(mX.shape[0], 32), 1)
+    by_rows_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
+
+
+x, y = fk.randn(64, 96), fk.empty(64, 96)
+run_by_rows = fk.compile(copy_by_rows, x, y)
+run_by_rows(x, y)
+fk.check(y, x)
+
+# %% [markdown]
+# All right, then. Is it good? The 32 threads of a warp read 32 × 4 = 128 bytes, which fit in four
+# sectors.
+#
+# **Predict:** how many sectors does one read of a warp fetch? Rows of `x` have 96 elements; where
+# in memory are the elements that neighbouring threads read? Write your number into the next cell.
+
+# %%
+my_guess = 4  # sectors that one load of a warp fetches
+
+# %% jupyter={"outputs_hidden": true}
+profile = fk.profile(run_by_rows, x, y)
+measured = profile["global_load_sectors"] / profile["global_load_requests"]
+print(f"your guess: {my_guess} sectors, counted: {measured:.0f}")
+
+# %% [markdown]
+# The profile counts what each line of your Python does. What it counts of memory are the numbers
+# that NVIDIA's profiler, Nsight Compute, reads from a real GPU. A **request** is one memory instruction of one warp;
+# `each (ideal)` says how many sectors a request fetched, and how few would have done:
+
+# %%
+profile
+
+# %% [markdown]
+# A row is 384 bytes long, so neighbouring threads are 384 bytes apart: each of the 32 threads pulls
+# in a sector of its own, 32 bytes, and uses 4 of them. The picture shows the first warp's load and
+# store; hatched is what is moved for nothing.
+
+# %%
+profile.show()
+
+# %% [markdown]
+# ## 2. Turn the threads round
+#
+# Let `tidx` choose the **column** instead. One line changes; the result does not.
+
+
+# %%
+@cute.kernel
+def by_columns_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, tidy, _ = cute.arch.thread_idx()
+    bidx, bidy, _ = cute.arch.block_idx()
+    row, col = bidy * 8 + tidy, bidx * 32 + tidx
+    if row < mX.shape[0] and col < mX.shape[1]:
+        mY[row, col] = mX[row, col]
+
+
+@cute.jit
+def copy_by_columns(mX: cute.Tensor, mY: cute.Tensor):
+    grid = (cute.ceil_div(mX.shape[1], 32), cute.ceil_div(mX.shape[0], 8), 1)
+    by_columns_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
+
+
+y = fk.empty(64, 96)
+run_by_columns = fk.compile(copy_by_columns, x, y)
+run_by_columns(x, y)
+fk.check(y, x)
+
+# %%
+better = fk.profile(run_by_columns, x, y)
+fk.coalescing(run_by_columns, x, y, kind="load")
+
+# %%
+for name, p in (("by rows", profile), ("by columns", better)):
+    sectors = p["global_load_sectors"] + p["global_store_sectors"]
+    print(f"{name:11s} {sectors:6,} sectors = {32 * sectors:7,} bytes moved")
+
+# %% [markdown]
+# Accesses of a warp that fall into few sectors are called **coalesced**. The bytes that have to
+# move at least once are the same for both copies, and with them the time that no GPU can beat;
+# the first copy moves eight times as many.
+
+# %%
+print(f"at least {better.bytes_touched:,} bytes, {better.bound_s('H200') * 1e9:.0f} ns on an H200")
+
+# %% [markdown]
+# Where did the threads of a warp work? The **footprint** by warp shows it for one line: a warp
+# covers a piece of one row now.
+
+# %%
+fk.footprint(run_by_columns, x, y, by="warp", line="mY[row, col] = mX[row, col]", tensor="mX")
+
+# %% [markdown]
+# ## 3. It looks right and is wrong
+#
+# **Shared memory** is a small, fast memory that the threads of one block share. Here a block of 64
+# threads reverses a row of 64 elements through it: each thread stores one element, then reads the
+# one at the other end, which another thread has stored.
+#
+# **Predict:** will the values be right? Will the kernel be right?
+
+
+# %%
+@cute.kernel
+def mirror_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    smem = cutlass.memory.SmemAllocator()
+    sRow = smem.allocate_tensor(Float32, cute.make_layout(64), 16)
+    sRow[tidx] = mX[bidx, tidx]
+    mY[bidx, tidx] = sRow[63 - tidx]
+
+
+@cute.jit
+def mirror(mX: cute.Tensor, mY: cute.Tensor):
+    mirror_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(64, 1, 1))
+
+
+x, y = fk.randn(4, 64, device="virtual"), fk.empty(4, 64, device="virtual")
+run_mirror = fk.compile(mirror, x, y, device="virtual")
+
+# %% jupyter={"outputs_hidden": true} tags=["raises-exception"]
+run_mirror(x, y)
+
+# %%
+fk.check(y, x.flip(1))
+
+# %% [markdown]
+# Every value is right, and the run has ended with an error. The **sanitizer**, which watches every
+# run on the virtual GPU, has seen one thread read what another thread wrote, with nothing between
+# the two that makes one wait for the other: a **race**. That the values came out right is luck; the
+# virtual GPU happens to let all threads store before any of them reads. A GPU promises nothing of
+# the kind. The picture shows the order of one block; no line joins the two warps:
+
+# %%
+fk.timeline(run_mirror, x, y)
+
+# %% [markdown]
+# Bad luck can be arranged. `fk.sanitize` reports instead of stopping, and
+# `schedule="adversarial"` runs the kernel again in orders that a GPU might choose as well, the
+# nastiest it can find.
+#
+# **Predict:** how many of the 256 elements will change?
+
+# %% jupyter={"outputs_hidden": true}
+fk.sanitize(run_mirror, x, y, schedule="adversarial", seeds=2)
+
+# %% [markdown]
+# ## 4. The cure: a barrier
+#
+# `cute.arch.sync_threads()` makes every thread of the block wait until all of them have arrived.
+# What was stored before it can be read after it.
+
+
+# %%
+@cute.kernel
+def mended_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    smem = cutlass.memory.SmemAllocator()
+    sRow = smem.allocate_tensor(Float32, cute.make_layout(64), 16)
+    sRow[tidx] = mX[bidx, tidx]
+    cute.arch.sync_threads()
+    mY[bidx, tidx] = sRow[63 - tidx]
+
+
+@cute.jit
+def mended(mX: cute.Tensor, mY: cute.Tensor):
+    mended_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(64, 1, 1))
+
+
+y = fk.empty(4, 64, device="virtual")
+run_mended = fk.compile(mended, x, y, device="virtual")
+run_mended(x, y)
+fk.check(y, x.flip(1), again=lambda: run_mended(x, y))
+
+# %%
+print(fk.sanitize(run_mended, x, y, schedule="adversarial"))
+
+# %%
+fk.timeline(run_mended, x, y)
+
+# %% [markdown]
+# `again=` lets the check repeat the run in hostile orders, too. Use it whenever threads exchange
+# data.
+
+# %% [markdown]
+# ## 5. Banks: shared memory has a shape, too
+#
+# Shared memory is divided into 32 **banks**, each 4 bytes wide, taking turns: bytes 0 to 3 lie in
+# bank 0, 4 to 7 in bank 1, … 128 to 131 in bank 0 again. In one go, a **wavefront**, each bank
+# serves one word. A warp whose threads want different words of one bank has to wait for several
+# wavefronts: a **bank conflict**.
+#
+# This kernel transposes one 32 × 32 tile: it stores rows and reads columns. `pitch` is the distance
+# between two rows of the tile.
+#
+# **Predict:** how many wavefronts does the read take with a pitch of 32, and how many with 33?
+
+
+# %%
+@cute.kernel
+def tile_kernel(mX: cute.Tensor, mY: cute.Tensor, pitch: cutlass.Constexpr):
+    tidx, tidy, _ = cute.arch.thread_idx()
+    smem = cutlass.memory.SmemAllocator()
+    sT = smem.allocate_tensor(Float32, cute.make_layout((32, 32), stride=(pitch, 1)), 16)
+    sT[tidy, tidx] = mX[tidy, tidx]
+    cute.arch.sync_threads()
+    mY[tidy, tidx] = sT[tidx, tidy]
+
+
+@cute.jit
+def transpose_tile(mX: cute.Tensor, mY: cute.Tensor, pitch: cutlass.Constexpr):
+    tile_kernel(mX, mY, pitch).launch(grid=(1, 1, 1), block=(32, 32, 1))
+
+
+x, y = fk.randn(32, 32), fk.empty(32, 32)
+run_tile = fk.compile(transpose_tile, x, y, 32)
+run_tile(x, y)
+fk.check(y, x.T)
+
+# %% jupyter={"outputs_hidden": true}
+fk.banks(run_tile, x, y, kind="load")
+
+# %% [markdown]
+# Read the picture downwards: one column is one bank, one row one wavefront. All 32 threads want
+# bank 0, because their words are 32 words apart. With one unused word at the end of each row, a
+# column of the tile walks through all the banks:
+
+# %%
+run_padded = fk.compile(transpose_tile, x, y, 33)
+run_padded(x, y)
+fk.check(y, x.T)
+
+# %% jupyter={"outputs_hidden": true}
+fk.banks(run_padded, x, y, kind="load")
+
+# %% [markdown]
+# ## 6. Exercises
+#
+# **Exercise 1: every other element.** `y[i] = x[2 * i]` for 256 elements, one thread each.
+#
+# **Predict** `guess_sectors`, the sectors of one load of a warp, and run the cell.
+#
+# <details><summary>Hint 1</summary>How many bytes lie between what two neighbouring threads
+# read?</details>
+# <details><summary>Hint 2</summary>How long is the piece of memory from thread 0's element to
+# thread 31's?</details>
+# <details><summary>Hint 3</summary>8 bytes × 32 threads, in sectors of 32 bytes.</details>
+
+
+# %%
+@cute.kernel
+def every_other_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    mY[tidx] = mX[2 * tidx]
+
+
+@cute.jit
+def every_other(mX: cute.Tensor, mY: cute.Tensor):
+    every_other_kernel(mX, mY).launch(grid=(1, 1, 1), block=(256, 1, 1))
+
+
+guess_sectors = None  # FILL ME IN
+
+x, y = fk.randn(512), fk.empty(256)
+run_every_other = fk.compile(every_other, x, y)
+p = fk.profile(run_every_other, x, y)
+counted = p["global_load_sectors"] / p["global_load_requests"]
+if guess_sectors is None:
+    print("Write your number into guess_sectors first.")
+else:
+    print("right" if guess_sectors == counted else f"counted: {counted:.0f}; look at the picture:")
+fk.coalescing(run_every_other, x, y, kind="load") if guess_sectors is not None else None
+
+# %% [markdown]
+# <details><summary>Solution</summary>
+#
+# Eight. The 32 elements span 256 bytes, of which every second word is used: eight sectors, half of
+# each for nothing. The hardware cannot fetch half a sector, so a stride of 2 costs as much as
+# reading everything.
+# </details>
+#
+# **Exercise 2: rotate twice.** Each block rotates a row of 64 elements by one place, twice, through
+# one row of shared memory. Values are right, and the sanitizer objects. Mend it; roughly 1 line.
+#
+# <details><summary>Hint 1</summary>Read the finding from the top: which line reads, which line
+# writes?</details>
+# <details><summary>Hint 2</summary>In the second round a thread overwrites an element. Who may not
+# have read it yet?</details>
+# <details><summary>Hint 3</summary>Between the read of one round and the write of the next there
+# has to be a <code>cute.arch.sync_threads()</code>, as between write and read.</details>
+
+
+# %%
+@cute.kernel
+def rotate_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    smem = cutlass.memory.SmemAllocator()
+    sRow = smem.allocate_tensor(Float32, cute.make_layout(64), 16)
+    value = mX[bidx, tidx]
+    for _ in cutlass.range_constexpr(2):
+        sRow[tidx] = value
+        cute.arch.sync_threads()
+        value = sRow[(tidx + 1) % 64]
+        # FILL ME IN (roughly 1 line)
+    mY[bidx, tidx] = value
+
+
+@cute.jit
+def rotate(mX: cute.Tensor, mY: cute.Tensor):
+    rotate_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(64, 1, 1))
+
+
+x, y = fk.randn(4, 64, device="virtual"), fk.empty(4, 64, device="virtual")
+run_rotate = fk.compile(rotate, x, y, device="virtual")
+report = fk.sanitize(run_rotate, x, y, schedule="adversarial")
+print(report)
+if report:  # clean: are the values right, too?
+    run_rotate(x, y)
+    fk.check(y, x.roll(-2, dims=1))
+
+# %% [markdown]
+# <details><summary>Solution</summary>
+#
+# ```python
+#         value = sRow[(tidx + 1) % 64]
+#         cute.arch.sync_threads()
+# ```
+#
+# A barrier protects in both directions: what is stored must be there before it is read, and must
+# have been read before it is overwritten. A loop that goes through shared memory usually needs
+# two.
+# </details>
+
+# %% [markdown]
+# ## Summary
+#
+# | kernel | result | what the tools said |
+# |---|---|---|
+# | copy by rows | right | 32 sectors a request, 4 would do |
+# | copy by columns | right | 4 sectors a request |
+# | mirror | right, by luck | a race between two lines |
+# | mended mirror | right | clean, also in hostile orders |
+# | tile, pitch 32 | right | 32 wavefronts a read, 1 would do |
+# | tile, pitch 33 | right | 1 wavefront |
+#
+# | question | ask |
+# |---|---|
+# | Which line is slow? | `fk.profile(run, x, y)`, then `.show()` |
+# | Which bytes does a warp move? | `fk.coalescing(run, x, y, line=…)` |
+# | Which banks does it use? | `fk.banks(run, x, y, line=…)` |
+# | Who touches which element? | `fk.footprint(run, x, y, by="warp")` |
+# | In what order? | `fk.timeline(run, x, y)` |
+# | Is it really right? | `fk.check(y, …, again=…)`, `fk.sanitize(run, x, y)` |
+#
+# **In practice** the same numbers come from NVIDIA's tools on a GPU: sectors and wavefronts from
+# Nsight Compute, races from compute-sanitizer. They need a GPU, and the first of them
+# permission to read its counters.
+#
+# **Further reading:** [what the virtual GPU models, and what not](../book/virtual_gpu.md) ·
+# [Nsight Compute's memory tables](https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#memory-tables)
+# · [compute-sanitizer](https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html)
+#
+# **Next:** how CuTe says where each element of a tensor lies (`02_see_layouts`).
