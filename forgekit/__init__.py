@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import torch
 
     from forgekit.checking.check import check
+    from forgekit.checking.sanitize import SanitizerReport, sanitize
     from forgekit.compiling.compiled import CompiledKernel, cache_clear, cache_info, compile
     from forgekit.compiling.specs import TensorSpec, spec
     from forgekit.devices import Target, current_target, use_target
@@ -29,10 +30,19 @@ if TYPE_CHECKING:
         ForgekitError,
         KernelError,
         PlatformError,
+        SanitizerError,
         UsageError,
     )
+    from forgekit.layouts.explain import Explanation, explain
+    from forgekit.layouts.layout import Layout
+    from forgekit.layouts.swizzle import ComposedLayout, Swizzle
+    from forgekit.profiling.profile import Profile, profile
     from forgekit.tensors import arange, empty, full, ones, rand, randint, randn, zeros
+    from forgekit.viz.banks import BankConflicts, banks
+    from forgekit.viz.coalescing import Coalescing, coalescing
+    from forgekit.viz.explorer import Explorer, explore
     from forgekit.viz.footprint import Footprint, footprint
+    from forgekit.viz.timeline import Timeline, timeline
 
     device: torch.device
     target: Target
@@ -41,46 +51,73 @@ __version__ = "0.1.0"
 
 _HOME = {
     "checking.check": ("check",),
+    "checking.sanitize": ("SanitizerReport", "sanitize"),
     "compiling.compiled": ("CompiledKernel", "cache_clear", "cache_info", "compile"),
     "devices": ("Target", "current_target", "use_target"),
     "errors": (
         "ArgumentMismatchError", "CheckError", "CompileError", "ForgekitError", "KernelError",
-        "PlatformError", "UsageError",
+        "PlatformError", "SanitizerError", "UsageError",
     ),
     "compiling.specs": ("TensorSpec", "spec"),
+    "layouts.explain": ("Explanation", "explain"),
+    "layouts.layout": ("Layout",),
+    "layouts.swizzle": ("ComposedLayout", "Swizzle"),
+    "profiling.profile": ("Profile", "profile"),
     "tensors": ("arange", "empty", "full", "ones", "rand", "randint", "randn", "zeros"),
+    "viz.banks": ("BankConflicts", "banks"),
+    "viz.coalescing": ("Coalescing", "coalescing"),
+    "viz.explorer": ("Explorer", "explore"),
     "viz.footprint": ("Footprint", "footprint"),
+    "viz.timeline": ("Timeline", "timeline"),
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "ArgumentMismatchError",
+    "BankConflicts",
     "CheckError",
+    "Coalescing",
     "CompileError",
     "CompiledKernel",
+    "ComposedLayout",
+    "Explanation",
+    "Explorer",
     "Footprint",
     "ForgekitError",
     "KernelError",
+    "Layout",
     "PlatformError",
+    "Profile",
+    "SanitizerError",
+    "SanitizerReport",
+    "Swizzle",
     "Target",
     "TensorSpec",
+    "Timeline",
     "UsageError",
     "arange",
+    "banks",
     "cache_clear",
     "cache_info",
     "check",
+    "coalescing",
     "compile",
     "current_target",
     "device",
     "empty",
+    "explain",
+    "explore",
     "footprint",
     "full",
     "ones",
+    "profile",
     "rand",
     "randint",
     "randn",
+    "sanitize",
     "spec",
     "target",
+    "timeline",
     "use_target",
     "zeros",
 ]

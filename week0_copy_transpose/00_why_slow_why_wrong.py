@@ -74,8 +74,9 @@ print(f"your guess: {my_guess} sectors, counted: {measured:.0f}")
 
 # %% [markdown]
 # The profile counts what each line of your Python does. What it counts of memory are the numbers
-# that NVIDIA's profiler, Nsight Compute, reads from a real GPU. A **request** is one memory instruction of one warp;
-# `each (ideal)` says how many sectors a request fetched, and how few would have done:
+# that NVIDIA's profiler, Nsight Compute, reads from a real GPU. A **request** is one memory
+# instruction of one warp; `each (ideal)` says how many sectors a request fetched, and how few would
+# have done:
 
 # %%
 profile
