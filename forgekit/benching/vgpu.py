@@ -34,12 +34,14 @@ OPERATIONS = ("transpose", "row_sum", "softmax")
 class Row:
     """One operation at one size. Times in milliseconds; None where a peer was not measured.
 
-    vgpu_ms: bare, nothing watches; profile_ms: all of fk.profile, its copies of the arguments too.
+    vgpu_ms: bare, nothing watches; sanitizer_ms: with the sanitizer, as a run is by default;
+    profile_ms: all of fk.profile, its copies of the arguments too.
     """
 
     operation: str
     size: int
     vgpu_ms: float
+    sanitizer_ms: float
     profile_ms: float
     warp_instructions: int
     torch_ms: float
@@ -79,6 +81,12 @@ def bare(run: Callable[..., object], args: Sequence[Any], repeats: int) -> float
         return _best_ms(lambda: run(*args), repeats)
 
 
+def sanitized(run: Callable[..., object], args: Sequence[Any], repeats: int) -> float:
+    """Milliseconds of a run with the sanitizer."""
+    with options(progress=False, sanitize=True):
+        return _best_ms(lambda: run(*args), repeats)
+
+
 def profiled(run: Any, args: Sequence[Any], repeats: int) -> float:
     """Milliseconds of `fk.profile`."""
     import forgekit as fk
@@ -110,6 +118,7 @@ def measure(operation: str, size: int, repeats: int) -> Row:
         operation,
         size,
         vgpu_ms=bare(run, (x, y), repeats),
+        sanitizer_ms=sanitized(run, (x, y), repeats),
         profile_ms=profiled(run, (x, y), repeats),
         warp_instructions=counter.count,
         torch_ms=_best_ms(expect[operation], repeats),
@@ -133,16 +142,20 @@ def triton_times(size: int, repeats: int) -> dict[str, float] | None:
 def table(rows: Sequence[Row]) -> str:
     """The rows as a Markdown table."""
     head = (
-        "| operation | size | bare, ms | profile, ms | × bare | M elements/s | M warp instr./s "
-        "| torch on CPU, ms | Triton's interpreter, ms | times faster |"
+        "| operation | size | bare, ms | sanitizer, ms | × bare | profile, ms | × bare "
+        "| M elements/s | M warp instr./s | torch on CPU, ms | Triton's interpreter, ms "
+        "| times faster |"
     )
-    lines = [head, "|" + "---|" * 10]
+    lines = [head, "|" + "---|" * 12]
     for r in rows:
         peer = f"{r.triton_ms:,.0f} | {r.triton_ms / r.vgpu_ms:,.0f}" if r.triton_ms else "– | –"
+        watched = " | ".join(
+            f"{ms:.1f} | {ms / r.vgpu_ms:.1f}" for ms in (r.sanitizer_ms, r.profile_ms)
+        )
         lines.append(
-            f"| {r.operation} | {r.size}² | {r.vgpu_ms:.1f} | {r.profile_ms:.1f} "
-            f"| {r.profile_ms / r.vgpu_ms:.1f} | {r.elements_per_s / 1e6:.0f} "
-            f"| {r.warp_instructions_per_s / 1e6:.0f} | {r.torch_ms:.2f} | {peer} |"
+            f"| {r.operation} | {r.size}² | {r.vgpu_ms:.1f} | {watched} "
+            f"| {r.elements_per_s / 1e6:.0f} | {r.warp_instructions_per_s / 1e6:.0f} "
+            f"| {r.torch_ms:.2f} | {peer} |"
         )
     return "\n".join(lines)
 

@@ -120,11 +120,15 @@ def _asks(opcode: tuple[str, ...]) -> bool:
     return root == "nanosleep" or any(p in ("try_wait", "test_wait") for p in parts)
 
 
-def store_origins(kernel: ptx.Kernel) -> set[tuple[str, int]] | None:
-    """Where the addresses of a kernel's stores and atomics may come from.
+Origins = set[tuple[str, int]] | None
 
-    Returns parameters as (name, byte offset) and module variables as (name, 0), among them some
-    that are only part of the arithmetic (strides); None where an address comes out of memory.
+
+def address_origins(kernel: ptx.Kernel) -> tuple[Origins, Origins]:
+    """Where the addresses may come from that a kernel writes to, and those that it reads from.
+
+    Each as parameters (name, byte offset) and module variables (name, 0), among them some that are
+    only part of the arithmetic (strides); None where an address comes out of memory. Atomics write
+    and read.
     """
     origins: dict[str, set[tuple[str, int]]] = {}
     unknown: set[str] = set()
@@ -157,20 +161,30 @@ def store_origins(kernel: ptx.Kernel) -> set[tuple[str, int]] | None:
                 if lost and register not in unknown:
                     unknown.add(register)
                     changed = True
-    return _of_addresses(kernel, origins, unknown)
+    written, read = (
+        _of_addresses(kernel, origins, unknown, roots) for roots in (_WRITING, _READING)
+    )
+    return written, read
+
+
+# Opcode -> which operand is the address in memory that is written or read.
+_WRITING = {"st": 0, "atom": 1, "red": 0}
+_READING = {"ld": 1, "ldu": 1, "atom": 1, "red": 0, "cp": 1}
 
 
 def _of_addresses(
-    kernel: ptx.Kernel, origins: dict[str, set[tuple[str, int]]], unknown: set[str]
-) -> set[tuple[str, int]] | None:
+    kernel: ptx.Kernel,
+    origins: dict[str, set[tuple[str, int]]],
+    unknown: set[str],
+    roots: dict[str, int],
+) -> Origins:
     result: set[tuple[str, int]] = set()
     for instruction in kernel.instructions:
-        root = instruction.opcode[0]
-        if root not in ("st", "atom", "red") or not {"param", "local"}.isdisjoint(
-            instruction.opcode
-        ):
+        root, place = instruction.opcode[0], roots.get(instruction.opcode[0])
+        elsewhere = not {"param", "local"}.isdisjoint(instruction.opcode)
+        if place is None or elsewhere or (root == "cp" and len(instruction.operands) < 3):
             continue
-        operand = instruction.operands[1 if root == "atom" else 0]
+        operand = instruction.operands[place]
         if not isinstance(operand, ptx.Address):
             return None
         if isinstance(operand.base, ptx.Symbol):

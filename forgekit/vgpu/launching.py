@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -135,6 +136,10 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
     listeners = (*_options.listeners, *([sanitizer] if sanitizer else []))
     try:
         _run_batches(program, record, memory, listeners)
+        if sanitizer is not None and sanitizer.wants_second_look:
+            sanitizer = Sanitizer(program, record, memory, thorough=True)
+            with redirect_stdout(io.StringIO()):  # it has been printed
+                _run_batches(program, record, memory, (sanitizer,))
         if sanitizer is not None:
             sanitizer.finish()
     finally:

@@ -124,9 +124,9 @@ class Program:
         return self._polls[min(last, len(self._polls) - 2) + 1] > self._polls[first]
 
     @functools.cached_property
-    def store_origins(self) -> set[tuple[str, int]] | None:
-        """What the addresses of its stores come from; see `dataflow.store_origins`."""
-        return dataflow.store_origins(self.kernel)
+    def address_origins(self) -> tuple[dataflow.Origins, dataflow.Origins]:
+        """What the addresses of its stores and loads come from; `dataflow.address_origins`."""
+        return dataflow.address_origins(self.kernel)
 
     @functools.cached_property
     def unit_bytes(self) -> int:

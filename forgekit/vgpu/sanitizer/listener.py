@@ -36,7 +36,14 @@ class Sanitizer(Listener):
         findings: one for each kind of mistake and pair of lines, in the order they were found.
     """
 
-    def __init__(self, program: Program, record: LaunchRecord, memory: GlobalMemory) -> None:
+    def __init__(
+        self,
+        program: Program,
+        record: LaunchRecord,
+        memory: GlobalMemory,
+        *,
+        thorough: bool = False,
+    ) -> None:
         self._program = program
         self._record = record
         self._memory = memory
@@ -44,13 +51,20 @@ class Sanitizer(Listener):
         self._found: dict[object, Finding] = {}
         warps_a_block = -(-int(np.prod(record.block)) // WARP)
         self._meetings = Meetings(warps_a_block)
-        self._global = GlobalCheck(program, record, memory, self._unit, self._meetings, self)
+        self._global = GlobalCheck(
+            program, record, memory, self._unit, self._meetings, self, thorough
+        )
         self._clocks: WarpClocks
         self._shared: SharedCheck | None = None
 
     @property
     def findings(self) -> list[Finding]:
         return list(self._found.values())
+
+    @property
+    def wants_second_look(self) -> bool:
+        """Whether the launch, which can be repeated, should be with a thorough sanitizer."""
+        return self._global.doubtful
 
     def finish(self) -> None:
         """The launch has come to its end."""

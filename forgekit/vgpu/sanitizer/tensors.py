@@ -1,8 +1,10 @@
 """Global memory of a launch: races between threads, reads of what nobody ever wrote.
 
 A tensor that the kernel cannot write to needs no bookkeeping; which ones it can, the origin of the
-addresses in its code tells. Threads of one block are ordered by their barriers, blocks by atomic
-and ordered accesses only (`meetings.py`).
+addresses in its code tells. Where no tensor is both written and read, it is enough to count the
+stores: as many elements written as stored to, and no two threads have met. Only if the numbers
+differ, the launch, which can be repeated then, is gone through thoroughly. Threads of one block are
+ordered by their barriers, blocks by atomic and ordered accesses only (`meetings.py`).
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from forgekit.vgpu.sanitizer.shared import in_block_order
 
 if TYPE_CHECKING:
     from forgekit.vgpu.addressing import Target
+    from forgekit.vgpu.dataflow import Origins
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.launching import LaunchRecord
     from forgekit.vgpu.listeners import Access
@@ -36,13 +39,19 @@ _MOST_THREADS = 1 << 31  # of a launch, so that a thread's number fits 32 bits
 class _Tensor:
     """What is known of one allocation during a launch."""
 
-    def __init__(self, allocation: Allocation, unit: int, written: bool, shadow: Shadow) -> None:
+    def __init__(
+        self, allocation: Allocation, unit: int, written: bool, shadow: Shadow | None
+    ) -> None:
         self.shift = allocation.address % unit
         self.units = -(-(allocation.size_bytes + self.shift) // unit)
         self.written = written
-        self.shadow = shadow
+        self.shadow = shadow  # None: stores are only counted
+        self.stored = 0
+        self.seen = np.zeros(self.units if written and shadow is None else 0, bool)
         self.known: Array | None = None  # units that somebody has written; None: all of them
         self.fresh = fresh.lookup(allocation)
+        if self.fresh is not None:
+            self.known = self.fresh.known(self.units, unit, self.shift)
 
 
 class GlobalCheck:
@@ -56,6 +65,7 @@ class GlobalCheck:
         unit: int,
         meetings: Meetings,
         report: Sanitizer,
+        thorough: bool,
     ) -> None:
         self._unit = unit
         self._report = report
@@ -63,14 +73,26 @@ class GlobalCheck:
         self._on = int(np.prod(record.grid)) * self._threads < _MOST_THREADS
         self._meetings = meetings
         self._base = 0  # number of the batch's first thread
-        reachable = _written_allocations(program, record, memory)
-        self._written = {id(a) for a in reachable}
+        self._written, read = (
+            {id(a) for a in _allocations(origins, program, record, memory)}
+            for origins in program.address_origins
+        )
+        self._count_only = not (thorough or self._written & read)
         self._tensors: dict[int, _Tensor | None] = {}
 
     @property
     def has_shadow(self) -> bool:
         """Whether anything has been remembered that clocks will be asked about."""
-        return any(t is not None and t.written for t in self._tensors.values())
+        return any(t is not None and t.shadow is not None for t in self._tensors.values())
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether some element was stored to more than once, where stores are only counted."""
+        return any(
+            t.stored != np.count_nonzero(t.seen)
+            for t in self._tensors.values()
+            if t is not None and t.written and t.shadow is None
+        )
 
     def batch(self, m: Machine) -> None:
         """A batch of blocks starts."""
@@ -87,16 +109,20 @@ class GlobalCheck:
         tensor = self._tensors[key]
         if tensor is None:
             return
-        ordered = is_ordered(m.program.instructions[m.pc])
-        what = ATOMIC if ordered else _WHAT[access.kind]
         found = reach(m, access, target, self._unit, tensor.shift)
+        if tensor.written and tensor.shadow is None:
+            tensor.seen[found.units] = True
+            tensor.stored += len(found.units)
+            return
         if tensor.known is not None:
             if access.kind != "store":
                 self._read(m, allocation, tensor, found)
             if access.kind in ("store", "atomic"):
                 tensor.known[found.units] = True
-        if not tensor.written:
+        if tensor.shadow is None:
             return
+        ordered = is_ordered(m.program.instructions[m.pc])
+        what = ATOMIC if ordered else _WHAT[access.kind]
         touch = Touch(what, found.units, found.who + self._base, m.pc, clocks.now,
                       self._meetings.time, found.values, found.each, self._base)  # fmt: skip
         for c in tensor.shadow.add(touch):
@@ -113,6 +139,8 @@ class GlobalCheck:
             if blank is None:
                 continue
             if tensor is not None and tensor.known is not None:
+                if len(tensor.seen):
+                    tensor.known |= tensor.seen
                 blank.learn(tensor.known, self._unit, tensor.shift)
             left = blank.elements_left()
             if left is not None and len(left):
@@ -127,11 +155,9 @@ class GlobalCheck:
         blank = fresh.lookup(allocation)
         if not written and blank is None:
             return None
-        unit = self._unit
-        size = -(-(allocation.size_bytes + allocation.address % unit) // unit)
-        tensor = _Tensor(allocation, unit, written, Shadow(size if written else 0, self._ordered))
-        if blank is not None:
-            tensor.known = blank.known(size, unit, tensor.shift)
+        tensor = _Tensor(allocation, self._unit, written, None)
+        if written and not self._count_only:
+            tensor = _Tensor(allocation, self._unit, written, Shadow(tensor.units, self._ordered))
         return tensor
 
     def _read(self, m: Machine, allocation: Allocation, tensor: _Tensor, found: Reach) -> None:
@@ -162,11 +188,10 @@ class GlobalCheck:
         return result
 
 
-def _written_allocations(
-    program: Program, record: LaunchRecord, memory: GlobalMemory
+def _allocations(
+    origins: Origins, program: Program, record: LaunchRecord, memory: GlobalMemory
 ) -> list[Allocation]:
-    """The allocations that a kernel's stores and atomics may reach."""
-    origins = program.store_origins
+    """The allocations that addresses of these origins may lie in."""
     if origins is None:
         return memory.allocations
     found = []
