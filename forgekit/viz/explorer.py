@@ -1,0 +1,93 @@
+"""explore(): a layout to be walked through in a notebook, in the book, or in a file of its own."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any
+
+from forgekit.errors import UsageError, got_needed
+
+__all__ = ["Explorer", "explore"]
+
+
+class Explorer:
+    """What `explore` returns: as the last line of a cell it shows itself, `print` gives its words.
+
+    Attributes:
+        data: all that the page shows, as the dictionary that is embedded in it as JSON.
+    """
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+
+    @property
+    def words(self) -> str:
+        """The steps with their layouts and the conflicts of each padding and swizzle, in words."""
+        from forgekit.viz.explorer_page import words_of
+
+        return words_of(self.data)
+
+    @functools.cached_property
+    def html(self) -> str:
+        """One self-contained fragment of HTML: no network, no kernel; equal layouts, equal text."""
+        from forgekit.viz.explorer_page import fragment
+
+        return fragment(self.data, self._png)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a whole HTML page to a file. Raises UsageError if it cannot be written."""
+        from forgekit.viz.explorer_page import page
+
+        try:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(page(self.data, self._png))
+        except OSError as error:
+            got = f"{os.fspath(path)!r} ({error.strerror})"
+            remedy = "give a file in a folder that exists"
+            message = got_needed("output file", got, "a file that can be written", remedy)
+            raise UsageError(message) from None
+
+    @functools.cached_property
+    def _png(self) -> bytes:
+        """The picture for readers without scripts."""
+        from forgekit.viz.explorer_still import still_png
+
+        return still_png(self.data)
+
+    def __repr__(self) -> str:
+        return self.words
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": self.words, "text/html": self.html}
+
+
+def explore(
+    layout: Any, *, tile: Any = None, tv: Any = None, dtype: Any = None, memory: str | None = None
+) -> Explorer:
+    """Walk through a layout: its offsets, tiles and threads, and its banks in shared memory.
+
+    Each element tells its coordinate, offset, bank, 32-byte sector and 128-byte line when it is
+    pointed at, tapped or reached with the arrow keys; the first element is taken to begin a line.
+
+    Args:
+        layout: of one mode (up to 2,048 elements) or two (up to 64 × 64): CuTe's (while it is
+            traced) or forgekit's, a tensor, the text that CuTe prints, or a tuple (shape, stride).
+        tile: the tiler to step through zipped_divide with, such as (8, 16).
+        tv: a thread-value layout over the tile (over the whole layout, without one) to step through
+            composition and a thread's slice with; or what make_layout_tv returns, tile and all.
+        dtype: of an element: "float16", torch.float16, cutlass.Float16; by default the tensor's
+            own, or float32.
+        memory: "smem" adds sliders that pad rows or swizzle, and the bank conflicts of a warp that
+            reads a row or a column; "gmem" leaves them out. By default where the tensor lies; a
+            layout with a swizzle is taken to lie in shared memory.
+
+    Raises:
+        UsageError: no layout, `?` in it, more cells or modes than can be shown, offsets that are
+            coordinates; a tiler or a TV layout that does not fit; no such dtype or memory.
+
+    Source of banks, sectors and lines: CUDA C++ Programming Guide, shared and global memory.
+    """
+    from forgekit.viz.explorer_data import build
+
+    return Explorer(build(layout, tile, tv, dtype, memory))

@@ -1,0 +1,199 @@
+"""The explorer's steps: a tensor, zipped_divide, one tile, composition with a TV layout, a slice.
+
+Texts hold `{tile}`, `{start}`, `{thread}`, `{first}` where the page puts the choice of the moment.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from forgekit.errors import UsageError, got_needed
+from forgekit.layouts import (
+    ComposedLayout,
+    Layout,
+    composition,
+    make_identity_layout,
+    of,
+    slice_and_offset,
+    zipped_divide,
+)
+from forgekit.layouts.tuples import flat, parts, text
+from forgekit.viz.layouts.reading import Array, offsets_of
+
+__all__ = ["tile_and_threads"]
+
+_MOST_THREADS, _MOST_PAIRS = 1024, 8192
+Parts = tuple[list[dict[str, Any]], dict[str, Any] | None, dict[str, Any] | None]
+
+
+def tile_and_threads(layout: Any, offsets: Array, tile: Any, tv: Any) -> Parts:
+    """The steps; what cells the tiles have; what elements of a tile the threads have."""
+    if _is_pair(tv):
+        tiler, tv = tv
+        if tile is not None and tuple(parts(tile)) != tuple(parts(tiler)):
+            remedy = "give the tiler once: leave tile out"
+            raise UsageError(got_needed("tile", repr(tile), f"{tiler}, as tv has", remedy))
+        tile = tiler
+    steps, block, tile_data = [_first(layout)], layout, None
+    if tile is not None:
+        block, tile_data, more = _divided(layout, tile)
+        steps += more
+    if tv is None:
+        return steps, tile_data, None
+    if tile_data is None:
+        tile_data = {"shape": layout.shape, "rest": (), "size": layout.size(), "count": 1,
+                     "cells": list(range(layout.size())), "starts": [0]}  # fmt: skip
+    tv_data, more = _composed(block, tile_data, of(tv), "mA" if tile is None else "blkA")
+    return [*steps, *more], tile_data, tv_data
+
+
+def _is_pair(tv: Any) -> bool:
+    """Whether it is what make_layout_tv returns: (tiler_mn, layout_tv)."""
+    pair = isinstance(tv, tuple) and len(tv) == 2
+    return pair and not isinstance(tv[1], tuple | list | int) and isinstance(tv[0], tuple)
+
+
+def _first(layout: Layout | ComposedLayout) -> dict[str, Any]:
+    words = "A layout is a function: it takes a coordinate and gives an offset into memory."
+    if isinstance(layout, Layout) and layout.rank == 2 and layout.depth == 1:
+        rows, columns = layout.stride
+        words = words[:-1] + f", here (i,j) the offset i×{rows} + j×{columns}."
+    modes = "(row,column)" if layout.rank == 2 else "(index)"
+    return {"kind": "layout", "name": "the tensor", "code": "mA", "result": str(layout),
+            "modes": modes, "words": words, "show": "offset"}  # fmt: skip
+
+
+def _divided(layout: Any, tile: Any) -> tuple[Any, dict[str, Any], list[dict[str, Any]]]:
+    """The tile's layout, where all tiles lie, and the two steps that lead to it."""
+    tiler = (tile,) if isinstance(tile, int) and layout.rank == 1 else tile
+    tiler = tuple(tiler) if isinstance(tiler, list) else tiler
+    outer = layout.outer if isinstance(layout, ComposedLayout) else layout
+    divided = zipped_divide(layout, tiler)
+    numbered = zipped_divide(make_identity_layout(outer.shape), tiler)
+    inner, rest = divided.mode(0), divided.mode(1)
+    size, count = inner.size(), rest.size()
+    cells = [_number(numbered((e, t)), outer) for t in range(count) for e in range(size)]
+    kept = _all_of(inner.shape)
+    starts = [_slice(divided, (kept, t))[1] for t in range(count)]
+    data = {"shape": inner.shape, "rest": rest.shape, "size": size, "count": count,
+            "cells": cells, "starts": starts}  # fmt: skip
+    block, _ = _slice(divided, (kept, 0))
+    outside = sum(cell < 0 for cell in cells)
+    words = (f"Cut into {_tiles(rest)} of {_by(inner)}: mode 0 walks inside a tile, mode 1 from "
+             "tile to tile.")  # fmt: skip
+    if outside:
+        words += f" Tiles reach beyond the tensor ({outside} elements): a kernel needs a predicate."
+    names = _modes(inner, "Tile"), _modes(rest, "Rest")
+    steps = [
+        {"kind": "divide", "name": "zipped_divide", "show": "tile", "words": words,
+         "code": f"gA = zipped_divide(mA, {_tiler(tiler)})", "result": str(divided),
+         "modes": f"({names[0]},{names[1]})"},
+        {"kind": "tile", "name": "one tile", "code": f"blkA = gA[({text(kept)},{{tile}})]",
+         "result": str(block), "modes": names[0], "show": "tile",
+         "words": "A block takes one tile: it keeps mode 0 and fixes mode 1, so every tile has "
+                  "this layout and only begins elsewhere, here at offset {start}."},
+    ]  # fmt: skip
+    return block, data, steps
+
+
+def _slice(layout: Any, coord: Any) -> tuple[Any, Any]:
+    """A slice, and where it begins (before a swizzle)."""
+    if isinstance(layout, ComposedLayout):
+        sliced, start = slice_and_offset(layout.outer, coord)
+        return ComposedLayout(layout.inner, layout.offset, sliced), start
+    return slice_and_offset(layout, coord)
+
+
+def _number(coord: Any, outer: Layout) -> int:
+    """The number of the element at a coordinate; -1 outside the tensor."""
+    sizes, found = flat(outer.shape), [*flat(coord)]
+    found += [0] * (len(sizes) - len(found))
+    if any(not 0 <= c < s for c, s in zip(found, sizes, strict=True)):
+        return -1
+    strides = [math.prod(sizes[:i]) for i in range(len(sizes))]
+    return sum(c * d for c, d in zip(found, strides, strict=True))
+
+
+def _composed(
+    block: Any, tile: dict[str, Any], tv: Layout | ComposedLayout, name: str
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Which element each (thread, value) is, and the two steps that lead to one thread's."""
+    threads, values, indices = _thread_values(tv, tile)
+    composed = composition(block, tv)
+    expected = [block(i) for i in indices]
+    if [composed(i) for i in range(len(indices))] != expected:
+        remedy = "choose a TV layout whose strides divide the tile's modes; make_layout_tv does"
+        got = f"{composed}, which is another function"
+        needed = "sizes and strides that divide one another"
+        raise UsageError(got_needed(f"composition of {block} with {tv}", got, needed, remedy))
+    each = [[indices[v * threads + t] for v in range(values)] for t in range(threads)]
+    kept = _all_of(composed.shape[1])
+    piece, _ = _slice(composed, (0, kept))
+    slots = f"{values} value" + ("s" if values > 1 else "")
+    steps = [
+        {"kind": "compose", "name": "composition", "code": f"tidA = composition({name}, {tv})",
+         "result": str(composed), "modes": "(thread,value)", "show": "thread",
+         "words": f"Put the TV layout in front: (thread, value) becomes a place in the tile, the "
+                  f"tile's layout makes it an offset. {threads} threads with {slots} each."},
+        {"kind": "slice", "name": "one thread", "code": f"thrA = tidA[({{thread}},{text(kept)})]",
+         "result": str(piece), "modes": "(value)", "show": "thread",
+         "words": "A thread fixes mode 0 and keeps its values: thread {thread} begins at offset "
+                  "{first}, and steps like all the others."},
+    ]  # fmt: skip
+    shape = {"shape": [tv.shape[0], tv.shape[1]], "threads": threads, "values": values}
+    return {**shape, "layout": str(tv), "elements": each}, steps
+
+
+def _thread_values(tv: Any, tile: dict[str, Any]) -> tuple[int, int, list[int]]:
+    if tv.rank != 2:
+        remedy = "give ((threads…),(values…)), such as what make_layout_tv returns"
+        raise UsageError(got_needed("tv", f"{tv} of rank {tv.rank}", "a thread and a value mode",
+                                    remedy))  # fmt: skip
+    threads, values = tv.size(0), tv.size(1)
+    if threads > _MOST_THREADS or threads * values > _MOST_PAIRS:
+        got = f"{threads:,} threads with {values:,} values"
+        needed = f"at most {_MOST_THREADS:,} threads and {_MOST_PAIRS:,} values in all"
+        raise UsageError(got_needed(f"tv {tv}", got, needed, "explore one warp of it"))
+    found = offsets_of(tv)
+    if found.ndim != 1:
+        remedy = "give strides that number the tile's elements, rows fastest"
+        got = f"{tv}, whose values are coordinates"
+        raise UsageError(got_needed("tv", got, "indices of the tile", remedy))
+    indices = [int(i) for i in found]
+    worst = max(indices) if min(indices) >= 0 else min(indices)
+    if not 0 <= worst < tile["size"]:
+        remedy = "give the tile that this TV layout covers (make_layout_tv returns it too)"
+        needed = f"elements 0 to {tile['size'] - 1} of the tile {text(tile['shape'])}"
+        raise UsageError(got_needed(f"tv {tv}", f"element {worst}", needed, remedy))
+    return threads, values, indices
+
+
+def _tiler(tiler: Any) -> str:
+    """A tiler as one writes it in Python: `(8,16)`, `(8,)`."""
+    if not isinstance(tiler, tuple):
+        return str(tiler)
+    comma = "," if len(tiler) == 1 else ""
+    return "(" + ",".join(str(part) for part in tiler) + comma + ")"
+
+
+def _all_of(shape: Any) -> Any:
+    """The coordinate that keeps a mode whole: `(_,_)` for one of two entries."""
+    return tuple(None for _ in shape) if isinstance(shape, tuple) else None
+
+
+def _modes(mode: Any, name: str) -> str:
+    """`(TileM,TileN)` for two entries."""
+    count = len(parts(mode.shape))
+    letters = "MNKL"[:count] if count <= 4 else [str(i) for i in range(count)]
+    return "(" + ",".join(f"{name}{letter}" for letter in letters) + ")"
+
+
+def _by(mode: Any) -> str:
+    return " × ".join(str(part.size()) for part in mode)
+
+
+def _tiles(rest: Any) -> str:
+    count = rest.size()
+    across = f"{_by(rest)} tiles" if rest.rank > 1 else f"{count} tiles"
+    return "1 tile" if count == 1 else across
