@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from forgekit.layouts.swizzle import ComposedLayout, Swizzle
     from forgekit.profiling.profile import Profile, profile
     from forgekit.tensors import arange, empty, full, ones, rand, randint, randn, zeros
-    from forgekit.viz.banks import BankConflicts, banks
-    from forgekit.viz.coalescing import Coalescing, coalescing
-    from forgekit.viz.explorer import Explorer, explore
-    from forgekit.viz.footprint import Footprint, footprint
-    from forgekit.viz.timeline import Timeline, timeline
+    from forgekit.viz.explorer.explore import Explorer, explore
+    from forgekit.viz.runs.banks import BankConflicts, banks
+    from forgekit.viz.runs.coalescing import Coalescing, coalescing
+    from forgekit.viz.runs.footprint import Footprint, footprint
+    from forgekit.viz.runs.timeline import Timeline, timeline
 
     device: torch.device
     target: Target
@@ -64,11 +64,11 @@ _HOME = {
     "layouts.swizzle": ("ComposedLayout", "Swizzle"),
     "profiling.profile": ("Profile", "profile"),
     "tensors": ("arange", "empty", "full", "ones", "rand", "randint", "randn", "zeros"),
-    "viz.banks": ("BankConflicts", "banks"),
-    "viz.coalescing": ("Coalescing", "coalescing"),
-    "viz.explorer": ("Explorer", "explore"),
-    "viz.footprint": ("Footprint", "footprint"),
-    "viz.timeline": ("Timeline", "timeline"),
+    "viz.runs.banks": ("BankConflicts", "banks"),
+    "viz.runs.coalescing": ("Coalescing", "coalescing"),
+    "viz.explorer.explore": ("Explorer", "explore"),
+    "viz.runs.footprint": ("Footprint", "footprint"),
+    "viz.runs.timeline": ("Timeline", "timeline"),
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

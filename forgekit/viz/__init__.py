@@ -1,15 +1,17 @@
 """Pictures: of what kernels did (matplotlib Figures) and of layouts (SVG).
 
-Names are imported when they are first used, so that `import forgekit.viz` alone is quick;
-`footprint`, which is also the name of its module, at once.
+    runs/       what a kernel did: footprint, coalescing, banks, timeline
+    layouts/    layouts, thread-value layouts, swizzles, copies, mma
+    explorer/   layouts to hover and step through
+    mismatch.py, theme.py, png.py
+
+Names are imported when they are first used, so that `import forgekit.viz` alone is quick.
 """
 
 from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING, Any
-
-from forgekit.viz.footprint import Footprint, footprint
 
 if TYPE_CHECKING:
     from forgekit.viz.layouts.api import (
@@ -42,8 +44,14 @@ if TYPE_CHECKING:
     )
     from forgekit.viz.layouts.picture import LayoutPicture
     from forgekit.viz.mismatch import mismatch_map
+    from forgekit.viz.runs.footprint import Footprint, footprint
 
-_ELSEWHERE = {"mismatch_map": "mismatch", "LayoutPicture": "layouts.picture"}
+_ELSEWHERE = {
+    "Footprint": "runs.footprint",
+    "LayoutPicture": "layouts.picture",
+    "footprint": "runs.footprint",
+    "mismatch_map": "mismatch",
+}
 
 __all__ = [
     "Footprint", "LayoutPicture", "display_copy_layout", "display_layout",

@@ -21,7 +21,7 @@ from forgekit.layouts import (
     slice_and_offset,
     zipped_divide,
 )
-from forgekit.viz.explorer_page import packed
+from forgekit.viz.explorer.page import packed
 
 MATRIX = "tensor<ptr<f32, gmem> o (16,32):(32,1)>"
 TV = make_layout_tv(Layout((4, 8), (8, 1)), Layout((2, 2), (2, 1)))

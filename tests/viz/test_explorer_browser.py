@@ -13,7 +13,7 @@ import pytest
 
 import forgekit as fk
 from forgekit.layouts import Layout, Swizzle, make_layout_tv
-from forgekit.viz.explorer_page import packed
+from forgekit.viz.explorer.page import packed
 from forgekit.viz.layouts.banks import bank_of, conflict_ways
 
 MATRIX = "tensor<ptr<f32, gmem> o (16,32):(32,1)>"
@@ -171,9 +171,9 @@ def cell_texts(page: Any) -> list[str]:
 
 @pytest.fixture
 def functions(browser: Any) -> Iterator[Any]:
-    """A page that knows the functions of explorer_math.js."""
+    """A page that knows the functions of math.js."""
     page = browser.new_page()
-    file = resources.files("forgekit.viz").joinpath("explorer_math.js")
+    file = resources.files("forgekit.viz.explorer").joinpath("math.js")
     page.add_script_tag(content=file.read_text("utf-8"))
     yield page
     page.close()

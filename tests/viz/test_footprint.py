@@ -483,7 +483,7 @@ def test_one_missing_element_of_many_is_ringed():
      ((2, 3, 4), (6, 4), True)],
 )  # fmt: skip
 def test_rows_and_columns(shape, panel, labelled):
-    from forgekit.viz.footprint_figure import _panel
+    from forgekit.viz.runs.footprint_figure import _panel
 
     found = _panel("x", shape)
     assert ((found.rows, found.columns), found.labelled) == (panel, labelled)

@@ -11,9 +11,9 @@ from forgekit.errors import MemoryAccessError, UsageError
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
-from forgekit.viz.replay import replay
-from forgekit.viz.timeline_columns import MOST, columns_of
-from forgekit.viz.timeline_trace import BlockTimeline, steps_of
+from forgekit.viz.runs.replay import replay
+from forgekit.viz.runs.timeline_columns import MOST, columns_of
+from forgekit.viz.runs.timeline_trace import BlockTimeline, steps_of
 from tests.viz import warp_kernels as kernels
 from tests.viz.pictures import assert_legible, boxes, line_of, texts, virtual
 
@@ -199,7 +199,7 @@ def test_a_kernel_that_fails(capsys):
 
 
 def test_a_run_too_long_to_be_recorded(monkeypatch):
-    monkeypatch.setattr("forgekit.viz.timeline_trace._LIMIT", 60)
+    monkeypatch.setattr("forgekit.viz.runs.timeline_trace._LIMIT", 60)
     shown = late(30)
     assert not shown.complete and shown.steps
     assert shown.notes == ["Only the beginning of this long run was recorded."]
@@ -270,15 +270,15 @@ def test_long_loops_are_folded():
 
 
 def test_what_is_still_too_much_is_merged_and_cut(monkeypatch):
-    monkeypatch.setattr("forgekit.viz.timeline_columns.MOST", 25)
+    monkeypatch.setattr("forgekit.viz.runs.timeline_columns.MOST", 25)
     columns, notes = columns_of(tiled())
     assert len(columns) <= 25 and notes == ["arithmetic and branches are drawn together"]
     assert sum(bool(c.does) for c in columns) == 16
-    monkeypatch.setattr("forgekit.viz.timeline_columns.MOST", 12)
+    monkeypatch.setattr("forgekit.viz.runs.timeline_columns.MOST", 12)
     columns, notes = columns_of(tiled())
     assert len(columns) <= 12 and notes[-1].startswith("all of a line is drawn together")
     assert {c.kind for c in columns if c.does} == {"global"}
-    monkeypatch.setattr("forgekit.viz.timeline_columns.MOST", 4)
+    monkeypatch.setattr("forgekit.viz.runs.timeline_columns.MOST", 4)
     shown = tiled()
     columns, notes = columns_of(shown)
     assert len(columns) == 4

@@ -10,7 +10,7 @@ import numpy as np
 from forgekit.errors import SourceLine
 from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.ptx import Symbol
-from forgekit.viz.lines import line_at
+from forgekit.viz.runs.lines import line_at
 
 if TYPE_CHECKING:
     from forgekit.vgpu.machine import Machine

@@ -14,8 +14,8 @@ from typing import Any
 from forgekit.errors import UsageError, got_needed
 from forgekit.layouts import ComposedLayout, Layout, Swizzle, read
 from forgekit.layouts.tuples import Basis, flat
-from forgekit.viz.explorer_banks import bank_choices
-from forgekit.viz.explorer_steps import tile_and_threads
+from forgekit.viz.explorer.banks import bank_choices
+from forgekit.viz.explorer.steps import tile_and_threads
 from forgekit.viz.layouts.banks import element_width
 from forgekit.viz.layouts.palette import INK, NOTHING, bank_colour, offset_colour, thread_colour
 from forgekit.viz.layouts.reading import Array, offsets_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forgekit.vgpu.counters.rules import SECTOR_BYTES
-from forgekit.viz.coalescing import LINE_BYTES, Coalescing, SectorCount
+from forgekit.viz.runs.coalescing import LINE_BYTES, Coalescing, SectorCount
 from forgekit.viz.theme import (
     LETTERS,
     LINE,
@@ -29,7 +29,7 @@ from forgekit.viz.theme import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from forgekit.viz.warp_access import WarpAccess
+    from forgekit.viz.runs.warp_access import WarpAccess
 
 __all__ = ["draw"]
 

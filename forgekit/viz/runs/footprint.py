@@ -11,8 +11,8 @@ import numpy as np
 
 from forgekit.compiling.replay import bind
 from forgekit.errors import KernelError, SourceLine, source_line
-from forgekit.viz.lines import Line, chosen_lines, line_names
-from forgekit.viz.replay import one_of, replay, stop_notes
+from forgekit.viz.runs.lines import Line, chosen_lines, line_names
+from forgekit.viz.runs.replay import one_of, replay, stop_notes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -126,7 +126,7 @@ class Footprint:
     @functools.cached_property
     def figure(self) -> Figure:
         """The picture, a matplotlib Figure: a panel a tensor."""
-        from forgekit.viz.footprint_figure import draw
+        from forgekit.viz.runs.footprint_figure import draw
 
         return draw(self)
 

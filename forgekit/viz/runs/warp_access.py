@@ -13,8 +13,8 @@ from forgekit.errors import KernelError, SourceLine, UsageError, got_needed
 from forgekit.vgpu.counters import rules
 from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.memory import SHARED_RESERVED, WINDOW_MASK, WINDOW_SHIFT
-from forgekit.viz.lines import Line, chosen_lines, line_at
-from forgekit.viz.replay import block_number, linear_block, one_of, replay, stop_notes
+from forgekit.viz.runs.lines import Line, chosen_lines, line_at
+from forgekit.viz.runs.replay import block_number, linear_block, one_of, replay, stop_notes
 from forgekit.viz.theme import spans
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forgekit.viz.footprint_legend import CLASH, Colours, Legend, keys, often
+from forgekit.viz.runs.footprint_legend import CLASH, Colours, Legend, keys, often
 from forgekit.viz.theme import (
     LETTERS,
     LINE,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from forgekit.viz.footprint import Footprint
+    from forgekit.viz.runs.footprint import Footprint
 
 __all__ = ["draw"]
 

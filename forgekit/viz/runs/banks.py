@@ -10,9 +10,9 @@ import numpy as np
 
 from forgekit.errors import KernelError
 from forgekit.vgpu.counters.rules import BANK_BYTES, BANKS, load_parts
-from forgekit.viz.lines import Line
+from forgekit.viz.runs.lines import Line
+from forgekit.viz.runs.warp_access import LANES, WarpAccess, warp_accesses
 from forgekit.viz.theme import spans
-from forgekit.viz.warp_access import LANES, WarpAccess, warp_accesses
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -171,7 +171,7 @@ class BankConflicts:
     @functools.cached_property
     def figure(self) -> Figure:
         """The picture, a matplotlib Figure: a column a bank, a row a wavefront."""
-        from forgekit.viz.banks_figure import draw
+        from forgekit.viz.runs.banks_figure import draw
 
         return draw(self)
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from forgekit.compiling.replay import bind
 from forgekit.errors import KernelError, SourceLine, UsageError, got_needed
-from forgekit.viz.lines import Line, chosen_lines, line_names
-from forgekit.viz.replay import block_number, linear_block, replay, stop_notes
+from forgekit.viz.runs.lines import Line, chosen_lines, line_names
+from forgekit.viz.runs.replay import block_number, linear_block, replay, stop_notes
+from forgekit.viz.runs.timeline_trace import BlockTimeline, Meeting, Split, Step, steps_of
 from forgekit.viz.theme import spans
-from forgekit.viz.timeline_trace import BlockTimeline, Meeting, Split, Step, steps_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -152,7 +152,7 @@ class Timeline:
     @functools.cached_property
     def figure(self) -> Figure:
         """The picture, a matplotlib Figure: a row a warp, a column a step."""
-        from forgekit.viz.timeline_figure import draw
+        from forgekit.viz.runs.timeline_figure import draw
 
         return draw(self)
 

@@ -18,7 +18,7 @@ from forgekit.viz.layouts.palette import THEME
 
 __all__ = ["fragment", "packed", "page", "words_of"]
 
-_SCRIPTS = ("explorer_math.js", "explorer_panels.js", "explorer.js")
+_SCRIPTS = ("math.js", "panels.js", "explorer.js")
 # Roles that only the explorer has, on a light page and on a dark one.
 _MORE = {"soft": ("#F1F3F5", "#282B31"), "focus": ("#0B62C4", "#7CB8FF")}
 _LIGHT = ("[data-jp-theme-light=true]", "[data-theme=light]", ".vscode-light")
@@ -45,7 +45,7 @@ def fragment(data: dict[str, Any], png: bytes) -> str:
 
 def packed(value: Any) -> Any:
     """The payload with each list of many integers as runs [first, step, count, ...], where that is
-    shorter: offsets of a layout mostly run evenly. `unpacked` in explorer_math.js undoes it.
+    shorter: offsets of a layout mostly run evenly. `unpacked` in math.js undoes it.
     """
     if isinstance(value, dict):
         return {key: packed(entry) for key, entry in value.items()}
@@ -162,4 +162,4 @@ def _style() -> str:
 
 
 def _read(name: str) -> str:
-    return resources.files("forgekit.viz").joinpath(name).read_text(encoding="utf-8")
+    return resources.files("forgekit.viz.explorer").joinpath(name).read_text(encoding="utf-8")

@@ -1,5 +1,5 @@
 // The layout explorer in the page: draws the payload of explorer_data.py into `root`, and answers
-// to pointer, touch, keys, buttons and sliders. explorer_math.js and explorer_panels.js come before.
+// to pointer, touch, keys, buttons and sliders. math.js and panels.js come before.
 function fkExplorer(root, d, uid) {
   const lab = d.lab, tile = d.tile, tv = d.tv;
   const s = { step: 0, show: d.steps[0].show, tile: 0, thread: 0, cell: null, hover: null,

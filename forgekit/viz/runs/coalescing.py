@@ -10,8 +10,8 @@ import numpy as np
 
 from forgekit.errors import KernelError
 from forgekit.vgpu.counters.rules import SECTOR_BYTES
-from forgekit.viz.lines import Line
-from forgekit.viz.warp_access import WarpAccess, warp_accesses
+from forgekit.viz.runs.lines import Line
+from forgekit.viz.runs.warp_access import WarpAccess, warp_accesses
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -115,7 +115,7 @@ class Coalescing:
     @functools.cached_property
     def figure(self) -> Figure:
         """The picture, a matplotlib Figure: a panel an access, a row a line of 128 bytes."""
-        from forgekit.viz.coalescing_figure import draw
+        from forgekit.viz.runs.coalescing_figure import draw
 
         return draw(self)
 

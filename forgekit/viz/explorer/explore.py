@@ -24,20 +24,20 @@ class Explorer:
     @property
     def words(self) -> str:
         """The steps with their layouts and the conflicts of each padding and swizzle, in words."""
-        from forgekit.viz.explorer_page import words_of
+        from forgekit.viz.explorer.page import words_of
 
         return words_of(self.data)
 
     @functools.cached_property
     def html(self) -> str:
         """One self-contained fragment of HTML: no network, no kernel; equal layouts, equal text."""
-        from forgekit.viz.explorer_page import fragment
+        from forgekit.viz.explorer.page import fragment
 
         return fragment(self.data, self._png)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a whole HTML page to a file. Raises UsageError if it cannot be written."""
-        from forgekit.viz.explorer_page import page
+        from forgekit.viz.explorer.page import page
 
         try:
             with open(path, "w", encoding="utf-8") as file:
@@ -51,7 +51,7 @@ class Explorer:
     @functools.cached_property
     def _png(self) -> bytes:
         """The picture for readers without scripts."""
-        from forgekit.viz.explorer_still import still_png
+        from forgekit.viz.explorer.still import still_png
 
         return still_png(self.data)
 
@@ -88,6 +88,6 @@ def explore(
 
     Source of banks, sectors and lines: CUDA C++ Programming Guide, shared and global memory.
     """
-    from forgekit.viz.explorer_data import build
+    from forgekit.viz.explorer.data import build
 
     return Explorer(build(layout, tile, tv, dtype, memory))

@@ -24,8 +24,8 @@ from forgekit.viz.theme import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from forgekit.viz.banks import BankConflicts, BankUse, Pass
-    from forgekit.viz.warp_access import WarpAccess
+    from forgekit.viz.runs.banks import BankConflicts, BankUse, Pass
+    from forgekit.viz.runs.warp_access import WarpAccess
 
 __all__ = ["draw"]
 

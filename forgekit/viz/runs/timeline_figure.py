@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forgekit.viz.runs.timeline import ORDER, Timeline
+from forgekit.viz.runs.timeline_columns import Column, columns_of
 from forgekit.viz.theme import (
     LINE,
     RED,
@@ -20,8 +22,6 @@ from forgekit.viz.theme import (
     spans,
     wrap,
 )
-from forgekit.viz.timeline import ORDER, Timeline
-from forgekit.viz.timeline_columns import Column, columns_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forgekit.viz.timeline_trace import KINDS
+from forgekit.viz.runs.timeline_trace import KINDS
 
 if TYPE_CHECKING:
     from forgekit.errors import SourceLine
-    from forgekit.viz.timeline import Timeline
+    from forgekit.viz.runs.timeline import Timeline
 
 __all__ = ["MOST", "Column", "columns_of"]
 
