@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         display_layout,
         display_mma_from_layouts,
         display_mma_layout,
+        display_offsets,
         display_svg,
         display_swizzle_layout,
         display_tiled_copy,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         draw_copy_layout,
         draw_layout,
         draw_mma_from_layouts,
+        draw_offsets,
         draw_swizzle_layout,
         draw_tiled_copy,
         draw_tiled_mma,
@@ -55,13 +57,13 @@ _ELSEWHERE = {
 
 __all__ = [
     "Footprint", "LayoutPicture", "display_copy_layout", "display_layout",
-    "display_mma_from_layouts", "display_mma_layout", "display_svg", "display_swizzle_layout",
-    "display_tiled_copy", "display_tiled_mma", "display_tv_layout", "draw_copy_layout",
-    "draw_layout", "draw_mma_from_layouts", "draw_swizzle_layout", "draw_tiled_copy",
-    "draw_tiled_mma", "draw_tv_layout", "footprint", "mismatch_map", "render_copy_layout_svg",
-    "render_layout_svg", "render_mma_from_layouts", "render_mma_layout_svg",
-    "render_swizzle_layout_svg", "render_tiled_copy_svg", "render_tiled_mma_svg",
-    "render_tv_layout_svg", "tidfrg_D", "tidfrg_S",
+    "display_mma_from_layouts", "display_mma_layout", "display_offsets", "display_svg",
+    "display_swizzle_layout", "display_tiled_copy", "display_tiled_mma", "display_tv_layout",
+    "draw_copy_layout", "draw_layout", "draw_mma_from_layouts", "draw_offsets",
+    "draw_swizzle_layout", "draw_tiled_copy", "draw_tiled_mma", "draw_tv_layout", "footprint",
+    "mismatch_map", "render_copy_layout_svg", "render_layout_svg", "render_mma_from_layouts",
+    "render_mma_layout_svg", "render_swizzle_layout_svg", "render_tiled_copy_svg",
+    "render_tiled_mma_svg", "render_tv_layout_svg", "tidfrg_D", "tidfrg_S",
 ]  # fmt: skip
 
 

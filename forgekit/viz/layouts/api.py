@@ -18,12 +18,13 @@ from forgekit.viz.layouts.tiled import tidfrg_D, tidfrg_S
 
 __all__ = [
     "display_copy_layout", "display_layout", "display_mma_from_layouts", "display_mma_layout",
-    "display_svg", "display_swizzle_layout", "display_tiled_copy", "display_tiled_mma",
-    "display_tv_layout", "draw_copy_layout", "draw_layout", "draw_mma_from_layouts",
-    "draw_swizzle_layout", "draw_tiled_copy", "draw_tiled_mma", "draw_tv_layout",
-    "render_copy_layout_svg", "render_layout_svg", "render_mma_from_layouts",
-    "render_mma_layout_svg", "render_swizzle_layout_svg", "render_tiled_copy_svg",
-    "render_tiled_mma_svg", "render_tv_layout_svg", "tidfrg_D", "tidfrg_S",
+    "display_offsets", "display_svg", "display_swizzle_layout", "display_tiled_copy",
+    "display_tiled_mma", "display_tv_layout", "draw_copy_layout", "draw_layout",
+    "draw_mma_from_layouts", "draw_offsets", "draw_swizzle_layout", "draw_tiled_copy",
+    "draw_tiled_mma", "draw_tv_layout", "render_copy_layout_svg", "render_layout_svg",
+    "render_mma_from_layouts", "render_mma_layout_svg", "render_swizzle_layout_svg",
+    "render_tiled_copy_svg", "render_tiled_mma_svg", "render_tv_layout_svg", "tidfrg_D",
+    "tidfrg_S",
 ]  # fmt: skip
 
 Path = str | os.PathLike[str]
@@ -52,6 +53,21 @@ def draw_layout(
 
     scene = layout_scene(layout, flatten_hierarchical=flatten_hierarchical, arrange=arrange)
     return LayoutPicture(scene)
+
+
+def draw_offsets(table: Any, *, title: str = "offsets") -> LayoutPicture:
+    """A table of offsets, drawn as `draw_layout` draws a layout, which is not named.
+
+    Args:
+        table: rows of integers: nested lists or tuples, or an array of two dimensions.
+        title: stands where a layout's picture has the layout.
+
+    Raises:
+        UsageError: not rows of integers, rows of different lengths, or more than 65,536 cells.
+    """
+    from forgekit.viz.layouts.offsets import offsets_scene
+
+    return LayoutPicture(offsets_scene(table, title=title))
 
 
 def draw_swizzle_layout(layout: Any, *, element_bits: int | None = None) -> LayoutPicture:
@@ -213,6 +229,11 @@ def display_layout(
     """Show `draw_layout`'s picture in a notebook."""
     if not _handed_over(backend, "display_layout", layout, flatten_hierarchical):
         _show(draw_layout(layout, flatten_hierarchical=flatten_hierarchical, arrange=arrange))
+
+
+def display_offsets(table: Any, *, title: str = "offsets") -> None:
+    """Show `draw_offsets`'s picture in a notebook."""
+    _show(draw_offsets(table, title=title))
 
 
 def display_swizzle_layout(

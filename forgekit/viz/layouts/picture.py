@@ -1,4 +1,4 @@
-"""A picture of a layout: shown by a notebook as SVG, as PNG where it trusts no SVG."""
+"""A picture of a layout: shown by a notebook as SVG, as PNG if it is wide or no SVG is trusted."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from forgekit.viz.layouts.scene import Scene
 __all__ = ["LayoutPicture"]
 
 _LARGE = 700_000  # square CSS pixels
+_PAGE_PX = 760  # what a notebook beside an open sidebar leaves on a laptop's screen
 
 
 class LayoutPicture:
@@ -72,6 +73,11 @@ class LayoutPicture:
         self, include: Any = None, exclude: Any = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         size = {"width": round(self.scene.width), "height": round(self.scene.height)}
-        data = {"text/plain": repr(self), "image/svg+xml": self.svg, "image/png": self.png}
         alt = {"alt": self.words}
-        return data, {"image/svg+xml": alt, "image/png": {**size, **alt}}
+        data = {"text/plain": repr(self), "image/svg+xml": self.svg, "image/png": self.png}
+        metadata = {"image/svg+xml": alt, "image/png": {**size, **alt}}
+        # JupyterLab and nbconvert put an SVG into an <img> that never shrinks, a PNG into one that
+        # does; so a picture that may be wider than the page is shown as PNG.
+        if self.scene.width > _PAGE_PX:
+            del data["image/svg+xml"], metadata["image/svg+xml"]
+        return data, metadata

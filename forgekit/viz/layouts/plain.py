@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from forgekit.viz.layouts.reading import Array, read_table
 from forgekit.viz.layouts.scene import Scene
 from forgekit.viz.layouts.words import offsets_told, table_in_words
 
-__all__ = ["cell_size", "layout_scene", "nested_text"]
+__all__ = ["Table", "cell_size", "layout_scene", "nested_text"]
 
 _BAR = 32  # cells in a row of a layout of one mode
 _MOST_PANELS = 64
@@ -46,13 +47,9 @@ def layout_scene(value: Any, *, flatten_hierarchical: bool = True, arrange: str 
         if nested and layout.depth > 1:
             notes = ["beside the cells the innermost entry of each mode, the outer ones further "
                      "out"]  # fmt: skip
-    swatches = []
-    if any(g.is_large for g in grids) and table.span is not None:
-        low, high = table.span
-        ramp = tuple(offset_colour(i, 12) for i in range(12))
-        swatches = [Swatch(ramp, f"offset {low:,} to {high:,}")]
     told = offsets_told(layout, table.offsets)
     words = ". ".join([f"Layout {layout}", *told, *notes, table_in_words(layout, table.offsets)])
+    swatches = table.legend(grids)
     return compose(str(layout), told, blocks_of(grids), words=words, swatches=swatches, notes=notes)
 
 
@@ -82,6 +79,14 @@ class Table:
         data = (("index", str(index)), ("coord", nested_text(self.layout.coordinate(index))),
                 ("offset", self.text(index)))  # fmt: skip
         return Content(self.fill(index), (self.text(index),), data=data)
+
+    def legend(self, grids: Sequence[Grid]) -> list[Swatch]:
+        """Colours to offsets, where a grid is an overview without numbers."""
+        if self.span is None or not any(g.is_large for g in grids):
+            return []
+        low, high = self.span
+        ramp = tuple(offset_colour(i, 12) for i in range(12))
+        return [Swatch(ramp, f"offset {low:,} to {high:,}")]
 
     @property
     def longest(self) -> int:

@@ -8,7 +8,8 @@ import numpy as np
 
 from forgekit.viz.layouts.reading import Array, ThreadValues
 
-__all__ = ["offsets_told", "plural", "table_in_words", "thread_values_told", "tv_in_words"]
+__all__ = ["offsets_in_words", "offsets_told", "plural", "table_in_words", "thread_values_told",
+           "tv_in_words"]  # fmt: skip
 
 _MOST_SPELT = 64  # cells that a description lists one by one
 
@@ -23,15 +24,19 @@ def offsets_told(layout: Any, offsets: Array) -> list[str]:
     head = f"size {size:,}, cosize {cosize:,}"
     if offsets.ndim == 2:
         return [f"{head}: offsets are coordinates"]
-    found = np.unique(offsets)
+    return [f"{head}: {offsets_in_words(offsets)}"]
+
+
+def offsets_in_words(offsets: Array) -> str:
+    """`each offset from 0 to 63 once`: which offsets there are, how many are shared or unused."""
+    found, size = np.unique(offsets), offsets.size
     low, high = int(found[0]), int(found[-1])
     if len(found) < size:
         shared = f"{plural(size, 'coordinate')} share {plural(len(found), 'offset')}"
-        return [f"{head}: {shared}, {low:,} to {high:,}"]
+        return f"{shared}, {low:,} to {high:,}"
     if high - low + 1 == size:
-        return [f"{head}: each offset from {low:,} to {high:,} once"]
-    holes = high - low + 1 - size
-    return [f"{head}: offsets {low:,} to {high:,}, {holes:,} of them unused"]
+        return f"each offset from {low:,} to {high:,} once"
+    return f"offsets {low:,} to {high:,}, {high - low + 1 - size:,} of them unused"
 
 
 def table_in_words(layout: Any, offsets: Array) -> str:

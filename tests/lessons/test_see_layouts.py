@@ -1,0 +1,275 @@
+"""What `02_see_layouts` says: every wrong answer of a bank gets its own message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from forgekit.errors import UsageError
+from forgekit.layouts import ComposedLayout, Layout, Swizzle
+from forgekit.lessons.see_layouts import Predictions, check_offsets, check_puzzle
+
+# -- predictions ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("predicted", "answer", "says"),
+    [
+        (None, 15, "q: nothing written down; it is 15"),
+        (15, 15, "q: you said 15: right"),
+        (14, 15, "q: you said 14; it is 15"),
+        ("15", 15, "q: you said '15'; it is 15"),
+        (2, 2.0, "q: you said 2: right"),
+        ([4, 1], (4, 1), "q: you said [4, 1]: right"),
+        ((11, [1, 5]), (11, (1, 5)), "q: you said (11, [1, 5]): right"),
+        ((4, 1), (4, 1, 1), "q: you said (4, 1); it is (4, 1, 1)"),
+        (4, (4, 1), "q: you said 4; it is (4, 1)"),
+        (np.arange(2), 3, "q: you said array([0, 1]); it is 3"),
+        (torch.arange(2), (0, 1), "q: you said tensor([0, 1]); it is (0, 1)"),
+    ],
+)
+def test_a_prediction_stands_beside_the_answer(
+    predicted: Any, answer: Any, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Predictions().compare("q", predicted, answer)
+    assert capsys.readouterr().out == says + "\n"
+
+
+def test_all_predictions_are_kept_the_first_too() -> None:
+    predictions = Predictions()
+    assert repr(predictions) == "no predictions yet"
+    predictions.compare("offset", 14, 15)
+    predictions.compare("the start", None, (3, 4))
+    for again in (14, 15, 15, None):  # the same answer twice is one
+        predictions.compare("offset", again, 15)
+    assert repr(predictions).split("\n") == [
+        "offset     you: 14, then 15  it is: 15",
+        "the start  you: -            it is: (3, 4)",
+    ]
+    assert repr(Predictions()) == "no predictions yet"  # nothing is shared
+
+
+# -- exercise 1 -------------------------------------------------------------------------------
+LAYOUT = Layout((3, (2, 4)), (2, (1, 6)))
+RIGHT = {(1, 0): 2, (1, (0, 2)): 14, (2, 3): 11, (0, 6): 18, 7: 8}
+
+FROM_THE_RIGHT = "the leftmost part is the fastest, you began on the right"
+NOT_SPLIT = "an index beyond the first part goes on in the second, with its stride"
+INDEX = "a linear index is no offset; make a coordinate of it first"
+ADDED = "you added the indices; multiply each by its stride first"
+TURNED = "within a nested mode the first index goes with the first stride"
+ANY = "split each index, multiply by the strides, add"
+
+WRONG_OFFSETS = [
+    ((2, 3), 22, FROM_THE_RIGHT),
+    ((0, 6), 13, FROM_THE_RIGHT),
+    (7, 19, FROM_THE_RIGHT),
+    ((2, 3), 7, NOT_SPLIT),
+    ((0, 6), 6, NOT_SPLIT),
+    (7, 4, NOT_SPLIT),  # made (1,2) of it, and stopped there
+    (7, 7, INDEX),
+    ((1, 0), 1, ADDED),
+    ((1, (0, 2)), 3, ADDED),
+    ((2, 3), 4, ADDED),
+    ((1, (0, 2)), 4, TURNED),
+    (7, 3, TURNED),
+    ((1, 0), 0, ANY),
+    ((1, (0, 2)), -14, ANY),
+    (7, 10**30, ANY),
+]
+
+
+@pytest.mark.parametrize(("coord", "answer", "slip"), WRONG_OFFSETS)
+def test_each_wrong_offset_gets_its_slip(coord: Any, answer: int, slip: str) -> None:
+    reply = check_offsets(LAYOUT, {coord: answer})
+    assert not reply.right
+    assert repr(reply) == f"{coord!s:>12}  {answer} is not right: {slip}"
+    assert str(RIGHT[coord]) not in reply.text.split(":")[-1]  # no answer given away
+
+
+def test_every_slip_is_in_the_bank() -> None:
+    slips = {slip for _, _, slip in WRONG_OFFSETS}
+    assert slips == {FROM_THE_RIGHT, NOT_SPLIT, INDEX, ADDED, TURNED, ANY}
+
+
+def test_right_offsets_are_right_one_by_one() -> None:
+    reply = check_offsets(LAYOUT, RIGHT)
+    assert reply.right
+    assert repr(reply).split("\n") == [f"{c!s:>12}  {a} is right" for c, a in RIGHT.items()]
+    assert check_offsets(LAYOUT, {c: np.int64(a) for c, a in RIGHT.items()}).right
+    mixed = check_offsets(LAYOUT, {(1, 0): 2, (2, 3): None})
+    assert not mixed.right and "2 is right" in mixed.text and "no answer yet" in mixed.text
+
+
+def test_no_right_answer_is_taken_for_a_slip_whatever_the_layout() -> None:
+    for layout in (Layout((3, 4), (4, 1)), Layout(12, 2), Layout(((2, 3), 2, (2, 2)))):
+        for i in range(layout.size()):
+            for coord in (i, layout.coordinate(i)):
+                assert check_offsets(layout, {coord: layout(i)}).right
+                assert "is not right" in check_offsets(layout, {coord: 999}).text
+
+
+def test_the_skeleton_of_exercise_1_is_answered_politely() -> None:
+    reply = check_offsets(LAYOUT, dict.fromkeys(RIGHT))
+    assert not reply.right
+    assert [line.strip().split("  ")[1] for line in reply.text.split("\n")] == ["no answer yet"] * 5
+
+
+@pytest.mark.parametrize(
+    ("answers", "says"),
+    [
+        ({(1, 0): "2"}, "'2' is no offset; write one whole number"),
+        ({(1, 0): 2.0}, "2.0 is no offset"),
+        ({(1, 0): True}, "True is no offset"),
+        ({(1, 0): (1, 0)}, "(1, 0) is no offset"),
+        ({(1, 0): [None]}, "[None] is no offset"),
+        ({(1, 0): np.arange(2)}, "array([0, 1]) is no offset"),
+        ({"(1, 0)": 2}, "coordinate: got '(1, 0)', needed an integer, or a tuple of integers"),
+        ({(1, None): 2}, "this coordinate leaves a mode open; give each mode an index"),
+        ({None: 2}, "this coordinate leaves a mode open"),
+        ({(1, 2, 3): 2}, "coordinate: got (1,2,3), needed an integer or a tuple nested like"),
+        ({}, "The answers are a dictionary, coordinate: offset"),
+        (None, "The answers are a dictionary"),
+        ([2, 14, 11, 18, 8], "The answers are a dictionary"),
+    ],
+)
+def test_answers_that_are_no_offsets_get_a_sentence(answers: Any, says: str) -> None:
+    reply = check_offsets(LAYOUT, answers)
+    assert not reply.right and says in reply.text
+
+
+@pytest.mark.parametrize(
+    "layout", [None, "(3,4):(1,3)", (3, 4), ComposedLayout(Swizzle(1, 0, 1), 0, Layout(4))]
+)
+def test_a_layout_that_is_none_is_refused(layout: Any) -> None:
+    with pytest.raises(UsageError, match=r"layout: got .*needed a forgekit Layout; write fk\.Lay"):
+        check_offsets(layout, RIGHT)
+
+
+# -- exercise 2 -------------------------------------------------------------------------------
+def table_of(layout: Layout) -> list[list[int]]:
+    rows, columns = (mode.size() for mode in layout)
+    return [[layout((i, j)) for j in range(columns)] for i in range(rows)]
+
+
+A = table_of(Layout((4, 6), (8, 1)))
+B = table_of(Layout(((2, 2), (4, 2)), ((4, 16), (1, 8))))
+SQUARE = table_of(Layout((3, 3), (1, 5)))
+
+ROWS = "You took the rows to follow one another in memory. Where does row 1 begin?"
+COLUMNS = "You took the columns to follow one another in memory. Where does column 1 begin?"
+MODES = "The strides of the two modes are swapped: the first is for steps down."
+EXCHANGED = "Rows and columns are exchanged: mode 0 goes down."
+FASTEST = "in the wrong order: the leftmost is the fastest."
+
+WRONG_LAYOUTS = [
+    (A, (4, 6), (6, 1), ROWS),
+    (B, (4, 8), (8, 1), ROWS),
+    (A, (4, 6), (1, 4), COLUMNS),
+    (B, (4, (4, 2)), (1, (4, 16)), COLUMNS),
+    (A, (4, 6), (1, 8), MODES),
+    (SQUARE, (3, 3), (5, 1), MODES),
+    (B, ((2, 2), (4, 2)), ((1, 8), (4, 16)), MODES),
+    (A, (6, 4), (1, 8), EXCHANGED),
+    (B, ((4, 2), (2, 2)), ((1, 8), (4, 16)), EXCHANGED),
+    (B, ((2, 2), (4, 2)), ((16, 4), (1, 8)), "Within mode 0 the strides are swapped."),
+    (B, ((2, 2), (4, 2)), ((4, 16), (8, 1)), "Within mode 1 the strides are swapped."),
+    (B, ((2, 2), (4, 2)), ((16, 4), (8, 1)), "Within both modes the strides are swapped."),
+    (B, ((2, 2), (2, 4)), ((4, 16), (8, 1)), f"The parts of mode 1 are {FASTEST}"),
+    (B, ((2, 2), (2, 4)), ((16, 4), (8, 1)), f"The parts of both modes are {FASTEST}"),
+    (A, (4, 5), (8, 1), "Your modes have the sizes 4 and 5, the picture has 4 rows and 6 columns."),
+    (SQUARE, (2, 3), (1, 5), "Your modes have the sizes 2 and 3, the picture has 3 rows"),
+    (A, (4, 6), (8, 2), "At (0,1) yours gives 2, the picture has 1. The first column agrees: mode "
+     "0 is right."),
+    (A, (4, 6), (9, 1), "At (1,0) yours gives 9, the picture has 8. The first row agrees: mode 1 "
+     "is right."),
+    (A, (4, 6), (9, 2), "At (0,1) yours gives 2, the picture has 1."),
+    ([[7, 9]], (1, 2), (0, 2), "At (0,0) yours gives 0, the picture has 7."),
+    (A, 24, 1, "Your layout has 1 mode, the picture two, rows and columns. Put the parts of one"),
+    (B, (2, 2, 4, 2), (4, 16, 1, 8), "Your layout has 4 modes, the picture two, rows and columns."),
+    (A, (), (), "Your layout has 0 modes, the picture two"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("picture", "shape", "stride", "says"), WRONG_LAYOUTS)
+def test_each_wrong_layout_gets_its_diagnosis(
+    picture: Any, shape: Any, stride: Any, says: str
+) -> None:
+    reply = check_puzzle(picture, shape, stride)
+    assert not reply.right
+    assert repr(reply).startswith(says)
+    assert "agrees" in says or "agrees" not in reply.text
+
+
+def test_a_part_in_the_wrong_order_in_mode_0_is_told() -> None:
+    layout = Layout(((2, 3), 2), ((1, 4), 20))
+    reply = check_puzzle(table_of(layout), ((3, 2), 2), ((4, 1), 20))
+    assert reply.text == f"The parts of mode 0 are {FASTEST}"
+
+
+@pytest.mark.parametrize(
+    ("picture", "shape", "stride"),
+    [
+        (A, (4, 6), (8, 1)),
+        (A, [4, 6], [8, 1]),
+        (A, ((2, 2), (3, 2)), ((8, 16), (1, 3))),  # another layout, the same function
+        (np.array(A), (np.int64(4), 6), (8, 1)),
+        (B, ((2, 2), (4, 2)), ((4, 16), (1, 8))),
+        (B, ((2, 2), ((2, 2), 2)), ((4, 16), ((1, 2), 8))),
+        (SQUARE, (3, 3), (1, 5)),
+        ([[0, 0]], (1, 2), (3, 0)),
+    ],
+)
+def test_every_layout_that_gives_the_picture_is_right(
+    picture: Any, shape: Any, stride: Any
+) -> None:
+    reply = check_puzzle(picture, shape, stride)
+    assert reply.right and reply.text == f"Right: {Layout(shape, stride)} gives the picture."
+
+
+@pytest.mark.parametrize(
+    ("shape", "stride", "says"),
+    [
+        (None, None, "Still to do: write shape and stride in place of None."),
+        ((4, 6), None, "Still to do: write stride in place of None."),
+        (None, (8, 1), "Still to do: write shape in place of None."),
+        ((4, None), (8, 1), "Still to do: there is a None in shape, (4, None)."),
+        ((4, 6), [8, [None]], "Still to do: there is a None in stride, [8, [None]]."),
+    ],
+)
+def test_the_skeleton_of_exercise_2_is_answered_politely(
+    shape: Any, stride: Any, says: str
+) -> None:
+    for picture in (A, B):
+        reply = check_puzzle(picture, shape, stride)
+        assert (reply.right, reply.text) == (False, says)
+
+
+@pytest.mark.parametrize(
+    ("shape", "stride", "says"),
+    [
+        ("(4,6)", (8, 1), "shape entry: got '(4,6)', needed a positive integer; give sizes as"),
+        ((4, 6), "(8,1)", "stride entry: got '(8,1)', needed an integer"),
+        ((4, 6.0), (8, 1), "shape entry: got 6.0, needed a positive integer"),
+        ((4, 0), (8, 1), "shape entry: got 0, needed a positive integer"),
+        ((4, True), (8, 1), "shape entry: got True"),
+        ({4, 6}, (8, 1), "shape entry: got {4, 6}"),
+        (Layout((4, 6)), (8, 1), "shape entry: got (4,6):(1,4), needed a positive integer"),
+        ((4, 6), 8, "stride: got 8 for shape (4,6), needed one stride for each size"),
+        ((4, 6), (8,), "stride: got (8) for shape (4,6), needed one stride for each size"),
+        ((4, (2, 3)), (8, 1), "stride: got (8,1) for shape (4,(2,3))"),
+        ((10**9, 10**9), (1, 1), "Your modes have the sizes 1000000000 and 1000000000"),
+    ],
+)
+def test_what_is_no_layout_gets_a_sentence(shape: Any, stride: Any, says: str) -> None:
+    reply = check_puzzle(A, shape, stride)
+    assert not reply.right and reply.text.startswith(says)
+
+
+@pytest.mark.parametrize("picture", [None, "A", [], [[1, 2], [3]], [[0, None]], [["0", 1]]])
+def test_a_picture_that_is_none_is_refused(picture: Any) -> None:
+    with pytest.raises(UsageError, match=r"picture.*give equally long rows of offsets"):
+        check_puzzle(picture, (4, 6), (8, 1))
