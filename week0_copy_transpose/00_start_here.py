@@ -79,7 +79,8 @@ def copy(mX: cute.Tensor, mY: cute.Tensor):
 
 # %% [markdown]
 # Nothing has run yet. `fk.compile` hands the functions to the CuTe DSL compiler, together with
-# example tensors that tell it the types. `fk.empty` makes a tensor of NaN, "not a number", so that
+# example tensors that tell it the types. Their elements are `float32`, as in all of forgekit's
+# tensors unless you say `dtype=`. `fk.empty` makes a tensor of NaN, "not a number", so that
 # an element no thread has written cannot be mistaken for a result.
 
 # %%
@@ -149,7 +150,8 @@ fk.footprint(run_talking, x, fk.empty(8))
 # %% [markdown]
 # ## 5. A thousand elements
 #
-# A block has at most 1,024 threads, and 128 is a usual size. Take 1,000 elements in blocks of 128.
+# A block has at most 1,024 threads, and 128 is a usual size (a multiple of 32, for a reason that
+# the next notebook gives). Take 1,000 elements in blocks of 128.
 #
 # **Predict:** how many blocks do we need, and how many threads will have nothing to do?
 

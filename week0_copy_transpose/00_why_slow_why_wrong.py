@@ -28,7 +28,8 @@ import forgekit as fk
 # %% [markdown]
 # ## 1. Two copies, one result
 #
-# 32 threads that execute the same instruction together are a **warp**. When a warp reads memory,
+# 32 threads that execute the same instruction together are a **warp**; its threads are its
+# **lanes**, 0 to 31. When a warp reads memory,
 # the hardware does not fetch 32 single numbers: it fetches **sectors** of 32 bytes, eight float32
 # each, and every sector that a thread touches is fetched whole.
 #
@@ -84,7 +85,8 @@ profile
 # %% [markdown]
 # A row is 384 bytes long, so neighbouring threads are 384 bytes apart: each of the 32 threads pulls
 # in a sector of its own, 32 bytes, and uses 4 of them. The picture shows the first warp's load and
-# store; hatched is what is moved for nothing.
+# store. A row of it is 128 bytes of memory, four sectors; at the right stands how far it lies
+# behind the row above. Hatched is what is moved for nothing.
 
 # %%
 profile.show()
@@ -92,7 +94,8 @@ profile.show()
 # %% [markdown]
 # ## 2. Turn the threads round
 #
-# Let `tidx` choose the **column** instead. One line changes; the result does not.
+# Let `tidx` choose the **column** instead. Row and column change places, in the kernel and in the
+# grid; the result does not change.
 
 
 # %%
@@ -135,7 +138,8 @@ print(f"at least {better.bytes_touched:,} bytes, {better.bound_s('H200') * 1e9:.
 
 # %% [markdown]
 # Where did the threads of a warp work? The **footprint** by warp shows it for one line: a warp
-# covers a piece of one row now.
+# covers a piece of one row now. (The thin white lines are the edges of blocks; each block has
+# warps 0 to 7.)
 
 # %%
 fk.footprint(run_by_columns, x, y, by="warp", line="mY[row, col] = mX[row, col]", tensor="mX")
@@ -145,7 +149,8 @@ fk.footprint(run_by_columns, x, y, by="warp", line="mY[row, col] = mX[row, col]"
 #
 # **Shared memory** is a small, fast memory that the threads of one block share. Here a block of 64
 # threads reverses a row of 64 elements through it: each thread stores one element, then reads the
-# one at the other end, which another thread has stored.
+# one at the other end, which another thread has stored. An `SmemAllocator` hands shared memory out:
+# here 64 float32 in a row, at an address that is a multiple of 16 bytes.
 #
 # **Predict:** will the values be right? Will the kernel be right?
 
@@ -180,7 +185,8 @@ fk.check(y, x.flip(1))
 # run on the virtual GPU, has seen one thread read what another thread wrote, with nothing between
 # the two that makes one wait for the other: a **race**. That the values came out right is luck; the
 # virtual GPU happens to let all threads store before any of them reads. A GPU promises nothing of
-# the kind. The picture shows the order of one block; no line joins the two warps:
+# the kind. The picture shows the order of one block. Nothing joins the two warps; compare it with
+# the one in the next section. (Pink is the compiler's own: it shares an address within the warp.)
 
 # %%
 fk.timeline(run_mirror, x, y)
@@ -196,6 +202,10 @@ fk.timeline(run_mirror, x, y)
 fk.sanitize(run_mirror, x, y, schedule="adversarial", seeds=2)
 
 # %% [markdown]
+# In these orders one of the two warps ran to its end before the other began: its 32 reads in each
+# of 4 blocks found nothing stored yet, 128 in all. That is what the second finding says; it is the
+# same mistake, seen from there.
+#
 # ## 4. The cure: a barrier
 #
 # `cute.arch.sync_threads()` makes every thread of the block wait until all of them have arrived.
@@ -243,7 +253,7 @@ fk.timeline(run_mended, x, y)
 # wavefronts: a **bank conflict**.
 #
 # This kernel transposes one 32 × 32 tile: it stores rows and reads columns. `pitch` is the distance
-# between two rows of the tile.
+# between two rows of the tile, a `Constexpr`: a number that is fixed when the kernel is compiled.
 #
 # **Predict:** how many wavefronts does the read take with a pitch of 32, and how many with 33?
 
@@ -317,11 +327,14 @@ x, y = fk.randn(512), fk.empty(256)
 run_every_other = fk.compile(every_other, x, y)
 p = fk.profile(run_every_other, x, y)
 counted = p["global_load_sectors"] / p["global_load_requests"]
-if guess_sectors is None:
-    print("Write your number into guess_sectors first.")
+slips = {4: "that would be without gaps", 32: "that would be one sector a thread"}
+if not isinstance(guess_sectors, int):
+    print("Write a number into guess_sectors first.")
+elif guess_sectors == counted:
+    print("Right.")
 else:
-    print("right" if guess_sectors == counted else f"counted: {counted:.0f}; look at the picture:")
-fk.coalescing(run_every_other, x, y, kind="load") if guess_sectors is not None else None
+    print(f"Not {guess_sectors}: {slips.get(guess_sectors, 'look at the picture')}.")
+fk.coalescing(run_every_other, x, y, kind="load") if isinstance(guess_sectors, int) else None
 
 # %% [markdown]
 # <details><summary>Solution</summary>
@@ -332,7 +345,8 @@ fk.coalescing(run_every_other, x, y, kind="load") if guess_sectors is not None e
 # </details>
 #
 # **Exercise 2: rotate twice.** Each block rotates a row of 64 elements by one place, twice, through
-# one row of shared memory. Values are right, and the sanitizer objects. Mend it; roughly 1 line.
+# one row of shared memory. In the usual order the values are right, and the sanitizer objects. Mend
+# it; roughly 1 line. (`range_constexpr` is a loop that the compiler writes out.)
 #
 # <details><summary>Hint 1</summary>Read the finding from the top: which line reads, which line
 # writes?</details>

@@ -84,6 +84,9 @@ def check(
         raise UsageError(
             got_needed("seeds", seeds, "again= beside it", "add again=lambda: run(x, y)")
         )
+    if again is not None and not callable(again):
+        remedy = "write again=lambda: run(x, y)"
+        raise UsageError(got_needed("again", repr(again), "a function without arguments", remedy))
     if report.ok and again is not None:
         report = _hostile(report, again, seeds, actual, expected, name, options)
     if not report.ok and on_fail == "raise":

@@ -91,8 +91,17 @@ class SanitizerReport:
         return f"{self.name}: {', '.join(parts)} ({runs})"
 
     def __str__(self) -> str:
-        told = [counted(f) for f in self.findings] + [str(d) for d in self.differences]
+        told = [counted(f) for f in self.findings] + self._changes
         return "\n\n".join([self.headline, *told])
+
+    @property
+    def _changes(self) -> list[str]:
+        """What is said of results that differ."""
+        told = [str(d) for d in self.differences]
+        if told and not self.errors:
+            told.append("No finding explains it. It may be meant, where places in the output come "
+                        "from an atomic counter.")  # fmt: skip
+        return told
 
     __repr__ = __str__
 
@@ -121,8 +130,7 @@ def _as_html(report: SanitizerReport) -> str:
         body = html.escape(rest)
         parts.append(f'<div style="margin-top:8px">{mark}<div style="white-space:pre-wrap">'
                      f"{body}</div></div>")  # fmt: skip
-    parts += [f'<div style="margin-top:8px">{html.escape(str(d))}</div>'
-              for d in report.differences]  # fmt: skip
+    parts += [f'<div style="margin-top:8px">{html.escape(d)}</div>' for d in report._changes]
     return "".join([*parts, "</div>"])
 
 
@@ -152,17 +160,20 @@ def sanitize(
     if schedule not in SCHEDULES:
         needed = "one of " + ", ".join(repr(s) for s in SCHEDULES)
         raise UsageError(got_needed("schedule", repr(schedule), needed, "choose one of these"))
+    if schedule != "adversarial" and seeds is not None:
+        remedy = 'add schedule="adversarial"'
+        raise UsageError(got_needed("seeds", repr(seeds), "an adversarial schedule", remedy))
+    drawn = numbers(seeds) if schedule == "adversarial" else []
     args = bind("sanitize", kernel, args)
     found: dict[object, Finding] = {}
     usual, stopped = _run(kernel, args, found)
     differences: list[Difference] = []
     schedules = ["default"]
-    if schedule == "adversarial":
-        for seed in numbers(seeds):
-            schedules.append(f"adversarial, seed {seed}")
-            results, error = _run(kernel, args, found, schedule=schedule, seed=seed)
-            if stopped is None and error is None:
-                differences += _compare(usual, results, seed)
+    for seed in drawn:
+        schedules.append(f"adversarial, seed {seed}")
+        results, error = _run(kernel, args, found, schedule=schedule, seed=seed)
+        if stopped is None and error is None:
+            differences += _compare(usual, results, seed)
     _add(found, _of_the_compiler(kernel))
     findings = distinct(list(found.values()))
     return SanitizerReport(kernel.name, findings, differences, tuple(schedules))
@@ -177,8 +188,11 @@ def numbers(seeds: int | Iterable[int] | None) -> list[int]:
             raise UsageError(got_needed("seeds", seeds, "1 or more", "leave it out for 3"))
         return list(range(seeds))
     if isinstance(seeds, Iterable) and not isinstance(seeds, str):
-        return [int(seed) for seed in seeds]
-    raise UsageError(got_needed("seeds", repr(seeds), "a count or a list of numbers", "try 3"))
+        found = list(seeds)
+        if found and all(isinstance(seed, int) and seed >= 0 for seed in found):
+            return found
+    needed = "a count, or a list of numbers from 0"
+    raise UsageError(got_needed("seeds", repr(seeds), needed, "try 3"))
 
 
 def _run(

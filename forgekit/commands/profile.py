@@ -33,7 +33,7 @@ def main(
     try:
         # What the script prints must not stand before the JSON.
         aside = redirect_stdout(sys.stderr) if as_json else nullcontext()
-        with aside, options(listeners=(counts,)):
+        with aside, options(listeners=(counts,), sanitize=False):
             status = scripts.main(script, arguments, device="virtual")
     except SystemExit as leaving:  # the script's own
         code = leaving.code

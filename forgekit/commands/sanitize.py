@@ -26,6 +26,8 @@ def main(script: str, arguments: list[str], *, schedule: str = "default", seed: 
         raise UsageError(
             got_needed("--schedule", schedule, f"one of {', '.join(SCHEDULES)}", "choose one")
         )
+    if seed < 0:
+        raise UsageError(got_needed("--seed", seed, "0 or more", "choose another"))
     findings: list[Finding] = []
     try:
         with options(sanitize=True, findings=findings, schedule=schedule, seed=seed):

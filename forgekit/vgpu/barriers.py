@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 BARRIERS_PER_BLOCK = 16  # PTX ISA, "barrier": resources 0 to 15
 _WARP = 32
-_EVERYONE = 0  # the count of a barrier that waits for the whole block
+EVERYONE = 0  # the count of a barrier that waits for the whole block
 
 
 @dataclass
 class Barrier:
     """Who has arrived at one barrier and is not released yet, in all blocks of the batch."""
 
-    counts: Array  # (blocks,): threads waited for, _EVERYONE for the whole block, -1 if unknown
+    counts: Array  # (blocks,): threads waited for, EVERYONE for the whole block, -1 if unknown
     arrivals: list[tuple[int | None, Array]] = field(default_factory=list)  # (pc if it waits, mask)
 
 
@@ -68,7 +68,7 @@ class Barriers:
         if count is not None and self._too_many(barrier, count, full):
             return self._one_by_one(number, count, full, wait)
         blocks = full.any(axis=1)
-        expected = _EVERYONE if count is None else count
+        expected = EVERYONE if count is None else count
         known = barrier.counts[blocks]
         other = known[(known != -1) & (known != expected)]
         if len(other):
@@ -116,13 +116,13 @@ class Barriers:
         by_warp = times.reshape(m.n_blocks, -1, _WARP)
         absent = (by_warp == 0) & ~alive.reshape(by_warp.shape)
         with_warp = np.where(absent, by_warp.max(axis=2, keepdims=True), by_warp)
-        return np.where(barrier.counts == _EVERYONE, everyone, with_warp.sum(axis=(1, 2)))
+        return np.where(barrier.counts == EVERYONE, everyone, with_warp.sum(axis=(1, 2)))
 
     def release(self, number: int) -> None:
         """Let go the blocks in which everyone expected has arrived at barrier `number`."""
         m, barrier = self.machine, self.waiting[number]
         alive = m.expand(m.alive).sum(axis=1)
-        expected = np.where(barrier.counts == _EVERYONE, alive, barrier.counts)
+        expected = np.where(barrier.counts == EVERYONE, alive, barrier.counts)
         here = barrier.counts != -1
         done = here & (self.arrived(barrier) >= expected)
         if not done.any():
@@ -158,7 +158,7 @@ class Barriers:
 
     def _mismatch(self, number: int, count: int, other: int, mask: Array | None) -> KernelError:
         m = self.machine
-        name = {_EVERYONE: "the whole block"}
+        name = {EVERYONE: "the whole block"}
         return self._error(
             f"barrier {number}, {m.where()}",
             f"{name.get(count, f'{count} threads')} from {m.who(mask)}",

@@ -6,6 +6,7 @@ kernel of the virtual GPU changes it (torch counts its versions), or it is gone.
 
 from __future__ import annotations
 
+import ctypes
 import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ class _Entry:
     written: Array
     version: int
     tensor: weakref.ref[Any]
+    poison: Array  # an element's bytes, as they were
 
     @property
     def size_bytes(self) -> int:
@@ -41,13 +43,21 @@ _entries: dict[int, _Entry] = {}
 
 def mark(tensor: Any) -> None:
     """`tensor` (contiguous, on the CPU) holds nothing that anybody has written."""
-    start = tensor.data_ptr()
-    if not start:
+    start, itemsize = tensor.data_ptr(), tensor.element_size()
+    if not start or not tensor.numel():
+        return
+    try:
+        version = tensor._version
+    except RuntimeError:  # torch counts none in inference mode
         return
     reference = weakref.ref(tensor, lambda gone: _forget(start, gone))
-    _entries[start] = _Entry(
-        start, tensor.element_size(), np.zeros(tensor.numel(), bool), tensor._version, reference
-    )
+    poison = _bytes_at(start, itemsize).copy()
+    written = np.zeros(tensor.numel(), bool)
+    _entries[start] = _Entry(start, itemsize, written, version, reference, poison)
+
+
+def _bytes_at(address: int, count: int) -> Array:
+    return np.ctypeslib.as_array((ctypes.c_uint8 * count).from_address(address))
 
 
 def copy_marks(original: Any, copy: Any) -> None:
@@ -76,9 +86,17 @@ class Blank:
         self._first = -(-begin // entry.itemsize)
         self._last = (begin + allocation.size_bytes) // entry.itemsize
         self._entry = entry
+        self._notice_others(allocation)
         info = allocation.regions[0].info
         dense = int(np.prod(info.shape)) * info.itemsize == allocation.size_bytes
         self._whole = dense and len(allocation.regions) == 1
+
+    def _notice_others(self, allocation: Allocation) -> None:
+        """What no longer holds its first bits, somebody has written behind torch's back."""
+        item = self._entry.itemsize
+        count = self._last - self._first
+        held = allocation.data[self.offset : self.offset + count * item].reshape(count, item)
+        self._written[:] |= (held != self._entry.poison).any(axis=1)
 
     @property
     def _written(self) -> Array:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forgekit.errors import PlatformError
-from forgekit.vgpu import arguments, host
+from forgekit.vgpu import arguments, host, launching
 from forgekit.vgpu.memory import GlobalMemory
 from forgekit.vgpu.signature import CallSignature
 
@@ -161,6 +161,7 @@ def _calling() -> None:
         result = run(self, exe_args)
         for launch in host.take_launches():
             launch(memory)
+        launching.finish_call(memory)
         return result
 
     generate = jit_executor.ExecutionArgs._generate_execution_args

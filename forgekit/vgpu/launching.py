@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from forgekit.vgpu.printf import Printer
 from forgekit.vgpu.program import Program
 from forgekit.vgpu.sanitizer import Finding, Sanitizer
 from forgekit.vgpu.sanitizer.finding import several
+from forgekit.vgpu.sanitizer.listener import unwritten
 from forgekit.vgpu.schedule import Adversary
 from forgekit.vgpu.storage import block_bytes
 
@@ -115,6 +116,11 @@ def options(**changes: object) -> Iterator[Options]:
     """Change the virtual GPU's options within a `with` block; see `Options`."""
     global _options
     before = _options
+    known = [f.name for f in fields(Options)]
+    for name in changes:
+        if name not in known:
+            needed = f"one of {', '.join(known)}"
+            raise UsageError(got_needed("option", repr(name), needed, "check the name"))
     _options = replace(before, **changes)  # type: ignore[arg-type]
     try:
         yield _options
@@ -149,6 +155,12 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
         errors = [f for f in sanitizer.findings if f.severity == "error"]
         if errors:
             raise SanitizerError(several(errors), errors)
+
+
+def finish_call(memory: GlobalMemory) -> None:
+    """All launches of a host function's call are over: note which elements nobody has written."""
+    if _options.sanitize and _options.findings is not None:
+        _options.findings += unwritten(memory)
 
 
 def _run_batches(

@@ -17,7 +17,7 @@ from forgekit.errors import PtxSyntaxError, UnsupportedPtxError
 from forgekit.vgpu import dataflow, opcodes, ptx
 from forgekit.vgpu.memory import SHARED_RESERVED
 from forgekit.vgpu.opcodes.special import SPECIAL_REGISTERS
-from forgekit.vgpu.sources import describe_source
+from forgekit.vgpu.sources import attribute, describe_source
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
@@ -353,4 +353,6 @@ def _immediate(operand: ptx.Immediate, ptype: str) -> Array:
 def load(text: str) -> dict[str, Program]:
     """Parse PTX and prepare each of its kernels, by name. Cached by the text."""
     module = ptx.parse(text)
+    for kernel in module.kernels.values():
+        kernel.instructions = attribute(kernel.instructions)
     return {name: Program(kernel, module) for name, kernel in module.kernels.items()}

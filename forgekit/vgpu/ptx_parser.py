@@ -224,10 +224,7 @@ class Parser:
                 self.pos = match.end()
                 if line := int(match[2]):  # line 0: code of no line, left to the one before
                     file = self.files.get(int(match[1]), "?")
-                    # Branches, atomics and fences carry the line after the function, in column
-                    # 0: they belong to what stands before them.
-                    if int(match[3]) or source is None or not source.column:
-                        source = SourceLine(file, line, int(match[3]))
+                    source = SourceLine(file, line, int(match[3]))
             elif match := _LABEL.match(self.text, self.pos):
                 name = self.renamed(match[1])
                 if name in kernel.labels:

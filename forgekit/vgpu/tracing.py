@@ -9,6 +9,8 @@ trace.accesses.thread[row]                     # who did it
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,11 +30,17 @@ if TYPE_CHECKING:
 
 # A load and a store of each of 2 Mi elements; 41 bytes an access are 164 MiB.
 LIMIT = 1 << 22
+_PIECE = 1 << 18  # accesses that are looked at together; a wide one touches 16 elements
 
 KINDS = ("load", "store", "atomic")
 LOAD, STORE, ATOMIC = range(3)
 _KIND_OF = {"load": LOAD, "async load": LOAD, "store": STORE, "async store": STORE,
             "atomic": ATOMIC}  # fmt: skip
+
+
+# Of a chunk, in its order.
+_COLUMNS = (("kind", np.uint8), ("launch", np.int32), ("width", np.int32), ("pc", np.int32),
+            ("block", np.int32), ("thread", np.int16), ("address", np.uint64))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,10 @@ class Accesses:
 
     def __len__(self) -> int:
         return len(self.address)
+
+    def piece(self, start: int, stop: int) -> Accesses:
+        """The rows from `start` to before `stop`."""
+        return Accesses(**{f.name: getattr(self, f.name)[start:stop] for f in fields(self)})
 
 
 class Touches(NamedTuple):
@@ -96,6 +108,7 @@ class AccessTrace(Listener):
         """All that was recorded."""
         if self._accesses is None:
             self._accesses = _join(self._chunks)
+            self._chunks = [tuple(getattr(self._accesses, name) for name, _ in _COLUMNS)]
         return self._accesses
 
     # -- events -----------------------------------------------------------------------------
@@ -112,13 +125,14 @@ class AccessTrace(Listener):
             mask = here if mask is None else here & mask
         elif space != "global":
             return
-        everyone = m.expand(mask)
-        count = int(np.count_nonzero(everyone))
+        count = math.prod(m.shape)
+        if mask is not None:
+            count = count // mask.size * int(np.count_nonzero(mask))
         self.total += count
         room = self.limit - self._recorded
         if not room or not count:
             return
-        block, thread = (i[:room] for i in np.nonzero(everyone))
+        block, thread = (i[:room] for i in np.nonzero(m.expand(mask)))
         self._recorded += len(block)
         self._accesses = None
         same = (_KIND_OF[kind], len(self.launches) - 1, width, m.pc)
@@ -143,13 +157,28 @@ class AccessTrace(Listener):
         Raises:
             UsageError: no tensor of this name.
         """
+        window, info = self._where(name)
+        return _touches(self.accesses, window, info)
+
+    def touches_backwards(self, name: str) -> Iterator[Touches]:
+        """The touches of a tensor in pieces, the latest piece first; each in order of time.
+
+        Raises:
+            UsageError: no tensor of this name.
+        """
+        window, info = self._where(name)
+        for start in reversed(range(0, len(self.accesses), _PIECE)):
+            row, element = _touches(self.accesses.piece(start, start + _PIECE), window, info)
+            yield Touches(row + start, element)
+
+    def _where(self, name: str) -> tuple[tuple[int, int, int], TensorInfo]:
+        """Virtual addresses of a tensor's lowest byte, its end, its first element; its layout."""
         for allocation in self._allocations():
             for region in allocation.regions:
                 if region.info.name == name:
                     shift = allocation.address - allocation.real_address
                     start = region.start + shift
-                    window = start, start + region.size_bytes, region.first + shift
-                    return _touches(self.accesses, window, region.info)
+                    return (start, start + region.size_bytes, region.first + shift), region.info
         known = ", ".join(self.tensors) or "none: nothing was launched"
         raise UsageError(got_needed("tensor", repr(name), f"one of {known}", "check the name"))
 
@@ -163,15 +192,14 @@ class AccessTrace(Listener):
 
 
 def _join(chunks: list[tuple[Array, ...]]) -> Accesses:
+    """Columns of all rows; in a chunk a column of one value stands for that of every row."""
     lengths = [len(c[-1]) for c in chunks]
-    order = ("kind", "launch", "width", "pc", "block", "thread", "address")
-    types = (np.uint8, np.int32, np.int32, np.int32, np.int32, np.int16, np.uint64)
     columns = {}
-    for i, (name, dtype) in enumerate(zip(order, types, strict=True)):
-        parts = [c[i] for c in chunks]
-        joined = np.concatenate(parts) if parts else np.zeros(0)
-        columns[name] = (np.repeat(joined, lengths) if i < 4 else joined).astype(dtype)
-    return Accesses(**{f.name: columns[f.name] for f in fields(Accesses)})
+    for i, (name, dtype) in enumerate(_COLUMNS):
+        parts = [np.broadcast_to(c[i], n) for c, n in zip(chunks, lengths, strict=True)]
+        none = [np.zeros(0, dtype)]
+        columns[name] = np.concatenate(parts or none, dtype=dtype, casting="unsafe")
+    return Accesses(**columns)
 
 
 def _touches(accesses: Accesses, window: tuple[int, int, int], info: TensorInfo) -> Touches:
@@ -209,11 +237,46 @@ def element_numbers(info: TensorInfo, offset: Array) -> Array:
 
     -1 in the gaps of a strided tensor. Where elements share memory (stride 0): the first of them.
     """
-    offsets = element_offsets(info)
-    if not len(offsets):
+    if not math.prod(info.shape):
         return np.full(offset.shape, -1)
-    if np.array_equal(offsets, np.arange(len(offsets))):
-        return np.where((offset >= 0) & (offset < len(offsets)), offset, -1)
+    nested = nested_modes(info)
+    if nested is None:
+        return _searched_numbers(info, offset)
+    steps = row_major(info.shape)
+    if info.strides == steps:  # a distance is the number
+        return np.where((offset >= 0) & (offset < math.prod(info.shape)), offset, -1)
+    number, rest, inside = np.zeros(offset.shape, np.int64), offset, offset >= 0
+    for mode in nested:
+        index, rest = np.divmod(rest, info.strides[mode])
+        inside &= index < info.shape[mode]
+        number += index * steps[mode]
+    return np.where(inside & (rest == 0), number, -1)
+
+
+def nested_modes(info: TensorInfo) -> list[int] | None:
+    """Modes of a size and a stride other than 1 and 0, the longest stride first.
+
+    None unless each stride is longer than all that the shorter ones reach together: a distance
+    then has one index in each of these modes, and division finds it.
+    """
+    modes = [i for i, size in enumerate(info.shape) if size > 1 and info.strides[i]]
+    modes.sort(key=lambda i: -info.strides[i])
+    reach = 0
+    for mode in reversed(modes):
+        if info.strides[mode] <= reach:
+            return None
+        reach += (info.shape[mode] - 1) * info.strides[mode]
+    return modes
+
+
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides of a tensor without gaps, in elements, the last mode's 1."""
+    return tuple(math.prod(shape[mode + 1 :]) for mode in range(len(shape)))
+
+
+def _searched_numbers(info: TensorInfo, offset: Array) -> Array:
+    """`element_numbers` of a layout whose strides do not nest."""
+    offsets = element_offsets(info)
     order = np.argsort(offsets, kind="stable")
     ordered = offsets[order]
     at = np.minimum(np.searchsorted(ordered, offset), len(ordered) - 1)

@@ -15,7 +15,7 @@ from forgekit.commands.cli import main
 from forgekit.errors import CheckError, SanitizerError, UsageError
 from forgekit.vgpu import fresh
 from tests.kernels import simple
-from tests.sanitizer import bank
+from tests.sanitizer import bank, order_kernels
 from tests.sanitizer.bank import compile_correct
 from tests.sanitizer.judge import virtual_gpu
 
@@ -111,7 +111,13 @@ def test_a_kernel_that_is_stopped_is_a_finding():
     [
         ({"schedule": "nasty"}, "schedule: got 'nasty', needed one of 'default', 'adversarial'"),
         ({"schedule": "adversarial", "seeds": 0}, "seeds: got 0, needed 1 or more"),
-        ({"schedule": "adversarial", "seeds": "3"}, "seeds: got '3', needed a count or a list"),
+        ({"schedule": "adversarial", "seeds": [-1]}, r"seeds: got \[-1\], needed a count, or"),
+        ({"schedule": "adversarial", "seeds": []}, r"seeds: got \[\], needed a count, or"),
+        ({"seeds": 5}, "seeds: got 5, needed an adversarial schedule"),
+        (
+            {"schedule": "adversarial", "seeds": "3"},
+            "seeds: got '3', needed a count, or a list of numbers from 0",
+        ),
     ],
 )
 def test_bad_options(options, words):
@@ -123,6 +129,48 @@ def test_bad_options(options, words):
 def test_not_compiled():
     with pytest.raises(UsageError, match="needed a compiled kernel; compile it first"):
         fk.sanitize(simple.copy, fk.ones(8), fk.empty(8))
+
+
+# -- what orders what -----------------------------------------------------------------------------
+def sanitized(host, *args, constants=()):
+    return fk.sanitize(fk.compile(host, *args, *constants), *args)
+
+
+def test_a_barrier_that_a_warp_has_left_the_kernel_without():
+    (finding,) = sanitized(order_kernels.barrier_of_one_warp, fk.randn(64), fk.empty(32)).findings
+    assert finding.kind == "divergent-barrier"
+    assert "32 threads have left the kernel without it" in finding.message
+    assert "thread (32, 0, 0) of block (0, 0, 0)" in finding.message
+
+
+def test_a_shuffle_orders_no_memory():
+    args = fk.randn(32), fk.empty(32)
+    assert sanitized(order_kernels.exchange, *args, constants=(True,))
+    (finding,) = sanitized(order_kernels.exchange, *args, constants=(False,)).findings
+    assert finding.kind == "shared-race"
+
+
+def test_the_last_block_may_reset_the_counter():
+    count = fk.zeros(1, dtype=torch.int32)
+    assert sanitized(order_kernels.ticket, fk.randn(4, 64), count, fk.empty(4, 64))
+
+
+def test_an_atomic_operation_has_its_line():
+    args = fk.randn(4, 64), fk.zeros(1, dtype=torch.int32), fk.empty(4, 64)
+    p = fk.profile(fk.compile(order_kernels.ticket, *args), *args)
+    (line,) = p.filter(kind="global_atomic").lines
+    assert "atomic_add(" in line.text
+
+
+def test_what_a_second_launch_writes_is_written():
+    report = sanitized(order_kernels.two_launches, fk.randn(64), fk.empty(64), fk.empty(64))
+    assert report.findings == []
+
+
+def test_a_race_of_a_line_with_itself():
+    text = str(sanitized(order_kernels.plain_sum, fk.randn(64), fk.zeros(1)))
+    assert "cute.arch.atomic_add" in text
+    assert "between the two lines" not in text
 
 
 # -- read-only arguments ------------------------------------------------------------------------
@@ -194,6 +242,17 @@ def test_forgotten_with_the_tensor():
     address = y.data_ptr()
     del y
     assert address not in fresh._entries
+
+
+def test_what_numpy_writes_is_known():
+    x, y = fk.empty(8), fk.empty(8)
+    x.numpy()[:] = 1.0
+    fk.compile(simple.copy, x, y)(x, y)
+
+
+def test_in_inference_mode():
+    with torch.inference_mode():
+        assert fk.empty(4).isnan().all()
 
 
 # -- the command line ---------------------------------------------------------------------------

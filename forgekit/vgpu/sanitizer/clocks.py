@@ -1,6 +1,6 @@
 """Who is ordered after whom within a block: vector clocks of warps.
 
-Each warp counts epochs; a warp-wide instruction or a barrier starts a new one. `knows[b, w, v]` is
+Each warp counts epochs; a barrier of the warp or of the block starts a new one. `knows[b, w, v]` is
 the number of epochs of warp v that are over for everything warp w does from now on, because a
 barrier lay in between (Fidge 1988, Mattern 1988).
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from forgekit.vgpu import fresh
 from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.machine import WARP
 from forgekit.vgpu.ptx import SourceLine
@@ -16,13 +17,18 @@ from forgekit.vgpu.sanitizer.meetings import Meetings
 from forgekit.vgpu.sanitizer.reach import is_ordered
 from forgekit.vgpu.sanitizer.shared import SharedCheck
 from forgekit.vgpu.sanitizer.tensors import GlobalCheck
-from forgekit.vgpu.sanitizer.warps import check_barrier, check_members, check_shuffle
+from forgekit.vgpu.sanitizer.warps import (
+    check_barrier,
+    check_exited,
+    check_members,
+    check_shuffle,
+)
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.launching import LaunchRecord
     from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.memory import GlobalMemory, TensorInfo
+    from forgekit.vgpu.memory import GlobalMemory
     from forgekit.vgpu.program import Program
     from forgekit.vgpu.sanitizer.shadow import Conflict
 
@@ -46,7 +52,6 @@ class Sanitizer(Listener):
     ) -> None:
         self._program = program
         self._record = record
-        self._memory = memory
         self._unit = program.unit_bytes
         self._found: dict[object, Finding] = {}
         warps_a_block = -(-int(np.prod(record.block)) // WARP)
@@ -68,7 +73,7 @@ class Sanitizer(Listener):
 
     def finish(self) -> None:
         """The launch has come to its end."""
-        self._global.finish(self._memory)
+        self._global.finish()
 
     # -- events -----------------------------------------------------------------------------------
     def on_batch(self, m: Machine) -> None:
@@ -103,6 +108,7 @@ class Sanitizer(Listener):
         self._clocks.arrive(number, _by_warp(m, mask))
 
     def on_barrier_done(self, m: Machine, mask: Array | None, number: int) -> None:
+        check_exited(m, mask, number, self)
         met = m.expand(mask)
         if met.sum() == m.expand(m.alive).sum():
             if self._shared is not None:
@@ -116,7 +122,8 @@ class Sanitizer(Listener):
 
     def on_warp_sync(self, m: Machine, members: Array | None) -> None:
         check_members(m, members, self)
-        self._clocks.warp_sync(_by_warp(m, m.mask))
+        if m.program.instructions[m.pc].opcode[0] in ("bar", "barrier"):  # a shuffle orders nothing
+            self._clocks.warp_sync(_by_warp(m, m.mask))
 
     def on_shuffle(self, m: Machine, source: Array, members: Array | None) -> None:
         check_shuffle(m, source, members, self)
@@ -183,10 +190,6 @@ class Sanitizer(Listener):
         made = words.under_way(access, offset, reader, writer, line)
         self._add(self._key(made.kind, m.pc, copy_pc), made, count, m.pc, copy_pc)
 
-    def unwritten(self, info: TensorInfo, first: str, count: int) -> None:
-        made = words.unwritten(info, first, count)
-        self._add((made.kind, info.name), made, count)
-
     def not_in_own_mask(self, m: Machine, warp: int, lane: int, mask: int, count: int) -> None:
         made = words.not_in_own_mask(self._in_batch(m, warp * WARP + lane), lane, mask)
         self._add(self._key(made.kind, m.pc), made, count, m.pc)
@@ -209,12 +212,31 @@ class Sanitizer(Listener):
         made = words.part_of_a_warp(self._in_batch(m, warp * WARP + lane), there, alive)
         self._add(self._key(made.kind, m.pc), made, 1, m.pc)
 
+    def some_have_left(self, m: Machine, pc: int, here: int, left: int, count: int) -> None:
+        made = words.some_have_left(self._in_batch(m, here), self._in_batch(m, left), count)
+        self._add(self._key(made.kind, pc), made, 1, pc)
+
     def barriers_of_two_lines(self, m: Machine, mask: Array | None, other_pc: int) -> None:
         first = int(m.expand(mask).reshape(-1).argmax())
         made = words.barriers_of_two_lines(
             self._in_batch(m, first), words.line_of(self._line(other_pc))
         )
         self._add(self._key(made.kind, m.pc, other_pc), made, 1, m.pc, other_pc)
+
+
+def unwritten(memory: GlobalMemory) -> list[Finding]:
+    """Notes on the tensors of a call of which some elements have never been written."""
+    notes = []
+    for allocation in memory.allocations:
+        blank = fresh.lookup(allocation)
+        left = blank.elements_left() if blank is not None else None
+        if blank is None or left is None or not len(left):
+            continue
+        info = allocation.regions[0].info
+        first = info.coordinate(int(left[0]) * info.itemsize + blank.offset)
+        kind, _, place, told, advice = words.unwritten(info, first, len(left))
+        notes.append(Finding(kind, place=place, count=len(left), told=told, advice=advice))
+    return notes
 
 
 def _by_warp(m: Machine, mask: Array | None) -> Array:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from forgekit.vgpu.sanitizer.shadow import ATOMIC
+
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.sanitizer.clocks import Snapshot
@@ -65,7 +67,8 @@ class Meetings:
         """When the touch of a warp was first made known: (time, place in the order served)."""
         block, mine = divmod(warp, self.warps_a_block)
         for meeting in self._of_block.get(block, []):
-            if meeting.time <= touch.time:
+            # An atomic access is itself what makes it known.
+            if meeting.time < touch.time + (touch.what != ATOMIC):
                 continue
             local = block - meeting.first_block
             began = touch.clock.epoch[local, mine]

@@ -40,18 +40,18 @@ class _Tensor:
     """What is known of one allocation during a launch."""
 
     def __init__(
-        self, allocation: Allocation, unit: int, written: bool, shadow: Shadow | None
+        self, allocation: Allocation, unit: int, written: bool, blank: fresh.Blank | None
     ) -> None:
         self.shift = allocation.address % unit
         self.units = -(-(allocation.size_bytes + self.shift) // unit)
         self.written = written
-        self.shadow = shadow  # None: stores are only counted
+        self.shadow: Shadow | None = None  # None: stores are only counted
         self.stored = 0
-        self.seen = np.zeros(self.units if written and shadow is None else 0, bool)
+        self.seen = np.zeros(0, bool)
         self.known: Array | None = None  # units that somebody has written; None: all of them
-        self.fresh = fresh.lookup(allocation)
-        if self.fresh is not None:
-            self.known = self.fresh.known(self.units, unit, self.shift)
+        self.fresh = blank
+        if blank is not None:
+            self.known = blank.known(self.units, unit, self.shift)
 
 
 class GlobalCheck:
@@ -79,6 +79,8 @@ class GlobalCheck:
         )
         self._count_only = not (thorough or self._written & read)
         self._tensors: dict[int, _Tensor | None] = {}
+        # As they are before the launch: afterwards what it wrote looks like somebody else's.
+        self._blanks = {id(a): fresh.lookup(a) for a in memory.allocations}
 
     @property
     def has_shadow(self) -> bool:
@@ -131,33 +133,26 @@ class GlobalCheck:
         if what == READ:  # its threads are in the shadow now
             touch.units = touch.who = np.zeros(0, np.int32)
 
-    def finish(self, memory: GlobalMemory) -> None:
-        """The launch is over: which elements of fresh tensors were never written."""
-        for allocation in memory.allocations:
-            tensor = self._tensors.get(id(allocation))
-            blank = tensor.fresh if tensor else fresh.lookup(allocation)
-            if blank is None:
-                continue
-            if tensor is not None and tensor.known is not None:
+    def finish(self) -> None:
+        """The launch is over: what of fresh tensors it has written."""
+        for tensor in self._tensors.values():
+            if tensor is not None and tensor.known is not None and tensor.fresh is not None:
                 if len(tensor.seen):
                     tensor.known |= tensor.seen
-                blank.learn(tensor.known, self._unit, tensor.shift)
-            left = blank.elements_left()
-            if left is not None and len(left):
-                info = allocation.regions[0].info
-                first = info.coordinate(int(left[0]) * info.itemsize + blank.offset)
-                self._report.unwritten(info, first, len(left))
+                tensor.fresh.learn(tensor.known, self._unit, tensor.shift)
 
     # -- reads of what nobody wrote ---------------------------------------------------------------
     def _watch(self, allocation: Allocation) -> _Tensor | None:
         """What to keep for an allocation; None where nothing can go wrong."""
         written = id(allocation) in self._written
-        blank = fresh.lookup(allocation)
+        blank = self._blanks[id(allocation)]
         if not written and blank is None:
             return None
-        tensor = _Tensor(allocation, self._unit, written, None)
-        if written and not self._count_only:
-            tensor = _Tensor(allocation, self._unit, written, Shadow(tensor.units, self._ordered))
+        tensor = _Tensor(allocation, self._unit, written, blank)
+        if written and self._count_only:
+            tensor.seen = np.zeros(tensor.units, bool)
+        elif written:
+            tensor.shadow = Shadow(tensor.units, self._ordered)
         return tensor
 
     def _read(self, m: Machine, allocation: Allocation, tensor: _Tensor, found: Reach) -> None:

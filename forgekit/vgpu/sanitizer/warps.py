@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from forgekit.vgpu.barriers import EVERYONE
 from forgekit.vgpu.machine import WARP
 
 if TYPE_CHECKING:
@@ -63,6 +64,22 @@ def check_shuffle(m: Machine, source: Array, members: Array | None, report: Sani
         report.inactive_source(
             m, block, warp * WARP + lane, int(read[block, warp, lane]), exists, int(bad.sum())
         )
+
+
+def check_exited(m: Machine, mask: Array | None, number: int, report: Sanitizer) -> None:
+    """A barrier of the whole block opens, and some of its threads have left without it."""
+    if m.alive is None:
+        return
+    blocks = m.expand(mask).any(axis=1, keepdims=True)
+    pc, waiting = m.pc, m.barriers.waiting.get(number)
+    if waiting is not None:  # it opens because somebody has left
+        pc = next((at for at, _ in waiting.arrivals if at is not None), pc)
+        blocks = blocks & (waiting.counts == EVERYONE)[:, None]
+    exists = np.arange(m.n_threads) < m.block_threads
+    gone = exists & blocks & ~m.expand(m.alive)
+    if gone.any():
+        here = int((m.expand(mask) & blocks).reshape(-1).argmax())
+        report.some_have_left(m, pc, here, int(gone.reshape(-1).argmax()), int(gone.sum()))
 
 
 def check_barrier(

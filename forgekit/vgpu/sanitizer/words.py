@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from forgekit.vgpu.memory import TensorInfo
     from forgekit.vgpu.ptx import SourceLine
     from forgekit.vgpu.sanitizer.listener import Sanitizer
-    from forgekit.vgpu.sanitizer.shadow import Conflict
+    from forgekit.vgpu.sanitizer.shadow import Conflict, Touch
 
     Who = tuple[Dim3, Dim3]  # block, thread
 
 _DID = {READ: "read", WRITE: "wrote", ATOMIC: "updated"}
+_ORDERED_VERBS = {"ld": ("reads", "read"), "st": ("writes", "wrote")}
 _DOES = {"load": "reads", "store": "writes", "atomic": "updates", "async store": "copies to"}
 
 
@@ -48,14 +49,20 @@ def race(report: Sanitizer, kind: str, c: Conflict, place: str, first: Who, seco
         told: tuple[str, ...] = (did, "Which of the two stays is chance.")
     else:
         told = (
-            f"{name(second)} {c.later.what} {place},",
-            f"which {name(first)} {_DID[c.earlier.what]} {where}.",
+            f"{name(second)} {_verbs(report, c.later)[0]} {place},",
+            f"which {name(first)} {_verbs(report, c.earlier)[1]} {where}.",
             "Nothing makes one of them wait for the other.",
         )
-    return Made(kind, second, place, told, _race_advice(kind, c, first, second))
+    return Made(kind, second, place, told, _race_advice(report, kind, c, first, second))
 
 
-def _race_advice(kind: str, c: Conflict, first: Who, second: Who) -> str:
+def _verbs(report: Sanitizer, touch: Touch) -> tuple[str, str]:
+    """What an access does and did; volatile and ordered loads and stores count as atomic."""
+    root = report._program.instructions[touch.pc].opcode[0]
+    return _ORDERED_VERBS.get(root, (touch.what, _DID[touch.what]))
+
+
+def _race_advice(report: Sanitizer, kind: str, c: Conflict, first: Who, second: Who) -> str:
     same_block = first[0] == second[0]
     if kind == "global-race" and not same_block:
         if c.earlier.what == c.later.what == WRITE:
@@ -68,7 +75,17 @@ def _race_advice(kind: str, c: Conflict, first: Who, second: Who) -> str:
             "read in the next launch, or after an atomic counter that both use."
         )
     if c.earlier is c.later:
-        return "Look at the index: two threads compute the same one. Or let one thread write."
+        return (
+            "Look at the index: two threads compute the same one. To add up use "
+            "cute.arch.atomic_add, or let one thread write."
+        )
+    if report._line(c.earlier.pc) == report._line(c.later.pc):
+        return (
+            "Both are the same line, which reads and writes in one go. To add up use "
+            "cute.arch.atomic_add; to move values read into a variable, put "
+            "cute.arch.sync_threads() behind it, and store then. In a loop a barrier between the "
+            "rounds may be missing."
+        )
     return (
         "Threads run at their own pace, also those of one warp: put cute.arch.sync_threads() "
         "between the two lines (cute.arch.sync_warp() where only lanes of one warp exchange), and "
@@ -145,6 +162,19 @@ def part_of_a_warp(who: Who, there: int, alive: int) -> Made:
     advice = (
         "A barrier counts whole warps: take it out of the `if` or loop that only some threads "
         "enter."
+    )
+    return Made("divergent-barrier", who, "", told, advice)
+
+
+def some_have_left(who: Who, left: Who, count: int) -> Made:
+    threads = "1 thread has" if count == 1 else f"{count:,} threads have"
+    told = (
+        f"{name(who)} arrives, and {threads} left the kernel without it, the first is",
+        f"{name(left)}. The barrier neither waits for them nor orders what they did.",
+    )
+    advice = (
+        "Every thread of the block has to reach it: take it out of the `if` that only some "
+        "threads enter, and guard the loads and stores instead."
     )
     return Made("divergent-barrier", who, "", told, advice)
 
