@@ -26,6 +26,7 @@ import linecache
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import FrameType, TracebackType
@@ -56,6 +57,7 @@ __all__ = [
     "user_line",
 ]
 
+_WIDTH = 96  # characters of a notebook's error box
 _BOLD_RED, _RESET = "\x1b[1;31m", "\x1b[0m"
 
 # Frames of these packages are never the student's line.
@@ -170,6 +172,18 @@ def calling_user_line() -> SourceLine | None:
     return None
 
 
+def _wrapped(message: str) -> str:
+    """Long lines broken between words, as a notebook's error box breaks them anywhere."""
+    broken: list[str] = []
+    for line in message.split("\n"):
+        indent = line[: len(line) - len(line.lstrip())]
+        pieces = textwrap.wrap(
+            line, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+        broken += pieces or [""]
+    return "\n".join(broken)
+
+
 class ForgekitError(Exception):
     """Base of all exceptions that forgekit raises on purpose; `str()` of it is its message."""
 
@@ -178,7 +192,7 @@ class ForgekitError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """What IPython shows in place of a traceback: name, message, the student's line."""
-        lines = [f"{_BOLD_RED}{type(self).__name__}{_RESET}: {self}"]
+        lines = [f"{_BOLD_RED}{type(self).__name__}{_RESET}: {_wrapped(str(self))}"]
         where = self._where()
         if where is not None:
             lines += ["", f"  {where}"]

@@ -151,6 +151,34 @@ def test_recording_stops_at_the_limit_and_says_so(limit):
     assert np.array_equal(trace.accesses.address, whole.accesses.address[:limit])
 
 
+def test_what_is_masked_counts_beyond_the_limit():
+    body = "setp.lt.u32 %p1, %r4, 5; @!%p1 bra E;" + COPY + "E:"
+    trace, _ = traced(body, *arrays(), grid=3, block=7, limit=4)
+    assert trace.total == 30 and len(trace.accesses) == 4
+
+
+def test_reading_the_trace_while_it_grows_loses_nothing():
+    trace, _ = traced(COPY, *arrays())
+    kinds = trace.accesses.kind.tolist()
+    trace._accesses = None  # as after one more access
+    assert trace.accesses.kind.tolist() == kinds == [LOAD] * 8 + [STORE] * 8
+    assert trace.touches("y").element.tolist() == [*range(8)]
+
+
+@pytest.mark.parametrize("piece", [1, 3, 16, 100])
+def test_touches_in_pieces_are_all_the_touches(piece, monkeypatch):
+    monkeypatch.setattr("forgekit.vgpu.tracing._PIECE", piece)
+    body = "ld.global.b32 %r5, [%rd1]; ld.global.v2.b32 {%r5, %r6}, [%rd1+8];"
+    trace, _ = traced(body + COPY, *arrays(), block=3)
+    for name in ("x", "y"):
+        pieces = [*trace.touches_backwards(name)][::-1]
+        whole = trace.touches(name)
+        assert np.concatenate([p.row for p in pieces]).tolist() == whole.row.tolist()
+        assert np.concatenate([p.element for p in pieces]).tolist() == whole.element.tolist()
+    with pytest.raises(UsageError, match="one of x, y"):
+        next(trace.touches_backwards("z"))
+
+
 def test_what_happened_before_an_error_is_kept():
     trace, error = traced(COPY, np.arange(8, dtype=np.int32), np.zeros(4, np.int32))
     assert "y[4]" in str(error)

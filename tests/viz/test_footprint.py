@@ -19,6 +19,7 @@ pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 import cutlass
 import cutlass.cute as cute
 
+from forgekit.benching import vgpu_kernels as benched
 from tests.viz import warp_kernels as kernels
 from tests.viz.pictures import line_of
 
@@ -371,6 +372,39 @@ def test_more_accesses_than_are_recorded(monkeypatch):
     assert shown.touched["mY"]["count"].tolist() == [1] * 4 + [0] * 4
     assert shown.notes == ["only the first 12 of 16 accesses are shown"]
     assert shown.notes[0] in texts(shown.figure)
+
+
+def test_pieces_of_the_record_make_no_difference(monkeypatch):
+    def seen():
+        shown = [
+            footprint(same, fk.arange(8), fk.empty(8)),
+            footprint(twice, fk.zeros(8), by="count"),
+            copied(1000, 128, by="count"),
+        ]
+        arrays = [a.tolist() for s in shown for f in s.touched.values() for a in f.values()]
+        return arrays, [s.threads for s in shown], [s._repr_mimebundle_() for s in shown]
+
+    whole = seen()
+    monkeypatch.setattr("forgekit.vgpu.tracing._PIECE", 3)
+    monkeypatch.setattr("forgekit.viz.runs.footprint_legend._PIECE", 3)
+    assert seen() == whole
+
+
+def test_a_large_tensor_costs_little_memory():
+    """4 Mi elements each: no int64 copies of them, neither for the data nor for pictures."""
+    import tracemalloc
+
+    x, y = fk.empty(2048, 2048), fk.empty(2048, 2048)
+    run = fk.compile(benched.transpose, x, y, device="virtual")
+    tracemalloc.start()
+    try:
+        shown = fk.footprint(run, x, y, by="warp")
+        shown._repr_mimebundle_()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert shown.notes == ["only the first 4,194,304 of 8,388,608 accesses are shown"]
+    assert peak < 100 * x.numel()  # bytes; 62, and once 249
 
 
 def test_wrong_use():

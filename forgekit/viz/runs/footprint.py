@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from forgekit.compiling.compiled import CompiledKernel
+    from forgekit.vgpu.memory import TensorInfo
     from forgekit.vgpu.tracing import AccessTrace
 
 __all__ = ["Footprint", "footprint"]
@@ -29,6 +30,8 @@ _WAYS = (("loads", "read", True, False), ("stores", "written", False, True),
          ("atomics", "updated", False, True))  # fmt: skip
 _COLUMNS = tuple(column for column, *_ in _WAYS)
 
+_NOTHING = np.zeros(0, np.int32)
+
 
 @dataclass(frozen=True, eq=False)
 class Footprint:
@@ -38,7 +41,8 @@ class Footprint:
         name: the host function's name.
         touched: tensor name -> arrays of the tensor's shape: `block`, `warp` (of its block) and
             `thread`, the first that touched the element (linear indexes, x fastest; -1: none
-            did), `loads`, `stores`, `atomics` and their sum `count`, how often it was touched.
+            did), `loads`, `stores`, `atomics` and their sum `count`, how often it was touched;
+            int32 (`warp` int16), and a column may be another's array: copy before writing to one.
         threads: tensor name -> how many threads touched it.
         grid, block: blocks in the grid and threads in a block, each (x, y, z), of the largest
             launch. launches: how many kernels the function launched.
@@ -105,7 +109,7 @@ class Footprint:
         found, total = self.touched[name], self.touched[name]["count"].size
         parts: list[str] = []
         for column, verb, *_ in _WAYS:
-            counts = found[column][found[column] > 0]
+            counts = found[column][found[column] > 0] if found[column].any() else _NOTHING
             if counts.size:
                 noun = "" if parts else " elements" if total != 1 else " element"
                 parts.append(f"{counts.size:,} of {total:,}{noun} {verb}, {_times(counts)}")
@@ -209,49 +213,73 @@ def _rows_of(
     if line is None:
         return (), None
     accesses = trace.accesses
-    place = (accesses.launch.astype(np.int64) << 32) + accesses.pc
-    _, first, which = np.unique(place, return_index=True, return_inverse=True)
+    new = np.diff(accesses.launch, prepend=-1) != 0  # an instruction makes many rows in a run
+    starts = np.flatnonzero(new | (np.diff(accesses.pc, prepend=-1) != 0))
+    place = (accesses.launch[starts].astype(np.int64) << 32) + accesses.pc[starts]
+    _, runs, which = np.unique(place, return_index=True, return_inverse=True)
+    first = starts[runs]
     at = [trace.source(row) for row in first.tolist()]
     sources = [None if s is None else source_line(s.file, s.line) for s in at]
     if not sources and error is not None:
         return (), None
     chosen = chosen_lines(line, sources, "makes a global access")
     allowed = np.array([s in chosen for s in sources], bool)
-    return tuple(sorted(chosen, key=lambda s: (s.filename, s.line))), allowed[which]
+    return tuple(sorted(chosen, key=lambda s: (s.filename, s.line))), np.repeat(
+        allowed[which], np.diff(starts, append=len(accesses))
+    )
 
 
 def _touched(
     trace: AccessTrace, name: str, shape: tuple[int, ...], kind: str, rows: Array | None
 ) -> tuple[dict[str, Array], int]:
     """A tensor's entry in `Footprint.touched`, and how many threads touched it."""
-    from forgekit.vgpu.tracing import KINDS, element_numbers, element_offsets
-
-    total = math.prod(shape)
-    if name not in trace.tensors:  # nothing was launched
-        never = {c: np.full(shape, -1) for c in ("block", "warp", "thread")}
-        return never | {c: np.zeros(shape, np.int64) for c in ("count", *_COLUMNS)}, 0
-    row, element = trace.touches(name)
-    wanted = [k for k, (*_, loads, stores) in enumerate(_WAYS)
-              if kind == "any" or (loads if kind == "load" else stores)]  # fmt: skip
-    keep = np.isin(trace.accesses.kind[row], wanted)
-    if rows is not None:
-        keep &= rows[row]
-    row, element = row[keep], element[keep]
+    total, accesses = math.prod(shape), trace.accesses
+    block, thread = np.full(total, -1, np.int32), np.full(total, -1, np.int32)
+    counts: dict[int, Array] = {}
+    sizes = [math.prod(r.block) for r in trace.launches]
+    before = np.cumsum([0, *(math.prod(r.grid) * n for r, n in zip(trace.launches, sizes,
+                                                                   strict=True))])  # fmt: skip
+    who = np.zeros(before[-1], bool)
+    wanted = np.array([kind == "any" or (loads if kind == "load" else stores)
+                       for *_, loads, stores in _WAYS])  # fmt: skip
+    # Of a tensor that no launch reached there are no touches to ask for.
+    for row, element in trace.touches_backwards(name) if name in trace.tensors else ():
+        keep = wanted[accesses.kind[row]]
+        if rows is not None:
+            keep &= rows[row]
+        row, element = row[keep], element[keep]
+        ways = accesses.kind[row]
+        for way in np.flatnonzero(np.bincount(ways)).tolist():
+            np.add.at(counts.setdefault(way, np.zeros(total, np.int32)), element[ways == way], 1)
+        earliest, at = row[::-1], element[::-1]  # of several values the last one stays
+        block[at], thread[at] = accesses.block[earliest], accesses.thread[earliest]
+        launch = accesses.launch[row]
+        who[before[launch] + accesses.block[row].astype(np.int64) * np.array(sizes)[launch]
+            + accesses.thread[row]] = True  # fmt: skip
+    nothing = np.broadcast_to(np.int32(0), total)
     found = {
-        f"{k}s": np.bincount(element[trace.accesses.kind[row] == i], minlength=total)
-        for i, k in enumerate(KINDS)
+        "block": block,
+        "warp": np.floor_divide(thread, 32, dtype=np.int16, casting="unsafe"),
+        "thread": thread,
     }
-    found["count"] = sum(found.values(), np.zeros(total, np.int64))
-    for column in ("block", "thread"):
-        first = np.full(total, -1)
-        first[element[::-1]] = getattr(trace.accesses, column)[row[::-1]]  # the last one stays
-        found[column] = first
-    found["warp"] = found["thread"] // 32
-    info = trace.tensors[name]
-    same = element_numbers(info, element_offsets(info))  # elements that share memory
-    columns = {c: values[same].reshape(shape) for c, values in found.items()}
-    who = [getattr(trace.accesses, c)[row].astype(np.int64) for c in ("launch", "block", "thread")]
-    return columns, len(np.unique((who[0] << 42) + (who[1] << 10) + who[2]))
+    found |= {column: counts.get(way, nothing) for way, column in enumerate(_COLUMNS)}
+    each = list(counts.values()) or [nothing]
+    found["count"] = sum(each[1:], each[0])
+    columns = {c: values.reshape(shape) for c, values in found.items()}
+    if name in trace.tensors:
+        columns = {c: _shared(values, trace.tensors[name]) for c, values in columns.items()}
+    return columns, int(np.count_nonzero(who))
+
+
+def _shared(values: Array, info: TensorInfo) -> Array:
+    """Each element's value, where only the first of those that share memory has one so far."""
+    from forgekit.vgpu.tracing import element_numbers, element_offsets, nested_modes
+
+    if nested_modes(info) is None:
+        same = element_numbers(info, element_offsets(info))
+        return values.reshape(-1)[same].reshape(values.shape)
+    firsts = tuple(slice(None) if stride else slice(0, 1) for stride in info.strides)
+    return np.broadcast_to(values[firsts], values.shape) if 0 in info.strides else values
 
 
 # -- words ------------------------------------------------------------------------------------

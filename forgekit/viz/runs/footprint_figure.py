@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -73,8 +73,10 @@ class _Panel:
 
     def spread(self, values: Array, beyond: int) -> Array:
         """A tensor's values as rows and columns."""
-        flat = np.full(self.rows * self.columns, beyond, np.int64)
-        flat[: values.size] = values.reshape(-1)
+        flat = values.reshape(-1)
+        if self.beyond:
+            rest = np.full(self.beyond, beyond, np.promote_types(values.dtype, np.int16))
+            flat = np.concatenate([flat, rest])
         return flat.reshape(self.rows, self.columns)
 
 
@@ -186,7 +188,7 @@ def _coloured_map(axes: Axes, panel: _Panel, fp: Footprint, colours: Colours) ->
     axes.set_ylim(panel.rows - 0.5, -0.5)
     _ring_gaps(axes, cells, share, steps)
     if fp.many_blocks and fp.by != "count":
-        blocks, _ = _in_cells(panel.spread(fp.touched[panel.name]["block"], -2), steps)
+        blocks = _largest(panel.spread(fp.touched[panel.name]["block"], -2), steps)
         _block_borders(axes, panel, blocks, steps)
 
 
@@ -201,14 +203,25 @@ def _box(axes: Axes, x: int, y: int, width: float, height: float, *, inset: floa
 
 def _in_cells(keys: Array, steps: tuple[int, int]) -> tuple[Array, Array]:
     """Each cell's key (-2 beyond the end), and the share of its elements that were touched."""
-    touched, there = (keys >= 0).astype(float), (keys > -2).astype(float)
-    for axis, step in enumerate(steps):
-        if step > 1:
-            starts = np.arange(0, keys.shape[axis], step)
-            keys = np.maximum.reduceat(keys, starts, axis=axis)
-            touched = np.add.reduceat(touched, starts, axis=axis)
-            there = np.add.reduceat(there, starts, axis=axis)
-    return keys, touched / np.maximum(there, 1)
+    touched = _reduced(np.add, keys, steps, lambda strip: strip >= 0)
+    there = _reduced(np.add, keys, steps, lambda strip: strip > -2)
+    return _largest(keys, steps), touched / np.maximum(there, 1)
+
+
+def _largest(keys: Array, steps: tuple[int, int]) -> Array:
+    return _reduced(np.maximum, keys, steps, lambda strip: strip)
+
+
+def _reduced(
+    how: np.ufunc, keys: Array, steps: tuple[int, int], of: Callable[[Array], Array]
+) -> Array:
+    """A number for each cell; strip by strip, for there may be millions of keys."""
+    rows = []
+    for start in range(0, len(keys), steps[0]):
+        strip = of(keys[start : start + steps[0]])
+        across = how.reduce(strip, axis=0, dtype=np.int64)
+        rows.append(how.reduceat(across, np.arange(0, len(across), steps[1])))
+    return np.array(rows)
 
 
 def _ring_gaps(axes: Axes, cells: Array, share: Array, steps: tuple[int, int]) -> None:

@@ -24,6 +24,7 @@ _BLOCK_COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#0072B
                   "#882255")  # fmt: skip
 CLASH: dict[str, Any] = {"fill": False, "edgecolor": RED, "linewidth": 2.5}
 
+_PIECE = 1 << 18  # keys looked at together
 _BAR, _ROW = 0.72, 0.23  # inches, a colour bar with its label and a row of patches
 
 
@@ -38,6 +39,16 @@ def keys(fp: Footprint, name: str) -> Array:
     return np.where(found["count"] > 0, often(found), -1) if fp.by == "count" else found[fp.by]
 
 
+def _present(keys: list[Array], last: int) -> list[int]:
+    """Which of 0 to `last` are among the keys; in pieces, for there may be millions."""
+    seen = np.zeros(max(last, 0) + 1, bool)
+    for flat in (k.reshape(-1) for k in keys):
+        for start in range(0, flat.size, _PIECE):
+            piece = flat[start : start + _PIECE]
+            seen[piece[piece >= 0]] = True
+    return np.flatnonzero(seen).tolist()
+
+
 class Colours:
     """A colour for each block, warp, thread or count: of a palette if they are few, or a scale."""
 
@@ -46,10 +57,11 @@ class Colours:
         from matplotlib.colors import ListedColormap, Normalize
 
         scale = matplotlib.colormaps["viridis"](np.linspace(0.25, 1.0, 128))
-        present = np.unique(np.concatenate([keys(fp, n).reshape(-1) for n in fp.touched]))
-        present = present[present >= 0]
+        found = [keys(fp, n) for n in fp.touched]
+        last = max((int(k.max()) for k in found if k.size), default=0)
         self.labels: dict[int, str] = {}  # what each colour of a palette means
         palette: Any = _BLOCK_COLOURS
+        present = _present(found, last) if fp.by == "count" else []
         if fp.by == "count" and len(present) <= len(_BLOCK_COLOURS):
             self.labels = {int(n): _times(int(n)) for n in present}
             palette = scale[np.linspace(0, 127, len(present)).astype(int)]
@@ -59,7 +71,6 @@ class Colours:
                 self.labels = {i: f"{fp.by} {i}" for i in range(many)}
         self.few = bool(self.labels)
         self.cmap = ListedColormap(palette if self.few else scale)
-        last = int(present.max()) if present.size else 0
         self.norm = Normalize(1 if fp.by == "count" else 0, max(last, 1))
 
     def rgba(self, keys: Array) -> Array:
@@ -77,18 +88,18 @@ class Legend:
         self.fp, self.colours = fp, colours
         found = list(fp.touched.values())
         labelled = [fp.touched[name] for name in names_labelled]
-        anything = any((f["count"] > 0).any() for f in found)
+        anything = any(f["count"].any() for f in found)
         self.entries: list[tuple[str, dict[str, Any]]] = []
         if anything and colours.few:
             self.entries = [(label, {"facecolor": colours.rgba(np.array(key)), "linewidth": 0})
                             for key, label in colours.labels.items()]  # fmt: skip
         self.bar = anything and not colours.few and len(labelled) < len(found)
-        if any((f["count"] == 0).any() for f in found):
+        if not all(f["count"].all() for f in found):
             self.entries.append(("untouched", UNTOUCHED))
         if any((f["stores"] > 1).any() for f in labelled):
             self.entries.append(("written more than once", CLASH))
         self.line = ""
-        if any((f["count"] > 0).any() for f in labelled):
+        if any(f["count"].any() for f in labelled):
             repeated = any((often(f) > 1).any() for f in labelled)
             who = f"thread {_numbered(fp.block)}".rstrip()
             if fp.many_blocks:
