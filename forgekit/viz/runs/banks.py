@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forgekit.errors import KernelError
 from forgekit.vgpu.counters.rules import BANK_BYTES, BANKS, load_parts
 from forgekit.viz.runs.lines import Line
 from forgekit.viz.runs.warp_access import LANES, WarpAccess, warp_accesses
+from forgekit.viz.runs.warp_picture import WarpPicture
 from forgekit.viz.theme import spans
 
 if TYPE_CHECKING:
@@ -114,59 +114,21 @@ def _why(access: WarpAccess, passes: tuple[Pass, ...], conflicts: bool) -> str:
     return "no two words in one bank" if count > 1 else "one lane alone"
 
 
-@dataclass(frozen=True, eq=False)
-class BankConflicts:
-    """Accesses of warps to shared memory; a notebook shows them as a picture.
-
-    Attributes:
-        name: the host function's name.
-        accesses: what is shown, each with its addresses (offsets in the block's shared memory) by
-            lane. uses: their wavefronts and banks.
-        omitted: how many accesses more were meant than a picture holds.
-        error: what stopped the kernel, else None. notes: what the picture says in red.
+class BankConflicts(WarpPicture):
+    """Accesses of warps to shared memory, their addresses offsets in the block's; `uses` has the
+    wavefronts and banks of each.
     """
 
-    name: str
-    accesses: tuple[WarpAccess, ...]
-    omitted: int
-    error: KernelError | None
-    notes: list[str]
+    memory = "shared"
+    called = "banks"
 
     @functools.cached_property
     def uses(self) -> tuple[BankUse, ...]:
         return tuple(bank_use(a) for a in self.accesses)
 
     @property
-    def headline(self) -> str:
-        if len(self.accesses) == 1:
-            return f"{self.accesses[0].place}: {self.uses[0].told}"
-        who = {(a.block, a.warp) for a in self.accesses}
-        if not who:
-            return f"{self.name}: no access to shared memory"
-        if len(who) == 1:
-            return "{}: what warp {a.warp} of block {a.block} asks of shared memory".format(
-                self.name, a=self.accesses[0])  # fmt: skip
-        return f"{self.name}: what {len(who)} warps ask of shared memory"
-
-    @property
-    def more(self) -> list[str]:
-        """What is missing from the picture."""
-        if not self.omitted:
-            return []
-        these = "access is" if self.omitted == 1 else "accesses are"
-        return [f"{self.omitted} more {these} not shown; line= and kind= choose"]
-
-    @property
-    def summary(self) -> str:
-        """All that the picture says with numbers."""
-        lines = [f"banks of {self.name}"]
-        for access, use in zip(self.accesses, self.uses, strict=True):
-            lines.append(f"  {access.place}: {use.told}")
-            lines.append(f"    {access.details}; {_banks_told(use)}")
-        return "\n".join(lines + [f"  {note}" for note in (*self.more, *self.notes)])
-
-    def __repr__(self) -> str:
-        return self.summary
+    def told(self) -> list[tuple[str, str]]:
+        return [(use.told, _banks_told(use)) for use in self.uses]
 
     @functools.cached_property
     def figure(self) -> Figure:
@@ -174,12 +136,6 @@ class BankConflicts:
         from forgekit.viz.runs.banks_figure import draw
 
         return draw(self)
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        from forgekit.viz.png import img_tag
-
-        alt = "; ".join(line.strip() for line in self.summary.split("\n"))
-        return {"text/plain": self.summary, "text/html": img_tag(self.figure, alt)}
 
 
 def _banks_told(use: BankUse) -> str:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forgekit.errors import KernelError
 from forgekit.vgpu.counters.rules import SECTOR_BYTES
 from forgekit.viz.runs.lines import Line
 from forgekit.viz.runs.warp_access import WarpAccess, warp_accesses
+from forgekit.viz.runs.warp_picture import WarpPicture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,58 +59,19 @@ def count_sectors(access: WarpAccess) -> SectorCount:
     return SectorCount(count, ideal, lines, access.asked_bytes, access.kind == "atomic")
 
 
-@dataclass(frozen=True, eq=False)
-class Coalescing:
-    """Accesses of warps to global memory; a notebook shows them as a picture.
+class Coalescing(WarpPicture):
+    """Accesses of warps to global memory; `counts` has the sectors of each."""
 
-    Attributes:
-        name: the host function's name.
-        accesses: what is shown, each with its addresses by lane. counts: their sectors.
-        omitted: how many accesses more were meant than a picture holds.
-        error: what stopped the kernel, else None. notes: what the picture says in red.
-    """
-
-    name: str
-    accesses: tuple[WarpAccess, ...]
-    omitted: int
-    error: KernelError | None
-    notes: list[str]
+    memory = "global"
+    called = "coalescing"
 
     @functools.cached_property
     def counts(self) -> tuple[SectorCount, ...]:
         return tuple(count_sectors(a) for a in self.accesses)
 
     @property
-    def headline(self) -> str:
-        if len(self.accesses) == 1:
-            return f"{self.accesses[0].place}: {self.counts[0].told}"
-        who = {(a.block, a.warp) for a in self.accesses}
-        if not who:
-            return f"{self.name}: no access to global memory"
-        if len(who) == 1:
-            return "{}: what warp {a.warp} of block {a.block} asks of global memory".format(
-                self.name, a=self.accesses[0])  # fmt: skip
-        return f"{self.name}: what {len(who)} warps ask of global memory"
-
-    @property
-    def more(self) -> list[str]:
-        """What is missing from the picture."""
-        if not self.omitted:
-            return []
-        these = "access is" if self.omitted == 1 else "accesses are"
-        return [f"{self.omitted} more {these} not shown; line= and kind= choose"]
-
-    @property
-    def summary(self) -> str:
-        """All that the picture says with numbers."""
-        lines = [f"coalescing of {self.name}"]
-        for access, count in zip(self.accesses, self.counts, strict=True):
-            lines.append(f"  {access.place}: {count.told}")
-            lines.append(f"    {access.details}; {_plural(count.lines, 'line')} of 128 bytes")
-        return "\n".join(lines + [f"  {note}" for note in (*self.more, *self.notes)])
-
-    def __repr__(self) -> str:
-        return self.summary
+    def told(self) -> list[tuple[str, str]]:
+        return [(c.told, f"{_plural(c.lines, 'line')} of 128 bytes") for c in self.counts]
 
     @functools.cached_property
     def figure(self) -> Figure:
@@ -118,12 +79,6 @@ class Coalescing:
         from forgekit.viz.runs.coalescing_figure import draw
 
         return draw(self)
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        from forgekit.viz.png import img_tag
-
-        alt = "; ".join(line.strip() for line in self.summary.split("\n"))
-        return {"text/plain": self.summary, "text/html": img_tag(self.figure, alt)}
 
 
 def coalescing(
