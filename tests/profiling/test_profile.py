@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -331,16 +333,20 @@ print("sum", int(x.sum()))
 """
 
 
-def test_the_command_profiles_each_kernel_of_a_script(tmp_path, capsys):
+def run_command(*arguments: str) -> str:
+    """In a process of its own: the command installs the virtual GPU for good."""
+    command = [sys.executable, "-m", "forgekit", "profile", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_the_command_profiles_each_kernel_of_a_script(tmp_path):
     script = tmp_path / "double.py"
     script.write_text(SCRIPT)
-    assert main(["profile", str(script)]) == 0
-    printed = capsys.readouterr().out
+    printed = run_command(str(script))
     assert "sum 256" in printed
     assert "2 launches" in printed
     assert "mX[tidx] = mX[tidx] * 2.0" in printed
-    assert main(["profile", "--json", "--gpu", "L4", str(script)]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(run_command("--json", "--gpu", "L4", str(script)))
     assert found["double_kernel"]["total"]["global_load_requests"] == 4
     assert found["double_kernel"]["gpu"] == "L4"
 
