@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,7 +16,7 @@ __all__ = ["WarpPicture"]
 
 
 @dataclass(frozen=True, eq=False)
-class WarpPicture:
+class WarpPicture(ABC):
     """Accesses of warps to one kind of memory; a notebook shows them as a picture.
 
     Attributes:
@@ -35,14 +36,14 @@ class WarpPicture:
     called: ClassVar[str]  # the public function's name
 
     @property
+    @abstractmethod
     def told(self) -> list[tuple[str, str]]:
         """Of each access: what its title says of it, and details."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def figure(self) -> Figure:
         """The picture, a matplotlib Figure."""
-        raise NotImplementedError
 
     @property
     def headline(self) -> str:
