@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from forgekit.layouts.explain import Explanation, explain
     from forgekit.layouts.layout import Layout
     from forgekit.layouts.swizzle import ComposedLayout, Swizzle
+    from forgekit.lessons.exercise import Exercise, exercise
+    from forgekit.lessons.progress import Progress, progress
+    from forgekit.profiling.predictions import Prediction, Predictions, predict, predictions
     from forgekit.profiling.profile import Profile, profile
     from forgekit.tensors import arange, empty, full, ones, rand, randint, randn, zeros
     from forgekit.viz.explorer.explore import Explorer, explore
@@ -62,6 +65,9 @@ _HOME = {
     "layouts.explain": ("Explanation", "explain"),
     "layouts.layout": ("Layout",),
     "layouts.swizzle": ("ComposedLayout", "Swizzle"),
+    "lessons.exercise": ("Exercise", "exercise"),
+    "lessons.progress": ("Progress", "progress"),
+    "profiling.predictions": ("Prediction", "Predictions", "predict", "predictions"),
     "profiling.profile": ("Profile", "profile"),
     "tensors": ("arange", "empty", "full", "ones", "rand", "randint", "randn", "zeros"),
     "viz.runs.banks": ("BankConflicts", "banks"),
@@ -80,6 +86,7 @@ __all__ = [
     "CompileError",
     "CompiledKernel",
     "ComposedLayout",
+    "Exercise",
     "Explanation",
     "Explorer",
     "Footprint",
@@ -87,7 +94,10 @@ __all__ = [
     "KernelError",
     "Layout",
     "PlatformError",
+    "Prediction",
+    "Predictions",
     "Profile",
+    "Progress",
     "SanitizerError",
     "SanitizerReport",
     "Swizzle",
@@ -105,12 +115,16 @@ __all__ = [
     "current_target",
     "device",
     "empty",
+    "exercise",
     "explain",
     "explore",
     "footprint",
     "full",
     "ones",
+    "predict",
+    "predictions",
     "profile",
+    "progress",
     "rand",
     "randint",
     "randn",

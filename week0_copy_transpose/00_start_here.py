@@ -317,23 +317,45 @@ print(f"{run_guarded.registers} registers a thread, {run_guarded.spill_bytes} by
 # %% [markdown]
 # ## 9. Exercises
 #
-# **Exercise 1: scale.** Write a kernel that computes `y[i] = 3 * x[i] + 1` for any length. Start
-# from `guarded_kernel`; roughly 1 line changes.
+# Each exercise is a cell to complete and a cell that grades it. The grade runs your kernel on
+# several sizes, then in orders of threads that a GPU might choose; it stops at the first thing that
+# is wrong and explains it. Hints and the solution are folded away below the task;
+# `fk.exercise("week0/scale").hint()` gives the same hints one by one.
+
+# %% [markdown] exercise="week0/scale" part="task"
+# ### Exercise 1: scale a vector
 #
-# <details><summary>Hint 1</summary>Only the line inside the <code>if</code> changes.</details>
-# <details><summary>Hint 2</summary>Inside the <code>if</code>, <code>mX[i]</code> is an ordinary
-# number: compute with it as you would in Python.</details>
-# <details><summary>Hint 3</summary><code>mY[i] = 3.0 * mX[i] + 1.0</code></details>
+# Write a kernel that computes `y[i] = 3 * x[i] + 1` for any length. It starts as `guarded_kernel`
+# did; one line changes.
+#
+# <details><summary>Hint 1</summary>
+#
+# Only the line inside the `if` changes.
+#
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# Inside the `if`, `mX[i]` is an ordinary number: compute with it as you would in Python.
+#
+# </details>
+#
+# <details><summary>Hint 3</summary>
+#
+# `mY[i] = 3.0 * mX[i] + 1.0`
+#
+# </details>
 
 
-# %%
+# %% exercise="week0/scale" part="skeleton"
 @cute.kernel
 def scale_kernel(mX: cute.Tensor, mY: cute.Tensor):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     i = bidx * 128 + tidx
     if i < mX.shape[0]:
-        mY[i] = mX[i]  # FILL ME IN (roughly 1 line)
+        # FILL ME IN (roughly 1 line)
+        mY[i] = mX[i]
 
 
 @cute.jit
@@ -342,40 +364,59 @@ def scale(mX: cute.Tensor, mY: cute.Tensor):
     scale_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 
 
-x, y = fk.randn(1000), fk.empty(1000)
-run_scale = fk.compile(scale, x, y)
-for length in (1000, 1, 129):
-    x, y = fk.randn(length), fk.empty(length)
-    run_scale(x, y)
-    if not fk.check(y, 3 * x + 1):
-        break
+# %% exercise="week0/scale" part="grade"
+fk.exercise("week0/scale").grade(scale)
 
-# %% [markdown]
-# Red until you have done it. The solution, when you want to compare:
-#
-# <details><summary>Solution</summary>
+# %% [markdown] exercise="week0/scale" part="solution"
+# <details><summary>Solution of exercise 1</summary>
 #
 # ```python
+# @cute.kernel
+# def scale_kernel(mX: cute.Tensor, mY: cute.Tensor):
+#     tidx, _, _ = cute.arch.thread_idx()
+#     bidx, _, _ = cute.arch.block_idx()
+#     i = bidx * 128 + tidx
 #     if i < mX.shape[0]:
 #         mY[i] = 3.0 * mX[i] + 1.0
+#
+#
+# @cute.jit
+# def scale(mX: cute.Tensor, mY: cute.Tensor):
+#     blocks = cute.ceil_div(mX.shape[0], 128)
+#     scale_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
 # One multiplication and one addition: the compiler makes a single `fma` of them, *fused
-# multiply-add*, which rounds once. Look for it in `run_scale.ptx`.
+# multiply-add*, which rounds once. Look for it in `fk.compile(scale, x, y).ptx`.
+#
+# </details>
+
+# %% [markdown] exercise="week0/reverse" part="task"
+# ### Exercise 2: reverse a vector
+#
+# Write a kernel with `y[0] = x[n-1]`, `y[1] = x[n-2]`, … for any length. The cell after the grade
+# draws it for eight elements: **predict** the two rows of numbers.
+#
+# <details><summary>Hint 1</summary>
+#
+# Which element does thread `i` read, if it writes `y[i]`?
+#
 # </details>
 #
-# **Exercise 2: reverse.** Write a kernel with `y[0] = x[n-1]`, `y[1] = x[n-2]`, … for any length.
-# Roughly 1 line. The last cell draws it for eight elements: **predict** the two rows of numbers.
+# <details><summary>Hint 2</summary>
 #
-# <details><summary>Hint 1</summary>Which element does thread <code>i</code> read, if it writes
-# <code>y[i]</code>?</details>
-# <details><summary>Hint 2</summary>For <code>n = 8</code>, thread 0 reads element 7 and thread 7
-# reads element 0.</details>
-# <details><summary>Hint 3</summary><code>mX[n - 1 - i]</code> with
-# <code>n = mX.shape[0]</code>.</details>
+# For `n = 8`, thread 0 reads element 7 and thread 7 reads element 0.
+#
+# </details>
+#
+# <details><summary>Hint 3</summary>
+#
+# `mX[n - 1 - i]` with `n = mX.shape[0]`.
+#
+# </details>
 
 
-# %%
+# %% exercise="week0/reverse" part="skeleton"
 @cute.kernel
 def reverse_kernel(mX: cute.Tensor, mY: cute.Tensor):
     tidx, _, _ = cute.arch.thread_idx()
@@ -383,7 +424,8 @@ def reverse_kernel(mX: cute.Tensor, mY: cute.Tensor):
     n = mX.shape[0]
     i = bidx * 128 + tidx
     if i < n:
-        mY[i] = mX[i]  # FILL ME IN (roughly 1 line)
+        # FILL ME IN (roughly 1 line)
+        mY[i] = mX[i]
 
 
 @cute.jit
@@ -392,28 +434,45 @@ def reverse(mX: cute.Tensor, mY: cute.Tensor):
     reverse_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 
 
-x, y = fk.randn(1000), fk.empty(1000)
-run_reverse = fk.compile(reverse, x, y)
-for length in (1000, 1, 129):
-    x, y = fk.randn(length), fk.empty(length)
-    run_reverse(x, y)
-    if not fk.check(y, x.flip(0)):
-        break
+# %% exercise="week0/reverse" part="grade"
+fk.exercise("week0/reverse").grade(reverse)
 
-# %% jupyter={"outputs_hidden": true}
-fk.footprint(run_reverse, fk.randn(8), fk.empty(8))
-
-# %% [markdown]
-# <details><summary>Solution</summary>
+# %% [markdown] exercise="week0/reverse" part="solution"
+# <details><summary>Solution of exercise 2</summary>
 #
 # ```python
+# @cute.kernel
+# def reverse_kernel(mX: cute.Tensor, mY: cute.Tensor):
+#     tidx, _, _ = cute.arch.thread_idx()
+#     bidx, _, _ = cute.arch.block_idx()
+#     n = mX.shape[0]
+#     i = bidx * 128 + tidx
 #     if i < n:
 #         mY[i] = mX[n - 1 - i]
+#
+#
+# @cute.jit
+# def reverse(mX: cute.Tensor, mY: cute.Tensor):
+#     blocks = cute.ceil_div(mX.shape[0], 128)
+#     reverse_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
 # The predicate stays as it is: if `i` runs over 0 … n−1, so does `n − 1 − i`. With `mX[n - i]`, off
 # by one, thread 0 reads `mX[n]`: try it and read what the virtual GPU says.
+#
 # </details>
+
+# %% [markdown]
+# Who reads what? This draws your kernel, once it runs without an error:
+
+# %% jupyter={"outputs_hidden": true}
+fk.footprint(fk.compile(reverse, fk.randn(8), fk.empty(8)), fk.randn(8), fk.empty(8))
+
+# %% [markdown]
+# What you have passed is kept on this machine, over all weeks:
+
+# %%
+fk.progress()
 
 # %% [markdown]
 # ## Summary

@@ -13,6 +13,7 @@ __all__ = ["KERNEL_ENVIRONMENT", "comparable", "normalise", "volatile_patterns"]
 # The settings of forgekit under which a notebook prints the same on every machine.
 KERNEL_ENVIRONMENT = {
     "FORGEKIT_DEVICE": "virtual",
+    "FORGEKIT_PROGRESS": "off",  # each notebook begins with nothing passed, and leaves nothing
     "FORGEKIT_DISK_CACHE": "off",  # a compiled kernel shows whether it came from there
 }
 

@@ -15,6 +15,7 @@ from typing import Any
 from forgekit.commands.course import find_course, week_folders
 from forgekit.commands.notebook_outputs import KERNEL_ENVIRONMENT, comparable, normalise
 from forgekit.errors import ForgekitError, PlatformError, UsageError
+from forgekit.lessons.notebook_cells import filled, first_stale
 
 __all__ = ["build", "find_pairs", "first_difference", "main"]
 
@@ -102,6 +103,14 @@ def _read_source(source: Path) -> Any:
         cell.metadata.pop("lines_to_next_cell", None)  # the .py's blank lines
     notebook.metadata = nbformat.from_dict(METADATA)
     return notebook
+
+
+def _fill_exercises(source: Path) -> None:
+    """Write the cells that are generated from exercises into the .py, where they differ."""
+    text = source.read_text(encoding="utf-8")
+    new = filled(text)
+    if new != text:
+        source.write_text(new, encoding="utf-8")
 
 
 def _new_id(cell: Any, taken: set[str]) -> str:
@@ -196,6 +205,7 @@ def build(source: Path) -> bool:
     _, nbformat = _tools()
     if problem := _missing_source(source):
         raise ForgekitError(problem)
+    _fill_exercises(source)
     notebook = _read_source(source)
     built = source.with_suffix(".ipynb")
     before = built.read_text(encoding="utf-8") if built.is_file() else None
@@ -227,6 +237,8 @@ def first_difference(source: Path) -> str | None:
     _, nbformat = _tools()
     if problem := _missing_source(source):
         return problem
+    if stale := first_stale(source.read_text(encoding="utf-8")):
+        return f"{source}: {stale}; rebuild it: `forgekit build-notebooks {source}`"
     built = source.with_suffix(".ipynb")
     if not built.is_file():
         return f"{source} has no {built.name}; build it: `forgekit build-notebooks {source}`"

@@ -1,6 +1,7 @@
-"""What the notebooks ask, compare and explain: predictions, exercises, and what is said of answers.
+"""What the notebooks ask, grade and explain: exercises, hints, progress.
 
-A module for each notebook that needs one, under the notebook's name. Here belongs what a lesson
-says to its student; what draws, computes with layouts or runs kernels belongs elsewhere, and no
-other package imports this one.
+`exercise.py` lists the exercises; each is a module of its week with texts and gates, and a solution
+with marked lines under `solutions/`. Here belongs what a lesson says to its student; what draws,
+computes with layouts or runs kernels belongs elsewhere, and no other package but `commands` imports
+this one.
 """

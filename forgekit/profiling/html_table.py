@@ -64,6 +64,8 @@ def as_html(p: Profile) -> str:
         parts.append(f'<div style="margin:8px 0 4px">{"<br>".join(map(_e, sentences))}</div>')
     if p.lines:
         parts.append(f'<div style="opacity:.65;font-size:11px;margin:4px 0">{_e(LEGEND)}</div>')
+    if p.predicted.all:
+        parts.append(f'<div style="margin:8px 0">{p.predicted._repr_html_()}</div>')
     return "".join(parts) + "</div>"
 
 

@@ -21,6 +21,7 @@ from forgekit.profiling.metrics import (
     total,
 )
 from forgekit.profiling.names import kernel_name
+from forgekit.profiling.predictions import Predictions, take
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
@@ -46,6 +47,7 @@ class Profile:
         launches: each launch of a kernel with its own counts, in order.
         lines: the source lines shown, launches added up; in source order unless sorted.
         gpu: the GPU whose bandwidth bounds the time.
+        predicted: what `fk.predict` wrote down for it, with the answers.
     """
 
     metrics: tuple[Metric, ...] = METRICS
@@ -58,11 +60,13 @@ class Profile:
         *,
         lines: tuple[Line, ...] | None = None,
         again: tuple[CompiledKernel, tuple[Any, ...]] | None = None,
+        predicted: Predictions | None = None,
     ) -> None:
         self.name = name
         self.launches = tuple(launches)
         self.gpu = gpu
         self.lines = summed(self.launches) if lines is None else lines
+        self.predicted = predicted or Predictions()
         self._again = again
 
     # -- numbers ------------------------------------------------------------------------------
@@ -182,10 +186,12 @@ class Profile:
             lines = tuple(x for x in lines if x[name] >= least)
         if keep is not None:
             lines = tuple(x for x in lines if keep(x))
-        return Profile(self.name, launches, self.gpu, lines=lines, again=self._again)
+        return self._with(lines, launches)
 
-    def _with(self, lines: tuple[Line, ...]) -> Profile:
-        return Profile(self.name, self.launches, self.gpu, lines=lines, again=self._again)
+    def _with(self, lines: tuple[Line, ...], launches: tuple[Launch, ...] | None = None) -> Profile:
+        chosen = self.launches if launches is None else launches
+        again, predicted = self._again, self.predicted
+        return Profile(self.name, chosen, self.gpu, lines=lines, again=again, predicted=predicted)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as dicts, lists, numbers and strings."""
@@ -287,7 +293,9 @@ def profile(kernel: CompiledKernel, *args: Any, gpu: str | Gpu | None = None) ->
     kept = copied(args)
     counts = Counting()
     run_again(kernel, kept, listeners=(counts,))
-    return of_counts(kernel.name, counts, chosen, again=(kernel, kept))
+    found = of_counts(kernel.name, counts, chosen, again=(kernel, kept))
+    found.predicted = take(found.total)
+    return found
 
 
 def of_counts(

@@ -154,6 +154,7 @@ def as_text(p: Profile) -> str:
         out += textwrap.wrap(text, WIDTH, subsequent_indent="  ") if text else []
     if p.lines:
         out += textwrap.wrap(LEGEND, WIDTH, subsequent_indent="  ")
+    out += ["", *map(repr, p.predicted.all)] if p.predicted.all else []
     return "\n".join(out)
 
 

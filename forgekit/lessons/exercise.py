@@ -1,0 +1,177 @@
+"""Exercises: each a task, a solution with marked lines, hints, and the gates it has to pass.
+
+An exercise `week0/scale` is two files of this package: `week0/scale.py` holds `EXERCISE` (texts and
+gates), `week0/solutions/scale.py` the solution, written as a student would write it, with the lines
+to be found out marked (`skeleton.py`). What the notebook shows is generated from them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+import inspect
+import linecache
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forgekit.errors import UsageError, got_needed
+from forgekit.lessons import progress
+from forgekit.lessons.skeleton import Source, read_source
+
+if TYPE_CHECKING:
+    from forgekit.lessons.gates.failure import Group
+    from forgekit.lessons.report import GradeReport, Note
+
+__all__ = ["WEEKS", "Exercise", "all_exercises", "exercise"]
+
+_HERE = Path(__file__).parent
+
+# Week -> its exercises, in the order in which the notebooks have them.
+WEEKS: dict[str, tuple[str, ...]] = {
+    "week0": (
+        *("scale", "reverse"),  # 00_start_here
+        *(),  # 00_why_slow_why_wrong
+        *(),  # 01_compile_once
+        *(),  # 02_see_layouts
+        *(),  # 03_copy_fast
+        *(),  # 04_transpose
+        *(),  # 05_profile_on_a_gpu
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise; `fk.exercise("week0/scale")` finds it by its name.
+
+    Attributes:
+        title: what is done, with a verb. task: Markdown. hints: three, each telling more.
+        analysis: Markdown, shown under the solution. entry: the name that is handed in, a function
+        or a variable of the skeleton. groups: what has to be passed, in order. notebook: where it
+        stands, such as `04_transpose`. praise: one line after a pass.
+    """
+
+    title: str
+    task: str
+    hints: tuple[str, str, str]
+    analysis: str
+    entry: str
+    groups: Sequence[Group]
+    notebook: str
+    praise: str = ""
+    name: str = field(default="")
+
+    @property
+    def week(self) -> str:
+        return self.name.partition("/")[0]
+
+    @functools.cached_property
+    def source(self) -> Source:
+        """The solution file, read."""
+        week, _, short = self.name.partition("/")
+        return read_source(_HERE / week / "solutions" / f"{short}.py")
+
+    def __repr__(self) -> str:
+        known = progress.record(self.name)
+        state = "passed" if known.passed else "open"
+        return f"{self.name}: {self.title} ({self.notebook}; {state})"
+
+    # -- what a student calls -------------------------------------------------------------------
+    def grade(self, handed_in: Any, *, arch: str | None = None) -> GradeReport:
+        """Pass what was handed in through the gates; stops at the first group that is not passed.
+
+        Kernels run on the virtual GPU, where counters and the sanitizer are; on a machine with a
+        GPU the values are checked there as well. The result is kept for `fk.progress()`.
+
+        Args:
+            handed_in: what the task asks for: a `@cute.jit` function, a Python function, a value.
+            arch: what the virtual GPU compiles for, such as "sm_80"; leave it out for the usual.
+
+        Returns:
+            A report, true if all groups are passed; a notebook shows it.
+        """
+        from forgekit.lessons.grading import grade
+
+        report = grade(self, handed_in, arch, untouched=self._is_skeleton(handed_in))
+        known = progress.record(self.name)
+        tries = known.tries + (not report.untouched)
+        first = known.passed_at_try or (tries if report else 0)
+        progress.change(self.name, tries=tries, passed_at_try=first)
+        return replace(report, standing=_standing(self.week)) if report else report
+
+    def hint(self) -> Note:
+        """The next hint: the first call gives the first of three, the next tells more."""
+        from forgekit.lessons.report import Note
+
+        known = progress.record(self.name)
+        number = min(known.hints + 1, len(self.hints))
+        progress.change(self.name, hints=number)
+        more = f"{len(self.hints) - number} more" if number < len(self.hints) else "the last"
+        return Note(f"Hint {number} ({more})", self.hints[number - 1])
+
+    def solution(self) -> Note:
+        """The solution with its analysis."""
+        from forgekit.lessons.report import Note
+
+        progress.change(self.name, solution_seen=True)
+        return Note("Solution", self.solution_text())
+
+    def reset(self) -> Note:
+        """Forget tries, hints and the pass; returns the skeleton, to begin anew."""
+        from forgekit.lessons.report import Note
+
+        progress.change(self.name)
+        text = f"Copy this into the cell above:\n\n```python\n{self.source.skeleton}```"
+        return Note(f"{self.name} is open again", text)
+
+    # -- texts --------------------------------------------------------------------------------
+    def solution_text(self) -> str:
+        """The solution as Markdown: code, then analysis."""
+        return f"```python\n{self.source.solution}```\n\n{self.analysis.strip()}\n"
+
+    def _is_skeleton(self, handed_in: Any) -> bool:
+        """Whether a function was handed in whose cell or file still is the skeleton."""
+        try:
+            file = inspect.getsourcefile(inspect.unwrap(handed_in)) or ""
+        except TypeError:
+            return False
+        text = _bare("".join(linecache.getlines(file)))
+        return bool(text) and _bare(self.source.skeleton) in text
+
+
+def _bare(text: str) -> str:
+    return "".join(text.split())
+
+
+def _standing(week: str) -> str:
+    rows = [row for row in progress.progress().rows if row.week == week]
+    return f"{sum(r.record.passed for r in rows)} of {len(rows)} of {week}"
+
+
+def exercise(name: str) -> Exercise:
+    """The exercise of a name such as "week0/scale"; `fk.progress()` lists all.
+
+    Raises:
+        UsageError: there is none, with names that are near.
+    """
+    week, _, short = str(name).partition("/")
+    if short not in WEEKS.get(week, ()):
+        known = [f"{w}/{n}" for w, names in WEEKS.items() for n in names]
+        near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.4)
+        remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else "see fk.progress()"
+        raise UsageError(got_needed("exercise", repr(name), "the name of an exercise", remedy))
+    return _load(week, short)
+
+
+@functools.cache
+def _load(week: str, short: str) -> Exercise:
+    found = importlib.import_module(f"forgekit.lessons.{week}.{short}").EXERCISE
+    return replace(found, name=f"{week}/{short}")
+
+
+def all_exercises() -> list[Exercise]:
+    """All exercises, in the order of the notebooks."""
+    return [_load(week, short) for week, names in WEEKS.items() for short in names]

@@ -1,0 +1,60 @@
+"""The gate of the sanitizer: right in every order that a GPU might choose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from forgekit.errors import UnsupportedPtxError
+from forgekit.lessons.gates.failure import Evidence, GateError, Group, Slip, explained
+
+if TYPE_CHECKING:
+    from forgekit.lessons.gates.submission import MakeCase, Submission
+
+__all__ = ["clean"]
+
+
+def clean(
+    make: MakeCase,
+    sizes: Sequence[tuple[int, ...]],
+    dtype: str = "float32",
+    *,
+    seeds: int = 2,
+    name: str = "Every order of threads",
+    slips: Sequence[Slip] = (),
+    look_at: str = "",
+) -> Group:
+    """A group that runs the sanitizer in the usual order and in `seeds` hostile ones.
+
+    make, sizes, slips, look_at: as in `values`.
+    """
+
+    def run(handed_in: Submission) -> str:
+        import torch
+
+        from forgekit.checking.sanitize import sanitize
+
+        for size in sizes:
+            case = make(*size, dtype=getattr(torch, dtype))
+            args = case.on(torch.device("cpu"))
+            try:
+                report = sanitize(
+                    handed_in.compiled(case), *args, schedule="adversarial", seeds=seeds
+                )
+            except UnsupportedPtxError as error:
+                raise GateError(f"The virtual GPU cannot run it.\n{error}") from None
+            if not report:
+                kinds = tuple(f.kind for f in report.findings)
+                evidence = Evidence(kinds=kinds, text=str(report), case=case)
+                happened = f"With {case.label} the sanitizer objects.\n{_first(str(report))}"
+                raise GateError(happened, explained(slips, evidence), look_at)
+        return f"no finding in {1 + seeds} orders"
+
+    return Group(name, run)
+
+
+def _first(text: str, lines: int = 24) -> str:
+    """The beginning of a long report; one mistake tends to be found in several ways."""
+    parts = text.splitlines()
+    rest = len(parts) - lines
+    return text if rest <= 3 else "\n".join([*parts[:lines], f"… and {rest} lines more"])

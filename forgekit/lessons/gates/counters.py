@@ -1,0 +1,103 @@
+"""Gates on what the profile counts: never on time, so that they are equal on every machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from forgekit.errors import KernelError
+from forgekit.lessons.gates.failure import Evidence, GateError, Group, Slip, explained
+
+if TYPE_CHECKING:
+    from forgekit.lessons.gates.submission import MakeCase, Submission
+
+__all__ = ["Counter", "counters"]
+
+
+@dataclass(frozen=True)
+class Counter:
+    """A threshold on one number of a profile.
+
+    Attributes:
+        measure: a metric of `fk.Profile`, or a function of the profile.
+        at_most, at_least: the threshold, one or both.
+        called: what the number is, in words that stand before "is 12": "sectors a store request".
+        baseline: what the version before this exercise has; ideal: what can be had at best.
+        slips: what a number that is too large or too small tells.
+        look_at: what to look at where no slip fits.
+    """
+
+    measure: str | Callable[[Any], float]
+    called: str
+    at_most: float | None = None
+    at_least: float | None = None
+    baseline: float | None = None
+    ideal: float | None = None
+    slips: Sequence[Slip] = ()
+    look_at: str = ""
+
+    def of(self, profile: Any) -> float:
+        return self.measure(profile) if callable(self.measure) else profile[self.measure]
+
+
+def counters(
+    make: MakeCase,
+    size: tuple[int, ...],
+    gates: Sequence[Counter],
+    dtype: str = "float32",
+    *,
+    name: str,
+    look_at: str = "",
+) -> Group:
+    """A group that profiles one call and compares numbers with thresholds.
+
+    make: as in `values`. size: one on which the numbers are smooth, with whole tiles.
+    """
+
+    def run(handed_in: Submission) -> str:
+        import torch
+
+        from forgekit.profiling.profile import profile
+
+        case = make(*size, dtype=getattr(torch, dtype))
+        try:
+            counts = profile(handed_in.compiled(case), *case.on(torch.device("cpu")))
+        except KernelError as error:
+            raise GateError(f"With {case.label} the kernel was stopped.\n{error}") from None
+        told = []
+        for gate in gates:
+            value = gate.of(counts)
+            high = gate.at_most is not None and value > gate.at_most
+            low = gate.at_least is not None and value < gate.at_least
+            if high or low:
+                evidence = Evidence(case=case, counts=counts)
+                raise GateError(
+                    _told(gate, value, case.label),
+                    explained(gate.slips, evidence),
+                    gate.look_at or look_at,
+                )
+            told.append(f"{gate.called} {_number(value)}")
+        return ", ".join(told)
+
+    return Group(name, run)
+
+
+def _told(gate: Counter, value: float, label: str) -> str:
+    bounds = [
+        f"{word} {_number(bound)}"
+        for word, bound in (("at least", gate.at_least), ("at most", gate.at_most))
+        if bound is not None
+    ]
+    known = [
+        f"{word} {_number(number)}"
+        for word, number in (("before this exercise", gate.baseline), ("ideal", gate.ideal))
+        if number is not None
+    ]
+    more = f" ({', '.join(known)})" if known else ""
+    called = gate.called[0].upper() + gate.called[1:]
+    return f"{called}: {_number(value)} with {label}; needed {' and '.join(bounds)}{more}."
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"

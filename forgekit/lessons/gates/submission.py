@@ -1,0 +1,110 @@
+"""What a student hands in, and the calls that are made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from forgekit.errors import CompileError, ForgekitError, KernelError, UsageError
+from forgekit.lessons.gates.failure import GateError
+
+if TYPE_CHECKING:
+    import torch
+
+    from forgekit.compiling.compiled import CompiledKernel
+
+__all__ = ["Case", "MakeCase", "Submission"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call of a student's function and what it should do.
+
+    args: tensors on the CPU (made with `device="virtual"`), numbers, and values of parameters
+    annotated Constexpr, in order. expected: argument's position -> the values it should hold
+    afterwards. specs: argument's position -> the `fk.spec` to compile for, where the tensor as it
+    is will not do. label: such as "33×65 float16", for messages.
+    """
+
+    args: tuple[Any, ...]
+    expected: dict[int, torch.Tensor]
+    label: str
+    specs: dict[int, Any] = field(default_factory=dict)
+    tile: tuple[int, ...] | None = None
+
+    def on(self, device: torch.device) -> tuple[Any, ...]:
+        """The arguments as a kernel takes them at a call, on a device."""
+        import torch
+
+        return tuple(
+            a.to(device) if isinstance(a, torch.Tensor) else a
+            for a in self.args if isinstance(a, torch.Tensor | int | float)
+        )  # fmt: skip
+
+
+MakeCase = Callable[..., Case]  # of sizes and of dtype=
+
+
+@dataclass
+class Submission:
+    """What was handed in. value: a `@cute.jit` function, a Python function, or an answer; arch:
+    what to compile for on the virtual GPU, None for the usual."""
+
+    value: Any
+    arch: str | None = None
+
+    def compiled(self, case: Case, device: str = "virtual") -> CompiledKernel:
+        """Compiled for a case; one compilation serves all cases of equal specs.
+
+        Raises:
+            GateError: it is no `@cute.jit` function, does not take these arguments, or CuTe DSL
+                finds a mistake in it.
+        """
+        from forgekit.compiling.compiled import compile
+
+        self._check_function()
+        example = [case.specs.get(k, a) for k, a in enumerate(case.args)]
+        arch = self.arch if device == "virtual" else None
+        try:
+            return compile(self.value, *example, device=device, arch=arch)
+        except CompileError as error:
+            raise GateError(f"It does not compile for {case.label}.\n{error}") from None
+        except UsageError as error:
+            raise GateError(
+                f"It cannot be compiled for {case.label}.\n{error}",
+                look_at="The function is to take the arguments that the skeleton takes.",
+            ) from None
+
+    def _check_function(self) -> None:
+        value = self.value
+        if isinstance(value, type) or not callable(value):
+            raise GateError(
+                f"Handed in was {value!r:.200}, and needed is a function.",
+                look_at="Hand in the @cute.jit function itself, without calling or compiling it.",
+            )
+        if type(value).__name__ == "CompiledKernel":
+            raise GateError(
+                f"Handed in was a compiled kernel, {value.name}.",
+                look_at="Hand in the @cute.jit function; it is compiled here for several types.",
+            )
+
+    def run(self, case: Case, device: str = "virtual") -> tuple[Any, ...]:
+        """Call it with a case's arguments; returns these, as they are afterwards.
+
+        Raises:
+            GateError: it does not compile or refuses the arguments. KernelError: it was stopped.
+        """
+        from forgekit import vgpu
+        from forgekit.devices import current_target
+
+        run = self.compiled(case, device)
+        args = case.on(current_target(device).torch_device)
+        try:
+            with vgpu.options(sanitize=False, schedule="default"):
+                run(*args)
+        except KernelError:
+            raise
+        except ForgekitError as error:
+            raise GateError(f"It cannot be called with {case.label}.\n{error}") from None
+        return args

@@ -1,0 +1,55 @@
+"""Take what was handed in through the groups of an exercise, up to the first that fails."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from forgekit.errors import ForgekitError
+from forgekit.lessons.gates.failure import GateError
+from forgekit.lessons.gates.submission import Submission
+from forgekit.lessons.report import GradeReport, Outcome
+from forgekit.lessons.skeleton import PLACEHOLDER
+
+if TYPE_CHECKING:
+    from forgekit.lessons.exercise import Exercise
+
+__all__ = ["grade"]
+
+
+def grade(exercise: Exercise, handed_in: Any, arch: str | None, *, untouched: bool) -> GradeReport:
+    """The report on what was handed in. untouched: it still is the skeleton."""
+    names = [group.name for group in exercise.groups]
+    if untouched:
+        todo = f"Fill in the lines marked {PLACEHOLDER}, run that cell, then this one."
+        failure = GateError("This is the skeleton, as it was given.", look_at=todo)
+        return _report(exercise, [], names, failure, untouched=True)
+    submission = Submission(handed_in, arch)
+    passed: list[Outcome] = []
+    for number, group in enumerate(exercise.groups):
+        try:
+            passed.append(Outcome(group.name, group.run(submission)))
+        except GateError as failure:
+            return _report(exercise, passed, names[number:], failure)
+        except ForgekitError as error:  # what no gate expected of a kernel, and yet told in words
+            return _report(exercise, passed, names[number:], GateError(str(error)))
+    return _report(exercise, passed, [])
+
+
+def _report(
+    exercise: Exercise,
+    passed: list[Outcome],
+    rest: list[str],
+    failure: GateError | None = None,
+    *,
+    untouched: bool = False,
+) -> GradeReport:
+    return GradeReport(
+        name=exercise.name,
+        title=exercise.title,
+        passed=tuple(passed),
+        failed=rest[0] if rest else "",
+        failure=failure,
+        not_reached=tuple(rest[1:]),
+        untouched=untouched,
+        praise=exercise.praise,
+    )

@@ -1,0 +1,131 @@
+"""The cells of an exercise in a notebook's .py, generated so that they cannot drift.
+
+Where an exercise is to stand, the .py has four cells that name it and their part:
+
+    # %% [markdown] exercise="week0/scale" part="task"
+    # %% exercise="week0/scale" part="skeleton"
+    # %% exercise="week0/scale" part="grade"
+    # %% [markdown] exercise="week0/scale" part="solution"
+
+`forgekit build-notebooks` fills them; `--check` says where they are not as they should be.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from forgekit.errors import UsageError, got_needed
+from forgekit.lessons.exercise import Exercise, exercise
+
+__all__ = ["PARTS", "filled", "first_stale"]
+
+PARTS = ("task", "skeleton", "grade", "solution")
+_CELL = re.compile(r"^# %%.*$", re.MULTILINE)
+_OURS = re.compile(
+    r'^# %%(?P<markdown> \[markdown\])?.*\bexercise="(?P<name>[^"]*)".*\bpart="(?P<part>[^"]*)"'
+)
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A cell of a .py that belongs to an exercise: its text from `start` to `end`, and what it
+    should hold."""
+
+    name: str
+    part: str
+    start: int
+    end: int
+    header: str
+    held: str
+    wanted: str
+
+    @property
+    def stale(self) -> bool:
+        return self.held.strip("\n") != self.wanted.strip("\n")
+
+
+def filled(text: str) -> str:
+    """The .py with the cells of its exercises as they should be.
+
+    Raises:
+        UsageError: no such exercise or part; a part missing, or twice.
+    """
+    out, last = "", 0
+    for cell in _cells(text):
+        if not cell.stale:
+            continue
+        out = (out + text[last : cell.start]).rstrip("\n")
+        body = cell.wanted.strip("\n")
+        gap = 3 if _begins_with_definition(body) or _ends_in_definition(out) else 2
+        out += (
+            "\n" * gap + f"{cell.header}\n{body}" + "\n" * (3 if _ends_in_definition(body) else 2)
+        )
+        last = cell.end
+    return (out + text[last:]).rstrip("\n") + "\n"
+
+
+def first_stale(text: str) -> str | None:
+    """The first cell that is not as it should be, in words; None if all are."""
+    cell = next((c for c in _cells(text) if c.stale), None)
+    return None if cell is None else f"the {cell.part} of exercise {cell.name} is not up to date"
+
+
+def _cells(text: str) -> Iterator[_Cell]:
+    starts = [m.start() for m in _CELL.finditer(text)]
+    order: list[str] = []
+    seen: list[tuple[str, str]] = []
+    found: list[_Cell] = []
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        header, _, body = text[start:end].partition("\n")
+        ours = _OURS.match(header)
+        if ours is None:
+            continue
+        name, part = ours["name"], ours["part"]
+        _check(name, part, bool(ours["markdown"]))
+        if name not in order:
+            order.append(name)
+        seen.append((name, part))
+        wanted = _wanted(exercise(name), part, order.index(name) + 1)
+        found.append(_Cell(name, part, start, end, header, body, wanted))
+    for name in order:
+        parts = tuple(p for n, p in seen if n == name)
+        if parts != PARTS:
+            remedy = "give it four cells, in this order"
+            raise UsageError(got_needed(f"cells of {name}", parts, PARTS, remedy))
+    return iter(found)
+
+
+def _check(name: str, part: str, markdown: bool) -> None:
+    if part not in PARTS:
+        raise UsageError(got_needed(f"part of {name}", repr(part), PARTS, "choose one of these"))
+    if markdown != (part in ("task", "solution")):
+        kind = "a [markdown] cell" if not markdown else "a code cell"
+        raise UsageError(got_needed(f"{part} of {name}", "another kind", kind, "mend the header"))
+
+
+def _wanted(e: Exercise, part: str, number: int) -> str:
+    if part == "skeleton":
+        return e.source.skeleton
+    if part == "grade":
+        return f'fk.exercise("{e.name}").grade({e.entry})\n'
+    if part == "task":
+        hints = [f"<details><summary>Hint {k}</summary>\n\n{hint.strip()}\n\n</details>"
+                 for k, hint in enumerate(e.hints, start=1)]  # fmt: skip
+        text = "\n\n".join([f"### Exercise {number}: {e.title}", e.task.strip(), *hints])
+    else:
+        title = html.escape(f"Solution of exercise {number}")
+        text = f"<details><summary>{title}</summary>\n\n{e.solution_text().strip()}\n\n</details>"
+    return "".join(f"# {line}".rstrip() + "\n" for line in text.splitlines())
+
+
+def _begins_with_definition(code: str) -> bool:
+    return code.startswith(("@", "def ", "class "))
+
+
+def _ends_in_definition(code: str) -> bool:
+    """Whether the last line belongs to a function or a class; two blank lines follow then."""
+    last = code.strip("\n").rpartition("\n")[2]
+    return last.startswith((" ", "\t"))

@@ -1,0 +1,95 @@
+"""From a solution with marked lines to the skeleton a student gets, so that the two cannot drift.
+
+In a solution file the lines to be found out stand between marks, indented as the code is:
+
+    if i < n:
+        # [fill]
+        #| mY[i] = mX[i]
+        mY[i] = mX[n - 1 - i]
+        # [/fill]
+
+The skeleton has `# FILL ME IN (roughly 1 line)` in their place, and below it the lines that begin
+with `#|`, if there are any: something to start from. What a student sees begins after the file's
+docstring and imports.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from forgekit.errors import UsageError, got_needed
+
+__all__ = ["Source", "read_source"]
+
+PLACEHOLDER = "FILL ME IN"
+_BEGIN, _END, _STARTER = "# [fill]", "# [/fill]", re.compile(r"^(\s*)#\| ?(.*)$")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A solution file, read. path; solution: its code without marks; skeleton: what a student
+    gets."""
+
+    path: Path
+    solution: str
+    skeleton: str
+
+
+def read_source(path: Path) -> Source:
+    """Read a solution file.
+
+    Raises:
+        UsageError: it has no marked lines, or marks that do not pair up.
+    """
+    lines = _code(path.read_text(encoding="utf-8")).splitlines()
+    solution: list[str] = []
+    skeleton: list[str] = []
+    marked: list[str] | None = None
+    for number, line in enumerate(lines, start=1):
+        mark = line.strip()
+        if mark in (_BEGIN, _END) and (mark == _BEGIN) != (marked is None):
+            raise UsageError(
+                got_needed(f"{path.name}, code line {number}", repr(mark), "marks in pairs",
+                           f"write {_BEGIN} before and {_END} after the lines to be found out")
+            )  # fmt: skip
+        if mark == _BEGIN:
+            marked = []
+        elif mark == _END:
+            skeleton += _blank(marked or [], line[: len(line) - len(line.lstrip())])
+            solution += [x for x in marked or [] if not _STARTER.match(x)]
+            marked = None
+        elif marked is not None:
+            marked.append(line)
+        else:
+            solution.append(line)
+            skeleton.append(line)
+    if marked is not None or solution == skeleton:
+        remedy = f"mark them with {_BEGIN} and {_END}"
+        raise UsageError(got_needed(path.name, "no marked lines", "lines to be found out", remedy))
+    return Source(path, _text(solution), _text(skeleton))
+
+
+def _blank(marked: list[str], indent: str) -> list[str]:
+    starters = [m for m in map(_STARTER.match, marked) if m]
+    code = [x for x in marked if x.strip() and not x.strip().startswith("#")]
+    count = f"roughly {len(code)} line{'s' if len(code) != 1 else ''}"
+    return [f"{indent}# {PLACEHOLDER} ({count})", *(f"{m[1]}{m[2]}".rstrip() for m in starters)]
+
+
+def _code(text: str) -> str:
+    """The file without its docstring and the imports at its top."""
+    lines = text.splitlines()
+    last = 0
+    for node in ast.parse(text).body:
+        docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if not isinstance(node, ast.Import | ast.ImportFrom) and not docstring:
+            break
+        last = node.end_lineno or last
+    return "\n".join(lines[last:])
+
+
+def _text(lines: list[str]) -> str:
+    return "\n".join(lines).strip("\n") + "\n"

@@ -1,0 +1,52 @@
+"""Exercise week0/reverse: an index computed backwards, and off by one if one is hasty."""
+
+from __future__ import annotations
+
+import torch
+
+import forgekit as fk
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import Case, clean, found, looks_like, values
+
+__all__ = ["EXERCISE"]
+
+
+def _case(n: int, dtype: torch.dtype) -> Case:
+    x = fk.arange(n, dtype=dtype, device="virtual")
+    return Case((x, fk.empty(n, dtype=dtype, device="virtual")), {1: x.flip(0)}, f"{n} elements")
+
+
+EXERCISE = Exercise(
+    title="reverse a vector",
+    notebook="00_start_here",
+    task="""
+Write a kernel with `y[0] = x[n-1]`, `y[1] = x[n-2]`, … for any length. The cell after the grade
+draws it for eight elements: **predict** the two rows of numbers.
+""",
+    hints=(
+        "Which element does thread `i` read, if it writes `y[i]`?",
+        "For `n = 8`, thread 0 reads element 7 and thread 7 reads element 0.",
+        "`mX[n - 1 - i]` with `n = mX.shape[0]`.",
+    ),
+    analysis="""
+The predicate stays as it is: if `i` runs over 0 … n−1, so does `n − 1 − i`. With `mX[n - i]`, off
+by one, thread 0 reads `mX[n]`: try it and read what the virtual GPU says.
+""",
+    entry="reverse",
+    groups=(
+        values(
+            _case,
+            sizes=[(8,), (1,), (128,), (129,), (1000,)],
+            slips=[
+                looks_like(lambda x, y: x, "the kernel still copies."),
+                found(
+                    "out-of-bounds",
+                    "the reversal is of the whole vector, not of each block by itself.",
+                    text="mX[127]",
+                ),
+                found("out-of-bounds", "off by one: the last element is number n - 1, not n."),
+            ],
+        ),
+        clean(_case, sizes=[(129,)]),
+    ),
+)

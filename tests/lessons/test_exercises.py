@@ -1,0 +1,75 @@
+"""Every exercise: its skeleton fails politely, its solution passes, each mistake is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from forgekit.lessons.exercise import Exercise, all_exercises
+from forgekit.lessons.report import GradeReport
+from forgekit.lessons.skeleton import PLACEHOLDER
+from tests.lessons.bank import Wrong, load, wrong_solutions
+
+EXERCISES = all_exercises()
+BANK = [(e, w) for e in EXERCISES for w in wrong_solutions(e)]
+exercises = pytest.mark.parametrize("e", EXERCISES, ids=lambda e: e.name)
+
+
+@pytest.fixture(autouse=True)
+def own_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORGEKIT_PROGRESS", str(tmp_path / "progress.json"))
+
+
+def polite(report: GradeReport) -> bool:
+    """A text for a student: nothing of the library's inside, nothing endless."""
+    text = repr(report)
+    inside = ("Traceback", "site-packages", "forgekit/", "object at 0x")
+    return not any(word in text for word in inside) and len(text.splitlines()) < 60
+
+
+@exercises
+def test_skeleton_fails_politely(e: Exercise, tmp_path: Path) -> None:
+    handed_in = load(e, e.source.skeleton, tmp_path, "skeleton")
+    report = e.grade(handed_in)
+    assert not report
+    assert polite(report)
+    assert e.source.skeleton.count(PLACEHOLDER) >= 1
+    if callable(handed_in):
+        assert report.untouched
+        swapped = e.source.skeleton.replace(PLACEHOLDER, "fill me in")  # no longer as it was given
+        touched = load(e, swapped, tmp_path, "begun")
+        again = e.grade(touched)
+        assert not again and not again.untouched and polite(again)
+
+
+@exercises
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+def test_solution_passes(e: Exercise, arch: str, tmp_path: Path) -> None:
+    handed_in = load(e, e.source.solution, tmp_path, "solution")
+    if not callable(handed_in) and arch != "sm_90a":
+        pytest.skip("an answer has no architecture")
+    report = e.grade(handed_in, arch=arch)
+    assert report, report
+    assert polite(report)
+
+
+@pytest.mark.parametrize(("e", "wrong"), BANK, ids=lambda x: x.name.replace(" ", "-"))
+def test_wrong_solution_is_told_its_mistake(e: Exercise, wrong: Wrong, tmp_path: Path) -> None:
+    report = e.grade(load(e, wrong.of(e.source.solution), tmp_path, "wrong"))
+    assert not report
+    assert wrong.says in " ".join(repr(report).split())
+    assert polite(report)
+
+
+@exercises
+def test_bank_tells_mistakes_apart(e: Exercise) -> None:
+    bank = wrong_solutions(e)
+    assert len(bank) >= 3
+    assert len({w.says for w in bank}) == len(bank) and all(len(w.says) > 8 for w in bank)
+
+
+@exercises
+def test_texts_are_complete(e: Exercise) -> None:
+    assert len(e.hints) == 3 and all(e.hints) and e.analysis.strip() and e.task.strip()
+    assert e.title[0].islower() and not e.title.endswith(".")
