@@ -170,7 +170,7 @@ class Launch(_Counted):
     Attributes:
         kernel: its name as it is written in Python; grid, block: (x, y, z).
         counts: of the whole launch, also as attributes and items; lines: by source line;
-        tensors: name -> device memory touched.
+        tensors: name -> device memory touched; shared_bytes: shared memory of one block.
     """
 
     kernel: str
@@ -179,6 +179,7 @@ class Launch(_Counted):
     counts: Counts
     lines: tuple[Line, ...]
     tensors: dict[str, TensorTraffic]
+    shared_bytes: int = 0
 
     @property
     def bytes_touched(self) -> int:
@@ -217,7 +218,9 @@ def launch_of(found: LaunchCounts, kernel: str) -> Launch:
         for t in found.tensors
     }
     ordered = tuple(sorted(lines, key=lambda line: line.key))
-    return Launch(kernel, found.record.grid, found.record.block, whole, ordered, tensors)
+    shared = found.program.shared_bytes(found.record)
+    record = found.record
+    return Launch(kernel, record.grid, record.block, whole, ordered, tensors, shared)
 
 
 @functools.lru_cache(maxsize=1 << 12)

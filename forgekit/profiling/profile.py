@@ -122,6 +122,11 @@ class Profile:
         """Distinct bytes of device memory read plus written, of each launch: the least to move."""
         return sum(launch.bytes_touched for launch in self.launches)
 
+    @property
+    def shared_bytes(self) -> int:
+        """Bytes of shared memory that one block has, the most of any launch."""
+        return max((launch.shared_bytes for launch in self.launches), default=0)
+
     def bound_s(self, gpu: str | Gpu | None = None) -> float:
         """Seconds that moving `bytes_touched` takes at a GPU's peak bandwidth: no kernel that
         touches these bytes, and finds none of them in a cache, is faster.
@@ -203,6 +208,7 @@ class Profile:
             "lines": [line.to_dict() for line in self.lines],
             "launches": [
                 {"kernel": x.kernel, "grid": list(x.grid), "block": list(x.block),
+                 "shared_bytes": x.shared_bytes,
                  "total": x.counts.to_dict(),
                  "tensors": [{**vars(t), "shape": list(t.shape)} for t in x.tensors.values()]}
                 for x in self.launches

@@ -35,7 +35,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["FORGEKIT_PROGRESS"] = "off"
         print(
-            "| exercise | groups | skeleton | solution | wrong ones caught | told their own mistake |"
+            "| exercise | groups | skeleton | solution | wrong ones caught | told their mistake |"
         )
         print("|---|---|---|---|---|---|")
         for e in all_exercises():

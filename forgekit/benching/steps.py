@@ -1,0 +1,129 @@
+"""Time the kernels of a notebook on the GPU at hand, and record the times for those without one.
+
+    python -m forgekit.benching.steps week0_copy_transpose/04_transpose.py --op transpose
+
+The notebook's cells run in order, as in Jupyter; it leaves a dict `steps`: name -> a `@cute.jit`
+host function of two 2-D tensors, or a pair of it and a function (x, y) -> specs to compile for.
+Every step is checked before it is timed. Beside the steps stands what torch does for the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forgekit.benching.timing import ceiling_gbps, time_gpu, versions
+from forgekit.errors import PlatformError, UsageError, got_needed
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["main"]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """reference: what the step should compute; torch: the usual way to compute it."""
+
+    reference: Callable[[torch.Tensor], torch.Tensor]
+    torch: Callable[[torch.Tensor], torch.Tensor]
+
+
+OPERATIONS = {
+    "copy": Operation(lambda x: x, lambda x: x.clone()),
+    "transpose": Operation(lambda x: x.T, lambda x: x.T.contiguous()),
+}
+
+
+def _steps(notebook: Path) -> dict[str, Any]:
+    """The `steps` that a notebook leaves; its cells are run as Jupyter runs them."""
+    import jupytext
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    for number, cell in enumerate(jupytext.read(notebook, fmt="py:percent").cells, start=1):
+        if cell.cell_type != "code":
+            continue
+        result = shell.run_cell(cell.source)
+        if not result.success and "raises-exception" not in cell.metadata.get("tags", []):
+            raise UsageError(f"{notebook}, cell {number} failed; mend it before it is measured")
+    found = shell.user_ns.get("steps")
+    if not isinstance(found, dict) or not found:
+        raise UsageError(
+            got_needed("steps", found, "a dict name -> host function", "leave it in the last cell")
+        )
+    return found
+
+
+def _rows(steps: dict[str, Any], op: Operation, shape: tuple[int, int], dtype: str) -> list[Any]:
+    import torch
+
+    import forgekit as fk
+
+    x = fk.randn(*shape, dtype=getattr(torch, dtype))
+    want = op.reference(x)
+    moved = 2 * x.numel() * x.element_size()
+    calls: dict[str, Callable[[], Any]] = {"torch": partial(op.torch, x)}
+    for name, step in steps.items():
+        fn, specs = step if isinstance(step, tuple) else (step, None)
+        y = torch.full(want.shape, float("nan"), dtype=x.dtype, device=x.device)
+        try:
+            run = fk.compile(fn, *(specs(x, y) if specs else (x, y)))
+            run(x, y)
+        except Exception as error:  # a step may be for one type only
+            print(f"{name}, {dtype}: left out, {str(error).splitlines()[0]}", file=sys.stderr)
+            continue
+        if not torch.equal(y, want):
+            raise UsageError(f"{name}, {shape} {dtype}: the result is wrong; nothing was recorded")
+        calls[name] = partial(run, x, y)
+    rows = []
+    for name, call in calls.items():
+        timing = time_gpu(call)
+        told = {"ms": timing.median_ms, "low_ms": timing.low_ms, "high_ms": timing.high_ms,
+                "gbps": timing.gbps(moved)}  # fmt: skip
+        rounded = {key: float(f"{value:.5g}") for key, value in told.items()}
+        rows.append({"step": name, "shape": list(shape), "dtype": dtype, **rounded})
+        print(f"{dtype:>9} {shape} {name:<28} {told['ms']:8.4f} ms {told['gbps']:7.0f} GB/s")
+    return rows
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print, and write the JSON."""
+    parser = argparse.ArgumentParser(prog="python -m forgekit.benching.steps", description=__doc__)
+    parser.add_argument("notebook", type=Path)
+    parser.add_argument("--op", choices=sorted(OPERATIONS), required=True)
+    parser.add_argument("--size", type=int, nargs=2, action="append", metavar=("ROWS", "COLUMNS"))
+    parser.add_argument("--dtype", nargs="+", default=["float32", "float16"])
+    parser.add_argument("--out", type=Path)
+    args = parser.parse_args(argv)
+    import torch
+
+    if not torch.cuda.is_available():
+        raise PlatformError("there is no GPU to measure on")
+    steps = _steps(args.notebook)
+    rows = []
+    for size in args.size or [(8192, 8192)]:
+        for dtype in args.dtype:
+            rows += _rows(steps, OPERATIONS[args.op], tuple(size), dtype)
+    data = {
+        "gpu": torch.cuda.get_device_name(),
+        "date": datetime.date.today().isoformat(),
+        "versions": versions(),
+        "ceiling_gbps": round(ceiling_gbps(), 1),
+        "rows": rows,
+    }
+    print(f"ceiling {data['ceiling_gbps']} GB/s")
+    if args.out:
+        args.out.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
