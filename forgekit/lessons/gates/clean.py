@@ -36,10 +36,10 @@ def clean(
 
         for size in sizes:
             case = make(*size, dtype=getattr(torch, dtype))
-            args = case.on(torch.device("cpu"))
+            args = handed_in.arguments(case)
             try:
                 report = sanitize(
-                    handed_in.compiled(case), *args, schedule="adversarial", seeds=seeds
+                    handed_in.compiled(case), *args.values(), schedule="adversarial", seeds=seeds
                 )
             except UnsupportedPtxError as error:
                 raise GateError(f"The virtual GPU cannot run it.\n{error}") from None

@@ -33,15 +33,6 @@ class Case:
     specs: dict[int, Any] = field(default_factory=dict)
     tile: tuple[int, ...] | None = None
 
-    def on(self, device: torch.device) -> tuple[Any, ...]:
-        """The arguments as a kernel takes them at a call, on a device."""
-        import torch
-
-        return tuple(
-            a.to(device) if isinstance(a, torch.Tensor) else a
-            for a in self.args if isinstance(a, torch.Tensor | int | float)
-        )  # fmt: skip
-
 
 MakeCase = Callable[..., Case]  # of sizes and of dtype=
 
@@ -89,22 +80,44 @@ class Submission:
                 look_at="Hand in the @cute.jit function; it is compiled here for several types.",
             )
 
-    def run(self, case: Case, device: str = "virtual") -> tuple[Any, ...]:
-        """Call it with a case's arguments; returns these, as they are afterwards.
+    def arguments(self, case: Case, device: str = "virtual") -> dict[int, Any]:
+        """Fresh copies of what a call takes, by their position among the case's arguments."""
+        from forgekit.compiling.replay import copied
+        from forgekit.devices import current_target
+
+        parameters = [p for p in self.compiled(case, device).parameters if p.kind != "stream"]
+        where = current_target(device).torch_device
+        return {
+            k: _moved(value, where)
+            for k, (p, value) in enumerate(zip(parameters, copied(case.args), strict=False))
+            if p.kind in ("tensor", "scalar")
+        }
+
+    def run(self, case: Case, device: str = "virtual") -> dict[int, Any]:
+        """Call it with copies of a case's arguments; returns these, as they are afterwards.
 
         Raises:
             GateError: it does not compile or refuses the arguments. KernelError: it was stopped.
         """
         from forgekit import vgpu
-        from forgekit.devices import current_target
 
-        run = self.compiled(case, device)
-        args = case.on(current_target(device).torch_device)
+        run, args = self.compiled(case, device), self.arguments(case, device)
         try:
             with vgpu.options(sanitize=False, schedule="default"):
-                run(*args)
+                run(*args.values())
         except KernelError:
             raise
         except ForgekitError as error:
             raise GateError(f"It cannot be called with {case.label}.\n{error}") from None
         return args
+
+
+def _moved(value: Any, device: torch.device) -> Any:
+    """A tensor on another device with the layout it has, strides, offset and all."""
+    import torch
+
+    if not isinstance(value, torch.Tensor) or device.type == "cpu":
+        return value
+    storage = value.untyped_storage().to(device=device)
+    layout = value.storage_offset(), value.size(), value.stride()
+    return torch.empty(0, dtype=value.dtype, device=device).set_(storage, *layout)
