@@ -292,6 +292,13 @@ def profile(kernel: CompiledKernel, *args: Any, gpu: str | Gpu | None = None) ->
         UsageError: not a compiled kernel, arguments it was not compiled for, no such GPU.
         KernelError: the kernel did something wrong; what a wrong kernel costs means nothing.
     """
+    found = count(kernel, args, gpu)
+    found.predicted = take(found.total)
+    return found
+
+
+def count(kernel: CompiledKernel, args: tuple[Any, ...], gpu: str | Gpu | None = None) -> Profile:
+    """`profile`, without a look at what was predicted."""
     from forgekit.vgpu.counting import Counting
 
     args = bind("profile", kernel, args)
@@ -299,9 +306,7 @@ def profile(kernel: CompiledKernel, *args: Any, gpu: str | Gpu | None = None) ->
     kept = copied(args)
     counts = Counting()
     run_again(kernel, kept, listeners=(counts,))
-    found = of_counts(kernel.name, counts, chosen, again=(kernel, kept))
-    found.predicted = take(found.total)
-    return found
+    return of_counts(kernel.name, counts, chosen, again=(kernel, kept))
 
 
 def of_counts(
