@@ -95,7 +95,11 @@ class TensorSpec:
 
     def __str__(self) -> str:
         name = str(self.dtype).removeprefix("torch.")
-        modes = ", ".join("?" if m is None else str(m) for m in self.shape)
+        modes = ", ".join(
+            ("?" if m is None else str(m))
+            + (f"{{div={self.divisible[k]}}}" if self.divisible.get(k, 1) > 1 else "")
+            for k, m in enumerate(self.shape)
+        )
         strides = ", ".join("?" if m is None else str(m) for m in self.strides)
         return f"{name} ({modes}):({strides}) align {self.align}"
 
@@ -239,8 +243,12 @@ def spec(
 
 
 def _unit_mode(tensor: torch.Tensor) -> int | None:
-    """The mode with stride 1: the fastest one; the last of several."""
+    """The mode with stride 1: the fastest one; the last of several. A matrix of one column, whose
+    strides are both 1, is row-major like any other that torch makes.
+    """
     ones = [m for m, s in enumerate(tensor.stride()) if s == 1]
+    if tensor.is_contiguous() and ones and ones[-1] == tensor.dim() - 1:
+        return ones[-1]
     longer = [m for m in ones if tensor.shape[m] > 1]
     if longer:
         return longer[-1]
