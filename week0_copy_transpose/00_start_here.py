@@ -18,8 +18,10 @@
 # machine-level code that NVIDIA's compiler made of yours. About 30 minutes.
 #
 # Run the cells from top to bottom with <kbd>Shift</kbd>+<kbd>Enter</kbd>. Where the text says
-# **Predict**, write your answer down before you run the next cell; what that cell prints is folded
-# away until you click the three dots under it. A wrong guess is worth more than none.
+# **Predict**, make up your mind before you run the next cell; what that cell prints is folded away
+# until you click the three dots under it. Where it has a line with `fk.predict(…, None)`, write
+# your answer in place of `None`, and it will stand beside the right one. A wrong guess is worth
+# more than none.
 
 # %%
 import cutlass.cute as cute
@@ -133,6 +135,7 @@ def talking_copy(mX: cute.Tensor, mY: cute.Tensor):
 y = fk.empty(8)
 run_talking = fk.compile(talking_copy, x, y)
 run_talking(x, y)
+fk.predict("lines printed", None).against(y.numel())
 
 # %% [markdown]
 # Every thread prints its own line. The launch has changed, too: two blocks of four threads.
@@ -160,6 +163,8 @@ elements, threads = 1000, 128
 blocks = -(-elements // threads)  # a division, rounded up
 print(f"{blocks} blocks of {threads} = {blocks * threads} threads for {elements} elements")
 print(f"{blocks * threads - elements} threads too many")
+fk.predict("blocks", None).against(blocks)
+fk.predict("threads with nothing to do", None).against(blocks * threads - elements)
 
 
 # %% [markdown]
@@ -253,7 +258,7 @@ for length in (1, 31, 127, 128, 129, 1023, 1024, 1025):
 #
 # Here is a copy that somebody wrote in a hurry. It launches too few blocks.
 #
-# **Predict:** which elements will be wrong, and what will they contain?
+# **Predict:** which is the first element that will be wrong, and what will it contain?
 
 
 # %% jupyter={"outputs_hidden": true}
@@ -267,6 +272,7 @@ x, y = fk.randn(1000), fk.empty(1000)
 run_hasty = fk.compile(hasty_copy, x, y)
 run_hasty(x, y)
 print("the first four:", y[:4] == x[:4])
+fk.predict("first wrong element", None).against((y != x).nonzero()[0].item())
 fk.check(y, x)
 
 # %% [markdown]
@@ -318,9 +324,9 @@ print(f"{run_guarded.registers} registers a thread, {run_guarded.spill_bytes} by
 # ## 9. Exercises
 #
 # Each exercise is a cell to complete and a cell that grades it. The grade runs your kernel on
-# several sizes, then in orders of threads that a GPU might choose; it stops at the first thing that
-# is wrong and explains it. Hints and the solution are folded away below the task;
-# `fk.exercise("week0/scale").hint()` gives the same hints one by one.
+# several sizes, then in orders of threads that a GPU might choose, and counts what it does; it
+# stops at the first thing that is wrong and explains it. Hints and the solution are folded away
+# below the task; `fk.exercise("week0/scale").hint()` gives the same hints one by one.
 
 # %% [markdown] exercise="week0/scale" part="task"
 # ### Exercise 1: scale a vector
@@ -471,7 +477,7 @@ fk.footprint(fk.compile(reverse, fk.randn(8), fk.empty(8)), fk.randn(8), fk.empt
 # %% [markdown]
 # What you have passed is kept on this machine, over all weeks:
 
-# %%
+# %% tags=["nbval-ignore-output"]
 fk.progress()
 
 # %% [markdown]

@@ -21,6 +21,7 @@
 # %%
 import cutlass
 import cutlass.cute as cute
+import torch
 from cutlass import Float32
 
 import forgekit as fk
@@ -63,21 +64,22 @@ fk.check(y, x)
 # sectors.
 #
 # **Predict:** how many sectors does one read of a warp fetch? Rows of `x` have 96 elements; where
-# in memory are the elements that neighbouring threads read? Write your number into the next cell.
+# in memory are the elements that neighbouring threads read? Write your number in place of `None`
+# and run both cells. `fk.predict` keeps it under the name that the number has in a **profile**,
+# which counts what a kernel does, and the next `fk.profile` sets its own beside it. (A **request**
+# is one memory instruction of one warp.)
 
 # %%
-my_guess = 4  # sectors that one load of a warp fetches
+fk.predict(global_load_sectors_per_request=None)
 
 # %% jupyter={"outputs_hidden": true}
 profile = fk.profile(run_by_rows, x, y)
-measured = profile["global_load_sectors"] / profile["global_load_requests"]
-print(f"your guess: {my_guess} sectors, counted: {measured:.0f}")
+fk.predictions()
 
 # %% [markdown]
-# The profile counts what each line of your Python does. What it counts of memory are the numbers
-# that NVIDIA's profiler, Nsight Compute, reads from a real GPU. A **request** is one memory
-# instruction of one warp; `each (ideal)` says how many sectors a request fetched, and how few would
-# have done:
+# The whole profile counts what each line of your Python does. What it counts of memory are the
+# numbers that NVIDIA's profiler, Nsight Compute, reads from a real GPU. `each (ideal)` says how
+# many sectors a request fetched, and how few would have done; below stands your prediction:
 
 # %%
 profile
@@ -154,6 +156,10 @@ fk.footprint(run_by_columns, x, y, by="warp", line="mY[row, col] = mX[row, col]"
 #
 # **Predict:** will the values be right? Will the kernel be right?
 
+# %%
+values_right = fk.predict("the values are right", None)  # True or False
+kernel_right = fk.predict("the kernel is right", None)  # True or False
+
 
 # %%
 @cute.kernel
@@ -177,8 +183,10 @@ run_mirror = fk.compile(mirror, x, y, device="virtual")
 # %% jupyter={"outputs_hidden": true} tags=["raises-exception"]
 run_mirror(x, y)
 
-# %%
+# %% jupyter={"outputs_hidden": true}
 fk.check(y, x.flip(1))
+values_right.against(torch.equal(y, x.flip(1)))
+kernel_right.against(bool(fk.sanitize(run_mirror, x, y)))
 
 # %% [markdown]
 # Every value is right, and the run has ended with an error. The **sanitizer**, which watches every
@@ -196,10 +204,12 @@ fk.timeline(run_mirror, x, y)
 # `schedule="adversarial"` runs the kernel again in orders that a GPU might choose as well, the
 # nastiest it can find.
 #
-# **Predict:** how many of the 256 elements will change?
+# **Predict:** how many of the 256 elements will come out otherwise in such an order?
 
 # %% jupyter={"outputs_hidden": true}
-fk.sanitize(run_mirror, x, y, schedule="adversarial", seeds=2)
+hostile = fk.sanitize(run_mirror, x, y, schedule="adversarial", seeds=2)
+fk.predict("elements that change", None).against(hostile.differences[0].wrong)
+hostile
 
 # %% [markdown]
 # In these orders one of the two warps ran to its end before the other began: its 32 reads in each
@@ -280,6 +290,8 @@ run_tile(x, y)
 fk.check(y, x.T)
 
 # %% jupyter={"outputs_hidden": true}
+wavefronts = fk.profile(run_tile, x, y)["shared_load_wavefronts_per_request"]
+fk.predict("wavefronts of a read, pitch 32", None).against(wavefronts)
 fk.banks(run_tile, x, y, kind="load")
 
 # %% [markdown]
@@ -293,23 +305,40 @@ run_padded(x, y)
 fk.check(y, x.T)
 
 # %% jupyter={"outputs_hidden": true}
+wavefronts = fk.profile(run_padded, x, y)["shared_load_wavefronts_per_request"]
+fk.predict("wavefronts of a read, pitch 33", None).against(wavefronts)
 fk.banks(run_padded, x, y, kind="load")
 
 # %% [markdown]
 # ## 6. Exercises
+
+# %% [markdown] exercise="week0/every_other" part="task"
+# ### Exercise 1: predict what every other element costs
 #
-# **Exercise 1: every other element.** `y[i] = x[2 * i]` for 256 elements, one thread each.
+# The kernel computes `y[i] = x[2 * i]` for 256 elements of float32, one thread each. How many
+# sectors does one load of a warp fetch? Write the number into `guess_sectors`. The cell after the
+# grade shows the answer as a picture.
 #
-# **Predict** `guess_sectors`, the sectors of one load of a warp, and run the cell.
+# <details><summary>Hint 1</summary>
 #
-# <details><summary>Hint 1</summary>How many bytes lie between what two neighbouring threads
-# read?</details>
-# <details><summary>Hint 2</summary>How long is the piece of memory from thread 0's element to
-# thread 31's?</details>
-# <details><summary>Hint 3</summary>8 bytes × 32 threads, in sectors of 32 bytes.</details>
+# How many bytes lie between what two neighbouring threads read?
+#
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# How long is the piece of memory from thread 0's element to thread 31's?
+#
+# </details>
+#
+# <details><summary>Hint 3</summary>
+#
+# 8 bytes × 32 threads, in sectors of 32 bytes.
+#
+# </details>
 
 
-# %%
+# %% exercise="week0/every_other" part="skeleton"
 @cute.kernel
 def every_other_kernel(mX: cute.Tensor, mY: cute.Tensor):
     tidx, _, _ = cute.arch.thread_idx()
@@ -321,42 +350,68 @@ def every_other(mX: cute.Tensor, mY: cute.Tensor):
     every_other_kernel(mX, mY).launch(grid=(1, 1, 1), block=(256, 1, 1))
 
 
-guess_sectors = None  # FILL ME IN
+# FILL ME IN (roughly 1 line)
+guess_sectors = None
 
-x, y = fk.randn(512), fk.empty(256)
-run_every_other = fk.compile(every_other, x, y)
-p = fk.profile(run_every_other, x, y)
-counted = p["global_load_sectors"] / p["global_load_requests"]
-slips = {4: "that would be without gaps", 32: "that would be one sector a thread"}
-if not isinstance(guess_sectors, int):
-    print("Write a number into guess_sectors first.")
-elif guess_sectors == counted:
-    print("Right.")
-else:
-    print(f"Not {guess_sectors}: {slips.get(guess_sectors, 'look at the picture')}.")
-fk.coalescing(run_every_other, x, y, kind="load") if isinstance(guess_sectors, int) else None
+# %% exercise="week0/every_other" part="grade"
+fk.exercise("week0/every_other").grade(guess_sectors)
 
-# %% [markdown]
-# <details><summary>Solution</summary>
+# %% [markdown] exercise="week0/every_other" part="solution"
+# <details><summary>Solution of exercise 1</summary>
 #
-# Eight. The 32 elements span 256 bytes, of which every second word is used: eight sectors, half of
-# each for nothing. The hardware cannot fetch half a sector, so a stride of 2 costs as much as
-# reading everything.
+# ```python
+# @cute.kernel
+# def every_other_kernel(mX: cute.Tensor, mY: cute.Tensor):
+#     tidx, _, _ = cute.arch.thread_idx()
+#     mY[tidx] = mX[2 * tidx]
+#
+#
+# @cute.jit
+# def every_other(mX: cute.Tensor, mY: cute.Tensor):
+#     every_other_kernel(mX, mY).launch(grid=(1, 1, 1), block=(256, 1, 1))
+#
+#
+# guess_sectors = 8
+# ```
+#
+# The 32 elements span 256 bytes, of which every second word is used: eight sectors, half of each
+# for nothing. The hardware cannot fetch half a sector, so a stride of 2 costs as much as reading
+# everything.
+#
+# </details>
+
+# %% jupyter={"outputs_hidden": true}
+run_every_other = fk.compile(every_other, fk.randn(512), fk.empty(256))
+fk.coalescing(run_every_other, fk.randn(512), fk.empty(256), kind="load")
+
+# %% [markdown] exercise="week0/rotate" part="task"
+# ### Exercise 2: mend a race
+#
+# Each block rotates a row of 64 elements by one place, twice, through one row of shared memory. In
+# the usual order the values are right, and the sanitizer objects. Mend it. (`range_constexpr` is a
+# loop that the compiler writes out.)
+#
+# <details><summary>Hint 1</summary>
+#
+# Read the sanitizer's finding from the top: which line reads, which line writes?
+#
 # </details>
 #
-# **Exercise 2: rotate twice.** Each block rotates a row of 64 elements by one place, twice, through
-# one row of shared memory. In the usual order the values are right, and the sanitizer objects. Mend
-# it; roughly 1 line. (`range_constexpr` is a loop that the compiler writes out.)
+# <details><summary>Hint 2</summary>
 #
-# <details><summary>Hint 1</summary>Read the finding from the top: which line reads, which line
-# writes?</details>
-# <details><summary>Hint 2</summary>In the second round a thread overwrites an element. Who may not
-# have read it yet?</details>
-# <details><summary>Hint 3</summary>Between the read of one round and the write of the next there
-# has to be a <code>cute.arch.sync_threads()</code>, as between write and read.</details>
+# In the second round a thread overwrites an element. Who may not have read it yet?
+#
+# </details>
+#
+# <details><summary>Hint 3</summary>
+#
+# Between the read of one round and the write of the next there has to be a
+# `cute.arch.sync_threads()`, as between write and read.
+#
+# </details>
 
 
-# %%
+# %% exercise="week0/rotate" part="skeleton"
 @cute.kernel
 def rotate_kernel(mX: cute.Tensor, mY: cute.Tensor):
     tidx, _, _ = cute.arch.thread_idx()
@@ -377,26 +432,52 @@ def rotate(mX: cute.Tensor, mY: cute.Tensor):
     rotate_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(64, 1, 1))
 
 
-x, y = fk.randn(4, 64, device="virtual"), fk.empty(4, 64, device="virtual")
-run_rotate = fk.compile(rotate, x, y, device="virtual")
-report = fk.sanitize(run_rotate, x, y, schedule="adversarial")
-print(report)
-if report:  # clean: are the values right, too?
-    run_rotate(x, y)
-    fk.check(y, x.roll(-2, dims=1))
-
 # %% [markdown]
-# <details><summary>Solution</summary>
+# What the sanitizer says of it, as it is now:
+
+# %% jupyter={"outputs_hidden": true}
+x, y = fk.randn(4, 64, device="virtual"), fk.empty(4, 64, device="virtual")
+fk.sanitize(fk.compile(rotate, x, y, device="virtual"), x, y, schedule="adversarial", seeds=1)
+
+# %% exercise="week0/rotate" part="grade"
+fk.exercise("week0/rotate").grade(rotate)
+
+# %% [markdown] exercise="week0/rotate" part="solution"
+# <details><summary>Solution of exercise 2</summary>
 #
 # ```python
+# @cute.kernel
+# def rotate_kernel(mX: cute.Tensor, mY: cute.Tensor):
+#     tidx, _, _ = cute.arch.thread_idx()
+#     bidx, _, _ = cute.arch.block_idx()
+#     smem = cutlass.memory.SmemAllocator()
+#     sRow = smem.allocate_tensor(Float32, cute.make_layout(64), 16)
+#     value = mX[bidx, tidx]
+#     for _ in cutlass.range_constexpr(2):
+#         sRow[tidx] = value
+#         cute.arch.sync_threads()
 #         value = sRow[(tidx + 1) % 64]
 #         cute.arch.sync_threads()
+#     mY[bidx, tidx] = value
+#
+#
+# @cute.jit
+# def rotate(mX: cute.Tensor, mY: cute.Tensor):
+#     rotate_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(64, 1, 1))
 # ```
 #
 # A barrier protects in both directions: what is stored must be there before it is read, and must
-# have been read before it is overwritten. A loop that goes through shared memory usually needs
-# two.
+# have been read before it is overwritten. A loop that goes through shared memory usually needs two.
+# (Two rows of shared memory, used in turn, would be another way to let the slow ones finish
+# reading.)
+#
 # </details>
+
+# %% [markdown]
+# What you said in this notebook, and what it was:
+
+# %%
+fk.predictions()
 
 # %% [markdown]
 # ## Summary
@@ -427,4 +508,4 @@ if report:  # clean: are the values right, too?
 # [Nsight Compute's memory tables](https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#memory-tables)
 # · [compute-sanitizer](https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html)
 #
-# **Next:** how CuTe says where each element of a tensor lies (`02_see_layouts`).
+# **Next:** what is fixed when a kernel is compiled, and what stays open (`01_compile_once`).

@@ -19,7 +19,7 @@
 #
 # Where it says **Predict**, write your answer in place of `None` before you run the cell; then open
 # its output with the three dots. Wrong predictions are kept, too, and no harm is done: section 10
-# shows them all, the first beside what you said later.
+# shows them all, the first as well as what you said later.
 
 # %%
 import cutlass
@@ -29,9 +29,7 @@ from IPython.display import display
 import forgekit as fk
 from forgekit import viz
 from forgekit.layouts import ComposedLayout, Swizzle, make_layout_tv, zipped_divide
-from forgekit.lessons.see_layouts import Predictions, check_offsets, check_puzzle
-
-predictions = Predictions()
+from forgekit.lessons.week0.which_layout import PUZZLES
 
 # %% [markdown]
 # ## 1. A matrix is a line, and two numbers
@@ -63,8 +61,7 @@ viz.display_layout(X)
 
 # %% jupyter={"outputs_hidden": true}
 # Predict: at which offset lies the element in row 2, column 3?
-predicted = None
-predictions.compare("X((2, 3))", predicted, X((2, 3)))
+fk.predict("X((2, 3))", None).against(X((2, 3)))
 
 # %% [markdown]
 # ## 2. Another stride, another order
@@ -110,10 +107,9 @@ def row_major(rows, columns):
     return fk.Layout((rows, columns), (rows, 1))
 
 
-predicted = None
 wrong = row_major(4, 6)
 offsets = {wrong((i, j)) for i in range(4) for j in range(6)}
-predictions.compare("different offsets of row_major(4, 6)", predicted, len(offsets))
+fk.predict("different offsets of row_major(4, 6)", None).against(len(offsets))
 viz.display_layout(row_major(4, 4))
 viz.display_layout(wrong)
 
@@ -144,31 +140,57 @@ squares = fk.Layout(((2, 2), (2, 2)), ((2, 8), (1, 4)))
 print("one element, two coordinates:", squares((2, 1)), squares(((0, 1), (1, 0))))
 viz.display_layout(squares)
 
-# %% [markdown]
+# %% [markdown] exercise="week0/offsets_by_hand" part="task"
 # ### Exercise 1: offsets by hand
 #
 # Take the layout `(3,(2,4)):(2,(1,6))`. Write the offset of each coordinate in place of `None`. The
 # last coordinate is a single number: it counts through the *whole* layout, leftmost mode fastest.
 #
-# <details><summary>Hint 1</summary>Multiply each index by its stride and add. Where one index
-# stands for a nested mode, split it first.</details>
-# <details><summary>Hint 2</summary>Mode 1 has the parts 2 and 4. Index 3 splits, leftmost first,
-# into <code>(3 % 2, 3 // 2)</code>.</details>
-# <details><summary>Hint 3</summary>Linear index 7: mode 0 has size 3, so the row is <code>7 %
-# 3</code> and the column <code>7 // 3</code>; then split the column.</details>
+# <details><summary>Hint 1</summary>
+#
+# Multiply each index by its stride and add. Where one index stands for a nested mode, split it
+# first.
+#
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# Mode 1 has the parts 2 and 4. Index 3 splits, leftmost first, into `(3 % 2, 3 // 2)`.
+#
+# </details>
+#
+# <details><summary>Hint 3</summary>
+#
+# Linear index 7: mode 0 has size 3, so the row is `7 % 3` and the column `7 // 3`; then split the
+# column.
+#
+# </details>
 
-# %%
-answers = {
+# %% exercise="week0/offsets_by_hand" part="skeleton"
+answers = {  # coordinate: offset, of the layout (3,(2,4)):(2,(1,6))
+    # FILL ME IN (roughly 5 lines)
     (1, 0): None,
     (1, (0, 2)): None,
     (2, 3): None,
     (0, 6): None,
     7: None,
 }
-check_offsets(fk.Layout((3, (2, 4)), (2, (1, 6))), answers)
 
-# %% [markdown]
-# <details><summary>Solution</summary>
+# %% exercise="week0/offsets_by_hand" part="grade"
+fk.exercise("week0/offsets_by_hand").grade(answers)
+
+# %% [markdown] exercise="week0/offsets_by_hand" part="solution"
+# <details><summary>Solution of exercise 1</summary>
+#
+# ```python
+# answers = {  # coordinate: offset, of the layout (3,(2,4)):(2,(1,6))
+#     (1, 0): 2,
+#     (1, (0, 2)): 14,
+#     (2, 3): 11,
+#     (0, 6): 18,
+#     7: 8,
+# }
+# ```
 #
 # | coordinate | split | offset |
 # |---|---|---|
@@ -179,8 +201,10 @@ check_offsets(fk.Layout((3, (2, 4)), (2, (1, 6))), answers)
 # | `7` | `(1, 2)`, so `(1,(0,1))` | 1·2 + 0·1 + 1·6 = 8 |
 #
 # To see it: `viz.display_layout(fk.Layout((3, (2, 4)), (2, (1, 6))))`.
-# </details>
 #
+# </details>
+
+# %% [markdown]
 # ## 4. Tiles: cut a layout with `zipped_divide`
 #
 # A block of threads works on a **tile** of the matrix. `zipped_divide(layout, tiler)` cuts a layout
@@ -206,8 +230,7 @@ fk.explain(tiles)
 # **Predict:** at which offset does the tile in tile row 2, tile column 1 start?
 
 # %% jupyter={"outputs_hidden": true}
-predicted = None
-predictions.compare("start of tile (2, 1)", predicted, tiles(((0, 0), (2, 1))))
+fk.predict("start of tile (2, 1)", None).against(tiles(((0, 0), (2, 1))))
 print("layout of each tile:", tiles(((None, None), (2, 1))))  # (2,4):(8,1)
 
 # %% [markdown]
@@ -243,9 +266,9 @@ viz.display_tv_layout(layout_tv, tiler_mn, both=True)
 
 # %% jupyter={"outputs_hidden": true}
 # Predict: which linear index does thread 6 have for its value 1, and which row and column is that?
-predicted = None  # in the form (10, (0, 5)): index, (row, column)
+said = fk.predict("thread 6, value 1", None)  # in the form (10, (0, 5)): index, (row, column)
 index = layout_tv((6, 1))
-predictions.compare("thread 6, value 1", predicted, (index, (index % 2, index // 2)))
+said.against((index, (index % 2, index // 2)))
 
 # %% [markdown]
 # ## 6. A kernel that does what the layout says
@@ -345,13 +368,12 @@ def loads(run):
     return [line.split()[0] for line in run.ptx.splitlines() if "ld.global" in line]
 
 
-predicted = None  # in the form (2, 2)
+said = fk.predict("load instructions", None)  # in the form (2, 2)
 x, y = fk.randn(32, 64), fk.empty(32, 64)
 as_it_is = fk.compile(make_copy(warp_threads, four_values), x, y)
 promised = [fk.spec(tensor, divisible={1: 4}) for tensor in (x, y)]
 with_promise = fk.compile(make_copy(warp_threads, four_values), *promised)
-many = len(loads(as_it_is)), len(loads(with_promise))
-predictions.compare("load instructions", predicted, many)
+said.against((len(loads(as_it_is)), len(loads(with_promise))))
 print("as it is:    ", loads(as_it_is))
 print("with promise:", loads(with_promise))
 
@@ -380,7 +402,7 @@ ways = {
     "across": (fk.Layout((32, 4), (4, 1)), fk.Layout((1, 4), (4, 1))),  # tile (32,16)
     "down": (fk.Layout((8, 16), (1, 8)), fk.Layout((4, 1), (1, 4))),  # tile (32,16)
 }
-predicted = None
+said = fk.predict("times as many sectors", None)
 runs, costs = {}, {}
 for name, (thr, val) in ways.items():
     y = fk.empty(32, 64)
@@ -388,8 +410,7 @@ for name, (thr, val) in ways.items():
     runs[name](x, y)
     fk.check(y, x)
     costs[name] = fk.profile(runs[name], x, y)
-times = costs["down"].global_load_sectors / costs["across"].global_load_sectors
-predictions.compare("times as many sectors", predicted, times)
+said.against(costs["down"].global_load_sectors / costs["across"].global_load_sectors)
 for name, cost in costs.items():
     requests, sectors = cost.global_load_requests, cost.global_load_sectors
     print(f"{name:>6}: {requests} loads of a warp, {sectors} sectors of 32 bytes")
@@ -466,7 +487,7 @@ def make_transpose(row_stride, swizzle=None):
     return transpose
 
 
-predicted = None  # in the form [100, 100, 100]
+said = fk.predict("wavefronts, three layouts", None)  # in the form [100, 100, 100]
 x, transposes, wavefronts = fk.randn(32, 32), [], []
 for arguments in [(32,), (33,), (32, (5, 0, 5))]:
     y = fk.empty(32, 32)
@@ -474,7 +495,7 @@ for arguments in [(32,), (33,), (32, (5, 0, 5))]:
     transposes[-1](x, y)
     fk.check(y, x.T)
     wavefronts.append(fk.profile(transposes[-1], x, y).shared_load_wavefronts)
-predictions.compare("wavefronts, three layouts", predicted, wavefronts)
+said.against(wavefronts)
 fk.banks(transposes[0], x, y, kind="load")
 
 # %% [markdown]
@@ -483,58 +504,77 @@ fk.banks(transposes[0], x, y, kind="load")
 # changed by a letter. What the three numbers of a swizzle mean, and why it often beats padding,
 # comes later.
 #
-# ## 10. Exercise 2: which layout is it?
+# ## 10. From the picture to the layout
 #
-# You see the picture; write the layout, as `shape` and `stride`. Every layout that is the same
+# Now the other way round: two pictures, and the layouts are to be found.
+
+# %%
+for name, offsets in PUZZLES.items():
+    viz.display_offsets(offsets, title=f"Puzzle {name}")
+
+
+# %% [markdown] exercise="week0/which_layout" part="task"
+# ### Exercise 2: which layout is it?
+#
+# You see the pictures; write each layout as `(shape, stride)`. Every layout that is the same
 # *function* counts as right.
 #
-# <details><summary>Hint 1</summary>Follow the first row, then the first column. If all steps are
-# equal, the mode is a single number, with that step as its stride.</details>
-# <details><summary>Hint 2</summary>If the steps differ, count the cells up to the first odd step:
-# that is the size of the first part. Its stride is the step before, and the second part's stride is
-# the distance from group to group.</details>
-# <details><summary>Hint 3</summary>Puzzle A: a step down is 8. Puzzle B: both modes are pairs,
-# <code>(2,2)</code> for the rows and <code>(4,2)</code> for the columns.</details>
-
-# %%
-puzzle_a = [
-    [0, 1, 2, 3, 4, 5],
-    [8, 9, 10, 11, 12, 13],
-    [16, 17, 18, 19, 20, 21],
-    [24, 25, 26, 27, 28, 29],
-]
-shape, stride = None, None  # FILL ME IN
-viz.display_offsets(puzzle_a, title="Puzzle A")
-check_puzzle(puzzle_a, shape, stride)
-
-# %%
-puzzle_b = [
-    [0, 1, 2, 3, 8, 9, 10, 11],
-    [4, 5, 6, 7, 12, 13, 14, 15],
-    [16, 17, 18, 19, 24, 25, 26, 27],
-    [20, 21, 22, 23, 28, 29, 30, 31],
-]
-shape, stride = None, None  # FILL ME IN
-viz.display_offsets(puzzle_b, title="Puzzle B")
-check_puzzle(puzzle_b, shape, stride)
-
-# %% [markdown]
-# <details><summary>Solution</summary>
+# <details><summary>Hint 1</summary>
 #
-# **A**: shape `(4, 6)`, stride `(8, 1)`. Row-major, with two places left over after each row: six
-# columns of a matrix that has eight, or a padded tile.
+# Follow the first row, then the first column. If all steps are equal, the mode is a single number,
+# with that step as its stride.
 #
-# **B**: shape `((2, 2), (4, 2))`, stride `((4, 16), (1, 8))`. Row 0 has the steps 1, 1, 1, 5: four
-# cells, then the next group, which begins at 8. So the columns are `(4,2):(1,8)`. Column 0 is 0, 4,
-# 16, 20, so the rows are `(2,2):(4,16)`. They are tiles of 2 × 4, each in one piece, one tile after
-# the other along the rows. In section 4 the *matrix* was row-major and the tiles were cut out of
-# it.
 # </details>
 #
+# <details><summary>Hint 2</summary>
+#
+# If the steps differ, count the cells up to the first odd step: that is the size of the first part.
+# Its stride is the step before, and the second part's stride is the distance from group to group.
+#
+# </details>
+#
+# <details><summary>Hint 3</summary>
+#
+# Puzzle A: a step down is 8. Puzzle B: both modes are pairs, `(2,2)` for the rows and `(4,2)` for
+# the columns.
+#
+# </details>
+
+# %% exercise="week0/which_layout" part="skeleton"
+layouts = {  # puzzle: (shape, stride)
+    # FILL ME IN (roughly 2 lines)
+    "A": (None, None),
+    "B": (None, None),
+}
+
+# %% exercise="week0/which_layout" part="grade"
+fk.exercise("week0/which_layout").grade(layouts)
+
+# %% [markdown] exercise="week0/which_layout" part="solution"
+# <details><summary>Solution of exercise 2</summary>
+#
+# ```python
+# layouts = {  # puzzle: (shape, stride)
+#     "A": ((4, 6), (8, 1)),
+#     "B": (((2, 2), (4, 2)), ((4, 16), (1, 8))),
+# }
+# ```
+#
+# **A** is row-major, with two places left over after each row: six columns of a matrix that has
+# eight, or a padded tile.
+#
+# **B**: row 0 has the steps 1, 1, 1, 5: four cells, then the next group, which begins at 8. So the
+# columns are `(4,2):(1,8)`. Column 0 is 0, 4, 16, 20, so the rows are `(2,2):(4,16)`. They are
+# tiles of 2 × 4, each in one piece, one tile after the other along the rows. In section 4 the
+# *matrix* was row-major and the tiles were cut out of it.
+#
+# </details>
+
+# %% [markdown]
 # And your predictions, all of them:
 
 # %% jupyter={"outputs_hidden": true}
-predictions
+fk.predictions()
 
 # %% [markdown]
 # ## Summary
@@ -565,4 +605,4 @@ predictions
 # with the same words · [the algebra with
 # proofs](https://leimao.github.io/article/CuTe-Layout-Algebra/)
 #
-# **Next**, and still to come: a copy as fast as the memory allows, step by step (`03_copy_fast`).
+# **Next:** a copy as fast as the memory allows, step by step (`03_copy_fast`).

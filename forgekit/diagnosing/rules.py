@@ -370,9 +370,10 @@ RULES: tuple[Rule, ...] = (
         r"ptr alignment \((?P<got>\d+) bits\) does not meet requirement \((?P<needed>\d+) bits\)",
         "A copy of {needed} bits at once needs addresses that are multiples of {needed_bytes} "
         "bytes; the compiler may assume only {got_bytes} here.",
-        "promise it: from_dlpack(x, assumed_align={needed_bytes}), and sizes and strides "
-        "divisible by as much (mark_compact_shape_dynamic(mode=..., divisibility=...)); or copy "
-        "with num_bits_per_copy={got}.",
+        "promise it: fk.spec(x, divisible={{1: n}}) with rows that are multiples of {needed_bytes} "
+        "bytes (in plain CuTe DSL from_dlpack(x, assumed_align={needed_bytes}) and "
+        "mark_compact_shape_dynamic(mode=..., divisibility=...)). If rows are not, copy with "
+        "num_bits_per_copy of one element.",
         find=r"\bcute\.(?:copy|autovec_copy|basic_copy)\(",
     ),
     Rule(

@@ -33,12 +33,13 @@ _HERE = Path(__file__).parent
 WEEKS: dict[str, tuple[str, ...]] = {
     "week0": (
         *("scale", "reverse"),  # 00_start_here
-        *(),  # 00_why_slow_why_wrong
-        *(),  # 01_compile_once
-        *(),  # 02_see_layouts
-        *(),  # 03_copy_fast
-        *(),  # 04_transpose
-        *(),  # 05_profile_on_a_gpu
+        *("every_other", "rotate"),  # 00_why_slow_why_wrong
+        *("cache_key", "one_kernel_per_n", "promise"),  # 01_compile_once
+        *("offsets_by_hand", "which_layout"),  # 02_see_layouts
+        *("vector_copy", "add_predicated", "async_reverse"),  # 03_copy_fast
+        *("transpose_coalesced", "transpose_padded", "transpose_swizzled"),  # 04_transpose
+        *("transpose_registers",),  # 04_transpose, too
+        *("read_the_report", "mend_the_slow", "which_tool"),  # 05_profile_on_a_gpu
     ),
 }
 
@@ -96,19 +97,14 @@ class Exercise:
         from forgekit.lessons.grading import grade
 
         report = grade(self, handed_in, arch, untouched=self._is_skeleton(handed_in))
-        known = progress.record(self.name)
-        tries = known.tries + (not report.untouched)
-        first = known.passed_at_try or (tries if report else 0)
-        progress.change(self.name, tries=tries, passed_at_try=first)
+        progress.change(self.name, functools.partial(_tried, report=report))
         return replace(report, standing=_standing(self.week)) if report else report
 
     def hint(self) -> Note:
         """The next hint: the first call gives the first of three, the next tells more."""
         from forgekit.lessons.report import Note
 
-        known = progress.record(self.name)
-        number = min(known.hints + 1, len(self.hints))
-        progress.change(self.name, hints=number)
+        number = progress.change(self.name, functools.partial(_hinted, of=len(self.hints))).hints
         more = f"{len(self.hints) - number} more" if number < len(self.hints) else "the last"
         return Note(f"Hint {number} ({more})", self.hints[number - 1])
 
@@ -116,14 +112,14 @@ class Exercise:
         """The solution with its analysis."""
         from forgekit.lessons.report import Note
 
-        progress.change(self.name, solution_seen=True)
+        progress.change(self.name, _seen)
         return Note("Solution", self.solution_text())
 
     def reset(self) -> Note:
         """Forget tries, hints and the pass; returns the skeleton, to begin anew."""
         from forgekit.lessons.report import Note
 
-        progress.change(self.name)
+        progress.change(self.name, None)
         text = f"Copy this into the cell above:\n\n```python\n{self.source.skeleton}```"
         return Note(f"{self.name} is open again", text)
 
@@ -140,6 +136,19 @@ class Exercise:
             return False
         text = _bare("".join(linecache.getlines(file)))
         return bool(text) and _bare(self.source.skeleton) in text
+
+
+def _tried(known: progress.Record, report: GradeReport) -> None:
+    known.tries += not report.untouched
+    known.passed_at_try = known.passed_at_try or (known.tries if report else 0)
+
+
+def _hinted(known: progress.Record, of: int) -> None:
+    known.hints = min(known.hints + 1, of)
+
+
+def _seen(known: progress.Record) -> None:
+    known.solution_seen = True
 
 
 def _bare(text: str) -> str:

@@ -29,10 +29,22 @@ def grade(exercise: Exercise, handed_in: Any, arch: str | None, *, untouched: bo
         try:
             passed.append(Outcome(group.name, group.run(submission)))
         except GateError as failure:
-            return _report(exercise, passed, names[number:], failure)
+            missing = failure.unanswered
+            return _report(exercise, passed, names[number:], failure, untouched=missing)
         except ForgekitError as error:  # what no gate expected of a kernel, and yet told in words
             return _report(exercise, passed, names[number:], GateError(str(error)))
+        except Exception as error:  # an odd value in an answer, say; a student sees no traceback
+            return _report(exercise, passed, names[number:], _unexpected(error))
     return _report(exercise, passed, [])
+
+
+def _unexpected(error: Exception) -> GateError:
+    """Of an error that neither a gate nor forgekit put into words."""
+    return GateError(
+        f"What was handed in cannot be graded. {type(error).__name__}: {error}",
+        look_at="Compare it with the skeleton: has it the same form? If it has, this is a mistake "
+        "of forgekit's; please report it.",
+    )
 
 
 def _report(

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import html
 import re
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -27,6 +28,10 @@ _CELL = re.compile(r"^# %%.*$", re.MULTILINE)
 _OURS = re.compile(
     r'^# %%(?P<markdown> \[markdown\])?.*\bexercise="(?P<name>[^"]*)".*\bpart="(?P<part>[^"]*)"'
 )
+_WIDTH = 98  # of a line, which stands behind "# "
+_MARKUP = re.compile(
+    r"\s*([-+*>] |[#|<]|```|\d+[.)] )|    "
+)  # how no line of a plain paragraph begins
 
 
 @dataclass(frozen=True)
@@ -59,10 +64,8 @@ def filled(text: str) -> str:
             continue
         out = (out + text[last : cell.start]).rstrip("\n")
         body = cell.wanted.strip("\n")
-        gap = 3 if _begins_with_definition(body) or _ends_in_definition(out) else 2
-        out += (
-            "\n" * gap + f"{cell.header}\n{body}" + "\n" * (3 if _ends_in_definition(body) else 2)
-        )
+        following = text[cell.end :].partition("\n")[2]
+        out += "\n" * _gap(out, body) + f"{cell.header}\n{body}" + "\n" * _gap(body, following)
         last = cell.end
     return (out + text[last:]).rstrip("\n") + "\n"
 
@@ -112,20 +115,31 @@ def _wanted(e: Exercise, part: str, number: int) -> str:
     if part == "grade":
         return f'fk.exercise("{e.name}").grade({e.entry})\n'
     if part == "task":
-        hints = [f"<details><summary>Hint {k}</summary>\n\n{hint.strip()}\n\n</details>"
+        hints = [f"<details><summary>Hint {k}</summary>\n\n{_fitted(hint)}\n\n</details>"
                  for k, hint in enumerate(e.hints, start=1)]  # fmt: skip
-        text = "\n\n".join([f"### Exercise {number}: {e.title}", e.task.strip(), *hints])
+        text = "\n\n".join([f"### Exercise {number}: {e.title}", _fitted(e.task), *hints])
     else:
         title = html.escape(f"Solution of exercise {number}")
-        text = f"<details><summary>{title}</summary>\n\n{e.solution_text().strip()}\n\n</details>"
+        text = f"<details><summary>{title}</summary>\n\n{_fitted(e.solution_text())}\n\n</details>"
     return "".join(f"# {line}".rstrip() + "\n" for line in text.splitlines())
 
 
-def _begins_with_definition(code: str) -> bool:
-    return code.startswith(("@", "def ", "class "))
+def _gap(before: str, after: str) -> int:
+    """Line ends between two cells: ruff wants two blank lines around a function or a class."""
+    last = before.strip("\n").rpartition("\n")[2]
+    definition = after.lstrip("\n").startswith(("@", "def ", "class "))
+    return 3 if definition or last.startswith((" ", "\t")) else 2
 
 
-def _ends_in_definition(code: str) -> bool:
-    """Whether the last line belongs to a function or a class; two blank lines follow then."""
-    last = code.strip("\n").rpartition("\n")[2]
-    return last.startswith((" ", "\t"))
+def _fitted(text: str) -> str:
+    """Markdown whose plain paragraphs fit the lines of a .py; code, tables and lists stay."""
+    blocks, fenced = [], False
+    for block in text.strip().split("\n\n"):
+        plain = not fenced and not any(_MARKUP.match(line) for line in block.splitlines())
+        fenced ^= block.count("```") % 2 == 1
+        lines = textwrap.wrap(block, _WIDTH, break_long_words=False, break_on_hyphens=False)
+        too_long = any(len(line) > _WIDTH for line in block.splitlines())
+        if plain and too_long and not any(_MARKUP.match(line) for line in lines):
+            block = "\n".join(lines)
+        blocks.append(block)
+    return "\n\n".join(blocks)

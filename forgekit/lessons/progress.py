@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import contextlib
 import html
+import itertools
 import json
 import os
 import tempfile
 import warnings
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 __all__ = ["Progress", "Record", "change", "path", "progress", "record"]
 
 _VERSION = 1
-_memory: dict[str, Record] = {}  # where there is no file
+_memory: dict[str, Record] = {}  # where there is no file, or none that can be written
+_unwritable: set[Path] = set()
 
 
 @dataclass
@@ -46,7 +48,7 @@ def path() -> Path | None:
     if wish.lower() in ("off", "0", "no", "false"):
         return None
     home = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local/share")
-    return Path(wish) if wish else Path(home) / "forgekit" / "progress.json"
+    return Path(wish).expanduser() if wish else Path(home) / "forgekit" / "progress.json"
 
 
 def record(name: str) -> Record:
@@ -54,31 +56,31 @@ def record(name: str) -> Record:
     return _read().get(name, Record())
 
 
-def change(name: str, **values: Any) -> Record:
-    """Set fields of an exercise's record and keep it; without values, forget the exercise."""
+def change(name: str, edit: Callable[[Record], None] | None) -> Record:
+    """Edit an exercise's record, as it is now, and keep it; None forgets the exercise."""
     with _locked():
         records = _read()
-        new = records.pop(name, Record())
-        if values:
-            for key, value in values.items():
-                setattr(new, key, value)
-            records[name] = new
-        else:
-            new = Record()
+        known = records.pop(name, Record())
+        if edit is not None:
+            edit(known)
+            records[name] = known
         _write(records)
-    return new
+    return records.get(name, Record())
 
 
 def _read() -> dict[str, Record]:
     file = path()
-    if file is None:
-        return dict(_memory)
+    if file is None or file in _unwritable:
+        return {name: replace(known) for name, known in _memory.items()}
     try:
-        text = file.read_text(encoding="utf-8")
-    except OSError:
-        return dict(_memory)
+        content = file.read_bytes()
+    except PermissionError as error:
+        _set_aside(file, error)
+        return {}
+    except OSError:  # there is none yet
+        return {}
     try:
-        data = json.loads(text)
+        data = json.loads(content)
         if data["version"] != _VERSION:
             raise ValueError(f"version {data['version']}")
         return {str(name): _record(values) for name, values in data["exercises"].items()}
@@ -96,6 +98,10 @@ def _record(values: dict[str, Any]) -> Record:
 
 def _set_aside(file: Path, error: Exception) -> None:
     aside = file.with_suffix(".unreadable.json")
+    for number in itertools.count(2):
+        if not aside.exists():
+            break
+        aside = file.with_suffix(f".unreadable-{number}.json")
     with contextlib.suppress(OSError):
         os.replace(file, aside)
     warnings.warn(
@@ -106,9 +112,9 @@ def _set_aside(file: Path, error: Exception) -> None:
 
 
 def _write(records: dict[str, Record]) -> None:
-    _memory.clear()
-    _memory.update(records)
     file = path()
+    _memory.clear()
+    _memory.update(records if file is None or file in _unwritable else {})
     if file is None:
         return
     data = {"version": _VERSION, "exercises": {n: asdict(r) for n, r in sorted(records.items())}}
@@ -123,9 +129,14 @@ def _write(records: dict[str, Record]) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
+        _unwritable.discard(file)
     except OSError as error:
+        _memory.update(records)
+        if file in _unwritable:
+            return
+        _unwritable.add(file)
         warnings.warn(
-            f"progress cannot be written to {file} ({error}); it lasts as long as this session. "
+            f"progress cannot be written to {file} ({error}); it lasts as long as this process. "
             "FORGEKIT_PROGRESS can name another file.",
             stacklevel=4,
         )

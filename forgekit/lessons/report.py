@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["GradeReport", "Note", "Outcome"]
 
 _GREEN, _RED, _GREY = "#009E73", "#D55E00", "#7f7f7f"  # the first two are Okabe and Ito's
-_WIDTH = 96
+_WIDTH = 102  # what tools say in 96 columns, and the indent
 _PRAISE = "Struck true."
 
 
@@ -32,7 +33,8 @@ class GradeReport:
     Attributes:
         name, title: of the exercise. passed: groups passed, in order. failed: the name of the
         group that was not, "" if there is none, with its failure; not_reached: those after it.
-        untouched: it was the skeleton as given. standing: such as `3 of 12 of week0`.
+        untouched: it was the skeleton as given, or an answer is missing. standing: such as
+        `3 of 12 of week0`.
     """
 
     name: str
@@ -59,6 +61,11 @@ class GradeReport:
         return f"NOT YET  {self.name}: {done} of {all_} groups passed"
 
     @property
+    def _open(self) -> tuple[str, ...]:
+        """The groups still to come; the one that only lacks an answer is one of them."""
+        return (self.failed, *self.not_reached) if self.untouched else self.not_reached
+
+    @property
     def _closing(self) -> str:
         known = f"Passed so far: {self.standing}." if self.standing else ""
         return f"{self.praise or _PRAISE} {known}".strip()
@@ -71,7 +78,9 @@ class GradeReport:
 
     def __repr__(self) -> str:
         lines = [self.headline]
-        lines += [f"  [x] {o.name}{': ' + o.told if o.told else ''}" for o in self.passed]
+        for o in self.passed:
+            told = f"  [x] {o.name}{': ' + o.told if o.told else ''}"
+            lines += textwrap.wrap(told, _WIDTH, subsequent_indent="      ")
         if self.failure is not None:
             if not self.untouched:
                 lines.append(f"  [!] {self.failed}")
@@ -80,7 +89,7 @@ class GradeReport:
                 lines += ["", *_indented(f"Likely: {self.failure.likely}")]
             if self.failure.look_at:
                 lines += ["", *_indented(f"Next: {self.failure.look_at}")]
-            lines += [f"  [ ] {name}" for name in self.not_reached]
+            lines += [f"  [ ] {name}" for name in self._open]
             lines += [self._advice] if self._advice else []
         else:
             lines.append(self._closing)
@@ -92,7 +101,7 @@ class GradeReport:
     def _html(self) -> str:
         colour = _GREEN if self else (_GREY if self.untouched else _RED)
         parts = [
-            f'<div style="border-left:4px solid {colour};padding:2px 0 2px 12px;max-width:800px;'
+            f'<div style="border-left:4px solid {colour};padding:2px 0 2px 12px;max-width:880px;'
             'font-size:13px;line-height:1.45">',
             f'<div style="color:{colour}"><b>{_e(self.headline)}</b></div>',
         ]
@@ -103,9 +112,9 @@ class GradeReport:
             parts.append(_happened(self.failure.happened))
             for word, text in (("Likely", self.failure.likely), ("Next", self.failure.look_at)):
                 if text:
-                    parts.append(f'<div style="margin:4px 0 4px 20px"><b>{word}.</b> {_e(text)}'
+                    parts.append(f'<div style="margin:4px 0 4px 20px"><b>{word}.</b> {_said(text)}'
                                  "</div>")  # fmt: skip
-            parts += [_line(_GREY, "&#9675;", name, "") for name in self.not_reached]
+            parts += [_line(_GREY, "&#9675;", name, "") for name in self._open]
             if self._advice:
                 parts.append(f'<div style="margin-top:6px;opacity:.75">{_e(self._advice)}</div>')
         else:
@@ -128,7 +137,7 @@ def _happened(text: str) -> str:
         if rest
         else ""
     )
-    return f'<div style="margin:4px 0 4px 20px">{_e(first)}{quoted}</div>'
+    return f'<div style="margin:4px 0 4px 20px">{_said(first)}{quoted}</div>'
 
 
 def _indented(text: str, by: str = "      ") -> list[str]:
@@ -145,6 +154,11 @@ def _indented(text: str, by: str = "      ") -> list[str]:
 
 def _e(text: str) -> str:
     return html.escape(text)
+
+
+def _said(text: str) -> str:
+    """Our own words, with `code` in them."""
+    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", _e(text))
 
 
 @dataclass(frozen=True)

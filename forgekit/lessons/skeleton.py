@@ -44,15 +44,16 @@ def read_source(path: Path) -> Source:
     Raises:
         UsageError: it has no marked lines, or marks that do not pair up.
     """
-    lines = _code(path.read_text(encoding="utf-8")).splitlines()
+    text = path.read_text(encoding="utf-8")
+    first = _first_line(text)
     solution: list[str] = []
     skeleton: list[str] = []
     marked: list[str] | None = None
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(text.splitlines()[first:], start=first + 1):
         mark = line.strip()
         if mark in (_BEGIN, _END) and (mark == _BEGIN) != (marked is None):
             raise UsageError(
-                got_needed(f"{path.name}, code line {number}", repr(mark), "marks in pairs",
+                got_needed(f"{path.name}, line {number}", repr(mark), "marks in pairs",
                            f"write {_BEGIN} before and {_END} after the lines to be found out")
             )  # fmt: skip
         if mark == _BEGIN:
@@ -79,16 +80,15 @@ def _blank(marked: list[str], indent: str) -> list[str]:
     return [f"{indent}# {PLACEHOLDER} ({count})", *(f"{m[1]}{m[2]}".rstrip() for m in starters)]
 
 
-def _code(text: str) -> str:
-    """The file without its docstring and the imports at its top."""
-    lines = text.splitlines()
+def _first_line(text: str) -> int:
+    """How many lines the docstring and the imports at the top of a file take."""
     last = 0
     for node in ast.parse(text).body:
         docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         if not isinstance(node, ast.Import | ast.ImportFrom) and not docstring:
             break
         last = node.end_lineno or last
-    return "\n".join(lines[last:])
+    return last
 
 
 def _text(lines: list[str]) -> str:

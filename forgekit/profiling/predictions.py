@@ -7,7 +7,9 @@ else, in words, with the answer given by the notebook. Wrong ones are kept as we
 from __future__ import annotations
 
 import html
+import math
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 from forgekit.errors import UsageError, got_needed
@@ -15,6 +17,7 @@ from forgekit.profiling.metrics import Counts, metric
 
 __all__ = ["Prediction", "Predictions", "predict", "predictions", "take"]
 
+_TODO = "write your number in place of None and run this cell again"
 _CLOSE = 0.01  # of a count, the difference that still is right: a prediction is no measurement
 
 
@@ -62,26 +65,30 @@ class Predictions:
     def __repr__(self) -> str:
         if not self.all:
             return "no predictions yet"
-        open_ = any(p.open and p.answer is None for p in self.all)
         lines = [repr(p) for p in self.all]
-        if open_:
-            lines.append("(write your number in place of None and run this cell again)")
-        return "\n".join(lines)
+        return "\n".join([*lines, f"({_TODO})"] if self._to_do else lines)
+
+    @property
+    def _to_do(self) -> bool:
+        return any(p.open and p.answer is None for p in self.all)
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr>{_cells(p)}</tr>" for p in self.all)
-        head = "".join(f'<th style="{_CELL}">{h}</th>' for h in ("", "you said", "it is"))
         if not self.all:
             return f"<p>{self!r}</p>"
+        rows = "".join(f"<tr>{_cells(p)}</tr>" for p in self.all)
+        known = any(p.answer is not None for p in self.all)
+        heads = ("", "you said", "it is") if known else ("", "you say", "")
+        head = "".join(f'<th style="{_CELL}">{h}</th>' for h in heads)
+        todo = f'<div style="{_CELL};opacity:.7;font-size:12px">{_TODO}</div>'
         return (
             '<table style="border-collapse:collapse;font-size:13px">'
-            f"<tr>{head}</tr>{rows}</table>"
-        )  # fmt: skip
+            f"<tr>{head}</tr>{rows}</table>{todo if self._to_do else ''}"
+        )
 
 
 @dataclass
 class _Kept:
-    """Of this session: what waits for the next profile, and all there was."""
+    """Of this process: what waits for the next profile, and all there was."""
 
     waiting: list[Prediction] = field(default_factory=list)
     answered: dict[str, list[Prediction]] = field(default_factory=dict)
@@ -114,7 +121,7 @@ def predict(question: str | None = None, said: Any = None, /, **numbers: Any) ->
     found = []
     for name, number in numbers.items():
         known = metric(name)
-        is_number = isinstance(number, int | float) and not isinstance(number, bool)
+        is_number = isinstance(number, Real) and not isinstance(number, bool)
         if number is not None and number is not ... and not is_number:
             raise UsageError(got_needed(name, repr(number), "a number", "write one, or None"))
         found.append(Prediction(name.replace("_", " "), number, known.name))
@@ -123,7 +130,7 @@ def predict(question: str | None = None, said: Any = None, /, **numbers: Any) ->
 
 
 def predictions() -> Predictions:
-    """All predictions of this session whose answers are known, the first of a question first."""
+    """All predictions of this process whose answers are known, the first of a question first."""
     return Predictions(tuple(p for several in _kept.answered.values() for p in several))
 
 
@@ -138,10 +145,9 @@ def take(counts: Counts) -> Predictions:
 
 def _keep(p: Prediction) -> None:
     several = _kept.answered.setdefault(p.question, [])
-    if not p.open and not any(_same(p.said, q.said) and q.answer == p.answer for q in several):
-        several[:] = [q for q in several if not q.open]
-        several.append(p)
-    elif not several:
+    alike = [q for q in several if _same(q.answer, p.answer)]
+    if not (alike if p.open else any(_same(q.said, p.said) for q in alike)):
+        several[:] = [q for q in several if not (q.open and q in alike)]
         several.append(p)
 
 
@@ -158,7 +164,7 @@ def _same(one: Any, other: Any, roughly: bool = False) -> bool:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
         return repr(value)
     return f"{value:,.0f}" if value == round(value) else f"{value:,.2f}"
 

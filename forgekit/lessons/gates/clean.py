@@ -34,6 +34,7 @@ def clean(
 
         from forgekit.checking.sanitize import sanitize
 
+        orders = 0
         for size in sizes:
             case = make(*size, dtype=getattr(torch, dtype))
             args = handed_in.arguments(case)
@@ -43,12 +44,13 @@ def clean(
                 )
             except UnsupportedPtxError as error:
                 raise GateError(f"The virtual GPU cannot run it.\n{error}") from None
+            orders = len(report.schedules)
             if not report:
                 kinds = tuple(f.kind for f in report.findings)
                 evidence = Evidence(kinds=kinds, text=str(report), case=case)
                 happened = f"With {case.label} the sanitizer objects.\n{_first(str(report))}"
                 raise GateError(happened, explained(slips, evidence), look_at)
-        return f"no finding in {1 + seeds} orders"
+        return f"no finding in {orders} orders"
 
     return Group(name, run)
 

@@ -18,11 +18,13 @@ class GateError(Exception):
 
     happened: what was expected, what happened and where; likely: the misconception that leads
     there, if it is known; look_at: what to look at next. Each is text of one line or several.
+    unanswered: nothing is wrong but that an answer still is missing, so it was no try.
     """
 
     happened: str
     likely: str = ""
     look_at: str = ""
+    unanswered: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import io
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -54,11 +57,12 @@ class Submission:
         """
         from forgekit.compiling.compiled import compile
 
-        self._check_function()
+        self._check_function(len(case.args))
         example = [case.specs.get(k, a) for k, a in enumerate(case.args)]
         arch = self.arch if device == "virtual" else None
         try:
-            return compile(self.value, *example, device=device, arch=arch)
+            with redirect_stdout(io.StringIO()):
+                return compile(self.value, *example, device=device, arch=arch)
         except CompileError as error:
             raise GateError(f"It does not compile for {case.label}.\n{error}") from None
         except UsageError as error:
@@ -67,7 +71,7 @@ class Submission:
                 look_at="The function is to take the arguments that the skeleton takes.",
             ) from None
 
-    def _check_function(self) -> None:
+    def _check_function(self, arguments: int) -> None:
         value = self.value
         if isinstance(value, type) or not callable(value):
             raise GateError(
@@ -79,6 +83,19 @@ class Submission:
                 f"Handed in was a compiled kernel, {value.name}.",
                 look_at="Hand in the @cute.jit function; it is compiled here for several types.",
             )
+        try:
+            parameters = inspect.signature(value)
+        except (TypeError, ValueError):
+            return
+        try:
+            parameters.bind(*range(arguments))
+        except TypeError:
+            name = getattr(value, "__name__", "it")
+            names = ", ".join(parameters.parameters)
+            raise GateError(
+                f"It is called with {arguments} arguments, and defined as {name}({names}).",
+                look_at="The function is to take the arguments that the skeleton takes.",
+            ) from None
 
     def arguments(self, case: Case, device: str = "virtual") -> dict[int, Any]:
         """Fresh copies of what a call takes, by their position among the case's arguments."""
@@ -103,7 +120,8 @@ class Submission:
 
         run, args = self.compiled(case, device), self.arguments(case, device)
         try:
-            with vgpu.options(sanitize=False, schedule="default"):
+            quiet = redirect_stdout(io.StringIO())  # a printf left in prints for every size
+            with vgpu.options(sanitize=False, schedule="default"), quiet:
                 run(*args.values())
         except KernelError:
             raise

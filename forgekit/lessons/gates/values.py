@@ -49,7 +49,8 @@ def values(
                     _one(handed_in, case, device, slips, look_at, tolerances)
         types = f"{len(dtypes)} types" if len(dtypes) > 1 else dtypes[0]
         on_gpu = ", also on this GPU" if "gpu" in devices else ""
-        return f"{len(sizes)} sizes in {types}{on_gpu}"
+        count = f"{len(sizes)} size{'s' * (len(sizes) != 1)}"
+        return f"{count} in {types}{on_gpu}"
 
     return Group(name, run)
 

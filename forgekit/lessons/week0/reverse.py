@@ -6,7 +6,7 @@ import torch
 
 import forgekit as fk
 from forgekit.lessons.exercise import Exercise
-from forgekit.lessons.gates import Case, clean, found, looks_like, values
+from forgekit.lessons.gates import Case, Counter, clean, counters, found, looks_like, values
 
 __all__ = ["EXERCISE"]
 
@@ -14,6 +14,12 @@ __all__ = ["EXERCISE"]
 def _case(n: int, dtype: torch.dtype) -> Case:
     x = fk.arange(n, dtype=dtype, device="virtual")
     return Case((x, fk.empty(n, dtype=dtype, device="virtual")), {1: x.flip(0)}, f"{n} elements")
+
+
+def _first_blocks(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    want = x.flip(0)
+    want[1024:] = float("nan")
+    return want
 
 
 EXERCISE = Exercise(
@@ -36,7 +42,7 @@ by one, thread 0 reads `mX[n]`: try it and read what the virtual GPU says.
     groups=(
         values(
             _case,
-            sizes=[(8,), (1,), (128,), (129,), (1000,)],
+            sizes=[(8,), (1,), (128,), (129,), (1000,), (2500,)],
             slips=[
                 looks_like(lambda x, y: x, "the kernel still copies."),
                 found(
@@ -44,9 +50,28 @@ by one, thread 0 reads `mX[n]`: try it and read what the virtual GPU says.
                     "the reversal is of the whole vector, not of each block by itself.",
                     text="mX[127]",
                 ),
+                looks_like(
+                    _first_blocks,
+                    "1,024 threads are launched whatever the length; their number follows from n.",
+                ),
                 found("out-of-bounds", "off by one: the last element is number n - 1, not n."),
             ],
         ),
         clean(_case, sizes=[(129,)]),
+        counters(
+            _case,
+            (1024,),
+            [
+                Counter(
+                    "global_store_requests",
+                    "stores of a warp",
+                    at_most=64,
+                    ideal=32,
+                    look_at="One thread an element, as in guarded_kernel: a loop over the "
+                    "elements leaves 31 of a warp's 32 threads idle.",
+                ),
+            ],
+            name="All threads at work",
+        ),
     ),
 )

@@ -6,7 +6,7 @@ import torch
 
 import forgekit as fk
 from forgekit.lessons.exercise import Exercise
-from forgekit.lessons.gates import Case, clean, found, hinted, looks_like, values
+from forgekit.lessons.gates import Case, Counter, clean, counters, found, hinted, looks_like, values
 
 __all__ = ["EXERCISE"]
 
@@ -20,6 +20,12 @@ def _case(n: int, dtype: torch.dtype) -> Case:
 def _without_the_last(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     want = 3 * x + 1
     want[-1:] = float("nan")
+    return want
+
+
+def _first_blocks(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    want = 3 * x + 1
+    want[1024:] = float("nan")
     return want
 
 
@@ -43,7 +49,7 @@ multiply-add*, which rounds once. Look for it in `fk.compile(scale, x, y).ptx`.
     groups=(
         values(
             _case,
-            sizes=[(8,), (1,), (128,), (129,), (1000,)],
+            sizes=[(8,), (1,), (128,), (129,), (1000,), (2500,)],
             slips=[
                 looks_like(lambda x, y: x, "the kernel still copies."),
                 looks_like(lambda x, y: 3 * (x + 1), "1 is added before the multiplication."),
@@ -54,10 +60,29 @@ multiply-add*, which rounds once. Look for it in `fk.compile(scale, x, y).ptx`.
                 looks_like(
                     _without_the_last, "the last element is left out; the predicate is `i < n`."
                 ),
+                looks_like(
+                    _first_blocks,
+                    "1,024 threads are launched whatever the length; their number follows from n.",
+                ),
                 hinted("NaN", "blocks overlap, or leave gaps: what is `i` in block 1?"),
             ],
         ),
         clean(_case, sizes=[(129,)]),
+        counters(
+            _case,
+            (1024,),
+            [
+                Counter(
+                    "global_store_requests",
+                    "stores of a warp",
+                    at_most=64,
+                    ideal=32,
+                    look_at="One thread an element, as in guarded_kernel: a loop over the "
+                    "elements leaves 31 of a warp's 32 threads idle.",
+                ),
+            ],
+            name="All threads at work",
+        ),
     ),
     praise="The first kernel that is all yours.",
 )

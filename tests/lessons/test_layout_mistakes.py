@@ -1,4 +1,4 @@
-"""What `02_see_layouts` says: every wrong answer of a bank gets its own message."""
+"""Offsets and layouts worked out by hand: every wrong answer of a bank gets its own message."""
 
 from __future__ import annotations
 
@@ -6,54 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from forgekit.errors import UsageError
 from forgekit.layouts import ComposedLayout, Layout, Swizzle
-from forgekit.lessons.see_layouts import Predictions, check_offsets, check_puzzle
+from forgekit.lessons.week0 import offsets_by_hand, which_layout
+from forgekit.lessons.week0.layout_mistakes import about_layout, about_offsets
 
-# -- predictions ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("predicted", "answer", "says"),
-    [
-        (None, 15, "q: nothing written down; it is 15"),
-        (15, 15, "q: you said 15: right"),
-        (14, 15, "q: you said 14; it is 15"),
-        ("15", 15, "q: you said '15'; it is 15"),
-        (2, 2.0, "q: you said 2: right"),
-        ([4, 1], (4, 1), "q: you said [4, 1]: right"),
-        ((11, [1, 5]), (11, (1, 5)), "q: you said (11, [1, 5]): right"),
-        ((4, 1), (4, 1, 1), "q: you said (4, 1); it is (4, 1, 1)"),
-        (4, (4, 1), "q: you said 4; it is (4, 1)"),
-        (np.arange(2), 3, "q: you said array([0, 1]); it is 3"),
-        (torch.arange(2), (0, 1), "q: you said tensor([0, 1]); it is (0, 1)"),
-    ],
-)
-def test_a_prediction_stands_beside_the_answer(
-    predicted: Any, answer: Any, says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Predictions().compare("q", predicted, answer)
-    assert capsys.readouterr().out == says + "\n"
-
-
-def test_all_predictions_are_kept_the_first_too() -> None:
-    predictions = Predictions()
-    assert repr(predictions) == "no predictions yet"
-    predictions.compare("offset", 14, 15)
-    predictions.compare("the start", None, (3, 4))
-    for again in (14, 15, 15, None):  # the same answer twice is one
-        predictions.compare("offset", again, 15)
-    assert repr(predictions).split("\n") == [
-        "offset     you: 14, then 15  it is: 15",
-        "the start  you: -            it is: (3, 4)",
-    ]
-    assert repr(Predictions()) == "no predictions yet"  # nothing is shared
-
-
-# -- exercise 1 -------------------------------------------------------------------------------
-LAYOUT = Layout((3, (2, 4)), (2, (1, 6)))
+# -- offsets ----------------------------------------------------------------------------------
+LAYOUT = offsets_by_hand.LAYOUT
 RIGHT = {(1, 0): 2, (1, (0, 2)): 14, (2, 3): 11, (0, 6): 18, 7: 8}
 
 FROM_THE_RIGHT = "the leftmost part is the fastest, you began on the right"
@@ -84,7 +44,7 @@ WRONG_OFFSETS = [
 
 @pytest.mark.parametrize(("coord", "answer", "slip"), WRONG_OFFSETS)
 def test_each_wrong_offset_gets_its_slip(coord: Any, answer: int, slip: str) -> None:
-    reply = check_offsets(LAYOUT, {coord: answer})
+    reply = about_offsets(LAYOUT, {coord: answer})
     assert not reply.right
     assert repr(reply) == f"{coord!s:>12}  {answer} is not right: {slip}"
     assert str(RIGHT[coord]) not in reply.text.split(":")[-1]  # no answer given away
@@ -95,12 +55,18 @@ def test_every_slip_is_in_the_bank() -> None:
     assert slips == {FROM_THE_RIGHT, NOT_SPLIT, INDEX, ADDED, TURNED, ANY}
 
 
+def test_the_exercise_asks_for_these() -> None:
+    assert set(RIGHT) == set(offsets_by_hand.COORDINATES)
+    assert table_of(Layout((4, 6), (8, 1))) == A
+    assert table_of(Layout(((2, 2), (4, 2)), ((4, 16), (1, 8)))) == B
+
+
 def test_right_offsets_are_right_one_by_one() -> None:
-    reply = check_offsets(LAYOUT, RIGHT)
+    reply = about_offsets(LAYOUT, RIGHT)
     assert reply.right
     assert repr(reply).split("\n") == [f"{c!s:>12}  {a} is right" for c, a in RIGHT.items()]
-    assert check_offsets(LAYOUT, {c: np.int64(a) for c, a in RIGHT.items()}).right
-    mixed = check_offsets(LAYOUT, {(1, 0): 2, (2, 3): None})
+    assert about_offsets(LAYOUT, {c: np.int64(a) for c, a in RIGHT.items()}).right
+    mixed = about_offsets(LAYOUT, {(1, 0): 2, (2, 3): None})
     assert not mixed.right and "2 is right" in mixed.text and "no answer yet" in mixed.text
 
 
@@ -108,12 +74,12 @@ def test_no_right_answer_is_taken_for_a_slip_whatever_the_layout() -> None:
     for layout in (Layout((3, 4), (4, 1)), Layout(12, 2), Layout(((2, 3), 2, (2, 2)))):
         for i in range(layout.size()):
             for coord in (i, layout.coordinate(i)):
-                assert check_offsets(layout, {coord: layout(i)}).right
-                assert "is not right" in check_offsets(layout, {coord: 999}).text
+                assert about_offsets(layout, {coord: layout(i)}).right
+                assert "is not right" in about_offsets(layout, {coord: 999}).text
 
 
-def test_the_skeleton_of_exercise_1_is_answered_politely() -> None:
-    reply = check_offsets(LAYOUT, dict.fromkeys(RIGHT))
+def test_missing_offsets_are_answered_politely() -> None:
+    reply = about_offsets(LAYOUT, dict.fromkeys(RIGHT))
     assert not reply.right
     assert [line.strip().split("  ")[1] for line in reply.text.split("\n")] == ["no answer yet"] * 5
 
@@ -137,7 +103,7 @@ def test_the_skeleton_of_exercise_1_is_answered_politely() -> None:
     ],
 )
 def test_answers_that_are_no_offsets_get_a_sentence(answers: Any, says: str) -> None:
-    reply = check_offsets(LAYOUT, answers)
+    reply = about_offsets(LAYOUT, answers)
     assert not reply.right and says in reply.text
 
 
@@ -146,17 +112,16 @@ def test_answers_that_are_no_offsets_get_a_sentence(answers: Any, says: str) -> 
 )
 def test_a_layout_that_is_none_is_refused(layout: Any) -> None:
     with pytest.raises(UsageError, match=r"layout: got .*needed a forgekit Layout; write fk\.Lay"):
-        check_offsets(layout, RIGHT)
+        about_offsets(layout, RIGHT)
 
 
-# -- exercise 2 -------------------------------------------------------------------------------
+# -- layouts ----------------------------------------------------------------------------------
 def table_of(layout: Layout) -> list[list[int]]:
     rows, columns = (mode.size() for mode in layout)
     return [[layout((i, j)) for j in range(columns)] for i in range(rows)]
 
 
-A = table_of(Layout((4, 6), (8, 1)))
-B = table_of(Layout(((2, 2), (4, 2)), ((4, 16), (1, 8))))
+A, B = which_layout.PUZZLES.values()
 SQUARE = table_of(Layout((3, 3), (1, 5)))
 
 ROWS = "You took the rows to follow one another in memory. Where does row 1 begin?"
@@ -198,7 +163,7 @@ WRONG_LAYOUTS = [
 def test_each_wrong_layout_gets_its_diagnosis(
     picture: Any, shape: Any, stride: Any, says: str
 ) -> None:
-    reply = check_puzzle(picture, shape, stride)
+    reply = about_layout(picture, shape, stride)
     assert not reply.right
     assert repr(reply).startswith(says)
     assert "agrees" in says or "agrees" not in reply.text
@@ -206,7 +171,7 @@ def test_each_wrong_layout_gets_its_diagnosis(
 
 def test_a_part_in_the_wrong_order_in_mode_0_is_told() -> None:
     layout = Layout(((2, 3), 2), ((1, 4), 20))
-    reply = check_puzzle(table_of(layout), ((3, 2), 2), ((4, 1), 20))
+    reply = about_layout(table_of(layout), ((3, 2), 2), ((4, 1), 20))
     assert reply.text == f"The parts of mode 0 are {FASTEST}"
 
 
@@ -226,7 +191,7 @@ def test_a_part_in_the_wrong_order_in_mode_0_is_told() -> None:
 def test_every_layout_that_gives_the_picture_is_right(
     picture: Any, shape: Any, stride: Any
 ) -> None:
-    reply = check_puzzle(picture, shape, stride)
+    reply = about_layout(picture, shape, stride)
     assert reply.right and reply.text == f"Right: {Layout(shape, stride)} gives the picture."
 
 
@@ -240,11 +205,9 @@ def test_every_layout_that_gives_the_picture_is_right(
         ((4, 6), [8, [None]], "Still to do: there is a None in stride, [8, [None]]."),
     ],
 )
-def test_the_skeleton_of_exercise_2_is_answered_politely(
-    shape: Any, stride: Any, says: str
-) -> None:
+def test_a_missing_layout_is_answered_politely(shape: Any, stride: Any, says: str) -> None:
     for picture in (A, B):
-        reply = check_puzzle(picture, shape, stride)
+        reply = about_layout(picture, shape, stride)
         assert (reply.right, reply.text) == (False, says)
 
 
@@ -265,11 +228,11 @@ def test_the_skeleton_of_exercise_2_is_answered_politely(
     ],
 )
 def test_what_is_no_layout_gets_a_sentence(shape: Any, stride: Any, says: str) -> None:
-    reply = check_puzzle(A, shape, stride)
+    reply = about_layout(A, shape, stride)
     assert not reply.right and reply.text.startswith(says)
 
 
 @pytest.mark.parametrize("picture", [None, "A", [], [[1, 2], [3]], [[0, None]], [["0", 1]]])
 def test_a_picture_that_is_none_is_refused(picture: Any) -> None:
     with pytest.raises(UsageError, match=r"picture.*give equally long rows of offsets"):
-        check_puzzle(picture, (4, 6), (8, 1))
+        about_layout(picture, (4, 6), (8, 1))

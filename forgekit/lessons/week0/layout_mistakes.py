@@ -1,4 +1,4 @@
-"""What the notebook `02_see_layouts` asks: predictions, offsets by hand, layouts from pictures."""
+"""What an offset or a layout worked out by hand got wrong, told from the wrong answer itself."""
 
 from __future__ import annotations
 
@@ -11,75 +11,28 @@ from forgekit.layouts import Layout
 from forgekit.layouts.tuples import congruent, flat, integer_or_none, text
 from forgekit.viz.layouts.offsets import read_offsets
 
-__all__ = ["Predictions", "Reply", "check_offsets", "check_puzzle"]
+__all__ = ["Reply", "about_layout", "about_offset", "about_offsets"]
 
 
 @dataclass(frozen=True, repr=False)
 class Reply:
-    """What is said of an answer; as the last line of a cell it shows its text.
+    """What is said of an answer.
 
     Attributes:
-        right: whether all of it is right. text: one line, or one for each part.
+        right: whether it is right. text: one line, or one for each part. open: whether all that
+        is amiss is an answer not written down yet.
     """
 
     right: bool
     text: str
+    open: bool = False
 
     def __repr__(self) -> str:
         return self.text
 
 
-# -- predictions ------------------------------------------------------------------------------
-class Predictions:
-    """What was predicted, beside what came out; as the last line of a cell it shows all of it."""
-
-    def __init__(self) -> None:
-        self._said: dict[str, list[Any]] = {}
-        self._answers: dict[str, Any] = {}
-
-    def compare(self, question: str, predicted: Any, answer: Any) -> None:
-        """Print a prediction (None: nothing written down) beside the answer, and keep both.
-
-        A question that is asked again keeps what was said before.
-        """
-        said = self._said.setdefault(question, [])
-        self._answers[question] = answer
-        if predicted is None:
-            print(f"{question}: nothing written down; it is {answer!r}")
-            return
-        if not said or not _same(said[-1], predicted):
-            said.append(predicted)
-        right = _same(predicted, answer)
-        print(
-            f"{question}: you said {predicted!r}" + (": right" if right else f"; it is {answer!r}")
-        )
-
-    def __repr__(self) -> str:
-        if not self._answers:
-            return "no predictions yet"
-        rows = [
-            (question, ", then ".join(map(repr, self._said[question])) or "-", repr(answer))
-            for question, answer in self._answers.items()
-        ]
-        widths = [max(len(row[k]) for row in rows) for k in range(2)]
-        return "\n".join(
-            f"{question:<{widths[0]}}  you: {said:<{widths[1]}}  it is: {answer}"
-            for question, said, answer in rows
-        )
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Equal, whether written as tuples or as lists."""
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(_same, one, other))
-    try:
-        return bool(one == other)
-    except (TypeError, ValueError, RuntimeError):  # arrays of several elements
-        return False
-
-
-# -- exercise 1: offsets by hand --------------------------------------------------------------
-def check_offsets(layout: Layout, answers: Mapping[Any, Any]) -> Reply:
+# -- offsets of coordinates -------------------------------------------------------------------
+def about_offsets(layout: Layout, answers: Mapping[Any, Any]) -> Reply:
     """Whether each offset is that of its coordinate; if not, the likely slip.
 
     Args:
@@ -93,21 +46,24 @@ def check_offsets(layout: Layout, answers: Mapping[Any, Any]) -> Reply:
         raise UsageError(got_needed("layout", repr(layout), "a forgekit Layout", remedy))
     if not isinstance(answers, Mapping) or not answers:
         return Reply(False, "The answers are a dictionary, coordinate: offset, as in the skeleton.")
-    replies = {coord: _about_offset(layout, coord, answer) for coord, answer in answers.items()}
+    replies = {coord: about_offset(layout, coord, answer) for coord, answer in answers.items()}
     width = max(12, *(len(str(coord)) for coord in replies))
     lines = [f"{coord!s:>{width}}  {reply}" for coord, reply in replies.items()]
-    return Reply(all(reply.right for reply in replies.values()), "\n".join(lines))
+    right = all(reply.right for reply in replies.values())
+    todo = not right and all(reply.right or reply.open for reply in replies.values())
+    return Reply(right, "\n".join(lines), todo)
 
 
-def _about_offset(layout: Layout, coord: Any, answer: Any) -> Reply:
+def about_offset(layout: Layout, coord: Any, answer: Any) -> Reply:
+    """Whether an offset is that of a coordinate; None or `...` is no answer yet."""
     try:
         wanted = layout(coord)
     except UsageError as error:
         return Reply(False, str(error))
     if integer_or_none(wanted) is None:
         return Reply(False, "this coordinate leaves a mode open; give each mode an index")
-    if answer is None:
-        return Reply(False, "no answer yet")
+    if answer is None or answer is ...:
+        return Reply(False, "no answer yet", open=True)
     offset = integer_or_none(answer)
     if offset is None:
         return Reply(False, f"{answer!r} is no offset; write one whole number")
@@ -159,8 +115,8 @@ def _turned(value: Any, modes: Any) -> Any:
                  for k, part in enumerate(value))  # fmt: skip
 
 
-# -- exercise 2: which layout is it? ----------------------------------------------------------
-def check_puzzle(picture: Any, shape: Any, stride: Any) -> Reply:
+# -- a layout read from a picture -------------------------------------------------------------
+def about_layout(picture: Any, shape: Any, stride: Any) -> Reply:
     """Whether shape and stride give a picture; if not, what was mixed up.
 
     Every layout that is the same function is right.
@@ -173,13 +129,14 @@ def check_puzzle(picture: Any, shape: Any, stride: Any) -> Reply:
         UsageError: `picture` is no table of offsets.
     """
     table: list[list[int]] = read_offsets(picture, "picture").tolist()
-    open_ones = [name for name, value in (("shape", shape), ("stride", stride)) if value is None]
+    given = (("shape", shape), ("stride", stride))
+    open_ones = [name for name, value in given if value is None or value is ...]
     if open_ones:
         todo = " and ".join(open_ones)
-        return Reply(False, f"Still to do: write {todo} in place of None.")
+        return Reply(False, f"Still to do: write {todo} in place of None.", open=True)
     for name, value in (("shape", shape), ("stride", stride)):
         if _holds_none(value):
-            return Reply(False, f"Still to do: there is a None in {name}, {value}.")
+            return Reply(False, f"Still to do: there is a None in {name}, {value}.", open=True)
     try:
         layout = Layout(shape, stride)
         says = _mistake(layout, table)
@@ -191,7 +148,7 @@ def check_puzzle(picture: Any, shape: Any, stride: Any) -> Reply:
 def _holds_none(value: Any) -> bool:
     if isinstance(value, tuple | list):
         return any(map(_holds_none, value))
-    return value is None
+    return value is None or value is ...
 
 
 def _mistake(layout: Layout, table: list[list[int]]) -> str | None:

@@ -1,0 +1,33 @@
+"""Wrong solutions of week0/cache_key."""
+
+from tests.lessons.bank import Wrong
+
+_KEY = "return x.dtype, x.device.type, order, x.data_ptr() % 16 == 0"
+_ORDER = "tuple(step == 1 for step in x.stride())"
+
+WRONG = (
+    Wrong("no dtype", {_KEY: "return x.device.type, order, x.data_ptr() % 16 == 0"},
+          "the element type is missing"),
+    Wrong("size of an element", {"x.dtype,": "x.element_size(),"}, "both have two bytes"),
+    Wrong("last stride only", {_ORDER: "x.stride()[-1] == 1"}, "number of dimensions is missing"),
+    Wrong("dimensions for order", {_ORDER: "x.dim()"}, "the memory order is missing"),
+    Wrong("fastest mode", {_ORDER: "(x.dim(), min(x.stride()) == x.stride()[-1])"},
+          "neighbours are two elements apart"),
+    Wrong("contiguous or not", {_ORDER: "(x.dim(), x.is_contiguous())"}, "one bit, and too little"),
+    Wrong("no alignment", {", x.data_ptr() % 16 == 0": ""}, "alignment of the first element"),
+    Wrong("no device", {"x.device.type, ": ""}, "the device is missing"),
+    Wrong("identity", {_KEY: "return (x.dtype, x.device.type, order, x.data_ptr() % 16, id(x))"},
+          "values, addresses and identity change"),
+    Wrong("address", {"x.data_ptr() % 16 == 0": "x.data_ptr()"}, "values, addresses and identity"),
+    Wrong("chance", {_KEY: "import random; return random.random()"}, "the same each time"),
+    Wrong("shape", {_KEY: "return x.dtype, x.device.type, order, x.data_ptr() % 16, x.shape"},
+          "the sizes are in the key"),
+    Wrong("all strides", {_ORDER: "(x.stride(), x.stride()[-1] == 1)"},
+          "a stride other than 1 follows"),
+    Wrong("row pitch", {_ORDER: "(*(s == 1 for s in x.stride()), x.stride()[0] == "
+                        "(x.shape[1] if x.dim() == 2 else 32))"}, "only *which* stride is 1"),
+    Wrong("too much alignment", {"% 16": "% 64"}, "more alignment changes nothing"),
+    Wrong("a list", {_KEY: "return [x.dtype, x.device.type, order]"}, "cannot be a key of a dict"),
+    Wrong("forgekit's", {_KEY: "import forgekit; return x.device.type, x.data_ptr() % 16 == 0, "
+                         "forgekit.spec(x).key()"}, "The key is forgekit's own"),
+)  # fmt: skip

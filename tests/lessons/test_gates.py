@@ -1,0 +1,269 @@
+"""Gates: what they let through, and what they say of what they stop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import forgekit as fk
+from forgekit.lessons.exercise import exercise
+from forgekit.lessons.gates import (
+    Case,
+    Counter,
+    GateError,
+    Group,
+    Slip,
+    Submission,
+    answer,
+    answers,
+    clean,
+    counted,
+    counters,
+    found,
+    hinted,
+    looks_like,
+    values,
+)
+from tests.lessons.bank import load
+
+pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
+
+STORE = "mY[i] = 3.0 * mX[i] + 1.0"
+
+
+@pytest.fixture
+def scale(tmp_path: Path) -> Any:
+    """A function that makes what is handed in: the solution of week0/scale, with exchanges."""
+
+    def make(**swaps: str) -> Any:
+        e, code = exercise("week0/scale"), exercise("week0/scale").source.solution
+        for old, new in ({"store": STORE} | {"guard": "i < mX.shape[0]"}).items():
+            assert new in code
+            code = code.replace(new, swaps.get(old, new))
+        return load(e, code, tmp_path, f"made{len(list(tmp_path.iterdir()))}")
+
+    return make
+
+
+def case(n: int, dtype: torch.dtype) -> Case:
+    x = fk.arange(n, dtype=dtype, device="virtual")
+    y = fk.empty(n, dtype=dtype, device="virtual")
+    return Case((x, y), {1: 3 * x.float() + 1}, f"{n} of {str(dtype).removeprefix('torch.')}")
+
+
+def stopped(group: Group, handed_in: Any) -> GateError:
+    with pytest.raises(GateError) as error:
+        group.run(Submission(handed_in))
+    return error.value
+
+
+# -- values -----------------------------------------------------------------------------------
+def test_values_tells_how_many_sizes_and_types(scale: Any) -> None:
+    assert values(case, [(8,), (130,)]).run(Submission(scale())) == "2 sizes in float32"
+    types = values(case, [(8,)], ("float32", "float16"))
+    converted = scale(store="mY[i] = (3.0 * mX[i] + 1.0).to(mY.element_type)")
+    assert types.run(Submission(converted, arch="sm_80")) == "1 size in 2 types"
+    error = stopped(types, scale())
+    assert error.happened.startswith("It does not compile for 8 of float16.\nThis stores a value")
+
+
+def test_the_first_size_that_fails_is_told_with_the_first_slip_that_fits(scale: Any) -> None:
+    slips = [
+        Slip("never", lambda e: 1 / 0 > 0),  # one that raises is one that does not fit
+        looks_like(lambda x, y: x, "copied"),
+        hinted("NaN", "left out"),
+        found("out-of-bounds", "beyond the end", text="mX[8]"),
+        looks_like(lambda x, y: 3 * x, "one left away"),
+    ]
+    group = values(case, [(8,), (130,)], slips=slips, look_at="look here")
+    copied = stopped(group, scale(store="mY[i] = mX[i]"))
+    assert copied.happened.startswith("With 8 of float32 the result is wrong.\nWRONG  mY: 8 of 8")
+    assert (copied.likely, copied.look_at) == ("copied", "look here")
+    assert stopped(group, scale(store="mY[i] = 3.0 * mX[i]")).likely == "one left away"
+    assert stopped(group, scale(guard="i < 5")).likely == "left out"
+    late = stopped(group, scale(guard="i < 8"))
+    assert late.happened.startswith("With 130 of float32") and late.likely == "left out"
+    beyond = stopped(group, scale(guard="i < 128"))
+    assert beyond.happened.startswith("With 8 of float32 the kernel was stopped.\nOut of bounds: ")
+    assert beyond.likely == "beyond the end"
+    unknown = stopped(group, scale(store="mY[i] = 4.0 * mX[i]"))
+    assert (unknown.likely, unknown.look_at) == ("", "look here")
+
+
+def test_an_input_that_is_written_is_told(scale: Any) -> None:
+    both = scale(store=f"{STORE}\n        mX[i] = 0.0")
+    assert (
+        "the kernel has changed its input, argument 1"
+        in stopped(values(case, [(8,)]), both).happened
+    )
+
+
+def test_what_a_kernel_prints_is_not_shown(scale: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    talking = scale(store=f'{STORE}\n        print("type", mX)\n        cute.printf("i {{}}", i)')
+    group = values(case, [(8,)])
+    group.run(Submission(talking))
+    clean(case, [(8,)]).run(Submission(talking))
+    out = capfd.readouterr().out
+    assert "type" not in out and "i 0" not in out
+
+
+# -- what was handed in -----------------------------------------------------------------------
+class Callable_:  # noqa: N801
+    def __call__(self, x: Any) -> Any:
+        return x
+
+
+def plain(x: Any, y: Any) -> None:
+    y.copy_(x)
+
+
+@pytest.mark.parametrize(
+    ("value", "says", "look_at"),
+    [
+        (None, "Handed in was None, and needed is a function.", "without calling or compiling it"),
+        (..., "Handed in was Ellipsis", "the @cute.jit function itself"),
+        (3, "Handed in was 3, and needed is a function", ""),
+        (torch.arange(2), "Handed in was tensor([0, 1]), and needed is a function", ""),
+        (dict, "Handed in was <class 'dict'>", ""),
+        (plain, "", ""),
+        (Callable_(), "", ""),
+    ],
+)
+def test_what_is_no_jit_function_is_told(value: Any, says: str, look_at: str) -> None:
+    error = stopped(values(case, [(8,)]), value)
+    assert says in error.happened and look_at in error.look_at
+    assert "Traceback" not in error.happened and "site-packages" not in error.happened
+
+
+def test_a_compiled_kernel_is_told(scale: Any) -> None:
+    x, y = case(8, torch.float32).args
+    error = stopped(values(case, [(8,)]), fk.compile(scale(), x, y, device="virtual"))
+    assert error.happened == "Handed in was a compiled kernel, scale."
+    assert "Hand in the @cute.jit function; it is compiled here" in error.look_at
+
+
+def test_another_number_of_arguments_is_told(scale: Any) -> None:
+    def three(n: int, dtype: torch.dtype) -> Case:
+        x, y = case(n, dtype).args
+        return Case((x, x, y), {2: x}, "three")
+
+    error = stopped(values(three, [(8,)]), scale())
+    assert error.happened == "It is called with 3 arguments, and defined as scale(mX, mY)."
+    assert error.look_at == "The function is to take the arguments that the skeleton takes."
+
+
+def test_a_mistake_that_the_compiler_finds_is_told_with_its_line(scale: Any) -> None:
+    error = stopped(values(case, [(8,)]), scale(store="mY[i] = three * mX[i]"))
+    assert error.happened.startswith("It does not compile for 8 of float32.\n")
+    assert "three" in error.happened and "line 1" in error.happened
+    assert "site-packages" not in error.happened and len(error.happened.splitlines()) < 20
+
+
+def test_the_kernel_handed_in_for_its_host_function_is_told(tmp_path: Path) -> None:
+    e = exercise("week0/scale")
+    load(e, e.source.solution, tmp_path, "kernel")
+    kernel = load(e, e.source.solution + "\nscale = scale_kernel\n", tmp_path, "kernel2")
+    error = stopped(values(case, [(8,)]), kernel)
+    assert "kernel" in f"{error.happened} {error.look_at}"
+    assert "site-packages" not in error.happened
+
+
+# -- clean, counters --------------------------------------------------------------------------
+def test_clean_tells_the_finding_and_its_slip(tmp_path: Path) -> None:
+    e = exercise("week0/rotate")
+    rotate = load(e, e.source.skeleton, tmp_path, "rotate")
+
+    def rows(n: int, dtype: torch.dtype) -> Case:
+        x = fk.randn(n, 64, device="virtual")
+        return Case((x, fk.empty(n, 64, device="virtual")), {1: x.roll(-2, dims=1)}, f"{n} rows")
+
+    assert values(rows, [(2,)]).run(Submission(rotate))  # in the usual order all is right
+    slips = [found("shared-race", "elsewhere", text="mX["), found("shared-race", "a race")]
+    error = stopped(clean(rows, [(1,), (2,)], slips=slips, look_at="there"), rotate)
+    assert error.happened.startswith("With 1 rows the sanitizer objects.\nrotate: 1 finding")
+    assert (error.likely, error.look_at) == ("a race", "there")
+    good = load(e, e.source.solution, tmp_path, "mended")
+    assert clean(rows, [(2,)], seeds=3).run(Submission(good)) == "no finding in 4 orders"
+
+
+def test_counters_tell_value_threshold_baseline_and_ideal(scale: Any) -> None:
+    good = scale()
+    passing = Counter("global_load_sectors", "sectors loaded", at_least=128, at_most=128)
+    ratio = Counter(lambda p: p["global_load_sectors"] / 1000, "thousands", at_most=1)
+    told = counters(case, (1024,), [passing, ratio], name="x").run(Submission(good))
+    assert told == "sectors loaded 128, thousands 0.1"
+    high = Counter("global_load_sectors", "sectors loaded", at_most=64, baseline=4096, ideal=32,
+                   slips=[counted(lambda p: p.global_load_sectors > 1e6, "far too many"),
+                          counted(lambda p: p.global_load_sectors == 128, "twice")],
+                   look_at="its own")  # fmt: skip
+    error = stopped(counters(case, (1024,), [passing, high], name="x", look_at="of all"), good)
+    assert error.happened == (
+        "Sectors loaded: 128 with 1024 of float32; needed at most 64 (before this exercise 4,096, "
+        "ideal 32)."
+    )
+    assert (error.likely, error.look_at) == ("twice", "its own")
+    low = Counter("shared_load_requests", "shared loads", at_least=2, at_most=3)
+    error = stopped(counters(case, (1024,), [low], name="x", look_at="of all"), good)
+    assert (
+        "Shared loads: 0 with 1024 of float32; needed at least 2 and at most 3." in error.happened
+    )
+    assert error.look_at == "of all"
+
+
+def test_counters_of_a_kernel_that_is_stopped(scale: Any) -> None:
+    group = counters(case, (1000,), [Counter("global_load_sectors", "s", at_most=1)], name="x")
+    error = stopped(group, scale(guard="i >= 0"))
+    assert error.happened.startswith("With 1000 of float32 the kernel was stopped.\nOut of bounds")
+
+
+# -- answers ----------------------------------------------------------------------------------
+def test_answer_asks_its_check_and_survives_it() -> None:
+    group = answer(lambda v: None if v == 3 else f"{v} is not 3.", look_at="count")
+    assert group.name == "Answer" and group.run(Submission(3)) == ""
+    assert (stopped(group, 4).happened, stopped(group, 4).look_at) == ("4 is not 3.", "count")
+    for open_ in (None, ..., [None], {"a": ...}, (1, (2, None))):
+        error = stopped(group, open_)
+        assert error.unanswered and "There is no answer yet" in error.happened
+    assert "cannot be used as an answer" in stopped(answer(lambda v: v + 1), "x").happened
+    assert "cannot be used as an answer" in stopped(group, torch.arange(2)).happened
+
+
+RIGHT = {"a": 8, "b": (2, [4.0, "Yes"]), "c": True}
+
+
+@pytest.mark.parametrize(
+    "given", [RIGHT, {"a": 8.0, "b": [2, (4.01, " yes ")], "c": True, "d": None}]
+)
+def test_right_answers_pass_however_they_are_written(given: Any) -> None:
+    assert answers(RIGHT).run(Submission(given)) == "3 answers"
+
+
+@pytest.mark.parametrize(
+    ("change", "says", "likely"),
+    [
+        ({"a": 32}, "'a': 32 is not right.", "that is all of them"),
+        ({"a": 9}, "'a': 9 is not right.", ""),
+        ({"b": (2, [4, "no"])}, "'b': (2, [4, 'no']) is not right.", ""),
+        ({"b": (2, [4])}, "is not right", ""),
+        ({"c": 1}, "'c': 1 is not right.", ""),  # 1 == True, and is another answer
+        ({"a": "8"}, "'a': '8' is not right", ""),
+        ({"c": False}, "'c': False is not right", "c again"),
+        ({"a": 32, "c": False}, "'a': 32", "that is all of them"),  # the first one that is wrong
+    ],
+)
+def test_a_wrong_answer_is_told_its_slip(change: Any, says: str, likely: str) -> None:
+    slips = {("a", 32): "that is all of them", ("c", False): "c again", ("b", 9): "not a"}
+    error = stopped(answers(RIGHT, slips), RIGHT | change)
+    assert says in error.happened and error.likely == likely and not error.unanswered
+
+
+def test_missing_answers_are_named_all() -> None:
+    error = stopped(answers(RIGHT), {"a": None, "b": (2, [None, "yes"])})
+    assert error.happened == "No answer yet: 'a', 'b', 'c'." and error.unanswered
+    assert (
+        "Needed is the dict of the skeleton; handed in was 8."
+        in stopped(answers(RIGHT), 8).happened
+    )

@@ -1,0 +1,135 @@
+"""Cells of an exercise in a notebook's .py: filled, found out of date, refused."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import jupytext
+import pytest
+
+from forgekit.errors import UsageError
+from forgekit.lessons import notebook_cells
+from forgekit.lessons.exercise import exercise
+from forgekit.lessons.notebook_cells import PARTS, filled, first_stale
+
+HEADER = """# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+# ---
+
+"""
+
+
+def cell(name: str, part: str) -> str:
+    kind = " [markdown]" if part in ("task", "solution") else ""
+    return f'# %%{kind} exercise="{name}" part="{part}"\n'
+
+
+def empty(*names: str) -> str:
+    """A notebook with empty cells of exercises, and others around them."""
+    cells = ["".join(cell(name, part) for part in PARTS) for name in names]
+    between = "# %%\nprint('between')\n"
+    return HEADER + "# %% [markdown]\n# # Title\n" + between.join(cells) + "# %%\nlast = 1\n"
+
+
+def test_empty_cells_are_filled_and_filling_twice_changes_nothing() -> None:
+    text = empty("week0/scale", "week0/rotate")
+    assert first_stale(text) == "the task of exercise week0/scale is not up to date"
+    once = filled(text)
+    assert filled(once) == once and first_stale(once) is None
+    for name in ("week0/scale", "week0/rotate"):
+        assert exercise(name).source.skeleton in once
+        assert f'fk.exercise("{name}").grade({exercise(name).entry})\n' in once
+    assert "### Exercise 1: scale a vector" in once and "### Exercise 2: mend a race" in once
+    assert "# %%\nprint('between')\n" in once and once.endswith("# %%\nlast = 1\n")
+
+
+@pytest.mark.parametrize("names", [("week0/scale",), ("week0/offsets_by_hand", "week0/rotate")])
+def test_what_is_filled_is_formatted_and_valid(names: tuple[str, ...], tmp_path: Path) -> None:
+    file = tmp_path / "notebook.py"
+    file.write_text(filled(empty(*names)).replace("'between'", '"between"'), encoding="utf-8")
+    ruff = [sys.executable, "-m", "ruff"]
+    subprocess.run([*ruff, "format", "--check", "--isolated", "--line-length=100", str(file)],
+                   check=True, capture_output=True)  # fmt: skip
+    lint = [*ruff, "check", "--isolated", "--line-length=100", "--select=E501,W"]
+    subprocess.run([*lint, str(file)], check=True, capture_output=True)
+    notebook = jupytext.read(file, fmt="py:percent")
+    ours = [c for c in notebook.cells if "exercise" in c.metadata]
+    assert [c.metadata["part"] for c in ours] == list(PARTS) * len(names)
+    for found, name in zip(ours[1::4], names, strict=True):
+        assert found.source + "\n" == exercise(name).source.skeleton
+    assert ours[0].source.count("<details><summary>Hint") == 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "part"),
+    [
+        ("mY[i] = mX[i]\n", "mY[i] = 3.0 * mX[i] + 1.0\n", "skeleton"),  # solved, and saved
+        ("scale a vector", "scale the vector", "task"),
+        (".grade(scale)", ".grade(guarded_copy)", "grade"),
+        ("rounds once", "rounds twice", "solution"),
+    ],
+)
+def test_a_cell_that_was_edited_is_stale_and_comes_back(old: str, new: str, part: str) -> None:
+    good = filled(empty("week0/scale"))
+    assert good.count(old) == 1
+    edited = good.replace(old, new)
+    assert first_stale(edited) == f"the {part} of exercise week0/scale is not up to date"
+    assert filled(edited) == good
+
+
+def test_other_cells_may_stand_between_the_parts() -> None:
+    text = empty("week0/scale")
+    grade = cell("week0/scale", "grade")
+    once = filled(text.replace(grade, "# %%\nlook = 1\n\n" + grade))
+    assert "# %%\nlook = 1\n" in once and first_stale(once) is None
+
+
+def test_a_notebook_without_exercises_stays_as_it_is() -> None:
+    text = HEADER + "# %%\nx = 1\n"
+    assert filled(text) == text and first_stale(text) is None
+
+
+TASK, SKELETON, GRADE, SOLUTION = (cell("week0/scale", part) for part in PARTS)
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        (SKELETON + TASK + GRADE + SOLUTION, "cells of week0/scale: got"),
+        (TASK + SKELETON + GRADE, "give it four cells, in this order"),
+        (TASK + SKELETON + SKELETON + GRADE + SOLUTION, "give it four cells, in this order"),
+        (TASK.replace(" [markdown]", ""), "needed a [markdown] cell"),
+        (SKELETON.replace("# %%", "# %% [markdown]"), "needed a code cell"),
+        (TASK.replace("task", "text"), "part of week0/scale: got 'text'"),
+        (TASK.replace("scale", "scales"), "did you mean 'week0/scale'"),
+    ],
+)
+def test_cells_that_are_not_the_four_parts_are_refused(cells: str, says: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(says)):
+        filled(HEADER + cells)
+    with pytest.raises(UsageError, match=re.escape(says)):
+        first_stale(HEADER + cells)
+
+
+def test_long_lines_are_broken_but_not_those_of_code_and_tables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    long = "word " * 30
+    table = "| " + long + "|\n|---|"
+    code = "```python\n" + long + "\n\n" + long + "\n```"
+    minus = "word " * 19 + "and - a minus that would begin a list, were the line broken before it"
+    hints = (long, table, "short")
+    e = replace(exercise("week0/scale"), task=f"{long}\n\n{code}\n\n{long}\n\n{minus}", hints=hints)
+    monkeypatch.setattr(notebook_cells, "exercise", lambda name: e)
+    text = filled(empty("week0/scale"))
+    lines = text.splitlines()
+    assert max(len(x) for x in lines if "word" in x and "|" not in x and "minus" not in x) > 100
+    assert sum(len(x) > 100 for x in lines) == 4  # two of code, one of the table, one with a minus
+    assert f"# | {long}|" in lines and f"# {long}".rstrip() in lines and f"# {minus}" in lines
+    assert first_stale(text) is None

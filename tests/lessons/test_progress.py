@@ -1,0 +1,217 @@
+"""Progress: kept in one file, by several processes at once, whatever state the file is in."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+from forgekit.lessons import progress
+from forgekit.lessons.exercise import all_exercises, exercise
+from forgekit.lessons.progress import Record, change, record
+
+NAME, OTHER = "week0/scale", "week0/reverse"
+
+
+@pytest.fixture(autouse=True)
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "folder" / "progress.json"
+    monkeypatch.setenv("FORGEKIT_PROGRESS", str(path))
+    monkeypatch.setattr(progress, "_memory", {})
+    monkeypatch.setattr(progress, "_unwritable", set())
+    return path
+
+
+def tried(known: Record) -> None:
+    known.tries += 1
+
+
+def passed(known: Record) -> None:
+    known.tries += 1
+    known.passed_at_try = known.tries
+
+
+def test_a_change_is_kept_in_the_file_and_nothing_else_is_left(file: Path) -> None:
+    assert record(NAME) == Record()
+    assert change(NAME, tried) == Record(tries=1)
+    assert change(NAME, passed) == Record(tries=2, passed_at_try=2)
+    change(OTHER, tried)
+    assert record(NAME) == Record(tries=2, passed_at_try=2) and record(NAME).passed
+    assert not record(OTHER).passed
+    kept = json.loads(file.read_text())
+    assert kept["version"] == 1 and kept["exercises"][NAME]["tries"] == 2
+    assert {p.name for p in file.parent.iterdir()} == {"progress.json", "progress.lock"}
+
+
+def test_an_exercise_is_forgotten_alone_and_a_reset_forgets_all(file: Path) -> None:
+    change(NAME, passed)
+    change(OTHER, passed)
+    assert change(NAME, None) == Record()
+    assert record(NAME) == Record() and record(OTHER).passed
+    progress.progress().reset()
+    assert not record(OTHER).passed and json.loads(file.read_text())["exercises"] == {}
+
+
+def test_another_file_knows_nothing_of_the_first(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(NAME, passed)
+    monkeypatch.setenv("FORGEKIT_PROGRESS", str(file.with_name("other.json")))
+    assert not record(NAME).passed
+    monkeypatch.setenv("FORGEKIT_PROGRESS", str(file))
+    assert record(NAME).passed
+    file.unlink()
+    assert not record(NAME).passed
+
+
+@pytest.mark.parametrize("word", ["off", "OFF", "0", "no", "false"])
+def test_off_keeps_progress_in_memory_only(
+    word: str, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORGEKIT_PROGRESS", word)
+    change(NAME, passed)
+    change(OTHER, tried)
+    assert record(NAME).passed and record(OTHER).tries == 1
+    assert progress.path() is None and not file.exists() and not Path(word).exists()
+    progress.progress().reset()
+    assert record(NAME) == Record()
+
+
+def test_the_file_lies_in_the_users_data_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("FORGEKIT_PROGRESS")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert progress.path() == tmp_path / "data" / "forgekit" / "progress.json"
+    monkeypatch.delenv("XDG_DATA_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert progress.path() == tmp_path / ".local/share/forgekit/progress.json"
+    monkeypatch.setenv("FORGEKIT_PROGRESS", "~/mine.json")
+    assert progress.path() == tmp_path / "mine.json"
+
+
+DAMAGED = [
+    b"",
+    b'{"version": 1, "exercises": {"week0/sc',
+    b"\xff\xfe\x00",
+    b"[]",
+    b'{"version": 2, "exercises": {}}',
+    b'{"exercises": {}}',
+    b'{"version": 1, "exercises": [1]}',
+    b'{"version": 1, "exercises": {"week0/scale": {"tries": "two"}}}',
+    b'{"version": 1, "exercises": {"week0/scale": 3}}',
+]
+
+
+@pytest.mark.parametrize("content", DAMAGED, ids=range(len(DAMAGED)))
+def test_a_file_that_cannot_be_read_is_set_aside_with_a_warning(file: Path, content: bytes) -> None:
+    file.parent.mkdir()
+    file.write_bytes(content)
+    aside = file.with_name("progress.unreadable.json")
+    with pytest.warns(UserWarning, match=r"cannot be read .* kept as progress.unreadable.json"):
+        assert record(NAME) == Record()
+    assert aside.read_bytes() == content
+    change(NAME, passed)
+    assert record(NAME).passed and aside.read_bytes() == content
+    file.write_bytes(b"again")  # and the one set aside first is not lost to the second
+    with pytest.warns(UserWarning, match="progress.unreadable-2.json"):
+        assert record(NAME) == Record()
+    assert aside.read_bytes() == content
+
+
+def test_a_field_of_tomorrow_is_no_reason_to_begin_anew(file: Path) -> None:
+    file.parent.mkdir()
+    known = {"tries": 3, "stars": 5}
+    file.write_text(json.dumps({"version": 1, "exercises": {NAME: known, "week9/x": {}}}))
+    assert record(NAME) == Record(tries=3)
+    assert len(progress.progress().rows) == len(all_exercises())  # those that are gone do not show
+
+
+def test_a_write_that_fails_leaves_the_file_as_it_was(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(NAME, tried)
+    before = file.read_bytes()
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(progress.json, "dump", full)
+    with pytest.warns(UserWarning, match="cannot be written"):
+        change(NAME, passed)
+    assert file.read_bytes() == before
+    assert {p.name for p in file.parent.iterdir()} == {"progress.json", "progress.lock"}
+
+
+@pytest.mark.parametrize("there_before", [True, False])
+def test_where_nothing_can_be_written_it_warns_once_and_goes_on(
+    file: Path, there_before: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if there_before:
+        change(OTHER, passed)
+
+    def refused(*_: object, **__: object) -> None:  # a folder that root may not write either
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(progress.tempfile, "mkstemp", refused)
+    with pytest.warns(UserWarning, match="lasts as long as this .*FORGEKIT_PROGRESS can name"):
+        change(NAME, tried)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        change(NAME, tried)
+        assert record(NAME).tries == 2 and record(OTHER).passed == there_before
+
+
+def test_what_was_kept_in_memory_is_written_once_that_can_be_done(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as m, pytest.warns(UserWarning):
+        m.setattr(progress.os, "replace", lambda *_: (_ for _ in ()).throw(OSError("no")))
+        change(NAME, passed)
+    change(OTHER, tried)
+    assert set(json.loads(file.read_text())["exercises"]) == {NAME, OTHER}
+    assert record(NAME).passed
+
+
+WRITER = """
+import sys
+from forgekit.lessons.progress import change
+def tried(known):
+    known.tries += 1
+for k in range(25):
+    change("week0/scale", tried)
+    change(f"week0/{sys.argv[1]}", tried)
+"""
+
+
+def test_several_processes_writing_at_once_lose_nothing(file: Path) -> None:
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(k)]) for k in range(3)]
+    assert [w.wait(60) for w in writers] == [0, 0, 0]
+    assert record(NAME).tries == 75
+    assert [record(f"week0/{k}").tries for k in range(3)] == [25, 25, 25]
+    json.loads(file.read_text())
+
+
+# -- the table ------------------------------------------------------------------------------------
+def test_the_table_says_what_was_passed_and_with_what_help() -> None:
+    change(NAME, passed)
+    for _ in range(3):
+        change(OTHER, tried)
+    exercise(OTHER).hint()
+    exercise(OTHER).solution()
+    table = progress.progress()
+    assert table.passed == 1 and table.headline == f"week0: 1 of {len(all_exercises())}"
+    first, second = (" ".join(line.split()) for line in repr(table).splitlines()[3:5])
+    assert first == "week0/scale scale a vector passed at the first try"
+    assert second == "week0/reverse reverse a vector open, tries: 3 1 hint, solution"
+    shown = table._repr_mimebundle_()
+    assert shown["text/plain"] == repr(table)
+    assert shown["text/html"].count("&#10003;") == 1 and "open, tries: 3" in shown["text/html"]
+    change(OTHER, passed)
+    exercise(OTHER).hint()
+    assert "passed at try 4" in repr(progress.progress())
+    assert "2 hints, solution" in repr(progress.progress())

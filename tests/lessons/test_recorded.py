@@ -1,0 +1,147 @@
+"""What notebook 05 shows as recorded: equal to what the virtual GPU counts, and still about the
+same kernels."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import forgekit as fk
+from forgekit.lessons.exercise import exercise
+from forgekit.lessons.week0.read_the_report import NUMBERS
+
+pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
+
+RECORDED = Path(__file__).parents[2] / "week0_copy_transpose" / "recorded"
+SIZE = 256  # the recordings are of 1024 and 8192: 16 and 1,024 times as many elements
+
+
+def _load(file: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"recorded_{file.stem}", file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+kernels = _load(RECORDED / "kernels.py")
+record = _load(RECORDED / "record.py")
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    return list(csv.DictReader((RECORDED / name).read_text().splitlines()))
+
+
+def raw(name: str) -> dict[str, dict[str, float]]:
+    """Kernel -> metric -> number."""
+    return {
+        row["Kernel Name"].removesuffix("_0"): {
+            m: float(v.replace(",", "") or 0) for m, v in row.items() if "__" in m
+        }
+        for row in rows(name)[1:]
+    }
+
+
+COUNTED = raw("ncu_counters.csv")
+MEASURED = raw("ncu_metrics.csv")
+
+
+@pytest.fixture(scope="module")
+def profiles() -> dict[str, Any]:
+    """Kernel's recorded name -> its profile on a smaller matrix."""
+    found = {}
+    with fk.use_target("virtual"):
+        x, y = fk.rand(SIZE, SIZE), fk.empty(SIZE, SIZE)
+        tables = (("transpose_", kernels.transposes()), ("transpose_", kernels.suspects()),
+                  ("", kernels.turns()))  # fmt: skip
+        for prefix, table in tables:
+            for name, (fn, more) in table.items():
+                found[prefix + name] = fk.profile(fk.compile(fn, x, y, *more), x, y)
+    return found
+
+
+def test_every_kernel_was_recorded(profiles):
+    assert set(MEASURED) == set(profiles)
+    assert set(COUNTED) == {f"transpose_{name}" for name in kernels.transposes()}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_counters_of_global_memory_are_equal(name, profiles):
+    for metric in record.COUNTERS:
+        times = 1 if metric.endswith(".ratio") else 16
+        ours, theirs = times * profiles[name][metric], COUNTED[name][metric]
+        if "shared" in metric:  # ncu counts what meets in the banks by chance as well
+            assert ours <= theirs <= ours + 0.06 * 32768
+        else:
+            assert ours == theirs
+
+
+def test_lines_are_equal(profiles):
+    """Of every Python line: sectors and wavefronts, which ncu counts by watching instructions."""
+    compared = 0
+    for row in rows("ncu_source.csv"):
+        p = profiles[row["Kernel Name"].removesuffix("_0")]
+        line = next((x for x in p.all_lines if x.number == int(row["Line No"])), None)
+        if line is None:
+            continue
+        sectors = line["global_load_sectors"] + line["global_store_sectors"]
+        wavefronts = line["shared_load_wavefronts"] + line["shared_store_wavefronts"]
+        assert 1024 * sectors == int(row["L2 Theoretical Sectors Global"])
+        assert 1024 * wavefronts == int(row["L1 Wavefronts Shared"] or 0)
+        assert line.text.strip() == row["Source"].strip()
+        compared += bool(sectors or wavefronts)
+    assert compared == 11
+
+
+def test_numbers_of_the_five_reports():
+    for letter, numbers in NUMBERS.items():
+        m = MEASURED[f"transpose_{letter}"]
+        loads = m["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"]
+        asked = (
+            m["gpu__time_duration.sum"] / 1000,
+            m["l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio"],
+            m["l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio"],
+            m["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"] / loads,
+            m["smsp__thread_inst_executed_per_inst_executed.ratio"],
+            m["sm__maximum_warps_per_active_cycle_pct"],
+        )
+        assert numbers == tuple(round(value) for value in asked)
+
+
+def test_the_slow_kernel_is_the_skeleton(profiles):
+    """The report of exercise mend_the_slow is that of the kernel that a student gets."""
+    body = exercise("week0/mend_the_slow").source.skeleton.splitlines()
+    ours = {line.strip().replace("TILE", "32") for line in
+            (RECORDED / "kernels.py").read_text().splitlines()}  # fmt: skip
+    code = [line.strip() for line in body if line.strip() and "FILL" not in line]
+    missing = [line for line in code if line not in ours and "turn" not in line]
+    assert not missing
+    assert profiles["turn_slow"]["global_store_sectors_per_request"] == 32
+
+
+def test_mistakes_stand_where_the_sanitizer_says():
+    source = (RECORDED / "kernels.py").read_text().splitlines()
+    said = json.loads((RECORDED / "sanitizer.json").read_text())
+    assert set(said) == {*kernels.BUGS, "overhang_cached"}
+    for bug, line in (("overhang", "mY[i] = mX[i]"), ("race_shared", "sRow[tidx] = mX[bidx, tidx]"),
+                      ("unset_global", "mY[i] = mX[i] + mZ[i]")):  # fmt: skip
+        number = int(said[bug]["text"].partition("kernels.py:")[2].split()[0])
+        assert source[number - 1].strip().startswith(line)
+
+
+@pytest.mark.parametrize("bug", kernels.BUGS)
+def test_the_virtual_gpu_finds_every_mistake(bug):
+    fn, (first, *others) = kernels.BUGS[bug]
+    with fk.use_target("virtual"):
+        x = fk.ones(*first)
+        rest = [fk.empty(*shape) for shape in others]
+        report = fk.sanitize(fk.compile(fn, x, *rest), x, *rest)
+    assert len({finding.kind for finding in report.errors}) == 1

@@ -1,0 +1,209 @@
+"""Grading and its report: where it stops, what it says, what is kept of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import forgekit as fk
+from forgekit.errors import UsageError
+from forgekit.lessons import exercise as module
+from forgekit.lessons import progress
+from forgekit.lessons.exercise import Exercise, all_exercises, exercise
+from forgekit.lessons.gates import GateError, Group
+from forgekit.lessons.report import GradeReport
+from tests.lessons.bank import load
+
+NAME = "week0/scale"
+
+
+@pytest.fixture(autouse=True)
+def own_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORGEKIT_PROGRESS", str(tmp_path / "progress.json"))
+
+
+def made(*outcomes: Any, praise: str = "") -> tuple[Exercise, list[int]]:
+    """An exercise whose groups pass (told a text) or raise, and which of them were run."""
+    ran: list[int] = []
+
+    def group(number: int, outcome: Any) -> Group:
+        def run(_: Any) -> str:
+            ran.append(number)
+            if isinstance(outcome, Exception):
+                raise outcome
+            return str(outcome)
+
+        return Group(f"Group {number}", run)
+
+    groups = tuple(group(k, outcome) for k, outcome in enumerate(outcomes, start=1))
+    return replace(exercise(NAME), groups=groups, praise=praise), ran
+
+
+# -- where it stops ---------------------------------------------------------------------------
+def test_a_pass_runs_all_groups_and_gives_joy() -> None:
+    e, ran = made("8 sizes", "", praise="Well forged.")
+    report = e.grade(1)
+    assert report and ran == [1, 2]
+    assert repr(report).splitlines() == [
+        "PASSED  week0/scale: scale a vector",
+        "  [x] Group 1: 8 sizes",
+        "  [x] Group 2",
+        f"Well forged. Passed so far: 1 of {len(all_exercises())} of week0.",
+    ]
+    assert "Struck true." in repr(made("")[0].grade(1))
+
+
+def test_it_stops_at_the_first_group_that_fails() -> None:
+    failure = GateError("It is 3.\n  quoted from a tool", "off by one", "the last element")
+    e, ran = made("fine", failure, "never", GateError("neither"))
+    report = e.grade(1)
+    assert not report and ran == [1, 2]
+    assert repr(report).splitlines() == [
+        "NOT YET  week0/scale: 1 of 4 groups passed",
+        "  [x] Group 1: fine",
+        "  [!] Group 2",
+        "      It is 3.",
+        "        quoted from a tool",
+        "",
+        "      Likely: off by one",
+        "",
+        "      Next: the last element",
+        "  [ ] Group 3",
+        "  [ ] Group 4",
+        'Stuck? fk.exercise("week0/scale").hint()',
+    ]
+    assert "Passed so far" not in repr(report)
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (UsageError("x: got 3, needed 4"), "x: got 3, needed 4"),
+        (TypeError("no such thing"), "cannot be graded. TypeError: no such thing"),
+        (ZeroDivisionError("division by zero"), "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_no_error_of_a_gate_reaches_the_student_as_a_traceback(error: Exception, says: str) -> None:
+    e, ran = made(error, "never")
+    report = e.grade(1)
+    assert not report and ran == [1] and says in repr(report) and "[ ] Group 2" in repr(report)
+
+
+def test_a_missing_answer_is_no_failure_and_no_try() -> None:
+    e, _ = made("fine", GateError("Write it down.", unanswered=True), "never")
+    report = e.grade(1)
+    assert not report and report.untouched and progress.record(NAME).tries == 0
+    assert repr(report).splitlines() == [
+        "OPEN  week0/scale: scale a vector",
+        "  [x] Group 1: fine",
+        "      Write it down.",
+        "  [ ] Group 2",
+        "  [ ] Group 3",
+    ]
+    assert "&#10007;" not in report._repr_mimebundle_()["text/html"]
+
+
+def test_the_skeleton_is_known_as_such(tmp_path: Path) -> None:
+    e, ran = made("fine")
+    code = e.source.skeleton
+    report = e.grade(load(e, code, tmp_path, "skeleton"))
+    assert report.untouched and not ran and "Fill in the lines marked FILL ME IN" in repr(report)
+    spaced = code.replace("mY[i] = mX[i]", "mY[ i ]  =  mX[i]")
+    assert e.grade(load(e, spaced, tmp_path, "spaced")).untouched
+    begun = code.replace("mY[i] = mX[i]", "mY[i] = 2 * mX[i]")
+    assert not e.grade(load(e, begun, tmp_path, "begun")).untouched
+    assert e.grade(load(e, e.source.solution, tmp_path, "solution"))
+
+
+# -- how it looks -----------------------------------------------------------------------------
+def shown(report: GradeReport) -> str:
+    bundle = report._repr_mimebundle_()
+    assert bundle["text/plain"] == repr(report)
+    return bundle["text/html"]
+
+
+def test_html_says_the_same_and_escapes() -> None:
+    e, _ = made("a < b", GateError("is <b>3</b>\n <pre> & so on", "a & b", "x < y"), "never")
+    html = shown(e.grade(1))
+    for text in ("a &lt; b", "is &lt;b&gt;3", "&lt;pre&gt; &amp; so on", "a &amp; b", "x &lt; y"):
+        assert text in html
+    assert "NOT YET" in html and "Group 3" in html and "hint()" in html
+    assert html.count("<div") == html.count("</div") and html.count("<pre") == html.count("</pre")
+    code = shown(made(GateError("no", "the predicate is `i < n`", "`a`, `b"))[0].grade(1))
+    assert "<code>i &lt; n</code>" in code and "<code>a</code>, `b" in code
+    passed = shown(made("x")[0].grade(1))
+    assert "PASSED" in passed and passed.count("<div") == passed.count("</div")
+
+
+def test_no_line_is_longer_than_a_notebook_shows() -> None:
+    words = "word " * 60
+    e, _ = made(words, GateError(f"{words}\n    {words}\n{'x' * 150}", words, words))
+    lines = repr(e.grade(1)).splitlines()
+    assert max(len(x) for x in lines if "xxx" not in x) <= 102
+    assert any(x == "      " + "x" * 150 for x in lines)  # never broken within
+    assert sum(x.startswith("          word") for x in lines) >= 2  # a quoted indent is kept
+
+
+# -- what is kept -----------------------------------------------------------------------------
+def test_tries_count_up_to_the_first_pass_and_on() -> None:
+    bad, good = made(GateError("no"))[0], made("yes")[0]
+    for e in (bad, bad, good, bad, good):
+        e.grade(1)
+    known = progress.record(NAME)
+    assert (known.tries, known.passed_at_try, known.passed) == (5, 3, True)
+    assert repr(exercise(NAME)) == "week0/scale: scale a vector (00_start_here; passed)"
+    note = exercise(NAME).reset()
+    assert progress.record(NAME) == progress.Record()
+    assert "week0/scale is open again" in repr(note) and exercise(NAME).source.skeleton in note.text
+    assert repr(exercise(NAME)).endswith("; open)")
+
+
+def test_hints_come_one_by_one_and_the_last_stays() -> None:
+    e = exercise("week0/reverse")
+    notes = [e.hint() for _ in range(4)]
+    assert [n.title for n in notes] == [
+        "Hint 1 (2 more)", "Hint 2 (1 more)", "Hint 3 (the last)", "Hint 3 (the last)"
+    ]  # fmt: skip
+    assert [n.text for n in notes] == [*e.hints, e.hints[2]]
+    assert repr(notes[0]) == f"Hint 1 (2 more)\n\n{e.hints[0]}"
+    markdown = notes[0]._repr_mimebundle_()["text/markdown"]
+    assert markdown == f"**Hint 1 (2 more)**\n\n{e.hints[0]}"
+    assert progress.record(e.name).hints == 3
+
+
+def test_the_solution_is_shown_with_its_analysis_and_remembered() -> None:
+    e = exercise(NAME)
+    note = e.solution()
+    assert "mY[i] = 3.0 * mX[i] + 1.0" in note.text and "fused" in note.text
+    assert "[fill]" not in note.text and "#|" not in note.text
+    assert progress.record(NAME).solution_seen and not progress.record(NAME).passed
+
+
+# -- names ------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("week0/scales", "did you mean 'week0/scale'"),
+        ("scale", "did you mean 'week0/scale'"),
+        ("week0/", "exercise: got 'week0/', needed the name of an exercise"),
+        ("zzz", "see fk.progress()"),
+        (None, "exercise: got None"),
+        ("week0/solutions", "needed the name of an exercise"),  # a module, and no exercise
+    ],
+)
+def test_an_unknown_name_is_refused_with_near_ones(name: Any, says: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(says)):
+        fk.exercise(name)
+
+
+def test_every_exercise_is_named_in_a_notebook_that_exists() -> None:
+    names = [f"{week}/{short}" for week, shorts in module.WEEKS.items() for short in shorts]
+    assert len(set(names)) == len(names)
+    assert [e.name for e in all_exercises()] == names
+    check: Callable[[str], Any] = re.compile(r"\d\d_[a-z_]+").fullmatch
+    assert all(check(e.notebook) for e in all_exercises())

@@ -1,0 +1,79 @@
+"""Exercises of week 0 may be solved in more than one way: each way that is one has to pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from forgekit.lessons.exercise import exercise
+from tests.lessons.bank import load
+
+ROUND = """        sRow[tidx] = value
+        cute.arch.sync_threads()
+        value = sRow[(tidx + 1) % 64]
+        cute.arch.sync_threads()
+"""
+LOOP = "    for _ in cutlass.range_constexpr(2):\n"
+
+WAYS = {
+    "week0/scale": {
+        "by additions": {"3.0 * mX[i] + 1.0": "mX[i] + mX[i] + mX[i] + 1"},
+        "blocks of 64": {"bidx * 128": "bidx * 64", "mX.shape[0], 128": "mX.shape[0], 64",
+                         "(128, 1, 1)": "(64, 1, 1)"},
+        "an early predicate": {"    if i < mX.shape[0]:": "    n = cute.size(mX)\n    if n > i:"},
+    },
+    "week0/reverse": {
+        "writes backwards": {"mY[i] = mX[n - 1 - i]": "mY[n - 1 - i] = mX[i]"},
+        "a view of the end": {"mX[n - 1 - i]": "mX[(n - i) - 1]"},
+        "a stride over the grid": {
+            "    if i < n:\n        mY[i] = mX[n - 1 - i]":
+            "    gdim, _, _ = cute.arch.grid_dim()\n    for j in range(i, n, gdim * 128):\n"
+            "        mY[j] = mX[n - 1 - j]",
+            "cute.ceil_div(mX.shape[0], 128)": "4",
+        },
+    },
+    "week0/rotate": {
+        "barrier first": {ROUND: """        cute.arch.sync_threads()
+        sRow[tidx] = value
+        cute.arch.sync_threads()
+        value = sRow[(tidx + 1) % 64]
+"""},
+        "no barrier after the last round": {
+            LOOP: LOOP.replace("_", "k", 1),
+            ROUND: ROUND.replace(
+                "64]\n        cute.arch.sync_threads()",
+                "64]\n        if cutlass.const_expr(k == 0):\n            cute.arch.sync_threads()",
+            ),
+        },
+        "two rows in turn": {
+            LOOP: LOOP.replace("_", "k", 1),
+            "make_layout(64)": "make_layout((64, 2))",
+            ROUND: """        sRow[tidx, k] = value
+        cute.arch.sync_threads()
+        value = sRow[(tidx + 1) % 64, k]
+""",
+        },
+        "a loop at run time": {LOOP: LOOP.replace("range_constexpr(2)", "range(2, unroll=1)")},
+        "written out": {LOOP + ROUND: (ROUND + ROUND).replace("        ", "    ")},
+        "a barrier with a number": {
+            "64]\n        cute.arch.sync_threads()":
+            "64]\n        cute.arch.barrier(barrier_id=1, number_of_threads=64)"
+        },
+    },
+}  # fmt: skip
+ALL = [(name, way) for name, ways in WAYS.items() for way in ways]
+
+
+@pytest.mark.parametrize(("name", "way"), ALL, ids=lambda x: x.replace(" ", "-"))
+def test_every_way_that_solves_it_passes(
+    name: str, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORGEKIT_PROGRESS", "off")
+    e = exercise(name)
+    code = e.source.solution
+    for old, new in WAYS[name][way].items():
+        assert code.count(old) == 1
+        code = code.replace(old, new)
+    report = e.grade(load(e, code, tmp_path, "way"))
+    assert report, report
