@@ -1,0 +1,216 @@
+"""How fast copy_transpose is on a GPU, beside what the machine and its peers reach in the same run.
+
+    python -m forgekit.benching.transpose --out book/measured/transpose_h200.json
+
+For every size and dtype: a copy of the same tensor (clone), torch's `x.t().contiguous()`, the same
+through torch.compile, and forgekit. Rates count each byte read once and written once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from forgekit.devices import current_target, gpu_report
+from forgekit.errors import ForgekitError, PlatformError, got_needed
+from forgekit.ops import copy_transpose
+
+SQUARES = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
+OTHERS = ((1024, 65536), (65536, 1024), (1023, 1025), (8191, 8193))
+DTYPES = (torch.float16, torch.bfloat16, torch.float32)
+PEERS = ("clone", "torch", "torch.compile", "forgekit")
+
+_FLUSH_BYTES = 256 * 2**20  # several times the L2 of any GPU
+_WARM_UP_CALLS = 5
+_HOST_CALLS = 2000
+
+Call = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Milliseconds of one call on the GPU: median, and the 20th and 80th percentile of all."""
+
+    median_ms: float
+    p20_ms: float
+    p80_ms: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """One size and dtype. timings: peer -> Timing; a peer that was left out is absent."""
+
+    rows: int
+    columns: int
+    dtype: str
+    bytes_moved: int
+    timings: dict[str, Timing]
+
+    def gb_per_s(self, peer: str) -> float:
+        return self.bytes_moved / self.timings[peer].median_ms / 1e6
+
+    def percent_of_clone(self, peer: str) -> float:
+        return 100 * self.timings["clone"].median_ms / self.timings[peer].median_ms
+
+
+def time_on_gpu(call: Call, repeats: int) -> Timing:
+    """Time `call` with CUDA events, with L2 flushed before each repetition."""
+    flush = torch.empty(_FLUSH_BYTES, dtype=torch.uint8, device="cuda")
+    for _ in range(_WARM_UP_CALLS):
+        call()
+    events = [
+        (torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True))
+        for _ in range(repeats)
+    ]
+    for begin, end in events:
+        flush.zero_()
+        begin.record()
+        call()
+        end.record()
+    torch.cuda.synchronize()
+    times = sorted(begin.elapsed_time(end) for begin, end in events)
+    return Timing(times[repeats // 2], times[repeats // 5], times[repeats * 4 // 5])
+
+
+def host_us(call: Call) -> float:
+    """Microseconds a call takes when 2000 follow each other and one synchronisation ends them; the
+    best of five such series."""
+    best = float("inf")
+    for _ in range(5):
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        for _ in range(_HOST_CALLS):
+            call()
+        torch.cuda.synchronize()
+        best = min(best, (time.perf_counter() - began) / _HOST_CALLS * 1e6)
+    return best
+
+
+def _tensor(rows: int, columns: int, dtype: torch.dtype) -> torch.Tensor:
+    generator = torch.Generator("cuda").manual_seed(0)
+    return torch.randn(rows, columns, device="cuda", generator=generator).to(dtype)
+
+
+def _peers(x: torch.Tensor, with_compile: bool) -> dict[str, Call]:
+    calls: dict[str, Call] = {
+        "clone": lambda: x.clone(),
+        "torch": lambda: x.t().contiguous(),
+        "forgekit": lambda: copy_transpose(x),
+    }
+    if with_compile:
+        torch._dynamo.reset()  # otherwise sizes count as recompilations and become dynamic
+        compiled = torch.compile(lambda a: a.t().contiguous(), dynamic=False)
+        calls["torch.compile"] = lambda: compiled(x)
+    return calls
+
+
+def measure(
+    rows: int, columns: int, dtype: torch.dtype, repeats: int, *, with_compile: bool = True
+) -> Row:
+    """Check forgekit's result against torch's, then time all peers.
+
+    Raises:
+        ForgekitError: the result is wrong.
+    """
+    x = _tensor(rows, columns, dtype)
+    if not torch.equal(copy_transpose(x), x.t()):
+        raise ForgekitError(f"copy_transpose of ({rows}, {columns}) {dtype} is wrong")
+    timings = {name: time_on_gpu(call, repeats) for name, call in _peers(x, with_compile).items()}
+    name = str(dtype).removeprefix("torch.")
+    return Row(rows, columns, name, 2 * x.numel() * x.element_size(), timings)
+
+
+def ceiling_gb_per_s(repeats: int) -> float:
+    """What a device-to-device copy of 1 GB moves, bytes read plus written."""
+    source = torch.empty(10**9, dtype=torch.uint8, device="cuda")
+    target = torch.empty_like(source)
+    return 2 * 10**9 / time_on_gpu(lambda: target.copy_(source), repeats).median_ms / 1e6
+
+
+def host_times() -> dict[str, float]:
+    """Peer -> microseconds of host time a call, on a 64×64 tensor of float16."""
+    x = _tensor(64, 64, torch.float16)
+    return {name: host_us(call) for name, call in _peers(x, with_compile=False).items()}
+
+
+def table(rows: Sequence[Row], ceiling: float) -> str:
+    """The rows as a Markdown table: GB/s, and in brackets the percentage of the same copy."""
+    lines = [
+        f"| M × N | dtype | copy, GB/s (of {ceiling:,.0f}) | torch | torch.compile | forgekit "
+        "| 20th to 80th percentile, µs |",
+        "|" + "---|" * 7,
+    ]
+    for row in rows:
+        rates = [
+            f"{row.gb_per_s(p):,.0f} ({row.percent_of_clone(p):.0f} %)" if p in row.timings else "–"
+            for p in PEERS[1:]
+        ]
+        own = row.timings["forgekit"]
+        lines.append(
+            f"| {row.rows} × {row.columns} | {row.dtype} | {row.gb_per_s('clone'):,.0f} | "
+            + " | ".join(rates)
+            + f" | {own.p20_ms * 1e3:.1f} to {own.p80_ms * 1e3:.1f} |"
+        )
+    return "\n".join(lines)
+
+
+def record(rows: Sequence[Row], ceiling: float, host: dict[str, float]) -> dict[str, Any]:
+    """All that was measured, and on what, as plain data."""
+    machine = gpu_report()
+    return {
+        "gpu": machine.gpu,
+        "driver": machine.driver,
+        "torch": machine.torch,
+        "cuda": machine.torch_cuda,
+        "dsl": machine.dsl,
+        "python": platform.python_version(),
+        "date": datetime.date.today().isoformat(),
+        "method": "CUDA events, L2 flushed before each call, median; bytes read plus written",
+        "ceiling_gb_per_s": round(ceiling, 1),
+        "host_us_per_call_64x64_float16": {name: round(us, 2) for name, us in host.items()},
+        "rows": [
+            asdict(row) | {"gb_per_s": {p: round(row.gb_per_s(p), 1) for p in row.timings}}
+            for row in rows
+        ],
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line of this module."""
+    parser = argparse.ArgumentParser(prog="forgekit.benching.transpose", description=__doc__)
+    parser.add_argument("--repeats", type=int, default=30, help="timed calls of each, default 30")
+    parser.add_argument("--largest", type=int, default=SQUARES[-1], help="largest square's side")
+    parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
+    parser.add_argument("--out", type=Path, help="write the numbers as JSON to this file")
+    chosen = parser.parse_args(arguments)
+    if current_target().kind != "gpu":
+        raise PlatformError(
+            got_needed("this benchmark", current_target().name, "a GPU", "run it on such a machine")
+        )
+    ceiling, host = ceiling_gb_per_s(chosen.repeats), host_times()
+    sizes = [(n, n) for n in SQUARES if n <= chosen.largest] + list(OTHERS)
+    rows = [
+        measure(m, n, dtype, chosen.repeats, with_compile=not chosen.no_compile)
+        for dtype in DTYPES
+        for m, n in sizes
+    ]
+    print(table(rows, ceiling))
+    print(
+        "\nHost time of a call on 64 × 64: " + ", ".join(f"{n} {t:.1f} µs" for n, t in host.items())
+    )
+    if chosen.out:
+        chosen.out.write_text(json.dumps(record(rows, ceiling, host), indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

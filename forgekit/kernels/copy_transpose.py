@@ -1,0 +1,238 @@
+"""copy_transpose's kernels: Y[n, m] = X[m, n], bits unchanged, in pure CuTe DSL.
+
+Three kernels, each for what it is fastest at (`forgekit.ops.choice` says which serves a tensor):
+
+    VectorTranspose   16-byte accesses on both sides; rows of X and of Y begin at 16-byte boundaries
+    GatherTranspose   any sizes, strides and alignment; 16-byte stores
+    FlatTranspose     no turning to do: one row, one column, columns of X contiguous; few rows
+
+A constructor takes what is compiled in, a call takes mX (M, N), mY (N, M) and a stream.
+"""
+
+import cutlass
+import cutlass.cute as cute
+from cuda.bindings.driver import CUstream
+
+from forgekit.kernels import SECTOR_BYTES, VECTOR_BYTES
+
+__all__ = ["FlatTranspose", "GatherTranspose", "VectorTranspose"]
+
+
+def word_of(bits: int):  # type: ignore[no-untyped-def]
+    """The type that elements of this width are moved as: floats as integers, so NaNs stay."""
+    return getattr(cutlass, f"Uint{bits}")
+
+
+class VectorTranspose:
+    """A block turns a square tile; each thread first turns a square of V×V elements in registers.
+
+    tile: rows and columns of a block's tile. vector: V, elements of one access; it divides M, N
+    and the tile, and the strides of the rows. Threads: (tile / V)².
+    """
+
+    def __init__(self, bits: int, tile: int, vector: int) -> None:
+        self.word, self.tile, self.vector = word_of(bits), tile, vector
+        self.squares = tile // vector  # along a side of the tile
+        # Chunk c of row r of shared memory lies at c ^ (r / V): threads of one quarter-warp write
+        # V rows apart, and would meet in the same banks. Bits count bytes: 3 bits of c, from that
+        # of a chunk on, are changed by those that r / V begins at.
+        chunk_bits = (vector * bits // 8).bit_length() - 1
+        bits_changed = min(3, self.squares.bit_length() - 1)
+        self.swizzle = (bits_changed, chunk_bits, tile.bit_length() - 1)
+
+    @cute.jit
+    def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
+        mX, mY = cute.recast_tensor(mX, self.word), cute.recast_tensor(mY, self.word)
+        blocks = cute.ceil_div(mX.shape[0], self.tile) * cute.ceil_div(mX.shape[1], self.tile)
+        threads = self.squares * self.squares
+        self.kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(threads, 1, 1), stream=stream)
+
+    @cute.kernel
+    def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
+        tidx, _, _ = cute.arch.thread_idx()
+        bidx, _, _ = cute.arch.block_idx()
+        V, T, S = self.vector, self.tile, self.squares
+        M, N = mX.shape
+        # Neighbouring blocks write neighbouring parts of the same rows of Y.
+        tiles_m = cute.ceil_div(M, T)
+        bn, bm = bidx // tiles_m, bidx % tiles_m
+        sY = cutlass.memory.SmemAllocator().allocate_tensor(
+            self.word, cute.make_layout((T, T), stride=(T, 1)), 128,
+            swizzle=cute.make_swizzle(*self.swizzle),
+        )  # fmt: skip
+        square = cute.make_layout((V, V), stride=(V, 1))
+        rX, rY = (cute.make_rmem_tensor(square, self.word) for _ in range(2))
+
+        # Load a square: the threads of a row of the tile side by side, 16 bytes each.
+        i, j = tidx // S, tidx % S
+        if bm * S + i < M // V and bn * S + j < N // V:
+            gX = cute.local_tile(mX, (V, V), (bm * S + i, bn * S + j))  # (V,V):(ld,1)
+            for k in cutlass.range_constexpr(V):
+                cute.autovec_copy(gX[k, None], rX[k, None])
+        # Turn it: a renaming of registers, and for narrow types a byte permutation.
+        for k in cutlass.range_constexpr(V):
+            for m in cutlass.range_constexpr(V):
+                rY[k, m] = rX[m, k]
+        tYsY = cute.local_tile(sY, (V, V), (j, i))  # (V,V):(T,1)
+        for k in cutlass.range_constexpr(V):
+            cute.autovec_copy(rY[k, None], tYsY[k, None])
+        cute.arch.sync_threads()
+
+        # Store rows of Y: now the threads of a row of Y side by side.
+        row, chunk = tidx // S, tidx % S
+        for k in cutlass.range_constexpr(V):
+            tYsY = cute.local_tile(sY, (1, V), (row + k * S, chunk))
+            cute.autovec_copy(tYsY[0, None], rX[k, None])
+        if bm * S + chunk < M // V:
+            for k in cutlass.range_constexpr(V):
+                n = bn * T + row + k * S
+                if n < N:
+                    gY = cute.local_tile(mY, (1, V), (n, bm * S + chunk))
+                    cute.autovec_copy(rX[k, None], gY[0, None])
+
+
+class GatherTranspose:
+    """Words of 4 bytes come in, elements are gathered in shared memory, 16 bytes at a time leave.
+
+    A row of Y that does not begin at a sector has a cut into tiles of its own, shifted to the left
+    by what is missing: a block loads a few rows of X more, and stores whole sectors only. A row of
+    X that does not begin at a word is read from the beginning of that word on.
+
+    tile: rows and columns of X a block reads. shifted: False if all rows of Y begin at sectors.
+    contiguous: whether elements of a row of X are neighbours; if not they come in one by one.
+    """
+
+    def __init__(
+        self, bits: int, tile: tuple[int, int], threads: int, shifted: bool, contiguous: bool
+    ) -> None:
+        self.element, self.tile, self.threads = word_of(bits), tile, threads
+        self.word = word_of(max(bits, 32) if contiguous else bits)
+        self.per_word = self.word.width // bits
+        self.vector, self.sector = VECTOR_BYTES * 8 // bits, SECTOR_BYTES * 8 // bits
+        self.extra = self.sector if shifted else 0  # rows of X read before the tile's own
+        self.columns = tile[1] - (self.per_word - 1)  # that every row has, wherever its words begin
+        self.lanes = tile[1] // self.per_word  # threads, and words, of a row of the tile
+        self.step = threads // self.lanes  # rows of X that the block reads at a time
+        self.rows = -(-(tile[0] + self.extra) // self.step) * self.step
+
+    @cute.jit
+    def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
+        mX, mY = cute.recast_tensor(mX, self.element), cute.recast_tensor(mY, self.element)
+        tiles_m = cute.ceil_div(mX.shape[0] + self.extra, self.tile[0])
+        blocks = tiles_m * cute.ceil_div(mX.shape[1], self.columns)
+        self.kernel(mX, mY, tiles_m).launch(
+            grid=(blocks, 1, 1), block=(self.threads, 1, 1), stream=stream
+        )
+
+    @cute.kernel
+    def kernel(self, mX: cute.Tensor, mY: cute.Tensor, tiles_m: cutlass.Int32) -> None:
+        tidx, _, _ = cute.arch.thread_idx()
+        bidx, _, _ = cute.arch.block_idx()
+        V, W, lanes, step = self.vector, self.per_word, self.lanes, self.step
+        M, N = mX.shape
+        bn, bm = bidx // tiles_m, bidx % tiles_m
+        m0, n0 = bm * self.tile[0] - self.extra, bn * self.columns  # where shared memory begins
+        # One word of padding: neighbouring rows lie in neighbouring banks.
+        words = cute.make_layout((self.rows, lanes), stride=(lanes + 1, 1))
+        sW = cutlass.memory.SmemAllocator().allocate_tensor(self.word, words, 16)
+        elements = cute.make_layout((self.rows, lanes * W), stride=((lanes + 1) * W, 1))
+        sX = cute.make_tensor(cute.recast_ptr(sW.iterator, dtype=self.element), elements)
+
+        # Row m begins q(m) elements into a word; so does everything in its row of shared memory.
+        down = cutlass.Int32(mX.stride[0])
+        start = cutlass.Int32(mX.iterator.toint() // (self.element.width // 8) % W) + n0
+        q = lambda m: (start + m * down) & (W - 1)  # noqa: E731
+        last_word = (M - 1) * mX.stride[0] + N - W  # that lies in X as a whole
+        row, lane = tidx // lanes, tidx % lanes
+        rW = cute.make_rmem_tensor(self.rows // step, self.word)
+        for k in cutlass.range_constexpr(self.rows // step):
+            m = m0 + row + k * step
+            n = n0 + lane * W - q(m)
+            if m >= 0 and m < M and n < N:
+                gX = cute.domain_offset((m, n), mX)
+                at = m * mX.stride[0] + n
+                if W == 1 or (at >= 0 and at <= last_word):
+                    gW = cute.recast_ptr(gX.iterator.align(self.word.width // 8), dtype=self.word)
+                    rW[k] = cute.make_tensor(gW, cute.make_layout(1))[0]
+                else:
+                    rX = cute.make_rmem_tensor(W, self.element)
+                    for p in cutlass.range_constexpr(W):
+                        if at + p >= 0 and n + p < N:
+                            rX[p] = gX[0, p]
+                    rW[k] = cute.recast_tensor(rX, self.word)[0]
+        for k in cutlass.range_constexpr(self.rows // step):
+            sW[row + k * step, lane] = rW[k]
+        cute.arch.sync_threads()
+
+        chunks = self.tile[0] // V  # of a row of Y
+        row, chunk = tidx // chunks, tidx % chunks
+        step = self.threads // chunks
+        rY = cute.make_rmem_tensor(V, self.element)
+        for k in cutlass.range_constexpr(-(-self.columns // step)):
+            col = row + k * step
+            shift = cutlass.Int32((n0 + col) * mY.stride[0]) & (self.sector - 1)
+            first = self.extra + chunk * V - (shift if self.extra else 0)  # row of shared memory
+            m = m0 + first
+            if n0 + col < N and col < self.columns:
+                for p in cutlass.range_constexpr(V):
+                    rY[p] = sX[first + p, col + q(m + p % W)]
+                gY = cute.domain_offset((n0 + col, m), mY)
+                if m >= 0 and m + V <= M:
+                    vector = gY.iterator.align(VECTOR_BYTES)
+                    cute.autovec_copy(rY, cute.make_tensor(vector, cute.make_layout(V)))
+                else:
+                    for p in cutlass.range_constexpr(V):
+                        if m + p >= 0 and m + p < M:
+                            gY[0, p] = rY[p]
+
+
+class FlatTranspose:
+    """A thread makes 16 bytes of Y, wherever they come from; Y is contiguous.
+
+    Good where nothing has to be turned, because columns of X are contiguous, and where X has few
+    rows or few columns: then one line of the cache holds what neighbouring threads need.
+
+    vector_loads: columns of X are contiguous, and begin at 16-byte boundaries, as rows of Y do.
+    """
+
+    def __init__(self, bits: int, vector_loads: bool, threads: int = 256) -> None:
+        self.word, self.vector_loads, self.threads = word_of(bits), vector_loads, threads
+        self.vector = VECTOR_BYTES * 8 // bits
+
+    @cute.jit
+    def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
+        mX, mY = cute.recast_tensor(mX, self.word), cute.recast_tensor(mY, self.word)
+        size = cutlass.Int64(mX.shape[0]) * mX.shape[1]
+        blocks = cutlass.Int32(cute.ceil_div(size, self.threads * self.vector))
+        self.kernel(mX, mY, size).launch(
+            grid=(blocks, 1, 1), block=(self.threads, 1, 1), stream=stream
+        )
+
+    @cute.kernel
+    def kernel(self, mX: cute.Tensor, mY: cute.Tensor, size: cutlass.Int64) -> None:
+        tidx, _, _ = cute.arch.thread_idx()
+        bidx, _, _ = cute.arch.block_idx()
+        V, M = self.vector, mX.shape[0]
+        i = (cutlass.Int64(bidx) * self.threads + tidx) * V  # in Y's memory
+        n, m = cutlass.Int32(i // M), cutlass.Int32(i % M)
+        gY = cute.make_tensor((mY.iterator + i).align(VECTOR_BYTES), cute.make_layout(V))
+        rX = cute.make_rmem_tensor(V, self.word)
+        if i + V <= size:
+            if cutlass.const_expr(self.vector_loads):
+                gX = cute.domain_offset((m, n), mX)
+                column = cute.make_tensor(gX.iterator.align(VECTOR_BYTES), cute.make_layout(V))
+                cute.autovec_copy(column, rX)
+            else:
+                for p in cutlass.range_constexpr(V):
+                    rX[p] = mX[m, n]
+                    m += 1
+                    if m == M:
+                        m, n = cutlass.Int32(0), n + 1
+            cute.autovec_copy(rX, gY)
+        else:  # the last elements
+            for p in cutlass.range_constexpr(V):
+                if i + p < size:
+                    gY[p] = mX[m, n]
+                    m += 1
+                    if m == M:
+                        m, n = cutlass.Int32(0), n + 1

@@ -1,0 +1,100 @@
+"""Which kernel transposes a tensor, and why: the one place where that is decided.
+
+The numbers behind it are in `book/measured/transpose_h200.json`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from forgekit.kernels import SECTOR_BYTES, VECTOR_BYTES
+
+__all__ = ["TILES", "Choice", "choose"]
+
+TILES = (16, 32, 64)  # what a caller may ask for
+FEW_ROWS = 24  # of X, below which tiles leave most threads idle
+FEW_COLUMNS = 4
+FEW_BLOCKS = 192  # with fewer on the 132 SMs of an H200, smaller tiles are faster
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A kernel of `forgekit.kernels.copy_transpose` and what is compiled in.
+
+    kernel: its class. tile: rows and columns of X a block reads, (0, 0) for "flat". vector:
+    elements of one access to X (what M, N and the rows' strides are then multiples of).
+    contiguous: elements of a row of X are neighbours. shifted: rows of Y do not begin at sectors.
+    view: what the kernel is given for x, "x" itself, "row" (its transpose, a column) or "line"
+    (its memory as one column).
+    """
+
+    kernel: Literal["vector", "gather", "flat"]
+    tile: tuple[int, int] = (0, 0)
+    vector: int = 1
+    contiguous: bool = True
+    shifted: bool = False
+    view: Literal["x", "row", "line"] = "x"
+
+
+def choose(
+    shape: tuple[int, int],
+    stride: tuple[int, int],
+    address: int,
+    itemsize: int,
+    tile: int | None = None,
+    apart: int | None = None,
+) -> Choice:
+    """The kernel for a tensor x that has elements.
+
+    shape (M, N); stride in elements; address of its first element in bytes (modulo 16 will do);
+    itemsize in bytes; tile: what the caller asks for, None for the fastest; apart: elements from
+    one row of y to the next, None for M, which is a contiguous y.
+    """
+    (M, N), (down, across) = shape, stride
+    widest = VECTOR_BYTES // itemsize
+    at_vectors = address % VECTOR_BYTES == 0
+    apart = apart or M
+    y_contiguous = apart == M or N == 1
+
+    # One row or one column: y has the same order, whatever x's other stride says.
+    if N == 1 or (M == 1 and y_contiguous):
+        step = down if N == 1 else across
+        vector = widest if step == 1 and at_vectors else 1
+        return Choice("flat", vector=vector, view="x" if N == 1 else "row")
+    # The columns of x are its memory's order already (x = a.t()): nothing to turn.
+    if (down, across) == (1, M) and y_contiguous:
+        return Choice("flat", vector=widest if at_vectors else 1, view="line")
+    if down < across and y_contiguous:
+        whole = down == 1 and at_vectors and M % widest == 0 and across % widest == 0
+        return Choice("flat", vector=widest if whole else 1)
+    # Few rows or columns: a cache line holds what neighbouring threads need, whatever it is.
+    if (M < FEW_ROWS or N < FEW_COLUMNS) and tile is None and y_contiguous:
+        return Choice("flat")
+    # 16-byte accesses on both sides, if every row of x and of y begins at 16 bytes.
+    side = tile or _side(M, N, widest)
+    vector = min(widest, side // 8)
+    whole = not any(n % vector for n in (M, N, down, apart))
+    if across == 1 and whole and address % (vector * itemsize) == 0:
+        return Choice("vector", (side, side), vector)
+    # Anything: odd sizes, strided rows and columns.
+    shifted = apart * itemsize % SECTOR_BYTES != 0
+    cut = (tile, tile) if tile else _cut(M, N, widest)
+    return Choice("gather", cut, 1, across == 1, shifted)
+
+
+def _side(M: int, N: int, widest: int) -> int:
+    """The side of the fastest tile of "vector": 256 bytes a row; less if x is small or narrow."""
+    for side in (16 * widest, 8 * widest):
+        if M * N // (side * side) > FEW_BLOCKS and min(M, N) > side // 2:
+            return side
+    return max(4 * widest, 16)
+
+
+def _cut(M: int, N: int, widest: int) -> tuple[int, int]:
+    """The fastest tile of "gather": a line of 128 bytes of Y, and as many columns as there are."""
+    if N <= 29:
+        return (256, 16) if N <= 12 else (128, 32)
+    rows = min(8 * widest, 64)
+    blocks = M * N // (rows * 128)
+    return (rows // 2, 64) if blocks <= FEW_BLOCKS else (rows, 128)
