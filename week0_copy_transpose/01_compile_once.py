@@ -32,6 +32,7 @@ from cutlass.cute.runtime import from_dlpack, make_fake_stream, make_fake_tensor
 import forgekit as fk
 import forgekit.vgpu
 from forgekit import viz
+from forgekit.benching.recorded import recorded
 
 if fk.target.kind == "virtual":
     forgekit.vgpu.install()
@@ -795,7 +796,7 @@ fk.predictions()
 # | results of an earlier program | source and captured values |
 
 # %%
-# What `python -m forgekit.benching.steps … --op copy` times on a GPU, beside torch's own copy.
+# The times of these four kernels on a real GPU, beside torch's own copy.
 FACTOR = 1.0
 
 
@@ -813,8 +814,12 @@ steps = {
     "128 bits a thread, N divisible": (scale_by_vectors, whole_vectors),
     "128 bits a thread, N static": (scale_by_vectors, static_n),
 }
+recorded("01_compile_once")
 
 # %% [markdown]
+# Open sizes cost nothing that one can measure here. Not knowing enough for wide loads costs more
+# than half of the speed; `03_copy_fast` goes into that.
+#
 # **In practice** libraries keep a dict beside each operator, keyed by what it compiles in: element
 # types, N, and a few choices such as the tile size; they compile ahead for the shapes that they
 # expect, and store machine code on disk. A cache on disk lives longer than the program, so its key

@@ -939,10 +939,11 @@ for name, run, shared_bytes, thread_bytes in under_way:
 # the 16-bit tile for 8: with every thread waiting there are still fewer than 25 kB under way. The
 # vectorised kernel has room to spare.
 #
-# **Tile size.** With a tile of 16 × 16, rows of 64 bytes are written: whole sectors, and the
-# counters find nothing wrong. But a line of the caches has 128 bytes, and such a store is half of
+# **Tile size.** With a tile of 16 × 16, rows of 64 bytes are written: whole sectors, and the counts
+# of sectors find nothing wrong. But a line of the caches has 128 bytes, and such a store is half of
 # one. A tile of 64 × 64 has rows of two lines, and needs four times the shared memory of 32 × 32.
-# The table in section 12 has all three.
+# The table in section 12 has all three. (In the small one a warp is two rows of lanes, and some of
+# them meet in a bank: two wavefronts a shared load, with a pitch of 17.)
 #
 # **Caches.** The 28 bytes of a sector that one load of `gather` does not use belong to other warps
 # of the same block, which ask a little later. If the L1 cache of the multiprocessor still has the
@@ -1025,7 +1026,7 @@ steps = {
     "called coalesced": claimed,
     "shared tile": make_transpose(32, 32),
     "padded": make_transpose(32, 33),
-    "padded, tile 16": make_transpose(16, 18),
+    "padded, tile 16": make_transpose(16, 17),
     "padded, tile 64": make_transpose(64, 65),
     "swizzled": make_transpose(32, 32, (5, 0, 5)),
     "vectorised": (vectorised, eights),
@@ -1042,9 +1043,10 @@ times
 # %% [markdown]
 # What the table says of the steps:
 #
-# - `scatter` has eight times the sectors on one side and an eighth of a copy's speed: L2 has hidden
-#   nothing. `gather`, with the same counters exchanged, is three times as fast; that is L1. What
-#   was *called* coalesced is as slow as `scatter`, tile or not. The counters knew.
+# - `scatter` has eight times the sectors on one side and an eighth of a copy's speed: no cache has
+#   hidden that. `gather`, with the same counters exchanged, is three times as fast, as section 10
+#   expected of L1. What was *called* coalesced is as slow as `scatter`, tile or not. The counters
+#   knew.
 # - In float32 the shared tile with its 32 wavefronts takes twice as long as the padded one.
 # - Padded and swizzled are about equal: the swizzle pays off where it makes wide accesses possible.
 # - With a tile of 16, half a line a row, float32 loses almost half of its speed; a tile of 64 gains

@@ -151,7 +151,7 @@ class GpuBackend(_Backend):
                 raise
 
         def call(*args: Any) -> None:
-            if has_stream or raw_stream(device) == 0:
+            if raw_stream(device) == 0:
                 run(*args)
                 return
             # Without a stream parameter the launch goes to the default stream: keep the order.
@@ -160,7 +160,7 @@ class GpuBackend(_Backend):
             run(*args)
             current.wait_stream(default)
 
-        return call
+        return run if has_stream else call
 
 
 class VirtualBackend(_Backend):

@@ -73,7 +73,7 @@ def _run(x: Tensor, tile: int | None) -> Tensor:
     except (RuntimeError, TypeError, ValueError):
         check(x, tile)  # says it in the user's terms
         raise
-    y = torch.empty_strided((N, M), (M or 1, 1), dtype=x.dtype, device=x.device)
+    y = x.new_empty_strided((N, M), (M or 1, 1))
     if run is not None:
         run(x.resolve_neg() if x.is_neg() else x, y)
     return y
