@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from forgekit.vgpu import faults
+from forgekit.vgpu import clusters, faults
 from forgekit.vgpu.memory import WINDOW_MASK, WINDOW_SHIFT, Allocation
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ def targets(
         return [_slice_target(m, m.shared, space, kind, address, mask, elem, count)]
     if space == "local":
         return [_slice_target(m, m.local, space, kind, address, mask, elem, count)]
+    if space == "cluster":
+        return [_cluster_target(m, kind, address, mask, elem, count)]
     if space == "generic":
         return _generic_targets(m, kind, address, mask, elem, count)
     return _global_targets(m, kind, address, mask, elem, count)
@@ -113,8 +115,9 @@ def _slice_target(
     mask: Array | None,
     elem: int,
     count: int,
+    owner: Array | None = None,
 ) -> Target:
-    """Shared or local memory: equal slices, one for each block or thread."""
+    """Shared or local memory: equal slices, one for each block or thread, or for `owner`."""
     width = elem * count
     offset = address - address.dtype.type(memory.base)
     index = offset >> offset.dtype.type(width.bit_length() - 1)
@@ -127,8 +130,41 @@ def _slice_target(
     if bad.any() and _any(bad, mask):
         raise faults.slice_error(m, memory, space, kind, address, _both(bad, mask), width)
     rows = memory.view(elem, count)
-    places = index.astype(np.int64) + memory.owner * (memory.stride // width)
+    whose = memory.owner if owner is None else owner
+    places = index.astype(np.int64) + whose * (memory.stride // width)
     return Target(rows, places, mask, space)
+
+
+def _cluster_target(
+    m: Machine, kind: str, address: Array, mask: Array | None, elem: int, count: int
+) -> Target:
+    """Shared memory of any block of the cluster."""
+    rank, within = clusters.split(m, address)
+    owner = cluster_rows(m, kind, address, rank, mask, elem * count)
+    return _slice_target(m, m.shared, "shared", kind, within, mask, elem, count, owner)
+
+
+def cluster_rows(
+    m: Machine, kind: str, address: Array, rank: Array, mask: Array | None, width: int
+) -> Array:
+    """The blocks' rows in the batch; those of threads outside the mask are any.
+
+    Raises:
+        MemoryAccessError: no such block, or all of its threads have exited.
+    """
+    bad = (rank < 0) | (rank >= m.cluster_blocks)
+    if bad.any():
+        if _any(bad, mask):
+            raise faults.no_such_rank(m, kind, address, _both(bad, mask), width)
+        rank = np.where(bad, 0, rank)
+    owner = clusters.row_of(m, rank)
+    if m.alive is not None:
+        left = np.logical_not(m.expand(m.alive).any(axis=1))
+        if left.any():
+            gone = np.asarray(left)[owner]
+            if gone.any() and _any(gone, mask):
+                raise faults.block_has_left(m, kind, rank, _both(gone, mask))
+    return owner
 
 
 def _global_targets(
@@ -201,6 +237,8 @@ def _generic_targets(
         if space is None:
             raise faults.unmapped(m, kind, address, part, elem * count)
         plain = address if space == "global" else address & WINDOW_MASK
+        if space == "shared" and (plain >> np.uint64(clusters.RANK_SHIFT)).any():
+            space = "cluster"
         result += targets(m, space, kind, plain, part, elem, count)
     return result
 

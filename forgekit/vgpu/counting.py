@@ -24,6 +24,7 @@ from forgekit.vgpu.memory import WINDOW_MASK
 from forgekit.vgpu.ptx import Register
 
 if TYPE_CHECKING:
+    from forgekit.vgpu.flights import Flight
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.launching import LaunchRecord
     from forgekit.vgpu.machine import Machine
@@ -104,6 +105,13 @@ class Counting(Listener):
             self._count(m, access, access.space, access.address, access.mask)
         if access.kind != "async store":
             launch.touched.add(access.kind, access.targets, access.width)
+
+    def on_flight(self, m: Machine, flight: Flight) -> None:
+        """Bulk copies move bytes of tensors, but make no requests: they pass the L1 cache by."""
+        assert self._current is not None
+        for end, kind in ((flight.source, "async load"), (flight.target, "store")):
+            for target in [] if end is None else end.targets(flight.size):
+                self._current.touched.add(kind, [target], 16)
 
     def _count(
         self, m: Machine, access: Access, space: str, address: Array, mask: Array | None

@@ -8,8 +8,9 @@ from forgekit.vgpu import ptx
 _NO_RESULT = {
     "st", "red", "bra", "bar", "barrier", "ret", "exit", "trap", "membar", "fence", "cp",
     "prefetch", "prefetchu", "call", "griddepcontrol", "nanosleep", "brkpt", "setmaxnreg",
-    "discard", "applypriority", "pmevent", "brx", "mbarrier",
+    "discard", "applypriority", "pmevent", "brx",
 }  # fmt: skip
+_MBARRIER_RESULT = {"arrive", "arrive_drop", "test_wait", "try_wait", "pending_count"}
 
 
 def _registers(operand: object) -> list[str]:
@@ -31,13 +32,21 @@ def reads_and_writes(instruction: ptx.Instruction) -> tuple[list[str], list[str]
     """Names of the registers an instruction reads and writes."""
     operands = instruction.operands
     reads = _registers(instruction.guard)
-    if instruction.opcode[0] in _NO_RESULT or not operands:
+    if not _has_result(instruction):
         writes: list[str] = []
     else:
         writes, operands = _registers(operands[0]), operands[1:]
     for operand in operands:
         reads += _registers(operand)
     return reads, writes
+
+
+def _has_result(instruction: ptx.Instruction) -> bool:
+    root = instruction.opcode[0]
+    if root == "mbarrier":
+        first = instruction.operands[0]
+        return instruction.opcode[1] in _MBARRIER_RESULT and not isinstance(first, ptx.Address)
+    return root not in _NO_RESULT and bool(instruction.operands)
 
 
 def _sets(kernel: ptx.Kernel, registers: dict[str, int]) -> list[tuple[int, int]]:
@@ -117,7 +126,7 @@ def _asks(opcode: tuple[str, ...]) -> bool:
         return any(p in ("volatile", "acquire", "relaxed") for p in parts)
     if root == "atom":
         return any(p in ("cas", "exch") for p in parts)
-    return root == "nanosleep" or any(p in ("try_wait", "test_wait") for p in parts)
+    return root == "nanosleep"
 
 
 Origins = set[tuple[str, int]] | None
@@ -169,6 +178,7 @@ def address_origins(kernel: ptx.Kernel) -> tuple[Origins, Origins]:
 
 # Opcode -> which operand is the address in memory that is written or read.
 _WRITING = {"st": 0, "atom": 1, "red": 0}
+_BULK_STORE = ("cp", "async", "bulk", "global")
 _READING = {"ld": 1, "ldu": 1, "atom": 1, "red": 0, "cp": 1}
 
 
@@ -181,6 +191,8 @@ def _of_addresses(
     result: set[tuple[str, int]] = set()
     for instruction in kernel.instructions:
         root, place = instruction.opcode[0], roots.get(instruction.opcode[0])
+        if root == "cp" and roots is _WRITING and instruction.opcode[:4] == _BULK_STORE:
+            place = 0
         elsewhere = not {"param", "local"}.isdisjoint(instruction.opcode)
         if place is None or elsewhere or (root == "cp" and len(instruction.operands) < 3):
             continue
@@ -203,8 +215,10 @@ def narrowest_access(kernel: ptx.Kernel) -> int:
 
 def _access_bytes(instruction: ptx.Instruction) -> int:
     root, parts = instruction.opcode[0], instruction.opcode
+    if root == "mbarrier":
+        return 8
     if root == "cp":
-        return 4 if "async" in parts else 0
+        return (8 if "bulk" in parts else 4) if "async" in parts else 0
     if root not in ("ld", "st", "atom", "red", "ldu") or "param" in parts or "local" in parts:
         return 0
     count = next((int(p[1:]) for p in parts if p in ("v2", "v4", "v8")), 1)

@@ -6,18 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.errors import (
-    DeadlockError,
-    InstructionBudgetError,
-    KernelError,
-    MemoryAccessError,
-)
+from forgekit.errors import KernelError, MemoryAccessError
 from forgekit.vgpu.memory import SHARED_RESERVED, SHARED_WINDOW, TensorInfo
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.ptx import SourceLine
     from forgekit.vgpu.storage import LocalMemory, SharedMemory
 
 # An address farther than this from every tensor is not told as an overrun of one.
@@ -93,14 +87,19 @@ def _out_of_bounds_advice(
     number = m.blocks[where[0]] * m.block_threads + where[1]
     if number < elements:
         return (
-            f"There are {elements:,} elements, and this is thread number {number:,}, counted over "
+            f"There {_elements(elements)}, and this is thread number {number:,}, counted over "
             "all blocks: look at how the index is computed, and at the sizes and strides it uses."
         )
     return (
-        f"There are only {elements:,} elements, and this is thread number {number:,}, counted over "
+        f"There {_elements(elements, 'only ')}, and this is thread number {number:,}, counted over "
         f"all blocks. A thread without an element needs a predicate, such as "
         f"`if i < {info.name}.shape[0]:`."
     )
+
+
+def _elements(count: int, only: str = "") -> str:
+    """`are 8 elements`, `is only 1 element`"""
+    return f"is {only}1 element" if count == 1 else f"are {only}{count:,} elements"
 
 
 def _more(width: int, itemsize: int) -> str:
@@ -196,63 +195,50 @@ def slice_error(
     return _marked(error, m, "out-of-bounds", where, f"{space} memory, byte {offset:,}")
 
 
-# -- threads that cannot go on ------------------------------------------------------------------
-def deadlock(m: Machine) -> DeadlockError:
-    lines = ["Deadlock: every thread left waits for another one."]
-    for number, barrier in m.barriers.waiting.items():
-        arrived = m.barriers.arrived(barrier)
-        for pc, mask in barrier.arrivals:
-            if pc is None:
-                continue
-            block = int(np.argwhere(mask)[0][0])
-            count = int(barrier.counts[block])
-            awaited = f" for {count} threads ({arrived[block]} have arrived)" if count else ""
-            lines.append(f"  {m.who(mask)} wait at barrier {number}{awaited}, {m.where(pc)}")
-    for pc, waiting in m.parked.items():
-        op = m.program.instructions[pc].name
-        lines.append(
-            f"  {m.who(waiting)} wait at {op} for lanes of their warp that are elsewhere, "
-            f"{m.where(pc)}"
-        )
-    if any("warp_idx" in line and "shfl" in line for line in lines):
-        lines.append(
-            "cute.arch.warp_idx() is a shuffle of the whole warp: call it before the `if`, and use "
-            "its result inside."
-        )
-    lines.append(
-        "A barrier must be reached by every thread it counts, and a warp instruction by every lane "
-        "it names: look for one inside an `if` or a loop that only some threads enter."
+def no_such_rank(m: Machine, kind: str, address: Array, bad: Array, width: int) -> Exception:
+    name, where, others = _who(m, bad)
+    blocks = m.cluster_blocks
+    error = MemoryAccessError(
+        f"Out of bounds: {m.where()}\n"
+        f"  {name} {kind} {_bytes(width)} at shared::cluster address {_at(address, m, where):#x}, "
+        f"which is in no block of its cluster of {blocks} block{'s' * (blocks != 1)}.{others}\n"
+        "The rank given to map_dsmem_ptr() has to be below the number of blocks of the cluster: "
+        "look at cluster= of the launch."
     )
-    error = DeadlockError("\n".join(lines))
-    pcs = [pc for b in m.barriers.waiting.values() for pc, _ in b.arrivals if pc is not None]
-    error.lines = _sources(m, *pcs, *m.parked)
-    if len(m.barriers.waiting) == 1 and not m.parked and 0 in m.barriers.waiting:
-        error.kind = "divergent-barrier"  # the others have gone past it, or another way
-    return error
+    return _marked(error, m, "out-of-bounds", where, "distributed shared memory")
 
 
-def _sources(m: Machine, *pcs: int) -> tuple[SourceLine, ...]:
-    """The different Python lines of some instructions."""
-    found = [m.program.instructions[pc].source for pc in pcs]
-    return tuple(dict.fromkeys(source for source in found if source is not None))
-
-
-def over_budget(m: Machine) -> InstructionBudgetError:
-    first, last, total = m.blocks[0], m.blocks[-1], int(np.prod(m.record.grid))
-    together = ""
-    if len(m.blocks) < total:
-        together = (
-            f"Blocks {first:,} to {last:,} of {total:,} run at the same time: one that waits for a "
-            "later block waits for ever.\n"
-        )
-    error = InstructionBudgetError(
-        f"The kernel was stopped after {m.budget:,} instructions: it loops for ever, or is far too "
-        f"long for the virtual GPU.\n"
-        f"  Last at {m.where()}\n"
-        f"  {m.who(m.mask)}\n"
-        f"{together}"
-        "Look at the condition of the loop around this line. For a kernel that really needs more, "
-        "raise the limit: forgekit.vgpu.options(budget=…)."
+def uneven_size(m: Machine, kind: str, sizes: Array, bad: Array, step: int) -> Exception:
+    name, where, others = _who(m, bad)
+    error = MemoryAccessError(
+        f"Misaligned access: {m.where()}\n"
+        f"  {name} {kind} {_bytes(_at(sizes, m, where))} at once, not a multiple of {step}."
+        f"{others}\n"
+        f"A bulk copy moves whole {step}-byte pieces, from and to addresses that are multiples of "
+        f"{step}: copy the rest with ordinary loads and stores."
     )
-    error.lines = _sources(m, m.pc)
-    return error
+    return _marked(error, m, "misaligned", where)
+
+
+def apart(m: Machine, mask: Array) -> Exception:
+    """An asynchronous store and its mbarrier are not in the same block."""
+    error = KernelError(
+        f"Misused mbarrier: {m.where()}\n"
+        f"  {m.who(mask)} stores into one block's shared memory, and tells another's mbarrier.\n"
+        "The address and the mbarrier of an asynchronous store belong to the same block: map both "
+        "to its rank."
+    )
+    block, thread = (int(i) for i in np.argwhere(mask)[0])
+    return _marked(error, m, "mbarrier", (block, thread))
+
+
+def block_has_left(m: Machine, kind: str, rank: Array, gone: Array) -> Exception:
+    name, where, others = _who(m, gone)
+    error = MemoryAccessError(
+        f"Shared memory of a block that has left the kernel: {m.where()}\n"
+        f"  {name} {kind} shared memory of block {_at(rank, m, where)} of its cluster, all threads "
+        f"of which have exited.{others}\n"
+        "A block has to stay until nobody needs its shared memory: end the kernel with "
+        "cluster_arrive() and cluster_wait()."
+    )
+    return _marked(error, m, "block-lifetime", where)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from forgekit.errors import UsageError
-from forgekit.vgpu import launching, program
+from forgekit.vgpu import launching, limits, program
 from forgekit.vgpu.memory import GlobalMemory
 
 _Pointer = ctypes.c_void_p
@@ -77,7 +77,7 @@ class Runtime:
         return 0
 
     def device_attribute(self, out: int, attribute: int, device: int) -> int:
-        limit = launching.max_shared_bytes(self.arch)
+        limit = limits.max_shared_bytes(self.arch)
         return self.put(out, limit if attribute == _MAX_SHARED_OPTIN_ATTRIBUTE else 1)
 
     def get_kernel(self, out: int, library: int, name: int) -> int:

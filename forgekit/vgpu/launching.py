@@ -1,17 +1,21 @@
-"""Run a kernel launch on the virtual GPU: limits, parameters, batches of blocks, output."""
+"""Run a kernel launch on the virtual GPU: parameters, batches of blocks, output."""
 
 from __future__ import annotations
 
 import io
+import math
 import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.errors import LaunchError, SanitizerError, UsageError, got_needed
+from forgekit.errors import KernelError, SanitizerError, UsageError, got_needed
+from forgekit.vgpu import clusters
+from forgekit.vgpu.limits import check_limits
 from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.memory import GlobalMemory, TensorInfo
@@ -23,6 +27,9 @@ from forgekit.vgpu.sanitizer.listener import unwritten
 from forgekit.vgpu.schedule import Adversary
 from forgekit.vgpu.storage import block_bytes
 
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+
 Dim3 = tuple[int, int, int]
 
 # Threads in a batch: registers of one instruction then fit a core's L2 cache (measured on an
@@ -32,24 +39,9 @@ BATCH_THREADS = 32 * 1024
 # Shared and local memory of a batch. It is filled before every batch, so less is also faster.
 BATCH_BYTES = 64 << 20
 
-# CUDA C++ programming guide, "Technical specifications per compute capability".
-MAX_BLOCK_THREADS = 1024
-MAX_BLOCK = (1024, 1024, 64)
-MAX_GRID = (2**31 - 1, 65535, 65535)
-BLOCKS_A_MULTIPROCESSOR, THREADS_A_MULTIPROCESSOR = 32, 2048
-MULTIPROCESSORS = 132  # of an H100 or H200 SXM
-MAX_SHARED_BYTES = {"sm_80": 163 * 1024, "sm_86": 99 * 1024, "sm_89": 99 * 1024,
-                    "sm_90": 227 * 1024, "sm_100": 227 * 1024, "sm_103": 227 * 1024,
-                    "sm_120": 99 * 1024}  # fmt: skip
-
 SCHEDULES = ("default", "adversarial")
 
 _PROGRESS_AFTER_S = 2.0
-
-
-def max_shared_bytes(arch: str) -> int:
-    """Shared memory a block can have, for `sm_90a` and the like."""
-    return MAX_SHARED_BYTES.get(arch.rstrip("af"), 227 * 1024)
 
 
 @dataclass(frozen=True)
@@ -70,12 +62,25 @@ class LaunchRecord:
     symbols: dict[str, int] = field(default_factory=dict)
 
     def coordinates(self, block: int, thread: int) -> tuple[Dim3, Dim3]:
-        """(x, y, z) of a block and of a thread, from their linear numbers."""
-        (gx, gy, _), (bx, by, _) = self.grid, self.block
+        """(x, y, z) of a block and of a thread, from their numbers (see `clusters`)."""
+        bx, by, _ = self.block
+        x, y, z = clusters.block_coordinates(np.array(block), self.grid, self.cluster)
         return (
-            (block % gx, block // gx % gy, block // (gx * gy)),
+            (int(x), int(y), int(z)),
             (thread % bx, thread // bx % by, thread // (bx * by)),
         )
+
+    @property
+    def cluster_blocks(self) -> int:
+        """Blocks of a cluster."""
+        return math.prod(self.cluster)
+
+    def linear_blocks(self, numbers: Array) -> Array:
+        """The linear indexes in the grid, x fastest, of blocks by their numbers."""
+        if self.cluster[1:] == (1, 1):
+            return numbers
+        x, y, z = clusters.block_coordinates(numbers, self.grid, self.cluster)
+        return x + self.grid[0] * (y + self.grid[1] * z)
 
 
 @dataclass
@@ -136,7 +141,7 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
         KernelError: the kernel did something wrong; see `forgekit.errors`.
         SanitizerError: so it did, and ran to its end.
     """
-    _check_limits(program, record)
+    check_limits(program, record)
     record = _place_symbols(program, record, memory)
     sanitizer = Sanitizer(program, record, memory) if _options.sanitize else None
     listeners = (*_options.listeners, *([sanitizer] if sanitizer else []))
@@ -187,11 +192,13 @@ def _run_batches(
 
 
 def _blocks_in_a_batch(program: Program, record: LaunchRecord) -> int:
-    """Blocks run in lockstep. (Of a cooperative launch all: they may wait for each other.)"""
+    """Blocks run in lockstep, whole clusters. (Of a cooperative launch all: they may wait for each
+    other.)"""
     threads = -(-int(np.prod(record.block)) // 32) * 32
     of_a_block = block_bytes(program.shared_bytes(record), threads, program.local_bytes)
     by_memory = BATCH_BYTES // max(of_a_block, 1)
-    return max(1, min(_options.batch_threads // threads, by_memory))
+    together = record.cluster_blocks
+    return max(1, min(_options.batch_threads // threads, by_memory) // together) * together
 
 
 def run_batch(
@@ -219,6 +226,10 @@ def run_batch(
         listener.on_batch(machine)
     try:
         machine.run()
+    except KernelError:
+        for listener in machine.listeners:
+            listener.on_stop(machine)
+        raise
     finally:
         machine.printer.flush()
     for listener in machine.listeners:
@@ -255,81 +266,6 @@ def _place_symbols(program: Program, record: LaunchRecord, memory: GlobalMemory)
             info = TensorInfo(v.name, "bytes", 1, (v.size_bytes,), (1,))
             symbols[v.name] = memory.add_array(data, info).address
     return replace(record, symbols=symbols)
-
-
-def _check_limits(program: Program, record: LaunchRecord) -> None:
-    block, grid = record.block, record.grid
-    if min(*block, *grid) < 1:
-        raise LaunchError(
-            got_needed(
-                "launch",
-                f"grid {grid} of blocks {block}",
-                "at least 1 in every direction",
-                "skip the launch for empty input, or use cute.ceil_div for the grid",
-            )
-        )
-    if int(np.prod(block)) > MAX_BLOCK_THREADS or any(
-        b > m for b, m in zip(block, MAX_BLOCK, strict=True)
-    ):
-        raise LaunchError(
-            got_needed(
-                "launch",
-                f"a block of {block} = {int(np.prod(block)):,} threads",
-                f"at most {MAX_BLOCK_THREADS} threads and {MAX_BLOCK} by direction",
-                "use a smaller block and more blocks, or let each thread do more",
-            )
-        )
-    if any(g > m for g, m in zip(grid, MAX_GRID, strict=True)):
-        raise LaunchError(
-            got_needed(
-                "launch",
-                f"a grid of {grid} blocks",
-                f"at most {MAX_GRID}",
-                "put the long direction into x, or let each block do more",
-            )
-        )
-    required, most = program.kernel.required_block, program.kernel.max_threads
-    if (required is not None and required != block) or (most and int(np.prod(block)) > most):
-        needed = required or f"at most {most} threads"
-        raise LaunchError(
-            got_needed(
-                "launch", f"a block of {block}", f"{needed}, which was compiled in",
-                "launch the block that the kernel was compiled for, or compile it anew",
-            )
-        )  # fmt: skip
-    _check_together(record)
-    limit = max_shared_bytes(program.target)
-    need = program.shared_bytes(record)
-    if need > limit:
-        raise LaunchError(
-            got_needed(
-                "launch",
-                f"{need:,} bytes of shared memory a block",
-                f"at most {limit:,} on {program.target}",
-                "use smaller tiles, fewer stages or a narrower type",
-            )
-        )
-
-
-def _check_together(record: LaunchRecord) -> None:
-    """Blocks that need each other: clusters (not offered yet) and cooperative launches."""
-    if record.cluster != (1, 1, 1):
-        raise LaunchError(
-            got_needed(
-                "launch", f"clusters of {record.cluster} blocks", "blocks without clusters",
-                "the virtual GPU does not offer clusters yet: leave out cluster=, or use a GPU",
-            )
-        )  # fmt: skip
-    blocks, threads = int(np.prod(record.grid)), int(np.prod(record.block))
-    fit = MULTIPROCESSORS * min(BLOCKS_A_MULTIPROCESSOR, THREADS_A_MULTIPROCESSOR // threads)
-    if record.cooperative and blocks > fit:
-        raise LaunchError(
-            got_needed(
-                "cooperative launch", f"{blocks:,} blocks of {threads} threads",
-                f"at most {fit:,}, which a GPU of {MULTIPROCESSORS} multiprocessors runs at once",
-                "let each block do more",
-            )
-        )  # fmt: skip
 
 
 def translate_pointers(params: bytes, memory: GlobalMemory, slots: Sequence[int]) -> bytes:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from forgekit.vgpu.addressing import Target
+    from forgekit.vgpu.flights import Flight
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
 
@@ -18,7 +19,8 @@ class Access(NamedTuple):
     """One instruction's access to memory, by all threads of a group at once.
 
     kind: `load`, `store`, `atomic`, `async load`, `async store`; space: the instruction's,
-    `global`, `shared`, `local` or `generic`; address: virtual addresses (shared: within the block),
+    `global`, `shared`, `cluster` (shared memory of any block of the cluster), `local` or `generic`;
+    address: virtual addresses (shared: within the block),
     of any shape that broadcasts to (blocks, threads); mask: who takes part, None for everyone;
     width: bytes each; targets: the memory meant, one target for each allocation reached; values:
     what a load found or a store wrote, one array for each element of the vector.
@@ -67,6 +69,33 @@ class Listener:
 
     def on_shuffle(self, m: Machine, source: Array, members: Array | None) -> None:
         """A shuffle reads lane `source`, (blocks or 1, warps or 1, 32), of each lane's warp."""
+
+    def on_cluster_arrive(self, m: Machine, mask: Array | None) -> None:
+        """Threads arrive at their cluster's barrier."""
+
+    def on_cluster_done(self, m: Machine, clusters: Array) -> None:
+        """The barrier of these clusters (booleans) opens for those that have arrived."""
+
+    def on_cluster_wait(self, m: Machine, passing: Array) -> None:
+        """Threads, a full mask, have waited for the barrier of their cluster, which is open."""
+
+    def on_mbarrier(self, m: Machine, what: str, who: Array, words: Array) -> None:
+        """The threads of a full mask use an mbarrier, `words` (numbers of 8-byte words of the
+        batch's shared memory); what: `init`, `inval`, `expect`, `arrive`, or `wait` when the phase
+        that they ask for has ended."""
+
+    def on_mbarrier_phase(self, m: Machine, words: Array) -> None:
+        """A phase of these mbarriers ends."""
+
+    def on_flight(self, m: Machine, flight: Flight) -> None:
+        """A bulk copy or an asynchronous store starts."""
+
+    def on_landing(self, m: Machine, flight: Flight, part: Array) -> None:
+        """The operations of `part` have arrived: their mbarrier is told now, or their thread has
+        waited for their group (until their source has been read, with `.read`)."""
+
+    def on_stop(self, m: Machine) -> None:
+        """The kernel is stopped by a mistake, which is raised next."""
 
     def on_batch_end(self, m: Machine) -> None:
         """Every thread of the batch has exited."""

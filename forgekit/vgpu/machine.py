@@ -18,11 +18,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu import faults
+from forgekit.vgpu import stuck
 from forgekit.vgpu.barriers import Barriers
+from forgekit.vgpu.clusters import ClusterBarrier
+from forgekit.vgpu.flights import Flights
 from forgekit.vgpu.listeners import Access
+from forgekit.vgpu.mbarriers import Mbarriers
 from forgekit.vgpu.memory import GlobalMemory
 from forgekit.vgpu.printf import Printer
+from forgekit.vgpu.sleepers import Sleepers
 from forgekit.vgpu.storage import LocalMemory, SharedMemory
 
 if TYPE_CHECKING:
@@ -85,6 +89,11 @@ class Machine:
         self.parked: dict[int, Array | None] = {}  # at a warp instruction, for missing lanes
         self.held: list[tuple[int, Array]] = []  # by an adversary, until the others have run
         self.barriers = Barriers(self)
+        self.cluster_blocks = record.cluster_blocks
+        self.cluster_barrier: ClusterBarrier | None = None  # made by the first who arrives
+        self.sleepers = Sleepers(self)
+        self.mbarriers = Mbarriers(self)
+        self.flights = Flights(self)
         self._patience = _PATIENCE
         self._round = 0
         self._start = 0  # from here on, what the running group has executed is not yet counted
@@ -105,8 +114,12 @@ class Machine:
             if not self.runnable and self.held:
                 self.join(*self.held.pop(0))
             if not self.runnable:
+                if self.sleepers.groups:
+                    self.sleepers.nobody_runs()
+                    continue
                 if self.parked or next(self.barriers.pcs(), None) is not None:
-                    raise faults.deadlock(self)
+                    raise stuck.deadlock(self)
+                self.flights.land_all()
                 return
             pc = self.pick()
             self.mask = self.runnable.pop(pc)
@@ -133,7 +146,7 @@ class Machine:
                     self.join(pc, self.mask)
             self._patience -= _POLL_COST if self.program.polls(start, pc) else 1
             if self.executed > self.budget:
-                raise faults.over_budget(self)
+                raise stuck.over_budget(self)
 
     def _ran(self, stop: int) -> None:
         """The running group has executed everything up to `stop`."""
@@ -179,6 +192,7 @@ class Machine:
             self.held = []
         if self._patience > 0:
             return min(self.runnable)
+        self.flights.land_one()  # those that spin may wait for what is under way
         self._round += 1
         if self._round % _PATIENCE == 0:
             self._patience = _PATIENCE
@@ -195,6 +209,8 @@ class Machine:
             result |= live[pc]
         for pc in self.barriers.pcs():
             result |= live[pc + 1]
+        for group in self.sleepers.groups:
+            result |= live[group.pc]
         return result
 
     def join(self, pc: int, mask: Array | None) -> None:
@@ -220,16 +236,20 @@ class Machine:
     @property
     def alone(self) -> bool:
         """True if the running group holds every thread that has not exited."""
-        return not (self.runnable or self.parked or self.held or self.barriers.waiting)
+        waiting = self.barriers.waiting or self.sleepers.groups
+        return not (self.runnable or self.parked or self.held or waiting)
 
     def exit(self, mask: Array | None) -> bool:
         """End the threads of `mask`, and let go those that waited for them alone."""
+        self.sleepers.something_happened()
         if mask is None:
             self.alive = np.zeros((1, 1), bool)
             return True
         alive = np.True_ if self.alive is None else self.alive
         self.alive = alive & ~mask
         self.barriers.release_all()
+        if self.cluster_barrier is not None:
+            self.cluster_barrier.release()
         for pc, waiting in list(self.parked.items()):
             gone = self.lanes(mask).any(axis=1, keepdims=True)
             again = (self.lanes(waiting) & gone).reshape(self.shape)
@@ -279,6 +299,24 @@ class Machine:
             self._waits = True
             return True
         self.narrow(ready.reshape(self.shape))
+        self.protected |= self.program.live[self.pc]
+        return False
+
+    def sleep_until(
+        self, ready: Array, what: str, keys: Array, parity: Array | None = None
+    ) -> bool:
+        """Before an instruction that waits: those outside `ready` (a full mask) go to sleep.
+
+        Returns True if that is the whole group; otherwise the rest of it goes on.
+        """
+        going, waiting = self.expand(self.mask) & ready, self.expand(self.mask) & ~ready
+        if not waiting.any():
+            return False
+        self.sleepers.add(waiting, what, keys, parity)
+        if not going.any():
+            self._waits = True
+            return True
+        self.narrow(going)
         self.protected |= self.program.live[self.pc]
         return False
 

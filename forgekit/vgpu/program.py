@@ -129,6 +129,15 @@ class Program:
         return dataflow.address_origins(self.kernel)
 
     @functools.cached_property
+    def is_asynchronous(self) -> bool:
+        """Whether it uses mbarriers, bulk copies or asynchronous stores."""
+        names = {i.opcode[:3] for i in self.instructions}
+        return any(
+            name[0] == "mbarrier" or name == ("cp", "async", "bulk") or name[:2] == ("st", "async")
+            for name in names
+        )
+
+    @functools.cached_property
     def unit_bytes(self) -> int:
         """Its narrowest access to shared or global memory, at most 8 bytes wide."""
         return dataflow.narrowest_access(self.kernel)

@@ -25,6 +25,7 @@ from forgekit.vgpu.ptx import (
 from forgekit.vgpu.ptx_operands import IDENT, read_number, read_operands
 
 _STRING_OR_COMMENT = re.compile(r'"[^"\n]*"|//[^\n]*|/\*.*?\*/', re.S)
+_ASSEMBLY = re.compile(r"// begin inline asm$.*?// end inline asm$", re.S | re.M)
 _LABEL = re.compile(rf"({IDENT})\s*:(?!:)")
 _LOC = re.compile(r"\.loc[ \t]+(\d+)[ \t]+(\d+)[ \t]+(\d+)[^\n]*")
 _FILE = re.compile(r'\.file[ \t]+(\d+)[ \t]+"([^"\n]*)"[^\n]*')
@@ -57,6 +58,8 @@ class Parser:
         # Comments become blanks of the same length, so that positions stay true.
         self.text = _STRING_OR_COMMENT.sub(_blank, text)
         self.pos = 0
+        # In inline assembly the compiler counts a line on with each line of the assembly.
+        self.assembly = [match.span() for match in _ASSEMBLY.finditer(text)]
         self.files = {int(n): path for n, path in _FILE.findall(self.text)}
         self._counted_line, self._counted_pos = 1, 0
         self.kernel = Kernel("", ())  # the one being read
@@ -75,6 +78,12 @@ class Parser:
         number = self.text.count("\n", 0, pos) + 1
         line = self.original.split("\n")[number - 1].strip()
         return PtxSyntaxError(f"PTX line {number}: {message}\n    {line or '(an empty line)'}")
+
+    def in_assembly(self, pos: int) -> bool:
+        """Whether a position, no lower than the last one asked for, is in inline assembly."""
+        while self.assembly and self.assembly[0][1] <= pos:
+            self.assembly.pop(0)
+        return bool(self.assembly) and self.assembly[0][0] <= pos
 
     def skip_space(self) -> None:
         while self.pos < len(self.text) and self.text[self.pos].isspace():
@@ -222,7 +231,9 @@ class Parser:
                     break
             elif match := _LOC.match(self.text, self.pos):
                 self.pos = match.end()
-                if line := int(match[2]):  # line 0: code of no line, left to the one before
+                line = int(match[2])
+                # Line 0: code of no line, left to the one before.
+                if line and not self.in_assembly(match.start()):
                     file = self.files.get(int(match[1]), "?")
                     source = SourceLine(file, line, int(match[3]))
             elif match := _LABEL.match(self.text, self.pos):

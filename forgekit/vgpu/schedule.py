@@ -42,6 +42,10 @@ class Adversary:
         found = [mask & (part == k) for k in range(2 * _PARTS)]
         return [threads for threads in found if threads.any()]
 
+    def impatient(self) -> bool:
+        """Whether a wait that may end without success does so, though it could go on."""
+        return bool(self._draw.integers(4) == 0)
+
     def noise(self, n: int) -> Array:
         """Bytes for memory that nobody has written."""
         return self._draw.integers(256, size=n, dtype=np.uint8)

@@ -21,6 +21,7 @@ from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.memory import WINDOW_SHIFT, TensorInfo
 
 if TYPE_CHECKING:
+    from forgekit.vgpu.flights import Flight
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.launching import LaunchRecord
     from forgekit.vgpu.machine import Machine
@@ -138,10 +139,26 @@ class AccessTrace(Listener):
         same = (_KIND_OF[kind], len(self.launches) - 1, width, m.pc)
         self._chunks.append((
             *(np.full(1, v, np.int32) for v in same),
-            (block + m.blocks.start).astype(np.int32),
+            m.record.linear_blocks(block + m.blocks.start).astype(np.int32),
             thread.astype(np.int16),
             np.broadcast_to(address, m.shape)[block, thread].astype(np.uint64),
         ))  # fmt: skip
+
+    def on_flight(self, m: Machine, flight: Flight) -> None:
+        """Bulk copies, as accesses of 16 bytes by the thread that starts them."""
+        for end, kind in ((flight.source, "async load"), (flight.target, "store")):
+            for i, target in enumerate([] if end is None else end.targets(flight.size)):
+                assert target.allocation is not None
+                block, thread = divmod(int(flight.who[i]), m.n_threads)
+                start = np.uint64(target.allocation.address + target.skipped)
+                address = start + target.places.astype(np.uint64) * np.uint64(16)
+                self.total += len(address)
+                address = address[: self.limit - self._recorded]
+                self._recorded += len(address)
+                self._accesses = None
+                number = m.record.linear_blocks(np.array([block + m.blocks.start]))
+                same = (_KIND_OF[kind], len(self.launches) - 1, 16, m.pc, number[0], thread)
+                self._chunks.append((*(np.full(1, v, np.int32) for v in same), address))
 
     # -- from addresses to tensors ------------------------------------------------------------
     @property

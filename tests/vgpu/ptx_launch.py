@@ -49,6 +49,7 @@ def launch(
     shared: int = 0,
     names: Sequence[str] = ("x", "y", "z"),
     cooperative: bool = False,
+    cluster: Dim = 1,
     head: str = "",
     target: str = "sm_90a",
     **options: object,
@@ -63,7 +64,7 @@ def launch(
     addresses = [memory.translate(a.ctypes.data) for a in arrays]
     params = b"".join(a.to_bytes(8, "little") for a in addresses if a is not None)
     record = launching.LaunchRecord(
-        "k", dim(grid), dim(block), shared, params, cooperative=cooperative
+        "k", dim(grid), dim(block), shared, params, dim(cluster), cooperative
     )
     with launching.options(**{"sanitize": False, **options}):
         launching.launch(load(text)["k"], record, memory)

@@ -175,6 +175,6 @@ def test_misaligned():
     )
 
 
-def test_bulk_copies_are_refused():
-    with pytest.raises(UnsupportedPtxError, match="bulk"):
-        launch("cp.async.bulk.commit_group; ret;")
+def test_mbarriers_that_wait_for_copies_are_refused():
+    with pytest.raises(UnsupportedPtxError, match="an mbarrier that waits for cp"):
+        launch("cp.async.mbarrier.arrive.noinc.shared.b64 [%r1]; ret;")

@@ -10,8 +10,6 @@ from forgekit import vgpu
 from forgekit.errors import LaunchError, UsageError
 from forgekit.vgpu import launching
 from forgekit.vgpu.listeners import Listener
-from forgekit.vgpu.memory import GlobalMemory
-from forgekit.vgpu.program import load
 
 COUNT = "red.global.add.s32 [%rd0], 1; ret;"
 
@@ -58,13 +56,18 @@ def test_a_block_other_than_compiled():
             launch(text, np.zeros(1, np.int32), block=32)
 
 
-def test_clusters_are_refused():
-    record = launching.LaunchRecord("k", (2, 1, 1), (32, 1, 1), 0, b"", cluster=(2, 1, 1))
-    program = load(".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k() { ret; }")[
-        "k"
-    ]
-    with pytest.raises(LaunchError, match="does not offer clusters yet"):
-        launching.launch(program, record, GlobalMemory())
+@pytest.mark.parametrize(
+    ("target", "grid", "cluster", "match"),
+    [
+        ("sm_80", 2, 2, "blocks without clusters on sm_80; compile for sm_90a"),
+        ("sm_90a", 17, 17, "1 to 16 blocks in a cluster"),
+        ("sm_90a", 3, 2, r"a grid that consists of whole clusters, not \(3, 1, 1\)"),
+        ("sm_90a", (4, 3, 1), (2, 2, 1), r"whole clusters, not \(4, 3, 1\)"),
+    ],
+)
+def test_clusters_that_cannot_be(target, grid, cluster, match):
+    with pytest.raises(LaunchError, match=match):
+        launch("ret;", grid=grid, cluster=cluster, target=target)
 
 
 # -- batches ---------------------------------------------------------------------------------------

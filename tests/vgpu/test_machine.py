@@ -275,10 +275,10 @@ def test_a_loop_without_end_is_stopped():
 
 
 def test_the_default_budget_stops_within_seconds():
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(InstructionBudgetError):
         launch("LOOP: add.s32 %r1, %r0, 1; bra LOOP;", np.zeros(1, np.uint32), block=256)
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 def test_an_interrupt_passes_straight_through():

@@ -44,7 +44,7 @@ REGISTRY: dict[str, Meaning] = {}
 
 _MODULES = (
     "integer", "bits", "fields", "floating", "functions", "compare", "convert", "access",
-    "atomics", "warp", "control", "async_copy",
+    "atomics", "warp", "control", "async_copy", "clusters", "mbarrier", "bulk_copy",
 )  # fmt: skip
 
 

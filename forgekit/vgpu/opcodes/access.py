@@ -19,12 +19,13 @@ SPACES = ("global", "shared", "local", "param", "const")
 
 
 def space_of(ins: Instruction) -> str:
-    """The state space of an access; `generic` where none is named."""
+    """The state space of an access: `cluster` for `.shared::cluster`, `generic` where none is
+    named."""
     for part in ins.opcode[1:]:
         name, _, rest = part.partition(":")
         if name in SPACES:
             if rest.strip(":") == "cluster":
-                raise UnknownVariantError("distributed shared memory (.shared::cluster)")
+                return "cluster"
             return "global" if name == "const" else name
     return "generic"
 
@@ -42,7 +43,7 @@ def address_of(operand: Operand, space: str, d: Decoder) -> Fetch:
     assert isinstance(base, Register)
     kind = "b64" if d.register_type(base.name).endswith("64") else "b32"
     fetch = d.fetch(base, kind)
-    if kind == "b32" and space not in ("shared", "local"):
+    if kind == "b32" and space not in ("shared", "local", "cluster"):
         plain = fetch
         fetch = lambda m: plain(m).astype(np.uint64)  # noqa: E731
         kind = "b64"
@@ -119,8 +120,6 @@ def _ld_param(ins: Instruction, d: Decoder, kind: str, writers: list) -> Step:
 @opcode("st")
 def st(ins: Instruction, d: Decoder) -> Step:
     space = space_of(ins)
-    if "async" in ins.opcode:
-        raise UnknownVariantError("st.async")
     kind, count = _shape(ins)
     bits = f"b{8 * TYPE_BYTES[kind]}"
     values = [d.fetch(o, bits) for o in _items(ins.operands[1], count)]
@@ -162,6 +161,6 @@ def no_effect(ins: Instruction, d: Decoder) -> Step:
 @opcode("isspacep")
 def isspacep(ins: Instruction, d: Decoder) -> Step:
     space = space_of(ins)
-    window = {"global": 0, "shared": 1, "local": 2}[space]
+    window = {"global": 0, "shared": 1, "cluster": 1, "local": 2}[space]
     fetch, write = d.fetch(ins.operands[1], "b64"), d.writer(ins.operands[0], "pred")
     return lambda m: write(m, (fetch(m) >> np.uint64(56)) == window)

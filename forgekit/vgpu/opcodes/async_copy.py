@@ -59,8 +59,8 @@ def _pending(m: Machine) -> _Pending:
 @opcode("cp.async")
 def cp_async(ins: Instruction, d: Decoder) -> Step:
     parts = ins.opcode
-    if "bulk" in parts or "mbarrier" in parts:
-        raise UnknownVariantError("bulk copies and mbarriers")
+    if "mbarrier" in parts:
+        raise UnknownVariantError("an mbarrier that waits for cp.async")
     if "commit_group" in parts:
         return lambda m: _commit(m)
     if "wait_group" in parts or "wait_all" in parts:

@@ -94,8 +94,6 @@ def bar(ins: Instruction, d: Decoder) -> Step:
     parts = ins.opcode
     if "warp" in parts:
         return warp_barrier(ins, d)
-    if "cluster" in parts:
-        raise UnknownVariantError("cluster barriers")
     if "red" in parts:
         raise UnknownVariantError("a reduction barrier")
     wait = "arrive" not in parts

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forgekit.vgpu import clusters
+
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
@@ -56,14 +58,30 @@ def _block(m: Machine) -> Array:
     return np.array(m.blocks)[:, None]
 
 
-def _along(count: Callable[[Machine], Array], extents: str, axis: int) -> Callable[[Any], Array]:
-    """One coordinate of a number that counts through the launch's `block` or `grid`, x fastest."""
+def _thread_along(axis: int) -> Callable[[Any], Array]:
+    """One coordinate of the thread, x fastest."""
 
     def compute(m: Machine) -> Array:
-        sizes = getattr(m.record, extents)
-        return count(m) // int(np.prod(sizes[:axis])) % sizes[axis]
+        sizes = m.record.block
+        return _thread(m) // int(np.prod(sizes[:axis])) % sizes[axis]
 
     return compute
+
+
+def _block_along(axis: int) -> Callable[[Any], Array]:
+    """One coordinate of the block in the grid."""
+    return lambda m: clusters.block_coordinates(_block(m), m.record.grid, m.record.cluster)[axis]
+
+
+def _in_clusters(
+    axis: int, of: Callable[[Array, int], Array], count: Callable[[Any], Array]
+) -> Callable[[Any], Array]:
+    """A coordinate or an extent, divided by the cluster's extent or what is left of it then."""
+    return lambda m: of(count(m), m.record.cluster[axis])
+
+
+def _rank(m: Machine) -> Array:
+    return clusters.own_rank(m) if m.cluster_blocks > 1 else _constant(0)
 
 
 def _extent(extents: str, axis: int) -> Callable[[Any], Array]:
@@ -71,21 +89,22 @@ def _extent(extents: str, axis: int) -> Callable[[Any], Array]:
 
 
 for _axis, _letter in enumerate("xyz"):
-    _add(f"%tid.{_letter}", _along(_thread, "block", _axis))
+    _add(f"%tid.{_letter}", _thread_along(_axis))
     _add(f"%ntid.{_letter}", _extent("block", _axis))
-    _add(f"%ctaid.{_letter}", _along(_block, "grid", _axis))
+    _add(f"%ctaid.{_letter}", _block_along(_axis))
     _add(f"%nctaid.{_letter}", _extent("grid", _axis))
-    # No cluster launch: every block is a cluster of its own.
-    _add(f"%clusterid.{_letter}", _along(_block, "grid", _axis))
-    _add(f"%nclusterid.{_letter}", _extent("grid", _axis))
-    _add(f"%cluster_ctaid.{_letter}", lambda m: _constant(0))
-    _add(f"%cluster_nctaid.{_letter}", lambda m: _constant(1))
+    # Without clusters every block is a cluster of its own.
+    _add(f"%clusterid.{_letter}", _in_clusters(_axis, np.floor_divide, _block_along(_axis)))
+    _add(f"%nclusterid.{_letter}", _in_clusters(_axis, np.floor_divide, _extent("grid", _axis)))
+    _add(f"%cluster_ctaid.{_letter}", _in_clusters(_axis, np.remainder, _block_along(_axis)))
+    _add(f"%cluster_nctaid.{_letter}", _extent("cluster", _axis))
 
 _add("%laneid", _lane)
 _add("%warpid", lambda m: _thread(m) // 32)
 _add("%nwarpid", lambda m: _constant(m.n_threads // 32))
-_add("%cluster_ctarank", lambda m: _constant(0))
-_add("%cluster_nctarank", lambda m: _constant(1))
+_add("%cluster_ctarank", _rank)
+_add("%cluster_nctarank", lambda m: _constant(m.cluster_blocks))
+_add("%is_explicit_cluster", lambda m: _constant(m.record.cluster != (1, 1, 1)), np.dtype("?"))
 _add("%smid", lambda m: _block(m) % 132)  # as an H100/H200 with 132 multiprocessors would
 _add("%nsmid", lambda m: _constant(132))
 _add("%gridid", lambda m: _constant(1), U64)

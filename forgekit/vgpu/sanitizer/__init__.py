@@ -6,6 +6,9 @@
     tensors.py     global memory: races between threads and blocks, elements nobody wrote
     shadow.py      who wrote and read each unit of a memory last, and whether that was in order
     clocks.py      vector clocks of warps: what barriers and warp-wide instructions order
+    team.py        clusters, mbarriers, asynchronous operations: what they order
+    ledger.py      what passes through a barrier from those who arrive to those who wait
+    lifetimes.py   is the block still there whose shared memory is reached?
     warps.py       member masks, shuffles, barriers in divergent code
     reach.py       from an access to the units it touches
 

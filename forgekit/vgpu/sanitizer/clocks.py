@@ -1,8 +1,10 @@
-"""Who is ordered after whom within a block: vector clocks of warps.
+"""Who is ordered after whom within a team (a block, or a cluster): vector clocks of warps.
 
-Each warp counts epochs; a barrier of the warp or of the block starts a new one. `knows[b, w, v]` is
-the number of epochs of warp v that are over for everything warp w does from now on, because a
-barrier lay in between (Fidge 1988, Mattern 1988).
+Each warp counts epochs; a barrier that it reaches starts a new one. `knows[t, w, v]` is the number
+of epochs of warp v that are over for everything warp w does from now on, because a barrier lay in
+between (Fidge 1988, Mattern 1988). Where a kernel starts asynchronous operations, those of warp v
+are counted too, as a warp of their own with the number n + v of n warps: they are over for those
+who learn of their arrival only, which the warp itself is not by starting them.
 
 Arrays are replaced, never changed, so that a reference to them is a snapshot.
 """
@@ -21,17 +23,23 @@ _EVERYONE = -1  # the number of a barrier that the program has not
 
 
 class Snapshot(NamedTuple):
-    """epoch: (blocks, warps); knows: (blocks, warps, warps), or None where nobody knows a thing."""
+    """epoch: (teams, counted); knows: (teams, warps, counted), or None where nobody knows a thing.
+
+    counted: the warps, and behind them their asynchronous operations if there are any.
+    """
 
     epoch: Array
     knows: Array | None
 
 
 class WarpClocks:
-    """The clocks of a batch of blocks."""
+    """The clocks of a batch of blocks, `team` of which belong together."""
 
-    def __init__(self, n_blocks: int, n_warps: int) -> None:
-        self._start = Snapshot(np.zeros((n_blocks, n_warps), np.int32), None)
+    def __init__(self, n_blocks: int, n_warps: int, team: int = 1, engines: bool = False) -> None:
+        self.team_warps = team * n_warps
+        self._split = (n_blocks // team, team, n_warps)
+        counted = self.team_warps * (2 if engines else 1)
+        self._start = Snapshot(np.zeros((n_blocks // team, counted), np.int32), None)
         self.now = self._start
         self._arrived: dict[int, Array] = {}  # barrier -> what those that have arrived know
 
@@ -45,31 +53,73 @@ class WarpClocks:
         self.arrive(_EVERYONE, warps)
         self.open(_EVERYONE, warps)
 
+    def all_known(self) -> bool:
+        """Whether somebody in each team knows of all its asynchronous operations."""
+        epoch, knows = self.now
+        started = epoch[:, self.team_warps :]
+        if knows is None:
+            return not started.any()
+        return bool((knows[:, :, self.team_warps :].max(axis=1) >= started).all())
+
+    # -- what a warp can tell, what it learns ---------------------------------------------------
+    def _knows(self) -> Array:
+        epoch, knows = self.now
+        if knows is not None:
+            return knows
+        return np.zeros((len(epoch), self.team_warps, epoch.shape[1]), np.int32)
+
+    def own(self) -> Array:
+        """(teams, warps, counted): what is over for those whom each warp tells now."""
+        own = self._knows().copy()
+        every = np.arange(self.team_warps)
+        own[:, every, every] = self.now.epoch[:, : self.team_warps] + 1
+        return own
+
+    def tick(self, warps: Array) -> None:
+        """A new epoch of these warps, booleans: they have told of the one before."""
+        epoch, knows = self.now
+        epoch = epoch.copy()
+        epoch[:, : self.team_warps] += warps.reshape(len(epoch), -1)
+        self.now = Snapshot(epoch, knows)
+
+    def learn(self, knows: Array) -> None:
+        """What the warps know from now on."""
+        self.now = Snapshot(self.now.epoch, knows)
+
+    def set_off(self, team: Array, warp: Array) -> Array:
+        """Asynchronous operations of these warps of these teams start; their epochs."""
+        epoch, knows = self.now
+        number = epoch[team, self.team_warps + warp]
+        epoch = epoch.copy()
+        epoch[team, self.team_warps + warp] = number + 1
+        self.now = Snapshot(epoch, knows)
+        return number
+
+    # -- barriers of a warp and of a block ------------------------------------------------------
     def warp_sync(self, warps: Array) -> None:
         """The lanes of these warps, booleans (blocks, warps), have met."""
-        self.now = Snapshot(self.now.epoch + warps.astype(np.int32), self.now.knows)
+        self.tick(warps)
 
     def arrive(self, number: int, warps: Array) -> None:
         """These warps have arrived at a barrier: what they did so far is over for who passes it."""
-        epoch, knows = self.now
-        n_blocks, n = epoch.shape
-        known = np.zeros((n_blocks, n, n), np.int32) if knows is None else knows
-        own = known.copy()
-        every = np.arange(n)
-        own[:, every, every] = epoch + 1
-        brought = np.where(warps[:, :, None], own, 0).max(axis=1)
+        own, knows = self.own(), self._knows()
+        some = warps.reshape(len(own), -1)
+        told = np.where(some[:, :, None], own, 0)
+        brought = told.reshape(*self._split, -1).max(axis=2)  # (teams, blocks of a team, counted)
         if number in self._arrived:
             brought = np.maximum(self._arrived[number], brought)
         self._arrived[number] = brought
-        self.now = Snapshot(epoch + warps.astype(np.int32), known)
+        self.tick(warps)
+        self.learn(knows)
 
     def open(self, number: int, warps: Array) -> None:
         """A barrier has opened for these warps."""
         brought = self._arrived.get(number)
-        epoch, knows = self.now
+        knows = self.now.knows
         if brought is None or knows is None:
             return
-        learnt = np.where(warps[:, :, None], np.maximum(knows, brought[:, None, :]), knows)
-        self.now = Snapshot(epoch, learnt)
-        blocks = np.asarray(warps.any(axis=1))
-        self._arrived[number] = np.where(blocks[:, None], 0, brought)
+        some = warps.reshape(len(knows), -1)
+        news = np.repeat(brought, self._split[2], axis=1)
+        self.learn(np.where(some[:, :, None], np.maximum(knows, news), knows))
+        blocks = np.asarray(warps.reshape(self._split).any(axis=2))
+        self._arrived[number] = np.where(blocks[:, :, None], 0, brought)

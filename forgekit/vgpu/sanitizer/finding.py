@@ -19,6 +19,8 @@ KINDS = {
     "shared-race": "Race in shared memory",
     "global-race": "Race in global memory",
     "async-copy": "Asynchronous copy still under way",
+    "block-lifetime": "Shared memory of a block that may not be there",
+    "mbarrier": "Misused mbarrier",
     "divergent-barrier": "Barrier in divergent code",
     "barrier-count": "Wrong barrier count",
     "deadlock": "Deadlock",

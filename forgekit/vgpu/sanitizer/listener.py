@@ -14,8 +14,10 @@ from forgekit.vgpu.sanitizer import words
 from forgekit.vgpu.sanitizer.clocks import WarpClocks
 from forgekit.vgpu.sanitizer.finding import Finding
 from forgekit.vgpu.sanitizer.meetings import Meetings
-from forgekit.vgpu.sanitizer.reach import is_ordered
+from forgekit.vgpu.sanitizer.reach import is_ordered, reach
+from forgekit.vgpu.sanitizer.shadow import ENGINE
 from forgekit.vgpu.sanitizer.shared import SharedCheck
+from forgekit.vgpu.sanitizer.team import Team
 from forgekit.vgpu.sanitizer.tensors import GlobalCheck
 from forgekit.vgpu.sanitizer.warps import (
     check_barrier,
@@ -25,11 +27,13 @@ from forgekit.vgpu.sanitizer.warps import (
 )
 
 if TYPE_CHECKING:
+    from forgekit.vgpu.flights import Flight
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.launching import LaunchRecord
     from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.memory import GlobalMemory
     from forgekit.vgpu.program import Program
+    from forgekit.vgpu.sanitizer.lifetimes import Bad
     from forgekit.vgpu.sanitizer.shadow import Conflict
 
 _MOST_FINDINGS = 50  # different ones, of one launch
@@ -52,15 +56,18 @@ class Sanitizer(Listener):
     ) -> None:
         self._program = program
         self._record = record
-        self._unit = program.unit_bytes
+        self.unit = program.unit_bytes
         self._found: dict[object, Finding] = {}
         warps_a_block = -(-int(np.prod(record.block)) // WARP)
-        self._meetings = Meetings(warps_a_block)
+        self._meetings = Meetings(warps_a_block * record.cluster_blocks)
         self._global = GlobalCheck(
-            program, record, memory, self._unit, self._meetings, self, thorough
+            program, record, memory, self.unit, self._meetings, self, thorough
         )
         self._clocks: WarpClocks
         self._shared: SharedCheck | None = None
+        # Of kernels in which more orders accesses than the barriers of a block.
+        self._has_team = record.cluster_blocks > 1 or program.is_asynchronous
+        self._team: Team | None = None
 
     @property
     def findings(self) -> list[Finding]:
@@ -77,24 +84,32 @@ class Sanitizer(Listener):
 
     # -- events -----------------------------------------------------------------------------------
     def on_batch(self, m: Machine) -> None:
-        self._clocks = WarpClocks(m.n_blocks, m.n_threads // WARP)
+        self._clocks = WarpClocks(
+            m.n_blocks, m.n_threads // WARP, m.cluster_blocks, m.program.is_asynchronous
+        )
         self._shared = None
         if m.shared.size_bytes:
-            self._shared = SharedCheck(m, self._unit, self._clocks, self._meetings, self)
+            self._shared = SharedCheck(m, self.unit, self._clocks, self._meetings, self)
         self._global.batch(m)
+        if self._has_team:
+            self._team = Team(m, self._clocks, self._shared, self._global, self)
 
     def on_access(self, m: Machine, access: Access) -> None:
         self._meetings.time += 1
         if access.kind == "atomic" or is_ordered(m.program.instructions[m.pc]):
-            first = m.blocks.start * self._meetings.warps_a_block
+            first = m.blocks.start * (m.n_threads // WARP)
             present = m.lanes(access.mask).any(axis=1)
             warps = np.flatnonzero(present) + first
-            self._meetings.add(warps, m.blocks.start, self._clocks.now)
+            self._meetings.add(warps, m.blocks.start // m.cluster_blocks, self._clocks.now)
         for target in access.targets:
             if target.space == "global":
                 self._global.access(m, access, target, self._clocks)
             elif target.space == "shared" and self._shared is not None:
                 self._shared.access(m, access, target)
+                if self._team is not None and access.space in ("cluster", "generic"):
+                    self._team.visit(m, reach(m, access, target, self.unit))
+        if self._team is not None:
+            self._team.touched()
 
     def on_async_done(self, m: Machine, access: Access) -> None:
         if self._shared is not None:
@@ -111,6 +126,9 @@ class Sanitizer(Listener):
         check_exited(m, mask, number, self)
         met = m.expand(mask)
         if met.sum() == m.expand(m.alive).sum():
+            if self._team is not None:
+                self._team.block_met(m, _by_warp(m, mask))
+                return
             if self._shared is not None:
                 self._shared.everyone_met(m)
             if self._global.has_shadow:
@@ -128,9 +146,45 @@ class Sanitizer(Listener):
     def on_shuffle(self, m: Machine, source: Array, members: Array | None) -> None:
         check_shuffle(m, source, members, self)
 
+    def on_cluster_arrive(self, m: Machine, mask: Array | None) -> None:
+        if self._team is not None:
+            self._team.cluster_arrive(m, mask)
+
+    def on_cluster_done(self, m: Machine, clusters: Array) -> None:
+        if self._team is not None:
+            self._team.cluster_done(clusters)
+
+    def on_cluster_wait(self, m: Machine, passing: Array) -> None:
+        if self._team is not None:
+            self._team.cluster_wait(m, passing)
+
+    def on_mbarrier(self, m: Machine, what: str, who: Array, words: Array) -> None:
+        self._meetings.time += 1
+        if self._team is not None:
+            self._team.mbarrier(m, what, who, words)
+
+    def on_mbarrier_phase(self, m: Machine, words: Array) -> None:
+        if self._team is not None:
+            self._team.phase(words)
+
+    def on_flight(self, m: Machine, flight: Flight) -> None:
+        self._meetings.time += 1
+        if self._team is not None:
+            self._team.flight(m, flight)
+
+    def on_landing(self, m: Machine, flight: Flight, part: Array) -> None:
+        if self._team is not None:
+            self._team.landing(flight, part)
+
+    def on_stop(self, m: Machine) -> None:
+        if self._team is not None and self._shared is not None:  # what led to it may be noted only
+            self._shared.everyone_met(m)
+
     def on_batch_end(self, m: Machine) -> None:
         if self._shared is not None:
             self._shared.everyone_met(m)
+        if self._team is not None:
+            self._team.finish(m)
 
     # -- findings ---------------------------------------------------------------------------------
     def _line(self, pc: int) -> SourceLine | None:
@@ -164,6 +218,9 @@ class Sanitizer(Listener):
 
     def race(self, m: Machine, kind: str, c: Conflict, place: object) -> None:
         """Two threads touch the same memory with nothing between that orders them."""
+        if (c.first | c.second) & ENGINE:
+            self._too_early(m, c, f"shared memory, byte {place:,}")
+            return
         if kind == "shared-race":
             place = f"shared memory, byte {place:,}"
             first, second = self._in_batch(m, c.first), self._in_batch(m, c.second)
@@ -172,6 +229,19 @@ class Sanitizer(Listener):
         made = words.race(self, kind, c, str(place), first, second)
         pcs = (c.later.pc,) if c.later.pc == c.earlier.pc else (c.later.pc, c.earlier.pc)
         self._add(self._key(kind, *pcs), made, c.how_often, *pcs)
+
+    def _too_early(self, m: Machine, c: Conflict, place: str) -> None:
+        """Memory is touched while an asynchronous operation of the kernel is on its way."""
+        first, second = (self._in_batch(m, who & (ENGINE - 1)) for who in (c.first, c.second))
+        made = words.too_early(self, c, place, first, second)
+        pcs = (c.later.pc,) if c.later.pc == c.earlier.pc else (c.later.pc, c.earlier.pc)
+        self._add(self._key(made.kind, *pcs), made, c.how_often, *pcs)
+
+    def block_not_there(self, m: Machine, bad: Bad, what: str) -> None:
+        """Shared memory is reached of a block that may not have started, or may have left."""
+        block, _ = self._in_batch(m, bad.block * m.n_threads)
+        made = words.block_not_there(self._in_batch(m, bad.who), block, what)
+        self._add(self._key(made.kind, bad.pc), made, bad.often, bad.pc)
 
     def uninitialised_shared(self, m: Machine, offset: int, who: int, count: int) -> None:
         made = words.uninitialised_shared(offset, self._in_batch(m, who))

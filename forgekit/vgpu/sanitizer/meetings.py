@@ -27,34 +27,34 @@ class _Meeting(NamedTuple):
 
     time: int
     warps: frozenset[int]  # numbered over the grid
-    first_block: int  # of the batch
+    first_team: int  # of the batch
     clock: Snapshot
 
 
 class Meetings:
     """The accesses of a launch that order others.
 
-    time: counts the launch's accesses.
+    time: counts the launch's accesses; warps_a_team: warps of a block, or of a cluster.
     """
 
-    def __init__(self, warps_a_block: int) -> None:
+    def __init__(self, warps_a_team: int) -> None:
         self.time = 0
-        self.warps_a_block = warps_a_block
-        self._of_block: dict[int, list[_Meeting]] = {}
+        self.warps_a_team = warps_a_team
+        self._of_team: dict[int, list[_Meeting]] = {}
         self._new: list[_Meeting] = []
 
-    def add(self, warps: Array, first_block: int, clock: Snapshot) -> None:
-        """These warps, of a batch that begins with block `first_block`, make such an access."""
-        self._new.append(_Meeting(self.time, frozenset(warps.tolist()), first_block, clock))
+    def add(self, warps: Array, first_team: int, clock: Snapshot) -> None:
+        """These warps, of a batch that begins with team `first_team`, make such an access."""
+        self._new.append(_Meeting(self.time, frozenset(warps.tolist()), first_team, clock))
 
     def ordered(self, first: Array, earlier: Touch, second: Array, later: Touch) -> Array:
         """Whether the earlier touch by warps `first` is over for the later one by `second`."""
         result = np.zeros(len(first), bool)
         for meeting in self._new:
-            for block in {w // self.warps_a_block for w in meeting.warps}:
-                self._of_block.setdefault(block, []).append(meeting)
+            for team in {w // self.warps_a_team for w in meeting.warps}:
+                self._of_team.setdefault(team, []).append(meeting)
         self._new = []
-        if not self._of_block or not len(first):
+        if not self._of_team or not len(first):
             return result
         pairs, which = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
         for i, (a, b) in enumerate(pairs.T.tolist()):
@@ -65,33 +65,33 @@ class Meetings:
 
     def _released(self, warp: int, touch: Touch) -> tuple[int, int] | None:
         """When the touch of a warp was first made known: (time, place in the order served)."""
-        block, mine = divmod(warp, self.warps_a_block)
-        for meeting in self._of_block.get(block, []):
+        team, mine = divmod(warp, self.warps_a_team)
+        for meeting in self._of_team.get(team, []):
             # An atomic access is itself what makes it known.
             if meeting.time < touch.time + (touch.what != ATOMIC):
                 continue
-            local = block - meeting.first_block
+            local = team - meeting.first_team
             began = touch.clock.epoch[local, mine]
             for w in sorted(meeting.warps):
-                if w // self.warps_a_block != block:
+                if w // self.warps_a_team != team:
                     continue
                 knows = meeting.clock.knows
-                other = w % self.warps_a_block
+                other = w % self.warps_a_team
                 if w == warp or (knows is not None and knows[local, other, mine] > began):
                     return meeting.time, w
         return None
 
     def _acquired(self, warp: int, touch: Touch) -> tuple[int, int]:
         """When the touching warp has last learnt of others: (time, place in the order served)."""
-        block, mine = divmod(warp, self.warps_a_block)
-        for meeting in reversed(self._of_block.get(block, [])):
+        team, mine = divmod(warp, self.warps_a_team)
+        for meeting in reversed(self._of_team.get(team, [])):
             if meeting.time >= touch.time:
                 continue
-            local = block - meeting.first_block
+            local = team - meeting.first_team
             for w in sorted(meeting.warps, reverse=True):
-                if w // self.warps_a_block != block:
+                if w // self.warps_a_team != team:
                     continue
-                knows, other = touch.clock.knows, w % self.warps_a_block
+                knows, other = touch.clock.knows, w % self.warps_a_team
                 if w == warp or (
                     knows is not None
                     and knows[local, mine, other] > meeting.clock.epoch[local, other]

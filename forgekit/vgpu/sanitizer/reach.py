@@ -54,6 +54,14 @@ def reach(m: Machine, access: Access, target: Target, unit: int, shift: int = 0)
     return Reach(units, who, values, max(each, 1))
 
 
+def bytes_reached(who: Array, start: Array, size: Array, unit: int) -> Reach:
+    """`size[i]` bytes from byte `start[i]` of a memory on, touched by `who[i]`."""
+    first = start // unit
+    count = (start + size - 1) // unit + 1 - first
+    step = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+    return Reach(np.repeat(first, count) + step, np.repeat(who, count), None, 1)
+
+
 @functools.lru_cache(maxsize=8)
 def _numbers(n: int) -> Array:
     return np.arange(n, dtype=np.int32)

@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 
 READ, WRITE, ATOMIC = "reads", "writes", "updates"
 
+# Set in a thread's number: not the thread itself, but an asynchronous operation it has started.
+ENGINE = 1 << 31
+
 
 @dataclass(eq=False)
 class Touch:
     """An instruction's access by many threads: thread `who[i]` touches `units[i]`.
 
-    what: READ, WRITE or ATOMIC (also volatile and ordered accesses); who: ascending; values: what
+    what: READ, WRITE or ATOMIC (also volatile and ordered accesses); who: ascending, with ENGINE
+    set for asynchronous operations; values: what
     is written, None where it is not known; time: increases during a launch.
     """
 

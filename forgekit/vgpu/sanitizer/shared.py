@@ -13,7 +13,7 @@ import numpy as np
 
 from forgekit.vgpu.machine import WARP
 from forgekit.vgpu.sanitizer.reach import Reach, is_ordered, reach
-from forgekit.vgpu.sanitizer.shadow import ATOMIC, READ, WRITE, Shadow, Touch
+from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE, Shadow, Touch
 
 if TYPE_CHECKING:
     from forgekit.vgpu.addressing import Target
@@ -35,8 +35,8 @@ class _Held(NamedTuple):
     pc: int
     clock: Snapshot
     time: int
-    access: Access
-    target: Target
+    access: Access | None
+    target: Target | None
     found: Reach | None
 
 
@@ -50,7 +50,7 @@ class SharedCheck:
         self._clocks = clocks
         self._meetings = meetings
         self._report = report
-        self._first_warp = m.blocks.start * meetings.warps_a_block  # its number in the grid
+        self._first_warp = m.blocks.start * (m.n_threads // WARP)  # its number in the grid
         self._n = len(m.shared.data) // unit
         # Who wrote each unit last: the number of the phase between barriers, from 1, above the
         # number of the thread. 0: nobody.
@@ -62,8 +62,9 @@ class SharedCheck:
         self._held: list[_Held] = []
         self._shadow: Shadow | None = None
 
-    def access(self, m: Machine, access: Access, target: Target) -> None:
-        """Threads load, store or update, or an asynchronous copy starts."""
+    def access(self, m: Machine, access: Access, target: Target) -> Reach | None:
+        """Threads load, store or update, or an asynchronous copy starts; what they reach if it has
+        been found out."""
         found: Reach | None = None
         if self._flying is not None:
             found = self._meet_copies(m, access, reach(m, access, target, self._unit))
@@ -77,6 +78,20 @@ class SharedCheck:
             else:
                 self._own(found)
         self._hold(m, access, target, found)
+        return found
+
+    def touch(self, m: Machine, what: str, found: Reach, clock: Snapshot | None = None) -> None:
+        """An mbarrier is used, or an asynchronous operation of the kernel's own starts.
+
+        clock: as it was when the operation started.
+        """
+        if what != WRITE:
+            self._read(m, found)
+        if what != READ:
+            self._own(found)
+        self._writes += what != READ
+        now = self._clocks.now if clock is None else clock
+        self._keep(m, _Held(what, m.pc, now, self._meetings.time, None, None, found))
 
     def copied(self, m: Machine, access: Access, target: Target) -> None:
         """An asynchronous copy has arrived, for the threads that waited for it."""
@@ -96,7 +111,10 @@ class SharedCheck:
         what = ATOMIC if ordered else _WHAT[access.kind]
         self._writes += what != READ
         time = self._meetings.time
-        self._held.append(_Held(what, m.pc, self._clocks.now, time, access, target, found))
+        self._keep(m, _Held(what, m.pc, self._clocks.now, time, access, target, found))
+
+    def _keep(self, m: Machine, held: _Held) -> None:
+        self._held.append(held)
         if len(self._held) > _COLLECTED:
             self._go_through(m, keep=True)
 
@@ -105,7 +123,7 @@ class SharedCheck:
         blank = self._owner[found.units] == 0
         if blank.any():
             bad = np.flatnonzero(blank)
-            unit, who = int(found.units[bad[0]]), int(found.who[bad[0]])
+            unit, who = int(found.units[bad[0]]), int(found.who[bad[0]]) & (ENGINE - 1)
             self._report.uninitialised_shared(m, self.offset(m, unit), who, len(bad))
 
     def _depart(self, m: Machine, found: Reach) -> None:
@@ -150,9 +168,14 @@ class SharedCheck:
             for conflict in self._shadow.add(touch):
                 place = self.offset(m, conflict.unit)
                 self._report.race(m, "shared-race", conflict, place)
+            if touch.what == READ:  # its threads are in the shadow now
+                touch.units = touch.who = np.zeros(0, np.int32)
 
     def _touch(self, m: Machine, h: _Held) -> Touch:
-        found = h.found or reach(m, h.access, h.target, self._unit)
+        found = h.found
+        if found is None:
+            assert h.access is not None and h.target is not None
+            found = reach(m, h.access, h.target, self._unit)
         values = None if h.what == READ else found.values
         return Touch(h.what, found.units, found.who, h.pc, h.clock, h.time, values, found.each)
 
@@ -169,9 +192,12 @@ class SharedCheck:
         return True
 
     def _ordered(self, earlier: Touch, first: Array, later: Touch, second: Array) -> Array:
-        a, b = first // WARP, second // WARP
-        result = in_block_order(earlier, a, later, b, self._meetings.warps_a_block)
-        rest = np.flatnonzero(~result)
+        before, after = first & (ENGINE - 1), second & (ENGINE - 1)
+        engine = first >= ENGINE
+        a, b = before // WARP, after // WARP
+        result = in_block_order(earlier, a, later, b, self._clocks.team_warps, engine)
+        result |= ~engine & (before == after)  # what a thread did before it started the operation
+        rest = np.flatnonzero(~result & ~engine)
         warps = a[rest] + self._first_warp, b[rest] + self._first_warp
         result[rest] = self._meetings.ordered(warps[0], earlier, warps[1], later)
         return result
@@ -193,16 +219,25 @@ def _may_be_blank(m: Machine, access: Access) -> bool:
 
 
 def in_block_order(
-    earlier: Touch, first_warp: Array, later: Touch, second_warp: Array, n_warps: int
+    earlier: Touch,
+    first_warp: Array,
+    later: Touch,
+    second_warp: Array,
+    n_warps: int,
+    engine: Array | None = None,
 ) -> Array:
     """Whether an access of warp `first_warp` is over before one of `second_warp`.
 
-    Warps are numbered over the batch; each pair belongs to one block.
+    Warps are numbered over the batch; each pair belongs to one team of `n_warps`. engine: whether
+    the first is that of an asynchronous operation of the warp.
     """
-    began = earlier.clock.epoch.reshape(-1)[first_warp]
+    team, place = np.divmod(first_warp, n_warps)
+    mine = second_warp % n_warps
     same = first_warp == second_warp
-    result = same & (later.clock.epoch.reshape(-1)[second_warp] > began)
+    if engine is not None:
+        same, place = same & ~engine, place + n_warps * engine
+    began = earlier.clock.epoch[team, place]
+    result = same & (later.clock.epoch[team, mine] > began)
     if later.clock.knows is not None:
-        block, mine = np.divmod(second_warp, n_warps)
-        result |= ~same & (later.clock.knows[block, mine, first_warp % n_warps] > began)
+        result |= ~same & (later.clock.knows[team, mine, place] > began)
     return np.asarray(result)

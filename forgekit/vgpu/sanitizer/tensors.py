@@ -15,13 +15,14 @@ import numpy as np
 
 from forgekit.vgpu import fresh
 from forgekit.vgpu.machine import WARP
-from forgekit.vgpu.sanitizer.reach import Reach, is_ordered, reach
+from forgekit.vgpu.sanitizer.reach import Reach, bytes_reached, is_ordered, reach
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, READ, WRITE, Shadow, Touch
 from forgekit.vgpu.sanitizer.shared import in_block_order
 
 if TYPE_CHECKING:
     from forgekit.vgpu.addressing import Target
     from forgekit.vgpu.dataflow import Origins
+    from forgekit.vgpu.flights import End, Flight
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.launching import LaunchRecord
     from forgekit.vgpu.listeners import Access
@@ -70,6 +71,7 @@ class GlobalCheck:
         self._unit = unit
         self._report = report
         self._threads = -(-int(np.prod(record.block)) // 32) * 32
+        self._team_threads = self._threads * record.cluster_blocks
         self._on = int(np.prod(record.grid)) * self._threads < _MOST_THREADS
         self._meetings = meetings
         self._base = 0  # number of the batch's first thread
@@ -103,28 +105,55 @@ class GlobalCheck:
     def access(self, m: Machine, access: Access, target: Target, clocks: WarpClocks) -> None:
         """Threads load, store or update elements."""
         allocation = target.allocation
-        if allocation is None or not self._on:
+        tensor = None if allocation is None else self._tensor(allocation)
+        if allocation is None or tensor is None:
             return
+        found = reach(m, access, target, self._unit, tensor.shift)
+        self._touch(m, allocation, tensor, access.kind, found, clocks)
+
+    def bulk(self, m: Machine, flight: Flight, end: End, kind: str, clocks: WarpClocks) -> None:
+        """Bulk copies start; they count as loads and stores of their thread, there and then."""
+        assert end.allocations is not None
+        for allocation in {id(a): a for a in end.allocations}.values():
+            tensor = self._tensor(allocation)
+            if tensor is None:
+                continue
+            part = np.array([a is allocation for a in end.allocations])
+            start = end.start[part] + tensor.shift
+            found = bytes_reached(flight.who[part], start, flight.size[part], self._unit)
+            self._touch(m, allocation, tensor, kind, found, clocks)
+
+    def _tensor(self, allocation: Allocation) -> _Tensor | None:
+        """What is known of an allocation; None where nothing can go wrong."""
+        if not self._on:
+            return None
         key = id(allocation)
         if key not in self._tensors:
             self._tensors[key] = self._watch(allocation)
-        tensor = self._tensors[key]
-        if tensor is None:
-            return
-        found = reach(m, access, target, self._unit, tensor.shift)
+        return self._tensors[key]
+
+    def _touch(
+        self,
+        m: Machine,
+        allocation: Allocation,
+        tensor: _Tensor,
+        kind: str,
+        found: Reach,
+        clocks: WarpClocks,
+    ) -> None:
         if tensor.written and tensor.shadow is None:
             tensor.seen[found.units] = True
             tensor.stored += len(found.units)
             return
         if tensor.known is not None:
-            if access.kind != "store":
+            if kind != "store":
                 self._read(m, allocation, tensor, found)
-            if access.kind in ("store", "atomic"):
+            if kind in ("store", "atomic"):
                 tensor.known[found.units] = True
         if tensor.shadow is None:
             return
         ordered = is_ordered(m.program.instructions[m.pc])
-        what = ATOMIC if ordered else _WHAT[access.kind]
+        what = ATOMIC if ordered else _WHAT[kind]
         touch = Touch(what, found.units, found.who + self._base, m.pc, clocks.now,
                       self._meetings.time, found.values, found.each, self._base)  # fmt: skip
         for c in tensor.shadow.add(touch):
@@ -173,10 +202,10 @@ class GlobalCheck:
     def _ordered(self, earlier: Touch, first: Array, later: Touch, second: Array) -> Array:
         a, b = first // WARP, second // WARP
         result = np.zeros(len(first), bool)
-        same = first // self._threads == second // self._threads
+        same = first // self._team_threads == second // self._team_threads
         if same.any():
             base = later.base // WARP
-            n_warps = self._threads // WARP
+            n_warps = self._team_threads // WARP
             result[same] = in_block_order(earlier, a[same] - base, later, b[same] - base, n_warps)
         rest = np.flatnonzero(~result)
         result[rest] = self._meetings.ordered(a[rest], earlier, b[rest], later)

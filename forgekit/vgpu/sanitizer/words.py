@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgekit.vgpu.sanitizer.shadow import ATOMIC, READ, WRITE
+from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE
 from forgekit.vgpu.sources import describe_source
 
 if TYPE_CHECKING:
@@ -79,6 +79,13 @@ def _race_advice(report: Sanitizer, kind: str, c: Conflict, first: Who, second: 
             "Look at the index: two threads compute the same one. To add up use "
             "cute.arch.atomic_add, or let one thread write."
         )
+    if not same_block:
+        return (
+            "Blocks of a cluster run at their own pace: between the two lines put "
+            "cute.arch.cluster_arrive() and cute.arch.cluster_wait(), which every thread of the "
+            "cluster reaches, or an mbarrier of the block that is written to, at which the writer "
+            "arrives and for which the reader waits."
+        )
     if report._line(c.earlier.pc) == report._line(c.later.pc):
         return (
             "Both are the same line, which reads and writes in one go. To add up use "
@@ -130,6 +137,58 @@ def under_way(access: str, offset: int, who: Who, copier: Who, line: str) -> Mad
         "follows the wait."
     )
     return Made("async-copy", who, place, told, advice)
+
+
+def too_early(report: Sanitizer, c: Conflict, place: str, first: Who, second: Who) -> Made:
+    """An asynchronous operation, and an access that nothing keeps apart from it."""
+    line = line_of(report._line(c.earlier.pc))
+    flying = "the asynchronous operation of"
+    if c.first & ENGINE and c.second & ENGINE:
+        told: tuple[str, ...] = (
+            f"{flying} {name(second)} {c.later.what} {place}, while that of {name(first)},",
+            f"started at {line}, may still be under way.",
+        )
+    elif c.first & ENGINE:
+        told = (
+            f"{name(second)} {c.later.what} {place}, while {flying} {name(first)},",
+            f"started at {line}, which {c.earlier.what} it, may still be under way.",
+        )
+    else:
+        told = (
+            f"{flying} {name(second)} {c.later.what} {place},",
+            f"which {name(first)} {_DID[c.earlier.what]} at {line}.",
+            "Nothing makes the operation wait for that.",
+        )
+    advice = (
+        "What a bulk copy or an asynchronous store brings is there after mbarrier_wait() for the "
+        "phase that counts its bytes; what it reads may be changed after "
+        "cp_async_bulk_wait_group(n, read=True). Before a buffer is filled anew, those who used it "
+        "have to say so, with a barrier or another mbarrier."
+    )
+    return Made("async-copy", second, place, (told[0][0].upper() + told[0][1:], *told[1:]), advice)
+
+
+def block_not_there(who: Who, block: Dim3, what: str) -> Made:
+    place = f"shared memory of block {block}"
+    if what == "started":
+        told = (f"{name(who)} reaches {place}, which may not have started yet.",)
+        advice = (
+            "Before the first access to another block put cute.arch.cluster_arrive() and "
+            "cute.arch.cluster_wait(): they are over when every block of the cluster runs."
+        )
+    else:
+        told = (f"{name(who)} reaches {place}, which may have left the kernel by then.",)
+        if who[0] == block:
+            told = (
+                f"An asynchronous operation of {name(who)} may still use its block's shared memory "
+                "when the block has left the kernel.",
+            )
+        advice = (
+            "A block has to stay until it knows that others (and its own asynchronous copies) are "
+            "done with its shared memory: let it wait for that with an mbarrier, or end the kernel "
+            "with cute.arch.cluster_arrive() and cute.arch.cluster_wait()."
+        )
+    return Made("block-lifetime", who, place, told, advice)
 
 
 def not_in_own_mask(who: Who, lane: int, mask: int) -> Made:

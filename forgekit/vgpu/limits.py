@@ -1,0 +1,120 @@
+"""What a GPU can launch: sizes of grids, blocks and clusters, shared memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.errors import LaunchError, got_needed
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.launching import LaunchRecord
+    from forgekit.vgpu.program import Program
+
+# CUDA C++ programming guide, "Technical specifications per compute capability".
+MAX_BLOCK_THREADS = 1024
+MAX_BLOCK = (1024, 1024, 64)
+MAX_GRID = (2**31 - 1, 65535, 65535)
+BLOCKS_A_MULTIPROCESSOR, THREADS_A_MULTIPROCESSOR = 32, 2048
+MULTIPROCESSORS = 132  # of an H100 or H200 SXM
+MAX_CLUSTER = 16  # blocks; more than 8 only as the "non-portable" size, which CuTe DSL allows
+MAX_SHARED_BYTES = {"sm_80": 163 * 1024, "sm_86": 99 * 1024, "sm_89": 99 * 1024,
+                    "sm_90": 227 * 1024, "sm_100": 227 * 1024, "sm_103": 227 * 1024,
+                    "sm_120": 99 * 1024}  # fmt: skip
+
+
+def max_shared_bytes(arch: str) -> int:
+    """Shared memory a block can have, for `sm_90a` and the like."""
+    return MAX_SHARED_BYTES.get(arch.rstrip("af"), 227 * 1024)
+
+
+def check_limits(program: Program, record: LaunchRecord) -> None:
+    """Refuse a launch that no GPU of the architecture can run.
+
+    Raises:
+        LaunchError: what is too large, and what would do.
+    """
+    block, grid = record.block, record.grid
+    if min(*block, *grid) < 1:
+        raise LaunchError(
+            got_needed(
+                "launch",
+                f"grid {grid} of blocks {block}",
+                "at least 1 in every direction",
+                "skip the launch for empty input, or use cute.ceil_div for the grid",
+            )
+        )
+    if int(np.prod(block)) > MAX_BLOCK_THREADS or any(
+        b > m for b, m in zip(block, MAX_BLOCK, strict=True)
+    ):
+        raise LaunchError(
+            got_needed(
+                "launch",
+                f"a block of {block} = {int(np.prod(block)):,} threads",
+                f"at most {MAX_BLOCK_THREADS} threads and {MAX_BLOCK} by direction",
+                "use a smaller block and more blocks, or let each thread do more",
+            )
+        )
+    if any(g > m for g, m in zip(grid, MAX_GRID, strict=True)):
+        raise LaunchError(
+            got_needed(
+                "launch",
+                f"a grid of {grid} blocks",
+                f"at most {MAX_GRID}",
+                "put the long direction into x, or let each block do more",
+            )
+        )
+    required, most = program.kernel.required_block, program.kernel.max_threads
+    if (required is not None and required != block) or (most and int(np.prod(block)) > most):
+        needed = required or f"at most {most} threads"
+        raise LaunchError(
+            got_needed(
+                "launch", f"a block of {block}", f"{needed}, which was compiled in",
+                "launch the block that the kernel was compiled for, or compile it anew",
+            )
+        )  # fmt: skip
+    _check_together(program, record)
+    limit = max_shared_bytes(program.target)
+    need = program.shared_bytes(record)
+    if need > limit:
+        raise LaunchError(
+            got_needed(
+                "launch",
+                f"{need:,} bytes of shared memory a block",
+                f"at most {limit:,} on {program.target}",
+                "use smaller tiles, fewer stages or a narrower type",
+            )
+        )
+
+
+def _check_together(program: Program, record: LaunchRecord) -> None:
+    """Blocks that need each other: clusters and cooperative launches."""
+    if record.cluster != (1, 1, 1):
+        _check_cluster(program, record)
+    blocks, threads = int(np.prod(record.grid)), int(np.prod(record.block))
+    fit = MULTIPROCESSORS * min(BLOCKS_A_MULTIPROCESSOR, THREADS_A_MULTIPROCESSOR // threads)
+    if record.cooperative and blocks > fit:
+        raise LaunchError(
+            got_needed(
+                "cooperative launch", f"{blocks:,} blocks of {threads} threads",
+                f"at most {fit:,}, which a GPU of {MULTIPROCESSORS} multiprocessors runs at once",
+                "let each block do more",
+            )
+        )  # fmt: skip
+
+
+def _check_cluster(program: Program, record: LaunchRecord) -> None:
+    cluster = record.cluster
+    what, remedy = f"clusters of {cluster} blocks", ""
+    if program.target.startswith("sm_8"):
+        needed, remedy = f"blocks without clusters on {program.target}", "compile for sm_90a"
+    elif min(cluster) < 1 or record.cluster_blocks > MAX_CLUSTER:
+        needed = f"1 to {MAX_CLUSTER} blocks in a cluster (8 on every GPU that has clusters)"
+        remedy = "use a smaller cluster"
+    elif any(g % c for g, c in zip(record.grid, cluster, strict=True)):
+        needed = f"a grid that consists of whole clusters, not {record.grid}"
+        remedy = "round the grid up to a multiple of the cluster; blocks without work return"
+    else:
+        return
+    raise LaunchError(got_needed("launch", what, needed, remedy))

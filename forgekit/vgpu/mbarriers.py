@@ -1,0 +1,203 @@
+"""mbarriers: barrier objects in shared memory that count arrivals and bytes.
+
+An mbarrier is a 64-bit word of shared memory, in a form of our own. Its phase ends when as many
+threads have arrived as it was made for, and every byte that was announced (`expect_tx`) has come
+(`complete_tx`); bytes may come before they are announced (PTX ISA, "mbarrier").
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from forgekit.errors import KernelError
+from forgekit.vgpu import addressing
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.machine import Machine
+
+BYTES = 8
+MOST_ARRIVALS = (1 << 20) - 1  # also the most bytes that may be missing
+
+# The word: bytes that are missing (21 bits, signed), arrivals that are, arrivals of a phase (20
+# bits each), the phase's parity, a mark.
+_TX, _PENDING, _EXPECTED, _PHASE, _MARK = 0, 21, 41, 61, 62
+_TX_BITS, _COUNT_BITS = 21, 20
+
+
+class State(NamedTuple):
+    """Fields of mbarriers, int64: missing bytes and arrivals, arrivals of a phase, parity."""
+
+    tx: Array
+    pending: Array
+    expected: Array
+    phase: Array
+
+
+def unpack(words: Array) -> State:
+    """The fields of 64-bit words."""
+    bits = words.astype(np.int64)
+    count = (1 << _COUNT_BITS) - 1
+    tx = bits & ((1 << _TX_BITS) - 1)
+    return State(
+        tx - (tx >> (_TX_BITS - 1) << _TX_BITS),
+        bits >> _PENDING & count,
+        bits >> _EXPECTED & count,
+        bits >> _PHASE & 1,
+    )
+
+
+def pack(s: State) -> Array:
+    """Fields as 64-bit words."""
+    bits = (s.tx & ((1 << _TX_BITS) - 1)) << _TX | s.pending << _PENDING | s.expected << _EXPECTED
+    return np.asarray(bits | s.phase << _PHASE | 1 << _MARK).astype(np.uint64)
+
+
+class Mbarriers:
+    """The mbarriers of a batch, by the number of their word in the batch's shared memory."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine: Machine = weakref.proxy(machine)
+        self._made: Array | None = None  # which words are mbarriers
+
+    @property
+    def _words(self) -> Array:
+        return self.machine.shared.view(BYTES, 1)
+
+    def places(self, space: str, address: Array, mask: Array | None) -> Array:
+        """The word of each thread, (blocks, threads); 0 for those outside the mask.
+
+        Raises:
+            MemoryAccessError: outside of shared memory, or not a multiple of 8.
+        """
+        m = self.machine
+        full = m.expand(mask)
+        result = np.zeros(m.shape, np.int64)
+        for t in addressing.targets(m, space, "uses the mbarrier of", address, mask, BYTES, 1):
+            if t.space != "shared":
+                raise self._error("is given an address that is not in shared memory", full)
+            here = full if t.mask is None else full & t.mask
+            result = np.where(here, t.places, result)
+        return result
+
+    def make(self, words: Array, counts: Array) -> None:
+        """`mbarrier.init`: for so many arrivals a phase."""
+        if ((counts < 1) | (counts > MOST_ARRIVALS)).any():
+            raise self._error(
+                f"makes an mbarrier for {counts.min():,} arrivals; 1 to {MOST_ARRIVALS:,} can be"
+            )
+        if self._made is None:
+            self._made = np.zeros(len(self._words), bool)
+        none = np.zeros_like(counts)
+        self._words[words] = pack(State(none, counts, counts, none))
+        self._made[words] = True
+
+    def unmake(self, words: Array) -> None:
+        """`mbarrier.inval`: the memory may be used for other things."""
+        self.read(words)
+        assert self._made is not None
+        self._made[words] = False
+
+    def read(self, words: Array) -> Array:
+        """The words of mbarriers.
+
+        Raises:
+            KernelError: one that is none.
+        """
+        found = self._words[words]
+        good = (found >> np.uint64(_MARK)) == 1
+        if self._made is None or not (good & self._made[words]).all():
+            raise self._error(
+                "uses an mbarrier that nobody has made with mbarrier_init(), or that has been "
+                "overwritten"
+            )
+        return found
+
+    def change(
+        self, words: Array, arrivals: Array, tx: Array, *, drop: bool = False, ends: bool = True
+    ) -> Array:
+        """Threads arrive and announce bytes (or take them off), in order; returns the old words.
+
+        words, arrivals, tx: of each thread. drop: those that arrive are not waited for any more;
+        ends: whether a phase may end by it.
+        """
+        old = self.read(words)
+        unique, of = np.unique(words, return_inverse=True)
+        state = unpack(self._words[unique])
+        n = len(unique)
+        arrived = np.bincount(of, arrivals, n).astype(np.int64)
+        pending, missing = state.pending - arrived, state.tx + np.bincount(of, tx, n).astype(int)
+        expected = state.expected - arrived if drop else state.expected
+        # A phase can end in the midst of the threads only if too many arrive or too much comes.
+        midway = (pending < 0) | ((arrived == 0) & (pending == 0) & (missing < 0))
+        over = (pending == 0) & (missing == 0)
+        if (np.abs(missing) > MOST_ARRIVALS).any():
+            raise self._error(f"announces more than {MOST_ARRIVALS:,} bytes that have not come")
+        phase = state.phase ^ over
+        after = State(missing, np.where(over, expected, pending), expected, phase)
+        if midway.any():
+            after = self._one_by_one(np.flatnonzero(midway), of, state, after, arrivals, tx)
+            over = over | midway
+        if not ends and over.any():
+            raise self._error("arrives with noComplete, and would end the phase")
+        self._words[unique] = pack(after)
+        self.machine.sleepers.something_happened()
+        if over.any():
+            self._phases_end(unique[over])
+        return old
+
+    def _one_by_one(
+        self, which: Array, of: Array, before: State, after: State, arrivals: Array, tx: Array
+    ) -> State:
+        """The fields `after`, with those of the mbarriers `which` made thread by thread."""
+        fields = [field.copy() for field in after]
+        for i in which.tolist():
+            missing, pending, expected, phase = (int(field[i]) for field in before)
+            for thread in np.flatnonzero(of == i).tolist():
+                missing += int(tx[thread])
+                pending -= int(arrivals[thread])
+                if pending < 0:
+                    raise self._error("arrives more often than the mbarrier waits for in a phase")
+                if pending == 0 and missing == 0:
+                    pending, phase = expected, phase ^ 1
+            for field, value in zip(fields, (missing, pending, expected, phase), strict=True):
+                field[i] = value
+        return State(*fields)
+
+    def _phases_end(self, words: Array) -> None:
+        m = self.machine
+        for listener in m.listeners:
+            listener.on_mbarrier_phase(m, words)
+        ended = np.zeros(len(self._words), bool)
+        ended[words] = True
+        m.sleepers.wake("mbarrier", ended)
+
+    # -- messages ---------------------------------------------------------------------------------
+    def describe(self, word: int) -> str:
+        """What an mbarrier waits for."""
+        m = self.machine
+        tx, pending, expected, phase = (int(f[0]) for f in unpack(self._words[word : word + 1]))
+        row, offset = divmod(word * BYTES, m.shared.stride)
+        block, _ = m.record.coordinates(m.blocks[row], 0)
+        bytes_missing = f" and {tx:,} bytes" if tx > 0 else ""
+        too_many = f", and {-tx:,} bytes have come that nobody announced" if tx < 0 else ""
+        return (
+            f"shared memory of block {block}, byte {offset:,}: its phase (parity {phase}) misses "
+            f"{pending:,} of {expected:,} arrivals{bytes_missing}{too_many}"
+        )
+
+    def _error(self, does: str, mask: Array | None = None) -> KernelError:
+        m = self.machine
+        error = KernelError(
+            f"Misused mbarrier: {m.where()}\n"
+            f"  {m.who(m.mask if mask is None else mask)} {does}.\n"
+            "One thread makes it with mbarrier_init(count), then comes mbarrier_init_fence() and a "
+            "barrier (of the cluster, where others arrive from afar); then in each phase `count` "
+            "arrivals, no more."
+        )
+        source = m.program.instructions[m.pc].source
+        error.kind, error.lines = "mbarrier", (source,) if source is not None else ()
+        return error

@@ -1,0 +1,201 @@
+"""Bulk copies (`cp.async.bulk`) and `st.async`: operations that tell an mbarrier when they arrive.
+
+Addresses are checked where the instruction stands. Copies by tensor map (TMA) are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.vgpu import addressing, clusters, faults
+from forgekit.vgpu.flights import NO_MBARRIER, End, Flight
+from forgekit.vgpu.opcodes import UnknownVariantError, opcode
+from forgekit.vgpu.opcodes.access import address_of
+from forgekit.vgpu.ptx import TYPE_BYTES, Immediate, Vector
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.memory import Allocation
+    from forgekit.vgpu.program import Decoder, Fetch, Step
+    from forgekit.vgpu.ptx import Instruction, Operand
+
+    Finder = Callable[[Machine, Array, Array, Array], End]  # addresses, sizes, who takes part
+
+ALIGN = 16  # of addresses and sizes: PTX ISA, "cp.async.bulk"
+_SPACES = ("shared:cluster", "shared:cta", "global")
+
+
+# -- bulk copies ----------------------------------------------------------------------------------
+@opcode("cp.async.bulk")
+def cp_async_bulk(ins: Instruction, d: Decoder) -> Step:
+    parts = ins.opcode[3:]
+    if parts[0] == "tensor" or "tensor" in parts:
+        raise UnknownVariantError("copies by tensor map, TMA")
+    if parts[0] == "commit_group":
+        return lambda m: m.flights.commit(m.mask)
+    if parts[0] == "wait_group":
+        (operand,) = ins.operands
+        assert isinstance(operand, Immediate)
+        keep, read = operand.bits, "read" in parts
+        return lambda m: m.flights.wait(m.mask, keep, read)
+    if parts[0] == "prefetch":
+        return lambda m: None
+    spaces = [p for p in parts if p in _SPACES]
+    known = {"mbarrier:complete_tx:bytes", "bulk_group", "multicast:cluster", "L2:cache_hint"}
+    for part in parts:
+        if part not in _SPACES and part not in known:
+            raise UnknownVariantError(f".{part}")
+    if len(spaces) != 2:
+        raise UnknownVariantError("source and target")
+    return _copy(ins, d, *spaces)
+
+
+def _copy(ins: Instruction, d: Decoder, to: str, source: str) -> Step:
+    """`cp.async.bulk [to], [from], size[, [mbarrier]][, blocks][, policy]`."""
+    target_of, source_of = (
+        address_of(operand, "global" if space == "global" else "shared", d)
+        for operand, space in zip(ins.operands, (to, source), strict=False)
+    )
+    size_of = d.fetch(ins.operands[2], "u32")
+    tells = "mbarrier:complete_tx:bytes" in ins.opcode
+    mbarrier = address_of(ins.operands[3], "shared", d) if tells else None
+    several = d.fetch(ins.operands[4], "b16") if "multicast:cluster" in ins.opcode else None
+    guard = d.guard()
+
+    def step(m: Machine) -> None:
+        mask = m.active(guard(m) if guard else None)
+        if mask is not None and not mask.any():
+            return
+        full = m.expand(mask)
+        sizes = np.broadcast_to(size_of(m), m.shape)
+        at, into = source_of(m), target_of(m)
+        _check_alignment(m, "copies from", source, at, sizes, full)
+        _check_alignment(m, "copies to", to, into, sizes, full)
+        begin = _end(m, source, "copies from", at, sizes, full)
+        pieces = _blocks(m, several(m), full) if several else [(full, None)]
+        for who, rank in pieces:
+            place = into if rank is None else clusters.mapped(into, rank)
+            end = _end(m, to, "copies to", place, sizes, who)
+            words = np.full(m.shape, NO_MBARRIER)
+            if mbarrier is not None:
+                where = mbarrier(m) if rank is None else clusters.mapped(mbarrier(m), rank)
+                words = m.mbarriers.places("cluster", where, who)
+            m.flights.start(
+                Flight(m.pc, np.flatnonzero(who), sizes[who].astype(np.int64), end,
+                       _part(begin, who[full]), words[who])
+            )  # fmt: skip
+
+    return step
+
+
+def _blocks(m: Machine, bits: Array, full: Array) -> list[tuple[Array, Array]]:
+    """(threads, rank) for every block of the cluster that some thread copies to."""
+    wide = np.broadcast_to(bits, m.shape).astype(np.int64)
+    ranks = [(full & (wide >> r & 1 == 1), np.array([[r]])) for r in range(16)]
+    return [(who, rank) for who, rank in ranks if who.any()]
+
+
+def _part(end: End, keep: Array) -> End:
+    if keep.all():
+        return end
+    kept = end.allocations
+    if kept is not None:
+        kept = [a for a, k in zip(kept, keep.tolist(), strict=True) if k]
+    return End(end.start[keep], kept)
+
+
+def _check_alignment(
+    m: Machine, kind: str, space: str, address: Array, sizes: Array, full: Array
+) -> None:
+    """Addresses and sizes are multiples of 16 bytes."""
+    low = np.broadcast_to(address, m.shape) & address.dtype.type(ALIGN - 1)
+    wrong = full & (low != 0)
+    if wrong.any():
+        inside = address if space == "global" else address & address.dtype.type(0xFFFFFF)
+        name = "global" if space == "global" else "shared"
+        raise faults.misaligned(m, name, kind, inside, wrong, ALIGN)
+    wrong = full & (sizes % ALIGN != 0)
+    if wrong.any():
+        raise faults.uneven_size(m, kind, sizes, wrong, ALIGN)
+
+
+def _end(m: Machine, space: str, kind: str, address: Array, sizes: Array, full: Array) -> End:
+    """Where copies begin or end, bounds checked."""
+    if space == "global":
+        return _in_global(m, kind, address, sizes, full)
+    return _in_shared(m, kind, address, sizes, full)
+
+
+def _in_shared(m: Machine, kind: str, address: Array, sizes: Array, full: Array) -> End:
+    rank, within = clusters.split(m, address)
+    owner = addressing.cluster_rows(m, kind, address, rank, full, ALIGN)
+    offset = within.astype(np.int64) - m.shared.base
+    bad = full & ((offset < 0) | (offset + sizes > m.shared.size_bytes))
+    if bad.any():
+        raise faults.slice_error(m, m.shared, "shared", kind, within, bad, int(sizes[bad][0]))
+    return End(np.broadcast_to(offset + owner * m.shared.stride, m.shape)[full])
+
+
+def _in_global(m: Machine, kind: str, address: Array, sizes: Array, full: Array) -> End:
+    wide = np.broadcast_to(address, m.shape)
+    found: list[Allocation] = []
+    starts = np.zeros(int(np.count_nonzero(full)), np.int64)
+    writes = kind == "copies to"
+    for i, where in enumerate(np.flatnonzero(full).tolist()):
+        at, size = int(wide.flat[where]), int(sizes.flat[where])
+        allocation = m.memory.find(at)
+        one = np.zeros(m.shape, bool)
+        one.flat[where] = True
+        if allocation is None:
+            raise faults.unmapped(m, kind, address, one, size)
+        starts[i] = at - allocation.address
+        if not 0 <= starts[i] <= allocation.size_bytes - size:
+            raise faults.out_of_bounds(m, kind, address, one, size)
+        if writes and allocation.read_only:
+            raise faults.read_only(m, "writes", address, one, size)
+        found.append(allocation)
+    return End(starts, found)
+
+
+# -- st.async -------------------------------------------------------------------------------------
+@opcode("st.async")
+def st_async(ins: Instruction, d: Decoder) -> Step:
+    """`st.async[.weak].shared::cluster.mbarrier::complete_tx::bytes[.vec].type [a], b, [m]`."""
+    for part in ins.opcode[2:-1]:
+        if part not in ("weak", "shared:cluster", "mbarrier:complete_tx:bytes", "v2", "v4"):
+            raise UnknownVariantError(f".{part}")
+    kind = ins.opcode[-1]
+    if kind not in TYPE_BYTES or TYPE_BYTES[kind] not in (4, 8):
+        raise UnknownVariantError(f".{kind}")
+    elem = TYPE_BYTES[kind]
+    fetches = _values(ins.operands[1], f"b{8 * elem}", d)
+    size = elem * len(fetches)
+    address = address_of(ins.operands[0], "shared", d)
+    mbarrier = address_of(ins.operands[2], "shared", d)
+    guard = d.guard()
+
+    def step(m: Machine) -> None:
+        mask = m.active(guard(m) if guard else None)
+        if mask is not None and not mask.any():
+            return
+        full = m.expand(mask)
+        (t,) = addressing.targets(m, "cluster", "writes", address(m), mask, elem, len(fetches))
+        start = np.broadcast_to(t.places, m.shape)[full] * size
+        words = m.mbarriers.places("cluster", mbarrier(m), mask)[full]
+        if (words * 8 // m.shared.stride != start // m.shared.stride).any():
+            raise faults.apart(m, full)
+        columns = [np.broadcast_to(f(m), m.shape)[full] for f in fetches]
+        values = np.ascontiguousarray(np.stack(columns, axis=1)).view(np.uint8)
+        sizes = np.full(len(start), size)
+        m.flights.start(Flight(m.pc, np.flatnonzero(full), sizes, End(start), None, words, values))
+
+    return step
+
+
+def _values(operand: Operand, bits: str, d: Decoder) -> list[Fetch]:
+    items = operand.items if isinstance(operand, Vector) else (operand,)
+    return [d.fetch(item, bits) for item in items]

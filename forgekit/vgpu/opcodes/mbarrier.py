@@ -1,0 +1,152 @@
+"""`mbarrier`: barrier objects in shared memory; see `forgekit.vgpu.mbarriers`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.vgpu.mbarriers import unpack
+from forgekit.vgpu.opcodes import Compute, UnknownVariantError, opcode
+from forgekit.vgpu.opcodes.access import address_of, space_of
+from forgekit.vgpu.ptx import Address, Register
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.program import Decoder, Step
+    from forgekit.vgpu.ptx import Instruction, Operand
+
+    # (machine, threads that take part, their words) -> nothing
+    Action = Callable[[Machine, Array, Array], None]
+
+
+def _step(ins: Instruction, d: Decoder, operand: Operand, action: Action) -> Step:
+    """A step that finds the mbarrier of each thread that takes part."""
+    space = space_of(ins)
+    address, guard = address_of(operand, space, d), d.guard()
+
+    def step(m: Machine) -> None:
+        mask = m.active(guard(m) if guard else None)
+        if mask is not None and not mask.any():
+            return
+        words = m.mbarriers.places(space, address(m), mask)
+        action(m, m.expand(mask), words)
+
+    return step
+
+
+def _tell(m: Machine, what: str, who: Array, words: Array) -> None:
+    for listener in m.listeners:
+        listener.on_mbarrier(m, what, who, words)
+
+
+def _of(m: Machine, value: Array, who: Array) -> Array:
+    return np.broadcast_to(value, m.shape)[who].astype(np.int64)
+
+
+@opcode("mbarrier.init")
+def init(ins: Instruction, d: Decoder) -> Step:
+    count = d.fetch(ins.operands[1], "u32")
+
+    def action(m: Machine, who: Array, words: Array) -> None:
+        m.mbarriers.make(words[who], _of(m, count(m), who))
+        _tell(m, "init", who, words)
+
+    return _step(ins, d, ins.operands[0], action)
+
+
+@opcode("mbarrier.inval")
+def inval(ins: Instruction, d: Decoder) -> Step:
+    def action(m: Machine, who: Array, words: Array) -> None:
+        m.mbarriers.unmake(words[who])
+        _tell(m, "inval", who, words)
+
+    return _step(ins, d, ins.operands[0], action)
+
+
+@opcode("mbarrier.expect_tx", "mbarrier.complete_tx")
+def expect_tx(ins: Instruction, d: Decoder) -> Step:
+    """Announce bytes, or say that they have come."""
+    amount = d.fetch(ins.operands[1], "u32")
+    sign = 1 if "expect_tx" in ins.opcode else -1
+
+    def action(m: Machine, who: Array, words: Array) -> None:
+        tx = sign * _of(m, amount(m), who)
+        _tell(m, "expect", who, words)
+        m.mbarriers.change(words[who], np.zeros_like(tx), tx)
+
+    return _step(ins, d, ins.operands[0], action)
+
+
+@opcode("mbarrier.arrive", "mbarrier.arrive_drop")
+def arrive(ins: Instruction, d: Decoder) -> Step:
+    """`mbarrier.arrive[_drop][.expect_tx|.noComplete] state|_, [a][, count or bytes]`."""
+    operands = ins.operands
+    state: Operand = Register("_")
+    if not isinstance(operands[0], Address):
+        state, *operands = operands  # type: ignore[assignment]
+    expects = "expect_tx" in ins.opcode
+    amount = d.fetch(operands[1], "u32") if len(operands) > 1 else None
+    drop, ends = "arrive_drop" in ins.opcode, "noComplete" not in ins.opcode
+    if expects and amount is None:
+        raise UnknownVariantError("expect_tx without a number of bytes")
+    keep = isinstance(state, Register) and state.name != "_"
+    write = d.writer(state, "b64") if keep else None
+
+    def action(m: Machine, who: Array, words: Array) -> None:
+        ones = np.ones(int(np.count_nonzero(who)), np.int64)
+        given = ones if amount is None else _of(m, amount(m), who)
+        count, tx = (ones, given) if expects else (given, np.zeros_like(ones))
+        _tell(m, "arrive", who, words)
+        old = m.mbarriers.change(words[who], count, tx, drop=drop, ends=ends)
+        if write is not None:
+            states = np.zeros(m.shape, np.uint64)
+            states[who] = old
+            write(m, states)
+
+    return _step(ins, d, operands[0], action)
+
+
+@opcode("mbarrier.pending_count")
+def pending_count(ins: Instruction, d: Decoder) -> Compute:
+    return Compute(lambda state: unpack(state).pending.astype(np.uint32), ("b64",), "u32")
+
+
+@opcode("mbarrier.test_wait", "mbarrier.try_wait")
+def wait(ins: Instruction, d: Decoder) -> Step:
+    """`mbarrier.try_wait[.parity] p, [a], state or parity[, time]`: has that phase ended?
+
+    Threads for which it has not sleep; `false` they hear only if nothing else can happen, or in a
+    hostile schedule. That goes for `test_wait` too: a GPU promises no thread that it runs on soon.
+    """
+    space, by_parity = space_of(ins), "parity" in ins.opcode
+    address, guard = address_of(ins.operands[1], space, d), d.guard()
+    asked = d.fetch(ins.operands[2], "u32" if by_parity else "b64")
+    write = d.writer(ins.operands[0], "pred")
+
+    def step(m: Machine) -> bool:
+        mask = m.active(guard(m) if guard else None)
+        if mask is not None and not mask.any():
+            return False
+        who = m.expand(mask)
+        words = m.mbarriers.places(space, address(m), mask)
+        phase = np.zeros(m.shape, np.int64)
+        phase[who] = unpack(m.mbarriers.read(words[who])).phase
+        parity = asked(m).astype(np.int64) & 1 if by_parity else unpack(asked(m)).phase
+        ended = who & (phase != parity)
+        ready = ended | ~who
+        given_up = m.sleepers.take_given_up(mask)
+        if given_up is not None:
+            ready = ready | given_up
+        elif m.adversary is not None and m.adversary.impatient():
+            ready = np.ones(m.shape, bool)
+        if m.sleep_until(ready, "mbarrier", words, parity):
+            return True
+        if ended.any():
+            _tell(m, "wait", ended, words)
+        write(m, ended)
+        return False
+
+    return step

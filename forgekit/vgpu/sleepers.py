@@ -1,0 +1,107 @@
+"""Threads that sleep until a cluster's barrier opens or a phase of an mbarrier ends.
+
+They stand before the instruction that waits, and execute it when they have been woken. Where nobody
+can run any more, what is asynchronous arrives; where nothing is under way either, waits that may
+end without success (`try_wait`) do so, and after several rounds in which nothing happens that is a
+deadlock.
+"""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.vgpu import stuck
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.machine import Machine
+
+_FRUITLESS = 64  # rounds of waits that end without success until that counts as a deadlock
+
+
+@dataclass
+class Sleep:
+    """A group that sleeps before instruction `pc`.
+
+    what: `cluster` or `mbarrier`; keys: of each thread the number of what it waits for, (blocks,
+    threads) or broadcastable; parity: of the phase of an mbarrier.
+    """
+
+    pc: int
+    mask: Array
+    what: str
+    keys: Array
+    parity: Array | None = None
+
+
+class Sleepers:
+    """The sleeping groups of a batch."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine: Machine = weakref.proxy(machine)
+        self.groups: list[Sleep] = []
+        self.given_up: Array | None = None  # threads whose wait ends without success
+        self._rounds = 0
+
+    def add(self, mask: Array, what: str, keys: Array, parity: Array | None = None) -> None:
+        """The threads of a full mask go to sleep before the instruction that runs."""
+        self.groups.append(Sleep(self.machine.pc, mask, what, keys, parity))
+
+    def something_happened(self) -> None:
+        self._rounds = 0
+
+    def wake(self, what: str, ended: Array) -> None:
+        """Let go those that wait for a number k with `ended[k]`."""
+        self._rounds = 0
+        m, left = self.machine, []
+        for group in self.groups:
+            go = None
+            if group.what == what:
+                go = group.mask & np.broadcast_to(ended[group.keys], m.shape)
+            if go is None or not go.any():
+                left.append(group)
+                continue
+            m.set_off(group.pc, None if go.all() else go)
+            rest = group.mask & ~go
+            if rest.any():
+                left.append(Sleep(group.pc, rest, what, group.keys, group.parity))
+        self.groups = left
+
+    def keys(self, what: str) -> Array:
+        """The numbers that somebody waits for."""
+        shape = self.machine.shape
+        found = [np.broadcast_to(g.keys, shape)[g.mask] for g in self.groups if g.what == what]
+        return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
+
+    def nobody_runs(self) -> None:
+        """Everybody waits: let something happen.
+
+        Raises:
+            DeadlockError: nothing can.
+        """
+        m = self.machine
+        if m.flights.land_one(self.keys("mbarrier")):
+            return
+        trying = [g for g in self.groups if g.what == "mbarrier"]
+        self._rounds += 1
+        if not trying or self._rounds > _FRUITLESS:
+            raise stuck.deadlock(m)
+        self.groups = [g for g in self.groups if g.what != "mbarrier"]
+        gone = np.logical_or.reduce([g.mask for g in trying])
+        self.given_up = gone if self.given_up is None else self.given_up | gone
+        for group in trying:
+            m.join(group.pc, group.mask)
+
+    def take_given_up(self, mask: Array | None) -> Array | None:
+        """Those of the mask whose wait ends now without success."""
+        if self.given_up is None:
+            return None
+        taken = self.given_up & self.machine.expand(mask)
+        self.given_up = self.given_up & ~taken
+        if not self.given_up.any():
+            self.given_up = None
+        return np.asarray(taken) if taken.any() else None

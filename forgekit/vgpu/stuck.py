@@ -1,0 +1,107 @@
+"""What a student reads of threads that cannot go on: a deadlock, a loop without end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.errors import DeadlockError, InstructionBudgetError
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.ptx import SourceLine
+    from forgekit.vgpu.sleepers import Sleep
+
+
+def deadlock(m: Machine) -> DeadlockError:
+    lines = ["Deadlock: every thread left waits for another one."]
+    for number, barrier in m.barriers.waiting.items():
+        arrived = m.barriers.arrived(barrier)
+        for pc, mask in barrier.arrivals:
+            if pc is None:
+                continue
+            block = int(np.argwhere(mask)[0][0])
+            count = int(barrier.counts[block])
+            awaited = f" for {count} threads ({arrived[block]} have arrived)" if count else ""
+            lines.append(f"  {m.who(mask)} wait at barrier {number}{awaited}, {m.where(pc)}")
+    for pc, waiting in m.parked.items():
+        op = m.program.instructions[pc].name
+        lines.append(
+            f"  {m.who(waiting)} wait at {op} for lanes of their warp that are elsewhere, "
+            f"{m.where(pc)}"
+        )
+    lines += [f"  {line}" for line in _sleeping(m)]
+    if any("warp_idx" in line and "shfl" in line for line in lines):
+        lines.append(
+            "cute.arch.warp_idx() is a shuffle of the whole warp: call it before the `if`, and use "
+            "its result inside."
+        )
+    if m.sleepers.groups:
+        lines.append(
+            "For a cluster's barrier every thread of the cluster has to arrive that has not "
+            "exited. For an mbarrier look at the count it was made with, who arrives, the bytes it "
+            "was told to expect, and the parity that is waited for."
+        )
+    if m.parked or m.barriers.waiting or not m.sleepers.groups:
+        lines.append(
+            "A barrier must be reached by every thread it counts, and a warp instruction by every "
+            "lane it names: look for one inside an `if` or a loop that only some threads enter."
+        )
+    error = DeadlockError("\n".join(lines))
+    pcs = [pc for b in m.barriers.waiting.values() for pc, _ in b.arrivals if pc is not None]
+    error.lines = _sources(m, *pcs, *m.parked, *(g.pc for g in m.sleepers.groups))
+    alone = not (m.parked or m.sleepers.groups)
+    if len(m.barriers.waiting) == 1 and alone and 0 in m.barriers.waiting:
+        error.kind = "divergent-barrier"  # the others have gone past it, or another way
+    return error
+
+
+def _sleeping(m: Machine) -> Iterator[str]:
+    """Who sleeps where, and what is missing."""
+    together: dict[tuple[int, str], list[Sleep]] = {}
+    for group in m.sleepers.groups:
+        together.setdefault((group.pc, group.what), []).append(group)
+    for (pc, what), groups in together.items():
+        everyone = np.logical_or.reduce([g.mask for g in groups])
+        if what == "cluster":
+            assert m.cluster_barrier is not None
+            missing = m.expand(m.alive) & ~m.cluster_barrier.here()
+            cluster = int(everyone.any(axis=1).argmax()) // m.cluster_blocks * m.cluster_blocks
+            missing[:cluster] = missing[cluster + m.cluster_blocks :] = False
+            yield f"{m.who(everyone)} wait at the cluster's barrier, {m.where(pc)}"
+            if missing.any():
+                yield f"  where {m.who(missing)} have not arrived"
+        else:
+            yield f"{m.who(everyone)} wait for an mbarrier, {m.where(pc)}"
+            block, thread = (int(i) for i in np.argwhere(groups[0].mask)[0])
+            word = int(np.broadcast_to(groups[0].keys, m.shape)[block, thread])
+            yield f"  {m.mbarriers.describe(word)}"
+
+
+def _sources(m: Machine, *pcs: int) -> tuple[SourceLine, ...]:
+    """The different Python lines of some instructions."""
+    found = [m.program.instructions[pc].source for pc in pcs]
+    return tuple(dict.fromkeys(source for source in found if source is not None))
+
+
+def over_budget(m: Machine) -> InstructionBudgetError:
+    first, last, total = m.blocks[0], m.blocks[-1], int(np.prod(m.record.grid))
+    together = ""
+    if len(m.blocks) < total:
+        together = (
+            f"Blocks {first:,} to {last:,} of {total:,} run at the same time: one that waits for a "
+            "later block waits for ever.\n"
+        )
+    error = InstructionBudgetError(
+        f"The kernel was stopped after {m.budget:,} instructions: it loops for ever, or is far too "
+        f"long for the virtual GPU.\n"
+        f"  Last at {m.where()}\n"
+        f"  {m.who(m.mask)}\n"
+        f"{together}"
+        "Look at the condition of the loop around this line. For a kernel that really needs more, "
+        "raise the limit: forgekit.vgpu.options(budget=…)."
+    )
+    error.lines = _sources(m, m.pc)
+    return error

@@ -1,0 +1,170 @@
+"""Bulk copies: a pipeline with a producer and consumers, stores of whole tiles."""
+
+import cutlass
+from cutlass import Float32, Int64, cute
+from cutlass.cute.nvgpu import cpasync
+
+import forgekit as fk
+from tests.sanitizer.bank import Bug, Family
+
+THREADS = 64  # that consume; one more warp produces
+TILE = 2 * THREADS
+STAGES = 2
+
+
+def smem(shape, dtype=Float32):
+    return cutlass.memory.SmemAllocator().allocate_tensor(dtype, cute.make_layout(shape), 16)
+
+
+@cute.jit
+def consume(mY: cute.Tensor, sX: cute.Tensor, full: cute.Pointer, empty: cute.Pointer,
+            n: cutlass.Int32, bug: cutlass.Constexpr):  # fmt: skip
+    """Wait for a stage, use it, give it back."""
+    tidx, _, _ = cute.arch.thread_idx()
+    for i in cutlass.range(n, unroll=1):
+        s, round = i % STAGES, i // STAGES
+        if cutlass.const_expr(bug == "wrong_parity"):
+            cute.arch.mbarrier_wait(full + s, (round + 1) % 2)
+        elif cutlass.const_expr(bug != "not_awaited"):
+            # BUG expects_more, never_given_back, counts_too_many, without_barrier
+            cute.arch.mbarrier_wait(full + s, round % 2)
+        if cutlass.const_expr(bug == "given_back_early"):
+            cute.arch.mbarrier_arrive(empty + s)
+        for k in cutlass.range_constexpr(TILE // THREADS):
+            # BUG not_awaited, wrong_parity, overwritten, given_back_early, without_expect_tx
+            x = sX[k * THREADS + tidx, s]
+            mY[i * TILE + k * THREADS + tidx] = 2.0 * x
+        if cutlass.const_expr(bug not in ("given_back_early", "never_given_back")):
+            cute.arch.mbarrier_arrive(empty + s)  # BUG without_barrier
+
+
+@cute.jit
+def produce(gX: cute.Tensor, sX: cute.Tensor, full: cute.Pointer, empty: cute.Pointer,
+            n: cutlass.Int32, bug: cutlass.Constexpr):  # fmt: skip
+    """Wait until a stage is free, announce its bytes, start its copy."""
+    atom = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Float32)
+    for i in cutlass.range(n, unroll=1):
+        s, round = i % STAGES, i // STAGES
+        if cutlass.const_expr(bug != "overwritten"):
+            # BUG never_given_back, counts_too_many, expects_more, without_barrier
+            cute.arch.mbarrier_wait(empty + s, (round + 1) % 2)
+        if cutlass.const_expr(bug == "without_expect_tx"):
+            cute.arch.mbarrier_arrive(full + s)
+        else:
+            size = 4 * TILE + (16 if cutlass.const_expr(bug == "expects_more") else 0)
+            # BUG overwritten, without_barrier
+            cute.arch.mbarrier_arrive_and_expect_tx(full + s, size)
+        # BUG not_awaited, wrong_parity, overwritten, given_back_early, without_expect_tx
+        # BUG without_barrier
+        cute.copy(atom, gX[None, i], sX[None, s], mbar_ptr=full + s)
+
+
+@cute.kernel
+def bulk_pipeline_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    tidx, _, _ = cute.arch.thread_idx()
+    sX = smem((TILE, STAGES))
+    full, empty = smem(STAGES, Int64).iterator, smem(STAGES, Int64).iterator
+    gX = cute.zipped_divide(mX, (TILE,))
+    n = mX.shape[0] // TILE
+    if tidx == 0:
+        for s in cutlass.range_constexpr(STAGES):
+            cute.arch.mbarrier_init(full + s, 1)  # BUG without_barrier
+            users = 2 * THREADS if cutlass.const_expr(bug == "counts_too_many") else THREADS
+            cute.arch.mbarrier_init(empty + s, users)  # BUG without_barrier
+    cute.arch.mbarrier_init_fence()
+    if cutlass.const_expr(bug != "without_barrier"):
+        cute.arch.sync_threads()
+    if tidx >= THREADS:
+        with cute.arch.elect_one():
+            produce(gX, sX, full, empty, n, bug)
+    else:
+        consume(mY, sX, full, empty, n, bug)
+
+
+@cute.jit
+def bulk_pipeline(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    bulk_pipeline_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS + 32, 1, 1))
+
+
+@cute.kernel
+def bulk_store_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Two tiles a block: filled by all threads, stored by one, in the same shared memory."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    sX = smem(TILE)
+    gX, gY = cute.zipped_divide(mX, (TILE,)), cute.zipped_divide(mY, (TILE,))
+    atom = cute.make_copy_atom(cpasync.CopyBulkS2GOp(), Float32)
+    for k in cutlass.range_constexpr(2):
+        tile = 2 * bidx + k
+        for j in cutlass.range_constexpr(TILE // THREADS):
+            # BUG not_awaited, another_waits, without_barrier
+            sX[j * THREADS + tidx] = gX[j * THREADS + tidx, tile] + 1.0
+        cute.arch.fence_proxy("async.shared", space="cta")
+        if cutlass.const_expr(bug != "without_barrier"):
+            cute.arch.sync_threads()
+        if tidx == 0:
+            shift = 1 if cutlass.const_expr(bug == "misaligned") else 0
+            size = TILE // 2 if cutlass.const_expr(bug == "misaligned") else TILE
+            sK = cute.make_tensor(sX.iterator + shift, cute.make_layout(size))
+            gK = cute.make_tensor(gY[None, tile].iterator, cute.make_layout(size))
+            # BUG not_awaited, another_waits, without_barrier, leaves, misaligned
+            cute.copy(atom, sK, gK)
+            cute.arch.cp_async_bulk_commit_group()
+            if cutlass.const_expr(bug == "leaves" and k == 1):
+                pass
+            elif cutlass.const_expr(bug not in ("not_awaited", "another_waits")):
+                cute.arch.cp_async_bulk_wait_group(0, read=True)
+        if tidx == 32 and cutlass.const_expr(bug == "another_waits"):
+            cute.arch.cp_async_bulk_wait_group(0, read=True)
+        cute.arch.sync_threads()
+
+
+@cute.jit
+def bulk_store(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    grid = (mX.shape[0] // (2 * TILE), 1, 1)
+    bulk_store_kernel(mX, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
+
+
+def two_tiles():
+    return fk.randn(2 * TILE), fk.empty(2 * TILE)
+
+
+FAMILIES = [
+    Family(
+        bulk_pipeline,
+        (bulk_pipeline_kernel, produce, consume),
+        lambda: (fk.randn(7 * TILE), fk.empty(7 * TILE)),
+        lambda x, y: [(y, 2 * x)],
+        (
+            Bug("not_awaited", ("async-copy",), "Consumers do not wait.", args=two_tiles,
+                also=("block-lifetime",)),
+            Bug("wrong_parity", ("async-copy",), "Consumers wait for the phase before.",
+                also=("block-lifetime",), args=two_tiles),
+            Bug("overwritten", ("async-copy", "mbarrier"),
+                "The producer does not wait for the consumers.", loose=True),
+            Bug("given_back_early", ("async-copy",), "A stage is given back before it is read."),
+            Bug("without_expect_tx", ("async-copy",), "The mbarrier counts no bytes.",
+                also=("block-lifetime",)),
+            Bug("expects_more", ("deadlock",), "16 bytes too many are expected."),
+            Bug("never_given_back", ("deadlock",), "Nobody arrives at `empty`."),
+            Bug("counts_too_many", ("deadlock",), "`empty` waits for twice as many."),
+            Bug("without_barrier", ("shared-race",), "mbarriers are used before they are made.",
+                also=("async-copy",), loose=True),
+        ),
+    ),
+    Family(
+        bulk_store,
+        (bulk_store_kernel,),
+        lambda: (fk.randn(4 * TILE), fk.empty(4 * TILE)),
+        lambda x, y: [(y, x + 1)],
+        (
+            Bug("not_awaited", ("async-copy",), "The tile is filled anew too early.",
+                also=("block-lifetime",)),
+            Bug("another_waits", ("async-copy",), "A thread waits that has started nothing.",
+                also=("block-lifetime",)),
+            Bug("without_barrier", ("async-copy",), "Stored before all have written."),
+            Bug("leaves", ("block-lifetime",), "The block leaves while its tile is being read."),
+            Bug("misaligned", ("misaligned",), "The tile begins four bytes late."),
+        ),
+    ),
+]  # fmt: skip

@@ -1,0 +1,260 @@
+"""Clusters: row sums through distributed shared memory, with its barrier and with mbarriers."""
+
+import operator
+
+import cutlass
+import torch
+from cutlass import Float32, Int32, Int64, cute
+
+import forgekit as fk
+from tests.sanitizer.bank import Bug, Family
+
+WARPS = 2
+THREADS = 32 * WARPS
+
+
+def smem(shape, dtype=Float32):
+    return cutlass.memory.SmemAllocator().allocate_tensor(dtype, cute.make_layout(shape), 16)
+
+
+@cute.jit
+def own_part(mX: cute.Tensor, row: Int32, part: Int32, parts: cutlass.Constexpr) -> Float32:
+    """A thread's share of a row: every (parts * THREADS)th element; then the sum of its warp."""
+    tidx, _, _ = cute.arch.thread_idx()
+    total = Float32(0.0)
+    for column in range(part * THREADS + tidx, mX.shape[1], parts * THREADS):
+        total += mX[row, column]
+    return cute.arch.warp_reduction(total, operator.add)
+
+
+# -- the cluster's barrier ------------------------------------------------------------------------
+@cute.kernel
+def cluster_sum_kernel(
+    mX: cute.Tensor, mY: cute.Tensor, cluster: cutlass.Constexpr, bug: cutlass.Constexpr
+):
+    """Each block keeps its partial sums at home; the first of the cluster fetches all of them."""
+    tidx, _, _ = cute.arch.thread_idx()
+    row, _, _ = cute.arch.cluster_idx()
+    rank = cute.arch.block_idx_in_cluster()
+    sPart = smem(WARPS)
+    total = own_part(mX, row, rank, cluster)
+    if cute.arch.lane_idx() == 0:
+        sPart[tidx // 32] = total  # BUG block_barrier, without_barrier
+    if cutlass.const_expr(bug == "block_barrier"):
+        cute.arch.sync_threads()
+    elif cutlass.const_expr(bug not in ("without_barrier", "only_waits")):
+        cute.arch.cluster_arrive()
+    if cutlass.const_expr(bug == "one_waits_again"):
+        if rank == 0:
+            cute.arch.cluster_wait()
+            cute.arch.cluster_arrive()
+        cute.arch.cluster_wait()
+    elif cutlass.const_expr(bug not in ("block_barrier", "without_barrier")):
+        cute.arch.cluster_wait()  # BUG only_waits
+    value = Float32(0.0)
+    if rank == 0 and tidx < cluster * WARPS:
+        owner = tidx // WARPS + (1 if cutlass.const_expr(bug == "rank_too_large") else 0)
+        there = cute.arch.map_dsmem_ptr(sPart.iterator + tidx % WARPS, owner)
+        # BUG block_barrier, without_barrier, leaves, rank_too_large, one_waits_again, one_stays
+        value = there.load()
+    value = cute.arch.warp_reduction(value, operator.add)
+    if rank == 0 and tidx == 0:
+        mY[row] = value
+    if cutlass.const_expr(bug == "one_stays"):
+        if rank == 0:
+            cute.arch.cluster_arrive()
+            cute.arch.cluster_wait()
+    elif cutlass.const_expr(bug != "leaves"):
+        cute.arch.cluster_arrive()
+        cute.arch.cluster_wait()
+
+
+@cute.jit
+def cluster_sum_of(
+    mX: cute.Tensor, mY: cute.Tensor, cluster: cutlass.Constexpr, bug: cutlass.Constexpr = None
+):
+    cluster_sum_kernel(mX, mY, cluster, bug).launch(
+        grid=(mX.shape[0] * cluster, 1, 1), block=(THREADS, 1, 1), cluster=(cluster, 1, 1)
+    )
+
+
+@cute.jit
+def cluster_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    cluster_sum_of(mX, mY, 4, bug)
+
+
+# -- mbarriers and asynchronous stores ------------------------------------------------------------
+@cute.kernel
+def mailbox_sum_kernel(
+    mX: cute.Tensor, mY: cute.Tensor, cluster: cutlass.Constexpr, bug: cutlass.Constexpr
+):
+    """Each warp sends its partial sum to every block of the cluster; each block adds up them all.
+
+    No barrier at the end: a block leaves when all that is sent to it has come.
+    """
+    tidx, _, _ = cute.arch.thread_idx()
+    row, _, _ = cute.arch.cluster_idx()
+    lane, warp = cute.arch.lane_idx(), cute.arch.warp_idx()
+    rank = cute.arch.block_idx_in_cluster()
+    sPart = smem((WARPS, cluster))
+    mbar = smem(1, Int64).iterator
+    if tidx == 0:
+        cute.arch.mbarrier_init(mbar, 1)  # BUG block_barrier
+    cute.arch.mbarrier_init_fence()
+    if cutlass.const_expr(bug == "block_barrier"):
+        cute.arch.sync_threads()
+    else:
+        cute.arch.cluster_arrive_relaxed()
+    total = own_part(mX, row, rank, cluster)
+    if cutlass.const_expr(bug != "block_barrier"):
+        cute.arch.cluster_wait()
+    wanted = 4 * WARPS * cluster
+    if tidx == 0 and cutlass.const_expr(bug == "without_expect_tx"):
+        cute.arch.mbarrier_arrive(mbar)
+    elif tidx == 0 and cutlass.const_expr(bug != "without_arrival"):
+        expected = wanted + (4 if cutlass.const_expr(bug == "expects_more") else 0)
+        cute.arch.mbarrier_arrive_and_expect_tx(mbar, expected)
+    if lane < cluster:
+        mine = sPart.iterator + cute.crd2idx((warp, rank), sPart.layout)
+        bits = total.bitcast(Int32)
+        # BUG block_barrier, wrong_parity, without_expect_tx, without_wait, leaves
+        cute.arch.store_async_dsmem(mine, bits, mbar, lane)
+    if rank == 0 or cutlass.const_expr(bug != "leaves"):
+        if cutlass.const_expr(bug == "wrong_parity"):
+            cute.arch.mbarrier_wait(mbar, 1)
+        elif cutlass.const_expr(bug != "without_wait"):
+            cute.arch.mbarrier_wait(mbar, 0)  # BUG expects_more, without_arrival
+        value = Float32(0.0)
+        if lane < WARPS * cluster:
+            # BUG wrong_parity, without_expect_tx, without_wait
+            value = sPart[lane % WARPS, lane // WARPS]
+        value = cute.arch.warp_reduction(value, operator.add)
+        if tidx == 0:
+            mY[row, rank] = value
+
+
+@cute.jit
+def mailbox_sum_of(
+    mX: cute.Tensor, mY: cute.Tensor, cluster: cutlass.Constexpr, bug: cutlass.Constexpr = None
+):
+    mailbox_sum_kernel(mX, mY, cluster, bug).launch(
+        grid=(mX.shape[0] * cluster, 1, 1), block=(THREADS, 1, 1), cluster=(cluster, 1, 1)
+    )
+
+
+@cute.jit
+def mailbox_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    mailbox_sum_of(mX, mY, 4, bug)
+
+
+# -- a ring: ordinary stores, remote arrivals, several rounds -------------------------------------
+ROUNDS = 3
+
+
+@cute.kernel
+def ring_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """In each round every block hands its value to the next one in the cluster of 2."""
+    tidx, _, _ = cute.arch.thread_idx()
+    rank = cute.arch.block_idx_in_cluster()
+    sX = smem(THREADS)
+    full, empty = smem(1, Int64).iterator, smem(1, Int64).iterator
+    if tidx == 0:
+        cute.arch.mbarrier_init(full, THREADS)
+        cute.arch.mbarrier_init(empty, THREADS)
+    cute.arch.mbarrier_init_fence()
+    cute.arch.cluster_arrive()
+    cute.arch.cluster_wait()
+    x = mX[rank * THREADS + tidx]
+    there = cute.arch.map_dsmem_ptr(sX.iterator + tidx, rank ^ 1)
+    for k in cutlass.range_constexpr(ROUNDS):
+        if cutlass.const_expr(k > 0 and bug != "not_awaited"):
+            cute.arch.mbarrier_wait(empty, (k + 1) % 2)
+        there.store(x)  # BUG not_awaited, arrives_first, arrives_at_home
+        cute.arch.mbarrier_arrive(full, rank if bug == "arrives_at_home" else rank ^ 1)
+        cute.arch.mbarrier_wait(full, k % 2)
+        if cutlass.const_expr(bug == "arrives_first" and k + 1 < ROUNDS):
+            cute.arch.mbarrier_arrive(empty, rank ^ 1)
+        x = sX[THREADS - 1 - tidx] + 1.0  # BUG not_awaited, arrives_first, arrives_at_home
+        if cutlass.const_expr(bug != "arrives_first" and k + 1 < ROUNDS):
+            cute.arch.mbarrier_arrive(empty, rank ^ 1)
+    mY[rank * THREADS + tidx] = x
+
+
+@cute.jit
+def ring(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    ring_kernel(mX, mY, bug).launch(grid=(2, 1, 1), block=(THREADS, 1, 1), cluster=(2, 1, 1))
+
+
+def passed_on(x: torch.Tensor) -> torch.Tensor:
+    for _ in range(ROUNDS):
+        x = x.reshape(2, THREADS).flip(0).flip(1) + 1.0
+    return x.reshape(-1)
+
+
+FAMILIES = [
+    Family(
+        cluster_sum,
+        (cluster_sum_kernel,),
+        lambda: (fk.randn(3, 600), fk.empty(3)),
+        lambda x, y: [(y, x.sum(1))],
+        (
+            Bug(
+                "block_barrier", ("shared-race",), "The barrier is one of the block only.",
+                also=("block-lifetime",),
+            ),
+            Bug(
+                "without_barrier", ("shared-race",), "Nothing between writing and fetching.",
+                also=("block-lifetime",),
+            ),
+            Bug("leaves", ("block-lifetime",), "No barrier before the blocks leave."),
+            Bug(
+                "one_stays", ("block-lifetime",),
+                "Only the block that fetches stays for the last barrier.",
+            ),
+            Bug("only_waits", ("barrier-count",), "A wait without an arrival."),
+            Bug("one_waits_again", ("block-lifetime",), "Block 0 is a barrier behind."),
+            Bug("rank_too_large", ("out-of-bounds",), "There is no block of rank 4."),
+        ),
+    ),
+    Family(
+        mailbox_sum,
+        (mailbox_sum_kernel,),
+        lambda: (fk.randn(3, 600), fk.empty(3, 4)),
+        lambda x, y: [(y, x.sum(1, keepdim=True).expand(-1, 4))],
+        (
+            Bug(
+                "block_barrier", ("async-copy",), "Others may send before the mbarrier is made.",
+                also=("block-lifetime",),
+            ),
+            Bug(
+                "wrong_parity", ("async-copy",), "Waits for the phase before the first.",
+                also=("uninitialised-shared", "block-lifetime"),
+            ),
+            Bug(
+                "without_expect_tx", ("async-copy",), "The mbarrier counts no bytes.",
+                also=("uninitialised-shared", "block-lifetime"),
+            ),
+            Bug(
+                "without_wait", ("async-copy",), "Reads before the wait.",
+                also=("uninitialised-shared", "block-lifetime"),
+            ),
+            Bug("leaves", ("block-lifetime",), "A block leaves before its peers wrote to it."),
+            Bug("expects_more", ("deadlock",), "Four bytes too many are expected."),
+            Bug("without_arrival", ("deadlock",), "Nobody arrives."),
+        ),
+    ),
+    Family(
+        ring,
+        (ring_kernel,),
+        lambda: (fk.randn(2 * THREADS), fk.empty(2 * THREADS)),
+        lambda x, y: [(y, passed_on(x))],
+        (
+            Bug("not_awaited", ("shared-race",), "Overwrites what the other may not have read."),
+            Bug("arrives_first", ("shared-race",), "Says that it has read before it has."),
+            Bug(
+                "arrives_at_home", ("shared-race",), "Arrives at its own mbarrier.",
+                also=("block-lifetime",),
+            ),
+        ),
+    ),
+]  # fmt: skip
