@@ -22,6 +22,7 @@ COMMANDS = {
     "profile": "forgekit.commands.profile",
     "sanitize": "forgekit.commands.sanitize",
     "build-notebooks": "forgekit.commands.notebooks",
+    "book": "forgekit.commands.book",
 }
 BENCHMARKS = {"vgpu": "forgekit.benching.vgpu"}
 
@@ -80,6 +81,13 @@ def build_parser() -> argparse.ArgumentParser:
     build.add_argument(
         "--check", action="store_true", help="run nothing; only compare each .py with its .ipynb"
     )
+
+    book = commands.add_parser("book", help="build the course as a web site, in book/_build/html")
+    book.add_argument("--output", help="put _build into this folder instead of book/")
+    book.add_argument(
+        "--repository", help="address of the sources: adds buttons that open a notebook elsewhere"
+    )
+    book.add_argument("--fresh", action="store_true", help="read all pages anew")
     return parser
 
 
@@ -114,6 +122,10 @@ def dispatch(arguments: Sequence[str]) -> int:
     if options.command == "bench":
         status = importlib.import_module(BENCHMARKS[options.suite]).main(options.arguments)
         return int(status or 0)
+    if options.command == "book":
+        return _module("book").main(
+            output=options.output, repository=options.repository, fresh=options.fresh
+        )
     return _module("build-notebooks").main(options.paths, check_only=options.check)
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["WEEKS", "Exercise", "all_exercises", "exercise"]
 
 _HERE = Path(__file__).parent
+NOTHING = object()  # stands for an argument that was left out
 
 # Week -> its exercises, in the order in which the notebooks have them.
 WEEKS: dict[str, tuple[str, ...]] = {
@@ -81,7 +82,7 @@ class Exercise:
         return f"{self.name}: {self.title} ({self.notebook}; {state})"
 
     # -- what a student calls -------------------------------------------------------------------
-    def grade(self, handed_in: Any, *, arch: str | None = None) -> GradeReport:
+    def grade(self, handed_in: Any = NOTHING, *, arch: str | None = None) -> GradeReport:
         """Pass what was handed in through the gates; stops at the first group that is not passed.
 
         Kernels run on the virtual GPU, where counters and the sanitizer are; on a machine with a
@@ -93,8 +94,15 @@ class Exercise:
 
         Returns:
             A report, true if all groups are passed; a notebook shows it.
+
+        Raises:
+            UsageError: nothing was handed in.
         """
         from forgekit.lessons.grading import grade
+
+        if handed_in is NOTHING:
+            remedy = f"write .grade({self.entry})"
+            raise UsageError(got_needed("grade", "nothing", "what the task asks for", remedy))
 
         report = grade(self, handed_in, arch, untouched=self._is_skeleton(handed_in))
         progress.change(self.name, functools.partial(_tried, report=report))
@@ -116,11 +124,12 @@ class Exercise:
         return Note("Solution", self.solution_text())
 
     def reset(self) -> Note:
-        """Forget tries, hints and the pass; returns the skeleton, to begin anew."""
+        """Forget tries and the pass, though not the help that was taken; returns the skeleton."""
         from forgekit.lessons.report import Note
 
-        progress.change(self.name, None)
-        text = f"Copy this into the cell above:\n\n```python\n{self.source.skeleton}```"
+        progress.change(self.name, _reset)
+        where = f"its cell in {self.notebook}, in place of what stands there"
+        text = f"Copy this into {where}:\n\n```python\n{self.source.skeleton}```"
         return Note(f"{self.name} is open again", text)
 
     # -- texts --------------------------------------------------------------------------------
@@ -148,7 +157,11 @@ def _hinted(known: progress.Record, of: int) -> None:
 
 
 def _seen(known: progress.Record) -> None:
-    known.solution_seen = True
+    known.solution_seen = known.solution_seen or not known.passed  # after a pass it was no help
+
+
+def _reset(known: progress.Record) -> None:
+    known.tries = known.passed_at_try = 0
 
 
 def _bare(text: str) -> str:

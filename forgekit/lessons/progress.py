@@ -19,6 +19,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from forgekit.errors import UsageError, got_needed
+
 __all__ = ["Progress", "Record", "change", "path", "progress", "record"]
 
 _VERSION = 1
@@ -193,9 +195,10 @@ class Progress:
         return sum(row.record.passed for row in self.rows)
 
     def reset(self) -> None:
-        """Forget all of it."""
+        """Forget what stands in it."""
+        shown = {row.name for row in self.rows}
         with _locked():
-            _write({})
+            _write({name: r for name, r in _read().items() if name not in shown})
 
     @property
     def headline(self) -> str:
@@ -218,13 +221,24 @@ class Progress:
         return {"text/plain": repr(self), "text/html": _table(self)}
 
 
-def progress() -> Progress:
-    """What you have passed and tried, over all weeks. `fk.progress().reset()` forgets it."""
-    from forgekit.lessons.exercise import all_exercises
+def progress(week: str | None = None) -> Progress:
+    """What you have passed and tried, over all weeks or in one; `.reset()` of it forgets that.
 
+    Raises:
+        UsageError: there is no such week.
+    """
+    from forgekit.lessons.exercise import WEEKS, all_exercises
+
+    if week is not None and week not in WEEKS:
+        needed = "one of " + ", ".join(map(repr, WEEKS))
+        raise UsageError(got_needed("week", repr(week), needed, "leave it out for all"))
     records = _read()
     return Progress(
-        tuple(Row(e.week, e.name, e.title, records.get(e.name, Record())) for e in all_exercises())
+        tuple(
+            Row(e.week, e.name, e.title, records.get(e.name, Record()))
+            for e in all_exercises()
+            if week in (None, e.week)
+        )
     )
 
 

@@ -15,7 +15,7 @@ __all__ = ["GradeReport", "Note", "Outcome"]
 
 _GREEN, _RED, _GREY = "#009E73", "#D55E00", "#7f7f7f"  # the first two are Okabe and Ito's
 _WIDTH = 102  # what tools say in 96 columns, and the indent
-_PRAISE = "Struck true."
+_PRAISE = "Every gate is passed."
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def test_a_pass_runs_all_groups_and_gives_joy() -> None:
         "  [x] Group 2",
         f"Well forged. Passed so far: 1 of {len(all_exercises())} of week0.",
     ]
-    assert "Struck true." in repr(made("")[0].grade(1))
+    assert "Every gate is passed." in repr(made("")[0].grade(1))
 
 
 def test_it_stops_at_the_first_group_that_fails() -> None:
@@ -157,8 +157,9 @@ def test_tries_count_up_to_the_first_pass_and_on() -> None:
     known = progress.record(NAME)
     assert (known.tries, known.passed_at_try, known.passed) == (5, 3, True)
     assert repr(exercise(NAME)) == "week0/scale: scale a vector (00_start_here; passed)"
+    exercise(NAME).hint()
     note = exercise(NAME).reset()
-    assert progress.record(NAME) == progress.Record()
+    assert progress.record(NAME) == progress.Record(hints=1)  # help stays
     assert "week0/scale is open again" in repr(note) and exercise(NAME).source.skeleton in note.text
     assert repr(exercise(NAME)).endswith("; open)")
 
@@ -182,6 +183,24 @@ def test_the_solution_is_shown_with_its_analysis_and_remembered() -> None:
     assert "mY[i] = 3.0 * mX[i] + 1.0" in note.text and "fused" in note.text
     assert "[fill]" not in note.text and "#|" not in note.text
     assert progress.record(NAME).solution_seen and not progress.record(NAME).passed
+
+
+def test_a_solution_read_after_the_pass_was_no_help() -> None:
+    e = made("yes")[0]
+    assert e.grade(1)
+    e.solution()
+    assert not progress.record(NAME).solution_seen
+
+
+def test_nothing_handed_in_is_told() -> None:
+    with pytest.raises(UsageError, match=r"write \.grade\(scale\)"):
+        exercise(NAME).grade()
+
+
+def test_progress_of_one_week() -> None:
+    assert {row.week for row in progress.progress("week0").rows} == {"week0"}
+    with pytest.raises(UsageError, match="one of 'week0'"):
+        progress.progress("week9")
 
 
 # -- names ------------------------------------------------------------------------------------

@@ -1,0 +1,82 @@
+"""The book's Sphinx extension: pages that are made, notebooks made ready, pictures, maths."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+__all__ = ["setup"]
+
+# Where the sources can be had, such as https://github.com/OWNER/NAME; without it no launch buttons.
+REPOSITORY = "FORGEKIT_BOOK_REPOSITORY"
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Called by Sphinx, which is imported here only: the rest of this package needs it not."""
+    from forgebook import maths
+    from forgebook.pictures import InlinePictures
+
+    app.add_config_value("comments_config", {}, "env")  # Jupyter Book sets it, for sphinx_comments
+    app.add_transform(InlinePictures)
+    maths.register(app)
+    app.connect("config-inited", _add_launch_buttons)
+    app.connect("env-get-outdated", _made_pages)
+    app.connect("source-read", _prepare)
+    app.connect("html-page-context", _name_folds)
+    app.connect("build-finished", _write_entrance)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _add_launch_buttons(app: Any, config: Any) -> None:
+    repository = os.environ.get(REPOSITORY, "").rstrip("/")
+    if not repository:
+        return
+    options = config.html_theme_options
+    options["repository_url"] = repository
+    options["repository_branch"] = os.environ.get("FORGEKIT_BOOK_BRANCH") or "main"
+    options["use_repository_button"] = options["use_issues_button"] = True
+    if "github.com" in repository:
+        options["launch_buttons"] = {
+            "colab_url": "https://colab.research.google.com",
+            "notebook_interface": "jupyterlab",
+        }
+
+
+def _made_pages(app: Any, env: Any, *changes: set[str]) -> list[str]:
+    """Pages that depend on more than their own text are read anew each time."""
+    from forgebook import pages
+
+    paths = {name: Path(env.doc2path(name)) for name in env.found_docs}
+    texts = {n: p.read_text(encoding="utf-8") for n, p in paths.items() if p.suffix == ".md"}
+    return [name for name, text in texts.items() if pages.is_made(text)]
+
+
+def _prepare(app: Any, name: str, source: list[str]) -> None:
+    from forgebook import notebooks, pages
+
+    path = Path(app.env.doc2path(name))
+    if path.suffix == ".ipynb":
+        source[0] = notebooks.prepared(source[0], path.parent)
+    else:
+        source[0] = pages.filled(source[0])
+
+
+def _name_folds(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """What folds an output is called by its own words, not by a label that hides them."""
+    if "body" in context:
+        context["body"] = context["body"].replace(' aria-label="Toggle hidden content"', "")
+
+
+def _write_entrance(app: Any, exception: Exception | None) -> None:
+    """The site's address leads to the first page."""
+    if exception is None and app.builder.format == "html":
+        first = f"{app.config.master_doc}.html"
+        title = app.config.html_title
+        text = (
+            '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+            f'<title>{title}</title><meta http-equiv="refresh" '
+            f'content="0; url={first}"><link rel="canonical" href="{first}"></head>'
+            f'<body><main><h1><a href="{first}">{title}</a></h1></main></body></html>\n'
+        )
+        Path(app.outdir, "index.html").write_text(text, encoding="utf-8")

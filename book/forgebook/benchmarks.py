@@ -1,0 +1,158 @@
+"""Recorded measurements as bars and tables, from whatever JSON files there are."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from forgebook.course import ROOT
+
+__all__ = ["Bar", "bars", "made"]
+
+_GPU = ROOT / "forgekit" / "benching" / "recorded_runs"
+_OTHER = ROOT / "book" / "measured"
+_SERIES = (  # key of a row of the virtual GPU's benchmark -> what it is called
+    ("vgpu_ms", "virtual GPU, bare"),
+    ("sanitizer_ms", "with the sanitizer"),
+    ("profile_ms", "profile"),
+    ("triton_ms", "Triton's interpreter"),
+)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar: its name, its length, and what stands at its end."""
+
+    label: str
+    value: float
+    text: str
+
+
+def made(kind: str) -> str:
+    """The Markdown of all files of a kind, `gpu` or `vgpu`; a sentence where there are none."""
+    folder = _GPU if kind == "gpu" else _OTHER
+    blocks = [text for file in sorted(folder.glob("*.json")) if (text := _file(file))]
+    return "\n\n".join(blocks) or "None are recorded yet.\n"
+
+
+def _file(file: Path) -> str:
+    data = json.loads(file.read_text(encoding="utf-8"))
+    rows = data.get("rows") if isinstance(data, dict) else None
+    if not (isinstance(rows, list) and rows and all(isinstance(r, dict) for r in rows)):
+        return ""
+    if {"gpu", "ceiling_gbps"} <= data.keys() and {"step", "shape", "dtype", "gbps"} <= rows[
+        0
+    ].keys():
+        return _steps(file.stem, data)
+    if {"operation", "size", "vgpu_ms"} <= rows[0].keys():
+        return _virtual(data)
+    return _other(file.stem, data)
+
+
+# -- a GPU's steps ----------------------------------------------------------------------------
+def _steps(name: str, data: dict[str, Any]) -> str:
+    ceiling = float(data["ceiling_gbps"])
+    out = [
+        f"### {_title(name)}: {data['gpu']}",
+        f"Recorded {data.get('date', 'without a date')}. A copy of 1 GB reached "
+        f"{ceiling:,.0f} GB/s in the same run; the bars are drawn against it.",
+    ]
+    cases: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in data["rows"]:
+        cases.setdefault((tuple(row["shape"]), row["dtype"]), []).append(row)
+    largest = max(_count(shape) for shape, _ in cases)
+    for (shape, dtype), rows in cases.items():
+        if _count(shape) == largest:
+            caption = f"{' × '.join(f'{s:,}' for s in shape)}, {dtype}"
+            drawn = [Bar(r["step"], r["gbps"], f"{r['gbps']:,.0f} GB/s") for r in rows]
+            out.append(bars(caption, drawn, most=ceiling))
+    head = ("step", "shape", "type", "ms", "GB/s", "of the copy")
+    table = [
+        (r["step"], " × ".join(map(str, r["shape"])), r["dtype"], f"{r['ms']:.4f}",
+         f"{r['gbps']:,.0f}", f"{100 * r['gbps'] / ceiling:.0f} %")
+        for r in data["rows"]
+    ]  # fmt: skip
+    return "\n\n".join([*out, _folded("All sizes and types", head, table)])
+
+
+def _count(shape: Sequence[int]) -> int:
+    total = 1
+    for size in shape:
+        total *= size
+    return total
+
+
+# -- the virtual GPU's speed --------------------------------------------------------------------
+def _virtual(data: dict[str, Any]) -> str:
+    rows = data["rows"]
+    with_peer = [r["size"] for r in rows if r.get("triton_ms")]
+    size = max(with_peer or [r["size"] for r in rows])
+    out = [
+        f"### The virtual GPU on one {data.get('processor', 'machine')} machine",
+        f"Recorded {data.get('date', 'without a date')}, Python {data.get('python', '?')}, "
+        f"{data.get('cores', '?')} cores of which it uses one. Shorter is better.",
+    ]
+    for row in (r for r in rows if r["size"] == size):
+        drawn = [
+            Bar(name, row[key], f"{row[key]:,.1f} ms") for key, name in _SERIES if row.get(key)
+        ]
+        out.append(bars(f"{_title(row['operation'])}, {size:,} × {size:,}, float32", drawn))
+    head = ("operation", "size", *(f"{name}, ms" for _, name in _SERIES))
+    table = [
+        (_title(r["operation"]), f"{r['size']:,}",
+         *(f"{r[key]:,.1f}" if r.get(key) else "–" for key, _ in _SERIES))
+        for r in rows
+    ]  # fmt: skip
+    return "\n\n".join([*out, _folded("All sizes", head, table)])
+
+
+# -- anything else ------------------------------------------------------------------------------
+def _other(name: str, data: dict[str, Any]) -> str:
+    facts = ", ".join(f"{k} {v}" for k, v in data.items() if isinstance(v, (str, int, float)))
+    head = list(dict.fromkeys(key for row in data["rows"] for key in row))
+    table = [[_shown(row.get(key)) for key in head] for row in data["rows"]]
+    return "\n\n".join([f"### {_title(name)}", facts, _folded("The numbers", head, table)])
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.4g}"
+    return "–" if value is None else str(value)
+
+
+def _title(name: str) -> str:
+    words = name.replace("_", " ").strip()
+    return words[:1].upper() + words[1:]
+
+
+def bars(caption: str, drawn: Sequence[Bar], *, most: float | None = None) -> str:
+    """A table whose rows are bars: read aloud it is a table, on a phone it still fits.
+
+    most: what the full length stands for; the longest bar where it is left out.
+    """
+    full = max([most or 0, *(bar.value for bar in drawn)]) or 1
+    rows = "".join(
+        f'<tr><th scope="row">{html.escape(bar.label)}</th>'
+        f'<td><span class="bar" style="--part:{bar.value / full:.4f}"></span>'
+        f"<span>{html.escape(bar.text)}</span></td></tr>"
+        for bar in drawn
+    )
+    title = f"<caption>{html.escape(caption)}</caption>"
+    return f'<table class="bars">{title}<tbody>{rows}</tbody></table>'
+
+
+def _folded(title: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    heads = "".join(f'<th scope="col">{html.escape(h)}</th>' for h in head)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return (
+        f"<details><summary>{html.escape(title)}</summary>"
+        f'<div class="wide" tabindex="0" role="region" aria-label="{html.escape(title)}">'
+        f'<table class="table"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
+        "</div></details>"
+    )

@@ -1,0 +1,120 @@
+"""What the pages need to know of the notebooks: titles, sections, terms, exercises."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from forgekit.commands.course import WEEKS, week_folders
+
+__all__ = ["ROOT", "Notebook", "Section", "anchor", "notebooks", "read", "slug", "week_titles"]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+_FENCE = re.compile(r"^\s*(```|~~~)")
+_HEADING = re.compile(r"^(#{1,6}) +(.+?)\s*$")
+_BOLD = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
+_PROMISE = re.compile(r"\*\*You will build\*\*\s+(.+?)(?=\n\*\*|\n\n|\Z)", re.DOTALL)
+_MINUTES = re.compile(r"About (\d+) minutes")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading of a notebook, with the terms that stand in bold below it."""
+
+    title: str
+    slug: str
+    terms: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """One notebook, read. path: from the root of the course, with its suffix; exercises: names."""
+
+    path: str
+    title: str
+    promise: str
+    minutes: int | None
+    sections: tuple[Section, ...]
+    exercises: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return Path(self.path).stem
+
+    @property
+    def week(self) -> str:
+        return Path(self.path).parts[0]
+
+
+def slug(title: str) -> str:
+    """The anchor that MyST gives to a heading: GitHub's rule."""
+    plain = re.sub(r"[`*]", "", title)
+    return re.sub(r"[^\w\- ]", "", plain.lower().replace(" ", "-"))
+
+
+def anchor(exercise: str) -> str:
+    """The anchor before the task of an exercise such as "week0/scale"."""
+    return "exercise-" + exercise.replace("/", "-").replace("_", "-")
+
+
+def read(path: Path) -> Notebook:
+    """Read a built notebook."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    texts = ["".join(c["source"]) for c in cells if c["cell_type"] == "markdown"]
+    first = texts[0] if texts else ""
+    promise, minutes = _PROMISE.search(first), _MINUTES.search(first)
+    sections = _sections(texts)
+    return Notebook(
+        path=path.relative_to(ROOT).as_posix(),
+        title=sections[0].title if sections else path.stem,
+        promise=" ".join(promise[1].split()) if promise else "",
+        minutes=int(minutes[1]) if minutes else None,
+        sections=sections,
+        exercises=tuple(_exercises(cells)),
+    )
+
+
+def _exercises(cells: list[dict[str, Any]]) -> list[str]:
+    return [c["metadata"]["exercise"] for c in cells if c["metadata"].get("part") == "task"]
+
+
+def _sections(texts: list[str]) -> tuple[Section, ...]:
+    found: list[tuple[str, list[str]]] = []
+    for text in texts:
+        fenced = False
+        for line in text.splitlines():
+            fenced ^= bool(_FENCE.match(line))
+            heading = None if fenced else _HEADING.match(line)
+            if heading:
+                found.append((heading[2], []))
+            elif found and not fenced:
+                found[-1][1].append(line)
+        if found:
+            found[-1][1].append("")
+    return tuple(
+        Section(title, slug(title), tuple(_plain(b) for b in _BOLD.findall("\n".join(lines))))
+        for title, lines in found
+    )
+
+
+def _plain(term: str) -> str:
+    return " ".join(term.replace("*", "").replace("`", "").split()).rstrip(".:,").lower()
+
+
+@functools.cache
+def notebooks() -> tuple[Notebook, ...]:
+    """All built notebooks, week by week, in their order."""
+    return tuple(read(p) for folder in week_folders(ROOT) for p in sorted(folder.glob("*.ipynb")))
+
+
+def week_titles() -> dict[str, str]:
+    """The folder of each week -> "Week 0: copy and transpose", as the contents have it."""
+    contents = (ROOT / "book" / "_toc.yml").read_text(encoding="utf-8")
+    captions = re.findall(r'caption: "?(.+?)"?\n\s+chapters:\n\s+- glob: (\w+)/', contents)
+    found = {folder: caption for caption, folder in captions}
+    return {week: found.get(week, week) for week in WEEKS}

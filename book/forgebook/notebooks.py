@@ -1,0 +1,97 @@
+"""A stored notebook made ready for the page: what JupyterLab folds, what a reader cannot see."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from forgebook.course import ROOT, anchor
+
+__all__ = ["described", "linked", "prepared"]
+
+_MENTION = re.compile(r"(?<![\[`])`(\d\d_\w+)`(?![\]`])")
+_PROMISES = re.compile(r"\n(?=\*\*You (?:will|need))")  # each on a line of its own
+_HEADING = re.compile(r"^#+ +(.+?)\s*$", re.MULTILINE)
+# forgekit's colours of text, which have to do on a white and on a black page alike -> the book's,
+# of which there is one for each.
+_READABLE = {
+    "#009e73": "color:var(--forge-right)",
+    "#d55e00": "color:var(--forge-wrong)",
+    "#7f7f7f": "color:var(--forge-faint)",
+}
+_FAINT = re.compile(rf"(?<![-\w])color:\s*({'|'.join(_READABLE)})", re.IGNORECASE)
+_FENCED = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
+
+
+def prepared(text: str, folder: Path) -> str:
+    """The notebook in `text`, which lies in `folder`, as the book shows it.
+
+    Outputs that JupyterLab shows folded are folded, pictures say what they show, exercises can be
+    linked to, and the name of another notebook is a link to it.
+    """
+    notebook = json.loads(text)
+    section = ""
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            headings = _HEADING.findall("".join(cell["source"]))
+            section = headings[-1] if headings else section
+            source = _PROMISES.sub(r"\\\n", linked("".join(cell["source"]), folder))
+            if cell["metadata"].get("part") == "task":
+                source = f"({anchor(cell['metadata']['exercise'])})=\n{source}"
+            cell["source"] = source
+        elif cell["cell_type"] == "code":
+            if cell["metadata"].get("jupyter", {}).get("outputs_hidden"):
+                cell["metadata"].setdefault("tags", []).append("hide-output")
+            cell["outputs"] = [described(output, section) for output in cell["outputs"]]
+    return json.dumps(notebook)
+
+
+def linked(text: str, folder: Path) -> str:
+    """Markdown in which `00_start_here`, the name of a notebook that is there, is a link."""
+
+    def link(mention: re.Match[str]) -> str:
+        name = f"{mention[1]}.ipynb"
+        for path in (folder / name, *sorted(ROOT.glob(f"week*/{name}"))):
+            if path.is_file():
+                near = path.parent == folder
+                return f"[`{mention[1]}`]({'' if near else f'../{path.parent.name}/'}{name})"
+        return mention[0]
+
+    parts = _FENCED.split(text)  # every other one is code
+    return "".join(p if k % 2 else _MENTION.sub(link, p) for k, p in enumerate(parts))
+
+
+def described(output: dict[str, Any], section: str = "") -> dict[str, Any]:
+    """An output whose picture carries its words: those that stand beside it as plain text.
+
+    section: what stands for them where a bare matplotlib Figure has none.
+    """
+    data = output.get("data", {})
+    if "text/html" in data:
+        text = _FAINT.sub(lambda found: _READABLE[found[1].lower()], "".join(data["text/html"]))
+        return {**output, "data": {**data, "text/html": text}}
+    if not any(kind.startswith("image/") for kind in data):
+        return output
+    words = "; ".join("".join(data.get("text/plain", "")).split("\n")).strip()
+    words = re.sub(r"\s*;\s*", "; ", words)
+    if words.startswith("<Figure") or not words:
+        words = f"Figure, of what the section “{section}” says"
+    if "image/svg+xml" in data:  # in the page itself, where its colours follow the page's
+        picture = _named("".join(data["image/svg+xml"]), words)
+    else:
+        kind = next(k for k in ("image/png", "image/jpeg") if k in data)
+        content = "".join(data[kind]).replace("\n", "")
+        picture = f'<img alt="{html.escape(words)}" src="data:{kind};base64,{content}">'
+    shown = {"text/plain": data.get("text/plain", ""), "text/html": picture}
+    return {**output, "data": shown}
+
+
+def _named(svg: str, words: str) -> str:
+    """The SVG with a name for those who cannot see it."""
+    svg = svg[svg.index("<svg") :]
+    head, _, rest = svg.partition(">")
+    head = re.sub(r'\s(role|aria-label)="[^"]*"', "", head)
+    return f'{head} role="img" aria-label="{html.escape(words)}">{rest}'

@@ -1,0 +1,42 @@
+"""Drawn pictures of the book go into the page itself, where their colours follow the page's."""
+
+from __future__ import annotations
+
+import html
+import itertools
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.errors import ExtensionError
+from sphinx.transforms import SphinxTransform
+
+__all__ = ["InlinePictures"]
+
+
+class InlinePictures(SphinxTransform):
+    """Replaces each picture from book/pictures by its SVG, named by its alt text."""
+
+    default_priority = 400
+
+    def apply(self, **_: Any) -> None:
+        here = Path(self.env.doc2path(self.env.docname)).parent
+        numbers = itertools.count()
+        for image in list(self.document.findall(nodes.image)):
+            if not image["uri"].startswith("pictures/"):
+                continue
+            if not image.get("alt"):
+                raise ExtensionError(f"{self.env.docname}: {image['uri']} has no alt text")
+            self.env.note_dependency(image["uri"])
+            svg = (here / image["uri"]).read_text(encoding="utf-8")
+            image.replace_self(
+                nodes.raw("", _named(svg, image["alt"], next(numbers)), format="html")
+            )
+
+
+def _named(svg: str, alt: str, number: int) -> str:
+    """The SVG with its name, and with ids that are its own on a page of several."""
+    svg = re.sub(r'\b(id="|url\(#|href="#)([\w-]+)', rf"\g<1>\g<2>-{number}", svg)
+    head, _, rest = svg[svg.index("<svg") :].partition(">")
+    return f'{head} role="img" aria-label="{html.escape(alt)}">{rest}'

@@ -1,0 +1,192 @@
+"""Draws the book's pictures: `uv run python book/make_pictures.py`, from a run where they show one.
+
+transpose_naive.svg, transpose_tiled.svg: what one store of one warp moves in two transposes.
+architecture.svg: the way from a cell to what is said of it.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import cutlass
+import cutlass.cute as cute
+from cutlass import Float32
+
+FOLDER = Path(__file__).parent / "pictures"
+SIDE = 32  # elements along a side of the drawn part of Y
+CELL = 10  # px
+SECTOR = 8  # elements of float32 in 32 bytes
+
+# Role -> colour on a light page, on a dark page.
+THEME = {
+    "ink": ("#1f2933", "#e6e9ee"),
+    "dim": ("#52606d", "#a9b4c0"),
+    "rim": ("#cbd2d9", "#4a5561"),
+    "sheet": ("#ffffff", "#1b1f25"),
+    "cell": ("#eef1f4", "#2a3038"),
+    "waste": ("#e9b28e", "#a5633a"),
+    "accent": ("#0b6e5f", "#53c7b2"),
+    "tint": ("#e3f3ef", "#17352f"),
+}
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+
+
+# -- the two kernels of the first picture ------------------------------------------------------
+@cute.kernel
+def naive_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, tidy, _ = cute.arch.thread_idx()
+    bidx, bidy, _ = cute.arch.block_idx()
+    row, col = bidy * 8 + tidy, bidx * 32 + tidx
+    mY[col, row] = mX[row, col]
+
+
+@cute.jit
+def naive(mX: cute.Tensor, mY: cute.Tensor):
+    grid = (mX.shape[1] // 32, mX.shape[0] // 8, 1)
+    naive_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
+
+
+@cute.kernel
+def tiled_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, tidy, _ = cute.arch.thread_idx()
+    bidx, bidy, _ = cute.arch.block_idx()
+    smem = cutlass.memory.SmemAllocator()
+    sT = smem.allocate_tensor(Float32, cute.make_layout((32, 32), stride=(33, 1)), 16)
+    for k in cutlass.range_constexpr(0, 32, 8):
+        sT[tidy + k, tidx] = mX[bidy * 32 + tidy + k, bidx * 32 + tidx]
+    cute.arch.sync_threads()
+    for k in cutlass.range_constexpr(0, 32, 8):
+        mY[bidx * 32 + tidy + k, bidy * 32 + tidx] = sT[tidx, tidy + k]
+
+
+@cute.jit
+def tiled(mX: cute.Tensor, mY: cute.Tensor):
+    grid = (mX.shape[1] // 32, mX.shape[0] // 32, 1)
+    tiled_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
+
+
+def stored(transpose: Any) -> dict[tuple[int, int], int]:
+    """(row, column) of Y -> lane, for the first store of the first warp. The result is checked."""
+    import forgekit as fk
+
+    x, y = fk.randn(64, 64, device="virtual"), fk.empty(64, 64, device="virtual")
+    run = fk.compile(transpose, x, y, device="virtual")
+    run(x, y)
+    assert fk.check(y, x.T, on_fail="raise")
+    (access,) = fk.coalescing(run, x, y, kind="store").accesses[:1]
+    places = (element[3:-1].split(", ") for element in access.element)  # mY[3, 0]
+    return {(int(row), int(col)): lane for lane, (row, col) in enumerate(places)}
+
+
+# -- drawing ------------------------------------------------------------------------------------
+def svg(width: int, height: int, body: list[str]) -> str:
+    """An SVG whose colours follow the page: JupyterLab's, the book's, or the system's."""
+
+    def variables(index: int) -> str:
+        return "".join(f"--{role}:{both[index]};" for role, both in THEME.items())
+
+    dark = "[data-theme=dark] .forge"
+    style = (
+        f".forge{{{variables(0)}}}@media (prefers-color-scheme:dark){{.forge{{{variables(1)}}}}}"
+        f"[data-theme=light] .forge{{{variables(0)}}}{dark}{{{variables(1)}}}"
+        + "".join(
+            f".forge .{r}{{fill:var(--{r})}}.forge .{r}-s{{stroke:var(--{r})}}" for r in THEME
+        )
+    )
+    return "\n".join([
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="forge" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}" style="max-width:100%;height:auto" '
+        f'font-family="{escape(FONT)}">',
+        f"<style>{style}</style>", *body, "</svg>\n",
+    ])  # fmt: skip
+
+
+def store(lanes: dict[tuple[int, int], int]) -> str:
+    """The top left of Y: what a warp stores, coloured by lane, and what moves with it."""
+    import matplotlib
+    from matplotlib.colors import to_hex
+
+    body = [
+        '<pattern id="grid" width="10" height="10" patternUnits="userSpaceOnUse">'
+        '<rect class="cell" width="9" height="9" rx="1.5"/></pattern>',
+        f'<rect fill="url(#grid)" width="{SIDE * CELL}" height="{SIDE * CELL}"/>',
+    ]
+    sectors = sorted({(row, col // SECTOR) for row, col in lanes})
+    for row, sector in sectors:
+        for col in range(sector * SECTOR, (sector + 1) * SECTOR):
+            lane = lanes.get((row, col))
+            if lane is None:
+                paint = 'class="waste"'
+            else:
+                paint = f'fill="{to_hex(matplotlib.colormaps["viridis"](0.15 + 0.8 * lane / 31))}"'
+            body.append(
+                f'<rect {paint} x="{col * CELL}" y="{row * CELL}" width="9" height="9" rx="1.5"/>'
+            )
+    return svg(SIDE * CELL, SIDE * CELL, body)
+
+
+def box(x: int, y: int, width: int, title: str, note: str, *, strong: bool = False) -> str:
+    """A rounded box with a title and a line below it."""
+    middle, ground, rim = (
+        x + width / 2,
+        "tint" if strong else "sheet",
+        "accent" if strong else "rim",
+    )
+    return (
+        f'<rect class="{ground} {rim}-s" x="{x}" y="{y}" width="{width}" height="54" rx="8"/>'
+        f'<text class="ink" x="{middle:g}" y="{y + 23}" text-anchor="middle" font-size="15" '
+        f'font-weight="600">{escape(title)}</text>'
+        f'<text class="dim" x="{middle:g}" y="{y + 42}" text-anchor="middle" font-size="13">'
+        f"{escape(note)}</text>"
+    )
+
+
+def arrow(*points: tuple[int, int]) -> str:
+    path = "M" + " L".join(f"{x} {y}" for x, y in points)
+    return (
+        f'<path class="dim-s" fill="none" stroke-width="1.4" marker-end="url(#head)" d="{path}"/>'
+    )
+
+
+def architecture() -> str:
+    """From a cell to what is said of it, from the top down, narrow enough for a phone."""
+    body = [
+        '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" '
+        'markerHeight="8" orient="auto"><path class="dim" d="M0 0 L8 4 L0 8 z"/></marker></defs>',
+        box(110, 4, 220, "your cell", "@cute.kernel, @cute.jit, pure CuTe DSL"),
+        arrow((220, 58), (220, 84)),
+        box(110, 86, 220, "fk.compile", "arguments, key, cache"),
+        arrow((220, 140), (220, 166)),
+        box(110, 168, 220, "CuTe DSL’s compiler", "NVIDIA’s, on any machine"),
+        arrow((220, 222), (220, 236), (92, 236), (92, 254)),
+        arrow((220, 222), (220, 236), (326, 236), (326, 254)),
+        box(4, 256, 176, "a GPU", "machine code, real time"),
+        box(216, 256, 220, "the virtual GPU", "the same PTX, in NumPy", strong=True),
+        '<text class="dim" x="230" y="250" font-size="13">PTX</text>',
+        arrow((92, 310), (92, 508)),
+        arrow((326, 310), (326, 334)),
+        '<text class="dim" x="216" y="352" font-size="13">listeners; they change no value</text>',
+        box(216, 362, 220, "sanitizer", "fk.sanitize, always on"),
+        box(216, 424, 220, "counters · traces", "fk.profile · the pictures"),
+        arrow((326, 478), (326, 508)),
+        box(4, 510, 432, "what you see, by line of your Python",
+            "values (fk.check) · mistakes · costs · pictures"),
+    ]  # fmt: skip
+    return svg(440, 568, body)
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in (
+        ("transpose_naive", store(stored(naive))),
+        ("transpose_tiled", store(stored(tiled))),
+        ("architecture", architecture()),
+    ):
+        (FOLDER / f"{name}.svg").write_text(text, encoding="utf-8")
+        print(f"pictures/{name}.svg")
+
+
+if __name__ == "__main__":
+    main()

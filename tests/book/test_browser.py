@@ -1,0 +1,182 @@
+"""The built site in headless Chromium: looks, themes, search, folds, explorer, accessibility."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.book.page import Page
+
+Open = Callable[..., Any]
+
+LAYOUTS = "week0_copy_transpose/02_see_layouts.html"
+WHY = "week0_copy_transpose/00_why_slow_why_wrong.html"
+LOOKED_AT = ("book/index.html", WHY, LAYOUTS, "book/benchmarks.html", "book/architecture.html")
+
+MORE = ("book/reference.html", "book/glossary.html", "book/exercises.html", "book/setup.html",
+        "search.html")  # fmt: skip
+
+
+@pytest.fixture
+def visit(browser: Any, address: str) -> Iterator[Open]:
+    """Open a page; no error, and no request to any other host, may follow."""
+    faults: list[str] = []
+    contexts = []
+
+    def open_page(name: str, *, width: int = 1280, **options: Any) -> Any:
+        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda m: m.type == "error" and faults.append(m.text))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("request", lambda r: r.url.startswith((address, "data:")) or faults.append(r.url))
+        page.goto(f"{address}/{name}")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert faults == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_screenshots(visit: Open, tmp_path: Path, width: int, scheme: str) -> None:
+    """FORGEKIT_SHOTS keeps them in a folder, to be looked at."""
+    folder = Path(os.environ.get("FORGEKIT_SHOTS") or tmp_path)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in LOOKED_AT:
+        page = visit(name, width=width, color_scheme=scheme)
+        picture = page.screenshot(path=folder / f"{Path(name).stem}_{width}.png")
+        assert len(picture) > 20_000
+        assert page.locator("article h1").bounding_box()["y"] < 200
+
+
+def test_every_page_fits_a_phone(visit: Open, pages: dict[str, Page], address: str) -> None:
+    page = visit("book/index.html", width=390)
+    wide = []
+    for name in pages:
+        if name != "index.html":
+            page.goto(f"{address}/{name}", wait_until="domcontentloaded")
+            width = page.evaluate("document.documentElement.scrollWidth")
+            wide += [(name, width)] if width > 390 else []
+    assert wide == []
+
+
+def test_dark_mode(visit: Open) -> None:
+    page = visit("book/index.html", color_scheme="light")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    cell = "getComputedStyle(document.querySelector('svg.forge .cell, svg.forge rect')).fill"
+    light = page.evaluate(ground), page.evaluate(cell)
+    for _ in range(3):  # the button goes round: as the system has it, light, dark
+        page.locator("button.theme-switch-button:visible").first.click()
+        if page.locator("html[data-theme=dark]").count():
+            break
+    page.locator("html[data-theme=dark]").wait_for(state="attached")
+    assert page.evaluate(ground) != light[0]
+
+
+def test_search_finds_a_word(visit: Open) -> None:
+    page = visit("book/index.html")
+    page.keyboard.press("Control+k")
+    field = page.locator("input[type=search]:visible").first
+    field.fill("wavefront")
+    field.press("Enter")
+    page.wait_for_url("**/search.html?q=wavefront*")
+    found = page.locator("#search-results a")
+    found.first.wait_for()
+    names = " ".join(found.all_inner_texts())
+    assert "See why: slow, or wrong?" in names
+
+
+def test_a_solution_opens(visit: Open) -> None:
+    page = visit(WHY)
+    code = page.locator("details", has_text="Solution of exercise 2").last
+    assert not code.locator("pre").first.is_visible()
+    code.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert code.locator("pre").first.is_visible()
+    assert "sync_threads" in code.inner_text()
+
+
+def test_a_prediction_stays_hidden(visit: Open) -> None:
+    page = visit(WHY)
+    fold = page.locator("details.hide").first
+    assert not fold.locator(".cell_output, .output").first.is_visible()
+    fold.locator("summary").click()
+    assert fold.locator(".output").first.is_visible()
+
+
+def test_code_can_be_copied(visit: Open) -> None:
+    page = visit(WHY, permissions=["clipboard-read", "clipboard-write"])
+    cell = page.locator("div.cell_input").first
+    cell.hover()
+    cell.locator("button.copybtn").click()
+    assert page.evaluate("navigator.clipboard.readText()").startswith("import cutlass")
+
+
+def test_the_explorer_reacts(visit: Open) -> None:
+    page = visit(LAYOUTS)
+    explorer = page.locator(".fkx").first
+    explorer.scroll_into_view_if_needed()
+    before = explorer.locator(".fkx-step, .fkx-result").first.inner_text()
+    explorer.get_by_role("button", name="Next").click()
+    assert explorer.locator(".fkx-step, .fkx-result").first.inner_text() != before
+    explorer.locator(".c").nth(5).hover()
+    assert "offset" in explorer.locator(".fkx-say").inner_text()
+
+
+def test_keyboard_reaches_the_text(visit: Open) -> None:
+    page = visit("book/index.html")
+    page.keyboard.press("Tab")
+    assert "Skip" in page.evaluate("document.activeElement.textContent")
+    names = set()
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        names.add(page.evaluate("document.activeElement.textContent.trim()"))
+    assert "Start with the first kernel" in names
+
+
+RUN_AXE = """async ([unseen, options]) => {
+    const found = await axe.run({exclude: unseen}, {resultTypes: ["violations"], ...options});
+    return found.violations.filter((v) => ["serious", "critical"].includes(v.impact))
+        .map((v) => v.id + ": " + v.nodes.slice(0, 4).map((n) => n.target.join(" ")).join(" | "));
+}"""
+# Not looked at: pictures, whose names test_pages.py checks, and rows of cells but the first.
+ALIKE = ["svg[role=img]", "[role=row]:not(:first-child)"]
+CONTRAST = "color-contrast"
+
+
+def violations(browser: Any, axe: str, addresses: list[str], scheme: str, *options: Any) -> Any:
+    context = browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    found = {}
+    for address in addresses:
+        page.goto(address)
+        page.evaluate(axe)
+        found[address] = page.evaluate(RUN_AXE, list(options))
+    context.close()
+    return {address: faults for address, faults in found.items() if faults}
+
+
+def test_accessibility(browser: Any, address: str, pages: dict[str, Page], axe: str) -> None:
+    """axe-core finds no serious or critical violation (colours: see below).
+
+    It takes seconds a page, so it looks at one of each kind; with FORGEKIT_AXE_ALL=1 at all.
+    """
+    names = [name for name in pages if name != "index.html"]  # it leads on at once
+    if not os.environ.get("FORGEKIT_AXE_ALL"):
+        names = [name for name in names if name in (*LOOKED_AT, *MORE)]
+    addresses = [f"{address}/{name}" for name in names]
+    options = {"rules": {CONTRAST: {"enabled": False}}}
+    assert violations(browser, axe, addresses, "light", [*ALIKE, "pre"], options) == {}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast(browser: Any, address: str, axe: str, scheme: str) -> None:
+    addresses = [f"{address}/{name}" for name in LOOKED_AT]
+    options = {"runOnly": [CONTRAST]}
+    assert violations(browser, axe, addresses, scheme, ALIKE, options) == {}

@@ -1,0 +1,127 @@
+"""What the pages are made of, without Sphinx: notebooks, glossary, reference, benchmarks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from forgebook import benchmarks, course, glossary, notebooks, pages, reference
+
+from forgekit.commands import book
+from forgekit.errors import PlatformError
+from tests.book.conftest import ROOT
+
+
+def markdown(text: str, **metadata: str) -> dict:
+    return {"cell_type": "markdown", "metadata": metadata, "source": text.splitlines(True)}
+
+
+def test_a_notebook_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "# Copy it\n\n**You will build** a\ncopy.\n**You need** none. About 20 minutes.\n"
+    cells = [
+        markdown(text),
+        markdown(
+            "## 1. `mX`, all of it\n\nA **warp** and\na **bank\nconflict**.\n\n```\n# no\n```\n"
+        ),
+        markdown("### Exercise 1: scale", exercise="week0/scale", part="task"),
+    ]
+    path = tmp_path / "week0_copy_transpose" / "00_copy.ipynb"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"cells": cells}))
+    monkeypatch.setattr(course, "ROOT", tmp_path)
+    found = course.read(path)
+    assert (found.title, found.promise, found.minutes) == ("Copy it", "a copy.", 20)
+    assert [s.slug for s in found.sections] == ["copy-it", "1-mx-all-of-it", "exercise-1-scale"]
+    assert found.sections[1].terms == ("warp", "bank conflict")
+    assert found.exercises == ("week0/scale",)
+
+
+def test_a_notebook_is_made_ready() -> None:
+    svg = '<?xml version="1.0"?><svg role="img" aria-label="x" viewBox="0 0 1 1"><g/></svg>'
+    picture = {"image/svg+xml": [svg], "image/png": "AAAA", "text/plain": ["(4,6):(6,1)\n", "  24"]}
+    figure = {"image/png": "AAAA\n", "text/plain": ["<Figure size 1x1>"]}
+    report = {"text/html": ['<b style="color:#7f7f7f;border-color:#7f7f7f">OPEN</b>']}
+    outputs = [{"output_type": "display_data", "data": d} for d in (picture, figure, report)]
+    code = {"cell_type": "code", "source": [], "outputs": outputs,
+            "metadata": {"jupyter": {"outputs_hidden": True}}}  # fmt: skip
+    text = "### Exercise 1\n\nAs in `00_start_here`, `99_none`:\n\n```\n`00_start_here`\n```\n"
+    task = markdown(text, exercise="week0/scale", part="task")
+    text = json.dumps({"cells": [task, code]})
+    ready = json.loads(notebooks.prepared(text, ROOT / "week0_copy_transpose"))["cells"]
+    assert ready[0]["source"] == (
+        "(exercise-week0-scale)=\n### Exercise 1\n\nAs in [`00_start_here`](00_start_here.ipynb), "
+        "`99_none`:\n\n```\n`00_start_here`\n```\n"
+    )
+    assert ready[1]["metadata"]["tags"] == ["hide-output"]
+    shown = [o["data"]["text/html"] for o in ready[1]["outputs"]]
+    assert shown[0].startswith('<svg viewBox="0 0 1 1" role="img" aria-label="(4,6):(6,1); 24">')
+    assert 'src="data:image/png;base64,AAAA"' in shown[1] and "“Exercise 1”" in shown[1]
+    assert shown[2] == '<b style="color:var(--forge-faint);border-color:#7f7f7f">OPEN</b>'
+
+
+def test_links_of_the_glossary(monkeypatch: pytest.MonkeyPatch) -> None:
+    section = course.Section("1. Warps", "1-warps", ("warps",))
+    title = course.Section("Start", "start")
+    nb = course.Notebook("week0/00_a.ipynb", "Start", "", None, (title, section), ())
+    monkeypatch.setattr(glossary, "notebooks", lambda: (nb,))
+    text = "# G\n\n## A\n\n### warp\n\n32 threads.\n\n## B\n\n### lane\n\nOne.\n"
+    assert glossary.with_links(text) == (
+        "# G\n\n## A\n\n### warp\n\n32 threads.\n\n{.met}\nMet in "
+        "[Start, 1. Warps](../week0/00_a.ipynb#1-warps)\n\n\n## B\n\n### lane\n\nOne.\n"
+    )
+
+
+def test_the_reference_has_all_public_names() -> None:
+    import forgekit
+
+    names = {item.name for item in reference.items("forgekit")}
+    assert names == set(forgekit.__all__) - {
+        "device",
+        "target",
+    }  # values; the page says what they are
+    assert {item.name for item in reference.items("forgekit.layouts")} >= {
+        "zipped_divide",
+        "Layout",
+    }
+
+
+def test_a_docstring_as_markdown() -> None:
+    (item,) = [i for i in reference.items("forgekit") if i.name == "compile"]
+    text = reference.markdown(item, "fk")
+    assert text.startswith("### `fk.compile`\n\n```python\ncompile(\n")
+    assert "**Args:**\n\n- `fn`: the host function" in text
+    assert "**Raises:**\n\n- `CompileError`: " in text
+    assert reference._plain("a *b* `c*d` [e]") == r"a \*b\* `c*d` \[e\]"
+
+
+def test_benchmarks_of_any_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchmarks, "_OTHER", tmp_path)
+    assert benchmarks.made("vgpu") == "None are recorded yet.\n"
+    rows = [{"step": "naive", "shape": [64, 64], "dtype": "float32", "ms": 1.0, "gbps": 50.0}]
+    run = {"gpu": "H200", "date": "2026-11-21", "ceiling_gbps": 100, "rows": rows}
+    (tmp_path / "a_run.json").write_text(json.dumps(run))
+    (tmp_path / "b_other.json").write_text(
+        json.dumps({"cpu": "x<y", "rows": [{"n": 1, "ms": None}]})
+    )
+    (tmp_path / "c_alien.json").write_text(json.dumps([1, 2]))
+    text = benchmarks.made("vgpu")
+    assert "### A run: H200" in text and "--part:0.5000" in text and "50 %" in text
+    assert "### B other" in text and "<td>–</td>" in text and "alien" not in text
+
+
+def test_a_marker_that_nothing_makes() -> None:
+    assert not pages.is_made("# A page\n")
+    with pytest.raises(KeyError):
+        pages.filled("<!-- made: nonsense -->\n")
+
+
+def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(book.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(PlatformError, match="uv run --extra book forgekit book"):
+        book.main()
+
+
+def test_warnings_are_told_without_colours_and_paths() -> None:
+    text = f"\x1b[91m{ROOT}/book/index.md:3: WARNING: no such page\x1b[0m\nreading\n"
+    assert book._told(text, ROOT) == "book/index.md:3: WARNING: no such page"
