@@ -16,7 +16,8 @@
 # **You will learn** which of NVIDIA's three tools answers which question, how to call them, how to
 # read what they say, what each of them cannot see, and where to look first if a kernel is slow.
 # **You need** the notebooks before this one; no GPU. All that the tools say here was recorded on a
-# GPU, and lies in the folder `recorded` beside this notebook. About 40 minutes.
+# GPU, and lies in the folder `recorded` beside this notebook. About 45 minutes, and 20 more for the
+# three exercises.
 #
 # | tool | in one line |
 # |---|---|
@@ -77,13 +78,12 @@ for name, p in ours.items():
 
 # %% [markdown]
 # **Predict** from this table, for 8192 × 8192: how many times as long as `rows` do `naive`,
-# `shared` and `padded` take on an H200? (You learn it in section 4.)
+# `shared` and `padded` take on an H200? Write whole numbers in place of `None`. (You learn it in
+# section 4.)
 
 # %%
-guess = {
-    name: fk.predict(f"{name} takes … times as long as rows", None)
-    for name in ("naive", "shared", "padded")
-}
+said = {"naive": None, "shared": None, "padded": None}
+guess = {n: fk.predict(f"{n} takes … times as long as rows", said[n]) for n in said}
 
 # %% [markdown]
 # ## 2. Call ncu
@@ -122,7 +122,8 @@ guess = {
 # below); in a container it takes `--cap-add SYS_ADMIN`; in many clouds there is no way. nsys,
 # compute-sanitizer and the virtual GPU need no permission.
 #
-# Without `-o` the report is printed. This is its beginning for `naive`:
+# Without `-o` the report is printed. This is its beginning for `naive`. (An **SM**, *streaming
+# multiprocessor*, is NVIDIA's word for a multiprocessor: an H200 has 132.)
 
 # %%
 terminal = (RECORDED / "ncu_terminal.txt").read_text()
@@ -135,13 +136,17 @@ print(terminal[: terminal.index("    Section: Warp State")])
 # |---|---|---|
 # | GPU Speed Of Light | What is the limit? | the highest percentage; all below 60 %: it waits |
 # | Memory Workload, Tables | Is too much moved? | sectors a request, bank conflicts |
-# | Launch, Occupancy | How many warps are there? | theoretical, achieved; what limits the blocks |
+# | Launch, Occupancy | How many warps are there? | both occupancies; what limits the blocks |
 # | Scheduler, Warp State | What do they wait for? | the largest **stall** |
 # | Source Counters | Which line? | the page *Source*; "excessive" is beyond the ideal |
 #
+# **Theoretical occupancy** is the share of a multiprocessor's 64 warps that *fit* into it, given
+# the kernel's threads, registers and shared memory; **achieved occupancy** is the share that was
+# there on average. The second is lower, for blocks begin and end.
+#
 # `naive` is limited by the L2 cache, 88 % busy: its 32 sectors a store all arrive there. Memory
-# itself, **DRAM**, is at 12 %. Notice the modest "Est. Speedup" in the line with `OPT`: it is an
-# estimate, and section 4 has the truth.
+# itself, **DRAM**, is at 12 %. Notice the modest "Est. Speedup" of 47 % in the line with `OPT`: it
+# is an estimate, and section 4 compares it with what was won.
 #
 # ## 3. A report in ten lines of Python
 #
@@ -244,14 +249,19 @@ for row in lines:
 report = read_raw(lines_of("ncu_metrics.csv"))
 duration_us = {name: m["gpu__time_duration.sum"] / 1000 for name, m in report.items()}
 for name, prediction in guess.items():
-    prediction.against(round(duration_us[name] / duration_us["rows"], 1))
-print({name: f"{duration_us[name]:.0f} µs" for name in ours})
+    prediction.against(round(duration_us[name] / duration_us["rows"]))
+print()
+for name in ours:
+    times = duration_us[name] / duration_us["rows"]
+    print(f"{name:8} {duration_us[name]:4.0f} µs, {times:.1f} times as long as rows")
 
 # %% [markdown]
 # To the counters, `padded` and `rows` are the same kernel, and one takes twice as long as the
 # other. The virtual GPU knows no time, so this is where ncu begins. Left, its Speed Of Light: how
 # busy each unit is, in percent of what it could do. Right, what keeps a warp from its next
-# instruction:
+# instruction. (A **scoreboard** is where the hardware keeps track of results that a warp has asked
+# for and does not have yet: *long* for global memory, *short* for shared memory. **MIO**, memory
+# input and output, is the queue that instructions to shared memory, among others, stand in.)
 
 # %%
 pictures.limits_and_stalls(report, list(ours))
@@ -265,12 +275,16 @@ pictures.limits_and_stalls(report, list(ours))
 # | drain | its stores, before it may end | the stores are bad, or there is little else |
 # | not selected | nothing: another warp was chosen | there are enough warps |
 #
-# Read the picture from above. `naive`: L2 nearly full, warps drain: *the stores*. `shared`: no unit
-# is full, short scoreboard: *the conflicts*. `padded`: no unit above 45 %, and what is left is
-# waiting for global memory and at the barrier. A kernel in which nothing is busy is limited by
+# Read the picture from above. `naive`: L2 nearly full, warps drain: *the stores*. `shared`: the
+# highest is L1 and shared memory at 60 %, just the threshold of section 2, which decides nothing by
+# itself; the short scoreboard does: *the conflicts*. `padded`: no unit above 45 %, and what is left
+# is waiting for global memory and at the barrier. A kernel in which nothing is busy is limited by
 # **latency**, the time that one answer takes: too little is under way. A thread of `padded` asks
 # for 4 bytes, and then its block of 1,024 threads waits for its slowest warp. `rows` asks for 16
-# before it waits, in blocks of 256. Now memory is at 72 %, a limit one can live with.
+# before it waits, in blocks of 256. Now DRAM is at 72 %, a limit one can live with. (L2 at 82 %
+# carries the same bytes on their way to DRAM; `naive`'s 88 % was the same unit with DRAM at 12 %.)
+# So look at the highest bar, and if it is L2, at DRAM as well: both high, and the bytes have to be
+# moved; L2 alone, and too many sectors arrive there.
 #
 # ncu also gives advice, the *rules* (`OPT`). Here they are, each with the gain that it promises:
 
@@ -285,8 +299,11 @@ for row in csv.DictReader(lines_of("ncu_details.csv")):
 # The largest promise is for using the arithmetic units of a transpose, which has no arithmetic.
 # Compression of zeros promises 25 % for random numbers. And `SharedMemoryConflicts` is found in
 # `rows`, which is the noise of section 3. But `UncoalescedGlobalAccess` and
-# `UncoalescedSharedAccess` are exact, and each leads to the sick line. **A rule is a place to look
-# at, not a thing to do.**
+# `UncoalescedSharedAccess` are exact, and each leads to the sick line.
+#
+# And what was won? For `naive`'s stores ncu promised 47 % (section 2), and 78 % in another rule.
+# With the stores mended, `padded` is 3.1 times as fast; `rows`, 6.5 times. **A rule is a place to
+# look at, not a thing to do, and its percentage is not the gain.**
 #
 # If you have a GPU and ncu, this cell runs section 3's comparison on *your* machine:
 
@@ -326,10 +343,11 @@ print(pictures.report_table(report, "ABCDE"))
 # %% [markdown] exercise="week0/read_the_report" part="task"
 # ### Exercise 1: read five reports
 #
-# The table above is all you know of five transposes. Say of each what is wrong with it: `"sectors"`
-# (it moves too many), `"conflicts"` (of banks), `"lanes"` (too few take part), `"occupancy"` (too
-# few warps fit into a multiprocessor) or `"nothing"`. Then: which one do you mend first, and how
-# many times faster will B be if it gets as fast as E (two decimals)?
+# The table above is all you know of five transposes. Say of each what is wrong with it:
+# `"sectors"` (it moves too many), `"conflicts"` (of banks), `"lanes"` (too few take part),
+# `"occupancy"` (too few warps fit into a multiprocessor; that is the *theoretical* one) or
+# `"nothing"`. Then: which one do you mend first, and how many times faster will B be if it gets as
+# fast as E (two decimals)?
 #
 # <details><summary>Hint 1</summary>
 #
@@ -339,8 +357,9 @@ print(pictures.report_table(report, "ABCDE"))
 #
 # <details><summary>Hint 2</summary>
 #
-# What is the least? 4 sectors for 32 lanes of 4 bytes, 1 wavefront, 32 lanes, 100 %. Ignore what
-# lies within a tenth of it.
+# What is the least? 4 sectors for 32 lanes of 4 bytes, 1 wavefront, 32 lanes; of theoretical
+# occupancy 100 %. Ignore what lies within a tenth of it. L2 that is high together with DRAM is no
+# fault.
 #
 # </details>
 #
@@ -388,7 +407,8 @@ fk.exercise("week0/read_the_report").grade(diagnosis)
 # of it, and it is slow all the same. **D** lets eight lanes of each warp do the work (the few
 # instructions outside the `if` make it 10 on average): four times the instructions, and 1 sector a
 # request *because* the requests are small. **E** has eight elements a thread, and moves 76 % of
-# what memory can: leave it alone, or find a way to move fewer bytes.
+# what memory can (its L2 is at 84 % with the same bytes on their way): leave it alone, or find a
+# way to move fewer bytes.
 #
 # Four kernels are sick in four places, and only three of those are seen on the virtual GPU: to
 # `fk.profile`, the sectors and wavefronts of B are as good as E's.
@@ -506,7 +526,7 @@ fk.exercise("week0/mend_the_slow").grade(turn)
 #
 # Recorded on the H200: 995 µs before, 312 µs after, with memory busy for 35 % of what it could
 # move. The rest is a matter of bytes under way, as with `padded` and `rows` above: four elements a
-# thread bring more. The virtual GPU cannot show that, so no gate asks for it.
+# thread bring more. The virtual GPU cannot show that, so it is not asked for.
 #
 # </details>
 
@@ -523,7 +543,8 @@ fk.exercise("week0/mend_the_slow").grade(turn)
 #
 # The first table says which kernels take the time, the second which calls the host spends its time
 # in (`cudaStreamSynchronize` at the top: it waits), the third what is copied. Put names on the time
-# line: `torch.cuda.nvtx.range_push("step")` and `range_pop()`.
+# line: `torch.cuda.nvtx.range_push("step")` and `range_pop()`. (**NVTX** is NVIDIA's library for
+# such marks in a program; profilers show them, and without one they cost next to nothing.)
 #
 # nsys was not installed on the machine of our recordings. PyTorch has a smaller tool for the same
 # question, `torch.profiler`, and that recorded what follows: twelve transposes of 512 × 512 (of
@@ -536,12 +557,14 @@ fk.exercise("week0/mend_the_slow").grade(turn)
 # - *long*: queued, large matrices.
 #
 # **Predict:** while the small ones run, how many percent of the time has the GPU something to do?
+# Write whole numbers.
 
 # %%
 timeline = json.loads((RECORDED / "timeline.json").read_text())
+busy_said = {"waiting": None, "queued": None, "graph": None}
 busy_guess = {
-    way: fk.predict(f"{way}: percent of the time the GPU is busy", None)
-    for way in ("waiting", "queued", "graph")
+    way: fk.predict(f"{way}: percent of the time the GPU is busy", percent)
+    for way, percent in busy_said.items()
 }
 
 # %% jupyter={"outputs_hidden": true}
@@ -557,10 +580,11 @@ for way, whole in timeline["wall_us"].items():
 # %% [markdown]
 # In *waiting* the GPU is idle nearly all the time, and no kernel is to blame. In *queued* the host
 # is the limit: a launch takes it longer than the kernel takes the GPU. The graph brings all twelve
-# launches to the GPU at once, and there are hardly any gaps. With *long* kernels none of this
-# matters: the host is far ahead, and then waits. A profiler takes time, too, and most where calls
-# are many: trust the table, which was measured without one, for the times, and the picture for the
-# order.
+# launches to the GPU at once, and there are hardly any gaps. (Under the profiler starting the graph
+# takes the host 46 µs; without it, all twelve together take less, see the table.) With *long*
+# kernels none of this matters: the host is far ahead, and then waits. A profiler takes time, too,
+# and most where calls are many: trust the table, which was measured without one, for the times, and
+# the picture for the order.
 #
 # ## 8. compute-sanitizer, beside ours
 #
@@ -621,6 +645,9 @@ print(theirs["overhang"]["text"])
 print(ask_ours("overhang"))
 
 # %% [markdown]
+# Two errors are shown and 22 more like them are left out, one for each of the 24 threads. The other
+# four of the sum, 28, were not kept in the recording. Ours names the first thread.
+#
 # **Set that variable whenever you use memcheck or initcheck on PyTorch.** Now all six, with it set.
 #
 # **Predict:** how many of them does compute-sanitizer miss? And which?
@@ -683,7 +710,8 @@ missed_guess.against(missed)
 #
 # <details><summary>Hint 3</summary>
 #
-# In order: nsys, ncu, compute-sanitizer, virtual GPU, virtual GPU, ncu, nsys.
+# nsys, ncu and the virtual GPU are the answer to two questions each, compute-sanitizer to one: the
+# one about a mistake in a program that is not written in CuTe DSL.
 #
 # </details>
 
@@ -737,13 +765,14 @@ fk.exercise("week0/which_tool").grade(tools)
 # | 7 | Does it spill? | `run.spill_bytes` | fewer values at once |
 # | 8 | Are there too few warps? | ncu: Occupancy, block limits | less shared memory, registers |
 # | 9 | Is too little under way? | ncu: nothing busy, long scoreboard | more bytes a thread |
-# | 10 | Is one unit full? | ncu: Speed Of Light over 80 % | do less of that; if DRAM: done |
+# | 10 | Is one unit full? | ncu: Speed Of Light over 80 % | do less of that; DRAM high too: done |
 #
 # Steps 1 and 3 to 7 need no GPU. Then change *one* thing, measure again, and keep the number.
 #
 # ## Summary
 #
-# Of 8192 × 8192 float32, recorded on the H200; "by itself" is between two CUDA events, without ncu:
+# Of 8192 × 8192 float32, recorded on the H200. "By itself" is without ncu, between two **CUDA
+# events**, marks in the GPU's queue of work that note the time when the GPU comes to them:
 
 # %%
 print(f"{'':8} {'sectors a':>10} {'wavefronts a':>13} {'DRAM':>6} {'ncu':>8} {'by itself':>10}")

@@ -21,6 +21,17 @@ from forgekit.lessons.gates import (
 
 __all__ = ["EXERCISE"]
 
+
+def _paste(what: str, call: str, m: int, n: int) -> str:
+    """Lines that show something of the student's kernel, ready to be run in a cell."""
+    return (
+        f"{what} Run in a new cell:\n"
+        f'    a, b = fk.randn({m}, {n}, device="virtual"), fk.empty({n}, {m}, device="virtual");\n'
+        f'    run = fk.compile(turn, a, b, device="virtual");\n'
+        f"    {call}"
+    )
+
+
 _SIZE = (256, 320)
 _LEAST = 256 * 320 * 4 // 32  # sectors of the matrix
 _BLOCKS = 20  # a quarter of the slow kernel's, for larger tiles
@@ -85,7 +96,7 @@ has no direction. Then lanes read a column of `sT`, and the padding is needed.
 
 Recorded on the H200: 995 µs before, 312 µs after, with memory busy for 35 % of what it could move.
 The rest is a matter of bytes under way, as with `padded` and `rows` above: four elements a thread
-bring more. The virtual GPU cannot show that, so no gate asks for it.
+bring more. The virtual GPU cannot show that, so it is not asked for.
 """,
     entry="turn",
     groups=(
@@ -121,7 +132,9 @@ bring more. The virtual GPU cannot show that, so no gate asks for it.
                     "the kernel reaches outside its tile: do the layout of sT and the indices fit?",
                 ),
             ],
-            look_at="fk.footprint(run, x, y, tensor='mY') of a 2 × 3 matrix shows who writes what.",
+            look_at=_paste(
+                "Who writes what in a small matrix?", 'fk.footprint(run, a, b, tensor="mY")', 2, 3
+            ),
         ),
         clean(
             _case,
@@ -173,7 +186,12 @@ bring more. The virtual GPU cannot show that, so no gate asks for it.
                             "the pieces of rows that a warp stores are no whole sectors.",
                         ),
                     ],
-                    look_at="fk.coalescing(run, x, y, kind='store') draws it.",
+                    look_at=_paste(
+                        "See the sectors of a store.",
+                        'fk.coalescing(run, a, b, kind="store")',
+                        64,
+                        64,
+                    ),
                 ),
             ],
             name="Sectors",
@@ -204,7 +222,9 @@ bring more. The virtual GPU cannot show that, so no gate asks for it.
                             "none.",
                         ),
                     ],
-                    look_at="fk.banks(run, x, y, kind='load') draws it.",
+                    look_at=_paste(
+                        "See the banks of a load.", 'fk.banks(run, a, b, kind="load")', 64, 64
+                    ),
                 ),
                 Counter(
                     _wavefronts,

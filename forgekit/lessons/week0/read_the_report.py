@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
 from forgekit.lessons.exercise import Exercise
-from forgekit.lessons.gates import answers
+from forgekit.lessons.gates import GateError, Group, Submission
+from forgekit.lessons.week0.choices import choices, one_of
 
 __all__ = ["EXERCISE", "NUMBERS", "SICK"]
 
@@ -16,6 +21,7 @@ NUMBERS = {
     "D": (475, 1, 1, 1, 10, 100),
     "E": (141, 4, 4, 1, 32, 100),
 }
+_WORDS = ("sectors", "conflicts", "lanes", "occupancy", "nothing")
 SICK = {"A": "conflicts", "B": "occupancy", "C": "sectors", "D": "lanes", "E": "nothing"}
 
 
@@ -55,22 +61,64 @@ def _why_not(letter: str, said: str) -> str:
 _SLIPS = {
     (letter, said): _why_not(letter, said)
     for letter, sick in SICK.items()
-    for said in ("sectors", "conflicts", "lanes", "occupancy", "nothing")
+    for said in _WORDS
     if said != sick
 }
 _US = {letter: numbers[0] for letter, numbers in NUMBERS.items()}
 _GAIN = _US["B"] / _US["E"]
-_ORDER = {
-    ("begin with", "C"): "32 sectors where 4 would do look worst, but C takes 394 µs and B 529. A "
-    "counter says what is wrong; the time says what it is worth.",
-    ("begin with", "A"): "A has a bad number, but even without it A could get from 197 to 141 µs "
-    "at best. Which kernel has most to win?",
-    ("begin with", "D"): "D has 475 µs to win from; one of them has more.",
-    ("begin with", "E"): "E is the one you leave alone.",
-    ("gain of B", _US["E"] / _US["B"]): "upside down: a gain is the old time over the new.",
-    ("gain of B", 8.0): "eight times the warps do not make it eight times as fast: E has all of "
-    "them and takes 141 µs, bound by memory.",
+_NOT_FIRST = {
+    "C": "32 sectors where 4 would do look worst, but C takes 394 µs and B 529. A counter says "
+    "what is wrong; the time says what it is worth.",
+    "A": "A has a bad number, but even without it A could get from 197 to 141 µs at best. Which "
+    "kernel has most to win?",
+    "D": "D has 475 µs to win from; one of them has more.",
+    "E": "E is the one you leave alone.",
 }
+
+
+def _about_gain(got: Any) -> None:
+    """Raises GateError if this is not how many times faster B gets."""
+    where = f"'gain of B': {got!r:.100}"
+    if not isinstance(got, Real) or isinstance(got, bool):
+        raise GateError(f"{where} is no number: write it without quotes, such as 1.25.")
+    number = float(got)
+    if abs(number - _GAIN) < 0.01:
+        return
+    likely = ""
+    if abs(number - 1 / _GAIN) < 0.01:
+        likely = "upside down: times faster is the old time / the new one, so it is above 1."
+    elif abs(number - (_GAIN - 1)) < 0.01:
+        likely = (
+            "that is the *increase*: a kernel of the same speed is 1 times as fast, not 0 times. "
+            "Divide the old time by the new one."
+        )
+    elif min(abs(number - 100 * _GAIN), abs(number - 100 * (_GAIN - 1))) < 1:
+        likely = "that is in percent; asked is how many *times*."
+    elif abs(number - 8) < 0.01:
+        likely = (
+            "eight times the warps do not make it eight times as fast: E has all of them and takes "
+            "141 µs, bound by memory."
+        )
+    elif number in (round(_GAIN, 1), 3.7, round(_GAIN)):
+        raise GateError(f"{where} is near, but asked are two decimals.")
+    raise GateError(f"{where} is not right.", likely, "The row of times.")
+
+
+def _worth(handed_in: Submission) -> str:
+    given = handed_in.value
+    if not isinstance(given, Mapping):
+        raise GateError(f"Needed is the dict of the skeleton; handed in was {given!r:.200}.")
+    asked = ("begin with", "gain of B")
+    missing = [repr(q) for q in asked if given.get(q) is None or given[q] is ...]
+    if missing:
+        raise GateError(f"No answer yet: {', '.join(missing)}.", unanswered=True)
+    first = one_of("begin with", given["begin with"], tuple(NUMBERS))
+    if first != "B":
+        happened = f"'begin with': {first!r} is not right."
+        raise GateError(happened, _NOT_FIRST[first], "The row of times.")
+    _about_gain(given["gain of B"])
+    return "2 answers"
+
 
 EXERCISE = Exercise(
     title="read five reports",
@@ -78,13 +126,15 @@ EXERCISE = Exercise(
     task="""
 The table above is all you know of five transposes. Say of each what is wrong with it:
 `"sectors"` (it moves too many), `"conflicts"` (of banks), `"lanes"` (too few take part),
-`"occupancy"` (too few warps fit into a multiprocessor) or `"nothing"`. Then: which one do you mend
-first, and how many times faster will B be if it gets as fast as E (two decimals)?
+`"occupancy"` (too few warps fit into a multiprocessor; that is the *theoretical* one) or
+`"nothing"`. Then: which one do you mend first, and how many times faster will B be if it gets as
+fast as E (two decimals)?
 """,
     hints=(
         "Go through the table by rows, not by columns: in each row look for the one that differs.",
-        "What is the least? 4 sectors for 32 lanes of 4 bytes, 1 wavefront, 32 lanes, 100 %. "
-        "Ignore what lies within a tenth of it.",
+        "What is the least? 4 sectors for 32 lanes of 4 bytes, 1 wavefront, 32 lanes; of "
+        "theoretical occupancy 100 %. Ignore what lies within a tenth of it. L2 that is high "
+        "together with DRAM is no fault.",
         "16 wavefronts are conflicts, 12.5 % too few warps; then there are 32 sectors a load, and "
         "10 lanes. One is left. Begin with the slowest, for all do the same work.",
     ),
@@ -96,20 +146,22 @@ memory is bad, and it is the slowest. **C** loads down the columns; the L1 cache
 and it is slow all the same. **D** lets eight lanes of each warp do the work (the few instructions
 outside the `if` make it 10 on average): four times the instructions, and 1 sector a request
 *because* the requests are small. **E** has eight elements a thread, and moves 76 % of what memory
-can: leave it alone, or find a way to move fewer bytes.
+can (its L2 is at 84 % with the same bytes on their way): leave it alone, or find a way to move
+fewer bytes.
 
 Four kernels are sick in four places, and only three of those are seen on the virtual GPU: to
 `fk.profile`, the sectors and wavefronts of B are as good as E's.
 """,
     entry="diagnosis",
     groups=(
-        answers(SICK, _SLIPS, name="What is wrong", look_at="Compare its column with E's."),
-        answers(
-            {"begin with": "B", "gain of B": _GAIN},
-            _ORDER,
-            name="What it is worth",
-            look_at="The row of times.",
+        choices(
+            SICK,
+            _WORDS,
+            _SLIPS,
+            name="What is wrong",
+            look_at="Go along its rows: where does it differ from E?",
         ),
+        Group("What it is worth", _worth),
     ),
-    praise="Five reports, and only one of them sent you to the time first.",
+    praise="The counters say what is wrong with a kernel; the time says which one to mend first.",
 )

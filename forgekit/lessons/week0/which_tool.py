@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forgekit.lessons.exercise import Exercise
-from forgekit.lessons.gates import answers
+from forgekit.lessons.week0.choices import choices
 
 __all__ = ["EXERCISE"]
 
@@ -18,7 +18,18 @@ _RIGHT = {
 }
 _NCU = "ncu stops the program at each kernel and runs that one 40 times by itself: what happens "
 _VIRTUAL = "the virtual GPU has no clock, no caches and no memory that could be busy: "
+_WORDS = ("virtual GPU", "ncu", "nsys", "compute-sanitizer")
+_NAMES = {"Nsight Compute": "ncu", "Nsight Systems": "nsys"}
+_WATCHES = {  # what is said where nothing more special is known
+    "virtual GPU": _VIRTUAL + "it knows what CuTe DSL compiles, and nothing else.",
+    "ncu": "ncu counts and times what a kernel does; whether an access is right it does not ask.",
+    "nsys": "nsys knows when each kernel and each copy began and ended, and nothing of what "
+    "happens inside.",
+    "compute-sanitizer": "compute-sanitizer looks for mistakes; of what a correct program does it "
+    "says nothing.",
+}
 _SLIPS = {
+    **{(question, tool): _WATCHES[tool] for question in _RIGHT for tool in _WORDS},
     ("idle between", "ncu"): _NCU + "*between* kernels is just what it does away with.",
     ("idle between", "virtual GPU"): _VIRTUAL + "between two kernels nothing happens at all.",
     ("DRAM percent", "nsys"): "nsys knows when a kernel began and ended, and not what it did; the "
@@ -60,7 +71,8 @@ Write the tool that answers the question: `"virtual GPU"` (`fk.profile`, `fk.san
         "Ask of each tool what it watches: a kernel's instructions (which of two places?), a "
         "kernel's time, a program's time, or a program's mistakes.",
         "Two of them are about what happens *outside* of kernels; one tool alone looks there.",
-        "In order: nsys, ncu, compute-sanitizer, virtual GPU, virtual GPU, ncu, nsys.",
+        "nsys, ncu and the virtual GPU are the answer to two questions each, compute-sanitizer to "
+        "one: the one about a mistake in a program that is not written in CuTe DSL.",
     ),
     analysis="""
 nsys sees the program from outside and names what is worth a look; ncu takes one kernel apart;
@@ -69,6 +81,13 @@ kernels by line, exactly, without a GPU and without time.
 """,
     entry="tools",
     groups=(
-        answers(_RIGHT, _SLIPS, name="Tools", look_at="What did each tool show in this notebook?"),
+        choices(
+            _RIGHT,
+            _WORDS,
+            _SLIPS,
+            names=_NAMES,
+            name="Tools",
+            look_at="What did each tool show in this notebook?",
+        ),
     ),
 )
