@@ -14,10 +14,12 @@
 # **You will build** a cache of compiled kernels that goes wrong in two ways, and mend it.
 # **You will learn** what the first call of a kernel spends its time on, what a compiled kernel
 # remembers of the tensors it was compiled for, and how to choose what it remembers.
-# **You need** `00_start_here` and `00_why_slow_why_wrong`. About 35 minutes.
+# **You need** `00_start_here` and `00_why_slow_why_wrong`. About 40 minutes, and as long
+# again with the exercises: 70 to 80 in all.
 #
 # So far `fk.compile` did all of this behind the curtain. Here we do it by hand, in plain CuTe DSL,
-# as production code does. Without a GPU, one line sends plain CuTe DSL to the virtual GPU:
+# as production code does. `fk.compile` finds the virtual GPU by itself; plain CuTe DSL does not.
+# Without a GPU, `vgpu.install()` in the next cell sends it there, for the whole notebook.
 
 # %%
 import time
@@ -106,9 +108,10 @@ fk.check(y, FACTOR * x)
 # 3. At the first call, the machine code is loaded onto the device. That is why call 1 is slow as
 #    well.
 #
-# On a machine with an H200, kernels as small as this one took 0.15 to 0.3 s to compile. Calling a
-# ready one, from a library of such kernels, took 10 µs of the host's time (November 2026): shorter
-# by a factor of 15,000 or more. So compile once, keep what you got, and call that.
+# On a machine with an H200, kernels as small as this one took 115 to 260 ms to compile (measured on
+# 2026-11-21). Calling a ready one, from a library of such kernels, took 10 µs of the host's time
+# (November 2026): shorter by a factor of 10,000 or more. So compile once, keep what you got, and
+# call that.
 #
 # (On the virtual GPU a call *runs* the kernel in Python, so its milliseconds say nothing about a
 # GPU.)
@@ -141,7 +144,8 @@ print(f"3 calls, {len(cache)} kernel")
 # %% [markdown]
 # One compilation, three right results. Now somebody comes along with another matrix, of 4 × 3. The
 # next cell uses the virtual GPU, even if you have a GPU: a GPU would not stop. (The error is
-# intended.)
+# intended. `with vgpu.installed():` does for a few lines what `install()` does for all that
+# follow.)
 #
 # **Predict:** what is wrong with the key?
 
@@ -205,6 +209,7 @@ def frozen(pX: cute.Pointer, pY: cute.Pointer):
 
 
 def pointer(t):
+    # gmem: global memory, where all tensors are; the compiler may assume a multiple of 16 bytes.
     return make_ptr(Float32, t.data_ptr(), cutlass.AddressSpace.gmem, assumed_align=16)
 
 
@@ -326,7 +331,8 @@ for shape in ((64, 8), (64, 1)):
 
 # %% [markdown]
 # A matrix with one column has the strides `(1, 1)`. CuTe DSL takes the first mode, and you have
-# compiled for a column-major matrix. If you know the memory order, say it.
+# compiled for a column-major matrix (column-major: the elements of a *column* lie side by side). If
+# you know the memory order, say it.
 #
 # What is the difference in the code? `fk.compile` can do both, and shows the PTX. Its arguments
 # may be tensors (then all is dynamic but the stride of 1), or **specs**: `fk.spec(x, static=True)`
@@ -362,10 +368,11 @@ for static in (True, False):
 # ## 6. What the compiler must know: loads of 128 bits
 #
 # A thread can load 16 bytes with one instruction, four `float32`, if they start at a multiple of 16
-# bytes. That is a quarter of the instructions for the same bytes. So let each thread take 16 bytes:
+# bytes. That is a quarter of the instructions for the same bytes. What a thread moves at once, a
+# few elements side by side, is called a **vector**. So let each thread take a vector of 16 bytes:
 # `cute.local_tile` cuts a matrix into tiles of `(1, width)` and picks one; `load()` and `store()`
 # move all of it. (A `Constexpr` is fixed when the kernel is compiled.) Here `width` divides the
-# number of columns, so that no vector hangs over the edge.
+# number of columns, so that each vector ends within its row.
 
 
 # %%
@@ -426,8 +433,9 @@ my_guess.against(counts)
 # another form, and a stronger one: the compiler knows all about 512.
 #
 # What it is worth, in numbers that do not depend on the machine. A **request** is one memory
-# instruction of one warp. **Predict** the requests of the 128-bit kernel, if those with one element
-# a thread need 1,024:
+# instruction of one warp; a **sector**, as you know, is 32 bytes of memory. With one element a
+# thread, these 64 × 512 numbers take 1,024 load requests, which fetch 4,096 sectors. **Predict**
+# both for the kernel with 128 bits a thread:
 
 # %% jupyter={"outputs_hidden": true}
 fk.predict(global_load_requests=None, global_load_sectors=None)
@@ -464,10 +472,15 @@ except fk.ArgumentMismatchError as finding:
 # %% [markdown]
 # ## 7. The middle path in plain CuTe DSL, and what a call costs
 #
+# Skim this section, if you like: the exercises need only sections 2 to 6 and `fk.spec`. Come back
+# to it when you write your own library.
+#
 # N static and M dynamic, *one kernel for each N*, is what production kernels often do: in a neural
 # network, M is the batch and changes with every call, while N belongs to the model and has a few
 # values. In plain CuTe DSL you describe such a tensor without having one. `cute.sym_int()` is a
 # size that is not known yet; using the same one for x and y says that the two are equal.
+# `make_fake_tensor` puts element type, sizes, strides and alignment together: all that the compiler
+# wants to know of a tensor, and no memory behind it.
 #
 # `--enable-tvm-ffi` lets compiled functions take torch tensors as they are.
 # ([TVM-FFI](https://tvm.apache.org/ffi/) is a small library for calling compiled code from Python.)
@@ -476,6 +489,8 @@ except fk.ArgumentMismatchError as finding:
 # it is forgekit that compares.)
 #
 # With a tensor at hand, `mark_compact_shape_dynamic` opens one mode and leaves the other static.
+# Its arguments are the mode to open, 0, and the modes in the order of memory, the slowest first:
+# `(0, 1)` is row-major.
 
 # %%
 M, N = cute.sym_int(), 512
@@ -591,8 +606,10 @@ my_guess.against(len(letters))
 
 # %% [markdown]
 # Sizes and the distance of rows are open, so the first three share a kernel. From column 1 on, the
-# first element lies 4 bytes after a multiple of 16, so the promise of alignment is weaker. Then
-# another memory order, another element type, a fixed N, another program: a kernel each.
+# first element lies 4 bytes after a multiple of 16. The promise of alignment has steps: 16 bytes,
+# 8, 4, down to the size of an element. Here only 4 bytes can be promised; from column 2 on it would
+# be 8, a kernel of its own again. Then another memory order, another element type, a fixed N,
+# another program: a kernel each.
 #
 # ## 9. Exercises
 
@@ -601,9 +618,9 @@ my_guess.against(len(letters))
 #
 # Write `cache_key(x)`: a value that can be a key of a dict, for kernels compiled as `fk.compile`
 # does it. Sizes are passed at each call, and so is every stride that is not 1. Compiled in are: the
-# element type, the number of dimensions, which mode (if any) has stride 1, whether the first
-# element lies at a multiple of 16 bytes, and the kind of device. Two tensors share a key if and
-# only if these agree.
+# element type, the number of dimensions, which mode (if any) has stride 1, the kind of device, and
+# the alignment: what the address of the first element is promised to be a multiple of, 16 bytes, or
+# else 8, or 4, or 2. Two tensors share a key if and only if these agree.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -615,21 +632,21 @@ my_guess.against(len(letters))
 # <details><summary>Hint 2</summary>
 #
 # For the memory order, turn `x.stride()` into a tuple of true and false. Its length is the number
-# of dimensions.
+# of dimensions. For the alignment: is the address a multiple of 16? Of 8? Of 4?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# `tuple(step == 1 for step in x.stride())` and `x.data_ptr() % 16 == 0`, beside `x.dtype` and
-# `x.device.type`.
+# `tuple(x.data_ptr() % n == 0 for n in (16, 8, 4, 2))` is the alignment. Likewise `tuple(step == 1
+# for step in x.stride())`; and `x.dtype` and `x.device.type`.
 #
 # </details>
 
 
 # %% exercise="week0/cache_key" part="skeleton"
 def cache_key(x):
-    # FILL ME IN (roughly 2 lines)
+    # FILL ME IN (roughly 3 lines)
     return ()
 
 
@@ -642,13 +659,16 @@ fk.exercise("week0/cache_key").grade(cache_key)
 # ```python
 # def cache_key(x):
 #     order = tuple(step == 1 for step in x.stride())
-#     return x.dtype, x.device.type, order, x.data_ptr() % 16 == 0
+#     align = tuple(x.data_ptr() % n == 0 for n in (16, 8, 4, 2))
+#     return x.dtype, x.device.type, order, align
 # ```
 #
 # The key holds what is compiled in, nothing less and nothing more. Less, and a stale kernel runs:
 # wrong numbers, or an access out of bounds. More, and the cache misses: with `x.shape` in it, each
-# new size costs a compilation. There is a second half, which a tensor does not know: the
-# *function*, and the values that it captures. Section 4 tells what happens without it.
+# new size costs a compilation. With `x.data_ptr() % 16`, float32 has four kernels where three will
+# do: 4 and 12 bytes beyond a multiple of 16 are both a multiple of 4, and no more. There is a
+# second half, which a tensor does not know: the *function*, and the values that it captures.
+# Section 4 tells what happens without it.
 #
 # </details>
 
@@ -675,6 +695,8 @@ fk.exercise("week0/cache_key").grade(cache_key)
 # </details>
 #
 # <details><summary>Hint 3</summary>
+#
+# For the alignment `t.data_ptr() % 16` will do, or what you wrote in exercise 1.
 #
 # `key = tuple((t.dtype, t.shape[1], t.stride(), t.data_ptr() % 16) for t in (x, y))`
 #
@@ -710,6 +732,9 @@ fk.exercise("week0/one_kernel_per_n").grade(one_kernel_per_n)
 #
 #     return run
 # ```
+#
+# For the alignment the remainder `% 16` is enough, and simpler than in exercise 1; it costs a
+# kernel more for tensors 12 bytes beyond a multiple of 16, which are rare.
 #
 # With N static, the rows of a contiguous matrix are N elements apart: the stride is a number in the
 # code, too. That is why a matrix cut out of a wider one needs a kernel of its own. The spec knows
@@ -796,7 +821,8 @@ fk.predictions()
 # | results of an earlier program | source and captured values |
 
 # %%
-# The times of these four kernels on a real GPU, beside torch's own copy.
+# The times of these four kernels, recorded on a real GPU, beside torch's own copy. They were taken
+# with FACTOR = 1, which makes each kernel a copy: it can be compared with torch's, and checked.
 FACTOR = 1.0
 
 
@@ -814,6 +840,9 @@ steps = {
     "128 bits a thread, N divisible": (scale_by_vectors, whole_vectors),
     "128 bits a thread, N static": (scale_by_vectors, static_n),
 }
+
+# %%
+FACTOR = 2.0  # back again
 recorded("01_compile_once")
 
 # %% [markdown]
@@ -831,6 +860,6 @@ recorded("01_compile_once")
 # [layouts]: https://docs.nvidia.com/cutlass/media/docs/pythonDSL/cute_dsl_general/dsl_dynamic_layout.html
 # [frameworks]: https://docs.nvidia.com/cutlass/media/docs/pythonDSL/cute_dsl_general/framework_integration.html
 # [caching]: https://docs.nvidia.com/cutlass/media/docs/pythonDSL/cute_dsl_general/dsl_jit_caching.html
-# [tvm-ffi]: https://docs.nvidia.com/cutlass/media/docs/pythonDSL/cute_dsl_general/compile_with_tvm_ffi.html
+# [tvm-ffi]: https://docs.nvidia.com/cutlass/4.8.0/media/docs/pythonDSL/guides/tvm_ffi_compilation.html
 #
 # **Next:** layouts, drawn and taken apart (`02_see_layouts`).

@@ -7,6 +7,7 @@ has stride 1. `spec(x, static=…, divisible=…)` fixes more, for code that nee
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -52,12 +53,13 @@ class TensorSpec:
                            "leave it out for row-major")
             )  # fmt: skip
         item = max(info.bits // 8, 1)
-        align = item if self.align is None else self.align
+        align = item if self.align is None else _whole("align", "", self.align)
         if align < item or align & (align - 1):
             raise UsageError(
                 got_needed("align", align, f"a power of two of at least {item} bytes", "try 16")
             )
-        for mode, divisor in self.divisible.items():
+        divisible = _divisors(self.divisible)
+        for mode, divisor in divisible.items():
             if not 0 <= mode < rank or divisor < 1:
                 raise UsageError(
                     got_needed("divisible", f"{{{mode}: {divisor}}}",
@@ -65,7 +67,7 @@ class TensorSpec:
                 )  # fmt: skip
         object.__setattr__(self, "align", align)
         object.__setattr__(self, "stride", self.stride or self._row_major())
-        object.__setattr__(self, "divisible", dict(self.divisible))
+        object.__setattr__(self, "divisible", divisible)
 
     @property
     def strides(self) -> tuple[Mode, ...]:
@@ -204,12 +206,14 @@ def spec(
     read_only: the virtual GPU stops a kernel that writes to such a tensor; a GPU does not.
 
     Raises:
-        UsageError: a mode that the tensor does not have, a size its divisor does not divide.
+        UsageError: a mode that the tensor does not have, a size its divisor does not divide, a
+            number that is not whole.
     """
     if isinstance(tensor, TensorSpec):
         return tensor
     rank = tensor.dim()
-    fixed = set(range(rank)) if static is True else set() if static is False else set(static)
+    fixed = set(range(rank)) if static is True else set() if static is False else _modes(static)
+    divisors = _divisors({} if divisible is None else divisible)
     for mode in fixed:
         if not 0 <= mode < rank:
             raise UsageError(got_needed("static", mode, f"modes 0 to {rank - 1}", "fix the number"))
@@ -229,7 +233,7 @@ def spec(
             step = step * int(tensor.shape[m]) if step is not None and m in fixed else None
             if m == unit and m not in fixed:
                 step = None
-    for mode, divisor in (divisible or {}).items():
+    for mode, divisor in divisors.items():
         if 0 <= mode < rank and divisor > 0 and tensor.shape[mode] % divisor:
             raise UsageError(
                 got_needed(f"size of mode {mode}", int(tensor.shape[mode]),
@@ -239,7 +243,39 @@ def spec(
         address = tensor.data_ptr() if tensor.numel() else 0
         align = min(_MAX_ALIGN, address & -address) if address else _MAX_ALIGN
         align = max(align, tensor.element_size())
-    return TensorSpec(tensor.dtype, shape, tuple(strides), align, dict(divisible or {}), read_only)
+    return TensorSpec(tensor.dtype, shape, tuple(strides), align, divisors, read_only)
+
+
+def _divisors(divisible: object) -> dict[int, int]:
+    """The promise about sizes, as plain numbers.
+
+    Raises:
+        UsageError: it is no mapping, or holds something that is no whole number.
+    """
+    if not isinstance(divisible, Mapping):
+        raise UsageError(
+            got_needed("divisible", divisible, "{mode: number}, such as {1: 4}", "name the mode")
+        )
+    return {
+        _whole("divisible", " as a mode", mode): _whole("divisible", f" for mode {mode}", divisor)
+        for mode, divisor in divisible.items()
+    }
+
+
+def _modes(static: object) -> set[int]:
+    if not isinstance(static, Iterable) or isinstance(static, str):
+        needed = "True, or a list of modes such as [1]"
+        raise UsageError(got_needed("static", repr(static), needed, "write the mode in brackets"))
+    return {_whole("static", " as a mode", mode) for mode in static}
+
+
+def _whole(what: str, where: str, value: object) -> int:
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        remedy = "use `//`" if isinstance(value, float) else "pass an int"
+        got = f"{value!r}{where}"
+        raise UsageError(got_needed(what, got, "a whole number", remedy)) from None
 
 
 def _unit_mode(tensor: torch.Tensor) -> int | None:

@@ -157,8 +157,8 @@ def _e(text: str) -> str:
 
 
 def _said(text: str) -> str:
-    """Our own words, with `code` in them."""
-    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", _e(text))
+    """Our own words, with `code` and line breaks in them."""
+    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", _e(text)).replace("\n", "<br>")
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,8 @@
 """What a kernel is compiled for, and which tensors fit."""
 
+import re
+
+import numpy as np
 import pytest
 import torch
 
@@ -108,3 +111,38 @@ def test_named_modes_must_agree_within_a_call():
 def test_bad_specs_are_refused(make):
     with pytest.raises(UsageError, match="got"):
         make()
+
+
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [
+        (
+            {"divisible": {1: 16 / 4}},
+            "divisible: got 4.0 for mode 1, needed a whole number; use `//`",
+        ),
+        (
+            {"divisible": 4},
+            "divisible: got 4, needed {mode: number}, such as {1: 4}; name the mode",
+        ),
+        ({"divisible": [1, 4]}, "divisible: got [1, 4], needed {mode: number}, such as {1: 4}"),
+        ({"divisible": {"N": 4}}, "divisible: got 'N' as a mode, needed a whole number"),
+        ({"divisible": {1: None}}, "divisible: got None for mode 1, needed a whole number"),
+        ({"static": 1}, "static: got 1, needed True, or a list of modes such as [1]"),
+        ({"align": 16.0}, "align: got 16.0, needed a whole number; use `//`"),
+    ],
+)
+def test_what_is_no_whole_number_or_names_no_mode_is_refused(facts, says):
+    with pytest.raises(UsageError, match=re.escape(says)):
+        spec(torch.empty(4, 8), **facts)
+
+
+def test_a_spec_made_by_hand_is_checked_alike():
+    with pytest.raises(UsageError, match=r"got 2\.0 for mode 0, needed a whole number"):
+        TensorSpec(torch.float32, (None,), divisible={0: 2.0})  # type: ignore[dict-item]
+
+
+def test_numbers_of_other_libraries_become_plain_ones():
+    made = spec(torch.empty(4, 8), divisible={1: np.int64(4)}, align=np.int64(8))
+    assert made.key() == spec(torch.empty(4, 8), divisible={1: 4}, align=8).key()
+    assert type(made.divisible[1]) is int
+    assert type(made.align) is int

@@ -23,7 +23,7 @@ class Counter:
         measure: a metric of `fk.Profile`, or a function of the profile.
         at_most, at_least: the threshold, one or both.
         called: what the number is, in words that stand before "is 12": "sectors a store request".
-        baseline: what the version before this exercise has; ideal: what can be had at best.
+        baseline: what the skeleton, as given, has; ideal: what can be had at best.
         slips: what a number that is too large or too small tells.
         look_at: what to look at where no slip fits.
     """
@@ -92,7 +92,7 @@ def _told(gate: Counter, value: float, label: str) -> str:
     ]
     known = [
         f"{word} {_number(number)}"
-        for word, number in (("before this exercise", gate.baseline), ("ideal", gate.ideal))
+        for word, number in (("as given", gate.baseline), ("ideal", gate.ideal))
         if number is not None
     ]
     more = f" ({', '.join(known)})" if known else ""

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from forgekit.errors import is_user_file
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates.submission import Submission
 
 __all__ = ["Evidence", "GateError", "Group", "Slip", "explained"]
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+# A place in the compiler's words, `--> file:line`, and the lines of source that it shows there.
+_PLACE = re.compile(
+    r"^[ \t]*--> *(?P<file>[^\n]+?\.py):\d+[^\n]*(\n[ \t>]*\d*[ \t]*\|[^\n]*)*\n?", re.M
+)
 
 
 @dataclass
@@ -25,6 +34,9 @@ class GateError(Exception):
     likely: str = ""
     look_at: str = ""
     unanswered: bool = False
+
+    def __post_init__(self) -> None:
+        self.happened = _plain(self.happened)
 
 
 @dataclass(frozen=True)
@@ -67,6 +79,12 @@ class Group:
 
     name: str
     run: Callable[[Submission], str]
+
+
+def _plain(text: str) -> str:
+    """Without colours, and without places that are not in a student's code."""
+    text = _COLOUR.sub("", text)
+    return _PLACE.sub(lambda m: m[0] if is_user_file(m["file"]) else "", text)
 
 
 def explained(slips: Sequence[Slip], evidence: Evidence, otherwise: str = "") -> str:

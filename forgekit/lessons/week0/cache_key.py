@@ -89,6 +89,25 @@ def _different() -> Iterator[_Pair]:
         "the alignment of the first element is missing, which decides on wide loads.",
     )
     yield _Pair(
+        _matrix(4, 8, start=2),
+        _matrix(4, 8, start=1),
+        "a start 8 bytes after a multiple of 16 and one 4 bytes after it",
+        "alignment has steps: code made for a multiple of 8 bytes may load 8 at once, which is "
+        "wrong at a multiple of 4. Whether it is 16 or not is too little.",
+    )
+    yield _Pair(
+        x,
+        _matrix(4, 8, start=2),
+        "a start at a multiple of 16 bytes and one 8 bytes on",
+        "alignment has steps, and 16 bytes is the highest: 8 promises less.",
+    )
+    yield _Pair(
+        _matrix(4, 8, torch.float16, start=2),
+        _matrix(4, 8, torch.float16, start=1),
+        "float16 that starts 4 bytes after a multiple of 16, and 2 bytes after it",
+        "alignment has steps, down to the size of the element, which is 2 bytes here.",
+    )
+    yield _Pair(
         x,
         torch.empty(4, 8, device="meta"),
         "a tensor here and one on another device",
@@ -128,6 +147,13 @@ def _alike() -> Iterator[_Pair]:
         _matrix(4, 8, start=4),
         "a start at a multiple of 64 bytes and one 16 bytes on",
         "16 bytes is the widest access of a thread; more alignment changes nothing.",
+    )
+    yield _Pair(
+        _matrix(4, 8, start=1),
+        _matrix(4, 8, start=3),
+        "a start 4 bytes after a multiple of 16 and one 12 bytes after it",
+        "both are a multiple of 4 and not of 8, so the same is promised; the remainder itself, "
+        "`% 16`, tells apart what the code does not.",
     )
 
 
@@ -221,23 +247,25 @@ EXERCISE = Exercise(
     task="""
 Write `cache_key(x)`: a value that can be a key of a dict, for kernels compiled as `fk.compile`
 does it. Sizes are passed at each call, and so is every stride that is not 1. Compiled in are: the
-element type, the number of dimensions, which mode (if any) has stride 1, whether the first
-element lies at a multiple of 16 bytes, and the kind of device. Two tensors share a key if and
-only if these agree.
+element type, the number of dimensions, which mode (if any) has stride 1, the kind of device, and
+the alignment: what the address of the first element is promised to be a multiple of, 16 bytes, or
+else 8, or 4, or 2. Two tensors share a key if and only if these agree.
 """,
     hints=(
         "Everything is a property of `x`: `dtype`, `device`, `stride()`, and the address "
         "`data_ptr()`. `shape` is not needed.",
         "For the memory order, turn `x.stride()` into a tuple of true and false. Its length is the "
-        "number of dimensions.",
-        "`tuple(step == 1 for step in x.stride())` and `x.data_ptr() % 16 == 0`, beside "
-        "`x.dtype` and `x.device.type`.",
+        "number of dimensions. For the alignment: is the address a multiple of 16? Of 8? Of 4?",
+        "`tuple(x.data_ptr() % n == 0 for n in (16, 8, 4, 2))` is the alignment. Likewise "
+        "`tuple(step == 1 for step in x.stride())`; and `x.dtype` and `x.device.type`.",
     ),
     analysis="""
 The key holds what is compiled in, nothing less and nothing more. Less, and a stale kernel runs:
 wrong numbers, or an access out of bounds. More, and the cache misses: with `x.shape` in it, each
-new size costs a compilation. There is a second half, which a tensor does not know: the
-*function*, and the values that it captures. Section 4 tells what happens without it.
+new size costs a compilation. With `x.data_ptr() % 16`, float32 has four kernels where three will
+do: 4 and 12 bytes beyond a multiple of 16 are both a multiple of 4, and no more. There is a second
+half, which a tensor does not know: the *function*, and the values that it captures. Section 4 tells
+what happens without it.
 """,
     entry="cache_key",
     groups=(

@@ -75,7 +75,14 @@ class _Trial:
         try:
             call = make(compiler, double)
         except Exception as error:
-            raise GateError(f"one_kernel_per_n raised {type(error).__name__}: {error}") from None
+            inner = "<locals>" in getattr(make, "__qualname__", "")
+            look_at = "Hand in one_kernel_per_n itself, without calling it." if inner else ""
+            raise GateError(
+                f"{'What was handed in' if inner else 'one_kernel_per_n'} raised "
+                f"{type(error).__name__}: {error}\n"
+                "when it was called as one_kernel_per_n(compile, fn).",
+                look_at=look_at,
+            ) from None
         if not callable(call):
             raise GateError(
                 f"one_kernel_per_n returned {call!r:.100}; needed is a function of (x, y)."
@@ -103,6 +110,8 @@ class _Trial:
         except ForgekitError as error:
             raise GateError(f"With {label}: {error}") from None
         except Exception as error:
+            if type(error).__module__.startswith("cutlass."):
+                raise _of_the_compiler(error, label) from None
             raise GateError(f"With {label} it raised {type(error).__name__}: {error}") from None
         report = compare(y, x + x, name="y", max_shown=3)
         if not report.ok:
@@ -113,6 +122,15 @@ class _Trial:
             raise GateError(happened, look_at="Call what `compile` returned.")
 
 
+def _of_the_compiler(error: Exception, label: str) -> GateError:
+    """Of an error of CuTe DSL, most likely because the bare function was called."""
+    from forgekit.diagnosing.diagnosis import explain_compile_error
+
+    told, _, _ = str(explain_compile_error(error)).partition("\n\nRemedy:")
+    look_at = "fn takes CuTe tensors; call what `compile` returned."
+    return GateError(f"With {label} it raised an error of CuTe DSL.\n{told}", look_at=look_at)
+
+
 def _misfit(text: str) -> str:
     """What a refused argument tells of the key or of the spec."""
     told = {
@@ -121,7 +139,8 @@ def _misfit(text: str) -> str:
         "dtype": "the key does not hold the element type.",
         "stride of mode": "the key does not hold the strides; with N fixed, the distance of the "
         "rows is compiled in as well.",
-        "alignment": "the key does not hold the alignment of the first element.",
+        "alignment": "the key does not hold the alignment of the first element, or only whether it "
+        "is 16 bytes; a kernel for 8 does not fit 4.",
     }
     return next((says for what, says in told.items() if what in text), "")
 
@@ -170,13 +189,16 @@ def _rest_of_key(handed_in: Submission) -> str:
     """The same N, and yet another kernel."""
     trial = _Trial.of(handed_in)
     plain = _tensors(5, 48)
-    padded, shifted = _tensors(5, 48, pitch=64), _tensors(5, 48, start=1)
+    padded = _tensors(5, 48, pitch=64)
+    by_eight, by_four = _tensors(5, 48, start=2), _tensors(5, 48, start=1)
     calls: Sequence[tuple[str, _Call]] = (
         ("5×48 float32", plain),
         ("5×48 float16", _tensors(5, 48, torch.float16)),
         ("5×48 with rows 64 elements apart", padded),
-        ("5×48 that starts 4 bytes after a multiple of 16", shifted),
+        ("5×48 that starts 8 bytes after a multiple of 16", by_eight),
+        ("5×48 that starts 4 bytes after a multiple of 16", by_four),
         ("5×48, only y with rows 64 elements apart", (plain[0], padded[1])),
+        ("5×48, only y 4 bytes after a multiple of 16", (plain[0], by_four[1])),
         ("5×48 float32 again", _tensors(5, 48)),
     )
     for label, (x, y) in calls:
@@ -215,9 +237,13 @@ what it returns in `kernels`. Mind what else is compiled in with N: the element 
         "`fk.spec(t, static=[1])` is what a kernel that knows the N of `t` is compiled for.",
         "First the key, from dtype, N, strides and alignment of x and of y. Not in `kernels`? "
         "Compile and keep it. Then call it.",
+        "For the alignment `t.data_ptr() % 16` will do, or what you wrote in exercise 1.\n\n"
         "`key = tuple((t.dtype, t.shape[1], t.stride(), t.data_ptr() % 16) for t in (x, y))`",
     ),
     analysis="""
+For the alignment the remainder `% 16` is enough, and simpler than in exercise 1; it costs a kernel
+more for tensors 12 bytes beyond a multiple of 16, which are rare.
+
 With N static, the rows of a contiguous matrix are N elements apart: the stride is a number in the
 code, too. That is why a matrix cut out of a wider one needs a kernel of its own. The spec knows
 all of this, so `tuple(spec.key() for spec in specs)` is a good key as well, if you can spare the

@@ -21,6 +21,7 @@ __all__ = ["EXERCISE"]
 
 _LOAD = re.compile(r"\bld\.global\S*?(?:\.v(\d))?\.[bfsu](\d+)\b")
 _DTYPES = (torch.float32, torch.float16)
+_ROWS = "mode 0 is the rows; along which mode does a vector lie?"
 
 
 @cute.kernel
@@ -53,7 +54,10 @@ def _compiled(handed_in: Submission, *tensors: torch.Tensor) -> CompiledKernel:
         try:
             specs.append(promise(t))
         except Exception as error:
-            raise GateError(f"promise raised for a tensor of {_name(t)}.\n{error}") from None
+            likely = _ROWS if "size of mode 0" in str(error) else ""
+            raise GateError(
+                f"promise raised for a tensor of {_name(t)}.\n{error}", likely
+            ) from None
     wrong = next((s for s in specs if not isinstance(s, TensorSpec)), None)
     if wrong is not None or not all(isinstance(s, TensorSpec) for s in specs):
         raise GateError(f"promise returned {wrong!r:.100}; needed is what fk.spec(x, …) returns.")
@@ -73,13 +77,15 @@ def _one_load(handed_in: Submission) -> str:
             raise GateError(
                 f"For {_name(x)} a thread loads {len(bits)} times, {bits[0] if bits else 0} bits "
                 "each; needed is one load of 128.",
-                _too_little(bits, dtype),
+                _too_little(bits, dtype, kernel.specs["mX"]),
                 "How many elements of this type are 16 bytes, and which mode do they lie in?",
             )
     return "in two types"
 
 
-def _too_little(bits: list[int], dtype: torch.dtype) -> str:
+def _too_little(bits: list[int], dtype: torch.dtype, spec: TensorSpec) -> str:
+    if 0 in spec.divisible and 1 not in spec.divisible:
+        return _ROWS
     if dtype != torch.float32:
         return "16 bytes are four elements of float32, but eight of float16."
     if len(bits) == 2:
