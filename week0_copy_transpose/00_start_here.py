@@ -15,13 +15,16 @@
 # **You will learn** what a thread, a block and a grid are, how to see what each thread did, what
 # goes wrong at the edge of an array, and what the compiler makes of your Python.
 # **You need** Python, and no GPU: without one, kernels run on the *virtual GPU*, which executes the
-# machine-level code that NVIDIA's compiler made of yours. About 30 minutes.
+# machine-level code that NVIDIA's compiler made of yours. About 40 minutes
+# with the two exercises, 30 without them.
 #
 # Run the cells from top to bottom with <kbd>Shift</kbd>+<kbd>Enter</kbd>. Where the text says
 # **Predict**, make up your mind before you run the next cell; what that cell prints is folded away
 # until you click the three dots under it. Where it has a line with `fk.predict(…, None)`, write
 # your answer in place of `None`, and it will stand beside the right one. A wrong guess is worth
 # more than none.
+#
+# The first two cells load the compiler and PyTorch. That can take half a minute, and happens once.
 
 # %%
 import cutlass.cute as cute
@@ -243,8 +246,9 @@ fk.footprint(run_guarded, x, fk.empty(1000))
 
 # %% [markdown]
 # The size was not compiled in: `fk.compile` leaves it open, so one compiled kernel serves every
-# length. (Element type, number of dimensions, strides and alignment *are* compiled in; pass a
-# tensor that differs in one of them and the call says so.) Sizes around a multiple of the block are
+# length. (*Compiled in* are the element type, the number of dimensions, that neighbouring elements
+# lie side by side in memory, and the multiple of bytes at which the array starts; pass a tensor
+# that differs in one of them and the call says so.) Sizes around a multiple of the block are
 # where mistakes live, so test those:
 
 # %%
@@ -400,8 +404,8 @@ fk.exercise("week0/scale").grade(scale)
 # %% [markdown] exercise="week0/reverse" part="task"
 # ### Exercise 2: reverse a vector
 #
-# Write a kernel with `y[0] = x[n-1]`, `y[1] = x[n-2]`, … for any length. The cell after the grade
-# draws it for eight elements: **predict** the two rows of numbers.
+# Write a kernel with `y[0] = x[n-1]`, `y[1] = x[n-2]`, … for any length. The cell below the
+# solution draws it for eight elements and asks for your prediction.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -469,10 +473,17 @@ fk.exercise("week0/reverse").grade(reverse)
 # </details>
 
 # %% [markdown]
-# Who reads what? This draws your kernel, once it runs without an error:
+# Who reads what? This draws your kernel for eight elements, once it runs without an error.
+#
+# **Predict:** which thread reads `mX[0]`, which `mX[1]`, and so on? Write eight numbers, as
+# `[5, 2, …]`, in place of `None`. (As long as the exercise still holds the skeleton, which copies,
+# the answer is that of a copy.)
 
 # %% jupyter={"outputs_hidden": true}
-fk.footprint(fk.compile(reverse, fk.randn(8), fk.empty(8)), fk.randn(8), fk.empty(8))
+said = fk.predict("threads that read mX[0] to mX[7]", None)
+drawn = fk.footprint(fk.compile(reverse, fk.randn(8), fk.empty(8)), fk.randn(8), fk.empty(8))
+said.against(drawn.touched["mX"]["thread"].tolist())
+drawn
 
 # %% [markdown]
 # What you have passed is kept on this machine, over all weeks:

@@ -11,12 +11,12 @@
 # %% [markdown]
 # # See why: slow, or wrong?
 #
-# **You will build** a matrix copy that moves eight times too many bytes, a row reversal that gives
-# the right result and is wrong, and mend both.
+# **You will build** a matrix copy, and a reversal of rows in which threads exchange data; and you
+# mend what turns out to be amiss with them.
 # **You will learn** to read a profile by source line, to see which bytes a warp moves and which
 # banks it uses, and to find a mistake that no comparison of values shows.
-# **You need** `00_start_here`. About 30 minutes, and no GPU: all of this notebook looks inside the
-# virtual GPU, also where there is a real one.
+# **You need** `00_start_here`. About 45 minutes with the exercises, 30 without them, and no GPU:
+# all of this notebook looks inside the virtual GPU, also where there is a real one.
 
 # %%
 import cutlass
@@ -147,18 +147,12 @@ print(f"at least {better.bytes_touched:,} bytes, {better.bound_s('H200') * 1e9:.
 fk.footprint(run_by_columns, x, y, by="warp", line="mY[row, col] = mX[row, col]", tensor="mX")
 
 # %% [markdown]
-# ## 3. It looks right and is wrong
+# ## 3. Threads that exchange data
 #
 # **Shared memory** is a small, fast memory that the threads of one block share. Here a block of 64
 # threads reverses a row of 64 elements through it: each thread stores one element, then reads the
 # one at the other end, which another thread has stored. An `SmemAllocator` hands shared memory out:
 # here 64 float32 in a row, at an address that is a multiple of 16 bytes.
-#
-# **Predict:** will the values be right? Will the kernel be right?
-
-# %%
-values_right = fk.predict("the values are right", None)  # True or False
-kernel_right = fk.predict("the kernel is right", None)  # True or False
 
 
 # %%
@@ -180,6 +174,13 @@ def mirror(mX: cute.Tensor, mY: cute.Tensor):
 x, y = fk.randn(4, 64, device="virtual"), fk.empty(4, 64, device="virtual")
 run_mirror = fk.compile(mirror, x, y, device="virtual")
 
+# %% [markdown]
+# **Predict:** will the values be right? Will the kernel be right? Then run the next three cells.
+
+# %%
+values_right = fk.predict("the values are right", None)  # True or False
+kernel_right = fk.predict("the kernel is right", None)  # True or False
+
 # %% jupyter={"outputs_hidden": true} tags=["raises-exception"]
 run_mirror(x, y)
 
@@ -189,12 +190,15 @@ values_right.against(torch.equal(y, x.flip(1)))
 kernel_right.against(bool(fk.sanitize(run_mirror, x, y)))
 
 # %% [markdown]
-# Every value is right, and the run has ended with an error. The **sanitizer**, which watches every
-# run on the virtual GPU, has seen one thread read what another thread wrote, with nothing between
-# the two that makes one wait for the other: a **race**. That the values came out right is luck; the
-# virtual GPU happens to let all threads store before any of them reads. A GPU promises nothing of
-# the kind. The picture shows the order of one block. Nothing joins the two warps; compare it with
-# the one in the next section. (Pink is the compiler's own: it shares an address within the warp.)
+# **It looks right and is wrong.** Every value is right, and the run has ended with an error. The
+# **sanitizer**, which watches every run on the virtual GPU, has seen one thread read what another
+# thread wrote, with nothing between the two that makes one wait for the other: a **race**. That the
+# values came out right is luck; the virtual GPU happens to let all threads store before any of them
+# reads. A GPU promises nothing of the kind.
+#
+# The picture shows the order of one block. Nothing joins the two warps; compare it with the one in
+# the next section. (Pink belongs to the compiler, not to your code: one lane hands an address to
+# the others. Ignore it.)
 
 # %%
 fk.timeline(run_mirror, x, y)
@@ -204,7 +208,7 @@ fk.timeline(run_mirror, x, y)
 # `schedule="adversarial"` runs the kernel again in orders that a GPU might choose as well, the
 # nastiest it can find.
 #
-# **Predict:** how many of the 256 elements will come out otherwise in such an order?
+# **Predict:** how many of the 256 elements will come out differently in such an order?
 
 # %% jupyter={"outputs_hidden": true}
 hostile = fk.sanitize(run_mirror, x, y, schedule="adversarial", seeds=2)
@@ -468,8 +472,9 @@ fk.exercise("week0/rotate").grade(rotate)
 #
 # A barrier protects in both directions: what is stored must be there before it is read, and must
 # have been read before it is overwritten. A loop that goes through shared memory usually needs two.
-# (Two rows of shared memory, used in turn, would be another way to let the slow ones finish
-# reading.)
+# The very last of the four keeps nothing apart, since no round follows: three are enough, and the
+# loop has the fourth for free. (Two rows of shared memory, used in turn, would be another way to
+# let the slow ones finish reading.)
 #
 # </details>
 

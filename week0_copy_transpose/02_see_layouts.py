@@ -13,9 +13,11 @@
 #
 # **You will build** a matrix copy in which one layout says which thread moves what, and a transpose
 # in which one layout makes a 32-fold difference.
-# **You will learn** to read `shape:stride`, row and column major, nested modes, tiles
-# (`zipped_divide`), thread-value layouts and a first swizzle, and to see each of them as a picture.
-# **You need** notebook `00_start_here` and Python; no GPU. About 40 minutes.
+# **You will learn** to read `shape:stride`, how CuTe writes down where each element of a matrix
+# lies, to cut a matrix into tiles, to say which thread moves which elements, and to see all of it
+# as pictures.
+# **You need** notebook `00_start_here` and Python; no GPU. About 70 minutes with
+# the exercises, 45 without them; section 5 is a good place for a break.
 #
 # Where it says **Predict**, write your answer in place of `None` before you run the cell; then open
 # its output with the three dots. Wrong predictions are kept, too, and no harm is done: section 10
@@ -245,12 +247,16 @@ print("layout of each tile:", tiles(((None, None), (2, 1))))  # (2,4):(8,1)
 # It is, again, a function: from a coordinate `(thread, value)` to a place in the tile. This is a
 # **thread-value layout**, TV layout for short. `make_layout_tv` makes it of two small ones, how the
 # threads lie and how the values of one thread lie, and returns the size of the tile as well. Left
-# in its picture: who holds each element. Right: the layout itself, from thread and value to the
-# element.
+# in its picture: who holds each element, T its thread, V which of the thread's values it is. Right:
+# the same, asked the other way round, with a row for each thread and a column for each value;
+# each cell is the element's (row, column).
 #
-# It is printed `((4,2),2):((4,1),2)`: the threads are `(4,2):(4,1)`, the values `2:2`. What it
-# gives is a *linear index of the tile*, leftmost mode fastest, that is, down the columns: in a tile
-# of 2 rows, 2 further is one column to the right.
+# What the layout itself gives is one number for that element, its **linear index** in the tile. It
+# counts leftmost mode fastest, that is, down the columns: in a tile of 2 rows it is row + 2 ×
+# column. The layout is printed `((4,2),2):((4,1),2)`: the threads are `(4,2):(4,1)`, the values
+# `2:2`. Read the strides with that. Thread 1 lies 4 further than thread 0, two columns to the
+# right; thread 4 lies 1 further, one row down; value 1 lies 2 further than value 0, one column to
+# the right. So value 1 of thread 1 has index 4 + 2 = 6, which is row 0, column 3.
 
 # %%
 for thread in range(8):
@@ -439,7 +445,8 @@ for run in runs.values():
 # stride 33, so that each row starts one bank further. A **swizzle** takes no extra space: it
 # exchanges elements within their row, by an XOR of the column with the row, here
 # `offset ^ (offset >> 5)`. Move the sliders. The second cell shows corners of the two tiles, as
-# offsets and banks.
+# offsets and banks. (Below them stands `ldmatrix`. That is an instruction of later weeks, which
+# feeds tensor cores; here a hue is just 4 banks in a row.)
 
 # %%
 fk.explore(fk.Layout((32, 32), (32, 1)), memory="smem")

@@ -2,9 +2,10 @@
 
     python -m forgekit.benching.steps week0_copy_transpose/04_transpose.py --op transpose
 
-The notebook's cells run in order, as in Jupyter, up to the one that leaves a dict `steps`: name -> a `@cute.jit`
-host function of two 2-D tensors, or a pair of it and a function (x, y) -> specs to compile for.
-Every step is checked before it is timed. Beside the steps stands what torch does for the same.
+The notebook's cells run in order, as in Jupyter, up to the one that leaves a dict `steps`: name ->
+a `@cute.jit` host function of two 2-D tensors, or a pair of it and a function (x, y) -> specs to
+compile for. Every step is checked before it is timed. Beside the steps stands what torch does for
+the same.
 """
 
 from __future__ import annotations

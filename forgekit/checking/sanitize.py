@@ -45,7 +45,7 @@ class Difference:
 
     def __str__(self) -> str:
         return (
-            f"{self.wrong:,} of {self.total:,} elements of {self.tensor} come out otherwise when "
+            f"{self.wrong:,} of {self.total:,} elements of {self.tensor} come out differently when "
             f"threads run in another order (adversarial schedule, seed {self.seed})."
         )
 

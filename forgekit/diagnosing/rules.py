@@ -502,6 +502,17 @@ RULES: tuple[Rule, ...] = (
         "unpack it first: `bidx, _, _ = cute.arch.block_idx()`; of a shape take `mX.shape[0]`.",
     ),
     Rule(
+        "torch-method",
+        r"AttributeError: '_?Tensor' object has no attribute '(?P<name>T|abs|argmax|clone"
+        r"|contiguous|copy_|cos|dim|exp|expand|flatten|flip|item|log|max|mean|min|mul|numel|numpy|permute|pow"
+        r"|repeat|reshape|roll|sin|size|sort|split|sqrt|squeeze|std|sum|t|tolist|transpose"
+        r"|unsqueeze|view)'",
+        "`{name}` belongs to torch's tensors, and a CuTe tensor has no such methods: in a kernel a "
+        "thread moves single elements.",
+        "index single elements, as in `mY[i] = 0.5 * mX[i]`, and let the indices do the work; the "
+        "size of a mode is `mX.shape[0]`.",
+    ),
+    Rule(
         "unknown-api",
         r"AttributeError: (?:module|type object|')\s?'?(?P<module>[\w.]+)'(?: object)? has no "
         r"attribute "
@@ -539,7 +550,7 @@ RULES: tuple[Rule, ...] = (
         "tensor-arithmetic",
         r"unsupported operand type\(s\) for (?P<op>\S+): (?:'_?Tensor'|'\w+' and '_?Tensor')",
         "`{op}` works on numbers, and this is a whole tensor; a thread computes single elements.",
-        "index one element of each tensor: `mY[i] = 3.0 * mX[i] + 1.0`.",
+        "index one element of each tensor, as in `mY[i] = 0.5 * mX[i]`.",
     ),
     Rule(
         "operand-types",

@@ -114,6 +114,10 @@ def test_texts_name_the_students_things():
     assert "multiples of 16 bytes" in str(diagnose(*kernels.CASES["copy_without_alignment"][:2]))
     assert "cute.make_rmem_tensor(shape" in str(diagnose(*kernels.CASES["renamed_fragment"][:2]))
     assert "did you mean `sync_threads`?" in str(diagnose(*kernels.CASES["misspelt"][:2]))
+    text = str(diagnose(*kernels.CASES["method_of_torch"][:2]))
+    assert "`flip` belongs to torch's tensors" in text and "spelling" not in text
+    text = str(diagnose(*kernels.CASES["whole_tensors"][:2]))
+    assert "`mY[i] = 0.5 * mX[i]`" in text  # and not the student's own line, completed
     assert "(?,0)" in str(diagnose(*kernels.CASES["load_rank"][:2]))
     assert "`return` stands inside" in str(diagnose(*kernels.CASES["early_return"][:2]))
 

@@ -21,6 +21,8 @@ NOT_SPLIT = "an index beyond the first part goes on in the second, with its stri
 INDEX = "a linear index is no offset; make a coordinate of it first"
 ADDED = "you added the indices; multiply each by its stride first"
 TURNED = "within a nested mode the first index goes with the first stride"
+MODE_1 = "that is mode 1 alone; add the row"
+MODE_0 = "that is mode 0 alone; add the column"
 ANY = "split each index, multiply by the strides, add"
 
 WRONG_OFFSETS = [
@@ -36,7 +38,12 @@ WRONG_OFFSETS = [
     ((2, 3), 4, ADDED),
     ((1, (0, 2)), 4, TURNED),
     (7, 3, TURNED),
-    ((1, 0), 0, ANY),
+    ((1, (0, 2)), 12, MODE_1),
+    ((1, 0), 0, MODE_1),
+    (7, 6, MODE_1),
+    ((1, (0, 2)), 2, MODE_0),
+    ((0, 6), 0, MODE_0),
+    ((1, 0), 8, ANY),
     ((1, (0, 2)), -14, ANY),
     (7, 10**30, ANY),
 ]
@@ -52,7 +59,7 @@ def test_each_wrong_offset_gets_its_slip(coord: Any, answer: int, slip: str) -> 
 
 def test_every_slip_is_in_the_bank() -> None:
     slips = {slip for _, _, slip in WRONG_OFFSETS}
-    assert slips == {FROM_THE_RIGHT, NOT_SPLIT, INDEX, ADDED, TURNED, ANY}
+    assert slips == {FROM_THE_RIGHT, NOT_SPLIT, INDEX, ADDED, TURNED, MODE_1, MODE_0, ANY}
 
 
 def test_the_exercise_asks_for_these() -> None:

@@ -6,7 +6,7 @@ from numbers import Real
 from typing import Any
 
 from forgekit.lessons.exercise import Exercise
-from forgekit.lessons.gates import answer
+from forgekit.lessons.gates import GateError, Group, Submission, answer
 
 __all__ = ["EXERCISE"]
 
@@ -14,7 +14,8 @@ RIGHT = 8
 SLIPS: dict[Any, str] = {
     4: "that would do without gaps, for 32 neighbours of 4 bytes. Every second word is skipped.",
     32: "that would be one sector a thread. How many of the threads' elements lie in one sector?",
-    16: "16 bytes lie between every fourth word. Here every second one is read.",
+    16: "16 sectors would be every *fourth* word, 16 bytes from thread to thread; here it is every "
+    "second.",
     64: "that is what all eight warps of the block fetch together. The question is of one warp.",
     256: "that is bytes, from thread 0's element to thread 31's. How many sectors are they?",
     128: "that is the bytes that the warp uses. What is fetched comes in sectors of 32 bytes.",
@@ -23,11 +24,24 @@ SLIPS: dict[Any, str] = {
 
 
 def _wrong(guess: Any) -> str | None:
-    if isinstance(guess, bool) or not isinstance(guess, Real):
-        return f"guess_sectors is {guess!r:.100}; write one number, of sectors."
     if guess == RIGHT:
         return None
     return f"Not {guess}: {SLIPS.get(guess, 'how long is the piece that one warp reads?')}"
+
+
+_NUMBER = answer(
+    _wrong,
+    name="Sectors a request",
+    look_at="Draw the first sector of 32 bytes, and write into it which threads read there.",
+)
+
+
+def _sectors(handed_in: Submission) -> str:
+    guess = handed_in.value
+    number = isinstance(guess, Real) and not isinstance(guess, bool)
+    if not number and guess is not None and guess is not ...:
+        raise GateError(f"guess_sectors is {guess!r:.100}; write one number, of sectors.")
+    return _NUMBER.run(handed_in)
 
 
 EXERCISE = Exercise(
@@ -49,6 +63,5 @@ nothing. The hardware cannot fetch half a sector, so a stride of 2 costs as much
 everything.
 """,
     entry="guess_sectors",
-    groups=(answer(_wrong, name="Sectors a request", look_at="Draw the first sector of 32 bytes, "
-                   "and write into it which threads read there."),),
-)  # fmt: skip
+    groups=(Group(_NUMBER.name, _sectors),),
+)

@@ -98,6 +98,9 @@ def _slips(layout: Layout, coord: Any) -> Iterator[tuple[int, str]]:
             Layout(layout.shape, turned)(nested),
             "within a nested mode the first index goes with the first stride",
         )
+    if layout.rank == 2 and isinstance(nested, tuple):
+        for k, other in ((1, "row"), (0, "column")):
+            yield tuple(layout)[k](nested[k]), f"that is mode {k} alone; add the {other}"
 
 
 def _backwards(value: Any) -> Any:

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import re
+
 import torch
 
 import forgekit as fk
 from forgekit.lessons.exercise import Exercise
-from forgekit.lessons.gates import Case, Counter, clean, counters, found, looks_like, values
+from forgekit.lessons.gates import (
+    Case,
+    Counter,
+    Slip,
+    clean,
+    counters,
+    found,
+    hinted,
+    looks_like,
+    values,
+)
+from forgekit.lessons.gates.failure import Evidence
 
 __all__ = ["EXERCISE"]
 
 
 def _case(n: int, dtype: torch.dtype) -> Case:
     x = fk.arange(n, dtype=dtype, device="virtual")
-    return Case((x, fk.empty(n, dtype=dtype, device="virtual")), {1: x.flip(0)}, f"{n} elements")
+    return Case(
+        (x, fk.empty(n, dtype=dtype, device="virtual")),
+        {1: x.flip(0)},
+        f"{n} element{'s' * (n != 1)}",
+    )
 
 
 def _first_blocks(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -22,12 +39,20 @@ def _first_blocks(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return want
 
 
+# -i and -1 - i leave the array with the first threads, n - 2 - i with the last one.
+_BEFORE = re.compile(r"thread \([01], 0, 0\) of block \(0, 0, 0\) .*before its start")
+
+
+def _counted_from_the_end(e: Evidence) -> bool:
+    return "out-of-bounds" in e.kinds and _BEFORE.search(e.text) is not None
+
+
 EXERCISE = Exercise(
     title="reverse a vector",
     notebook="00_start_here",
     task="""
-Write a kernel with `y[0] = x[n-1]`, `y[1] = x[n-2]`, … for any length. The cell after the grade
-draws it for eight elements: **predict** the two rows of numbers.
+Write a kernel with `y[0] = x[n-1]`, `y[1] = x[n-2]`, … for any length. The cell below the
+solution draws it for eight elements and asks for your prediction.
 """,
     hints=(
         "Which element does thread `i` read, if it writes `y[i]`?",
@@ -54,6 +79,17 @@ by one, thread 0 reads `mX[n]`: try it and read what the virtual GPU says.
                     _first_blocks,
                     "1,024 threads are launched whatever the length; their number follows from n.",
                 ),
+                hinted("all NaN", "nothing is stored: assign to `mY[i]`."),
+                Slip(
+                    "there is no counting from the end here, as Python's lists have it: index -1 "
+                    "lies before the array. The last element is number n − 1, so `n − 1 − i`.",
+                    _counted_from_the_end,
+                ),
+                found(
+                    "out-of-bounds",
+                    "7 is n − 1 for eight elements only; take n from `mX.shape[0]`.",
+                    text="mX[7],",
+                ),
                 found("out-of-bounds", "off by one: the last element is number n - 1, not n."),
             ],
         ),
@@ -63,12 +99,12 @@ by one, thread 0 reads `mX[n]`: try it and read what the virtual GPU says.
             (1024,),
             [
                 Counter(
-                    "global_store_requests",
-                    "stores of a warp",
-                    at_most=64,
+                    lambda p: 1024 / p["global_store_requests"],
+                    "threads at work in a store instruction",
+                    at_least=16,
                     ideal=32,
                     look_at="One thread an element, as in guarded_kernel: a loop over the "
-                    "elements leaves 31 of a warp's 32 threads idle.",
+                    "elements leaves 31 of every 32 threads idle.",
                 ),
             ],
             name="All threads at work",

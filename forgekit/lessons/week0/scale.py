@@ -53,6 +53,7 @@ multiply-add*, which rounds once. Look for it in `fk.compile(scale, x, y).ptx`.
             slips=[
                 looks_like(lambda x, y: x, "the kernel still copies."),
                 looks_like(lambda x, y: 3 * (x + 1), "1 is added before the multiplication."),
+                looks_like(lambda x, y: 3 * x, "the + 1 is missing."),
                 found(
                     "out-of-bounds",
                     "no predicate keeps the threads beyond the last element away from memory.",
@@ -64,6 +65,7 @@ multiply-add*, which rounds once. Look for it in `fk.compile(scale, x, y).ptx`.
                     _first_blocks,
                     "1,024 threads are launched whatever the length; their number follows from n.",
                 ),
+                hinted("all NaN", "nothing is stored: assign to `mY[i]`."),
                 hinted("NaN", "blocks overlap, or leave gaps: what is `i` in block 1?"),
             ],
         ),
@@ -73,16 +75,16 @@ multiply-add*, which rounds once. Look for it in `fk.compile(scale, x, y).ptx`.
             (1024,),
             [
                 Counter(
-                    "global_store_requests",
-                    "stores of a warp",
-                    at_most=64,
+                    lambda p: 1024 / p["global_store_requests"],
+                    "threads at work in a store instruction",
+                    at_least=16,
                     ideal=32,
                     look_at="One thread an element, as in guarded_kernel: a loop over the "
-                    "elements leaves 31 of a warp's 32 threads idle.",
+                    "elements leaves 31 of every 32 threads idle.",
                 ),
             ],
             name="All threads at work",
         ),
     ),
-    praise="The first kernel that is all yours.",
+    praise="Your first kernel.",
 )

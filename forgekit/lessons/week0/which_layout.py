@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from forgekit.layouts import Layout
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import GateError, Group, Submission
 from forgekit.lessons.week0.layout_mistakes import about_layout
@@ -35,12 +36,13 @@ def _puzzle(name: str) -> Group:
         pair = given[name]
         if pair is None or pair is ...:
             pair = (None, None)
+        if isinstance(pair, Layout):
+            pair = (pair.shape, pair.stride)
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise GateError(f"Puzzle {name}: needed is (shape, stride); handed in was {pair!r}.")
+            raise GateError(f"Needed is (shape, stride); handed in was {pair!r:.200}.")
         reply = about_layout(PUZZLES[name], *pair)
         if not reply.right:
-            whose = f"Puzzle {name}. " if reply.open else ""
-            raise GateError(whose + reply.text, unanswered=reply.open)
+            raise GateError(reply.text, unanswered=reply.open)
         return reply.text.removeprefix("Right: ").removesuffix(".")
 
     return Group(f"Puzzle {name}", run)

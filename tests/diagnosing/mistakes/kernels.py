@@ -388,6 +388,13 @@ def misspelt(a: cute.Tensor, b: cute.Tensor):
     cute.arch.sync_treads()  # wrong
 
 
+@case("torch-method")
+@cute.kernel
+def method_of_torch(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    b[t] = a.flip(0)[t]  # wrong
+
+
 @case("api-arguments")
 @cute.kernel
 def argument_of_api_missing(a: cute.Tensor, b: cute.Tensor):

@@ -11,7 +11,9 @@ WRONG = (
         "bytes spanned", {RIGHT: "guess_sectors = 256"}, "that is bytes, from thread 0's element"
     ),
     Wrong("bytes used", {RIGHT: "guess_sectors = 128"}, "that is the bytes that the warp uses"),
-    Wrong("two strides", {RIGHT: "guess_sectors = 16"}, "16 bytes lie between every fourth word"),
+    Wrong("two strides", {RIGHT: "guess_sectors = 16"}, "16 sectors would be every *fourth* word"),
     Wrong("guessed", {RIGHT: "guess_sectors = 7.5"}, "how long is the piece that one warp reads?"),
-    Wrong("a word", {RIGHT: 'guess_sectors = "8"'}, "write one number, of sectors"),
+    Wrong(
+        "a word", {RIGHT: 'guess_sectors = "8"'}, "write one number, of sectors. Stuck?"
+    ),  # no "Next"
 )

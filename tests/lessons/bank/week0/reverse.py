@@ -4,6 +4,12 @@ from tests.lessons.bank import Wrong
 
 WRONG = (
     Wrong("off by one", {"mX[n - 1 - i]": "mX[n - i]"}, "off by one"),
+    Wrong("from the end", {"mX[n - 1 - i]": "mX[-i]"}, "there is no counting from the end"),
+    Wrong("last from the end", {"mX[n - 1 - i]": "mX[-1 - i]"}, "index -1 lies before the array"),
+    Wrong("two too few", {"mX[n - 1 - i]": "mX[n - 2 - i]"}, "number n - 1, not n"),
+    Wrong("of eight", {"mX[n - 1 - i]": "mX[7 - i]"}, "7 is n − 1 for eight elements only"),
+    Wrong("no store", {"mY[i] = mX[n - 1 - i]": "y = mX[n - 1 - i]"}, "nothing is stored"),
+    Wrong("as in torch", {"mX[n - 1 - i]": "mX.flip(0)[i]"}, "a CuTe tensor has no such methods"),
     Wrong("still copies", {"mX[n - 1 - i]": "mX[i] "}, "the kernel still copies"),
     Wrong("within the block", {"mX[n - 1 - i]": "mX[bidx * 128 + 127 - tidx]"}, "of the whole"),
     Wrong("eight blocks always", {"cute.ceil_div(mX.shape[0], 128)": "8"},
@@ -11,5 +17,5 @@ WRONG = (
     Wrong("one thread does it all", {"""    if i < n:
         mY[i] = mX[n - 1 - i]""": """    if i == 0:
         for j in range(n):
-            mY[j] = mX[n - 1 - j]"""}, "leaves 31 of a warp's 32 threads idle"),
+            mY[j] = mX[n - 1 - j]"""}, "leaves 31 of every 32 threads idle"),
 )  # fmt: skip

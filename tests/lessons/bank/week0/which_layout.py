@@ -14,5 +14,6 @@ WRONG = (
           "The parts of mode 1 are in the wrong order"),
     Wrong("flat", {"((2, 2), (4, 2))": "(2, 2, 4, 2)", B: "(4, 16, 1, 8)"},
           "Your layout has 4 modes"),
+    Wrong("a number", {"((4, 6), (8, 1))": "24"}, "Needed is (shape, stride); handed in was 24"),
     Wrong("close", {B: "((4, 16), (1, 9))"}, "At (0,4) yours gives 9"),
 )  # fmt: skip

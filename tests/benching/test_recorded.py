@@ -1,0 +1,112 @@
+"""Recorded runs as a student sees them, and the script that records a notebook's steps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from forgekit.benching import recorded as module
+from forgekit.benching.recorded import recorded
+from forgekit.benching.steps import OPERATIONS, _steps, main
+from forgekit.benching.timing import Timing, time_gpu
+from forgekit.errors import PlatformError, UsageError
+
+RUNS = sorted(p.stem for p in (Path(module.__file__).parent / "recorded_runs").glob("*.json"))
+no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="says what happens without a GPU")
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_recorded_runs_are_complete_and_possible(name: str) -> None:
+    run = recorded(name)
+    assert run.gpu and run.date and {"torch", "nvidia-cutlass-dsl"} <= set(run.versions)
+    assert {r.step for r in run.rows} > {"torch"}
+    for r in run.rows:
+        moved = 2 * r.shape[0] * r.shape[1] * getattr(torch, r.dtype).itemsize
+        assert r.gbps == pytest.approx(moved / r.ms / 1e6, rel=2e-3)
+        assert run.percent(r) < 102
+
+
+def test_a_recorded_run_is_a_table_of_steps() -> None:
+    run = recorded("04_transpose")
+    text = repr(run)
+    assert text.startswith(f"Recorded on an {run.gpu}, {run.date}; a copy of 1 GB reached")
+    assert "production" in text and "8192×8192 float16" in text
+    vectorised = next(line for line in text.splitlines() if line.startswith("vectorised"))
+    assert "–" in vectorised  # not measured in float32
+    html = run._repr_mimebundle_()["text/html"]
+    assert html.count("<tr>") == 1 + len({r.step for r in run.rows})
+    row = run.row("scatter", "float32")
+    assert row.shape == (8192, 8192) and 12 < run.percent(row) < 14
+
+
+def test_what_was_not_recorded_is_named() -> None:
+    with pytest.raises(UsageError, match="'nothing', needed one of 01_compile_once"):
+        recorded("nothing")
+    with pytest.raises(UsageError, match="'swirl', float32, needed one of torch, scatter"):
+        recorded("04_transpose").row("swirl", "float32")
+
+
+def test_a_timing_in_gigabytes_a_second() -> None:
+    assert Timing(2.0, 1.0, 3.0).gbps(4 * 10**9) == 2000.0
+
+
+@no_gpu
+def test_times_need_a_gpu(tmp_path: Path) -> None:
+    with pytest.raises(PlatformError, match=r"use fk\.profile"):
+        time_gpu(lambda: None)
+    with pytest.raises(PlatformError, match="no GPU"):
+        main([str(tmp_path / "x.py"), "--op", "copy"])
+
+
+def test_operations_say_what_a_step_computes() -> None:
+    x = torch.arange(6.0).view(2, 3)
+    for op in OPERATIONS.values():
+        assert torch.equal(op.torch(x), op.reference(x))
+
+
+@pytest.fixture
+def shell() -> object:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    yield InteractiveShell
+    InteractiveShell.clear_instance()
+
+
+def _notebook(folder: Path, *cells: str) -> Path:
+    path = folder / "notebook.py"
+    path.write_text("# ---\n# jupyter: x\n# ---\n\n" + "\n\n".join(cells) + "\n")
+    return path
+
+
+def test_cells_run_up_to_the_steps(shell: object, tmp_path: Path) -> None:
+    found = _steps(
+        _notebook(
+            tmp_path,
+            "# %% [markdown]\n# prose",
+            "# %%\nvalue = 3",
+            '# %% tags=["raises-exception"]\n1 / 0',
+            "# %%\nsteps = {'one': value}",
+            "# %%\nraise RuntimeError('not reached')",
+        )
+    )
+    assert found == {"one": 3}
+
+
+def test_a_cell_that_fails_stops_it(shell: object, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cell 2 failed"):
+        _steps(_notebook(tmp_path, "# %%\nvalue = 3", "# %%\n1 / 0", "# %%\nsteps = {1: 2}"))
+
+
+def test_steps_have_to_be_left(shell: object, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="a dict name -> host function"):
+        _steps(_notebook(tmp_path, "# %%\nvalue = 3"))
+
+
+def test_recorded_files_are_plain_json() -> None:
+    folder = Path(module.__file__).parent / "recorded_runs"
+    for name in RUNS:
+        data = json.loads((folder / f"{name}.json").read_text())
+        assert set(data) == {"gpu", "date", "versions", "ceiling_gbps", "rows"}
