@@ -11,12 +11,12 @@
 # %% [markdown]
 # # Copy fast: from one element a thread to 16 bytes at once
 #
-# **You will build** eight copies with the same result: from one element a thread, at 40 % of the
-# speed of memory, to tiled copies that reach nearly all of it.
+# **You will build** eight copies with the same result: from one element a thread, at less
+# than half the speed of memory, to tiled copies that reach nearly all of it.
 # **You will learn** how little time a copy can take, why *which* four elements a thread copies
 # matters, how to load 16 bytes at once and still be right at the edge, and when that is impossible.
 # **You need** `00_why_slow_why_wrong` (sectors, requests) and `02_see_layouts` (tiles, TV layouts);
-# no GPU. About 40 minutes, and as long again for the exercises.
+# no GPU. About 50 minutes, and 50 more for the exercises.
 #
 # Where it says **Predict**, write your answer in place of `None` before you run the cell.
 
@@ -40,10 +40,12 @@ from forgekit.benching.recorded import recorded
 #
 # **Predict:** how many microseconds does a copy of 8192 × 8192 `float32` take at least?
 
+# %%
+least = fk.predict("microseconds at least", None)
+
 # %% jupyter={"outputs_hidden": true}
-predicted = None
 moved = 2 * 8192 * 8192 * 4  # read once and written once, 4 bytes each
-fk.predict("microseconds at least", predicted).against(round(moved / 4.8e12 * 1e6))
+least.against(round(moved / 4.8e12 * 1e6))
 print(f"{moved / 1e6:.0f} MB")
 
 # %% [markdown]
@@ -158,11 +160,12 @@ for copy in (copy_consecutive, copy_strided):
 # Now 4,096 elements in blocks of 128.
 # Predict: how many sectors does one load request fetch, consecutive and strided?
 predicted = None  # in the form (4, 4)
+x, y = fk.randn(4096), fk.empty(4096)
 run_consecutive = fk.compile(copy_consecutive, x, y)
 run_strided = fk.compile(copy_strided, x, y)
 cost("consecutive", run_consecutive, x)
 cost("strided", run_strided, x)
-sectors = [costs[name].global_load_sectors_per_request for name in ("consecutive", "strided")]
+sectors = [round(costs[n].global_load_sectors_per_request) for n in ("consecutive", "strided")]
 fk.predict("sectors a request, both ways", predicted).against(sectors)
 fk.coalescing(run_consecutive, x, y, kind="load")
 
@@ -186,6 +189,9 @@ fk.coalescing(run_consecutive, x, y, kind="load")
 # **Predict:** how many load requests for 4,096 elements, how many sectors does each fetch, and how
 # many would do for the bytes it wants? (With one element a thread: 128, 4 and 4.)
 
+# %%
+of_vectors = fk.predict("requests, sectors of each, ideal", None)  # in the form (128, 4, 4)
+
 
 # %% jupyter={"outputs_hidden": true}
 @cute.kernel
@@ -207,13 +213,13 @@ def copy_vectors(mX: cute.Tensor, mY: cute.Tensor, threads: cutlass.Constexpr = 
     vector_kernel(gX, gY).launch(grid=(blocks, 1, 1), block=(threads, 1, 1))
 
 
-predicted = None  # in the form (128, 4, 4)
+x, y = fk.randn(4096), fk.empty(4096)
 run_vectors = fk.compile(copy_vectors, x, y)
 cost("vectors", run_vectors, x)
 p = costs["vectors"]
 requests = p.global_load_requests
-each = [p.global_load_sectors / requests, p.global_load_ideal_sectors / requests]
-fk.predict("requests, sectors of each, ideal", predicted).against([requests, *each])
+each = [p.global_load_sectors // requests, p.global_load_ideal_sectors // requests]
+of_vectors.against([requests, *each])
 fk.coalescing(run_vectors, x, y, kind="load")
 
 # %% [markdown]
@@ -237,8 +243,9 @@ for name, run in (("consecutive", run_consecutive), ("vectors", run_vectors)):
 
 # %% [markdown]
 # Why did it not make vectors of the consecutive copy, which loads the same four elements? Because
-# of its predicates. Each element has one of its own, and of four neighbours any number may exist.
-# A vector is loaded altogether or not at all, so it can have but *one* predicate.
+# nobody asked: four accesses in Python stay four instructions. A vector has to be asked for, with
+# one `load()` of a piece whose size is known. And it has a condition: it moves as a whole or not at
+# all, so it can have only *one* predicate, where the consecutive copy has four.
 #
 # ## 4. It looks right and is wrong
 #
@@ -474,7 +481,8 @@ show_tiled_copy()
 # %% [markdown]
 # `get_slice(tidx)` is a thread's share of it. Its `partition_S` and `partition_D` cut a tile as
 # source and as destination, and do the composition and slicing of before. What a thread gets has
-# the shape `((Vec,4),1,1)`: four vectors, and the tile is covered once down and once across.
+# the shape `((Vec,4),1,1)`: four vectors, and the tile is covered once down and once across. So
+# `tXcX[(0, v), 0, 0]` is element 0 of vector `v`: its coordinate stands for the vector.
 #
 # `cute.copy` then copies all of it. `tXrX` is a tensor in **r**egisters, where the values are in
 # between. `tXpX` holds one **p**redicate for each vector; where it is false, `cute.copy` leaves the
@@ -486,6 +494,9 @@ show_tiled_copy()
 # other, which is also the order of `copy_tv`. The kernel can do both.
 #
 # **Predict:** one vector a thread took 104 instructions for 1 kB. How many will four take?
+
+# %%
+of_tiles = fk.predict("instructions for 1 kB", None)
 
 
 # %% jupyter={"outputs_hidden": true}
@@ -529,11 +540,11 @@ def copy_tiled(mX: cute.Tensor, mY: cute.Tensor, across: cutlass.Constexpr = Tru
     tiled_kernel(gX, gY, cX, mX.shape, tiled_copy, across).launch(grid=grid, block=(128, 1, 1))
 
 
-predicted = None
+x, y = fk.randn(32, 1024), fk.empty(32, 1024)
 run_tiled = fk.compile(copy_tiled, *promised(x, y))
 cost("tiled copy", run_tiled, x)
 work = costs["tiled copy"].warp_instructions / x.nbytes * 1024
-fk.predict("instructions for 1 kB", predicted).against(round(work))
+of_tiles.against(round(work))
 print(accesses(run_tiled))
 for shape in ((1, 4), (3, 1000), (17, 132), (33, 124)):
     small, copied = fk.randn(shape), fk.empty(shape)
@@ -541,18 +552,28 @@ for shape in ((1, 4), (3, 1000), (17, 132), (33, 124)):
     fk.check(copied, small)
 
 # %% [markdown]
-# About a third of the instructions. And there is a second gain, which no counter shows. The four
-# loads of a thread do not wait for each other: all are **under way** before the first value is
-# stored. Memory takes its time to answer, and to be busy all the time it needs many open questions
-# at once. How many follows from one multiplication, *Little's law*: bytes under way = bandwidth ×
-# time for an answer. An H200 has 132 multiprocessors, the units that blocks run on, with room for
-# 2,048 threads each:
+# About a third of the instructions. And there is a second gain, which no counter shows. Here are
+# the loads and stores of a thread, in the order of its instructions:
+
+# %%
+for name, run in (("strided", run_strided), ("tiled copy", run_tiled)):
+    words = [line.split()[0] for line in run.ptx.splitlines() if ".global" in line]
+    print(f"{name:>10}:", " ".join(word[:2] for word in words if word.startswith(("ld.", "st."))))
+
+# %% [markdown]
+# Strided, each store stands before the next load, and waits for its value: one load at a time. The
+# four loads of the tiled copy do not wait for each other: all are **under way** before the first
+# value is stored. Memory takes its time to answer, and to be busy all the time it needs many open
+# questions at once. How many follows from one multiplication, *Little's law*: bytes under way =
+# rate × time for an answer. What is under way are loads, and they are half of what a copy moves, so
+# the rate is half of 4.8 TB/s. An H200 has 132 multiprocessors, the units that blocks run on, with
+# room for 2,048 threads each:
 
 # %%
 for bytes_a_thread in (2, 4, 16, 64):
     most = 132 * 2048 * bytes_a_thread
     print(f"{bytes_a_thread:2} bytes a thread: {most / 1e6:4.1f} MB under way at most, which is")
-    print(f"   enough for 4.8 TB/s if memory answers within {most / 4.8e12 * 1e9:5,.0f} ns")
+    print(f"   enough to read 2.4 TB/s if memory answers within {most / 2.4e12 * 1e9:5,.0f} ns")
 
 # %% [markdown]
 # Keep these numbers in mind until section 9, where recorded times say which of them is enough.
@@ -566,7 +587,8 @@ for bytes_a_thread in (2, 4, 16, 64):
 # store. As given, the kernel copies `x`, and only where all tiles fit.
 #
 # Rows may have a gap between them: `x` can be a piece of a wider matrix, so it cannot be taken for
-# one long vector.
+# one long vector. In the tests rows of 256 elements are 272 elements apart, and the gaps count in
+# the bytes that a tensor "has".
 #
 # <details><summary>Hint 1</summary>
 #
@@ -739,9 +761,10 @@ fk.compile(copy_tiled, x, y)
 
 # %% [markdown]
 # It asks for 128 bits, and without a promise about the columns the compiler can be sure of 8 bytes
-# only. Do not take its offer of 64 bits here: the 8 bytes are those of a thread's first row, whose
-# number is a multiple of 4, and the row below begins 2 bytes after a multiple of 16. Still, a copy
-# that cannot be compiled is the better way to fail: it says so, instead of being slow.
+# only. The compiler is sure of 8 bytes, so 64 bits would compile. Do not: those 8 bytes hold for a
+# thread's first row, whose number is a multiple of 4; the row below begins 2 bytes further off.
+# Still, a copy that cannot be compiled is the better way to fail: it says so, instead of being
+# slow.
 #
 # For a copy there is a cure that costs nothing. A row-major matrix without gaps *is* one long
 # vector; only our view of it has rows. So give the kernel another view of the same memory:
@@ -760,6 +783,7 @@ def flat(copy):
     return copy_flat
 
 
+x, y = fk.randn(64, 1001, dtype=torch.float16), fk.empty(64, 1001, dtype=torch.float16)
 run_flat = fk.compile(flat(copy_vectors), x, y)
 run_flat(x, y)
 fk.check(y, x)
@@ -803,9 +827,10 @@ def async_kernel(
     smem = cutlass.memory.SmemAllocator()
     sX = smem.allocate_tensor(
         gX.element_type, cute.make_ordered_layout(gX.shape[0], order=(1, 0)), 16
-    )  # (TileM,TileN), row-major
+    )  # (TileM,TileN), row-major: mode 1 is the fastest
     thr_copy = load.get_slice(tidx)
     tXgX = thr_copy.partition_S(gX[tile])  # ((Vec,4),1,1)
+    # Y is cut as X is; load's D side is shared memory.
     tXgY = thr_copy.partition_S(gY[tile])  # ((Vec,4),1,1)
     tXcX = thr_copy.partition_S(cX[tile])  # ((Vec,4),1,1)
     tXsX = thr_copy.partition_D(sX)  # ((Vec,4),1,1)
@@ -846,6 +871,7 @@ print(accesses(run_async))
 # other, the commit, the wait, and only then the reads of shared memory.
 
 # %%
+x, y = fk.randn(32, 1024), fk.empty(32, 1024)
 fk.timeline(run_async, x, y)
 
 # %% [markdown]
@@ -1010,22 +1036,32 @@ for name, step in steps.items():
 #
 # **Predict:** how many percent does *one element a thread* reach for `float32`?
 
+# %%
+of_elements = fk.predict("percent of a copy", None)
+
 # %% jupyter={"outputs_hidden": true}
-predicted = None
 times = recorded("03_copy_fast")
 slowest = times.row("one element a thread", "float32")
-fk.predict("percent of a copy", predicted).against(round(times.percent(slowest)))
-print(f"bytes under way / rate = {132 * 2048 * 4 / slowest.gbps:.0f} ns for an answer")
+of_elements.against(round(times.percent(slowest)))
+half = times.row("four, strided", "float16")  # GB/s are of reads and writes, so half are reads
+answer = 132 * 2048 * 2 / (half.gbps / 2)
+print(
+    f"four, strided, float16: bytes under way / rate of reads = {answer:.0f} ns an answer, at most"
+)
 times
 
 # %% [markdown]
 # Read it with the counters beside it:
 #
 # - **One element a thread** takes as long for `float16` as for `float32`, with half the bytes. So
-#   it does not wait for bytes, but for answers. Little's law backwards says that one takes some
-#   650 ns. Section 6 said: 4 bytes a thread need it within 225 ns, and 16 bytes leave 901.
-# - **Four, consecutive** has four times the bytes under way and gains nothing in `float32`, because
-#   each request has four times the sectors. **Strided** has the gain without the waste.
+#   it does not wait for bytes. Its blocks are many and short: each of them starts, finds its place,
+#   waits for one answer and ends.
+# - **Four, strided** finds its place once and starts a quarter of the blocks. Its loads still wait
+#   for each other: each store stands before the next load. **Consecutive** pays back that gain in
+#   sectors.
+# - Little's law backwards, of *four, strided*: an answer takes some 550 ns, or less, since start
+#   and end of a block are counted in. Section 6 said: 4 bytes a thread need it within 451 ns, and
+#   16 bytes leave 1,802.
 # - **Vectors** are as fast as PyTorch's own copy. Four of them a thread are no better than one, for
 #   one was enough.
 # - **Down or across** makes a difference that none of our counters shows, since a warp does just
@@ -1035,11 +1071,11 @@ times
 #
 # ## Summary
 #
-# | step | load requests for 1 kB | sectors each (ideal) | bytes a thread | `float32` | `float16` |
+# | step | load requests for 1 kB | sectors each (ideal) | bytes under way | `float32` | `float16` |
 # |---|---|---|---|---|---|
 # | one element a thread | 8 | 4 (4) | 4 | 0.320 ms | 0.319 ms |
-# | four, consecutive | 8 | 16 (4) | 16 | 0.323 ms | 0.165 ms |
-# | four, strided | 8 | 4 (4) | 16 | 0.165 ms | 0.136 ms |
+# | four, consecutive | 8 | 16 (4) | 4 | 0.323 ms | 0.165 ms |
+# | four, strided | 8 | 4 (4) | 4 | 0.165 ms | 0.136 ms |
 # | vectors by hand | 2 | 16 (16) | 16 | 0.130 ms | 0.068 ms |
 # | TV layout, tiles down | 2 | 16 (16) | 16 | 0.138 ms | 0.072 ms |
 # | tiled copy, tiles down | 2 | 16 (16) | 64 | 0.139 ms | 0.073 ms |
@@ -1047,7 +1083,8 @@ times
 # | cp.async, tiles across | 2 | 16 (16) | 64 | 0.131 ms | 0.069 ms |
 # | bound | | | | 0.112 ms | 0.056 ms |
 #
-# Counters are for `float32`; times are of 8192 × 8192, 537 and 268 MB, recorded on an H200 on
+# Counters are for `float32`; bytes under way: those that a thread asks for before it waits. Times
+# are of 8192 × 8192, 537 and 268 MB, recorded on an H200 on
 # 21 November 2026. No step has bank conflicts.
 #
 # | at the edge | how |

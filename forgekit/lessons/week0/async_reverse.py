@@ -66,7 +66,9 @@ def _waiting() -> Group:
                  "copies the whole of it, 16 bytes.",
                  lambda e: e.kinds == ("uninitialised-shared",)),
         ],
-        look_at="fk.timeline of your kernel with one row: what stands between copy and read?",
+        look_at="Paste this: what stands between copy and read?\n"
+        "x, y = fk.randn(1, 512), fk.empty(1, 512);\n"
+        "fk.timeline(fk.compile(async_reverse, *promised(x, y)), x, y)",
     )  # fmt: skip
 
     def run(handed_in: Submission) -> str:
@@ -149,7 +151,7 @@ side. The reversal itself happens in shared memory, which does not mind.
             _SIZE,
             [
                 Counter(
-                    _plain_loads, "loads into registers", at_most=0, baseline=64, ideal=0,
+                    _plain_loads, "loads into registers", at_most=0, ideal=0,
                     slips=[counted(lambda p: True, "elements are loaded into registers, in the "
                                    "loop or on their way to shared memory. All of them are to come "
                                    "by `cute.copy` with `atom`, and to be read from `sRow`.")],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import clean, counted, counters, values
-from forgekit.lessons.week0.transposing import WORDS, case, mistakes, race_mistakes, sectors
+from forgekit.lessons.week0.transposing import WORDS, case, mistakes, paste, race_mistakes, sectors
 
 __all__ = ["EXERCISE"]
 
@@ -36,11 +36,13 @@ make a store coalesced; only the addresses of the 32 lanes do.
         values(
             case,
             sizes=[(64, 64), (64, 96), (7, 5), (1, 1), (31, 33), (33, 31), (1, 100), (65, 70)],
-            dtypes=WORDS,
+            dtypes=(*WORDS, "bfloat16"),
             rtol=0,
             atol=0,
             slips=mistakes(32, 32),
-            look_at="fk.footprint(run, x, y, tensor='mY') of a 7 × 5 matrix shows who writes what.",
+            look_at=paste(
+                "transpose_coalesced", 7, 5, "footprint(…, tensor='mY')"
+            ),
         ),
         clean(case, sizes=[(33, 47)], slips=race_mistakes()),
         counters(
@@ -56,7 +58,7 @@ make a store coalesced; only the addresses of the 32 lanes do.
                             "other in mY. tx has to be part of mY's last index.",
                         )
                     ],
-                    look_at="fk.coalescing(run, x, y, kind='store') draws it.",
+                    look_at=paste("transpose_coalesced", *_SIZE, "coalescing(…, kind='store')"),
                 )
             ],
             name="Coalesced writes",
@@ -73,7 +75,12 @@ make a store coalesced; only the addresses of the 32 lanes do.
                             "the strided access has moved from the store to the load: now "
                             "neighbouring threads read one below the other in mX. Leave the load "
                             "as it was; turn inside the shared tile.",
-                        )
+                        ),
+                        counted(
+                            lambda p: p.global_load_sectors_per_request > 8,
+                            "what is loaded behind the barrier comes from mX, down its columns; "
+                            "fetch it from `sX`.",
+                        ),
                     ],
                     look_at="Every element of mX is to be read once, along its rows.",
                 )

@@ -9,8 +9,10 @@ from forgekit.lessons.gates import Counter, Group, Slip, clean, counted, counter
 from forgekit.lessons.week0.transposing import (
     WORDS,
     case,
+    layout_in_a_branch,
     mistakes,
     of_both,
+    paste,
     race_mistakes,
     read_whole,
     sectors,
@@ -22,12 +24,21 @@ __all__ = ["EXERCISE"]
 _SIZE = (96, 128)
 
 
-def _conflicts(dtype: str, baseline: int, slips: list[Slip]) -> Group:
+def _conflicts(dtype: str, slips: list[Slip]) -> Group:
     gate = Counter(
-        of_both("bank_conflicts"), "bank conflicts", at_most=0, ideal=0, baseline=baseline,
-        slips=slips, look_at="fk.banks(run, x, y, kind='load') draws them.",
+        of_both("bank_conflicts"), "bank conflicts", at_most=0, ideal=0, slips=slips,
+        look_at=_paste_banks(dtype),
     )  # fmt: skip
     return counters(case, _SIZE, [gate], dtype, name=f"Bank conflicts, {dtype}")
+
+
+def _paste_banks(dtype: str) -> str:
+    m, n = _SIZE
+    return (
+        f"Paste this:\nx = fk.randn({m}, {n}, dtype=torch.{dtype});\n"
+        f"y = fk.empty({n}, {m}, dtype=torch.{dtype});\n"
+        "fk.banks(fk.compile(transpose_padded, x, y), x, y, kind='load')"
+    )
 
 
 def _a_request(profile: Any) -> float:
@@ -62,19 +73,22 @@ multiples of 16 bytes. That is why the next exercise does without.
 """,
     entry="transpose_padded",
     groups=(
-        values(
-            case,
-            sizes=[(64, 64), (64, 128), (7, 5), (1, 1), (33, 63), (31, 65), (1, 100), (70, 130)],
-            dtypes=WORDS,
-            rtol=0,
-            atol=0,
-            slips=mistakes(32, 64),
-            look_at="fk.footprint(run, x, y, tensor='mY') of a 7 × 5 matrix shows who writes what.",
+        layout_in_a_branch(
+            values(
+                case,
+                sizes=[(64, 64), (64, 128), (7, 5), (1, 1), (33, 63), (31, 65), (1, 99), (70, 130)],
+                dtypes=WORDS,
+                rtol=0,
+                atol=0,
+                slips=mistakes(32, 64),
+                look_at=paste(
+                    "transpose_padded", 64, 64, "footprint(…, tensor='mY')"
+                ),
+            ),
         ),
         clean(case, sizes=[(33, 70)], slips=race_mistakes()),
         _conflicts(
             "float32",
-            96 * 128 // 32 * 31,
             [
                 counted(
                     lambda p: _a_request(p) > 31,
@@ -91,7 +105,6 @@ multiples of 16 bytes. That is why the next exercise does without.
         ),
         _conflicts(
             "float16",
-            96 * 128 // 32 * 31,
             [
                 counted(
                     lambda p: 1 < _a_request(p) <= 2,
@@ -122,7 +135,7 @@ multiples of 16 bytes. That is why the next exercise does without.
                             "that have to be read.",
                         )
                     ],
-                    look_at="fk.coalescing(run, x, y, kind='store') draws it.",
+                    look_at=paste("transpose_padded", *_SIZE, "coalescing(…, kind='store')"),
                 ),
             ],
             name="Still coalesced, still through shared memory",

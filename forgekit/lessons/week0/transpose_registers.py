@@ -28,19 +28,39 @@ def _squares_in_place(x: Any, y: Any) -> Any:
     return x.reshape(m // 8, 8, n // 8, 8).permute(2, 1, 0, 3).reshape(n, m)
 
 
+def _mirrored(x: Any, y: Any, upper: bool) -> Any:
+    """Each square turned within one tensor: one half of it is lost, and the other there twice."""
+    m, n = x.shape
+    z = x.reshape(m // 8, 8, n // 8, 8).permute(2, 0, 1, 3)
+    half, rest = (z.triu(), z.triu(1)) if upper else (z.tril(), z.tril(-1))
+    return (half + rest.mT).permute(0, 2, 1, 3).reshape(n, m)
+
+
+_OVERWRITTEN = (
+    "elements are overwritten before they are read: the square is turned within one tensor. It "
+    "takes a second tensor `rY`."
+)
+
+
 def _requests(kind: str) -> Counter:
     verb = {"load": "reads", "store": "writes"}[kind]
     return Counter(
         f"global_{kind}_requests", f"{kind} requests", at_most=_FEWEST, ideal=_FEWEST,
-        baseline=8 * _FEWEST,
         slips=[
             counted(
                 lambda p: p[f"global_{kind}_requests"] == 8 * _FEWEST,
                 f"each lane {verb} 2 bytes at a time. Eight elements side by side are one access "
-                f"of 16 bytes if cute.autovec_copy is given all of a row, `[r, None]`.",
+                f"of 16 bytes if cute.autovec_copy is given all of a row, `[r, None]`, and the row "
+                f"lies side by side in registers, too (stride 1).",
             ),
         ],
-        look_at=f"fk.coalescing(run, x, y, kind='{kind}') shows the width of an access.",
+        look_at=(
+            "How wide is an access? Paste this:\n"
+            "x = fk.randn(96, 128, dtype=torch.float16);\n"
+            "y = fk.empty(128, 96, dtype=torch.float16);\n"
+            "run = fk.compile(transpose_registers, *eights(x, y));\n"
+            f"fk.coalescing(run, x, y, kind='{kind}')"
+        ),
     )  # fmt: skip
 
 
@@ -82,13 +102,18 @@ of eight, the shared tile is still the answer.
             atol=0,
             slips=[
                 looks_like(lambda x, y: x, "the kernel still copies."),
+                looks_like(functools.partial(_mirrored, upper=True), _OVERWRITTEN),
+                looks_like(functools.partial(_mirrored, upper=False), _OVERWRITTEN),
                 looks_like(
                     _squares_in_place,
                     "the squares have changed places, but inside each square nothing is turned: "
                     "between the loads and the stores, row and column change places.",
                 ),
             ],
-            look_at="Try it on one square: x of 8 × 8, and print y.",
+            look_at="Try it on one square:\n"
+            "x = fk.arange(64, dtype=torch.float16).reshape(8, 8);\n"
+            "y = fk.empty(8, 8, dtype=torch.float16);\n"
+            "fk.compile(transpose_registers, *eights(x, y))(x, y); print(y)",
         ),
         clean(_case, sizes=[(40, 72)], dtype="float16", slips=race_mistakes()),
         counters(

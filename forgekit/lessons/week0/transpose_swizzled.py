@@ -11,6 +11,7 @@ from forgekit.lessons.week0.transposing import (
     case,
     mistakes,
     of_both,
+    paste,
     race_mistakes,
     read_whole,
     sectors,
@@ -93,7 +94,9 @@ the tile *and* on the type.
                 looks_like(lambda x, y: _of_tiles(x, False), _ONE_SIDE),
                 *mistakes(32, 64),
             ],
-            look_at="fk.footprint(run, x, y, tensor='mY') of a 7 × 5 matrix shows who writes what.",
+            look_at=paste(
+                "transpose_swizzled", 64, 64, "footprint(…, tensor='mY')"
+            ),
         ),
         clean(case, sizes=[(33, 70)], slips=race_mistakes()),
         counters(
@@ -121,7 +124,7 @@ the tile *and* on the type.
                             "doubles the lanes in a bank, and five bits are needed.",
                         ),
                     ],
-                    look_at="fk.banks(run, x, y, kind='load') draws them.",
+                    look_at=paste("transpose_swizzled", *_SIZE, "banks(…, kind='load')"),
                 )
             ],
             name="Bank conflicts",
@@ -162,7 +165,7 @@ the tile *and* on the type.
                             "that have to be read.",
                         )
                     ],
-                    look_at="fk.coalescing(run, x, y, kind='store') draws it.",
+                    look_at=paste("transpose_swizzled", *_SIZE, "coalescing(…, kind='store')"),
                 ),
             ],
             name="Still coalesced, still through shared memory",

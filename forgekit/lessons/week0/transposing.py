@@ -4,19 +4,50 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 import forgekit as fk
 from forgekit.compiling.specs import TensorSpec
-from forgekit.lessons.gates import Case, Counter, Slip, counted, found, hinted, looks_like
+from forgekit.lessons.gates import (
+    Case,
+    Counter,
+    GateError,
+    Group,
+    Slip,
+    counted,
+    found,
+    hinted,
+    looks_like,
+)
 from forgekit.lessons.gates.failure import Evidence
 from forgekit.vgpu.listeners import Listener
 
-__all__ = ["WORDS", "case", "mistakes", "read_whole", "sectors", "shared_bytes", "through_shared"]
+if TYPE_CHECKING:
+    from forgekit.lessons.gates import Submission
 
-WORDS = ("float32", "float16", "bfloat16")
+__all__ = [
+    "WORDS",
+    "case",
+    "layout_in_a_branch",
+    "mistakes",
+    "paste",
+    "read_whole",
+    "sectors",
+    "shared_bytes",
+    "through_shared",
+]
+
+WORDS = ("float32", "float16")
+
+
+def paste(entry: str, m: int, n: int, picture: str) -> str:
+    """Two lines for a student's cell: a call of `entry` and a picture of it, such as
+    "footprint(…, tensor='mY')"; the dots become the call."""
+    call = f"fk.compile({entry}, x, y), x, y"
+    tensors = f"x, y = fk.randn({m}, {n}), fk.empty({n}, {m});"
+    return f"Paste this:\n{tensors}\nfk.{picture.replace('…', call)}"
 
 
 def case(m: int, n: int, dtype: torch.dtype, *, multiple: int = 1) -> Case:
@@ -97,6 +128,11 @@ def mistakes(height: int, width: int) -> list[Slip]:
             lambda x, y: in_tiles(x, turned=True),
             _ORIGIN,
         ),
+        Slip(
+            "the second loop reads outside of the tile: `tx` is the row of sX now, "
+            "`sX[tx, ty + k]`.",
+            lambda e: "out-of-bounds" in e.kinds and " reads " in e.text and "shared-m" in e.text,
+        ),
         found(
             "out-of-bounds",
             "a thread loads what does not exist: the load of mX needs its own predicate, row < M "
@@ -138,6 +174,27 @@ def race_mistakes() -> list[Slip]:
             "of the tile.",
         ),
     ]
+
+
+def layout_in_a_branch(gate: Group) -> Group:
+    """The gate, which also knows the layout chosen in an `if` that is not `const_expr`."""
+
+    def run(handed_in: Submission) -> str:
+        try:
+            return gate.run(handed_in)
+        except GateError as failure:
+            text = failure.happened
+            if "does not compile" in text and "layout_s" in text and "branch" in text:
+                # The general remedy is for numbers, and would lead away from what is meant here.
+                parts = text.split("\n\n")
+                failure.happened = "\n\n".join(p for p in parts if not p.startswith("Remedy:"))
+                failure.likely = (
+                    "the layout is chosen in an `if` of run time. But the width is known at "
+                    "compile time: `if cutlass.const_expr(mX.element_type.width == 32):`"
+                )
+            raise
+
+    return Group(gate.name, run)
 
 
 # -- gates --------------------------------------------------------------------------------------

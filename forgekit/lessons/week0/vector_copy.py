@@ -67,6 +67,10 @@ def _whole_vector_outside(e: Evidence) -> bool:
     return _vector_outside(e) and len(e.case.args[0]) % _vec(e.case.args[0]) == 0
 
 
+def _stopped_in_16_bits(e: Evidence) -> bool:
+    return "out-of-bounds" in e.kinds and e.case.args[0].element_size() == 2
+
+
 def _vector_outside(e: Evidence) -> bool:
     return "out-of-bounds" in e.kinds and "after it" in " ".join(e.text.split())
 
@@ -83,10 +87,17 @@ def _gate(kind: str, width: int, requests: int) -> Counter:
         measure=f"global_{kind}_requests",
         called=f"{kind} requests",
         at_most=requests * 5 // 4,
-        baseline=-(-_SIZE // 32),
         ideal=requests,
         slips=[
             counted(lambda p: _bytes_a_lane(p, kind) < 1.2 * width, scalar),
+            counted(
+                lambda p: (
+                    p[f"global_{kind}_bytes_asked"] > 1.2 * _SIZE * width
+                    and _bytes_a_lane(p, kind) < 10
+                ),
+                "the rest is copied by every thread. Each element that is left over is for one "
+                "thread, and `i` says which.",
+            ),
             counted(lambda p: _bytes_a_lane(p, kind) < 10, half),
             counted(lambda p: True, "more than one thread copies the same element."),
         ],
@@ -144,6 +155,8 @@ is the same, next to nothing, because there is one last tile, however long the v
             sizes=[(16,), (1000,), (1001,), (1,), (3,), (1023,)],
             dtypes=("float32", "float16", "bfloat16"),
             slips=[
+                Slip("a vector of float16 has 8 elements, not 4: use `vec`. (With float32 no size "
+                     "is stopped.)", _stopped_in_16_bits),
                 Slip("off by one: vectors are numbered 0 to n // vec - 1.", _whole_vector_outside),
                 Slip("the last vector hangs over the end. `zipped_divide` rounds the number of "
                      "vectors up, so the predicate has to count whole ones.", _vector_outside),
@@ -152,7 +165,8 @@ is the same, next to nothing, because there is one last tile, however long the v
                 looks_like(_rest_from_the_front, "what is left over is read from the wrong place: "
                            "n // vec counts vectors, and the index counts elements."),
                 looks_like(_whole_vectors, "nobody copies the elements after the last whole "
-                           "vector."),
+                           "vector, or copies them to the wrong index: the first of them is number "
+                           "n // vec * vec, on both sides."),
                 looks_like(_first_of_the_rest, "of the elements that are left over, only the first "
                            "is copied."),
                 Slip(
@@ -161,8 +175,9 @@ is the same, next to nothing, because there is one last tile, however long the v
                     lambda e: e.case.args[0].element_size() == 2,
                 ),
             ],
-            look_at="fk.footprint of your kernel with 11 elements: which squares are empty, and "
-            "who has the others?",
+            look_at="Paste this: which squares are empty, and who has the others?\n"
+            "x, y = fk.randn(11), fk.empty(11);\n"
+            "fk.footprint(fk.compile(vector_copy, x, y), x, y, by='thread', tensor='mY')",
         ),
         clean(_case, sizes=[(1001,)]),
         counters(_case, (_SIZE,), _gates(4, 33), name="16 bytes at once"),

@@ -40,6 +40,11 @@ WRONG = (
         },
         "some elements are never written",
     ),
+    Wrong(
+        "from mX once more",
+        {_STORE: "mY[col0 + ty + k, row0 + tx] = mX[row0 + tx, col0 + ty + k]"},
+        "fetch it from `sX`",
+    ),
     Wrong("no predicate on the load", {_LOADED: "if True:"}, "needs its own predicate"),
     Wrong(
         "strided reads instead",

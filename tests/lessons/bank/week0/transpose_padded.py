@@ -27,6 +27,20 @@ WRONG = (
         {"64 + elements_a_word": "64 + 2"},
         "lanes meet again after a few rows",
     ),
+    Wrong("rows of the tile read", {"= sX[tx, ty + k]": "= sX[ty + k, tx]"},
+          "reads outside of the tile"),
+    Wrong(
+        "a layout chosen at run time",
+        {
+            "    layout_s = " + _LAYOUT: (
+                "    if mX.element_type.width == 32:\n"
+                "        layout_s = cute.make_layout((32, 64), stride=(65, 1))\n"
+                "    else:\n"
+                "        layout_s = cute.make_layout((32, 64), stride=(66, 1))"
+            )
+        },
+        "the width is known at compile time",
+    ),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "nothing makes a thread wait"),
     Wrong("predicate of the load", {_PREDICATE: "if row0 + ty + k < M and col0 + tx < N:"},
           "the store needs a predicate"),

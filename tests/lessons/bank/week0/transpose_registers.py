@@ -22,6 +22,19 @@ _SHARED = """        smem = cutlass.memory.SmemAllocator()
 WRONG = (
     Wrong("not turned", {_TURN: "rY[r, c] = rX[r, c]"}, "inside each square nothing is turned"),
     Wrong(
+        "turned in place",
+        {_TURN: "rX[c, r] = rX[r, c]", _STORE: _STORE.replace("rY", "rX")},
+        "overwritten before they are read",
+    ),
+    Wrong(
+        "a view that is turned",
+        {
+            "rY = cute.make_rmem_tensor(square, ": "turned = cute.make_layout((8, 8), "
+            "stride=(1, 8))\n        rY = cute.make_rmem_tensor(turned, "
+        },
+        "lies side by side in registers, too",
+    ),
+    Wrong(
         "loads column by column",
         {_LOAD: "            cute.autovec_copy(gX[None, r], rX[None, r])\n"},
         "each lane reads 2 bytes at a time",
@@ -41,6 +54,6 @@ WRONG = (
     Wrong(
         "each row twice",
         {_LOAD: _LOAD.replace("r, None], rX", "r // 2, None], rX")},
-        "x of 8 × 8, and print y",
+        "Try it on one square",
     ),
 )  # fmt: skip

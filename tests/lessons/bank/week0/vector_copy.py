@@ -31,6 +31,17 @@ WRONG = (
          "    blocks"},
         "half its width",
     ),
+    Wrong("vectors counted in fours", {"if i < n // vec:": "if i < n // 4:"},
+          "a vector of float16 has 8 elements, not 4"),
+    Wrong("rest to the wrong index",
+          {_REST: _REST.replace("n // vec * vec", "n // vec")},
+          "or copies them to the wrong index"),
+    Wrong(
+        "rest in every thread",
+        {_REST: "    for r in range(n % vec):\n"
+         "        mY[n // vec * vec + r] = mX[n // vec * vec + r]\n"},
+        "the rest is copied by every thread",
+    ),
     Wrong(
         "rest in every block",
         {"if i < n % vec:\n        mY[n // vec * vec + i] = mX[n // vec * vec + i]":
