@@ -43,8 +43,11 @@ def _extent(value: Any) -> tuple[int, int] | None:
     if hasattr(kind, "untyped_storage"):
         if value.device.type != "cpu":
             return None
-        storage = value.untyped_storage()
-        return storage.data_ptr(), storage.nbytes()
+        try:
+            storage = value.untyped_storage()
+            return storage.data_ptr(), storage.nbytes()
+        except (NotImplementedError, RuntimeError):  # sparse, fake: without memory of its own
+            return None
     if hasattr(kind, "__array_interface__") and isinstance(getattr(value, "nbytes", None), int):
         base = value
         while type(base.base) is kind:  # a view: the array that owns the memory

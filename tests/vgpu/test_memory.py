@@ -185,6 +185,15 @@ def test_a_raw_pointer_into_unknown_memory_is_refused():
     assert "keep the tensor in a variable" in str(caught.value)
 
 
+def test_tensors_without_memory_of_their_own_do_not_disturb_the_search():
+    kept = [torch.zeros(2, 3).to_sparse(), torch.zeros(4, device="meta")]
+    x = torch.zeros(10)
+    assert len(memory_of(p=Pointer(x.data_ptr())).allocations) == 1
+    with pytest.raises(UsageError, match="nobody knows how much memory"):
+        memory_of(p=Pointer(4096))
+    assert len(kept) == 2
+
+
 # -- coordinates -----------------------------------------------------------------------------------
 INFO = TensorInfo("x", "float32", 4, (8, 4), (4, 1))
 
