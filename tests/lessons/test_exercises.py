@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import forgekit as fk
 from forgekit.lessons.exercise import Exercise, all_exercises
 from forgekit.lessons.report import GradeReport
 from forgekit.lessons.skeleton import PLACEHOLDER
@@ -52,6 +53,17 @@ def test_solution_passes(e: Exercise, arch: str, tmp_path: Path) -> None:
     report = e.grade(handed_in, arch=arch)
     assert report, report
     assert polite(report)
+
+
+@pytest.mark.gpu
+@exercises
+def test_solution_passes_on_a_gpu(e: Exercise, tmp_path: Path) -> None:
+    handed_in = load(e, e.source.solution, tmp_path, "solution")
+    with fk.use_target("gpu"):
+        report = e.grade(handed_in)
+    assert report, report
+    if any(outcome.name == "Values" for outcome in report.passed):
+        assert "also on this GPU" in repr(report)
 
 
 @pytest.mark.parametrize(("e", "wrong"), BANK, ids=lambda x: x.name.replace(" ", "-"))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
 import forgekit as fk
+from forgekit import devices
 from forgekit.lessons.exercise import exercise
 from forgekit.lessons.gates import (
     Case,
@@ -68,6 +70,41 @@ def test_values_tells_how_many_sizes_and_types(scale: Any) -> None:
     assert types.run(Submission(converted, arch="sm_80")) == "1 size in 2 types"
     error = stopped(types, scale())
     assert error.happened.startswith("It does not compile for 8 of float16.\nThis stores a value")
+
+
+class WithGpu(Submission):
+    """On a machine with a GPU, which the virtual one plays; it adds `wrong` to results there."""
+
+    ran: list[str]
+    wrong = 0.0
+
+    def compiled(self, case: Case, device: str = "virtual") -> Any:
+        return super().compiled(case, "virtual")
+
+    def arguments(self, case: Case, device: str = "virtual") -> dict[int, Any]:
+        return super().arguments(case, "virtual")
+
+    def run(self, case: Case, device: str = "virtual") -> dict[int, Any]:
+        self.ran = [*getattr(self, "ran", []), device]
+        args = super().run(case, device)
+        if device == "gpu":
+            args[1] += self.wrong
+        return args
+
+
+def test_with_a_gpu_each_case_runs_there_after_the_virtual_one(
+    scale: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = devices.current_target
+    here = SimpleNamespace(kind="gpu")
+    monkeypatch.setattr(devices, "current_target", lambda d=None, a=None: real(d, a) if d else here)
+    group, handed_in = values(case, [(8,), (130,)]), WithGpu(scale())
+    assert group.run(handed_in) == "2 sizes in float32, also on this GPU"
+    assert handed_in.ran == ["virtual", "gpu"] * 2
+    handed_in.wrong = 1.0
+    with pytest.raises(GateError) as error:
+        group.run(handed_in)
+    assert "wrong on the GPU (on the virtual GPU it is right)" in error.value.happened
 
 
 def test_the_first_size_that_fails_is_told_with_the_first_slip_that_fits(scale: Any) -> None:
