@@ -155,7 +155,7 @@ def architecture() -> str:
     body = [
         '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" '
         'markerHeight="8" orient="auto"><path class="dim" d="M0 0 L8 4 L0 8 z"/></marker></defs>',
-        box(110, 4, 220, "your cell", "@cute.kernel, @cute.jit, pure CuTe DSL"),
+        box(110, 4, 220, "your cell", "@cute.kernel and @cute.jit"),
         arrow((220, 58), (220, 84)),
         box(110, 86, 220, "fk.compile", "arguments, key, cache"),
         arrow((220, 140), (220, 166)),
