@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forgekit.benching.timing import ceiling_gbps, time_gpu, versions
-from forgekit.errors import PlatformError, UsageError, got_needed
+from forgekit.errors import ForgekitError, PlatformError, UsageError, got_needed
 
 if TYPE_CHECKING:
     import torch
@@ -92,7 +92,7 @@ def _rows(steps: dict[str, Any], op: Operation, shape: tuple[int, int], dtype: s
     rows = []
     for name, call in calls.items():
         timing = time_gpu(call)
-        told = {"ms": timing.median_ms, "low_ms": timing.low_ms, "high_ms": timing.high_ms,
+        told = {"ms": timing.median_ms, "p20_ms": timing.p20_ms, "p80_ms": timing.p80_ms,
                 "gbps": timing.gbps(moved)}  # fmt: skip
         rounded = {key: float(f"{value:.5g}") for key, value in told.items()}
         rows.append({"step": name, "shape": list(shape), "dtype": dtype, **rounded})
@@ -132,4 +132,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except ForgekitError as error:
+        sys.exit(f"forgekit: {error}")

@@ -19,8 +19,8 @@ class Timing:
     """Milliseconds of one call: the median, and the 20th and 80th percentiles."""
 
     median_ms: float
-    low_ms: float
-    high_ms: float
+    p20_ms: float
+    p80_ms: float
 
     def gbps(self, moved_bytes: int) -> float:
         """GB/s (10^9 bytes a second) at the median."""

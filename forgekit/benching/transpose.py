@@ -12,6 +12,7 @@ import argparse
 import datetime
 import json
 import platform
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -20,6 +21,7 @@ from typing import Any
 
 import torch
 
+from forgekit.benching.timing import Timing, ceiling_gbps, time_gpu
 from forgekit.devices import current_target, gpu_report
 from forgekit.errors import ForgekitError, PlatformError, got_needed
 from forgekit.ops import copy_transpose
@@ -29,20 +31,9 @@ OTHERS = ((1024, 65536), (65536, 1024), (1023, 1025), (8191, 8193))
 DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 PEERS = ("clone", "torch", "torch.compile", "forgekit")
 
-_FLUSH_BYTES = 256 * 2**20  # several times the L2 of any GPU
-_WARM_UP_CALLS = 5
 _HOST_CALLS = 2000
 
 Call = Callable[[], object]
-
-
-@dataclass(frozen=True)
-class Timing:
-    """Milliseconds of one call on the GPU: median, and the 20th and 80th percentile of all."""
-
-    median_ms: float
-    p20_ms: float
-    p80_ms: float
 
 
 @dataclass(frozen=True)
@@ -56,29 +47,10 @@ class Row:
     timings: dict[str, Timing]
 
     def gb_per_s(self, peer: str) -> float:
-        return self.bytes_moved / self.timings[peer].median_ms / 1e6
+        return self.timings[peer].gbps(self.bytes_moved)
 
     def percent_of_clone(self, peer: str) -> float:
         return 100 * self.timings["clone"].median_ms / self.timings[peer].median_ms
-
-
-def time_on_gpu(call: Call, repeats: int) -> Timing:
-    """Time `call` with CUDA events, with L2 flushed before each repetition."""
-    flush = torch.empty(_FLUSH_BYTES, dtype=torch.uint8, device="cuda")
-    for _ in range(_WARM_UP_CALLS):
-        call()
-    events = [
-        (torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True))
-        for _ in range(repeats)
-    ]
-    for begin, end in events:
-        flush.zero_()
-        begin.record()
-        call()
-        end.record()
-    torch.cuda.synchronize()
-    times = sorted(begin.elapsed_time(end) for begin, end in events)
-    return Timing(times[repeats // 2], times[repeats // 5], times[repeats * 4 // 5])
 
 
 def host_us(call: Call) -> float:
@@ -124,16 +96,11 @@ def measure(
     x = _tensor(rows, columns, dtype)
     if not torch.equal(copy_transpose(x), x.t()):
         raise ForgekitError(f"copy_transpose of ({rows}, {columns}) {dtype} is wrong")
-    timings = {name: time_on_gpu(call, repeats) for name, call in _peers(x, with_compile).items()}
+    timings = {
+        name: time_gpu(call, repeats=repeats) for name, call in _peers(x, with_compile).items()
+    }
     name = str(dtype).removeprefix("torch.")
     return Row(rows, columns, name, 2 * x.numel() * x.element_size(), timings)
-
-
-def ceiling_gb_per_s(repeats: int) -> float:
-    """What a device-to-device copy of 1 GB moves, bytes read plus written."""
-    source = torch.empty(10**9, dtype=torch.uint8, device="cuda")
-    target = torch.empty_like(source)
-    return 2 * 10**9 / time_on_gpu(lambda: target.copy_(source), repeats).median_ms / 1e6
 
 
 def host_times() -> dict[str, float]:
@@ -196,7 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         raise PlatformError(
             got_needed("this benchmark", current_target().name, "a GPU", "run it on such a machine")
         )
-    ceiling, host = ceiling_gb_per_s(chosen.repeats), host_times()
+    ceiling, host = ceiling_gbps(), host_times()
     sizes = [(n, n) for n in SQUARES if n <= chosen.largest] + list(OTHERS)
     rows = [
         measure(m, n, dtype, chosen.repeats, with_compile=not chosen.no_compile)
@@ -213,4 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    try:
+        sys.exit(main())
+    except ForgekitError as error:
+        sys.exit(f"forgekit: {error}")

@@ -15,7 +15,6 @@ from forgekit.lessons.week0.transposing import (
     race_mistakes,
     read_whole,
     sectors,
-    shared_bytes,
     through_shared,
 )
 
@@ -134,11 +133,11 @@ the tile *and* on the type.
             _SIZE,
             [
                 Counter(
-                    shared_bytes, "bytes of shared memory a block", at_most=_TILE_BYTES,
+                    lambda p: p.shared_bytes, "bytes of shared memory a block", at_most=_TILE_BYTES,
                     ideal=_TILE_BYTES,
                     slips=[
                         counted(
-                            lambda p: shared_bytes(p) <= 1.5 * _TILE_BYTES,
+                            lambda p: p.shared_bytes <= 1.5 * _TILE_BYTES,
                             "the tile has places between its rows: that is padding. A swizzle "
                             "exchanges elements within the tile and needs no room.",
                         ),

@@ -22,7 +22,6 @@ from forgekit.lessons.gates import (
     looks_like,
 )
 from forgekit.lessons.gates.failure import Evidence
-from forgekit.vgpu.listeners import Listener
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates import Submission
@@ -35,7 +34,6 @@ __all__ = [
     "paste",
     "read_whole",
     "sectors",
-    "shared_bytes",
     "through_shared",
 ]
 
@@ -249,20 +247,6 @@ def read_whole(m: int, n: int) -> list[Counter]:
                 ideal=few, slips=[counted(lambda p: True, says)])
         for kind in ("store", "load")
     ]  # fmt: skip
-
-
-class _SharedBytes(Listener):
-    """The most shared memory that a block of any launch has."""
-
-    most = 0
-
-    def on_batch(self, m: Any) -> None:
-        self.most = max(self.most, m.program.shared_bytes(m.record))
-
-
-def shared_bytes(profile: Any) -> float:
-    """Bytes of shared memory of a block, the most of any launch."""
-    return profile.rerun(_SharedBytes()).most
 
 
 def of_both(name: str) -> Callable[[Any], float]:
