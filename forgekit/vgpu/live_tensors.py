@@ -46,7 +46,7 @@ def _extent(value: Any) -> tuple[int, int] | None:
         try:
             storage = value.untyped_storage()
             return storage.data_ptr(), storage.nbytes()
-        except (NotImplementedError, RuntimeError):  # sparse, fake: without memory of its own
+        except (NotImplementedError, RuntimeError):  # sparse tensors have no storage
             return None
     if hasattr(kind, "__array_interface__") and isinstance(getattr(value, "nbytes", None), int):
         base = value

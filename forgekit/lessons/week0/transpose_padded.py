@@ -14,9 +14,7 @@ from forgekit.lessons.week0.transposing import (
     of_both,
     paste,
     race_mistakes,
-    read_whole,
-    sectors,
-    through_shared,
+    still_coalesced,
 )
 
 __all__ = ["EXERCISE"]
@@ -118,28 +116,7 @@ multiples of 16 bytes. That is why the next exercise does without.
                 ),
             ],
         ),
-        counters(
-            case,
-            _SIZE,
-            [
-                *through_shared(),
-                *read_whole(*_SIZE),
-                sectors("global_load", *_SIZE, 32, look_at="The load is the skeleton's: keep it."),
-                sectors(
-                    "global_store", *_SIZE, 32,
-                    slips=[
-                        counted(
-                            lambda p: p.global_store_sectors_per_request > 31,
-                            "no conflict, because the tile is read along its rows; in exchange "
-                            "the store is strided, 32 sectors a request. It is the columns of sX "
-                            "that have to be read.",
-                        )
-                    ],
-                    look_at=paste("transpose_padded", *_SIZE, "coalescing(…, kind='store')"),
-                ),
-            ],
-            name="Still coalesced, still through shared memory",
-        ),
+        still_coalesced("transpose_padded", *_SIZE),
     ),
     praise="No lane waits for another.",
 )  # fmt: skip

@@ -13,9 +13,7 @@ from forgekit.lessons.week0.transposing import (
     of_both,
     paste,
     race_mistakes,
-    read_whole,
-    sectors,
-    through_shared,
+    still_coalesced,
 )
 
 __all__ = ["EXERCISE"]
@@ -147,28 +145,7 @@ the tile *and* on the type.
             ],
             name="No padding",
         ),
-        counters(
-            case,
-            _SIZE,
-            [
-                *through_shared(),
-                *read_whole(*_SIZE),
-                sectors("global_load", *_SIZE, 32, look_at="The load is the skeleton's: keep it."),
-                sectors(
-                    "global_store", *_SIZE, 32,
-                    slips=[
-                        counted(
-                            lambda p: p.global_store_sectors_per_request > 31,
-                            "no conflict, because the tile is read along its rows; in exchange "
-                            "the store is strided, 32 sectors a request. It is the columns of sX "
-                            "that have to be read.",
-                        )
-                    ],
-                    look_at=paste("transpose_swizzled", *_SIZE, "coalescing(…, kind='store')"),
-                ),
-            ],
-            name="Still coalesced, still through shared memory",
-        ),
+        still_coalesced("transpose_swizzled", *_SIZE),
     ),
     praise="Same tile, same bytes, no waiting.",
 )  # fmt: skip

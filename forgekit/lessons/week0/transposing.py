@@ -17,6 +17,7 @@ from forgekit.lessons.gates import (
     Group,
     Slip,
     counted,
+    counters,
     found,
     hinted,
     looks_like,
@@ -34,6 +35,7 @@ __all__ = [
     "paste",
     "read_whole",
     "sectors",
+    "still_coalesced",
     "through_shared",
 ]
 
@@ -247,6 +249,25 @@ def read_whole(m: int, n: int) -> list[Counter]:
                 ideal=few, slips=[counted(lambda p: True, says)])
         for kind in ("store", "load")
     ]  # fmt: skip
+
+
+def still_coalesced(entry: str, m: int, n: int) -> Group:
+    """No conflict for the wrong reason: whole sectors on both sides, and all through the tile."""
+    strided = (
+        "no conflict, because the tile is read along its rows; in exchange the store is strided, "
+        "32 sectors a request. It is the columns of sX that have to be read."
+    )
+    gates = [
+        *through_shared(),
+        *read_whole(m, n),
+        sectors("global_load", m, n, 32, look_at="The load is the skeleton's: keep it."),
+        sectors(
+            "global_store", m, n, 32,
+            slips=[counted(lambda p: p.global_store_sectors_per_request > 31, strided)],
+            look_at=paste(entry, m, n, "coalescing(…, kind='store')"),
+        ),
+    ]  # fmt: skip
+    return counters(case, (m, n), gates, name="Still coalesced, still through shared memory")
 
 
 def of_both(name: str) -> Callable[[Any], float]:
