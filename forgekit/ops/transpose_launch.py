@@ -11,13 +11,13 @@ import torch
 from forgekit.compiling.compiled import compile
 from forgekit.compiling.specs import TensorSpec
 from forgekit.kernels import VECTOR_BYTES
+from forgekit.ops.launching import PIECE, runner
 from forgekit.ops.transpose_choice import Choice, choose
 
 __all__ = ["compile_choice", "launcher", "transpose_into"]
 
 Run = Callable[[torch.Tensor, torch.Tensor], None]
 
-PIECE = 2**30  # sizes of modes are 32-bit numbers in a kernel, with room for a tile beyond the end
 # Types that are moved as integers of their width from the start: DLPack or TVM-FFI lack them.
 _MOVED_AS = {
     torch.bool: torch.uint8,
@@ -89,12 +89,12 @@ def launcher(
         return _in_pieces(arch, tile)
     choice = choose(shape, stride, address, dtype.itemsize, tile, apart)
     run = compile_choice(choice, dtype, "virtual" if arch else "gpu", arch)
-    call: Run = run if arch else run._call  # TVM-FFI checks arguments itself
+    call: Run = runner(run, arch)
     if choice.view == "row":
-        call = lambda x, y: run(x.t(), y.t())  # noqa: E731
-    elif choice.view == "line":
-        call = _as_a_line(run)
-    return call if arch or torch.cuda.device_count() == 1 else _on_its_device(call)
+        return lambda x, y: call(x.t(), y.t())
+    if choice.view == "line":
+        return _as_a_line(call)
+    return call
 
 
 def transpose_into(x: torch.Tensor, y: torch.Tensor, arch: str | None, tile: int | None) -> None:
@@ -117,16 +117,6 @@ def _as_a_line(run: Run) -> Run:
         source, target = x.t().view(-1, 1), y.view(1, -1)
         for at in range(0, len(source), PIECE):
             run(source[at : at + PIECE], target[:, at : at + PIECE])
-
-    return call
-
-
-def _on_its_device(run: Run) -> Run:
-    """Launch on the GPU where x is, which may be another than the current one."""
-
-    def call(x: torch.Tensor, y: torch.Tensor) -> None:
-        with torch.cuda.device(x.device):
-            run(x, y)
 
     return call
 

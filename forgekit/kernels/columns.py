@@ -1,0 +1,91 @@
+"""How threads share the columns of a matrix: vectors side by side, rows below each other.
+
+A `ColumnTile` is compiled into a kernel; its methods are called inside of one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cutlass
+import cutlass.cute as cute
+from cutlass import Float32, Int32
+
+from forgekit.kernels import VECTOR_BYTES
+
+__all__ = ["ColumnTile"]
+
+
+@dataclass(frozen=True)
+class ColumnTile:
+    """Which threads of a block own which elements of a matrix (M, N).
+
+    lanes: threads side by side, each with a vector of columns. rows: of threads, one below the
+    other; a power of two. loads: rows of the matrix that a thread reads at a time. vector: columns
+    of an access; they are neighbours in memory, and it divides N and the distance of rows.
+    """
+
+    lanes: int
+    rows: int
+    loads: int
+    vector: int
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.lanes * self.rows
+
+    @property
+    def columns(self) -> int:
+        """Columns of a block."""
+        return self.lanes * self.vector
+
+    # -- inside a kernel --------------------------------------------------------------------------
+    @cute.jit
+    def place(self, tiles: Int32):  # type: ignore[no-untyped-def]
+        """The thread's matrix and vector of columns there; its place in the block, x and y.
+
+        tiles: blocks side by side over one matrix; blockIdx.x counts them, then matrices.
+        """
+        tidx, _, _ = cute.arch.thread_idx()
+        bidx, _, _ = cute.arch.block_idx()
+        tx, ty = tidx % self.lanes, tidx // self.lanes
+        return bidx // tiles, bidx % tiles * self.lanes + tx, tx, ty
+
+    @cute.jit
+    def load(self, gX: cute.Tensor, rX: cute.Tensor, row, last, column, valid):  # type: ignore[no-untyped-def]
+        """rX (vector, loads) = the thread's vectors of gX (M, N) from `row` on; others stay."""
+        for k in cutlass.range_constexpr(self.loads):
+            if valid and row + k * self.rows < last:
+                gV = cute.local_tile(gX[row + k * self.rows, None], (self.vector,), (column,))
+                cute.autovec_copy(gV, rX[None, k])
+
+    @cute.jit
+    def store(self, rX: cute.Tensor, gX: cute.Tensor, row, last, column, valid):  # type: ignore[no-untyped-def]
+        """The thread's vectors of gX (M, N) from `row` on = rX (vector, loads)."""
+        for k in cutlass.range_constexpr(self.loads):
+            if valid and row + k * self.rows < last:
+                gV = cute.local_tile(gX[row + k * self.rows, None], (self.vector,), (column,))
+                cute.autovec_copy(rX[None, k], gV)
+
+    def scratch(self):  # type: ignore[no-untyped-def]
+        """Shared memory for a vector of each thread: (rows, lanes, vector)."""
+        shape = (self.rows, self.lanes, self.vector)
+        layout = cute.make_layout(shape, stride=(self.columns, self.vector, 1))
+        return cutlass.memory.SmemAllocator().allocate_tensor(Float32, layout, VECTOR_BYTES)
+
+    @cute.jit
+    def sum(self, rSum: cute.Tensor, sPart: cute.Tensor, tx, ty):  # type: ignore[no-untyped-def]
+        """rSum (vector) of all threads below each other, added up; all of them get it."""
+        height = self.rows
+        while cutlass.const_expr(height > 1):  # halve the rows of threads until one is left
+            if ty >= height // 2 and ty < height:
+                cute.autovec_copy(rSum, sPart[ty, tx, None])
+            cute.arch.sync_threads()
+            height //= 2
+            if ty < height:
+                rSum.store(rSum.load() + sPart[ty + height, tx, None].load())
+        if ty == 0:
+            cute.autovec_copy(rSum, sPart[0, tx, None])
+        cute.arch.sync_threads()
+        return sPart[0, tx, None].load()

@@ -1,0 +1,114 @@
+"""Row sums on the way to `reduce_sum.RowSum`, one idea each; pure CuTe DSL.
+
+    NaiveRowSum     a thread a row: neighbouring threads read a row apart
+    SharedRowSum    a block a row: neighbours read neighbours; a tree in shared memory
+    ShuffleRowSum   the same with the tree in registers, by shuffles
+
+All take mX (M, N) of any strides and mY (M), and add up in float32.
+"""
+
+import operator
+
+import cutlass
+import cutlass.cute as cute
+from cuda.bindings.driver import CUstream
+from cutlass import Float32
+
+from forgekit.kernels import VECTOR_BYTES
+
+__all__ = ["NaiveRowSum", "SharedRowSum", "ShuffleRowSum"]
+
+WARP = cute.arch.WARP_SIZE
+
+
+class NaiveRowSum:
+    """A thread reads a whole row: 32 sectors for each request of a warp."""
+
+    def __init__(self, threads: int = 128) -> None:
+        self.threads = threads
+
+    @cute.jit
+    def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
+        blocks = cute.ceil_div(mX.shape[0], self.threads)
+        self.kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(self.threads, 1, 1), stream=stream)
+
+    @cute.kernel
+    def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
+        tidx, _, _ = cute.arch.thread_idx()
+        bidx, _, _ = cute.arch.block_idx()
+        row = bidx * self.threads + tidx
+        if row < mX.shape[0]:
+            total = Float32(0.0)
+            for n in range(mX.shape[1]):
+                total += mX[row, n].to(Float32)
+            mY[row] = total.to(mY.element_type)
+
+
+class SharedRowSum:
+    """A block reads a row, side by side; then half of the threads add what the others have."""
+
+    def __init__(self, threads: int = 256) -> None:
+        self.threads = threads
+
+    @cute.jit
+    def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
+        self.kernel(mX, mY).launch(
+            grid=(mX.shape[0], 1, 1), block=(self.threads, 1, 1), stream=stream
+        )
+
+    @cute.kernel
+    def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
+        tidx, _, _ = cute.arch.thread_idx()
+        row, _, _ = cute.arch.block_idx()
+        sSum = cutlass.memory.SmemAllocator().allocate_tensor(
+            Float32, cute.make_layout(self.threads), VECTOR_BYTES
+        )
+        total = Float32(0.0)
+        for n in range(tidx, mX.shape[1], self.threads):
+            total += mX[row, n].to(Float32)
+        sSum[tidx] = total
+        cute.arch.sync_threads()
+        half = self.threads // 2
+        while cutlass.const_expr(half > 0):
+            if tidx < half:
+                sSum[tidx] += sSum[tidx + half]
+            cute.arch.sync_threads()
+            half //= 2
+        if tidx == 0:
+            mY[row] = sSum[0].to(mY.element_type)
+
+
+class ShuffleRowSum:
+    """As before, but lanes of a warp hand their sums over directly; warps meet in shared memory."""
+
+    def __init__(self, threads: int = 256) -> None:
+        self.threads = threads
+
+    @cute.jit
+    def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
+        self.kernel(mX, mY).launch(
+            grid=(mX.shape[0], 1, 1), block=(self.threads, 1, 1), stream=stream
+        )
+
+    @cute.kernel
+    def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
+        tidx, _, _ = cute.arch.thread_idx()
+        row, _, _ = cute.arch.block_idx()
+        warps = self.threads // WARP
+        sSum = cutlass.memory.SmemAllocator().allocate_tensor(
+            Float32, cute.make_layout(warps), VECTOR_BYTES
+        )
+        total = Float32(0.0)
+        for n in range(tidx, mX.shape[1], self.threads):
+            total += mX[row, n].to(Float32)
+        total = cute.arch.warp_reduction(total, operator.add)
+        if tidx % WARP == 0:
+            sSum[tidx // WARP] = total
+        cute.arch.sync_threads()
+        if tidx < WARP:
+            total = Float32(0.0)
+            if tidx < warps:
+                total = sSum[tidx]
+            total = cute.arch.warp_reduction(total, operator.add)
+            if tidx == 0:
+                mY[row] = total.to(mY.element_type)

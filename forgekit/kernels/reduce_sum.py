@@ -1,0 +1,132 @@
+"""Sums over the rows or over the columns of a matrix, added up in float32; pure CuTe DSL.
+
+    RowSum      y[m] = sum of x[m, :]; or its parts, for a second RowSum to add up
+    ColumnSum   y[o, i] = sum of x[o, :, i]; or its parts, likewise
+
+Every sum is made in an order that only the compiled-in numbers decide: the same bits every time.
+"""
+
+import cutlass
+import cutlass.cute as cute
+from cuda.bindings.driver import CUstream
+from cutlass import Float32, Int32, const_expr
+
+from forgekit.kernels import VECTOR_BYTES
+from forgekit.kernels.columns import ColumnTile
+from forgekit.kernels.rows import RowTile
+
+__all__ = ["ColumnSum", "RowSum"]
+
+
+class RowSum:
+    """mY (M * split) = sums of the rows of mX (M, N), or of the parts that `split` blocks read."""
+
+    def __init__(self, tile: RowTile) -> None:
+        self.tile = tile
+
+    @cute.jit
+    def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
+        shape = self.tile.launch_shape(mX.shape[0])
+        self.kernel(mX, mY).launch(**shape, stream=stream)
+
+    @cute.kernel
+    def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
+        tile = self.tile
+        sPart, mbar = tile.mailbox(1)
+        row, lane, valid = tile.row_and_lane(mX.shape[0])
+        gX = mX[row, None]
+        head = tile.head_of(gX)
+        gV = tile.vectors_of(gX, head)  # (V, vectors)
+
+        rX = cute.make_rmem_tensor((tile.vector, tile.loads), mX.element_type)
+        rSum = cute.make_rmem_tensor(tile.vector, Float32)
+        rSum.fill(0.0)
+        for first in cutlass.range(lane, gV.shape[1], tile.step * tile.loads, unroll=1):
+            if const_expr(not tile.exact):
+                rX.fill(0.0)
+            tile.load(gV, rX, first)  # all of them under way before the first is used
+            for k in cutlass.range_constexpr(tile.loads):
+                rSum.store(rSum.load() + rX[None, k].load().to(Float32))
+        total = rSum.load().reduce(cute.ReductionOp.ADD, 0.0, 0)
+        if const_expr(tile.edges):
+            at = tile.edge_of(gV, head, mX.shape[1], lane)
+            if at >= 0:
+                total += gX[at].to(Float32)
+
+        total = tile.sum(total, sPart, mbar)
+        part = lane // tile.threads % tile.split
+        if valid and lane % (tile.threads * tile.cluster) == 0:
+            mY[row * tile.split + part] = total.to(mY.element_type)
+
+
+class ColumnSum:
+    """mY (splits, O, N) = sums over M of mX (O, M, N), or over as many parts of M.
+
+    cluster: blocks that share a column and add up through the shared memory of the first of them.
+    """
+
+    def __init__(self, tile: ColumnTile, cluster: int = 1) -> None:
+        self.tile, self.cluster = tile, cluster
+
+    @cute.jit
+    def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
+        tiles = cute.ceil_div(mX.shape[2], self.tile.columns)
+        self.kernel(mX, mY, tiles).launch(
+            grid=(tiles * mX.shape[0], mY.shape[0] * self.cluster, 1),
+            block=(self.tile.threads, 1, 1),
+            cluster=(1, self.cluster, 1) if self.cluster > 1 else None,
+            stream=stream,
+        )
+
+    @cute.kernel
+    def kernel(self, mX: cute.Tensor, mY: cute.Tensor, tiles: Int32) -> None:
+        tile, M = self.tile, mX.shape[1]
+        if const_expr(self.cluster > 1):
+            cute.arch.cluster_arrive_relaxed()  # awaited before the first store to another block
+        outer, column, tx, ty = tile.place(tiles)
+        valid = column * tile.vector < mX.shape[2]
+        # This block's rows, from `first` to `last`.
+        _, part, _ = cute.arch.block_idx()
+        each = cute.ceil_div(M, mY.shape[0] * self.cluster)
+        first, last = part * each, (part + 1) * each
+        if last > M:
+            last = M
+
+        rX = cute.make_rmem_tensor((tile.vector, tile.loads), mX.element_type)
+        rSum = cute.make_rmem_tensor(tile.vector, Float32)
+        rSum.fill(0.0)
+        for row in cutlass.range(first + ty, last, tile.rows * tile.loads, unroll=1):
+            rX.fill(0.0)
+            tile.load(mX[outer, None, None], rX, row, last, column, valid)
+            for k in cutlass.range_constexpr(tile.loads):
+                rSum.store(rSum.load() + rX[None, k].load().to(Float32))
+        rSum.store(tile.sum(rSum, tile.scratch(), tx, ty))
+
+        rank = Int32(0)
+        if const_expr(self.cluster > 1):
+            rank = cute.arch.block_idx_in_cluster()
+            self.to_the_first(rSum, rank, tx, ty)
+        if ty == 0 and rank == 0 and valid:
+            rY = cute.make_rmem_tensor(tile.vector, mY.element_type)
+            rY.store(rSum.load().to(mY.element_type))
+            gY = mY[part // self.cluster, outer, None]
+            cute.autovec_copy(rY, cute.local_tile(gY, (tile.vector,), (column,)))
+
+    @cute.jit
+    def to_the_first(self, rSum: cute.Tensor, rank: Int32, tx, ty):  # type: ignore[no-untyped-def]
+        """rSum of the cluster's first block = the sum over all its blocks, in their order."""
+        tile = self.tile
+        shape = (self.cluster, tile.lanes, tile.vector)
+        layout = cute.make_layout(shape, stride=(tile.columns, tile.vector, 1))
+        sAll = cutlass.memory.SmemAllocator().allocate_tensor(Float32, layout, VECTOR_BYTES)
+        cute.arch.cluster_wait()
+        if ty == 0:
+            for v in cutlass.range_constexpr(tile.vector):
+                mine = sAll.iterator + cute.crd2idx((rank, tx, v), layout)
+                cute.arch.map_dsmem_ptr(mine, 0).store(rSum[v])
+        cute.arch.cluster_arrive()
+        cute.arch.cluster_wait()
+        if rank == 0 and ty == 0:
+            rSum.fill(0.0)
+            for block in cutlass.range_constexpr(self.cluster):
+                rSum.store(rSum.load() + sAll[block, tx, None].load())

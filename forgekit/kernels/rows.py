@@ -1,0 +1,236 @@
+"""How threads share the rows of a matrix, and how they bring their results together.
+
+A `RowTile` is compiled into a kernel. Its methods are called inside of one; they hold what all
+kernels over rows have in common: which thread reads which part of a row, and how values of all
+threads that share a row are combined: within a warp by shuffles, across warps through shared
+memory, across the blocks of a cluster through that of each other.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import cutlass
+import cutlass.cute as cute
+from cutlass import Float32, Int32, Int64, const_expr
+
+from forgekit.kernels import VECTOR_BYTES
+
+__all__ = ["RowTile"]
+
+WARP = cute.arch.WARP_SIZE
+
+
+@dataclass(frozen=True)
+class RowTile:
+    """Which threads own which elements of a row.
+
+    threads: of a block that share a row: a power of two up to 32, or whole warps. rows: of a
+    block. loads: accesses of a thread to its row at a time. vector: elements of an access.
+    cluster: blocks that share a row and exchange what they find. split: blocks that share a row,
+    each with a result of its own. Where a row has several blocks, a block has one row.
+
+    exact: a row has as many elements as its threads read at a time, so none has to be left out.
+    edges: a row need not begin or end at a vector: what stands before its first and behind its last
+    whole one is read element by element, by 2 * vector threads at least.
+    """
+
+    threads: int
+    rows: int = 1
+    loads: int = 1
+    vector: int = 1
+    cluster: int = 1
+    split: int = 1
+    exact: bool = False
+    edges: bool = False
+
+    @property
+    def block(self) -> int:
+        """Threads of a block."""
+        return self.threads * self.rows
+
+    @property
+    def blocks(self) -> int:
+        """Blocks that share a row."""
+        return self.cluster * self.split
+
+    @property
+    def step(self) -> int:
+        """Vectors from one access of a thread to the next."""
+        return self.threads * self.blocks
+
+    @property
+    def capacity(self) -> int:
+        """Elements of a row that its threads read at a time."""
+        return self.step * self.loads * self.vector
+
+    @property
+    def parts(self) -> int:
+        """Warps, of all blocks of a cluster, that share a row and have to exchange values."""
+        return -(-self.threads // WARP) * self.cluster
+
+    @property
+    def rounds(self) -> int:
+        """Parts that a lane reads so that its warp has all of them."""
+        return -(-self.parts // WARP)
+
+    def launch_shape(self, rows):  # type: ignore[no-untyped-def]
+        """What to launch for a matrix of so many rows: grid, block, cluster."""
+        blocks = cute.ceil_div(rows, self.rows) * self.blocks
+        shape: dict[str, Any] = {"grid": (blocks, 1, 1), "block": (self.block, 1, 1)}
+        if self.cluster > 1:
+            shape["cluster"] = (self.cluster, 1, 1)
+        return shape
+
+    # -- which thread reads what ------------------------------------------------------------------
+    @cute.jit
+    def row_and_lane(self, rows: Int32):  # type: ignore[no-untyped-def]
+        """The thread's row, its place among the threads of the row, and whether there is a row.
+
+        Threads beyond the last row read that one once more, and are not to store anything.
+        """
+        tidx, _, _ = cute.arch.thread_idx()
+        bidx, _, _ = cute.arch.block_idx()
+        row = bidx // self.blocks * self.rows + tidx // self.threads
+        lane = tidx % self.threads + bidx % self.blocks * self.threads
+        valid = True
+        if const_expr(self.rows > 1):
+            valid = row < rows
+            row = row if valid else rows - 1
+        return row, lane, valid
+
+    @cute.jit
+    def head_of(self, gX: cute.Tensor):  # type: ignore[no-untyped-def]
+        """Elements of a row (N) before its first whole vector."""
+        head = Int32(0)
+        if const_expr(self.edges):
+            at = gX.iterator.toint() // (gX.element_type.width // 8)
+            head = Int32(-at & (self.vector - 1))
+            if head > gX.shape[0]:
+                head = gX.shape[0]
+        return head
+
+    @cute.jit
+    def vectors_of(self, gX: cute.Tensor, head):  # type: ignore[no-untyped-def]
+        """The whole vectors of a row (N): a tensor (vector, how many)."""
+        V = self.vector
+        start, step = gX.iterator, V
+        if const_expr(self.edges):
+            start = (start + head).align(V * gX.element_type.width // 8)
+        if const_expr(V == 1):
+            step = gX.stride[0]
+        return cute.make_tensor(
+            start, cute.make_layout((V, (gX.shape[0] - head) // V), stride=(1, step))
+        )
+
+    def has(self, gV: cute.Tensor, c):  # type: ignore[no-untyped-def]
+        """Whether vector c is one of gV (V, vectors)."""
+        return True if self.exact else c < gV.shape[1]
+
+    @cute.jit
+    def load(self, gV: cute.Tensor, rX: cute.Tensor, first):  # type: ignore[no-untyped-def]
+        """rX (vector, loads) = the thread's vectors of gV from `first` on; the others stay."""
+        for k in cutlass.range_constexpr(self.loads):
+            if self.has(gV, first + k * self.step):
+                cute.autovec_copy(gV[None, first + k * self.step], rX[None, k])
+
+    @cute.jit
+    def store(self, rX: cute.Tensor, gV: cute.Tensor, first, valid):  # type: ignore[no-untyped-def]
+        """The thread's vectors of gV from `first` on = rX (vector, loads), if `valid`."""
+        if valid:
+            for k in cutlass.range_constexpr(self.loads):
+                if self.has(gV, first + k * self.step):
+                    cute.autovec_copy(rX[None, k], gV[None, first + k * self.step])
+
+    @cute.jit
+    def edge_of(self, gV: cute.Tensor, head: Int32, size: Int32, lane):  # type: ignore[no-untyped-def]
+        """The one element outside whole vectors that is this thread's; -1 if none is."""
+        V, mine = self.vector, Int32(-1)
+        if lane < head:
+            mine = Int32(lane)
+        elif lane >= V and lane < V + (size - head) % V:
+            mine = head + gV.shape[1] * V + lane - V
+        return mine
+
+    # -- bringing results together ----------------------------------------------------------------
+    def mailbox(self, values: int):  # type: ignore[no-untyped-def]
+        """Shared memory for an exchange of so many values a warp; made before any row is read.
+
+        Returns sPart (values, rows, parts), and for a cluster an mbarrier, otherwise None.
+        """
+        layout = cute.make_layout(
+            (values, self.rows, self.parts), stride=(1, values * self.parts, values)
+        )
+        smem = cutlass.memory.SmemAllocator()
+        sPart = smem.allocate_tensor(Float32, layout, VECTOR_BYTES)
+        mbar = None
+        if self.cluster > 1:
+            mbar = smem.allocate_tensor(Int64, cute.make_layout(1), 8).iterator
+            self.open_mailbox(mbar, 4 * values * self.parts)
+        return sPart, mbar
+
+    @cute.jit
+    def open_mailbox(self, mbar: cute.Pointer, expected_bytes: cutlass.Constexpr):  # type: ignore[no-untyped-def]
+        """Make the mbarrier, and tell the other blocks that it is there."""
+        tidx, _, _ = cute.arch.thread_idx()
+        if tidx == 0:
+            cute.arch.mbarrier_init(mbar, 1)
+            cute.arch.mbarrier_arrive_and_expect_tx(mbar, expected_bytes)
+        cute.arch.mbarrier_init_fence()
+        cute.arch.cluster_arrive_relaxed()
+
+    def over_warp(self, value, op: Callable):  # type: ignore[no-untyped-def]
+        """`value` of all threads of a warp that share a row, combined; all of them get it."""
+        return cute.arch.warp_reduction(value, op, threads_in_group=min(self.threads, WARP))
+
+    @cute.jit
+    def exchange(self, values: tuple, sPart: cute.Tensor, mbar):  # type: ignore[no-untyped-def]
+        """Leave the values of each warp where all threads that share the row can read them."""
+        tidx, _, _ = cute.arch.thread_idx()
+        row, warp, lane = tidx // self.threads, tidx % self.threads // WARP, cute.arch.lane_idx()
+        if const_expr(self.cluster == 1):
+            if lane == 0:
+                for i in cutlass.range_constexpr(len(values)):
+                    sPart[i, row, warp] = values[i]
+            cute.arch.sync_threads()
+        else:  # to every block of the cluster; the mbarrier counts the bytes that have come
+            cute.arch.cluster_wait()
+            part = warp * self.cluster + cute.arch.block_idx_in_cluster()
+            if lane < self.cluster:
+                mine = sPart.iterator + cute.crd2idx((0, row, part), sPart.layout)
+                bits = tuple(value.bitcast(Int32) for value in values)
+                cute.arch.store_async_dsmem(mine.align(4 * len(bits)), bits, mbar, lane)
+            cute.arch.mbarrier_wait(mbar, 0)
+
+    @cute.jit
+    def part_of(self, sPart: cute.Tensor, i: cutlass.Constexpr, k: cutlass.Constexpr, empty):  # type: ignore[no-untyped-def]
+        """Value i of the thread's kth part of its row, or `empty` where there is none."""
+        tidx, _, _ = cute.arch.thread_idx()
+        part, value = tidx % group_of(self.parts) + k * WARP, Float32(empty)
+        if part < self.parts:
+            value = sPart[i, tidx // self.threads, part]
+        return value
+
+    def over_parts(self, value, op: Callable):  # type: ignore[no-untyped-def]
+        """`value` of a group of lanes that has read all parts, combined; all of them get it."""
+        return cute.arch.warp_reduction(value, op, threads_in_group=group_of(self.parts))
+
+    @cute.jit
+    def sum(self, value: Float32, sPart: cute.Tensor, mbar) -> Float32:  # type: ignore[no-untyped-def]
+        """`value` of all threads that share a row, added up; all of them get the sum."""
+        total = self.over_warp(value, operator.add)
+        if const_expr(self.parts > 1):
+            self.exchange((total,), sPart, mbar)
+            total = Float32(0.0)
+            for k in cutlass.range_constexpr(self.rounds):
+                total += self.part_of(sPart, 0, k, 0.0)
+            total = self.over_parts(total, operator.add)
+        return total
+
+
+def group_of(parts: int) -> int:
+    """Lanes that combine so many parts: the next power of two, a warp at most."""
+    return min(WARP, 1 << (parts - 1).bit_length())

@@ -1,0 +1,152 @@
+"""Softmax over rows and its gradient, each row read once and kept in registers; pure CuTe DSL.
+
+    Softmax           y = exp(x - max x) / sum exp(x - max x)
+    SoftmaxBackward   dx = (dy - sum dy·y) y
+
+A constructor takes a `RowTile`; its capacity is the longest row. Statistics are combined as in
+M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", 2018: a maximum and the
+sum of exponentials relative to it, (m, s), become those of a larger part by rescaling s.
+"""
+
+import math
+import operator
+
+import cutlass
+import cutlass.cute as cute
+from cuda.bindings.driver import CUstream
+from cutlass import Float32, Int32, const_expr
+
+from forgekit.kernels.rows import RowTile
+
+__all__ = ["Softmax", "SoftmaxBackward"]
+
+LOG2_E = math.log2(math.e)
+
+
+def exp(x):  # type: ignore[no-untyped-def]
+    """e^x by the special function unit's exp2; of a number or of all elements."""
+    return cute.math.exp2(x * LOG2_E, fastmath=True)
+
+
+@cute.jit
+def finite(m: Float32) -> Float32:
+    """What to subtract: the maximum, or 0 where there is none yet, as -inf - -inf is NaN."""
+    return Float32(0.0) if m == -Float32.inf else m
+
+
+@cute.jit
+def of_parts(tile: cutlass.Constexpr, m: Float32, s: Float32, sPart: cute.Tensor, mbar):  # type: ignore[no-untyped-def]
+    """The row's maximum and sum of exponentials, from those of the warps that share it."""
+    if const_expr(tile.parts > 1):
+        tile.exchange((m, s), sPart, mbar)
+        m = -Float32.inf
+        for k in cutlass.range_constexpr(tile.rounds):
+            m = cute.arch.fmax(m, tile.part_of(sPart, 0, k, -Float32.inf))
+        m = tile.over_parts(m, cute.arch.fmax)
+        s, shift = Float32(0.0), finite(m)
+        for k in cutlass.range_constexpr(tile.rounds):
+            part = tile.part_of(sPart, 0, k, -Float32.inf)
+            s += tile.part_of(sPart, 1, k, 0.0) * exp(part - shift)
+        s = tile.over_parts(s, operator.add)
+    return m, s
+
+
+class Softmax:
+    """mY (M, N) = softmax of each row of mX (M, N), computed in float32."""
+
+    def __init__(self, tile: RowTile) -> None:
+        self.tile = tile
+
+    @cute.jit
+    def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
+        shape = self.tile.launch_shape(mX.shape[0])
+        self.kernel(mX, mY).launch(**shape, stream=stream)
+
+    @cute.kernel
+    def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
+        tile = self.tile
+        sPart, mbar = tile.mailbox(2)
+        row, lane, valid = tile.row_and_lane(mX.shape[0])
+        gX, gY = mX[row, None], mY[row, None]
+        head = tile.head_of(gX)
+        gV, gW = tile.vectors_of(gX, head), tile.vectors_of(gY, head)  # (V, vectors)
+
+        # The only read of the row. What lies outside it counts as -inf: exp(-inf) = 0.
+        rX = cute.make_rmem_tensor((tile.vector, tile.loads), mX.element_type)
+        if const_expr(not tile.exact):
+            rX.fill(-mX.element_type.inf)
+        tile.load(gV, rX, lane)
+        at, edge = Int32(-1), -Float32.inf
+        if const_expr(tile.edges):
+            at = tile.edge_of(gV, head, mX.shape[1], lane)
+            if at >= 0:
+                edge = gX[at].to(Float32)
+        x = rX.load().to(Float32)
+
+        # Each warp by itself: its maximum, and the exponentials relative to that.
+        m = x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)
+        if const_expr(tile.edges):
+            m = cute.arch.fmax(m, edge)
+        m = tile.over_warp(m, cute.arch.fmax)
+        shift = finite(m)
+        e = exp(x - shift)
+        s = e.reduce(cute.ReductionOp.ADD, 0.0, 0)
+        if const_expr(tile.edges):
+            edge = exp(edge - shift)
+            s += edge
+        s = tile.over_warp(s, operator.add)
+
+        # Then all warps. What is relative to the warp's maximum becomes relative to the row's.
+        m_row, s = of_parts(tile, m, s, sPart, mbar)
+        scale = exp(m - m_row) / s if const_expr(tile.parts > 1) else 1.0 / s
+        rX.store((e * scale).to(mX.element_type))
+        tile.store(rX, gW, lane, valid)
+        if const_expr(tile.edges):
+            if at >= 0 and valid:
+                gY[at] = (edge * scale).to(mX.element_type)
+
+
+class SoftmaxBackward:
+    """mdX (M, N) = (mdY - sum of mdY·mY over the row) · mY, computed in float32."""
+
+    def __init__(self, tile: RowTile) -> None:
+        self.tile = tile
+
+    @cute.jit
+    def __call__(
+        self, mdY: cute.Tensor, mY: cute.Tensor, mdX: cute.Tensor, stream: CUstream
+    ) -> None:
+        shape = self.tile.launch_shape(mY.shape[0])
+        self.kernel(mdY, mY, mdX).launch(**shape, stream=stream)
+
+    @cute.kernel
+    def kernel(self, mdY: cute.Tensor, mY: cute.Tensor, mdX: cute.Tensor) -> None:
+        tile = self.tile
+        sPart, mbar = tile.mailbox(1)
+        row, lane, valid = tile.row_and_lane(mY.shape[0])
+        gdY, gY, gdX = mdY[row, None], mY[row, None], mdX[row, None]
+        head = tile.head_of(gY)
+        gdV, gV, gdW = (tile.vectors_of(gT, head) for gT in (gdY, gY, gdX))  # (V, vectors)
+
+        # The only reads of both rows. What lies outside them counts as 0.
+        shape = (tile.vector, tile.loads)
+        rdY, rY = (cute.make_rmem_tensor(shape, mY.element_type) for _ in range(2))
+        if const_expr(not tile.exact):
+            rdY.fill(0.0)
+            rY.fill(0.0)
+        tile.load(gdV, rdY, lane)
+        tile.load(gV, rY, lane)
+        at, edge_dy, edge_y = Int32(-1), Float32(0.0), Float32(0.0)
+        if const_expr(tile.edges):
+            at = tile.edge_of(gV, head, mY.shape[1], lane)
+            if at >= 0:
+                edge_dy, edge_y = gdY[at].to(Float32), gY[at].to(Float32)
+        dy, y = rdY.load().to(Float32), rY.load().to(Float32)
+
+        dot = (dy * y).reduce(cute.ReductionOp.ADD, 0.0, 0) + edge_dy * edge_y
+        dot = tile.sum(dot, sPart, mbar)
+        rY.store(((dy - dot) * y).to(mY.element_type))
+        tile.store(rY, gdW, lane, valid)
+        if const_expr(tile.edges):
+            if at >= 0 and valid:
+                gdX[at] = ((edge_dy - dot) * edge_y).to(mY.element_type)

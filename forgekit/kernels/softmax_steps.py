@@ -1,0 +1,107 @@
+"""Softmax on the way to `softmax.Softmax`, one idea each, a block a row; pure CuTe DSL.
+
+    ThreePassSoftmax   reads a row three times: for the maximum, the sum, the result
+    TwoPassSoftmax     twice: maximum and sum in one go (M. Milakov and N. Gimelshein, 2018)
+    OnlineSoftmax      once: the same, with the row kept in registers
+
+All take mX and mY (M, N) of any strides, read element by element, and compute in float32.
+"""
+
+import operator
+
+import cutlass
+import cutlass.cute as cute
+from cuda.bindings.driver import CUstream
+from cutlass import Float32
+
+from forgekit.kernels.rows import RowTile
+from forgekit.kernels.softmax import exp, finite, of_parts
+
+__all__ = ["OnlineSoftmax", "ThreePassSoftmax", "TwoPassSoftmax"]
+
+
+class _RowSoftmax:
+    """What the three have in common: how they are launched, and their threads."""
+
+    def __init__(self, threads: int = 256, loads: int = 1) -> None:
+        self.tile = RowTile(threads, loads=loads)
+
+    @cute.jit
+    def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
+        self.kernel(mX, mY).launch(  # type: ignore[attr-defined]
+            grid=(mX.shape[0], 1, 1), block=(self.tile.threads, 1, 1), stream=stream
+        )
+
+
+class ThreePassSoftmax(_RowSoftmax):
+    """Safe softmax as it is written in a textbook: three readings of the row."""
+
+    @cute.kernel
+    def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
+        tidx, _, _ = cute.arch.thread_idx()
+        row, _, _ = cute.arch.block_idx()
+        N, T = mX.shape[1], self.tile.threads
+        sMax, _ = self.tile.mailbox(1)
+        sSum, _ = self.tile.mailbox(1)
+        m = -Float32.inf
+        for n in range(tidx, N, T):
+            m = cute.arch.fmax(m, mX[row, n].to(Float32))
+        m = self.tile.over_warp(m, cute.arch.fmax)
+        self.tile.exchange((m,), sMax, None)
+        m = self.tile.over_parts(self.tile.part_of(sMax, 0, 0, -Float32.inf), cute.arch.fmax)
+
+        s = Float32(0.0)
+        for n in range(tidx, N, T):
+            s += exp(mX[row, n].to(Float32) - m)
+        s = self.tile.sum(s, sSum, None)
+
+        for n in range(tidx, N, T):
+            mY[row, n] = (exp(mX[row, n].to(Float32) - m) / s).to(mY.element_type)
+
+
+class TwoPassSoftmax(_RowSoftmax):
+    """Each thread carries the maximum so far and the sum relative to it."""
+
+    @cute.kernel
+    def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
+        tidx, _, _ = cute.arch.thread_idx()
+        row, _, _ = cute.arch.block_idx()
+        N, T = mX.shape[1], self.tile.threads
+        sPart, _ = self.tile.mailbox(2)
+        m, s = -Float32.inf, Float32(0.0)
+        for n in range(tidx, N, T):
+            x = mX[row, n].to(Float32)
+            m_new = cute.arch.fmax(m, x)
+            s = s * exp(m - finite(m_new)) + exp(x - finite(m_new))
+            m = m_new
+        m_warp = self.tile.over_warp(m, cute.arch.fmax)
+        s = self.tile.over_warp(s * exp(m - finite(m_warp)), operator.add)
+        m, s = of_parts(self.tile, m_warp, s, sPart, None)
+
+        for n in range(tidx, N, T):
+            mY[row, n] = (exp(mX[row, n].to(Float32) - m) / s).to(mY.element_type)
+
+
+class OnlineSoftmax(_RowSoftmax):
+    """The row stays in registers: threads * loads elements at most."""
+
+    @cute.kernel
+    def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
+        tidx, _, _ = cute.arch.thread_idx()
+        row, _, _ = cute.arch.block_idx()
+        N, T = mX.shape[1], self.tile.threads
+        sPart, _ = self.tile.mailbox(2)
+        rX = cute.make_rmem_tensor(self.tile.loads, Float32)
+        rX.fill(-Float32.inf)
+        for k in cutlass.range_constexpr(self.tile.loads):
+            if tidx + k * T < N:
+                rX[k] = mX[row, tidx + k * T].to(Float32)
+        m = rX.load().reduce(cute.ReductionOp.MAX, -Float32.inf, 0)
+        m = self.tile.over_warp(m, cute.arch.fmax)
+        s = exp(rX.load() - finite(m)).reduce(cute.ReductionOp.ADD, 0.0, 0)
+        s = self.tile.over_warp(s, operator.add)
+        m, s = of_parts(self.tile, m, s, sPart, None)
+
+        for k in cutlass.range_constexpr(self.tile.loads):
+            if tidx + k * T < N:
+                mY[row, tidx + k * T] = (exp(rX[k] - m) / s).to(mY.element_type)

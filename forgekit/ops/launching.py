@@ -1,0 +1,43 @@
+"""What all operators' launches share: devices, clusters, pieces of what is too long to count."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+__all__ = ["PIECE", "clusters_of", "on_its_device", "runner"]
+
+PIECE = 2**30  # sizes of modes are 32-bit numbers in a kernel, with room for a tile beyond the end
+
+
+def runner(compiled: Any, arch: str | None) -> Callable[..., None]:
+    """The quickest way to call a compiled kernel: on a GPU TVM-FFI checks the arguments itself."""
+    call: Callable[..., None] = compiled if arch else compiled._call
+    return call if arch or torch.cuda.device_count() == 1 else on_its_device(call)
+
+
+def on_its_device(call: Callable[..., None]) -> Callable[..., None]:
+    """Launch on the GPU where the first argument is, which may be another than the current one."""
+
+    def run(x: torch.Tensor, *others: torch.Tensor) -> None:
+        with torch.cuda.device(x.device):
+            call(x, *others)
+
+    return run
+
+
+@functools.cache
+def clusters_of(arch: str | None) -> int:
+    """Blocks that a cluster may have: 16 on sm_90 and sm_100, 8 on sm_120, 1 before.
+
+    arch: of the virtual GPU, None for the GPU at hand. 16 is beyond what CUDA guarantees for every
+    GPU of a generation ("non-portable"); the H200 has it.
+    """
+    if arch is None:
+        major = torch.cuda.get_device_capability()[0]
+    else:
+        major = int(arch.removeprefix("sm_").rstrip("af")) // 10
+    return {8: 1, 9: 16, 10: 16}.get(major, 8)

@@ -1,0 +1,217 @@
+"""Which configuration serves which rows and columns, and why: the one place where it is decided.
+
+Rows are counted in vectors of 16 bytes, since a thread reads one at a time. Each table is searched
+for the first rule that a row is short enough for; the last serves all that are longer. The numbers
+behind the rules were measured on one H200 on 2026-11-21, each beside its neighbours, and are in
+`book/measured/tiles_h200.json`. What `forgekit tune` has found on the GPU at hand goes before them
+(`forgekit.ops.tuned`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from forgekit.kernels import VECTOR_BYTES
+
+__all__ = [
+    "RULES", "ColumnChoice", "Kernel", "Op", "RowChoice", "Rule", "choose_columns", "choose_rows",
+]  # fmt: skip
+
+Op = Literal["sum", "softmax", "softmax_backward"]
+Kernel = Literal["sum", "registers", "shared", "streaming"]
+
+WARP = 32
+SMS = 132  # of an H200; blocks are counted in multiples of it
+SHARED_BYTES = 96 * 1024  # of a block on any GPU since sm_80
+
+
+@dataclass(frozen=True)
+class Rule:
+    """vectors: the longest row it serves. kernel: "registers" and "shared" say where a row is kept
+    between its two uses; "streaming" reads it twice. loads: vectors of a thread; threads follow.
+    threads: of a block, at most; more blocks of a cluster follow. rows: of a block, where
+    its threads are few. why: what was seen."""
+
+    vectors: int
+    kernel: Kernel
+    loads: int
+    why: str
+    threads: int = 1024
+    rows: int = 0
+
+
+ANY = 2**31
+
+# fmt: off
+SUM = (
+    Rule(64, "sum", 2, "short rows: lanes before loads, so that neighbours stay side by side"),
+    Rule(512, "sum", 4, "4 loads under way hide the latency; 256 threads a block"),
+    Rule(1024, "sum", 2, "two rounds of 2 loads: 1 % before one of 4", threads=256),
+    Rule(2048, "sum", 4, "more warps a row gain nothing, fewer cost 1 to 3 %", threads=256),
+    Rule(ANY, "sum", 4, "256 rows or fewer need all threads of an SM"),
+)
+RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
+    ("sum", 2): SUM,
+    ("sum", 4): SUM,
+    ("softmax", 2): (
+        Rule(64, "registers", 2, "short rows: lanes before loads"),
+        Rule(256, "registers", 8, "a warp a row needs no barrier"),
+        Rule(512, "registers", 6, "96 threads x 2 rows: 2 % before 128 x 1", rows=2),
+        Rule(6144, "shared", 6, "exponentials in registers leave room for one block: 5 to 10 %"),
+        Rule(ANY, "shared", 8, "small blocks of a large cluster wait least", threads=128),
+    ),
+    ("softmax", 4): (
+        Rule(64, "registers", 2, "short rows: lanes before loads"),
+        Rule(256, "registers", 8, "a warp a row needs no barrier"),
+        Rule(1024, "registers", 4, "few rows like many threads, many rows do not mind"),
+        Rule(2048, "registers", 2, "1024 threads: 1 % before 512 x 4"),
+        Rule(4096, "registers", 4, "as long as a block has registers for it"),
+        Rule(8192, "shared", 8, "as fast as registers; more than one block an SM where shorter"),
+        Rule(ANY, "shared", 16, "small blocks of a large cluster wait least", threads=128),
+    ),
+    ("softmax_backward", 2): (
+        Rule(64, "registers", 2, "short rows: lanes before loads"),
+        Rule(256, "registers", 8, "a warp a row needs no barrier"),
+        Rule(512, "registers", 4, "128 threads: 3 % before 512 x 1 where rows are few"),
+        Rule(1024, "registers", 4, "256 threads; all of 128 to 512 are within 1 %"),
+        Rule(2048, "registers", 4, "between its neighbours"),
+        Rule(ANY, "registers", 8, "clusters of 128 threads: 10 % before one block", threads=128),
+    ),
+    ("softmax_backward", 4): (
+        Rule(64, "registers", 2, "short rows: lanes before loads"),
+        Rule(256, "registers", 8, "a warp a row needs no barrier"),
+        Rule(1024, "registers", 4, "256 threads"),
+        Rule(2048, "registers", 4, "512 threads"),
+        Rule(8192, "registers", 6, "4 blocks of a cluster: 1 % before one of 1024", threads=352),
+        Rule(ANY, "registers", 8, "16 blocks of a cluster: 3 to 10 % before 8", threads=256),
+    ),
+}
+# fmt: on
+
+
+@dataclass(frozen=True)
+class RowChoice:
+    """A kernel over rows and the fields of its `RowTile`."""
+
+    kernel: Kernel
+    threads: int
+    rows: int
+    loads: int
+    vector: int
+    cluster: int = 1
+    split: int = 1
+    exact: bool = False
+    edges: bool = False
+
+
+@dataclass(frozen=True)
+class ColumnChoice:
+    """The fields of a `ColumnTile`, and how many blocks share a column: those of a cluster, and
+    parts that a second kernel adds up."""
+
+    lanes: int
+    rows: int
+    loads: int
+    vector: int
+    cluster: int = 1
+    split: int = 1
+
+
+def choose_rows(
+    op: Op, rows: int, size: int, itemsize: int, vector: int, edges: bool, clusters: int
+) -> RowChoice:
+    """The configuration for `rows` rows of `size` elements.
+
+    itemsize: bytes of an element. vector: elements of an access, 1 where they are not neighbours.
+    edges: rows do not begin and end at vectors. clusters: blocks that a cluster may have, 1 on GPUs
+    without.
+    """
+    vectors = max(1, -(-size // vector))
+    rule = next(r for r in RULES[op, itemsize] if vectors <= r.vectors)
+    kernel, loads, most = rule.kernel, rule.loads, rule.threads
+    if kernel == "shared" and (edges or vector == 1):  # asynchronous copies need whole vectors
+        kernel, loads, most = "registers", 8, 1024
+    if vector == 1:  # short rows: lanes before loads; long ones: as many as registers allow
+        loads = 1 if size <= WARP else 4 if size <= 1024 else 16 if op == "softmax_backward" else 32
+    threads = _threads(-(-vectors // loads), 2 * vector if edges else 1)
+    if op == "sum":
+        return _sum(rows, size, min(threads, most), loads, vector, edges, clusters)
+    cluster = 1
+    while threads > most and cluster < clusters:
+        cluster *= 2
+        threads = _threads(-(-vectors // (loads * cluster)), WARP)
+    shared = threads * loads * VECTOR_BYTES if kernel == "shared" else 0
+    if threads > 1024 or (clusters == 1 and shared > SHARED_BYTES):
+        return _streaming(vector, edges, clusters)
+    beside = (rule.rows or max(1, 128 // threads)) if cluster == 1 else 1
+    capacity = threads * loads * vector * cluster
+    return RowChoice(kernel, threads, beside, loads, vector, cluster, 1, capacity == size, edges)
+
+
+def _threads(lanes: int, least: int) -> int:
+    """Threads for so many lanes: a power of two up to a warp, then whole warps."""
+    lanes = max(lanes, least)
+    return 1 << (lanes - 1).bit_length() if lanes <= WARP else -(-lanes // WARP) * WARP
+
+
+def _streaming(vector: int, edges: bool, clusters: int) -> RowChoice:
+    """Rows that nothing holds: 1024 threads, and a few blocks to share a row where they can."""
+    cluster = min(clusters, 8)
+    return RowChoice("streaming", 1024, 1, 4 if vector > 1 else 8, vector, cluster, edges=edges)
+
+
+def _sum(
+    rows: int, size: int, threads: int, loads: int, vector: int, edges: bool, clusters: int
+) -> RowChoice:
+    """Sums keep nothing: blocks of 256 threads at least, and more blocks a row where rows are few:
+    those of a cluster, or, for 8 rows and fewer, as many as the GPU has room for, in two steps."""
+    cluster = parts = 1
+    room = size // vector // 1024  # blocks that have something to do
+    wanted = min(-(-SMS // rows), room)
+    if wanted > 16 or (wanted > 1 and clusters == 1):
+        threads, parts = 1024, min(max(2, 2 * SMS // rows), room)
+    elif wanted > 1:
+        threads, cluster = 1024, _split(wanted, 8)
+    beside = max(1, 256 // threads) if cluster * parts == 1 else 1
+    exact = not edges and size % (threads * loads * vector * cluster * parts) == 0
+    return RowChoice("sum", threads, beside, loads, vector, cluster, parts, exact, edges)
+
+
+def _split(size: int, most: int) -> int:
+    """The largest power of two up to size, `most` at most."""
+    return min(most, 1 << max(size, 1).bit_length() - 1)
+
+
+def choose_columns(
+    op: Op, outer: int, size: int, inner: int, vector: int, clusters: int
+) -> ColumnChoice:
+    """The configuration for `outer` matrices of `size` rows and `inner` columns, reduced over rows.
+
+    vector, clusters: as in `choose_rows`. A block is 64 columns wide, and several share them where
+    they are few: those of a cluster, and beyond 8 two steps. A softmax needs all rows of a column
+    in one block.
+    """
+    vectors = -(-inner // vector)
+    wide = outer * -(-vectors // 32)
+    if op == "sum" and wide >= 3 * SMS:  # enough blocks side by side: nobody shares a column
+        return ColumnChoice(32, 16 if wide < 6 * SMS else 8, 4, vector)
+    lanes = min(max(1, 64 // vector) if vector > 1 else WARP, 1 << (vectors - 1).bit_length())
+    tiles = outer * -(-vectors // lanes)
+    if op == "sum" and (size <= 128 or (size <= 1024 and tiles < 2 * SMS)):  # little to do: as
+        lanes = min(lanes, max(4, 16 // vector))  # many threads as there are, and one step
+        return ColumnChoice(lanes, _below(size, 512 // lanes), 4, vector)
+    rows = _below(size, (256 if tiles * 8 >= 2 * SMS else 512) // lanes)
+    if op != "sum":
+        return ColumnChoice(lanes, rows, 4, vector)
+    wanted = _split(min(4 * SMS // tiles, size // (rows * 4)), 256)
+    if wanted <= min(clusters, 8):
+        return ColumnChoice(lanes, rows, 4, vector, cluster=wanted)
+    if clusters > 1 and tiles * 8 >= 2 * SMS:
+        return ColumnChoice(lanes, rows, 4, vector, cluster=8)
+    return ColumnChoice(lanes, rows, 4, vector, split=wanted)
+
+
+def _below(size: int, most: int) -> int:
+    """Threads below each other: a power of two, not many more than there are rows."""
+    return min(most, 1 << max(size - 1, 1).bit_length())
