@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import torch
 
+    from forgekit.benching.bench import Benchmark, Sweep, bench, sweep
     from forgekit.checking.check import check
     from forgekit.checking.sanitize import SanitizerReport, sanitize
     from forgekit.compiling.compiled import CompiledKernel, cache_clear, cache_info, compile
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "benching.bench": ("Benchmark", "Sweep", "bench", "sweep"),
     "checking.check": ("check",),
     "checking.sanitize": ("SanitizerReport", "sanitize"),
     "compiling.compiled": ("CompiledKernel", "cache_clear", "cache_info", "compile"),
@@ -81,6 +83,7 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 __all__ = [
     "ArgumentMismatchError",
     "BankConflicts",
+    "Benchmark",
     "CheckError",
     "Coalescing",
     "CompileError",
@@ -100,6 +103,7 @@ __all__ = [
     "Progress",
     "SanitizerError",
     "SanitizerReport",
+    "Sweep",
     "Swizzle",
     "Target",
     "TensorSpec",
@@ -107,6 +111,7 @@ __all__ = [
     "UsageError",
     "arange",
     "banks",
+    "bench",
     "cache_clear",
     "cache_info",
     "check",
@@ -130,6 +135,7 @@ __all__ = [
     "randn",
     "sanitize",
     "spec",
+    "sweep",
     "target",
     "timeline",
     "use_target",

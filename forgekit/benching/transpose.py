@@ -13,7 +13,6 @@ import datetime
 import json
 import platform
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import Any
 
 import torch
 
-from forgekit.benching.timing import Timing, ceiling_gbps, time_gpu
+from forgekit.benching.timing import Timing, ceiling_gbps, host_us, time_gpu
 from forgekit.devices import current_target, gpu_report
 from forgekit.errors import ForgekitError, PlatformError, got_needed
 from forgekit.ops import copy_transpose
@@ -30,8 +29,6 @@ SQUARES = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
 OTHERS = ((1024, 65536), (65536, 1024), (1023, 1025), (8191, 8193))
 DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 PEERS = ("clone", "torch", "torch.compile", "forgekit")
-
-_HOST_CALLS = 2000
 
 Call = Callable[[], object]
 
@@ -51,20 +48,6 @@ class Row:
 
     def percent_of_clone(self, peer: str) -> float:
         return 100 * self.timings["clone"].median_ms / self.timings[peer].median_ms
-
-
-def host_us(call: Call) -> float:
-    """Microseconds a call takes when 2000 follow each other and one synchronisation ends them; the
-    best of five such series."""
-    best = float("inf")
-    for _ in range(5):
-        torch.cuda.synchronize()
-        began = time.perf_counter()
-        for _ in range(_HOST_CALLS):
-            call()
-        torch.cuda.synchronize()
-        best = min(best, (time.perf_counter() - began) / _HOST_CALLS * 1e6)
-    return best
 
 
 def _tensor(rows: int, columns: int, dtype: torch.dtype) -> torch.Tensor:

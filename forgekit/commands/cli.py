@@ -23,6 +23,7 @@ COMMANDS = {
     "sanitize": "forgekit.commands.sanitize",
     "build-notebooks": "forgekit.commands.notebooks",
     "book": "forgekit.commands.book",
+    "bench": "forgekit.commands.bench",
 }
 BENCHMARKS = {"vgpu": "forgekit.benching.vgpu"}
 
@@ -53,7 +54,10 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="handed to the script")
 
     profile = commands.add_parser(
-        "profile", help="run a CuTe DSL script on the virtual GPU and print what each line costs"
+        "profile",
+        help="run a CuTe DSL script on the virtual GPU and print what each line costs",
+        epilog="`forgekit profile ncu|nsys [options] -- command ...` runs a command on the GPU "
+        "below NVIDIA's tool; its options: `forgekit profile ncu --help`",
     )
     profile.add_argument("--gpu", help="whose bandwidth bounds the time, such as H200 or L4")
     profile.add_argument("--json", action="store_true", help="print the profiles as JSON")
@@ -61,7 +65,10 @@ def build_parser() -> argparse.ArgumentParser:
     profile.add_argument("arguments", nargs=argparse.REMAINDER, help="handed to the script")
 
     sanitize = commands.add_parser(
-        "sanitize", help="run a CuTe DSL script on the virtual GPU and print what it does wrong"
+        "sanitize",
+        help="run a CuTe DSL script on the virtual GPU and print what it does wrong",
+        epilog="`forgekit sanitize [--tool memcheck,racecheck,initcheck,synccheck] [--json] -- "
+        "command ...` runs a command on the GPU below NVIDIA's compute-sanitizer",
     )
     sanitize.add_argument(
         "--schedule", default="default", help="default, or adversarial: hostile orders of threads"
@@ -70,9 +77,12 @@ def build_parser() -> argparse.ArgumentParser:
     sanitize.add_argument("script", help="the Python file")
     sanitize.add_argument("arguments", nargs=argparse.REMAINDER, help="handed to the script")
 
-    bench = commands.add_parser("bench", help="measure; `forgekit bench vgpu` the virtual GPU")
-    bench.add_argument("suite", choices=sorted(BENCHMARKS), help="what to measure")
-    bench.add_argument("arguments", nargs=argparse.REMAINDER, help="handed to the suite")
+    commands.add_parser(
+        "bench",
+        add_help=False,
+        help="measure the operators at the sizes of a suite, beside peers; `forgekit bench vgpu` "
+        "the virtual GPU itself",
+    )
 
     build = commands.add_parser(
         "build-notebooks", help="build each .ipynb, with outputs, from the .py beside it"
@@ -95,10 +105,29 @@ def _module(command: str) -> ModuleType:
     return importlib.import_module(COMMANDS[command])
 
 
+def below_a_tool(arguments: Sequence[str]) -> bool:
+    """Whether a command is to run below a tool of NVIDIA's: those calls are parsed there."""
+    if arguments[:1] == ["profile"]:
+        return any(word in arguments[1:2] for word in _module("profile").TOOLS)
+    return arguments[:1] == ["sanitize"] and _module("sanitize").is_command(arguments[1:])
+
+
+def bench(arguments: Sequence[str]) -> int:
+    """`forgekit bench`, or one of the other benchmarks where it is named first."""
+    if arguments and arguments[0] in BENCHMARKS:
+        status = importlib.import_module(BENCHMARKS[arguments[0]]).main(list(arguments[1:]))
+        return int(status or 0)
+    return int(_module("bench").main(list(arguments)))
+
+
 def dispatch(arguments: Sequence[str]) -> int:
     """Parse `arguments` and run the subcommand; returns the exit status."""
     if arguments[:1] == ["lab"]:  # everything behind it is JupyterLab's, --help included
         return _module("lab").main(list(arguments[1:]))
+    if arguments[:1] == ["bench"]:  # has options of its own
+        return bench(arguments[1:])
+    if below_a_tool(arguments):
+        return int(_module(arguments[0]).tool(arguments[1:]))
     parser = build_parser()
     options = parser.parse_args(arguments)
     if options.version:
@@ -119,9 +148,6 @@ def dispatch(arguments: Sequence[str]) -> int:
         return _module("sanitize").main(
             options.script, options.arguments, schedule=options.schedule, seed=options.seed
         )
-    if options.command == "bench":
-        status = importlib.import_module(BENCHMARKS[options.suite]).main(options.arguments)
-        return int(status or 0)
     if options.command == "book":
         return _module("book").main(
             output=options.output, repository=options.repository, fresh=options.fresh

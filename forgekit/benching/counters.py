@@ -1,0 +1,146 @@
+"""What the virtual GPU counts of a call: every launch within it, added up."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forgekit.vgpu.counters.rules import SECTOR_BYTES
+from forgekit.vgpu.listeners import Listener
+
+if TYPE_CHECKING:
+    from forgekit.profiling.metrics import Counts
+    from forgekit.vgpu.flights import Flight
+    from forgekit.vgpu.machine import Machine
+
+__all__ = ["Counters", "count_call"]
+
+_SHARED = ("shared_load", "shared_store", "shared_atomic", "shared_async")
+
+
+@dataclass(frozen=True)
+class Counters:
+    """Counts of one call; those of memory are what Nsight Compute counts of the same kernels.
+
+    kernels: launches. load, store: requests and 32-byte sectors of global memory (cp.async reads
+    among the loads); atomic: of atomic operations and reductions. bulk_bytes: of global memory, by
+    bulk copies, which make no requests. touched_bytes: distinct bytes read plus written, by launch.
+    bank_conflicts: wavefronts of shared memory beyond the ideal, of shared_wavefronts.
+    warp_instructions, thread_instructions: of PTX, once for each warp and for each active lane.
+    """
+
+    kernels: int
+    load_requests: int
+    load_sectors: int
+    store_requests: int
+    store_sectors: int
+    atomic_requests: int
+    atomic_sectors: int
+    bulk_bytes: int
+    touched_bytes: int
+    shared_wavefronts: int
+    bank_conflicts: int
+    warp_instructions: int
+    thread_instructions: int
+
+    @property
+    def load_bytes(self) -> int:
+        """Bytes of the sectors that loads ask for."""
+        return SECTOR_BYTES * self.load_sectors
+
+    @property
+    def store_bytes(self) -> int:
+        """Bytes of the sectors that stores write."""
+        return SECTOR_BYTES * self.store_sectors
+
+    @property
+    def global_bytes(self) -> int:
+        """All bytes moved between the multiprocessors and global memory: sectors × 32 of loads,
+        stores and atomic operations, and what bulk copies move."""
+        return (
+            self.load_bytes
+            + self.store_bytes
+            + SECTOR_BYTES * self.atomic_sectors
+            + self.bulk_bytes
+        )
+
+    @property
+    def sectors_per_load(self) -> float:
+        """Sectors of a load's request on average; 0 if there is none."""
+        return self.load_sectors / self.load_requests if self.load_requests else 0.0
+
+    @property
+    def sectors_per_store(self) -> float:
+        """Sectors of a store's request on average; 0 if there is none."""
+        return self.store_sectors / self.store_requests if self.store_requests else 0.0
+
+    def instructions_per_byte(self, moved_bytes: int) -> float | None:
+        """PTX instructions of threads for each byte that has to be moved; None if none has to."""
+        return self.thread_instructions / moved_bytes if moved_bytes else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The counts and what follows from them, as numbers by name."""
+        return {
+            **dataclasses.asdict(self),
+            "global_bytes": self.global_bytes,
+            "sectors_per_load": self.sectors_per_load,
+            "sectors_per_store": self.sectors_per_store,
+        }
+
+
+class _Bulk(Listener):
+    """Adds up what bulk copies move from and to global memory."""
+
+    def __init__(self) -> None:
+        self.moved_bytes = 0
+
+    def on_flight(self, m: Machine, flight: Flight) -> None:
+        for end in (flight.source, flight.target):
+            if end is not None and end.allocations is not None:
+                self.moved_bytes += int(np.sum(flight.size))
+
+
+def count_call(call: Callable[[], Any]) -> Counters | None:
+    """Run a function without arguments once and count all that it launches on the virtual GPU; None
+    if it launches nothing there, as torch on the CPU does not.
+
+    Raises:
+        KernelError: the virtual GPU stopped a kernel.
+    """
+    from forgekit.profiling.profile import of_counts
+    from forgekit.vgpu import options
+    from forgekit.vgpu.counting import Counting
+
+    counting, bulk = Counting(), _Bulk()
+    with options(listeners=(counting, bulk), sanitize=False, schedule="default"):
+        call()
+    found = of_counts("", counting)
+    if not found.launches:
+        return None
+    return _counters(found.total, len(found.launches), bulk.moved_bytes)
+
+
+def _counters(total: Counts, kernels: int, bulk_bytes: int) -> Counters:
+    def summed(kinds: tuple[str, ...], what: str) -> int:
+        return int(sum(total[f"{kind}_{what}"] for kind in kinds))
+
+    atomic = ("global_atomic", "global_reduction")
+    return Counters(
+        kernels=kernels,
+        load_requests=int(total["global_load_requests"]),
+        load_sectors=int(total["global_load_sectors"]),
+        store_requests=int(total["global_store_requests"]),
+        store_sectors=int(total["global_store_sectors"]),
+        atomic_requests=summed(atomic, "requests"),
+        atomic_sectors=summed(atomic, "sectors"),
+        bulk_bytes=bulk_bytes,
+        touched_bytes=int(total["unique_bytes_read"] + total["unique_bytes_written"]),
+        shared_wavefronts=summed(_SHARED, "wavefronts"),
+        bank_conflicts=summed(_SHARED, "bank_conflicts"),
+        warp_instructions=int(total["warp_instructions"]),
+        thread_instructions=int(total["thread_instructions"]),
+    )

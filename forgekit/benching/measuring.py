@@ -1,0 +1,107 @@
+"""Measure a call where kernels run now: its time on a GPU, its counts on the virtual GPU."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from forgekit.benching.counters import Counters, count_call
+from forgekit.benching.timing import Timing, time_gpu
+from forgekit.devices import current_target
+from forgekit.errors import UsageError, got_needed
+
+__all__ = ["Counters", "Measured", "check_moved_bytes", "measure"]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one call costs.
+
+    moved_bytes: what the call has to move: each input read once, each output written once.
+    timing: on a GPU, else None. counters: on the virtual GPU; None on a GPU, and where the call
+    launched nothing on the virtual GPU (torch on the CPU, an empty tensor): not counted here.
+    """
+
+    moved_bytes: int
+    timing: Timing | None = None
+    counters: Counters | None = None
+
+    def gbps(self, moved_bytes: int | None = None) -> float | None:
+        """10^9 bytes a second at the median; None where there is no time.
+
+        moved_bytes: count these in place of `self.moved_bytes`.
+        """
+        moved = self.moved_bytes if moved_bytes is None else moved_bytes
+        return None if self.timing is None else self.timing.gbps(moved)
+
+    def percent(self, ceiling_gbps: float) -> float | None:
+        """Of a rate such as `forgekit.benching.timing.ceiling_gbps()`; None if there is no time."""
+        rate = self.gbps()
+        return None if rate is None else 100 * rate / ceiling_gbps
+
+    @property
+    def instructions_per_byte(self) -> float | None:
+        """PTX instructions of threads for each of `moved_bytes`; None where nothing was counted."""
+        c = self.counters
+        return None if c is None else c.instructions_per_byte(self.moved_bytes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Dicts, numbers and None: `moved_bytes`, `ms`, `p20_ms`, `p80_ms` and `gbps` (None without
+        a GPU), `counters` (None on one)."""
+        t = self.timing
+        return {
+            "moved_bytes": self.moved_bytes,
+            "ms": t and t.median_ms,
+            "p20_ms": t and t.p20_ms,
+            "p80_ms": t and t.p80_ms,
+            "gbps": self.gbps(),
+            "counters": self.counters and self.counters.as_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, told: dict[str, Any]) -> Measured:
+        """What `as_dict` gave."""
+        timing = None if told["ms"] is None else Timing(told["ms"], told["p20_ms"], told["p80_ms"])
+        found = told["counters"]
+        names = [f.name for f in dataclasses.fields(Counters)]
+        counters = found and Counters(**{name: found[name] for name in names})
+        return cls(told["moved_bytes"], timing, counters)
+
+
+def measure(
+    call: Callable[[], Any], *, moved_bytes: int, repeats: int = 50, warmup: int = 5
+) -> Measured:
+    """Time a call on the GPU, or count what it launches on the virtual GPU, whichever is in use.
+
+    Args:
+        call: takes no arguments and starts the work. On the virtual GPU it runs once, and every
+            launch within it is counted.
+        moved_bytes: bytes that it has to move, inputs read plus outputs written.
+        repeats, warmup: timed and untimed calls on a GPU; the L2 cache is flushed before each.
+
+    Raises:
+        UsageError: not a function, or a number that cannot be.
+        KernelError: the virtual GPU stopped a kernel.
+    """
+    if not callable(call):
+        remedy = "write measure(lambda: run(x, y), …)"
+        raise UsageError(got_needed("call", repr(call), "a function without arguments", remedy))
+    check_moved_bytes(moved_bytes)
+    for name, value, least in (("repeats", repeats, 1), ("warmup", warmup, 0)):
+        if type(value) is not int or value < least:
+            needed = f"an integer of at least {least}"
+            raise UsageError(got_needed(name, repr(value), needed, "leave it out for the usual"))
+    if current_target().kind == "gpu":
+        return Measured(moved_bytes, timing=time_gpu(call, repeats=repeats, warmup=warmup))
+    return Measured(moved_bytes, counters=count_call(call))
+
+
+def check_moved_bytes(moved_bytes: object) -> None:
+    """Raise UsageError unless it is a count of bytes."""
+    if type(moved_bytes) is not int or moved_bytes < 0:
+        remedy = "add up x.numel() * x.element_size() of what is read and written"
+        raise UsageError(
+            got_needed("moved_bytes", repr(moved_bytes), "a number of bytes of at least 0", remedy)
+        )

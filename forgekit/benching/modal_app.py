@@ -1,0 +1,61 @@
+"""The suites on a GPU that Modal rents out; needs the extra `remote` and an account there.
+
+    modal run forgekit/benching/modal_app.py --suite smoke --out results.json
+    FORGEKIT_MODAL_GPU=H200 modal run forgekit/benching/modal_app.py --suite short --peers torch
+
+Takes the options of `forgekit bench`. Only the measuring happens there; reports, files and
+comparisons are made here. A run costs money: the suite `smoke` takes a minute or two of a GPU.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+import modal
+
+if TYPE_CHECKING:
+    from forgekit.benching.running import Outcome, Settings
+    from forgekit.benching.suite import Case
+
+__all__ = ["app", "main", "measure"]
+
+GPU = os.environ.get("FORGEKIT_MODAL_GPU", "H100")
+_HOUR_S = 3600
+
+
+def _image() -> modal.Image:
+    """Python as here, what forgekit needs, gcc for torch.compile, and forgekit's own sources."""
+    image = modal.Image.debian_slim(f"{sys.version_info.major}.{sys.version_info.minor}")
+    if not modal.is_local():
+        return image  # inside: it is built already
+    needed = [text for text in metadata.requires("forgekit") or [] if "extra ==" not in text]
+    return image.apt_install("gcc").pip_install(*needed).add_local_python_source("forgekit")
+
+
+app = modal.App("forgekit-bench")
+
+
+@app.function(image=_image(), gpu=GPU, timeout=_HOUR_S)
+def measure(cases: list[Case], settings: Settings) -> Iterator[tuple[int, Outcome]]:
+    """(index, what it gave) for each case, in order: `run_cases`, there."""
+    from forgekit.benching.running import run_cases
+
+    yield from run_cases(cases, settings)
+
+
+@app.local_entrypoint()
+def main(*arguments: str) -> None:
+    """`forgekit bench` with these options, measured there."""
+    from forgekit.commands.bench import report_main
+    from forgekit.errors import ForgekitError
+
+    try:
+        status = report_main(list(arguments), measure.remote_gen)
+    except ForgekitError as error:
+        sys.exit(f"forgekit: {error}")
+    if status:
+        sys.exit(status)

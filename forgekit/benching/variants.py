@@ -1,0 +1,250 @@
+"""Run one variant of a benchmark: check its result, measure it, or say why not."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from forgekit.benching.measuring import Measured, measure
+from forgekit.checking.check import compare
+from forgekit.devices import Target, current_target
+from forgekit.dtypes import tolerance
+from forgekit.errors import CheckError, UsageError, got_needed
+from forgekit.tensors import poison
+
+_CHUNK = 2**26  # elements compared at once
+
+__all__ = [
+    "Plan",
+    "VariantRun",
+    "check_places",
+    "check_variants",
+    "moved_by_default",
+    "run_variant",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What is the same for all variants. expected: the result to compare with, or None."""
+
+    args: tuple[Any, ...]
+    expected: Any
+    tolerances: tuple[float | None, float | None]
+    repeats: int
+    warmup: int
+
+    @cached_property
+    def tensors(self) -> tuple[torch.Tensor, ...]:
+        return tuple(a for a in self.args if isinstance(a, torch.Tensor))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the first tensor; () if there is none."""
+        return tuple(self.tensors[0].shape) if self.tensors else ()
+
+    @property
+    def dtype(self) -> str:
+        """Of the first tensor, such as `float32`; empty if there is none."""
+        return str(self.tensors[0].dtype).removeprefix("torch.") if self.tensors else ""
+
+    @property
+    def told(self) -> str:
+        """`512×300 float32, 300×512 float32`"""
+        return ", ".join(map(_told, self.args)) or "no arguments"
+
+
+def _told(value: object) -> str:
+    if isinstance(value, torch.Tensor):
+        size = "×".join(map(str, value.shape)) or "scalar"
+        return f"{size} {str(value.dtype).removeprefix('torch.')}"
+    text = repr(value)
+    return text if len(text) <= 20 else type(value).__name__
+
+
+@dataclass(frozen=True, eq=False)
+class VariantRun:
+    """A variant after its run. returned_bytes: of a new tensor that it returns, 0 if it writes to
+    an argument. error: why it was not measured; failed: the same in words."""
+
+    name: str
+    measured: Measured | None = None
+    returned_bytes: int = 0
+    error: Exception | None = None
+
+    @property
+    def failed(self) -> str:
+        if self.error is None:
+            return ""
+        if isinstance(self.error, CheckError):
+            report = self.error.report
+            return f"wrong result: {report.wrong:,} of {report.total:,} elements differ"
+        told = (str(self.error).strip().splitlines() or [""])[0]
+        return f"failed: {type(self.error).__name__}: {told}"
+
+    def measured_of(self, moved_bytes: int) -> Measured | None:
+        """What was measured, for so many bytes."""
+        if self.measured is None:
+            return None
+        return dataclasses.replace(self.measured, moved_bytes=moved_bytes)
+
+
+def check_variants(variants: object) -> None:
+    """Raise UsageError unless it is a dict of names and functions, with at least one."""
+    example = '{"naive": run, "torch": lambda x, y: x.T.contiguous()}'
+    if not isinstance(variants, Mapping):
+        got = type(variants).__name__
+        raise UsageError(got_needed("variants", got, "a dict name -> function", f"write {example}"))
+    if not variants:
+        raise UsageError(got_needed("variants", "none", "at least one", f"write {example}"))
+    for name, call in variants.items():
+        if not isinstance(name, str) or not name.strip():
+            needed = "a name for the table"
+            raise UsageError(got_needed("variant's name", repr(name), needed, f"write {example}"))
+        if not callable(call):
+            needed = "a compiled kernel or a function of the arguments"
+            remedy = "give the function itself, not its result"
+            raise UsageError(got_needed(f"variant {name!r}", type(call).__name__, needed, remedy))
+
+
+def check_places(tensors: Sequence[torch.Tensor], target: Target) -> None:
+    """Raise UsageError for a tensor elsewhere than where kernels run: its time means nothing, and
+    nothing of it is counted."""
+    for tensor in tensors:
+        if tensor.dim() and tensor.device.type != target.torch_device.type:
+            remedy = f'make it with fk.randn and the like, or .to("{target.torch_device.type}")'
+            raise UsageError(
+                got_needed("argument", f"a tensor on {tensor.device}", f"one for {target.name}",
+                           remedy)
+            )  # fmt: skip
+
+
+def run_variant(name: str, call: Callable[..., Any], plan: Plan, kind: str) -> VariantRun:
+    """Check and measure a variant; an error of its own ends up in the result."""
+    kept: list[Any] = []
+
+    def once() -> None:
+        kept[:] = [call(*plan.args)]
+
+    before = None
+    try:
+        _same_place(name, call, kind)
+        measured = None
+        before = plan.tensors[-1].clone() if plan.expected is not None and plan.tensors else None
+        _poison(call, plan)
+        if kind == "gpu":  # correct before it is timed
+            once()
+            torch.cuda.synchronize()
+        else:  # one run is counted and checked
+            measured = measure(once, moved_bytes=0)
+        result = kept[0]
+        fresh = isinstance(result, torch.Tensor) and not _shares(result, plan.tensors)
+        if plan.expected is not None:
+            _check(name, result, call, plan)
+        if measured is None:
+            options: dict[str, int] = {"repeats": plan.repeats, "warmup": plan.warmup}
+            measured = measure(lambda: call(*plan.args), moved_bytes=0, **options)
+    except Exception as error:
+        if before is not None:  # it may not have been the output after all
+            plan.tensors[-1].copy_(before)
+        return VariantRun(name, error=error)
+    return VariantRun(name, measured, _reached(result) if fresh else 0)
+
+
+def _same_place(name: str, call: object, kind: str) -> None:
+    """Raise UsageError for a kernel compiled for the other kind of target."""
+    from forgekit.compiling.compiled import CompiledKernel
+
+    if isinstance(call, CompiledKernel) and call.target.kind != kind:
+        here = current_target().name
+        remedy = "compile it for this one, or choose with fk.use_target"
+        raise UsageError(
+            got_needed(
+                f"variant {name!r}", f"one for {call.target.name}", f"one for {here}", remedy
+            )
+        )
+
+
+# -- results --------------------------------------------------------------------------------------
+def _writes(call: object) -> bool:
+    """Whether it is known to write into an argument: a compiled kernel returns nothing."""
+    from forgekit.compiling.compiled import CompiledKernel
+
+    return isinstance(call, CompiledKernel)
+
+
+def _poison(call: object, plan: Plan) -> None:
+    """Nothing that another variant has written may stand in the output of a compiled kernel."""
+    if plan.expected is not None and _writes(call) and len(plan.tensors) > 1:
+        plan.tensors[-1].fill_(poison(plan.tensors[-1].dtype))
+
+
+def _check(name: str, result: Any, call: Callable[..., Any], plan: Plan) -> None:
+    """Compare what a variant returned, or else wrote, with what is expected.
+
+    Raises:
+        CheckError: it is wrong.
+        UsageError: there is no result, or it cannot be compared.
+    """
+    returns = isinstance(result, torch.Tensor)
+    if not returns and not plan.tensors:
+        needed = "a tensor that it returns or writes"
+        raise UsageError(got_needed(f"variant {name!r}", "no result", needed, "return it"))
+    last = plan.tensors[-1:]
+    wrote = not returns or _shares(result, last)
+    if wrote and len(plan.tensors) > 1 and not _writes(call):  # only now this is known
+        last[0].fill_(poison(last[0].dtype))
+        result = call(*plan.args)
+    rtol, atol = plan.tolerances
+    actual = result if isinstance(result, torch.Tensor) else last[0]
+    if _plainly_right(actual, plan.expected, rtol):
+        return
+    report = compare(actual, plan.expected, rtol=rtol, atol=atol)
+    if not report.ok:
+        raise CheckError(str(report), report)
+
+
+def _plainly_right(actual: torch.Tensor, expected: Any, rtol: float | None) -> bool:
+    """Whether all is well within the relative tolerance alone, found where the tensors are: a large
+    result takes `compare` seconds. False leaves it to `compare`."""
+    if not isinstance(expected, torch.Tensor) or actual.shape != expected.shape:
+        return False
+    if actual.device != expected.device or actual.dtype != expected.dtype:
+        return False
+    if not actual.dtype.is_floating_point or actual.element_size() < 2:
+        return False
+    within = 0.9 * tolerance(actual.dtype)[0] if rtol is None else 0.9 * rtol
+    got, want = actual.detach().reshape(-1), expected.detach().reshape(-1)
+    parts = zip(got.split(_CHUNK), want.split(_CHUNK), strict=True)
+    return all(bool(torch.isclose(g, w, rtol=within, atol=0.0).all()) for g, w in parts)
+
+
+def _shares(tensor: torch.Tensor, others: Sequence[torch.Tensor]) -> bool:
+    """Whether it is memory of one of the others."""
+    mine = tensor.untyped_storage().data_ptr()
+    return any(mine == other.untyped_storage().data_ptr() for other in others)
+
+
+# -- bytes ----------------------------------------------------------------------------------------
+def moved_by_default(args: tuple[Any, ...], runs: Sequence[VariantRun]) -> int:
+    """Bytes of each tensor among the arguments once; where every variant that ran returns a new
+    tensor, those of it too."""
+    seen: dict[tuple[str, int, int], int] = {}
+    for tensor in (a for a in args if isinstance(a, torch.Tensor)):
+        reached = _reached(tensor)
+        seen[str(tensor.device), tensor.data_ptr(), reached] = reached
+    returned = [r.returned_bytes for r in runs if r.error is None]
+    return sum(seen.values()) + (max(returned) if all(returned) else 0)
+
+
+def _reached(tensor: torch.Tensor) -> int:
+    """Bytes of distinct elements: a dimension of stride 0 is one element wide."""
+    count = 1
+    for size, stride in zip(tensor.shape, tensor.stride(), strict=True):
+        count *= size if stride or not size else 1
+    return count * tensor.element_size()

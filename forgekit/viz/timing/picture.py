@@ -1,0 +1,70 @@
+"""A picture of a benchmark: a matplotlib Figure, with the words that say the same."""
+
+from __future__ import annotations
+
+import functools
+import io
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from forgekit.errors import UsageError, got_needed
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["TimingPicture"]
+
+
+@dataclass(frozen=True, eq=False)
+class TimingPicture:
+    """Shown by a notebook as a picture; `print` gives its words.
+
+    Attributes:
+        figure: the matplotlib Figure. words: all that it says with numbers, the headline first.
+    """
+
+    figure: Figure
+    words: str
+
+    @functools.cached_property
+    def png(self) -> bytes:
+        """The picture as a PNG; equal results give equal bytes."""
+        from forgekit.viz.png import png_bytes
+
+        return png_bytes(self.figure)
+
+    @functools.cached_property
+    def svg(self) -> str:
+        """The picture as an SVG document; equal results give equal text."""
+        import matplotlib
+
+        file = io.StringIO()
+        with matplotlib.rc_context({"svg.hashsalt": "forgekit", "svg.fonttype": "path"}):
+            self.figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+        return file.getvalue()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file, as PNG if the name ends in .png, else as SVG.
+
+        Raises UsageError if the file cannot be written.
+        """
+        as_png = os.fspath(path).lower().endswith(".png")
+        data = self.png if as_png else self.svg.encode("utf-8")
+        try:
+            with open(path, "wb") as file:
+                file.write(data)
+        except OSError as error:
+            got = f"{os.fspath(path)!r} ({error.strerror})"
+            remedy = "give a file in a folder that exists"
+            message = got_needed("output file", got, "a file that can be written", remedy)
+            raise UsageError(message) from None
+
+    def __repr__(self) -> str:
+        return self.words
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        from forgekit.viz.png import img_tag
+
+        alt = "; ".join(line.strip() for line in self.words.split("\n") if line.strip())
+        return {"text/plain": self.words, "text/html": img_tag(self.figure, alt)}

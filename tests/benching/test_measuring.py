@@ -1,0 +1,147 @@
+"""What one call costs: every launch within it, counted; its time where there is a GPU."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+import torch
+
+pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
+
+import forgekit as fk
+from forgekit import ops
+from forgekit.benching import measuring, vgpu_kernels
+from forgekit.benching.measuring import Measured, measure
+from forgekit.benching.timing import Timing
+from forgekit.devices import Target
+from forgekit.errors import MemoryAccessError, UsageError
+from tests.sanitizer.planted import bulk_copies
+from tests.viz import warp_kernels
+
+pytestmark = pytest.mark.usefixtures("virtual_gpu")
+
+
+@pytest.fixture
+def virtual_gpu() -> object:
+    with fk.use_target("virtual", "sm_90a"):
+        yield
+
+
+def transpose_call(n: int) -> Callable[[], None]:
+    x, y = fk.randn(n, n), fk.empty(n, n)
+    run = fk.compile(vgpu_kernels.transpose, x, y)
+    return lambda: run(x, y)
+
+
+def test_a_tiled_transpose_is_counted() -> None:
+    m = measure(transpose_call(64), moved_bytes=2 * 64 * 64 * 4)
+    c = m.counters
+    assert c is not None and m.timing is None and m.gbps() is None and m.percent(1.0) is None
+    requests = 64 * 64 // 32
+    assert (c.kernels, c.load_requests, c.store_requests) == (1, requests, requests)
+    assert (c.load_sectors, c.store_sectors) == (4 * requests, 4 * requests)
+    assert (c.sectors_per_load, c.sectors_per_store) == (4.0, 4.0)
+    assert c.load_bytes == c.store_bytes == 64 * 64 * 4
+    assert c.global_bytes == c.touched_bytes == m.moved_bytes
+    assert (c.shared_wavefronts, c.bank_conflicts) == (2 * requests, 0)
+    assert 0 < c.warp_instructions < c.thread_instructions <= 32 * c.warp_instructions
+    assert m.instructions_per_byte == c.thread_instructions / m.moved_bytes
+
+
+def test_it_agrees_with_the_profile() -> None:
+    x, y = fk.randn(16, 320), fk.full((320, 16), -1.0)
+    run = fk.compile(warp_kernels.naive, x, y)
+    p, c = fk.profile(run, x, y), measure(lambda: run(x, y), moved_bytes=1).counters
+    assert c is not None and c.sectors_per_store == 32 == p.global_store_sectors_per_request
+    assert c.warp_instructions == p.warp_instructions
+    assert c.thread_instructions == p.thread_instructions
+    x, y = fk.randn(64, 64), fk.empty(64, 64)
+    run = fk.compile(warp_kernels.tiled, x, y, 0)
+    p, c = fk.profile(run, x, y, 0), measure(lambda: run(x, y, 0), moved_bytes=1).counters
+    assert c is not None
+    assert c.bank_conflicts == p.shared_load_bank_conflicts + p.shared_store_bank_conflicts > 0
+
+
+def test_every_launch_of_an_operator_counts() -> None:
+    x = torch.randn(70, 33)
+    once = measure(lambda: ops.copy_transpose(x), moved_bytes=1).counters
+    twice = measure(lambda: [ops.copy_transpose(x) for _ in range(2)], moved_bytes=1).counters
+    assert once is not None and twice is not None
+    assert (once.kernels, twice.kernels) == (1, 2)
+    assert once.touched_bytes == 2 * 70 * 33 * 4
+    for name, count in once.as_dict().items():
+        assert twice.as_dict()[name] == (count if name.startswith("sectors_") else 2 * count)
+
+
+def test_bulk_copies_move_bytes_without_requests() -> None:
+    x = fk.randn(4 * bulk_copies.TILE)
+    y = fk.empty(*x.shape)
+    size = x.numel() * 4
+    into = fk.compile(bulk_copies.bulk_pipeline, x, y, None)
+    c = measure(lambda: into(x, y), moved_bytes=2 * size).counters
+    assert c is not None and (c.bulk_bytes, c.load_requests, c.store_bytes) == (size, 0, size)
+    assert c.global_bytes == 2 * size
+    out = fk.compile(bulk_copies.bulk_store, x, y, None)
+    c = measure(lambda: out(x, y), moved_bytes=2 * size).counters
+    assert c is not None and (c.bulk_bytes, c.store_requests, c.load_bytes) == (size, 0, size)
+
+
+def test_what_launches_nothing_is_not_counted() -> None:
+    x = torch.randn(8, 8)
+    m = measure(lambda: x.sum(), moved_bytes=256)
+    assert m == Measured(256) and m.instructions_per_byte is None
+    assert measure(lambda: ops.copy_transpose(x[:0]), moved_bytes=0).counters is None
+
+
+def test_as_dict_is_plain_and_comes_back() -> None:
+    m = measure(transpose_call(32), moved_bytes=8192)
+    told = json.loads(json.dumps(m.as_dict()))
+    assert told["ms"] is None and told["counters"]["global_bytes"] == 8192
+    assert Measured.from_dict(told) == m
+    timed = Measured(10**9, timing=Timing(0.5, 0.4, 0.7))
+    assert timed.as_dict() == {
+        "moved_bytes": 10**9, "ms": 0.5, "p20_ms": 0.4, "p80_ms": 0.7, "gbps": 2000.0,
+        "counters": None,
+    }  # fmt: skip
+    assert Measured.from_dict(timed.as_dict()) == timed
+    assert timed.percent(4000.0) == 50.0 and timed.gbps(10**6) == 2.0
+    assert Measured(0).instructions_per_byte is None
+
+
+def test_on_a_gpu_it_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def time_gpu(call: Callable[[], None], *, repeats: int, warmup: int) -> Timing:
+        call()
+        return Timing(repeats, warmup, 3.0)
+
+    calls: list[int] = []
+    monkeypatch.setattr(measuring, "current_target", lambda: Target("gpu", "sm_90a", "GPU"))
+    monkeypatch.setattr(measuring, "time_gpu", time_gpu)
+    m = measure(lambda: calls.append(1), moved_bytes=8, repeats=7, warmup=2)
+    assert m == Measured(8, timing=Timing(7, 2, 3.0)) and calls == [1]
+
+
+def test_a_kernel_that_fails_says_so() -> None:
+    x, y = fk.randn(64, 64), fk.empty(64, 64)
+    run = fk.compile(warp_kernels.naive, x, y)
+    small = y.as_strided((64, 64), (64, 1))
+    small.untyped_storage().resize_(0)
+    with pytest.raises(MemoryAccessError):
+        measure(lambda: run(x, small), moved_bytes=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"call": torch.ones(1)}, "call: got tensor.*needed a function without arguments"),
+        ({"moved_bytes": -1}, "moved_bytes: got -1, needed a number of bytes"),
+        ({"moved_bytes": 8.0}, "moved_bytes: got 8.0"),
+        ({"repeats": 0}, "repeats: got 0, needed an integer of at least 1"),
+        ({"warmup": -1}, "warmup: got -1"),
+    ],
+)
+def test_bad_input(change: dict[str, object], words: str) -> None:
+    given: dict[str, object] = {"call": lambda: None, "moved_bytes": 8, **change}
+    with pytest.raises(UsageError, match=words):
+        measure(given.pop("call"), **given)  # type: ignore[arg-type]

@@ -1,0 +1,81 @@
+"""The suites on Modal: its function called here. Where Modal is not installed, a stand-in for what
+the module takes from it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from forgekit.benching.running import Settings, run_cases
+from forgekit.benching.suite import Case
+from forgekit.commands.bench import report_main
+from forgekit.errors import UsageError
+
+CASES = [Case("copy_transpose", (n, 40), "float32") for n in (8, 33)]
+SETTINGS = Settings(device="virtual")
+
+
+class _Image:
+    def __getattr__(self, name: str) -> Callable[..., _Image]:
+        return lambda *args, **options: self
+
+
+class _App:
+    def __init__(self, name: str) -> None:
+        pass
+
+    def function(self, **options: Any) -> Callable[[Any], Any]:
+        return lambda function: types.SimpleNamespace(local=function, remote_gen=function)
+
+    def local_entrypoint(self) -> Callable[[Any], Any]:
+        return lambda function: function
+
+
+@pytest.fixture
+def modal_app(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    if importlib.util.find_spec("modal") is None:
+        stand_in = types.ModuleType("modal")
+        vars(stand_in).update(App=_App, Image=types.SimpleNamespace(debian_slim=lambda v: _Image()),
+                              is_local=lambda: True)  # fmt: skip
+        monkeypatch.setitem(sys.modules, "modal", stand_in)
+    monkeypatch.delitem(sys.modules, "forgekit.benching.modal_app", raising=False)
+    yield importlib.import_module("forgekit.benching.modal_app")
+    sys.modules.pop("forgekit.benching.modal_app", None)
+
+
+def test_the_function_runs_the_cases(modal_app: ModuleType) -> None:
+    found = list(modal_app.measure.local(CASES, SETTINGS))
+    assert found == list(run_cases(CASES, SETTINGS))
+    assert [outcome.rows[0].status for _, outcome in found] == ["ok", "ok"]
+
+
+def test_the_command_measures_there_and_reports_here(
+    modal_app: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sent: list[Any] = []
+
+    def there(cases: list[Case], settings: Settings) -> Any:
+        sent.append((cases, settings))
+        return modal_app.measure.local(cases, settings)
+
+    out = tmp_path / "results.json"
+    options = ["--suite", "smoke", "--op", "copy_transpose", "--dtype", "float32"]
+    assert report_main([*options, "--out", str(out)], there) == 0
+    [(cases, settings)] = sent
+    assert {c.op for c in cases} == {"copy_transpose"} and settings.device is None
+    assert len(json.loads(out.read_text())["rows"]) == len(cases)
+    assert "## copy_transpose" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("options", [["--host-times"], ["--scheduler", "local:2"]])
+def test_what_does_not_go_together(modal_app: ModuleType, options: list[str]) -> None:
+    with pytest.raises(UsageError, match="--scheduler or --host-times"):
+        report_main(options, modal_app.measure.local)

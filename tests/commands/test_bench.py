@@ -1,0 +1,182 @@
+"""`forgekit bench` as it is called: options, files, exit status."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from forgekit import ops
+from forgekit.benching import running
+from forgekit.benching.suite_results import read_results
+from forgekit.commands.bench import build_parser
+from forgekit.commands.cli import main
+
+SUITE = """
+[[group]]
+ops = ["copy_transpose"]
+dtypes = ["float16", "float32"]
+shapes = [[33, 40], [16, 16]]
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> str:
+    file = tmp_path / "mine.toml"
+    file.write_text(SUITE)
+    return str(file)
+
+
+def bench(*words: object) -> int:
+    return main(["bench", "--device", "virtual", *map(str, words)])
+
+
+def test_results_report_and_picture(
+    suite: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, told, plot = (tmp_path / name for name in ("r.json", "r.md", "r.svg"))
+    assert bench("--suite", suite, "--out", out, "--plot", plot) == 0
+    printed = capsys.readouterr().out
+    assert "There is no GPU here" in printed and "| 33×40 | float16 | 1 |" in printed
+    assert "left out: torch: nothing of it runs on the virtual GPU" in printed
+    results = read_results(out)
+    assert [r.case.shape for r in results.rows] == [(33, 40)] * 2 + [(16, 16)] * 2
+    assert all(r.counters and r.timing is None for r in results.rows)
+    assert plot.read_text().startswith("<?xml")
+    assert bench("--suite", suite, "--markdown", told, "--peers", "none") == 0
+    assert capsys.readouterr().out == "" and "left out" not in told.read_text()
+    assert bench("--suite", suite, "--markdown", "-", "--dtype", "float32") == 0
+    assert "float16" not in capsys.readouterr().out
+
+
+def test_a_wrong_result_is_told_by_the_status(
+    suite: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ops, "copy_transpose", lambda x: torch.zeros(x.shape[::-1], dtype=x.dtype))
+    assert bench("--suite", suite) == 1
+    assert "- wrong: forgekit, copy_transpose 33×40 float16" in capsys.readouterr().out
+
+
+def test_ctrl_c_keeps_what_was_measured(
+    suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    transpose = ops.copy_transpose
+
+    def interrupted(x: torch.Tensor) -> torch.Tensor:
+        if x.shape == (16, 16):
+            raise KeyboardInterrupt
+        return transpose(x)
+
+    monkeypatch.setattr(ops, "copy_transpose", interrupted)
+    assert bench("--suite", suite, "--out", tmp_path / "r.json") == 130
+    assert "interrupted, 2 rows are kept" in capsys.readouterr().err
+    results = read_results(tmp_path / "r.json")
+    assert results.interrupted and len(results.rows) == 2
+
+
+def test_each_case_is_in_the_file_at_once(
+    suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, seen = tmp_path / "r.json", []
+    run_case = running.run_case
+
+    def watched(*piece: Any) -> Any:
+        seen.append(len(read_results(out).rows) if out.exists() else 0)
+        return run_case(*piece)
+
+    monkeypatch.setattr(running, "run_case", watched)
+    assert bench("--suite", suite, "--out", out) == 0
+    assert seen == [0, 1, 2, 3]
+
+
+def test_a_file_is_reported_on_again_and_nothing_is_measured(
+    suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "r.json"
+    assert bench("--suite", suite, "--out", out) == 0
+    first = capsys.readouterr().out
+    monkeypatch.delattr(running, "run_case")
+    again = ("--read", out, "--compare", out, "--plot", tmp_path / "r.png")
+    assert bench(*again, "--fail-on-regression", "5%") == 0
+    assert capsys.readouterr().out.startswith(first) and (tmp_path / "r.png").exists()
+
+
+# --- a baseline
+
+
+def test_a_regression_fails_and_is_named(
+    suite: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = tmp_path / "base.json"
+    assert bench("--suite", suite, "--out", base) == 0
+    same = ("--suite", suite, "--compare", base)
+    assert bench(*same, "--fail-on-regression", "5%") == 0
+    assert "4 rows compared" in capsys.readouterr().out
+    told = json.loads(base.read_text())
+    told["rows"][1]["counters"]["load_sectors"] //= 2
+    base.write_text(json.dumps(told))
+    assert bench(*same, "--fail-on-regression", "5%") == 1
+    assert "slower: forgekit, copy_transpose 33×40 float32: load_sectors +" in (
+        capsys.readouterr().out
+    )
+    assert bench(*same, "--fail-on-regression", "150%") == 0
+    assert bench(*same) == 0
+
+
+def test_a_baseline_of_another_gpu_is_refused_before_anything_runs(
+    suite: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = tmp_path / "base.json"
+    assert bench("--suite", suite, "--out", base) == 0
+    told = json.loads(base.read_text())
+    told["machines"][0]["gpu"] = "NVIDIA H200"
+    base.write_text(json.dumps(told))
+    capsys.readouterr()
+    assert bench("--suite", suite, "--compare", base) == 2
+    printed = capsys.readouterr()
+    assert printed.out == "" and "a baseline of NVIDIA H200" in printed.err
+
+
+# --- what cannot be
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--suite", "medium"], "--suite: got 'medium'"),
+        (["--op", "gelu"], "--op: got 'gelu'"),
+        (["--dtype", "int8"], "--dtype: got 'int8'"),
+        (["--peers", "cub"], "--peers: got 'cub'"),
+        (["--backend", "cub"], "--backend: got 'cub'"),
+        (["--repeats", "0"], "--repeats: got 0"),
+        (["--out", "no/such/r.json"], "--out: got no/such/r.json"),
+        (["--plot", "x.jpg"], "--plot: got 'x.jpg'"),
+        (["--compare", "none.json"], "none.json: got No such file"),
+        (["--fail-on-regression", "5%"], "--fail-on-regression: got no baseline"),
+        (["--compare", "none.json", "--fail-on-regression", "5"], "a percentage"),
+        (["--scheduler", "two"], "--scheduler: got 'two'"),
+    ],
+)
+def test_bad_options_are_refused_at_once(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bench(*words) == 2
+    printed = capsys.readouterr()
+    assert printed.out == "" and said in printed.err
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="says what happens without a GPU")
+def test_host_times_need_a_gpu(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--host-times"]) == 1
+    assert "--host-times: got virtual GPU" in capsys.readouterr().err
+
+
+def test_help_names_all_and_other_benchmarks_stay(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, said in ((["--help"], "--fail-on-regression"), (["vgpu", "--help"], "--sizes")):
+        with pytest.raises(SystemExit) as stopped:
+            main(["bench", *words])
+        assert stopped.value.code == 0 and said in capsys.readouterr().out
+    assert build_parser().parse_args([]).peers == "torch"

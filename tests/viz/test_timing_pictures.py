@@ -1,0 +1,338 @@
+"""Pictures of benchmarks: what is drawn, that it can be read, and the words beside it."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import math
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from forgekit.benching.counters import Counters
+from forgekit.benching.measuring import Measured
+from forgekit.benching.recorded import recorded
+from forgekit.benching.results import Benchmark, Outcome, Sweep
+from forgekit.benching.timing import Timing
+from forgekit.errors import UsageError
+from forgekit.profiling.gpus import gpu_named
+from forgekit.viz.timing.chart import apart, look, wrapped
+from tests.viz.pictures import assert_legible, boxes, texts
+
+MOVED = 2 * 2048 * 2048 * 4
+LONG = (
+    "vectorised_with_a_very_long_name_of_128_bits_and_swizzle",
+    "a name of many words that goes on",
+)
+
+
+def timed(gbps: float, moved: int = MOVED) -> Measured:
+    ms = moved / gbps / 1e6
+    return Measured(moved, Timing(ms, 0.97 * ms, 1.05 * ms))
+
+
+def counted(loads: float, stores: float, conflicts: int, instructions: float, moved: int = MOVED,
+            wavefronts: int | None = None) -> Measured:  # fmt: skip
+    n = moved // 256
+    waves = 2 * n if wavefronts is None else wavefronts
+    counts = Counters(1, n, int(n * loads), n, int(n * stores), 0, 0, 0, moved, waves, conflicts,
+                      int(instructions * moved / 32), int(instructions * moved))  # fmt: skip
+    return Measured(moved, counters=counts)
+
+
+RATES = {"naive": 534, "padded": 1676, "swizzled": 3900, "torch": 1153, "torch.compile": 4082}
+TIMES = {name: timed(rate) for name, rate in RATES.items()}
+COUNTS = {
+    "scatter": counted(4, 32, 0, 3.7, wavefronts=0),
+    "gather": counted(32, 4, 0, 3.7, wavefronts=0),
+    "shared tile": counted(4, 4, MOVED // 256, 6.1),
+    "padded": counted(4, 4, 0, 6.2),
+    "torch": Measured(MOVED),
+}
+RUN = recorded("04_transpose")
+
+
+def benchmark(rows: dict[str, Any], kind: str = "virtual", **change: Any) -> Benchmark:
+    """rows: name -> Measured, or why it failed."""
+    outcomes = tuple(
+        Outcome(name, None, m) if isinstance(m, str) else Outcome(name, m)
+        for name, m in rows.items()
+    )
+    moved = next((o.measured.moved_bytes for o in outcomes if o.measured is not None), MOVED)
+    b = Benchmark(
+        outcomes, kind, "NVIDIA H200" if kind == "gpu" else "virtual GPU (sm_90a)",
+        "2048×2048 float32, 2048×2048 float32", (2048, 2048), "float32", moved, False, None,
+        4218.0 if kind == "gpu" else None, True, None, gpu_named("H200"), "2026-11-21", {},
+    )  # fmt: skip
+    return replace(b, **change)
+
+
+def sweep(rows: dict[str, Any], sizes: list[int], kind: str = "virtual", **change: Any) -> Sweep:
+    """The same at each size; a function of the size is asked."""
+    found = [
+        benchmark({k: m(n) if callable(m) else m for k, m in rows.items()}, kind, **change)
+        for n in sizes
+    ]
+    return Sweep(tuple(sizes), tuple(found), "N of N×N float32")
+
+
+def all_texts(figure: Any) -> str:
+    return "\n".join(texts(figure))
+
+
+def labels(axis: Any) -> list[str]:
+    return [t.get_text() for t in axis.get_ticklabels() if t.get_text()]
+
+
+# -- bars of times ------------------------------------------------------------------------------
+def test_rates_beside_the_ceiling() -> None:
+    shown = benchmark(TIMES, "gpu").plot()
+    bars = {b.get_facecolor(): b.get_width() for b in boxes(shown.figure, "bar")}
+    assert len(bars) == 5  # a colour each
+    widths = list(bars.values())
+    assert widths == pytest.approx([widths[0] * rate / 534 for rate in RATES.values()])
+    said = all_texts(shown.figure)
+    assert texts(shown.figure, "name") == list(RATES)
+    assert "ceiling: 4,218 GB/s, a copy in the same run" in said and "GB/s, with the 20th" in said
+    assert "1,676" in said and "40 %" in said and "0.0200 ms" in said
+    assert "each tensor once, read or written" in said.replace("\n", " ")
+    assert_legible(shown.figure)
+
+
+def test_the_percentiles_stand_around_the_median() -> None:
+    figure = benchmark({"a": timed(2000)}, "gpu").plot().figure
+    (bar,) = boxes(figure, "bar")
+    lines = [line for line in figure.axes[0].lines if line.get_gid() == "percentiles"]
+    low, high = sorted(lines[0].get_xdata())
+    end = bar.get_x() + bar.get_width()
+    assert low < end < high
+    assert (high - bar.get_x()) / bar.get_width() == pytest.approx(1 / 0.97)
+
+
+def test_recorded_rates_are_diamonds() -> None:
+    figure = benchmark(TIMES, "gpu", recorded=RUN).plot().figure
+    marks = [line for line in figure.axes[0].lines if line.get_gid() == "recorded"]
+    assert len(marks) == 3  # padded, swizzled, torch
+    assert "Diamonds: the recorded rates." in texts(figure)
+    assert_legible(figure)
+
+
+# -- bars of counts -----------------------------------------------------------------------------
+def test_counts_by_variant() -> None:
+    figure = benchmark(COUNTS).plot().figure
+    heads = " ".join(texts(figure, "head"))
+    for words in ("bytes moved for each byte needed", "sectors a load (32 bytes each)",
+                  "bank conflicts, % of wavefronts", "PTX instructions for each byte"):  # fmt: skip
+        assert words in heads
+    assert texts(figure, "value")[:4] == ["4.50×", "4.50×", "1.00×", "1.00×"]
+    assert texts(figure, "value")[12:16] == ["–", "–", "50.0", "0.0"]  # no shared memory, and 0
+    assert texts(figure, "reason") == ["not counted here"]
+    assert "recorded" not in heads
+    assert_legible(figure)
+
+
+def test_recorded_rates_beside_counts() -> None:
+    figure = benchmark(COUNTS, recorded=RUN).plot().figure
+    heads = " ".join(texts(figure, "head"))
+    assert f"GB/s recorded on an H200, {RUN.date}; a copy: 4,218" in heads
+    hollow = [b for b in boxes(figure, "bar") if not b.get_fill()]
+    assert len(hollow) == 5 and "1,160" in texts(figure, "value")  # also of what is not counted
+    assert_legible(figure)
+
+
+@pytest.mark.parametrize("kind", ["gpu", "virtual"])
+@pytest.mark.parametrize("count", [1, 2, 12])
+def test_names_of_any_length(kind: str, count: int) -> None:
+    one = timed(3000) if kind == "gpu" else counted(4, 4, 0, 3.0)
+    rows: dict[str, Any] = {f"{LONG[i % 2]} {i}": one for i in range(count)}
+    rows["bad"] = "wrong result: 12 of 100 elements differ"
+    rows["oom"] = "failed: OutOfMemoryError: " + "a long story, " * 20
+    figure = benchmark(rows, kind).plot().figure
+    assert_legible(figure)
+    assert texts(figure, "reason") == ["wrong result: 12 of 100 elements differ",
+                                       "failed, see below"]  # fmt: skip
+    assert "a long story" in all_texts(figure)
+    assert_legible(sweep(rows, [32, 64, 128], kind).plot().figure)
+
+
+# -- lines --------------------------------------------------------------------------------------
+@pytest.mark.parametrize("sizes", [[1024], [1024, 2048, 4096], [2**k for k in range(4, 16)]])
+@pytest.mark.parametrize("metric", ["percent", "gbps", "ms"])
+def test_lines_of_times(sizes: list[int], metric: str) -> None:
+    figure = sweep(TIMES, sizes, "gpu").plot(metric).figure
+    axes = figure.axes[1]
+    assert axes.get_xscale() == "log" and axes.get_yscale() == (
+        "log" if metric == "ms" else "linear"
+    )
+    assert labels(axes.xaxis) == [f"{n:,}" for n in sizes]
+    lines = {line.get_gid(): line for line in axes.lines}
+    value = {"percent": 100 * 1676 / 4218, "gbps": 1676, "ms": MOVED / 1676e6}[metric]
+    assert lines["padded"].get_ydata() == pytest.approx([value] * len(sizes))
+    looks = [(lines[name].get_color(), lines[name].get_marker()) for name in RATES]
+    assert len({c for c, _ in looks}) == len({m for _, m in looks}) == 5
+    assert len(axes.collections) == 5  # bands
+    assert ("ceiling" in lines) == (metric != "ms")
+    assert set(RATES) <= set(texts(figure, "name")) and "N of N×N float32" in texts(figure, "unit")
+    assert_legible(figure)
+
+
+def test_the_band_holds_the_line() -> None:
+    axes = sweep({"a": timed(2000)}, [64, 128], "gpu").plot("gbps").figure.axes[1]
+    (line,) = [line for line in axes.lines if line.get_gid() == "a"]
+    ys = axes.collections[0].get_paths()[0].vertices[:, 1]
+    assert min(ys) == pytest.approx(2000 / 1.05) and max(ys) == pytest.approx(2000 / 0.97)
+    assert line.get_ydata()[0] == pytest.approx(2000)
+
+
+def test_a_line_ends_where_a_variant_fails() -> None:
+    rows = {"a": timed(2000), "b": lambda n: timed(3000) if n < 100 else "failed: OutOfMemoryError"}
+    shown = sweep(rows, [32, 64, 128], "gpu").plot()
+    (line,) = [x for x in shown.figure.axes[1].lines if x.get_gid() == "b"]
+    assert [math.isnan(y) for y in line.get_ydata()] == [False, False, True]
+    assert "b (at 128): failed: OutOfMemoryError" in all_texts(shown.figure)
+    gone = sweep({"a": timed(2000), "b": "failed: x"}, [32, 64], "gpu").plot().figure
+    assert texts(gone, "missing") == ["no line: b"]
+
+
+@pytest.mark.parametrize("sizes", [[64], [64, 128, 256], [2**k for k in range(4, 16)]])
+@pytest.mark.parametrize("run", [None, RUN])
+def test_lines_of_counts(sizes: list[int], run: Any) -> None:
+    figure = sweep(COUNTS, sizes, recorded=run).plot().figure
+    assert len(figure.axes) == 6  # the page and a chart for each quantity
+    said = " ".join(texts(figure, "unit"))
+    assert "sectors a store (32 bytes each)" in said and said.count("N of N×N float32") == 5
+    stores = {line.get_gid(): line.get_ydata() for line in figure.axes[3].lines}
+    assert stores["scatter"] == pytest.approx([32.0] * len(sizes))
+    assert len(boxes(figure, "bar")) == (5 if run else 0)
+    assert (f"Recorded on an NVIDIA H200, {RUN.date}" in said) == bool(run)
+    assert_legible(figure)
+
+
+def test_one_quantity_of_counts() -> None:
+    figure = sweep(COUNTS, [64, 128]).plot("conflicts").figure
+    assert len(figure.axes) == 2 and figure.axes[1].get_ylim()[1] >= 100
+    assert texts(figure, "missing") == ["no line: scatter, gather, torch"]
+    assert_legible(figure)
+
+
+def test_equal_lines_all_show() -> None:
+    widths = [look(i, 12).width for i in range(12)]
+    assert widths == sorted(widths, reverse=True) and min(widths) >= 1.2
+    looks = [(look(i, 40).colour, look(i, 40).marker, str(look(i, 40).dash)) for i in range(40)]
+    assert len(set(looks)) == 40
+
+
+def test_a_metric_of_the_other_place() -> None:
+    with pytest.raises(UsageError, match=r"metric: got 'gbps', needed one of 'bytes'.*no times on"):
+        sweep(COUNTS, [64]).plot("gbps")
+    with pytest.raises(UsageError, match="'loads', needed one of 'percent', 'gbps', 'ms'; a GPU"):
+        sweep(TIMES, [64], "gpu").plot("loads")
+
+
+# -- rooflines ----------------------------------------------------------------------------------
+def points(figure: Any, gid: str = "point") -> Any:
+    found = [line for line in figure.axes[1].lines if line.get_gid() == gid]
+    return np.array([(line.get_xdata()[0], line.get_ydata()[0]) for line in found])
+
+
+def test_a_roofline_of_times() -> None:
+    shown = benchmark(TIMES, "gpu", operations=MOVED // 2).roofline()
+    figure = shown.figure
+    want = np.array([(0.5, rate / 2) for rate in RATES.values()])
+    assert points(figure) == pytest.approx(want)
+    (roof,) = [line for line in figure.axes[1].lines if line.get_gid() == "roof"]
+    xs, ys = roof.get_xdata(), roof.get_ydata()
+    assert xs[1] == pytest.approx(67e12 / 4218e9) and ys[1:] == pytest.approx([67e3, 67e3])
+    said = all_texts(figure)
+    assert "4,218 GB/s: a copy, same run" in said and "H200: FP32, data sheet: 67,000" in said
+    assert texts(figure, "unit") == ["10⁹ float operations a second", "float operations a byte"]
+    assert shown.words.startswith("Roofline of the NVIDIA H200, 2026-11-21:")
+    assert "padded: 0.5 float operations a byte, 838 × 10⁹ float operations" in shown.words
+    assert "Measured:" in shown.words
+    assert_legible(figure)
+
+
+def test_a_roofline_of_counts_is_a_bound() -> None:
+    shown = benchmark(COUNTS, recorded=RUN).roofline()
+    figure, bandwidth = shown.figure, gpu_named("H200").bandwidth / 1e9
+    want = np.array([(c, min(bandwidth * c, 33.5e3)) for c in (3.7, 3.7, 6.1, 6.2)])
+    assert points(figure) == pytest.approx(want, rel=1e-4)
+    rates = [
+        RUN.row(name, "float32").gbps for name in ("scatter", "gather", "shared tile", "padded")
+    ]
+    measured = np.array([(c, c * rate) for (c, _), rate in zip(want, rates, strict=True)])
+    assert points(figure, "recorded") == pytest.approx(measured, rel=1e-4)
+    rings = [line for line in figure.axes[1].lines if line.get_gid() == "point"]
+    assert {line.get_fillstyle() for line in rings} == {"none"}
+    assert shown.words.startswith("What an H200 would allow at most:")
+    assert "A bound, not a measurement" in shown.words and "NVIDIA H200 data sheet" in shown.words
+    assert "PTX instructions a byte" in texts(figure, "unit")
+    assert_legible(figure)
+    other = benchmark(COUNTS, gpu=gpu_named("A10"), operations=MOVED).roofline()
+    assert "600 GB/s: A10, data sheet" in all_texts(other.figure)
+    assert points(other.figure) == pytest.approx(np.array([(1.0, 600.0)] * 4))
+    assert_legible(other.figure)
+
+
+def test_a_gpu_that_nobody_knows_has_no_flat_roof() -> None:
+    figure = benchmark(TIMES, "gpu", operations=MOVED, gpu=None).roofline().figure
+    (roof,) = [line for line in figure.axes[1].lines if line.get_gid() == "roof"]
+    assert len(roof.get_xdata()) == 2 and "data sheet" not in all_texts(figure)
+    assert_legible(figure)
+
+
+def test_rooflines_that_cannot_be() -> None:
+    with pytest.raises(UsageError, match="operations: got none, needed float operations of a call"):
+        benchmark(TIMES, "gpu").roofline()
+    with pytest.raises(UsageError, match="roofline: got none, needed a variant that was measured"):
+        benchmark({"torch": Measured(MOVED)}).roofline()
+
+
+@pytest.mark.parametrize("count", [1, 12])
+def test_rooflines_with_names_of_any_length(count: int) -> None:
+    rows = {f"{LONG[i % 2]} {i}": counted(4, 4, 0, 3.0) for i in range(count)}
+    assert_legible(benchmark(rows).roofline().figure)
+
+
+# -- output -------------------------------------------------------------------------------------
+def test_a_notebook_gets_a_png_with_words() -> None:
+    shown = benchmark(COUNTS, recorded=RUN).plot()
+    again = benchmark(COUNTS, recorded=RUN).plot()
+    bundle = shown._repr_mimebundle_()
+    assert bundle["text/plain"] == repr(shown) == shown.words
+    alt, data = re.fullmatch(
+        r'<img alt="([^"]*)" style="width:797px;max-width:100%" src="data:image/png;base64,(.*)">',
+        bundle["text/html"],
+    ).groups()  # type: ignore[union-attr]
+    assert "scatter" in alt and "not counted here" in alt and "\n" not in alt
+    assert base64.b64decode(data) == shown.png == again.png and len(shown.png) < 60_000
+    assert shown.svg == again.svg and shown.svg.startswith("<?xml")
+
+
+def test_saved_as_png_or_svg(tmp_path: Any) -> None:
+    shown = sweep(TIMES, [64, 128], "gpu").plot()
+    shown.save(tmp_path / "a.PNG")
+    shown.save(tmp_path / "a.svg")
+    assert (tmp_path / "a.PNG").read_bytes() == shown.png
+    assert (tmp_path / "a.svg").read_text(encoding="utf-8") == shown.svg
+    with pytest.raises(UsageError, match=r"output file: got .*No such file"):
+        shown.save(tmp_path / "none" / "a.png")
+
+
+# -- helpers ------------------------------------------------------------------------------------
+def test_labels_keep_apart_and_near() -> None:
+    assert apart([1.0, 5.0], [1.0, 1.0], 0, 10) == [1.0, 5.0]
+    assert apart([2.0, 2.0], [1.0, 1.0], 0, 10) == [1.5, 2.5]
+    assert apart([0.0, 0.1, 9.99], [1.0, 1.0, 1.0], 0, 10) == [0.5, 1.5, 9.5]
+    found = apart([5.0] * 4 + [6.4], [1.0] * 5, 0, 10)
+    assert sorted(found) == found and min(b - a for a, b in itertools.pairwise(found)) >= 1
+    assert apart([], [], 0, 1) == []
+
+
+def test_long_words_break() -> None:
+    assert wrapped("ab cd", 9.0) == ["ab cd"]
+    lines = wrapped(LONG[0], 1.0)
+    assert len(lines) > 1 and "".join(lines) == LONG[0]
