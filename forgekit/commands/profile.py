@@ -1,15 +1,25 @@
-"""`forgekit profile`: a CuTe DSL script on the virtual GPU, and what its kernels cost."""
+"""`forgekit profile`: a script on the virtual GPU, or a command below ncu or nsys."""
 
 from __future__ import annotations
 
+import argparse
 import json
+import shutil
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from forgekit.commands import script as scripts
+from forgekit.errors import PlatformError, UsageError, got_needed
 
-__all__ = ["main"]
+if TYPE_CHECKING:
+    from forgekit.profiling.nvidia import ncu
+
+__all__ = ["TOOLS", "main", "tool"]
+
+TOOLS = ("ncu", "nsys")
 
 
 def main(
@@ -28,6 +38,10 @@ def main(
     from forgekit.vgpu import options
     from forgekit.vgpu.counting import Counting
 
+    if script in TOOLS and not Path(script).is_file():
+        needed = f"`forgekit profile {script}` first, its options behind it"
+        remedy = f"see `forgekit profile {script} --help`"
+        raise UsageError(got_needed("profile", f"options before {script}", needed, remedy))
     chosen = gpu_named(gpu) if gpu is not None else None
     counts = Counting()
     try:
@@ -53,3 +67,122 @@ def main(
     for p in profiles.values():
         print(f"\n{p!r}")
     return 0
+
+
+def tool(arguments: Sequence[str]) -> int:
+    """`forgekit profile ncu|nsys [options] -- command`: run the command below NVIDIA's tool, print
+    a table of what it measured; returns the command's exit status.
+
+    Raises:
+        UsageError: called wrongly, an unknown metric, no kernel of that name.
+        PlatformError: no GPU, no such tool, no permission to read the GPU's counters.
+        ForgekitError: the tool failed.
+    """
+    name, *words = arguments
+    return _ncu(words) if name == "ncu" else _nsys(words)
+
+
+def _parser(name: str, about: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"forgekit profile {name}",
+        usage=f"forgekit profile {name} [options] -- command ...",
+        description=about,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--out", help="keep the report here; otherwise in a temporary folder")
+    parser.add_argument("--json", action="store_true", help="print the table's data as JSON")
+    return parser
+
+
+def _ncu_parser() -> argparse.ArgumentParser:
+    from forgekit.profiling.nvidia.ncu import CUTE_KERNELS
+
+    parser = _parser("ncu", "Run a command below Nsight Compute: a table of its kernels.")
+    parser.add_argument(
+        "--kernel",
+        default=CUTE_KERNELS,
+        metavar="REGEX",
+        help="which kernels; otherwise those of CuTe DSL, whose names begin with %(default)s",
+    )
+    parser.add_argument("--metrics", default="", help="of ncu, with commas: shown instead")
+    parser.add_argument("--skip", type=int, default=0, help="pass over so many launches of them")
+    parser.add_argument("--count", type=int, help="then measure so many; otherwise all")
+    parser.add_argument("--full", action="store_true", help="all that ncu has, for ncu-ui; slow")
+    return parser
+
+
+def _choice(options: argparse.Namespace) -> ncu.Choice:
+    from forgekit.profiling.nvidia import calls, ncu
+
+    if options.skip < 0 or (options.count is not None and options.count < 1):
+        got = f"--skip {options.skip} --count {options.count}"
+        raise UsageError(got_needed("launches", got, "--skip ≥ 0, --count ≥ 1", "choose others"))
+    return ncu.Choice(
+        kernel=calls.pattern(options.kernel),
+        metrics=tuple(name.strip() for name in options.metrics.split(",") if name.strip()),
+        skip=options.skip,
+        count=options.count,
+        full=options.full,
+    )
+
+
+def _ncu(words: Sequence[str]) -> int:
+    from forgekit.profiling.nvidia import calls, ncu, tools
+
+    options, command = calls.parse(_ncu_parser(), words)
+    choice = _choice(options)
+    out = calls.report_path(options.out, ".ncu-rep")
+    done = ncu.run(tools.require(tools.NCU), command, choice, quiet=options.json)
+    who = command[0] if done.command_failed else "ncu"
+    if not done.rows:
+        error = ncu.explain(done.log, choice.kernel)
+        if not done.command_failed or isinstance(error, PlatformError):
+            raise error
+        print("forgekit: no kernel was measured", file=sys.stderr)
+        return _passed_on(done.status, who)
+    found = ncu.kernels(done.rows, choice.metrics)
+    told = {"kernels": [k.to_dict() for k in found]}
+    table = ncu.as_table(found, choice.metrics)
+    _say("ncu", told, table, _kept(done.report, out), as_json=options.json, command=command)
+    unknown = [name for name in choice.metrics if name not in done.rows[0]]
+    if unknown and not done.status:
+        raise ncu.unknown_metrics(unknown)
+    return _passed_on(done.status, who)
+
+
+def _nsys(words: Sequence[str]) -> int:
+    from forgekit.profiling.nvidia import calls, nsys, tools
+
+    about = "Run a command below Nsight Systems: tables of its kernels, CUDA calls and copies."
+    options, command = calls.parse(_parser("nsys", about), words)
+    out = calls.report_path(options.out, ".nsys-rep")
+    done = nsys.run(tools.require(tools.NSYS), command, quiet=options.json)
+    told = {name: [row.to_dict() for row in rows] for name, rows in done.tables.items()}
+    table = nsys.as_tables(done.tables)
+    _say("nsys", told, table, _kept(done.report, out), as_json=options.json, command=command)
+    return _passed_on(done.status, command[0])
+
+
+def _kept(report: Path, out: Path | None) -> Path:
+    """The report where it was asked for; what stood there is replaced now, not before."""
+    if out is None:
+        return report
+    shutil.move(report, out)
+    shutil.rmtree(report.parent)
+    return out
+
+
+def _say(
+    name: str, told: dict[str, Any], table: str, report: Path, *, as_json: bool, command: list[str]
+) -> None:
+    if as_json:
+        about = {"tool": name, "command": command, "report": str(report)}
+        print(json.dumps(about | told, indent=1))
+        return
+    print(f"\n{table}\n\nreport: {report} (`{name}-ui` opens it; --out keeps it elsewhere)")
+
+
+def _passed_on(status: int, who: str) -> int:
+    if status:
+        print(f"forgekit: {who} ended with exit status {status}", file=sys.stderr)
+    return status

@@ -1,11 +1,23 @@
-"""`forgekit sanitize`: a CuTe DSL script on the virtual GPU, and what its kernels do wrong."""
+"""`forgekit sanitize`: a script on the virtual GPU, or a command below compute-sanitizer."""
 
 from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from forgekit.commands import script as scripts
 from forgekit.errors import UsageError, got_needed
 
-__all__ = ["main"]
+if TYPE_CHECKING:
+    from forgekit.profiling.nvidia.sanitizer import Result
+
+__all__ = ["is_command", "main", "tool"]
 
 
 def main(script: str, arguments: list[str], *, schedule: str = "default", seed: int = 0) -> int:
@@ -44,3 +56,81 @@ def main(script: str, arguments: list[str], *, schedule: str = "default", seed: 
     notes = len(found) - errors
     print(f"\nsanitizer: {errors} finding{'s' * (errors != 1)}, {notes} note{'s' * (notes != 1)}")
     return status or int(bool(errors))
+
+
+def is_command(arguments: Sequence[str]) -> bool:
+    """Whether the words behind `forgekit sanitize` are for compute-sanitizer: `--` comes before any
+    script, or an option is there that only it has.
+    """
+    for i, word in enumerate(arguments):
+        if word == "--" or word.partition("=")[0] in ("--tool", "--json"):
+            return True
+        value_of_option = i and arguments[i - 1] in ("--schedule", "--seed")
+        if not word.startswith("-") and not value_of_option:
+            return False
+    return False
+
+
+def _tool_parser() -> argparse.ArgumentParser:
+    from forgekit.profiling.nvidia.sanitizer import TOOLS
+
+    parser = argparse.ArgumentParser(
+        prog="forgekit sanitize",
+        usage="forgekit sanitize [--tool TOOL,...] [--json] -- command ...",
+        description="Run a command below NVIDIA's compute-sanitizer, on the GPU.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--tool", default=",".join(TOOLS), help="one run for each; otherwise %(default)s"
+    )
+    parser.add_argument("--json", action="store_true", help="print the table's data as JSON")
+    return parser
+
+
+def tool(arguments: Sequence[str]) -> int:
+    """`forgekit sanitize [--tool …] -- command`: run the command below compute-sanitizer, once for
+    each tool, and print a table of what they found.
+
+    Returns the command's exit status if it failed; otherwise 1 where there are errors.
+
+    Raises:
+        UsageError: called wrongly, an unknown tool.
+        PlatformError: no GPU, or compute-sanitizer is missing.
+        ForgekitError: compute-sanitizer could not work.
+    """
+    from forgekit.profiling.nvidia import calls, sanitizer, tools
+
+    options, command = calls.parse(_tool_parser(), arguments)
+    chosen = [name.strip() for name in options.tool.split(",") if name.strip()]
+    unknown = [name for name in chosen if name not in sanitizer.TOOLS]
+    if unknown or not chosen:
+        needed = f"some of {', '.join(sanitizer.TOOLS)}"
+        remedy = "write them with commas, or leave --tool out for all"
+        raise UsageError(got_needed("--tool", ", ".join(unknown) or "none", needed, remedy))
+    path = tools.require(tools.SANITIZER)
+    logs = Path(tempfile.mkdtemp(prefix="forgekit-sanitizer-"))
+    results = []
+    for name in chosen:
+        print(f"-- {name}: {sanitizer.TOOLS[name]}", file=sys.stderr, flush=True)
+        results.append(sanitizer.run(path, command, name, logs=logs, quiet=options.json))
+    _say(results, command, logs, as_json=options.json)
+    failed = next((r for r in results if r.status), None)
+    if failed is not None:
+        about = f"{command[0]} ended with exit status {failed.status} below {failed.tool}"
+        print(f"forgekit: {about}", file=sys.stderr)
+        return failed.status
+    return int(any(r.errors for r in results))
+
+
+def _say(results: list[Result], command: list[str], logs: Path, *, as_json: bool) -> None:
+    """Print the results; the logs are kept where they say anything."""
+    from forgekit.profiling.nvidia.sanitizer import as_table
+
+    wrong = any(r.errors or r.warnings for r in results)
+    if not wrong:
+        shutil.rmtree(logs)
+    if as_json:
+        told = {"command": command, "logs": str(logs) if wrong else None}
+        print(json.dumps(told | {"results": [r.to_dict() for r in results]}, indent=1))
+    else:
+        print(f"\n{as_table(results)}" + f"\n\nall that was said: {logs}" * wrong)

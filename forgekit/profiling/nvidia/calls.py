@@ -1,0 +1,78 @@
+"""`… -- command`: options of forgekit before it, a command for NVIDIA's tools behind it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from forgekit.errors import UsageError, got_needed
+from forgekit.profiling.nvidia.tools import program
+
+__all__ = ["SEPARATOR", "parse", "pattern", "report_path"]
+
+SEPARATOR = "--"
+WHY = (
+    "`--` says where the command begins: what is behind it runs as it stands, on the GPU, while "
+    "`forgekit {} SCRIPT` without it runs a script on the virtual GPU"
+)
+
+
+def parse(
+    parser: argparse.ArgumentParser, words: Sequence[str]
+) -> tuple[argparse.Namespace, list[str]]:
+    """The options of `parser` before the first `--`, and the command behind it.
+
+    Raises:
+        UsageError: there is no `--`, nothing behind it, or no such program.
+        SystemExit: an unknown option, or --help.
+    """
+    called, verb = parser.prog, parser.prog.split()[1]
+    before = list(words)
+    command: list[str] = []
+    if SEPARATOR in before:
+        at = before.index(SEPARATOR)
+        before, command = before[:at], before[at + 1 :]
+    options, others = parser.parse_known_args(before)
+    stray = next((i for i, word in enumerate(others) if not word.startswith("-")), None)
+    if SEPARATOR in words and stray is None:
+        if others:
+            parser.error(f"unrecognized arguments: {' '.join(others)}")
+        if command:
+            return options, program(command, called)
+    meant = [*others[stray:], *command] if stray is not None else ["python", "my_program.py"]
+    example = ["python", *meant] if meant[0].endswith(".py") else meant
+    got = f"`{' '.join([called, *words])}`" if words else "no command"
+    remedy = f"write `{called} -- {' '.join(example)}`. {WHY.format(verb)}"
+    raise UsageError(got_needed("the call", got, "options, then `--`, then the command", remedy))
+
+
+def pattern(text: str) -> str:
+    """A pattern of kernels' names as given.
+
+    Raises:
+        UsageError: it is no regular expression.
+    """
+    try:
+        re.compile(text)
+    except re.error as error:
+        needed = f"a regular expression ({error})"
+        remedy = "put a backslash before characters such as ( [ * +"
+        raise UsageError(got_needed("--kernel", repr(text), needed, remedy)) from None
+    return text
+
+
+def report_path(out: str | None, suffix: str) -> Path | None:
+    """Where a report is to go, with the ending that the tool wants; None for None.
+
+    Raises:
+        UsageError: there is no such folder.
+    """
+    if out is None:
+        return None
+    path = Path(out if out.endswith(suffix) else out + suffix).resolve()
+    if not path.parent.is_dir():
+        remedy = f"make it with `mkdir -p {path.parent}`"
+        raise UsageError(got_needed("--out", out, "a file in a folder that exists", remedy))
+    return path

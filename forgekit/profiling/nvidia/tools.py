@@ -1,0 +1,176 @@
+"""Find NVIDIA's tools and run commands below them; say what is missing and how to get it."""
+
+from __future__ import annotations
+
+import ctypes
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from forgekit.errors import ForgekitError, PlatformError, UsageError, got_needed
+
+__all__ = ["NCU", "NSYS", "SANITIZER", "Tool", "ask", "gpu_count", "program", "require", "watch"]
+
+_STDERR = 2  # the file descriptor: sys.stderr may be no file
+ASK_TIMEOUT_S = 600  # to read a report; the command itself may take as long as it likes
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A program of NVIDIA's.
+
+    Attributes:
+        name: what it is called in a shell.
+        product: what NVIDIA calls it.
+        places: patterns of folders to look in if it is not on PATH.
+        install: where it comes from.
+        instead: what forgekit has for a machine without it.
+    """
+
+    name: str
+    product: str
+    places: tuple[str, ...]
+    install: str
+    instead: str
+
+
+_CUDA = ("/usr/local/cuda*/bin", "/opt/cuda/bin")
+_TOOLKIT = "it is part of the CUDA toolkit (https://developer.nvidia.com/cuda-downloads)"
+_PROFILE = "`forgekit profile SCRIPT` and fk.profile, which need neither GPU nor tool"
+NCU = Tool(
+    "ncu",
+    "Nsight Compute",
+    (*_CUDA, "/opt/nvidia/nsight-compute/*", "/usr/local/cuda*/nsight-compute*"),
+    f"{_TOOLKIT} and a download of its own (https://developer.nvidia.com/nsight-compute)",
+    _PROFILE,
+)
+NSYS = Tool(
+    "nsys",
+    "Nsight Systems",
+    (*_CUDA, "/opt/nvidia/nsight-systems/*", "/opt/nvidia/nsight-systems/*/bin"),
+    f"{_TOOLKIT} and a download of its own (https://developer.nvidia.com/nsight-systems)",
+    "torch.profiler, or without a GPU `forgekit profile SCRIPT`",
+)
+SANITIZER = Tool(
+    "compute-sanitizer",
+    "Compute Sanitizer",
+    (*_CUDA, "/usr/local/cuda*/compute-sanitizer"),
+    _TOOLKIT,
+    "`forgekit sanitize SCRIPT` and fk.sanitize, which need neither GPU nor tool",
+)
+
+
+def find(tool: Tool) -> str | None:
+    """The tool's path: on PATH, below CUDA_HOME, or the newest in its usual places; else None."""
+    on_path = shutil.which(tool.name)
+    if on_path is not None:
+        return on_path
+    home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")
+    places = [os.path.join(home, "bin")] if home else []
+    for pattern in tool.places:
+        places += sorted(glob.glob(pattern), key=_version, reverse=True)
+    found = (shutil.which(tool.name, path=place) for place in places)
+    return next((path for path in found if path), None)
+
+
+def _version(path: str) -> list[int]:
+    return [int(digits) for digits in re.findall(r"\d+", path)]
+
+
+def gpu_count() -> int:
+    """How many GPUs NVIDIA's driver offers this process; 0 without a driver."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return 0
+    count = ctypes.c_int(0)
+    if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)):
+        return 0
+    return count.value
+
+
+def require(tool: Tool) -> str:
+    """The tool's path.
+
+    Raises:
+        PlatformError: the tool or a GPU is missing; all that is missing is in the message.
+    """
+    path = find(tool)
+    missing, remedies = [], []
+    if path is None:
+        missing.append(f"no {tool.name} on PATH or in {', '.join(tool.places)}")
+        remedies.append(f"install {tool.product}: {tool.install}")
+    if gpu_count() == 0:
+        missing.append("no NVIDIA GPU")
+        remedies.append("call it on a machine with a GPU (`nvidia-smi` lists what the driver sees)")
+    if path is None or missing:
+        needed = f"{tool.product} and an NVIDIA GPU"
+        remedy = f"{'; '.join(remedies)}; or use {tool.instead}"
+        raise PlatformError(got_needed(tool.name, " and ".join(missing), needed, remedy))
+    return path
+
+
+def program(command: Sequence[str], called: str) -> list[str]:
+    """The command to run, its program found; `called`: the words before `--`, for messages.
+
+    Raises:
+        UsageError: there is no such program.
+    """
+    if shutil.which(command[0]) is None:
+        needed = "a program and its arguments behind `--`"
+        remedy = "look for a slip of the pen, or give its path"
+        if command[0].endswith(".py"):
+            remedy = f"write `{called} -- python {' '.join(command)}`"
+        got = f"{command[0]!r}, which is no program"
+        raise UsageError(got_needed("the command", got, needed, remedy))
+    return list(command)
+
+
+def watch(
+    line: Sequence[str], *, quiet: bool = False, environment: Mapping[str, str] | None = None
+) -> int:
+    """Run a tool with the command below it and wait; returns the exit status (128 + n: signal n).
+
+    The command keeps the terminal, and gets FORGEKIT_DEVICE=gpu besides `environment`: below a tool
+    of NVIDIA's, forgekit's kernels have to run on the GPU. quiet: what it prints goes to stderr.
+
+    Raises:
+        ForgekitError: the tool could not be started.
+    """
+    sys.stdout.flush()
+    told = os.environ | {"FORGEKIT_DEVICE": "gpu"} | dict(environment or {})
+    try:
+        status = subprocess.run(line, stdout=_STDERR if quiet else None, env=told).returncode
+    except OSError as error:
+        raise ForgekitError(f"{line[0]} could not be run: {error}") from None
+    return status if status >= 0 else 128 - status
+
+
+def ask(line: Sequence[str]) -> str:
+    """What a tool prints about a report that it wrote; numbers as the C locale writes them.
+
+    Raises:
+        ForgekitError: it failed.
+    """
+    name = Path(line[0]).name
+    try:
+        done = subprocess.run(
+            line,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=ASK_TIMEOUT_S,
+            env=os.environ | {"LC_ALL": "C"},
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ForgekitError(f"{name} could not read its report: {error}") from None
+    if done.returncode:
+        told = "\n".join((done.stdout + done.stderr).strip().splitlines()[-5:])
+        raise ForgekitError(f"{name} could not read its report: {told}")
+    return done.stdout

@@ -1,0 +1,52 @@
+"""A machine with a GPU and NVIDIA's tools, as far as forgekit can see."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forgekit.profiling.nvidia import tools
+
+SAMPLES = Path(__file__).parent / "samples"
+
+
+@dataclass(frozen=True)
+class Fakes:
+    """The stand-ins. folder: where they are; calls: what they were called with, in order."""
+
+    folder: Path
+
+    def behave(self, **told: Any) -> None:
+        """What they do otherwise than usual; see fake_tool.py."""
+        (self.folder / "behaviour.json").write_text(json.dumps(told))
+
+    @property
+    def calls(self) -> list[dict[str, Any]]:
+        file = self.folder / "calls.jsonl"
+        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+@pytest.fixture
+def fakes(tmp_path, monkeypatch) -> Fakes:
+    """ncu, nsys and compute-sanitizer on PATH, and one GPU."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    text = (Path(__file__).parent / "fake_tool.py").read_text()
+    for name in ("ncu", "nsys", "compute-sanitizer"):
+        (folder / name).write_text(f"#!{sys.executable} -I\n{text}")
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("FORGEKIT_FAKE_SAMPLES", str(SAMPLES))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)  # reads TMPDIR anew
+    monkeypatch.setattr(tools, "gpu_count", lambda: 1)
+    monkeypatch.delenv("CUDA_HOME", raising=False)
+    monkeypatch.delenv("CUDA_PATH", raising=False)
+    monkeypatch.setenv("FORGEKIT_DEVICE", "virtual")
+    return Fakes(folder)

@@ -1,0 +1,330 @@
+"""`forgekit profile ncu|nsys -- …` and `forgekit sanitize -- …` from end to end, with stand-ins."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from forgekit.commands.cli import main
+from forgekit.profiling.nvidia import tools
+
+SAYS = ["sh", "-c", "echo the program speaks"]
+FAILS = ["sh", "-c", "exit 7"]
+
+
+def argv(fakes, call: int = 0) -> list[str]:
+    return fakes.calls[call]["argv"]
+
+
+# --- profile ncu
+
+
+def test_ncu(fakes, capfd):
+    fakes.behave(record=["FORGEKIT_DEVICE"])
+    assert main(["profile", "ncu", "--", *SAYS]) == 0
+    out, err = capfd.readouterr()
+    assert out.startswith("the program speaks\n")
+    assert "naive_kernel  17.8 µs   235     5      4.0     32.0" in out
+    report = Path(out.split("report: ")[1].split(" (")[0])
+    assert report.is_file() and report.suffix == ".ncu-rep"
+    [call] = fakes.calls
+    assert call["environment"] == {"FORGEKIT_DEVICE": "gpu"}  # though it is set to virtual here
+    assert call["argv"][-3:] == SAYS
+    assert "regex:kernel_cutlass" in call["argv"]
+    assert err == ""
+
+
+def test_ncu_of_chosen_launches(fakes, capfd, tmp_path):
+    out = tmp_path / "kept"
+    (tmp_path / "kept.ncu-rep").write_text("of yesterday")
+    words = ["--kernel", "tile_", "--skip", "1", "--count", "1", "--out", str(out)]
+    assert main(["profile", "ncu", *words, "--", *SAYS]) == 0
+    said = capfd.readouterr().out
+    assert "tile_kernel" in said and "naive_kernel" not in said and "1 launch," in said
+    assert f"report: {out}.ncu-rep" in said
+    assert (tmp_path / "kept.ncu-rep").read_text().startswith("report of ncu")
+    assert not list(tmp_path.glob("forgekit-ncu-*"))
+
+
+def test_ncu_as_json(fakes, capfd):
+    assert main(["profile", "ncu", "--json", "--", *SAYS]) == 0
+    out, err = capfd.readouterr()
+    told = json.loads(out)
+    assert err == "the program speaks\n"
+    assert (told["tool"], told["command"]) == ("ncu", SAYS)
+    assert [k["function"] for k in told["kernels"]] == ["naive_kernel", "tile_kernel"]
+    assert told["kernels"][0]["duration_ns"] == 17840
+    assert Path(told["report"]).is_file()
+
+
+def test_ncu_of_other_metrics(fakes, capfd):
+    assert main(["profile", "ncu", "--metrics", "dram__bytes_read.sum, ", "--", *SAYS]) == 0
+    assert "dram__bytes_read.sum  4,198,912" in capfd.readouterr().out
+    line = argv(fakes)
+    assert line[line.index("--metrics") + 1] == "gpu__time_duration.sum,dram__bytes_read.sum"
+
+
+def test_ncu_of_a_metric_that_is_none(fakes, capfd):
+    words = ["--metrics", "dram__bytes_read.sum,no__such.sum"]
+    assert main(["profile", "ncu", *words, "--", *SAYS]) == 2
+    out, err = capfd.readouterr()
+    assert "4,198,912" in out  # what was measured is not lost
+    assert "--metrics: got no__such.sum, needed names that ncu knows" in err
+
+
+def test_ncu_without_such_a_kernel(fakes, capfd, tmp_path):
+    (tmp_path / "r.ncu-rep").write_text("of yesterday")
+    words = ["--kernel", "softmax", "--out", str(tmp_path / "r")]
+    assert main(["profile", "ncu", *words, "--", *SAYS]) == 2
+    assert "launched: naive_kernel, tile_kernel, needed" in capfd.readouterr().err
+    assert (tmp_path / "r.ncu-rep").read_text() == "of yesterday"
+
+
+def test_ncu_without_permission(fakes, capfd):
+    fakes.behave(log=["==ERROR== ERR_NVGPUCTRPERM - The user does not"], report=False)
+    assert main(["profile", "ncu", "--", *SAYS]) == 1
+    error = capfd.readouterr().err
+    assert "forgekit: ncu: got ERR_NVGPUCTRPERM" in error and "or use fk.profile" in error
+
+
+@pytest.mark.parametrize("exit_of_ncu", [7, 1, 0])
+def test_the_commands_own_failure_is_passed_on(fakes, capfd, exit_of_ncu):
+    fakes.behave(exit=exit_of_ncu)
+    assert main(["profile", "ncu", "--", *FAILS]) == 7
+    out, err = capfd.readouterr()
+    assert "naive_kernel" in out
+    assert err == "forgekit: sh ended with exit status 7\n"
+
+
+def test_ncus_own_failure_is_passed_on(fakes, capfd):
+    fakes.behave(exit=5)
+    assert main(["profile", "ncu", "--", *SAYS]) == 5
+    assert capfd.readouterr().err == "forgekit: ncu ended with exit status 5\n"
+
+
+def test_a_command_that_fails_before_any_kernel(fakes, capfd):
+    assert main(["profile", "ncu", "--kernel", "softmax", "--", *FAILS]) == 7
+    out, err = capfd.readouterr()
+    assert "no kernel was measured" in err and "ended with exit status 7" in err and not out
+
+
+# --- profile nsys
+
+
+def test_nsys(fakes, capfd, tmp_path):
+    fakes.behave(record=["FORGEKIT_DEVICE"])
+    out = tmp_path / "kept.nsys-rep"
+    assert main(["profile", "nsys", "--out", str(out), "--", *SAYS]) == 0
+    said = capfd.readouterr().out
+    assert "naive_kernel                                            4  71.4 µs" in said
+    assert "cudaMalloc                 2   131 ms" in said
+    assert f"report: {out} (`nsys-ui` opens it" in said
+    assert out.read_text() == "report of nsys\n" and not list(tmp_path.rglob("*.sqlite"))
+    assert fakes.calls[0]["environment"] == {"FORGEKIT_DEVICE": "gpu"}
+
+
+def test_nsys_as_json(fakes, capfd, tmp_path):
+    assert main(["profile", "nsys", "--json", "--", *SAYS]) == 0
+    told = json.loads(capfd.readouterr().out)
+    assert [row["function"] for row in told["kernels"]][:2] == ["naive_kernel", "tile_kernel"]
+    assert told["api"][0]["name"] == "cudaMalloc" and told["memory"] == []
+    assert Path(told["report"]).is_file() and not list(tmp_path.rglob("*.sqlite"))
+
+
+def test_nsys_passes_a_failure_on(fakes, capfd):
+    assert main(["profile", "nsys", "--", *FAILS]) == 7
+    assert "naive_kernel" in capfd.readouterr().out
+
+
+def test_nsys_without_a_report(fakes, capfd):
+    fakes.behave(report=False)
+    assert main(["profile", "nsys", "--", *SAYS]) == 1
+    assert "nsys made no report" in capfd.readouterr().err
+
+
+# --- sanitize
+
+
+def test_sanitize(fakes, capfd):
+    fakes.behave(
+        memcheck="memcheck.txt",
+        racecheck="racecheck.txt",
+        record=["FORGEKIT_DEVICE", "PYTORCH_NO_CUDA_MEMORY_CACHING"],
+    )
+    assert main(["sanitize", "--", *SAYS]) == 1
+    out = capfd.readouterr().out
+    assert "memcheck       28  Invalid __global__ read of size 4 bytes\n" in out
+    assert "kernels.py, line 191 in race_shared_kernel\n" in out
+    assert "synccheck       0\n" in out
+    logs = Path(out.split("all that was said: ")[1].strip())
+    assert "ERROR SUMMARY: 28 errors" in (logs / "memcheck.txt").read_text()
+    ran = [call["argv"][call["argv"].index("--tool") + 1] for call in fakes.calls]
+    assert ran == ["memcheck", "racecheck", "initcheck", "synccheck"]
+    alone = [call["environment"]["PYTORCH_NO_CUDA_MEMORY_CACHING"] for call in fakes.calls]
+    assert alone == ["1", None, "1", None]
+    assert {call["environment"]["FORGEKIT_DEVICE"] for call in fakes.calls} == {"gpu"}
+
+
+def test_sanitize_finds_nothing(fakes, capfd, tmp_path):
+    assert main(["sanitize", "--tool", "synccheck,memcheck", "--", *SAYS]) == 0
+    out = capfd.readouterr().out
+    assert "synccheck       0\nmemcheck        0\n" in out and "all that was said" not in out
+    assert not list(tmp_path.glob("forgekit-sanitizer-*"))
+    assert len(fakes.calls) == 2
+
+
+def test_sanitize_as_json(fakes, capfd):
+    fakes.behave(racecheck="racecheck.txt")
+    assert main(["sanitize", "--json", "--tool=racecheck", "--", *SAYS]) == 1
+    out, err = capfd.readouterr()
+    told = json.loads(out)
+    [result] = told["results"]
+    assert (result["tool"], result["errors"], result["line"]) == ("racecheck", 1, 191)
+    assert "the program speaks" in err and Path(told["logs"], "racecheck.txt").is_file()
+
+
+def test_sanitize_passes_a_failure_on(fakes, capfd):
+    fakes.behave(memcheck="memcheck.txt")
+    assert main(["sanitize", "--tool", "memcheck", "--", *FAILS]) == 7
+    out, err = capfd.readouterr()
+    assert "memcheck      28" in out and "exit status 7 below memcheck" in err
+
+
+def test_sanitize_where_the_tool_cannot_work(fakes, capfd):
+    fakes.behave(memcheck="========= Error: Device not supported\n")
+    assert main(["sanitize", "--tool", "memcheck", "--", *SAYS]) == 1
+    assert "memcheck ended with exit status 0: Error: Device not supp" in capfd.readouterr().err
+
+
+def test_sanitize_with_an_unknown_tool(fakes, capfd):
+    assert main(["sanitize", "--tool", "memcheck,leakcheck", "--", *SAYS]) == 2
+    assert "--tool: got leakcheck, needed some of memcheck" in capfd.readouterr().err
+    assert fakes.calls == []
+
+
+# --- called wrongly
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (["profile", "ncu"], "`forgekit profile ncu -- python my_program.py`"),
+        (["profile", "ncu", "--"], "`forgekit profile ncu -- python my_program.py`"),
+        (["profile", "ncu", "x.py", "-n", "3"], "`forgekit profile ncu -- python x.py -n 3`"),
+        (["profile", "nsys", "python", "x.py"], "`forgekit profile nsys -- python x.py`"),
+        (["profile", "nsys", "x.py", "--", "3"], "`forgekit profile nsys -- python x.py 3`"),
+        (["profile", "ncu", "--", "x.py", "3"], "`forgekit profile ncu -- python x.py 3`"),
+        (["profile", "--json", "ncu", "--", "x"], "`forgekit profile ncu` first"),
+        (["sanitize", "--"], "`forgekit sanitize -- python my_program.py`"),
+        (["sanitize", "--tool", "memcheck", "x.py"], "`forgekit sanitize -- python x.py`"),
+        (["sanitize", "--", "x.py"], "`forgekit sanitize -- python x.py`"),
+        (["profile", "ncu", "--", "no-such-program"], "got 'no-such-program', which is no program"),
+    ],
+)
+def test_a_wrong_call_is_told_the_right_one(fakes, capfd, words, remedy):
+    assert main(words) == 2
+    error = capfd.readouterr().err
+    assert remedy in error and error.startswith("forgekit: ") and ": got " in error
+    assert fakes.calls == []
+
+
+def test_why_two_dashes_are_needed(fakes, capfd):
+    main(["sanitize", "--tool", "memcheck", "python", "x.py"])
+    assert "`forgekit sanitize SCRIPT` without it runs a script on the virtual GPU" in (
+        capfd.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--kernel", "a(b"], "--kernel: got 'a(b', needed a regular expression"),
+        (["--out", "no/such/folder/r"], "--out: got no/such/folder/r"),
+        (["--skip", "-1"], "launches: got --skip -1 --count None"),
+        (["--count", "0"], "launches: got --skip 0 --count 0"),
+    ],
+)
+def test_wrong_values(fakes, capfd, words, said):
+    assert main(["profile", "ncu", *words, "--", *SAYS]) == 2
+    assert said in capfd.readouterr().err
+    assert fakes.calls == []
+
+
+def test_unknown_options_and_help(fakes, capfd):
+    for words, status in ((["--frob", "--", *SAYS], 2), (["--help"], 0)):
+        with pytest.raises(SystemExit) as leaving:
+            main(["profile", "ncu", *words])
+        assert leaving.value.code == status
+    out, err = capfd.readouterr()
+    assert "usage: forgekit profile ncu [options] -- command" in out and "--kernel REGEX" in out
+    assert "unrecognized arguments: --frob" in err
+    assert fakes.calls == []
+
+
+# --- not here
+
+
+@pytest.mark.parametrize(
+    ("words", "tool", "instead"),
+    [
+        (["profile", "ncu"], tools.NCU, "`forgekit profile SCRIPT` and fk.profile"),
+        (["profile", "nsys"], tools.NSYS, "torch.profiler"),
+        (["sanitize"], tools.SANITIZER, "`forgekit sanitize SCRIPT` and fk.sanitize"),
+    ],
+)
+def test_what_is_missing_is_named(words, tool, instead, monkeypatch, tmp_path, capfd):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CUDA_HOME", raising=False)
+    monkeypatch.setattr(tools, "gpu_count", lambda: 0)
+    monkeypatch.setattr(tools.glob, "glob", lambda pattern: [])
+    assert main([*words, "--", sys.executable]) == 1
+    error = capfd.readouterr().err
+    assert f"got no {tool.name} on PATH or in " in error and "and no NVIDIA GPU" in error
+    assert f"install {tool.product}: it is part of the CUDA toolkit" in error
+    assert f"or use {instead}" in error
+
+
+def test_only_the_gpu_is_missing(fakes, monkeypatch, capfd):
+    monkeypatch.setattr(tools, "gpu_count", lambda: 0)
+    assert main(["profile", "ncu", "--", *SAYS]) == 1
+    error = capfd.readouterr().err
+    assert "ncu: got no NVIDIA GPU, needed" in error and "install" not in error
+    assert fakes.calls == []
+
+
+def test_a_tool_off_the_path_is_found(fakes, monkeypatch, tmp_path, capfd):
+    monkeypatch.setenv("PATH", os.environ["PATH"].split(os.pathsep, 1)[1])
+    for version in ("2024.3.2", "2025.10.1", "2025.9.1"):
+        (tmp_path / "opt" / version).mkdir(parents=True)
+    fakes.folder.joinpath("ncu").rename(tmp_path / "opt" / "2025.10.1" / "ncu")
+    (tmp_path / "opt" / "2025.9.1" / "ncu").symlink_to("/bin/false")
+    tool = tools.Tool("ncu", "p", (f"{tmp_path}/none/*", f"{tmp_path}/opt/*"), "i", "j")
+    assert tools.find(tool) == str(tmp_path / "opt" / "2025.10.1" / "ncu")
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    (tmp_path / "bin" / "ncu").symlink_to("/bin/false")
+    assert tools.find(tool) == str(tmp_path / "bin" / "ncu")
+
+
+def test_gpus_are_counted_by_the_driver():
+    import torch
+
+    assert tools.gpu_count() == torch.cuda.device_count()
+
+
+# --- a script for the virtual GPU stays one
+
+
+def test_a_script_with_dashes_of_its_own_is_no_command(tmp_path, capfd, monkeypatch):
+    monkeypatch.setenv("FORGEKIT_DEVICE", "virtual")
+    script = tmp_path / "s.py"
+    script.write_text("import sys\nprint(sys.argv[1:])\n")
+    assert main(["sanitize", "--seed", "3", str(script), "--tool", "x"]) == 0
+    assert "['--tool', 'x']" in capfd.readouterr().out
+    assert main(["sanitize", str(script), "--json", "y"]) == 0
+    assert "['--json', 'y']" in capfd.readouterr().out
+    assert main(["profile", str(script), "ncu"]) == 0
+    assert "['ncu']" in capfd.readouterr().out
