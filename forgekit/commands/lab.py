@@ -10,7 +10,16 @@ from pathlib import Path
 from forgekit.commands.course import FIRST_NOTEBOOK, find_course
 from forgekit.errors import PlatformError
 
-__all__ = ["jupyter_command", "main"]
+__all__ = ["COURSE_OPTIONS", "jupyter_command", "main"]
+
+# What the course asks of JupyterLab, wherever it is started.
+COURSE_OPTIONS = (
+    # It would show the first line of a folded output, and with it what is to be predicted.
+    f"--LabApp.extra_labextensions_path={Path(__file__).parent / 'labextensions'}",
+    # A student's notebook stands alone. Paired with its .py, it does not open where the clock says
+    # that only one of the two has changed (after `git pull`, say, or work in another editor).
+    "--ServerApp.jpserver_extensions=jupyterlab_jupytext=False",
+)
 
 
 def jupyter_command(folder: Path, notebook: str | None, options: list[str]) -> list[str]:
@@ -19,6 +28,7 @@ def jupyter_command(folder: Path, notebook: str | None, options: list[str]) -> l
     The user's `options` stand last: where two set the same thing, JupyterLab takes the last.
     """
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}"]
+    command += COURSE_OPTIONS
     if notebook:
         command.append(f"--LabApp.default_url=/lab/tree/{notebook}")
     if os.geteuid() == 0:  # as in most containers; without it JupyterLab refuses to start

@@ -1,0 +1,31 @@
+"""Copy what a user lacks of the course, then start the user's server.
+
+JupyterHub's spawner runs it, as the user. Nothing that is there already
+is changed: a notebook that was worked on stays.
+"""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from forgekit.commands.course import WEEKS
+
+
+def copy_missing(course: Path, target: Path) -> None:
+    """Copy the files of all weeks that the target lacks."""
+    for source in (f for week in WEEKS for f in (course / week).rglob("*")):
+        place = source.relative_to(course)
+        hidden = any(name.startswith((".", "__")) for name in place.parts)
+        copy = target / place
+        if source.is_file() and not hidden and not copy.exists():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            partial = copy.with_name(f".{copy.name}.partial")
+            shutil.copyfile(source, partial)
+            os.replace(partial, copy)  # whole or not at all
+
+
+if __name__ == "__main__":
+    copy_missing(Path(os.environ["COURSE"]), Path.home() / "course")
+    server = [sys.executable, "-m", "jupyterhub.singleuser"]
+    os.execv(sys.executable, [*server, *sys.argv[1:]])

@@ -1,0 +1,187 @@
+"""JupyterLab with a copy of the course, started as `forgekit lab` starts it, and a browser."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forgekit.commands.course import WEEKS
+from tests.book.conftest import browser  # noqa: F401  (a fixture)
+from tests.lab.notebook_page import NotebookPage
+
+ROOT = Path(__file__).resolve().parents[2]
+VIEW = {"width": 1280, "height": 900}
+START_S = 120
+
+
+def free_port() -> int:
+    """A port that nothing on this machine listens at."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def copy_course(folder: Path) -> Path:
+    """A copy of what a student gets: the weeks, and the file by which forgekit knows the course.
+
+    As after a `git pull` that brought new outputs, each notebook is newer than its text.
+    """
+    for week in WEEKS:
+        ignored = shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__")
+        shutil.copytree(ROOT / week, folder / week, ignore=ignored)
+        for text in (folder / week).glob("*.py"):
+            os.utime(text, (0, 0))
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    return folder
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    """This process's environment, without the user's settings of Jupyter and of forgekit."""
+    ours = re.compile(r"(JUPYTER|FORGEKIT|IPYTHON|PYTEST)_?")
+    kept = {name: value for name, value in os.environ.items() if not ours.match(name)}
+    config = folder / "config"
+    (config / "labconfig").mkdir(parents=True)
+    unasked = {"@jupyterlab/apputils-extension:announcements": True}  # it asks, and hides a corner
+    settings = json.dumps({"disabledExtensions": unasked})
+    (config / "labconfig" / "page_config.json").write_text(settings, encoding="utf-8")
+    return kept | more | {
+        "FORGEKIT_DEVICE": "virtual",
+        "IPYTHONDIR": str(folder / "ipython"),
+        "JUPYTER_CONFIG_DIR": str(config),
+        "JUPYTER_DATA_DIR": str(folder / "data"),  # which notebooks this user trusts: none
+        "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
+    }  # fmt: skip
+
+
+@contextlib.contextmanager
+def server(command: list[str], *, log: Path, answers: str, **options: Any) -> Iterator[None]:
+    """A server process, from when the address `answers` does until it is stopped."""
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, **options)
+        try:
+            end = time.monotonic() + START_S
+            while not _answers(answers):
+                assert process.poll() is None, f"{command[2]} ended:\n{log.read_text()}"
+                assert time.monotonic() < end, f"{command[2]} is silent:\n{log.read_text()}"
+                time.sleep(0.2)
+            yield
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _answers(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(address, timeout=5):
+            return True
+    except OSError:
+        return False
+
+
+@dataclass
+class Pages:
+    """The browser's pages that are open, and the logs of the servers behind them."""
+
+    browser: Any
+    open: list[Any] = field(default_factory=list)
+    logs: list[Path] = field(default_factory=list)
+
+    def new(self, **options: Any) -> Any:
+        """A page of its own: nothing is shared with the others, as if of another browser."""
+        page = self.browser.new_context(viewport=VIEW, **options).new_page()
+        self.open.append(page)
+        return page
+
+    def keep(self, name: str) -> None:
+        """Screenshots and logs into the folder FORGEKIT_SHOTS, if there is such."""
+        if not (given := os.environ.get("FORGEKIT_SHOTS")):
+            return
+        folder = Path(given)
+        folder.mkdir(parents=True, exist_ok=True)
+        name = re.sub(r"\W+", "_", name).strip("_")
+        for number, page in enumerate(self.open):
+            with contextlib.suppress(Exception):  # a page that is beyond it
+                page.screenshot(path=folder / f"{name}_{number}.png", timeout=10_000)
+        for log in self.logs:
+            shutil.copy(log, folder / f"{name}_{log.name}")
+
+
+_OPEN: list[Pages] = []  # a fixture cannot be asked by a hook, above all not if it failed
+
+
+@pytest.fixture(scope="module")
+def pages(browser: Any) -> Iterator[Pages]:  # noqa: F811
+    pages = Pages(browser)
+    _OPEN.append(pages)
+    yield pages
+    _OPEN.remove(pages)
+    for page in pages.open:
+        page.context.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Iterator[None]:
+    """What the pages showed when a test failed."""
+    report = yield
+    if report.failed and report.when != "teardown":
+        for pages in _OPEN:
+            pages.keep(item.name)
+    return report
+
+
+@dataclass
+class Classroom:
+    """A running JupyterLab: its address, its token, the course's copy, the file of progress."""
+
+    pages: Pages
+    address: str
+    token: str
+    course: Path
+    progress: Path
+
+    def open(self, notebook: str | None = None, **options: Any) -> NotebookPage:
+        """A notebook by its path below the course; None: what JupyterLab opens by itself."""
+        workspace = f"lab/workspaces/w{len(self.pages.open)}"  # with no other notebook open in it
+        path = f"{workspace}/tree/{notebook}" if notebook else ""
+        return NotebookPage(self.pages.new(**options), f"{self.address}/{path}?token={self.token}")
+
+
+@pytest.fixture(scope="module")
+def classroom(pages: Pages, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Classroom]:
+    """`forgekit lab` in a copy of the course; no file of the repository or the user changes."""
+    if importlib.util.find_spec("jupyterlab") is None:
+        pytest.skip("JupyterLab is missing: uv sync")
+    folder = tmp_path_factory.mktemp("lab")
+    course = copy_course(folder / "course")
+    port, token, progress = free_port(), secrets.token_hex(16), folder / "progress.json"
+    command = [sys.executable, "-m", "forgekit", "lab", "--no-browser", f"--port={port}",
+               "--ServerApp.port_retries=0", f"--IdentityProvider.token={token}",
+               "--LabApp.expose_app_in_browser=True"]  # fmt: skip
+    env = environment(folder, FORGEKIT_PROGRESS=str(progress),
+                      FORGEKIT_CACHE_DIR=str(folder / "cache"))  # fmt: skip
+    address, log = f"http://127.0.0.1:{port}", folder / "lab.log"
+    pages.logs.append(log)
+    with server(command, log=log, answers=f"{address}/api/status?token={token}", env=env,
+                cwd=course):  # fmt: skip
+        yield Classroom(pages, address, token, course, progress)

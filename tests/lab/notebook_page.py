@@ -1,0 +1,189 @@
+"""A notebook in JupyterLab, in a browser: open it, run it, write into it, read what it shows.
+
+A student's way is taken where there is one: menus, mouse and keyboard. What cannot be seen from
+outside, whether a run is over and what the cells hold, is asked of JupyterLab itself, which shows
+itself to scripts under --LabApp.expose_app_in_browser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Cell", "NotebookPage"]
+
+SLOW_MS = 240_000  # a busy machine may need it; nothing else waits so long
+
+_PANEL = "window.jupyterapp.shell.currentWidget"
+_READY = f"""async () => {{
+    const panel = {_PANEL};
+    if (!panel?.content?.widgets || !panel.sessionContext) return false;
+    await panel.context.ready; await panel.revealed; await panel.sessionContext.ready;
+    return panel.content.widgets.length > 0
+        && panel.sessionContext.session?.kernel?.status === "idle";
+}}"""
+# Each run of cells, by menu or by key, is a command that ends when its last cell is done.
+_LISTEN = """() => {
+    window.forgeBegun = 0; window.forgeDone = 0;
+    window.jupyterapp.commands.commandExecuted.connect((_, {id, result}) => {
+        if (!id.startsWith("notebook:run-")) return;
+        window.forgeBegun += 1;
+        result.finally(() => { window.forgeDone += 1; });
+    });
+}"""
+_CELLS = f"""() => {_PANEL}.content.model.toJSON().cells.map((cell) => ({{
+    kind: cell.cell_type, source: cell.source, tags: cell.metadata.tags || [],
+    folded: cell.metadata.jupyter?.outputs_hidden === true,
+    errors: (cell.outputs || []).filter((o) => o.output_type === "error")
+        .map((o) => o.ename + ": " + o.evalue),
+    stderr: (cell.outputs || []).filter((o) => o.name === "stderr").map((o) => o.text).join(""),
+    pictures: (cell.outputs || []).filter((o) => Object.keys(o.data || {{}})
+        .some((kind) => kind.startsWith("image/")
+            || kind === "text/html" && /<(img|svg)\\b/.test(o.data[kind]))).length,
+    count: cell.execution_count,
+}}))"""
+
+_VISIBLE = f"""async (i) => {{
+    const notebook = {_PANEL}.content;
+    await notebook.scrollToItem(i, "center");
+    const node = notebook.widgets[i].node;
+    return node.isConnected && node.getBoundingClientRect().height > 0;
+}}"""
+# Told to run all, JupyterLab sends all at once. The kernel refuses what comes after an error, but
+# for one that the cell's tag allows: the command ends there, and the rest still runs.
+_OVER = f"""() => {{
+    const {{content, sessionContext}} = {_PANEL};
+    const cells = [...content.model.cells].filter((cell) => cell.type === "code");
+    const failed = (cell) => !cell.getMetadata("tags")?.includes("raises-exception")
+        && cell.outputs.toJSON().some((output) => output.output_type === "error");
+    return window.forgeBegun === window.forgeDone
+        && sessionContext.session.kernel.status === "idle"
+        && (cells.every((cell) => cell.executionCount !== null) || cells.some(failed));
+}}"""
+
+
+def _text(source: str | list[str]) -> str:
+    return source if isinstance(source, str) else "".join(source)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell as JupyterLab holds it: its place, kind, text and tags, and what its outputs are.
+
+    folded: of its outputs only a line with three dots shows; pictures: how many outputs have one.
+    """
+
+    index: int
+    kind: str
+    source: str
+    tags: tuple[str, ...]
+    folded: bool
+    errors: tuple[str, ...]
+    stderr: str
+    pictures: int
+    count: int | None
+
+
+class NotebookPage:
+    """The notebook that opens in a browser's page; the page, or `address`, is on the way to it."""
+
+    def __init__(self, page: Any, address: str | None = None) -> None:
+        self.page = page
+        page.set_default_timeout(SLOW_MS)
+        if address is not None:
+            page.goto(address)
+        page.locator(".jp-NotebookPanel:visible .jp-Cell, .jp-Dialog").first.wait_for()
+        refused = page.locator(".jp-Dialog:visible").all_inner_texts()
+        assert not refused, f"JupyterLab does not open it: {refused[0]}"
+        page.wait_for_function(_READY)
+        page.evaluate(_LISTEN)
+
+    # -- what it holds ----------------------------------------------------------------------------
+    def cells(self) -> list[Cell]:
+        found = self.page.evaluate(_CELLS)
+        return [Cell(i, c["kind"], _text(c["source"]), tuple(c["tags"]), c["folded"],
+                     tuple(c["errors"]), _text(c["stderr"]), c["pictures"], c["count"])
+                for i, c in enumerate(found)]  # fmt: skip
+
+    def find(self, text: str) -> Cell:
+        """The only code cell with this text in it."""
+        (cell,) = (c for c in self.cells() if c.kind == "code" and text in c.source)
+        return cell
+
+    def trusted(self) -> bool:
+        """Does JupyterLab believe that this user has made the outputs?"""
+        return bool(self.page.evaluate(
+            f"[...{_PANEL}.content.model.cells].filter((c) => c.type === 'code')"
+            ".every((c) => c.trusted)"))  # fmt: skip
+
+    # -- what it shows ----------------------------------------------------------------------------
+    def node(self, cell: Cell) -> Any:
+        """The cell's element, scrolled into view."""
+        self.page.wait_for_function(_VISIBLE, arg=cell.index)  # it may not be attached yet
+        node = self.page.evaluate_handle(f"(i) => {_PANEL}.content.widgets[i].node", cell.index)
+        return node.as_element()
+
+    def shown(self, cell: Cell) -> str:
+        """The text that stands under a cell."""
+        outputs = self.node(cell).query_selector_all(".jp-OutputArea-output")
+        return "\n".join(out.inner_text() for out in outputs if out.is_visible())
+
+    def fold(self, cell: Cell) -> str:
+        """What stands at a folded output: the text of the browser's, and of the style sheet's."""
+        line = self.node(cell).query_selector(".jp-OutputPlaceholder .jp-PlaceholderText")
+        return str(
+            line.evaluate("""(line) => {
+            const own = parseFloat(getComputedStyle(line).fontSize) ? line.innerText : "";
+            const before = getComputedStyle(line, "::before").content;
+            return own + (before === "none" ? "" : JSON.parse(before));
+        }""")
+        )
+
+    def unfold(self, cell: Cell) -> None:
+        """Click at the three dots."""
+        self.node(cell).query_selector(".jp-OutputPlaceholder").click()
+
+    def picture_widths(self, cell: Cell) -> list[int]:
+        """The widths of the pictures under a cell, in their own pixels; 0 where none shows."""
+        images = self.node(cell).query_selector_all(".jp-OutputArea-output img")
+        loaded = "(image) => image.decode().then(() => image.naturalWidth, () => 0)"
+        return [image.evaluate(loaded) if image.is_visible() else 0 for image in images]
+
+    # -- what a student does ----------------------------------------------------------------------
+    def begin_all(self) -> None:
+        """Run > Run All Cells, without waiting for the end."""
+        self._begin(self._choose_run_all)
+
+    def run_all(self) -> None:
+        """Run > Run All Cells, and wait for the last."""
+        self.begin_all()
+        self.wait()
+
+    def run(self, cell: Cell) -> None:
+        """Click into a cell, press Shift+Enter, and wait for its end."""
+        self.node(cell).query_selector(".cm-content").click()
+        self._begin(lambda: self.page.keyboard.press("Shift+Enter"))
+        self.wait()
+
+    def replace_line(self, cell: Cell, was: str, becomes: str) -> None:
+        """Type another text in place of one line of a cell, its indentation kept."""
+        (line,) = (found for found in self.node(cell).query_selector_all(".cm-line")
+                   if found.inner_text().strip() == was)  # fmt: skip
+        line.click()
+        for key in ("End", "Shift+Home"):
+            self.page.keyboard.press(key)
+        self.page.keyboard.type(becomes)
+
+    def wait(self) -> None:
+        """Wait until all that was begun is done, and the kernel idle."""
+        self.page.wait_for_function(_OVER)
+
+    def _begin(self, act: Callable[[], None]) -> None:
+        begun = self.page.evaluate("window.forgeBegun")
+        act()
+        self.page.wait_for_function(f"window.forgeBegun > {begun}")
+
+    def _choose_run_all(self) -> None:
+        self.page.get_by_role("menuitem", name="Run", exact=True).click()
+        self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()

@@ -1,0 +1,77 @@
+"""A student's first hour in JupyterLab: open, run all, an exercise done wrongly, then rightly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from forgekit.commands.course import FIRST_NOTEBOOK
+from tests.lab.conftest import Classroom
+from tests.lab.lesson import LESSONS, Lesson, grade, progress_of, unexpected
+from tests.lab.notebook_page import NotebookPage
+
+UNTOUCHED = (FIRST_NOTEBOOK, "week0_copy_transpose/02_see_layouts.ipynb")
+
+
+# -- a notebook that was opened and not run --------------------------------------------------------
+@pytest.fixture(scope="module", params=UNTOUCHED)
+def opened(classroom: Classroom, request: pytest.FixtureRequest) -> Iterator[NotebookPage]:
+    notebook = classroom.open(request.param)
+    yield notebook
+    notebook.page.close()
+
+
+def test_no_fold_shows_what_is_to_be_predicted(opened: NotebookPage) -> None:
+    """Left alone, JupyterLab shows the first line of what is folded away."""
+    shown = {opened.fold(cell) for cell in opened.cells() if cell.folded}
+    assert shown == {"folded away: predict, then run this cell"}
+
+
+def test_pictures_show_before_anything_has_run(opened: NotebookPage) -> None:
+    assert not opened.trusted(), "it was to be opened as it was downloaded"
+    missing = {}
+    for cell in opened.cells():
+        if cell.folded:
+            opened.unfold(cell)
+        if cell.pictures:
+            widths = opened.picture_widths(cell)
+            if len(widths) < cell.pictures or 0 in widths:
+                missing[cell.index] = (cell.pictures, widths)
+    assert missing == {}
+
+
+# -- a notebook that is worked through -------------------------------------------------------------
+@dataclass(frozen=True)
+class Run:
+    """A lesson whose notebook has been run from top to bottom."""
+
+    lesson: Lesson
+    notebook: NotebookPage
+
+
+@pytest.fixture(scope="module", params=LESSONS, ids=lambda lesson: lesson.exercise)
+def ran(classroom: Classroom, request: pytest.FixtureRequest) -> Iterator[Run]:
+    lesson = request.param
+    # The first notebook is what `forgekit lab` opens of itself.
+    notebook = classroom.open(None if lesson.notebook == FIRST_NOTEBOOK else lesson.notebook)
+    notebook.run_all()
+    yield Run(lesson, notebook)
+    notebook.page.close()
+
+
+def test_no_unexpected_error_stands_anywhere(ran: Run) -> None:
+    assert unexpected(ran.notebook) == []
+
+
+def test_an_exercise_wrongly_then_rightly(ran: Run, classroom: Classroom) -> None:
+    lesson, name = ran.lesson, ran.lesson.exercise
+    wrong = grade(ran.notebook, name, lesson.line, lesson.wrong)
+    assert lesson.told in wrong
+    assert "PASSED" not in wrong
+    assert "PASSED" in grade(ran.notebook, name, lesson.wrong, lesson.right)
+    assert "passed at try 2" in progress_of(ran.notebook, name)
+    kept = json.loads(classroom.progress.read_text(encoding="utf-8"))["exercises"]
+    assert kept[name]["passed_at_try"] == 2

@@ -1,0 +1,120 @@
+"""The recipe of book/classroom: two users of one JupyterHub work at once and never meet."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.lab.conftest import ROOT, Pages, copy_course, free_port, server
+from tests.lab.lesson import LESSONS, grade, progress_of, unexpected
+from tests.lab.notebook_page import SLOW_MS, NotebookPage
+
+RECIPE = ROOT / "book" / "classroom" / "jupyterhub_config.py"
+MISSING = "uv run --with jupyterhub --with configurable-http-proxy pytest -n0 tests/lab/test_hub.py"
+USERS = ("alice", "bob")
+LESSON = LESSONS[0]  # the notebook that the recipe opens
+
+
+def find_proxy() -> str:
+    """JupyterHub's proxy: of this environment, or Node's on the path."""
+    places = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}"
+    if found := shutil.which("configurable-http-proxy", path=places):
+        return found
+    pytest.skip(f"configurable-http-proxy is missing: {MISSING}")
+
+
+def digest(folder: Path) -> str:
+    """Changes if any file below the folder comes, goes or changes."""
+    files = sorted(f for f in folder.rglob("*") if f.is_file())
+    total = hashlib.sha256()
+    for file in files:
+        total.update(str(file).encode() + file.read_bytes())
+    return total.hexdigest()
+
+
+@dataclass(frozen=True)
+class Hub:
+    """A running JupyterHub, the folder of its users' homes, and the course they get copies of."""
+
+    pages: Pages
+    address: str
+    homes: Path
+    course: Path
+
+    def log_in(self, user: str) -> NotebookPage:
+        """The first notebook, in the server that the hub starts for a user."""
+        page = self.pages.new()
+        page.set_default_timeout(SLOW_MS)
+        page.goto(f"{self.address}/hub/login")
+        page.locator("#username_input").fill(user)
+        page.locator("#password_input").fill("any")
+        page.locator("#login_submit").click()
+        page.wait_for_url(f"**/user/{user}/lab**")
+        return NotebookPage(page)
+
+
+@pytest.fixture(scope="module")
+def hub(pages: Pages, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    if importlib.util.find_spec("jupyterhub") is None:
+        pytest.skip(f"JupyterHub is missing: {MISSING}")
+    jupyterlab = pytest.importorskip("jupyterlab", reason="JupyterLab is missing: uv sync")
+    proxy = find_proxy()
+    folder = tmp_path_factory.mktemp("hub")
+    course, homes, log = copy_course(folder / "course"), folder / "homes", folder / "hub.log"
+    for user in USERS:
+        (homes / user).mkdir(parents=True)
+    address = f"http://127.0.0.1:{free_port()}"
+    unwanted = ("FORGEKIT_", "JUPYTER", "PYTEST_", "XDG_")
+    env = {name: text for name, text in os.environ.items() if not name.startswith(unwanted)}
+    env |= {"PREFIX": str(Path(jupyterlab.__file__).parents[4]), "RECIPE": str(RECIPE),
+            "COURSE": str(course), "HOMES": str(homes), "BIND": address,
+            "HUB_PORT": str(free_port()), "PROXY_PORT": str(free_port()), "PROXY": proxy,
+            "CONFIGPROXY_AUTH_TOKEN": os.urandom(16).hex()}  # fmt: skip
+    config = Path(__file__).with_name("hub_config.py")
+    command = [sys.executable, "-m", "jupyterhub", "-f", str(config)]
+    pages.logs.append(log)
+    with server(command, log=log, answers=f"{address}/hub/health", env=env, cwd=folder):
+        yield Hub(pages, address, homes, course)
+
+
+def test_two_users_do_not_meet(hub: Hub) -> None:
+    as_it_was = digest(hub.course)
+    alice, bob = notebooks = [hub.log_in(user) for user in USERS]
+    for notebook in notebooks:  # both at once
+        notebook.begin_all()
+    for notebook in notebooks:
+        notebook.wait()
+        assert unexpected(notebook) == []
+
+    name = LESSON.exercise
+    assert LESSON.told in grade(bob, name, LESSON.line, LESSON.wrong)
+    assert "PASSED" in grade(alice, name, LESSON.line, LESSON.right)
+    assert "passed at the first try" in progress_of(alice, name)
+    assert "open, tries: 1" in progress_of(bob, name)
+
+    compiled = {}
+    for user, passed in zip(USERS, (1, 0), strict=True):
+        home = hub.homes / user
+        file = home / ".local" / "share" / "forgekit" / "progress.json"
+        kept = json.loads(file.read_text(encoding="utf-8"))["exercises"][name]
+        assert (kept["tries"], kept["passed_at_try"]) == (1, passed)
+        cache = home / ".cache" / "forgekit"
+        assert stat.S_IMODE(cache.stat().st_mode) == 0o700
+        compiled[user] = {file.name for file in cache.glob("*.bin")}
+    # The notebook's kernels, compiled once for each; not the exercise's, which differs.
+    assert compiled["alice"] & compiled["bob"]
+    assert compiled["alice"] - compiled["bob"]
+    assert digest(hub.course) == as_it_was
+    log = hub.pages.logs[-1].read_text(encoding="utf-8", errors="replace")
+    assert "Permission" not in log
+    assert "Traceback" not in log
