@@ -23,12 +23,14 @@ class ColumnTile:
     lanes: threads side by side, each with a vector of columns. rows: of threads, one below the
     other; a power of two. loads: rows of the matrix that a thread reads at a time. vector: columns
     of an access; they are neighbours in memory, and it divides N and the distance of rows.
+    once: all rows of the matrix are read at one time, so what is needed twice can be kept.
     """
 
     lanes: int
     rows: int
     loads: int
     vector: int
+    once: bool = False
 
     @property
     def threads(self) -> int:
@@ -75,17 +77,19 @@ class ColumnTile:
         return cutlass.memory.SmemAllocator().allocate_tensor(Float32, layout, VECTOR_BYTES)
 
     @cute.jit
-    def sum(self, rSum: cute.Tensor, sPart: cute.Tensor, tx, ty):  # type: ignore[no-untyped-def]
+    def sum(self, rSum: cute.Tensor, tx, ty):  # type: ignore[no-untyped-def]
         """rSum (vector) of all threads below each other, added up; all of them get it."""
-        height = self.rows
-        while cutlass.const_expr(height > 1):  # halve the rows of threads until one is left
-            if ty >= height // 2 and ty < height:
-                cute.autovec_copy(rSum, sPart[ty, tx, None])
+        if cutlass.const_expr(self.rows > 1):
+            sPart, height = self.scratch(), self.rows
+            while cutlass.const_expr(height > 1):  # halve the rows of threads until one is left
+                if ty >= height // 2 and ty < height:
+                    cute.autovec_copy(rSum, sPart[ty, tx, None])
+                cute.arch.sync_threads()
+                height //= 2
+                if ty < height:
+                    rSum.store(rSum.load() + sPart[ty + height, tx, None].load())
+            if ty == 0:
+                cute.autovec_copy(rSum, sPart[0, tx, None])
             cute.arch.sync_threads()
-            height //= 2
-            if ty < height:
-                rSum.store(rSum.load() + sPart[ty + height, tx, None].load())
-        if ty == 0:
-            cute.autovec_copy(rSum, sPart[0, tx, None])
-        cute.arch.sync_threads()
-        return sPart[0, tx, None].load()
+            cute.autovec_copy(sPart[0, tx, None], rSum)
+        return rSum.load()

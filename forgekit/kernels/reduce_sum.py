@@ -100,7 +100,7 @@ class ColumnSum:
             tile.load(mX[outer, None, None], rX, row, last, column, valid)
             for k in cutlass.range_constexpr(tile.loads):
                 rSum.store(rSum.load() + rX[None, k].load().to(Float32))
-        rSum.store(tile.sum(rSum, tile.scratch(), tx, ty))
+        rSum.store(tile.sum(rSum, tx, ty))
 
         rank = Int32(0)
         if const_expr(self.cluster > 1):

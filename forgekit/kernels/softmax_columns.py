@@ -1,4 +1,4 @@
-"""Softmax down the columns of a matrix and its gradient, each column read twice; pure CuTe DSL.
+"""Softmax down the columns of a matrix and its gradient, long columns read twice; pure CuTe DSL.
 
 A thread has a vector of neighbouring columns and every so many rows of them; threads below each
 other bring their statistics together in shared memory. Online, as in `softmax_streaming.py`.
@@ -7,7 +7,7 @@ other bring their statistics together in shared memory. Online, as in `softmax_s
 import cutlass
 import cutlass.cute as cute
 from cuda.bindings.driver import CUstream
-from cutlass import Float32, Int32
+from cutlass import Float32, Int32, const_expr
 
 from forgekit.kernels.columns import ColumnTile
 from forgekit.kernels.softmax import exp, finite
@@ -48,35 +48,41 @@ class ColumnSoftmax:
                 rS[v] = rS[v] * exp(rM[v] - finite(m)) + e
                 rM[v] = m
 
-        # Halve the rows of threads until one is left, which then tells all of them.
-        sM, sS = tile.scratch(), tile.scratch()
-        height = tile.rows
-        while cutlass.const_expr(height > 1):
-            if ty >= height // 2 and ty < height:
-                cute.autovec_copy(rM, sM[ty, tx, None])
-                cute.autovec_copy(rS, sS[ty, tx, None])
-            cute.arch.sync_threads()
-            height //= 2
-            if ty < height:
-                for v in cutlass.range_constexpr(tile.vector):
-                    other = sM[ty + height, tx, v]
-                    m = cute.arch.fmax(rM[v], other)
-                    rS[v] = rS[v] * exp(rM[v] - finite(m)) + sS[ty + height, tx, v] * exp(
-                        other - finite(m)
-                    )
-                    rM[v] = m
-        if ty == 0:
-            cute.autovec_copy(rM, sM[0, tx, None])
-            cute.autovec_copy(rS, sS[0, tx, None])
-        cute.arch.sync_threads()
-        m, scale = sM[0, tx, None].load(), 1.0 / sS[0, tx, None].load()  # (V)
-
+        self.of_column(rM, rS, tx, ty)
+        m, scale = rM.load(), 1.0 / rS.load()  # (V)
         for row in cutlass.range(ty, M, tile.rows * tile.loads, unroll=1):
-            tile.load(mX[outer, None, None], rX, row, M, column, valid)
+            if const_expr(not tile.once):
+                tile.load(mX[outer, None, None], rX, row, M, column, valid)
             for k in cutlass.range_constexpr(tile.loads):
                 y = exp(rX[None, k].load().to(Float32) - m) * scale
                 rX[None, k].store(y.to(mY.element_type))
             tile.store(rX, mY[outer, None, None], row, M, column, valid)
+
+    @cute.jit
+    def of_column(self, rM: cute.Tensor, rS: cute.Tensor, tx, ty):  # type: ignore[no-untyped-def]
+        """rM, rS (V): maximum and sum, of each thread, become those of its columns."""
+        tile = self.tile
+        if const_expr(tile.rows > 1):
+            sM, sS, height = tile.scratch(), tile.scratch(), tile.rows
+            while const_expr(height > 1):  # halve the rows of threads until one is left
+                if ty >= height // 2 and ty < height:
+                    cute.autovec_copy(rM, sM[ty, tx, None])
+                    cute.autovec_copy(rS, sS[ty, tx, None])
+                cute.arch.sync_threads()
+                height //= 2
+                if ty < height:
+                    for v in cutlass.range_constexpr(tile.vector):
+                        below = sM[ty + height, tx, v]
+                        m = cute.arch.fmax(rM[v], below)
+                        s_below = sS[ty + height, tx, v] * exp(below - finite(m))
+                        rS[v] = rS[v] * exp(rM[v] - finite(m)) + s_below
+                        rM[v] = m
+            if ty == 0:
+                cute.autovec_copy(rM, sM[0, tx, None])
+                cute.autovec_copy(rS, sS[0, tx, None])
+            cute.arch.sync_threads()
+            cute.autovec_copy(sM[0, tx, None], rM)
+            cute.autovec_copy(sS[0, tx, None], rS)
 
 
 class ColumnSoftmaxBackward:
@@ -113,11 +119,12 @@ class ColumnSoftmaxBackward:
             for k in cutlass.range_constexpr(tile.loads):
                 product = rdY[None, k].load().to(Float32) * rY[None, k].load().to(Float32)
                 rDot.store(rDot.load() + product)
-        dot = tile.sum(rDot, tile.scratch(), tx, ty)
+        dot = tile.sum(rDot, tx, ty)
 
         for row in cutlass.range(ty, M, tile.rows * tile.loads, unroll=1):
-            tile.load(gdY, rdY, row, M, column, valid)
-            tile.load(gY, rY, row, M, column, valid)
+            if const_expr(not tile.once):
+                tile.load(gdY, rdY, row, M, column, valid)
+                tile.load(gY, rY, row, M, column, valid)
             for k in cutlass.range_constexpr(tile.loads):
                 dx = (rdY[None, k].load().to(Float32) - dot) * rY[None, k].load().to(Float32)
                 rY[None, k].store(dx.to(mY.element_type))

@@ -77,8 +77,9 @@ def _launcher(
         return None
     kept = contiguous_strides(shape)
     view = fold(shape, (*strides, kept), dim)
-    steps = view and [s[1] if view.inner == 1 else s[2] for s in view.strides]
-    if view is None or any(s not in (0, 1) for s in steps or ()):
+    # Neighbours in the mode that threads stand side by side in; a mode of size 1 has none.
+    size, mode = (0, 0) if view is None else (view.reduced, 1) if view.inner == 1 else (2, 2)
+    if view is None or (size > 1 and any(s[mode] != 1 for s in view.strides)):
         if all(s == kept for s in strides):
             raise AssertionError(f"a contiguous tensor does not fold: {shape}, dim {dim}")
         run = _launcher(op, dtype, arch, shape, (kept,) * len(strides), (0,) * len(strides), dim,
@@ -236,7 +237,7 @@ def _columns(
     apart = tuple(step for s in steps for step in s[:2])
     vector = column_vectors(N, apart, addresses, dtype.itemsize)
     choice = choose_columns(op, O, M, N, vector, 1)
-    tile = ColumnTile(choice.lanes, choice.rows, choice.loads, choice.vector)
+    tile = ColumnTile(choice.lanes, choice.rows, choice.loads, choice.vector, choice.once)
     kernel: Any = (ColumnSoftmax if op == "softmax" else ColumnSoftmaxBackward)(tile)
     specs = [column_spec(dtype, vector)] * len(steps)
     run = runner(compile(kernel, *specs, device="virtual" if arch else "gpu", arch=arch), arch)

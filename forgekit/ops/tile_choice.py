@@ -23,7 +23,7 @@ Kernel = Literal["sum", "registers", "shared", "streaming"]
 
 WARP = 32
 SMS = 132  # of an H200; blocks are counted in multiples of it
-SHARED_BYTES = 96 * 1024  # of a block on any GPU since sm_80
+SHARED_BYTES = 96 * 1024  # of a block on any GPU since sm_80; twice as many on those with clusters
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,7 @@ class ColumnChoice:
     rows: int
     loads: int
     vector: int
+    once: bool = False
     cluster: int = 1
     split: int = 1
 
@@ -132,6 +133,8 @@ def choose_rows(
     kernel, loads, most = rule.kernel, rule.loads, rule.threads
     if kernel == "shared" and (edges or vector == 1):  # asynchronous copies need whole vectors
         kernel, loads, most = "registers", 8, 1024
+    if vector == 1 and size <= 4:  # a thread a row
+        return RowChoice(kernel if op == "sum" else "registers", 1, 128, size, 1, exact=True)
     if vector == 1:  # short rows: lanes before loads; long ones: as many as registers allow
         loads = 1 if size <= WARP else 4 if size <= 1024 else 16 if op == "softmax_backward" else 32
     threads = _threads(-(-vectors // loads), 2 * vector if edges else 1)
@@ -142,7 +145,7 @@ def choose_rows(
         cluster *= 2
         threads = _threads(-(-vectors // (loads * cluster)), WARP)
     shared = threads * loads * VECTOR_BYTES if kernel == "shared" else 0
-    if threads > 1024 or (clusters == 1 and shared > SHARED_BYTES):
+    if threads > 1024 or shared > (SHARED_BYTES if clusters == 1 else 2 * SHARED_BYTES):
         return _streaming(vector, edges, clusters)
     beside = (rule.rows or max(1, 128 // threads)) if cluster == 1 else 1
     capacity = threads * loads * vector * cluster
@@ -193,17 +196,21 @@ def choose_columns(
     in one block.
     """
     vectors = -(-inner // vector)
+    if size <= 8:  # a thread has its columns to itself
+        lanes = min(128, max(WARP, 1 << (vectors - 1).bit_length()))
+        return ColumnChoice(lanes, 1, _below(size, 8), vector, once=True)
     wide = outer * -(-vectors // 32)
     if op == "sum" and wide >= 3 * SMS:  # enough blocks side by side: nobody shares a column
-        return ColumnChoice(32, 16 if wide < 6 * SMS else 8, 4, vector)
+        return ColumnChoice(32, _below(-(-size // 4), 16 if wide < 6 * SMS else 8), 4, vector)
     lanes = min(max(1, 64 // vector) if vector > 1 else WARP, 1 << (vectors - 1).bit_length())
     tiles = outer * -(-vectors // lanes)
     if op == "sum" and (size <= 128 or (size <= 1024 and tiles < 2 * SMS)):  # little to do: as
         lanes = min(lanes, max(4, 16 // vector))  # many threads as there are, and one step
-        return ColumnChoice(lanes, _below(size, 512 // lanes), 4, vector)
-    rows = _below(size, (256 if tiles * 8 >= 2 * SMS else 512) // lanes)
+        return ColumnChoice(lanes, _below(-(-size // 4), 512 // lanes), 4, vector)
+    rows = _below(-(-size // 4), (256 if tiles * 8 >= 2 * SMS else 512) // lanes)
     if op != "sum":
-        return ColumnChoice(lanes, rows, 4, vector)
+        loads = 8 if rows * 4 < size <= rows * 8 and op == "softmax" else 4
+        return ColumnChoice(lanes, rows, loads, vector, once=size <= rows * loads)
     wanted = _split(min(4 * SMS // tiles, size // (rows * 4)), 256)
     if wanted <= min(clusters, 8):
         return ColumnChoice(lanes, rows, 4, vector, cluster=wanted)

@@ -1,0 +1,120 @@
+"""Which configurations of rows can run, and give right results whatever the values are.
+
+What `forgekit tune` tries, and what it reads back from a file that anybody may have edited, passes
+here first.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from dataclasses import dataclass
+
+from forgekit.kernels import VECTOR_BYTES
+from forgekit.ops.tile_choice import WARP, Op, RowChoice
+
+__all__ = ["RowProblem", "capacity", "is_exact", "shared_limit", "why_not"]
+
+KERNELS: dict[Op, tuple[str, ...]] = {
+    "sum": ("sum",),
+    "softmax": ("registers", "shared", "streaming"),
+    "softmax_backward": ("registers", "streaming"),
+}
+MOST_THREADS = 1024  # of a block
+MOST_ELEMENTS = 64  # of a thread in registers, of an operand
+MOST_LOADS = 16  # of a thread into shared memory
+MOST_PARTS = 1024  # of a row, for a second step to add up
+
+
+@dataclass(frozen=True)
+class RowProblem:
+    """Rows that a configuration is chosen for. dtype: such as "bfloat16". vector: elements of an
+    access. edges: rows do not begin and end at vectors."""
+
+    op: Op
+    rows: int
+    size: int
+    dtype: str
+    vector: int
+    edges: bool
+
+
+@functools.cache
+def shared_limit(arch: str | None) -> int:
+    """Bytes of shared memory that a block may have; arch: of the virtual GPU, None for the GPU."""
+    if arch is None:
+        import torch
+
+        return int(torch.cuda.get_device_properties().shared_memory_per_block_optin)
+    from forgekit.vgpu.limits import max_shared_bytes
+
+    return max_shared_bytes(arch)
+
+
+def capacity(choice: RowChoice) -> int:
+    """Elements of a row that its threads read at a time."""
+    return choice.threads * choice.loads * choice.vector * choice.cluster * choice.split
+
+
+def is_exact(choice: RowChoice, size: int) -> bool:
+    """Whether the threads of a row of `size` elements never have to leave one out."""
+    if choice.edges or choice.kernel == "streaming":
+        return False
+    if choice.kernel == "sum":
+        return size % capacity(choice) == 0
+    return size == capacity(choice)
+
+
+def why_not(choice: RowChoice, problem: RowProblem, clusters: int, shared: int) -> str | None:
+    """Why the configuration cannot serve the rows, None if it can.
+
+    clusters: blocks that a cluster may have. shared: bytes of shared memory of a block.
+    """
+    c, p = choice, problem
+    if not _is_sound(c):
+        return "not made of whole numbers"
+    whole = c.threads % WARP == 0 or (c.threads < WARP and c.threads & (c.threads - 1) == 0)
+    block = c.threads * c.rows
+    several = c.cluster * c.split > 1
+    rules = {
+        "kernel of another operator": c.kernel in KERNELS[p.op],
+        "other accesses": (c.vector, c.edges) == (p.vector, p.edges),
+        "threads neither whole warps nor a power of two": whole,
+        "no whole warps in a block": block % WARP == 0 or c.rows == 1,
+        "too many threads": block <= MOST_THREADS,
+        "too few threads for edges": not c.edges or c.threads >= 2 * c.vector,
+        "too many blocks of a cluster": c.cluster <= clusters,
+        "blocks of a cluster not a power of two": c.cluster & (c.cluster - 1) == 0,
+        "several blocks a row, and several rows a block": not several or c.rows == 1,
+        "several blocks a row, and no whole warps": not several or c.threads % WARP == 0,
+        "parts for an operator without a second step": c.split == 1 or p.op == "sum",
+        "too many parts": c.split <= MOST_PARTS,
+        "parts and a cluster": c.split == 1 or c.cluster == 1,
+        "rows too long": c.kernel in ("sum", "streaming") or capacity(c) >= p.size,
+        "exact where it is not": not c.exact or is_exact(c, p.size),
+        "too many elements a thread": c.kernel == "shared" or c.loads * c.vector <= MOST_ELEMENTS,
+        "too many loads": c.kernel != "shared" or c.loads <= MOST_LOADS,
+        "shared memory needs whole vectors": c.kernel != "shared" or (c.vector > 1 and not c.edges),
+        "too much shared memory": shared_bytes(c) <= shared,
+    }
+    return next((why for why, kept in rules.items() if not kept), None)
+
+
+def shared_bytes(choice: RowChoice) -> int:
+    """Bytes of shared memory of a block: its part of the rows, and what warps exchange."""
+    c = choice
+    exchanged = 8 * c.rows * -(-c.threads // WARP) * c.cluster + 16
+    staged = c.threads * c.rows * c.loads * VECTOR_BYTES if c.kernel == "shared" else 0
+    return staged + exchanged
+
+
+def _is_sound(choice: RowChoice) -> bool:
+    """Whether numbers are positive and flags are flags: a file may hold anything."""
+    for field in dataclasses.fields(choice):
+        value = getattr(choice, field.name)
+        if field.name in ("exact", "edges"):
+            if type(value) is not bool:
+                return False
+        elif field.name != "kernel" and (type(value) is not int or value < 1):
+            return False
+    return True
