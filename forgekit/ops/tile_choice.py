@@ -23,7 +23,7 @@ Kernel = Literal["sum", "registers", "shared", "streaming"]
 
 WARP = 32
 SMS = 132  # of an H200; blocks are counted in multiples of it
-SHARED_BYTES = 96 * 1024  # of a block on any GPU since sm_80; twice as many on those with clusters
+SHARED_BYTES = 96 * 1024  # of a block on any GPU since sm_80; twice that where clusters have 16
 
 
 @dataclass(frozen=True)
@@ -145,11 +145,11 @@ def choose_rows(
         cluster *= 2
         threads = _threads(-(-vectors // (loads * cluster)), WARP)
     shared = threads * loads * VECTOR_BYTES if kernel == "shared" else 0
-    if threads > 1024 or shared > (SHARED_BYTES if clusters == 1 else 2 * SHARED_BYTES):
+    if threads > 1024 or shared > (SHARED_BYTES if clusters < 16 else 2 * SHARED_BYTES):
         return _streaming(vector, edges, clusters)
     beside = (rule.rows or max(1, 128 // threads)) if cluster == 1 else 1
-    capacity = threads * loads * vector * cluster
-    return RowChoice(kernel, threads, beside, loads, vector, cluster, 1, capacity == size, edges)
+    exact = not edges and size == threads * loads * vector * cluster
+    return RowChoice(kernel, threads, beside, loads, vector, cluster, 1, exact, edges)
 
 
 def _threads(lanes: int, least: int) -> int:

@@ -3,6 +3,7 @@
     runs/       what a kernel did: footprint, coalescing, banks, timeline
     layouts/    layouts, thread-value layouts, swizzles, copies, mma
     explorer/   layouts to hover and step through
+    timing/     benchmarks: bars, lines over sizes, rooflines
     mismatch.py, theme.py, png.py
 
 Names are imported when they are first used, so that `import forgekit.viz` alone is quick.
