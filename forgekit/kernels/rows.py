@@ -159,8 +159,11 @@ class RowTile:
     def mailbox(self, values: int):  # type: ignore[no-untyped-def]
         """Shared memory for an exchange of so many values a warp; made before any row is read.
 
-        Returns sPart (values, rows, parts), and for a cluster an mbarrier, otherwise None.
+        Returns sPart (values, rows, parts), or None where a warp has the row to itself; and for a
+        cluster an mbarrier, otherwise None.
         """
+        if self.parts == 1:
+            return None, None
         layout = cute.make_layout(
             (values, self.rows, self.parts), stride=(1, values * self.parts, values)
         )

@@ -102,21 +102,23 @@ def _in_pieces(
 ) -> Run:
     """A dimension longer than a kernel counts: piece by piece, then the sum of the pieces' sums."""
 
+    mode = max(range(len(shape)), key=lambda k: shape[k])
+    step = min(PIECE // 2, -(-shape[mode] // 2))
+
     def call(x: torch.Tensor, y: torch.Tensor) -> None:
-        mode = max(range(len(shape)), key=lambda k: shape[k])
-        starts = range(0, shape[mode], PIECE // 2)
+        starts = range(0, shape[mode], step)
+        parts = [x.narrow(mode, at, min(step, shape[mode] - at)) for at in starts]
         if mode != dim:
             target = mode - (mode > dim)
-            for at in starts:
-                part = x.narrow(mode, at, min(PIECE // 2, shape[mode] - at))
-                own = torch.empty_like(y.narrow(target, at, part.shape[mode]).contiguous())
+            for at, part in zip(starts, parts, strict=True):
+                place = y.narrow(target, at, part.shape[mode])
+                own = torch.empty_like(place, memory_format=torch.contiguous_format)
                 _call(part, own, arch, dim, variant)
-                y.narrow(target, at, part.shape[mode]).copy_(own)
+                place.copy_(own)
             return
         sums = y.new_empty((len(starts), *y.shape), dtype=torch.float32)
-        for k, at in enumerate(starts):
-            part = x.narrow(dim, at, min(PIECE // 2, shape[dim] - at)).float()
-            _call(part, sums[k], arch, dim, variant)
+        for part, own in zip(parts, sums, strict=True):
+            _call(part.float(), own, arch, dim, variant)
         total = torch.empty_like(sums[0])
         _call(sums, total, arch, 0, None)
         y.copy_(total)

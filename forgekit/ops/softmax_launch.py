@@ -135,10 +135,11 @@ def _in_pieces(
 ) -> Run:  # fmt: skip
     """More rows than a kernel counts: piece by piece along the longest other dimension."""
     mode = max((k for k in range(len(shape)) if k != dim), key=lambda k: shape[k])
+    step = min(PIECE // 2, -(-shape[mode] // 2))
 
     def call(*tensors: torch.Tensor) -> None:
-        for at in range(0, shape[mode], PIECE // 2):
-            size = min(PIECE // 2, shape[mode] - at)
+        for at in range(0, shape[mode], step):
+            size = min(step, shape[mode] - at)
             *operands, y = (t.narrow(mode, at, size) for t in tensors)
             own = y if y.is_contiguous() else torch.empty(y.shape, dtype=dtype, device=y.device)
             run = _launcher(
