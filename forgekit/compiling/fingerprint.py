@@ -8,8 +8,10 @@ installed, the standard library) count as their name only: their versions are pa
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import enum
+import functools
 import hashlib
 import inspect
 import os
@@ -125,15 +127,17 @@ class _Walker:
         except (OSError, TypeError):
             code = function.__code__
             yield f"{code.co_code.hex()}:{code.co_consts!r}"
+            text = "lambda"  # no statement
         else:
             # From `def` on: the DSL drops a function's decorators when it first compiles it. The
             # place counts too, because messages and profiles name the file's or cell's lines.
             skip = next((i for i, t in enumerate(lines) if _DEF.match(t)), 0)
             yield f"{portable_path(function.__code__.co_filename)}:{first + skip}"
-            yield textwrap.dedent("".join(lines[skip:]))
+            text = textwrap.dedent("".join(lines[skip:]))
+            yield text
         yield from self.describe(function.__defaults__, depth)
         yield from self.describe(function.__kwdefaults__, depth)
-        for name, item in sorted(_captured(function).items()):
+        for name, item in sorted(_captured(function, _names_in(text)).items()):
             yield name
             yield from self.describe(item, depth)
 
@@ -184,20 +188,37 @@ def _is_user_module(value: object) -> bool:
     )
 
 
-def _captured(function: types.FunctionType) -> dict[str, Any]:
-    """The globals and closure cells that a function (or a function nested in it) names."""
+@functools.lru_cache(maxsize=4096)
+def _names_in(text: str) -> frozenset[str] | None:
+    """The names and attributes in a function's text; None if it is no whole statement.
+
+    Not those of its code: the DSL puts another in its place when it first compiles it.
+    """
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except SyntaxError:  # of a lambda there is a line, whatever else stands on it
+        return None
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return frozenset(names | {node.attr for node in nodes if isinstance(node, ast.Attribute)})
+
+
+def _captured(function: types.FunctionType, names: frozenset[str] | None) -> dict[str, Any]:
+    """The globals and closure cells that a function (or a function nested in it) names.
+
+    names: those in its text; None: look at its code.
+    """
     found: dict[str, Any] = {}
-    codes = [function.__code__]
-    while codes:
-        code = codes.pop()
-        codes += [c for c in code.co_consts if isinstance(c, types.CodeType)]
-        for name in code.co_names:
-            if name in function.__globals__:
-                value = found[name] = function.__globals__[name]
-                if _is_user_module(value):  # what it reads of a module of the user's: module.NAME
-                    found |= {
-                        f"{name}.{n}": getattr(value, n) for n in code.co_names if hasattr(value, n)
-                    }
+    if names is None:
+        names, codes = frozenset(), [function.__code__]
+        while codes:
+            code = codes.pop()
+            codes += [c for c in code.co_consts if isinstance(c, types.CodeType)]
+            names |= frozenset(code.co_names)
+    for name in sorted(names):
+        if name in function.__globals__:
+            value = found[name] = function.__globals__[name]
+            if _is_user_module(value):  # what it reads of a module of the user's: module.NAME
+                found |= {f"{name}.{n}": getattr(value, n) for n in names if hasattr(value, n)}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
             found[name] = cell.cell_contents

@@ -389,3 +389,17 @@ def test_on_a_gpu(monkeypatch):
             y = fk.empty(1000)
             fk.compile(fn, x, y)(x, y)
             assert fk.check(y, x + (2 if fn is simple.add_on_stream else 0), on_fail="raise")
+
+
+def test_a_key_is_the_same_before_and_after_helpers_were_compiled():
+    """The DSL puts other code in place of each function it has compiled; a process that finds one
+    kernel on disk does not compile its helpers, and must still find the next kernel."""
+    from forgekit.compiling.fingerprint import fingerprint
+    from forgekit.kernels.reduce_sum import RowSum
+    from forgekit.kernels.rows import RowTile
+
+    other = RowSum(RowTile(64, loads=3))
+    before = fingerprint(other)
+    x, y = fk.spec(fk.zeros(2, 64)), fk.spec(fk.zeros(2))
+    fk.compile(RowSum(RowTile(32, loads=2)), x, y, device="virtual", cache=False)
+    assert fingerprint(other) == before and before.portable
