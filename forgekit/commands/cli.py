@@ -24,6 +24,7 @@ COMMANDS = {
     "build-notebooks": "forgekit.commands.notebooks",
     "book": "forgekit.commands.book",
     "bench": "forgekit.commands.bench",
+    "tune": "forgekit.commands.tune",
 }
 BENCHMARKS = {"vgpu": "forgekit.benching.vgpu"}
 
@@ -84,6 +85,12 @@ def build_parser() -> argparse.ArgumentParser:
         "the virtual GPU itself",
     )
 
+    commands.add_parser(
+        "tune",
+        add_help=False,
+        help="search for faster configurations of sums and softmax on the GPU at hand",
+    )
+
     build = commands.add_parser(
         "build-notebooks", help="build each .ipynb, with outputs, from the .py beside it"
     )
@@ -126,6 +133,8 @@ def dispatch(arguments: Sequence[str]) -> int:
         return _module("lab").main(list(arguments[1:]))
     if arguments[:1] == ["bench"]:  # has options of its own
         return bench(arguments[1:])
+    if arguments[:1] == ["tune"]:  # so has this
+        return int(_module("tune").main(list(arguments[1:])))
     if below_a_tool(arguments):
         return int(_module(arguments[0]).tool(arguments[1:]))
     parser = build_parser()

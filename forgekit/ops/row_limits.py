@@ -45,7 +45,9 @@ def shared_limit(arch: str | None) -> int:
     if arch is None:
         import torch
 
-        return int(torch.cuda.get_device_properties().shared_memory_per_block_optin)
+        found = torch.cuda.get_device_properties()
+        most = getattr(found, "shared_memory_per_block_optin", found.shared_memory_per_block)
+        return int(most)
     from forgekit.vgpu.limits import max_shared_bytes
 
     return max_shared_bytes(arch)

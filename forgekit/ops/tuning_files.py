@@ -34,6 +34,7 @@ _SOURCES = (
                                         "softmax_streaming")),
     *(f"ops/{name}.py" for name in ("tile_choice", "reduce_launch", "softmax_launch")),
 )  # fmt: skip
+_OTHER = {"dsl": "another CuTe DSL", "kernels": "other kernels or another table"}
 
 _warned: set[str] = set()
 
@@ -96,9 +97,8 @@ def _read(file: Path) -> Stored:
     except (OSError, ValueError, TypeError, KeyError) as error:
         return Stored(file, "", {}, f"it cannot be read ({type(error).__name__}: {error})")
     other = [name for name, value in header().items() if data.get(name) != value]
-    words = {"dsl": "CuTe DSL", "kernels": "kernels or table", "version": "schema"}
-    told = ", ".join(words.get(name, name) for name in other)
-    return Stored(file, gpu, entries, f"it was made with another {told}" if other else "")
+    told = ", ".join(_OTHER.get(name, f"another {name}") for name in other)
+    return Stored(file, gpu, entries, f"it was made with {told}" if other else "")
 
 
 def entries_of(file: Path) -> dict[str, Any]:

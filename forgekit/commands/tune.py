@@ -1,0 +1,257 @@
+"""`forgekit tune`: search around the table of configurations on the GPU at hand."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from forgekit.benching.suite import DTYPES, Case, load_suite, select, suite_names
+from forgekit.errors import PlatformError, UsageError, got_needed
+
+if TYPE_CHECKING:
+    from forgekit.benching.tune import Outcome, Timed, TuneSettings
+    from forgekit.ops.tile_choice import RowChoice
+
+__all__ = ["build_parser", "main"]
+
+_OPS = ("reduce_sum", "softmax", "softmax_backward")
+_DESCRIPTION = """\
+Measure configurations around those of forgekit's table, for rows of the sizes given, and keep what
+is faster by more than the noise: in a file for this model of GPU, which sums and softmax then ask
+before the table. Results stay right: each configuration is checked against the reference before it
+is timed, and gives the same bits in every run; its last bits may differ from those before, as it
+may add in another order (with --exact they never do)."""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the command's options."""
+    parser = argparse.ArgumentParser(prog="forgekit tune", description=_DESCRIPTION)
+    suites = ", ".join(suite_names())
+    parser.add_argument("--op", default="", help=f"some of {', '.join(_OPS)}; default all")
+    parser.add_argument("--dtype", default="", help=f"some of {', '.join(DTYPES)}; default all")
+    parser.add_argument(
+        "--shape", action="append", default=[], metavar="8192x8192",
+        help="rows x elements of a row; may be given several times",
+    )  # fmt: skip
+    parser.add_argument("--suite", help=f"the rows of {suites}, or of a TOML file of yours")
+    parser.add_argument(
+        "--exact", action="store_true",
+        help="try only what adds in the same order as the table's choice: no bit changes",
+    )  # fmt: skip
+    parser.add_argument(
+        "--candidates", type=int, default=24, help="to try for each size, at most; default 24"
+    )
+    parser.add_argument("--repeats", type=int, default=50, help="timed calls of each; default 50")
+    parser.add_argument("--dry-run", action="store_true", help="measure and report, store nothing")
+    parser.add_argument(
+        "--scheduler", help="spread the sizes with Dask: local:2, or tcp://host:8786"
+    )
+    parser.add_argument("--show", action="store_true", help="print what is stored, and stop")
+    parser.add_argument("--clear", action="store_true", help="remove what is stored, and stop")
+    return parser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command; returns 0, 1 (a size failed) or 130 (ctrl-C; what was found is stored).
+
+    Raises:
+        UsageError: what an option was given cannot be.
+        PlatformError: no GPU, no folder for the results, no Dask, no scheduler.
+    """
+    chosen = build_parser().parse_args(list(arguments))
+    if chosen.clear or chosen.show:
+        return _clear() if chosen.clear else _show()
+    cases = _cases(chosen)
+    settings = _settings(chosen)
+    outcomes: list[Outcome] = []
+    status = 0
+    try:
+        for outcome in _with_progress(cases, settings, chosen.scheduler):
+            outcomes.append(outcome)
+            if not chosen.dry_run:
+                _keep(outcome)
+    except KeyboardInterrupt:
+        print("forgekit: interrupted; what was found before is kept", file=sys.stderr)
+        status = 130
+    print("\n".join(report(outcomes)))
+    return status or int(any(outcome.left_out for outcome in outcomes))
+
+
+def _list(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _cases(chosen: argparse.Namespace) -> list[Case]:
+    """What is to be tuned: rows of the suite, and the shapes."""
+    ops, dtypes = _list(chosen.op) or _OPS, _list(chosen.dtype) or DTYPES
+    for name in ops:
+        if name not in _OPS:
+            remedy = "other operators have no rows to tune"
+            raise UsageError(got_needed("--op", repr(name), f"some of {', '.join(_OPS)}", remedy))
+    if not chosen.shape and not chosen.suite:
+        remedy = "such as --shape 8192x8192, or --suite short"
+        raise UsageError(got_needed("forgekit tune", "no sizes", "--shape or --suite", remedy))
+    named = [Case(op, _shape(text), t) for op in ops for text in chosen.shape for t in dtypes]
+    cases = select(named, ops=ops, dtypes=dtypes) if named else []
+    if chosen.suite:
+        cases += [c for c in select(load_suite(chosen.suite), ops=ops, dtypes=dtypes) if c.dim]
+    if not cases:
+        remedy = "choose another suite"
+        raise UsageError(got_needed("--suite", f"no rows in {chosen.suite}", "some", remedy))
+    return list(dict.fromkeys(cases))
+
+
+def _shape(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"([1-9]\d*)[x×]([1-9]\d*)", text.strip())
+    if not found:
+        needed, remedy = "rows x elements of a row", "such as --shape 8192x4096"
+        raise UsageError(got_needed("--shape", repr(text), needed, remedy))
+    return int(found[1]), int(found[2])
+
+
+def _settings(chosen: argparse.Namespace) -> TuneSettings:
+    """Says first what would be a pity to be told at the end."""
+    for option, number in (("--candidates", chosen.candidates), ("--repeats", chosen.repeats)):
+        if number < 1:
+            raise UsageError(got_needed(option, number, "1 or more", "leave it out"))
+    from forgekit.benching.spread import check_scheduler
+    from forgekit.devices import current_target
+    from forgekit.ops import tuning_files
+
+    if chosen.scheduler:
+        check_scheduler(chosen.scheduler)
+    if not (chosen.scheduler or "").startswith(("tcp", "tls", "ucx")):
+        target = current_target()
+        if target.kind != "gpu":
+            needed = "a GPU, as it goes by times"
+            remedy = "run it on such a machine, or hand it to one with --scheduler tcp://host:8786"
+            raise PlatformError(got_needed("forgekit tune", target.name, needed, remedy))
+    if not chosen.dry_run and tuning_files.folder() is None:
+        remedy = "unset FORGEKIT_TUNING or name a folder with it, or add --dry-run"
+        raise UsageError(got_needed("forgekit tune", "no folder to store in", "a folder", remedy))
+    from forgekit.benching.tune import TuneSettings
+
+    return TuneSettings(
+        most=chosen.candidates, exact=chosen.exact, repeats=chosen.repeats, device="gpu"
+    )
+
+
+def _with_progress(
+    cases: Sequence[Case], settings: TuneSettings, scheduler: str | None
+) -> Iterable[Outcome]:
+    """The outcomes as they come, and a bar: of configurations here, of sizes with Dask."""
+    from tqdm import tqdm
+
+    from forgekit.benching import tune
+
+    if scheduler:
+        from forgekit.benching.spread import spread
+
+        pieces = [(case, settings) for case in cases]
+        results = spread(tune.tune_on_worker, pieces, scheduler=scheduler, failed=tune.failed_case)
+        with tqdm(total=len(cases), unit="size", disable=None, file=sys.stderr) as bar:
+            for _, outcome in results:
+                bar.set_postfix_str(str(outcome.case), refresh=False)
+                bar.update()
+                yield outcome
+        return
+    total = tune.configurations(cases, settings)
+    with tqdm(total=total, unit="configuration", disable=None, file=sys.stderr) as bar:
+        bar.set_postfix_str(str(cases[0]))
+        for index, outcome in tune.tune_cases(cases, settings, step=bar.update):
+            bar.set_postfix_str(str(cases[min(index + 1, len(cases) - 1)]))
+            yield outcome
+
+
+def _keep(outcome: Outcome) -> None:
+    from forgekit.benching.tune import keep
+
+    if not keep(outcome) and outcome.table is not None:
+        said = f"{outcome.case}: the worker has another forgekit or CuTe DSL, so it is not stored"
+        print(f"forgekit: {said}", file=sys.stderr)
+
+
+# -- what is printed ------------------------------------------------------------------------------
+def report(outcomes: Sequence[Outcome]) -> list[str]:
+    """A table of all sizes that were measured, and below it what was not, and why."""
+    head = ("", "table's choice", "µs", "best", "µs", "gain")
+    rows = [_row(outcome) for outcome in outcomes if outcome.table is not None]
+    lines = _aligned([head, *rows]) if rows else ["nothing was measured"]
+    lines += [f"{o.case}: not measured: {o.left_out}" for o in outcomes if o.left_out]
+    for o in outcomes:
+        lines += [f"{o.case}: dropped {told(choice)}: {why}" for choice, why in o.dropped]
+    return lines
+
+
+def _row(outcome: Outcome) -> tuple[str, ...]:
+    assert outcome.table is not None
+    name = f"{outcome.case}, {outcome.tried} tried"
+    if outcome.best is None:
+        return (name, *_timed(outcome.table), "stays", "", "")
+    return (name, *_timed(outcome.table), *_timed(outcome.best), f"{100 * outcome.gain:.1f} %")
+
+
+def _timed(timed: Timed) -> tuple[str, str]:
+    return told(timed.choice), f"{1e3 * timed.timing.median_ms:.1f}"
+
+
+def told(choice: RowChoice) -> str:
+    """A configuration in a few words, such as `shared 192 threads, 6 loads, cluster of 2`."""
+    c = choice
+    words = [f"{c.kernel} {c.threads} threads", f"{c.loads} load{'s' * (c.loads > 1)}"]
+    words += [f"{c.rows} rows"] * (c.rows > 1) + [f"cluster of {c.cluster}"] * (c.cluster > 1)
+    return ", ".join(words + [f"{c.split} parts"] * (c.split > 1))
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Columns side by side; those of numbers at the right."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    right = {k for k, title in enumerate(rows[0]) if title in ("µs", "gain")}
+    return [
+        "  ".join(
+            cell.rjust(w) if k in right else cell.ljust(w)
+            for k, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _show() -> int:
+    from forgekit.ops import tuning_files
+
+    where = tuning_files.folder()
+    found = tuning_files.stored()
+    if not found:
+        print(f"nothing is stored in {where}" if where else "FORGEKIT_TUNING=off")
+    for one in found:
+        print(f"{one.gpu or '?'}: {one.file}" + (f"\nignored: {one.ignored}" * bool(one.ignored)))
+        rows = [_stored_row(name, entry) for name, entry in sorted(one.entries.items())]
+        if rows:
+            head = ("", "instead of the table's", "µs", "", "µs", "gain", "")
+            print("\n".join(_aligned([head, *rows])))
+    return 0
+
+
+def _stored_row(name: str, entry: dict[str, object]) -> tuple[str, ...]:
+    from forgekit.ops.tile_choice import RowChoice
+
+    try:
+        table, best = (RowChoice(**entry[k]) for k in ("table", "choice"))  # type: ignore[arg-type]
+        before_ms, now_ms = float(entry["table_ms"]), float(entry["ms"])  # type: ignore[arg-type]
+        gain = f"{100 * (1 - now_ms / before_ms):.1f} %"
+        times = f"{1e3 * before_ms:.1f}", f"{1e3 * now_ms:.1f}"
+        return name, told(table), times[0], told(best), times[1], gain, str(entry["date"])
+    except (TypeError, KeyError, ValueError, ZeroDivisionError):
+        return name, "cannot be read", "", "", "", "", ""
+
+
+def _clear() -> int:
+    from forgekit.ops import tuned, tuning_files
+
+    files = tuning_files.clear()
+    tuned.forget()
+    print("\n".join(f"removed {file}" for file in files) or "nothing is stored")
+    return 0

@@ -1,0 +1,203 @@
+"""`forgekit tune`: its options, what it prints and stores; with times that stand in for a GPU's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from forgekit.benching import tune as search
+from forgekit.benching.suite import Case
+from forgekit.benching.timing import Timing
+from forgekit.benching.tune import Outcome, Timed, TuneSettings
+from forgekit.commands import tune
+from forgekit.commands.cli import main
+from forgekit.ops import tuned, tuning_files
+from forgekit.ops.tile_choice import RowChoice
+from tests.benching.tune_work import fewest_loads
+
+NARROW = ["tune", "--op", "softmax", "--dtype", "float16", "--shape", "6x1024"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("FORGEKIT_TUNING", str(tmp_path))
+    monkeypatch.delenv("FORGEKIT_DEVICE", raising=False)
+    tuned.forget()
+    yield tmp_path
+    tuned.forget()
+
+
+@pytest.fixture
+def virtual(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the virtual GPU had times."""
+    settings = TuneSettings(most=2, device="virtual", arch="sm_90a")
+    monkeypatch.setattr(tune, "_settings", lambda chosen: settings)
+    monkeypatch.setattr(search, "on_gpu", fewest_loads)
+
+
+def test_a_search_prints_stores_shows_and_clears(
+    virtual: None, capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    assert main([*NARROW, "--shape", "3x1"]) == 0
+    head, first, second = capsys.readouterr().out.splitlines()
+    assert head.split() == ["table's", "choice", "µs", "best", "µs", "gain"]
+    assert first.split("  ")[0] == "softmax 6×1024 float16, 3 tried"
+    assert "registers 16 threads, 8 loads, 8 rows  10000.0  registers " in first
+    assert first.endswith(" %")
+    assert second.endswith("stays")
+    [found] = tuning_files.stored()
+    assert list(found.entries) == ["softmax float16 6x1024 vector=8"]
+
+    assert main(["tune", "--show"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"virtual GPU (sm_90a): {found.file}\n")
+    assert "softmax float16 6x1024 vector=8  registers 16 threads, 8 loads, 8 rows" in shown
+    assert main(["tune", "--clear"]) == 0
+    assert capsys.readouterr().out == f"removed {found.file}\n"
+    assert main(["tune", "--show"]) == 0
+    assert capsys.readouterr().out == f"nothing is stored in {folder}\n"
+    assert main(["tune", "--clear"]) == 0
+    assert capsys.readouterr().out == "nothing is stored\n"
+
+
+def test_a_dry_run_stores_nothing(virtual: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*NARROW, "--dry-run"]) == 0
+    assert "3 tried" in capsys.readouterr().out
+    assert tuning_files.stored() == []
+
+
+def test_what_was_found_before_ctrl_c_is_kept(
+    virtual: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def timer(call: Any, choice: RowChoice, repeats: int) -> Timing:
+        if choice.threads == 1:
+            raise KeyboardInterrupt
+        return fewest_loads(call, choice, repeats)
+
+    monkeypatch.setattr(search, "on_gpu", timer)
+    assert main([*NARROW, "--shape", "3x1"]) == 130
+    said = capsys.readouterr()
+    assert "interrupted; what was found before is kept" in said.err
+    assert "softmax 6×1024" in said.out and "3×1" not in said.out
+    assert len(tuning_files.stored()[0].entries) == 1
+
+
+def test_shown_are_also_files_and_entries_that_do_not_count(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "tuned-a.json").write_text("{")
+    data = tuning_files.header() | {"dsl": "1", "gpu": "B", "entries": {"some rows": {"ms": 1}}}
+    (folder / "tuned-b.json").write_text(json.dumps(data))
+    assert main(["tune", "--show"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("?: ") and lines[1].startswith("ignored: it cannot be read (JSON")
+    assert lines[3] == "ignored: it was made with another CuTe DSL"
+    assert lines[-1].split("  ")[0] == "some rows" and "cannot be read" in lines[-1]
+
+
+def test_a_failure_is_told_and_is_the_exit_status(
+    virtual: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = RowChoice("registers", 32, 1, 2, 8)
+    monkeypatch.setattr(search, "choose_rows", lambda *args: wrong)
+    assert main(NARROW) == 1
+    out = capsys.readouterr().out
+    assert "nothing was measured\nsoftmax 6×1024 float16: not measured: the table's own" in out
+    assert "dropped registers 32 threads, 2 loads: wrong: 6,144 of" in out
+
+
+def test_results_of_a_worker_with_other_kernels_are_not_stored(
+    virtual: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = Timed(RowChoice("registers", 32, 1, 2, 8), Timing(1.0, 1.0, 1.0))
+    case = Case("softmax", (6, 1024), "float16")
+    outcome = Outcome(case, "k", "B", {"kernels": "0"}, table=kept, best=kept)
+    monkeypatch.setattr(tune, "_with_progress", lambda *args: iter([outcome]))
+    assert main(NARROW) == 0
+    assert "another forgekit or CuTe DSL, so it is not stored" in capsys.readouterr().err
+    assert tuning_files.stored() == []
+
+
+def test_with_a_scheduler_sizes_come_in_any_order(
+    virtual: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def spread(function: Any, items: Any, *, scheduler: str, failed: Any) -> Any:
+        assert scheduler == "local:2"
+        yield 1, failed(items[1], ValueError("no"))
+        yield 0, function(items[0])
+
+    monkeypatch.setattr("forgekit.benching.spread.spread", spread)
+    assert main([*NARROW, "--shape", "3x1", "--scheduler", "local:2"]) == 1
+    out = capsys.readouterr().out
+    assert "softmax 6×1024 float16, 3 tried" in out
+    assert "softmax 3×1 float16: not measured: ValueError: no" in out
+    assert len(tuning_files.stored()[0].entries) == 1
+
+
+@pytest.mark.gpu
+def test_on_a_gpu(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--dtype", "float16", "--shape", "512x1024", "--candidates", "2", "--repeats", "9"]
+    assert main(["tune", *options]) == 0
+    out = capsys.readouterr().out
+    assert out.count("3 tried") == 3 and "dropped" not in out
+    assert main(["tune", "--show"]) == 0
+    assert capsys.readouterr().out.startswith(torch.cuda.get_device_name())
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "got no sizes, needed --shape or --suite"),
+        (["--shape", "8"], "--shape: got '8', needed rows x elements"),
+        (["--shape", "0x8"], "--shape: got '0x8'"),
+        (["--op", "copy_transpose", "--shape", "8x8"], "--op: got 'copy_transpose'"),
+        (["--dtype", "int8", "--shape", "8x8"], "--dtype: got 'int8'"),
+        (["--suite", "nowhere"], "--suite: got 'nowhere'"),
+        (["--shape", "8x8", "--repeats", "0"], "--repeats: got 0"),
+        (["--shape", "8x8", "--candidates", "0"], "--candidates: got 0"),
+        (["--shape", "8x8", "--scheduler", "here"], "--scheduler: got 'here'"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    options: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["tune", *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_without_a_gpu(capsys: pytest.CaptureFixture[str]) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    assert main(NARROW) == 1
+    assert "got virtual GPU (sm_90a), needed a GPU, as it goes by times" in capsys.readouterr().err
+
+
+def test_with_tuning_off_there_is_nowhere_to_store(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORGEKIT_TUNING", "off")
+    assert main([*NARROW, "--scheduler", "tcp://localhost:1"]) == 2
+    assert "got no folder to store in" in capsys.readouterr().err
+    assert main(["tune", "--show"]) == 0
+    assert capsys.readouterr().out == "FORGEKIT_TUNING=off\n"
+
+
+def test_the_rows_of_a_suite(tmp_path: Path) -> None:
+    chosen = tune.build_parser().parse_args(
+        ["--suite", "smoke", "--dtype", "float16", "--shape", "33x127", "--shape", "5x7"]
+    )
+    cases = tune._cases(chosen)
+    assert len(cases) == 15 and len(set(cases)) == 15
+    assert {c.shape for c in cases} == {(33, 127), (5, 7), (1, 1), (128, 1024), (8, 16384)}
+    assert {c.op for c in cases} == set(search.OPS) and {c.dim for c in cases} == {-1}
+    (tmp_path / "own.toml").write_text(
+        '[[group]]\nops = ["reduce_sum"]\ndim = 0\ndtypes = ["float16"]\nshapes = [[8, 8]]\n'
+    )
+    columns = tune.build_parser().parse_args(["--suite", str(tmp_path / "own.toml")])
+    with pytest.raises(tune.UsageError, match="no rows in"):
+        tune._cases(columns)

@@ -1,0 +1,260 @@
+"""Stored configurations: when they are used, when not, and that no file breaks a result."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import multiprocessing
+import os
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from forgekit.devices import use_target
+from forgekit.errors import PlatformError
+from forgekit.ops import softmax, softmax_launch, tuned, tuning_files
+from forgekit.ops.row_limits import RowProblem, is_exact, why_not
+from forgekit.ops.tile_choice import RULES, RowChoice, choose_rows
+
+ARCH = "sm_90a"
+NAME = f"virtual GPU ({ARCH})"
+SHARED = 227 * 1024
+SHAPE = (6, 1024)
+ROWS = RowProblem("softmax", *SHAPE, "float16", 8, False)
+TABLE = choose_rows("softmax", *SHAPE, 2, 8, False, 16)
+OTHER = RowChoice("registers", 64, 1, 2, 8, exact=True)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("FORGEKIT_TUNING", str(tmp_path))
+    monkeypatch.setattr(tuning_files, "_warned", set())
+    tuned.forget()
+    with use_target("virtual", ARCH):
+        yield tmp_path
+    tuned.forget()
+
+
+def entry(choice: RowChoice) -> dict[str, Any]:
+    return {"choice": dataclasses.asdict(choice)}
+
+
+def store(choice: RowChoice = OTHER, problem: RowProblem = ROWS) -> Path:
+    file = tuning_files.keep(NAME, {tuned.key(problem): entry(choice)})
+    tuned.forget()
+    return file
+
+
+def asked(problem: RowProblem = ROWS, arch: str = ARCH) -> RowChoice | None:
+    p = problem
+    return tuned.tuned_rows(p.op, arch, p.rows, p.size, p.dtype, p.vector, p.edges)
+
+
+def used() -> RowChoice:
+    """What the operator's launcher compiled for the rows, after its result was found right."""
+    x = torch.randn(SHAPE, generator=torch.Generator().manual_seed(0)).half()
+    torch.testing.assert_close(softmax(x), x.softmax(-1))
+    run: Any = softmax_launch.launcher(torch.float16, ARCH, SHAPE, (SHAPE[1], 1), 0, 1)
+    names = {f.name for f in dataclasses.fields(run.fn.tile)}
+    fields = {f.name for f in dataclasses.fields(RowChoice)} & names
+    kernel: Any = {"Softmax": "registers", "StagedSoftmax": "shared"}[type(run.fn).__name__]
+    return RowChoice(kernel=kernel, **{name: getattr(run.fn.tile, name) for name in fields})
+
+
+# -- looking up -----------------------------------------------------------------------------------
+def test_an_entry_is_used_by_the_operator_and_the_table_without_it() -> None:
+    assert TABLE != OTHER
+    assert used() == TABLE
+    store()
+    assert used() == OTHER
+    tuning_files.keep(NAME, {tuned.key(ROWS): None})
+    tuned.forget()
+    assert used() == TABLE
+
+
+@pytest.mark.parametrize("word", ["off", "0", "OFF"])
+def test_the_off_switch(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+    store()
+    monkeypatch.setenv("FORGEKIT_TUNING", word)
+    tuned.forget()
+    assert used() == TABLE
+    assert tuning_files.stored() == []
+    with pytest.raises(PlatformError, match=f"FORGEKIT_TUNING: got {word}"):
+        store()
+
+
+def test_an_entry_is_for_its_rows_alone() -> None:
+    store()
+    assert asked() == OTHER
+    for change in (
+        {"op": "softmax_backward"}, {"rows": 7}, {"size": 1032}, {"dtype": "bfloat16"},
+        {"vector": 1}, {"edges": True},
+    ):  # fmt: skip
+        assert asked(dataclasses.replace(ROWS, **change)) is None, change
+    assert asked(arch="sm_80") is None
+
+
+def test_many_rows_share_an_entry_up_to_twice_as_many() -> None:
+    many = dataclasses.replace(ROWS, rows=9000)
+    store(problem=many)
+    found = {rows: asked(dataclasses.replace(ROWS, rows=rows)) for rows in (8191, 8192, 16383)}
+    assert found == {8191: None, 8192: OTHER, 16383: OTHER}
+    assert asked(dataclasses.replace(ROWS, rows=16384)) is None
+
+
+def test_a_file_written_by_another_process_is_read_anew() -> None:
+    store()
+    assert asked() == OTHER
+    tuning_files.keep(NAME, {tuned.key(ROWS): entry(dataclasses.replace(OTHER, rows=2))})
+    assert asked() == dataclasses.replace(OTHER, rows=2)
+
+
+def test_what_is_tried_goes_before_what_is_stored() -> None:
+    store()
+    with tuned.trying(TABLE) as trial:
+        assert asked() == TABLE
+    assert trial.asked == [ROWS]
+    assert asked() == OTHER
+
+
+# -- files that do not count ----------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "cannot be read"),
+        ("[]", "cannot be read"),
+        ('{"gpu": "x", "entries": []}', "cannot be read"),
+        ("\x00\xff", "cannot be read"),
+        ({"kernels": "0"}, "other kernels or another table"),
+        ({"dsl": "1.0"}, "another CuTe DSL"),
+        ({"version": 0}, "another version"),
+    ],
+)
+def test_a_file_that_does_not_count_is_told_once_and_replaced(
+    text: str | dict[str, Any], said: str
+) -> None:
+    file = store()
+    if isinstance(text, dict):
+        text = json.dumps(json.loads(file.read_text()) | text)
+    file.write_bytes(text.encode("latin-1"))
+    with pytest.warns(UserWarning, match=said) as found:
+        assert asked() is None
+        tuned.forget()
+        file.touch()
+        assert used() == TABLE
+    assert len(found) == 1
+    assert [said in one.ignored for one in tuning_files.stored()] == [True]
+    store()
+    assert used() == OTHER
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"threads": 32}, "rows too long"),
+        ({"threads": 48, "loads": 3, "exact": False}, "neither whole warps nor a power of two"),
+        ({"threads": 16, "rows": 3, "loads": 8}, "no whole warps in a block"),
+        ({"threads": 128, "rows": 16, "exact": False}, "too many threads"),
+        ({"threads": 128}, "exact where it is not"),
+        ({"threads": 0}, "whole numbers"),
+        ({"threads": "64"}, "whole numbers"),
+        ({"threads": True}, "whole numbers"),
+        ({"exact": 1}, "whole numbers"),
+        ({"loads": 16, "exact": False}, "too many elements a thread"),
+        ({"kernel": "streaming", "threads": 1024, "cluster": 32, "exact": False}, "too many"),
+        ({"cluster": 3, "exact": False}, "not a power of two"),
+        ({"cluster": 2, "rows": 2, "exact": False}, "several rows a block"),
+        ({"cluster": 4, "threads": 16}, "no whole warps"),
+        ({"split": 2, "exact": False}, "second step"),
+        ({"kernel": "shared", "threads": 1024, "loads": 16, "exact": False}, "shared memory"),
+        ({"kernel": "sum"}, "another operator"),
+        ({"vector": 4, "threads": 128}, "other accesses"),
+        ({"edges": True, "exact": False}, "other accesses"),
+        ({"color": 1}, "TypeError"),
+        (None, "TypeError"),
+    ],
+)  # fmt: skip
+def test_an_entry_that_cannot_be_right_is_told_once_and_ignored(
+    change: dict[str, Any] | None, said: str
+) -> None:
+    bad: Any = {"choice": change and entry(OTHER)["choice"] | change}
+    tuning_files.keep(NAME, {tuned.key(ROWS): bad})
+    with pytest.warns(UserWarning, match=said) as found:
+        assert asked() is None and asked() is None
+    assert len(found) == 1
+
+
+def test_other_kernels_are_noticed_by_their_text(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    before = tuning_files.header()
+    (tmp_path / "new.py").write_text("x = 1\n")
+    monkeypatch.setattr(tuning_files, "_SOURCES", (*tuning_files._SOURCES, tmp_path / "new.py"))
+    after = tuning_files.header.__wrapped__()
+    assert {name for name in before if before[name] != after[name]} == {"kernels"}
+
+
+# -- files ----------------------------------------------------------------------------------------
+def _store_many(where: Path, who: int, together: Any) -> None:
+    os.environ["FORGEKIT_TUNING"] = str(where)
+    tuning_files.header()
+    together.wait(60)
+    for k in range(100):
+        tuning_files.keep(NAME, {f"{who} {k}": entry(OTHER)})
+
+
+def test_processes_that_store_at_once_lose_nothing(folder: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    together = context.Barrier(2)
+    workers = [context.Process(target=_store_many, args=(folder, k, together)) for k in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0, 0]
+    [found] = tuning_files.stored()
+    assert (found.ignored, len(found.entries)) == ("", 200)
+    assert sorted(f.name for f in folder.iterdir()) == [".lock", found.file.name]
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("FORGEKIT_TUNING", str(tmp_path / "file" / "below"))
+    with pytest.raises(PlatformError, match="FORGEKIT_TUNING"):
+        store()
+
+
+def test_clear_removes_these_files_alone(folder: Path) -> None:
+    (folder / "mine.json").write_text("{}")
+    file = store()
+    assert tuning_files.clear() == [file]
+    assert not file.exists() and (folder / "mine.json").exists()
+    assert used() == TABLE
+
+
+# -- limits ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("clusters", [1, 16])
+def test_the_table_keeps_the_limits(clusters: int) -> None:
+    shared = SHARED if clusters > 1 else 99 * 1024
+    for op, itemsize in RULES:
+        for size in (1, 2, 31, 64, 100, 1024, 2048, 4097, 8192, 12345, 32768, 131072, 2**20, 2**24):
+            for vector, edges in ((1, False), (16 // itemsize, size % (16 // itemsize) > 0)):
+                if vector > 1 and size < 4 * vector:
+                    continue
+                for rows in (1, 7, 300, 70000):
+                    choice = choose_rows(op, rows, size, itemsize, vector, edges, clusters)
+                    problem = RowProblem(op, rows, size, "", vector, edges)
+                    assert why_not(choice, problem, clusters, shared) is None, (problem, choice)
+                    assert choice.exact == is_exact(choice, size), (problem, choice)
+
+
+def test_nothing_is_warned_of_what_is_right() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert asked() is None
+        store()
+        assert asked() == OTHER
