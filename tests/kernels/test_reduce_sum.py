@@ -1,0 +1,241 @@
+"""The kernels of reduce_sum: values against float64, the same bits every time, order of threads."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import Any
+
+import pytest
+import torch
+
+import forgekit as fk
+from forgekit.compiling.replay import run_again
+from forgekit.ops.launching import clusters_of
+from forgekit.ops.reduce_launch import _compile_step, compile_columns, compile_rows
+from forgekit.ops.tile_choice import ColumnChoice, RowChoice
+from tests.kernels.rowwise import (
+    DTYPES,
+    INF,
+    NAN,
+    WHERE,
+    Output,
+    assert_sums,
+    device_of,
+    normal,
+    placed,
+    same_bits,
+)
+
+STEPS = ("naive", "smem", "shuffle")
+
+
+def row_choices(dtype: torch.dtype) -> dict[str, RowChoice]:
+    V = 16 // dtype.itemsize
+    return {
+        "elements": RowChoice("sum", 32, 8, 4, 1),
+        "vectors": RowChoice("sum", 64, 4, 2, V),
+        "edges": RowChoice("sum", 64, 2, 2, V, edges=True),
+        "cluster": RowChoice("sum", 64, 1, 2, V, cluster=4),
+        "cluster, edges": RowChoice("sum", 32, 1, 1, V, cluster=8, edges=True),
+        "split": RowChoice("sum", 64, 1, 2, V, split=3),
+    }
+
+
+COLUMNS = {
+    "one vector": ColumnChoice(1, 4, 4, 4),
+    "elements": ColumnChoice(32, 4, 4, 1),
+    "pairs": ColumnChoice(4, 8, 2, 2),
+    "one row of threads": ColumnChoice(32, 1, 4, 4),
+    "cluster of 2": ColumnChoice(4, 16, 4, 4, cluster=2),
+    "cluster of 8": ColumnChoice(8, 4, 1, 4, cluster=8),
+    "split": ColumnChoice(4, 8, 2, 4, split=5),
+}
+
+
+def row_sums(choice: RowChoice, x: torch.Tensor, arch: str | None) -> torch.Tensor:
+    dtype = torch.float32 if choice.split > 1 else x.dtype
+    y = Output((x.shape[0] * choice.split,), dtype, arch)
+    compile_rows(choice, x.dtype, arch)(x, y.tensor)
+    return y.read().view(x.shape[0], choice.split).sum(1)
+
+
+def column_sums(choice: ColumnChoice, x: torch.Tensor, arch: str | None) -> torch.Tensor:
+    dtype = torch.float32 if choice.split > 1 else x.dtype
+    y = Output((choice.split, x.shape[0], x.shape[2]), dtype, arch)
+    compile_columns(choice, x.dtype, arch)(x, y.tensor)
+    return y.read().sum(0)
+
+
+def step_sums(variant: str, x: torch.Tensor, arch: str | None) -> torch.Tensor:
+    y = Output((x.shape[0],), x.dtype, arch)
+    _compile_step(variant, x.dtype, arch)(x, y.tensor)
+    return y.read()
+
+
+def need(clusters: int, arch: str | None) -> None:
+    if clusters > clusters_of(arch):
+        pytest.skip("no such clusters here")
+
+
+# -- values ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("arch", WHERE)
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [(name, dtype) for name in row_choices(torch.float32) for dtype in DTYPES
+     if dtype != torch.float16 or name in ("vectors", "cluster, edges")],
+    ids=str,
+)  # fmt: skip
+def test_rows(name: str, dtype: torch.dtype, arch: str | None) -> None:
+    choice = row_choices(dtype)[name]
+    need(choice.cluster, arch)
+    V = choice.vector
+    sizes = (1, 3, 5, 33, 1000, 1031) if choice.edges or V == 1 else (V, 3 * V, 128 * V, 1032)
+    for N, M in itertools.product(sizes, (1, 5)):
+        x = normal(M, N, dtype=dtype, arch=arch)
+        x = placed(x, N % V, N + 3) if choice.edges else x
+        assert_sums(row_sums(choice, x, arch), x, 1)
+
+
+@pytest.mark.parametrize("arch", WHERE)
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns(name: str, arch: str | None) -> None:
+    choice = COLUMNS[name]
+    need(choice.cluster, arch)
+    dtype = torch.float16 if choice.vector == 2 else torch.float32
+    for (outer, M), vectors in itertools.product(((1, 1), (3, 37), (1, 300)), (1, 3, 19)):
+        x = normal(outer, M, vectors * choice.vector, dtype=dtype, arch=arch)
+        assert_sums(column_sums(choice, x, arch), x, 1)
+
+
+@pytest.mark.parametrize("arch", WHERE)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_columns_of_halves(dtype: torch.dtype, arch: str | None) -> None:
+    for choice in (ColumnChoice(4, 8, 4, 8), ColumnChoice(4, 8, 4, 8, cluster=4)):
+        if choice.cluster <= clusters_of(arch):
+            x = normal(2, 150, 40, dtype=dtype, arch=arch)
+            assert_sums(column_sums(choice, x, arch), x, 1)
+
+
+@pytest.mark.parametrize("arch", WHERE)
+def test_columns_with_something_between(arch: str | None) -> None:
+    x = normal(3, 41, 24, arch=arch)[1:, 2:39:3, 4:20]
+    for name in ("one vector", "split"):
+        assert_sums(column_sums(COLUMNS[name], x, arch), x, 1)
+
+
+@pytest.mark.parametrize("arch", WHERE)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("variant", STEPS)
+def test_steps(variant: str, dtype: torch.dtype, arch: str | None) -> None:
+    for M, N in ((1, 1), (3, 5), (2, 256), (130, 33), (2, 1031)):
+        x = normal(M, N, dtype=dtype, arch=arch)
+        assert_sums(step_sums(variant, x, arch), x, 1)
+    x = normal(40, 60, dtype=dtype, arch=arch)
+    for view in (x.t(), x[:, 1::2], x[3:4].expand(9, -1)):
+        assert_sums(step_sums(variant, view, arch), view, 1)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_100a"])
+def test_other_architectures(arch: str) -> None:
+    x = normal(3, 130, 40, dtype=torch.bfloat16)
+    columns = ColumnChoice(4, 8, 4, 8, cluster=2 if arch == "sm_100a" else 1)
+    assert_sums(column_sums(columns, x, arch), x, 1)
+    rows = row_choices(x.dtype)["cluster, edges" if arch == "sm_100a" else "edges"]
+    assert_sums(row_sums(rows, x[0], arch), x[0], 1)
+
+
+# -- what float32 sums promise --------------------------------------------------------------------
+
+
+def sums(name: str, x: torch.Tensor, arch: str | None) -> torch.Tensor:
+    """Of the rows of x (M, N) by any kernel; N a multiple of the vector."""
+    if name in STEPS:
+        return step_sums(name, x, arch)
+    if name in COLUMN_NAMES:
+        choice = COLUMN_NAMES[name]
+        return column_sums(choice, x.t().contiguous()[None], arch)[0]
+    return row_sums(row_choices(x.dtype)[name], x, arch)
+
+
+COLUMN_NAMES = {f"columns, {name}": choice for name, choice in COLUMNS.items()}
+NAMES = [*row_choices(torch.float32), *COLUMN_NAMES, *STEPS]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_large_values_cancel(name: str) -> None:
+    """All that is added is a multiple of 2^20 and less than 2^44 in magnitude: nothing is lost."""
+    dtype = torch.float16 if name == "columns, pairs" else torch.float32
+    large = 2.0**15 if dtype == torch.float16 else 2.0**40
+    x = torch.tensor([large, -large]).repeat(8, 160)
+    x[:, 7] += large / 8
+    x[:, 318] = -large / 4
+    expected = x.double().sum(1)
+    assert expected.abs().max() > 0
+    assert torch.equal(sums(name, x.to(dtype), "sm_90a").double(), expected)
+
+
+@pytest.mark.parametrize("name", ["vectors", "edges", "cluster", "naive", "smem", "shuffle"])
+def test_halves_pass_what_they_cannot_hold(name: str) -> None:
+    """Partial sums of float16 up to 120 times its largest number; the result fits."""
+    x = torch.full((3, 480), 60000.0)
+    x[:, 240:] = -60000.0
+    x[:, 11] = 59968.0
+    expected = torch.full((3,), -32.0, dtype=torch.float64)
+    assert torch.equal(sums(name, x.half(), "sm_90a").double(), expected)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_infinities_and_nan(name: str) -> None:
+    dtype = torch.float16 if name == "columns, pairs" else torch.float32
+    x = normal(8, 320, dtype=dtype)
+    x[0, 0], x[1, 319], x[2, 161], x[3, 5] = INF, -INF, NAN, INF
+    x[3, 300] = -INF  # together with INF: NaN
+    y = sums(name, x, "sm_90a")
+    assert torch.equal(y[:2], torch.tensor([INF, -INF], dtype=dtype))
+    assert y[2:4].isnan().all() and y[4:].isfinite().all()
+
+
+@functools.cache
+def kernel_and_tensors(name: str) -> tuple[Any, torch.Tensor, torch.Tensor]:
+    dtype = torch.float16 if name == "columns, pairs" else torch.float32
+    x = normal(3, 328, dtype=dtype)
+    if name in STEPS:
+        return _compile_step(name, dtype, "sm_90a"), x, torch.empty(3, dtype=dtype)
+    if name in COLUMN_NAMES:
+        choice = COLUMN_NAMES[name]
+        x = normal(2, 82, 8, dtype=dtype)
+        y = torch.empty((choice.split, 2, 8), dtype=torch.float32 if choice.split > 1 else dtype)
+        return compile_columns(choice, dtype, "sm_90a"), x, y
+    row = row_choices(dtype)[name]
+    return compile_rows(row, dtype, "sm_90a"), x, torch.empty(3 * row.split)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_order_of_threads_matters(name: str) -> None:
+    kernel, x, y = kernel_and_tensors(name)
+    report = fk.sanitize(kernel, x, y, schedule="adversarial")
+    assert report and not report.findings, str(report)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_same_bits_in_every_order_of_threads(name: str) -> None:
+    kernel, x, y = kernel_and_tensors(name)
+    first = y.clone()
+    kernel(x, first)
+    for seed in (1, 2):
+        _, again, *_ = run_again(kernel, (x, y), schedule="adversarial", seed=seed)
+        assert same_bits(first, again)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", NAMES)
+def test_gpu_and_virtual_gpu_agree(name: str) -> None:
+    """In the same order of additions, so to the bit; and twice the same on the GPU."""
+    choice = row_choices(torch.float32).get(name) or COLUMN_NAMES.get(name)
+    need(choice.cluster if choice else 1, None)
+    dtype = torch.float16 if name == "columns, pairs" else torch.float32
+    x = normal(8, 328, dtype=dtype)
+    virtual, first = sums(name, x, "sm_90a"), sums(name, x.to(device_of(None)), None)
+    assert same_bits(first, sums(name, x.to(device_of(None)), None))
+    torch.testing.assert_close(first, virtual)

@@ -1,0 +1,138 @@
+"""`RowTile` and its exchange, seen through row sums: every element of a row is counted once."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import pytest
+import torch
+
+import forgekit as fk
+from forgekit.kernels.rows import RowTile, group_of
+from forgekit.ops.launching import clusters_of
+from forgekit.ops.reduce_launch import compile_rows
+from forgekit.ops.tile_choice import RowChoice
+from tests.kernels.rowwise import WHERE, Output, integers, placed
+
+TILES = {
+    "a thread a row": RowChoice("sum", 1, 8, 1, 1),
+    "two lanes, any number of rows": RowChoice("sum", 2, 5, 3, 1),
+    "part of a warp": RowChoice("sum", 8, 16, 2, 4),
+    "a warp": RowChoice("sum", 32, 4, 2, 1),
+    "three warps, two rows": RowChoice("sum", 96, 2, 2, 4),
+    "all threads of a block": RowChoice("sum", 1024, 1, 1, 4),
+    "cluster of 2": RowChoice("sum", 96, 1, 2, 4, cluster=2),
+    "cluster of 4": RowChoice("sum", 64, 1, 1, 4, cluster=4),
+    "cluster of 8": RowChoice("sum", 32, 1, 2, 4, cluster=8),
+    "cluster of 16, a warp each": RowChoice("sum", 32, 1, 1, 1, cluster=16),
+    "cluster of 16, 128 warps": RowChoice("sum", 256, 1, 1, 4, cluster=16),
+    "split": RowChoice("sum", 64, 1, 1, 4, split=3),
+}
+EDGES = {
+    "8 lanes": RowChoice("sum", 8, 4, 1, 4, edges=True),
+    "two warps, two rows": RowChoice("sum", 64, 2, 2, 4, edges=True),
+    "cluster of 2": RowChoice("sum", 32, 1, 1, 4, cluster=2, edges=True),
+    "split": RowChoice("sum", 32, 1, 1, 4, split=2, edges=True),
+}
+
+
+def tile_of(choice: RowChoice) -> RowTile:
+    return RowTile(choice.threads, choice.rows, choice.loads, choice.vector, choice.cluster,
+                   choice.split, choice.exact, choice.edges)  # fmt: skip
+
+
+def check(choice: RowChoice, x: torch.Tensor, arch: str | None) -> None:
+    """Sums of integers, so nothing but the right number will do."""
+    y = Output((x.shape[0] * choice.split,), torch.float32, arch)
+    compile_rows(choice, torch.float32, arch)(x, y.tensor)
+    parts = y.read().view(x.shape[0], choice.split)
+    assert torch.equal(parts.double().sum(1), x.cpu().double().sum(1))
+
+
+@pytest.mark.parametrize("arch", WHERE)
+@pytest.mark.parametrize("name", TILES)
+def test_every_element_counts_once(name: str, arch: str | None) -> None:
+    choice, capacity = TILES[name], tile_of(TILES[name]).capacity
+    if choice.cluster > clusters_of(arch):
+        pytest.skip("no such clusters here")
+    V = choice.vector
+    sizes = {V, capacity - V, capacity, capacity + V, 2 * capacity + 3 * V} - {0}
+    for N, M in itertools.product(sorted(sizes), (1, 2 * choice.rows + 1)):
+        check(choice, integers(M, N, arch=arch), arch)
+
+
+@pytest.mark.parametrize("arch", WHERE)
+@pytest.mark.parametrize("name", EDGES)
+def test_rows_that_begin_anywhere(name: str, arch: str | None) -> None:
+    choice, capacity = EDGES[name], tile_of(EDGES[name]).capacity
+    if choice.cluster > clusters_of(arch):
+        pytest.skip("no such clusters here")
+    for N, offset in itertools.product((1, 3, 16, 21, capacity + 1), range(4)):
+        apart = N + (N + offset) % 5
+        check(choice, placed(integers(5, N, arch=arch), offset, apart), arch)
+
+
+@pytest.mark.parametrize("arch", WHERE)
+def test_exact(arch: str | None) -> None:
+    for choice in (RowChoice("sum", 64, 2, 2, 4), RowChoice("sum", 32, 1, 1, 4, cluster=2)):
+        choice = replace(choice, exact=True)
+        if choice.cluster <= clusters_of(arch):
+            capacity = tile_of(choice).capacity
+            check(choice, integers(3, capacity, arch=arch), arch)
+            check(choice, integers(1, 3 * capacity, arch=arch), arch)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_100a"])
+def test_other_architectures(arch: str) -> None:
+    names = ["three warps, two rows", "split"] + ["cluster of 4"] * (arch == "sm_100a")
+    for name in names:
+        check(TILES[name], integers(3, 1052), arch)
+
+
+def test_what_a_tile_amounts_to() -> None:
+    tile = RowTile(96, loads=2, vector=4, cluster=4, split=3)
+    assert (tile.block, tile.blocks, tile.step, tile.capacity) == (96, 12, 96 * 12, 96 * 12 * 8)
+    assert (tile.parts, tile.rounds) == (12, 1)
+    assert RowTile(1024, cluster=16).rounds == 16
+    assert RowTile(8, 16).parts == 1  # part of a warp: nothing to exchange
+    assert [group_of(n) for n in (1, 2, 3, 4, 5, 17, 32, 33, 512)] == [
+        1,
+        2,
+        4,
+        4,
+        8,
+        32,
+        32,
+        32,
+        32,
+    ]
+
+
+def test_launch_shape() -> None:
+    assert RowTile(32, 4).launch_shape(9) == {"grid": (3, 1, 1), "block": (128, 1, 1)}
+    assert RowTile(64, cluster=4, split=2).launch_shape(3) == {
+        "grid": (24, 1, 1), "block": (64, 1, 1), "cluster": (4, 1, 1),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", ["part of a warp", "three warps, two rows", "cluster of 2", "cluster of 16, 128 warps",
+             "split"],
+)  # fmt: skip
+def test_no_order_of_threads_matters(name: str) -> None:
+    choice = TILES[name]
+    x = integers(3, 4 * 137)
+    y = torch.empty(3 * choice.split)
+    kernel = compile_rows(choice, torch.float32, "sm_90a")
+    seeds = 2 if choice.cluster == 16 else 4
+    report = fk.sanitize(kernel, x, y, schedule="adversarial", seeds=seeds)
+    assert report and not report.findings, str(report)
+
+
+def test_edges_in_no_order_of_threads() -> None:
+    for name in ("two warps, two rows", "cluster of 2"):
+        x = placed(integers(3, 150), 3, 151)
+        kernel = compile_rows(EDGES[name], torch.float32, "sm_90a")
+        report = fk.sanitize(kernel, x, torch.empty(3), schedule="adversarial")
+        assert report and not report.findings, str(report)

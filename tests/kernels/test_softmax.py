@@ -1,0 +1,310 @@
+"""The kernels of softmax and its gradient: values, extremes as torch has them, order of threads."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import Any
+
+import pytest
+import torch
+
+import forgekit as fk
+from forgekit.compiling.compiled import compile
+from forgekit.kernels.columns import ColumnTile
+from forgekit.kernels.softmax_columns import ColumnSoftmax, ColumnSoftmaxBackward
+from forgekit.ops.launching import clusters_of
+from forgekit.ops.reduce_launch import column_spec
+from forgekit.ops.softmax_launch import _compile_step, compile_rows
+from forgekit.ops.tile_choice import Kernel, Op, RowChoice
+from tests.kernels.rowwise import (
+    WHERE,
+    Output,
+    assert_gradient,
+    assert_like_torch,
+    assert_softmax,
+    device_of,
+    extremes,
+    normal,
+    placed,
+    same_bits,
+)
+
+# What a kernel over rows can be: kernel, threads, rows, loads, whether vectors, cluster, edges.
+ROWS: dict[str, tuple[Kernel, int, int, int, bool, int, bool]] = {
+    "registers, elements": ("registers", 32, 4, 4, False, 1, False),
+    "registers, part of a warp": ("registers", 16, 8, 2, True, 1, False),
+    "registers, warps": ("registers", 96, 1, 1, True, 1, False),
+    "registers, edges": ("registers", 64, 2, 1, True, 1, True),
+    "registers, cluster": ("registers", 32, 1, 1, True, 4, False),
+    "registers, cluster, edges": ("registers", 32, 1, 1, True, 2, True),
+    "shared": ("shared", 64, 2, 2, True, 1, False),
+    "shared, cluster": ("shared", 32, 1, 2, True, 2, False),
+    "streaming": ("streaming", 64, 1, 2, True, 1, False),
+    "streaming, elements": ("streaming", 64, 1, 2, False, 1, False),
+    "streaming, cluster, edges": ("streaming", 32, 1, 1, True, 2, True),
+}
+BACKWARD = [name for name in ROWS if not name.startswith("shared")]
+COLUMNS = {  # lanes, rows, loads, whether vectors
+    "columns": (4, 16, 2, True),
+    "columns, one row of threads": (8, 1, 4, True),
+    "columns, elements": (32, 4, 4, False),
+    "columns, once": (16, 16, 8, False),  # reads up to 128 rows at a time, and keeps them
+}
+STEPS = ("three_pass", "two_pass", "online")
+FORWARD = [*ROWS, *COLUMNS, *STEPS]
+# Which of them are tried with bfloat16, too; float16 differs from that in no more than its range.
+HALVES = ("registers, elements", "registers, edges", "streaming")
+LONGEST = 256  # elements of a row that each of these kernels takes, whatever the dtype
+
+
+def row_choice(name: str, dtype: torch.dtype) -> RowChoice:
+    kernel, threads, rows, loads, vectors, cluster, edges = ROWS[name]
+    V = 16 // dtype.itemsize if vectors else 1
+    if kernel != "streaming":  # room for LONGEST
+        loads = max(loads, -(-LONGEST // (threads * V * cluster)))
+    return RowChoice(kernel, threads, rows, loads, V, cluster, edges=edges)
+
+
+@functools.cache
+def kernel_of(op: Op, name: str, dtype: torch.dtype, arch: str | None) -> Any:
+    """A function of x and y, or dy, y and dx; all (M, N), for columns (O, M, N) over M."""
+    if name in ROWS:
+        return compile_rows(op, row_choice(name, dtype), dtype, arch)
+    if name in STEPS:
+        return _compile_step(name, LONGEST, dtype, arch)
+    lanes, rows, loads, vectors = COLUMNS[name]
+    vector = 16 // dtype.itemsize if vectors else 1
+    tile = ColumnTile(lanes, rows, loads, vector, once=name.endswith("once"))
+    kernel: Any = (ColumnSoftmax if op == "softmax" else ColumnSoftmaxBackward)(tile)
+    specs = [column_spec(dtype, tile.vector)] * (2 if op == "softmax" else 3)
+    return compile(kernel, *specs, device="virtual" if arch else "gpu", arch=arch)
+
+
+def vector_of(name: str, dtype: torch.dtype) -> int:
+    vectors = ROWS[name][4] if name in ROWS else name in COLUMNS and COLUMNS[name][3]
+    return 16 // dtype.itemsize if vectors else 1
+
+
+def run(op: Op, name: str, *tensors: torch.Tensor, arch: str | None = "sm_90a") -> torch.Tensor:
+    """What the kernel makes of matrices (M, N), by rows; columns get them transposed."""
+    dtype = tensors[0].dtype
+    kernel = kernel_of(op, name, dtype, arch)
+    if name not in COLUMNS:
+        y = Output(tuple(tensors[0].shape), dtype, arch)
+        kernel(*tensors, y.tensor)
+        return y.read()
+    M, N = tensors[0].shape
+    vector = vector_of(name, dtype)
+    wide = -(-M // vector) * vector  # columns come in vectors
+    padded = [torch.ones(1, N, wide, dtype=dtype, device=t.device) for t in tensors]
+    for t, p in zip(tensors, padded, strict=True):
+        p[0, :, :M] = t.t()
+    y = Output((1, N, wide), dtype, arch)
+    kernel(*padded, y.tensor)
+    return y.read()[0, :, :M].t()
+
+
+def need(name: str, arch: str | None) -> None:
+    if name in ROWS and ROWS[name][5] > clusters_of(arch):
+        pytest.skip("no such clusters here")
+
+
+def sizes_of(name: str, dtype: torch.dtype) -> list[int]:
+    """Lengths of rows; where vectors have to be whole, multiples of them."""
+    if name == "columns, once":
+        return [1, 3, 107, 128]
+    if name in ROWS and ROWS[name][4] and not ROWS[name][6]:
+        V = 16 // dtype.itemsize
+        sizes = [V, 3 * V, 104, LONGEST]
+    else:
+        sizes = [1, 3, 33, 107, LONGEST]
+    longer = {"str": 1600, "thr": 1600, "two": 1600, "col": 260}  # the others have no room for more
+    return [*sizes, longer[name[:3]]] if name[:3] in longer else sizes
+
+
+def laid_out(name: str, x: torch.Tensor, offset: int) -> torch.Tensor:
+    """As the kernel can take it: with edges, rows that begin anywhere, each elsewhere."""
+    N = x.shape[1]
+    return placed(x, offset, N + 8) if name in ROWS and ROWS[name][6] else x
+
+
+# -- values ---------------------------------------------------------------------------------------
+def cases(names: list[str]) -> list[tuple[str, torch.dtype]]:
+    halves = [(name, torch.bfloat16) for name in names if name in HALVES]
+    return [(name, torch.float32) for name in names] + halves
+
+
+@pytest.mark.parametrize("arch", WHERE)
+@pytest.mark.parametrize(("name", "dtype"), cases(FORWARD), ids=str)
+def test_softmax(name: str, dtype: torch.dtype, arch: str | None) -> None:
+    need(name, arch)
+    for N, M in itertools.product(sizes_of(name, dtype), (1, 9)):
+        x = normal(M, N, dtype=dtype, arch=arch, scale=3)
+        y = run("softmax", name, laid_out(name, x, 0), arch=arch)
+        assert_softmax(y, x, 1)
+        if dtype == torch.float32:
+            assert (y.double().sum(1) - 1).abs().max() < 2**-19
+
+
+@pytest.mark.parametrize("arch", WHERE)
+@pytest.mark.parametrize(("name", "dtype"), cases([*BACKWARD, *COLUMNS]), ids=str)
+def test_gradient(name: str, dtype: torch.dtype, arch: str | None) -> None:
+    need(name, arch)
+    for N, M in itertools.product(sizes_of(name, dtype), (1, 9)):
+        dy = normal(M, N, dtype=dtype, arch=arch)
+        y = dy.softmax(1) if M > 1 else dy.flip(1)  # not only of a softmax
+        dx = run("softmax_backward", name, *(laid_out(name, t, 0) for t in (dy, y)), arch=arch)
+        assert_gradient(dx, dy, y, 1)
+
+
+@pytest.mark.parametrize("arch", WHERE)
+@pytest.mark.parametrize("name", ["registers, warps", "shared", "columns"])
+def test_float16(name: str, arch: str | None) -> None:
+    x = normal(9, 104, dtype=torch.float16, arch=arch, scale=3)
+    y = run("softmax", name, x, arch=arch)
+    assert_softmax(y, x, 1)
+    if name in ("registers, warps", "columns"):
+        dy = normal(9, 104, dtype=torch.float16, arch=arch)
+        y = y.to(dy.device)
+        assert_gradient(run("softmax_backward", name, dy, y, arch=arch), dy, y, 1)
+
+
+@pytest.mark.parametrize("arch", WHERE)
+@pytest.mark.parametrize("name", ["registers, edges", "registers, cluster, edges",
+                                  "streaming, cluster, edges"])  # fmt: skip
+def test_rows_that_begin_anywhere(name: str, arch: str | None) -> None:
+    """A row of x and that of y are as far from a vector's beginning: sizes and strides agree."""
+    need(name, arch)
+    for N in (1, 2, 5, 31, 33, 250):
+        x, dy = (normal(5, N, arch=arch, scale=s) for s in (3, 1))
+        assert_softmax(run("softmax", name, placed(x, 0, N + 4), arch=arch), x, 1)
+        y = x.softmax(1)
+        laid = placed(dy, 0, N + 12), placed(y, 0, N)
+        assert_gradient(run("softmax_backward", name, *laid, arch=arch), dy, y, 1)
+
+
+@pytest.mark.parametrize("arch", WHERE)
+@pytest.mark.parametrize("cluster", [8, 16])
+def test_large_clusters(cluster: int, arch: str | None) -> None:
+    if cluster > clusters_of(arch):
+        pytest.skip("no such clusters here")
+    x, dy = (normal(3, 128 * cluster - 4, arch=arch, scale=s) for s in (3, 1))
+    for kernel in ("registers", "shared", "streaming"):
+        y = Output((3, x.shape[1]), x.dtype, arch)
+        choice = RowChoice(kernel, 32, 1, 1, 4, cluster)
+        compile_rows("softmax", choice, x.dtype, arch)(x, y.tensor)
+        assert_softmax(y.read(), x, 1)
+    dx = Output((3, x.shape[1]), x.dtype, arch)
+    compile_rows("softmax_backward", RowChoice("registers", 32, 1, 1, 4, cluster), x.dtype, arch)(
+        dy, y.tensor, dx.tensor
+    )
+    assert_gradient(dx.read(), dy, y.tensor, 1)
+
+
+@pytest.mark.parametrize("arch", WHERE)
+def test_many_warps(arch: str | None) -> None:
+    """More parts than a warp has lanes: two rounds of reading them; and a row of exact length."""
+    if clusters_of(arch) < 2:
+        pytest.skip("no clusters here")
+    x = normal(2, 4092, arch=arch, scale=3)
+    for kernel in ("registers", "shared"):
+        y = Output((2, 4092), x.dtype, arch)
+        compile_rows("softmax", RowChoice(kernel, 544, 1, 1, 4, 2), x.dtype, arch)(x, y.tensor)
+        assert_softmax(y.read(), x, 1)
+    x = normal(3, 256, arch=arch)
+    y = Output((3, 256), x.dtype, arch)
+    compile_rows("softmax", RowChoice("registers", 64, 1, 1, 4, exact=True), x.dtype, arch)(
+        x, y.tensor
+    )
+    assert_softmax(y.read(), x, 1)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_100a"])
+def test_other_architectures(arch: str) -> None:
+    x = normal(3, 104, dtype=torch.bfloat16, scale=3)
+    names = ["shared", "registers, cluster"] if arch == "sm_100a" else ["shared", "streaming"]
+    for name in names:
+        assert_softmax(run("softmax", name, x, arch=arch), x, 1)
+    dx = run("softmax_backward", "registers, edges", x, x.softmax(1), arch=arch)
+    assert_gradient(dx, x, x.softmax(1), 1)
+
+
+# -- what a softmax is ----------------------------------------------------------------------------
+@pytest.mark.parametrize("arch", WHERE)
+@pytest.mark.parametrize("name", FORWARD)
+def test_extremes(name: str, arch: str | None) -> None:
+    need(name, arch)
+    for N in (16, 252) if vector_of(name, torch.float32) > 1 else (5, 107):
+        x = extremes(N, arch=arch, vector=4)
+        assert_like_torch(run("softmax", name, laid_out(name, x, 0), arch=arch), x, 1)
+
+
+@pytest.mark.parametrize("arch", WHERE)
+@pytest.mark.parametrize("name", ["registers, edges", "registers, cluster, edges",
+                                  "streaming, cluster, edges"])  # fmt: skip
+def test_extremes_in_edges(name: str, arch: str | None) -> None:
+    """Rows of odd length, one behind the other: every offset from a vector."""
+    need(name, arch)
+    for N in (7, 103):
+        x = extremes(N, arch=arch, vector=4)
+        assert_like_torch(run("softmax", name, x, arch=arch), x, 1)
+
+
+@pytest.mark.parametrize("name", ["registers, warps", "shared", "streaming", "columns"])
+def test_extremes_of_halves(name: str) -> None:
+    for dtype in (torch.float16, torch.bfloat16) if name == "shared" else (torch.bfloat16,):
+        x = extremes(104, dtype, vector=8)
+        assert_like_torch(run("softmax", name, x), x, 1)
+
+
+@pytest.mark.parametrize("name", FORWARD)
+def test_only_differences_matter(name: str) -> None:
+    """Where x + c is exact, so is its softmax; rows do not know of each other."""
+    x = (normal(9, 104, scale=24).round() / 8).clamp(-16, 16)
+    y = run("softmax", name, x)
+    for c in (1.0, -4096.0, 2.0**17):
+        assert same_bits(run("softmax", name, x + c), y)
+    order = torch.tensor([3, 8, 0, 7, 1, 2, 6, 5, 4])
+    assert same_bits(run("softmax", name, x[order]), y[order])
+
+
+@pytest.mark.parametrize("name", [*BACKWARD, *COLUMNS])
+def test_gradients_add_up_to_nothing(name: str) -> None:
+    """A softmax does not change when all of a row does, so its gradient has no part along that."""
+    y, dy = normal(9, 104, scale=3).softmax(1), normal(9, 104) + 5
+    dx = run("softmax_backward", name, dy, y)
+    assert (dx.double().sum(1).abs() < 2**-20 * (dy.abs() * y).sum(1)).all()
+    zero = run("softmax_backward", name, torch.full_like(y, 0.5), (y * 4096).round() / 4096)
+    assert zero.abs().max() < 2**-10  # the rounded y adds up to 1 within 2^-9 or so
+
+
+# -- order of threads, both machines --------------------------------------------------------------
+CASES: list[tuple[Op, str]] = [("softmax", n) for n in FORWARD] + [
+    ("softmax_backward", n) for n in (*BACKWARD, *COLUMNS)
+]
+
+
+@pytest.mark.parametrize(("op", "name"), CASES)
+def test_no_order_of_threads_matters(op: Op, name: str) -> None:
+    shape = (1, 104, 8) if name in COLUMNS else (3, 104)
+    x, y = normal(*shape), normal(*shape).softmax(1)
+    operands = (x,) if op == "softmax" else (x, y)
+    result = torch.empty(shape)
+    kernel = kernel_of(op, name, torch.float32, "sm_90a")
+    report = fk.sanitize(kernel, *operands, result, schedule="adversarial")
+    assert report and not report.findings, str(report)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("op", "name"), CASES)
+def test_gpu_and_virtual_gpu_agree(op: Op, name: str) -> None:
+    """Up to what exp2 and division may differ in: 4 roundings; and twice the same on the GPU."""
+    need(name, None)
+    operands = [normal(9, 104, scale=3)]
+    if op == "softmax_backward":
+        operands.append(operands[0].softmax(1))
+    there = [t.to(device_of(None)) for t in operands]
+    first = run(op, name, *there, arch=None)
+    assert same_bits(first, run(op, name, *there, arch=None))
+    torch.testing.assert_close(first, run(op, name, *operands), rtol=2**-22, atol=2**-24)

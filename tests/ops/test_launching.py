@@ -1,0 +1,66 @@
+"""What launches share: how many blocks a cluster may have, and the device of the arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from forgekit.ops import launching
+from forgekit.ops.launching import clusters_of, on_its_device, runner
+
+
+class Compiled:
+    """A compiled kernel that notes what it is called with."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+
+    def __call__(self, *args: Any) -> None:
+        self.calls.append(("checked", *args))
+
+    def _call(self, *args: Any) -> None:
+        self.calls.append(("direct", *args))
+
+
+@pytest.mark.parametrize(
+    ("arch", "clusters"),
+    [("sm_80", 1), ("sm_86", 1), ("sm_89", 1), ("sm_90a", 16), ("sm_100a", 16), ("sm_120a", 8)],
+)
+def test_clusters(arch: str, clusters: int) -> None:
+    assert clusters_of(arch) == clusters
+
+
+def test_arguments_are_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    compiled = Compiled()
+    runner(compiled, "sm_90a")(1, 2)
+    runner(compiled, None)(1, 2)
+    assert compiled.calls == [("checked", 1, 2), ("direct", 1, 2)]
+
+
+def test_a_launch_on_the_device_of_its_argument(monkeypatch: pytest.MonkeyPatch) -> None:
+    entered: list[Any] = []
+
+    class Device:
+        def __init__(self, device: torch.device) -> None:
+            self.device = device
+
+        def __enter__(self) -> None:
+            entered.append(self.device)
+
+        def __exit__(self, *told: Any) -> None:
+            entered.append(None)
+
+    monkeypatch.setattr(torch.cuda, "device", Device)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    compiled, x = Compiled(), torch.empty(1)
+    on_its_device(compiled._call)(x, "y")
+    runner(compiled, None)(x, "y")
+    assert entered == [x.device, None] * 2
+    assert [call[0] for call in compiled.calls] == ["direct", "direct"]
+
+
+def test_sizes_leave_room_beyond_the_end() -> None:
+    assert launching.PIECE + 2**20 < 2**31

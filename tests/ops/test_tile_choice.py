@@ -1,0 +1,169 @@
+"""The tables of tiles: every rule serves somebody, and what is chosen fits a row and a GPU."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from forgekit.ops.row_limits import RowProblem, is_exact, why_not
+from forgekit.ops.tile_choice import RULES, Kernel, Op, RowChoice, choose_columns, choose_rows
+from forgekit.vgpu.limits import max_shared_bytes
+
+CLUSTERS = (1, 16)
+OPS: tuple[Op, ...] = ("sum", "softmax", "softmax_backward")
+SIZES = sorted({
+    n + d for n in (*(2**k for k in range(21)), 96, 1000, 3000, 5000, 12288, 50000, 300000)
+    for d in (-1, 0, 1, 8) if n + d > 0
+})  # fmt: skip
+
+
+def layouts(op: Op, size: int, itemsize: int) -> list[tuple[int, bool]]:
+    """What vector and edges can be for rows of a size; as `row_vectors` gives them."""
+    V = 16 // itemsize
+    if size < 4 * V:
+        return [(1, False)]
+    whole = size % V == 0
+    return [(1, False)] + [(V, True)] * (op == "sum" or not whole) + [(V, False)] * whole
+
+
+def chosen(op: Op, itemsize: int, clusters: int) -> list[tuple[int, int, RowChoice]]:
+    """(rows, size, choice) of all kinds of rows."""
+    return [
+        (rows, size, choose_rows(op, rows, size, itemsize, vector, edges, clusters))
+        for size in SIZES
+        for vector, edges in layouts(op, size, itemsize)
+        for rows in (1, 8, 40, 200, 10000)
+    ]
+
+
+@pytest.mark.parametrize("clusters", CLUSTERS)
+@pytest.mark.parametrize("itemsize", [2, 4])
+@pytest.mark.parametrize("op", OPS)
+def test_rows_fit(op: Op, itemsize: int, clusters: int) -> None:
+    shared = max_shared_bytes({1: "sm_86", 16: "sm_90a"}[clusters])
+    dtype = {2: "bfloat16", 4: "float32"}[itemsize]
+    for rows, size, c in chosen(op, itemsize, clusters):
+        problem = RowProblem(op, rows, size, dtype, c.vector, c.edges)
+        assert why_not(c, problem, clusters, shared) is None, f"{problem}: {c}"
+        # Exact where it can be, as that saves a comparison for each access.
+        assert c.exact == is_exact(c, size), f"{problem}: {c}"
+        # Parts of a row have something to do each, except for the last.
+        assert c.split <= max(1, size // c.vector // c.threads), f"{problem}: {c}"
+
+
+def test_rules_are_in_order() -> None:
+    for rules in RULES.values():
+        limits = [rule.vectors for rule in rules]
+        assert limits == sorted(set(limits)) and limits[-1] >= 2**30
+        assert all(rule.why for rule in rules)
+
+
+# -- which kernel serves which rows ---------------------------------------------------------------
+# (vectors, kernel, cluster) of aligned rows, 2,000 of them, on a GPU with clusters of 16: the
+# longest of each rule, then where the last rule ends.
+SERVED: dict[tuple[Op, int], tuple[tuple[int, Kernel, int], ...]] = {
+    ("sum", 2): ((64, "sum", 1), (512, "sum", 1), (1024, "sum", 1), (2048, "sum", 1),
+                 (600000, "sum", 1)),
+    ("sum", 4): ((64, "sum", 1), (512, "sum", 1), (1024, "sum", 1), (2048, "sum", 1),
+                 (600000, "sum", 1)),
+    ("softmax", 2): ((64, "registers", 1), (256, "registers", 1), (512, "registers", 1),
+                     (6144, "shared", 1), (16384, "shared", 16), (131073, "streaming", 8)),
+    ("softmax", 4): ((64, "registers", 1), (256, "registers", 1), (1024, "registers", 1),
+                     (2048, "registers", 1), (4096, "registers", 1), (8192, "shared", 1),
+                     (16384, "shared", 8), (32768, "shared", 16), (600000, "streaming", 8)),
+    ("softmax_backward", 2): ((64, "registers", 1), (256, "registers", 1), (512, "registers", 1),
+                              (1024, "registers", 1), (2048, "registers", 1),
+                              (16384, "registers", 16), (131073, "streaming", 8)),
+    ("softmax_backward", 4): ((64, "registers", 1), (256, "registers", 1), (1024, "registers", 1),
+                              (2048, "registers", 1), (8192, "registers", 4),
+                              (32768, "registers", 16), (131073, "streaming", 8)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("op", "itemsize"), RULES, ids=str)
+def test_what_serves_which_rows(op: Op, itemsize: int) -> None:
+    V = 16 // itemsize
+    limits = [rule.vectors for rule in RULES[op, itemsize]][:-1]
+    assert limits == [v for v, _, _ in SERVED[op, itemsize]][: len(limits)]
+    for vectors, kernel, cluster in SERVED[op, itemsize]:
+        c = choose_rows(op, 2000, vectors * V, itemsize, V, False, 16)
+        assert (c.kernel, c.cluster, c.split) == (kernel, cluster, 1), f"{vectors}: {c}"
+
+
+@pytest.mark.parametrize(("op", "itemsize"), [r for r in RULES if r[0] != "sum"], ids=str)
+def test_without_clusters(op: Op, itemsize: int) -> None:
+    """Shared memory up to 96 KB, then two readings."""
+    V = 16 // itemsize
+    kernels = [choose_rows(op, 2000, n * V, itemsize, V, False, 1).kernel for n in
+               (64, 2048, 5000, 8200, 16384)]  # fmt: skip
+    assert kernels[2] == ("shared" if op == "softmax" else "registers")
+    assert kernels[0] == "registers" and kernels[3:] == ["streaming", "streaming"]
+
+
+def test_rows_without_whole_vectors_never_wait_in_shared_memory() -> None:
+    for size in (20000, 100000):
+        edges = choose_rows("softmax", 2000, size + 1, 4, 4, True, 16)
+        elements = choose_rows("softmax", 2000, size, 4, 1, False, 16)
+        assert edges.kernel == elements.kernel == "registers"
+        assert edges.edges and edges.vector == 4 and elements.vector == 1
+        assert choose_rows("softmax", 2000, size, 4, 4, False, 16).kernel == "shared"
+
+
+def test_few_rows_are_shared_by_blocks() -> None:
+    def blocks(rows: int, size: int, clusters: int = 16) -> tuple[int, int]:
+        choice = choose_rows("sum", rows, size, 4, 4, False, clusters)
+        return choice.cluster, choice.split > 1
+
+    assert blocks(2000, 131072) == (1, False)  # enough rows
+    assert [blocks(2, n) for n in (4096, 8192, 16384, 40000)] == [
+        (1, False), (2, False), (4, False), (8, False),
+    ]  # fmt: skip
+    assert blocks(2, 131072) == blocks(2, 8192, clusters=1) == (1, True)
+    assert blocks(100, 8192) == (2, False) and blocks(132, 8192) == (1, False)
+
+
+# -- columns --------------------------------------------------------------------------------------
+SHAPES = list(itertools.product((1, 3, 40, 1200), (1, 2, 8, 9, 100, 128, 129, 1024, 1500, 40000),
+                                (1, 8, 40, 64, 1000, 4096, 100000)))  # fmt: skip
+
+
+@pytest.mark.parametrize("clusters", CLUSTERS)
+@pytest.mark.parametrize("op", OPS)
+def test_columns_fit(op: Op, clusters: int) -> None:
+    for (outer, size, inner), vector in itertools.product(SHAPES, (1, 2, 4, 8)):
+        if inner % vector:
+            continue
+        c = choose_columns(op, outer, size, inner, vector, clusters)
+        told = f"{outer} x {size} x {inner}: {c}"
+        assert 1 <= c.lanes * c.rows <= 1024 and c.vector == vector, told
+        assert c.rows & (c.rows - 1) == 0 and c.lanes & (c.lanes - 1) == 0, told
+        assert c.loads * c.vector <= 64, told
+        assert c.cluster in (1, 2, 4, 8) and c.cluster <= clusters, told
+        assert c.cluster == 1 or c.split == 1, told
+        assert op == "sum" or c.cluster * c.split == 1, told
+        assert not c.once or c.rows * c.loads >= size, told
+        assert c.split <= max(1, size // c.rows), told
+        scratch = 4 * c.lanes * c.vector * (c.rows * (2 if op == "softmax" else 1) + c.cluster)
+        assert scratch <= 48 * 1024, told
+
+
+def test_what_serves_which_columns() -> None:
+    def kind(outer: int, size: int, inner: int, clusters: int = 16) -> str:
+        c = choose_columns("sum", outer, size, inner, 4, clusters)
+        shared = f"cluster {c.cluster}" if c.cluster > 1 else "split" if c.split > 1 else "one step"
+        return shared + ", once" * c.once + f", {min(c.rows, 2)} rows"
+
+    assert kind(1, 8, 64) == "one step, once, 1 rows"
+    assert kind(1, 100, 64) == "one step, 2 rows"
+    assert kind(1200, 2000, 64) == "one step, 2 rows"
+    assert kind(1, 5000, 4) == "cluster 2, 2 rows"
+    assert kind(1, 1200, 64) == "cluster 8, 2 rows"
+    assert kind(1, 40000, 8) == kind(1, 2100, 64, clusters=1) == "split, 2 rows"
+    assert kind(1, 40000, 64 * 40) == "cluster 8, 2 rows"
+
+
+def test_softmax_of_columns_is_kept_where_it_fits() -> None:
+    for op in ("softmax", "softmax_backward"):
+        once = [choose_columns(op, 4, size, 64, 4, 16).once for size in (3, 8, 60, 5000)]
+        assert once == [True, True, True, False]
