@@ -19,10 +19,9 @@
 # with the two exercises, 30 without them.
 #
 # Run the cells from top to bottom with <kbd>Shift</kbd>+<kbd>Enter</kbd>. Where the text says
-# **Predict**, make up your mind before you run the next cell; what that cell prints is folded away
-# until you click the three dots under it. Where it has a line with `fk.predict(…, None)`, write
-# your answer in place of `None`, and it will stand beside the right one. A wrong guess is worth
-# more than none.
+# **Predict**, make up your mind before you run the next cell: what it prints is folded away until
+# you run it. Where it has a line with `fk.predict(…, None)`, write your answer in place of `None`,
+# and it will stand beside the right one. A wrong guess is worth more than none.
 #
 # The first two cells load the compiler and PyTorch. That can take half a minute, and happens once.
 

@@ -509,8 +509,8 @@ fk.predictions()
 # Nsight Compute, races from compute-sanitizer. They need a GPU, and the first of them
 # permission to read its counters.
 #
-# **Further reading:** [what the virtual GPU models, and what not](../book/virtual_gpu.md) ·
-# [Nsight Compute's memory tables](https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#memory-tables)
+# **Further reading:** *What the virtual GPU models*, a page of this course's book
+# (`book/virtual_gpu.md`) · [Nsight Compute's memory tables](https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#memory-tables)
 # · [compute-sanitizer](https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html)
 #
 # **Next:** what is fixed when a kernel is compiled, and what stays open (`01_compile_once`).

@@ -19,8 +19,8 @@
 # **You need** notebook `00_start_here` and Python; no GPU. About 70 minutes with
 # the exercises, 45 without them; section 5 is a good place for a break.
 #
-# Where it says **Predict**, write your answer in place of `None` before you run the cell; then open
-# its output with the three dots. Wrong predictions are kept, too, and no harm is done: section 10
+# Where it says **Predict**, write your answer in place of `None` before you run the cell; what it
+# prints is folded away until then. Wrong predictions are kept, too, and no harm is done: section 10
 # shows them all, the first as well as what you said later.
 
 # %%

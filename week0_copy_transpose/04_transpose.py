@@ -28,10 +28,9 @@ import cutlass
 import cutlass.cute as cute
 import torch
 from cuda.bindings.driver import CUstream
-from IPython.display import Markdown
+from IPython.display import Markdown, display
 
 import forgekit as fk
-from forgekit.benching.recorded import recorded
 from forgekit.kernels.copy_transpose import VectorTranspose
 from forgekit.ops import copy_transpose
 from forgekit.ops.transpose_choice import choose
@@ -972,8 +971,8 @@ for name, run, shared_bytes, load_bytes, loads in under_way:
 # **Tile size.** With a tile of 16 × 16, rows of 64 bytes are written: whole sectors, and the counts
 # of sectors find nothing wrong. But a line of the caches has 128 bytes, and such a store is half of
 # one. A tile of 64 × 64 has rows of two lines, and needs four times the shared memory of 32 × 32.
-# The table in section 12 has all three. (In the small one a warp is two rows of lanes, and some of
-# them meet in a bank: two wavefronts a shared load, with a pitch of 17.)
+# Section 12 has all three. (In the small one a warp is two rows of lanes, and some of them meet in
+# a bank: two wavefronts a shared load, with a pitch of 17.)
 #
 # **Caches.** The 28 bytes of a sector that one load of `gather` does not use belong to other warps
 # of the same block, which ask a little later. If the L1 cache of the multiprocessor still has the
@@ -1037,13 +1036,15 @@ print("\n".join(lines))
 Markdown(f"```python\n{inspect.getsource(VectorTranspose)}```")
 
 # %% [markdown]
-# ## 12. Recorded on a GPU
+# ## 12. Counts and times, side by side
 #
-# Counters say what a kernel asks for; here is what it took on a real GPU, for 8192 × 8192, in
-# percent of what a copy of 1 GB reached. `torch` is `x.T.contiguous()`.
+# `fk.bench` takes variants of one computation and their arguments. It checks each against a
+# reference and compares what they cost: on a GPU their times, on the virtual GPU what it counts.
+# Beside that stands here how fast the same kernels were on an H200, for 8192 × 8192, and a copy of
+# 1 GB in the same run (dotted). `torch` is `x.T.contiguous()`.
 #
-# **Predict:** how many percent does `scatter` reach in float32, and the vectorised kernel in
-# float16?
+# **Predict:** how many percent of that copy does `scatter` reach in float32, and the vectorised
+# kernel in float16?
 
 # %%
 said = {"scatter, float32": None, "vectorised, float16": None}  # percent of a copy
@@ -1069,54 +1070,86 @@ steps = {
     "production": (production, eights),
 }
 
+
+def compare(dtype, names):
+    """Steps beside torch. A GPU needs a large matrix; counts for each byte do not."""
+    n = 8192 if fk.target.kind == "gpu" else 256
+    x, y = fk.randn(n, n, dtype=dtype), fk.empty(n, n, dtype=dtype)
+    variants = {"torch": lambda x, y: x.T.contiguous()}
+    for name in names:
+        fn, specs = steps[name] if isinstance(steps[name], tuple) else (steps[name], None)
+        variants[name] = fk.compile(fn, *(specs(x, y) if specs else (x, y)))
+    return fk.bench(variants, x, y, reference=x.T, recorded="04_transpose")
+
+
 # %% jupyter={"outputs_hidden": true}
-times = recorded("04_transpose")
+in32 = compare(torch.float32, [name for name in steps if name != "vectorised"])
+times = in32.recorded
 for which, percent in said.items():
     recorded_percent = times.percent(times.row(*which.split(", ")))
     fk.predict(f"percent of a copy, {which}", percent).against(round(recorded_percent))
-times
+in32.plot()
 
 # %% [markdown]
-# What the table says of the steps:
+# Read it from left to right, the counts and then the speed. (If you have a GPU, the picture shows
+# the rates of yours, and diamonds for those of the H200.)
 #
-# - `scatter` has eight times the sectors on one side and an eighth of a copy's speed: no cache has
-#   hidden that. `gather`, with the same counters exchanged, is three times as fast, as section 10
-#   expected of L1. What was *called* coalesced is as slow as `scatter`, tile or not. The counters
-#   knew.
-# - In float32 the shared tile with its 32 wavefronts takes twice as long as the padded one.
+# - `scatter` moves eight times the sectors on one side and reaches an eighth of a copy's speed: no
+#   cache has hidden that. `gather`, with the same counters exchanged, is three times as fast, as
+#   section 10 expected of L1. What was *called* coalesced is as slow as `scatter`, tile or not. The
+#   counters knew.
+# - The shared tile, nine tenths of whose wavefronts are conflicts, takes twice as long as the
+#   padded one.
 # - Padded and swizzled are about equal: the swizzle pays off where it makes wide accesses possible.
-# - With a tile of 16, half a line a row, float32 loses almost half of its speed; a tile of 64 gains
-#   little over 32.
-# - In float16 the same tile is good for about 60 %, and with 16 bytes a lane for about 85 %.
-# - `torch`, whose copy has to serve tensors of any strides, reaches 27 % in float32 and 15 % in
-#   float16; the production kernel, made for a transpose alone, 96 % and 92 %.
+# - A tile of 16, half a line a row, loses almost half of the speed; a tile of 64 gains little over
+#   32.
+# - `torch`, whose copy has to serve tensors of any strides, reaches 27 %; the production kernel,
+#   made for a transpose alone, 96 %.
+#
+# ### Seven instructions for each byte
+#
+# In float16 the padded and the swizzled tile reach about 60 %, not 80, though the same kernel runs
+# and no byte too many is moved. Section 10 had one reason: too few bytes under way. The column of
+# instructions has another. Each of the 132 multiprocessors of an H200 can issue four instructions
+# in a clock, each for 32 threads. At 1.98 GHz these are 33,500 · 10⁹ a second, counted by the
+# thread, and memory moves at most 4,800 · 10⁹ bytes in that time: **7 instructions for each byte**.
+# A kernel that executes more has to wait for its own instructions before it waits for memory.
+#
+# **Predict:** `swizzled` executes 5.4 PTX instructions for each byte in float32. How many in
+# float16?
+
+# %%
+executes = fk.predict("instructions a byte, swizzled, float16", None)
+
+# %% jupyter={"outputs_hidden": true}
+with fk.use_target("virtual"):  # instructions are counted there, also if you have a GPU
+    in16 = compare(torch.float16, ["padded", "swizzled", "vectorised", "production"])
+executes.against(in16["swizzled"].instructions_per_byte)
+in16.roofline()
+
+# %% [markdown]
+# Twice as many: a thread does the same work for half of the bytes. The picture is a **roofline**.
+# To the right a kernel needs more instructions for a byte, upwards it executes more of them in a
+# second. The slope is the limit that memory sets, the flat part what can be issued; an open mark is
+# the most that an H200 would allow, the filled one below it was recorded.
+#
+# `padded` and `swizzled` stand under the flat part. By this count `swizzled` could move
+# 33,500 / 10.8 = 3,100 · 10⁹ bytes a second if not one instruction had to wait, and a copy moves
+# 4,218. (Machine code has somewhat fewer instructions than PTX, so take the edge of the roof for a
+# blurred one.) What section 8 said, that a kernel which waits for memory has time for some
+# arithmetic, holds in float32; in float16 there is no such time. `vectorised` is on the slope: 16
+# bytes a lane save instructions, too. It reaches 85 % of a copy, the production kernel 92 %.
 
 # %% [markdown]
 # ## Summary
 #
-# *Moved* is bytes moved for each byte that has to be; instructions are those of a warp.
+# What each step costs in float32, and some in float16:
 
 # %%
-for name, shape, dtype in (
-    ("production, float32", (64, 192), torch.float32),
-    ("production, float16", (128, 256), torch.float16),
-):
-    x, y = fk.randn(*shape, dtype=dtype), fk.empty(*shape[::-1], dtype=dtype)
-    profiles[name] = fk.profile(fk.compile(production, *eights(x, y)), x, y)
-
-print(f"{'':20}  sectors of a    wavefronts of a  moved  instructions")
-print(f"{'':20}  load  store     shared load             for 1 kB")
-for name, p in profiles.items():
-    load, store = p["global_load_sectors_per_request"], p["global_store_sectors_per_request"]
-    moved = 32 * (p["global_load_sectors"] + p["global_store_sectors"]) / p.bytes_touched
-    waves = p["shared_load_wavefronts_per_request"]
-    work = p["warp_instructions"] / p.bytes_touched * 2 * 1024
-    print(f"{name:20}  {load:4.0f} {store:6.0f} {waves:15.0f} {moved:10.1f} {work:13.0f}")
-p = profiles["scatter"]
-print(
-    f"{p.bytes_touched:,} bytes take at least {p.bound_s('H200') * 1e9:.0f} ns on an H200,", end=" "
-)
-print("whoever moves them")
+display(in32, in16)
+least_ms = 1000 * 2 * 8192 * 8192 * 4 / 4.8e12  # x read, y written, at the peak of an H200's memory
+best = times.row("production", "float32")
+print(f"8192 × 8192 in float32: at least {least_ms:.3f} ms; production took {best.ms:.3f} ms")
 
 # %% [markdown]
 # | the bad number | the step that mends it | its price |
@@ -1127,9 +1160,6 @@ print("whoever moves them")
 # | 2 sectors a 16-bit load | 16 bytes a lane, turned in registers | sizes in multiples of 8 |
 # | sizes that are no multiples | another kernel, chosen by size | code |
 #
-# (Four wavefronts for a warp's shared load of the production kernel are no conflict: it loads 512
-# bytes, and a wavefront brings 128.)
-#
 # **In practice** the best transpose is the one that is not done: a matrix product takes its inputs
 # in either order, and a kernel that reads the result next can often read it as it lies. Where tiles
 # go to tensor cores, the hardware turns 8 × 8 pieces on the way (`ldmatrix` with `.trans`), and the
@@ -1138,7 +1168,7 @@ print("whoever moves them")
 # **Further reading:** [the classic, in CUDA
 # C++](https://developer.nvidia.com/blog/efficient-matrix-transpose-cuda-cc/), with a kernel for
 # each step · [the same with
-# CuTe](https://research.colfax-intl.com/tutorial-matrix-transpose-in-cutlass/), in C++ · [what the
-# virtual GPU models](../book/virtual_gpu.md)
+# CuTe](https://research.colfax-intl.com/tutorial-matrix-transpose-in-cutlass/), in C++ · *What the
+# virtual GPU models*, a page of this course's book (`book/virtual_gpu.md`)
 #
 # **Next:** the same questions, asked of a real GPU (`05_profile_on_a_gpu`).

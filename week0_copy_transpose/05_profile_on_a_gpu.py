@@ -117,12 +117,23 @@ guess = {n: fk.predict(f"{n} takes … times as long as rows", said[n]) for n in
 # memory, runs the kernel 40 times, empties the caches before each time, and counts something else
 # each time. The program gets slow, and nothing else runs meanwhile.
 #
+# For a first look less will do. `forgekit profile ncu` calls ncu with fewer metrics, and prints a
+# table: of each kernel the time, DRAM, sectors, bank conflicts, occupancy, registers, and what its
+# warps wait for.
+#
+# ```
+# forgekit profile ncu --kernel transpose_ -- python recorded/kernels.py transposes --size 8192
+# ```
+#
+# (Without `--kernel` it takes the kernels that have CuTe DSL's own names. `--full` asks for all
+# sections and the source, and `--out transposes.ncu-rep` keeps the report.)
+#
 # **If it says `ERR_NVGPUCTRPERM`:** on many machines only an administrator may read the counters,
 # because they can give away what other users compute. The administrator can allow it (the link is
 # below); in a container it takes `--cap-add SYS_ADMIN`; in many clouds there is no way. nsys,
 # compute-sanitizer and the virtual GPU need no permission.
 #
-# Without `-o` the report is printed. This is its beginning for `naive`. (An **SM**, *streaming
+# Without `-o` ncu prints its report. This is the beginning for `naive`. (An **SM**, *streaming
 # multiprocessor*, is NVIDIA's word for a multiprocessor: an H200 has 132.)
 
 # %%
@@ -542,9 +553,12 @@ fk.exercise("week0/mend_the_slow").grade(turn)
 # ```
 #
 # The first table says which kernels take the time, the second which calls the host spends its time
-# in (`cudaStreamSynchronize` at the top: it waits), the third what is copied. Put names on the time
-# line: `torch.cuda.nvtx.range_push("step")` and `range_pop()`. (**NVTX** is NVIDIA's library for
-# such marks in a program; profilers show them, and without one they cost next to nothing.)
+# in (`cudaStreamSynchronize` at the top: it waits), the third what is copied. Both lines in one, to
+# print the three tables: `forgekit profile nsys -- python my_program.py`.
+#
+# Put names on the time line: `torch.cuda.nvtx.range_push("step")` and `range_pop()`. (**NVTX** is
+# NVIDIA's library for such marks in a program; profilers show them, and without one they cost next
+# to nothing.)
 #
 # nsys was not installed on the machine of our recordings. PyTorch has a smaller tool for the same
 # question, `torch.profiler`, and that recorded what follows: twelve transposes of 512 × 512 (of
@@ -594,6 +608,10 @@ for way, whole in timeline["wall_us"].items():
 # compute-sanitizer --tool initcheck python my_program.py   # reads of what nobody wrote
 # compute-sanitizer --tool synccheck python my_program.py   # wrong barriers
 # ```
+#
+# `forgekit sanitize -- python my_program.py` runs the four one after the other, and prints a table
+# of what they found. (Without the `--`, `forgekit sanitize my_program.py` is the virtual GPU's
+# sanitizer, which finds mistakes in CuTe DSL kernels.)
 #
 # It changes the machine code of any program, your own, PyTorch's, in C++, while it is loaded. Small
 # sizes help, since it is slow. `recorded/kernels.py bug …` launches six kernels with a mistake in
@@ -648,7 +666,8 @@ print(ask_ours("overhang"))
 # Two errors are shown and 22 more like them are left out, one for each of the 24 threads. The other
 # four of the sum, 28, were not kept in the recording. Ours names the first thread.
 #
-# **Set that variable whenever you use memcheck or initcheck on PyTorch.** Now all six, with it set.
+# **Set that variable whenever you use memcheck or initcheck on PyTorch**, as `forgekit sanitize`
+# does by itself. Now all six, with it set.
 #
 # **Predict:** how many of them does compute-sanitizer miss? And which?
 
@@ -803,6 +822,6 @@ print(f"\nat least {bound:.0f} µs, if memory did nothing else at its peak")
 # · [permission to read counters](https://developer.nvidia.com/ERR_NVGPUCTRPERM)
 # · [nsys](https://docs.nvidia.com/nsight-systems/UserGuide/index.html)
 # · [compute-sanitizer](https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html)
-# · [what the virtual GPU models, and what not](../book/virtual_gpu.md)
+# · *What the virtual GPU models*, a page of this course's book (`book/virtual_gpu.md`)
 #
 # **Next:** week 1, where threads have to agree on one number: reductions.

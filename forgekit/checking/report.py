@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from forgekit.profiling.words import plural
+
 __all__ = ["EQUAL", "MISSING", "NAN", "WRONG", "CheckReport", "Mismatch", "in_notebook"]
 
 # Codes of elements. The larger one wins where several share a cell of a picture.
@@ -119,14 +121,14 @@ class CheckReport:
             if share == "100 %":
                 share = "over 99.9 %"
             verb = "differs" if self.wrong == 1 else "differ"
-            counted = f"{self.wrong:,} of {self.total:,} elements {verb}"
+            counted = f"{self.wrong:,} of {plural(self.total, 'element')} {verb}"
             return f"WRONG  {label}{counted} ({share}, {self.dtype})"
         verb, how = "equal", "exact"
         if self.worst_absolute is not None:
             verb = f"within rtol {self.rtol:.2g}, atol {self.atol:.2g}"
             how = f"largest difference {self.worst_absolute.absolute:.2e}"
         both_nan = f", {self.nan_counts[0]:,} NaN in both" if self.nan_counts[0] else ""
-        return f"OK  {label}{self.total:,} elements {verb} ({self.dtype}, {how}{both_nan})"
+        return f"OK  {label}{plural(self.total, 'element')} {verb} ({self.dtype}, {how}{both_nan})"
 
     @property
     def details(self) -> list[str]:

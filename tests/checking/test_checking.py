@@ -41,6 +41,12 @@ def test_equal(dtype):
     assert str(report) == repr(report) == f"OK  y: 231 elements equal ({name}, exact)"
 
 
+def test_a_single_element():
+    one = torch.ones(1)
+    assert str(check(one, one.clone())) == "OK  1 element equal (float32, exact)"
+    assert compare(one, one + 1).headline == "WRONG  1 of 1 element differs (all, float32)"
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_one_rounding_is_within_tolerance_and_a_wrong_scale_is_not(dtype):
     reference = randn(1000, dtype=torch.float64)
