@@ -1,36 +1,26 @@
 """Draws the book's pictures: `uv run python book/make_pictures.py`, from a run where they show one.
 
 transpose_naive.svg, transpose_tiled.svg: what one store of one warp moves in two transposes.
+profile_light.svg, profile_dark.svg: both, line by line, with what is counted (for the README).
+banks.svg: a column of shared memory read by one warp.
 architecture.svg: the way from a cell to what is said of it.
 """
 
 from __future__ import annotations
 
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import cutlass
 import cutlass.cute as cute
 from cutlass import Float32
+from drawing import arrow, box, svg
+from profile_picture import Panel, picture
 
 FOLDER = Path(__file__).parent / "pictures"
 SIDE = 32  # elements along a side of the drawn part of Y
 CELL = 10  # px
 SECTOR = 8  # elements of float32 in 32 bytes
-
-# Role -> colour on a light page, on a dark page.
-THEME = {
-    "ink": ("#1f2933", "#e6e9ee"),
-    "dim": ("#52606d", "#a9b4c0"),
-    "rim": ("#cbd2d9", "#4a5561"),
-    "sheet": ("#ffffff", "#1b1f25"),
-    "cell": ("#eef1f4", "#2a3038"),
-    "waste": ("#e9b28e", "#a5633a"),
-    "accent": ("#0b6e5f", "#53c7b2"),
-    "tint": ("#e3f3ef", "#17352f"),
-}
-FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 
 # -- the two kernels of the first picture ------------------------------------------------------
@@ -67,6 +57,23 @@ def tiled(mX: cute.Tensor, mY: cute.Tensor):
     tiled_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
 
 
+@cute.kernel
+def column_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, tidy, _ = cute.arch.thread_idx()
+    smem = cutlass.memory.SmemAllocator()
+    sT = smem.allocate_tensor(Float32, cute.make_layout((32, 32), stride=(32, 1)), 16)
+    for k in cutlass.range_constexpr(0, 32, 8):
+        sT[tidy + k, tidx] = mX[tidy + k, tidx]
+    cute.arch.sync_threads()
+    for k in cutlass.range_constexpr(0, 32, 8):
+        mY[tidy + k, tidx] = sT[tidx, tidy + k]
+
+
+@cute.jit
+def column(mX: cute.Tensor, mY: cute.Tensor):
+    column_kernel(mX, mY).launch(grid=(1, 1, 1), block=(32, 8, 1))
+
+
 def stored(transpose: Any) -> dict[tuple[int, int], int]:
     """(row, column) of Y -> lane, for the first store of the first warp. The result is checked."""
     import forgekit as fk
@@ -81,37 +88,18 @@ def stored(transpose: Any) -> dict[tuple[int, int], int]:
 
 
 # -- drawing ------------------------------------------------------------------------------------
-def svg(width: int, height: int, body: list[str]) -> str:
-    """An SVG whose colours follow the page: JupyterLab's, the book's, or the system's."""
+def store(lanes: dict[tuple[int, int], int], name: str = "grid") -> list[str]:
+    """The top left of Y: what a warp stores, coloured by lane, and what moves with it.
 
-    def variables(index: int) -> str:
-        return "".join(f"--{role}:{both[index]};" for role, both in THEME.items())
-
-    dark = "[data-theme=dark] .forge"
-    style = (
-        f".forge{{{variables(0)}}}@media (prefers-color-scheme:dark){{.forge{{{variables(1)}}}}}"
-        f"[data-theme=light] .forge{{{variables(0)}}}{dark}{{{variables(1)}}}"
-        + "".join(
-            f".forge .{r}{{fill:var(--{r})}}.forge .{r}-s{{stroke:var(--{r})}}" for r in THEME
-        )
-    )
-    return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="forge" viewBox="0 0 {width} {height}" '
-        f'width="{width}" height="{height}" style="max-width:100%;height:auto" '
-        f'font-family="{escape(FONT)}">',
-        f"<style>{style}</style>", *body, "</svg>\n",
-    ])  # fmt: skip
-
-
-def store(lanes: dict[tuple[int, int], int]) -> str:
-    """The top left of Y: what a warp stores, coloured by lane, and what moves with it."""
+    name: the id of its pattern, for pictures that hold several.
+    """
     import matplotlib
     from matplotlib.colors import to_hex
 
     body = [
-        '<pattern id="grid" width="10" height="10" patternUnits="userSpaceOnUse">'
+        f'<pattern id="{name}" width="10" height="10" patternUnits="userSpaceOnUse">'
         '<rect class="cell" width="9" height="9" rx="1.5"/></pattern>',
-        f'<rect fill="url(#grid)" width="{SIDE * CELL}" height="{SIDE * CELL}"/>',
+        f'<rect fill="url(#{name})" width="{SIDE * CELL}" height="{SIDE * CELL}"/>',
     ]
     sectors = sorted({(row, col // SECTOR) for row, col in lanes})
     for row, sector in sectors:
@@ -124,30 +112,34 @@ def store(lanes: dict[tuple[int, int], int]) -> str:
             body.append(
                 f'<rect {paint} x="{col * CELL}" y="{row * CELL}" width="9" height="9" rx="1.5"/>'
             )
-    return svg(SIDE * CELL, SIDE * CELL, body)
+    return body
 
 
-def box(x: int, y: int, width: int, title: str, note: str, *, strong: bool = False) -> str:
-    """A rounded box with a title and a line below it."""
-    middle, ground, rim = (
-        x + width / 2,
-        "tint" if strong else "sheet",
-        "accent" if strong else "rim",
-    )
-    return (
-        f'<rect class="{ground} {rim}-s" x="{x}" y="{y}" width="{width}" height="54" rx="8"/>'
-        f'<text class="ink" x="{middle:g}" y="{y + 23}" text-anchor="middle" font-size="15" '
-        f'font-weight="600">{escape(title)}</text>'
-        f'<text class="dim" x="{middle:g}" y="{y + 42}" text-anchor="middle" font-size="13">'
-        f"{escape(note)}</text>"
-    )
+def panels() -> list[Panel]:
+    """The two transposes, profiled."""
+    import forgekit as fk
+
+    found = []
+    for title, transpose in (
+        ("A transpose, as anyone writes it first", naive),
+        ("The same result through shared memory", tiled),
+    ):
+        x, y = fk.randn(64, 64, device="virtual"), fk.empty(64, 64, device="virtual")
+        run = fk.compile(transpose, x, y, device="virtual")
+        drawn = "\n".join(store(stored(transpose), f"grid-{transpose.__name__}"))
+        found.append(Panel(title, fk.profile(run, x, y, gpu="H200"), drawn))
+    return found
 
 
-def arrow(*points: tuple[int, int]) -> str:
-    path = "M" + " L".join(f"{x} {y}" for x, y in points)
-    return (
-        f'<path class="dim-s" fill="none" stroke-width="1.4" marker-end="url(#head)" d="{path}"/>'
-    )
+def bank_conflict() -> str:
+    """How a warp reads a column of a tile of 32 × 32 floats: all from one bank."""
+    import forgekit as fk
+    from forgekit.viz.timing.picture import TimingPicture
+
+    x, y = fk.randn(32, 32, device="virtual"), fk.empty(32, 32, device="virtual")
+    run = fk.compile(column, x, y, device="virtual")
+    found = fk.banks(run, x, y, kind="load")
+    return TimingPicture(found.figure, repr(found)).svg
 
 
 def architecture() -> str:
@@ -179,9 +171,13 @@ def architecture() -> str:
 
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
+    both, side = panels(), SIDE * CELL
     for name, text in (
-        ("transpose_naive", store(stored(naive))),
-        ("transpose_tiled", store(stored(tiled))),
+        ("transpose_naive", svg(side, side, store(stored(naive)))),
+        ("transpose_tiled", svg(side, side, store(stored(tiled)))),
+        ("profile_light", picture(both, 0)),
+        ("profile_dark", picture(both, 1)),
+        ("banks", bank_conflict()),
         ("architecture", architecture()),
     ):
         (FOLDER / f"{name}.svg").write_text(text, encoding="utf-8")

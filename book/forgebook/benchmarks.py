@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from forgebook import operators
 from forgebook.course import ROOT
+from forgekit.benching.suite_results import SCHEMA, SuiteResults
 
 __all__ = ["Bar", "bars", "made"]
 
@@ -23,6 +25,9 @@ _SERIES = (  # key of a row of the virtual GPU's benchmark -> what it is called
 )
 
 
+_TITLES = {"tiles_h200": "Configurations that were tried"}  # of files of no known kind
+
+
 @dataclass(frozen=True)
 class Bar:
     """One bar: its name, its length, and what stands at its end."""
@@ -33,17 +38,45 @@ class Bar:
 
 
 def made(kind: str) -> str:
-    """The Markdown of all files of a kind, `gpu` or `vgpu`; a sentence where there are none."""
+    """The Markdown of all files of a kind; a sentence where there are none.
+
+    kind: `gpu` (steps of the notebooks), `operators` (forgekit's own, beside peers) or `vgpu` (the
+    virtual GPU, and whatever else there is).
+    """
     folder = _GPU if kind == "gpu" else _OTHER
-    blocks = [text for file in sorted(folder.glob("*.json")) if (text := _file(file))]
+    files = [(file, _read(file)) for file in sorted(folder.glob("*.json"))]
+    if kind != "gpu":
+        files = [(file, data) for file, data in files if _of_operators(data) == (kind != "vgpu")]
+        files.sort(key=lambda found: _place(found[1]))
+    blocks = [text for file, data in files if (text := _file(file, data))]
     return "\n\n".join(blocks) or "None are recorded yet.\n"
 
 
-def _file(file: Path) -> str:
+def _read(file: Path) -> dict[str, Any]:
     data = json.loads(file.read_text(encoding="utf-8"))
-    rows = data.get("rows") if isinstance(data, dict) else None
+    return data if isinstance(data, dict) else {}
+
+
+def _place(data: dict[str, Any]) -> int:
+    """Times of operators first, then host times, then whatever else there is."""
+    if data.get("schema") == SCHEMA:
+        return 0 if data["rows"] else 1
+    return 0 if "ceiling_gb_per_s" in data else 2
+
+
+def _of_operators(data: dict[str, Any]) -> bool:
+    steps = any("step" in row for row in data.get("rows", ())[:1])
+    return data.get("schema") == SCHEMA or ("gpu" in data and not steps)
+
+
+def _file(file: Path, data: dict[str, Any]) -> str:
+    if data.get("schema") == SCHEMA:
+        return operators.markdown(SuiteResults.from_dict(data, name=file.name))
+    rows = data.get("rows")
     if not (isinstance(rows, list) and rows and all(isinstance(r, dict) for r in rows)):
         return ""
+    if "ceiling_gb_per_s" in data:
+        return _transposes(data)
     if {"gpu", "ceiling_gbps"} <= data.keys() and {"step", "shape", "dtype", "gbps"} <= rows[
         0
     ].keys():
@@ -110,12 +143,42 @@ def _virtual(data: dict[str, Any]) -> str:
     return "\n\n".join([*out, _folded("All sizes", head, table)])
 
 
+# -- transposes, beside a copy of the same tensor ------------------------------------------------
+def _transposes(data: dict[str, Any]) -> str:
+    """Of `python -m forgekit.benching.transpose`."""
+    rows = data["rows"]
+    largest = max(row["bytes_moved"] for row in rows if row["dtype"] == rows[0]["dtype"])
+    out = [
+        "### Transposes, beside a copy of the same tensor",
+        f"`forgekit.ops.copy_transpose(x)`. {data['gpu']}, {data['date']}, driver "
+        f"{data['driver']}, torch {data['torch']}, nvidia-cutlass-dsl {data['dsl']}. "
+        f"{data['method']}. A copy of 1 GB reached {data['ceiling_gb_per_s']:,.0f} GB/s.",
+    ]
+    for row in (r for r in rows if r["bytes_moved"] == largest):
+        rates = row["gb_per_s"]
+        names = {"clone": "a copy", **{n: n for n in ("torch", "torch.compile", "forgekit")}}
+        drawn = [Bar(words, rates[n], f"{rates[n]:,.0f} GB/s") for n, words in names.items()
+                 if n in rates]  # fmt: skip
+        caption = f"{row['rows']:,} × {row['columns']:,}, {row['dtype']}"
+        out.append(bars(caption, drawn, most=data["ceiling_gb_per_s"]))
+    head = ("size", "type", "a copy, GB/s", "torch", "torch.compile", "forgekit")
+    table = [
+        (f"{r['rows']:,} × {r['columns']:,}", r["dtype"], f"{r['gb_per_s']['clone']:,.4g}",
+         *(f"{100 * r['gb_per_s'][n] / r['gb_per_s']['clone']:.0f} %" if n in r["gb_per_s"]
+           else "–" for n in head[3:]))
+        for r in rows
+    ]  # fmt: skip
+    return "\n\n".join([*out, _folded("All transposes, percent of the copy", head, table)])
+
+
 # -- anything else ------------------------------------------------------------------------------
 def _other(name: str, data: dict[str, Any]) -> str:
-    facts = ", ".join(f"{k} {v}" for k, v in data.items() if isinstance(v, (str, int, float)))
+    known = {k: v for k, v in data.items() if isinstance(v, (str, int, float))}
+    facts = "; ".join(f"{k.replace('_', ' ')}: {v}" for k, v in known.items())
     head = list(dict.fromkeys(key for row in data["rows"] for key in row))
     table = [[_shown(row.get(key)) for key in head] for row in data["rows"]]
-    return "\n\n".join([f"### {_title(name)}", facts, _folded("The numbers", head, table)])
+    title = _TITLES.get(name, _title(name))
+    return "\n\n".join([f"### {title}", facts, _folded(f"{title}: the numbers", head, table)])
 
 
 def _shown(value: Any) -> str:

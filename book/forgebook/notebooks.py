@@ -13,6 +13,7 @@ from forgebook.course import ROOT, anchor
 __all__ = ["described", "linked", "prepared"]
 
 _MENTION = re.compile(r"(?<![\[`])`(\d\d_\w+)`(?![\]`])")
+_PAGE = re.compile(r"(?<![\[`])`book/(\w+)\.md`(?![\]`])")
 _PROMISES = re.compile(r"\n(?=\*\*You (?:will|need))")  # each on a line of its own
 _HEADING = re.compile(r"^#+ +(.+?)\s*$", re.MULTILINE)
 # forgekit's colours of text, which have to do on a white and on a black page alike -> the book's,
@@ -50,7 +51,8 @@ def prepared(text: str, folder: Path) -> str:
 
 
 def linked(text: str, folder: Path) -> str:
-    """Markdown in which `00_start_here`, the name of a notebook that is there, is a link."""
+    """Markdown in which `00_start_here`, the name of a notebook that is there, is a link, and so is
+    `book/setup.md`, a page of the book."""
 
     def link(mention: re.Match[str]) -> str:
         name = f"{mention[1]}.ipynb"
@@ -60,8 +62,14 @@ def linked(text: str, folder: Path) -> str:
                 return f"[`{mention[1]}`]({'' if near else f'../{path.parent.name}/'}{name})"
         return mention[0]
 
+    def page(mention: re.Match[str]) -> str:
+        there = (ROOT / "book" / f"{mention[1]}.md").is_file()
+        return f"[{mention[0]}](../book/{mention[1]}.md)" if there else mention[0]
+
     parts = _FENCED.split(text)  # every other one is code
-    return "".join(p if k % 2 else _MENTION.sub(link, p) for k, p in enumerate(parts))
+    return "".join(
+        p if k % 2 else _PAGE.sub(page, _MENTION.sub(link, p)) for k, p in enumerate(parts)
+    )
 
 
 def described(output: dict[str, Any], section: str = "") -> dict[str, Any]:

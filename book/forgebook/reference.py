@@ -20,6 +20,7 @@ _GROUPS = {
     "compiling": "Compile",
     "checking": "Check",
     "profiling": "Predict and profile",
+    "benching": "Measure and compare",
     "viz": "Pictures",
     "layouts": "Layouts",
     "lessons": "Exercises",

@@ -1,1 +1,1 @@
-"""Measuring: of the virtual GPU itself (`forgekit bench vgpu`)."""
+"""Measuring: operators and variants of a kernel, on a GPU or counted; the virtual GPU itself."""

@@ -45,13 +45,16 @@ def test_a_notebook_is_made_ready() -> None:
     outputs = [{"output_type": "display_data", "data": d} for d in (picture, figure, report)]
     code = {"cell_type": "code", "source": [], "outputs": outputs,
             "metadata": {"jupyter": {"outputs_hidden": True}}}  # fmt: skip
-    text = "### Exercise 1\n\nAs in `00_start_here`, `99_none`:\n\n```\n`00_start_here`\n```\n"
+    text = (
+        "### Exercise 1\n\nAs in `00_start_here`, `99_none`, `book/setup.md`:\n\n"
+        "```\n`00_start_here`\n```\n"
+    )
     task = markdown(text, exercise="week0/scale", part="task")
     text = json.dumps({"cells": [task, code]})
     ready = json.loads(notebooks.prepared(text, ROOT / "week0_copy_transpose"))["cells"]
     assert ready[0]["source"] == (
         "(exercise-week0-scale)=\n### Exercise 1\n\nAs in [`00_start_here`](00_start_here.ipynb), "
-        "`99_none`:\n\n```\n`00_start_here`\n```\n"
+        "`99_none`, [`book/setup.md`](../book/setup.md):\n\n```\n`00_start_here`\n```\n"
     )
     assert ready[1]["metadata"]["tags"] == ["hide-output"]
     shown = [o["data"]["text/html"] for o in ready[1]["outputs"]]

@@ -1,0 +1,96 @@
+"""Pictures of a recorded run: one for each operator and type, in the colours of the page."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from dataclasses import replace
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from forgebook.groups import Group
+from forgekit.benching.suite import DTYPES
+from forgekit.benching.suite_picture import draw
+from forgekit.benching.suite_results import Row
+from forgekit.viz.theme import TEXT
+
+__all__ = ["pictures"]
+
+_ORDER = ("forgekit", "torch", "torch.compile", "quack")
+
+
+def pictures(group: Group) -> str:
+    """One for each type, side by side where there is room."""
+    ordered = sorted(group.results.rows, key=_place)
+    whole = draw(replace(group.results, rows=ordered))
+    if whole is None:
+        return ""
+    drawn = []
+    for dtype in DTYPES:
+        rows = [row for row in ordered if row.case.dtype == dtype and row.timing]
+        figure = draw(replace(group.results, rows=rows))
+        if figure is not None:
+            figure.texts[0].set_text(dtype)  # the page says the rest above it
+            for axes in figure.axes:
+                axes.set_title("", loc="left")
+            _look_alike(figure, whole)
+            drawn.append(_svg(figure, f"{group.op}-{group.dim}-{dtype}", _alt(group, dtype)))
+    return f'<div class="charts">{"".join(drawn)}</div>'
+
+
+def _place(row: Row) -> int:
+    """Where a contender stands in the legend; so it has one colour on the whole page."""
+    return _ORDER.index(row.contender) if row.contender in _ORDER else len(_ORDER)
+
+
+def _look_alike(figure: Figure, whole: Figure) -> None:
+    """Give each contender the colour and the marker that it has where all of them are drawn."""
+    here, there = _looks(figure), _looks(whole)
+    changed = {colour: there[name] for name, (colour, _) in here.items()}
+    for line in [*figure.findobj(Line2D)]:
+        if line.get_color() in changed:
+            colour, marker = changed[line.get_color()]
+            line.set_color(colour)
+            if line.get_marker() != "None":
+                line.set_marker(marker)
+
+
+def _looks(figure: Figure) -> dict[str, tuple[Any, Any]]:
+    """Contender -> colour and marker, by the legend."""
+    (legend,) = figure.legends
+    handles = [handle for handle in legend.legend_handles if isinstance(handle, Line2D)]
+    names = [text.get_text() for text in legend.get_texts()]
+    return {n: (h.get_color(), h.get_marker()) for n, h in zip(names, handles, strict=True)}
+
+
+def _alt(group: Group, dtype: str) -> str:
+    """What the picture shows, in words: sizes, who is there, and forgekit's own range."""
+    cases = [found for case, found in group.cases().items() if case.dtype == dtype]
+    own = [p for found in cases for row in found.values() if row.own
+           if (p := group.results.percent(row)) is not None]  # fmt: skip
+    if not own:
+        return f"{group.title}, {dtype}"
+    return (
+        f"{group.title}, {dtype}: percent of the ceiling at {len(cases)} sizes, for "
+        f"{', '.join(group.contenders())}. forgekit: {min(own):.0f} to {max(own):.0f} percent. "
+        "All numbers stand in the table below."
+    )
+
+
+def _svg(figure: Figure, key: str, alt: str) -> str:
+    """The drawn picture with the page's colours of text, and ids of its own."""
+    file = io.StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": key, "svg.fonttype": "none"}):
+        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    svg = file.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'\b(id="|url\(#|href="#)', rf"\g<1>{key}-", svg)
+    svg = re.sub(TEXT, "var(--forge-faint)", svg, flags=re.IGNORECASE)
+    svg = svg.replace("'DejaVu Sans'", "system-ui, 'DejaVu Sans'")
+    head, _, rest = svg.partition(">")
+    return f'{head} role="img" aria-label="{html.escape(alt)}">{" ".join(rest.split())}'

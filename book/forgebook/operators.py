@@ -1,0 +1,201 @@
+"""Recorded runs of `forgekit bench` as Markdown: pictures, means, what is not reached, rows."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+
+from forgebook.charts import pictures
+from forgebook.groups import Group, groups
+from forgekit.benching.report import geometric_means
+from forgekit.benching.suite import Case
+from forgekit.benching.suite_results import Row, SuiteResults
+
+__all__ = ["behind", "markdown", "running_text"]
+
+LARGE_BYTES = 128e6  # from here on bandwidth alone should decide
+REACHED = 95.0  # percent of the ceiling that such sizes are meant to reach
+
+
+def markdown(results: SuiteResults) -> str:
+    """All of a run, or an empty text where nothing of it was measured on a GPU."""
+    if not results.machines or results.machines[0].ceiling_gbps is None:
+        return ""
+    blocks = [_group(group) for group in groups(results)]
+    if results.host_us:
+        blocks.append(_host(results))
+    return "\n\n".join(blocks)
+
+
+def _group(group: Group) -> str:
+    parts = [
+        f"### {group.title}",
+        f"`{group.call}`. {running_text(group.results)}",
+        pictures(group),
+        _means(group),
+        _not_reached(group),
+        _rows(group),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def running_text(results: SuiteResults) -> str:
+    """Where and when, of what commit, and the ceiling of the run."""
+    one = results.machines[0]
+    names = ("torch", "quack-kernels", "nvidia-cutlass-dsl")
+    versions = [f"{name} {one.versions[name]}" for name in names if name in one.versions]
+    built = f", commit {results.commit}" if results.commit else ""
+    return (
+        f"{one.gpu}, {results.date}{built}, driver {one.driver or 'unknown'}, "
+        f"{', '.join(versions)}. Ceiling: {one.ceiling_gbps or 0:,.0f} GB/s."
+    )
+
+
+# -- what they come to ----------------------------------------------------------------------------
+def _means(group: Group) -> str:
+    found = geometric_means(group.results.rows)
+    lines = [
+        f"| {peer} | {mean:.2f}× | {least:.2f}× | {count} of {len(group.cases())} |"
+        for (own, peer), (mean, least, count) in found.items() if own == "forgekit"
+    ]  # fmt: skip
+    if not lines:
+        return ""
+    head = ["| forgekit against | how fast: geometric mean | the least | cases that both did |",
+            "|---|---|---|---|"]  # fmt: skip
+    return "\n".join(head + lines)
+
+
+def behind(group: Group) -> list[tuple[Case, str, float]]:
+    """Where a peer is faster beyond the noise: case, the fastest peer, forgekit's speed against it.
+
+    Beyond the noise: the peer's 80th percentile lies below forgekit's 20th.
+    """
+    found = []
+    for case, rows in group.cases().items():
+        own = rows.get("forgekit")
+        timed = [row for row in rows.values() if not row.own and row.timing]
+        if own is None or own.timing is None or not timed:
+            continue
+        best = min(timed, key=lambda row: row.timing.median_ms if row.timing else 0.0)
+        assert best.timing is not None
+        if best.timing.p80_ms < own.timing.p20_ms:
+            found.append((case, best.contender, best.timing.median_ms / own.timing.median_ms))
+    return found
+
+
+def _not_reached(group: Group) -> str:
+    """A list: where a large size stays below what is meant, and where a peer is faster."""
+    own = [row for row in group.results.rows if row.contender == "forgekit" and row.timing]
+    large = [(row, group.results.percent(row) or 0.0) for row in own
+             if row.moved_bytes >= LARGE_BYTES]  # fmt: skip
+    below = [(row, percent) for row, percent in large if percent < REACHED]
+    said = []
+    if large:
+        text = (
+            f"{REACHED:.0f} % of the ceiling, where 128 MB or more move: {len(large) - len(below)} "
+            f"of {len(large)} cases reach it"
+        )
+        listed = _by_size([(row.case, f"{percent:.0f} %") for row, percent in below])
+        said.append(f"{text}. Not {listed}." if below else f"{text}.")
+    slower = behind(group)
+    if slower:
+        listed = _by_size([(case, f"{speed:.2f}× {peer}") for case, peer, speed in slower])
+        said.append(
+            f"At {len(slower)} of {len(own)} cases a peer is faster beyond the noise: {listed}."
+        )
+    elif own:
+        said.append(f"At none of {len(own)} cases is a peer faster beyond the noise.")
+    return "What is not reached:\n\n" + "\n".join(f"- {text}" for text in said) if said else ""
+
+
+def _by_size(found: Sequence[tuple[Case, str]]) -> str:
+    """`8,192 × 8,192 (float16 84 %; bfloat16 86 %), …`"""
+    sizes: dict[tuple[int, int], list[str]] = {}
+    for case, text in found:
+        sizes.setdefault(case.shape, []).append(f"{case.dtype} {text}")
+    return ", ".join(f"{m:,} × {n:,} ({'; '.join(said)})" for (m, n), said in sizes.items())
+
+
+def _named(case: Case) -> str:
+    return f"{case.shape[0]:,} × {case.shape[1]:,} {case.dtype}"
+
+
+# -- all rows -------------------------------------------------------------------------------------
+def _rows(group: Group) -> str:
+    """A folded table, and a note for each peer that gave no time."""
+    names, notes = group.contenders(), _notes(group)
+    marks = {key: str(k) for k, key in enumerate(notes, 1)}
+    head = ["size", "type", *names, "forgekit, µs (20th to 80th percentile)"]
+    body = []
+    for case, rows in group.cases().items():
+        cells = [f"{case.shape[0]:,} × {case.shape[1]:,}", case.dtype]
+        cells += [_rate(group.results, rows.get(name), marks) for name in names]
+        body.append([*cells, _spread(rows.get("forgekit"))])
+    title = f"All sizes and types: {group.title[:1].lower()}{group.title[1:]}, GB/s and percent"
+    under = "".join(f"<li>{html.escape(text)}</li>" for text in notes.values())
+    return _folded(title, head, body, f'<ol class="notes">{under}</ol>' if under else "")
+
+
+def _rate(results: SuiteResults, row: Row | None, marks: dict[tuple[str, str], str]) -> str:
+    if row is None:
+        return "–"
+    if row.gbps is None:
+        mark = marks.get((row.contender, row.status), "")
+        return f"{row.status}<sup>{mark}</sup>"
+    percent = results.percent(row)
+    share = "" if percent is None else f" ({percent:.0f} %)"
+    return (f"{row.gbps:,.0f}" if row.gbps >= 10 else f"{row.gbps:.2g}") + share
+
+
+def _spread(row: Row | None) -> str:
+    if row is None or row.timing is None:
+        return "–"
+    t = row.timing
+    return f"{t.median_ms * 1e3:,.1f} ({t.p20_ms * 1e3:,.1f} to {t.p80_ms * 1e3:,.1f})"
+
+
+_MEANING = {
+    "wrong": "its result was further from the float64 reference than the tolerance allows, "
+    "so it was not timed",
+    "error": "it refused, or failed",
+    "skipped": "it was left out",
+}
+
+
+def _notes(group: Group) -> dict[tuple[str, str], str]:
+    """(contender, status) -> what happened, and the first of its messages."""
+    found: dict[tuple[str, str], list[Row]] = {}
+    for row in group.results.rows:
+        if row.status != "ok":
+            found.setdefault((row.contender, row.status), []).append(row)
+    return {
+        (name, status): f"{name}, {status} at {len(rows)} of {len(group.cases())}: "
+        f"{_MEANING[status]}. At {_named(rows[0].case)}: {rows[0].error}"
+        for (name, status), rows in found.items()
+    }
+
+
+def _host(results: SuiteResults) -> str:
+    names = list(dict.fromkeys(name for found in results.host_us.values() for name in found))
+    lines = [
+        f"| `{op}` | " + " | ".join(f"{found[n]:.1f}" if n in found else "–" for n in names) + " |"
+        for op, found in results.host_us.items()
+    ]
+    return "\n\n".join([
+        "### Host time of a call",
+        f"{running_text(results)} Microseconds of the CPU's time for a call on 64 × 64 elements of "
+        "float16, the best of five series of 2,000.",
+        "\n".join([f"| | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|", *lines]),
+    ])  # fmt: skip
+
+
+def _folded(title: str, head: Iterable[str], rows: Sequence[Sequence[str]], under: str) -> str:
+    """The cells are HTML."""
+    heads = "".join(f'<th scope="col">{html.escape(h)}</th>' for h in head)
+    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    return (
+        f"<details><summary>{html.escape(title)}</summary>"
+        f'<div class="wide" tabindex="0" role="region" aria-label="{html.escape(title)}">'
+        f'<table class="table"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
+        f"</div>{under}</details>"
+    )

@@ -1,0 +1,116 @@
+"""The README's picture: two transposes, line by line, with what the virtual GPU says of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from drawing import MONO, svg
+
+from forgekit.profiling.lines import Accesses, Line
+from forgekit.profiling.profile import Profile
+
+__all__ = ["Panel", "picture"]
+
+WIDTH, ROW, MARGIN = 1110, 23, 24
+COUNTS = 628  # where what is counted stands
+SMALL = 200  # px, the side of the drawn part of Y
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A transpose: its title, its profile, and the inner SVG of what one store moves."""
+
+    title: str
+    profile: Profile
+    store: str
+
+
+def picture(panels: Sequence[Panel], theme: int) -> str:
+    """All panels below each other, on a sheet of their own; theme: 0 light, 1 dark."""
+    body: list[str] = []
+    y = MARGIN
+    for panel in panels:
+        drawn, y = _panel(panel, y)
+        body += drawn
+    height = round(y)
+    size = f'width="{WIDTH - 1}" height="{height - 1}"'
+    sheet = f'<rect class="sheet rim-s" x="0.5" y="0.5" {size} rx="10"/>'
+    return svg(WIDTH, height, [sheet, *body], theme)
+
+
+def _panel(panel: Panel, y: float) -> tuple[list[str], float]:
+    finding = panel.profile.worst
+    title, top = _text(MARGIN, y + 14, panel.title, size=17, weight=650), y
+    body = [title, _text(COUNTS, y + 14, "each time a warp is there", role="dim")]
+    y += 36
+    first = panel.profile.lines[0].number
+    counted = {line.number: line for line in panel.profile.lines}
+    for number, text in enumerate(_source(panel.profile.lines[0]), first):
+        accesses = counted[number].accesses if number in counted else {}
+        told = [_told(kind, a) for kind, a in accesses.items()]
+        bad = finding is not None and finding.line.number == number
+        tall = ROW * max(len(told), 1)
+        if bad:
+            wide = WIDTH - SMALL - 2 * MARGIN - 12
+            body.append(
+                f'<rect class="glow" x="{MARGIN - 8}" y="{y - 1}" width="{wide}" '
+                f'height="{tall + 2}" rx="4"/>'
+            )
+        body.append(_code(number - first + 1, text, y))
+        for k, (words, wasteful) in enumerate(told):
+            role = "wrong" if wasteful else "ink"
+            weight = 650 if wasteful else 400
+            body.append(_text(COUNTS, y + 15 + k * ROW, words, role=role, weight=weight))
+        y += tall
+    role, words = "accent", _well(panel.profile)
+    if finding:
+        role, words = "wrong", f"line {finding.line.number - first + 1}: {finding.reason}"
+    body.append(_text(MARGIN, y + 22, words, role=role))
+    x = WIDTH - MARGIN - SMALL
+    body.append(
+        f'<svg x="{x}" y="{top + 2}" width="{SMALL}" height="{SMALL}" '
+        f'viewBox="0 0 320 320">{panel.store}</svg>'
+    )
+    body.append(_text(x, top + SMALL + 18, "one store of one warp, in Y", role="dim"))
+    return body, max(y + 22, top + SMALL + 18) + 30
+
+
+def _told(kind: str, a: Accesses) -> tuple[str, bool]:
+    """`store: 32 sectors, 4 would do`, and whether that is too many."""
+    each, ideal = a.units / a.requests, a.ideal / a.requests
+    name = kind.removeprefix("global_").replace("_", " ")
+    words = f"{name}: {each:g} {a.unit}{'' if each == 1 else 's'}"
+    return (f"{words}, {ideal:g} would do", True) if a.units > a.ideal else (words, False)
+
+
+def _well(profile: Profile) -> str:
+    traffic = profile.tensors.values()
+    touched = sum(t.read_bytes + t.written_bytes for t in traffic)
+    moved = profile["global_load_bytes_moved"] + profile["global_store_bytes_moved"]
+    return f"no line stands out: {moved:,} bytes move for the {touched:,} that have to"
+
+
+def _source(first: Line) -> list[str]:
+    """The lines of a kernel from its `def` on, up to the empty line behind it."""
+    assert first.source is not None
+    lines = Path(first.source.filename).read_text(encoding="utf-8").splitlines()
+    return list(itertools.takewhile(str.strip, lines[first.number - 1 :]))
+
+
+def _code(number: int, text: str, y: float) -> str:
+    return (_text(MARGIN, y + 15, f"{number:2}", role="dim", mono=True)
+            + _text(MARGIN + 28, y + 15, text, mono=True))  # fmt: skip
+
+
+def _text(x: float, y: float, text: str, *, role: str = "ink", size: float = 14,
+          weight: int = 400, mono: bool = False) -> str:  # fmt: skip
+    font = f' font-family="{escape(MONO)}"' if mono else ""
+    size = 13 if mono else size
+    return (
+        f'<text class="{role}" x="{x:g}" y="{y:g}" font-size="{size:g}" '
+        f'font-weight="{weight}"{font} xml:space="preserve">{escape(text)}</text>'
+    )

@@ -1,0 +1,120 @@
+"""Recorded runs of the operators on the page of benchmarks, from results that are made up."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from forgebook import benchmarks, operators
+from forgebook.groups import groups
+
+from forgekit.benching.suite import Case
+from forgekit.benching.suite_results import MachineInfo, Row, SuiteResults, write_results
+from forgekit.benching.timing import Timing
+
+GPU = MachineInfo("gpu", "A GPU", "1.2", {"torch": "2.99"}, 1000.0)
+LARGE = Case("softmax", (8192, 4096), "float32")
+SMALL = Case("softmax", (64, 64), "bfloat16")
+
+
+def row(case: Case, contender: str, ms: float, moved: int = 200_000_000) -> Row:
+    return Row(case, contender, "ok", moved, Timing(ms, 0.95 * ms, 1.05 * ms), machine=0)
+
+
+def results(*rows: Row) -> SuiteResults:
+    return SuiteResults("record", "2026-01-02", "abc", machines=[GPU], rows=list(rows))
+
+
+def test_what_is_not_reached_is_said() -> None:
+    text = operators.markdown(
+        results(
+            row(LARGE, "forgekit", 0.25),  # 800 GB/s of 1000
+            row(LARGE, "torch", 0.2),
+            row(SMALL, "forgekit", 0.1, 4000),
+            row(SMALL, "torch", 0.099, 4000),  # within the noise
+        )
+    )
+    assert "### Softmax over rows\n\n`forgekit.ops.softmax(x, dim=-1)`. A GPU, 2026-01-02" in text
+    assert "0 of 1 cases reach it. Not 8,192 × 4,096 (float32 80 %)." in text
+    assert "At 1 of 2 cases a peer is faster beyond the noise: 8,192 × 4,096 (float32 0.80×" in text
+    assert "| torch | 0.89× | 0.80× | 2 of 2 |" in text
+
+
+def test_what_is_reached_is_said_as_well() -> None:
+    text = operators.markdown(results(row(LARGE, "forgekit", 0.2), row(LARGE, "torch", 0.4)))
+    assert "1 of 1 cases reach it." in text and "At none of 1 cases" in text
+    assert "<td>1,000 (100 %)</td>" in text and "| torch | 2.00× |" in text
+
+
+def test_a_peer_without_a_time_has_a_note() -> None:
+    wrong = Row(LARGE, "torch", "wrong", 1, error="7 elements <are> wrong", machine=0)
+    text = operators.markdown(results(row(LARGE, "forgekit", 0.2), wrong))
+    assert "<td>wrong<sup>1</sup></td>" in text
+    assert "<li>torch, wrong at 1 of 1: its result was further from" in text
+    assert "At 8,192 × 4,096 float32: 7 elements &lt;are&gt; wrong</li>" in text
+
+
+def test_a_contender_keeps_its_colour() -> None:
+    """Also in the picture of a type in which another one has no time."""
+    wrong = Row(SMALL, "torch", "wrong", 1, error="x", machine=0)
+    text = operators.markdown(
+        results(
+            row(LARGE, "forgekit", 0.2), row(LARGE, "torch", 0.3), row(LARGE, "quack", 0.4),
+            row(SMALL, "forgekit", 0.2), wrong, row(SMALL, "quack", 0.4),
+        )
+    )  # fmt: skip
+    small, large = re.findall(r"<svg.*?</svg>", text, flags=re.DOTALL)
+    colours = [set(re.findall(r"#[0-9a-f]{6}", svg)) for svg in (small, large)]
+    assert colours[1] - colours[0] == {"#0072b2"}  # the second one's: torch's
+    assert "#0072b2" not in operators.markdown(results(row(SMALL, "forgekit", 0.2)))
+    ids = re.findall(r'\bid="([^"]+)"', small + large)
+    assert len(ids) == len(set(ids)) > 20
+
+
+def test_pictures_have_words() -> None:
+    text = operators.markdown(results(row(LARGE, "forgekit", 0.25), row(LARGE, "torch", 0.2)))
+    (words,) = re.findall(r'role="img" aria-label="([^"]+)"', text)
+    assert words.startswith("Softmax over rows, float32: percent of the ceiling at 1 sizes")
+    assert "forgekit: 80 to 80 percent" in words
+
+
+def test_operators_and_dimensions_are_apart() -> None:
+    sums = [row(Case("reduce_sum", (8, 8), "float32", dim), "forgekit", 1.0) for dim in (-1, 0)]
+    found = groups(results(*sums))
+    assert [(g.op, g.dim, len(g.results.rows)) for g in found] == [
+        ("reduce_sum", -1, 1), ("reduce_sum", 0, 1)
+    ]  # fmt: skip
+    assert [g.title for g in found] == ["Sums over rows", "Sums over columns"]
+
+
+def test_files_find_their_section(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchmarks, "_OTHER", tmp_path)
+    host = replace(results(), host_us={"softmax": {"forgekit": 8.0, "torch": 6.5}})
+    write_results(host, tmp_path / "a_host.json")
+    write_results(results(row(LARGE, "forgekit", 0.25)), tmp_path / "b_softmax.json")
+    timing = {"median_ms": 1.0, "p20_ms": 1.0, "p80_ms": 1.0}
+    transpose = {
+        "gpu": "A GPU", "driver": "1", "torch": "2", "dsl": "4", "date": "2026-01-02",
+        "method": "Events", "ceiling_gb_per_s": 1000.0,
+        "rows": [{"rows": 64, "columns": 32, "dtype": "float16", "bytes_moved": 8192,
+                  "timings": {"clone": timing}, "gb_per_s": {"clone": 500.0, "forgekit": 450.0}}],
+    }  # fmt: skip
+    (tmp_path / "c_transpose.json").write_text(json.dumps(transpose))
+    (tmp_path / "tiles_h200.json").write_text(
+        json.dumps({"gpu": "A GPU", "rows": [{"op": "softmax", "gbps": 1}]})
+    )
+    text = benchmarks.made("operators")
+    headings = re.findall(r"^### (.+)$", text, flags=re.MULTILINE)
+    assert headings == ["Softmax over rows", "Transposes, beside a copy of the same tensor",
+                        "Host time of a call", "Configurations that were tried"]  # fmt: skip
+    assert "<td>64 × 32</td><td>float16</td><td>500</td><td>–</td><td>–</td><td>90 %</td>" in text
+    assert "| `softmax` | 8.0 | 6.5 |" in text
+    assert benchmarks.made("vgpu") == "None are recorded yet.\n"
+
+
+def test_counts_of_the_virtual_gpu_are_no_times() -> None:
+    virtual = replace(results(), machines=[replace(GPU, device="virtual", ceiling_gbps=None)])
+    assert operators.markdown(virtual) == ""

@@ -1,0 +1,58 @@
+"""The README: as short as promised, with recorded numbers, and links and commands that exist."""
+
+from __future__ import annotations
+
+import re
+
+import make_readme
+import pytest
+
+from forgekit.commands.cli import COMMANDS
+from tests.book.conftest import ROOT
+
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+PICTURES = ROOT / "book" / "pictures"
+
+
+def test_it_is_short() -> None:
+    assert len(TEXT.splitlines()) <= 150
+
+
+def test_its_numbers_are_the_recorded_ones() -> None:
+    """Where not: `uv run python book/make_readme.py` writes them anew."""
+    assert re.findall(r"<!-- numbers: (\w+) -->", TEXT) == list(make_readme.BLOCKS)
+    assert make_readme.filled(TEXT) == TEXT
+
+
+def test_a_changed_number_is_noticed() -> None:
+    changed = re.sub(r"\d\.\d\d×", "9.99×", TEXT, count=1)
+    assert changed != TEXT and make_readme.filled(changed) == TEXT
+
+
+def test_a_block_that_nobody_writes() -> None:
+    with pytest.raises(KeyError, match="nonsense"):
+        make_readme.filled("<!-- numbers: nonsense -->\n<!-- /numbers -->")
+
+
+def test_its_links_and_pictures_are_there() -> None:
+    found = re.findall(r'\]\(([^)#]+)|(?:src|srcset)="([^"]+)"', TEXT)
+    names = [link or picture for link, picture in found]
+    assert len(names) > 8
+    assert [name for name in names if not (ROOT / name).is_file()] == []
+    assert TEXT.count("<img ") == len(re.findall(r'<img [^>]*alt="[^"]{40,}"', TEXT)) >= 2
+
+
+def test_its_commands_are_there() -> None:
+    named = set(re.findall(r"`(?:uv run (?:--extra \w+ )?)?forgekit ([a-z-]+)", TEXT))
+    assert named >= {"lab", "doctor", "bench", "tune", "profile", "sanitize"}
+    assert named <= set(COMMANDS)
+
+
+def test_the_picture_says_what_the_profile_says() -> None:
+    light, dark = ((PICTURES / f"profile_{t}.svg").read_text("utf-8") for t in ("light", "dark"))
+    words = re.findall(r"<text[^>]*>([^<]+)</text>", light)
+    assert words == re.findall(r"<text[^>]*>([^<]+)</text>", dark)
+    assert "store: 32 sectors, 4 would do" in words and "    mY[col, row] = mX[row, col]" in words
+    (bad,) = [text for text in words if text.startswith("line 5: every warp&#x27;s store")]
+    assert "256 bytes apart" in bad and "no line stands out" in words[-2]
+    assert "prefers-color-scheme" not in light + dark
