@@ -14,8 +14,8 @@ from typing import Any
 
 from forgebook.groups import Group, groups
 
-from forgekit.benching.report import geometric_means
-from forgekit.benching.suite_results import read_results
+from forgekit.benching.suites.report import geometric_means
+from forgekit.benching.suites.results import read_results
 
 __all__ = ["BLOCKS", "README", "filled"]
 

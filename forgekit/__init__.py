@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import torch
 
-    from forgekit.benching.bench import Benchmark, Sweep, bench, sweep
+    from forgekit.benching.notebook.bench import Benchmark, Sweep, bench, sweep
     from forgekit.checking.check import check
     from forgekit.checking.sanitize import SanitizerReport, sanitize
     from forgekit.compiling.compiled import CompiledKernel, cache_clear, cache_info, compile
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "benching.bench": ("Benchmark", "Sweep", "bench", "sweep"),
+    "benching.notebook.bench": ("Benchmark", "Sweep", "bench", "sweep"),
     "checking.check": ("check",),
     "checking.sanitize": ("SanitizerReport", "sanitize"),
     "compiling.compiled": ("CompiledKernel", "cache_clear", "cache_info", "compile"),

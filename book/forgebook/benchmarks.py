@@ -11,7 +11,7 @@ from typing import Any
 
 from forgebook import operators
 from forgebook.course import ROOT
-from forgekit.benching.suite_results import SCHEMA, SuiteResults
+from forgekit.benching.suites.results import SCHEMA, SuiteResults
 
 __all__ = ["Bar", "bars", "made"]
 

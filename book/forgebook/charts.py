@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from forgebook.groups import Group
-from forgekit.benching.suite import DTYPES
-from forgekit.benching.suite_picture import draw
-from forgekit.benching.suite_results import Row
+from forgekit.benching.suites.picture import draw
+from forgekit.benching.suites.results import Row
+from forgekit.benching.suites.suite import DTYPES
 from forgekit.viz.theme import TEXT
 
 __all__ = ["pictures"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from forgekit.benching.suite import DTYPES, Case
-from forgekit.benching.suite_results import Row, SuiteResults
+from forgekit.benching.suites.results import Row, SuiteResults
+from forgekit.benching.suites.suite import DTYPES, Case
 
 __all__ = ["Group", "groups"]
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from forgebook.charts import pictures
 from forgebook.groups import Group, groups
-from forgekit.benching.report import geometric_means
-from forgekit.benching.suite import Case
-from forgekit.benching.suite_results import Row, SuiteResults
+from forgekit.benching.suites.report import geometric_means
+from forgekit.benching.suites.results import Row, SuiteResults
+from forgekit.benching.suites.suite import Case
 
 __all__ = ["behind", "markdown", "running_text"]
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import modal
 
 if TYPE_CHECKING:
-    from forgekit.benching.running import Outcome, Settings
-    from forgekit.benching.suite import Case
+    from forgekit.benching.suites.running import Outcome, Settings
+    from forgekit.benching.suites.suite import Case
 
 __all__ = ["app", "main", "measure"]
 
@@ -42,7 +42,7 @@ app = modal.App("forgekit-bench")
 @app.function(image=_image(), gpu=GPU, timeout=_HOUR_S)
 def measure(cases: list[Case], settings: Settings) -> Iterator[tuple[int, Outcome]]:
     """(index, what it gave) for each case, in order: `run_cases`, there."""
-    from forgekit.benching.running import run_cases
+    from forgekit.benching.suites.running import run_cases
 
     yield from run_cases(cases, settings)
 

@@ -9,12 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forgekit.benching.suite import DTYPES, OPS, Case, load_suite, select, suite_names
+from forgekit.benching.suites.suite import DTYPES, OPS, Case, load_suite, select, suite_names
 from forgekit.errors import UsageError, got_needed
 
 if TYPE_CHECKING:
-    from forgekit.benching.running import Outcome, Settings
-    from forgekit.benching.suite_results import SuiteResults
+    from forgekit.benching.suites.results import SuiteResults
+    from forgekit.benching.suites.running import Outcome, Settings
 
 __all__ = ["build_parser", "main", "report_main"]
 
@@ -82,9 +82,9 @@ def main(arguments: Sequence[str]) -> int:
 
 def report_main(arguments: Sequence[str], elsewhere: Measure | None) -> int:
     """The same, with the cases measured by `elsewhere`; None measures them here or with Dask."""
-    from forgekit.benching import running
-    from forgekit.benching.compare import check_comparable, compare
-    from forgekit.benching.suite_results import read_results
+    from forgekit.benching.suites import running
+    from forgekit.benching.suites.compare import check_comparable, compare
+    from forgekit.benching.suites.results import read_results
 
     chosen = build_parser().parse_args(list(arguments))
     if elsewhere is not None and (chosen.scheduler or chosen.host_times):
@@ -111,9 +111,9 @@ def report_main(arguments: Sequence[str], elsewhere: Measure | None) -> int:
 def _measured(
     chosen: argparse.Namespace, elsewhere: Measure | None, baseline: SuiteResults | None
 ) -> SuiteResults:
-    from forgekit.benching import running
-    from forgekit.benching.compare import check_comparable
-    from forgekit.benching.suite_results import write_results
+    from forgekit.benching.suites import running
+    from forgekit.benching.suites.compare import check_comparable
+    from forgekit.benching.suites.results import write_results
     from forgekit.devices import current_target
 
     cases = _cases(chosen)
@@ -146,8 +146,8 @@ def _cases(chosen: argparse.Namespace) -> list[Case]:
 
 def _early_checks(chosen: argparse.Namespace) -> float:
     """What would be a pity to be told after half an hour; returns the threshold in percent."""
-    from forgekit.benching.compare import parse_percent
-    from forgekit.benching.suite_picture import check_plot_file
+    from forgekit.benching.suites.compare import parse_percent
+    from forgekit.benching.suites.picture import check_plot_file
 
     if chosen.repeats < 1:
         raise UsageError(got_needed("--repeats", chosen.repeats, "1 or more", "leave it out"))
@@ -160,7 +160,7 @@ def _early_checks(chosen: argparse.Namespace) -> float:
     if chosen.plot:
         check_plot_file(chosen.plot)
     if chosen.scheduler:
-        from forgekit.benching.spread import check_scheduler
+        from forgekit.benching.suites.spread import check_scheduler
 
         check_scheduler(chosen.scheduler)
     if chosen.fail_on_regression and not chosen.compare:
@@ -170,7 +170,7 @@ def _early_checks(chosen: argparse.Namespace) -> float:
 
 
 def _settings(chosen: argparse.Namespace, *, here: bool) -> Settings:
-    from forgekit.benching.running import Settings
+    from forgekit.benching.suites.running import Settings
     from forgekit.devices import current_target
 
     peers = () if chosen.peers == "none" else _list(chosen.peers)
@@ -192,11 +192,11 @@ def _settings(chosen: argparse.Namespace, *, here: bool) -> Settings:
 
 
 def _here_or_spread(cases: list[Case], settings: Settings, *, scheduler: str | None) -> Outcomes:
-    from forgekit.benching.running import failed_case, run_cases
+    from forgekit.benching.suites.running import failed_case, run_cases
 
     if scheduler is None:
         return run_cases(cases, settings)
-    from forgekit.benching.spread import run_case_here, spread
+    from forgekit.benching.suites.spread import run_case_here, spread
 
     pieces = [(case, settings) for case in cases]
     return spread(run_case_here, pieces, scheduler=scheduler, failed=failed_case)
@@ -208,8 +208,8 @@ def _with_progress(
     """Fill the results; a bar on a terminal; what is there is in the file after each case."""
     from tqdm import tqdm
 
-    from forgekit.benching.running import merged
-    from forgekit.benching.suite_results import write_results
+    from forgekit.benching.suites.results import write_results
+    from forgekit.benching.suites.running import merged
 
     with tqdm(total=len(cases), unit="case", disable=None, file=sys.stderr) as bar:
 
@@ -225,8 +225,8 @@ def _with_progress(
 
 
 def _report(results: SuiteResults, markdown_file: str | None, plot: Path | None) -> None:
-    from forgekit.benching.report import markdown
-    from forgekit.benching.suite_picture import save
+    from forgekit.benching.suites.picture import save
+    from forgekit.benching.suites.report import markdown
 
     text = markdown(results)
     if markdown_file in (None, "-"):

@@ -26,7 +26,7 @@ COMMANDS = {
     "bench": "forgekit.commands.bench",
     "tune": "forgekit.commands.tune",
 }
-BENCHMARKS = {"vgpu": "forgekit.benching.vgpu"}
+BENCHMARKS = {"vgpu": "forgekit.benching.virtual_gpu.vgpu"}
 
 
 def build_parser() -> argparse.ArgumentParser:

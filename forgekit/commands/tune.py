@@ -8,11 +8,11 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from forgekit.benching.suite import DTYPES, Case, load_suite, select, suite_names
+from forgekit.benching.suites.suite import DTYPES, Case, load_suite, select, suite_names
 from forgekit.errors import PlatformError, UsageError, got_needed
 
 if TYPE_CHECKING:
-    from forgekit.benching.tune import Outcome, Timed, TuneSettings
+    from forgekit.benching.tuning.tune import Outcome, Timed, TuneSettings
     from forgekit.ops.tile_choice import RowChoice
 
 __all__ = ["build_parser", "main"]
@@ -117,7 +117,7 @@ def _settings(chosen: argparse.Namespace) -> TuneSettings:
     for option, number in (("--candidates", chosen.candidates), ("--repeats", chosen.repeats)):
         if number < 1:
             raise UsageError(got_needed(option, number, "1 or more", "leave it out"))
-    from forgekit.benching.spread import check_scheduler
+    from forgekit.benching.suites.spread import check_scheduler
     from forgekit.devices import current_target
     from forgekit.ops import tuning_files
 
@@ -132,7 +132,7 @@ def _settings(chosen: argparse.Namespace) -> TuneSettings:
     if not chosen.dry_run and tuning_files.folder() is None:
         remedy = "unset FORGEKIT_TUNING or name a folder with it, or add --dry-run"
         raise UsageError(got_needed("forgekit tune", "no folder to store in", "a folder", remedy))
-    from forgekit.benching.tune import TuneSettings
+    from forgekit.benching.tuning.tune import TuneSettings
 
     return TuneSettings(
         most=chosen.candidates, exact=chosen.exact, repeats=chosen.repeats, device="gpu"
@@ -145,10 +145,10 @@ def _with_progress(
     """The outcomes as they come, and a bar: of configurations here, of sizes with Dask."""
     from tqdm import tqdm
 
-    from forgekit.benching import tune
+    from forgekit.benching.tuning import tune
 
     if scheduler:
-        from forgekit.benching.spread import spread
+        from forgekit.benching.suites.spread import spread
 
         pieces = [(case, settings) for case in cases]
         results = spread(tune.tune_on_worker, pieces, scheduler=scheduler, failed=tune.failed_case)
@@ -167,7 +167,7 @@ def _with_progress(
 
 
 def _keep(outcome: Outcome) -> None:
-    from forgekit.benching.tune import keep
+    from forgekit.benching.tuning.tune import keep
 
     if not keep(outcome) and outcome.table is not None:
         said = f"{outcome.case}: the worker has another forgekit or CuTe DSL, so it is not stored"

@@ -12,9 +12,10 @@ pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
 import forgekit as fk
 from forgekit import ops
-from forgekit.benching import measuring, vgpu_kernels
+from forgekit.benching import measuring
 from forgekit.benching.measuring import Measured, measure
 from forgekit.benching.timing import Timing
+from forgekit.benching.virtual_gpu import kernels as vgpu_kernels
 from forgekit.devices import Target
 from forgekit.errors import MemoryAccessError, UsageError
 from tests.sanitizer.planted import bulk_copies

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from forgekit.benching.running import Settings, run_cases
-from forgekit.benching.suite import Case
+from forgekit.benching.suites.running import Settings, run_cases
+from forgekit.benching.suites.suite import Case
 from forgekit.commands.bench import report_main
 from forgekit.errors import UsageError
 

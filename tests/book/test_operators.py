@@ -11,8 +11,8 @@ import pytest
 from forgebook import benchmarks, operators
 from forgebook.groups import groups
 
-from forgekit.benching.suite import Case
-from forgekit.benching.suite_results import MachineInfo, Row, SuiteResults, write_results
+from forgekit.benching.suites.results import MachineInfo, Row, SuiteResults, write_results
+from forgekit.benching.suites.suite import Case
 from forgekit.benching.timing import Timing
 
 GPU = MachineInfo("gpu", "A GPU", "1.2", {"torch": "2.99"}, 1000.0)

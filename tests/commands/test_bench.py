@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from forgekit import ops
-from forgekit.benching import running
-from forgekit.benching.suite_results import read_results
+from forgekit.benching.suites import running
+from forgekit.benching.suites.results import read_results
 from forgekit.commands.bench import build_parser
 from forgekit.commands.cli import main
 

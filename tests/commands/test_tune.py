@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 import torch
 
-from forgekit.benching import tune as search
-from forgekit.benching.suite import Case
+from forgekit.benching.suites.suite import Case
 from forgekit.benching.timing import Timing
-from forgekit.benching.tune import Outcome, Timed, TuneSettings
+from forgekit.benching.tuning import tune as search
+from forgekit.benching.tuning.tune import Outcome, Timed, TuneSettings
 from forgekit.commands import tune
 from forgekit.commands.cli import main
 from forgekit.ops import tuned, tuning_files
 from forgekit.ops.tile_choice import RowChoice
-from tests.benching.tune_work import fewest_loads
+from tests.benching.tuning.tune_work import fewest_loads
 
 NARROW = ["tune", "--op", "softmax", "--dtype", "float16", "--shape", "6x1024"]
 
@@ -131,7 +131,7 @@ def test_with_a_scheduler_sizes_come_in_any_order(
         yield 1, failed(items[1], ValueError("no"))
         yield 0, function(items[0])
 
-    monkeypatch.setattr("forgekit.benching.spread.spread", spread)
+    monkeypatch.setattr("forgekit.benching.suites.spread.spread", spread)
     assert main([*NARROW, "--shape", "3x1", "--scheduler", "local:2"]) == 1
     out = capsys.readouterr().out
     assert "softmax 6×1024 float16, 3 tried" in out

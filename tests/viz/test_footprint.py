@@ -19,7 +19,7 @@ pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 import cutlass
 import cutlass.cute as cute
 
-from forgekit.benching import vgpu_kernels as benched
+from forgekit.benching.virtual_gpu import kernels as benched
 from tests.viz import warp_kernels as kernels
 from tests.viz.pictures import line_of
 

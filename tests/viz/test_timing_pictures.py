@@ -14,8 +14,8 @@ import pytest
 
 from forgekit.benching.counters import Counters
 from forgekit.benching.measuring import Measured
+from forgekit.benching.notebook.results import Benchmark, Outcome, Sweep
 from forgekit.benching.recorded import recorded
-from forgekit.benching.results import Benchmark, Outcome, Sweep
 from forgekit.benching.timing import Timing
 from forgekit.errors import UsageError
 from forgekit.profiling.gpus import gpu_named

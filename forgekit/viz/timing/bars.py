@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from forgekit.benching.quantities import COUNTED
-from forgekit.benching.results import Benchmark, Outcome
-from forgekit.benching.tables import reason
+from forgekit.benching.notebook.quantities import COUNTED
+from forgekit.benching.notebook.results import Benchmark, Outcome
+from forgekit.benching.notebook.tables import reason
 from forgekit.viz.theme import LINE, NOT_TOUCHED, WIDTH, Canvas
 from forgekit.viz.timing.chart import (
     SMALL,

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from forgekit.benching.measuring import Measured
-from forgekit.benching.quantities import COUNTED, Quantity, at_percentile, quantity
+from forgekit.benching.notebook.quantities import COUNTED, Quantity, at_percentile, quantity
+from forgekit.benching.notebook.results import Size, Sweep
+from forgekit.benching.notebook.tables import recorded_title, size_told
 from forgekit.benching.recorded import RecordedRow
-from forgekit.benching.results import Size, Sweep
-from forgekit.benching.tables import recorded_title, size_told
 from forgekit.viz.theme import LETTERS, LINE, TEXT, WIDTH, Canvas
 from forgekit.viz.timing.chart import (
     SMALL,

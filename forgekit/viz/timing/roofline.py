@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from forgekit.benching.notebook.results import Benchmark, Outcome
+from forgekit.benching.notebook.tables import recorded_title
 from forgekit.benching.peaks import fp32_peak, instruction_peak
-from forgekit.benching.results import Benchmark, Outcome
-from forgekit.benching.tables import recorded_title
 from forgekit.errors import UsageError, got_needed
 from forgekit.viz.theme import LINE, TEXT, WIDTH, Canvas
 from forgekit.viz.timing.chart import (

@@ -1,0 +1,229 @@
+"""bench() and sweep(): variants of one computation, measured side by side.
+
+    fk.bench({"naive": a, "padded": b, "torch": lambda x, y: x.T.contiguous()}, x, y)
+    fk.sweep(variants, lambda n: (fk.randn(n, n), fk.empty(n, n)), [256, 512, 1024]).plot()
+
+On a GPU: medians of times with a cold L2 cache beside the copy that bounds them. On the virtual
+GPU: counts, which are exact, and no times; those of a recorded run stand beside.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from forgekit.benching.notebook.results import Benchmark, Outcome, Size, Sweep
+from forgekit.benching.notebook.variants import (
+    Plan,
+    check_places,
+    check_variants,
+    moved_by_default,
+    run_variant,
+)
+from forgekit.benching.recorded import Recorded
+from forgekit.benching.recorded import recorded as recorded_named
+from forgekit.devices import current_target
+from forgekit.errors import UsageError, got_needed
+
+if TYPE_CHECKING:
+    import torch
+
+    from forgekit.profiling.gpus import Gpu
+
+__all__ = ["Benchmark", "Sweep", "bench", "sweep"]
+
+Variants = Mapping[str, Callable[..., Any]]
+Number = int | Callable[..., int]
+
+
+def bench(
+    variants: Variants,
+    *args: Any,
+    moved_bytes: Number | None = None,
+    operations: Number | None = None,
+    reference: Callable[..., torch.Tensor] | torch.Tensor | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    recorded: Recorded | str | None = None,
+    gpu: str | Gpu | None = None,
+    repeats: int = 50,
+    warmup: int = 5,
+) -> Benchmark:
+    """Measure variants of one computation on the same arguments.
+
+    On a GPU each is timed (CUDA events, L2 flushed before each call, median) and the ceiling is
+    measured in the same run. On the virtual GPU each runs once, without the sanitizer, and what it
+    launches is counted; a function that launches nothing there, such as torch's on the CPU, stands
+    as "not counted here". A variant that raises, or whose result is wrong, is not measured: it
+    stands in the table with the reason, and the others go on. If none is left, the first error is
+    raised.
+
+    Args:
+        variants: name -> a compiled kernel or a function of the arguments.
+        args: passed to each variant.
+        moved_bytes: what a call has to move, a number or a function of the arguments; by default
+            each tensor among the arguments once, and the result if every variant returns one.
+        operations: float operations of a call, likewise; for a roofline of times.
+        reference: the expected result, or a function of the arguments that gives it, computed
+            before anything runs. A variant's result is the tensor that it returns, or else its last
+            tensor argument, which is filled with NaN (as by `fk.empty`) first.
+        rtol, atol: tolerances as in `fk.check`.
+        recorded: a recorded run, or its name, to lay beside; its steps that have the variants'
+            names and the first tensor's dtype.
+        gpu: name of a GPU in `forgekit.profiling.gpus.GPUS`, for a roofline on the virtual GPU; an
+            H200 by default.
+        repeats, warmup: timed and untimed calls on a GPU.
+
+    Raises:
+        UsageError: no variants, a name that is no text, a variant that cannot be called, a tensor
+            elsewhere than where kernels run, numbers that cannot be, no such recorded run or GPU.
+        Exception: what the first variant raised, if none could be measured; CheckError if its
+            result was wrong.
+    """
+    check_variants(variants)
+    shown = recorded_named(recorded) if isinstance(recorded, str) else recorded
+    if shown is not None and not isinstance(shown, Recorded):
+        remedy = 'use recorded="04_transpose", say'
+        raise UsageError(got_needed("recorded", repr(shown), "a Recorded or its name", remedy))
+    plan = Plan(args, _expected(reference, args), (rtol, atol), repeats, warmup)
+    target = current_target()
+    check_places(plan.tensors, target)
+    limits = _gpu(gpu, target.kind)
+    ceiling, found_versions = _of_this_run(target.kind)
+    moved = _number("moved_bytes", moved_bytes, args)
+    work = _number("operations", operations, args)
+    runs = [run_variant(name, call, plan, target.kind) for name, call in variants.items()]
+    if all(run.error is not None for run in runs):
+        assert runs[0].error is not None
+        raise runs[0].error
+    needed = moved if moved is not None else moved_by_default(args, runs)
+    return Benchmark(
+        outcomes=tuple(Outcome(r.name, r.measured_of(needed), r.failed) for r in runs),
+        kind=target.kind,
+        where=target.name,
+        arguments=plan.told,
+        shape=plan.shape,
+        dtype=plan.dtype,
+        moved_bytes=needed,
+        moved_given=moved is not None,
+        operations=work,
+        ceiling_gbps=ceiling,
+        checked=reference is not None,
+        recorded=shown,
+        gpu=limits,
+        date=datetime.date.today().isoformat(),
+        versions=found_versions,
+    )
+
+
+def sweep(
+    variants: Variants | Callable[..., Variants],
+    make_arguments: Callable[[Any], Any],
+    sizes: Sequence[Size],
+    *,
+    axis: str = "size",
+    **options: Any,
+) -> Sweep:
+    """`bench` at each of several sizes.
+
+    Args:
+        variants: as in `bench`; or a function of the arguments that returns such a dict, for
+            kernels compiled for each size.
+        make_arguments: size -> the arguments, a tuple (or one tensor).
+        sizes: numbers, or tuples of numbers such as (rows, columns), which are then ordered by
+            their product.
+        axis: what a size is, for axis and table, such as "N of N×N float32".
+        options: those of `bench`; `reference`, `moved_bytes` and `operations` are functions of
+            the arguments here.
+
+    Raises:
+        UsageError: no sizes, or what `bench` raises.
+        Exception: what `bench` raises if at some size nothing can be measured.
+    """
+    if not callable(make_arguments):
+        needed = "a function size -> arguments"
+        remedy = "write lambda n: (fk.randn(n, n), fk.empty(n, n))"
+        raise UsageError(got_needed("make_arguments", repr(make_arguments), needed, remedy))
+    wanted = _sizes(sizes)
+    for name in ("reference", "moved_bytes", "operations"):
+        given = options.get(name)
+        if given is not None and not callable(given):
+            remedy = "what it is depends on the size"
+            raise UsageError(
+                got_needed(name, repr(type(given).__name__), "a function of the arguments", remedy)
+            )
+    if isinstance(variants, Mapping):
+        check_variants(variants)
+    found = []
+    for size in wanted:
+        made = make_arguments(size)
+        args = made if isinstance(made, tuple) else (made,)
+        here = variants if isinstance(variants, Mapping) else variants(*args)
+        found.append(bench(here, *args, **options))
+    return Sweep(wanted, tuple(found), axis)
+
+
+# -- what the user gives ------------------------------------------------------------------------
+def _sizes(sizes: Sequence[Size]) -> tuple[Size, ...]:
+    def fits(n: object) -> bool:
+        return type(n) is int and n > 0
+
+    if not isinstance(sizes, Sequence) or isinstance(sizes, str) or not sizes:
+        remedy = "write [256, 512, 1024]"
+        raise UsageError(got_needed("sizes", repr(sizes), "a list of sizes", remedy))
+    for size in sizes:
+        parts = size if isinstance(size, tuple) and size else (size,)
+        if not all(fits(n) for n in parts):
+            needed = "integers above 0, or tuples of them"
+            raise UsageError(got_needed("sizes", repr(size), needed, "mend it"))
+    if len(set(map(type, sizes))) > 1:
+        needed = "all numbers or all tuples"
+        raise UsageError(got_needed("sizes", repr(list(sizes)), needed, "write them alike"))
+    return tuple(
+        sorted(set(sizes), key=lambda s: (math.prod(s if isinstance(s, tuple) else (s,)), s))
+    )
+
+
+def _number(name: str, given: Number | None, args: tuple[Any, ...]) -> int | None:
+    value = given(*args) if callable(given) else given
+    if value is None and given is None:
+        return None
+    if type(value) is not int or value <= 0:
+        needed = "an integer above 0, or a function of the arguments that gives one"
+        remedy = "add up x.numel() * x.element_size() of what is read and written"
+        if name == "operations":
+            remedy = "count additions and multiplications of one call"
+        raise UsageError(got_needed(name, repr(value), needed, remedy))
+    return value
+
+
+def _expected(reference: Any, args: tuple[Any, ...]) -> Any:
+    """The expected result, in memory of its own."""
+    value = reference(*args) if callable(reference) else reference
+    if value is None and reference is not None:
+        needed = "the expected tensor, or a function that returns it"
+        remedy = "write reference=lambda x, y: x.T"
+        raise UsageError(got_needed("reference", "a function that returns None", needed, remedy))
+    return value.clone() if hasattr(value, "clone") else value
+
+
+def _gpu(given: str | Gpu | None, kind: str) -> Gpu | None:
+    from forgekit.profiling.gpus import DEFAULT, Gpu, gpu_here, gpu_named
+
+    if given is None:
+        return gpu_here() if kind == "gpu" else gpu_named(DEFAULT)
+    return given if isinstance(given, Gpu) else gpu_named(given)
+
+
+def _of_this_run(kind: str) -> tuple[float | None, dict[str, str]]:
+    """On a GPU: the ceiling in GB/s, and what the times depend on."""
+    if kind != "gpu":
+        return None, {}
+    import torch
+
+    from forgekit.benching.timing import ceiling_gbps, versions
+
+    free, _ = torch.cuda.mem_get_info()
+    return ceiling_gbps(min(10**9, free // 4)), versions()

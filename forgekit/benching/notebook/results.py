@@ -1,0 +1,254 @@
+"""What a benchmark found, as frozen data: variants of one size, and a sweep over sizes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from forgekit.benching.measuring import Measured
+from forgekit.benching.notebook import tables
+from forgekit.benching.recorded import Recorded, RecordedRow
+from forgekit.errors import UsageError, got_needed
+from forgekit.profiling.gpus import Gpu
+from forgekit.profiling.words import plural
+from forgekit.profiling.words import size as bytes_told
+
+if TYPE_CHECKING:
+    from forgekit.viz.timing.picture import TimingPicture
+
+__all__ = ["Benchmark", "Outcome", "Size", "Sweep"]
+
+Size = int | tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A variant: what it costs, or why that was not measured (measured is None then)."""
+
+    name: str
+    measured: Measured | None
+    failed: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Benchmark:
+    """Variants of one computation, measured in one run; a notebook shows it as a table.
+
+    Attributes:
+        outcomes: one a variant, in the order given. `b["naive"]` is the Measured of one.
+        kind: "gpu" (times) or "virtual" (counts). where: its name.
+        arguments: sizes and types in words; shape, dtype: of the first tensor.
+        moved_bytes: what GB/s and bytes are counted of; moved_given: by the user.
+        operations: float operations of a call, None unless given.
+        ceiling_gbps: of a copy in the same run; None on the virtual GPU.
+        checked: the results were compared with a reference.
+        recorded: times of a GPU laid beside, None unless given.
+        gpu: the GPU whose constants bound a roofline; None on a GPU that forgekit does not know.
+        date: of the run. versions: of what it depends on, where there are times.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    kind: str
+    where: str
+    arguments: str
+    shape: tuple[int, ...]
+    dtype: str
+    moved_bytes: int
+    moved_given: bool
+    operations: int | None
+    ceiling_gbps: float | None
+    checked: bool
+    recorded: Recorded | None
+    gpu: Gpu | None
+    date: str
+    versions: dict[str, str]
+
+    def __getitem__(self, name: str) -> Measured:
+        """What a variant costs.
+
+        Raises:
+            UsageError: there is none of that name, or it failed.
+        """
+        for o in self.outcomes:
+            if o.name == name and o.measured is not None:
+                return o.measured
+            if o.name == name:
+                raise UsageError(got_needed(name, o.failed, "a variant that runs", "mend it"))
+        known = ", ".join(repr(o.name) for o in self.outcomes)
+        raise UsageError(got_needed("variant", repr(name), f"one of {known}", "choose one"))
+
+    def __iter__(self) -> Iterator[Outcome]:
+        return iter(self.outcomes)
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Variants that were not measured -> why."""
+        return {o.name: o.failed for o in self.outcomes if o.failed}
+
+    # -- recorded times -------------------------------------------------------------------------
+    @property
+    def recorded_shape(self) -> tuple[int, ...] | None:
+        """The recorded shape shown: that of the first tensor, or the largest of its dtype."""
+        names = {o.name for o in self.outcomes}
+        rows = self.recorded.rows if self.recorded is not None else ()
+        shapes = {r.shape for r in rows if r.step in names and r.dtype == self.dtype}
+        if self.shape in shapes:
+            return self.shape
+        return max(shapes, key=lambda s: (math.prod(s), s), default=None)
+
+    def recorded_row(self, name: str) -> RecordedRow | None:
+        """The recorded time of a variant: of the step of the same name and dtype."""
+        shape = self.recorded_shape
+        rows = self.recorded.rows if self.recorded is not None and shape is not None else ()
+        found = (r for r in rows if (r.step, r.dtype, r.shape) == (name, self.dtype, shape))
+        return next(found, None)
+
+    # -- words ------------------------------------------------------------------------------------
+    @property
+    def headline(self) -> str:
+        """Where, when, and of what."""
+        return f"{self.place}: {self.arguments}"
+
+    @property
+    def place(self) -> str:
+        """Where it ran; on a GPU also when. (Counts are the same on every day.)"""
+        return (
+            f"{self.where}, {self.date}" if self.kind == "gpu" else f"Counted on the {self.where}"
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """What the numbers mean, and what is missing."""
+        return tables.notes(self)
+
+    @property
+    def table(self) -> str:
+        """The table as text."""
+        return tables.text(tables.columns(self))
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as dicts, lists, numbers and strings."""
+        return {
+            "kind": self.kind, "where": self.where, "date": self.date, "versions": self.versions,
+            "arguments": self.arguments, "shape": list(self.shape), "dtype": self.dtype,
+            "moved_bytes": self.moved_bytes, "operations": self.operations,
+            "ceiling_gbps": self.ceiling_gbps, "checked": self.checked,
+            "rows": [{"variant": o.name, "failed": o.failed,
+                      **(o.measured.as_dict() if o.measured is not None else {})}
+                     for o in self.outcomes],
+        }  # fmt: skip
+
+    def __repr__(self) -> str:
+        return "\n".join([self.headline, "", self.table, "", *self.notes])
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        parts = [("", tables.columns(self))]
+        return {"text/plain": repr(self), "text/html": tables.html(self.headline, parts,
+                                                                   self.notes)}  # fmt: skip
+
+    # -- pictures -------------------------------------------------------------------------------
+    def plot(self) -> TimingPicture:
+        """Bars: on a GPU the rate of each variant beside the ceiling; on the virtual GPU what it
+        counted, beside recorded times."""
+        from forgekit.viz.timing.bars import bars
+
+        return bars(self)
+
+    def roofline(self) -> TimingPicture:
+        """Operations for each byte against operations a second, below what memory and arithmetic
+        allow.
+
+        On a GPU the points are measured and need `operations=` of `bench`. On the virtual GPU each
+        point is a bound, not a measurement: what the GPU's data sheet (`gpu=`) would allow a kernel
+        that executes these instructions and moves these bytes; recorded rates stand below it.
+        Source: Williams, Waterman, Patterson, "Roofline" (2009).
+
+        Raises:
+            UsageError: on a GPU without `operations`; nothing was measured.
+        """
+        from forgekit.viz.timing.roofline import roofline
+
+        return roofline(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """Variants over sizes; a notebook shows it as tables.
+
+    Attributes:
+        sizes: as given. benchmarks: the Benchmark of each. axis: what a size is, for the axis.
+    """
+
+    sizes: tuple[Size, ...]
+    benchmarks: tuple[Benchmark, ...]
+    axis: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the variants of any size, in their order."""
+        return tuple(dict.fromkeys(o.name for b in self.benchmarks for o in b.outcomes))
+
+    def __getitem__(self, size: Size) -> Benchmark:
+        """The Benchmark of a size. Raises UsageError if it was not swept."""
+        for s, b in zip(self.sizes, self.benchmarks, strict=True):
+            if s == size:
+                return b
+        known = ", ".join(map(str, self.sizes))
+        raise UsageError(got_needed("size", repr(size), f"one of {known}", "choose one"))
+
+    @property
+    def kind(self) -> str:
+        return self.benchmarks[0].kind
+
+    def measured(self, name: str) -> list[Measured | None]:
+        """Of each size what a variant costs; None where it was not measured."""
+        found = [{o.name: o.measured for o in b.outcomes} for b in self.benchmarks]
+        return [by_name.get(name) for by_name in found]
+
+    @property
+    def headline(self) -> str:
+        b = self.benchmarks[0]
+        ends = (bytes_told(x.moved_bytes) for x in (b, self.benchmarks[-1]))
+        moved = " to ".join(dict.fromkeys(ends))
+        return f"{b.place}: {plural(len(self.sizes), 'size')}, {b.dtype}, {moved} to move"
+
+    @property
+    def notes(self) -> list[str]:
+        """What the numbers mean, and what is missing."""
+        return tables.sweep_notes(self)
+
+    @property
+    def table(self) -> str:
+        """The tables as text, one a metric."""
+        parts = tables.sweep_columns(self)
+        return "\n\n".join(f"{title}\n{tables.text(rows)}" for title, rows in parts)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as dicts, lists, numbers and strings."""
+        sizes = [s if isinstance(s, int) else list(s) for s in self.sizes]
+        return {"axis": self.axis, "sizes": sizes,
+                "benchmarks": [b.as_dict() for b in self.benchmarks]}  # fmt: skip
+
+    def __repr__(self) -> str:
+        return "\n".join([self.headline, "", self.table, "", *self.notes])
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        parts = tables.sweep_columns(self)
+        return {"text/plain": repr(self), "text/html": tables.html(self.headline, parts,
+                                                                   self.notes)}  # fmt: skip
+
+    def plot(self, metric: str | None = None) -> TimingPicture:
+        """Lines over sizes, one a variant.
+
+        metric: on a GPU "percent" of the ceiling (the default), "gbps" or "ms", with a band from
+        the 20th to the 80th percentile; on the virtual GPU "bytes", "loads", "stores", "conflicts"
+        or "instructions", all of them where it is left out.
+
+        Raises:
+            UsageError: no such metric there.
+        """
+        from forgekit.viz.timing.lines import lines
+
+        return lines(self, metric)

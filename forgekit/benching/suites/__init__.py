@@ -1,0 +1,1 @@
+"""`forgekit bench`: suites of sizes for the operators, beside their peers."""

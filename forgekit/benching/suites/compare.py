@@ -1,0 +1,152 @@
+"""Compares the results of two runs of a suite, row by row: what got slower since the baseline.
+
+Of timings, a row is slower where its median is longer by more than the threshold *and* its 20th
+percentile lies above the baseline's 80th: percentiles that overlap are noise. Counters of the
+virtual GPU have no noise: a row is slower where one of `COUNTED` is higher by more than the
+threshold. Only rows of forgekit's own that both runs have are judged; one that was right and is
+now wrong, or fails, is as bad as a slower one. What the peers' times did meanwhile is told beside
+it: where they moved too, it is the machine that changed.
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+
+from forgekit.benching.suites.results import Row, SuiteResults
+from forgekit.errors import UsageError, got_needed
+
+__all__ = ["COUNTED", "Change", "Comparison", "check_comparable", "compare", "parse_percent"]
+
+COUNTED = ("load_sectors", "store_sectors", "atomic_sectors", "bulk_bytes", "shared_wavefronts",
+           "warp_instructions")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Change:
+    """A row that got worse or better. percent: of time, or of the counter that rose most, more
+    (positive) or less than before; None for one that fails now."""
+
+    row: Row
+    percent: float | None
+    said: str
+
+    def __str__(self) -> str:
+        return f"{self.row.contender}, {self.row.case}: {self.said}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """compared: rows in both; new, gone: forgekit's rows in one alone; peers_percent: the median
+    change of the peers' times, None where there are none."""
+
+    baseline: SuiteResults
+    threshold_percent: float
+    compared: int
+    new: int
+    gone: int
+    slower: tuple[Change, ...]
+    faster: tuple[Change, ...]
+    peers_percent: float | None
+
+    def lines(self) -> list[str]:
+        """The comparison in words, the worst row first."""
+        lines = [
+            f"{self.compared} rows compared with the baseline of {self.baseline.date} "
+            f"({self.baseline.commit or 'no commit'}): {len(self.slower)} slower and "
+            f"{len(self.faster)} faster by more than {self.threshold_percent:g} % and beyond the "
+            "noise."
+        ]
+        lines += [f"slower: {change}" for change in self.slower]
+        lines += [f"faster: {change}" for change in self.faster]
+        if self.new or self.gone:
+            lines.append(
+                f"Not compared: {self.new} rows are new, {self.gone} only in the baseline."
+            )
+        if self.peers_percent is not None:
+            lines.append(f"The peers' times changed by {self.peers_percent:+.1f} % (median).")
+        return lines
+
+
+def parse_percent(text: str) -> float:
+    """5 of "5%" or "5 %".
+
+    Raises:
+        UsageError: no number of 0 or more, or no percent sign.
+    """
+    number = text.strip().removesuffix("%")
+    try:
+        value = float(number)
+    except ValueError:
+        value = -1.0
+    if not text.strip().endswith("%") or not 0 <= value < float("inf"):
+        remedy = "write --fail-on-regression 5%"
+        raise UsageError(got_needed("--fail-on-regression", repr(text), "a percentage", remedy))
+    return value
+
+
+def check_comparable(baseline: SuiteResults, gpu: str) -> None:
+    """Raise UsageError where the baseline was measured on another GPU: that compares nothing."""
+    if baseline.gpus != (gpu,):
+        got = f"a baseline of {' and '.join(baseline.gpus) or 'no machine'}"
+        raise UsageError(got_needed("--compare", got, f"one of {gpu}", "measure one here"))
+
+
+def compare(results: SuiteResults, baseline: SuiteResults, threshold_percent: float) -> Comparison:
+    """What changed since the baseline; the module's text has the rule."""
+    before = {row.key: row for row in baseline.rows if row.status == "ok"}
+    now = {row.key: row for row in results.rows if row.status != "skipped"}
+    both = [(row, before[key]) for key, row in now.items() if key in before]
+    changes = [c for row, old in both if row.own and (c := _change(row, old, threshold_percent))]
+    slower = sorted(
+        (c for c in changes if c.percent is None or c.percent > 0),
+        key=lambda c: (c.percent is not None, -(c.percent or 0)),
+    )
+    faster = sorted((c for c in changes if c not in slower), key=lambda c: c.percent or 0)
+    peers = [
+        100 * (row.timing.median_ms / old.timing.median_ms - 1)
+        for row, old in both
+        if not row.own and row.timing and old.timing
+    ]
+    return Comparison(
+        baseline,
+        threshold_percent,
+        compared=sum(row.own for row, _ in both),
+        new=sum(row.own for key, row in now.items() if key not in before),
+        gone=sum(row.own for key, row in before.items() if key not in now),
+        slower=tuple(slower),
+        faster=tuple(faster),
+        peers_percent=statistics.median(peers) if peers else None,
+    )
+
+
+def _change(row: Row, old: Row, threshold_percent: float) -> Change | None:
+    """How the row changed; None if it did not, or no more than the noise."""
+    if row.status != "ok":
+        return Change(row, None, f"was right, is now {row.status}: {row.error}")
+    if row.timing and old.timing:
+        new, was = row.timing, old.timing
+        percent = 100 * (new.median_ms / was.median_ms - 1)
+        apart = new.p20_ms > was.p80_ms or new.p80_ms < was.p20_ms
+        if abs(percent) <= threshold_percent or not apart:
+            return None
+        said = f"{percent:+.1f} %, {was.median_ms:.4f} ms before, {new.median_ms:.4f} ms now"
+        return Change(row, percent, said)
+    return _counted_change(row, old, threshold_percent)
+
+
+def _counted_change(row: Row, old: Row, threshold_percent: float) -> Change | None:
+    if row.counters is None or old.counters is None:
+        return None
+    pairs = {name: (getattr(old.counters, name), getattr(row.counters, name)) for name in COUNTED}
+    percents = {
+        name: 100 * (now / was - 1) if was else 100.0 * now for name, (was, now) in pairs.items()
+    }
+    worst = max(percents, key=lambda name: percents[name])
+    if percents[worst] <= threshold_percent:
+        worst = min(percents, key=lambda name: percents[name])
+        if percents[worst] >= -threshold_percent:
+            return None
+    was, now = pairs[worst]
+    said = f"{worst} {percents[worst]:+.1f} %, {was:,} before, {now:,} now"
+    return Change(row, percents[worst], said)

@@ -1,0 +1,148 @@
+"""What the suites measure: each operator's inputs, what it has to move, its result and its check.
+
+A result is right by the rule of `forgekit.check`, with the one table of tolerances in `dtypes.py`,
+here computed by torch on the device and part by part: a result may have 2^31 elements. What it is
+compared with is `forgekit.ref` of the same inputs in float64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from forgekit import ref
+from forgekit.benching.suites.suite import Case
+from forgekit.dtypes import dtype_info
+
+__all__ = ["OPERATIONS", "Operation", "make_inputs", "memory_needed", "moved_bytes",
+           "result_shape", "why_wrong"]  # fmt: skip
+
+_PART = 2**25  # elements compared at once: 256 MB in float64
+_COPIES = 6  # of such a part, at the height of a comparison
+_RESERVE = 512 * 2**20  # what flushes the L2 cache, and the compiler's own
+
+
+@dataclass(frozen=True)
+class Operation:
+    """inputs: how many tensors; torch: (*inputs, dim) -> what torch's users write for it."""
+
+    inputs: int
+    torch: Callable[..., Tensor]
+
+
+def _softmax_backward(grad: Tensor, y: Tensor, dim: int) -> Tensor:
+    """What torch's own autograd calls."""
+    result: Tensor = torch._softmax_backward_data(grad, y, dim, y.dtype)
+    return result
+
+
+OPERATIONS = {
+    "copy_transpose": Operation(1, lambda x, dim: x.t().contiguous()),
+    "reduce_sum": Operation(1, lambda x, dim: x.sum(dim)),
+    "softmax": Operation(1, lambda x, dim: x.softmax(dim)),
+    "softmax_backward": Operation(2, _softmax_backward),
+}
+
+
+def make_inputs(case: Case, device: torch.device) -> tuple[Tensor, ...]:
+    """Normally distributed, the same at each call; for softmax_backward the gradient, and y a
+    softmax. Drawn on the device, in the type itself: billions of them, and no copy in float32."""
+    dtype = getattr(torch, case.dtype)
+
+    def drawn(seed: int) -> Tensor:
+        generator = torch.Generator(device).manual_seed(seed)
+        return torch.randn(case.shape, dtype=dtype, device=device, generator=generator)
+
+    if case.op == "softmax_backward":
+        return drawn(1), drawn(0).softmax(case.dim)
+    return (drawn(0),)
+
+
+def result_shape(case: Case) -> tuple[int, ...]:
+    """Shape of what the operator returns."""
+    m, n = case.shape
+    if case.op == "copy_transpose":
+        return (n, m)
+    if case.op == "reduce_sum":
+        return (n,) if case.dim == 0 else (m,)
+    return case.shape
+
+
+def moved_bytes(case: Case) -> int:
+    """Bytes of the inputs, each read once, and of the output, written once."""
+    inputs = OPERATIONS[case.op].inputs * case.elements
+    return (inputs + math.prod(result_shape(case))) * getattr(torch, case.dtype).itemsize
+
+
+def memory_needed(case: Case) -> int:
+    """Bytes of device memory that checking and timing the case take, about."""
+    another = math.prod(result_shape(case)) * getattr(torch, case.dtype).itemsize
+    return moved_bytes(case) + another + 8 * _COPIES * min(case.elements, _PART) + _RESERVE
+
+
+def why_wrong(case: Case, inputs: tuple[Tensor, ...], result: Tensor) -> str | None:
+    """None if the result is right; otherwise how much of it is wrong, and the worst element."""
+    want = (result_shape(case), getattr(torch, case.dtype))
+    if (tuple(result.shape), result.dtype) != want:
+        return f"it is {tuple(result.shape)} {result.dtype}, and should be {want[0]} {want[1]}"
+    wrong, worst, said = 0, -1.0, ""
+    for start, actual, expected in _parts(case, inputs, result):
+        error = (actual.double() - expected).abs() / _allowed(case, expected)
+        error = torch.where(actual == expected, 0.0, error).nan_to_num(math.inf, math.inf)
+        count = int((error > 1).sum())
+        if count:
+            at = int(error.argmax())
+            value = float(error.flatten()[at])
+            if value > worst:
+                index = [int(i) for i in torch.unravel_index(torch.tensor(at), actual.shape)]
+                index[_result_axis(case)] += start
+                worst = value
+                got, needed = float(actual.flatten()[at]), float(expected.flatten()[at])
+                said = f"the worst at {index}: got {got:.6g}, needed {needed:.6g}"
+            wrong += count
+    return f"{wrong:,} of {result.numel():,} elements are wrong; {said}" if wrong else None
+
+
+def _parts(
+    case: Case, inputs: tuple[Tensor, ...], result: Tensor
+) -> Iterator[tuple[int, Tensor, Tensor]]:
+    """(start, part of the result, what it should be), for slices that depend on nothing else."""
+    axis = _input_axis(case)
+    other = case.elements // case.shape[axis]
+    step = max(_PART // other, 1)
+    for start in range(0, case.shape[axis], step):
+        length = min(step, case.shape[axis] - start)
+        sliced = [x.narrow(axis, start, length) for x in inputs]
+        if case.op == "copy_transpose":
+            expected = ref.copy_transpose(sliced[0])
+        else:
+            function = getattr(ref, case.op)
+            expected = function(*(x.double() for x in sliced), case.dim)
+        yield start, result.narrow(_result_axis(case), start, length), expected
+
+
+def _input_axis(case: Case) -> int:
+    return 0 if case.op == "copy_transpose" or case.dim == -1 else 1
+
+
+def _result_axis(case: Case) -> int:
+    if case.op == "copy_transpose":
+        return 1
+    return 0 if case.op == "reduce_sum" else _input_axis(case)
+
+
+def _allowed(case: Case, expected: Tensor) -> Tensor | float:
+    """The error that is allowed, element by element. A transpose is exact: then any is too much."""
+    info = dtype_info(getattr(torch, case.dtype))
+    if case.op == "copy_transpose":
+        return info.smallest / 2
+    scale = float(expected.square().mean().sqrt())
+    atol = max(info.atol * min(1.0, scale), info.smallest)
+    if case.op in ("reduce_sum", "softmax_backward"):
+        # Numbers around 0 cancel: what a rounding of one of them costs is set by the usual result.
+        atol = max(atol, info.rtol * scale)
+    return atol + info.rtol * expected.abs()

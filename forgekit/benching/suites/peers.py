@@ -1,0 +1,109 @@
+"""Who is measured: forgekit's operators, by backend and variant, and what people use today."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from forgekit import ops
+from forgekit.benching.suites.operations import OPERATIONS
+from forgekit.benching.suites.suite import OPS, Case
+from forgekit.errors import UsageError, got_needed
+from forgekit.ops.backends import backend_names
+
+__all__ = ["PEERS", "AbsentError", "Call", "Contender", "contenders"]
+
+Call = Callable[[], Tensor]
+Inputs = tuple[Tensor, ...]
+
+
+class AbsentError(Exception):
+    """A contender cannot take part; says why."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """name: in the tables. own: of forgekit. prepare: (case, inputs) -> a call that computes the
+    case, or AbsentError."""
+
+    name: str
+    own: bool
+    prepare: Callable[[Case, Inputs], Call]
+
+
+def _torch(case: Case, inputs: Inputs) -> Call:
+    return partial(OPERATIONS[case.op].torch, *inputs, dim=case.dim)
+
+
+def _torch_compile(case: Case, inputs: Inputs) -> Call:
+    torch._dynamo.reset()  # otherwise sizes count as recompilations and become dynamic
+    compiled = torch.compile(OPERATIONS[case.op].torch, dynamic=False)
+    return partial(compiled, *inputs, dim=case.dim)
+
+
+def _quack(case: Case, inputs: Inputs) -> Call:
+    if importlib.util.find_spec("quack") is None:
+        raise AbsentError("quack is not installed: pip install quack-kernels")
+    names = {"softmax": "softmax_fwd", "softmax_backward": "softmax_bwd"}
+    if case.op not in names or case.dim != -1:
+        along = "" if case.dim == -1 else f" along dim {case.dim}"
+        raise AbsentError(f"quack has no {case.op}{along} to measure")
+    module = importlib.import_module("quack.softmax")
+    return partial(getattr(module, names[case.op]), *inputs)
+
+
+PEERS: dict[str, Callable[[Case, Inputs], Call]] = {
+    "torch": _torch,
+    "torch.compile": _torch_compile,
+    "quack": _quack,
+}
+
+
+def _own(backend: str, variant: str | None, case: Case, inputs: Inputs) -> Call:
+    function = getattr(ops, case.op, None)
+    if function is None:
+        raise AbsentError(f"forgekit.ops has no {case.op}")
+    takes = inspect.signature(function).parameters
+    options: dict[str, Any] = {"dim": case.dim} if "dim" in takes else {}
+    if variant is not None:
+        if "variant" not in takes:
+            raise AbsentError(f"{case.op} has no variants")
+        options["variant"] = variant
+    if backend != "kernel":  # the default: left out, a call is as users write it
+        if backend not in backend_names(case.op):
+            raise AbsentError(f"{case.op} has no backend {backend!r}")
+        options["backend"] = backend
+    return partial(function, *inputs, **options)
+
+
+def _own_name(backend: str, variant: str | None) -> str:
+    backends = [] if backend == "kernel" else [backend]
+    return " ".join(["forgekit", *backends, *([variant] if variant else [])])
+
+
+def contenders(
+    *, backends: Sequence[str], variants: Sequence[str], peers: Sequence[str]
+) -> list[Contender]:
+    """Those to measure, in the order of the tables; forgekit's own are first.
+
+    variants: each is measured besides; "best" is what forgekit chooses by itself.
+
+    Raises:
+        UsageError: no such peer or backend.
+    """
+    known = list(dict.fromkeys(name for op in OPS for name in backend_names(op)))
+    for option, names, those in (("--peers", peers, PEERS), ("--backend", backends, known)):
+        for name in names:
+            if name not in those:
+                needed = f"some of {', '.join(those)}"
+                raise UsageError(got_needed(option, repr(name), needed, "separate by commas"))
+    chosen = [None if v == "best" else v for v in variants] or [None]
+    own = [Contender(_own_name(b, v), True, partial(_own, b, v)) for b in backends for v in chosen]
+    return own + [Contender(name, False, PEERS[name]) for name in dict.fromkeys(peers)]

@@ -1,0 +1,164 @@
+"""The results of a suite as a picture: a panel for each operator and type, a line for each size.
+
+On a GPU the points are percentages of the ceiling, with a bar from the 20th to the 80th percentile;
+on the virtual GPU they are the bytes moved, of those that have to be. Reads on white and on black.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forgekit.benching.suites.results import Row, SuiteResults
+from forgekit.benching.suites.suite import DTYPES
+from forgekit.errors import UsageError, got_needed
+from forgekit.viz.theme import TEXT, text_at
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["FORMATS", "check_plot_file", "draw", "save"]
+
+FORMATS = (".png", ".svg")
+# Of Okabe and Ito's colours, those that read on white and on black; forgekit's is the first.
+_STYLES = (("#D55E00", "o"), ("#0072B2", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#7F7F7F", "v"),
+           ("#56B4E9", "P"), ("#E69F00", "X"))  # fmt: skip
+_LINE, _TOP, _BOTTOM, _LEFT, _RIGHT, _GAP = 0.19, 0.26, 0.5, 1.25, 0.15, 0.2  # inches
+_PANEL, _HEAD = 2.6, 0.66
+
+
+def check_plot_file(file: Path) -> None:
+    """Raise UsageError for a name that is of no known format."""
+    if file.suffix.lower() not in FORMATS:
+        remedy = f"name it {file.stem}.png"
+        raise UsageError(got_needed("--plot", repr(file.name), " or ".join(FORMATS), remedy))
+
+
+def save(results: SuiteResults, file: Path) -> bool:
+    """Draw into a PNG or SVG file; false where there is nothing to draw.
+
+    Raises:
+        UsageError: another format.
+    """
+    check_plot_file(file)
+    figure = draw(results)
+    if figure is not None:
+        figure.savefig(file, format=file.suffix[1:].lower(), dpi=144, transparent=True)
+    return figure is not None
+
+
+def draw(results: SuiteResults) -> Figure | None:
+    """The picture; None where no row has a time or a count."""
+    from matplotlib.figure import Figure
+
+    points = [(row, value) for row in results.rows if (value := _value(results, row)) is not None]
+    if not points:
+        return None
+    rows = [row for row, _ in points]
+    names = list(dict.fromkeys(row.contender for row in rows))
+    styles = {name: _STYLES[k % len(_STYLES)] for k, name in enumerate(names)}
+    dtypes = [name for name in DTYPES if any(row.case.dtype == name for row in rows)]
+    bands = _bands(rows)
+    heights = [_TOP + _LINE * (len(shapes) + 0.4) + _BOTTOM for shapes in bands.values()]
+    width = _LEFT + len(dtypes) * (_PANEL + _GAP) - _GAP + _RIGHT
+    height = _HEAD + sum(heights)
+    figure = Figure(figsize=(width, height))
+    figure.patch.set_alpha(0.0)
+    _heading(figure, results, styles, height)
+    limit = max(value for _, value in points)
+    top = height - _HEAD
+    for (title, shapes), tall in zip(bands.items(), heights, strict=True):
+        its = [row for row in rows if _title(row) == title]
+        shown = [name for name in dtypes if any(row.case.dtype == name for row in its)]
+        for k, dtype in enumerate(shown):
+            left, low = _LEFT + k * (_PANEL + _GAP), top - tall + _BOTTOM
+            box = (left / width, low / height, _PANEL / width, (tall - _TOP - _BOTTOM) / height)
+            axes = figure.add_axes(box)
+            mine = [(r, v) for r, v in points if _title(r) == title and r.case.dtype == dtype]
+            _panel(axes, mine, shapes, styles, limit)
+            axes.set_title(f"{title}, {dtype}", fontsize=8.5, color=TEXT, loc="left", pad=4)
+            axes.set_yticklabels(_labels(shapes) if k == 0 else [])
+        top -= tall
+    return figure
+
+
+def _value(results: SuiteResults, row: Row) -> float | None:
+    if row.counters is not None:
+        return row.counters.global_bytes / row.moved_bytes
+    return results.percent(row)
+
+
+def _title(row: Row) -> str:
+    return row.case.op + ("" if row.case.dim == -1 else f" dim {row.case.dim}")
+
+
+def _bands(rows: Sequence[Row]) -> dict[str, list[tuple[int, int]]]:
+    """Operator -> its sizes, from few to many elements."""
+    bands: dict[str, list[tuple[int, int]]] = {}
+    for row in rows:
+        shapes = bands.setdefault(_title(row), [])
+        if row.case.shape not in shapes:
+            shapes.append(row.case.shape)
+    return {t: sorted(shapes, key=lambda s: (s[0] * s[1], s)) for t, shapes in bands.items()}
+
+
+def _labels(shapes: Sequence[tuple[int, int]]) -> list[str]:
+    return [f"{m} × {n}" for m, n in shapes]
+
+
+def _heading(figure: Figure, results: SuiteResults, styles: dict[str, Any], height: float) -> None:
+    from matplotlib.lines import Line2D
+
+    gpus = " and ".join(results.gpus)
+    ceilings = [m.ceiling_gbps for m in results.machines if m.ceiling_gbps]
+    bound = f"; ceiling {max(ceilings):,.0f} GB/s" if ceilings else ""
+    said = f"{gpus}, {results.date}, suite {results.suite}{bound}"
+    text_at(figure, 0.12, height - 0.1, said, size=10, weight="bold")
+    handles = [
+        Line2D([], [], color=colour, marker=marker, linestyle="", markersize=5, label=name)
+        for name, (colour, marker) in styles.items()
+    ]
+    legend = figure.legend(handles=handles, loc="upper left", ncols=len(handles), frameon=False,
+                           bbox_to_anchor=(0.0, (height - 0.3) / height), fontsize=8.5,
+                           handletextpad=0.1, columnspacing=1.2)  # fmt: skip
+    for text in legend.get_texts():
+        text.set_color(TEXT)
+
+
+def _panel(
+    axes: Axes,
+    rows: Sequence[tuple[Row, float]],
+    shapes: Sequence[tuple[int, int]],
+    styles: dict[str, Any],
+    limit: float,
+) -> None:
+    timed = any(row.timing for row, _ in rows)
+    for row, value in rows:
+        colour, marker = styles[row.contender]
+        place = shapes.index(row.case.shape)
+        if row.timing:
+            t = row.timing
+            ends = [value * t.median_ms / t.p80_ms, value * t.median_ms / t.p20_ms]
+            axes.plot(ends, [place, place], color=colour, linewidth=1.4, solid_capstyle="butt")
+        axes.plot([value], [place], color=colour, marker=marker, markersize=4.5, linestyle="",
+                  zorder=3 + row.own)  # fmt: skip
+    axes.patch.set_alpha(0.0)
+    axes.set_ylim(len(shapes) - 0.4, -0.8)
+    axes.set_yticks(range(len(shapes)))
+    if timed:
+        axes.set_xlim(0, max(105.0, 1.05 * limit))
+        axes.axvline(100, color=TEXT, linewidth=0.8, linestyle=":")
+        axes.set_xlabel("percent of the ceiling", fontsize=8, color=TEXT)
+    else:
+        axes.set_xscale("log", base=2)
+        axes.minorticks_off()
+        axes.set_xlim(0.7, max(4.0, 1.5 * limit))
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.set_xlabel("bytes moved ÷ the least to be moved (log)", fontsize=8, color=TEXT)
+    axes.tick_params(which="both", colors=TEXT, labelsize=7.5, length=2)
+    axes.grid(axis="x", color=TEXT, alpha=0.25, linewidth=0.5)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(TEXT)

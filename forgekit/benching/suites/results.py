@@ -1,0 +1,242 @@
+"""The results of a suite, and the JSON file that holds them (schema "forgekit-bench", version 1).
+
+schema, version   "forgekit-bench", 1
+suite             the suite's name
+date, commit      ISO date; forgekit's commit, "+" behind it where files were changed, or null
+interrupted       true where the suite was broken off: cases are missing
+left_out          sentences: what was not measured, and why
+machines          one for each process that measured:
+  device          "gpu" or "virtual"
+  gpu, driver     the GPU's name (the virtual GPU's: with its architecture); driver or null
+  versions        package -> version
+  ceiling_gbps    GB/s of a copy of 1 GB in the same process, read plus written; null if virtual
+rows              one for each case and contender, in the suite's order:
+  op, shape, dtype, dim, contender
+  status          "ok"; "wrong": the result is, and nothing was timed; "error"; "skipped"
+  error           what is wrong, or why it was skipped; null where the status is "ok"
+  moved_bytes     each input read once, each output written once
+  timing          on a GPU: median_ms, p20_ms, p80_ms, of calls with a cold L2 cache; or null
+  counters        on the virtual GPU: those of forgekit.benching.counters.Counters; or null
+  gbps            moved_bytes by median_ms; null where there is no timing
+  percent_of_ceiling
+  machine         index in machines
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from forgekit.benching.counters import Counters
+from forgekit.benching.suites.suite import Case
+from forgekit.benching.timing import Timing
+from forgekit.errors import UsageError, got_needed
+
+__all__ = ["SCHEMA", "VERSION", "MachineInfo", "Row", "SuiteResults", "read_results",
+           "write_results"]  # fmt: skip
+
+SCHEMA, VERSION = "forgekit-bench", 1
+STATUSES = ("ok", "wrong", "error", "skipped")
+
+
+@dataclass(frozen=True)
+class MachineInfo:
+    """Where a row was measured; the module's text says what each field is."""
+
+    device: str
+    gpu: str
+    driver: str | None
+    versions: dict[str, str]
+    ceiling_gbps: float | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One contender at one case."""
+
+    case: Case
+    contender: str
+    status: str
+    moved_bytes: int
+    timing: Timing | None = None
+    counters: Counters | None = None
+    error: str | None = None
+    machine: int | None = None
+
+    @property
+    def key(self) -> tuple[Case, str]:
+        """What makes it the same row in another run."""
+        return self.case, self.contender
+
+    @property
+    def own(self) -> bool:
+        """Whether it is one of forgekit's."""
+        return self.contender.split()[0] == "forgekit"
+
+    @property
+    def gbps(self) -> float | None:
+        """10^9 bytes a second at the median."""
+        return None if self.timing is None else self.timing.gbps(self.moved_bytes)
+
+
+@dataclass
+class SuiteResults:
+    """What a suite gave, so far."""
+
+    suite: str
+    date: str
+    commit: str | None = None
+    interrupted: bool = False
+    left_out: list[str] = field(default_factory=list)
+    machines: list[MachineInfo] = field(default_factory=list)
+    host_us: dict[str, dict[str, float]] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)
+
+    def add(
+        self, rows: Iterable[Row], machine: MachineInfo | None, left_out: Iterable[str] = ()
+    ) -> None:
+        """Take in what one process measured; machine: None where it never answered."""
+        if machine is not None and machine not in self.machines:
+            self.machines.append(machine)
+        index = None if machine is None else self.machines.index(machine)
+        self.rows += [dataclasses.replace(row, machine=index) for row in rows]
+        self.left_out = list(dict.fromkeys([*self.left_out, *left_out]))
+
+    @property
+    def gpus(self) -> tuple[str, ...]:
+        """The names of the GPUs, each once."""
+        return tuple(dict.fromkeys(machine.gpu for machine in self.machines))
+
+    def percent(self, row: Row) -> float | None:
+        """Of the ceiling of the process that measured it."""
+        ceiling = None if row.machine is None else self.machines[row.machine].ceiling_gbps
+        return 100 * row.gbps / ceiling if row.gbps is not None and ceiling else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The schema of the module's text."""
+        return {
+            "schema": SCHEMA,
+            "version": VERSION,
+            "suite": self.suite,
+            "date": self.date,
+            "commit": self.commit,
+            "interrupted": self.interrupted,
+            "left_out": self.left_out,
+            "machines": [asdict(machine) for machine in self.machines],
+            "host_us": self.host_us,
+            "rows": [self._row(row) for row in self.rows],
+        }
+
+    def _row(self, row: Row) -> dict[str, Any]:
+        timing = row.timing and {k: _rounded(v) for k, v in asdict(row.timing).items()}
+        return {
+            "op": row.case.op,
+            "shape": list(row.case.shape),
+            "dtype": row.case.dtype,
+            "dim": row.case.dim,
+            "contender": row.contender,
+            "status": row.status,
+            "error": row.error,
+            "moved_bytes": row.moved_bytes,
+            "timing": timing,
+            "counters": row.counters and asdict(row.counters),
+            "gbps": _rounded(row.gbps),
+            "percent_of_ceiling": _rounded(self.percent(row)),
+            "machine": row.machine,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Any, *, name: str = "results") -> SuiteResults:
+        """What `to_dict` gave.
+
+        Raises:
+            UsageError: it is no such thing, or of another version.
+        """
+        try:
+            _check_schema(data)
+            _typed(cls, data)
+            machines = [MachineInfo(**_typed(MachineInfo, m)) for m in data["machines"]]
+            rows = [_read_row(row, len(machines)) for row in data["rows"]]
+            return cls(**_typed(cls, {**data, "machines": machines, "rows": rows}))
+        except (KeyError, TypeError, ValueError) as error:
+            said = f"no {error}" if isinstance(error, KeyError) else str(error)
+            needed = f"results of `forgekit bench --out` (schema {SCHEMA}, version {VERSION})"
+            raise UsageError(got_needed(name, said, needed, "measure it anew")) from None
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.5g}")
+
+
+def _check_schema(data: Any) -> None:
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise ValueError("something else")
+    if data.get("version") != VERSION:
+        raise ValueError(f"version {data.get('version')}")
+
+
+_PLAIN: dict[str, tuple[type, ...]] = {
+    "str": (str,), "int": (int,), "bool": (bool,), "float": (int, float), "None": (type(None),),
+    "dict": (dict,), "list": (list,),
+}  # fmt: skip
+
+
+def _typed(kind: type, data: Any) -> dict[str, Any]:
+    """The fields of a dataclass out of a dict; TypeError or KeyError where one is amiss."""
+    found = {}
+    for f in dataclasses.fields(kind):
+        value = data[f.name]
+        names = [name.partition("[")[0] for name in str(f.type).split(" | ")]
+        if all(name in _PLAIN for name in names):  # others are read already
+            fits = any(isinstance(value, _PLAIN[name]) for name in names)
+            if not fits or (isinstance(value, bool) and "bool" not in names):
+                raise TypeError(f"{f.name} {value!r}")
+        found[f.name] = value
+    return found
+
+
+def _read_row(data: Any, machines: int) -> Row:
+    shape = tuple(data["shape"])
+    if len(shape) != 2 or any(type(size) is not int for size in shape):
+        raise ValueError(f"shape {data['shape']!r}")
+    timing, counters = data["timing"], data["counters"]
+    read = {
+        **data,
+        "case": Case(**_typed(Case, {**data, "shape": shape})),
+        "timing": timing and Timing(**_typed(Timing, timing)),
+        "counters": counters and Counters(**_typed(Counters, counters)),
+    }
+    row = Row(**_typed(Row, read))
+    if row.status not in STATUSES:
+        raise ValueError(f"status {row.status!r}")
+    if row.machine is not None and not 0 <= row.machine < machines:
+        raise ValueError(f"machine {row.machine}")
+    return row
+
+
+def read_results(file: Path) -> SuiteResults:
+    """Results from a file.
+
+    Raises:
+        UsageError: there is no such file, or it holds something else.
+    """
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        remedy = "`forgekit bench --out` writes one"
+        raise UsageError(got_needed(str(file), error.strerror, "a file", remedy)) from None
+    except ValueError as error:
+        raise UsageError(got_needed(str(file), error, "JSON", "measure it anew")) from None
+    return SuiteResults.from_dict(data, name=str(file))
+
+
+def write_results(results: SuiteResults, file: Path) -> None:
+    """Results to a file; what was there is replaced at once or not at all."""
+    partial = file.with_name(file.name + ".partial")
+    partial.write_text(json.dumps(results.to_dict(), indent=1) + "\n", encoding="utf-8")
+    os.replace(partial, file)

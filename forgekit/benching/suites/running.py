@@ -1,0 +1,227 @@
+"""Runs the cases of a suite: each result is checked before anything of it is timed.
+
+`run_case` is the one function that measures, here, on a Dask worker and on Modal.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from forgekit.benching.measuring import measure
+from forgekit.benching.suites.machine import (
+    commit,
+    lacking_memory,
+    lost_context,
+    machine_info,
+    told,
+)
+from forgekit.benching.suites.operations import (
+    make_inputs,
+    moved_bytes,
+    result_shape,
+    why_wrong,
+)
+from forgekit.benching.suites.peers import AbsentError, Contender, contenders
+from forgekit.benching.suites.results import MachineInfo, Row, SuiteResults
+from forgekit.benching.suites.suite import Case
+from forgekit.benching.timing import host_us
+from forgekit.devices import use_target
+from forgekit.errors import PlatformError, got_needed
+
+__all__ = ["Outcome", "Settings", "exit_status", "failed_case", "measure_host", "merged",
+           "new_results", "run_case", "run_cases"]  # fmt: skip
+
+VIRTUAL_ELEMENTS = 2**20  # of the largest case that the virtual GPU counts in about a second
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a suite is run. backends, variants, peers: see peers.contenders. device, arch: those of
+    fk.use_target; None leaves the usual choice."""
+
+    backends: tuple[str, ...] = ("kernel",)
+    variants: tuple[str, ...] = ()
+    peers: tuple[str, ...] = ()
+    repeats: int = 50
+    device: str | None = None
+    arch: str | None = None
+
+    def contenders(self) -> list[Contender]:
+        return contenders(backends=self.backends, variants=self.variants, peers=self.peers)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one case gave. machine: None where it never came back. too_large: for the virtual GPU,
+    so that nothing was run. lost: why this process can use the GPU no more; empty if it can."""
+
+    rows: tuple[Row, ...]
+    machine: MachineInfo | None
+    left_out: tuple[str, ...] = ()
+    too_large: bool = False
+    lost: str = ""
+
+
+def run_case(case: Case, settings: Settings) -> Outcome:
+    """Check, then measure, all contenders at one case; what fails is a row with the error."""
+    with use_target(settings.device, settings.arch) as target:
+        machine = machine_info(target)
+        if target.kind == "virtual" and case.elements > VIRTUAL_ELEMENTS:
+            return Outcome((), machine, too_large=True)
+        names = settings.contenders()
+        moved = moved_bytes(case)
+        why, status, lost = lacking_memory(case, target), "skipped", ""
+        try:
+            inputs = () if why else make_inputs(case, target.torch_device)
+        except torch.OutOfMemoryError as error:
+            why = told(error)
+        except Exception as error:
+            why, status, lost = told(error), "error", lost_context()
+        if why:
+            rows = [Row(case, c.name, status, moved, error=why) for c in names]
+            return Outcome(tuple(rows), machine, lost=lost)
+        return _run(case, names, inputs, settings.repeats, machine)
+
+
+def _run(
+    case: Case,
+    names: Sequence[Contender],
+    inputs: tuple[Tensor, ...],
+    repeats: int,
+    machine: MachineInfo,
+) -> Outcome:
+    rows: list[Row] = []
+    left_out: list[str] = []
+    lost = ""
+    for contender in names:
+        moved = moved_bytes(case)
+        if not contender.own and machine.device == "virtual":
+            left_out.append(f"{contender.name}: nothing of it runs on the virtual GPU")
+            continue
+        try:
+            rows.append(_measured(case, contender, inputs, repeats))
+        except AbsentError as error:
+            left_out.append(f"{contender.name}: {error}")
+        except Exception as error:
+            rows.append(Row(case, contender.name, "error", moved, error=told(error)))
+            lost = lost_context()
+            if lost:
+                break
+    return Outcome(tuple(rows), machine, tuple(left_out), lost=lost)
+
+
+def _measured(case: Case, contender: Contender, inputs: tuple[Tensor, ...], repeats: int) -> Row:
+    call = contender.prepare(case, inputs)
+    moved = moved_bytes(case)
+    wrong = _first_result(case, call, inputs)
+    if wrong:
+        return Row(case, contender.name, "wrong", moved, error=wrong)
+    found = measure(call, moved_bytes=moved, repeats=repeats)
+    return Row(case, contender.name, "ok", moved, found.timing, found.counters)
+
+
+def _first_result(case: Case, call: Callable[[], Tensor], inputs: tuple[Tensor, ...]) -> str | None:
+    """Why the first result is wrong, None if it is right. The allocator hands out again what was
+    freed last: without the poison, that would be the right result of the one before."""
+    poison = torch.full(
+        result_shape(case), float("nan"), dtype=inputs[0].dtype, device=inputs[0].device
+    )
+    del poison
+    return why_wrong(case, inputs, call())
+
+
+def measure_host(results: SuiteResults, ops: Sequence[str], settings: Settings) -> None:
+    """Microseconds of host time of one call, on 64×64 elements of float16, into the results.
+
+    Raises:
+        PlatformError: there is no GPU.
+    """
+    with use_target(settings.device, settings.arch) as target:
+        if target.kind != "gpu":
+            needed, remedy = "a GPU", "run it on such a machine"
+            raise PlatformError(got_needed("--host-times", target.name, needed, remedy))
+        machine = machine_info(target)
+        for op in ops:
+            case = Case(op, (64, 64), "float16")
+            inputs, left_out = make_inputs(case, target.torch_device), []
+            for contender in settings.contenders():
+                try:
+                    call = contender.prepare(case, inputs)
+                    results.host_us.setdefault(op, {})[contender.name] = round(host_us(call), 2)
+                except Exception as error:
+                    left_out.append(f"{contender.name}: host time of {op}: {told(error)}")
+            results.add((), machine, left_out)
+
+
+def new_results(suite: str) -> SuiteResults:
+    """SuiteResults of today's commit, as yet without rows."""
+    return SuiteResults(suite, datetime.date.today().isoformat(), commit())
+
+
+def run_cases(cases: Sequence[Case], settings: Settings) -> Iterator[tuple[int, Outcome]]:
+    """(index, what it gave) for each case, in order, in this process.
+
+    A case that breaks the GPU's context ends it: those that follow are rows that say so.
+    """
+    lost: Outcome | None = None
+    for index, case in enumerate(cases):
+        if lost is None:
+            outcome = run_case(case, settings)
+            yield index, outcome
+            if outcome.lost:
+                lost, culprit = outcome, case
+            continue
+        said = f"not run: the GPU's context broke at {culprit} ({lost.lost})"
+        moved = moved_bytes(case)
+        rows = [Row(case, c.name, "skipped", moved, error=said) for c in settings.contenders()]
+        yield index, Outcome(tuple(rows), lost.machine)
+
+
+def failed_case(piece: tuple[Case, Settings], error: BaseException) -> Outcome:
+    """What a case gave whose worker never answered."""
+    case, settings = piece
+    moved, said = moved_bytes(case), told(error)
+    rows = [Row(case, c.name, "error", moved, error=said) for c in settings.contenders()]
+    return Outcome(tuple(rows), None)
+
+
+def merged(
+    results: SuiteResults,
+    outcomes: Iterable[tuple[int, Outcome]],
+    done: Callable[[SuiteResults, int], None] = lambda results, index: None,
+) -> SuiteResults:
+    """Fill `results` in the suite's order, from outcomes in any order; ctrl-C ends it early.
+
+    done: called after each outcome with the results so far and the case's index.
+    """
+    found: dict[int, Outcome] = {}
+    try:
+        for index, outcome in outcomes:
+            found[index] = outcome
+            _fill(results, found)
+            done(results, index)
+    except KeyboardInterrupt:
+        results.interrupted = True
+    return results
+
+
+def _fill(results: SuiteResults, found: dict[int, Outcome]) -> None:
+    results.rows, results.machines, results.left_out = [], [], []
+    for _, outcome in sorted(found.items()):
+        results.add(outcome.rows, outcome.machine, outcome.left_out)
+    large = sum(outcome.too_large for outcome in found.values())
+    if large:
+        said = f"{large} of {len(found)} cases: more than {VIRTUAL_ELEMENTS:,} elements, too many"
+        results.left_out.append(f"{said} for the virtual GPU")
+
+
+def exit_status(results: SuiteResults) -> int:
+    """130 if it was interrupted, 1 if one of forgekit's own results was wrong or failed, else 0."""
+    if any(row.own and row.status in ("wrong", "error") for row in results.rows):
+        return 1
+    return 130 if results.interrupted else 0

@@ -1,0 +1,163 @@
+"""Hands independent pieces of work to Dask, one worker a GPU: the cases of a suite, say.
+
+    --scheduler local:2                    two workers here; on GPUs, number 0 and number 1
+    --scheduler tcp://10.0.0.5:8786        workers that wait there
+
+A worker is one process with one thread, so that no two pieces share a GPU:
+
+    dask scheduler
+    CUDA_VISIBLE_DEVICES=0 dask worker tcp://10.0.0.5:8786 --nworkers 1 --nthreads 1
+
+What a worker had in hand when it was lost, Dask gives to another one. Needs the extra `remote`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from forgekit.errors import PlatformError, UsageError, got_needed
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from forgekit.benching.suites.running import Outcome, Settings
+    from forgekit.benching.suites.suite import Case
+
+__all__ = ["check_scheduler", "run_case_here", "spread"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_WAIT_S = 60  # for workers; they import torch
+_CONNECT_S = 10
+
+_lost = False  # this worker's GPU can be used no more
+
+
+def check_scheduler(scheduler: str) -> None:
+    """Raise UsageError for what is neither `local:N` nor an address, or more workers than GPUs;
+    PlatformError without Dask."""
+    count = _local_workers(scheduler)
+    if count is None and not re.fullmatch(r"(tcp|tls|ucx)://[^\s/]+:\d+", scheduler):
+        needed, remedy = "local:2 or tcp://host:8786", "`dask scheduler` prints its address"
+        raise UsageError(got_needed("--scheduler", repr(scheduler), needed, remedy))
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        remedy = "install it with `uv sync --extra remote`"
+        raise PlatformError(
+            got_needed("--scheduler", "no Dask", "dask[distributed]", remedy)
+        ) from None
+    if count is None:
+        return
+    import torch
+
+    gpus = torch.cuda.device_count()
+    if gpus and count > gpus:
+        remedy = f"use local:{gpus}"
+        raise UsageError(got_needed("--scheduler", scheduler, f"at most {gpus} GPUs", remedy))
+
+
+def _local_workers(scheduler: str) -> int | None:
+    found = re.fullmatch(r"local:([1-9]\d*)", scheduler)
+    return int(found[1]) if found else None
+
+
+def spread(
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
+    *,
+    scheduler: str,
+    failed: Callable[[Item, BaseException], Result],
+) -> Iterator[tuple[int, Result]]:
+    """(index, result) of `function` for each item, as they come in.
+
+    function: of a module, and importable on the workers. scheduler: `local:N` or an address.
+    failed: (item, error) -> the result where it raises, or where three workers were lost over it.
+
+    Raises:
+        UsageError, PlatformError: as check_scheduler; nobody there; workers with several threads.
+    """
+    check_scheduler(scheduler)
+    from distributed import as_completed
+
+    with _client(scheduler) as client:
+        futures = client.map(function, items, pure=False, key="forgekit")
+        indices = {future.key: index for index, future in enumerate(futures)}
+        try:
+            for future in as_completed(futures, loop=client.loop, raise_errors=False):
+                index = indices[future.key]
+                try:
+                    result = future.result()
+                except Exception as error:
+                    result = failed(items[index], error)
+                yield index, result
+        finally:
+            client.cancel(futures)
+
+
+@contextlib.contextmanager
+def _client(scheduler: str) -> Iterator[Client]:
+    from distributed import Client
+
+    count = _local_workers(scheduler)
+    with contextlib.ExitStack() as stack:
+        where: Any = scheduler if count is None else stack.enter_context(_cluster(count))
+        try:
+            client = stack.enter_context(Client(where, timeout=_CONNECT_S, set_as_default=False))
+            client.wait_for_workers(count or 1, timeout=_WAIT_S)
+        except (OSError, TimeoutError) as error:
+            said = f"{scheduler}: {str(error).splitlines()[0] if str(error) else 'no answer'}"
+            needed, remedy = "a scheduler with workers", "start `dask scheduler` and `dask worker`"
+            raise PlatformError(got_needed("--scheduler", said, needed, remedy)) from None
+        workers = client.scheduler_info(n_workers=-1)["workers"]
+        threads = max(worker["nthreads"] for worker in workers.values())
+        if threads > 1:
+            remedy = "start them with `dask worker --nthreads 1`"
+            got = f"workers of {threads} threads"
+            raise UsageError(got_needed("--scheduler", got, "one thread, a GPU each", remedy))
+        yield client
+
+
+def _cluster(count: int) -> Any:
+    """Local workers, each with a GPU of its own where there are GPUs; a lost one is replaced."""
+    from distributed import Nanny, Scheduler, SpecCluster
+
+    quiet = {"dashboard": False, "silence_logs": logging.CRITICAL}
+    workers = {
+        number: {
+            "cls": Nanny,
+            "options": {**quiet, "nthreads": 1, "env": _environment(number)},
+        }
+        for number in range(count)
+    }
+    local = {"host": "127.0.0.1", "port": 0, "dashboard": False, "dashboard_address": "127.0.0.1:0"}
+    return SpecCluster(
+        workers=workers,
+        scheduler={"cls": Scheduler, "options": local},
+        silence_logs=logging.CRITICAL,
+    )
+
+
+def _environment(number: int) -> dict[str, str]:
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    chosen = visible.split(",")[number : number + 1] if visible else []
+    return {"CUDA_VISIBLE_DEVICES": chosen[0] if chosen else str(number)}
+
+
+def run_case_here(piece: tuple[Case, Settings]) -> Outcome:
+    """`run_case` on a worker. One that has lost its GPU's context goes at the next case, which
+    then runs on another worker: Dask starts a new process in its place."""
+    global _lost
+    from forgekit.benching.suites.running import run_case
+
+    if _lost:
+        os._exit(1)
+    outcome = run_case(*piece)
+    _lost = bool(outcome.lost)
+    return outcome

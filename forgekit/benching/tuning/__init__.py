@@ -1,0 +1,1 @@
+"""`forgekit tune`: configurations for the GPU at hand."""

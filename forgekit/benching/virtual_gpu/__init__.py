@@ -1,0 +1,1 @@
+"""`forgekit bench vgpu`: how fast the virtual GPU itself is."""

@@ -1,0 +1,219 @@
+"""`forgekit bench vgpu`: how fast the virtual GPU runs three kernels, beside what else runs here.
+
+Peers, on the same machine in the same run: Triton's interpreter (extra `peers`) and torch on the
+CPU, which computes the same results natively.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forgekit.errors import ForgekitError, UsageError, got_needed
+from forgekit.vgpu import Listener, options
+
+if TYPE_CHECKING:
+    import torch
+
+    from forgekit.vgpu.machine import Machine
+
+OPERATIONS = ("transpose", "row_sum", "softmax")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One operation at one size. Times in milliseconds; None where a peer was not measured.
+
+    vgpu_ms: bare, nothing watches; sanitizer_ms: with the sanitizer, as a run is by default;
+    profile_ms: all of fk.profile, its copies of the arguments too.
+    """
+
+    operation: str
+    size: int
+    vgpu_ms: float
+    sanitizer_ms: float
+    profile_ms: float
+    warp_instructions: int
+    torch_ms: float
+    triton_ms: float | None = None
+
+    @property
+    def elements_per_s(self) -> float:
+        return self.size**2 / self.vgpu_ms * 1e3
+
+    @property
+    def warp_instructions_per_s(self) -> float:
+        return self.warp_instructions / self.vgpu_ms * 1e3
+
+
+class WarpInstructions(Listener):
+    """Counts PTX instructions executed by warps."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def on_run(self, m: Machine, start: int, stop: int, mask: object) -> None:
+        self.count += (stop - start) * int(m.lanes(mask).any(axis=1).sum())  # type: ignore[arg-type]
+
+
+def _best_ms(run: Callable[[], object], repeats: int) -> float:
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return min(times) * 1e3
+
+
+def bare(run: Callable[..., object], args: Sequence[Any], repeats: int) -> float:
+    """Milliseconds of a run that nothing watches."""
+    with options(progress=False, sanitize=False):
+        return _best_ms(lambda: run(*args), repeats)
+
+
+def sanitized(run: Callable[..., object], args: Sequence[Any], repeats: int) -> float:
+    """Milliseconds of a run with the sanitizer."""
+    with options(progress=False, sanitize=True):
+        return _best_ms(lambda: run(*args), repeats)
+
+
+def profiled(run: Any, args: Sequence[Any], repeats: int) -> float:
+    """Milliseconds of `fk.profile`."""
+    import forgekit as fk
+
+    with options(progress=False):
+        return _best_ms(lambda: fk.profile(run, *args), repeats)
+
+
+def measure(operation: str, size: int, repeats: int) -> Row:
+    """Check the result against torch, then time it; the best of `repeats`, compiling excluded."""
+    import forgekit as fk
+    from forgekit.benching.virtual_gpu import kernels as vgpu_kernels
+
+    x = fk.randn(size, size, device="virtual")
+    shape = (size,) if operation == "row_sum" else (size, size)
+    y = fk.empty(*shape, device="virtual")
+    expect: dict[str, Callable[[], torch.Tensor]] = {
+        "transpose": lambda: x.T.contiguous(),
+        "row_sum": lambda: x.sum(1),
+        "softmax": lambda: x.softmax(1),
+    }
+    run = fk.compile(getattr(vgpu_kernels, operation), x, y, device="virtual")
+    counter = WarpInstructions()
+    with options(listeners=(counter,), progress=False, sanitize=False):
+        run(x, y)
+    # Sums of numbers near 0 cancel: what counts is the error beside the largest partial sum.
+    fk.check(y, expect[operation](), atol=1e-4, on_fail="raise")
+    return Row(
+        operation,
+        size,
+        vgpu_ms=bare(run, (x, y), repeats),
+        sanitizer_ms=sanitized(run, (x, y), repeats),
+        profile_ms=profiled(run, (x, y), repeats),
+        warp_instructions=counter.count,
+        torch_ms=_best_ms(expect[operation], repeats),
+    )
+
+
+def triton_times(size: int, repeats: int) -> dict[str, float] | None:
+    """Milliseconds of Triton's interpreter; None without the extra `peers`."""
+    if importlib.util.find_spec("triton") is None:
+        return None
+    command = [
+        sys.executable,
+        "-m",
+        "forgekit.benching.virtual_gpu.triton_kernels",
+        str(size),
+        str(repeats),
+    ]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "TRITON_INTERPRET": "1"}
+    )
+    if done.returncode:
+        raise ForgekitError(f"Triton's interpreter failed: {done.stderr.strip().splitlines()[-1]}")
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The rows as a Markdown table."""
+    head = (
+        "| operation | size | bare, ms | sanitizer, ms | × bare | profile, ms | × bare "
+        "| M elements/s | M warp instr./s | torch on CPU, ms | Triton's interpreter, ms "
+        "| times faster |"
+    )
+    lines = [head, "|" + "---|" * 12]
+    for r in rows:
+        peer = f"{r.triton_ms:,.0f} | {r.triton_ms / r.vgpu_ms:,.0f}" if r.triton_ms else "– | –"
+        watched = " | ".join(
+            f"{ms:.1f} | {ms / r.vgpu_ms:.1f}" for ms in (r.sanitizer_ms, r.profile_ms)
+        )
+        lines.append(
+            f"| {r.operation} | {r.size}² | {r.vgpu_ms:.1f} | {watched} "
+            f"| {r.elements_per_s / 1e6:.0f} | {r.warp_instructions_per_s / 1e6:.0f} "
+            f"| {r.torch_ms:.2f} | {peer} |"
+        )
+    return "\n".join(lines)
+
+
+def processor() -> str:
+    """The processor's name, as /proc/cpuinfo gives it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line of `forgekit bench vgpu`."""
+    parser = argparse.ArgumentParser(prog="forgekit bench vgpu", description=__doc__)
+    parser.add_argument("--sizes", default="1024", help="comma-separated, default 1024")
+    parser.add_argument("--repeats", type=int, default=7, help="the best of so many runs counts")
+    parser.add_argument("--no-peers", action="store_true", help="leave Triton's interpreter out")
+    parser.add_argument("--out", type=Path, help="write the numbers as JSON to this file")
+    chosen = parser.parse_args(arguments)
+    try:
+        sizes = [int(s) for s in chosen.sizes.split(",")]
+    except ValueError:
+        raise UsageError(
+            got_needed("--sizes", chosen.sizes, "numbers such as 256,1024", "separate by commas")
+        ) from None
+    if min(sizes) < 1 or chosen.repeats < 1:
+        raise UsageError(
+            got_needed("--sizes and --repeats", "a number below 1", "1 or more", "raise it")
+        )
+    rows = []
+    for size in sizes:
+        triton = None if chosen.no_peers else triton_times(size, min(chosen.repeats, 3))
+        for operation in OPERATIONS:
+            row = measure(operation, size, chosen.repeats)
+            if triton is not None:
+                row = Row(**{**asdict(row), "triton_ms": triton[operation]})
+            rows.append(row)
+    print(f"The virtual GPU on {processor()}, {os.cpu_count()} cores, float32, best of "
+          f"{chosen.repeats} runs\n")  # fmt: skip
+    print(table(rows))
+    if not chosen.no_peers and all(r.triton_ms is None for r in rows):
+        print("\nTriton is not installed: `uv run --extra peers forgekit bench vgpu` compares.")
+    if chosen.out:
+        record = {
+            "processor": processor(),
+            "cores": os.cpu_count(),
+            "python": platform.python_version(),
+            "rows": [asdict(r) for r in rows],
+        }
+        chosen.out.write_text(json.dumps(record, indent=1) + "\n")
+    return 0

@@ -1,0 +1,33 @@
+"""What the workers of test_spread run; light, as each worker imports it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from forgekit.benching.suites.running import Outcome, Settings
+    from forgekit.benching.suites.suite import Case
+
+
+def kill_worker(item: int) -> None:
+    """Ends each worker that takes it."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def run_or_die(piece: tuple[Case, Settings, Path, str]) -> Outcome:
+    """A case, and a file named like the GPU that the worker sees. what: "die" ends the first
+    worker that takes the piece, "raise" raises."""
+    from forgekit.benching.suites.spread import run_case_here
+
+    case, settings, folder, what = piece
+    (folder / f"gpu {os.environ['CUDA_VISIBLE_DEVICES']}").touch()
+    killed = folder / "killed"
+    if what == "die" and not killed.exists():
+        killed.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    if what == "raise":
+        raise ValueError("no")
+    return run_case_here((case, settings))

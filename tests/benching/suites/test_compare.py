@@ -1,0 +1,88 @@
+"""Comparing with a baseline: what is noise, what is slower, what counts as slower."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from forgekit.benching.suites.compare import check_comparable, compare, parse_percent
+from forgekit.benching.suites.results import MachineInfo, Row, SuiteResults
+from forgekit.errors import UsageError
+from tests.benching.suites.suite_made import CASES, GPU, results
+from tests.benching.suites.test_results import COUNTERS
+
+BEFORE = {"forgekit": (1.0, 1.0, 1.0), "torch": (2.0, 2.0, 2.0)}
+
+
+def test_slower_and_faster_beyond_threshold_and_noise() -> None:
+    now = results({"forgekit": (1.04, 1.2, 0.8), "torch": (2.2, 2.2, 2.2)})
+    found = compare(now, results(BEFORE), 5.0)
+    assert [str(c) for c in found.slower] == [
+        "forgekit, softmax 8×8192 float16: +20.0 %, 1.0000 ms before, 1.2000 ms now"
+    ]
+    assert [c.row.case for c in found.faster] == [CASES[2]]
+    assert found.compared == 3 and found.peers_percent == pytest.approx(10)
+    text = "\n".join(found.lines())
+    assert (
+        "1 slower and 1 faster by more than 5 %" in text
+        and "peers' times changed by +10.0 %" in text
+    )
+
+
+def test_percentiles_that_overlap_are_noise() -> None:
+    before = results(BEFORE, noise=0.15)
+    assert not compare(results({"forgekit": (1.2, 1.2, 1.2)}, noise=0.15), before, 5.0).slower
+    assert len(compare(results({"forgekit": (1.4, 1.4, 1.4)}, noise=0.15), before, 5.0).slower) == 3
+
+
+def test_the_worst_is_first() -> None:
+    found = compare(results({"forgekit": (1.2, 1.5, 1.3)}), results(BEFORE), 5.0)
+    assert [round(c.percent or 0) for c in found.slower] == [50, 30, 20]
+
+
+def test_only_what_both_have_is_compared() -> None:
+    now = results({"forgekit": (1.0, 9.0, 0), "forgekit online": (9.0, 0, 0)})
+    found = compare(now, results({"forgekit": (1.0, 0, 1.0)}), 5.0)
+    assert not found.slower and (found.compared, found.new, found.gone) == (1, 2, 1)
+    assert "2 rows are new, 1 only in the baseline" in "\n".join(found.lines())
+
+
+def test_a_row_that_fails_now_is_slower() -> None:
+    now = results({"forgekit": (1.0, 1.0, 0)})
+    now.add([Row(CASES[2], "forgekit", "wrong", 5, error="3 of 9")], GPU)
+    [change] = compare(now, results(BEFORE), 5.0).slower
+    assert "was right, is now wrong: 3 of 9" in str(change) and change.percent is None
+    now.rows[-1] = dataclasses.replace(now.rows[-1], status="skipped")
+    assert not compare(now, results(BEFORE), 5.0).slower  # of memory lacking, say
+
+
+def counted(**changes: int) -> SuiteResults:
+    made = SuiteResults("mine", "2026-01-02")
+    counters = dataclasses.replace(COUNTERS, **changes)
+    virtual = MachineInfo("virtual", "virtual GPU (sm_90a)", None, {}, None)
+    made.add([Row(CASES[0], "forgekit", "ok", 5, counters=counters)], virtual)
+    return made
+
+
+def test_counters_have_no_noise() -> None:
+    assert not compare(counted(load_sectors=83), counted(), 5.0).slower
+    [change] = compare(counted(load_sectors=100, warp_instructions=990), counted(), 5.0).slower
+    assert "load_sectors +25.0 %, 80 before, 100 now" in change.said
+    [change] = compare(counted(atomic_sectors=3), counted(), 5.0).slower
+    assert "atomic_sectors" in change.said
+    [change] = compare(counted(warp_instructions=450), counted(), 5.0).faster
+    assert "warp_instructions -50.0 %" in change.said
+
+
+def test_a_baseline_of_another_gpu_is_refused() -> None:
+    check_comparable(results(BEFORE), "NVIDIA H200")
+    with pytest.raises(UsageError, match="a baseline of NVIDIA H200, needed one of NVIDIA L4"):
+        check_comparable(results(BEFORE), "NVIDIA L4")
+
+
+def test_percentages() -> None:
+    assert [parse_percent(text) for text in ("5%", "2.5 %", "0%")] == [5, 2.5, 0]
+    for text in ("5", "0.05", "-1%", "%", "nan%", "inf%"):
+        with pytest.raises(UsageError, match="--fail-on-regression"):
+            parse_percent(text)

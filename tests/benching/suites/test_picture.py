@@ -1,0 +1,57 @@
+"""The picture of a suite's results: what is in it, not how it looks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from forgekit.benching.suites.picture import draw, save
+from forgekit.benching.suites.results import MachineInfo, Row, SuiteResults
+from forgekit.errors import UsageError
+from tests.benching.suites.suite_made import CASES, GPU, results
+from tests.benching.suites.test_results import COUNTERS
+
+TIMES = {"forgekit": (0.002, 0.001, 1.0), "torch": (0.004, 0.002, 0)}
+
+
+def test_a_panel_for_each_operator_and_type_and_a_line_for_each_size() -> None:
+    figure = draw(results(TIMES))
+    assert figure is not None
+    assert [a.get_title(loc="left") for a in figure.axes] == [
+        "softmax, float16",
+        "reduce_sum dim 0, float32",
+    ]
+    softmax = figure.axes[0]
+    assert [t.get_text() for t in softmax.get_yticklabels()] == ["8 × 8192", "1024 × 1000"]
+    points = [x.get_xydata().tolist() for x in softmax.lines if len(x.get_xdata()) == 1]
+    assert [[pytest.approx(51.2), 1.0]] in points  # forgekit, 1024 × 1000: percent of the ceiling
+    bars = [x.get_xydata()[:, 0].tolist() for x in softmax.lines if x.get_linewidth() == 1.4]
+    assert bars[0] == [pytest.approx(51.2 / 1.01), pytest.approx(51.2 / 0.99)]
+    assert softmax.get_xlabel() == "percent of the ceiling"
+    legend = [t.get_text() for t in figure.legends[0].get_texts()]
+    assert legend == ["forgekit", "torch"]
+
+
+def test_counters_are_bytes_of_the_least() -> None:
+    made = SuiteResults("smoke", "2026-01-02")
+    virtual = MachineInfo("virtual", "virtual GPU (sm_90a)", None, {}, None)
+    made.add([Row(CASES[0], "forgekit", "ok", 1920, counters=COUNTERS)], virtual)
+    figure = draw(made)
+    assert figure is not None
+    [axes] = figure.axes
+    assert axes.lines[0].get_xdata().tolist() == [2.0] and axes.get_xscale() == "log"
+
+
+@pytest.mark.parametrize("name", ["x.png", "x.svg"])
+def test_formats(tmp_path: Path, name: str) -> None:
+    assert save(results(TIMES), tmp_path / name)
+    assert (tmp_path / name).read_bytes()[:4] in (b"\x89PNG", b"<?xm")
+
+
+def test_nothing_to_draw_and_no_format(tmp_path: Path) -> None:
+    made = SuiteResults("smoke", "2026-01-02")
+    made.add([Row(CASES[0], "forgekit", "error", 5, error="no")], GPU)
+    assert not save(made, tmp_path / "x.png") and not list(tmp_path.iterdir())
+    with pytest.raises(UsageError, match=r"--plot: got 'x\.jpg', needed \.png or \.svg"):
+        save(results(TIMES), tmp_path / "x.jpg")

@@ -1,0 +1,111 @@
+"""The suites' files: what they hold, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from forgekit.benching.suites.suite import DTYPES, OPS, Case, load_suite, select, suite_names
+from forgekit.errors import UsageError
+
+
+def shapes(cases: list[Case], op: str, dim: int = -1) -> set[tuple[int, int]]:
+    return {c.shape for c in cases if c.op == op and c.dim == dim}
+
+
+@pytest.mark.parametrize("name", ["smoke", "short", "long"])
+def test_a_suite_has_each_operator_in_each_type_and_each_case_once(name: str) -> None:
+    cases = load_suite(name)
+    assert {(c.op, c.dtype) for c in cases} == {(op, t) for op in OPS for t in DTYPES}
+    assert len(set(cases)) == len(cases)
+    assert {c.op for c in cases if c.dim == 0} == {"reduce_sum"}
+
+
+def test_long_has_all_sizes_that_were_promised() -> None:
+    grid = {(2**m, 2**n) for m in range(7, 14) for n in range(10, 14)}
+    grid |= {(m, 2**n) for m in (64, 128, 256) for n in range(14, 18)}
+    cases = load_suite("long")
+    for op in OPS:
+        found = shapes(cases, op)
+        assert grid <= found
+        assert any(m > 65535 for m, _ in found) and any(m * n > 2**31 for m, n in found)
+        assert any(m % 2 and n % 2 for m, n in found)
+    assert (8192, 8192) in shapes(cases, "reduce_sum", dim=0)
+    sizes = [c.elements > 2**31 for c in cases]
+    assert sizes == sorted(sizes)  # what may break a GPU's context is last
+
+
+@pytest.mark.parametrize("name", ["smoke", "short"])
+def test_smaller_suites_are_in_order_of_size(name: str) -> None:
+    assert len(load_suite(name)) < len(load_suite("long")) / 3
+    assert max(c.elements for c in load_suite("smoke")) <= 2**17  # for the virtual GPU
+
+
+def test_record_has_the_sizes_that_peers_were_measured_at() -> None:
+    softmax = shapes(load_suite("record"), "softmax")
+    assert {(2048, 1024), (512, 4096), (8192, 8192), (32768, 4096), (32768, 32768),
+            (64, 131072), (256, 131072)} <= softmax  # fmt: skip
+
+
+def test_a_case_in_words() -> None:
+    assert str(Case("reduce_sum", (3, 5), "float16", 0)) == "reduce_sum dim=0 3×5 float16"
+    assert str(Case("softmax", (3, 5), "float16")) == "softmax 3×5 float16"
+
+
+def mine(folder: Path, text: str) -> str:
+    file = folder / "mine.toml"
+    file.write_text(text)
+    return str(file)
+
+
+def test_a_suite_of_one_s_own(tmp_path: Path) -> None:
+    text = '[[group]]\nops = ["softmax"]\ndtypes = ["float16"]\nM = [2, 3]\nN = [5]\n'
+    assert load_suite(mine(tmp_path, text + text)) == [
+        Case("softmax", (2, 5), "float16"),
+        Case("softmax", (3, 5), "float16"),
+    ]
+
+
+GROUP = '[[group]]\nops = ["softmax"]\ndtypes = ["float16"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a = ", "a TOML file"),
+        ("a = 1", r"needed tables \[\[group\]\]"),
+        (GROUP, "either shapes, or M and N"),
+        (GROUP + "shapes = [[2, 3]]\nM = [2]", "either shapes, or M and N"),
+        (GROUP + "shapes = []", "pairs of integers"),
+        (GROUP + "shapes = [[2, 3, 4]]", "pairs of integers"),
+        (GROUP + "shapes = [[2, 3.5]]", "pairs of integers"),
+        (GROUP + "shapes = [[2, 0]]", "1 or more"),
+        (GROUP + "shapes = [[2, 3]]\ndim = 1", "-1 or 0"),
+        (GROUP + "shapes = [[2, 3]]\nsize = 1", r"got \['size'\]"),
+        ('[[group]]\nops = ["gelu"]\ndtypes = ["float16"]\nshapes = [[2, 3]]', "copy_transpose"),
+        ('[[group]]\nops = ["softmax"]\nshapes = [[2, 3]]', "bfloat16"),
+    ],
+)
+def test_a_file_that_is_no_suite_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        load_suite(mine(tmp_path, text))
+
+
+def test_an_unknown_suite_is_refused() -> None:
+    with pytest.raises(UsageError, match="one of long, record, short, smoke"):
+        load_suite("medium")
+    assert suite_names() == ["long", "record", "short", "smoke"]
+
+
+def test_select() -> None:
+    cases = load_suite("smoke")
+    some = select(cases, ops=["softmax"], dtypes=["float16", "float32"])
+    assert {(c.op, c.dtype) for c in some} == {("softmax", "float16"), ("softmax", "float32")}
+    assert select(cases) == cases
+    with pytest.raises(UsageError, match="--op: got 'gelu'"):
+        select(cases, ops=["gelu"])
+    with pytest.raises(UsageError, match="--dtype: got 'int8'"):
+        select(cases, dtypes=["int8"])
+    with pytest.raises(UsageError, match="at least one case"):
+        select([c for c in cases if c.op == "softmax"], ops=["reduce_sum"])

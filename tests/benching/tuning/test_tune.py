@@ -1,0 +1,278 @@
+"""The search of `forgekit tune` on the virtual GPU, with times that stand in for a GPU's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from forgekit import ops
+from forgekit.benching.suites.suite import Case
+from forgekit.benching.timing import Timing
+from forgekit.benching.tuning import tune
+from forgekit.benching.tuning.candidates import candidates, same_bits
+from forgekit.benching.tuning.checks import CheckedCalls, DroppedError
+from forgekit.benching.tuning.tune import Outcome, TuneSettings, clearly_faster, tune_case
+from forgekit.devices import use_target
+from forgekit.errors import PlatformError, UsageError
+from forgekit.ops import softmax_launch, tuned, tuning_files
+from forgekit.ops.reduce_launch import row_vectors
+from forgekit.ops.row_limits import RowProblem, why_not
+from forgekit.ops.tile_choice import RULES, RowChoice, choose_rows
+from tests.benching.tuning.tune_work import fewest_loads, tune_or_fail
+
+ARCH = "sm_90a"
+SETTINGS = TuneSettings(most=3, device="virtual", arch=ARCH)
+CASE = Case("softmax", (6, 1024), "float16")
+SHARED = 227 * 1024
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("FORGEKIT_TUNING", str(tmp_path))
+    tuned.forget()
+    with use_target("virtual", ARCH):
+        yield tmp_path
+    tuned.forget()
+
+
+def choice_used() -> tuple[int, ...]:
+    """threads, rows, loads of what the launcher compiled for CASE."""
+    run: Any = softmax_launch.launcher(torch.float16, ARCH, CASE.shape, (1024, 1), 0, 1)
+    return run.fn.tile.threads, run.fn.tile.rows, run.fn.tile.loads
+
+
+def with_candidates(monkeypatch: pytest.MonkeyPatch, *choices: RowChoice) -> None:
+    monkeypatch.setattr(tune, "candidates", lambda *args, **options: list(choices))
+
+
+# -- what is tried --------------------------------------------------------------------------------
+@pytest.mark.parametrize(("op", "itemsize"), RULES)
+@pytest.mark.parametrize(("clusters", "shared"), [(1, 99 * 1024), (16, SHARED)])
+def test_candidates_can_run_and_are_neighbours(
+    op: Any, itemsize: int, clusters: int, shared: int
+) -> None:
+    for rows, size in ((8192, 8192), (2048, 1024), (64, 131072), (1, 2**24), (9, 64), (70, 8193)):
+        vector, edges = row_vectors(size, (size,), (0,), itemsize, 1, sums=op == "sum")
+        problem = RowProblem(op, rows, size, "", vector, edges)
+        table = choose_rows(op, rows, size, itemsize, vector, edges, clusters)
+        found = candidates(problem, table, clusters=clusters, shared=shared)
+        assert len(found) >= 3 and table not in found and len(set(found)) == len(found)
+        for c in found:
+            assert why_not(c, problem, clusters, shared) is None, c
+            assert c.loads in range(-(-table.loads // 2), 2 * table.loads + 1), c
+            assert c.cluster in (max(1, table.cluster // 2), 1, table.cluster, 2 * table.cluster)
+        assert candidates(problem, table, clusters=clusters, shared=shared, most=3) == found[:3]
+        strict = candidates(problem, table, clusters=clusters, shared=shared, exact=True)
+        assert set(strict) == {c for c in found if same_bits(c, table)}
+
+
+def test_the_candidates_of_a_usual_softmax() -> None:
+    problem = RowProblem("softmax", 8192, 8192, "bfloat16", 8, False)
+    table = RowChoice("shared", 192, 1, 6, 8)
+    found = candidates(problem, table, clusters=16, shared=SHARED)
+    told = {(c.kernel, c.threads, c.loads, c.cluster, c.exact) for c in found}
+    assert {
+        ("registers", 192, 6, 1, False), ("shared", 256, 4, 1, True), ("shared", 128, 8, 1, True),
+        ("shared", 96, 12, 1, False), ("shared", 96, 6, 2, False), ("registers", 352, 3, 1, False),
+    } <= told  # fmt: skip
+    assert [c.kernel for c in found[:2]] == ["shared", "shared"]  # the nearest
+
+
+@pytest.mark.parametrize(
+    ("op", "shape", "dtype"),
+    [("softmax", (37, 300), "float16"), ("softmax_backward", (37, 300), "bfloat16"),
+     ("reduce_sum", (37, 301), "float32"), ("reduce_sum", (3, 5000), "bfloat16")],
+)  # fmt: skip
+def test_what_is_said_to_keep_every_bit_does(op: str, shape: tuple[int, int], dtype: str) -> None:
+    case = Case(op, shape, dtype)
+    problem, table, found = tune.plan(case, ARCH, TuneSettings(most=2, exact=True))
+    assert found
+    calls = CheckedCalls(case, problem, ARCH, exact=True)
+    for choice in (table, *found):
+        calls.checked(choice)  # raises where a bit differs
+
+
+def test_other_bits_are_refused_where_all_are_to_stay() -> None:
+    case = Case("reduce_sum", (64, 4000), "float32")
+    problem, table, _ = tune.plan(case, ARCH, TuneSettings())
+    other = replace(table, threads=table.threads // 2, exact=False)
+    CheckedCalls(case, problem, ARCH).checked(other)
+    calls = CheckedCalls(case, problem, ARCH, exact=True)
+    calls.checked(table)
+    with pytest.raises(DroppedError, match="other bits"):
+        calls.checked(other)
+
+
+@pytest.mark.parametrize("case", [
+    Case("softmax", (3, 777), "float32"),
+    Case("softmax_backward", (5, 2056), "float16"), Case("reduce_sum", (1, 1), "float32"),
+    Case("reduce_sum", (1, 40000), "bfloat16"),
+], ids=str)  # fmt: skip
+def test_all_that_is_tried_is_right(case: Case) -> None:
+    outcome = tune_case(case, replace(SETTINGS, most=2), timer=fewest_loads)
+    assert (outcome.dropped, outcome.left_out, outcome.tried) == ((), "", 3)
+
+
+# -- what is dropped ------------------------------------------------------------------------------
+def test_a_candidate_that_is_wrong_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = RowChoice("registers", 32, 1, 2, 8)  # holds half of a row
+    many = RowChoice("registers", 2048, 1, 1, 8)  # no GPU has such blocks
+    good = RowChoice("registers", 128, 1, 1, 8)
+    with_candidates(monkeypatch, short, many, good)
+    outcome = tune_case(CASE, SETTINGS, timer=fewest_loads)
+    assert [choice for choice, _ in outcome.dropped] == [short, many]
+    assert outcome.dropped[0][1].startswith("wrong: 6,144 of 6,144 elements are wrong")
+    assert "2048" in outcome.dropped[1][1] or "2,048" in outcome.dropped[1][1]
+    assert outcome.best is not None and outcome.best.choice == good and outcome.tried == 4
+
+
+def test_a_candidate_that_differs_from_run_to_run_is_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls, runs = CheckedCalls(CASE, *tune.plan(CASE, ARCH, SETTINGS)[:1], ARCH), [0]
+    plain = calls._call(tune.plan(CASE, ARCH, SETTINGS)[1])
+
+    def unsteady() -> None:
+        plain()
+        runs[0] += 1
+        if runs[0] == 2:  # the last bit of one element
+            calls.out.view(torch.int16)[3, 5] += 1
+
+    monkeypatch.setattr(calls, "_call", lambda choice: unsteady)
+    with pytest.raises(DroppedError, match="two runs"):
+        calls.checked(RowChoice("registers", 64, 1, 2, 8))
+
+
+def test_a_table_that_is_wrong_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tune, "choose_rows", lambda *args: RowChoice("registers", 32, 1, 2, 8))
+    with_candidates(monkeypatch, RowChoice("registers", 128, 1, 1, 8))
+    outcome = tune_case(CASE, SETTINGS, timer=fewest_loads)
+    assert outcome.left_out.startswith("the table's own choice: wrong") and outcome.tried == 1
+    assert outcome.table is None and not tune.keep(outcome)
+
+
+def test_a_gpu_that_is_lost_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(call: Callable[[], Any], choice: RowChoice, repeats: int) -> Timing:
+        raise RuntimeError("an illegal memory access")
+
+    monkeypatch.setattr(tune, "lost_context", lambda: "gone")
+    monkeypatch.setattr(tune, "on_gpu", fails)
+    cases = [CASE, Case("reduce_sum", (1, 1), "float32")]
+    [(index, outcome)] = tune.tune_cases(cases, SETTINGS)
+    assert (index, outcome.lost, outcome.left_out, outcome.tried) == (0, "gone", "gone", 1)
+
+
+def test_without_a_gpu_there_are_no_times() -> None:
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(PlatformError, match="need an NVIDIA GPU"):
+        tune_case(CASE, SETTINGS)
+
+
+@pytest.mark.parametrize("case", [
+    Case("copy_transpose", (8, 8), "float16"), Case("reduce_sum", (8, 8), "float16", 0),
+    Case("softmax", (2**30 + 1, 1), "float16"),
+], ids=str)  # fmt: skip
+def test_what_has_no_rows_is_refused(case: Case) -> None:
+    with pytest.raises(UsageError, match="needed rows of"):
+        tune_case(case, SETTINGS, timer=fewest_loads)
+
+
+# -- what is kept ---------------------------------------------------------------------------------
+def test_the_best_is_stored_and_used() -> None:
+    x = torch.randn(CASE.shape).half()
+    ops.softmax(x)
+    assert choice_used() == (16, 8, 8)
+    steps: list[int] = []
+    outcome = tune_case(CASE, SETTINGS, timer=fewest_loads, step=lambda: steps.append(1))
+    assert len(steps) == outcome.tried == 4
+    assert outcome.table is not None and outcome.best is not None
+    assert outcome.best.choice.loads == 4
+    assert outcome.gain == pytest.approx(1 - 6 / 10)
+    assert choice_used() == (16, 8, 8)  # nothing of the search stays in the launchers
+    assert tune.keep(outcome)
+    best = outcome.best.choice
+    assert choice_used() == (best.threads, best.rows, best.loads) != (16, 8, 8)
+    torch.testing.assert_close(ops.softmax(x), x.softmax(-1))
+    assert torch.equal(ops.softmax(x), ops.softmax(x))
+    [found] = tuning_files.stored()
+    kept = found.entries["softmax float16 6x1024 vector=8"]
+    assert (found.gpu, kept["ms"], kept["table_ms"]) == (f"virtual GPU ({ARCH})", 6, 10)
+
+
+def test_where_nothing_is_faster_the_table_stays_and_an_old_entry_goes() -> None:
+    tune.keep(tune_case(CASE, SETTINGS, timer=fewest_loads))
+    assert choice_used() != (16, 8, 8)
+    outcome = tune_case(CASE, SETTINGS, timer=lambda *args: Timing(1.0, 0.9, 1.1))
+    assert outcome.best is None and outcome.table is not None and outcome.gain == 0
+    assert outcome.table.choice.loads == 8  # what was stored is not what it is compared with
+    assert tune.keep(outcome)
+    assert choice_used() == (16, 8, 8) and tuning_files.stored()[0].entries == {}
+
+
+def test_what_was_found_with_other_kernels_is_not_stored() -> None:
+    outcome = tune_case(CASE, SETTINGS, timer=fewest_loads)
+    old = replace(outcome, made_with=outcome.made_with | {"kernels": "0"})
+    assert not tune.keep(old) and tuning_files.stored() == []
+
+
+@pytest.mark.parametrize(
+    ("candidate", "faster"),
+    [
+        ([(0.97, 0.96, 0.975), (0.97, 0.96, 0.975)], True),
+        ([(0.985, 0.983, 0.987)], False),  # less than 2 %
+        ([(0.9, 0.8, 0.991)], False),  # within the band
+        ([(0.9, 0.89, 0.91), (1.0, 0.99, 1.01)], False),  # not again
+    ],
+)
+def test_what_counts_as_faster(candidate: list[tuple[float, ...]], faster: bool) -> None:
+    table = [Timing(1.0, 0.99, 1.01), Timing(1.01, 1.0, 1.02)]
+    assert clearly_faster([Timing(*times) for times in candidate], table) is faster
+
+
+def test_the_last_rounds_decide_not_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    lucky, steady = RowChoice("registers", 128, 1, 1, 8), RowChoice("registers", 64, 1, 2, 8)
+    with_candidates(monkeypatch, lucky, steady)
+    late = {lucky: 12.0, steady: 8.0}
+
+    def timer(call: Callable[[], Any], choice: RowChoice, repeats: int) -> Timing:
+        ms = late.get(choice, 10.0) if repeats == SETTINGS.repeats else choice.loads / 10
+        return Timing(ms, ms, ms)
+
+    outcome = tune_case(CASE, SETTINGS, timer=timer)
+    assert outcome.best is not None and outcome.best.choice == steady
+
+
+# -- Dask -----------------------------------------------------------------------------------------
+def test_workers_search_side_by_side(tmp_path: Path) -> None:
+    pytest.importorskip("distributed", reason="Dask is not installed: uv sync --extra remote")
+    from forgekit.benching.suites.spread import spread
+
+    if torch.cuda.device_count() == 1:
+        pytest.skip("two workers would need two GPUs")
+    settings = replace(SETTINGS, most=1)
+    cases = [CASE, Case("softmax", (99, 64), "float16"), Case("reduce_sum", (6, 64), "float16")]
+    pieces = [(case, settings) for case in cases]
+    found = dict(spread(tune_or_fail, pieces, scheduler="local:2", failed=tune.failed_case))
+    assert found[1] == Outcome(cases[1], left_out="ValueError: no")
+    assert found[0] == tune_case(CASE, settings, timer=fewest_loads)
+    assert [tune.keep(found[k]) for k in range(3)] == [True, False, True]
+    assert len(tuning_files.stored()[0].entries) == sum(o.best is not None for o in found.values())
+
+
+def test_a_worker_whose_gpu_is_lost_leaves_before_its_next_case(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    left: list[int] = []
+    monkeypatch.setattr(tune, "tune_case", lambda case, settings: Outcome(case, lost="gone"))
+    monkeypatch.setattr(tune, "_lost", False)
+    monkeypatch.setattr(tune.os, "_exit", left.append)
+    tune.tune_on_worker((CASE, SETTINGS))
+    assert left == []
+    tune.tune_on_worker((CASE, SETTINGS))
+    assert left == [1]

@@ -1,0 +1,66 @@
+"""The benchmark of the virtual GPU: it checks what it times, and counts exactly."""
+
+import json
+
+import pytest
+import torch
+
+import forgekit as fk
+from forgekit.benching.virtual_gpu import vgpu
+from forgekit.commands.cli import main
+from forgekit.errors import CheckError
+from forgekit.vgpu import options
+from tests.kernels import simple
+
+
+@pytest.mark.parametrize("operation", vgpu.OPERATIONS)
+@pytest.mark.parametrize("size", [1, 33, 130])
+def test_each_operation_is_right_at_any_size(operation, size):
+    row = vgpu.measure(operation, size, repeats=1)
+    assert row.warp_instructions > 0
+    assert row.vgpu_ms > 0
+    assert row.elements_per_s == pytest.approx(size**2 / row.vgpu_ms * 1000)
+
+
+def test_a_wrong_result_is_not_timed(monkeypatch):
+    monkeypatch.setattr(torch.Tensor, "softmax", lambda self, dim: self)
+    with pytest.raises(CheckError):
+        vgpu.measure("softmax", 33, repeats=1)
+
+
+def test_warp_instructions_are_counted_exactly():
+    """64 threads a block; of 100 elements the second block's second warp has 4 threads at work."""
+    x, y = fk.randn(100, device="virtual"), fk.empty(100, device="virtual")
+    run = fk.compile(simple.copy, x, y, device="virtual")
+    body = run.ptx[run.ptx.index("{") : run.ptx.rindex("}")]
+    instructions = [t for t in body.splitlines() if t.strip().endswith(";")]
+    instructions = [t for t in instructions if not t.strip().startswith((".", "//"))]
+    counter = vgpu.WarpInstructions()
+    with options(listeners=(counter,)):
+        run(x, y)
+    assert counter.count == 4 * len(instructions)  # four warps, and each has work
+    counter = vgpu.WarpInstructions()
+    with options(listeners=(counter,)):
+        run(x[:64], y[:64])
+    assert counter.count == 2 * len(instructions)
+    counter = vgpu.WarpInstructions()
+    with options(listeners=(counter,)):
+        run(x[:32], y[:32])  # the second warp branches past the loads
+    assert len(instructions) < counter.count < 2 * len(instructions)
+
+
+def test_the_command_writes_its_table_and_numbers(tmp_path, capsys):
+    out = tmp_path / "numbers.json"
+    assert main(["bench", "vgpu", "--no-peers", "--sizes", "32,64", "--repeats", "1",
+                 "--out", str(out)]) == 0  # fmt: skip
+    printed = capsys.readouterr().out
+    assert "| transpose | 32² |" in printed
+    assert "| softmax | 64² |" in printed
+    record = json.loads(out.read_text())
+    assert [r["size"] for r in record["rows"]] == [32, 32, 32, 64, 64, 64]
+
+
+@pytest.mark.parametrize("arguments", [["--sizes", "many"], ["--sizes", "0"], ["--repeats", "0"]])
+def test_bad_arguments_are_refused(arguments, capsys):
+    assert main(["bench", "vgpu", "--no-peers", *arguments]) == 2
+    assert "got" in capsys.readouterr().err
