@@ -12,7 +12,7 @@ from forgekit.errors import PlatformError
 
 __all__ = ["Timing", "ceiling_gbps", "host_us", "time_gpu", "versions"]
 
-_FLUSH_BYTES = 256 * 2**20  # several times the largest L2 cache
+_FLUSH_BYTES = 512 * 2**20  # several times the largest L2 cache, and 120 us of an H200
 _HOST_CALLS = 2000
 
 
@@ -34,12 +34,12 @@ def time_gpu(
 ) -> Timing:
     """Time a call that starts work on the current CUDA stream, with nothing of its data in L2.
 
-    Before each call 256 MB are read, so that L2 holds them. dirty: they are written instead, as
+    Before each call 512 MB are read, so that L2 holds them. dirty: they are written instead, as
     `triton.testing.do_bench` does; then the call also waits for what L2 has yet to write back,
     some 40 MB or 10 us on an H200: a sum over 134 MB seems a fifth slower than it is.
 
     All calls are queued before the first is waited for, so the host's own time is not in them as
-    long as it is shorter than the flush.
+    long as it is shorter than that reading: some 120 us on an H200.
 
     Raises:
         PlatformError: there is no GPU.
