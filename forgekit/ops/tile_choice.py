@@ -133,7 +133,7 @@ def choose_rows(
     kernel, loads, most = rule.kernel, rule.loads, rule.threads
     if kernel == "shared" and (edges or vector == 1):  # asynchronous copies need whole vectors
         kernel, loads, most = "registers", 8, 1024
-    if vector == 1 and size <= 4:  # a thread a row
+    if vector == 1 and size <= 8:  # a thread a row: a fifth of a warp's instructions for size 5
         return RowChoice(kernel if op == "sum" else "registers", 1, 128, size, 1, exact=True)
     if vector == 1:  # short rows: lanes before loads; long ones: as many as registers allow
         loads = 1 if size <= WARP else 4 if size <= 1024 else 16 if op == "softmax_backward" else 32
