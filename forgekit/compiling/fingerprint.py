@@ -16,6 +16,7 @@ import hashlib
 import inspect
 import os
 import re
+import symtable
 import textwrap
 import types
 from collections.abc import Iterator
@@ -190,16 +191,23 @@ def _is_user_module(value: object) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _names_in(text: str) -> frozenset[str] | None:
-    """The names and attributes in a function's text; None if it is no whole statement.
+    """The global names and the attributes in a function's text; None if it is no whole statement.
 
     Not those of its code: the DSL puts another in its place when it first compiles it.
     """
     try:
-        nodes = list(ast.walk(ast.parse(text)))
-    except SyntaxError:  # of a lambda there is a line, whatever else stands on it
+        (statement,) = ast.parse(text).body
+        scopes = symtable.symtable(text, "function", "exec").get_children()
+    except (SyntaxError, ValueError):  # of a lambda there is a line, whatever else stands on it
         return None
-    names = {node.id for node in nodes if isinstance(node, ast.Name)}
-    return frozenset(names | {node.attr for node in nodes if isinstance(node, ast.Attribute)})
+    body = getattr(statement, "body", ())
+    nodes = [node for part in body for node in ast.walk(part)]
+    names = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    while scopes:
+        scope = scopes.pop()
+        scopes += scope.get_children()
+        names |= {symbol.get_name() for symbol in scope.get_symbols() if symbol.is_global()}
+    return frozenset(names)
 
 
 def _captured(function: types.FunctionType, names: frozenset[str] | None) -> dict[str, Any]:
@@ -214,7 +222,7 @@ def _captured(function: types.FunctionType, names: frozenset[str] | None) -> dic
             code = codes.pop()
             codes += [c for c in code.co_consts if isinstance(c, types.CodeType)]
             names |= frozenset(code.co_names)
-    for name in sorted(names):
+    for name in sorted(names - set(function.__code__.co_freevars)):
         if name in function.__globals__:
             value = found[name] = function.__globals__[name]
             if _is_user_module(value):  # what it reads of a module of the user's: module.NAME

@@ -403,3 +403,24 @@ def test_a_key_is_the_same_before_and_after_helpers_were_compiled():
     x = fk.spec(fk.zeros(2, 64))
     fk.compile(Softmax(RowTile(32, loads=2)), x, x, device="virtual", cache=False)
     assert fingerprint(other) == before and before.portable
+
+
+def test_a_global_with_the_name_of_a_local_does_not_count(monkeypatch):
+    from forgekit.compiling.fingerprint import fingerprint
+
+    monkeypatch.setitem(globals(), "tidx", torch.zeros(1))
+    monkeypatch.setitem(globals(), "mX", torch.zeros(1))
+    first = fingerprint(locals_only)
+    monkeypatch.setitem(globals(), "tidx", torch.ones(2))
+    monkeypatch.setitem(globals(), "mX", torch.ones(2))
+    assert fingerprint(locals_only) == first
+    monkeypatch.setitem(globals(), "FACTOR_OF_LOCALS", 3)
+    assert fingerprint(locals_only) != first
+
+
+FACTOR_OF_LOCALS = 2
+
+
+def locals_only(mX):
+    tidx = len(mX)
+    return tidx * FACTOR_OF_LOCALS
