@@ -11,8 +11,8 @@ import torch
 
 from forgekit.compiling.compiled import compile
 from forgekit.compiling.specs import TensorSpec
-from forgekit.errors import UsageError, got_needed
 from forgekit.kernels import VECTOR_BYTES
+from forgekit.ops.dispatching import check_variant
 from forgekit.ops.launching import PIECE, clusters_of, runner
 from forgekit.ops.tile_choice import ColumnChoice, RowChoice, choose_columns, choose_rows
 from forgekit.ops.tuned import tuned_rows
@@ -43,9 +43,7 @@ def launcher(
     Raises:
         UsageError: no such variant.
     """
-    if variant is not None and variant not in VARIANTS:
-        needed = ", ".join(VARIANTS) + " or None"
-        raise UsageError(got_needed("variant", repr(variant), needed, "leave it out"))
+    check_variant(variant, VARIANTS)
     if 0 in shape[:dim] + shape[dim + 1 :]:
         return None
     if shape[dim] == 0:

@@ -12,6 +12,7 @@ from forgekit.compiling.compiled import compile
 from forgekit.compiling.specs import TensorSpec
 from forgekit.errors import UsageError, got_needed
 from forgekit.kernels import VECTOR_BYTES
+from forgekit.ops.dispatching import check_variant
 from forgekit.ops.launching import PIECE, clusters_of, runner
 from forgekit.ops.reduce_launch import column_spec, column_vectors, row_spec, row_vectors, tile_of
 from forgekit.ops.tile_choice import Kernel, Op, RowChoice, choose_columns, choose_rows
@@ -65,9 +66,7 @@ def _launcher(
     strides: tuple[tuple[int, ...], ...], addresses: tuple[int, ...], dim: int,
     variant: str | None,
 ) -> Run | None:  # fmt: skip
-    if variant is not None and variant not in VARIANTS:
-        needed = ", ".join(VARIANTS) + " or None"
-        raise UsageError(got_needed("variant", repr(variant), needed, "leave it out"))
+    check_variant(variant, VARIANTS)
     if variant == "cluster" and clusters_of(arch) == 1:
         remedy = "leave variant out; without a GPU, fk.use_target('virtual', arch='sm_90a')"
         raise UsageError(

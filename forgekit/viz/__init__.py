@@ -4,7 +4,7 @@
     layouts/    layouts, thread-value layouts, swizzles, copies, mma
     explorer/   layouts to hover and step through
     timing/     benchmarks: bars, lines over sizes, rooflines
-    mismatch.py, theme.py, png.py
+    mismatch.py, theme.py, png.py, saving.py
 
 Names are imported when they are first used, so that `import forgekit.viz` alone is quick.
 """

@@ -6,8 +6,8 @@ import functools
 import os
 from typing import Any
 
-from forgekit.errors import UsageError, got_needed
 from forgekit.viz.layouts.scene import Scene
+from forgekit.viz.saving import save_picture
 
 __all__ = ["LayoutPicture"]
 
@@ -55,16 +55,7 @@ class LayoutPicture:
 
         Raises UsageError if the file cannot be written.
         """
-        as_png = os.fspath(path).lower().endswith(".png")
-        data = self.png if as_png else self.svg.encode("utf-8")
-        try:
-            with open(path, "wb") as file:
-                file.write(data)
-        except OSError as error:
-            got = f"{os.fspath(path)!r} ({error.strerror})"
-            remedy = "give a file in a folder that exists"
-            message = got_needed("output file", got, "a file that can be written", remedy)
-            raise UsageError(message) from None
+        save_picture(self, path)
 
     def __repr__(self) -> str:
         return self.scene.summary

@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.viz.saving import save_picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,16 +49,7 @@ class TimingPicture:
 
         Raises UsageError if the file cannot be written.
         """
-        as_png = os.fspath(path).lower().endswith(".png")
-        data = self.png if as_png else self.svg.encode("utf-8")
-        try:
-            with open(path, "wb") as file:
-                file.write(data)
-        except OSError as error:
-            got = f"{os.fspath(path)!r} ({error.strerror})"
-            remedy = "give a file in a folder that exists"
-            message = got_needed("output file", got, "a file that can be written", remedy)
-            raise UsageError(message) from None
+        save_picture(self, path)
 
     def __repr__(self) -> str:
         return self.words
