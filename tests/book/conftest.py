@@ -1,4 +1,4 @@
-"""The book, built once for all of its tests, and a browser that looks at it."""
+"""The book, built once for all of its tests, and served to the browser that looks at it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from tests.book.page import Page
 
 ROOT = Path(__file__).resolve().parents[2]
 REPOSITORY = "https://github.com/OWNER/NAME"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 AXE = "4.14.1"
 AXE_SHA256 = "e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745"
 
@@ -72,20 +71,6 @@ def address(site: Path) -> Iterator[str]:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Debian's Chromium or Google's Chrome, driven by Playwright, which downloads no browser."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is missing: uv sync")
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        pytest.skip("no chromium or google-chrome on this machine: apt-get install chromium")
-    options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=options)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,6 @@ from typing import Any
 import pytest
 
 from forgekit.commands.course import WEEKS
-from tests.book.conftest import browser  # noqa: F401  (a fixture)
 from tests.lab.notebook_page import NotebookPage
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -131,7 +130,7 @@ _OPEN: list[Pages] = []  # a fixture cannot be asked by a hook, above all not if
 
 
 @pytest.fixture(scope="module")
-def pages(browser: Any) -> Iterator[Pages]:  # noqa: F811
+def pages(browser: Any) -> Iterator[Pages]:
     pages = Pages(browser)
     _OPEN.append(pages)
     yield pages

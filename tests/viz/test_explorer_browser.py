@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from importlib import resources
 from pathlib import Path
@@ -21,21 +20,6 @@ TV = make_layout_tv(Layout((4, 8), (8, 1)), Layout((2, 2), (2, 1)))
 TILE = "tensor<ptr<f32, smem> o (32,32):(32,1)>"
 
 Open = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Debian's Chromium or Google's Chrome, driven by Playwright, which downloads no browser."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is missing: uv sync")
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-    path = next(filter(None, map(shutil.which, names)), None)
-    if path is None:
-        pytest.skip("no chromium or google-chrome on this machine: apt-get install chromium")
-    options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=options)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
