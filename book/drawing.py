@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-__all__ = ["FONT", "MONO", "THEME", "arrow", "box", "svg"]
+__all__ = ["FONT", "MONO", "THEME", "arrow", "box", "svg", "text"]
 
 # Role -> colour on a light page, on a dark page.
 THEME = {
@@ -66,4 +66,15 @@ def arrow(*points: tuple[int, int]) -> str:
     path = "M" + " L".join(f"{x} {y}" for x, y in points)
     return (
         f'<path class="dim-s" fill="none" stroke-width="1.4" marker-end="url(#head)" d="{path}"/>'
+    )
+
+
+def text(x: float, y: float, words: str, *, role: str = "ink", size: float = 14,
+         weight: int = 400, mono: bool = False) -> str:  # fmt: skip
+    """A line of text that begins at x, with its baseline at y; mono: as code."""
+    font = f' font-family="{escape(MONO)}"' if mono else ""
+    size = 13 if mono else size
+    return (
+        f'<text class="{role}" x="{x:g}" y="{y:g}" font-size="{size:g}" '
+        f'font-weight="{weight}"{font} xml:space="preserve">{escape(words)}</text>'
     )

@@ -3,6 +3,7 @@
 transpose_naive.svg, transpose_tiled.svg: what one store of one warp moves in two transposes.
 profile_light.svg, profile_dark.svg: both, line by line, with what is counted (for the README).
 banks.svg: a column of shared memory read by one warp.
+shuffles.svg: a warp adds up 32 numbers. passes.svg: what three softmaxes read and write.
 architecture.svg: the way from a cell to what is said of it.
 """
 
@@ -16,6 +17,7 @@ import cutlass.cute as cute
 from cutlass import Float32
 from drawing import arrow, box, svg
 from profile_picture import Panel, picture
+from week_pictures import passes, shuffles
 
 FOLDER = Path(__file__).parent / "pictures"
 SIDE = 32  # elements along a side of the drawn part of Y
@@ -178,6 +180,8 @@ def main() -> None:
         ("profile_light", picture(both, 0)),
         ("profile_dark", picture(both, 1)),
         ("banks", bank_conflict()),
+        ("shuffles", shuffles()),
+        ("passes", passes()),
         ("architecture", architecture()),
     ):
         (FOLDER / f"{name}.svg").write_text(text, encoding="utf-8")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 
-from drawing import MONO, svg
+from drawing import svg, text
 
 from forgekit.profiling.lines import Accesses, Line
 from forgekit.profiling.profile import Profile
@@ -44,12 +43,12 @@ def picture(panels: Sequence[Panel], theme: int) -> str:
 
 def _panel(panel: Panel, y: float) -> tuple[list[str], float]:
     finding = panel.profile.worst
-    title, top = _text(MARGIN, y + 14, panel.title, size=17, weight=650), y
-    body = [title, _text(COUNTS, y + 14, "each time a warp is there", role="dim")]
+    title, top = text(MARGIN, y + 14, panel.title, size=17, weight=650), y
+    body = [title, text(COUNTS, y + 14, "each time a warp is there", role="dim")]
     y += 36
     first = panel.profile.lines[0].number
     counted = {line.number: line for line in panel.profile.lines}
-    for number, text in enumerate(_source(panel.profile.lines[0]), first):
+    for number, source in enumerate(_source(panel.profile.lines[0]), first):
         accesses = counted[number].accesses if number in counted else {}
         told = [_told(kind, a) for kind, a in accesses.items()]
         bad = finding is not None and finding.line.number == number
@@ -60,22 +59,22 @@ def _panel(panel: Panel, y: float) -> tuple[list[str], float]:
                 f'<rect class="glow" x="{MARGIN - 8}" y="{y - 1}" width="{wide}" '
                 f'height="{tall + 2}" rx="4"/>'
             )
-        body.append(_code(number - first + 1, text, y))
+        body.append(_code(number - first + 1, source, y))
         for k, (words, wasteful) in enumerate(told):
             role = "wrong" if wasteful else "ink"
             weight = 650 if wasteful else 400
-            body.append(_text(COUNTS, y + 15 + k * ROW, words, role=role, weight=weight))
+            body.append(text(COUNTS, y + 15 + k * ROW, words, role=role, weight=weight))
         y += tall
     role, words = "accent", _well(panel.profile)
     if finding:
         role, words = "wrong", f"line {finding.line.number - first + 1}: {finding.reason}"
-    body.append(_text(MARGIN, y + 22, words, role=role))
+    body.append(text(MARGIN, y + 22, words, role=role))
     x = WIDTH - MARGIN - SMALL
     body.append(
         f'<svg x="{x}" y="{top + 2}" width="{SMALL}" height="{SMALL}" '
         f'viewBox="0 0 320 320">{panel.store}</svg>'
     )
-    body.append(_text(x, top + SMALL + 18, "one store of one warp, in Y", role="dim"))
+    body.append(text(x, top + SMALL + 18, "one store of one warp, in Y", role="dim"))
     return body, max(y + 22, top + SMALL + 18) + 30
 
 
@@ -101,16 +100,6 @@ def _source(first: Line) -> list[str]:
     return list(itertools.takewhile(str.strip, lines[first.number - 1 :]))
 
 
-def _code(number: int, text: str, y: float) -> str:
-    return (_text(MARGIN, y + 15, f"{number:2}", role="dim", mono=True)
-            + _text(MARGIN + 28, y + 15, text, mono=True))  # fmt: skip
-
-
-def _text(x: float, y: float, text: str, *, role: str = "ink", size: float = 14,
-          weight: int = 400, mono: bool = False) -> str:  # fmt: skip
-    font = f' font-family="{escape(MONO)}"' if mono else ""
-    size = 13 if mono else size
-    return (
-        f'<text class="{role}" x="{x:g}" y="{y:g}" font-size="{size:g}" '
-        f'font-weight="{weight}"{font} xml:space="preserve">{escape(text)}</text>'
-    )
+def _code(number: int, source: str, y: float) -> str:
+    return (text(MARGIN, y + 15, f"{number:2}", role="dim", mono=True)
+            + text(MARGIN + 28, y + 15, source, mono=True))  # fmt: skip

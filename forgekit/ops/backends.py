@@ -78,7 +78,8 @@ def register_backend(
 
     backward: for softmax alone, its derivative from the result y; the same as registering it for
     softmax_backward under that name. Without one there are results and no gradients. Derivatives
-    of the other operators need no function. replace: take the place of an earlier one.
+    of the other operators need no function. replace: take the place of an earlier one. Where your
+    function calls the operator itself, that is forgekit's kernel, unless it says `backend=`.
 
     Raises:
         UsageError: no such operator, a name that is taken, something that cannot be called, a
@@ -97,6 +98,9 @@ def register_backend(
         raise UsageError(got_needed("backward", "a function", needed, remedy))
     _refuse_clash(op, name, backward, replace)
     _table[op][name] = _Backend(forward, backward)
+    derived = DERIVATIVE.get(op)
+    if derived and defaults.get(derived) == name and name not in backend_names(derived):
+        del defaults[derived]  # what it stood for has been replaced
 
 
 def _refuse_clash(op: str, name: str, backward: Function | None, replace: bool) -> None:
@@ -218,7 +222,8 @@ def computed_by(
     Raises:
         UsageError: it is not a new contiguous tensor of this shape and of x's dtype and device.
     """
-    result = function(x, *more)
+    with _kernel_for(op):
+        result = function(x, *more)
     name = f"the backend of {op}"
     if not isinstance(result, Tensor):
         raise UsageError(got_needed(name, type(result).__name__, "a tensor", "return the result"))
@@ -236,6 +241,16 @@ def computed_by(
             remedy = "write into torch.empty_like(x)"
             raise UsageError(got_needed(name, "the memory of its input", "a new tensor", remedy))
     return result
+
+
+@contextlib.contextmanager
+def _kernel_for(op: str) -> Iterator[None]:
+    """Within a backend's function its own operator is the kernel's: it would call itself."""
+    token = chosen.set({**(chosen.get() or {}), op: "kernel"})
+    try:
+        yield
+    finally:
+        chosen.reset(token)
 
 
 def _same_memory(a: Tensor, b: Tensor) -> bool:

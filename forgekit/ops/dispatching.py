@@ -35,23 +35,23 @@ _RECORDED = (Tensor, torch.nn.Parameter)
 _dispatch_modes = torch._C._len_torch_dispatch_stack
 _function_modes = torch._C._len_torch_function_stack
 _transformation = torch._C._functorch.peek_interpreter_stack
+_batched = torch._C._functorch.is_legacy_batchedtensor
+_tracing = torch._C._is_tracing
 _grad_enabled = torch.is_grad_enabled
 
 
 def plain(x: Tensor) -> bool:
     """Whether the dispatcher would do nothing but call the kernel.
 
-    It does more for a gradient, a tensor of a subclass, a fake tensor, a mode that watches, a
-    transformation of torch.func, forward mode.
+    It does more for a gradient, a tensor of a subclass, a fake tensor, a batch of gradients, and
+    where something watches (see `_unwatched`).
     """
     return (
         type(x) is Tensor
         and (x.is_cuda or x.is_cpu)
         and not (x.requires_grad and _grad_enabled())
-        and not _dispatch_modes()
-        and not _function_modes()
-        and _transformation() is None
-        and forward_ad._current_level < 0
+        and not _batched(x)
+        and _unwatched()
     )
 
 
@@ -61,6 +61,7 @@ def plain_pair(x: Tensor, y: Tensor) -> bool:
         type(y) is Tensor
         and (y.is_cuda or y.is_cpu)
         and not (y.requires_grad and _grad_enabled())
+        and not _batched(y)
         and plain(x)
     )
 
@@ -69,11 +70,22 @@ def quiet(*tensors: object) -> bool:
     """Whether the dispatcher would do nothing but record a gradient: then `recorder` does the
     same in a fifth of the time."""
     return (
-        all(type(x) in _RECORDED and (x.is_cuda or x.is_cpu) for x in tensors)  # type: ignore[attr-defined]
-        and not _dispatch_modes()
+        all(
+            type(x) in _RECORDED and (x.is_cuda or x.is_cpu) and not _batched(x)  # type: ignore[attr-defined,arg-type]
+            for x in tensors
+        )
+        and _unwatched()
+    )
+
+
+def _unwatched() -> bool:
+    """No mode, no transformation of torch.func, no forward mode, no trace is under way."""
+    return (
+        not _dispatch_modes()
         and not _function_modes()
         and _transformation() is None
         and forward_ad._current_level < 0
+        and not _tracing()
     )
 
 
@@ -109,7 +121,8 @@ def virtual_arch(x: Tensor) -> str:
 
 
 def check_tensor(x: object, name: str = "x") -> None:
-    """Raise UsageError for what is no strided tensor on a GPU or the CPU, or is a dual tensor."""
+    """Raise UsageError for what is no strided tensor on a GPU or the CPU, and for derivatives that
+    PyTorch does not have for operators written in Python."""
     if not isinstance(x, Tensor):
         raise UsageError(
             got_needed(
@@ -129,6 +142,11 @@ def check_tensor(x: object, name: str = "x") -> None:
     if forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None:
         remedy = "use reverse mode, or compute primal and tangent one after the other"
         raise UsageError(got_needed(name, "a dual tensor", "one without a tangent", remedy))
+    inside = _transformation()
+    if inside is not None and inside.key() == torch._C._functorch.TransformType.Grad:
+        got = "a tensor inside torch.func.grad, vjp or jacrev"
+        remedy = "use torch.autograd.grad, or torch.autograd.functional.jacobian"
+        raise UsageError(got_needed(name, got, "one outside", remedy))
 
 
 def check_float(dtype: torch.dtype, name: str = "x") -> None:

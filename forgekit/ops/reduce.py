@@ -19,7 +19,13 @@ from torch.compiler import is_compiling
 
 from forgekit.errors import UsageError, got_needed
 from forgekit.kernels import VECTOR_BYTES
-from forgekit.ops.backends import chosen, computed_by, defaults, other_than_kernel
+from forgekit.ops.backends import (
+    chosen,
+    computed_by,
+    current_backend,
+    defaults,
+    other_than_kernel,
+)
 from forgekit.ops.dispatching import (
     check_float,
     check_tensor,
@@ -49,10 +55,11 @@ def reduce_sum(
     """The sums of x along dim: a new contiguous tensor of x's dtype, x's shape without dim.
 
     x: float16, bfloat16 or float32, of any shape and strides; added in float32 and rounded once,
-    in the same order at every call. Where there is nothing to add the sum is 0; a tensor without
-    dimensions is its own sum. dim: counts from 0, or from -1 backwards. keepdim: dim stays, with
-    size 1. variant: the kernel, "naive", "smem", "shuffle", "vectorized" or "split"; the fastest
-    for the tensor if left out. backend: who computes, see `forgekit.ops.use_backend`.
+    in an order that x's shape, strides and address decide: the same call gives the same bits.
+    Where there is nothing to add the sum is 0; a tensor without dimensions is its own sum. dim:
+    counts from 0, or from -1 backwards. keepdim: dim stays, with size 1. variant: the kernel,
+    "naive", "smem", "shuffle", "vectorized" or "split"; the fastest for the tensor if left out.
+    backend: who computes, see `forgekit.ops.use_backend`.
 
     On a GPU the kernel runs there, on the current stream; a tensor on the CPU is computed by the
     same kernel on the virtual GPU. Gradients of any order flow through it. It never falls back on
@@ -65,9 +72,11 @@ def reduce_sum(
         PlatformError: a GPU older than compute capability 8.0.
     """
     if is_compiling() or not plain(x):
-        if not is_compiling() and quiet(x):
-            return _recorded(x, dim, keepdim, variant, backend)
-        _check(x, dim, keepdim)
+        if not is_compiling():  # else the operator's fake checks: Dynamo traces no exception
+            if quiet(x):
+                return _recorded(x, dim, keepdim, variant, backend)
+            _check(x, dim, keepdim, variant)
+            current_backend("reduce_sum", backend)
         result: Tensor = torch.ops.forgekit.reduce_sum(x, dim, keepdim, variant, backend)
         return result
     return _run(x, dim, keepdim, variant, backend)
@@ -173,7 +182,7 @@ def _(
     variant: str | None = None,
     backend: str | None = None,
 ) -> Tensor:
-    _check(x, dim, keepdim)
+    _check(x, dim, keepdim, variant)
     return x.new_empty(_reduced(tuple(x.shape), dim, keepdim))
 
 

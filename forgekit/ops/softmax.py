@@ -23,6 +23,7 @@ from forgekit.ops.backends import (
     backend_names,
     chosen,
     computed_by,
+    current_backend,
     defaults,
     other_than_kernel,
     remembered,
@@ -71,9 +72,11 @@ def softmax(
         PlatformError: a GPU older than compute capability 8.0.
     """
     if is_compiling() or not plain(x):
-        if not is_compiling() and quiet(x):
-            return _recorded(x, dim, variant, backend)
-        _check(x, dim)
+        if not is_compiling():  # else the operator's fake checks: Dynamo traces no exception
+            if quiet(x):
+                return _recorded(x, dim, variant, backend)
+            _check(x, dim, variant)
+            current_backend("softmax", backend)
         result: Tensor = torch.ops.forgekit.softmax(x, dim, variant, backend)
         return result
     return _run(x, dim, variant, backend)
@@ -93,9 +96,11 @@ def softmax_backward(
     raised as for `softmax`. The result is new and contiguous.
     """
     if is_compiling() or not plain_pair(grad, y):
-        if not is_compiling() and quiet(grad, y):
-            return _recorded_backward(grad, y, dim, variant, backend)
-        _check_pair(grad, y, dim)
+        if not is_compiling():
+            if quiet(grad, y):
+                return _recorded_backward(grad, y, dim, variant, backend)
+            _check_pair(grad, y, dim, variant)
+            current_backend("softmax_backward", backend)
         result: Tensor = torch.ops.forgekit.softmax_backward(grad, y, dim, variant, backend)
         return result
     return _run_backward(grad, y, dim, variant, backend)
@@ -259,7 +264,7 @@ def _backward_operator(
 
 @_operator.register_fake
 def _(x: Tensor, dim: int = -1, variant: str | None = None, backend: str | None = None) -> Tensor:
-    _check(x, dim)
+    _check(x, dim, variant)
     return torch.empty_like(x, memory_format=torch.contiguous_format)
 
 
@@ -271,7 +276,7 @@ def _(
     variant: str | None = None,
     backend: str | None = None,
 ) -> Tensor:
-    _check_pair(grad, y, dim)
+    _check_pair(grad, y, dim, variant)
     return torch.empty_like(y, memory_format=torch.contiguous_format)
 
 

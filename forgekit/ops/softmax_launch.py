@@ -102,9 +102,16 @@ def _contiguous(run: Run | None, operands: int) -> Run | None:
 
     def call(*tensors: torch.Tensor) -> None:
         assert run is not None
-        run(*(t.contiguous() for t in tensors[:operands]), tensors[operands])
+        run(*map(_aligned, tensors[:operands]), tensors[operands])
 
     return run and call
+
+
+def _aligned(t: torch.Tensor) -> torch.Tensor:
+    """A contiguous tensor that begins at a whole vector; `contiguous` leaves a contiguous one where
+    it is."""
+    t = t.contiguous()
+    return t.clone() if t.data_ptr() % VECTOR_BYTES else t
 
 
 def _dim_last(
@@ -120,7 +127,7 @@ def _dim_last(
     assert run is not None
 
     def call(*tensors: torch.Tensor) -> None:
-        last = [t.movedim(dim, -1).contiguous() for t in tensors[:operands]]
+        last = [_aligned(t.movedim(dim, -1)) for t in tensors[:operands]]
         result = torch.empty_like(last[0])
         run(*last, result)
         tensors[operands].copy_(result.movedim(-1, dim))
@@ -140,7 +147,8 @@ def _in_pieces(
         for at in range(0, shape[mode], step):
             size = min(step, shape[mode] - at)
             *operands, y = (t.narrow(mode, at, size) for t in tensors)
-            own = y if y.is_contiguous() else torch.empty(y.shape, dtype=dtype, device=y.device)
+            whole = y.is_contiguous() and y.data_ptr() % VECTOR_BYTES == 0
+            own = y if whole else torch.empty(y.shape, dtype=dtype, device=y.device)
             run = _launcher(
                 op, dtype, arch, tuple(y.shape), tuple(t.stride() for t in operands),
                 tuple(t.data_ptr() % VECTOR_BYTES for t in operands), dim, variant,

@@ -18,7 +18,14 @@ from torch.compiler import is_compiling
 from forgekit.dtypes import dtype_info
 from forgekit.errors import UsageError, got_needed
 from forgekit.kernels import VECTOR_BYTES
-from forgekit.ops.backends import chosen, computed_by, defaults, other_than_kernel, remembered
+from forgekit.ops.backends import (
+    chosen,
+    computed_by,
+    current_backend,
+    defaults,
+    other_than_kernel,
+    remembered,
+)
 from forgekit.ops.dispatching import check_tensor, plain, quiet, recorder, virtual_arch
 from forgekit.ops.transpose_choice import TILES
 from forgekit.ops.transpose_launch import launcher
@@ -48,9 +55,11 @@ def copy_transpose(x: Tensor, *, tile: int | None = None, backend: str | None = 
         PlatformError: a GPU older than compute capability 8.0.
     """
     if is_compiling() or not plain(x):
-        if not is_compiling() and quiet(x):
-            return _recorded(x, tile, backend)
-        check(x, tile)
+        if not is_compiling():  # else the operator's fake checks: Dynamo traces no exception
+            if quiet(x):
+                return _recorded(x, tile, backend)
+            check(x, tile)
+            current_backend("copy_transpose", backend)
         result: Tensor = torch.ops.forgekit.copy_transpose(x, tile, backend)
         return result
     return _run(x, tile, backend)
@@ -83,11 +92,14 @@ def check(x: object, tile: object) -> None:
     check_tensor(x)
     assert isinstance(x, Tensor)
     if x.dim() != 2:
-        shape = f"{x.dim()} dimensions, shape {tuple(x.shape)}"
+        shape = f"shape {tuple(x.shape)}"
         remedy = (
             "choose rows and columns with x.reshape(rows, columns), or transpose slice by slice"
         )
         raise UsageError(got_needed("x", shape, "2 dimensions", remedy))
+    if x.dtype is torch.complex128:
+        remedy = "transpose x.real and x.imag, or use x.to(torch.complex64)"
+        raise UsageError(got_needed("x.dtype", "complex128", "64 bits an element at most", remedy))
     if x.dtype not in _COMPLEX:
         dtype_info(x.dtype)
     if tile is not None and not (type(tile) is int and tile in TILES):
@@ -105,8 +117,7 @@ def _operator(x: Tensor, tile: int | None = None, backend: str | None = None) ->
 
 @_operator.register_fake
 def _(x: Tensor, tile: int | None = None, backend: str | None = None) -> Tensor:
-    if x.dim() != 2:
-        check(x, tile)
+    check(x, tile)
     return x.new_empty((x.shape[1], x.shape[0]))
 
 

@@ -154,6 +154,29 @@ def test_blocks_are_of_a_task() -> None:
     assert seen == {"ref": "ref", "kernel": "kernel"}
 
 
+def test_a_backend_may_call_the_operator_itself() -> None:
+    called = []
+
+    def logged(x: torch.Tensor, dim: int) -> torch.Tensor:
+        called.append(dim)
+        return ops.softmax(x, dim)
+
+    ops.register_backend("softmax", "logged", logged)
+    x = torch.randn(2, 3)
+    with ops.use_backend("logged"):
+        torch.testing.assert_close(ops.softmax(x), x.softmax(-1))
+        ops.softmax(x)
+    assert called == [1, 1]
+
+
+def test_a_default_goes_with_the_backward_it_stood_for() -> None:
+    ops.register_backend("softmax", "w", ref.softmax, backward=ref.softmax_backward)
+    ops.set_default_backend("w")
+    ops.register_backend("softmax", "w", ref.softmax, replace=True)
+    x = torch.rand(2, 3)
+    torch.testing.assert_close(ops.softmax_backward(x, x), ref.softmax_backward(x, x, -1))
+
+
 # -- what a function is called with ----------------------------------------------------------
 def test_arguments(mine: dict[str, Mine]) -> None:
     with ops.use_backend("mine"):

@@ -49,6 +49,15 @@ def test_strides(view: str) -> None:
         check_backward(x, y.contiguous(), dim)
 
 
+@pytest.mark.parametrize("size", [5, 33, 64])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_one_is_copied_and_the_other_begins_anywhere(size: int, dim: int) -> None:
+    part = torch.rand(1 + 2 * size)[1:].view(2, size)  # contiguous, not at a multiple of 16 bytes
+    moved = torch.ones(()).expand(2, size)
+    check_backward(moved, part, dim)
+    check_backward(part, moved, dim)
+
+
 def test_the_gradient_of_a_sum() -> None:
     y = softmax(torch.randn(3, 8))
     check_backward(torch.tensor(2.0).expand(3, 8), y)
@@ -219,7 +228,7 @@ def test_fake_and_meta_tensors() -> None:
 
 def test_what_python_operators_cannot_is_refused() -> None:
     x = torch.randn(3, 4)
-    with pytest.raises(RuntimeError):
+    with pytest.raises(fk.UsageError, match=r"inside torch\.func\.grad"):
         torch.func.grad(lambda a: softmax(a).pow(2).sum())(x)
     torch.testing.assert_close(torch.func.vmap(softmax, in_dims=1, out_dims=1)(x), softmax(x, 0))
     with forward_ad.dual_level(), pytest.raises(fk.UsageError, match="dual tensor"):
