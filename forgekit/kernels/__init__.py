@@ -1,6 +1,24 @@
 """The production kernels that the weeks build up to, in pure CuTe DSL."""
 
+from forgekit.errors import UsageError, got_needed
+
+WARP = 32  # threads
+MOST_THREADS = 1024  # of a block
 VECTOR_BYTES = 16  # the widest access of a thread
 SECTOR_BYTES = 32  # what L2 reads and writes: a part of one costs as much as the whole
 
-__all__ = ["SECTOR_BYTES", "VECTOR_BYTES"]
+__all__ = ["MOST_THREADS", "SECTOR_BYTES", "VECTOR_BYTES", "WARP", "check_threads", "shares_warps"]
+
+
+def shares_warps(threads: int) -> bool:
+    """Whether so many threads are whole warps, or a part that divides a warp."""
+    return threads > 0 and (WARP % threads == 0 or threads % WARP == 0)
+
+
+def check_threads(threads: int, kept: bool, needed: str) -> None:
+    """Raise UsageError unless `kept`: a kernel would compute something wrong, and not notice."""
+    if not kept or threads > MOST_THREADS:
+        remedy = "256 is a good start"
+        raise UsageError(
+            got_needed("threads", threads, f"{needed}, {MOST_THREADS} at most", remedy)
+        )

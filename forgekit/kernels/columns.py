@@ -59,7 +59,9 @@ class ColumnTile:
         """rX (vector, loads) = the thread's vectors of gX (M, N) from `row` on; others stay."""
         for k in cutlass.range_constexpr(self.loads):
             if valid and row + k * self.rows < last:
-                gV = cute.local_tile(gX[row + k * self.rows, None], (self.vector,), (column,))
+                gV = cute.local_tile(
+                    gX[row + k * self.rows, None], (self.vector,), (column,)
+                )  # (V):(1)
                 cute.autovec_copy(gV, rX[None, k])
 
     @cute.jit
@@ -67,7 +69,9 @@ class ColumnTile:
         """The thread's vectors of gX (M, N) from `row` on = rX (vector, loads)."""
         for k in cutlass.range_constexpr(self.loads):
             if valid and row + k * self.rows < last:
-                gV = cute.local_tile(gX[row + k * self.rows, None], (self.vector,), (column,))
+                gV = cute.local_tile(
+                    gX[row + k * self.rows, None], (self.vector,), (column,)
+                )  # (V):(1)
                 cute.autovec_copy(rX[None, k], gV)
 
     def scratch(self):  # type: ignore[no-untyped-def]
@@ -78,7 +82,7 @@ class ColumnTile:
 
     @cute.jit
     def sum(self, rSum: cute.Tensor, tx, ty):  # type: ignore[no-untyped-def]
-        """rSum (vector) of all threads below each other, added up; all of them get it."""
+        """rSum (vector) becomes the sum over all threads below each other, in each of them."""
         if cutlass.const_expr(self.rows > 1):
             sPart, height = self.scratch(), self.rows
             while cutlass.const_expr(height > 1):  # halve the rows of threads until one is left
@@ -92,4 +96,3 @@ class ColumnTile:
                 cute.autovec_copy(rSum, sPart[0, tx, None])
             cute.arch.sync_threads()
             cute.autovec_copy(sPart[0, tx, None], rSum)
-        return rSum.load()

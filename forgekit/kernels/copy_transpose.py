@@ -1,6 +1,6 @@
 """copy_transpose's kernels: Y[n, m] = X[m, n], bits unchanged, in pure CuTe DSL.
 
-Three kernels, each for what it is fastest at (`forgekit.ops.choice` says which serves a tensor):
+Three kernels, each for what it is fastest at (`forgekit.ops.transpose_choice` says which is when):
 
     VectorTranspose   16-byte accesses on both sides; rows of X and of Y begin at 16-byte boundaries
     GatherTranspose   any sizes, strides and alignment; 16-byte stores
@@ -81,13 +81,13 @@ class VectorTranspose:
         # Store rows of Y: now the threads of a row of Y side by side.
         row, chunk = tidx // S, tidx % S
         for k in cutlass.range_constexpr(V):
-            tYsY = cute.local_tile(sY, (1, V), (row + k * S, chunk))
-            cute.autovec_copy(tYsY[0, None], rX[k, None])
+            sVY = cute.local_tile(sY, (1, V), (row + k * S, chunk))  # (1,V):(0,1)
+            cute.autovec_copy(sVY[0, None], rX[k, None])
         if bm * S + chunk < M // V:
             for k in cutlass.range_constexpr(V):
                 n = bn * T + row + k * S
                 if n < N:
-                    gY = cute.local_tile(mY, (1, V), (n, bm * S + chunk))
+                    gY = cute.local_tile(mY, (1, V), (n, bm * S + chunk))  # (1,V):(0,1)
                     cute.autovec_copy(rX[k, None], gY[0, None])
 
 
@@ -174,7 +174,9 @@ class GatherTranspose:
             first = self.extra + chunk * V - (shift if self.extra else 0)  # row of shared memory
             m = m0 + first
             if n0 + col < N and col < self.columns:
-                for p in cutlass.range_constexpr(V):
+                for p in cutlass.range_constexpr(
+                    V
+                ):  # W rows further a row begins as far into a word
                     rY[p] = sX[first + p, col + q(m + p % W)]
                 gY = cute.domain_offset((n0 + col, m), mY)
                 if m >= 0 and m + V <= M:

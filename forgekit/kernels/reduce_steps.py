@@ -14,11 +14,9 @@ import cutlass.cute as cute
 from cuda.bindings.driver import CUstream
 from cutlass import Float32
 
-from forgekit.kernels import VECTOR_BYTES
+from forgekit.kernels import VECTOR_BYTES, WARP, check_threads
 
 __all__ = ["NaiveRowSum", "SharedRowSum", "ShuffleRowSum"]
-
-WARP = cute.arch.WARP_SIZE
 
 
 class NaiveRowSum:
@@ -45,9 +43,13 @@ class NaiveRowSum:
 
 
 class SharedRowSum:
-    """A block reads a row, side by side; then half of the threads add what the others have."""
+    """A block reads a row, side by side; then half of the threads add what the others have.
+
+    threads: a power of two, so that there is a half. Raises UsageError for others.
+    """
 
     def __init__(self, threads: int = 256) -> None:
+        check_threads(threads, threads > 0 and threads & (threads - 1) == 0, "a power of two")
         self.threads = threads
 
     @cute.jit
@@ -79,9 +81,13 @@ class SharedRowSum:
 
 
 class ShuffleRowSum:
-    """As before, but lanes of a warp hand their sums over directly; warps meet in shared memory."""
+    """As before, but lanes of a warp hand their sums over directly; warps meet in shared memory.
+
+    threads: whole warps. Raises UsageError for others.
+    """
 
     def __init__(self, threads: int = 256) -> None:
+        check_threads(threads, threads > 0 and threads % WARP == 0, "whole warps")
         self.threads = threads
 
     @cute.jit

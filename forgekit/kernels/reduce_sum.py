@@ -3,7 +3,8 @@
     RowSum      y[m] = sum of x[m, :]; or its parts, for a second RowSum to add up
     ColumnSum   y[o, i] = sum of x[o, :, i]; or its parts, likewise
 
-Every sum is made in an order that only the compiled-in numbers decide: the same bits every time.
+Every sum is made in an order that the compiled-in numbers decide, and for rows with edges the place
+of a row in memory: a call repeated gives the same bits.
 """
 
 import cutlass
@@ -36,24 +37,25 @@ class RowSum:
         row, lane, valid = tile.row_and_lane(mX.shape[0])
         gX = mX[row, None]
         head = tile.head_of(gX)
-        gV = tile.vectors_of(gX, head)  # (V, vectors)
+        gVX = tile.vectors_of(gX, head)  # (V, vectors)
 
         rX = cute.make_rmem_tensor((tile.vector, tile.loads), mX.element_type)
         rSum = cute.make_rmem_tensor(tile.vector, Float32)
         rSum.fill(0.0)
-        for first in cutlass.range(lane, gV.shape[1], tile.step * tile.loads, unroll=1):
+        for first in cutlass.range(lane, gVX.shape[1], tile.step * tile.loads, unroll=1):
             if const_expr(not tile.exact):
                 rX.fill(0.0)
-            tile.load(gV, rX, first)  # all of them under way before the first is used
+            tile.load(gVX, rX, first)  # all of them under way before the first is used
             for k in cutlass.range_constexpr(tile.loads):
                 rSum.store(rSum.load() + rX[None, k].load().to(Float32))
         total = rSum.load().reduce(cute.ReductionOp.ADD, 0.0, 0)
         if const_expr(tile.edges):
-            at = tile.edge_of(gV, head, mX.shape[1], lane)
+            at = tile.edge_of(gVX, head, mX.shape[1], lane)
             if at >= 0:
                 total += gX[at].to(Float32)
 
         total = tile.sum(total, sPart, mbar)
+        # By the first thread of a cluster, or of a part; no row has both.
         part = lane // tile.threads % tile.split
         if valid and lane % (tile.threads * tile.cluster) == 0:
             mY[row * tile.split + part] = total.to(mY.element_type)
@@ -100,7 +102,7 @@ class ColumnSum:
             tile.load(mX[outer, None, None], rX, row, last, column, valid)
             for k in cutlass.range_constexpr(tile.loads):
                 rSum.store(rSum.load() + rX[None, k].load().to(Float32))
-        rSum.store(tile.sum(rSum, tx, ty))
+        tile.sum(rSum, tx, ty)
 
         rank = Int32(0)
         if const_expr(self.cluster > 1):
@@ -110,7 +112,7 @@ class ColumnSum:
             rY = cute.make_rmem_tensor(tile.vector, mY.element_type)
             rY.store(rSum.load().to(mY.element_type))
             gY = mY[part // self.cluster, outer, None]
-            cute.autovec_copy(rY, cute.local_tile(gY, (tile.vector,), (column,)))
+            cute.autovec_copy(rY, cute.local_tile(gY, (tile.vector,), (column,)))  # (V):(1)
 
     @cute.jit
     def to_the_first(self, rSum: cute.Tensor, rank: Int32, tx, ty):  # type: ignore[no-untyped-def]

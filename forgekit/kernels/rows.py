@@ -17,11 +17,10 @@ import cutlass
 import cutlass.cute as cute
 from cutlass import Float32, Int32, Int64, const_expr
 
-from forgekit.kernels import VECTOR_BYTES
+from forgekit.errors import UsageError, got_needed
+from forgekit.kernels import VECTOR_BYTES, WARP, check_threads, shares_warps
 
 __all__ = ["RowTile"]
-
-WARP = cute.arch.WARP_SIZE
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,9 @@ class RowTile:
     exact: a row has as many elements as its threads read at a time, so none has to be left out.
     edges: a row need not begin or end at a vector: what stands before its first and behind its last
     whole one is read element by element, by 2 * vector threads at least.
+
+    Raises:
+        UsageError: threads that do not share rows in such a way.
     """
 
     threads: int
@@ -46,6 +48,18 @@ class RowTile:
     split: int = 1
     exact: bool = False
     edges: bool = False
+
+    def __post_init__(self) -> None:
+        whole = "a power of two up to 32, or whole warps"
+        check_threads(self.block, shares_warps(self.threads), f"{whole}, for a row")
+        if self.blocks > 1 and (self.rows > 1 or self.threads % WARP):
+            got, needed = f"{self.rows} of {self.threads} threads", "one of whole warps"
+            remedy = "share a row among blocks, or a block among rows"
+            raise UsageError(got_needed("rows of a block", got, needed, remedy))
+        if self.edges and self.threads < 2 * self.vector:
+            remedy = "take more threads, or edges=False"
+            needed = f"{2 * self.vector} at least, as rows have edges"
+            raise UsageError(got_needed("threads", self.threads, needed, remedy))
 
     @property
     def block(self) -> int:
@@ -61,11 +75,6 @@ class RowTile:
     def step(self) -> int:
         """Vectors from one access of a thread to the next."""
         return self.threads * self.blocks
-
-    @property
-    def capacity(self) -> int:
-        """Elements of a row that its threads read at a time."""
-        return self.step * self.loads * self.vector
 
     @property
     def parts(self) -> int:
@@ -106,7 +115,7 @@ class RowTile:
     def head_of(self, gX: cute.Tensor):  # type: ignore[no-untyped-def]
         """Elements of a row (N) before its first whole vector."""
         head = Int32(0)
-        if const_expr(self.edges):
+        if const_expr(self.edges):  # as many as are missing to the next multiple of V
             at = gX.iterator.toint() // (gX.element_type.width // 8)
             head = Int32(-at & (self.vector - 1))
             if head > gX.shape[0]:
@@ -122,9 +131,9 @@ class RowTile:
             start = (start + head).align(V * gX.element_type.width // 8)
         if const_expr(V == 1):
             step = gX.stride[0]
-        return cute.make_tensor(
-            start, cute.make_layout((V, (gX.shape[0] - head) // V), stride=(1, step))
-        )
+        vectors = (gX.shape[0] - head) // V
+        layout = cute.make_layout((V, vectors), stride=(1, step))  # (V,vectors):(1,V)
+        return cute.make_tensor(start, layout)
 
     def has(self, gV: cute.Tensor, c):  # type: ignore[no-untyped-def]
         """Whether vector c is one of gV (V, vectors)."""

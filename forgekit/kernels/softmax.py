@@ -3,9 +3,9 @@
     Softmax           y = exp(x - max x) / sum exp(x - max x)
     SoftmaxBackward   dx = (dy - sum dy·y) y
 
-A constructor takes a `RowTile`; its capacity is the longest row. Statistics are combined as in
-M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", 2018: a maximum and the
-sum of exponentials relative to it, (m, s), become those of a larger part by rescaling s.
+A constructor takes a `RowTile`, whose threads read the whole row at a time. Statistics are combined
+as in M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", 2018: a maximum and
+the sum of exponentials relative to it, (m, s), become those of a larger part by rescaling s.
 """
 
 import math
@@ -51,6 +51,22 @@ def of_parts(tile: cutlass.Constexpr, m: Float32, s: Float32, sPart: cute.Tensor
     return m, s
 
 
+@cute.jit
+def absorb(m: Float32, s: Float32, x: cute.TensorSSA):  # type: ignore[no-untyped-def]
+    """Maximum and sum of exponentials so far, (m, s), with the elements of x."""
+    m_new = cute.arch.fmax(m, x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0))
+    shift = finite(m_new)
+    return m_new, s * exp(m - shift) + exp(x - shift).reduce(cute.ReductionOp.ADD, 0.0, 0)
+
+
+@cute.jit
+def of_threads(tile: cutlass.Constexpr, m: Float32, s: Float32, sPart: cute.Tensor, mbar):  # type: ignore[no-untyped-def]
+    """The row's maximum and sum of exponentials, from those of the threads that share it."""
+    m_warp = tile.over_warp(m, cute.arch.fmax)
+    s = tile.over_warp(s * exp(m - finite(m_warp)), operator.add)
+    return of_parts(tile, m_warp, s, sPart, mbar)
+
+
 class Softmax:
     """mY (M, N) = softmax of each row of mX (M, N), computed in float32."""
 
@@ -69,16 +85,16 @@ class Softmax:
         row, lane, valid = tile.row_and_lane(mX.shape[0])
         gX, gY = mX[row, None], mY[row, None]
         head = tile.head_of(gX)
-        gV, gW = tile.vectors_of(gX, head), tile.vectors_of(gY, head)  # (V, vectors)
+        gVX, gVY = tile.vectors_of(gX, head), tile.vectors_of(gY, head)  # (V, vectors)
 
         # The only read of the row. What lies outside it counts as -inf: exp(-inf) = 0.
         rX = cute.make_rmem_tensor((tile.vector, tile.loads), mX.element_type)
         if const_expr(not tile.exact):
             rX.fill(-mX.element_type.inf)
-        tile.load(gV, rX, lane)
+        tile.load(gVX, rX, lane)
         at, edge = Int32(-1), -Float32.inf
         if const_expr(tile.edges):
-            at = tile.edge_of(gV, head, mX.shape[1], lane)
+            at = tile.edge_of(gVX, head, mX.shape[1], lane)
             if at >= 0:
                 edge = gX[at].to(Float32)
         x = rX.load().to(Float32)
@@ -100,7 +116,7 @@ class Softmax:
         m_row, s = of_parts(tile, m, s, sPart, mbar)
         scale = exp(m - m_row) / s if const_expr(tile.parts > 1) else 1.0 / s
         rX.store((e * scale).to(mX.element_type))
-        tile.store(rX, gW, lane, valid)
+        tile.store(rX, gVY, lane, valid)
         if const_expr(tile.edges):
             if at >= 0 and valid:
                 gY[at] = (edge * scale).to(mX.element_type)
@@ -126,7 +142,7 @@ class SoftmaxBackward:
         row, lane, valid = tile.row_and_lane(mY.shape[0])
         gdY, gY, gdX = mdY[row, None], mY[row, None], mdX[row, None]
         head = tile.head_of(gY)
-        gdV, gV, gdW = (tile.vectors_of(gT, head) for gT in (gdY, gY, gdX))  # (V, vectors)
+        gVdY, gVY, gVdX = (tile.vectors_of(gT, head) for gT in (gdY, gY, gdX))  # (V, vectors)
 
         # The only reads of both rows. What lies outside them counts as 0.
         shape = (tile.vector, tile.loads)
@@ -134,11 +150,11 @@ class SoftmaxBackward:
         if const_expr(not tile.exact):
             rdY.fill(0.0)
             rY.fill(0.0)
-        tile.load(gdV, rdY, lane)
-        tile.load(gV, rY, lane)
+        tile.load(gVdY, rdY, lane)
+        tile.load(gVY, rY, lane)
         at, edge_dy, edge_y = Int32(-1), Float32(0.0), Float32(0.0)
         if const_expr(tile.edges):
-            at = tile.edge_of(gV, head, mY.shape[1], lane)
+            at = tile.edge_of(gVY, head, mY.shape[1], lane)
             if at >= 0:
                 edge_dy, edge_y = gdY[at].to(Float32), gY[at].to(Float32)
         dy, y = rdY.load().to(Float32), rY.load().to(Float32)
@@ -146,7 +162,7 @@ class SoftmaxBackward:
         dot = (dy * y).reduce(cute.ReductionOp.ADD, 0.0, 0) + edge_dy * edge_y
         dot = tile.sum(dot, sPart, mbar)
         rY.store(((dy - dot) * y).to(mY.element_type))
-        tile.store(rY, gdW, lane, valid)
+        tile.store(rY, gVdX, lane, valid)
         if const_expr(tile.edges):
             if at >= 0 and valid:
                 gdX[at] = ((edge_dy - dot) * edge_y).to(mY.element_type)

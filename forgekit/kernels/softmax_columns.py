@@ -119,7 +119,8 @@ class ColumnSoftmaxBackward:
             for k in cutlass.range_constexpr(tile.loads):
                 product = rdY[None, k].load().to(Float32) * rY[None, k].load().to(Float32)
                 rDot.store(rDot.load() + product)
-        dot = tile.sum(rDot, tx, ty)
+        tile.sum(rDot, tx, ty)
+        dot = rDot.load()  # (V)
 
         for row in cutlass.range(ty, M, tile.rows * tile.loads, unroll=1):
             if const_expr(not tile.once):

@@ -5,8 +5,6 @@ and looks at them twice: for the statistics, as they come, and for the result. S
 registers, however much of a row is its part, and an SM has room for many elements under way.
 """
 
-import operator
-
 import cutlass
 import cutlass.cute as cute
 from cuda.bindings.driver import CUstream
@@ -14,7 +12,7 @@ from cutlass import Float32
 
 from forgekit.kernels import VECTOR_BYTES
 from forgekit.kernels.rows import RowTile
-from forgekit.kernels.softmax import exp, finite, of_parts
+from forgekit.kernels.softmax import absorb, exp, of_threads
 
 __all__ = ["StagedSoftmax"]
 
@@ -42,36 +40,30 @@ class StagedSoftmax:
         tXsX = sX[None, tidx, None]  # (V, loads)
         sPart, mbar = tile.mailbox(2)
         row, lane, valid = tile.row_and_lane(mX.shape[0])
-        gV, gW = (tile.vectors_of(mT[row, None], 0) for mT in (mX, mY))  # (V, vectors)
+        gVX, gVY = (tile.vectors_of(mT[row, None], 0) for mT in (mX, mY))  # (V, vectors)
 
         copy = cute.make_copy_atom(
             cute.nvgpu.cpasync.CopyG2SOp(cache_mode=cute.nvgpu.LoadCacheMode.GLOBAL),
             mX.element_type, num_bits_per_copy=VECTOR_BYTES * 8,
         )  # fmt: skip
         for k in cutlass.range_constexpr(tile.loads):
-            if tile.has(gV, lane + k * tile.step):
-                cute.copy(copy, gV[None, lane + k * tile.step], tXsX[None, k])
+            if tile.has(gVX, lane + k * tile.step):
+                cute.copy(copy, gVX[None, lane + k * tile.step], tXsX[None, k])
             cute.arch.cp_async_commit_group()
 
         # The first look, in the order in which they come: maximum and sum so far.
         m, s = -Float32.inf, Float32(0.0)
         for k in cutlass.range_constexpr(tile.loads):
             cute.arch.cp_async_wait_group(tile.loads - 1 - k)
-            if tile.has(gV, lane + k * tile.step):
-                x = tXsX[None, k].load().to(Float32)
-                m_new = cute.arch.fmax(m, x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0))
-                shift = finite(m_new)
-                s = s * exp(m - shift) + exp(x - shift).reduce(cute.ReductionOp.ADD, 0.0, 0)
-                m = m_new
-        m_warp = tile.over_warp(m, cute.arch.fmax)
-        s = tile.over_warp(s * exp(m - finite(m_warp)), operator.add)
-        m, s = of_parts(tile, m_warp, s, sPart, mbar)
+            if tile.has(gVX, lane + k * tile.step):
+                m, s = absorb(m, s, tXsX[None, k].load().to(Float32))
+        m, s = of_threads(tile, m, s, sPart, mbar)
 
         # The second look: nothing of the first is kept but the row's maximum and sum.
         scale = 1.0 / s
         rY = cute.make_rmem_tensor(V, mY.element_type)
         for k in cutlass.range_constexpr(tile.loads):
-            if valid and tile.has(gV, lane + k * tile.step):
+            if valid and tile.has(gVX, lane + k * tile.step):
                 x = tXsX[None, k].load().to(Float32)
                 rY.store((exp(x - m) * scale).to(mY.element_type))
-                cute.autovec_copy(rY, gW[None, lane + k * tile.step])
+                cute.autovec_copy(rY, gVY[None, lane + k * tile.step])

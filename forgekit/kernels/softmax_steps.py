@@ -15,7 +15,7 @@ from cuda.bindings.driver import CUstream
 from cutlass import Float32
 
 from forgekit.kernels.rows import RowTile
-from forgekit.kernels.softmax import exp, finite, of_parts
+from forgekit.kernels.softmax import exp, finite, of_parts, of_threads
 
 __all__ = ["OnlineSoftmax", "ThreePassSoftmax", "TwoPassSoftmax"]
 
@@ -74,9 +74,7 @@ class TwoPassSoftmax(_RowSoftmax):
             m_new = cute.arch.fmax(m, x)
             s = s * exp(m - finite(m_new)) + exp(x - finite(m_new))
             m = m_new
-        m_warp = self.tile.over_warp(m, cute.arch.fmax)
-        s = self.tile.over_warp(s * exp(m - finite(m_warp)), operator.add)
-        m, s = of_parts(self.tile, m_warp, s, sPart, None)
+        m, s = of_threads(self.tile, m, s, sPart, None)
 
         for n in range(tidx, N, T):
             mY[row, n] = (exp(mX[row, n].to(Float32) - m) / s).to(mY.element_type)

@@ -5,15 +5,13 @@ maximum so far and the sum of exponentials relative to it (the online softmax of
 N. Gimelshein, 2018); the second writes the result.
 """
 
-import operator
-
 import cutlass
 import cutlass.cute as cute
 from cuda.bindings.driver import CUstream
 from cutlass import Float32, Int32, const_expr
 
 from forgekit.kernels.rows import RowTile
-from forgekit.kernels.softmax import exp, finite, of_parts
+from forgekit.kernels.softmax import absorb, exp, of_threads
 
 __all__ = ["StreamingSoftmax", "StreamingSoftmaxBackward"]
 
@@ -36,33 +34,27 @@ class StreamingSoftmax:
         row, lane, valid = tile.row_and_lane(mX.shape[0])
         gX, gY = mX[row, None], mY[row, None]
         head = tile.head_of(gX)
-        gV, gW = tile.vectors_of(gX, head), tile.vectors_of(gY, head)  # (V, vectors)
+        gVX, gVY = tile.vectors_of(gX, head), tile.vectors_of(gY, head)  # (V, vectors)
         rX = cute.make_rmem_tensor((tile.vector, tile.loads), mX.element_type)
         at, edge = Int32(-1), -Float32.inf
         if const_expr(tile.edges):
-            at = tile.edge_of(gV, head, mX.shape[1], lane)
+            at = tile.edge_of(gVX, head, mX.shape[1], lane)
             if at >= 0:
                 edge = gX[at].to(Float32)
 
         m = edge
         s = Float32(1.0) if edge != -Float32.inf else Float32(0.0)
-        for first in cutlass.range(lane, gV.shape[1], tile.step * tile.loads, unroll=1):
+        for first in cutlass.range(lane, gVX.shape[1], tile.step * tile.loads, unroll=1):
             rX.fill(-mX.element_type.inf)
-            tile.load(gV, rX, first)
-            x = rX.load().to(Float32)
-            m_new = cute.arch.fmax(m, x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0))
-            shift = finite(m_new)
-            s = s * exp(m - shift) + exp(x - shift).reduce(cute.ReductionOp.ADD, 0.0, 0)
-            m = m_new
-        m_warp = tile.over_warp(m, cute.arch.fmax)
-        s = tile.over_warp(s * exp(m - finite(m_warp)), operator.add)
-        m, s = of_parts(tile, m_warp, s, sPart, mbar)
+            tile.load(gVX, rX, first)
+            m, s = absorb(m, s, rX.load().to(Float32))
+        m, s = of_threads(tile, m, s, sPart, mbar)
 
         scale = 1.0 / s
-        for first in cutlass.range(lane, gV.shape[1], tile.step * tile.loads, unroll=1):
-            tile.load(gV, rX, first)
+        for first in cutlass.range(lane, gVX.shape[1], tile.step * tile.loads, unroll=1):
+            tile.load(gVX, rX, first)
             rX.store((exp(rX.load().to(Float32) - m) * scale).to(mX.element_type))
-            tile.store(rX, gW, first, valid)
+            tile.store(rX, gVY, first, valid)
         if const_expr(tile.edges):
             if at >= 0 and valid:
                 gY[at] = (exp(edge - m) * scale).to(mX.element_type)
@@ -88,31 +80,31 @@ class StreamingSoftmaxBackward:
         row, lane, valid = tile.row_and_lane(mY.shape[0])
         gdY, gY, gdX = mdY[row, None], mY[row, None], mdX[row, None]
         head = tile.head_of(gY)
-        gdV, gV, gdW = (tile.vectors_of(gT, head) for gT in (gdY, gY, gdX))  # (V, vectors)
+        gVdY, gVY, gVdX = (tile.vectors_of(gT, head) for gT in (gdY, gY, gdX))  # (V, vectors)
         shape = (tile.vector, tile.loads)
         rdY, rY = (cute.make_rmem_tensor(shape, mY.element_type) for _ in range(2))
         at, edge_dy, edge_y = Int32(-1), Float32(0.0), Float32(0.0)
         if const_expr(tile.edges):
-            at = tile.edge_of(gV, head, mY.shape[1], lane)
+            at = tile.edge_of(gVY, head, mY.shape[1], lane)
             if at >= 0:
                 edge_dy, edge_y = gdY[at].to(Float32), gY[at].to(Float32)
 
         dot = edge_dy * edge_y
-        for first in cutlass.range(lane, gV.shape[1], tile.step * tile.loads, unroll=1):
+        for first in cutlass.range(lane, gVY.shape[1], tile.step * tile.loads, unroll=1):
             rdY.fill(0.0)
             rY.fill(0.0)
-            tile.load(gdV, rdY, first)
-            tile.load(gV, rY, first)
+            tile.load(gVdY, rdY, first)
+            tile.load(gVY, rY, first)
             product = rdY.load().to(Float32) * rY.load().to(Float32)
             dot += product.reduce(cute.ReductionOp.ADD, 0.0, 0)
         dot = tile.sum(dot, sPart, mbar)
 
-        for first in cutlass.range(lane, gV.shape[1], tile.step * tile.loads, unroll=1):
-            tile.load(gdV, rdY, first)
-            tile.load(gV, rY, first)
+        for first in cutlass.range(lane, gVY.shape[1], tile.step * tile.loads, unroll=1):
+            tile.load(gVdY, rdY, first)
+            tile.load(gVY, rY, first)
             dx = (rdY.load().to(Float32) - dot) * rY.load().to(Float32)
             rY.store(dx.to(mY.element_type))
-            tile.store(rY, gdW, first, valid)
+            tile.store(rY, gVdX, first, valid)
         if const_expr(tile.edges):
             if at >= 0 and valid:
                 gdX[at] = ((edge_dy - dot) * edge_y).to(mY.element_type)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -253,7 +252,7 @@ def _columns(
     if choice.split == 1:
         return lambda x, y: run(x.as_strided(sizes, steps), y.view(kept))
     second = choose_columns("sum", 1, choice.split, O * N, split_vector(O * N), 1)
-    second = replace(second, cluster=1, split=1)
+    assert second.cluster == second.split == 1, "parts are few"
     add_up = runner(compile_columns(second, torch.float32, arch, result=dtype), arch)
 
     def both(x: torch.Tensor, y: torch.Tensor) -> None:
@@ -289,7 +288,7 @@ def compile_columns(
     from forgekit.kernels.columns import ColumnTile
     from forgekit.kernels.reduce_sum import ColumnSum
 
-    tile = ColumnTile(choice.lanes, choice.rows, choice.loads, choice.vector, choice.once)
+    tile = ColumnTile(choice.lanes, choice.rows, choice.loads, choice.vector)
     out = torch.float32 if choice.split > 1 else result or dtype
     x, y = column_spec(dtype, choice.vector), column_spec(out, choice.vector)
     target = "virtual" if arch else "gpu"

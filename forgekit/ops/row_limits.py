@@ -10,8 +10,8 @@ import dataclasses
 import functools
 from dataclasses import dataclass
 
-from forgekit.kernels import VECTOR_BYTES
-from forgekit.ops.tile_choice import WARP, Op, RowChoice
+from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP, shares_warps
+from forgekit.ops.tile_choice import Op, RowChoice
 
 __all__ = ["RowProblem", "capacity", "is_exact", "shared_limit", "why_not"]
 
@@ -20,7 +20,6 @@ KERNELS: dict[Op, tuple[str, ...]] = {
     "softmax": ("registers", "shared", "streaming"),
     "softmax_backward": ("registers", "streaming"),
 }
-MOST_THREADS = 1024  # of a block
 MOST_ELEMENTS = 64  # of a thread in registers, of an operand
 MOST_LOADS = 16  # of a thread into shared memory
 MOST_PARTS = 1024  # of a row, for a second step to add up
@@ -75,13 +74,12 @@ def why_not(choice: RowChoice, problem: RowProblem, clusters: int, shared: int) 
     c, p = choice, problem
     if not _is_sound(c):
         return "not made of whole numbers"
-    whole = c.threads % WARP == 0 or (c.threads < WARP and c.threads & (c.threads - 1) == 0)
     block = c.threads * c.rows
     several = c.cluster * c.split > 1
     rules = {
         "kernel of another operator": c.kernel in KERNELS[p.op],
         "other accesses": (c.vector, c.edges) == (p.vector, p.edges),
-        "threads neither whole warps nor a power of two": whole,
+        "threads neither whole warps nor a power of two": shares_warps(c.threads),
         "no whole warps in a block": block % WARP == 0 or c.rows == 1,
         "too many threads": block <= MOST_THREADS,
         "too few threads for edges": not c.edges or c.threads >= 2 * c.vector,

@@ -15,7 +15,7 @@ from forgekit.kernels import VECTOR_BYTES
 from forgekit.ops.dispatching import check_variant
 from forgekit.ops.launching import PIECE, clusters_of, runner
 from forgekit.ops.reduce_launch import column_spec, column_vectors, row_spec, row_vectors, tile_of
-from forgekit.ops.tile_choice import Kernel, Op, RowChoice, choose_columns, choose_rows
+from forgekit.ops.tile_choice import Op, RowChoice, choose_columns, choose_rows
 from forgekit.ops.tuned import tuned_rows
 from forgekit.ops.views import View, contiguous_strides, fold
 
@@ -193,8 +193,7 @@ def _in_a_cluster(choice: RowChoice, size: int) -> RowChoice:
     vectors = -(-size // choice.vector)
     lanes = -(-vectors // (2 * choice.loads))
     threads = max(32, -(-lanes // 32) * 32)
-    kernel: Kernel = "streaming" if choice.kernel == "streaming" else "registers"
-    return RowChoice(kernel, threads, 1, choice.loads, choice.vector, 2, edges=choice.edges)
+    return RowChoice("registers", threads, 1, choice.loads, choice.vector, 2, edges=choice.edges)
 
 
 def compile_rows(op: Op, choice: RowChoice, dtype: torch.dtype, arch: str | None) -> Any:

@@ -1,9 +1,10 @@
 """Which configuration serves which rows and columns, and why: the one place where it is decided.
 
 Rows are counted in vectors of 16 bytes, since a thread reads one at a time. Each table is searched
-for the first rule that a row is short enough for; the last serves all that are longer. The numbers
-behind the rules were measured on one H200 on 2026-11-21, each beside its neighbours, and are in
-`book/measured/tiles_h200.json`. What `forgekit tune` has found on the GPU at hand goes before them
+for the first rule that a row is short enough for; the last serves all that are longer. Reasons with
+a number were measured on one H200 on 2026-11-21; `book/measured/tiles_h200.json` holds the last
+runs, of the sizes that matter most. Rows that have edges, or are read by elements, take the rule of
+rows of as many accesses. What `forgekit tune` has found on the GPU at hand goes before the rules
 (`forgekit.ops.tuned`).
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from forgekit.kernels import VECTOR_BYTES
+from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP
 
 __all__ = [
     "RULES", "ColumnChoice", "Kernel", "Op", "RowChoice", "Rule", "choose_columns", "choose_rows",
@@ -21,7 +22,6 @@ __all__ = [
 Op = Literal["sum", "softmax", "softmax_backward"]
 Kernel = Literal["sum", "registers", "shared", "streaming"]
 
-WARP = 32
 SMS = 132  # of an H200; blocks are counted in multiples of it
 SHARED_BYTES = 96 * 1024  # of a block on any GPU since sm_80; twice that where clusters have 16
 
@@ -56,14 +56,14 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
     ("sum", 4): SUM,
     ("softmax", 2): (
         Rule(64, "registers", 2, "short rows: lanes before loads"),
-        Rule(256, "registers", 8, "a warp a row needs no barrier"),
+        Rule(256, "registers", 8, "a warp a row, or half of one, needs no barrier"),
         Rule(512, "registers", 6, "96 threads x 2 rows: 2 % before 128 x 1", rows=2),
-        Rule(6144, "shared", 6, "exponentials in registers leave room for one block: 5 to 10 %"),
+        Rule(6144, "shared", 6, "exponentials in registers leave room for one block an SM"),
         Rule(ANY, "shared", 8, "small blocks of a large cluster wait least", threads=128),
     ),
     ("softmax", 4): (
         Rule(64, "registers", 2, "short rows: lanes before loads"),
-        Rule(256, "registers", 8, "a warp a row needs no barrier"),
+        Rule(256, "registers", 8, "a warp a row, or half of one, needs no barrier"),
         Rule(1024, "registers", 4, "few rows like many threads, many rows do not mind"),
         Rule(2048, "registers", 2, "1024 threads: 1 % before 512 x 4"),
         Rule(4096, "registers", 4, "as long as a block has registers for it"),
@@ -72,18 +72,15 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
     ),
     ("softmax_backward", 2): (
         Rule(64, "registers", 2, "short rows: lanes before loads"),
-        Rule(256, "registers", 8, "a warp a row needs no barrier"),
-        Rule(512, "registers", 4, "128 threads: 3 % before 512 x 1 where rows are few"),
-        Rule(1024, "registers", 4, "256 threads; all of 128 to 512 are within 1 %"),
-        Rule(2048, "registers", 4, "between its neighbours"),
+        Rule(256, "registers", 8, "a warp a row, or half of one, needs no barrier"),
+        Rule(2048, "registers", 4, "3 % before 1 load where rows are few; threads matter little"),
         Rule(ANY, "registers", 8, "clusters of 128 threads: 10 % before one block", threads=128),
     ),
     ("softmax_backward", 4): (
         Rule(64, "registers", 2, "short rows: lanes before loads"),
-        Rule(256, "registers", 8, "a warp a row needs no barrier"),
-        Rule(1024, "registers", 4, "256 threads"),
-        Rule(2048, "registers", 4, "512 threads"),
-        Rule(8192, "registers", 6, "4 blocks of a cluster: 1 % before one of 1024", threads=352),
+        Rule(256, "registers", 8, "a warp a row, or half of one, needs no barrier"),
+        Rule(2048, "registers", 4, "as in 2 bytes"),
+        Rule(8192, "registers", 6, "a few blocks of a cluster: before one of 1024", threads=352),
         Rule(ANY, "registers", 8, "16 blocks of a cluster: 3 to 10 % before 8", threads=256),
     ),
 }
@@ -124,9 +121,10 @@ def choose_rows(
 ) -> RowChoice:
     """The configuration for `rows` rows of `size` elements.
 
-    itemsize: bytes of an element. vector: elements of an access, 1 where they are not neighbours.
-    edges: rows do not begin and end at vectors. clusters: blocks that a cluster may have, 1 on GPUs
-    without.
+    itemsize: bytes of an element. vector: elements of an access; 1 where they are not neighbours,
+    in rows of less than 4 vectors, and where operands begin at different places of a vector.
+    edges: rows do not begin and end at vectors. clusters: blocks that a cluster may have, 1 on
+    GPUs without.
     """
     vectors = max(1, -(-size // vector))
     rule = next(r for r in RULES[op, itemsize] if vectors <= r.vectors)
@@ -145,7 +143,7 @@ def choose_rows(
         cluster *= 2
         threads = _threads(-(-vectors // (loads * cluster)), WARP)
     shared = threads * loads * VECTOR_BYTES if kernel == "shared" else 0
-    if threads > 1024 or shared > (SHARED_BYTES if clusters < 16 else 2 * SHARED_BYTES):
+    if threads > MOST_THREADS or shared > (SHARED_BYTES if clusters < 16 else 2 * SHARED_BYTES):
         return _streaming(vector, edges, clusters)
     beside = (rule.rows or max(1, 128 // threads)) if cluster == 1 else 1
     exact = not edges and size == threads * loads * vector * cluster
@@ -191,9 +189,10 @@ def choose_columns(
 ) -> ColumnChoice:
     """The configuration for `outer` matrices of `size` rows and `inner` columns, reduced over rows.
 
-    vector, clusters: as in `choose_rows`. A block is 64 columns wide, and several share them where
-    they are few: those of a cluster, and beyond 8 two steps. A softmax needs all rows of a column
-    in one block.
+    vector, clusters: as in `choose_rows`. A block is 64 columns wide, which is 4 sectors or
+    more; 32 vectors where there are plenty of columns, 16 columns where there is little to do.
+    Several blocks share columns where these are too few for all SMs: those of a cluster, and beyond
+    8 two steps. A softmax needs all rows of a column in one block.
     """
     vectors = -(-inner // vector)
     if size <= 8:  # a thread has its columns to itself

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import torch
 
 import forgekit as fk
 from forgekit.compiling.replay import run_again
+from forgekit.kernels.reduce_steps import SharedRowSum, ShuffleRowSum
 from forgekit.ops.launching import clusters_of
 from forgekit.ops.reduce_launch import _compile_step, compile_columns, compile_rows
 from forgekit.ops.tile_choice import ColumnChoice, RowChoice
@@ -228,10 +230,34 @@ def test_same_bits_in_every_order_of_threads(name: str) -> None:
         assert same_bits(first, again)
 
 
+def test_blocks_see_what_others_stored_for_them() -> None:
+    """The second meeting of a cluster orders its stores, which the virtual GPU does not model."""
+    choice = ColumnChoice(32, 4, 4, 4, cluster=4)
+    ptx = compile_columns(choice, torch.float32, "sm_90a").ptx
+    meetings = re.findall(r"barrier\.cluster\.\w+(?:\.relaxed)?|st\.shared::cluster", ptx)
+    stored = meetings.index("st.shared::cluster")
+    assert meetings[:stored] == ["barrier.cluster.arrive.relaxed", "barrier.cluster.wait"]
+    assert meetings[-2:] == ["barrier.cluster.arrive", "barrier.cluster.wait"]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "threads", "needed"),
+    [
+        (SharedRowSum, 96, "a power of two"),
+        (SharedRowSum, 0, "a power of two"),
+        (ShuffleRowSum, 48, "whole warps"),
+        (ShuffleRowSum, 2048, "1024 at most"),
+    ],
+)
+def test_threads_that_would_sum_wrongly(kernel: Any, threads: int, needed: str) -> None:
+    with pytest.raises(fk.UsageError, match=f"threads: got {threads}, needed .*{needed}"):
+        kernel(threads)
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", NAMES)
 def test_gpu_and_virtual_gpu_agree(name: str) -> None:
-    """In the same order of additions, so to the bit; and twice the same on the GPU."""
+    """In the same order of additions; and twice the same bits on the GPU."""
     choice = row_choices(torch.float32).get(name) or COLUMN_NAMES.get(name)
     need(choice.cluster if choice else 1, None)
     dtype = torch.float16 if name == "columns, pairs" else torch.float32

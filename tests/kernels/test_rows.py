@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import replace
 
 import pytest
 import torch
 
 import forgekit as fk
+from forgekit.errors import UsageError
 from forgekit.kernels.rows import RowTile, group_of
 from forgekit.ops.launching import clusters_of
 from forgekit.ops.reduce_launch import compile_rows
+from forgekit.ops.row_limits import capacity as capacity_of
 from forgekit.ops.tile_choice import RowChoice
 from tests.kernels.rowwise import WHERE, Output, integers, placed
 
@@ -53,7 +56,7 @@ def check(choice: RowChoice, x: torch.Tensor, arch: str | None) -> None:
 @pytest.mark.parametrize("arch", WHERE)
 @pytest.mark.parametrize("name", TILES)
 def test_every_element_counts_once(name: str, arch: str | None) -> None:
-    choice, capacity = TILES[name], tile_of(TILES[name]).capacity
+    choice, capacity = TILES[name], capacity_of(TILES[name])
     if choice.cluster > clusters_of(arch):
         pytest.skip("no such clusters here")
     V = choice.vector
@@ -65,7 +68,7 @@ def test_every_element_counts_once(name: str, arch: str | None) -> None:
 @pytest.mark.parametrize("arch", WHERE)
 @pytest.mark.parametrize("name", EDGES)
 def test_rows_that_begin_anywhere(name: str, arch: str | None) -> None:
-    choice, capacity = EDGES[name], tile_of(EDGES[name]).capacity
+    choice, capacity = EDGES[name], capacity_of(EDGES[name])
     if choice.cluster > clusters_of(arch):
         pytest.skip("no such clusters here")
     for N, offset in itertools.product((1, 3, 16, 21, capacity + 1), range(4)):
@@ -78,7 +81,7 @@ def test_exact(arch: str | None) -> None:
     for choice in (RowChoice("sum", 64, 2, 2, 4), RowChoice("sum", 32, 1, 1, 4, cluster=2)):
         choice = replace(choice, exact=True)
         if choice.cluster <= clusters_of(arch):
-            capacity = tile_of(choice).capacity
+            capacity = capacity_of(choice)
             check(choice, integers(3, capacity, arch=arch), arch)
             check(choice, integers(1, 3 * capacity, arch=arch), arch)
 
@@ -90,9 +93,45 @@ def test_other_architectures(arch: str) -> None:
         check(TILES[name], integers(3, 1052), arch)
 
 
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"threads": 24}, "threads: got 24, needed a power of two up to 32, or whole warps"),
+        ({"threads": 48}, "threads: got 48"),
+        ({"threads": 0}, "threads: got 0"),
+        ({"threads": 512, "rows": 4}, "threads: got 2048"),
+        ({"threads": 16, "cluster": 2}, "rows of a block: got 1 of 16 threads"),
+        ({"threads": 64, "rows": 2, "split": 2}, "rows of a block: got 2 of 64 threads"),
+        ({"threads": 8, "vector": 8, "edges": True}, "threads: got 8, needed 16 at least"),
+    ],
+)
+def test_tiles_that_would_sum_wrongly(fields: dict[str, int], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        RowTile(**fields)
+
+
+def test_the_order_in_which_blocks_of_a_cluster_meet() -> None:
+    """What the virtual GPU cannot notice, as its memory is always in order, stands in the PTX."""
+    ptx = compile_rows(TILES["cluster of 4"], torch.float32, "sm_90a").ptx
+    steps = re.findall(
+        r"mbarrier\.init|expect_tx|fence\.mbarrier_init\.release\.cluster"
+        r"|barrier\.cluster\.\S+|st\.async|mbarrier\.try_wait",
+        ptx,
+    )
+    assert [re.sub(r"(\.aligned)?;?$", "", step) for step in steps] == [
+        "mbarrier.init",
+        "expect_tx",
+        "fence.mbarrier_init.release.cluster",
+        "barrier.cluster.arrive.relaxed",
+        "barrier.cluster.wait",
+        "st.async",
+        "mbarrier.try_wait",
+    ]
+
+
 def test_what_a_tile_amounts_to() -> None:
     tile = RowTile(96, loads=2, vector=4, cluster=4, split=3)
-    assert (tile.block, tile.blocks, tile.step, tile.capacity) == (96, 12, 96 * 12, 96 * 12 * 8)
+    assert (tile.block, tile.blocks, tile.step) == (96, 12, 96 * 12)
     assert (tile.parts, tile.rounds) == (12, 1)
     assert RowTile(1024, cluster=16).rounds == 16
     assert RowTile(8, 16).parts == 1  # part of a warp: nothing to exchange

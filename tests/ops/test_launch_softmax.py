@@ -315,6 +315,17 @@ def test_pieces(arch: str | None, launched: Launched, monkeypatch: pytest.Monkey
         check_gradient(tensor, tensor.flip(0), 1, arch)
 
 
+@pytest.mark.parametrize("arch", WHERE)
+def test_pieces_that_do_not_begin_at_a_vector(
+    arch: str | None, launched: Launched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pieces of rows with edges: those of y begin where they begin, which may be elsewhere."""
+    small_pieces(monkeypatch, 64)
+    x, dy = (normal(3504, arch=arch)[2:3502].view(10, 10, 35) for _ in range(2))
+    check(x, 2, arch)
+    check_gradient(dy, x.softmax(2), 2, arch)
+
+
 def test_too_long_to_count(launched: Launched, monkeypatch: pytest.MonkeyPatch) -> None:
     small_pieces(monkeypatch, 16)
     for shape, dim in (((3, 17), 1), ((17, 3), 0), ((2, 17, 3), 1)):

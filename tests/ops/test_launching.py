@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+from forgekit.errors import PlatformError
 from forgekit.ops import launching
 from forgekit.ops.launching import clusters_of, on_its_device, runner
 
@@ -55,11 +56,19 @@ def test_a_launch_on_the_device_of_its_argument(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(torch.cuda, "device", Device)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda i: (9, 0))
     compiled, x = Compiled(), torch.empty(1)
     on_its_device(compiled._call)(x, "y")
     runner(compiled, None)(x, "y")
     assert entered == [x.device, None] * 2
     assert [call[0] for call in compiled.calls] == ["direct", "direct"]
+
+
+def test_gpus_of_several_kinds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda i: [(9, 0), (8, 0)][i])
+    with pytest.raises(PlatformError, match=r"capabilities 8\.0, 9\.0.*CUDA_VISIBLE_DEVICES"):
+        runner(Compiled(), None)
 
 
 def test_sizes_leave_room_beyond_the_end() -> None:

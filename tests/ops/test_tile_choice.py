@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from forgekit.ops.row_limits import RowProblem, is_exact, why_not
-from forgekit.ops.tile_choice import RULES, Kernel, Op, RowChoice, choose_columns, choose_rows
+from forgekit.ops.tile_choice import RULES, Op, RowChoice, choose_columns, choose_rows
 from forgekit.vgpu.limits import max_shared_bytes
 
 CLUSTERS = (1, 16)
@@ -60,35 +60,138 @@ def test_rules_are_in_order() -> None:
 
 
 # -- which kernel serves which rows ---------------------------------------------------------------
-# (vectors, kernel, cluster) of aligned rows, 2,000 of them, on a GPU with clusters of 16: the
-# longest of each rule, then where the last rule ends.
-SERVED: dict[tuple[Op, int], tuple[tuple[int, Kernel, int], ...]] = {
-    ("sum", 2): ((64, "sum", 1), (512, "sum", 1), (1024, "sum", 1), (2048, "sum", 1),
-                 (600000, "sum", 1)),
-    ("sum", 4): ((64, "sum", 1), (512, "sum", 1), (1024, "sum", 1), (2048, "sum", 1),
-                 (600000, "sum", 1)),
-    ("softmax", 2): ((64, "registers", 1), (256, "registers", 1), (512, "registers", 1),
-                     (6144, "shared", 1), (16384, "shared", 16), (131073, "streaming", 8)),
-    ("softmax", 4): ((64, "registers", 1), (256, "registers", 1), (1024, "registers", 1),
-                     (2048, "registers", 1), (4096, "registers", 1), (8192, "shared", 1),
-                     (16384, "shared", 8), (32768, "shared", 16), (600000, "streaming", 8)),
-    ("softmax_backward", 2): ((64, "registers", 1), (256, "registers", 1), (512, "registers", 1),
-                              (1024, "registers", 1), (2048, "registers", 1),
-                              (16384, "registers", 16), (131073, "streaming", 8)),
-    ("softmax_backward", 4): ((64, "registers", 1), (256, "registers", 1), (1024, "registers", 1),
-                              (2048, "registers", 1), (8192, "registers", 4),
-                              (32768, "registers", 16), (131073, "streaming", 8)),
-}  # fmt: skip
+# Vectors of aligned rows, 2,000 of them, on a GPU with clusters of 16 -> kernel, threads of a row x
+# rows of a block, loads of a thread: on both sides of each rule's end, and where the last one ends.
+SERVED: dict[tuple[Op, int], dict[int, str]] = {
+    ("sum", 2): {
+        64: "sum 32x8, 2 loads",
+        65: "sum 32x8, 4 loads",
+        512: "sum 128x2, 4 loads",
+        513: "sum 256x1, 2 loads",
+        1024: "sum 256x1, 2 loads",
+        1025: "sum 256x1, 4 loads",
+        2048: "sum 256x1, 4 loads",
+        2049: "sum 544x1, 4 loads",
+        600000: "sum 1024x1, 4 loads",
+        600001: "sum 1024x1, 4 loads",
+    },
+    ("sum", 4): {
+        64: "sum 32x8, 2 loads",
+        65: "sum 32x8, 4 loads",
+        512: "sum 128x2, 4 loads",
+        513: "sum 256x1, 2 loads",
+        1024: "sum 256x1, 2 loads",
+        1025: "sum 256x1, 4 loads",
+        2048: "sum 256x1, 4 loads",
+        2049: "sum 544x1, 4 loads",
+        600000: "sum 1024x1, 4 loads",
+        600001: "sum 1024x1, 4 loads",
+    },
+    ("softmax", 2): {
+        64: "registers 32x4, 2 loads",
+        65: "registers 16x8, 8 loads",
+        256: "registers 32x4, 8 loads",
+        257: "registers 64x2, 6 loads",
+        512: "registers 96x2, 6 loads",
+        513: "shared 96x1, 6 loads",
+        6144: "shared 1024x1, 6 loads",
+        6145: "shared 128x1, 8 loads, cluster 8",
+        16384: "shared 128x1, 8 loads, cluster 16",
+        16385: "shared 160x1, 8 loads, cluster 16",
+        131072: "shared 1024x1, 8 loads, cluster 16",
+        131073: "streaming 1024x1, 4 loads, cluster 8",
+    },
+    ("softmax", 4): {
+        64: "registers 32x4, 2 loads",
+        65: "registers 16x8, 8 loads",
+        256: "registers 32x4, 8 loads",
+        257: "registers 96x1, 4 loads",
+        1024: "registers 256x1, 4 loads",
+        1025: "registers 544x1, 2 loads",
+        2048: "registers 1024x1, 2 loads",
+        2049: "registers 544x1, 4 loads",
+        4096: "registers 1024x1, 4 loads",
+        4097: "shared 544x1, 8 loads",
+        8192: "shared 1024x1, 8 loads",
+        8193: "shared 96x1, 16 loads, cluster 8",
+        16384: "shared 128x1, 16 loads, cluster 8",
+        16385: "shared 96x1, 16 loads, cluster 16",
+        196608: "shared 768x1, 16 loads, cluster 16",
+        196609: "streaming 1024x1, 4 loads, cluster 8",
+    },
+    ("softmax_backward", 2): {
+        64: "registers 32x4, 2 loads",
+        65: "registers 16x8, 8 loads",
+        256: "registers 32x4, 8 loads",
+        257: "registers 96x1, 4 loads",
+        2048: "registers 512x1, 4 loads",
+        2049: "registers 96x1, 8 loads, cluster 4",
+        4096: "registers 128x1, 8 loads, cluster 4",
+        4097: "registers 96x1, 8 loads, cluster 8",
+        8192: "registers 128x1, 8 loads, cluster 8",
+        8193: "registers 96x1, 8 loads, cluster 16",
+        131072: "registers 1024x1, 8 loads, cluster 16",
+        131073: "streaming 1024x1, 4 loads, cluster 8",
+    },
+    ("softmax_backward", 4): {
+        64: "registers 32x4, 2 loads",
+        65: "registers 16x8, 8 loads",
+        256: "registers 32x4, 8 loads",
+        257: "registers 96x1, 4 loads",
+        2048: "registers 512x1, 4 loads",
+        2049: "registers 352x1, 6 loads",
+        4224: "registers 352x1, 6 loads, cluster 2",
+        4225: "registers 192x1, 6 loads, cluster 4",
+        8192: "registers 352x1, 6 loads, cluster 4",
+        8193: "registers 160x1, 8 loads, cluster 8",
+        16384: "registers 256x1, 8 loads, cluster 8",
+        16385: "registers 160x1, 8 loads, cluster 16",
+        131072: "registers 1024x1, 8 loads, cluster 16",
+        131073: "streaming 1024x1, 4 loads, cluster 8",
+    },
+}
+# As above, of rows that are read element by element: (operator, bytes, elements).
+ELEMENTS: dict[tuple[Op, int, int], str] = {
+    ("sum", 4, 8): "sum 1x128, 8 loads",
+    ("sum", 4, 9): "sum 16x16, 1 loads",
+    ("sum", 4, 32): "sum 32x8, 1 loads",
+    ("sum", 4, 33): "sum 16x16, 4 loads",
+    ("sum", 4, 1024): "sum 256x1, 4 loads",
+    ("sum", 4, 1025): "sum 64x4, 32 loads",
+    ("softmax", 4, 8): "registers 1x128, 8 loads",
+    ("softmax", 4, 9): "registers 16x8, 1 loads",
+    ("softmax", 4, 32): "registers 32x4, 1 loads",
+    ("softmax", 4, 33): "registers 16x8, 4 loads",
+    ("softmax", 4, 1024): "registers 256x1, 4 loads",
+    ("softmax", 4, 1025): "registers 64x2, 32 loads",
+    ("softmax_backward", 4, 8): "registers 1x128, 8 loads",
+    ("softmax_backward", 4, 9): "registers 16x8, 1 loads",
+    ("softmax_backward", 4, 32): "registers 32x4, 1 loads",
+    ("softmax_backward", 4, 33): "registers 16x8, 4 loads",
+    ("softmax_backward", 4, 1024): "registers 256x1, 4 loads",
+    ("softmax_backward", 4, 1025): "registers 96x1, 16 loads",
+}
+
+
+def told(c: RowChoice) -> str:
+    shared = f", cluster {c.cluster}" if c.cluster > 1 else ""
+    return f"{c.kernel} {c.threads}x{c.rows}, {c.loads} loads{shared}"
 
 
 @pytest.mark.parametrize(("op", "itemsize"), RULES, ids=str)
 def test_what_serves_which_rows(op: Op, itemsize: int) -> None:
     V = 16 // itemsize
-    limits = [rule.vectors for rule in RULES[op, itemsize]][:-1]
-    assert limits == [v for v, _, _ in SERVED[op, itemsize]][: len(limits)]
-    for vectors, kernel, cluster in SERVED[op, itemsize]:
-        c = choose_rows(op, 2000, vectors * V, itemsize, V, False, 16)
-        assert (c.kernel, c.cluster, c.split) == (kernel, cluster, 1), f"{vectors}: {c}"
+    for rule in RULES[op, itemsize][:-1]:
+        assert {rule.vectors, rule.vectors + 1} <= SERVED[op, itemsize].keys()
+    for vectors, words in SERVED[op, itemsize].items():
+        assert told(choose_rows(op, 2000, vectors * V, itemsize, V, False, 16)) == words, vectors
+
+
+@pytest.mark.parametrize(("op", "itemsize", "size"), ELEMENTS, ids=str)
+def test_what_serves_rows_of_elements(op: Op, itemsize: int, size: int) -> None:
+    choice = choose_rows(op, 2000, size, itemsize, 1, False, 16)
+    assert told(choice) == ELEMENTS[op, itemsize, size]
+    assert choice.exact == (size == choice.threads * choice.loads)
 
 
 @pytest.mark.parametrize(("op", "itemsize"), [r for r in RULES if r[0] != "sum"], ids=str)
@@ -121,6 +224,10 @@ def test_few_rows_are_shared_by_blocks() -> None:
     ]  # fmt: skip
     assert blocks(2, 131072) == blocks(2, 8192, clusters=1) == (1, True)
     assert blocks(100, 8192) == (2, False) and blocks(132, 8192) == (1, False)
+    # As many as the SMs have room for: 132 / 8 is more than a cluster has, 132 / 9 is not.
+    assert [blocks(rows, 131072) for rows in (8, 9, 66, 67, 131)] == [
+        (1, True), (8, False), (2, False), (2, False), (2, False),
+    ]  # fmt: skip
 
 
 # -- columns --------------------------------------------------------------------------------------
@@ -161,6 +268,16 @@ def test_what_serves_which_columns() -> None:
     assert kind(1, 1200, 64) == "cluster 8, 2 rows"
     assert kind(1, 40000, 8) == kind(1, 2100, 64, clusters=1) == "split, 2 rows"
     assert kind(1, 40000, 64 * 40) == "cluster 8, 2 rows"
+
+
+def test_threads_below_each_other() -> None:
+    """Fewer, the more columns there are: a block of 128 for each SM three times, six times."""
+
+    def rows(blocks: int) -> int:
+        return choose_columns("sum", 1, 200, blocks * 128, 4, 16).rows
+
+    assert [rows(132 * n) for n in (3, 5, 6, 30)] == [16, 16, 8, 8]
+    assert choose_columns("sum", 1, 200, 132 * 2 * 128, 4, 16).lanes == 16
 
 
 def test_softmax_of_columns_is_kept_where_it_fits() -> None:

@@ -6,8 +6,9 @@ import dataclasses
 import math
 from collections.abc import Iterator
 
+from forgekit.kernels import WARP
 from forgekit.ops.row_limits import RowProblem, is_exact, why_not
-from forgekit.ops.tile_choice import WARP, Kernel, RowChoice, _threads
+from forgekit.ops.tile_choice import Kernel, RowChoice, _threads
 
 __all__ = ["candidates", "same_bits"]
 
