@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from forgebook import operators
-from forgebook.course import ROOT
+from forgebook.course import ROOT, notebooks
 from forgekit.benching.suites.results import SCHEMA, SuiteResults
 
 __all__ = ["Bar", "bars", "made"]
@@ -23,9 +23,6 @@ _SERIES = (  # key of a row of the virtual GPU's benchmark -> what it is called
     ("profile_ms", "profile"),
     ("triton_ms", "Triton's interpreter"),
 )
-
-
-_TITLES = {"tiles_h200": "Configurations that were tried"}  # of files of no known kind
 
 
 @dataclass(frozen=True)
@@ -83,6 +80,8 @@ def _file(file: Path, data: dict[str, Any]) -> str:
         return _steps(file.stem, data)
     if {"operation", "size", "vgpu_ms"} <= rows[0].keys():
         return _virtual(data)
+    if {"op", "kernel", "threads", "gbps"} <= rows[0].keys():
+        return _configurations(data)
     return _other(file.stem, data)
 
 
@@ -90,9 +89,10 @@ def _file(file: Path, data: dict[str, Any]) -> str:
 def _steps(name: str, data: dict[str, Any]) -> str:
     ceiling = float(data["ceiling_gbps"])
     out = [
-        f"### {_title(name)}: {data['gpu']}",
+        f"### {_notebook(name)}: {data['gpu']}",
         f"Recorded {data.get('date', 'without a date')}. A copy of 1 GB reached "
-        f"{ceiling:,.0f} GB/s in the same run; the bars are drawn against it.",
+        f"{ceiling:,.0f} GB/s in the same run; the bars are drawn against it. "
+        f"{data.get('method', 'CUDA events, median')}.",
     ]
     cases: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in data["rows"]:
@@ -110,6 +110,14 @@ def _steps(name: str, data: dict[str, Any]) -> str:
         for r in data["rows"]
     ]  # fmt: skip
     return "\n\n".join([*out, _folded("All sizes and types", head, table)])
+
+
+def _notebook(name: str) -> str:
+    """Its title, as a link from a page of the book; the name where there is no such notebook."""
+    found = next((n for n in notebooks() if n.name == name), None)
+    if found is None:
+        return _title(name)
+    return f"[{found.title}](../{found.path})"
 
 
 def _count(shape: Sequence[int]) -> int:
@@ -154,6 +162,7 @@ def _transposes(data: dict[str, Any]) -> str:
         f"{data['driver']}, torch {data['torch']}, nvidia-cutlass-dsl {data['dsl']}. "
         f"{data['method']}. A copy of 1 GB reached {data['ceiling_gb_per_s']:,.0f} GB/s.",
     ]
+    out.append(_behind(rows))
     for row in (r for r in rows if r["bytes_moved"] == largest):
         rates = row["gb_per_s"]
         names = {"clone": "a copy", **{n: n for n in ("torch", "torch.compile", "forgekit")}}
@@ -171,13 +180,48 @@ def _transposes(data: dict[str, Any]) -> str:
     return "\n\n".join([*out, _folded("All transposes, percent of the copy", head, table)])
 
 
+def _behind(rows: Sequence[dict[str, Any]]) -> str:
+    """Where a peer is faster beyond the noise, as for the other operators."""
+    found = []
+    for row in rows:
+        rates, times = row["gb_per_s"], row["timings"]
+        for peer in ("torch", "torch.compile"):
+            if peer in times and times[peer]["p80_ms"] < times["forgekit"]["p20_ms"]:
+                speed = rates["forgekit"] / rates[peer]
+                size = f"{row['rows']:,} × {row['columns']:,} {row['dtype']}"
+                found.append(f"{size} ({speed:.2f}× {peer})")
+    if not found:
+        return f"At none of {len(rows)} cases is a peer faster beyond the noise."
+    listed = ", ".join(found)
+    return f"At {len(found)} of {len(rows)} cases a peer is faster beyond the noise: {listed}."
+
+
+# -- configurations ------------------------------------------------------------------------------
+def _configurations(data: dict[str, Any]) -> str:
+    """What was tried for the table of `forgekit.ops.tile_choice`."""
+    says = (
+        f"What `forgekit/ops/tile_choice.py` chooses from. {data['gpu']}, {data['date']}. "
+        f"{data['method']} Ceiling: {data['ceiling_gbps']:,} GB/s."
+    )
+    head = ("operator", "size", "type", "GB/s", "kernel", "threads", "rows", "loads", "blocks")
+    table = [
+        (r["op"], " × ".join(f"{s:,}" for s in r["shape"]), r["dtype"], f"{r['gbps']:,.0f}",
+         r.get("kernel", "columns"), _shown(r.get("threads", r.get("lanes"))),
+         _shown(r.get("rows")), _shown(r.get("loads")),
+         _shown(r["cluster"] * r["split"] if "split" in r else None))
+        for r in data["rows"]
+    ]  # fmt: skip
+    title = "Configurations that were tried"
+    return "\n\n".join([f"### {title}", says, _folded(f"{title}, GB/s", head, table)])
+
+
 # -- anything else ------------------------------------------------------------------------------
 def _other(name: str, data: dict[str, Any]) -> str:
     known = {k: v for k, v in data.items() if isinstance(v, (str, int, float))}
     facts = "; ".join(f"{k.replace('_', ' ')}: {v}" for k, v in known.items())
     head = list(dict.fromkeys(key for row in data["rows"] for key in row))
     table = [[_shown(row.get(key)) for key in head] for row in data["rows"]]
-    title = _TITLES.get(name, _title(name))
+    title = _title(name)
     return "\n\n".join([f"### {title}", facts, _folded(f"{title}: the numbers", head, table)])
 
 

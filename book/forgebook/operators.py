@@ -9,7 +9,9 @@ from forgebook.charts import pictures
 from forgebook.groups import Group, groups
 from forgekit.benching.suites.report import geometric_means
 from forgekit.benching.suites.results import Row, SuiteResults
-from forgekit.benching.suites.suite import Case
+from forgekit.benching.suites.suite import DTYPES, Case, load_suite
+from forgekit.errors import UsageError
+from forgekit.profiling.gpus import gpu_of
 
 __all__ = ["behind", "markdown", "running_text"]
 
@@ -34,21 +36,34 @@ def _group(group: Group) -> str:
         pictures(group),
         _means(group),
         _not_reached(group),
+        _left_out(group),
         _rows(group),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
 def running_text(results: SuiteResults) -> str:
-    """Where and when, of what commit, and the ceiling of the run."""
+    """Where and when, of what commit, and the ceilings of the runs that the rows are from."""
     one = results.machines[0]
     names = ("torch", "quack-kernels", "nvidia-cutlass-dsl")
     versions = [f"{name} {one.versions[name]}" for name in names if name in one.versions]
     built = f", commit {results.commit}" if results.commit else ""
     return (
         f"{one.gpu}, {results.date}{built}, driver {one.driver or 'unknown'}, "
-        f"{', '.join(versions)}. Ceiling: {one.ceiling_gbps or 0:,.0f} GB/s."
+        f"{', '.join(versions)}.{_ceilings(results)}"
     )
+
+
+def _ceilings(results: SuiteResults) -> str:
+    """Of each run; and what a data sheet promises, where it is known for the GPU."""
+    used = sorted({row.machine for row in results.rows})
+    runs = [results.machines[k] for k in used if results.machines[k].ceiling_gbps]
+    if not runs:
+        return ""
+    rates = " and ".join(f"{run.ceiling_gbps:,.0f}" for run in runs)
+    text = f" Ceiling: {rates} GB/s" + (f", of {len(runs)} runs" if len(runs) > 1 else "")
+    known = gpu_of(runs[0].gpu)
+    return f"{text}; the data sheet promises {known.bandwidth / 1e9:,.0f}." if known else f"{text}."
 
 
 # -- what they come to ----------------------------------------------------------------------------
@@ -66,20 +81,24 @@ def _means(group: Group) -> str:
 
 
 def behind(group: Group) -> list[tuple[Case, str, float]]:
-    """Where a peer is faster beyond the noise: case, the fastest peer, forgekit's speed against it.
+    """Where a peer is faster beyond the noise: case, the fastest such peer, forgekit's speed
+    against it.
 
     Beyond the noise: the peer's 80th percentile lies below forgekit's 20th.
     """
     found = []
     for case, rows in group.cases().items():
         own = rows.get("forgekit")
-        timed = [row for row in rows.values() if not row.own and row.timing]
-        if own is None or own.timing is None or not timed:
+        if own is None or own.timing is None:
             continue
-        best = min(timed, key=lambda row: row.timing.median_ms if row.timing else 0.0)
-        assert best.timing is not None
-        if best.timing.p80_ms < own.timing.p20_ms:
-            found.append((case, best.contender, best.timing.median_ms / own.timing.median_ms))
+        faster = [
+            (row.timing.median_ms, row.contender)
+            for row in rows.values()
+            if not row.own and row.timing and row.timing.p80_ms < own.timing.p20_ms
+        ]
+        if faster:
+            median_ms, peer = min(faster)
+            found.append((case, peer, median_ms / own.timing.median_ms))
     return found
 
 
@@ -95,7 +114,7 @@ def _not_reached(group: Group) -> str:
             f"{REACHED:.0f} % of the ceiling, where 128 MB or more move: {len(large) - len(below)} "
             f"of {len(large)} cases reach it"
         )
-        listed = _by_size([(row.case, f"{percent:.0f} %") for row, percent in below])
+        listed = _by_size([(row.case, f"{percent:.1f} %") for row, percent in below])
         said.append(f"{text}. Not {listed}." if below else f"{text}.")
     slower = behind(group)
     if slower:
@@ -106,6 +125,18 @@ def _not_reached(group: Group) -> str:
     elif own:
         said.append(f"At none of {len(own)} cases is a peer faster beyond the noise.")
     return "What is not reached:\n\n" + "\n".join(f"- {text}" for text in said) if said else ""
+
+
+def _left_out(group: Group) -> str:
+    """Which types of its suite the run did not measure."""
+    try:
+        suite = load_suite(group.results.suite)
+    except UsageError:  # a file of one's own
+        return ""
+    wanted = {case.dtype for case in suite if (case.op, case.dim) == (group.op, group.dim)}
+    missing = wanted - {case.dtype for case in group.cases()}
+    names = " and ".join(dtype for dtype in DTYPES if dtype in missing)
+    return f"The suite has {names} as well, which this run left out." if names else ""
 
 
 def _by_size(found: Sequence[tuple[Case, str]]) -> str:

@@ -22,7 +22,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forgekit.benching.timing import ceiling_gbps, time_gpu, versions
+from forgekit.benching.output_files import check_output, write_output
+from forgekit.benching.timing import METHOD, ceiling_gbps, time_gpu, versions
 from forgekit.errors import ForgekitError, PlatformError, UsageError, got_needed
 
 if TYPE_CHECKING:
@@ -113,6 +114,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     if not torch.cuda.is_available():
         raise PlatformError("there is no GPU to measure on")
+    if args.out:
+        check_output("--out", args.out)
     steps = _steps(args.notebook)
     rows = []
     for size in args.size or [(8192, 8192)]:
@@ -122,12 +125,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         "gpu": torch.cuda.get_device_name(),
         "date": datetime.date.today().isoformat(),
         "versions": versions(),
+        "method": METHOD,
         "ceiling_gbps": round(ceiling_gbps(), 1),
         "rows": rows,
     }
     print(f"ceiling {data['ceiling_gbps']} GB/s")
     if args.out:
-        args.out.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        write_output("--out", args.out, json.dumps(data, indent=1) + "\n")
     return 0
 
 

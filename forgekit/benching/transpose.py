@@ -20,7 +20,8 @@ from typing import Any
 
 import torch
 
-from forgekit.benching.timing import Timing, ceiling_gbps, host_us, time_gpu
+from forgekit.benching.output_files import check_output, write_output
+from forgekit.benching.timing import METHOD, Timing, ceiling_gbps, host_us, time_gpu
 from forgekit.devices import current_target, gpu_report
 from forgekit.errors import ForgekitError, PlatformError, got_needed
 from forgekit.ops import copy_transpose
@@ -124,7 +125,7 @@ def record(rows: Sequence[Row], ceiling: float, host: dict[str, float]) -> dict[
         "dsl": machine.dsl,
         "python": platform.python_version(),
         "date": datetime.date.today().isoformat(),
-        "method": "CUDA events, L2 flushed before each call, median; bytes read plus written",
+        "method": f"{METHOD}; bytes read plus written",
         "ceiling_gb_per_s": round(ceiling, 1),
         "host_us_per_call_64x64_float16": {name: round(us, 2) for name, us in host.items()},
         "rows": [
@@ -146,6 +147,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         raise PlatformError(
             got_needed("this benchmark", current_target().name, "a GPU", "run it on such a machine")
         )
+    if chosen.out:
+        check_output("--out", chosen.out)
     ceiling, host = ceiling_gbps(), host_times()
     sizes = [(n, n) for n in SQUARES if n <= chosen.largest] + list(OTHERS)
     rows = [
@@ -158,7 +161,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "\nHost time of a call on 64 × 64: " + ", ".join(f"{n} {t:.1f} µs" for n, t in host.items())
     )
     if chosen.out:
-        chosen.out.write_text(json.dumps(record(rows, ceiling, host), indent=1) + "\n")
+        text = json.dumps(record(rows, ceiling, host), indent=1) + "\n"
+        write_output("--out", chosen.out, text)
     return 0
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from forgekit.errors import UsageError, got_needed
 
-__all__ = ["DEFAULT", "GPUS", "Gpu", "gpu_here", "gpu_named"]
+__all__ = ["DEFAULT", "GPUS", "Gpu", "gpu_here", "gpu_named", "gpu_of"]
 
 _KB, _MB = 1024, 1024**2
 
@@ -103,8 +103,12 @@ def gpu_here() -> Gpu | None:
 
     if not torch.cuda.is_available():
         return None
-    name = torch.cuda.get_device_name()
-    return next((g for g in GPUS.values() if re.search(g.device, name)), None)
+    return gpu_of(torch.cuda.get_device_name())
+
+
+def gpu_of(device: str) -> Gpu | None:
+    """The GPU that its driver calls so, such as "NVIDIA H200"; None if the table has it not."""
+    return next((g for g in GPUS.values() if re.search(g.device, device)), None)
 
 
 def _plain(name: str) -> str:

@@ -38,9 +38,35 @@ def test_what_is_not_reached_is_said() -> None:
         )
     )
     assert "### Softmax over rows\n\n`forgekit.ops.softmax(x, dim=-1)`. A GPU, 2026-01-02" in text
-    assert "0 of 1 cases reach it. Not 8,192 × 4,096 (float32 80 %)." in text
+    assert "0 of 1 cases reach it. Not 8,192 × 4,096 (float32 80.0 %)." in text
     assert "At 1 of 2 cases a peer is faster beyond the noise: 8,192 × 4,096 (float32 0.80×" in text
     assert "| torch | 0.89× | 0.80× | 2 of 2 |" in text
+
+
+def test_every_peer_beyond_the_noise_counts() -> None:
+    """The fastest peer is within the noise, and another, hardly slower, is not."""
+    wide = Row(LARGE, "torch", "ok", 1, Timing(0.18, 0.1, 0.3), machine=0)
+    text = operators.markdown(
+        results(row(LARGE, "forgekit", 0.25), wide, row(LARGE, "torch.compile", 0.2))
+    )
+    assert "At 1 of 1 cases a peer is faster beyond the noise" in text
+    assert "(float32 0.80× torch.compile)" in text
+
+
+def test_each_run_has_its_ceiling() -> None:
+    two = results(row(LARGE, "forgekit", 0.2), replace(row(LARGE, "torch", 0.4), machine=1))
+    known = replace(GPU, gpu="NVIDIA H200", ceiling_gbps=4200.0)
+    two = replace(two, machines=[known, replace(known, ceiling_gbps=4100.0)])
+    words = "Ceiling: 4,200 and 4,100 GB/s, of 2 runs; the data sheet promises 4,800."
+    assert words in operators.running_text(two)
+    assert "Ceiling: 1,000 GB/s." in operators.running_text(results(row(LARGE, "forgekit", 0.2)))
+
+
+def test_what_the_run_left_out_is_said() -> None:
+    text = operators.markdown(results(row(LARGE, "forgekit", 0.2), row(SMALL, "forgekit", 0.1)))
+    assert "The suite has float16 as well, which this run left out." in text
+    own = replace(results(row(LARGE, "forgekit", 0.2)), suite="mine.toml")
+    assert "left out" not in operators.markdown(own)
 
 
 def test_what_is_reached_is_said_as_well() -> None:
@@ -96,21 +122,29 @@ def test_files_find_their_section(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     write_results(host, tmp_path / "a_host.json")
     write_results(results(row(LARGE, "forgekit", 0.25)), tmp_path / "b_softmax.json")
     timing = {"median_ms": 1.0, "p20_ms": 1.0, "p80_ms": 1.0}
+    quick = dict.fromkeys(timing, 0.5)
     transpose = {
         "gpu": "A GPU", "driver": "1", "torch": "2", "dsl": "4", "date": "2026-01-02",
         "method": "Events", "ceiling_gb_per_s": 1000.0,
         "rows": [{"rows": 64, "columns": 32, "dtype": "float16", "bytes_moved": 8192,
-                  "timings": {"clone": timing}, "gb_per_s": {"clone": 500.0, "forgekit": 450.0}}],
+                  "timings": {"clone": timing, "forgekit": timing, "torch": quick},
+                  "gb_per_s": {"clone": 500.0, "forgekit": 450.0, "torch": 900.0}}],
     }  # fmt: skip
     (tmp_path / "c_transpose.json").write_text(json.dumps(transpose))
-    (tmp_path / "tiles_h200.json").write_text(
-        json.dumps({"gpu": "A GPU", "rows": [{"op": "softmax", "gbps": 1}]})
-    )
+    tried = {"op": "softmax", "shape": [8, 4096], "dtype": "float32", "gbps": 1, "kernel": "shared",
+             "threads": 64, "rows": 1, "loads": 2, "cluster": 2, "split": 1}  # fmt: skip
+    tiles = {"gpu": "A GPU", "date": "2026-01-02", "method": "Events.", "ceiling_gbps": 4000}
+    (tmp_path / "tiles_h200.json").write_text(json.dumps(tiles | {"rows": [tried]}))
     text = benchmarks.made("operators")
     headings = re.findall(r"^### (.+)$", text, flags=re.MULTILINE)
     assert headings == ["Softmax over rows", "Transposes, beside a copy of the same tensor",
                         "Host time of a call", "Configurations that were tried"]  # fmt: skip
-    assert "<td>64 × 32</td><td>float16</td><td>500</td><td>–</td><td>–</td><td>90 %</td>" in text
+    assert (
+        "<td>64 × 32</td><td>float16</td><td>500</td><td>180 %</td><td>–</td><td>90 %</td>" in text
+    )
+    assert "At 1 of 1 cases a peer is faster" in text and "64 × 32 float16 (0.50× torch)" in text
+    assert "A GPU, 2026-01-02. Events. Ceiling: 4,000 GB/s." in text
+    assert "<td>8 × 4,096</td><td>float32</td><td>1</td><td>shared</td><td>64</td>" in text
     assert "| `softmax` | 8.0 | 6.5 |" in text
     assert benchmarks.made("vgpu") == "None are recorded yet.\n"
 
