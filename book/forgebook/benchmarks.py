@@ -198,10 +198,10 @@ def _behind(rows: Sequence[dict[str, Any]]) -> str:
 
 # -- configurations ------------------------------------------------------------------------------
 def _configurations(data: dict[str, Any]) -> str:
-    """What was tried for the table of `forgekit.ops.tile_choice`."""
+    """What was tried for the tables of `forgekit.ops`."""
     says = (
-        f"What `forgekit/ops/tile_choice.py` chooses from. {data['gpu']}, {data['date']}. "
-        f"{data['method']} Ceiling: {data['ceiling_gbps']:,} GB/s."
+        "What the tables in `forgekit/ops/tile_choice.py` and `column_choice.py` choose from. "
+        f"{data['gpu']}, {data['date']}. {data['method']} Ceiling: {data['ceiling_gbps']:,} GB/s."
     )
     head = ("operator", "size", "type", "GB/s", "kernel", "threads", "rows", "loads", "blocks")
     table = [

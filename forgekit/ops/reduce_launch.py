@@ -11,9 +11,10 @@ import torch
 from forgekit.compiling.compiled import compile
 from forgekit.compiling.specs import TensorSpec
 from forgekit.kernels import VECTOR_BYTES
+from forgekit.ops.column_choice import ColumnChoice, choose_columns
 from forgekit.ops.dispatching import check_variant
 from forgekit.ops.launching import PIECE, clusters_of, runner
-from forgekit.ops.tile_choice import ColumnChoice, RowChoice, choose_columns, choose_rows
+from forgekit.ops.tile_choice import RowChoice, choose_rows
 from forgekit.ops.tuned import tuned_rows
 from forgekit.ops.views import View, contiguous_strides, fold
 

@@ -12,10 +12,11 @@ from forgekit.compiling.compiled import compile
 from forgekit.compiling.specs import TensorSpec
 from forgekit.errors import UsageError, got_needed
 from forgekit.kernels import VECTOR_BYTES
+from forgekit.ops.column_choice import choose_columns
 from forgekit.ops.dispatching import check_variant
 from forgekit.ops.launching import PIECE, clusters_of, runner
 from forgekit.ops.reduce_launch import column_spec, column_vectors, row_spec, row_vectors, tile_of
-from forgekit.ops.tile_choice import Op, RowChoice, choose_columns, choose_rows
+from forgekit.ops.tile_choice import Op, RowChoice, choose_rows
 from forgekit.ops.tuned import tuned_rows
 from forgekit.ops.views import View, contiguous_strides, fold
 

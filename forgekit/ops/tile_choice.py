@@ -1,4 +1,4 @@
-"""Which configuration serves which rows and columns, and why: the one place where it is decided.
+"""Which configuration serves which rows, and why: the one place where it is decided.
 
 Rows are counted in vectors of 16 bytes, since a thread reads one at a time. Each table is searched
 for the first rule that a row is short enough for; the last serves all that are longer. Reasons with
@@ -15,9 +15,7 @@ from typing import Literal
 
 from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP
 
-__all__ = [
-    "RULES", "ColumnChoice", "Kernel", "Op", "RowChoice", "Rule", "choose_columns", "choose_rows",
-]  # fmt: skip
+__all__ = ["RULES", "SMS", "Kernel", "Op", "RowChoice", "Rule", "choose_rows", "power_below"]
 
 Op = Literal["sum", "softmax", "softmax_backward"]
 Kernel = Literal["sum", "registers", "shared", "streaming"]
@@ -102,20 +100,6 @@ class RowChoice:
     edges: bool = False
 
 
-@dataclass(frozen=True)
-class ColumnChoice:
-    """The fields of a `ColumnTile`, and how many blocks share a column: those of a cluster, and
-    parts that a second kernel adds up."""
-
-    lanes: int
-    rows: int
-    loads: int
-    vector: int
-    once: bool = False
-    cluster: int = 1
-    split: int = 1
-
-
 def choose_rows(
     op: Op, rows: int, size: int, itemsize: int, vector: int, edges: bool, clusters: int
 ) -> RowChoice:
@@ -173,51 +157,12 @@ def _sum(
     if wanted > 16 or (wanted > 1 and clusters == 1):
         threads, parts = 1024, min(max(2, 2 * SMS // rows), room)
     elif wanted > 1:
-        threads, cluster = 1024, _split(wanted, 8)
+        threads, cluster = 1024, power_below(wanted, 8)
     beside = max(1, 256 // threads) if cluster * parts == 1 else 1
     exact = not edges and size % (threads * loads * vector * cluster * parts) == 0
     return RowChoice("sum", threads, beside, loads, vector, cluster, parts, exact, edges)
 
 
-def _split(size: int, most: int) -> int:
+def power_below(size: int, most: int) -> int:
     """The largest power of two up to size, `most` at most."""
     return min(most, 1 << max(size, 1).bit_length() - 1)
-
-
-def choose_columns(
-    op: Op, outer: int, size: int, inner: int, vector: int, clusters: int
-) -> ColumnChoice:
-    """The configuration for `outer` matrices of `size` rows and `inner` columns, reduced over rows.
-
-    vector, clusters: as in `choose_rows`. A block is 64 columns wide, which is 4 sectors or
-    more; 32 vectors where there are plenty of columns, 16 columns where there is little to do.
-    Several blocks share columns where these are too few for all SMs: those of a cluster, and beyond
-    8 two steps. A softmax needs all rows of a column in one block.
-    """
-    vectors = -(-inner // vector)
-    if size <= 8:  # a thread has its columns to itself
-        lanes = min(128, max(WARP, 1 << (vectors - 1).bit_length()))
-        return ColumnChoice(lanes, 1, _below(size, 8), vector, once=True)
-    wide = outer * -(-vectors // 32)
-    if op == "sum" and wide >= 3 * SMS:  # enough blocks side by side: nobody shares a column
-        return ColumnChoice(32, _below(-(-size // 4), 16 if wide < 6 * SMS else 8), 4, vector)
-    lanes = min(max(1, 64 // vector) if vector > 1 else WARP, 1 << (vectors - 1).bit_length())
-    tiles = outer * -(-vectors // lanes)
-    if op == "sum" and (size <= 128 or (size <= 1024 and tiles < 2 * SMS)):  # little to do: as
-        lanes = min(lanes, max(4, 16 // vector))  # many threads as there are, and one step
-        return ColumnChoice(lanes, _below(-(-size // 4), 512 // lanes), 4, vector)
-    rows = _below(-(-size // 4), (256 if tiles * 8 >= 2 * SMS else 512) // lanes)
-    if op != "sum":
-        loads = 8 if rows * 4 < size <= rows * 8 and op == "softmax" else 4
-        return ColumnChoice(lanes, rows, loads, vector, once=size <= rows * loads)
-    wanted = _split(min(4 * SMS // tiles, size // (rows * 4)), 256)
-    if wanted <= min(clusters, 8):
-        return ColumnChoice(lanes, rows, 4, vector, cluster=wanted)
-    if clusters > 1 and tiles * 8 >= 2 * SMS:
-        return ColumnChoice(lanes, rows, 4, vector, cluster=8)
-    return ColumnChoice(lanes, rows, 4, vector, split=wanted)
-
-
-def _below(size: int, most: int) -> int:
-    """Threads below each other: a power of two, not many more than there are rows."""
-    return min(most, 1 << max(size - 1, 1).bit_length())

@@ -13,9 +13,10 @@ import torch
 import forgekit as fk
 from forgekit.compiling.replay import run_again
 from forgekit.kernels.reduce_steps import SharedRowSum, ShuffleRowSum
+from forgekit.ops.column_choice import ColumnChoice
 from forgekit.ops.launching import clusters_of
 from forgekit.ops.reduce_launch import _compile_step, compile_columns, compile_rows
-from forgekit.ops.tile_choice import ColumnChoice, RowChoice
+from forgekit.ops.tile_choice import RowChoice
 from tests.kernels.rowwise import (
     DTYPES,
     INF,

@@ -1,0 +1,84 @@
+"""Which configuration serves which columns: that it can run, and where the rules begin and end."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from forgekit.ops import column_choice
+from forgekit.ops.column_choice import COLUMNS, choose_columns
+from forgekit.ops.tile_choice import Op
+
+CLUSTERS = (1, 16)
+OPS: tuple[Op, ...] = ("sum", "softmax", "softmax_backward")
+SHAPES = list(itertools.product((1, 3, 40, 1200), (1, 2, 8, 9, 100, 128, 129, 1024, 1500, 40000),
+                                (1, 8, 40, 64, 1000, 4096, 100000)))  # fmt: skip
+
+
+@pytest.mark.parametrize("clusters", CLUSTERS)
+@pytest.mark.parametrize("op", OPS)
+def test_columns_fit(op: Op, clusters: int) -> None:
+    for (outer, size, inner), vector in itertools.product(SHAPES, (1, 2, 4, 8)):
+        if inner % vector:
+            continue
+        c = choose_columns(op, outer, size, inner, vector, clusters)
+        told = f"{outer} x {size} x {inner}: {c}"
+        assert 1 <= c.lanes * c.rows <= 1024 and c.vector == vector, told
+        assert c.rows & (c.rows - 1) == 0 and c.lanes & (c.lanes - 1) == 0, told
+        assert c.loads * c.vector <= 64, told
+        assert c.cluster in (1, 2, 4, 8) and c.cluster <= clusters, told
+        assert c.cluster == 1 or c.split == 1, told
+        assert op == "sum" or c.cluster * c.split == 1, told
+        assert not c.once or c.rows * c.loads >= size, told
+        assert c.split <= max(1, size // c.rows), told
+        scratch = 4 * c.lanes * c.vector * (c.rows * (2 if op == "softmax" else 1) + c.cluster)
+        assert scratch <= 48 * 1024, told
+
+
+def test_every_rule_serves_something_and_has_a_reason() -> None:
+    assert all(rule.why and bool(rule.columns) != bool(rule.lanes) for rule in COLUMNS)
+    asked: list[int] = []
+
+    def noting(k: int) -> Any:
+        return lambda about: COLUMNS[k].when(about) and not asked.append(k)
+
+    with pytest.MonkeyPatch.context() as patch:
+        rules = tuple(replace(rule, when=noting(k)) for k, rule in enumerate(COLUMNS))
+        patch.setattr(column_choice, "COLUMNS", rules)
+        for (outer, size, inner), op in itertools.product([*SHAPES, (4, 200, 4096)], OPS):
+            choose_columns(op, outer, size, inner, 1, 16)
+    assert set(asked) == set(range(len(COLUMNS)))
+
+
+def test_what_serves_which_columns() -> None:
+    def kind(outer: int, size: int, inner: int, clusters: int = 16) -> str:
+        c = choose_columns("sum", outer, size, inner, 4, clusters)
+        shared = f"cluster {c.cluster}" if c.cluster > 1 else "split" if c.split > 1 else "one step"
+        return shared + ", once" * c.once + f", {min(c.rows, 2)} rows"
+
+    assert kind(1, 8, 64) == "one step, once, 1 rows"
+    assert kind(1, 100, 64) == "one step, 2 rows"
+    assert kind(1200, 2000, 64) == "one step, 2 rows"
+    assert kind(1, 5000, 4) == "cluster 2, 2 rows"
+    assert kind(1, 1200, 64) == "cluster 8, 2 rows"
+    assert kind(1, 40000, 8) == kind(1, 2100, 64, clusters=1) == "split, 2 rows"
+    assert kind(1, 40000, 64 * 40) == "cluster 8, 2 rows"
+
+
+def test_threads_below_each_other() -> None:
+    """Fewer, the more columns there are: a block of 128 for each SM three times, six times."""
+
+    def rows(blocks: int) -> int:
+        return choose_columns("sum", 1, 200, blocks * 128, 4, 16).rows
+
+    assert [rows(132 * n) for n in (3, 5, 6, 30)] == [16, 16, 8, 8]
+    assert choose_columns("sum", 1, 200, 132 * 2 * 128, 4, 16).lanes == 16
+
+
+def test_softmax_of_columns_is_kept_where_it_fits() -> None:
+    for op in ("softmax", "softmax_backward"):
+        once = [choose_columns(op, 4, size, 64, 4, 16).once for size in (3, 8, 60, 5000)]
+        assert once == [True, True, True, False]
