@@ -14,9 +14,9 @@
 # **You will build** a kernel that copies an array, first 8 elements, then 1,000.
 # **You will learn** what a thread, a block and a grid are, how to see what each thread did, what
 # goes wrong at the edge of an array, and what the compiler makes of your Python.
-# **You need** Python, and no GPU: without one, kernels run on the *virtual GPU*, which executes the
-# machine-level code that NVIDIA's compiler made of yours. About 40 minutes
-# with the two exercises, 30 without them.
+# **You need** Python, and no GPU: without one, kernels run on the **virtual GPU**, which executes
+# the machine-level code that NVIDIA's compiler made of yours. About 30 minutes, and 10 more for the
+# two exercises.
 #
 # Run the cells from top to bottom with <kbd>Shift</kbd>+<kbd>Enter</kbd>. Where the text says
 # **Predict**, make up your mind before you run the next cell: what it prints is folded away until
@@ -62,11 +62,11 @@ print(copied)
 #
 # - `@cute.kernel` marks the code that *each thread* runs. `cute.arch.thread_idx()` is the question
 #   "which one am I?"; it has three coordinates, and we use the first.
-# - `@cute.jit` marks the *host* code that starts it. `launch` says how many threads: a **grid** of
-#   blocks, each **block** a group of threads. Here one block of eight.
+# - `@cute.jit` marks the **host function**, the code that starts it. The **launch** says how many
+#   threads: a **grid** of blocks, each **block** a group of threads. Here one block of eight.
 #
-# The names follow the convention of CuTe's own code: `m` for a tensor in the GPU's main memory,
-# then a capital letter, so `mX` is all of X and `mY` all of Y.
+# The names follow the convention of CuTe's own code: `m` for a tensor in **global memory**, the
+# GPU's large main memory, then a capital letter, so `mX` is all of X and `mY` all of Y.
 
 
 # %%
@@ -202,7 +202,7 @@ run_overhanging(x.cpu(), y.cpu())
 # %% [markdown]
 # Read the message from the top: the **line** of the kernel, the **thread** and **block**, the
 # **element** it wanted; at the end, the line of this cell that started it. Thread 104 of block 7
-# computes `i = 7 × 128 + 104 = 1000`, and the last element is number 999.
+# computes `i = 7 × 128 + 104 = 1000`, and the last element is number 999: it is **out of bounds**.
 #
 # A real GPU has no such message. It reads and writes whatever lies behind the array, which may be
 # somebody else's data, and nobody is told; if you are lucky, the program dies. That is why this one
@@ -287,9 +287,9 @@ fk.check(y, x)
 # ## 8. What the compiler made of it
 #
 # The compiler turned the kernel into **PTX**, NVIDIA's assembly language; this text is what the
-# virtual GPU executes, and what a GPU's driver translates to its own machine code. Here is the
-# part of the guarded copy that matters; left out are the lines that load the kernel's arguments,
-# the size of `mX` into `%r2` and the two addresses into `%rd1` and `%rd2`:
+# virtual GPU executes, and what a GPU's driver translates to its own machine code, **SASS**. Here
+# is the part of the guarded copy that matters; left out are the lines that load the kernel's
+# arguments, the size of `mX` into `%r2` and the two addresses into `%rd1` and `%rd2`:
 
 # %%
 interesting = ["mov.u32", "shl", "or.b32", "setp", "bra", "mul.wide", "add.s64", "global", "ret;"]

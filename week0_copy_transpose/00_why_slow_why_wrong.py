@@ -15,8 +15,8 @@
 # mend what turns out to be amiss with them.
 # **You will learn** to read a profile by source line, to see which bytes a warp moves and which
 # banks it uses, and to find a mistake that no comparison of values shows.
-# **You need** `00_start_here`. About 45 minutes with the exercises, 30 without them, and no GPU:
-# all of this notebook looks inside the virtual GPU, also where there is a real one.
+# **You need** `00_start_here`, and no GPU: all of this notebook looks inside the virtual GPU, also
+# where there is a real one. About 30 minutes, and 15 more for the exercises.
 
 # %%
 import cutlass
@@ -222,8 +222,8 @@ hostile
 #
 # ## 4. The cure: a barrier
 #
-# `cute.arch.sync_threads()` makes every thread of the block wait until all of them have arrived.
-# What was stored before it can be read after it.
+# `cute.arch.sync_threads()` is a **barrier**: it makes every thread of the block wait until all of
+# them have arrived. What was stored before it can be read after it.
 
 
 # %%
@@ -267,7 +267,8 @@ fk.timeline(run_mended, x, y)
 # wavefronts: a **bank conflict**.
 #
 # This kernel transposes one 32 × 32 tile: it stores rows and reads columns. `pitch` is the distance
-# between two rows of the tile, a `Constexpr`: a number that is fixed when the kernel is compiled.
+# between two rows of the tile, a **`Constexpr`**: a number that is fixed when the kernel is
+# compiled.
 #
 # **Predict:** how many wavefronts does the read take with a pitch of 32, and how many with 33?
 

@@ -11,11 +11,11 @@
 # %% [markdown]
 # # Compile once, call often
 #
-# **You will build** a cache of compiled kernels that goes wrong in two ways, and mend it.
+# **You will build** a cache of compiled kernels. It goes wrong in two ways, and you mend both.
 # **You will learn** what the first call of a kernel spends its time on, what a compiled kernel
 # remembers of the tensors it was compiled for, and how to choose what it remembers.
-# **You need** `00_start_here` and `00_why_slow_why_wrong`. About 40 minutes, and as long
-# again with the exercises: 70 to 80 in all.
+# **You need** `00_start_here` and `00_why_slow_why_wrong`. About 40 minutes, and 35 more for the
+# exercises.
 #
 # So far `fk.compile` did all of this behind the curtain. Here we do it by hand, in plain CuTe DSL,
 # as production code does. `fk.compile` finds the virtual GPU by itself; plain CuTe DSL does not.
@@ -397,8 +397,9 @@ def scale_by_vectors(mX: cute.Tensor, mY: cute.Tensor):
 # %% [markdown]
 # Compile it for four descriptions of one and the same tensor, 64 × 512. `divisible={1: 4}`
 # promises that the size of mode 1, the number of columns, is a multiple of 4, and leaves it open
-# otherwise. `static=[1]` fixes the columns and leaves the rows open. `align` is what the address
-# of the first element is a multiple of, in bytes; without it, `fk.spec` looks at the address.
+# otherwise. `static=[1]` fixes the columns and leaves the rows open. `align` is the **alignment**:
+# what the address of the first element is a multiple of, in bytes. Without it, `fk.spec` looks at
+# the address.
 #
 # **Predict:** how many load instructions does a thread have in each of the four? (One for 128
 # bits, up to four.) Write a list, such as `[4, 4, 4, 4]`.

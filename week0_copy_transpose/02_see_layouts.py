@@ -16,8 +16,8 @@
 # **You will learn** to read `shape:stride`, how CuTe writes down where each element of a matrix
 # lies, to cut a matrix into tiles, to say which thread moves which elements, and to see all of it
 # as pictures.
-# **You need** notebook `00_start_here` and Python; no GPU. About 70 minutes with
-# the exercises, 45 without them; section 5 is a good place for a break.
+# **You need** notebook `00_start_here` and Python; no GPU. About 45 minutes, and 25 more for the
+# exercises; section 5 is a good place for a break.
 #
 # Where it says **Predict**, write your answer in place of `None` before you run the cell; what it
 # prints is folded away until then. Wrong predictions are kept, too, and no harm is done: section 10
@@ -209,11 +209,11 @@ fk.exercise("week0/offsets_by_hand").grade(answers)
 # %% [markdown]
 # ## 4. Tiles: cut a layout with `zipped_divide`
 #
-# A block of threads works on a **tile** of the matrix. `zipped_divide(layout, tiler)` cuts a layout
-# into tiles and sorts its modes, `((tile),(rest))`: first what moves *within* a tile, then what
-# moves *from tile to tile*. No element moves; each mode is just split in two, as the modes of the
-# squares were. Here is a 6 × 8 matrix in tiles of 2 × 4, and `fk.explain` reads the result aloud,
-# mode by mode:
+# A block of threads works on a **tile** of the matrix. The **tiler** says how large a tile is, and
+# a **zipped divide**, `zipped_divide(layout, tiler)`, cuts a layout into tiles and sorts its modes,
+# `((tile),(rest))`: first what moves *within* a tile, then what moves *from tile to tile*. No
+# element moves; each mode is just split in two, as the modes of the squares were. Here is a 6 × 8
+# matrix in tiles of 2 × 4, and `fk.explain` reads the result aloud, mode by mode:
 
 # %%
 M = fk.Layout((6, 8), (8, 1))
@@ -282,7 +282,8 @@ said.against((index, (index % 2, index // 2)))
 # Three steps take a thread to its elements, whatever the layouts are:
 #
 # 1. slice the tile of this block out of the divided tensor,
-# 2. `cute.composition`: put the TV layout in front, so that the coordinate is `(thread, value)`,
+# 2. **composition**, `cute.composition`: put the TV layout in front, so that the coordinate is
+#    `(thread, value)`,
 # 3. slice the values of this thread out of that.
 #
 # Click through the steps for a matrix of 4 × 16, and point at elements and threads. (The steps call

@@ -761,10 +761,9 @@ fk.compile(copy_tiled, x, y)
 
 # %% [markdown]
 # It asks for 128 bits, and without a promise about the columns the compiler can be sure of 8 bytes
-# only. The compiler is sure of 8 bytes, so 64 bits would compile. Do not: those 8 bytes hold for a
-# thread's first row, whose number is a multiple of 4; the row below begins 2 bytes further off.
-# Still, a copy that cannot be compiled is the better way to fail: it says so, instead of being
-# slow.
+# only. So 64 bits would compile. Do not: those 8 bytes hold for a thread's first row, whose number
+# is a multiple of 4; the row below begins 2 bytes further off. Still, a copy that cannot be
+# compiled is the better way to fail: it says so, instead of being slow.
 #
 # For a copy there is a cure that costs nothing. A row-major matrix without gaps *is* one long
 # vector; only our view of it has rows. So give the kernel another view of the same memory:
@@ -798,8 +797,9 @@ print(accesses(run_flat))
 # ## 8. Copies that run by themselves: cp.async
 #
 # In all kernels so far the data pass through registers, and a thread that wants many bytes under
-# way needs a register for each four of them. `cp.async` copies from global to *shared* memory
-# without registers. The thread only starts it and goes on; so there are three things to say:
+# way needs a register for each four of them. `cp.async`, an **asynchronous copy**, goes from global
+# to *shared* memory without registers. The thread only starts it and goes on; so there are three
+# things to say:
 #
 # - `cute.copy` with a `CopyG2SOp` atom (global to shared) starts copies,
 # - `cp_async_commit_group()` makes a **group** of all that the thread has started by then,

@@ -11,8 +11,8 @@
 # %% [markdown]
 # # Profile on a GPU: ask ncu, nsys and compute-sanitizer
 #
-# **You will build** a reader for NVIDIA's reports, and mend a kernel of which you have only such a
-# report.
+# **You will build** a reader for NVIDIA's reports. With it you mend a kernel of which you have
+# nothing but such a report.
 # **You will learn** which of NVIDIA's three tools answers which question, how to call them, how to
 # read what they say, what each of them cannot see, and where to look first if a kernel is slow.
 # **You need** the notebooks before this one; no GPU. All that the tools say here was recorded on a

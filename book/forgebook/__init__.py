@@ -28,8 +28,12 @@ def setup(app: Any) -> dict[str, Any]:
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
 
 
+def _repository() -> str:
+    return os.environ.get(REPOSITORY, "").rstrip("/")
+
+
 def _add_launch_buttons(app: Any, config: Any) -> None:
-    repository = os.environ.get(REPOSITORY, "").rstrip("/")
+    repository = _repository()
     if not repository:
         return
     options = config.html_theme_options
@@ -59,7 +63,8 @@ def _prepare(app: Any, name: str, source: list[str]) -> None:
     if path.suffix == ".ipynb":
         source[0] = notebooks.prepared(source[0], path.parent)
     else:
-        source[0] = pages.filled(source[0])
+        text = pages.addressed(pages.filled(source[0]), _repository())
+        source[0] = notebooks.linked(text, path.parent)
 
 
 def _name_folds(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:

@@ -19,7 +19,7 @@ _FENCE = re.compile(r"^\s*(```|~~~)")
 _HEADING = re.compile(r"^(#{1,6}) +(.+?)\s*$")
 _BOLD = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
 _PROMISE = re.compile(r"\*\*You will build\*\*\s+(.+?)(?=\n\*\*|\n\n|\Z)", re.DOTALL)
-_MINUTES = re.compile(r"About (\d+) minutes")
+_MINUTES = re.compile(r"About (\d+) minutes, and (\d+) more for the (?:\w+ )?exercises")
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,16 @@ class Section:
 
 @dataclass(frozen=True)
 class Notebook:
-    """One notebook, read. path: from the root of the course, with its suffix; exercises: names."""
+    """One notebook, read.
+
+    path: from the root of the course, with its suffix; minutes: for the text, and for its
+    exercises; exercises: names.
+    """
 
     path: str
     title: str
     promise: str
-    minutes: int | None
+    minutes: tuple[int, int] | None
     sections: tuple[Section, ...]
     exercises: tuple[str, ...]
 
@@ -67,13 +71,13 @@ def read(path: Path) -> Notebook:
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     texts = ["".join(c["source"]) for c in cells if c["cell_type"] == "markdown"]
     first = texts[0] if texts else ""
-    promise, minutes = _PROMISE.search(first), _MINUTES.search(first)
+    promise, minutes = _PROMISE.search(first), _MINUTES.search(" ".join(first.split()))
     sections = _sections(texts)
     return Notebook(
         path=path.relative_to(ROOT).as_posix(),
         title=sections[0].title if sections else path.stem,
         promise=" ".join(promise[1].split()) if promise else "",
-        minutes=int(minutes[1]) if minutes else None,
+        minutes=(int(minutes[1]), int(minutes[2])) if minutes else None,
         sections=sections,
         exercises=tuple(_exercises(cells)),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -51,20 +52,22 @@ def prepared(text: str, folder: Path) -> str:
 
 
 def linked(text: str, folder: Path) -> str:
-    """Markdown in which `00_start_here`, the name of a notebook that is there, is a link, and so is
-    `book/setup.md`, a page of the book."""
+    """Markdown of a file in `folder`, in which `00_start_here`, the name of a notebook that is
+    there, is a link, and so is `book/setup.md`, a page of the book."""
+
+    def to(path: Path, mention: re.Match[str]) -> str:
+        return f"[{mention[0]}]({Path(os.path.relpath(path, folder)).as_posix()})"
 
     def link(mention: re.Match[str]) -> str:
         name = f"{mention[1]}.ipynb"
         for path in (folder / name, *sorted(ROOT.glob(f"week*/{name}"))):
             if path.is_file():
-                near = path.parent == folder
-                return f"[`{mention[1]}`]({'' if near else f'../{path.parent.name}/'}{name})"
+                return to(path, mention)
         return mention[0]
 
     def page(mention: re.Match[str]) -> str:
-        there = (ROOT / "book" / f"{mention[1]}.md").is_file()
-        return f"[{mention[0]}](../book/{mention[1]}.md)" if there else mention[0]
+        path = ROOT / "book" / f"{mention[1]}.md"
+        return to(path, mention) if path.is_file() else mention[0]
 
     parts = _FENCED.split(text)  # every other one is code
     return "".join(

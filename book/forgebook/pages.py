@@ -9,11 +9,14 @@ import re
 from collections.abc import Callable
 
 from forgebook import benchmarks, glossary, reference
-from forgebook.course import Notebook, anchor, notebooks, week_titles
+from forgebook.course import ROOT, Notebook, anchor, notebooks, week_titles
 
-__all__ = ["filled", "is_made"]
+__all__ = ["addressed", "filled", "is_made"]
 
 _MARKER = re.compile(r"^<!-- made: ([a-z]+)(?: ([\w.]+))? -->$", re.MULTILINE)
+_PICTURE = re.compile(r"^!\[(.+)\]\(\.\./book/(pictures/.+)\)$", re.MULTILINE)
+_CLONE = re.compile(r"(git clone (?:--depth 1 )?)URL\b")
+_IN_PLACE = re.compile(r",\s+with\s+the\s+repository's\s+address\s+in\s+place\s+of\s+`URL`")
 
 
 def is_made(text: str) -> bool:
@@ -26,6 +29,13 @@ def filled(text: str) -> str:
     if "<!-- made: glossary -->" in text:
         text = glossary.with_links(text)
     return _MARKER.sub(lambda found: _MAKERS[found[1]](found[2] or ""), text)
+
+
+def addressed(text: str, repository: str) -> str:
+    """A page that says where the course is to be had, if that is known."""
+    if not repository:
+        return text
+    return _IN_PLACE.sub("", _CLONE.sub(rf"\g<1>{repository}", text))
 
 
 def _exercises(_: str) -> str:
@@ -54,22 +64,33 @@ def _weeks(_: str) -> str:
     for folder, title in week_titles().items():
         held = [nb for nb in notebooks() if nb.week == folder]
         blocks.append(f"## {title}\n")
-        blocks.append(_table(held) if held else _to_come(folder))
+        blocks.append(f"{_total(held)}\n\n{_table(held)}" if held else _to_come(folder))
     return "\n".join(blocks)
+
+
+def _total(held: list[Notebook]) -> str:
+    text, exercises = (sum(nb.minutes[k] for nb in held if nb.minutes) / 60 for k in (0, 1))
+    return (
+        f"{len(held)} notebooks, about {text:.2g} hours, and about {exercises:.2g} hours more for "
+        f"{sum(len(nb.exercises) for nb in held)} exercises."
+    )
 
 
 def _table(held: list[Notebook]) -> str:
     rows = []
     for nb in held:
-        minutes = f" {nb.minutes} minutes." if nb.minutes else ""
-        exercises = f" {len(nb.exercises)} exercises." if nb.exercises else ""
         promise = nb.promise[:1].upper() + nb.promise[1:]
-        rows.append(f"[{nb.title}](../{nb.path})\n: {promise}{minutes}{exercises}\n")
+        if nb.minutes:
+            text, more = nb.minutes
+            promise += f" {text} minutes, and {more} more for {len(nb.exercises)} exercises."
+        rows.append(f"[{nb.title}](../{nb.path})\n: {promise}\n")
     return "\n".join(rows)
 
 
 def _to_come(folder: str) -> str:
-    return f"To come; [what it will hold](../{folder}/README.md).\n"
+    page = (ROOT / folder / "README.md").read_text(encoding="utf-8")
+    pictures = [f"\n![{alt}]({file})\n" for alt, file in _PICTURE.findall(page)]
+    return f"To come; [what it will hold](../{folder}/README.md).\n" + "".join(pictures)
 
 
 _MAKERS: dict[str, Callable[[str], str]] = {

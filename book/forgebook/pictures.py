@@ -12,7 +12,11 @@ from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.transforms import SphinxTransform
 
+from forgebook.course import ROOT
+
 __all__ = ["InlinePictures"]
+
+_FITS_PX = 600  # a wider one cannot be read at half its size, on a phone, and scrolls there
 
 
 class InlinePictures(SphinxTransform):
@@ -24,12 +28,13 @@ class InlinePictures(SphinxTransform):
         here = Path(self.env.doc2path(self.env.docname)).parent
         numbers = itertools.count()
         for image in list(self.document.findall(nodes.image)):
-            if not image["uri"].startswith("pictures/"):
+            file = (here / image["uri"]).resolve()
+            if file.parent != ROOT / "book" / "pictures":
                 continue
             if not image.get("alt"):
                 raise ExtensionError(f"{self.env.docname}: {image['uri']} has no alt text")
-            self.env.note_dependency(image["uri"])
-            svg = (here / image["uri"]).read_text(encoding="utf-8")
+            self.env.note_dependency(str(file))
+            svg = file.read_text(encoding="utf-8")
             image.replace_self(
                 nodes.raw("", _named(svg, image["alt"], next(numbers)), format="html")
             )
@@ -39,4 +44,6 @@ def _named(svg: str, alt: str, number: int) -> str:
     """The SVG with its name, and with ids that are its own on a page of several."""
     svg = re.sub(r'\b(id="|url\(#|href="#)([\w-]+)', rf"\g<1>\g<2>-{number}", svg)
     head, _, rest = svg[svg.index("<svg") :].partition(">")
-    return f'{head} role="img" aria-label="{html.escape(alt)}">{rest}'
+    drawn = f'{head} role="img" aria-label="{html.escape(alt)}">{rest}'
+    wide = int(re.findall(r'width="(\d+)"', head)[0]) > _FITS_PX
+    return f'<span class="wide picture">{drawn}</span>' if wide else drawn

@@ -29,6 +29,7 @@ _GROUPS = {
 }
 _SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Yields):\s*$")
 _ENTRY = re.compile(r"^(\*{0,2}\w+(?:(?:, | and )\*{0,2}\w+)*): ")
+_NEXT = re.compile(r"(?<=[.;]) (?=\*{0,2}[a-z]\w*(?:, \*{0,2}\w+)*: )")  # on the same line
 
 Definition = ast.FunctionDef | ast.ClassDef
 
@@ -190,7 +191,13 @@ def _section(kind: str, text: str) -> str:
             entries.append(["", line.strip()])
     if len(entries) == 1 and not entries[0][0]:
         return f"**{kind}:** {_plain(' '.join(entries[0][1:]))}"
-    listed = (f"- {name}{': ' if name else ''}{_plain(' '.join(w))}" for name, *w in entries)
+    listed = []
+    for name, *words in entries:
+        first, *more = _NEXT.split(" ".join(words)) if name else [" ".join(words)]
+        pairs = [(name, first), *((f"`{n}`", text) for n, text in (m.split(": ", 1) for m in more))]
+        listed += [
+            f"- {n}{': ' if n else ''}{_plain(re.sub(';$', '.', text))}" for n, text in pairs
+        ]
     return f"**{kind}:**\n\n" + "\n".join(listed)
 
 

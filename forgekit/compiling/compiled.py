@@ -135,7 +135,7 @@ def compile(
         args: one for each parameter but the stream: a torch tensor or `TensorSpec` (see
             `forgekit.spec` for fixing sizes or promising divisibility), a number for a scalar
             that is passed at each call, any value for a parameter annotated `Constexpr`.
-        options: more options for CuTe DSL's compiler, such as "--opt-level 2".
+        options: more options for CuTe DSL's compiler, such as `"--opt-level 2"`.
         device, arch: see `forgekit.devices.current_target`.
         cache: False compiles anew, whatever is in memory or on disk.
 

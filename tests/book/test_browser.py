@@ -66,6 +66,30 @@ def test_every_page_fits_a_phone(visit: Open, pages: dict[str, Page], address: s
     assert wide == []
 
 
+def test_pictures_can_be_read_on_a_phone(visit: Open) -> None:
+    """Wide ones are not shrunk to its width: they scroll."""
+    page = visit(WHY, width=390)
+    widths = page.locator("article div.cell_output img").evaluate_all(
+        "found => found.filter(i => i.clientWidth && i.naturalWidth > 1000).map(i => i.clientWidth)"
+    )
+    assert len(widths) >= 3 and min(widths) > 600
+
+
+OVERFLOWING = """() => [...document.querySelectorAll("article div.cell_input pre")]
+    .filter((p) => p.clientWidth && p.scrollWidth > p.clientWidth)
+    .map((p) => p.textContent.slice(0, 80))"""
+
+
+def test_code_fits_its_cell(visit: Open, pages: dict[str, Page], address: str) -> None:
+    """Lines of 100 columns, which ruff allows."""
+    page = visit("book/index.html", width=1280)
+    names = [name for name in pages if name.startswith("week0")]
+    assert names
+    for name in names:
+        page.goto(f"{address}/{name}", wait_until="domcontentloaded")
+        assert page.evaluate(OVERFLOWING) == [], name
+
+
 def test_dark_mode(visit: Open) -> None:
     page = visit("book/index.html", color_scheme="light")
     ground = "getComputedStyle(document.body).backgroundColor"

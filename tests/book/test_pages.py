@@ -62,6 +62,15 @@ def test_pictures_say_what_they_show(pages: Pages) -> None:
     assert any("(4,6):(6,1)" in alt and what.startswith("svg") for what, alt in shown)
 
 
+def test_weeks_to_come_have_their_pictures(pages: Pages) -> None:
+    both = []
+    for week, words in (("week1_reduce", "five steps"), ("week2_softmax", "three softmax kernels")):
+        ((what, alt),) = pages[f"{week}/README.html"].pictures
+        assert what == "svg forge" and words in alt
+        both.append((what, alt))
+    assert pages["book/weeks.html"].pictures == both
+
+
 def test_headings_are_in_order(pages: Pages) -> None:
     wrong = []
     for name, page in pages.items():
@@ -156,6 +165,7 @@ def test_reference_is_complete(pages: Pages) -> None:
 
     text = pages["book/reference.html"].path.read_text(encoding="utf-8")
     assert [name for name in fk.__all__ if f"fk.{name}" not in text] == []
+    assert "&quot;--opt-level<" in text
 
 
 def test_pages_have_names_and_a_language(pages: Pages) -> None:
@@ -171,6 +181,15 @@ def test_launch_buttons(pages: Pages) -> None:
         return  # a site that was built without a repository
     path = "blob/main/week0_copy_transpose/00_start_here.ipynb"
     assert any("colab" in link and link.endswith(path) for link in links)
+
+
+def test_how_to_fetch_the_course(pages: Pages) -> None:
+    text = pages["book/setup.html"].path.read_text(encoding="utf-8")
+    plain = re.sub(r"<[^>]+>", "", text)
+    if REPOSITORY in text:
+        assert f"git clone {REPOSITORY} kernel-forge" in plain and "URL" not in plain
+    else:  # a site that was built without a repository
+        assert "git clone URL kernel-forge" in plain and "in place of URL" in plain
 
 
 def test_previous_and_next(pages: Pages) -> None:

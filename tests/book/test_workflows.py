@@ -39,7 +39,9 @@ def test_shape(path: Path) -> None:
         assert job["runs-on"] and job["steps"]
         for step in job["steps"]:
             assert ("uses" in step) != ("run" in step)
-            assert re.fullmatch(r"[\w.-]+/[\w.-]+@v\d+", step.get("uses", "a/b@v1"))
+            assert re.fullmatch(r"[\w.-]+/[\w.-]+@v\d+(\.\d+\.\d+)?", step.get("uses", "a/b@v1"))
+            # Since its version 8 there are no tags such as `v8`.
+            assert not re.fullmatch(r"astral-sh/setup-uv@v([89]|\d\d+)", step.get("uses", ""))
             # What others write into a pull request or a form must not become part of a command.
             assert "github.event" not in step.get("run", "") and "inputs" not in step.get("run", "")
 
@@ -64,6 +66,23 @@ def test_oldest_python_is_the_one_that_is_required() -> None:
     job = read(ROOT / ".github" / "workflows" / "tests.yml")["jobs"]["tests"]
     oldest = job["strategy"]["matrix"]["python"][0]
     assert project["requires-python"] == f">={oldest}"
+
+
+def test_a_pull_request_is_tested_once() -> None:
+    triggers = read(ROOT / ".github" / "workflows" / "tests.yml")[True]
+    assert triggers == {"push": {"branches": ["main"]}, "pull_request": None}
+
+
+def test_the_recipe_for_classes_is_tested() -> None:
+    commands = [step.get("run") for step in steps(ROOT / ".github" / "workflows" / "tests.yml")]
+    test = (ROOT / "tests" / "lab" / "test_hub.py").read_text(encoding="utf-8")
+    (told,) = re.findall(r'^MISSING = "(.+)"$', test, flags=re.MULTILINE)
+    assert told in commands
+
+
+def test_a_deployment_is_not_cut_off() -> None:
+    workflow = read(ROOT / ".github" / "workflows" / "book.yml")
+    assert workflow["concurrency"]["cancel-in-progress"] is False
 
 
 def test_the_pages_come_from_where_the_book_is_built() -> None:

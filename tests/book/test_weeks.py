@@ -1,0 +1,43 @@
+"""What the pages of weeks to come offer to try: it runs, and counts what they say."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+import forgekit as fk
+from tests.book.conftest import ROOT
+
+
+def tried(week: str) -> Any:
+    """What the last line of the page's code gives, on the virtual GPU."""
+    (code,) = re.findall(
+        r"^```python\n(.+?)^```", (ROOT / week / "README.md").read_text("utf-8"), re.M | re.S
+    )
+    *lines, last = code.splitlines()
+    names: dict[str, Any] = {}
+    with fk.use_target("virtual", arch="sm_90a"):
+        exec("\n".join(lines), names)
+        return eval(last, names)
+
+
+@pytest.mark.parametrize(
+    ("week", "times", "few", "many", "share"),
+    [
+        ("week1_reduce", {"naive": 8, "smem": 1, "shuffle": 1}, "vectorized", "shuffle", 1 / 2),
+        ("week2_softmax", {"three_pass": 2, "two_pass": 1.5, "online": 1}, "vectorized", "online",
+         1 / 3),
+    ],
+)  # fmt: skip
+def test_it_counts_what_the_page_says(
+    week: str, times: dict[str, float], few: str, many: str, share: float
+) -> None:
+    found = tried(week)
+    assert found.failed == {}
+    for name, wanted in times.items():
+        moved = found[name].counters.global_bytes
+        assert moved / found.moved_bytes == pytest.approx(wanted, rel=0.01)
+    instructions = [found[name].instructions_per_byte for name in (few, many)]
+    assert instructions[0] / instructions[1] == pytest.approx(share, rel=0.05)
