@@ -99,7 +99,7 @@ def passes() -> str:
         lines = moved(kernel)
         times = sum(read + written for _, read, written in lines)
         words = f"{title}: the matrix moves {times:g} times"
-        body.append(text(CODE, y, words, size=15, weight=650))
+        body.append(text(READ, y, words, size=15, weight=650))
         for code, read, written in lines:
             y += 24
             for x, share in ((READ, read), (WRITTEN, written)):
