@@ -12,7 +12,7 @@ from forgekit.benching.timing import Timing, time_gpu
 from forgekit.devices import current_target
 from forgekit.errors import UsageError, got_needed
 
-__all__ = ["Counters", "Measured", "check_moved_bytes", "measure"]
+__all__ = ["Counters", "Measured", "check_moved_bytes", "check_repeats", "measure"]
 
 
 @dataclass(frozen=True)
@@ -89,10 +89,7 @@ def measure(
         remedy = "write measure(lambda: run(x, y), …)"
         raise UsageError(got_needed("call", repr(call), "a function without arguments", remedy))
     check_moved_bytes(moved_bytes)
-    for name, value, least in (("repeats", repeats, 1), ("warmup", warmup, 0)):
-        if type(value) is not int or value < least:
-            needed = f"an integer of at least {least}"
-            raise UsageError(got_needed(name, repr(value), needed, "leave it out for the usual"))
+    check_repeats(repeats, warmup)
     if current_target().kind == "gpu":
         return Measured(moved_bytes, timing=time_gpu(call, repeats=repeats, warmup=warmup))
     return Measured(moved_bytes, counters=count_call(call))
@@ -105,3 +102,11 @@ def check_moved_bytes(moved_bytes: object) -> None:
         raise UsageError(
             got_needed("moved_bytes", repr(moved_bytes), "a number of bytes of at least 0", remedy)
         )
+
+
+def check_repeats(repeats: object, warmup: object) -> None:
+    """Raise UsageError unless they are counts of timed and of untimed calls."""
+    for name, value, least in (("repeats", repeats, 1), ("warmup", warmup, 0)):
+        if type(value) is not int or value < least:
+            needed = f"an integer of at least {least}"
+            raise UsageError(got_needed(name, repr(value), needed, "leave it out for the usual"))

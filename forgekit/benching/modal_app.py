@@ -3,8 +3,9 @@
     modal run forgekit/benching/modal_app.py --suite smoke --out results.json
     FORGEKIT_MODAL_GPU=H200 modal run forgekit/benching/modal_app.py --suite short --peers torch
 
-Takes the options of `forgekit bench`. Only the measuring happens there; reports, files and
-comparisons are made here. A run costs money: the suite `smoke` takes a minute or two of a GPU.
+Takes the options of `forgekit bench`, which `forgekit bench --help` lists. Only the measuring
+happens there; reports, files and comparisons are made here. A run costs money: the suite `smoke`
+takes a minute or two of a GPU.
 """
 
 from __future__ import annotations

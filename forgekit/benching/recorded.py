@@ -1,8 +1,8 @@
 """Times recorded on a GPU, for those who have none: small JSON files in this package.
 
-A file holds `gpu`, `date`, `versions`, `method`, `ceiling_gbps` (a device-to-device copy of 1 GB in the same
-run, bytes read plus written) and `rows` of `step`, `shape`, `dtype`, `ms`, `gbps`. `steps.py`
-writes them.
+A file holds `gpu`, `date`, `versions`, `method` (how it was timed), `ceiling_gbps` (a
+device-to-device copy of 1 GB in the same run, bytes read plus written) and `rows` of `step`,
+`shape`, `dtype`, `ms`, `gbps`. `steps.py` writes them.
 """
 
 from __future__ import annotations

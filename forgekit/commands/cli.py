@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import importlib.metadata
+import io
+import os
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -44,30 +47,32 @@ def build_parser() -> argparse.ArgumentParser:
         help="open JupyterLab at the first notebook; options such as --no-browser go on to it",
     )
 
-    doctor = commands.add_parser("doctor", help="say what this machine has and what will run where")
+    doctor = _command(commands, "doctor", "say what this machine has and what will run where")
     doctor.add_argument("--json", action="store_true", help="print the findings as JSON")
 
-    run = commands.add_parser(
-        "run", help="run a CuTe DSL script as it stands, on the virtual GPU where there is no GPU"
+    run = _command(
+        commands,
+        "run",
+        "run a CuTe DSL script as it stands, on the virtual GPU where there is no GPU",
     )
     run.add_argument("--device", help="gpu or virtual; otherwise FORGEKIT_DEVICE or what is there")
-    run.add_argument("script", help="the Python file")
-    run.add_argument("arguments", nargs=argparse.REMAINDER, help="handed to the script")
+    _takes_a_script(run)
 
-    profile = commands.add_parser(
+    profile = _command(
+        commands,
         "profile",
-        help="run a CuTe DSL script on the virtual GPU and print what each line costs",
+        "run a CuTe DSL script on the virtual GPU and print what each line costs",
         epilog="`forgekit profile ncu|nsys [options] -- command ...` runs a command on the GPU "
         "below NVIDIA's tool; its options: `forgekit profile ncu --help`",
     )
     profile.add_argument("--gpu", help="whose bandwidth bounds the time, such as H200 or L4")
     profile.add_argument("--json", action="store_true", help="print the profiles as JSON")
-    profile.add_argument("script", help="the Python file")
-    profile.add_argument("arguments", nargs=argparse.REMAINDER, help="handed to the script")
+    _takes_a_script(profile)
 
-    sanitize = commands.add_parser(
+    sanitize = _command(
+        commands,
         "sanitize",
-        help="run a CuTe DSL script on the virtual GPU and print what it does wrong",
+        "run a CuTe DSL script on the virtual GPU and print what it does wrong",
         epilog="`forgekit sanitize [--tool memcheck,racecheck,initcheck,synccheck] [--json] -- "
         "command ...` runs a command on the GPU below NVIDIA's compute-sanitizer",
     )
@@ -75,8 +80,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--schedule", default="default", help="default, or adversarial: hostile orders of threads"
     )
     sanitize.add_argument("--seed", type=int, default=0, help="of the adversarial schedule")
-    sanitize.add_argument("script", help="the Python file")
-    sanitize.add_argument("arguments", nargs=argparse.REMAINDER, help="handed to the script")
+    _takes_a_script(sanitize)
 
     commands.add_parser(
         "bench",
@@ -91,21 +95,38 @@ def build_parser() -> argparse.ArgumentParser:
         help="search for faster configurations of sums and softmax on the GPU at hand",
     )
 
-    build = commands.add_parser(
-        "build-notebooks", help="build each .ipynb, with outputs, from the .py beside it"
+    build = _command(
+        commands, "build-notebooks", "build each .ipynb, with outputs, from the .py beside it"
     )
     build.add_argument("paths", nargs="*", help="notebooks or folders; otherwise every week")
     build.add_argument(
         "--check", action="store_true", help="run nothing; only compare each .py with its .ipynb"
     )
 
-    book = commands.add_parser("book", help="build the course as a web site, in book/_build/html")
+    book = _command(commands, "book", "build the course as a web site, in book/_build/html")
     book.add_argument("--output", help="put _build into this folder instead of book/")
     book.add_argument(
         "--repository", help="address of the sources: adds buttons that open a notebook elsewhere"
     )
     book.add_argument("--fresh", action="store_true", help="read all pages anew")
     return parser
+
+
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    does: str,
+    epilog: str | None = None,
+) -> argparse.ArgumentParser:
+    """A subcommand that says in the list of all, and in its own help, what it does."""
+    sentence = f"{does[0].upper()}{does[1:]}."
+    return commands.add_parser(name, help=does, description=sentence, epilog=epilog)
+
+
+def _takes_a_script(command: argparse.ArgumentParser) -> None:
+    command.add_argument("script", help="the Python file")
+    rest = command.add_argument("arguments", nargs=argparse.REMAINDER, help="handed to the script")
+    rest.required = False  # otherwise a call without a script is told that it lacks these too
 
 
 def _module(command: str) -> ModuleType:
@@ -165,15 +186,39 @@ def dispatch(arguments: Sequence[str]) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns 0, 1 (it failed) or 2 (it was called wrongly).
+    """Run the command line; returns 0, 1 (it failed), 2 (it was called wrongly), 130 (ctrl-C) or
+    141 (whoever read what it prints has gone).
 
     What forgekit itself refuses is told in one message on stderr, never as a traceback.
     """
     try:
-        return dispatch(list(sys.argv[1:] if argv is None else argv))
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="replace")  # some terminals know no ×
+        try:
+            return _refusals_told(list(sys.argv[1:] if argv is None else argv))
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()  # what fails here must not fail at Python's end
+    except OSError as error:
+        _drop_stdout()
+        if isinstance(error, BrokenPipeError):
+            return 141
+        print(f"forgekit: {error}", file=sys.stderr)
+        return 1
+
+
+def _refusals_told(arguments: Sequence[str]) -> int:
+    try:
+        return dispatch(arguments)
     except ForgekitError as error:
         print(f"forgekit: {error}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
     except KeyboardInterrupt:
         print("forgekit: interrupted", file=sys.stderr)
         return 130
+
+
+def _drop_stdout() -> None:
+    """What is not printed yet goes nowhere: Python would try again at its end."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

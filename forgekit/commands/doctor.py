@@ -14,6 +14,7 @@ from forgekit.devices import Machine, gpu_report
 
 __all__ = ["Finding", "examine", "main"]
 
+PROBE = ("-P", "-m", "forgekit.commands.probe")  # -P: no file of the current folder is imported
 PROBE_TIMEOUT_S = 120
 CHOICES = ("FORGEKIT_DEVICE", "FORGEKIT_ARCH")
 INSTALL = "in the course folder run `uv sync`, elsewhere `pip install forgekit`"
@@ -109,7 +110,7 @@ def try_kernel(device: str) -> tuple[bool, str]:
     """Compile and run a tiny kernel in a process of its own: (whether it ran, what happened)."""
     try:
         result = subprocess.run(
-            [sys.executable, "-m", "forgekit.commands.probe"],
+            [sys.executable, *PROBE],
             env=dict(os.environ, FORGEKIT_DEVICE=device),
             capture_output=True,
             text=True,
@@ -131,7 +132,7 @@ def check_kernels(device: str) -> Finding:
     if device == "gpu" and try_kernel("virtual")[0]:
         remedy = "the virtual GPU works, so set FORGEKIT_DEVICE=virtual until the GPU does"
         return Finding("check", f"failed on the GPU ({told})", remedy)
-    remedy = "`python -m forgekit.commands.probe` shows the whole of it"
+    remedy = f"`python {' '.join(PROBE)}` shows the whole of it"
     return Finding("check", f"failed ({told})", remedy, fatal=True)
 
 

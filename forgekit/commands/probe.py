@@ -1,6 +1,6 @@
 """One tiny kernel, compiled, run and checked, for `forgekit doctor`.
 
-By itself: `python -m forgekit.commands.probe`.
+By itself: `python -P -m forgekit.commands.probe`.
 """
 
 import time

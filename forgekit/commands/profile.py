@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forgekit.commands import script as scripts
+from forgekit.commands.options import as_option
 from forgekit.errors import PlatformError, UsageError, got_needed
 
 if TYPE_CHECKING:
+    from forgekit.profiling.gpus import Gpu
     from forgekit.profiling.nvidia import ncu
 
 __all__ = ["TOOLS", "main", "tool"]
@@ -27,13 +29,13 @@ def main(
 ) -> int:
     """Run `script` as `forgekit run` does, always on the virtual GPU, then print a profile of each
     kernel that it launched, all launches of a kernel added up; returns the script's exit status.
+    Of a script that fails, what it launched before is printed.
 
     gpu: whose bandwidth bounds the time. as_json: a JSON object, kernel -> profile.
 
     Raises:
         UsageError: no such file or GPU.
     """
-    from forgekit.profiling.gpus import gpu_named
     from forgekit.profiling.profile import of_counts
     from forgekit.vgpu import options
     from forgekit.vgpu.counting import Counting
@@ -42,31 +44,36 @@ def main(
         needed = f"`forgekit profile {script}` first, its options behind it"
         remedy = f"see `forgekit profile {script} --help`"
         raise UsageError(got_needed("profile", f"options before {script}", needed, remedy))
-    chosen = gpu_named(gpu) if gpu is not None else None
+    chosen = _gpu(gpu) if gpu is not None else None
     counts = Counting()
-    try:
-        # What the script prints must not stand before the JSON.
-        aside = redirect_stdout(sys.stderr) if as_json else nullcontext()
-        with aside, options(listeners=(counts,), sanitize=False):
-            status = scripts.main(script, arguments, device="virtual")
-    except SystemExit as leaving:  # the script's own
-        code = leaving.code
-        status = code if isinstance(code, int) else int(code is not None)
-        if isinstance(code, str):
-            print(code)
-    if status:
-        return status
+    # What the script prints must not stand before the JSON.
+    aside = redirect_stdout(sys.stderr) if as_json else nullcontext()
+    with aside, options(listeners=(counts,), sanitize=False):
+        ended = scripts.run(script, arguments, device="virtual")
     whole = of_counts(Path(script).name, counts, chosen)
     kernels = dict.fromkeys(launch.kernel for launch in whole.launches)
     profiles = {name: whole.filter(kernel=name) for name in kernels}
     if as_json:
         print(json.dumps({name: p.to_dict() for name, p in profiles.items()}, indent=1))
-        return 0
+        return ended.status
     if not profiles:
-        print(f"{whole.name} launched no kernel.")
+        print(scripts.launched_nothing(script, ended))
     for p in profiles.values():
         print(f"\n{p!r}")
-    return 0
+    if profiles and ended.stopped:
+        print("\nThe error above ended the script: its last launch may be counted in part.")
+    elif profiles and ended.status:
+        print(f"\nThese were launched before {whole.name} ended with status {ended.status}.")
+    return ended.status
+
+
+def _gpu(name: str) -> Gpu:
+    from forgekit.profiling.gpus import gpu_named
+
+    try:
+        return gpu_named(name)
+    except UsageError as error:
+        raise as_option(error, "gpu", "choose one") from None
 
 
 def tool(arguments: Sequence[str]) -> int:
@@ -114,9 +121,10 @@ def _ncu_parser() -> argparse.ArgumentParser:
 def _choice(options: argparse.Namespace) -> ncu.Choice:
     from forgekit.profiling.nvidia import calls, ncu
 
-    if options.skip < 0 or (options.count is not None and options.count < 1):
-        got = f"--skip {options.skip} --count {options.count}"
-        raise UsageError(got_needed("launches", got, "--skip ≥ 0, --count ≥ 1", "choose others"))
+    if options.skip < 0:
+        raise UsageError(got_needed("--skip", options.skip, "0 or more", "leave it out for 0"))
+    if options.count is not None and options.count < 1:
+        raise UsageError(got_needed("--count", options.count, "1 or more", "leave it out for all"))
     return ncu.Choice(
         kernel=calls.pattern(options.kernel),
         metrics=tuple(name.strip() for name in options.metrics.split(",") if name.strip()),
@@ -143,7 +151,7 @@ def _ncu(words: Sequence[str]) -> int:
     found = ncu.kernels(done.rows, choice.metrics)
     told = {"kernels": [k.to_dict() for k in found]}
     table = ncu.as_table(found, choice.metrics)
-    _say("ncu", told, table, _kept(done.report, out), as_json=options.json, command=command)
+    _say("ncu", told, table, done.report, out, as_json=options.json, command=command)
     unknown = [name for name in choice.metrics if name not in done.rows[0]]
     if unknown and not done.status:
         raise ncu.unknown_metrics(unknown)
@@ -159,27 +167,48 @@ def _nsys(words: Sequence[str]) -> int:
     done = nsys.run(tools.require(tools.NSYS), command, quiet=options.json)
     told = {name: [row.to_dict() for row in rows] for name, rows in done.tables.items()}
     table = nsys.as_tables(done.tables)
-    _say("nsys", told, table, _kept(done.report, out), as_json=options.json, command=command)
+    _say("nsys", told, table, done.report, out, as_json=options.json, command=command)
     return _passed_on(done.status, command[0])
 
 
-def _kept(report: Path, out: Path | None) -> Path:
-    """The report where it was asked for; what stood there is replaced now, not before."""
-    if out is None:
-        return report
-    shutil.move(report, out)
-    shutil.rmtree(report.parent)
-    return out
-
-
 def _say(
-    name: str, told: dict[str, Any], table: str, report: Path, *, as_json: bool, command: list[str]
+    name: str,
+    told: dict[str, Any],
+    table: str,
+    report: Path,
+    out: Path | None,
+    *,
+    as_json: bool,
+    command: list[str],
 ) -> None:
+    """Print what was measured, and where the report is: at `out`, if that is given.
+
+    Raises:
+        UsageError: it could not be moved there; all is printed before that.
+    """
+    if not as_json:
+        print(f"\n{table}\n", flush=True)
+    place, failed = report, None
+    if out is not None:
+        try:
+            place = _moved(report, out)
+        except OSError as error:
+            got, remedy = f"{out} ({error.strerror or error})", f"the report is {report}"
+            failed = UsageError(got_needed("--out", got, "a file that can be written", remedy))
     if as_json:
-        about = {"tool": name, "command": command, "report": str(report)}
+        about = {"tool": name, "command": command, "report": str(place)}
         print(json.dumps(about | told, indent=1))
-        return
-    print(f"\n{table}\n\nreport: {report} (`{name}-ui` opens it; --out keeps it elsewhere)")
+    else:
+        print(f"report: {place} (`{name}-ui` opens it; --out keeps it elsewhere)")
+    if failed is not None:
+        raise failed
+
+
+def _moved(report: Path, out: Path) -> Path:
+    """The report where it was asked for; what stood there is replaced now, not before."""
+    shutil.move(report, out)
+    shutil.rmtree(report.parent, ignore_errors=True)
+    return out
 
 
 def _passed_on(status: int, who: str) -> int:

@@ -9,10 +9,11 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forgekit.commands import script as scripts
 from forgekit.errors import UsageError, got_needed
+from forgekit.profiling.words import plural
 
 if TYPE_CHECKING:
     from forgekit.profiling.nvidia.sanitizer import Result
@@ -41,21 +42,42 @@ def main(script: str, arguments: list[str], *, schedule: str = "default", seed: 
     if seed < 0:
         raise UsageError(got_needed("--seed", seed, "0 or more", "choose another"))
     findings: list[Finding] = []
-    try:
-        with options(sanitize=True, findings=findings, schedule=schedule, seed=seed):
-            status = scripts.main(script, arguments, device="virtual")
-    except SystemExit as leaving:  # the script's own
-        code = leaving.code
-        status = code if isinstance(code, int) else int(code is not None)
-        if isinstance(code, str):
-            print(code)
+    launched = _launched()
+    orders: dict[str, Any] = {"schedule": schedule, "seed": seed}
+    with options(sanitize=True, findings=findings, listeners=(launched,), **orders):
+        ended = scripts.run(script, arguments, device="virtual")
     found = distinct(findings)
     for finding in found:
         print(f"\n{counted(finding)}")
     errors = sum(f.severity == "error" for f in found)
-    notes = len(found) - errors
-    print(f"\nsanitizer: {errors} finding{'s' * (errors != 1)}, {notes} note{'s' * (notes != 1)}")
-    return status or int(bool(errors))
+    counts = f"{plural(errors, 'finding')}, {plural(len(found) - errors, 'note')}"
+    if launched.any or ended.stopped:
+        print(f"\n{_summary(ended, counts)}")
+    else:
+        print(scripts.launched_nothing(script, ended))
+    return ended.status or int(bool(errors))
+
+
+def _launched() -> Any:
+    """A listener whose `any` tells whether a kernel has run."""
+    from forgekit.vgpu import Listener  # takes half a second, and only a script needs it
+
+    class Launched(Listener):
+        any = False
+
+        def on_batch(self, m: object) -> None:
+            self.any = True
+
+    return Launched()
+
+
+def _summary(ended: scripts.Ended, counts: str) -> str:
+    """What was found, and what was not looked at."""
+    if ended.stopped:
+        return f"sanitizer: stopped by the error above, {counts} before; the rest was not looked at"
+    if ended.status:
+        return f"sanitizer: {counts} before the script ended with status {ended.status}"
+    return f"sanitizer: {counts}"
 
 
 def is_command(arguments: Sequence[str]) -> bool:

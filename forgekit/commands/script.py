@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from forgekit.errors import ForgekitError, UsageError, user_line
+from forgekit.commands.options import chosen_target
+from forgekit.errors import ForgekitError, KernelError, UsageError, user_line
 
-__all__ = ["main"]
+__all__ = ["Ended", "launched_nothing", "main", "run"]
 
 
 # What torch says where a script puts tensors on a GPU that is not there.
@@ -48,21 +50,33 @@ def _wants_a_gpu(error: Exception) -> bool:
     )
 
 
+@dataclass(frozen=True)
+class Ended:
+    """How a script ended. status: its exit status; stopped: the virtual GPU stopped a kernel."""
+
+    status: int
+    stopped: bool = False
+
+
 def main(script: str, arguments: list[str], *, device: str | None = None) -> int:
     """Run `script` as `python script arguments...` would; returns its exit status.
 
     `device` ("gpu" or "virtual") wins over FORGEKIT_DEVICE. Raises UsageError where there is no
-    such file; an exception of the script itself is shown from the script's own line downwards.
+    such file or device; an exception of the script itself is shown from the script's own line
+    downwards.
     """
+    return run(script, arguments, device=device).status
+
+
+def run(script: str, arguments: list[str], *, device: str | None = None) -> Ended:
+    """The same for a caller that has to know how the script ended."""
     path = Path(script).resolve()
     if not path.is_file():
         raise UsageError(f"got {script}, which is no file; needed the path of a Python script")
+    target = chosen_target(device)
     if device is not None:
         os.environ["FORGEKIT_DEVICE"] = device
-
-    from forgekit.devices import current_target
-
-    if current_target().kind == "virtual":
+    if target.kind == "virtual":
         import forgekit.vgpu
 
         forgekit.vgpu.install()
@@ -71,10 +85,12 @@ def main(script: str, arguments: list[str], *, device: str | None = None) -> int
     sys.path.insert(0, str(path.parent))
     try:
         _run_as_main(path)
+    except SystemExit as leaving:
+        return Ended(_status(leaving.code))
     except ForgekitError as error:
         where = error._where()
         print(f"forgekit: {error}", *([f"  {where}"] if where else []), sep="\n", file=sys.stderr)
-        return 1
+        return Ended(1, stopped=isinstance(error, KernelError))
     except Exception as error:
         if _wants_a_gpu(error):
             line = user_line(error.__traceback__)
@@ -82,5 +98,19 @@ def main(script: str, arguments: list[str], *, device: str | None = None) -> int
             print(*told, sep="\n", file=sys.stderr)
         else:
             _show(error, path)
-        return 1
-    return 0
+        return Ended(1)
+    return Ended(0)
+
+
+def launched_nothing(script: str, ended: Ended) -> str:
+    """The words for a script that launched no kernel."""
+    early = f" before it ended with status {ended.status}" if ended.status else ""
+    return f"{Path(script).name} launched no kernel{early}."
+
+
+def _status(code: object) -> int:
+    """The exit status of a `sys.exit(code)`; what is no status is printed, as Python does."""
+    if code is None or isinstance(code, int):
+        return int(code or 0)
+    print(code, file=sys.stderr)
+    return 1

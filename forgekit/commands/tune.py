@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from forgekit.benching.suites.suite import DTYPES, Case, load_suite, select, suite_names
+from forgekit.commands.options import words
 from forgekit.errors import PlatformError, UsageError, got_needed
 
 if TYPE_CHECKING:
@@ -80,13 +81,9 @@ def main(arguments: Sequence[str]) -> int:
     return status or int(any(outcome.left_out for outcome in outcomes))
 
 
-def _list(text: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split(",") if word.strip())
-
-
 def _cases(chosen: argparse.Namespace) -> list[Case]:
     """What is to be tuned: rows of the suite, and the shapes."""
-    ops, dtypes = _list(chosen.op) or _OPS, _list(chosen.dtype) or DTYPES
+    ops, dtypes = words(chosen.op) or _OPS, words(chosen.dtype) or DTYPES
     for name in ops:
         if name not in _OPS:
             remedy = "other operators have no rows to tune"
@@ -117,13 +114,13 @@ def _settings(chosen: argparse.Namespace) -> TuneSettings:
     for option, number in (("--candidates", chosen.candidates), ("--repeats", chosen.repeats)):
         if number < 1:
             raise UsageError(got_needed(option, number, "1 or more", "leave it out"))
-    from forgekit.benching.suites.spread import check_scheduler
+    from forgekit.benching.suites.spread import check_scheduler, local_workers
     from forgekit.devices import current_target
     from forgekit.ops import tuning_files
 
     if chosen.scheduler:
         check_scheduler(chosen.scheduler)
-    if not (chosen.scheduler or "").startswith(("tcp", "tls", "ucx")):
+    if not chosen.scheduler or local_workers(chosen.scheduler):
         target = current_target()
         if target.kind != "gpu":
             needed = "a GPU, as it goes by times"

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from forgekit import ref
 from forgekit.errors import UsageError, got_needed
+from forgekit.ops.dispatching import batched
 
 __all__ = [
     "backend_names",
@@ -254,7 +255,9 @@ def _kernel_for(op: str) -> Iterator[None]:
 
 
 def _same_memory(a: Tensor, b: Tensor) -> bool:
-    return a.numel() > 0 and a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
+    if a.numel() == 0 or batched(a) or batched(b):
+        return False
+    return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
 
 
 def _choice(name: str, op: str | None) -> dict[str, str]:

@@ -15,6 +15,7 @@ from forgekit.errors import UsageError, got_needed
 
 __all__ = [
     "FLOATS",
+    "batched",
     "check_float",
     "check_tensor",
     "check_variant",
@@ -35,7 +36,7 @@ _RECORDED = (Tensor, torch.nn.Parameter)
 _dispatch_modes = torch._C._len_torch_dispatch_stack
 _function_modes = torch._C._len_torch_function_stack
 _transformation = torch._C._functorch.peek_interpreter_stack
-_batched = torch._C._functorch.is_legacy_batchedtensor
+batched = torch._C._functorch.is_legacy_batchedtensor  # many gradients as one, without memory
 _tracing = torch._C._is_tracing
 _grad_enabled = torch.is_grad_enabled
 
@@ -43,14 +44,14 @@ _grad_enabled = torch.is_grad_enabled
 def plain(x: Tensor) -> bool:
     """Whether the dispatcher would do nothing but call the kernel.
 
-    It does more for a gradient, a tensor of a subclass, a fake tensor, a batch of gradients, and
-    where something watches (see `_unwatched`).
+    It does more for a gradient, a tensor of a subclass, a fake tensor, and where something watches
+    (see `_unwatched`); and for what is `batched`, which costs too much to ask before each launch:
+    its address cannot be had, and then is the time.
     """
     return (
         type(x) is Tensor
         and (x.is_cuda or x.is_cpu)
         and not (x.requires_grad and _grad_enabled())
-        and not _batched(x)
         and _unwatched()
     )
 
@@ -61,7 +62,6 @@ def plain_pair(x: Tensor, y: Tensor) -> bool:
         type(y) is Tensor
         and (y.is_cuda or y.is_cpu)
         and not (y.requires_grad and _grad_enabled())
-        and not _batched(y)
         and plain(x)
     )
 
@@ -71,7 +71,7 @@ def quiet(*tensors: object) -> bool:
     same in a fifth of the time."""
     return (
         all(
-            type(x) in _RECORDED and (x.is_cuda or x.is_cpu) and not _batched(x)  # type: ignore[attr-defined,arg-type]
+            type(x) in _RECORDED and (x.is_cuda or x.is_cpu) and not batched(x)  # type: ignore[attr-defined,arg-type]
             for x in tensors
         )
         and _unwatched()

@@ -27,6 +27,7 @@ from forgekit.ops.backends import (
     other_than_kernel,
 )
 from forgekit.ops.dispatching import (
+    batched,
     check_float,
     check_tensor,
     check_variant,
@@ -98,6 +99,9 @@ def _run(x: Tensor, dim: int, keepdim: bool, variant: str | None, backend: str |
         address = x.data_ptr() % VECTOR_BYTES
         plan = _plan(x.dtype, arch, x.shape, x.stride(), address, dim, keepdim, variant)
     except (RuntimeError, TypeError, ValueError):
+        if batched(x):
+            result: Tensor = torch.ops.forgekit.reduce_sum(x, dim, keepdim, variant, backend)
+            return result
         _check(x, dim, keepdim, variant)  # says it in the user's terms
         raise
     run, shape, stride = plan

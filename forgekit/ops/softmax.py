@@ -29,6 +29,7 @@ from forgekit.ops.backends import (
     remembered,
 )
 from forgekit.ops.dispatching import (
+    batched,
     check_float,
     check_tensor,
     check_variant,
@@ -121,6 +122,9 @@ def _run(x: Tensor, dim: int, variant: str | None, backend: str | None) -> Tenso
         address = x.data_ptr() % VECTOR_BYTES
         run, shape, stride = _plan(x.dtype, arch, x.shape, x.stride(), address, dim, variant)
     except (RuntimeError, TypeError, ValueError):
+        if batched(x):
+            result: Tensor = torch.ops.forgekit.softmax(x, dim, variant, backend)
+            return result
         _check(x, dim, variant)  # says it in the user's terms
         raise
     y = x.new_empty_strided(shape, stride)
@@ -151,6 +155,9 @@ def _run_backward(
             y.dtype, arch, (grad.shape, y.shape), strides, addresses, dim, variant
         )
     except (RuntimeError, TypeError, ValueError):
+        if batched(grad) or batched(y):
+            result: Tensor = torch.ops.forgekit.softmax_backward(grad, y, dim, variant, backend)
+            return result
         _check_pair(grad, y, dim, variant)
         raise
     dx = y.new_empty_strided(shape, stride)

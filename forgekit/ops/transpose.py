@@ -26,7 +26,7 @@ from forgekit.ops.backends import (
     other_than_kernel,
     remembered,
 )
-from forgekit.ops.dispatching import check_tensor, plain, quiet, recorder, virtual_arch
+from forgekit.ops.dispatching import batched, check_tensor, plain, quiet, recorder, virtual_arch
 from forgekit.ops.transpose_choice import TILES
 from forgekit.ops.transpose_launch import launcher
 
@@ -79,6 +79,9 @@ def _run(x: Tensor, tile: int | None, backend: str | None) -> Tensor:
         M, N = x.shape
         run = launcher(x.dtype, arch, (M, N), x.stride(), x.data_ptr() % VECTOR_BYTES, tile)
     except (RuntimeError, TypeError, ValueError):
+        if batched(x):
+            result: Tensor = torch.ops.forgekit.copy_transpose(x, tile, backend)
+            return result
         check(x, tile)  # says it in the user's terms
         raise
     y = x.new_empty_strided((N, M), (M or 1, 1))

@@ -109,4 +109,4 @@ def test_recorded_files_are_plain_json() -> None:
     folder = Path(module.__file__).parent / "recorded_runs"
     for name in RUNS:
         data = json.loads((folder / f"{name}.json").read_text())
-        assert set(data) == {"gpu", "date", "versions", "ceiling_gbps", "rows"}
+        assert set(data) == {"gpu", "date", "versions", "method", "ceiling_gbps", "rows"}

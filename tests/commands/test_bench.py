@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 import torch
 
+import forgekit as fk
 from forgekit import ops
+from forgekit.benching import output_files
 from forgekit.benching.suites import running
 from forgekit.benching.suites.results import read_results
-from forgekit.commands.bench import build_parser
+from forgekit.commands import bench as command
+from forgekit.commands.bench_options import build_parser
 from forgekit.commands.cli import main
 
 SUITE = """
@@ -99,8 +102,8 @@ def test_a_file_is_reported_on_again_and_nothing_is_measured(
     assert bench("--suite", suite, "--out", out) == 0
     first = capsys.readouterr().out
     monkeypatch.delattr(running, "run_case")
-    again = ("--read", out, "--compare", out, "--plot", tmp_path / "r.png")
-    assert bench(*again, "--fail-on-regression", "5%") == 0
+    again = ["--read", str(out), "--compare", str(out), "--plot", str(tmp_path / "r.png")]
+    assert main(["bench", *again, "--fail-on-regression", "5%"]) == 0
     assert capsys.readouterr().out.startswith(first) and (tmp_path / "r.png").exists()
 
 
@@ -140,6 +143,61 @@ def test_a_baseline_of_another_gpu_is_refused_before_anything_runs(
     assert printed.out == "" and "a baseline of NVIDIA H200" in printed.err
 
 
+def test_a_gate_that_compares_nothing_does_not_pass(
+    suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base, other = tmp_path / "base.json", tmp_path / "other.json"
+    assert bench("--suite", suite, "--out", base, "--dtype", "float16") == 0
+    rest = ("--suite", suite, "--dtype", "float32")
+    assert bench(*rest, "--out", other) == 0
+    read = ("bench", "--read", str(other), "--compare", str(base), "--fail-on-regression", "5%")
+    capsys.readouterr()
+    assert main(read) == 2
+    printed = capsys.readouterr()
+    assert "0 rows compared" in printed.out
+    assert "(suite mine, 2 rows) without any row of mine, needed rows in both" in printed.err
+    monkeypatch.delattr(running, "run_case")  # refused before anything is measured
+    assert bench(*rest, "--compare", base, "--fail-on-regression", "5%") == 2
+    told = json.loads(base.read_text())
+    told["rows"] = []
+    base.write_text(json.dumps(told))
+    assert bench("--suite", suite, "--compare", base, "--fail-on-regression", "5%") == 2
+
+
+def test_a_row_that_lost_its_counters_fails_the_gate(
+    suite: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base, now = tmp_path / "base.json", tmp_path / "now.json"
+    assert bench("--suite", suite, "--out", base) == 0
+    told = json.loads(base.read_text())
+    told["rows"][2]["counters"] = None
+    now.write_text(json.dumps(told))
+    read = ("bench", "--read", str(now), "--compare", str(base), "--fail-on-regression", "5%")
+    assert main(read) == 1
+    assert "copy_transpose 16×16 float16: was counted, now launches nothing" in (
+        capsys.readouterr().out
+    )
+
+
+def test_a_report_that_cannot_be_written_does_not_swallow_the_verdict(
+    suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = tmp_path / "base.json"
+    assert bench("--suite", suite, "--out", base) == 0
+    full = OSError(28, "No space left on device")
+
+    def fail(*_: Any) -> None:
+        raise full
+
+    monkeypatch.setattr(output_files.os, "replace", fail)
+    words = ["--read", str(base), "--compare", str(base), "--markdown", str(tmp_path / "r.md")]
+    assert main(["bench", *words]) == 2
+    printed = capsys.readouterr()
+    assert "4 rows compared" in printed.out
+    assert f"--markdown: got {tmp_path / 'r.md'} (No space left on device)" in printed.err
+    assert [file.name for file in tmp_path.glob("r.md*")] == []
+
+
 # --- what cannot be
 
 
@@ -153,6 +211,17 @@ def test_a_baseline_of_another_gpu_is_refused_before_anything_runs(
         (["--backend", "cub"], "--backend: got 'cub'"),
         (["--repeats", "0"], "--repeats: got 0"),
         (["--out", "no/such/r.json"], "--out: got no/such/r.json"),
+        (["--out", "/tmp"], "--out: got /tmp, a folder"),
+        (["--out", ""], "--out: got ., a folder"),
+        (["--out", "/proc/x.json"], "--out: got /proc/x.json (No such file or directory), needed"),
+        (["--markdown", "/tmp"], "--markdown: got /tmp, a folder"),
+        (["--markdown", ""], "--markdown: got ., a folder"),
+        (["--plot", "/proc/x.png"], "--plot: got /proc/x.png (No such file"),
+        (["--variant", "onlin"], "--variant: got 'onlin', needed some of best, naive"),
+        (["--host-times", "--op", "bogus"], "--op: got 'bogus'"),
+        (["--scheduler", "tls://localhost:1"], "--scheduler: got 'tls://localhost:1'"),
+        (["--read", "none.json", "--op", "softmax"], "--read: got --op, --device beside it"),
+        (["--read", "none.json", "--host-times"], "--read: got --device, --host-times beside"),
         (["--plot", "x.jpg"], "--plot: got 'x.jpg'"),
         (["--compare", "none.json"], "none.json: got No such file"),
         (["--fail-on-regression", "5%"], "--fail-on-regression: got no baseline"),
@@ -169,9 +238,27 @@ def test_bad_options_are_refused_at_once(
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="says what happens without a GPU")
-def test_host_times_need_a_gpu(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "--host-times"]) == 1
-    assert "--host-times: got virtual GPU" in capsys.readouterr().err
+def test_host_times_need_a_gpu(
+    suite: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delattr(running, "run_case")  # it is refused before anything is measured
+    for words in ([], ["--suite", suite]):
+        assert main(["bench", "--host-times", *words]) == 1
+        assert "--host-times: got virtual GPU" in capsys.readouterr().err
+
+
+def test_host_times_are_those_of_the_host_at_hand(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("distributed", reason="Dask is not installed: uv sync --extra remote")
+    assert main(["bench", "--host-times", "--scheduler", "tcp://localhost:1"]) == 2
+    assert "--host-times: got --scheduler tcp://localhost:1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("scheduler", "kind"), [(None, "virtual"), ("tcp://host:1", None)])
+def test_the_device_is_chosen_where_the_cases_run(scheduler: str | None, kind: str | None) -> None:
+    chosen = build_parser().parse_args([])
+    chosen.scheduler = scheduler
+    with fk.use_target("virtual"):
+        assert command._settings(chosen, here=True).device == kind
 
 
 def test_help_names_all_and_other_benchmarks_stay(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 """The command line: what is called, what is printed, which exit status."""
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -69,6 +70,35 @@ def test_own_errors_are_one_message_and_no_traceback(monkeypatch, capsys):
     monkeypatch.setattr(doctor, "main", fail)
     assert main(["doctor"]) == 1
     assert capsys.readouterr().err == "forgekit: got 1, needed 2; use 2\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has it")
+def test_a_full_disk_is_told_once():
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "forgekit", "--version"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "forgekit: [Errno 28] No space left on device\n"
+
+
+def test_a_reader_who_has_gone_ends_it_quietly():
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "forgekit", "--version"]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_a_terminal_that_lacks_letters_gets_others(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "forgekit", "run", "--device", "virtual", "script.py"],
+        cwd=_written(tmp_path, "print('3 × 4')"),
+        env=dict(os.environ, PYTHONIOENCODING="ascii"),
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (0, "3 ? 4\n")
 
 
 def test_weeks_are_what_pytest_collects():
@@ -192,14 +222,25 @@ def test_doctor_runs_a_real_kernel_here():
     assert "a kernel compiled and ran in" in done.stdout
 
 
+def test_doctor_does_not_import_what_is_in_the_folder(tmp_path, monkeypatch):
+    (tmp_path / "cuda.py").write_text("raise ImportError('not the real one')\n")
+    (tmp_path / "torch.py").write_text("raise ImportError('not the real one')\n")
+    monkeypatch.chdir(tmp_path)
+    assert doctor.try_kernel("virtual")[0]
+
+
 # --- run
 
 
+def _written(folder: Path, text: str) -> Path:
+    (folder / "script.py").write_text(textwrap.dedent(text))
+    return folder
+
+
 def run_script(tmp_path: Path, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    script = tmp_path / "script.py"
-    script.write_text(textwrap.dedent(text))
+    folder = _written(tmp_path, text)
     command = [sys.executable, "-m", "forgekit", "run", "--device", "virtual", "script.py"]
-    return subprocess.run([*command, *arguments], cwd=tmp_path, capture_output=True, text=True)
+    return subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True)
 
 
 def test_run_is_like_python(tmp_path):

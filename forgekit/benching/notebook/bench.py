@@ -12,12 +12,15 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
+from forgekit.benching.measuring import check_repeats
 from forgekit.benching.notebook.results import Benchmark, Outcome, Size, Sweep
 from forgekit.benching.notebook.variants import (
     Plan,
     check_places,
+    check_tolerances,
     check_variants,
     moved_by_default,
     run_variant,
@@ -83,6 +86,8 @@ def bench(
             result was wrong.
     """
     check_variants(variants)
+    check_tolerances(rtol, atol)
+    check_repeats(repeats, warmup)
     shown = recorded_named(recorded) if isinstance(recorded, str) else recorded
     if shown is not None and not isinstance(shown, Recorded):
         remedy = 'use recorded="04_transpose", say'
@@ -139,7 +144,7 @@ def sweep(
             the arguments here.
 
     Raises:
-        UsageError: no sizes, or what `bench` raises.
+        UsageError: no sizes, an option that `bench` does not have, or what `bench` raises.
         Exception: what `bench` raises if at some size nothing can be measured.
     """
     if not callable(make_arguments):
@@ -147,6 +152,7 @@ def sweep(
         remedy = "write lambda n: (fk.randn(n, n), fk.empty(n, n))"
         raise UsageError(got_needed("make_arguments", repr(make_arguments), needed, remedy))
     wanted = _sizes(sizes)
+    _check_options(options)
     for name in ("reference", "moved_bytes", "operations"):
         given = options.get(name)
         if given is not None and not callable(given):
@@ -184,6 +190,14 @@ def _sizes(sizes: Sequence[Size]) -> tuple[Size, ...]:
     return tuple(
         sorted(set(sizes), key=lambda s: (math.prod(s if isinstance(s, tuple) else (s,)), s))
     )
+
+
+def _check_options(options: Mapping[str, object]) -> None:
+    known = [p.name for p in signature(bench).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    for name in options:
+        if name not in known:
+            needed = f"one of {', '.join(known)}"
+            raise UsageError(got_needed("sweep's option", repr(name), needed, "look for a slip"))
 
 
 def _number(name: str, given: Number | None, args: tuple[Any, ...]) -> int | None:

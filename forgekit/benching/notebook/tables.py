@@ -187,7 +187,7 @@ def _of_recorded(b: Benchmark) -> list[str]:
     if b.recorded is None:
         return []
     if b.recorded_shape is None:
-        steps = ", ".join(dict.fromkeys(r.step for r in b.recorded.rows))
+        steps = ", ".join(map(repr, dict.fromkeys(r.step for r in b.recorded.rows)))
         return [f"Recorded on an {b.recorded.gpu}, but no variant here is among the steps {steps} "
                 f"in {b.dtype}."]  # fmt: skip
     ceiling = f"{b.recorded.ceiling_gbps:,.0f} GB/s"

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import torch
@@ -23,6 +24,7 @@ __all__ = [
     "Plan",
     "VariantRun",
     "check_places",
+    "check_tolerances",
     "check_variants",
     "moved_by_default",
     "run_variant",
@@ -110,6 +112,14 @@ def check_variants(variants: object) -> None:
             needed = "a compiled kernel or a function of the arguments"
             remedy = "give the function itself, not its result"
             raise UsageError(got_needed(f"variant {name!r}", type(call).__name__, needed, remedy))
+
+
+def check_tolerances(rtol: object, atol: object) -> None:
+    """Raise UsageError unless each is None or a number of 0 or more."""
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value is not None and not (isinstance(value, Real) and float(value) >= 0):
+            remedy = "leave it out for that of the dtype"
+            raise UsageError(got_needed(name, repr(value), "a number of 0 or more", remedy))
 
 
 def check_places(tensors: Sequence[torch.Tensor], target: Target) -> None:

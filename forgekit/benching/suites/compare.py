@@ -4,19 +4,22 @@ Of timings, a row is slower where its median is longer by more than the threshol
 percentile lies above the baseline's 80th: percentiles that overlap are noise. Counters of the
 virtual GPU have no noise: a row is slower where one of `COUNTED` is higher by more than the
 threshold. Only rows of forgekit's own that both runs have are judged; one that was right and is
-now wrong, or fails, is as bad as a slower one. What the peers' times did meanwhile is told beside
-it: where they moved too, it is the machine that changed.
+now wrong, or fails, or launches nothing any more, is as bad as a slower one. What the peers' times
+did meanwhile is told beside it: where they moved too, it is the machine that changed.
 """
 
 from __future__ import annotations
 
 import statistics
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from forgekit.benching.suites.results import Row, SuiteResults
+from forgekit.benching.suites.results import Key, Row, SuiteResults
 from forgekit.errors import UsageError, got_needed
+from forgekit.profiling.words import plural
 
-__all__ = ["COUNTED", "Change", "Comparison", "check_comparable", "compare", "parse_percent"]
+__all__ = ["COUNTED", "Change", "Comparison", "check_comparable", "check_overlap", "compare",
+           "parse_percent"]  # fmt: skip
 
 COUNTED = ("load_sectors", "store_sectors", "atomic_sectors", "bulk_bytes", "shared_wavefronts",
            "warp_instructions")  # fmt: skip
@@ -40,6 +43,7 @@ class Comparison:
     """compared: rows in both; new, gone: forgekit's rows in one alone; peers_percent: the median
     change of the peers' times, None where there are none."""
 
+    results: SuiteResults
     baseline: SuiteResults
     threshold_percent: float
     compared: int
@@ -51,18 +55,24 @@ class Comparison:
 
     def lines(self) -> list[str]:
         """The comparison in words, the worst row first."""
+        rows = plural(self.compared, "row")
+        timed = any(machine.device == "gpu" for machine in self.baseline.machines)
         lines = [
-            f"{self.compared} rows compared with the baseline of {self.baseline.date} "
+            f"{rows} compared with the baseline of {self.baseline.date} "
             f"({self.baseline.commit or 'no commit'}): {len(self.slower)} slower and "
-            f"{len(self.faster)} faster by more than {self.threshold_percent:g} % and beyond the "
-            "noise."
+            f"{len(self.faster)} faster by more than {self.threshold_percent:g} %"
+            f"{' and beyond the noise' * timed}."
         ]
         lines += [f"slower: {change}" for change in self.slower]
         lines += [f"faster: {change}" for change in self.faster]
         if self.new or self.gone:
-            lines.append(
-                f"Not compared: {self.new} rows are new, {self.gone} only in the baseline."
-            )
+            new = plural(self.new, "new row")
+            lines.append(f"Not compared: {new}, {self.gone} only in the baseline.")
+        if self.baseline.suite != self.results.suite:
+            names = f"{self.baseline.suite}, these results of {self.results.suite}"
+            lines.append(f"Mind: the baseline is of the suite {names}.")
+        if self.baseline.interrupted:
+            lines.append("Mind: the baseline was interrupted, so rows of it are missing.")
         if self.peers_percent is not None:
             lines.append(f"The peers' times changed by {self.peers_percent:+.1f} % (median).")
         return lines
@@ -92,6 +102,17 @@ def check_comparable(baseline: SuiteResults, gpu: str) -> None:
         raise UsageError(got_needed("--compare", got, f"one of {gpu}", "measure one here"))
 
 
+def check_overlap(baseline: SuiteResults, keys: Iterable[Key], suite: str) -> None:
+    """Raise UsageError where none of the rows `keys` of a suite is in the baseline: there a gate
+    would pass whatever happened."""
+    known = {row.key for row in baseline.rows if row.own and row.status == "ok"}
+    if known.isdisjoint(keys):
+        rows = plural(len(known), "row")
+        got = f"a baseline (suite {baseline.suite}, {rows}) without any row of {suite}"
+        remedy = "measure the baseline with the same options and --out"
+        raise UsageError(got_needed("--fail-on-regression", got, "rows in both", remedy))
+
+
 def compare(results: SuiteResults, baseline: SuiteResults, threshold_percent: float) -> Comparison:
     """What changed since the baseline; the module's text has the rule."""
     before = {row.key: row for row in baseline.rows if row.status == "ok"}
@@ -109,6 +130,7 @@ def compare(results: SuiteResults, baseline: SuiteResults, threshold_percent: fl
         if not row.own and row.timing and old.timing
     ]
     return Comparison(
+        results,
         baseline,
         threshold_percent,
         compared=sum(row.own for row, _ in both),
@@ -136,8 +158,10 @@ def _change(row: Row, old: Row, threshold_percent: float) -> Change | None:
 
 
 def _counted_change(row: Row, old: Row, threshold_percent: float) -> Change | None:
-    if row.counters is None or old.counters is None:
+    if old.counters is None:
         return None
+    if row.counters is None:
+        return Change(row, None, "was counted, now launches nothing")
     pairs = {name: (getattr(old.counters, name), getattr(row.counters, name)) for name in COUNTED}
     percents = {
         name: 100 * (now / was - 1) if was else 100.0 * now for name, (was, now) in pairs.items()

@@ -16,6 +16,7 @@ from forgekit import ops
 from forgekit.benching.suites.operations import OPERATIONS
 from forgekit.benching.suites.suite import OPS, Case
 from forgekit.errors import UsageError, got_needed
+from forgekit.ops import reduce_launch, softmax_launch
 from forgekit.ops.backends import backend_names
 
 __all__ = ["PEERS", "AbsentError", "Call", "Contender", "contenders"]
@@ -65,6 +66,9 @@ PEERS: dict[str, Callable[[Case, Inputs], Call]] = {
     "quack": _quack,
 }
 
+VARIANTS = {"reduce_sum": reduce_launch.VARIANTS, "softmax": softmax_launch.VARIANTS,
+            "softmax_backward": softmax_launch.VARIANTS}  # fmt: skip
+
 
 def _own(backend: str, variant: str | None, case: Case, inputs: Inputs) -> Call:
     function = getattr(ops, case.op, None)
@@ -75,6 +79,8 @@ def _own(backend: str, variant: str | None, case: Case, inputs: Inputs) -> Call:
     if variant is not None:
         if "variant" not in takes:
             raise AbsentError(f"{case.op} has no variants")
+        if variant not in VARIANTS[case.op]:
+            raise AbsentError(f"{case.op} has no variant {variant!r}")
         options["variant"] = variant
     if backend != "kernel":  # the default: left out, a call is as users write it
         if backend not in backend_names(case.op):
@@ -96,10 +102,15 @@ def contenders(
     variants: each is measured besides; "best" is what forgekit chooses by itself.
 
     Raises:
-        UsageError: no such peer or backend.
+        UsageError: no such peer, backend or variant.
     """
     known = list(dict.fromkeys(name for op in OPS for name in backend_names(op)))
-    for option, names, those in (("--peers", peers, PEERS), ("--backend", backends, known)):
+    their_own = dict.fromkeys(name for names in VARIANTS.values() for name in names)
+    for option, names, those in (
+        ("--peers", peers, PEERS),
+        ("--backend", backends, known),
+        ("--variant", variants, ("best", *their_own)),
+    ):
         for name in names:
             if name not in those:
                 needed = f"some of {', '.join(those)}"

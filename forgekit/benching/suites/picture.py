@@ -6,10 +6,13 @@ on the virtual GPU they are the bytes moved, of those that have to be. Reads on 
 
 from __future__ import annotations
 
+import io
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from forgekit.benching.output_files import write_output
 from forgekit.benching.suites.results import Row, SuiteResults
 from forgekit.benching.suites.suite import DTYPES
 from forgekit.errors import UsageError, got_needed
@@ -22,9 +25,11 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "check_plot_file", "draw", "save"]
 
 FORMATS = (".png", ".svg")
-# Of Okabe and Ito's colours, those that read on white and on black; forgekit's is the first.
-_STYLES = (("#D55E00", "o"), ("#0072B2", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#7F7F7F", "v"),
-           ("#56B4E9", "P"), ("#E69F00", "X"))  # fmt: skip
+# Of Okabe and Ito's colours, those that read on white and on black. Who is known has one of its own
+# in every picture; others take what is left, in their order.
+_STYLES = {"forgekit": ("#D55E00", "o"), "torch": ("#0072B2", "s"),
+           "torch.compile": ("#009E73", "^"), "quack": ("#CC79A7", "D")}  # fmt: skip
+_OTHERS = (("#7F7F7F", "v"), ("#56B4E9", "P"), ("#E69F00", "X"))
 _LINE, _TOP, _BOTTOM, _LEFT, _RIGHT, _GAP = 0.19, 0.26, 0.5, 1.25, 0.15, 0.2  # inches
 _PANEL, _HEAD = 2.6, 0.66
 
@@ -40,12 +45,14 @@ def save(results: SuiteResults, file: Path) -> bool:
     """Draw into a PNG or SVG file; false where there is nothing to draw.
 
     Raises:
-        UsageError: another format.
+        UsageError: another format, or the file cannot be written.
     """
     check_plot_file(file)
     figure = draw(results)
     if figure is not None:
-        figure.savefig(file, format=file.suffix[1:].lower(), dpi=144, transparent=True)
+        drawn = io.BytesIO()
+        figure.savefig(drawn, format=file.suffix[1:].lower(), dpi=144, transparent=True)
+        write_output("--plot", file, drawn.getvalue())
     return figure is not None
 
 
@@ -58,7 +65,7 @@ def draw(results: SuiteResults) -> Figure | None:
         return None
     rows = [row for row, _ in points]
     names = list(dict.fromkeys(row.contender for row in rows))
-    styles = {name: _STYLES[k % len(_STYLES)] for k, name in enumerate(names)}
+    styles = _styles(names)
     dtypes = [name for name in DTYPES if any(row.case.dtype == name for row in rows)]
     bands = _bands(rows)
     heights = [_TOP + _LINE * (len(shapes) + 0.4) + _BOTTOM for shapes in bands.values()]
@@ -88,6 +95,12 @@ def _value(results: SuiteResults, row: Row) -> float | None:
     if row.counters is not None:
         return row.counters.global_bytes / row.moved_bytes
     return results.percent(row)
+
+
+def _styles(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Contender -> colour and marker."""
+    others = itertools.cycle(_OTHERS)
+    return {name: _STYLES.get(name) or next(others) for name in names}
 
 
 def _title(row: Row) -> str:

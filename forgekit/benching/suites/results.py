@@ -10,6 +10,7 @@ machines          one for each process that measured:
   gpu, driver     the GPU's name (the virtual GPU's: with its architecture); driver or null
   versions        package -> version
   ceiling_gbps    GB/s of a copy of 1 GB in the same process, read plus written; null if virtual
+host_us           operator -> contender -> microseconds of host time; {} unless --host-times
 rows              one for each case and contender, in the suite's order:
   op, shape, dtype, dim, contender
   status          "ok"; "wrong": the result is, and nothing was timed; "error"; "skipped"
@@ -26,20 +27,22 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from forgekit.benching.counters import Counters
-from forgekit.benching.suites.suite import Case
+from forgekit.benching.output_files import write_output
+from forgekit.benching.suites.fields import check_above_0, typed
+from forgekit.benching.suites.suite import DTYPES, OPS, Case
 from forgekit.benching.timing import Timing
 from forgekit.errors import UsageError, got_needed
 
-__all__ = ["SCHEMA", "VERSION", "MachineInfo", "Row", "SuiteResults", "read_results",
+__all__ = ["SCHEMA", "VERSION", "Key", "MachineInfo", "Row", "SuiteResults", "read_results",
            "write_results"]  # fmt: skip
 
+Key = tuple[Case, str]
 SCHEMA, VERSION = "forgekit-bench", 1
 STATUSES = ("ok", "wrong", "error", "skipped")
 
@@ -69,7 +72,7 @@ class Row:
     machine: int | None = None
 
     @property
-    def key(self) -> tuple[Case, str]:
+    def key(self) -> Key:
         """What makes it the same row in another run."""
         return self.case, self.contender
 
@@ -159,10 +162,11 @@ class SuiteResults:
         """
         try:
             _check_schema(data)
-            _typed(cls, data)
-            machines = [MachineInfo(**_typed(MachineInfo, m)) for m in data["machines"]]
+            typed(cls, data)
+            machines = [_read_machine(m) for m in data["machines"]]
+            _check_words(data["left_out"], data["host_us"])
             rows = [_read_row(row, len(machines)) for row in data["rows"]]
-            return cls(**_typed(cls, {**data, "machines": machines, "rows": rows}))
+            return cls(**typed(cls, {**data, "machines": machines, "rows": rows}))
         except (KeyError, TypeError, ValueError) as error:
             said = f"no {error}" if isinstance(error, KeyError) else str(error)
             needed = f"results of `forgekit bench --out` (schema {SCHEMA}, version {VERSION})"
@@ -180,43 +184,61 @@ def _check_schema(data: Any) -> None:
         raise ValueError(f"version {data.get('version')}")
 
 
-_PLAIN: dict[str, tuple[type, ...]] = {
-    "str": (str,), "int": (int,), "bool": (bool,), "float": (int, float), "None": (type(None),),
-    "dict": (dict,), "list": (list,),
-}  # fmt: skip
+def _read_machine(data: Any) -> MachineInfo:
+    machine = MachineInfo(**typed(MachineInfo, data))
+    if machine.ceiling_gbps is not None:
+        check_above_0("ceiling_gbps", machine.ceiling_gbps)
+    for name, version in machine.versions.items():
+        if not isinstance(version, str):
+            raise TypeError(f"versions, {name} {version!r}")
+    return machine
 
 
-def _typed(kind: type, data: Any) -> dict[str, Any]:
-    """The fields of a dataclass out of a dict; TypeError or KeyError where one is amiss."""
-    found = {}
-    for f in dataclasses.fields(kind):
-        value = data[f.name]
-        names = [name.partition("[")[0] for name in str(f.type).split(" | ")]
-        if all(name in _PLAIN for name in names):  # others are read already
-            fits = any(isinstance(value, _PLAIN[name]) for name in names)
-            if not fits or (isinstance(value, bool) and "bool" not in names):
-                raise TypeError(f"{f.name} {value!r}")
-        found[f.name] = value
-    return found
+def _check_words(left_out: Any, host_us: Any) -> None:
+    if any(not isinstance(text, str) for text in left_out):
+        raise TypeError(f"left_out {left_out!r}")
+    for op, found in host_us.items():
+        if not isinstance(found, dict):
+            raise TypeError(f"host_us, {op} {found!r}")
+        for name, value in found.items():
+            check_above_0(f"host_us, {op}, {name}", value)
 
 
 def _read_row(data: Any, machines: int) -> Row:
-    shape = tuple(data["shape"])
-    if len(shape) != 2 or any(type(size) is not int for size in shape):
-        raise ValueError(f"shape {data['shape']!r}")
     timing, counters = data["timing"], data["counters"]
     read = {
         **data,
-        "case": Case(**_typed(Case, {**data, "shape": shape})),
-        "timing": timing and Timing(**_typed(Timing, timing)),
-        "counters": counters and Counters(**_typed(Counters, counters)),
+        "case": _read_case(data),
+        "timing": None if timing is None else Timing(**typed(Timing, timing)),
+        "counters": None if counters is None else Counters(**typed(Counters, counters)),
     }
-    row = Row(**_typed(Row, read))
+    row = Row(**typed(Row, read))
     if row.status not in STATUSES:
         raise ValueError(f"status {row.status!r}")
+    if not row.contender.strip():
+        raise ValueError(f"contender {row.contender!r}")
     if row.machine is not None and not 0 <= row.machine < machines:
         raise ValueError(f"machine {row.machine}")
+    check_above_0("moved_bytes", row.moved_bytes)
+    for name, value in asdict(row.timing).items() if row.timing else ():
+        check_above_0(name, value)
+    for name, value in asdict(row.counters).items() if row.counters else ():
+        if value < 0:
+            raise ValueError(f"{name} {value}")
     return row
+
+
+def _read_case(data: Any) -> Case:
+    shape = data["shape"]
+    fits = isinstance(shape, list) and len(shape) == 2
+    if not fits or any(type(size) is not int or size < 1 for size in shape):
+        raise ValueError(f"shape {shape!r}")
+    case = Case(**typed(Case, {**data, "shape": tuple(shape)}))
+    for name, value, known in (("op", case.op, OPS), ("dtype", case.dtype, DTYPES),
+                               ("dim", case.dim, (-1, 0))):  # fmt: skip
+        if value not in known:
+            raise ValueError(f"{name} {value!r}")
+    return case
 
 
 def read_results(file: Path) -> SuiteResults:
@@ -236,7 +258,5 @@ def read_results(file: Path) -> SuiteResults:
 
 
 def write_results(results: SuiteResults, file: Path) -> None:
-    """Results to a file; what was there is replaced at once or not at all."""
-    partial = file.with_name(file.name + ".partial")
-    partial.write_text(json.dumps(results.to_dict(), indent=1) + "\n", encoding="utf-8")
-    os.replace(partial, file)
+    """Results to the file of --out; what was there is replaced at once or not at all."""
+    write_output("--out", file, json.dumps(results.to_dict(), indent=1) + "\n")

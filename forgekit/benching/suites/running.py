@@ -30,11 +30,11 @@ from forgekit.benching.suites.peers import AbsentError, Contender, contenders
 from forgekit.benching.suites.results import MachineInfo, Row, SuiteResults
 from forgekit.benching.suites.suite import Case
 from forgekit.benching.timing import host_us
-from forgekit.devices import use_target
+from forgekit.devices import Target, use_target
 from forgekit.errors import PlatformError, got_needed
 
-__all__ = ["Outcome", "Settings", "exit_status", "failed_case", "measure_host", "merged",
-           "new_results", "run_case", "run_cases"]  # fmt: skip
+__all__ = ["Outcome", "Settings", "check_host_times", "exit_status", "failed_case", "measure_host",
+           "merged", "new_results", "run_case", "run_cases"]  # fmt: skip
 
 VIRTUAL_ELEMENTS = 2**20  # of the largest case that the virtual GPU counts in about a second
 
@@ -135,6 +135,13 @@ def _first_result(case: Case, call: Callable[[], Tensor], inputs: tuple[Tensor, 
     return why_wrong(case, inputs, call())
 
 
+def check_host_times(target: Target) -> None:
+    """Raise PlatformError where there is no GPU to wait for."""
+    if target.kind != "gpu":
+        needed, remedy = "a GPU", "run it on such a machine"
+        raise PlatformError(got_needed("--host-times", target.name, needed, remedy))
+
+
 def measure_host(results: SuiteResults, ops: Sequence[str], settings: Settings) -> None:
     """Microseconds of host time of one call, on 64×64 elements of float16, into the results.
 
@@ -142,9 +149,7 @@ def measure_host(results: SuiteResults, ops: Sequence[str], settings: Settings) 
         PlatformError: there is no GPU.
     """
     with use_target(settings.device, settings.arch) as target:
-        if target.kind != "gpu":
-            needed, remedy = "a GPU", "run it on such a machine"
-            raise PlatformError(got_needed("--host-times", target.name, needed, remedy))
+        check_host_times(target)
         machine = machine_info(target)
         for op in ops:
             case = Case(op, (64, 64), "float16")

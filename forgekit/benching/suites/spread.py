@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from forgekit.benching.suites.running import Outcome, Settings
     from forgekit.benching.suites.suite import Case
 
-__all__ = ["check_scheduler", "run_case_here", "spread"]
+__all__ = ["check_scheduler", "local_workers", "run_case_here", "spread"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -42,8 +42,8 @@ _lost = False  # this worker's GPU can be used no more
 def check_scheduler(scheduler: str) -> None:
     """Raise UsageError for what is neither `local:N` nor an address, or more workers than GPUs;
     PlatformError without Dask."""
-    count = _local_workers(scheduler)
-    if count is None and not re.fullmatch(r"(tcp|tls|ucx)://[^\s/]+:\d+", scheduler):
+    count = local_workers(scheduler)
+    if count is None and not re.fullmatch(r"tcp://[^\s/]+:\d+", scheduler):
         needed, remedy = "local:2 or tcp://host:8786", "`dask scheduler` prints its address"
         raise UsageError(got_needed("--scheduler", repr(scheduler), needed, remedy))
     try:
@@ -63,7 +63,8 @@ def check_scheduler(scheduler: str) -> None:
         raise UsageError(got_needed("--scheduler", scheduler, f"at most {gpus} GPUs", remedy))
 
 
-def _local_workers(scheduler: str) -> int | None:
+def local_workers(scheduler: str) -> int | None:
+    """How many workers `local:N` starts here; None for an address, whose workers wait there."""
     found = re.fullmatch(r"local:([1-9]\d*)", scheduler)
     return int(found[1]) if found else None
 
@@ -105,7 +106,7 @@ def spread(
 def _client(scheduler: str) -> Iterator[Client]:
     from distributed import Client
 
-    count = _local_workers(scheduler)
+    count = local_workers(scheduler)
     with contextlib.ExitStack() as stack:
         where: Any = scheduler if count is None else stack.enter_context(_cluster(count))
         try:

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from forgekit.errors import UsageError, got_needed
 
-__all__ = ["DTYPES", "OPS", "Case", "load_suite", "select", "suite_names"]
+__all__ = ["DTYPES", "OPS", "Case", "check_names", "load_suite", "select", "suite_names"]
 
 OPS = ("copy_transpose", "reduce_sum", "softmax", "softmax_backward")
 DTYPES = ("float16", "bfloat16", "float32")
@@ -64,7 +64,7 @@ def load_suite(name: str) -> list[Case]:
         raise UsageError(got_needed("--suite", repr(name), f"one of {known}", remedy))
     try:
         data = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         remedy = f"see {_FOLDER / 'smoke.toml'}"
         raise UsageError(got_needed(str(file), error, "a TOML file", remedy)) from None
     groups = data.get("group")
@@ -76,12 +76,14 @@ def load_suite(name: str) -> list[Case]:
 
 
 def _cases(file: Path, group: Any) -> Iterable[Case]:
-    if not isinstance(group, dict) or (unknown := set(group) - _KEYS):
+    if not isinstance(group, dict):
+        _refuse(file, "group", repr(group), "tables [[group]]")
+    if unknown := set(group) - _KEYS:
         _refuse(file, "group", sorted(unknown), f"keys of {', '.join(sorted(_KEYS))}")
     ops = _names(file, group, "ops", OPS)
     dtypes = _names(file, group, "dtypes", DTYPES)
     dim = group.get("dim", -1)
-    if dim not in (-1, 0) or isinstance(dim, bool):
+    if type(dim) is not int or dim not in (-1, 0):
         _refuse(file, "dim", dim, "-1 or 0")
     shapes = _shapes(file, group)
     return [Case(op, shape, t, dim) for op in ops for shape in shapes for t in dtypes]
@@ -98,20 +100,38 @@ def _shapes(file: Path, group: dict[str, Any]) -> list[tuple[int, int]]:
     if ("shapes" in group) == ("M" in group or "N" in group):
         _refuse(file, "group", sorted(group), "either shapes, or M and N")
     if "shapes" in group:
-        pairs = group["shapes"]
+        pairs = _list(file, group, "shapes")
     else:
-        pairs = list(itertools.product(group.get("M", ()), group.get("N", ())))
+        pairs = [*itertools.product(_list(file, group, "M"), _list(file, group, "N"))]
+    if not pairs or any(not isinstance(p, list | tuple) or len(p) != 2 for p in pairs):
+        _refuse(file, "sizes", pairs, "pairs of integers")
     sizes = [size for pair in pairs for size in pair]
-    if not pairs or any(len(p) != 2 for p in pairs) or any(type(s) is not int for s in sizes):
+    if any(type(size) is not int for size in sizes):
         _refuse(file, "sizes", pairs, "pairs of integers")
     if min(sizes) < 1:
         _refuse(file, "sizes", min(sizes), "1 or more: of nothing, there is nothing to measure")
     return [(m, n) for m, n in pairs]
 
 
+def _list(file: Path, group: dict[str, Any], key: str) -> list[Any]:
+    found = group.get(key, [])
+    if not isinstance(found, list):
+        _refuse(file, key, repr(found), "a list")
+    return found
+
+
 def _refuse(file: Path, what: str, got: object, needed: str) -> NoReturn:
     remedy = f"see {_FOLDER / 'smoke.toml'}"
     raise UsageError(got_needed(f"{file}, {what}", got, needed, remedy))
+
+
+def check_names(ops: Sequence[str], dtypes: Sequence[str]) -> None:
+    """Raise UsageError for what is no operator, or no type."""
+    for option, wanted, known in (("--op", ops, OPS), ("--dtype", dtypes, DTYPES)):
+        for name in wanted:
+            if name not in known:
+                needed = f"some of {', '.join(known)}"
+                raise UsageError(got_needed(option, repr(name), needed, "separate by commas"))
 
 
 def select(
@@ -122,11 +142,7 @@ def select(
     Raises:
         UsageError: no such operator or type, or no case is left.
     """
-    for option, wanted, known in (("--op", ops, OPS), ("--dtype", dtypes, DTYPES)):
-        for name in wanted:
-            if name not in known:
-                needed = f"some of {', '.join(known)}"
-                raise UsageError(got_needed(option, repr(name), needed, "separate by commas"))
+    check_names(ops, dtypes)
     chosen = [c for c in cases if c.op in (ops or OPS) and c.dtype in (dtypes or DTYPES)]
     if not chosen:
         got = f"--op {','.join(ops) or 'all'} --dtype {','.join(dtypes) or 'all'}"

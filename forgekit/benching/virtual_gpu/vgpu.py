@@ -7,6 +7,7 @@ CPU, which computes the same results natively.
 from __future__ import annotations
 
 import argparse
+import datetime
 import importlib.util
 import json
 import os
@@ -15,11 +16,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from forgekit.benching.output_files import check_output, write_output
 from forgekit.errors import ForgekitError, UsageError, got_needed
+from forgekit.profiling.words import plural
 from forgekit.vgpu import Listener, options
 
 if TYPE_CHECKING:
@@ -28,6 +31,10 @@ if TYPE_CHECKING:
     from forgekit.vgpu.machine import Machine
 
 OPERATIONS = ("transpose", "row_sum", "softmax")
+SCHEMA, VERSION = "forgekit-bench-vgpu", 1
+_DESCRIPTION = """\
+Measure how fast the virtual GPU runs three kernels, on one core, beside Triton's interpreter (extra
+`peers`) and torch on the CPU, on the same machine in the same run."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,7 @@ class WarpInstructions(Listener):
 
 
 def _best_ms(run: Callable[[], object], repeats: int) -> float:
+    run()  # what it needs once, such as modules to import, is not counted
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -179,41 +187,49 @@ def processor() -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line of `forgekit bench vgpu`."""
-    parser = argparse.ArgumentParser(prog="forgekit bench vgpu", description=__doc__)
+    parser = argparse.ArgumentParser(prog="forgekit bench vgpu", description=_DESCRIPTION)
     parser.add_argument("--sizes", default="1024", help="comma-separated, default 1024")
     parser.add_argument("--repeats", type=int, default=7, help="the best of so many runs counts")
     parser.add_argument("--no-peers", action="store_true", help="leave Triton's interpreter out")
     parser.add_argument("--out", type=Path, help="write the numbers as JSON to this file")
     chosen = parser.parse_args(arguments)
-    try:
-        sizes = [int(s) for s in chosen.sizes.split(",")]
-    except ValueError:
-        raise UsageError(
-            got_needed("--sizes", chosen.sizes, "numbers such as 256,1024", "separate by commas")
-        ) from None
-    if min(sizes) < 1 or chosen.repeats < 1:
-        raise UsageError(
-            got_needed("--sizes and --repeats", "a number below 1", "1 or more", "raise it")
-        )
-    rows = []
-    for size in sizes:
-        triton = None if chosen.no_peers else triton_times(size, min(chosen.repeats, 3))
-        for operation in OPERATIONS:
-            row = measure(operation, size, chosen.repeats)
-            if triton is not None:
-                row = Row(**{**asdict(row), "triton_ms": triton[operation]})
-            rows.append(row)
-    print(f"The virtual GPU on {processor()}, {os.cpu_count()} cores, float32, best of "
-          f"{chosen.repeats} runs\n")  # fmt: skip
+    sizes = _sizes(chosen.sizes)
+    if chosen.repeats < 1:
+        raise UsageError(got_needed("--repeats", chosen.repeats, "1 or more", "leave it out"))
+    if chosen.out:
+        check_output("--out", chosen.out)
+    rows = [row for size in sizes for row in _measured(size, chosen.repeats, chosen.no_peers)]
+    print(f"The virtual GPU on {processor()}, {plural(os.cpu_count() or 1, 'core')}, float32, best "
+          f"of {plural(chosen.repeats, 'run')}\n")  # fmt: skip
     print(table(rows))
     if not chosen.no_peers and all(r.triton_ms is None for r in rows):
         print("\nTriton is not installed: `uv run --extra peers forgekit bench vgpu` compares.")
     if chosen.out:
-        record = {
-            "processor": processor(),
-            "cores": os.cpu_count(),
-            "python": platform.python_version(),
-            "rows": [asdict(r) for r in rows],
-        }
-        chosen.out.write_text(json.dumps(record, indent=1) + "\n")
+        write_output("--out", chosen.out, json.dumps(_record(rows), indent=1) + "\n")
     return 0
+
+
+def _sizes(text: str) -> list[int]:
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isascii() and word.isdigit() and int(word) for word in words):
+        needed = "numbers of 1 or more, such as 256,1024"
+        raise UsageError(got_needed("--sizes", repr(text), needed, "separate by commas"))
+    return [int(word) for word in words]
+
+
+def _measured(size: int, repeats: int, no_peers: bool) -> list[Row]:
+    triton = None if no_peers else triton_times(size, min(repeats, 3))
+    rows = [measure(operation, size, repeats) for operation in OPERATIONS]
+    return rows if triton is None else [replace(r, triton_ms=triton[r.operation]) for r in rows]
+
+
+def _record(rows: Sequence[Row]) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "date": datetime.date.today().isoformat(),
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "rows": [asdict(r) for r in rows],
+    }

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from forgekit.benching.output_files import check_output
 from forgekit.errors import UsageError, got_needed
 from forgekit.profiling.nvidia.tools import program
 
@@ -35,16 +36,18 @@ def parse(
         at = before.index(SEPARATOR)
         before, command = before[:at], before[at + 1 :]
     options, others = parser.parse_known_args(before)
-    stray = next((i for i, word in enumerate(others) if not word.startswith("-")), None)
+    stray = next((word for word in others if not word.startswith("-")), None)
     if SEPARATOR in words and stray is None:
         if others:
             parser.error(f"unrecognized arguments: {' '.join(others)}")
         if command:
             return options, program(command, called)
-    meant = [*others[stray:], *command] if stray is not None else ["python", "my_program.py"]
+    at = before.index(stray) if stray is not None else len(before)
+    own = [word for word in before[:at] if word not in others]
+    meant = [*before[at:], *command] or ["my_program.py"]
     example = ["python", *meant] if meant[0].endswith(".py") else meant
     got = f"`{' '.join([called, *words])}`" if words else "no command"
-    remedy = f"write `{called} -- {' '.join(example)}`. {WHY.format(verb)}"
+    remedy = f"write `{' '.join([called, *own, SEPARATOR, *example])}`. {WHY.format(verb)}"
     raise UsageError(got_needed("the call", got, "options, then `--`, then the command", remedy))
 
 
@@ -67,12 +70,11 @@ def report_path(out: str | None, suffix: str) -> Path | None:
     """Where a report is to go, with the ending that the tool wants; None for None.
 
     Raises:
-        UsageError: there is no such folder.
+        UsageError: it cannot be written there, or a folder of that name is there.
     """
     if out is None:
         return None
-    path = Path(out if out.endswith(suffix) else out + suffix).resolve()
-    if not path.parent.is_dir():
-        remedy = f"make it with `mkdir -p {path.parent}`"
-        raise UsageError(got_needed("--out", out, "a file in a folder that exists", remedy))
-    return path
+    if not Path(out).is_dir():  # a folder is told by the name that was given
+        out = out if out.endswith(suffix) else out + suffix
+    check_output("--out", out)
+    return Path(out).resolve()

@@ -101,19 +101,19 @@ def require(tool: Tool) -> str:
     Raises:
         PlatformError: the tool or a GPU is missing; all that is missing is in the message.
     """
-    path = find(tool)
+    path, gpus = find(tool), gpu_count()
+    if path is not None and gpus:
+        return path
     missing, remedies = [], []
     if path is None:
         missing.append(f"no {tool.name} on PATH or in {', '.join(tool.places)}")
         remedies.append(f"install {tool.product}: {tool.install}")
-    if gpu_count() == 0:
+    if not gpus:
         missing.append("no NVIDIA GPU")
         remedies.append("call it on a machine with a GPU (`nvidia-smi` lists what the driver sees)")
-    if path is None or missing:
-        needed = f"{tool.product} and an NVIDIA GPU"
-        remedy = f"{'; '.join(remedies)}; or use {tool.instead}"
-        raise PlatformError(got_needed(tool.name, " and ".join(missing), needed, remedy))
-    return path
+    needed = f"{tool.product} and an NVIDIA GPU"
+    remedy = f"{'; '.join(remedies)}; or use {tool.instead}"
+    raise PlatformError(got_needed(tool.name, " and ".join(missing), needed, remedy))
 
 
 def program(command: Sequence[str], called: str) -> list[str]:

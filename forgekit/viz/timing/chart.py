@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -144,8 +145,7 @@ def frame(canvas: Canvas, x: float, y: float, width: float, height: float) -> Fr
 
 
 def size_ticks(frame: Frame, places: Sequence[float], words: Sequence[str]) -> None:
-    """Ticks at sizes on a logarithmic axis; labels at all, or at every second, third, … from the
-    last one back, so that none touches another."""
+    """Ticks at sizes on a logarithmic axis, and labels of as many as do not touch."""
     logs = [math.log2(p) for p in places]
     margin = 0.04 * (logs[-1] - logs[0]) or 1.0
     span = logs[-1] - logs[0] + 2 * margin
@@ -153,14 +153,28 @@ def size_ticks(frame: Frame, places: Sequence[float], words: Sequence[str]) -> N
     halves = [0.034 * len(text) + 0.02 for text in words]
     frame.axes.set_xscale("log", base=2)
     frame.axes.set_xlim(2 ** (logs[0] - margin), 2 ** (logs[-1] + margin))
-    shown: list[int] = []
-    for step in range(1, len(places) + 1):
-        shown = [*range(len(places) - 1, -1, -step)]
-        pairs = zip(shown[1:], shown, strict=False)
-        if all(centres[i] + halves[i] <= centres[k] - halves[k] for i, k in pairs):
-            break
+    shown = _labelled(centres, halves)
     frame.axes.set_xticks(places, [w if k in shown else "" for k, w in enumerate(words)])
     frame.axes.minorticks_off()
+
+
+def _labelled(centres: Sequence[float], halves: Sequence[float]) -> Sequence[int]:
+    """Which of the sizes, from the last one back: at even distances all, or every second, third, …;
+    otherwise each that has room."""
+
+    def fits(left: int, right: int) -> bool:
+        return centres[left] + halves[left] <= centres[right] - halves[right]
+
+    last = len(centres) - 1
+    gaps = [b - a for a, b in itertools.pairwise(centres)]
+    if gaps and max(gaps) < 1.01 * min(gaps):
+        every = (range(last, -1, -step) for step in range(1, last + 2))
+        return next(e for e in every if all(fits(k, i) for i, k in itertools.pairwise(e)))
+    shown = [last]
+    for k in range(last - 1, -1, -1):
+        if fits(k, shown[-1]):
+            shown.append(k)
+    return shown
 
 
 def log_ticks(axis: Axis) -> None:

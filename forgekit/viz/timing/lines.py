@@ -221,24 +221,25 @@ def _small(canvas: Canvas, s: Sweep, q: Quantity, x: float, y: float, width: flo
 
 
 class _Key:
-    """Markers and names of the variants, in rows above the charts."""
+    """Markers and names, in rows above the charts, of the variants that have a line or a bar."""
 
     def __init__(self, s: Sweep) -> None:
-        self.names = s.names
-        longest = max(map(len, self.names))
+        self.count = len(s.names)
+        self.shown = [k for k, name in enumerate(s.names) if _is_drawn(s, name)]
+        longest = max((len(s.names[k]) for k in self.shown), default=0)
         slot = min(longest / (LETTERS * 9 / SMALL) + 0.5, WIDTH - 0.24)
         self.columns = max(1, int((WIDTH - 0.24) / slot))
         self.slot = (WIDTH - 0.24) / self.columns if self.columns == 1 else slot
-        self.words = [wrapped(name, self.slot - 0.4) for name in self.names]
-        self.row = _LINE * max(map(len, self.words)) + 0.05
-        self.height = self.row * -(-len(self.names) // self.columns) + 0.1
+        self.words = [wrapped(s.names[k], self.slot - 0.4) for k in self.shown]
+        self.row = _LINE * max(map(len, self.words), default=0) + 0.05
+        self.height = self.row * -(-len(self.shown) // self.columns) + 0.1
 
     def draw(self, canvas: Canvas, y: float) -> float:
         """Returns where the charts begin."""
-        for k, words in enumerate(self.words):
-            style = look(k, len(self.words))
-            x = 0.12 + (k % self.columns) * self.slot
-            at = y + (k // self.columns) * self.row
+        for place, (k, words) in enumerate(zip(self.shown, self.words, strict=True)):
+            style = look(k, self.count)
+            x = 0.12 + (place % self.columns) * self.slot
+            at = y + (place // self.columns) * self.row
             middle = at + _LINE / 2
             canvas.line([x, x + 0.28], [middle] * 2, color=style.colour, linestyle=style.dash,
                         linewidth=style.width, gid="key")  # fmt: skip
@@ -246,6 +247,12 @@ class _Key:
                         markersize=style.size, markeredgewidth=0, gid="key")  # fmt: skip
             canvas.lines(x + 0.34, at, words, size=SMALL, gid="name")
         return y + self.height
+
+
+def _is_drawn(s: Sweep, name: str) -> bool:
+    """Whether something of it was counted, or recorded on a GPU."""
+    counted = any(m is not None and m.counters is not None for m in s.measured(name))
+    return counted or s.benchmarks[-1].recorded_row(name) is not None
 
 
 def _recorded_words(s: Sweep) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from matplotlib.text import Text
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
@@ -91,7 +92,9 @@ def test_recorded_times_stand_beside(pair: Any) -> None:
     assert f"recorded: H200, {run.date}" in text and "1,160 GB/s, 27 %" in text
     assert f"Recorded on an NVIDIA H200, {run.date}: 8192×8192 float32; percent of a copy" in text
     other = fk.bench({"x": kernels(*pair)["tiled"]}, *pair, recorded=run)
-    assert other.recorded_shape is None and "no variant here is among the steps" in repr(other)
+    assert other.recorded_shape is None
+    assert "no variant here is among the steps '" in repr(other)
+    assert "'padded, tile 16', 'padded, tile 64'" in repr(other)
 
 
 def test_the_recorded_shape_is_that_of_the_arguments_if_there_is_one() -> None:
@@ -229,6 +232,11 @@ def test_the_reference_is_kept_apart() -> None:
         ({"a": len}, {"recorded": 3}, "recorded: got 3, needed a Recorded or its name"),
         ({"a": len}, {"gpu": "H2000"}, "gpu: got 'H2000'"),
         ({"a": len}, {"reference": lambda x, y: None}, "a function that returns None"),
+        ({"a": len}, {"rtol": -1}, "rtol: got -1, needed a number of 0 or more"),
+        ({"a": len}, {"atol": float("nan")}, "atol: got nan"),
+        ({"a": len}, {"atol": "1e-3"}, "atol: got '1e-3'"),
+        ({"a": len}, {"repeats": 0}, "repeats: got 0, needed an integer of at least 1"),
+        ({"a": len}, {"warmup": -1}, "warmup: got -1, needed an integer of at least 0"),
     ],
 )
 def test_bad_input(pair: Any, given: Any, options: dict[str, Any], words: str) -> None:
@@ -274,6 +282,16 @@ def test_a_sweep_over_sizes() -> None:
         s[7]
 
 
+def test_a_picture_of_a_sweep_names_what_it_shows() -> None:
+    operator = {"torch": lambda x: x.T.contiguous(), "operator": lambda x: ops.copy_transpose(x)}
+    s = fk.sweep(operator, lambda n: fk.randn(n, n), [31, 32, 100, 256])
+    figure = s.plot().figure
+    names = [t.get_text() for t in figure.findobj(Text) if t.get_gid() == "name"]
+    assert names == ["operator"] and "torch: not counted here" in repr(s)
+    shown = [t.get_text() for t in figure.axes[1].get_xticklabels()]
+    assert shown == ["", "32", "100", "256"]  # 31 has no room
+
+
 def test_a_sweep_over_shapes_where_something_fails() -> None:
     def late(x: torch.Tensor) -> torch.Tensor:
         if x.shape[0] > 8:
@@ -297,6 +315,7 @@ def test_a_sweep_over_shapes_where_something_fails() -> None:
         ([4, (4, 4)], {}, "needed all numbers or all tuples"),
         ([4], {"moved_bytes": 4}, "moved_bytes: got 'int', needed a function of the arguments"),
         ([4], {"reference": torch.ones(1)}, "reference: got 'Tensor', needed a function"),
+        ([4], {"bogus": 1}, "sweep's option: got 'bogus', needed one of moved_bytes, operations"),
         ([4], {"make": 4}, "make_arguments: got 4, needed a function size -> arguments"),
     ],
 )

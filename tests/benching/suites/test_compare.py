@@ -6,7 +6,12 @@ import dataclasses
 
 import pytest
 
-from forgekit.benching.suites.compare import check_comparable, compare, parse_percent
+from forgekit.benching.suites.compare import (
+    check_comparable,
+    check_overlap,
+    compare,
+    parse_percent,
+)
 from forgekit.benching.suites.results import MachineInfo, Row, SuiteResults
 from forgekit.errors import UsageError
 from tests.benching.suites.suite_made import CASES, GPU, results
@@ -45,7 +50,8 @@ def test_only_what_both_have_is_compared() -> None:
     now = results({"forgekit": (1.0, 9.0, 0), "forgekit online": (9.0, 0, 0)})
     found = compare(now, results({"forgekit": (1.0, 0, 1.0)}), 5.0)
     assert not found.slower and (found.compared, found.new, found.gone) == (1, 2, 1)
-    assert "2 rows are new, 1 only in the baseline" in "\n".join(found.lines())
+    text = "\n".join(found.lines())
+    assert "2 new rows, 1 only in the baseline" in text and text.startswith("1 row compared")
 
 
 def test_a_row_that_fails_now_is_slower() -> None:
@@ -73,6 +79,42 @@ def test_counters_have_no_noise() -> None:
     assert "atomic_sectors" in change.said
     [change] = compare(counted(warp_instructions=450), counted(), 5.0).faster
     assert "warp_instructions -50.0 %" in change.said
+
+
+def test_counters_that_are_gone_are_worse() -> None:
+    now = counted()
+    now.rows[0] = dataclasses.replace(now.rows[0], counters=None)
+    [change] = compare(now, counted(), 5.0).slower
+    assert change.said == "was counted, now launches nothing"
+    assert not compare(counted(), now, 5.0).slower
+
+
+def test_noise_is_spoken_of_where_there_are_times() -> None:
+    assert (
+        "by more than 5 % and beyond the noise."
+        in compare(results(BEFORE), results(BEFORE), 5.0).lines()[0]
+    )
+    assert compare(counted(), counted(), 5.0).lines()[0].endswith("faster by more than 5 %.")
+
+
+def test_a_baseline_that_is_another_suite_or_a_part_of_one_is_told() -> None:
+    before = counted()
+    assert len(compare(counted(), before, 5.0).lines()) == 1
+    before.suite, before.interrupted = "short", True
+    _, suite, part = compare(counted(), before, 5.0).lines()
+    assert suite == "Mind: the baseline is of the suite short, these results of mine."
+    assert "the baseline was interrupted" in part
+
+
+def test_a_gate_without_rows_is_refused() -> None:
+    before = results(BEFORE)
+    check_overlap(before, [(CASES[0], "forgekit")], "mine")
+    for keys in ([], [(CASES[0], "torch")], [(CASES[0], "forgekit online")]):
+        with pytest.raises(UsageError, match=r"suite mine, 3 rows\) without any row of short"):
+            check_overlap(before, keys, "short")
+    before.rows.clear()
+    with pytest.raises(UsageError, match="0 rows"):
+        check_overlap(before, [(CASES[0], "forgekit")], "mine")
 
 
 def test_a_baseline_of_another_gpu_is_refused() -> None:

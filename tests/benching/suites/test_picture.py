@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,6 +32,21 @@ def test_a_panel_for_each_operator_and_type_and_a_line_for_each_size() -> None:
     assert softmax.get_xlabel() == "percent of the ceiling"
     legend = [t.get_text() for t in figure.legends[0].get_texts()]
     assert legend == ["forgekit", "torch"]
+
+
+def test_a_contender_looks_alike_in_every_picture() -> None:
+    def looks(*names: str) -> dict[str, tuple[Any, Any]]:
+        figure = draw(results(dict.fromkeys(names, (0.1, 0.2, 0.3))))
+        assert figure is not None
+        (legend,) = figure.legends
+        told = zip(legend.get_texts(), legend.legend_handles, strict=True)
+        return {t.get_text(): (h.get_color(), h.get_marker()) for t, h in told}  # type: ignore
+
+    known = ("forgekit", "torch", "torch.compile", "quack")
+    every = looks(*known, "forgekit online", "other")
+    assert len({colour for colour, _ in every.values()}) == len({m for _, m in every.values()}) == 6
+    assert looks("quack", "forgekit") == {name: every[name] for name in ("quack", "forgekit")}
+    assert looks("torch.compile")["torch.compile"] == every["torch.compile"]
 
 
 def test_counters_are_bytes_of_the_least() -> None:

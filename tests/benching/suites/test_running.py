@@ -146,6 +146,8 @@ def test_who_is_unknown_is_refused() -> None:
         contenders(backends=["kernel"], variants=[], peers=["cub"])
     with pytest.raises(UsageError, match="--backend: got 'cub', needed some of kernel, ref"):
         contenders(backends=["cub"], variants=[], peers=[])
+    with pytest.raises(UsageError, match="--variant: got 'onlin', needed some of best, naive"):
+        contenders(backends=["kernel"], variants=["onlin"], peers=[])
 
 
 def test_variants_are_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,6 +167,8 @@ def test_variants_are_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert given == [(0, None, None), (0, "online", None)]
     with pytest.raises(peers.AbsentError, match="copy_transpose has no variants"):
         some[1].prepare(TRANSPOSE, make_inputs(TRANSPOSE, CPU))
+    with pytest.raises(peers.AbsentError, match="reduce_sum has no variant 'online'"):
+        some[1].prepare(CASES[1], make_inputs(CASES[1], CPU))
 
 
 # --- as on a GPU, with the times made up

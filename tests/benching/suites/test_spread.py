@@ -80,7 +80,10 @@ def test_a_case_that_never_came_back_is_a_row() -> None:
     assert outcome.machine is None
 
 
-@pytest.mark.parametrize("text", ["two", "local:0", "local", "localhost:8786", "tcp://host"])
+@pytest.mark.parametrize(
+    "text",
+    ["two", "local:0", "local", "localhost:8786", "tcp://host", "tls://host:1", "ucx://host:1"],
+)
 def test_schedulers_that_cannot_be(text: str) -> None:
     with pytest.raises(UsageError, match=r"needed local:2 or tcp://host:8786"):
         spread.check_scheduler(text)

@@ -1,6 +1,8 @@
 """The benchmark of the virtual GPU: it checks what it times, and counts exactly."""
 
+import datetime
 import json
+import time
 
 import pytest
 import torch
@@ -58,9 +60,27 @@ def test_the_command_writes_its_table_and_numbers(tmp_path, capsys):
     assert "| softmax | 64² |" in printed
     record = json.loads(out.read_text())
     assert [r["size"] for r in record["rows"]] == [32, 32, 32, 64, 64, 64]
+    assert (record["schema"], record["version"]) == ("forgekit-bench-vgpu", 1)
+    assert record["date"] == datetime.date.today().isoformat()
+    assert "best of 1 run\n" in printed
 
 
-@pytest.mark.parametrize("arguments", [["--sizes", "many"], ["--sizes", "0"], ["--repeats", "0"]])
-def test_bad_arguments_are_refused(arguments, capsys):
+def test_the_first_run_is_not_timed():
+    runs = []
+    assert vgpu._best_ms(lambda: time.sleep(0 if runs else 0.2) or runs.append(1), 1) < 100
+    assert len(runs) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--sizes", "many"], "--sizes: got 'many'"),
+        (["--sizes", ""], "--sizes: got '', needed numbers of 1 or more"),
+        (["--sizes", "64,0"], "--sizes: got '64,0'"),
+        (["--repeats", "0"], "--repeats: got 0"),
+        (["--out", "/tmp"], "--out: got /tmp, a folder"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, said, capsys):
     assert main(["bench", "vgpu", "--no-peers", *arguments]) == 2
-    assert "got" in capsys.readouterr().err
+    assert said in capsys.readouterr().err

@@ -50,6 +50,30 @@ def test_ncu_of_chosen_launches(fakes, capfd, tmp_path):
     assert not list(tmp_path.glob("forgekit-ncu-*"))
 
 
+def test_a_folder_of_the_report_s_name_is_refused(fakes, capfd, tmp_path):
+    (tmp_path / "r.ncu-rep").mkdir()
+    assert main(["profile", "ncu", "--out", str(tmp_path / "r"), "--", *SAYS]) == 2
+    assert f"--out: got {tmp_path / 'r.ncu-rep'}, a folder" in capfd.readouterr().err
+    assert fakes.calls == []
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+@pytest.mark.parametrize("tool", ["ncu", "nsys"])
+def test_a_report_that_cannot_be_moved_is_not_lost(
+    fakes, capfd, tmp_path, monkeypatch, tool, options
+):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("shutil.move", fail)
+    assert main(["profile", tool, *options, "--out", str(tmp_path / "r"), "--", *SAYS]) == 2
+    out, err = capfd.readouterr()
+    assert "naive_kernel" in out and f"--out: got {tmp_path / 'r'}" in err
+    assert "(No space left on device)" in err
+    place = Path(err.strip().rpartition("; the report is ")[2])
+    assert place.is_file() and str(place) in out
+
+
 def test_ncu_as_json(fakes, capfd):
     assert main(["profile", "ncu", "--json", "--", *SAYS]) == 0
     out, err = capfd.readouterr()
@@ -220,7 +244,11 @@ def test_sanitize_with_an_unknown_tool(fakes, capfd):
         (["profile", "ncu", "--", "x.py", "3"], "`forgekit profile ncu -- python x.py 3`"),
         (["profile", "--json", "ncu", "--", "x"], "`forgekit profile ncu` first"),
         (["sanitize", "--"], "`forgekit sanitize -- python my_program.py`"),
-        (["sanitize", "--tool", "memcheck", "x.py"], "`forgekit sanitize -- python x.py`"),
+        (
+            ["sanitize", "--tool", "memcheck", "x.py", "--json"],
+            "`forgekit sanitize --tool memcheck -- python x.py --json`",
+        ),
+        (["sanitize", "--tool", "memcheck"], "sanitize --tool memcheck -- python my_program.py`"),
         (["sanitize", "--", "x.py"], "`forgekit sanitize -- python x.py`"),
         (["profile", "ncu", "--", "no-such-program"], "got 'no-such-program', which is no program"),
     ],
@@ -244,8 +272,10 @@ def test_why_two_dashes_are_needed(fakes, capfd):
     [
         (["--kernel", "a(b"], "--kernel: got 'a(b', needed a regular expression"),
         (["--out", "no/such/folder/r"], "--out: got no/such/folder/r"),
-        (["--skip", "-1"], "launches: got --skip -1 --count None"),
-        (["--count", "0"], "launches: got --skip 0 --count 0"),
+        (["--out", "/tmp"], "--out: got /tmp, a folder"),
+        (["--out", "/proc/x"], "--out: got /proc/x.ncu-rep (No such file or directory)"),
+        (["--skip", "-1"], "--skip: got -1, needed 0 or more"),
+        (["--count", "0"], "--count: got 0, needed 1 or more"),
     ],
 )
 def test_wrong_values(fakes, capfd, words, said):

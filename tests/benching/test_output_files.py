@@ -1,0 +1,77 @@
+"""Files that options name: what is refused at once, and what is left where writing fails."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from forgekit.benching import output_files
+from forgekit.benching.output_files import check_output, write_output
+from forgekit.errors import UsageError
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    file = tmp_path / "r.json"
+    for text in ("one", "two"):
+        check_output("--out", file)
+        write_output("--out", file, text)
+        assert file.read_text() == text
+    write_output("--plot", str(file), b"three")
+    assert file.read_bytes() == b"three" and os.listdir(tmp_path) == ["r.json"]
+
+
+def test_a_check_leaves_nothing_behind_and_nothing_changed(tmp_path: Path) -> None:
+    check_output("--out", tmp_path / "new")
+    assert not os.listdir(tmp_path)
+    (tmp_path / "old").write_text("before")
+    check_output("--out", tmp_path / "old")
+    assert (tmp_path / "old").read_text() == "before" and os.listdir(tmp_path) == ["old"]
+
+
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "there" / "r.json")
+    check_output("--out", link)
+    write_output("--out", link, "x")
+    assert link.is_symlink() and (tmp_path / "there" / "r.json").read_text() == "x"
+
+
+def test_a_device_is_written_into(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    check_output("--out", f"/dev/fd/{writing}")
+    write_output("--out", f"/dev/fd/{writing}", "x")
+    assert os.read(reading, 9) == b"x"
+    os.close(reading)
+    os.close(writing)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("", "a folder, needed a file; name a file in it"),
+        ("none/r.json", "needed a file in a folder that exists; make it: mkdir -p"),
+        ("n" * 250, "(File name too long), needed a file that can be written"),
+        ("n" * 300, "(File name too long), needed a file that can be written"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(tmp_path: Path, name: str, said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        check_output("--out", tmp_path / name)
+    assert said in str(refused.value) and not os.listdir(tmp_path)
+
+
+def test_a_write_that_fails_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(16, "Device or resource busy")
+
+    file = tmp_path / "r.json"
+    file.write_text("before")
+    monkeypatch.setattr(output_files.os, "replace", fail)
+    with pytest.raises(UsageError, match=r"--out: got .*r\.json \(Device or resource busy\)"):
+        write_output("--out", file, "after")
+    assert file.read_text() == "before" and os.listdir(tmp_path) == ["r.json"]
