@@ -6,11 +6,9 @@ import html
 import io
 import re
 from dataclasses import replace
-from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from forgebook.groups import Group
 from forgekit.benching.suites.picture import draw
@@ -26,9 +24,6 @@ _ORDER = ("forgekit", "torch", "torch.compile", "quack")
 def pictures(group: Group) -> str:
     """One for each type, side by side where there is room."""
     ordered = sorted(group.results.rows, key=_place)
-    whole = draw(replace(group.results, rows=ordered))
-    if whole is None:
-        return ""
     drawn = []
     for dtype in DTYPES:
         rows = [row for row in ordered if row.case.dtype == dtype and row.timing]
@@ -37,34 +32,13 @@ def pictures(group: Group) -> str:
             figure.texts[0].set_text(dtype)  # the page says the rest above it
             for axes in figure.axes:
                 axes.set_title("", loc="left")
-            _look_alike(figure, whole)
             drawn.append(_svg(figure, f"{group.op}-{group.dim}-{dtype}", _alt(group, dtype)))
-    return f'<div class="charts">{"".join(drawn)}</div>'
+    return f'<div class="charts">{"".join(drawn)}</div>' if drawn else ""
 
 
 def _place(row: Row) -> int:
-    """Where a contender stands in the legend; so it has one colour on the whole page."""
+    """Where a contender stands in the legend."""
     return _ORDER.index(row.contender) if row.contender in _ORDER else len(_ORDER)
-
-
-def _look_alike(figure: Figure, whole: Figure) -> None:
-    """Give each contender the colour and the marker that it has where all of them are drawn."""
-    here, there = _looks(figure), _looks(whole)
-    changed = {colour: there[name] for name, (colour, _) in here.items()}
-    for line in [*figure.findobj(Line2D)]:
-        if line.get_color() in changed:
-            colour, marker = changed[line.get_color()]
-            line.set_color(colour)
-            if line.get_marker() != "None":
-                line.set_marker(marker)
-
-
-def _looks(figure: Figure) -> dict[str, tuple[Any, Any]]:
-    """Contender -> colour and marker, by the legend."""
-    (legend,) = figure.legends
-    handles = [handle for handle in legend.legend_handles if isinstance(handle, Line2D)]
-    names = [text.get_text() for text in legend.get_texts()]
-    return {n: (h.get_color(), h.get_marker()) for n, h in zip(names, handles, strict=True)}
 
 
 def _alt(group: Group, dtype: str) -> str:
