@@ -45,8 +45,8 @@ print("Tensors live on:", fk.device)
 #
 # A **kernel** is a function that many **threads** run at the same time. Each thread asks one
 # question, *which one am I?*, and uses the answer to pick its own piece of the work. Copying eight
-# numbers with eight threads, one number each, is this loop; only that on a GPU nobody
-# promises in which order, or one after the other, the threads run:
+# numbers with eight threads, one number each, is this loop, except that on a GPU the threads need
+# not run in this order, nor one after the other:
 
 # %%
 source = [10, 11, 12, 13, 14, 15, 16, 17]

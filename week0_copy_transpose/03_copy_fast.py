@@ -761,9 +761,9 @@ fk.compile(copy_tiled, x, y)
 
 # %% [markdown]
 # It asks for 128 bits, and without a promise about the columns the compiler can be sure of 8 bytes
-# only. So 64 bits would compile. Do not: those 8 bytes hold for a thread's first row, whose number
-# is a multiple of 4; the row below begins 2 bytes further off. Still, a copy that cannot be
-# compiled is the better way to fail: it says so, instead of being slow.
+# only. A copy of 64 bits would compile, but do not use one: those 8 bytes hold for a thread's first
+# row, whose number is a multiple of 4; the row below begins 2 bytes further off. Still, a copy that
+# cannot be compiled is the better way to fail: it says so, instead of being slow.
 #
 # For a copy there is a cure that costs nothing. A row-major matrix without gaps *is* one long
 # vector; only our view of it has rows. So give the kernel another view of the same memory:

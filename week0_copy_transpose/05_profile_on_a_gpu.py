@@ -118,8 +118,8 @@ guess = {n: fk.predict(f"{n} takes … times as long as rows", said[n]) for n in
 # each time. The program gets slow, and nothing else runs meanwhile.
 #
 # For a first look less will do. `forgekit profile ncu` calls ncu with fewer metrics, and prints a
-# table: of each kernel the time, DRAM, sectors, bank conflicts, occupancy, registers, and what its
-# warps wait for.
+# table: of each kernel the time, the use of DRAM (the memory chips), sectors, bank conflicts,
+# occupancy (how many warps fit, see below), registers, and what its warps wait for.
 #
 # ```
 # forgekit profile ncu --kernel transpose_ -- python recorded/kernels.py transposes --size 8192

@@ -56,7 +56,7 @@ def running_text(results: SuiteResults) -> str:
 
 def _ceilings(results: SuiteResults) -> str:
     """Of each run; and what a data sheet promises, where it is known for the GPU."""
-    used = sorted({row.machine for row in results.rows})
+    used = sorted({row.machine for row in results.rows if row.machine is not None})
     runs = [results.machines[k] for k in used if results.machines[k].ceiling_gbps]
     if not runs:
         return ""

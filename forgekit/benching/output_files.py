@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import stat
+import sys
+import tempfile
 from pathlib import Path
 
 from forgekit.errors import UsageError, got_needed
@@ -21,9 +24,7 @@ def check_output(option: str, file: str | Path) -> None:
             remedy = f"make it: mkdir -p {path.parent}"
             raise UsageError(got_needed(option, file, "a file in a folder that exists", remedy))
         if not _is_device(path):
-            _, partial = _places(path)
-            partial.touch()
-            partial.unlink()
+            _beside(path.resolve()).unlink()
     except OSError as error:
         raise _unwritable(option, file, error) from None
 
@@ -38,11 +39,15 @@ def write_output(option: str, file: str | Path, content: str | bytes) -> None:
     path = Path(file)
     try:
         if _is_device(path):
-            path.write_bytes(data)
+            sys.stdout.flush()
+            with path.open("ab") as out:  # behind what was printed, where it is the same file
+                out.write(data)
             return
-        real, partial = _places(path)
+        real = path.resolve()  # not a link to it
+        partial = _beside(real)
         try:
             partial.write_bytes(data)
+            partial.chmod(_mode(real))
             os.replace(partial, real)
         finally:
             partial.unlink(missing_ok=True)
@@ -52,13 +57,24 @@ def write_output(option: str, file: str | Path, content: str | bytes) -> None:
 
 def _is_device(path: Path) -> bool:
     """Whether it is something to write into that no file may replace, such as /dev/stdout."""
-    return path.exists() and not path.is_file()
+    named = path.absolute().parts[:2] == ("/", "dev") or path.absolute().parts[:2] == ("/", "proc")
+    return path.exists() and (named or not path.is_file())
 
 
-def _places(path: Path) -> tuple[Path, Path]:
-    """The file itself, not a link to it, and where it is written first."""
-    real = path.resolve()
-    return real, real.with_name(f"{real.name}.partial")
+def _beside(file: Path) -> Path:
+    """A new, empty file in the same folder."""
+    descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    os.close(descriptor)
+    return Path(name)
+
+
+def _mode(file: Path) -> int:
+    """The permissions that it has, or that a new file gets."""
+    if file.exists():
+        return stat.S_IMODE(file.stat().st_mode)
+    umask = os.umask(0)
+    os.umask(umask)
+    return 0o666 & ~umask
 
 
 def _unwritable(option: str, file: str | Path, error: OSError) -> UsageError:

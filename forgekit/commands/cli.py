@@ -197,8 +197,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             return _refusals_told(list(sys.argv[1:] if argv is None else argv))
         finally:
-            if sys.stdout is not None:
-                sys.stdout.flush()  # what fails here must not fail at Python's end
+            # What fails must not fail at Python's end. A script may have closed or replaced it.
+            with contextlib.suppress(ValueError, AttributeError):
+                sys.stdout.flush()
     except OSError as error:
         _drop_stdout()
         if isinstance(error, BrokenPipeError):

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from forgekit.commands.course import find_course
@@ -16,6 +17,7 @@ __all__ = ["Finding", "examine", "main"]
 
 PROBE = ("-P", "-m", "forgekit.commands.probe")  # -P: no file of the current folder is imported
 PROBE_TIMEOUT_S = 120
+NAME_WIDTH = len("disassembler")  # the longest name of a finding
 CHOICES = ("FORGEKIT_DEVICE", "FORGEKIT_ARCH")
 INSTALL = "in the course folder run `uv sync`, elsewhere `pip install forgekit`"
 
@@ -136,8 +138,11 @@ def check_kernels(device: str) -> Finding:
     return Finding("check", f"failed ({told})", remedy, fatal=True)
 
 
-def examine() -> list[Finding]:
-    """All findings in the order of the report; the check is left out where it cannot succeed."""
+def examine() -> Iterator[Finding]:
+    """All findings in the order of the report, each as soon as it is known, the slow check last.
+
+    The check is left out where it cannot succeed.
+    """
     machine = gpu_report()
     findings = [
         look_at_system(machine),
@@ -148,25 +153,27 @@ def examine() -> list[Finding]:
         look_at_disassembler(machine),
         look_at_jupyter(),
     ]
-    if not any(finding.fatal for finding in findings):
-        findings.append(look_at_target(machine))
-        if machine.target is not None:
-            findings.append(check_kernels(machine.target.kind))
-    return findings
+    yield from findings
+    if any(finding.fatal for finding in findings):
+        return
+    yield look_at_target(machine)
+    if machine.target is not None:
+        yield check_kernels(machine.target.kind)
 
 
 def main(*, as_json: bool = False) -> int:
-    """Print the report; returns 1 only where no kernel can run at all, otherwise 0."""
-    findings = examine()
+    """Print the report as it is found; 1 only where no kernel can run at all, otherwise 0."""
+    findings = []
+    for finding in examine():
+        findings.append(finding)
+        if not as_json:
+            remedy = f": {finding.remedy}" if finding.remedy else ""
+            print(f"{finding.name:<{NAME_WIDTH}}  {finding.value}{remedy}", flush=True)
     able = not any(finding.fatal for finding in findings)
     if as_json:
         report = {"can_run": able, "findings": [asdict(finding) for finding in findings]}
         print(json.dumps(report, indent=2))
         return 0 if able else 1
-    width = max(len(finding.name) for finding in findings)
-    for finding in findings:
-        remedy = f": {finding.remedy}" if finding.remedy else ""
-        print(f"{finding.name:<{width}}  {finding.value}{remedy}")
     print()
     print("Ready: `forgekit lab` opens the first notebook." if able else "No kernel can run here.")
     return 0 if able else 1

@@ -48,7 +48,8 @@ def main(
     counts = Counting()
     # What the script prints must not stand before the JSON.
     aside = redirect_stdout(sys.stderr) if as_json else nullcontext()
-    with aside, options(listeners=(counts,), sanitize=False):
+    launched: list[str] = []
+    with aside, options(listeners=(counts,), launched=launched, sanitize=False):
         ended = scripts.run(script, arguments, device="virtual")
     whole = of_counts(Path(script).name, counts, chosen)
     kernels = dict.fromkeys(launch.kernel for launch in whole.launches)
@@ -56,7 +57,10 @@ def main(
     if as_json:
         print(json.dumps({name: p.to_dict() for name, p in profiles.items()}, indent=1))
         return ended.status
-    if not profiles:
+    if launched and not profiles:
+        inside = "inside of fk.profile, fk.bench and the like, which count for themselves"
+        print(f"{whole.name} launched kernels only {inside}.")
+    elif not profiles:
         print(scripts.launched_nothing(script, ended))
     for p in profiles.values():
         print(f"\n{p!r}")

@@ -42,33 +42,20 @@ def main(script: str, arguments: list[str], *, schedule: str = "default", seed: 
     if seed < 0:
         raise UsageError(got_needed("--seed", seed, "0 or more", "choose another"))
     findings: list[Finding] = []
-    launched = _launched()
+    launched: list[str] = []
     orders: dict[str, Any] = {"schedule": schedule, "seed": seed}
-    with options(sanitize=True, findings=findings, listeners=(launched,), **orders):
+    with options(sanitize=True, findings=findings, launched=launched, **orders):
         ended = scripts.run(script, arguments, device="virtual")
     found = distinct(findings)
     for finding in found:
         print(f"\n{counted(finding)}")
     errors = sum(f.severity == "error" for f in found)
     counts = f"{plural(errors, 'finding')}, {plural(len(found) - errors, 'note')}"
-    if launched.any or ended.stopped:
+    if launched or ended.stopped:
         print(f"\n{_summary(ended, counts)}")
     else:
         print(scripts.launched_nothing(script, ended))
     return ended.status or int(bool(errors))
-
-
-def _launched() -> Any:
-    """A listener whose `any` tells whether a kernel has run."""
-    from forgekit.vgpu import Listener  # takes half a second, and only a script needs it
-
-    class Launched(Listener):
-        any = False
-
-        def on_batch(self, m: object) -> None:
-            self.any = True
-
-    return Launched()
 
 
 def _summary(ended: scripts.Ended, counts: str) -> str:

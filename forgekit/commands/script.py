@@ -91,6 +91,8 @@ def run(script: str, arguments: list[str], *, device: str | None = None) -> Ende
         where = error._where()
         print(f"forgekit: {error}", *([f"  {where}"] if where else []), sep="\n", file=sys.stderr)
         return Ended(1, stopped=isinstance(error, KernelError))
+    except BrokenPipeError:  # whoever read what it prints has gone
+        raise
     except Exception as error:
         if _wants_a_gpu(error):
             line = user_line(error.__traceback__)

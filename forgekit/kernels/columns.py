@@ -59,9 +59,8 @@ class ColumnTile:
         """rX (vector, loads) = the thread's vectors of gX (M, N) from `row` on; others stay."""
         for k in cutlass.range_constexpr(self.loads):
             if valid and row + k * self.rows < last:
-                gV = cute.local_tile(
-                    gX[row + k * self.rows, None], (self.vector,), (column,)
-                )  # (V):(1)
+                gRow = gX[row + k * self.rows, None]  # (N):(1)
+                gV = cute.local_tile(gRow, (self.vector,), (column,))  # (V):(1)
                 cute.autovec_copy(gV, rX[None, k])
 
     @cute.jit
@@ -69,9 +68,8 @@ class ColumnTile:
         """The thread's vectors of gX (M, N) from `row` on = rX (vector, loads)."""
         for k in cutlass.range_constexpr(self.loads):
             if valid and row + k * self.rows < last:
-                gV = cute.local_tile(
-                    gX[row + k * self.rows, None], (self.vector,), (column,)
-                )  # (V):(1)
+                gRow = gX[row + k * self.rows, None]  # (N):(1)
+                gV = cute.local_tile(gRow, (self.vector,), (column,))  # (V):(1)
                 cute.autovec_copy(rX[None, k], gV)
 
     def scratch(self):  # type: ignore[no-untyped-def]

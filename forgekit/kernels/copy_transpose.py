@@ -174,9 +174,7 @@ class GatherTranspose:
             first = self.extra + chunk * V - (shift if self.extra else 0)  # row of shared memory
             m = m0 + first
             if n0 + col < N and col < self.columns:
-                for p in cutlass.range_constexpr(
-                    V
-                ):  # W rows further a row begins as far into a word
+                for p in cutlass.range_constexpr(V):  # rows W apart begin equally far into a word
                     rY[p] = sX[first + p, col + q(m + p % W)]
                 gY = cute.domain_offset((n0 + col, m), mY)
                 if m >= 0 and m + V <= M:

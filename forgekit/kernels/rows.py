@@ -18,7 +18,7 @@ import cutlass.cute as cute
 from cutlass import Float32, Int32, Int64, const_expr
 
 from forgekit.errors import UsageError, got_needed
-from forgekit.kernels import VECTOR_BYTES, WARP, check_threads, shares_warps
+from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP, check_threads, shares_warps
 
 __all__ = ["RowTile"]
 
@@ -51,7 +51,11 @@ class RowTile:
 
     def __post_init__(self) -> None:
         whole = "a power of two up to 32, or whole warps"
-        check_threads(self.block, shares_warps(self.threads), f"{whole}, for a row")
+        check_threads(self.threads, shares_warps(self.threads), whole)
+        if not 1 <= self.block <= MOST_THREADS:
+            got = f"{self.rows} rows of {self.threads} threads"
+            needed = f"1 row or more, and {MOST_THREADS} threads in all at most"
+            raise UsageError(got_needed("rows of a block", got, needed, "take fewer of either"))
         if self.blocks > 1 and (self.rows > 1 or self.threads % WARP):
             got, needed = f"{self.rows} of {self.threads} threads", "one of whole warps"
             remedy = "share a row among blocks, or a block among rows"

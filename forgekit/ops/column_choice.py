@@ -46,7 +46,8 @@ class Columns:
 class ColumnRule:
     """when: whether it serves such columns; the first rule that does is taken. columns: of a block,
     at most; lanes: instead, threads side by side. threads: of a block, at most; those below each
-    other follow. shared: other blocks help with the same columns. why: what was seen."""
+    other follow; 0 for one. shared: other blocks help with the same columns, if it is a sum. why:
+    what was seen, of sums above all."""
 
     when: Callable[[Columns], bool]
     threads: int
@@ -58,7 +59,7 @@ class ColumnRule:
 
 # fmt: off
 COLUMNS = (
-    ColumnRule(lambda c: c.size <= 8, 128, "a thread has its columns to itself", lanes=128),
+    ColumnRule(lambda c: c.size <= 8, 0, "a thread has its columns to itself", lanes=128),
     ColumnRule(lambda c: c.sums and c.wide >= 6 * SMS, 256,
                "blocks for all SMs side by side: nobody else has to help", lanes=32),
     ColumnRule(lambda c: c.sums and c.wide >= 3 * SMS, 512,
@@ -86,7 +87,7 @@ def choose_columns(
     wide, tiles = (outer * -(-side_by_side // lanes) for lanes in (32, tile))
     about = Columns(op == "sum", size, wide, tiles)
     rule = next(rule for rule in COLUMNS if rule.when(about))
-    if size <= 8:
+    if not rule.threads:
         return ColumnChoice(min(rule.lanes, max(WARP, most)), 1, _below(size, 8), vector, once=True)
     lanes = rule.lanes or min(_lanes(rule.columns, vector), most)
     rows = _below(-(-size // 4), rule.threads // lanes)

@@ -142,11 +142,20 @@ def check_tensor(x: object, name: str = "x") -> None:
     if forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None:
         remedy = "use reverse mode, or compute primal and tangent one after the other"
         raise UsageError(got_needed(name, "a dual tensor", "one without a tangent", remedy))
-    inside = _transformation()
-    if inside is not None and inside.key() == torch._C._functorch.TransformType.Grad:
+    if _inside_grad(x):
         got = "a tensor inside torch.func.grad, vjp or jacrev"
         remedy = "use torch.autograd.grad, or torch.autograd.functional.jacobian"
         raise UsageError(got_needed(name, got, "one outside", remedy))
+
+
+def _inside_grad(x: Tensor) -> bool:
+    """Whether torch.func.grad or the like differentiates by x, at any level."""
+    functorch = torch._C._functorch
+    while functorch.is_functorch_wrapped_tensor(x):
+        if functorch.is_gradtrackingtensor(x):
+            return True
+        x = functorch.get_unwrapped(x)
+    return False
 
 
 def check_float(dtype: torch.dtype, name: str = "x") -> None:

@@ -10,7 +10,7 @@ import torch
 
 from forgekit.errors import PlatformError, got_needed
 
-__all__ = ["PIECE", "check_one_kind", "clusters_of", "on_its_device", "runner"]
+__all__ = ["PIECE", "clusters_of", "on_its_device", "runner"]
 
 PIECE = 2**30  # sizes of modes are 32-bit numbers in a kernel, with room for a tile beyond the end
 
@@ -18,26 +18,24 @@ PIECE = 2**30  # sizes of modes are 32-bit numbers in a kernel, with room for a 
 def runner(compiled: Any, arch: str | None) -> Callable[..., None]:
     """The quickest way to call a compiled kernel: on a GPU TVM-FFI checks the arguments itself."""
     call: Callable[..., None] = compiled if arch else compiled._call
-    if arch or torch.cuda.device_count() == 1:
-        return call
-    check_one_kind()
-    return on_its_device(call)
-
-
-def check_one_kind() -> None:
-    """Raise PlatformError unless all GPUs are of one architecture: kernels are compiled for that of
-    the current one, and serve tensors on all."""
-    kinds = {torch.cuda.get_device_capability(i) for i in range(torch.cuda.device_count())}
-    if len(kinds) > 1:
-        got = "compute capabilities " + ", ".join(f"{a}.{b}" for a, b in sorted(kinds))
-        remedy = "choose GPUs of one kind with CUDA_VISIBLE_DEVICES"
-        raise PlatformError(got_needed("GPUs", got, "all of one", remedy))
+    return call if arch or torch.cuda.device_count() == 1 else on_its_device(call)
 
 
 def on_its_device(call: Callable[..., None]) -> Callable[..., None]:
-    """Launch on the GPU where the first argument is, which may be another than the current one."""
+    """Launch on the GPU where the first argument is, which may be another than the current one.
+
+    What is returned raises PlatformError for a GPU of another kind than the current one, which the
+    kernel was compiled for.
+    """
+    capability = torch.cuda.get_device_capability
+    compiled_for = capability()
 
     def run(x: torch.Tensor, *others: torch.Tensor) -> None:
+        if capability(x.device) != compiled_for:
+            got, needed = ("{}.{}".format(*each) for each in (capability(x.device), compiled_for))
+            remedy = "choose GPUs of one kind with CUDA_VISIBLE_DEVICES"
+            what = f"compute capability of {x.device}"
+            raise PlatformError(got_needed(what, got, f"{needed}, as of the first", remedy))
         with torch.cuda.device(x.device):
             call(x, *others)
 

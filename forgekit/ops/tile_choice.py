@@ -77,8 +77,8 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
     ("softmax_backward", 4): (
         Rule(64, "registers", 2, "short rows: lanes before loads"),
         Rule(256, "registers", 8, "a warp a row, or half of one, needs no barrier"),
-        Rule(2048, "registers", 4, "as in 2 bytes"),
-        Rule(8192, "registers", 6, "a few blocks of a cluster: before one of 1024", threads=352),
+        Rule(2048, "registers", 4, "as for 2 bytes"),
+        Rule(8192, "registers", 6, "clusters of 2 or 4: before one block of 1024", threads=352),
         Rule(ANY, "registers", 8, "16 blocks of a cluster: 3 to 10 % before 8", threads=256),
     ),
 }

@@ -91,7 +91,9 @@ class Options:
     every launch; batch_threads: threads run in lockstep; progress: show a bar on long launches.
 
     sanitize: look for races, memory nobody wrote and the like, and raise SanitizerError when the
-    launch is over. findings: a list that takes what is found, also notes, in place of raising.
+    launch is over. findings: a list that takes what is found, also notes, in place of raising; no
+    block inside switches the sanitizer off then. launched: a list that takes the name of each
+    kernel that is launched, whoever else listens.
     schedule: `default` (lockstep) or `adversarial`: threads run in hostile orders, asynchronous
     copies arrive at hostile times, and memory nobody wrote holds noise, all drawn from `seed`.
     """
@@ -102,6 +104,7 @@ class Options:
     progress: bool = True
     sanitize: bool = os.environ.get("FORGEKIT_SANITIZER", "on").lower() not in ("off", "0")
     findings: list[Finding] | None = None
+    launched: list[str] | None = None
     schedule: str = "default"
     seed: int = 0
 
@@ -126,6 +129,8 @@ def options(**changes: object) -> Iterator[Options]:
         if name not in known:
             needed = f"one of {', '.join(known)}"
             raise UsageError(got_needed("option", repr(name), needed, "check the name"))
+    if before.findings is not None and not changes.get("sanitize", True):
+        del changes["sanitize"]
     _options = replace(before, **changes)  # type: ignore[arg-type]
     try:
         yield _options
@@ -143,6 +148,8 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
     """
     check_limits(program, record)
     record = _place_symbols(program, record, memory)
+    if _options.launched is not None:
+        _options.launched.append(record.kernel)
     sanitizer = Sanitizer(program, record, memory) if _options.sanitize else None
     listeners = (*_options.listeners, *([sanitizer] if sanitizer else []))
     try:

@@ -75,3 +75,16 @@ def test_a_write_that_fails_leaves_what_was_there(
     with pytest.raises(UsageError, match=r"--out: got .*r\.json \(Device or resource busy\)"):
         write_output("--out", file, "after")
     assert file.read_text() == "before" and os.listdir(tmp_path) == ["r.json"]
+
+
+def test_neighbours_stay(tmp_path: Path) -> None:
+    """Nothing but the file named is touched, and it keeps its permissions."""
+    neighbour, file = tmp_path / "keep.md.partial", tmp_path / "keep.md"
+    neighbour.write_text("precious")
+    file.write_text("old")
+    file.chmod(0o640)
+    check_output("--markdown", file)
+    write_output("--markdown", file, "new")
+    assert (neighbour.read_text(), file.read_text()) == ("precious", "new")
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert sorted(tmp_path.iterdir()) == [file, neighbour]

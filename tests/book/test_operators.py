@@ -57,6 +57,8 @@ def test_each_run_has_its_ceiling() -> None:
     two = results(row(LARGE, "forgekit", 0.2), replace(row(LARGE, "torch", 0.4), machine=1))
     known = replace(GPU, gpu="NVIDIA H200", ceiling_gbps=4200.0)
     two = replace(two, machines=[known, replace(known, ceiling_gbps=4100.0)])
+    lost = replace(row(SMALL, "forgekit", 0.2), status="error", timing=None, machine=None)
+    two = replace(two, rows=[*two.rows, lost])
     words = "Ceiling: 4,200 and 4,100 GB/s, of 2 runs; the data sheet promises 4,800."
     assert words in operators.running_text(two)
     assert "Ceiling: 1,000 GB/s." in operators.running_text(results(row(LARGE, "forgekit", 0.2)))

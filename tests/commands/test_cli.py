@@ -214,6 +214,24 @@ def test_doctor_as_json(on_machine, capsys):
     assert {"name", "value", "remedy", "fatal"} == set(report["findings"][0])
 
 
+def test_doctor_prints_findings_before_the_slow_check():
+    code = """
+import os
+from forgekit.commands import doctor
+doctor.try_kernel = lambda device: (os.write(1, b"the check begins\\n") > 0, "told")
+doctor.main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    before, after = done.stdout.split("the check begins\n")
+    assert before.startswith("system        ") and "compiled for" in before
+    assert after.startswith("check         told\n")
+
+
+def test_doctor_s_names_fit_their_column(on_machine):
+    on_machine(NO_GPU)
+    assert max(len(finding.name) for finding in doctor.examine()) == doctor.NAME_WIDTH
+
+
 def test_doctor_runs_a_real_kernel_here():
     done = subprocess.run(
         [sys.executable, "-m", "forgekit", "doctor"], capture_output=True, text=True

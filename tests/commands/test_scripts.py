@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -150,3 +152,48 @@ def test_only_the_script_is_missing_and_help_says_what_a_command_does(
     with pytest.raises(SystemExit, match="0"):
         main([command, "--help"])
     assert "\nRun a CuTe DSL script" in capsys.readouterr().out
+
+
+RACE = """
+import forgekit as fk, sys
+import cutlass.cute as cute
+
+@cute.kernel
+def racy_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    mY[tidx // 64] = mX[tidx]
+
+@cute.jit
+def racy(mX: cute.Tensor, mY: cute.Tensor):
+    racy_kernel(mX, mY).launch(grid=(1, 1, 1), block=(64, 1, 1))
+
+x, y = fk.randn(64, device="virtual"), fk.zeros(1, device="virtual")
+run = fk.compile(racy, x, y, device="virtual")
+"""
+
+
+@pytest.mark.parametrize("call", ["fk.profile(run, x, y)", "fk.bench({'racy': lambda: run(x, y)})"])
+def test_sanitize_looks_inside_what_listens_itself(
+    call: str, script: Script, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sanitize", script(f"{RACE}{call}\n")]) == 1
+    assert last_line(capsys).startswith("sanitizer: 1 finding")
+
+
+def test_profile_says_what_counts_for_itself(
+    script: Script, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["profile", script(f"{RACE}fk.profile(run, x, y)\n")])
+    assert "launched kernels only inside of fk.profile" in last_line(capsys)
+
+
+def test_a_script_may_close_what_it_prints_to(script: Script) -> None:
+    """And a pipe that nobody reads any more is no error of the script."""
+    closes = script("import sys\nprint('hi')\nsys.stdout.close()\n")
+    command = [sys.executable, "-m", "forgekit", "run"]
+    done = subprocess.run([*command, closes], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, "Traceback" in done.stderr) == (0, "hi\n", False)
+    loud = shlex.join([*command, script("for i in range(100_000): print(i)\n")])
+    piped = f"set -o pipefail; {loud} | head -1"
+    done = subprocess.run(["bash", "-c", piped], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (141, "0\n", "")

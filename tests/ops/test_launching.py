@@ -56,7 +56,7 @@ def test_a_launch_on_the_device_of_its_argument(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(torch.cuda, "device", Device)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda i: (9, 0))
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device=None: (9, 0))
     compiled, x = Compiled(), torch.empty(1)
     on_its_device(compiled._call)(x, "y")
     runner(compiled, None)(x, "y")
@@ -65,10 +65,14 @@ def test_a_launch_on_the_device_of_its_argument(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_gpus_of_several_kinds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def capability(device: torch.device | None = None) -> tuple[int, int]:
+        return (9, 0) if device is None else (8, 0)  # of the current one, of the tensor's
+
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda i: [(9, 0), (8, 0)][i])
-    with pytest.raises(PlatformError, match=r"capabilities 8\.0, 9\.0.*CUDA_VISIBLE_DEVICES"):
-        runner(Compiled(), None)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", capability)
+    run = runner(Compiled(), None)  # others may still serve the GPU they were compiled for
+    with pytest.raises(PlatformError, match=r"of cpu: got 8\.0, needed 9\.0.*CUDA_VISIBLE_DEVICES"):
+        run(torch.empty(1))
 
 
 def test_sizes_leave_room_beyond_the_end() -> None:

@@ -230,6 +230,11 @@ def test_what_python_operators_cannot_is_refused() -> None:
     x = torch.randn(3, 4)
     with pytest.raises(fk.UsageError, match=r"inside torch\.func\.grad"):
         torch.func.grad(lambda a: softmax(a).pow(2).sum())(x)
+    with pytest.raises(fk.UsageError, match=r"inside torch\.func\.grad"):
+        torch.func.grad(lambda a: torch.func.vmap(softmax)(a).pow(2).sum())(x)
+    # What no derivative is asked of is computed there as well.
+    found = torch.func.grad(lambda p: (p @ softmax(x).T).sum())(torch.randn(4, 4))
+    torch.testing.assert_close(found, x.softmax(-1).sum(0).expand(4, 4))
     torch.testing.assert_close(torch.func.vmap(softmax, in_dims=1, out_dims=1)(x), softmax(x, 0))
     with forward_ad.dual_level(), pytest.raises(fk.UsageError, match="dual tensor"):
         softmax(forward_ad.make_dual(x, torch.randn(3, 4)))

@@ -60,31 +60,21 @@ def test_rules_are_in_order() -> None:
 # -- which kernel serves which rows ---------------------------------------------------------------
 # Vectors of aligned rows, 2,000 of them, on a GPU with clusters of 16 -> kernel, threads of a row x
 # rows of a block, loads of a thread: on both sides of each rule's end, and where the last one ends.
+SUMS = {
+    64: "sum 32x8, 2 loads",
+    65: "sum 32x8, 4 loads",
+    512: "sum 128x2, 4 loads",
+    513: "sum 256x1, 2 loads",
+    1024: "sum 256x1, 2 loads",
+    1025: "sum 256x1, 4 loads",
+    2048: "sum 256x1, 4 loads",
+    2049: "sum 544x1, 4 loads",
+    600000: "sum 1024x1, 4 loads",
+    600001: "sum 1024x1, 4 loads",
+}
 SERVED: dict[tuple[Op, int], dict[int, str]] = {
-    ("sum", 2): {
-        64: "sum 32x8, 2 loads",
-        65: "sum 32x8, 4 loads",
-        512: "sum 128x2, 4 loads",
-        513: "sum 256x1, 2 loads",
-        1024: "sum 256x1, 2 loads",
-        1025: "sum 256x1, 4 loads",
-        2048: "sum 256x1, 4 loads",
-        2049: "sum 544x1, 4 loads",
-        600000: "sum 1024x1, 4 loads",
-        600001: "sum 1024x1, 4 loads",
-    },
-    ("sum", 4): {
-        64: "sum 32x8, 2 loads",
-        65: "sum 32x8, 4 loads",
-        512: "sum 128x2, 4 loads",
-        513: "sum 256x1, 2 loads",
-        1024: "sum 256x1, 2 loads",
-        1025: "sum 256x1, 4 loads",
-        2048: "sum 256x1, 4 loads",
-        2049: "sum 544x1, 4 loads",
-        600000: "sum 1024x1, 4 loads",
-        600001: "sum 1024x1, 4 loads",
-    },
+    ("sum", 2): SUMS,
+    ("sum", 4): SUMS,
     ("softmax", 2): {
         64: "registers 32x4, 2 loads",
         65: "registers 16x8, 8 loads",

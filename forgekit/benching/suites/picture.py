@@ -30,6 +30,7 @@ FORMATS = (".png", ".svg")
 _STYLES = {"forgekit": ("#D55E00", "o"), "torch": ("#0072B2", "s"),
            "torch.compile": ("#009E73", "^"), "quack": ("#CC79A7", "D")}  # fmt: skip
 _OTHERS = (("#7F7F7F", "v"), ("#56B4E9", "P"), ("#E69F00", "X"))
+_COLOURS, _MARKERS = [colour for colour, _ in _OTHERS], "<>phd8*"  # 3 by 7: none comes twice
 _LINE, _TOP, _BOTTOM, _LEFT, _RIGHT, _GAP = 0.19, 0.26, 0.5, 1.25, 0.15, 0.2  # inches
 _PANEL, _HEAD = 2.6, 0.66
 
@@ -98,8 +99,10 @@ def _value(results: SuiteResults, row: Row) -> float | None:
 
 
 def _styles(names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Contender -> colour and marker."""
-    others = itertools.cycle(_OTHERS)
+    """Contender -> colour and marker: those it always has, or some that nobody here has."""
+    absent = (look for name, look in _STYLES.items() if name not in names)
+    more = zip(itertools.cycle(_COLOURS), itertools.cycle(_MARKERS), strict=False)
+    others = itertools.chain(_OTHERS, absent, more)
     return {name: _STYLES.get(name) or next(others) for name in names}
 
 

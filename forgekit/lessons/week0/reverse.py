@@ -8,18 +8,9 @@ import torch
 
 import forgekit as fk
 from forgekit.lessons.exercise import Exercise
-from forgekit.lessons.gates import (
-    Case,
-    Counter,
-    Slip,
-    clean,
-    counters,
-    found,
-    hinted,
-    looks_like,
-    values,
-)
+from forgekit.lessons.gates import Case, Slip, clean, found, hinted, looks_like, values
 from forgekit.lessons.gates.failure import Evidence
+from forgekit.lessons.week0.scale import BLOCK, FIRST_BLOCK, all_at_work
 
 __all__ = ["EXERCISE"]
 
@@ -31,6 +22,18 @@ def _case(n: int, dtype: torch.dtype) -> Case:
         {1: x.flip(0)},
         f"{n} element{'s' * (n != 1)}",
     )
+
+
+def _first_block(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    want = x.flip(0)
+    want[BLOCK:] = float("nan")
+    return want
+
+
+def _first_block_backwards(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    want = x.flip(0)
+    want[:-BLOCK] = float("nan")  # of a kernel that reads x[i]
+    return want
 
 
 def _first_blocks(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -75,6 +78,8 @@ by one, thread 0 reads `mX[n]`: try it and read what the virtual GPU says.
                     "the reversal is of the whole vector, not of each block by itself.",
                     text="mX[127]",
                 ),
+                looks_like(_first_block, FIRST_BLOCK),
+                looks_like(_first_block_backwards, FIRST_BLOCK),
                 looks_like(
                     _first_blocks,
                     "1,024 threads are launched whatever the length; their number follows from n.",
@@ -94,20 +99,6 @@ by one, thread 0 reads `mX[n]`: try it and read what the virtual GPU says.
             ],
         ),
         clean(_case, sizes=[(129,)]),
-        counters(
-            _case,
-            (1024,),
-            [
-                Counter(
-                    lambda p: 1024 / p["global_store_requests"],
-                    "threads at work in a store instruction",
-                    at_least=16,
-                    ideal=32,
-                    look_at="One thread an element, as in guarded_kernel: a loop over the "
-                    "elements leaves 31 of every 32 threads idle.",
-                ),
-            ],
-            name="All threads at work",
-        ),
+        all_at_work(_case),
     ),
 )

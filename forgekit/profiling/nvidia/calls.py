@@ -42,13 +42,21 @@ def parse(
             parser.error(f"unrecognized arguments: {' '.join(others)}")
         if command:
             return options, program(command, called)
-    at = before.index(stray) if stray is not None else len(before)
+    at = _position(parser, before, stray) if stray is not None else len(before)
     own = [word for word in before[:at] if word not in others]
     meant = [*before[at:], *command] or ["my_program.py"]
     example = ["python", *meant] if meant[0].endswith(".py") else meant
     got = f"`{' '.join([called, *words])}`" if words else "no command"
     remedy = f"write `{' '.join([called, *own, SEPARATOR, *example])}`. {WHY.format(verb)}"
     raise UsageError(got_needed("the call", got, "options, then `--`, then the command", remedy))
+
+
+def _position(parser: argparse.ArgumentParser, words: Sequence[str], stray: str) -> int:
+    """Where the first word stands that is neither an option nor the value of one."""
+    for at, word in enumerate(words):
+        if word == stray and stray in parser.parse_known_args(words[: at + 1])[1]:
+            return at
+    return words.index(stray)
 
 
 def pattern(text: str) -> str:

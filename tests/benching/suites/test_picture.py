@@ -47,6 +47,8 @@ def test_a_contender_looks_alike_in_every_picture() -> None:
     assert len({colour for colour, _ in every.values()}) == len({m for _, m in every.values()}) == 6
     assert looks("quack", "forgekit") == {name: every[name] for name in ("quack", "forgekit")}
     assert looks("torch.compile")["torch.compile"] == every["torch.compile"]
+    many = looks("forgekit", *(f"forgekit {k}" for k in range(16)))
+    assert len(set(many.values())) == 17
 
 
 def test_counters_are_bytes_of_the_least() -> None:

@@ -14,6 +14,16 @@ WRONG = (
     Wrong("within the block", {"mX[n - 1 - i]": "mX[bidx * 128 + 127 - tidx]"}, "of the whole"),
     Wrong("eight blocks always", {"cute.ceil_div(mX.shape[0], 128)": "8"},
           "1,024 threads are launched whatever the length"),
+    Wrong("one block only", {"grid=(blocks, 1, 1)": "grid=(1, 1, 1)"},
+          "only the first block's 128 elements are written"),
+    Wrong("one block only, written backwards",
+          {"grid=(blocks, 1, 1)": "grid=(1, 1, 1)",
+           "mY[i] = mX[n - 1 - i]": "mY[n - 1 - i] = mX[i]"},
+          "is the grid big enough for n"),
+    Wrong("block index forgotten", {"bidx * 128 + tidx": "tidx"}, "does `i` count across blocks"),
+    Wrong("every thread does it all", {"""    if i < n:
+        mY[i] = mX[n - 1 - i]""": """    for j in range(n):
+        mY[j] = mX[n - 1 - j]"""}, "each element is stored again and again"),
     Wrong("one thread does it all", {"""    if i < n:
         mY[i] = mX[n - 1 - i]""": """    if i == 0:
         for j in range(n):

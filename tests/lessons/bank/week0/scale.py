@@ -14,6 +14,12 @@ WRONG = (
           "cute.ceil_div for the grid"),
     Wrong("eight blocks always", {"cute.ceil_div(mX.shape[0], 128)": "8"},
           "1,024 threads are launched whatever the length"),
+    Wrong("one block only", {"grid=(blocks, 1, 1)": "grid=(1, 1, 1)"},
+          "only the first block's 128 elements are written"),
+    Wrong("block index forgotten", {"bidx * 128 + tidx": "tidx"}, "does `i` count across blocks"),
+    Wrong("every thread does it all", {"""    if i < mX.shape[0]:
+        mY[i] = 3.0 * mX[i] + 1.0""": """    for j in range(mX.shape[0]):
+        mY[j] = 3.0 * mX[j] + 1.0"""}, "each element is stored again and again"),
     Wrong("one thread does it all", {"""    if i < mX.shape[0]:
         mY[i] = 3.0 * mX[i] + 1.0""": """    if i == 0:
         for j in range(mX.shape[0]):
