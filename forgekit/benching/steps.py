@@ -22,9 +22,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forgekit.benching.output_files import check_output, write_output
 from forgekit.benching.timing import METHOD, ceiling_gbps, time_gpu, versions
 from forgekit.errors import ForgekitError, PlatformError, UsageError, got_needed
+from forgekit.output_files import check_output, write_output
 
 if TYPE_CHECKING:
     import torch

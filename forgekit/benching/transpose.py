@@ -20,11 +20,11 @@ from typing import Any
 
 import torch
 
-from forgekit.benching.output_files import check_output, write_output
 from forgekit.benching.timing import METHOD, Timing, ceiling_gbps, host_us, time_gpu
 from forgekit.devices import current_target, gpu_report
 from forgekit.errors import ForgekitError, PlatformError, got_needed
 from forgekit.ops import copy_transpose
+from forgekit.output_files import check_output, write_output
 
 SQUARES = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
 OTHERS = ((1024, 65536), (65536, 1024), (1023, 1025), (8191, 8193))

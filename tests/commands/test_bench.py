@@ -10,8 +10,7 @@ import pytest
 import torch
 
 import forgekit as fk
-from forgekit import ops
-from forgekit.benching import output_files
+from forgekit import ops, output_files
 from forgekit.benching.suites import running
 from forgekit.benching.suites.results import read_results
 from forgekit.commands import bench as command

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forgekit.benching.output_files import write_output
 from forgekit.benching.suites.results import Row, SuiteResults
 from forgekit.benching.suites.suite import DTYPES
 from forgekit.errors import UsageError, got_needed
+from forgekit.output_files import write_output
 from forgekit.viz.theme import TEXT, text_at
 
 if TYPE_CHECKING:

@@ -33,11 +33,11 @@ from pathlib import Path
 from typing import Any
 
 from forgekit.benching.counters import Counters
-from forgekit.benching.output_files import write_output
 from forgekit.benching.suites.fields import check_above_0, typed
 from forgekit.benching.suites.suite import DTYPES, OPS, Case
 from forgekit.benching.timing import Timing
 from forgekit.errors import UsageError, got_needed
+from forgekit.output_files import write_output
 
 __all__ = ["SCHEMA", "VERSION", "Key", "MachineInfo", "Row", "SuiteResults", "read_results",
            "write_results"]  # fmt: skip

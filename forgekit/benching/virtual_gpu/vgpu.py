@@ -20,8 +20,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forgekit.benching.output_files import check_output, write_output
 from forgekit.errors import ForgekitError, UsageError, got_needed
+from forgekit.output_files import check_output, write_output
 from forgekit.profiling.words import plural
 from forgekit.vgpu import Listener, options
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from forgekit.benching.output_files import check_output
 from forgekit.errors import UsageError, got_needed
+from forgekit.output_files import check_output
 from forgekit.profiling.nvidia.tools import program
 
 __all__ = ["SEPARATOR", "parse", "pattern", "report_path"]

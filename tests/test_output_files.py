@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from forgekit.benching import output_files
-from forgekit.benching.output_files import check_output, write_output
+from forgekit import output_files
 from forgekit.errors import UsageError
+from forgekit.output_files import check_output, write_output
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
