@@ -13,7 +13,7 @@ from forgekit.errors import UsageError, got_needed
 __all__ = ["check_output", "write_output"]
 
 
-def check_output(option: str, file: str | Path) -> None:
+def check_output(option: str, file: str | os.PathLike[str]) -> None:
     """Raise UsageError where `write_output` could not write the file that an option names."""
     path = Path(file)
     try:
@@ -29,7 +29,7 @@ def check_output(option: str, file: str | Path) -> None:
         raise _unwritable(option, file, error) from None
 
 
-def write_output(option: str, file: str | Path, content: str | bytes) -> None:
+def write_output(option: str, file: str | os.PathLike[str], content: str | bytes) -> None:
     """Write a file that an option names; what was there is replaced at once or not at all.
 
     Raises:
@@ -57,7 +57,7 @@ def write_output(option: str, file: str | Path, content: str | bytes) -> None:
 
 def _is_device(path: Path) -> bool:
     """Whether it is something to write into that no file may replace, such as /dev/stdout."""
-    named = path.absolute().parts[:2] == ("/", "dev") or path.absolute().parts[:2] == ("/", "proc")
+    named = path.absolute().parts[:2] in (("/", "dev"), ("/", "proc"))
     return path.exists() and (named or not path.is_file())
 
 
@@ -77,6 +77,7 @@ def _mode(file: Path) -> int:
     return 0o666 & ~umask
 
 
-def _unwritable(option: str, file: str | Path, error: OSError) -> UsageError:
+def _unwritable(option: str, file: str | os.PathLike[str], error: OSError) -> UsageError:
     got = f"{file} ({error.strerror})"
-    return UsageError(got_needed(option, got, "a file that can be written", "name another"))
+    remedy = "name another, in a folder that exists"
+    return UsageError(got_needed(option, got, "a file that can be written", remedy))

@@ -1,6 +1,6 @@
 """JupyterHub for a class: each user gets a copy of the course, in JupyterLab.
 
-    COURSE=/srv/course jupyterhub -f jupyterhub_config.py
+    COURSE=$PWD jupyterhub -f jupyterhub_config.py
 
 COURSE is a checkout of the course that users may read and not write.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Protocol
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.output_files import write_output
 
 __all__ = ["save_picture"]
 
@@ -24,12 +24,5 @@ def save_picture(picture: _Picture, path: str | os.PathLike[str]) -> None:
     Raises UsageError if the file cannot be written.
     """
     as_png = os.fspath(path).lower().endswith(".png")
-    data = picture.png if as_png else picture.svg.encode("utf-8")
-    try:
-        with open(path, "wb") as file:
-            file.write(data)
-    except OSError as error:
-        got = f"{os.fspath(path)!r} ({error.strerror})"
-        remedy = "give a file in a folder that exists"
-        message = got_needed("output file", got, "a file that can be written", remedy)
-        raise UsageError(message) from None
+    data = picture.png if as_png else picture.svg
+    write_output("output file", path, data)

@@ -6,7 +6,7 @@ import functools
 import os
 from typing import Any
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.output_files import write_output
 
 __all__ = ["Explorer", "explore"]
 
@@ -39,14 +39,7 @@ class Explorer:
         """Write a whole HTML page to a file. Raises UsageError if it cannot be written."""
         from forgekit.viz.explorer.page import page
 
-        try:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(page(self.data, self._png))
-        except OSError as error:
-            got = f"{os.fspath(path)!r} ({error.strerror})"
-            remedy = "give a file in a folder that exists"
-            message = got_needed("output file", got, "a file that can be written", remedy)
-            raise UsageError(message) from None
+        write_output("output file", path, page(self.data, self._png))
 
     @functools.cached_property
     def _png(self) -> bytes:
