@@ -844,7 +844,7 @@ steps = {
 
 # %%
 FACTOR = 2.0  # back again
-recorded("01_compile_once")
+recorded("week0/01_compile_once")
 
 # %% [markdown]
 # Open sizes cost nothing that one can measure here. Not knowing enough for wide loads costs more

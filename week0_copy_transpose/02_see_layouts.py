@@ -31,7 +31,6 @@ from IPython.display import display
 import forgekit as fk
 from forgekit import viz
 from forgekit.layouts import ComposedLayout, Swizzle, make_layout_tv, zipped_divide
-from forgekit.lessons.week0.which_layout import PUZZLES
 
 # %% [markdown]
 # ## 1. A matrix is a line, and two numbers
@@ -517,7 +516,7 @@ fk.banks(transposes[0], x, y, kind="load")
 # Now the other way round: two pictures, and the layouts are to be found.
 
 # %%
-for name, offsets in PUZZLES.items():
+for name, offsets in fk.exercise("week0/which_layout").given.items():
     viz.display_offsets(offsets, title=f"Puzzle {name}")
 
 

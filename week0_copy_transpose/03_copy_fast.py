@@ -1040,7 +1040,7 @@ for name, step in steps.items():
 of_elements = fk.predict("percent of a copy", None)
 
 # %% jupyter={"outputs_hidden": true}
-times = recorded("03_copy_fast")
+times = recorded("week0/03_copy_fast")
 slowest = times.row("one element a thread", "float32")
 of_elements.against(round(times.percent(slowest)))
 half = times.row("four, strided", "float16")  # GB/s are of reads and writes, so half are reads

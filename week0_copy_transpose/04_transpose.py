@@ -1079,7 +1079,7 @@ def compare(dtype, names):
     for name in names:
         fn, specs = steps[name] if isinstance(steps[name], tuple) else (steps[name], None)
         variants[name] = fk.compile(fn, *(specs(x, y) if specs else (x, y)))
-    return fk.bench(variants, x, y, reference=x.T, recorded="04_transpose")
+    return fk.bench(variants, x, y, reference=x.T, recorded="week0/04_transpose")
 
 
 # %% jupyter={"outputs_hidden": true}

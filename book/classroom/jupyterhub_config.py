@@ -9,8 +9,8 @@ import os
 import sys
 from pathlib import Path
 
-from forgekit.commands.course import FIRST_NOTEBOOK
 from forgekit.commands.lab import COURSE_OPTIONS
+from forgekit.course import FIRST_NOTEBOOK
 
 c = get_config()  # noqa: F821
 

@@ -9,7 +9,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from forgekit.commands.course import WEEKS
+from forgekit.course import WEEKS
 
 
 def copy_missing(course: Path, target: Path) -> None:

@@ -15,7 +15,6 @@ from forgekit.benching.suites.results import SCHEMA, SuiteResults
 
 __all__ = ["Bar", "bars", "made"]
 
-_GPU = ROOT / "forgekit" / "benching" / "recorded_runs"
 _OTHER = ROOT / "book" / "measured"
 _SERIES = (  # key of a row of the virtual GPU's benchmark -> what it is called
     ("vgpu_ms", "virtual GPU, bare"),
@@ -40,8 +39,9 @@ def made(kind: str) -> str:
     kind: `gpu` (steps of the notebooks), `operators` (forgekit's own, beside peers) or `vgpu` (the
     virtual GPU, and whatever else there is).
     """
-    folder = _GPU if kind == "gpu" else _OTHER
-    files = [(file, _read(file)) for file in sorted(folder.glob("*.json"))]
+    of_steps = sorted(ROOT.glob("week*/recorded/[0-9]*.json"))
+    paths = of_steps if kind == "gpu" else sorted(_OTHER.glob("*.json"))
+    files = [(file, _read(file)) for file in paths]
     if kind != "gpu":
         files = [(file, data) for file, data in files if _of_operators(data) == (kind != "vgpu")]
         files.sort(key=lambda found: _place(found[1]))

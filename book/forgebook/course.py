@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forgekit.commands.course import WEEKS, week_folders
+from forgekit.course import WEEKS, week_folders
 
 __all__ = ["ROOT", "Notebook", "Section", "anchor", "notebooks", "read", "slug", "week_titles"]
 

@@ -1,4 +1,4 @@
-"""Times recorded on a GPU, for those who have none: small JSON files in this package.
+"""Times recorded on a GPU, for those who have none: small JSON files in the weeks' `recorded`.
 
 A file holds `gpu`, `date`, `versions`, `method` (how it was timed), `ceiling_gbps` (a
 device-to-device copy of 1 GB in the same run, bytes read plus written) and `rows` of `step`,
@@ -10,14 +10,12 @@ from __future__ import annotations
 import html
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from forgekit.course import recorded_files
 from forgekit.errors import UsageError, got_needed
 
 __all__ = ["Recorded", "RecordedRow", "recorded"]
-
-_FOLDER = Path(__file__).parent / "recorded_runs"
 
 
 @dataclass(frozen=True)
@@ -104,16 +102,17 @@ class Recorded:
 
 
 def recorded(name: str) -> Recorded:
-    """The run recorded under a name, such as a notebook's.
+    """The run recorded under a notebook's name, such as "week0/05_transpose".
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is none in the weeks that are found from the current folder upwards, or
+            beside forgekit.
     """
-    file = _FOLDER / f"{name}.json"
-    if not file.is_file():
-        known = ", ".join(sorted(f.stem for f in _FOLDER.glob("*.json"))) or "none yet"
+    files = recorded_files()
+    if name not in files:
+        known = ", ".join(files) or "none: no week's folder `recorded` is found from here"
         raise UsageError(got_needed("recorded run", repr(name), f"one of {known}", "choose one"))
-    data = json.loads(file.read_text(encoding="utf-8"))
+    data = json.loads(files[name].read_text(encoding="utf-8"))
     rows = tuple(
         RecordedRow(r["step"], tuple(r["shape"]), r["dtype"], r["ms"], r["gbps"])
         for r in data["rows"]

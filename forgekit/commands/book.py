@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from forgekit.commands.course import find_course
+from forgekit.course import find_course
 from forgekit.errors import ForgekitError, PlatformError, UsageError
 
 __all__ = ["build_command", "main"]

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from forgekit.commands.course import find_course
+from forgekit.course import find_course
 from forgekit.devices import Machine, gpu_report
 
 __all__ = ["Finding", "examine", "main"]

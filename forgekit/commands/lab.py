@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from forgekit.commands.course import FIRST_NOTEBOOK, find_course
+from forgekit.course import FIRST_NOTEBOOK, find_course
 from forgekit.errors import PlatformError
 
 __all__ = ["COURSE_OPTIONS", "jupyter_command", "main"]

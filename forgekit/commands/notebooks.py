@@ -12,8 +12,8 @@ from subprocess import DEVNULL
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from forgekit.commands.course import find_course, week_folders
 from forgekit.commands.notebook_outputs import KERNEL_ENVIRONMENT, comparable, normalise
+from forgekit.course import find_course, week_folders
 from forgekit.errors import ForgekitError, PlatformError, UsageError
 from forgekit.lessons.notebook_cells import filled, first_stale
 

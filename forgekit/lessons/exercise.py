@@ -1,22 +1,23 @@
 """Exercises: each a task, a solution with marked lines, hints, and the gates it has to pass.
 
-An exercise `week0/scale` is two files of this package: `week0/scale.py` holds `EXERCISE` (texts and
-gates), `week0/solutions/scale.py` the solution, written as a student would write it, with the lines
-to be found out marked (`skeleton.py`). What the notebook shows is generated from them.
+An exercise `week0/scale` is a folder of its week, `week0_copy_transpose/exercises/scale`:
+`exercise.py` holds `EXERCISE` (texts and gates), `solution.py` the solution, written as a student
+would write it, with the lines to be found out marked (`skeleton.py`), `wrong.py` the wrong ones.
+What the notebook shows is generated from them.
 """
 
 from __future__ import annotations
 
 import difflib
 import functools
-import importlib
 import inspect
 import linecache
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from forgekit import course
 from forgekit.errors import UsageError, got_needed
 from forgekit.lessons import progress
 from forgekit.lessons.skeleton import Source, read_source
@@ -25,24 +26,9 @@ if TYPE_CHECKING:
     from forgekit.lessons.gates.failure import Group
     from forgekit.lessons.report import GradeReport, Note
 
-__all__ = ["WEEKS", "Exercise", "all_exercises", "exercise"]
+__all__ = ["Exercise", "all_exercises", "exercise"]
 
-_HERE = Path(__file__).parent
 NOTHING = object()  # stands for an argument that was left out
-
-# Week -> its exercises, in the order in which the notebooks have them.
-WEEKS: dict[str, tuple[str, ...]] = {
-    "week0": (
-        *("scale", "reverse"),  # 00_start_here
-        *("every_other", "rotate"),  # 00_why_slow_why_wrong
-        *("cache_key", "one_kernel_per_n", "promise"),  # 01_compile_once
-        *("offsets_by_hand", "which_layout"),  # 02_see_layouts
-        *("vector_copy", "add_predicated", "async_reverse"),  # 03_copy_fast
-        *("transpose_coalesced", "transpose_padded", "transpose_swizzled"),  # 04_transpose
-        *("transpose_registers",),  # 04_transpose, too
-        *("read_the_report", "mend_the_slow", "which_tool"),  # 05_profile_on_a_gpu
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -52,8 +38,9 @@ class Exercise:
     Attributes:
         title: what is done, with a verb. task: Markdown. hints: three, each telling more.
         analysis: Markdown, shown under the solution. entry: the name that is handed in, a function
-        or a variable of the skeleton. groups: what has to be passed, in order. notebook: where it
-        stands, such as `04_transpose`. praise: one line after a pass.
+        or a variable of the skeleton. groups: what has to be passed, in order. praise: one line
+        after a pass. given: what the notebook shows beside the task, such as puzzles in a table.
+        name, folder: set where it is found.
     """
 
     title: str
@@ -62,19 +49,25 @@ class Exercise:
     analysis: str
     entry: str
     groups: Sequence[Group]
-    notebook: str
     praise: str = ""
-    name: str = field(default="")
+    given: Any = None
+    name: str = ""
+    folder: Path = Path()
 
     @property
     def week(self) -> str:
         return self.name.partition("/")[0]
 
+    @property
+    def notebook(self) -> str:
+        """The notebook that grades it, such as `05_transpose`; "" if none does."""
+        week, _, short = self.name.partition("/")
+        return course.notebooks_of(self.folder.parents[1], week).get(short, "")
+
     @functools.cached_property
     def source(self) -> Source:
         """The solution file, read."""
-        week, _, short = self.name.partition("/")
-        return read_source(_HERE / week / "solutions" / f"{short}.py")
+        return read_source(self.folder / "solution.py")
 
     def __repr__(self) -> str:
         known = progress.record(self.name)
@@ -176,24 +169,37 @@ def _standing(week: str) -> str:
 def exercise(name: str) -> Exercise:
     """The exercise of a name such as "week0/scale"; `fk.progress()` lists all.
 
+    It is looked for from the current folder upwards, then beside forgekit.
+
     Raises:
-        UsageError: there is none, with names that are near.
+        UsageError: there is none, with names that are near, or with where it was looked for.
     """
-    week, _, short = str(name).partition("/")
-    if short not in WEEKS.get(week, ()):
-        known = [f"{w}/{n}" for w, names in WEEKS.items() for n in names]
-        near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.4)
+    folders = course.exercise_folders()
+    if name in folders:
+        return _load(name, folders[name])
+    week = str(name).partition("/")[0]
+    near = difflib.get_close_matches(str(name), folders, n=3, cutoff=0.4)
+    if any(known.startswith(f"{week}/") for known in folders):
         remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else "see fk.progress()"
         raise UsageError(got_needed("exercise", repr(name), "the name of an exercise", remedy))
-    return _load(week, short)
+    looked = course.where_looked(week)
+    if not looked:
+        remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else "see fk.progress()"
+        raise UsageError(got_needed("exercise", repr(name), 'a name such as "week0/scale"', remedy))
+    raise UsageError(
+        got_needed(
+            "exercise", f"{name!r}, and no exercises of {week}", looked,
+            "run the notebook in its week's folder, or copy the folder `exercises` beside it",
+        )
+    )  # fmt: skip
 
 
 @functools.cache
-def _load(week: str, short: str) -> Exercise:
-    found = importlib.import_module(f"forgekit.lessons.{week}.{short}").EXERCISE
-    return replace(found, name=f"{week}/{short}")
+def _load(name: str, folder: Path) -> Exercise:
+    found: Exercise = course.load_part(folder, "exercise").EXERCISE
+    return replace(found, name=name, folder=folder)
 
 
 def all_exercises() -> list[Exercise]:
-    """All exercises, in the order of the notebooks."""
-    return [_load(week, short) for week, names in WEEKS.items() for short in names]
+    """All exercises that are found from here, in the order of the notebooks."""
+    return [_load(name, folder) for name, folder in course.exercise_folders().items()]

@@ -227,16 +227,18 @@ def progress(week: str | None = None) -> Progress:
     Raises:
         UsageError: there is no such week.
     """
-    from forgekit.lessons.exercise import WEEKS, all_exercises
+    from forgekit.lessons.exercise import all_exercises
 
-    if week is not None and week not in WEEKS:
-        needed = "one of " + ", ".join(map(repr, WEEKS))
+    exercises = all_exercises()
+    weeks = list(dict.fromkeys(e.week for e in exercises))
+    if week is not None and week not in weeks:
+        needed = "one of " + (", ".join(map(repr, weeks)) or "none: no exercises are found here")
         raise UsageError(got_needed("week", repr(week), needed, "leave it out for all"))
     records = _read()
     return Progress(
         tuple(
             Row(e.week, e.name, e.title, records.get(e.name, Record()))
-            for e in all_exercises()
+            for e in exercises
             if week in (None, e.week)
         )
     )

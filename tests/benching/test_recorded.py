@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from forgekit.benching import recorded as module
 from forgekit.benching.recorded import recorded
 from forgekit.benching.steps import OPERATIONS, _steps, main
 from forgekit.benching.timing import Timing, time_gpu
+from forgekit.course import recorded_files
 from forgekit.errors import PlatformError, UsageError
 
-RUNS = sorted(p.stem for p in (Path(module.__file__).parent / "recorded_runs").glob("*.json"))
+RUNS = sorted(recorded_files())
 no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="says what happens without a GPU")
 
 
@@ -30,7 +30,7 @@ def test_recorded_runs_are_complete_and_possible(name: str) -> None:
 
 
 def test_a_recorded_run_is_a_table_of_steps() -> None:
-    run = recorded("04_transpose")
+    run = recorded("week0/04_transpose")
     text = repr(run)
     assert text.startswith(f"Recorded on an {run.gpu}, {run.date}; a copy of 1 GB reached")
     assert "production" in text and "8192×8192 float16" in text
@@ -43,10 +43,10 @@ def test_a_recorded_run_is_a_table_of_steps() -> None:
 
 
 def test_what_was_not_recorded_is_named() -> None:
-    with pytest.raises(UsageError, match="'nothing', needed one of 01_compile_once"):
+    with pytest.raises(UsageError, match="'nothing', needed one of week0/01_compile_once"):
         recorded("nothing")
     with pytest.raises(UsageError, match="'swirl', float32, needed one of torch, scatter"):
-        recorded("04_transpose").row("swirl", "float32")
+        recorded("week0/04_transpose").row("swirl", "float32")
 
 
 def test_a_timing_in_gigabytes_a_second() -> None:
@@ -106,7 +106,6 @@ def test_steps_have_to_be_left(shell: object, tmp_path: Path) -> None:
 
 
 def test_recorded_files_are_plain_json() -> None:
-    folder = Path(module.__file__).parent / "recorded_runs"
-    for name in RUNS:
-        data = json.loads((folder / f"{name}.json").read_text())
+    for file in recorded_files().values():
+        data = json.loads(file.read_text())
         assert set(data) == {"gpu", "date", "versions", "method", "ceiling_gbps", "rows"}

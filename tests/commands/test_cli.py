@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from forgekit.commands import course, doctor, lab
+from forgekit import course
+from forgekit.commands import doctor, lab
 from forgekit.commands.cli import main
 from forgekit.devices import Machine, Target
 from forgekit.errors import ForgekitError

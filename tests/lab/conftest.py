@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from forgekit.commands.course import WEEKS
+from forgekit.course import WEEKS
 from tests.lab.notebook_page import NotebookPage
 
 ROOT = Path(__file__).resolve().parents[2]

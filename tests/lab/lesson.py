@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from forgekit.commands.course import FIRST_NOTEBOOK
+from forgekit.course import FIRST_NOTEBOOK
 from tests.lab.notebook_page import NotebookPage
 
 __all__ = ["LESSONS", "Lesson", "grade", "progress_of", "unexpected"]

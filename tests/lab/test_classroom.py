@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from forgekit.commands.course import FIRST_NOTEBOOK
+from forgekit.course import FIRST_NOTEBOOK
 from tests.lab.conftest import Classroom
 from tests.lab.lesson import LESSONS, Lesson, grade, progress_of, unexpected
 from tests.lab.notebook_page import NotebookPage

@@ -10,7 +10,8 @@ import tempfile
 from pathlib import Path
 
 from forgekit.lessons.exercise import Exercise, all_exercises
-from tests.lessons.bank import load, wrong_solutions
+from forgekit.lessons.wrong import wrong_solutions
+from tests.lessons.submitted import load
 
 
 def row(e: Exercise, folder: Path) -> str:

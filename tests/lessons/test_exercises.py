@@ -10,7 +10,8 @@ import forgekit as fk
 from forgekit.lessons.exercise import Exercise, all_exercises
 from forgekit.lessons.report import GradeReport
 from forgekit.lessons.skeleton import PLACEHOLDER
-from tests.lessons.bank import Wrong, load, wrong_solutions
+from forgekit.lessons.wrong import Wrong, wrong_solutions
+from tests.lessons.submitted import load
 
 EXERCISES = all_exercises()
 BANK = [(e, w) for e in EXERCISES for w in wrong_solutions(e)]

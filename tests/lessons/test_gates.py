@@ -29,7 +29,7 @@ from forgekit.lessons.gates import (
     looks_like,
     values,
 )
-from tests.lessons.bank import load
+from tests.lessons.submitted import load
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 

@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from forgekit.course import load_part
 from forgekit.errors import UsageError
 from forgekit.layouts import ComposedLayout, Layout, Swizzle
-from forgekit.lessons.week0 import offsets_by_hand, which_layout
-from forgekit.lessons.week0.layout_mistakes import about_layout, about_offsets
+from forgekit.lessons.exercise import exercise
+
+offsets_by_hand = load_part(exercise("week0/offsets_by_hand").folder, "exercise")
+_mistakes = load_part(exercise("week0/offsets_by_hand").folder.parent, "layout_mistakes")
+about_layout, about_offsets = _mistakes.about_layout, _mistakes.about_offsets
 
 # -- offsets ----------------------------------------------------------------------------------
 LAYOUT = offsets_by_hand.LAYOUT
@@ -128,7 +132,7 @@ def table_of(layout: Layout) -> list[list[int]]:
     return [[layout((i, j)) for j in range(columns)] for i in range(rows)]
 
 
-A, B = which_layout.PUZZLES.values()
+A, B = exercise("week0/which_layout").given.values()
 SQUARE = table_of(Layout((3, 3), (1, 5)))
 
 ROWS = "You took the rows to follow one another in memory. Where does row 1 begin?"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from forgekit.lessons.exercise import exercise
-from tests.lessons.bank import load
+from tests.lessons.submitted import load
 
 ROUND = """        sRow[tidx] = value
         cute.arch.sync_threads()

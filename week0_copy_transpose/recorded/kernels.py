@@ -290,8 +290,11 @@ def suspects() -> dict[str, tuple[Any, tuple[Any, ...]]]:
 
 
 def turns() -> dict[str, tuple[Any, tuple[Any, ...]]]:
-    from forgekit.lessons.week0.solutions.mend_the_slow import turn, turn_kernel
+    from forgekit.course import load_part
+    from forgekit.lessons.exercise import exercise
 
+    solution = load_part(exercise("week0/mend_the_slow").folder, "solution")
+    turn, turn_kernel = solution.turn, solution.turn_kernel
     named(turn_slow_kernel, "turn_slow")
     named(turn_kernel, "turn_mended")
     return {"turn_slow": (turn_slow, ()), "turn_mended": (turn, ())}

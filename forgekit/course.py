@@ -1,0 +1,136 @@
+"""Where the course lies on this machine: its folder, its weeks, their notebooks and exercises."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+from forgekit.errors import UsageError, got_needed
+
+__all__ = ["FIRST_NOTEBOOK", "WEEKS", "find_course", "week_folders"]
+
+WEEKS = ("week0_copy_transpose", "week1_reduce", "week2_softmax")
+FIRST_NOTEBOOK = f"{WEEKS[0]}/00_start_here.ipynb"
+
+_GRADED = re.compile(r'fk\.exercise\(\\?"(\w+)/(\w+)\\?"\)\.grade')
+
+
+def find_course(start: Path | None = None) -> Path | None:
+    """The checkout that holds the course, or None where forgekit was installed without it.
+
+    Looks from `start` upwards; without it, from the current folder, then beside the package itself.
+    """
+    for folder in _candidates(start):
+        if (folder / WEEKS[0]).is_dir() and (folder / "pyproject.toml").is_file():
+            return folder
+    return None
+
+
+def week_folders(course: Path) -> Iterator[Path]:
+    """The folders of the weeks that this checkout has, in their order."""
+    return (course / week for week in WEEKS if (course / week).is_dir())
+
+
+def _candidates(start: Path | None = None) -> list[Path]:
+    """Folders that may hold weeks, the nearest first."""
+    here = (start or Path.cwd()).resolve()
+    beside_package = [] if start else [Path(__file__).resolve().parents[2]]
+    return [here, *here.parents, *beside_package]
+
+
+# -- what was recorded on a GPU --------------------------------------------------------------------
+def recorded_files() -> dict[str, Path]:
+    """`week0/05_transpose` -> the JSON file in the week's folder `recorded`, for all that are found
+    from here."""
+    found: dict[str, Path] = {}
+    for week in (name.partition("_")[0] for name in WEEKS):
+        folder = next((f for f in _week_places(week) if (f / "recorded").is_dir()), None)
+        for file in sorted(folder.glob("recorded/[0-9]*.json")) if folder else ():
+            found[f"{week}/{file.stem}"] = file
+    return found
+
+
+# -- exercises ------------------------------------------------------------------------------------
+def exercise_folders() -> dict[str, Path]:
+    """Exercise's name -> its folder, in the order in which the notebooks grade them.
+
+    Of each week the nearest folder counts: the current one or one above it (a student's copy of a
+    single week, say), then the checkout.
+    """
+    found: dict[str, Path] = {}
+    for week in (name.partition("_")[0] for name in WEEKS):
+        folder = next((f for f in _week_places(week) if (f / "exercises").is_dir()), None)
+        if folder is None:
+            continue
+        held = {p.parent.name: p.parent for p in sorted(folder.glob("exercises/*/exercise.py"))}
+        order = [short for short in notebooks_of(folder, week) if short in held]
+        found |= {f"{week}/{short}": held[short] for short in [*order, *held]}
+    return found
+
+
+def _week_places(week: str) -> Iterator[Path]:
+    """Where a week's folder may be: `week1_reduce` somewhere above, or the current folder itself,
+    whatever it is called."""
+    name = next(n for n in WEEKS if n.startswith(f"{week}_"))
+    for folder in _candidates():
+        yield folder / name
+        if folder.name == name:
+            yield folder
+    if not any(Path.cwd().name == other for other in WEEKS):
+        yield Path.cwd().resolve()
+
+
+def where_looked(week: str) -> str:
+    """Where a week's exercises were looked for, for an error; "" if there is no such week."""
+    name = next((n for n in WEEKS if n.startswith(f"{week}_")), None)
+    if name is None:
+        return ""
+    course = Path(__file__).resolve().parents[1]
+    return f"{name}/exercises in {Path.cwd()} or above it, or in {course}"
+
+
+def notebooks_of(folder: Path, week: str) -> dict[str, str]:
+    """Exercise's short name -> the notebook that grades it, such as `05_transpose`, in order."""
+    halves = {p.stem: p for p in sorted(folder.glob("[0-9]*.ipynb"))}
+    halves |= {p.stem: p for p in sorted(folder.glob("[0-9]*.py"))}  # smaller, where it is there
+    found: dict[str, str] = {}
+    for stem, file in sorted(halves.items()):
+        for of_week, short in _graded_in(file, file.stat().st_mtime_ns):
+            if of_week == week:
+                found.setdefault(short, stem)
+    return found
+
+
+@functools.lru_cache(maxsize=64)
+def _graded_in(file: Path, changed: int) -> list[tuple[str, str]]:
+    return _GRADED.findall(file.read_text(encoding="utf-8"))
+
+
+def load_part(folder: Path, part: str) -> ModuleType:
+    """A module of an exercise's folder, such as `exercise` or `wrong`, or of `exercises` itself.
+
+    The folder `exercises` is a package of its own, so `from ..shared import x` finds what
+    exercises of a week share.
+
+    Raises:
+        UsageError: it is not there.
+    """
+    if not (folder / f"{part}.py").is_file():
+        remedy = f"write {part}.py there; CONTRIBUTING.md says what it holds"
+        raise UsageError(got_needed(folder.name, f"no {part}.py", "one in its folder", remedy))
+    inside = folder.name != "exercises"
+    exercises = (folder.parent if inside else folder).resolve()
+    digest = hashlib.sha256(str(exercises).encode()).hexdigest()[:12]
+    package = f"forgekit_exercises_{digest}"
+    if package not in sys.modules:
+        module = ModuleType(package, f"The exercises in {exercises.parent.name}.")
+        module.__path__ = [str(exercises)]
+        sys.modules[package] = module
+    inner = f"{folder.name}." if inside else ""
+    return importlib.import_module(f"{package}.{inner}{part}")

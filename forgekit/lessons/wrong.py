@@ -1,0 +1,53 @@
+"""Wrong solutions: each exercise's folder has a `wrong.py` with WRONG, a tuple of `Wrong`.
+
+A wrong solution is its exercise's solution with some text exchanged, so it stays a solution of
+today's task with one mistake in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from forgekit.course import load_part
+
+if TYPE_CHECKING:
+    from forgekit.lessons.exercise import Exercise
+
+__all__ = ["Wrong", "wrong_solutions"]
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """One mistake and the words that it has to get.
+
+    Attributes:
+        name: the mistake. swaps: text of the solution -> what stands there instead, each exactly
+        once. says: a piece of the explanation that this mistake gets, and no other of its exercise.
+    """
+
+    name: str
+    swaps: dict[str, str] = field(default_factory=dict)
+    says: str = ""
+
+    def of(self, solution: str) -> str:
+        """The wrong solution's text.
+
+        Raises:
+            ValueError: a text to exchange does not stand in the solution exactly once.
+        """
+        for old, new in self.swaps.items():
+            if solution.count(old) != 1:
+                raise ValueError(f"{self.name}: {solution.count(old)} times {old!r}")
+            solution = solution.replace(old, new)
+        return solution
+
+
+def wrong_solutions(e: Exercise) -> tuple[Wrong, ...]:
+    """The wrong solutions of an exercise.
+
+    Raises:
+        UsageError: its folder has no wrong.py.
+    """
+    found: tuple[Wrong, ...] = load_part(e.folder, "wrong").WRONG
+    return found

@@ -1,0 +1,182 @@
+"""Exercise week0/add_predicated: a tiled copy with one predicate for each vector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import torch
+
+import forgekit as fk
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import (
+    Case,
+    Counter,
+    GateError,
+    Group,
+    Slip,
+    clean,
+    counted,
+    counters,
+    found,
+    looks_like,
+    values,
+)
+from forgekit.lessons.gates.failure import Evidence
+
+if TYPE_CHECKING:
+    from forgekit.lessons.gates import Submission
+
+__all__ = ["EXERCISE"]
+
+_GAP = 16  # elements between two rows that belong to neither
+_A = 3.0
+
+
+def _case(m: int, n: int, dtype: torch.dtype) -> Case:
+    def tensor(make: Callable[..., torch.Tensor], **options: int) -> torch.Tensor:
+        return make(m, n + _GAP, dtype=dtype, device="virtual", **options)[:, :n]
+
+    x, y, z = tensor(fk.randn), tensor(fk.randn, seed=1), tensor(fk.empty)
+    if dtype == torch.float16:
+        x[0, 0], y[0, 0] = 30_000, -60_000  # a * x alone is beyond float16
+    vec = 16 // x.element_size()
+    return Case(
+        (x, y, z, _A),
+        {2: _A * x.float() + y.float()},
+        f"{m}×{n} {str(dtype).removeprefix('torch.')} (rows {n + _GAP} elements apart)",
+        specs={k: fk.spec(t, divisible={1: vec}) for k, t in enumerate((x, y, z))},
+        tile=(16, 32 * vec),
+    )
+
+
+def _unguarded(verb: str, says: str) -> Slip:
+    """The copy that was stopped stands there without a predicate."""
+
+    def when(e: Evidence) -> bool:
+        line = e.text.partition("\n")[0]
+        plain = "cute.copy(" in line and "pred=" not in line
+        return "out-of-bounds" in e.kinds and plain and f" {verb} m" in e.text
+
+    return Slip(says, when)
+
+
+def _beyond(rows: bool, says: str) -> Slip:
+    """Only rows, or only columns, are beyond the matrix in this case."""
+
+    def when(e: Evidence) -> bool:
+        m, n = e.case.args[0].shape
+        fits = (n if rows else m) % e.case.tile[1 if rows else 0] == 0
+        return "out-of-bounds" in e.kinds and fits
+
+    return Slip(says, when)
+
+
+def _overflowed(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor, a: float) -> torch.Tensor:
+    return (a * x.float()).to(x.dtype).float() + y.float()
+
+
+def _vectors(m: int, n: int, vec: int) -> list[Counter]:
+    """Loads and stores of 16 bytes a lane; a row of n elements in pieces of a warp."""
+    return [_moved(kind, times, m, n, vec) for kind, times in (("load", 2), ("store", 1))]
+
+
+def _moved(kind: str, times: int, m: int, n: int, vec: int) -> Counter:
+    fewest = times * m * -(-n // (32 * vec))
+    once = times * m * n * (16 // vec)
+    twice = "vectors are moved more than once."
+    scalar = "the elements are moved one by one. `cute.copy` with `tiled_copy` moves 16 bytes at "
+    scalar += "once, with one predicate for the whole vector."
+    return Counter(
+        measure=f"global_{kind}_requests",
+        called=f"{kind} requests",
+        at_most=fewest * 3 // 2,
+        ideal=fewest,
+        slips=[
+            counted(lambda p: p[f"global_{kind}_bytes_asked"] > 1.01 * once, twice),
+            counted(lambda p: True, scalar),
+        ],
+    )
+
+
+def _values() -> Group:
+    """The gate on values. What to look at next differs: wrong numbers are no matter of places."""
+    gate = values(
+        _case,
+        sizes=[(16, 256), (5, 256), (16, 264), (3, 8), (37, 200)],
+        dtypes=("float32", "float16", "bfloat16"),
+        slips=[
+            looks_like(lambda x, y, z, a: x, "the kernel still copies `x`."),
+            looks_like(lambda x, y, z, a: a * x.float(), "`y` is not added."),
+            looks_like(lambda x, y, z, a: x.float() + y.float(), "`a` is left out."),
+            looks_like(lambda x, y, z, a: x.float() + a * y.float(), "`a` belongs to `x`."),
+            looks_like(lambda x, y, z, a: a * (x.float() + y.float()), "`a` is for `x` alone."),
+            looks_like(_overflowed, "the product is rounded to float16, and is too large for "
+                       "it. Convert both to Float32 first, and back once, at the end."),
+            _unguarded("reads", "this load has no predicate: vectors outside of the matrix are "
+                       "loaded, too. Each copy needs `pred=tXpX`."),
+            _unguarded("writes", "the loads stay inside, and the store has no predicate: it "
+                       "needs `pred=tXpX` as well."),
+            _beyond(True, "the columns of this matrix fill the tiles and its rows do not: the "
+                    "predicate does not look at the row, or not at this vector's."),
+            _beyond(False, "the rows of this matrix fill the tiles and its columns do not: the "
+                    "predicate does not look at the column, or not at this "
+                    "vector's."),
+            found("out-of-bounds", "the predicate is true for vectors outside of the matrix."),
+        ],
+        look_at="The coordinates that a thread of the last block has: print tXcX[(0, v), 0, 0] "
+        "with cute.printf, for v = 0 … 3.",
+    )  # fmt: skip
+
+    def run(handed_in: Submission) -> str:
+        try:
+            return gate.run(handed_in)
+        except GateError as failure:
+            if "the result is wrong" in failure.happened and "NaN" not in failure.happened:
+                failure.look_at = (
+                    "Take one wrong element and compute `a * x + y` by hand, in Float32: which "
+                    "of your steps gives another number?"
+                )
+            raise
+
+    return Group("Values", run)
+
+
+EXERCISE = Exercise(
+    title="add two matrices with a tiled copy",
+    task="""
+Compute `z = a * x + y` for matrices of any size whose rows are whole vectors, in three types.
+Partitions, registers and the tensor of predicates `tXpX` are there already, one predicate for each
+of a thread's 4 vectors. Fill the predicates, load both matrices, compute in `Float32`, store. As
+given, the kernel copies `x`, and only where all tiles fit.
+
+Rows may have a gap between them: `x` can be a piece of a wider matrix, so it cannot be taken for
+one long vector. In the tests rows of 256 elements are 272 elements apart, and the gaps count in
+the bytes that a tensor "has".
+""",
+    hints=(
+        "`copy_tiled` above does all of it but the arithmetic. The coordinate of a thread's vector "
+        "`v` is that of its first element, `tXcX[(0, v), 0, 0]`.",
+        "`tXrX.load()` gives all of a thread's values at once, and `.to(Float32)` converts them. "
+        "Compute with that as with a number. `tXrX.store(…)` puts a result back into registers, "
+        "converted with `.to(gZ.element_type)`.",
+        "`tXpX[v, 0, 0] = cute.elem_less(tXcX[(0, v), 0, 0], shape)` in a loop over 4 vectors; "
+        "then three `cute.copy(…, pred=tXpX)`: two loads, and after the arithmetic one store.",
+    ),
+    analysis="""
+One predicate a vector is enough, since rows are whole vectors: a vector lies inside or outside, but
+never across the edge. Registers of vectors that were not loaded hold anything at all; the
+arithmetic on them does no harm, because the store has the same predicate.
+
+The sum is computed in `Float32` and rounded once, at the end. In `float16` the product of 3 and
+30,000 would be infinite, although the sum is not.
+""",
+    entry="add_predicated",
+    groups=(
+        _values(),
+        clean(_case, sizes=[(37, 200)]),
+        counters(_case, (64, 512), _vectors(64, 512, 4), name="16 bytes at once"),
+        counters(_case, (37, 200), _vectors(37, 200, 8), "float16", name="At the edges, too"),
+    ),
+    praise="Any matrix, at full width to its very edge.",
+)  # fmt: skip

@@ -1,0 +1,32 @@
+"""Wrong solutions of week0/async_reverse."""
+
+from forgekit.lessons.wrong import Wrong
+
+_COPY = "cute.copy(atom, gX[(None, tidx)], sX[(None, tidx)])"
+_COMMIT = "    cute.arch.cp_async_commit_group()\n"
+_WAIT = "    cute.arch.cp_async_wait_group(0)\n"
+_BARRIER = "    cute.arch.sync_threads()\n"
+
+WRONG = (
+    Wrong("no wait", {_WAIT: ""}, "nobody waits"),
+    Wrong("no commit", {_COMMIT: ""}, "these copies are in none"),
+    Wrong("one group may be open", {"wait_group(0)": "wait_group(1)"}, "allows that many"),
+    Wrong("no barrier", {_BARRIER: ""}, "which takes a barrier"),
+    Wrong("barrier before wait", {_WAIT + _BARRIER: _BARRIER + _WAIT}, "barrier comes before"),
+    Wrong(
+        "no predicate", {"if tidx < n // vec:": "if tidx >= 0:"}, "beyond the end of the row copy"
+    ),
+    Wrong(
+        "barrier within the if",
+        {_COMMIT + _WAIT + _BARRIER: "    " + _COMMIT + "    " + _WAIT + "    " + _BARRIER},
+        "within the `if`",
+    ),
+    Wrong(
+        "through registers",
+        {_COPY: "sX[(None, tidx)].store(gX[(None, tidx)].load())"},
+        "loaded into registers",
+    ),
+    Wrong("half as wide", {"num_bits_per_copy=128": "num_bits_per_copy=64"}, "or only a part"),
+    Wrong("off by one", {"sRow[n - 1 - j]": "sRow[n - j]"}, "the loop reads beyond"),
+    Wrong("copies", {"sRow[n - 1 - j]": "sRow[j]"}, "not reversed"),
+)

@@ -1,0 +1,276 @@
+"""Exercise week0/cache_key: what about a tensor decides the machine code, and what does not."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from unittest import mock
+
+import torch
+
+import forgekit as fk
+from forgekit.compiling.specs import TensorSpec
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import GateError, Group, Submission
+from forgekit.lessons.gates.python_function import python_function
+
+__all__ = ["EXERCISE"]
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two tensors, in words; what is said if a key takes them for different, or for the same."""
+
+    one: torch.Tensor
+    other: torch.Tensor
+    words: str
+    says: str
+
+
+def _matrix(
+    rows: int,
+    cols: int,
+    dtype: torch.dtype = torch.float32,
+    start: int = 0,
+    pitch: int = 0,
+) -> torch.Tensor:
+    """Row-major, its first element `start` elements beyond a 64-byte boundary."""
+    pitch = pitch or cols
+    flat = fk.randn(start + rows * pitch, dtype=dtype, device="virtual")
+    return flat[start:].view(rows, pitch)[:, :cols]
+
+
+def _different() -> Iterator[_Pair]:
+    x, half = _matrix(4, 8), _matrix(4, 8, torch.float16)
+    columns, gaps = _matrix(8, 4).T, _matrix(4, 16)[:, ::2]
+    yield _Pair(
+        x,
+        half,
+        "a float32 and a float16 matrix",
+        "the element type is missing: the same instructions would read other bytes.",
+    )
+    yield _Pair(
+        half,
+        half.to(torch.bfloat16),
+        "a float16 and a bfloat16 matrix",
+        "the size of an element is not its type; both have two bytes.",
+    )
+    yield _Pair(
+        x,
+        _matrix(8, 8).view(2, 4, 8),
+        "a matrix and a tensor of three dimensions",
+        "the number of dimensions is missing.",
+    )
+    yield _Pair(
+        x,
+        columns,
+        "strides (8, 1) and strides (1, 4)",
+        "the memory order is missing: which mode has stride 1 is compiled in.",
+    )
+    yield _Pair(
+        x,
+        gaps,
+        "strides (8, 1) and strides (16, 2)",
+        "in x[:, ::2] no mode has stride 1, and neighbours are two elements apart.",
+    )
+    yield _Pair(
+        columns,
+        gaps,
+        "strides (1, 4) and strides (16, 2)",
+        "contiguous or not is one bit, and too little: in which mode is the stride 1?",
+    )
+    yield _Pair(
+        x,
+        _matrix(4, 8, start=1),
+        "a start at a multiple of 16 bytes and one 4 bytes on",
+        "the alignment of the first element is missing, which decides on wide loads.",
+    )
+    yield _Pair(
+        _matrix(4, 8, start=2),
+        _matrix(4, 8, start=1),
+        "a start 8 bytes after a multiple of 16 and one 4 bytes after it",
+        "alignment has steps: code made for a multiple of 8 bytes may load 8 at once, which is "
+        "wrong at a multiple of 4. Whether it is 16 or not is too little.",
+    )
+    yield _Pair(
+        x,
+        _matrix(4, 8, start=2),
+        "a start at a multiple of 16 bytes and one 8 bytes on",
+        "alignment has steps, and 16 bytes is the highest: 8 promises less.",
+    )
+    yield _Pair(
+        _matrix(4, 8, torch.float16, start=2),
+        _matrix(4, 8, torch.float16, start=1),
+        "float16 that starts 4 bytes after a multiple of 16, and 2 bytes after it",
+        "alignment has steps, down to the size of the element, which is 2 bytes here.",
+    )
+    yield _Pair(
+        x,
+        torch.empty(4, 8, device="meta"),
+        "a tensor here and one on another device",
+        "the device is missing; code for one is not code for another.",
+    )
+
+
+def _alike() -> Iterator[_Pair]:
+    x = _matrix(4, 8)
+    yield _Pair(x, x, "one tensor, asked twice", "a key has to be the same each time.")
+    yield _Pair(
+        x,
+        x + 1,
+        "two tensors that differ in their values only",
+        "values, addresses and identity change with every call, the code does not.",
+    )
+    yield _Pair(
+        x,
+        _matrix(31, 8),
+        "4 × 8 and 31 × 8",
+        "the sizes are in the key, and are passed at each call.",
+    )
+    yield _Pair(
+        x,
+        _matrix(4, 12),
+        "rows of 8 elements and rows of 12",
+        "a stride other than 1 follows from a size, and is passed at each call.",
+    )
+    yield _Pair(
+        x,
+        _matrix(4, 8, pitch=11),
+        "rows 8 elements apart and rows 11 elements apart",
+        "only *which* stride is 1 is compiled in; the other is passed at each call.",
+    )
+    yield _Pair(
+        x,
+        _matrix(4, 8, start=4),
+        "a start at a multiple of 64 bytes and one 16 bytes on",
+        "16 bytes is the widest access of a thread; more alignment changes nothing.",
+    )
+    yield _Pair(
+        _matrix(4, 8, start=1),
+        _matrix(4, 8, start=3),
+        "a start 4 bytes after a multiple of 16 and one 12 bytes after it",
+        "both are a multiple of 4 and not of 8, so the same is promised; the remainder itself, "
+        "`% 16`, tells apart what the code does not.",
+    )
+
+
+def _key(key_of: Callable[[torch.Tensor], Any], x: torch.Tensor) -> Any:
+    """The key of a tensor, usable in a dict."""
+    try:
+        key = key_of(x)
+    except Exception as error:
+        where = f"{tuple(x.shape)}, strides {x.stride()}, {x.dtype}, on {x.device}"
+        raise GateError(f"cache_key raised {type(error).__name__}: {error}\nfor {where}") from None
+    try:
+        hash(key)
+    except TypeError as error:
+        remedy = "Use a tuple, of tuples where need be; lists and dicts can change."
+        raise GateError(
+            f"{key!r:.120} cannot be a key of a dict: {error}.", look_at=remedy
+        ) from None
+    if isinstance(key, torch.Tensor) or any(
+        isinstance(k, torch.Tensor) for k in (key if isinstance(key, tuple) else ())
+    ):
+        raise GateError(
+            "The key holds the tensor itself, which a dict then never lets go.",
+            look_at="Put facts about the tensor into the key.",
+        )
+    return key
+
+
+def _compared(pairs: Callable[[], Iterator[_Pair]], same: bool) -> Callable[[Submission], str]:
+    def run(handed_in: Submission) -> str:
+        key_of = python_function(handed_in, "cache_key(x)")
+        count = 0
+        for pair in pairs():
+            one, other = _key(key_of, pair.one), _key(key_of, pair.other)
+            if (one == other) is not same:
+                got = "different keys" if same else "the same key"
+                needed = "share one kernel" if same else "need different machine code"
+                happened = f"{pair.words}: these {needed}, and got {got}.\n{one!r:.160}"
+                raise GateError(
+                    _capital(happened) + (f"\n{other!r:.160}" if same else ""), pair.says
+                )
+            count += 1
+        return f"{count} pairs"
+
+    return run
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _families() -> Sequence[Callable[[int, int], torch.Tensor]]:
+    return (
+        lambda m, n: _matrix(m, n),
+        lambda m, n: _matrix(m, n, torch.float16),
+        lambda m, n: _matrix(n, m, torch.float64).T,
+        lambda m, n: _matrix(m, n, start=1),
+        lambda m, n: _matrix(m, 3 * n)[:, ::3],
+    )
+
+
+def _hits(handed_in: Submission) -> str:
+    """A working day: many sizes, few kernels; and the key made from the tensor's own properties."""
+    chance, families = random.Random(0), _families()
+    calls = [
+        (k, make(chance.randint(2, 40), chance.randint(2, 40)))
+        for _ in range(20)
+        for k, make in enumerate(families)
+    ]
+    asked: list[object] = []
+    # A spec that is only half made raises sooner or later, in the student's function.
+    watch = mock.patch.object(TensorSpec, "__post_init__", lambda spec: asked.append(spec))
+    with watch, contextlib.suppress(Exception):
+        handed_in.value(calls[0][1])
+    if asked:
+        raise GateError(
+            "The key is forgekit's own: fk.spec(x) knows the answer.",
+            look_at="Build it from x: its dtype, device, stride() and data_ptr().",
+        )
+    keys = {(_key(handed_in.value, x)) for _, x in calls}
+    if len(keys) != len(families):
+        raise GateError(
+            f"{len(calls)} calls with tensors of {len(families)} kinds led to {len(keys)} kernels.",
+            "something in the key changes with the size, or does not with the kind.",
+        )
+    return f"{len(calls)} calls, {len(keys)} kernels, {len(calls) - len(keys)} hits"
+
+
+EXERCISE = Exercise(
+    title="write the key",
+    task="""
+Write `cache_key(x)`: a value that can be a key of a dict, for kernels compiled as `fk.compile`
+does it. Sizes are passed at each call, and so is every stride that is not 1. Compiled in are: the
+element type, the number of dimensions, which mode (if any) has stride 1, the kind of device, and
+the alignment: what the address of the first element is promised to be a multiple of, 16 bytes, or
+else 8, or 4, or 2. Two tensors share a key if and only if these agree.
+""",
+    hints=(
+        "Everything is a property of `x`: `dtype`, `device`, `stride()`, and the address "
+        "`data_ptr()`. `shape` is not needed.",
+        "For the memory order, turn `x.stride()` into a tuple of true and false. Its length is the "
+        "number of dimensions. For the alignment: is the address a multiple of 16? Of 8? Of 4?",
+        "`tuple(x.data_ptr() % n == 0 for n in (16, 8, 4, 2))` is the alignment. Likewise "
+        "`tuple(step == 1 for step in x.stride())`; and `x.dtype` and `x.device.type`.",
+    ),
+    analysis="""
+The key holds what is compiled in, nothing less and nothing more. Less, and a stale kernel runs:
+wrong numbers, or an access out of bounds. More, and the cache misses: with `x.shape` in it, each
+new size costs a compilation. With `x.data_ptr() % 16`, float32 has four kernels where three will
+do: 4 and 12 bytes beyond a multiple of 16 are both a multiple of 4, and no more. There is a second
+half, which a tensor does not know: the *function*, and the values that it captures. Section 4 tells
+what happens without it.
+""",
+    entry="cache_key",
+    groups=(
+        Group("Different code, different keys", _compared(_different, same=False)),
+        Group("The same code, one key", _compared(_alike, same=True)),
+        Group("A hundred calls", _hits),
+    ),
+    praise="Nothing less and nothing more.",
+)

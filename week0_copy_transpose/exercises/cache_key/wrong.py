@@ -1,0 +1,42 @@
+"""Wrong solutions of week0/cache_key."""
+
+from forgekit.lessons.wrong import Wrong
+
+_KEY = "return x.dtype, x.device.type, order, align"
+_ORDER = "tuple(step == 1 for step in x.stride())"
+_ALIGN = "tuple(x.data_ptr() % n == 0 for n in (16, 8, 4, 2))"
+
+WRONG = (
+    Wrong("no dtype", {_KEY: "return x.device.type, order, align"},
+          "the element type is missing"),
+    Wrong("size of an element", {"return x.dtype": "return x.element_size()"},
+          "both have two bytes"),
+    Wrong("last stride only", {_ORDER: "x.stride()[-1] == 1"}, "number of dimensions is missing"),
+    Wrong("dimensions for order", {_ORDER: "x.dim()"}, "the memory order is missing"),
+    Wrong("fastest mode", {_ORDER: "(x.dim(), min(x.stride()) == x.stride()[-1])"},
+          "neighbours are two elements apart"),
+    Wrong("contiguous or not", {_ORDER: "(x.dim(), x.is_contiguous())"}, "one bit, and too little"),
+    Wrong("no alignment", {", align": "", "align = ": "_ = "},
+          "alignment of the first element"),
+    Wrong("16 or not", {_ALIGN: "x.data_ptr() % 16 == 0"}, "alignment has steps"),
+    Wrong("16, 8 or not", {_ALIGN: "(x.data_ptr() % 16 == 0, x.data_ptr() % 8 == 0)"},
+          "down to the size of the element"),
+    Wrong("8 or not", {_ALIGN: "(x.data_ptr() % 8 == 0, x.data_ptr() % 4 == 0)"},
+          "16 bytes is the highest"),
+    Wrong("remainder", {_ALIGN: "x.data_ptr() % 16"}, "the remainder itself"),
+    Wrong("no device", {"x.device.type, ": ""}, "the device is missing"),
+    Wrong("identity", {_KEY: "return x.dtype, x.device.type, order, align, id(x)"},
+          "values, addresses and identity change"),
+    Wrong("address", {_ALIGN: "x.data_ptr()"}, "values, addresses and identity"),
+    Wrong("chance", {_KEY: "import random; return random.random()"}, "the same each time"),
+    Wrong("shape", {_KEY: "return x.dtype, x.device.type, order, align, x.shape"},
+          "the sizes are in the key"),
+    Wrong("all strides", {_ORDER: "(x.stride(), x.stride()[-1] == 1)"},
+          "a stride other than 1 follows"),
+    Wrong("row pitch", {_ORDER: "(*(s == 1 for s in x.stride()), x.stride()[0] == "
+                        "(x.shape[1] if x.dim() == 2 else 32))"}, "only *which* stride is 1"),
+    Wrong("too much alignment", {"(16, 8": "(64, 32, 16, 8"}, "more alignment changes nothing"),
+    Wrong("a list", {_KEY: "return [x.dtype, x.device.type, order]"}, "cannot be a key of a dict"),
+    Wrong("forgekit's", {_KEY: "import forgekit; return x.device.type, align, "
+                         "forgekit.spec(x).key()"}, "The key is forgekit's own"),
+)  # fmt: skip

@@ -1,0 +1,295 @@
+"""Exercise week0/mend_the_slow: from a recorded report of ncu to the lines that have to change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+import forgekit as fk
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import (
+    Case,
+    Counter,
+    clean,
+    counted,
+    counters,
+    found,
+    looks_like,
+    values,
+)
+
+__all__ = ["EXERCISE"]
+
+
+def _paste(what: str, call: str, m: int, n: int) -> str:
+    """Lines that show something of the student's kernel, ready to be run in a cell."""
+    return (
+        f"{what} Run in a new cell:\n"
+        f'    a, b = fk.randn({m}, {n}, device="virtual"), fk.empty({n}, {m}, device="virtual");\n'
+        f'    run = fk.compile(turn, a, b, device="virtual");\n'
+        f"    {call}"
+    )
+
+
+_SIZE = (256, 320)
+_LEAST = 256 * 320 * 4 // 32  # sectors of the matrix
+_BLOCKS = 20  # a quarter of the slow kernel's, for larger tiles
+
+
+def _case(m: int, n: int, dtype: torch.dtype) -> Case:
+    x = fk.randn(m, n, dtype=dtype, device="virtual")
+    y = fk.empty(n, m, dtype=dtype, device="virtual")
+    return Case((x, y), {1: x.rot90(-1).contiguous()}, f"{m}×{n}")
+
+
+def _conflicts(p: Any) -> float:
+    return float(p.shared_load_bank_conflicts + p.shared_store_bank_conflicts)
+
+
+def _wavefronts(p: Any) -> float:
+    return float(p.shared_load_wavefronts + p.shared_store_wavefronts)
+
+
+def _blocks(p: Any) -> float:
+    return float(sum(x.grid[0] * x.grid[1] * x.grid[2] for x in p.launches) / len(p.launches))
+
+
+def _threads(p: Any) -> float:
+    sizes = [(x.grid, x.block) for x in p.launches]
+    return float(min(g[0] * g[1] * g[2] * b[0] * b[1] * b[2] for g, b in sizes))
+
+
+def _mirrored_in_tiles(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """Each tile transposed, and mirrored where it stands."""
+    return torch.cat([tile.flip(1) for tile in x.T.split(32, 1)], 1)
+
+
+_STORE_PREDICATE = (
+    "the thread stores another element than the one it loaded, and the predicate is still the one "
+    "of the load: ask whether the row and the column that are *stored* exist."
+)
+
+EXERCISE = Exercise(
+    title="mend a slow kernel by its report",
+    task="""
+`turn` turns a matrix by a quarter to the right: `mY[col, M - 1 - row] = mX[row, col]`. It goes
+through a tile in shared memory, and yet it took 995 µs on the H200; the report stands above. Mend
+it. Two places are marked: the layout of `sT`, and what happens behind the barrier.
+""",
+    hints=(
+        "Which line has more sectors than the ideal? In that line, which index of `mY` do "
+        "neighbouring threads, those with consecutive `tidx`, differ in?",
+        "Behind the barrier a thread need not store the element that it loaded. Let `tidx` choose "
+        "the *row* of X (it is the column of Y) and `tidy` the column. Which element of `sT` is "
+        "that? And which banks do 32 lanes read then?",
+        "`row, col = bidy * 32 + tidx, bidx * 32 + tidy`, a predicate for these two, then "
+        "`mY[col, M - 1 - row] = sT[tidx, tidy]`; and rows of `sT` that are 33 words apart.",
+    ),
+    analysis="""
+The store was the sick line: `tidx` ran along `col`, the *row* of `mY`, so each lane had a sector of
+its own. The tile in shared memory was there and of no use, because every thread took back what it
+had stored itself. Exchanging the roles of `tidx` and `tidy` behind the barrier makes the store
+whole, with `M - 1 - row` running downwards, which costs nothing: a request is a set of sectors, and
+has no direction. Then lanes read a column of `sT`, and the padding is needed.
+
+Recorded on the H200: 995 µs before, 312 µs after, with memory busy for 35 % of what it could move.
+The rest is a matter of bytes under way, as with `padded` and `rows` above: four elements a thread
+bring more. The virtual GPU cannot show that, so it is not asked for.
+""",
+    entry="turn",
+    groups=(
+        values(
+            _case,
+            sizes=[(32, 32), (64, 32), (2, 3), (1, 1), (33, 31), (31, 33), (1, 70), (100, 65)],
+            rtol=0,
+            atol=0,
+            slips=[
+                looks_like(lambda x, y: x.T, "it is transposed, not turned: `M - 1 -` is missing."),
+                looks_like(
+                    lambda x, y: x.rot90(1),
+                    "it is turned to the left: mirror the other index.",
+                ),
+                looks_like(
+                    _mirrored_in_tiles,
+                    "the tiles stand where a transpose has them, mirrored each by itself: "
+                    "`M - 1 -` belongs to the number of the whole row, not to that of the tile.",
+                ),
+                looks_like(
+                    lambda x, y: x.flip(1),
+                    "indices of mY and of sT do not fit: what stands in sT[a, b] came from row a "
+                    "and column b of the tile of mX.",
+                ),
+                found("out-of-bounds", _STORE_PREDICATE, text="mY["),
+                found(
+                    "out-of-bounds",
+                    "a thread loads what does not exist: the load's predicate has to stay.",
+                    text="mX[",
+                ),
+                found(
+                    "out-of-bounds",
+                    "the kernel reaches outside its tile: do the layout of sT and the indices fit?",
+                ),
+            ],
+            look_at=_paste(
+                "Who writes what in a small matrix?", 'fk.footprint(run, a, b, tensor="mY")', 2, 3
+            ),
+        ),
+        clean(
+            _case,
+            sizes=[(33, 70), (64, 96)],
+            slips=[
+                found(
+                    "shared-race",
+                    "between storing to sT and reading from it belongs "
+                    "cute.arch.sync_threads(): now a thread reads what *another* one stored.",
+                ),
+                found("uninitialised-shared", _STORE_PREDICATE),
+                found("global-race", _STORE_PREDICATE),
+                found("divergent-barrier", "the barrier belongs outside of every `if`."),
+            ],
+        ),
+        counters(
+            _case,
+            _SIZE,
+            [
+                Counter(
+                    "global_load_sectors",
+                    "sectors loaded",
+                    at_most=_LEAST,
+                    baseline=_LEAST,
+                    ideal=_LEAST,
+                    slips=[
+                        counted(
+                            lambda p: p.global_load_sectors_per_request > 16,
+                            "now the load is strided: the exchange of tidx and tidy belongs behind "
+                            "the barrier, where sT is read.",
+                        ),
+                        counted(lambda p: True, "something is loaded more than once."),
+                    ],
+                ),
+                Counter(
+                    "global_store_sectors",
+                    "sectors stored",
+                    at_most=_LEAST,
+                    baseline=8 * _LEAST,
+                    ideal=_LEAST,
+                    slips=[
+                        counted(
+                            lambda p: p.global_store_sectors_per_request > 31,
+                            "neighbouring threads still store to neighbouring *rows* of mY, as in "
+                            "the report: 32 sectors a request.",
+                        ),
+                        counted(
+                            lambda p: p.global_store_sectors > _LEAST,
+                            "the pieces of rows that a warp stores are no whole sectors.",
+                        ),
+                    ],
+                    look_at=_paste(
+                        "See the sectors of a store.",
+                        'fk.coalescing(run, a, b, kind="store")',
+                        64,
+                        64,
+                    ),
+                ),
+            ],
+            name="Sectors",
+        ),
+        counters(
+            _case,
+            _SIZE,
+            [
+                Counter(
+                    _conflicts,
+                    "bank conflicts",
+                    at_most=0,
+                    ideal=0,
+                    slips=[
+                        counted(
+                            lambda p: p.shared_load_wavefronts_per_request > 31,
+                            "the store is mended, and the shared load is sick now: a column of sT "
+                            "lies in one bank. Rows 33 words apart end that.",
+                        ),
+                        counted(
+                            lambda p: p.shared_store_bank_conflicts > 0,
+                            "the conflict is where sT is *stored*: there, too, 32 lanes want 32 "
+                            "banks.",
+                        ),
+                        counted(
+                            lambda p: True,
+                            "rows of sT and the 32 banks have a common factor. An odd distance has "
+                            "none.",
+                        ),
+                    ],
+                    look_at=_paste(
+                        "See the banks of a load.", 'fk.banks(run, a, b, kind="load")', 64, 64
+                    ),
+                ),
+                Counter(
+                    _wavefronts,
+                    "wavefronts of shared memory",
+                    at_most=2 * 256 * 320 // 32,
+                    ideal=2 * 256 * 320 // 32,
+                    slips=[
+                        counted(
+                            lambda p: p.shared_load_requests > 256 * 320 // 32,
+                            "no conflict, because the lanes of a warp read sT one after the other, "
+                            "in as many wavefronts as with one.",
+                        )
+                    ],
+                    look_at="Every element goes through sT once: one wavefront for 32 of them, to "
+                    "store and to load.",
+                ),
+            ],
+            name="Banks",
+        ),
+        counters(
+            _case,
+            _SIZE,
+            [
+                Counter(
+                    "thread_efficiency",
+                    "percent of lanes active",
+                    at_least=75,
+                    ideal=100,
+                    slips=[
+                        counted(
+                            lambda p: True,
+                            "the counters above are good because most lanes do nothing: what used "
+                            "to be one instruction of a warp has become several.",
+                        )
+                    ],
+                ),
+                Counter(
+                    _blocks,
+                    "blocks for 80 tiles",
+                    at_least=_BLOCKS,
+                    baseline=80,
+                    slips=[
+                        counted(
+                            lambda p: True,
+                            "a few blocks do all the work one after the other. The counters do not "
+                            "mind; an H200 has 132 multiprocessors, and most would be idle. That "
+                            "is what the counters cannot see.",
+                        )
+                    ],
+                ),
+                Counter(
+                    _threads,
+                    "threads",
+                    at_least=256 * 320 // 64,
+                    baseline=256 * 320,
+                    slips=[
+                        counted(
+                            lambda p: True,
+                            "one thread moves more than 64 elements, one after the other; too few "
+                            "warps are left to wait for memory together.",
+                        )
+                    ],
+                ),
+            ],
+            name="Still work for a whole GPU",
+        ),
+    ),
+    praise="From a report to a mended line.",
+)

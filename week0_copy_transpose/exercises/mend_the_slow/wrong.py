@@ -1,0 +1,55 @@
+"""Wrong solutions of week0/mend_the_slow."""
+
+from forgekit.lessons.wrong import Wrong
+
+_STORED = """    row, col = bidy * 32 + tidx, bidx * 32 + tidy
+    if row < M and col < N:
+        mY[col, M - 1 - row] = sT[tidx, tidy]
+"""
+_ALONE = """    for c in cutlass.range(cute.ceil_div(N, 32)):
+        for r in cutlass.range(cute.ceil_div(M, 32)):
+            row, col = r * 32 + tidy, c * 32 + tidx
+            cute.arch.sync_threads()
+            if row < M and col < N:
+                sT[tidy, tidx] = mX[row, col]
+            cute.arch.sync_threads()
+            row, col = r * 32 + tidx, c * 32 + tidy
+            if row < M and col < N:
+                mY[col, M - 1 - row] = sT[tidx, tidy]
+"""
+_LOADED = """    row, col = bidy * 32 + tidy, bidx * 32 + tidx
+    if row < M and col < N:
+        sT[tidy, tidx] = mX[row, col]
+    cute.arch.sync_threads()
+"""
+_STRIDED = """    row, col = bidy * 32 + tidx, bidx * 32 + tidy
+    if row < M and col < N:
+        sT[tidx, tidy] = mX[row, col]
+    cute.arch.sync_threads()
+"""
+_LANES = """    value = Float32(0.0)
+    row, col = bidy * 32 + tidx, bidx * 32 + tidy
+    for lane in cutlass.range(32, unroll=1):
+        if tidx == lane and row < M and col < N:
+            value = sT[tidx, tidy]
+    if row < M and col < N:
+        mY[col, M - 1 - row] = value
+"""
+WRONG = (
+    Wrong("as it was", {_STORED: """    if row < M and col < N:
+        mY[col, M - 1 - row] = sT[tidy, tidx]
+"""}, "still store to neighbouring *rows*"),
+    Wrong("not padded", {"stride=(33, 1)": "stride=(32, 1)"}, "the shared load is sick now"),
+    Wrong("padded by two", {"stride=(33, 1)": "stride=(34, 1)"}, "have a common factor"),
+    Wrong("transposed", {"M - 1 - row": "row"}, "it is transposed, not turned"),
+    Wrong("to the left", {"mY[col, M - 1 - row]": "mY[N - 1 - col, row]"}, "turned to the left"),
+    Wrong("mirrored in tiles", {"M - 1 - row": "bidy * 32 + 31 - tidx"}, "mirrored each by itself"),
+    Wrong("read as stored", {"= sT[tidx, tidy]": "= sT[tidy, tidx]"}, "indices of mY and of sT"),
+    Wrong("off by one", {"M - 1 - row": "M - row"}, "predicate is still the one of the load"),
+    Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "what *another* one stored"),
+    Wrong("strided load", {_LOADED: _STRIDED}, "now the load is strided"),
+    Wrong("one block", {_LOADED: "", _STORED: _ALONE, "grid=grid": "grid=(1, 1, 1)"},
+          "a few blocks do all the work"),
+    Wrong("lane by lane", {"stride=(33, 1)": "stride=(32, 1)", _STORED: _LANES},
+          "read sT one after the other"),
+)  # fmt: skip

@@ -1,0 +1,61 @@
+"""Exercise week0/offsets_by_hand: from coordinates to offsets, with nested modes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from forgekit.layouts import Layout
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import GateError, Group, Submission
+
+from ..layout_mistakes import about_offsets
+
+__all__ = ["EXERCISE"]
+
+LAYOUT = Layout((3, (2, 4)), (2, (1, 6)))
+COORDINATES = ((1, 0), (1, (0, 2)), (2, 3), (0, 6), 7)
+
+
+def _offsets(handed_in: Submission) -> str:
+    given = handed_in.value
+    if not isinstance(given, Mapping):
+        raise GateError(f"Needed is the dictionary of the skeleton; handed in was {given!r:.200}.")
+    missing = [c for c in COORDINATES if c not in given]
+    if missing:
+        raise GateError(f"The coordinate {missing[0]} is missing: keep all five of the skeleton.")
+    reply = about_offsets(LAYOUT, {c: given[c] for c in COORDINATES})
+    if not reply.right:
+        count = sum(line.endswith("is right") for line in reply.text.split("\n"))
+        todo = "Write the offsets in place of None."
+        known = f"{count} of {len(COORDINATES)} offsets are right."
+        raise GateError(f"{todo if reply.open else known}\n{reply.text}", unanswered=reply.open)
+    return f"{len(COORDINATES)} of {len(COORDINATES)}"
+
+
+EXERCISE = Exercise(
+    title="offsets by hand",
+    task="""
+Take the layout `(3,(2,4)):(2,(1,6))`. Write the offset of each coordinate in place of `None`. The
+last coordinate is a single number: it counts through the *whole* layout, leftmost mode fastest.
+""",
+    hints=(
+        "Multiply each index by its stride and add. Where one index stands for a nested mode, "
+        "split it first.",
+        "Mode 1 has the parts 2 and 4. Index 3 splits, leftmost first, into `(3 % 2, 3 // 2)`.",
+        "Linear index 7: mode 0 has size 3, so the row is `7 % 3` and the column `7 // 3`; then "
+        "split the column.",
+    ),
+    analysis="""
+| coordinate | split | offset |
+|---|---|---|
+| `(1, 0)` | `(1,(0,0))` | 1·2 = 2 |
+| `(1, (0, 2))` | as it is | 1·2 + 0·1 + 2·6 = 14 |
+| `(2, 3)` | `(2,(1,1))` | 2·2 + 1·1 + 1·6 = 11 |
+| `(0, 6)` | `(0,(0,3))` | 0·2 + 0·1 + 3·6 = 18 |
+| `7` | `(1, 2)`, so `(1,(0,1))` | 1·2 + 0·1 + 1·6 = 8 |
+
+To see it: `viz.display_layout(fk.Layout((3, (2, 4)), (2, (1, 6))))`.
+""",
+    entry="answers",
+    groups=(Group("Offsets", _offsets),),
+)

@@ -1,0 +1,260 @@
+"""Exercise week0/one_kernel_per_n: a cache in front of kernels that know N and not M."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import cutlass.cute as cute
+import torch
+
+import forgekit as fk
+from forgekit.compiling.compiled import CompiledKernel
+from forgekit.errors import ArgumentMismatchError, ForgekitError, KernelError
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import GateError, Group, Submission
+from forgekit.lessons.gates.python_function import python_function
+
+__all__ = ["EXERCISE"]
+
+_Call = tuple[torch.Tensor, torch.Tensor]
+_BOTH = [(5, 48), (1, 48), (300, 48), (1, 33), (7, 33), (9, 48)]
+
+
+@cute.kernel
+def _double_kernel(mX: cute.Tensor, mY: cute.Tensor) -> None:
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, bidy, _ = cute.arch.block_idx()
+    row, col = bidy, bidx * 64 + tidx
+    if col < mX.shape[1]:
+        mY[row, col] = mX[row, col] + mX[row, col]
+
+
+@cute.jit
+def double(mX: cute.Tensor, mY: cute.Tensor) -> None:
+    grid = (cute.ceil_div(mX.shape[1], 64), mX.shape[0], 1)
+    _double_kernel(mX, mY).launch(grid=grid, block=(64, 1, 1))
+
+
+@dataclass
+class _Compiler:
+    """What is handed to the student's function as `compile`. made: its kernels; launches: of
+    these."""
+
+    arch: str | None
+    made: list[CompiledKernel] = field(default_factory=list)
+    launches: int = 0
+
+    def __call__(self, fn: Any, *args: Any, **options: Any) -> Callable[..., None]:
+        options |= {"device": "virtual", "arch": self.arch}
+        kernel = fk.compile(fn, *args, **options)
+        self.made.append(kernel)
+
+        @functools.wraps(kernel.__call__)
+        def launch(*args: Any, **kwargs: Any) -> None:
+            self.launches += 1
+            kernel(*args, **kwargs)
+
+        return launch
+
+
+@dataclass
+class _Trial:
+    """The student's function at work. seen: tensors kept alive, so that no address comes twice."""
+
+    compiler: _Compiler
+    call: Callable[..., Any]
+    seen: list[_Call] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, handed_in: Submission) -> _Trial:
+        make = python_function(handed_in, "one_kernel_per_n(compile, fn)")
+        compiler = _Compiler(handed_in.arch)
+        try:
+            call = make(compiler, double)
+        except Exception as error:
+            inner = "<locals>" in getattr(make, "__qualname__", "")
+            look_at = "Hand in one_kernel_per_n itself, without calling it." if inner else ""
+            raise GateError(
+                f"{'What was handed in' if inner else 'one_kernel_per_n'} raised "
+                f"{type(error).__name__}: {error}\n"
+                "when it was called as one_kernel_per_n(compile, fn).",
+                look_at=look_at,
+            ) from None
+        if not callable(call):
+            raise GateError(
+                f"one_kernel_per_n returned {call!r:.100}; needed is a function of (x, y)."
+            )
+        return cls(compiler, call)
+
+    def run(self, x: torch.Tensor, y: torch.Tensor, label: str) -> None:
+        """One call, its values compared.
+
+        Raises:
+            GateError: it raised, or the values are wrong.
+        """
+        from forgekit.checking.check import compare
+
+        self.seen.append((x, y))
+        self.compiler.launches = 0
+        try:
+            self.call(x, y)
+        except ArgumentMismatchError as error:
+            happened = f"With {label} the kernel that was taken does not fit.\n{error}"
+            raise GateError(happened, _misfit(str(error))) from None
+        except KernelError as error:
+            happened = f"With {label} the kernel was stopped.\n{error}"
+            raise GateError(happened, "it was launched with other tensors than (x, y).") from None
+        except ForgekitError as error:
+            raise GateError(f"With {label}: {error}") from None
+        except Exception as error:
+            if type(error).__module__.startswith("cutlass."):
+                raise _of_the_compiler(error, label) from None
+            raise GateError(f"With {label} it raised {type(error).__name__}: {error}") from None
+        report = compare(y, x + x, name="y", max_shown=3)
+        if not report.ok:
+            likely = "nothing was launched." if bool(torch.isnan(y).all()) else ""
+            raise GateError(f"With {label} the result is wrong.\n{report}", likely)
+        if self.compiler.made and not self.compiler.launches:
+            happened = f"With {label} y is right, but no compiled kernel has written it."
+            raise GateError(happened, look_at="Call what `compile` returned.")
+
+
+def _of_the_compiler(error: Exception, label: str) -> GateError:
+    """Of an error of CuTe DSL, most likely because the bare function was called."""
+    from forgekit.diagnosing.diagnosis import explain_compile_error
+
+    told, _, _ = str(explain_compile_error(error)).partition("\n\nRemedy:")
+    look_at = "fn takes CuTe tensors; call what `compile` returned."
+    return GateError(f"With {label} it raised an error of CuTe DSL.\n{told}", look_at=look_at)
+
+
+def _misfit(text: str) -> str:
+    """What a refused argument tells of the key or of the spec."""
+    told = {
+        "size of mode 0": "M was compiled in, too; only mode 1 is to be static.",
+        "size of mode 1": "N is compiled in, and the key does not hold it.",
+        "dtype": "the key does not hold the element type.",
+        "stride of mode": "the key does not hold the strides; with N fixed, the distance of the "
+        "rows is compiled in as well.",
+        "alignment": "the key does not hold the alignment of the first element, or only whether it "
+        "is 16 bytes; a kernel for 8 does not fit 4.",
+    }
+    return next((says for what, says in told.items() if what in text), "")
+
+
+def _tensors(
+    m: int, n: int, dtype: torch.dtype = torch.float32, pitch: int = 0, start: int = 0
+) -> _Call:
+    """x and an output full of NaN; pitch: distance of rows, start: in elements."""
+
+    def laid(flat: torch.Tensor) -> torch.Tensor:
+        return flat[start:].view(m, pitch or n)[:, :n]
+
+    elements = start + m * (pitch or n)
+    return (
+        laid(fk.randn(elements, dtype=dtype, device="virtual")),
+        laid(fk.empty(elements, dtype=dtype, device="virtual")),
+    )
+
+
+def _values(handed_in: Submission) -> str:
+    trial = _Trial.of(handed_in)
+    for m, n in _BOTH:
+        trial.run(*_tensors(m, n), f"{m}×{n}")
+    return f"{len(_BOTH)} calls"
+
+
+def _compilations(handed_in: Submission) -> str:
+    trial = _Trial.of(handed_in)
+    for m, n in _BOTH:
+        trial.run(*_tensors(m, n), f"{m}×{n}")
+    count, shapes = len(trial.compiler.made), ", ".join(f"{m}×{n}" for m, n in _BOTH)
+    if count != 2:
+        told = {
+            0: "the function `compile` that was passed in was not used.",
+            1: "one kernel for every N: N was left open.",
+            len(_BOTH): "each of these shapes was compiled; M is in the key, or nothing is kept.",
+        }
+        raise GateError(
+            f"Compilations: {count} for {shapes}; needed 2, one for N = 48 and one for N = 33.",
+            told.get(count, "the key holds something that changes from call to call."),
+        )
+    return f"{len(_BOTH)} calls, 2 compilations"
+
+
+def _rest_of_key(handed_in: Submission) -> str:
+    """The same N, and yet another kernel."""
+    trial = _Trial.of(handed_in)
+    plain = _tensors(5, 48)
+    padded = _tensors(5, 48, pitch=64)
+    by_eight, by_four = _tensors(5, 48, start=2), _tensors(5, 48, start=1)
+    calls: Sequence[tuple[str, _Call]] = (
+        ("5×48 float32", plain),
+        ("5×48 float16", _tensors(5, 48, torch.float16)),
+        ("5×48 with rows 64 elements apart", padded),
+        ("5×48 that starts 8 bytes after a multiple of 16", by_eight),
+        ("5×48 that starts 4 bytes after a multiple of 16", by_four),
+        ("5×48, only y with rows 64 elements apart", (plain[0], padded[1])),
+        ("5×48, only y 4 bytes after a multiple of 16", (plain[0], by_four[1])),
+        ("5×48 float32 again", _tensors(5, 48)),
+    )
+    for label, (x, y) in calls:
+        y.fill_(float("nan"))
+        trial.run(x, y, label)
+    return f"{len(calls)} calls"
+
+
+def _knows_n(handed_in: Submission) -> str:
+    trial = _Trial.of(handed_in)
+    for m, n in ((5, 48), (7, 33)):
+        trial.run(*_tensors(m, n), f"{m}×{n}")
+        for name, spec in trial.compiler.made[-1].specs.items():
+            if spec.shape != (None, n):
+                modes = ", ".join("?" if s is None else str(s) for s in spec.shape)
+                raise GateError(
+                    f"For N = {n} the kernel was compiled with {name} of shape ({modes}); "
+                    f"needed is (?, {n}).",
+                    "in this kernel N is still passed at each call.",
+                    "fk.spec(t, static=[1]) for both tensors.",
+                )
+    return "(?, 48) and (?, 33)"
+
+
+EXERCISE = Exercise(
+    title="one kernel for each N",
+    task="""
+Complete `one_kernel_per_n(compile, fn)`. It returns a function of `(x, y)` that runs `fn` on
+them, with a kernel in which the number of columns N is compiled in, for both tensors, and the
+number of rows M is not. Call `compile` as you would `fk.compile`, once for each kernel, and keep
+what it returns in `kernels`. Mind what else is compiled in with N: the element type, the strides
+(of a matrix cut out of a wider one, say), the alignment; of *both* tensors.
+""",
+    hints=(
+        "`fk.spec(t, static=[1])` is what a kernel that knows the N of `t` is compiled for.",
+        "First the key, from dtype, N, strides and alignment of x and of y. Not in `kernels`? "
+        "Compile and keep it. Then call it.",
+        "For the alignment `t.data_ptr() % 16` will do, or what you wrote in exercise 1.\n\n"
+        "`key = tuple((t.dtype, t.shape[1], t.stride(), t.data_ptr() % 16) for t in (x, y))`",
+    ),
+    analysis="""
+For the alignment the remainder `% 16` is enough, and simpler than in exercise 1; it costs a kernel
+more for tensors 12 bytes beyond a multiple of 16, which are rare.
+
+With N static, the rows of a contiguous matrix are N elements apart: the stride is a number in the
+code, too. That is why a matrix cut out of a wider one needs a kernel of its own. The spec knows
+all of this, so `tuple(spec.key() for spec in specs)` is a good key as well, if you can spare the
+time to make specs at every call. `fk.compile` keeps what it compiled, too, but reads the source
+at each call to see whether it has changed; who keeps the kernel saves that.
+""",
+    entry="one_kernel_per_n",
+    groups=(
+        Group("Values", _values),
+        Group("One compilation for each N", _compilations),
+        Group("The rest of the key", _rest_of_key),
+        Group("N is in the code", _knows_n),
+    ),
+    praise="Two kernels, six calls, and none of them stale.",
+)

@@ -1,0 +1,177 @@
+"""Exercise week0/promise: what has to hold of a tensor for loads of 128 bits, and no more."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import cutlass
+import cutlass.cute as cute
+import torch
+
+import forgekit as fk
+from forgekit.compiling.compiled import CompiledKernel
+from forgekit.compiling.specs import TensorSpec
+from forgekit.errors import ForgekitError
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import GateError, Group, Submission
+from forgekit.lessons.gates.python_function import python_function
+
+__all__ = ["EXERCISE"]
+
+_LOAD = re.compile(r"\bld\.global\S*?(?:\.v(\d))?\.[bfsu](\d+)\b")
+_DTYPES = (torch.float32, torch.float16)
+_ROWS = "mode 0 is the rows; along which mode does a vector lie?"
+
+
+@cute.kernel
+def _by_vectors_kernel(mX: cute.Tensor, mY: cute.Tensor, width: cutlass.Constexpr) -> None:
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, bidy, _ = cute.arch.block_idx()
+    vector = bidx * 32 + tidx
+    if vector * width < mX.shape[1]:
+        gX = cute.local_tile(mX, (1, width), (bidy, vector))  # (1,Width)
+        gY = cute.local_tile(mY, (1, width), (bidy, vector))  # (1,Width)
+        gY.store(gX.load())
+
+
+@cute.jit
+def by_vectors(mX: cute.Tensor, mY: cute.Tensor) -> None:
+    width = 128 // mX.element_type.width
+    grid = (cute.ceil_div(mX.shape[1], 32 * width), mX.shape[0], 1)
+    _by_vectors_kernel(mX, mY, width).launch(grid=grid, block=(32, 1, 1))
+
+
+def _pair(m: int, n: int, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+    x = fk.randn(m, n, dtype=dtype, device="virtual")
+    return x, fk.empty(m, n, dtype=dtype, device="virtual")
+
+
+def _compiled(handed_in: Submission, *tensors: torch.Tensor) -> CompiledKernel:
+    promise = python_function(handed_in, "promise(x)")
+    specs: list[Any] = []
+    for t in tensors:
+        try:
+            specs.append(promise(t))
+        except Exception as error:
+            likely = _ROWS if "size of mode 0" in str(error) else ""
+            raise GateError(
+                f"promise raised for a tensor of {_name(t)}.\n{error}", likely
+            ) from None
+    wrong = next((s for s in specs if not isinstance(s, TensorSpec)), None)
+    if wrong is not None or not all(isinstance(s, TensorSpec) for s in specs):
+        raise GateError(f"promise returned {wrong!r:.100}; needed is what fk.spec(x, …) returns.")
+    return fk.compile(by_vectors, *specs, device="virtual", arch=handed_in.arch)
+
+
+def _name(t: torch.Tensor) -> str:
+    return f"{tuple(t.shape)} {str(t.dtype).removeprefix('torch.')}"
+
+
+def _one_load(handed_in: Submission) -> str:
+    for dtype in _DTYPES:
+        x, y = _pair(6, 64, dtype)
+        kernel = _compiled(handed_in, x, y)
+        bits = [int(v or 1) * int(b) for v, b in _LOAD.findall(kernel.ptx)]
+        if bits != [128]:
+            raise GateError(
+                f"For {_name(x)} a thread loads {len(bits)} times, {bits[0] if bits else 0} bits "
+                "each; needed is one load of 128.",
+                _too_little(bits, dtype, kernel.specs["mX"]),
+                "How many elements of this type are 16 bytes, and which mode do they lie in?",
+            )
+    return "in two types"
+
+
+def _too_little(bits: list[int], dtype: torch.dtype, spec: TensorSpec) -> str:
+    if 0 in spec.divisible and 1 not in spec.divisible:
+        return _ROWS
+    if dtype != torch.float32:
+        return "16 bytes are four elements of float32, but eight of float16."
+    if len(bits) == 2:
+        return "two elements are 8 bytes: a load of 128 bits takes a multiple of four."
+    return "nothing is promised of the rows, so the second one may start anywhere."
+
+
+def _serves(handed_in: Submission, cases: list[tuple[int, int]], dtype: torch.dtype) -> None:
+    from forgekit.checking.check import compare
+
+    kernel = _compiled(handed_in, *_pair(6, 64, dtype))
+    for m, n in cases:
+        x, y = _pair(m, n, dtype)
+        try:
+            kernel(x, y)
+        except ForgekitError as error:
+            happened = f"The kernel compiled for (6, 64) has to take {_name(x)} too.\n{error}"
+            raise GateError(happened, _too_much(str(error))) from None
+        report = compare(y, x, name="y", max_shown=3)
+        if not report.ok:
+            raise GateError(f"With {_name(x)} the result is wrong.\n{report}")
+
+
+def _too_much(text: str) -> str:
+    if "dtype" in text:
+        return "the spec is not of `x`, but of a tensor of another type."
+    if "size of mode 0" in text and "compiled in" in text:
+        return "M is compiled in: static=True fixes all sizes."
+    if "size of mode 0" in text:
+        return "that is a promise about the number of rows, mode 0; loads run along mode 1."
+    if "compiled in" in text:
+        return "N is compiled in, which is one kernel for each N; a promise serves many."
+    return "more is promised than a load of 128 bits needs, and fewer tensors fit."
+
+
+def _odd_rows(handed_in: Submission) -> str:
+    for dtype in _DTYPES:
+        _serves(handed_in, [(1, 64), (5, 64), (33, 64)], dtype)
+    return "1, 5 and 33 rows"
+
+
+def _other_widths(handed_in: Submission) -> str:
+    _serves(handed_in, [(3, 4), (3, 12), (7, 100), (2, 256)], torch.float32)
+    _serves(handed_in, [(3, 8), (7, 104), (2, 256)], torch.float16)
+    return "every multiple of 16 bytes"
+
+
+def _refuses(handed_in: Submission) -> str:
+    """What the promise excludes must be refused, or it was none."""
+    kernel = _compiled(handed_in, *_pair(6, 64, torch.float32))
+    flat = fk.randn(6 * 64 + 1, device="virtual")
+    for x, words in (
+        (fk.randn(6, 66, device="virtual"), "66 columns"),
+        (flat[1:].view(6, 64), "a start 4 bytes after a multiple of 16"),
+    ):
+        try:
+            kernel(x, fk.empty(*x.shape, device="virtual"))
+        except ForgekitError:
+            continue
+        raise GateError(f"A matrix with {words} was not refused, and a load would be misaligned.")
+    return "66 columns, and a misaligned start"
+
+
+EXERCISE = Exercise(
+    title="promise enough for 128 bits",
+    task="""
+Write `promise(x)`: the spec with which `scale_by_vectors` moves each vector in one load of 128
+bits, for `float32` *and* for `float16`. One kernel has to serve any number of rows, odd ones too,
+and every number of columns that allows such loads: promise enough, and no more.
+""",
+    hints=(
+        "`divisible={mode: number}`. Along which mode does a vector lie?",
+        "How many elements are 16 bytes? `x.element_size()` is the size of one, in bytes.",
+        "`fk.spec(x, divisible={1: 16 // x.element_size()})`",
+    ),
+    analysis="""
+The promise about mode 1 does two things. Within a row, each vector is whole; and since the rows
+of a contiguous matrix are N elements apart, every row starts at a multiple of 16 bytes if the
+first does. The first does because `fk.spec` looks at the address of `x`; `align=16` says it
+aloud. Nothing is promised about M: rows are never cut.
+""",
+    entry="promise",
+    groups=(
+        Group("One load of 128 bits", _one_load),
+        Group("Any number of rows", _odd_rows),
+        Group("No more than is needed", _other_widths),
+        Group("A promise that is kept", _refuses),
+    ),
+)

@@ -1,0 +1,53 @@
+"""Wrong solutions of week0/rotate."""
+
+from forgekit.lessons.wrong import Wrong
+
+LOOP = "for _ in cutlass.range_constexpr(2):"
+MENDED = """        value = sRow[(tidx + 1) % 64]
+        cute.arch.sync_threads()
+"""
+BARRIERS = """        sRow[tidx] = value
+        cute.arch.sync_threads()
+        value = sRow[(tidx + 1) % 64]
+        cute.arch.sync_threads()
+"""
+WHOLE = f"    value = mX[bidx, tidx]\n    {LOOP}\n{BARRIERS}"
+
+WRONG = (
+    Wrong("barrier moved", {BARRIERS: """        sRow[tidx] = value
+        value = sRow[(tidx + 1) % 64]
+        cute.arch.sync_threads()
+"""}, "the barrier between write and read is gone"),
+    Wrong("barrier of a warp", {MENDED: MENDED.replace("sync_threads", "sync_warp")},
+          "a fast warp begins the next round"),
+    Wrong("some threads wait", {MENDED: """        value = sRow[(tidx + 1) % 64]
+        if tidx < 63:
+            cute.arch.sync_threads()
+"""}, "not all threads of the block reach this barrier"),
+    Wrong("barriers everywhere", {LOOP: f"{LOOP}\n        cute.arch.sync_threads()"},
+          "a barrier was put wherever one fits"),
+    Wrong("one round", {LOOP: LOOP.replace("2", "1")}, "it rotates once only"),
+    Wrong("the other way", {"(tidx + 1)": "(tidx + 63)"}, "it rotates the other way"),
+    Wrong("one round by two", {LOOP: LOOP.replace("2", "1"), "(tidx + 1)": "(tidx + 2)"},
+          "one round is gone, or does nothing"),
+    Wrong("around shared memory", {
+        WHOLE: "    value = mX[bidx, (tidx + 2) % 64]\n"},
+          "rotated without shared memory"),
+    Wrong("one thread does it all", {
+        WHOLE + "    mY[bidx, tidx] = value\n": """    for j in cutlass.range(64, unroll=1):
+        sRow[j] = mX[bidx, j]
+    for _ in cutlass.range_constexpr(2):
+        first = sRow[0]
+        for j in cutlass.range(63, unroll=1):
+            sRow[j] = sRow[j + 1]
+        sRow[63] = first
+    for j in cutlass.range(64, unroll=1):
+        mY[bidx, j] = sRow[j]
+""", "block=(64, 1, 1)": "block=(1, 1, 1)"},
+          "one thread of the block does the work of all"),
+    Wrong("through one's own place", {BARRIERS: """        sRow[tidx] = value
+        cute.arch.sync_threads()
+        value = sRow[tidx]
+""", "value = mX[bidx, tidx]": "value = mX[bidx, (tidx + 2) % 64]"},
+          "each thread reads back what it has written itself"),
+)  # fmt: skip

@@ -1,0 +1,92 @@
+"""Exercise week0/transpose_coalesced: a kernel that is called coalesced, and is not."""
+
+from __future__ import annotations
+
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import clean, counted, counters, values
+
+from ..transposing import WORDS, case, mistakes, paste, race_mistakes, sectors
+
+__all__ = ["EXERCISE"]
+
+_SIZE = (96, 128)
+
+EXERCISE = Exercise(
+    title="write whole rows",
+    task="""
+Mend the kernel of section 4, so that both its reads and its writes are coalesced. The load is good
+and stays; only what comes after the barrier changes. It has to work for every M and N.
+""",
+    hints=(
+        "Neighbouring threads should write neighbouring elements of mY. Which of its two indices "
+        "has to contain `tx`?",
+        "The thread no longer writes the element that it loaded. It writes the one at row "
+        "`col0 + ty + k`, column `row0 + tx` of mY; where in the tile `sX` is that one?",
+        "`mY[col0 + ty + k, row0 + tx] = sX[tx, ty + k]`, and the predicate asks about this row "
+        "and this column: `col0 + ty + k < N and row0 + tx < M`.",
+    ),
+    analysis="""
+The threads change their roles at the barrier: `tx` runs along a row of X before it and along a row
+of Y after it. This is what the shared tile is for. A thread hands its elements over to others, and
+so the barrier is needed, and a second predicate. That the data has been in shared memory does not
+make a store coalesced; only the addresses of the 32 lanes do.
+""",
+    entry="transpose_coalesced",
+    groups=(
+        values(
+            case,
+            sizes=[(64, 64), (64, 96), (7, 5), (1, 1), (31, 33), (33, 31), (1, 100), (65, 70)],
+            dtypes=(*WORDS, "bfloat16"),
+            rtol=0,
+            atol=0,
+            slips=mistakes(32, 32),
+            look_at=paste(
+                "transpose_coalesced", 7, 5, "footprint(…, tensor='mY')"
+            ),
+        ),
+        clean(case, sizes=[(33, 47)], slips=race_mistakes()),
+        counters(
+            case,
+            _SIZE,
+            [
+                sectors(
+                    "global_store", *_SIZE, 32, baseline=8 * 96 * 128 // 8,
+                    slips=[
+                        counted(
+                            lambda p: p.global_store_sectors_per_request > 31,
+                            "32 sectors a request: neighbouring threads still write one below the "
+                            "other in mY. tx has to be part of mY's last index.",
+                        )
+                    ],
+                    look_at=paste("transpose_coalesced", *_SIZE, "coalescing(…, kind='store')"),
+                )
+            ],
+            name="Coalesced writes",
+        ),
+        counters(
+            case,
+            _SIZE,
+            [
+                sectors(
+                    "global_load", *_SIZE, 32,
+                    slips=[
+                        counted(
+                            lambda p: p.global_load_sectors_per_request > 31,
+                            "the strided access has moved from the store to the load: now "
+                            "neighbouring threads read one below the other in mX. Leave the load "
+                            "as it was; turn inside the shared tile.",
+                        ),
+                        counted(
+                            lambda p: p.global_load_sectors_per_request > 8,
+                            "what is loaded behind the barrier comes from mX, down its columns; "
+                            "fetch it from `sX`.",
+                        ),
+                    ],
+                    look_at="Every element of mX is to be read once, along its rows.",
+                )
+            ],
+            name="Coalesced reads, still",
+        ),
+    ),
+    praise="Now it is what it is called.",
+)  # fmt: skip

@@ -1,0 +1,57 @@
+"""Wrong solutions of week0/transpose_coalesced."""
+
+from forgekit.lessons.wrong import Wrong
+
+_STORE = "mY[col0 + ty + k, row0 + tx] = sX[tx, ty + k]"
+_PREDICATE = "if col0 + ty + k < N and row0 + tx < M:"
+_LOAD = "sX[ty + k, tx] = mX[row0 + ty + k, col0 + tx]"
+_LOADED = "if row0 + ty + k < M and col0 + tx < N:"
+
+WRONG = (
+    Wrong(
+        "called coalesced",
+        {_PREDICATE: _LOADED + " ", _STORE: "mY[col0 + tx, row0 + ty + k] = sX[ty + k, tx]"},
+        "neighbouring threads still write one below the other",
+    ),
+    Wrong("predicate of the load", {_PREDICATE: _LOADED + " "}, "a predicate of its own"),
+    Wrong(
+        "tile not turned",
+        {_STORE: "mY[col0 + ty + k, row0 + tx] = sX[ty + k, tx]"},
+        "inside each tile nothing is turned",
+    ),
+    Wrong(
+        "block indices not exchanged",
+        {
+            _STORE: "mY[row0 + ty + k, col0 + tx] = sX[tx, ty + k]",
+            _PREDICATE: "if row0 + ty + k < N and col0 + tx < M:",
+        },
+        "does not go where it belongs",
+    ),
+    Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "nothing makes a thread wait"),
+    Wrong(
+        "sizes exchanged",
+        {_PREDICATE: "if col0 + ty + k < M and row0 + tx < N:"},
+        "M and N are exchanged",
+    ),
+    Wrong(
+        "half of the rounds",
+        {
+            "8):\n        if col0": "16):\n        if col0",
+        },
+        "some elements are never written",
+    ),
+    Wrong(
+        "from mX once more",
+        {_STORE: "mY[col0 + ty + k, row0 + tx] = mX[row0 + tx, col0 + ty + k]"},
+        "fetch it from `sX`",
+    ),
+    Wrong("no predicate on the load", {_LOADED: "if True:"}, "needs its own predicate"),
+    Wrong(
+        "strided reads instead",
+        {
+            _LOADED: "if row0 + tx < M and col0 + ty + k < N:",
+            _LOAD: "sX[tx, ty + k] = mX[row0 + tx, col0 + ty + k]",
+        },
+        "has moved from the store to the load",
+    ),
+)

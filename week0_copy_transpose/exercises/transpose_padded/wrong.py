@@ -1,0 +1,87 @@
+"""Wrong solutions of week0/transpose_padded."""
+
+from forgekit.lessons.wrong import Wrong
+
+_LAYOUT = "cute.make_layout((32, 64), stride=(64 + elements_a_word, 1))"
+_STORE = "mY[col0 + ty + k, row0 + tx] = sX[tx, ty + k]"
+_PREDICATE = "if col0 + ty + k < N and row0 + tx < M:"
+_LOADED = "if row0 + ty + k < M and col0 + tx + c < N:"
+_READ = "sX[ty + k, tx + c] = mX[row0 + ty + k, col0 + tx + c]"
+_ROUNDS = "    for k in cutlass.range_constexpr(0, 64, 8):\n"
+
+WRONG = (
+    Wrong("no padding", {_LAYOUT: "cute.make_layout((32, 64), stride=(64, 1))"}, "all 32 lanes"),
+    Wrong(
+        "padded the shape, not the stride",
+        {_LAYOUT: "cute.make_layout((32 + elements_a_word, 64), stride=(64, 1))"},
+        "Padding belongs to the *stride*",
+    ),
+    Wrong(
+        "padded by two words",
+        {"64 + elements_a_word": "64 + 2 * elements_a_word"},
+        "a common factor",
+    ),
+    Wrong("padded by one element", {"64 + elements_a_word": "65"}, "of a 16-bit type that is half"),
+    Wrong(
+        "padded for the 16-bit type alone",
+        {"64 + elements_a_word": "64 + 2"},
+        "lanes meet again after a few rows",
+    ),
+    Wrong("rows of the tile read", {"= sX[tx, ty + k]": "= sX[ty + k, tx]"},
+          "reads outside of the tile"),
+    Wrong(
+        "a layout chosen at run time",
+        {
+            "    layout_s = " + _LAYOUT: (
+                "    if mX.element_type.width == 32:\n"
+                "        layout_s = cute.make_layout((32, 64), stride=(65, 1))\n"
+                "    else:\n"
+                "        layout_s = cute.make_layout((32, 64), stride=(66, 1))"
+            )
+        },
+        "the width is known at compile time",
+    ),
+    Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "nothing makes a thread wait"),
+    Wrong("predicate of the load", {_PREDICATE: "if row0 + ty + k < M and col0 + tx < N:"},
+          "the store needs a predicate"),
+    Wrong("no predicate on the load", {_LOADED: "if True:"}, "a thread loads what does not exist"),
+    Wrong(
+        "block indices not exchanged",
+        {
+            _STORE: "mY[row0 + ty + k, col0 + tx] = sX[tx, ty + k]",
+            _PREDICATE: "if row0 + ty + k < N and col0 + tx < M:",
+        },
+        "in mY the columns' origin comes first",
+    ),
+    Wrong("half of the rows", {_ROUNDS: _ROUNDS.replace("64", "32")}, "only 32 of the 64 rows"),
+    Wrong(
+        "strided writes, no conflict",
+        {
+            _ROUNDS: "    for k in cutlass.range_constexpr(0, 64, 8):\n"
+            "        r, c = ty + k % 32, tx + k // 32 * 32\n",
+            _PREDICATE: "if row0 + r < M and col0 + c < N:",
+            _STORE: "mY[col0 + c, row0 + r] = sX[r, c]",
+        },
+        "in exchange the store is strided",
+    ),
+    Wrong(
+        "no shared memory",
+        {
+            _LOADED: "if row0 + ty + k < M and col0 + tx + c < N and row0 < 0:",
+            _STORE: "mY[col0 + ty + k, row0 + tx] = mX[row0 + tx, col0 + ty + k]",
+        },
+        "because no shared memory",
+    ),
+    Wrong(
+        "half a warp after the other",
+        {
+            "        " + _PREDICATE + "\n            " + _STORE: (
+                "        for half in cutlass.range_constexpr(2):\n"
+                "            if tx // 16 == half and col0 + ty + k < N and row0 + tx < M:\n"
+                "                " + _STORE
+            ),
+            "64 + elements_a_word": "64 + 2 * elements_a_word",
+        },
+        "the lanes of a warp take turns",
+    ),
+)  # fmt: skip

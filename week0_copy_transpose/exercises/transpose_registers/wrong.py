@@ -1,0 +1,59 @@
+"""Wrong solutions of week0/transpose_registers."""
+
+from forgekit.lessons.wrong import Wrong
+
+_LOAD = "            cute.autovec_copy(gX[r, None], rX[r, None])\n"
+_STORE = "            cute.autovec_copy(rY[c, None], gY[c, None])\n"
+_TURN = "rY[c, r] = rX[r, c]"
+_LOOPS = """        for r in cutlass.range_constexpr(8):
+            for c in cutlass.range_constexpr(8):
+"""
+_SHARED = """        smem = cutlass.memory.SmemAllocator()
+        squares = cute.make_layout((32, 8, 8), stride=(64, 8, 1))
+        sS = smem.allocate_tensor(mX.element_type, squares, 16)
+        for r in cutlass.range_constexpr(8):
+            for c in cutlass.range_constexpr(8):
+                sS[tidx, c, r] = rX[r, c]
+        for r in cutlass.range_constexpr(8):
+            for c in cutlass.range_constexpr(8):
+                rY[c, r] = sS[tidx, c, r]
+"""
+
+WRONG = (
+    Wrong("not turned", {_TURN: "rY[r, c] = rX[r, c]"}, "inside each square nothing is turned"),
+    Wrong(
+        "turned in place",
+        {_TURN: "rX[c, r] = rX[r, c]", _STORE: _STORE.replace("rY", "rX")},
+        "overwritten before they are read",
+    ),
+    Wrong(
+        "a view that is turned",
+        {
+            "rY = cute.make_rmem_tensor(square, ": "turned = cute.make_layout((8, 8), "
+            "stride=(1, 8))\n        rY = cute.make_rmem_tensor(turned, "
+        },
+        "lies side by side in registers, too",
+    ),
+    Wrong(
+        "loads column by column",
+        {_LOAD: "            cute.autovec_copy(gX[None, r], rX[None, r])\n"},
+        "each lane reads 2 bytes at a time",
+    ),
+    Wrong(
+        "stores column by column",
+        {_STORE: "            cute.autovec_copy(rY[None, c], gY[None, c])\n"},
+        "each lane writes 2 bytes at a time",
+    ),
+    Wrong(
+        "a loop at run time",
+        {_LOOPS: _LOOPS.replace("range_constexpr(8)", "range(8, unroll=1)")},
+        "the compiler has put the square into local memory",
+    ),
+    Wrong("through shared memory", {_LOOPS + "                " + _TURN + "\n": _SHARED},
+          "is to be turned in registers, by the thread itself"),
+    Wrong(
+        "each row twice",
+        {_LOAD: _LOAD.replace("r, None], rX", "r // 2, None], rX")},
+        "Try it on one square",
+    ),
+)  # fmt: skip

@@ -1,0 +1,151 @@
+"""Exercise week0/transpose_swizzled: the same tile without conflicts and without padding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import Counter, clean, counted, counters, looks_like, values
+
+from ..transposing import (
+    WORDS,
+    case,
+    mistakes,
+    of_both,
+    paste,
+    race_mistakes,
+    still_coalesced,
+)
+
+__all__ = ["EXERCISE"]
+
+_SIZE = (96, 128)
+_TILE_BYTES = 32 * 64 * 4
+
+
+def _one_sided(tile: Any, stored: bool) -> Any:
+    """A tile stored by an XOR of its columns with its rows and read plainly, or the reverse."""
+    import torch
+
+    rows, cols = tile.shape
+    r, c = torch.arange(rows)[:, None], torch.arange(cols)[None]
+    at = c ^ (r % 32)
+    if stored:
+        placed = torch.empty_like(tile)
+        placed[r.expand_as(at), at] = tile
+        return placed
+    return tile[r.expand_as(at), at]
+
+
+def _of_tiles(x: Any, stored: bool) -> Any:
+    import torch
+
+    rows = [[_one_sided(t, stored) for t in r.split(64, 1)] for r in x.split(32, 0)]
+    return torch.cat([torch.cat(r, 1) for r in rows], 0).T
+
+
+_ONE_SIDE = (
+    "the swizzle is applied on one side only: what is stored at the exchanged place has to be read "
+    "at the exchanged place. A swizzle in the layout of sX does both."
+)
+
+
+def _a_request(profile: Any) -> float:
+    return float(profile.shared_load_wavefronts_per_request)
+
+
+EXERCISE = Exercise(
+    title="the same tile, swizzled",
+    task="""
+The tile of 32 × 64 once more, float32 this time, and not a byte more shared memory than its 8,192
+bytes. Make `layout_s` conflict-free. (You may also compute the exchange by hand, with `^`, and
+leave the layout alone.)
+""",
+    hints=(
+        "Write the offset of element (row, column) as bits: 64 · row + column. Which bits are the "
+        "bank? Which bits change from lane to lane when a column is read?",
+        "The bank is bits 0 to 4. The column has bits 0 to 5 now, so the row begins at bit 6. "
+        "Each bit of the bank wants to be XORed with a bit of the row.",
+        "`cute.make_swizzle(bits, base, shift)`: 5 bits, beginning with bit 0, XORed with those "
+        "6 places higher; `cute.make_composed_layout(swizzle, 0, layout_s)`.",
+    ),
+    analysis="""
+The bank is bits 0 to 4 of the offset, in a tile of 64 columns the row is bits 6 to 10, so the shift
+is 6. The square tile's shift of 5 would XOR with bits 5 to 9: bit 5 belongs to the column, and only
+four bits of the row take part. 32 rows then share 16 banks, two wavefronts a request.
+
+By hand it is `sX[r, c ^ r]` on both sides. And for a 16-bit type the words begin at bit 1, so there
+it would be `make_swizzle(5, 1, 6)` in a tile of this width: what a swizzle is good for depends on
+the tile *and* on the type.
+""",
+    entry="transpose_swizzled",
+    groups=(
+        values(
+            case,
+            sizes=[(64, 64), (64, 128), (7, 5), (1, 1), (33, 63), (31, 65), (1, 100), (70, 130)],
+            dtypes=WORDS,
+            rtol=0,
+            atol=0,
+            slips=[
+                looks_like(lambda x, y: _of_tiles(x, True), _ONE_SIDE),
+                looks_like(lambda x, y: _of_tiles(x, False), _ONE_SIDE),
+                *mistakes(32, 64),
+            ],
+            look_at=paste(
+                "transpose_swizzled", 64, 64, "footprint(…, tensor='mY')"
+            ),
+        ),
+        clean(case, sizes=[(33, 70)], slips=race_mistakes()),
+        counters(
+            case,
+            _SIZE,
+            [
+                Counter(
+                    of_both("bank_conflicts"), "bank conflicts", at_most=0, ideal=0,
+                    baseline=96 * 128 // 32 * 31,
+                    slips=[
+                        counted(
+                            lambda p: _a_request(p) > 31,
+                            "all 32 lanes are still in one bank: no bit of the row reaches the "
+                            "bank, which is bits 0 to 4 of the offset.",
+                        ),
+                        counted(
+                            lambda p: _a_request(p) == 2,
+                            "two lanes a bank: four bits of the row reach the bank, and five are "
+                            "needed. Count again at which bit the row begins: a row has 64 "
+                            "elements now.",
+                        ),
+                        counted(
+                            lambda p: _a_request(p) > 2,
+                            "too few bits of the row reach the bank: each bit that is missing "
+                            "doubles the lanes in a bank, and five bits are needed.",
+                        ),
+                    ],
+                    look_at=paste("transpose_swizzled", *_SIZE, "banks(…, kind='load')"),
+                )
+            ],
+            name="Bank conflicts",
+        ),
+        counters(
+            case,
+            _SIZE,
+            [
+                Counter(
+                    lambda p: p.shared_bytes, "bytes of shared memory a block", at_most=_TILE_BYTES,
+                    ideal=_TILE_BYTES,
+                    slips=[
+                        counted(
+                            lambda p: p.shared_bytes <= 1.5 * _TILE_BYTES,
+                            "the tile has places between its rows: that is padding. A swizzle "
+                            "exchanges elements within the tile and needs no room.",
+                        ),
+                        counted(lambda p: True, "one tile is enough."),
+                    ],
+                )
+            ],
+            name="No padding",
+        ),
+        still_coalesced("transpose_swizzled", *_SIZE),
+    ),
+    praise="Same tile, same bytes, no waiting.",
+)  # fmt: skip

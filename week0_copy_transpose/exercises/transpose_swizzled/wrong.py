@@ -1,0 +1,53 @@
+"""Wrong solutions of week0/transpose_swizzled."""
+
+from forgekit.lessons.wrong import Wrong
+
+_SWIZZLE = "cute.make_composed_layout(cute.make_swizzle(5, 0, 6), 0, layout_s)"
+_WRITE = "sX[ty + k, tx + c] ="
+_STORE = "mY[col0 + ty + k, row0 + tx] = sX[tx, ty + k]"
+_PREDICATE = "if col0 + ty + k < N and row0 + tx < M:"
+_LOADED = "if row0 + ty + k < M and col0 + tx + c < N:"
+
+WRONG = (
+    Wrong("no swizzle", {_SWIZZLE: "layout_s"}, "no bit of the row reaches the bank"),
+    Wrong("shift of the square tile", {"(5, 0, 6)": "(5, 0, 5)"}, "four bits of the row reach"),
+    Wrong("three bits", {"(5, 0, 6)": "(3, 0, 6)"}, "too few bits of the row"),
+    Wrong("padding", {_SWIZZLE: "cute.make_layout((32, 64), stride=(65, 1))"}, "that is padding"),
+    Wrong(
+        "on the store side only",
+        {_SWIZZLE: "layout_s", _WRITE: "sX[ty + k, (tx + c) ^ (ty + k)] ="},
+        "on one side only",
+    ),
+    Wrong(
+        "no barrier", {"    cute.arch.sync_threads()\n": ""}, "nothing makes a thread wait"
+    ),
+    Wrong("predicate of the load", {_PREDICATE: "if row0 + ty + k < M and col0 + tx < N:"},
+          "the store needs a predicate"),
+    Wrong(
+        "strided writes, no conflict",
+        {
+            "    for k in cutlass.range_constexpr(0, 64, 8):\n":
+            "    for k in cutlass.range_constexpr(0, 64, 8):\n"
+            "        r, c = ty + k % 32, tx + k // 32 * 32\n",
+            _PREDICATE: "if row0 + r < M and col0 + c < N:",
+            _STORE: "mY[col0 + c, row0 + r] = sX[r, c]",
+        },
+        "in exchange the store is strided",
+    ),
+    Wrong(
+        "no shared memory",
+        {
+            _LOADED: "if row0 + ty + k < M and col0 + tx + c < N and row0 < 0:",
+            _STORE: "mY[col0 + ty + k, row0 + tx] = mX[row0 + tx, col0 + ty + k]",
+        },
+        "because no shared memory",
+    ),
+    Wrong(
+        "two tiles",
+        {
+            "    sX = smem": "    spare = smem.allocate_tensor(mX.element_type, layout_s, 128)\n"
+            "    sX = smem"
+        },
+        "one tile is enough",
+    ),
+)  # fmt: skip

@@ -1,0 +1,189 @@
+"""Exercise week0/vector_copy: 16 bytes a thread at once, and the elements that are left over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+import forgekit as fk
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import (
+    Case,
+    Counter,
+    Slip,
+    clean,
+    counted,
+    counters,
+    found,
+    looks_like,
+    values,
+)
+from forgekit.lessons.gates.failure import Evidence
+
+if TYPE_CHECKING:
+    from forgekit.profiling.profile import Profile
+
+__all__ = ["EXERCISE"]
+
+_SIZE = 4099  # whole vectors and three elements more, in every type
+
+
+def _case(n: int, dtype: torch.dtype) -> Case:
+    x = fk.arange(n, dtype=torch.float32, device="virtual")
+    x = (x % 251 + 1).to(dtype)  # exact in 16 bits, and no two near each other alike
+    return Case((x, fk.empty(n, dtype=dtype, device="virtual")), {1: x.clone()}, _label(n, dtype))
+
+
+def _label(n: int, dtype: torch.dtype) -> str:
+    return f"{n} element{'s' * (n != 1)} of {str(dtype).removeprefix('torch.')}"
+
+
+def _vec(x: torch.Tensor) -> int:
+    return 16 // x.element_size()
+
+
+def _whole_vectors(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    want = x.clone()
+    want[len(x) // _vec(x) * _vec(x) :] = float("nan")
+    return want
+
+
+def _first_of_the_rest(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    want = _whole_vectors(x, y)
+    rest = len(x) // _vec(x) * _vec(x)
+    want[rest : rest + 1] = x[rest : rest + 1]
+    return want
+
+
+def _rest_from_the_front(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    want = x.clone()
+    whole = len(x) // _vec(x)
+    want[whole * _vec(x) :] = x[whole : whole + len(x) % _vec(x)]
+    return want
+
+
+def _whole_vector_outside(e: Evidence) -> bool:
+    return _vector_outside(e) and len(e.case.args[0]) % _vec(e.case.args[0]) == 0
+
+
+def _stopped_in_16_bits(e: Evidence) -> bool:
+    return "out-of-bounds" in e.kinds and e.case.args[0].element_size() == 2
+
+
+def _vector_outside(e: Evidence) -> bool:
+    return "out-of-bounds" in e.kinds and "after it" in " ".join(e.text.split())
+
+
+def _gate(kind: str, width: int, requests: int) -> Counter:
+    """For elements of `width` bytes. requests: the fewest that can be."""
+    scalar = (
+        "each element has an instruction of its own. A vector moves at once if the whole of it "
+    )
+    scalar += "is loaded and stored, under one predicate."
+    half = "a vector here has half its width: the number of elements in 16 bytes depends on the "
+    half += "type, and is not always 4."
+    return Counter(
+        measure=f"global_{kind}_requests",
+        called=f"{kind} requests",
+        at_most=requests * 5 // 4,
+        ideal=requests,
+        slips=[
+            counted(lambda p: _bytes_a_lane(p, kind) < 1.2 * width, scalar),
+            counted(
+                lambda p: (
+                    p[f"global_{kind}_bytes_asked"] > 1.2 * _SIZE * width
+                    and _bytes_a_lane(p, kind) < 10
+                ),
+                "the rest is copied by every thread. Each element that is left over is for one "
+                "thread, and `i` says which.",
+            ),
+            counted(lambda p: _bytes_a_lane(p, kind) < 10, half),
+            counted(lambda p: True, "more than one thread copies the same element."),
+        ],
+    )
+
+
+def _gates(width: int, requests: int) -> list[Counter]:
+    return [_gate(kind, width, requests) for kind in ("load", "store")]
+
+
+def _bytes_a_lane(p: Profile, kind: str) -> float:
+    return p[f"global_{kind}_bytes_asked"] / p[f"global_{kind}_requests"] / 32
+
+
+def _once(kind: str) -> Counter:
+    says = (
+        "the rest is copied once in every block, and is one block's work. Which index says that, "
+    )
+    return Counter(
+        measure=f"global_{kind}_bytes_asked",
+        called=f"bytes that threads {kind}",
+        at_most=2 * _SIZE,
+        ideal=2 * _SIZE,
+        slips=[counted(lambda p: True, says + "`i` or `tidx`?")],
+    )
+
+
+EXERCISE = Exercise(
+    title="copy vectors, and what is left over",
+    task="""
+Mend `copy_vectors` for *every* length and every type. A vector is 16 bytes, so it has 4 elements of
+`float32` and 8 of `float16`. Whole vectors are copied at once, by one thread each; the elements
+after the last whole vector, at most 7, one by one.
+""",
+    hints=(
+        "How many *whole* vectors are in `n` elements? And how many elements are left over? Python "
+        "has an operator for each, and they work in a kernel.",
+        "Two predicates, one after the other: threads whose `i` is less than the number of whole "
+        "vectors copy a vector; threads whose `i` is less than the number left over copy one "
+        "element. A few threads do both.",
+        "Whole vectors: `i < n // vec`.\n\nLeft over: `i < n % vec`, and the element is number "
+        "`n // vec * vec + i`.",
+    ),
+    analysis="""
+The threads that copy the rest are the first of block 0, which have copied a vector already; it
+makes no difference who does it, as long as one thread does. With `tidx` in place of `i` every block
+would. Production kernels often use a predicate for each element in the last tile instead; the cost
+is the same, next to nothing, because there is one last tile, however long the vector.
+""",
+    entry="vector_copy",
+    groups=(
+        values(
+            _case,
+            sizes=[(16,), (1000,), (1001,), (1,), (3,), (1023,)],
+            dtypes=("float32", "float16", "bfloat16"),
+            slips=[
+                Slip("a vector of float16 has 8 elements, not 4: use `vec`. (With float32 no size "
+                     "is stopped.)", _stopped_in_16_bits),
+                Slip("off by one: vectors are numbered 0 to n // vec - 1.", _whole_vector_outside),
+                Slip("the last vector hangs over the end. `zipped_divide` rounds the number of "
+                     "vectors up, so the predicate has to count whole ones.", _vector_outside),
+                found("out-of-bounds", "of the elements that are left over, the first is number "
+                      "n // vec * vec, and there are n % vec."),
+                looks_like(_rest_from_the_front, "what is left over is read from the wrong place: "
+                           "n // vec counts vectors, and the index counts elements."),
+                looks_like(_whole_vectors, "nobody copies the elements after the last whole "
+                           "vector, or copies them to the wrong index: the first of them is number "
+                           "n // vec * vec, on both sides."),
+                looks_like(_first_of_the_rest, "of the elements that are left over, only the first "
+                           "is copied."),
+                Slip(
+                    "in float32 all sizes are right, so the mistake is in what depends on the "
+                    "type: 16 bytes are 4 elements of float32, and 8 of this type.",
+                    lambda e: e.case.args[0].element_size() == 2,
+                ),
+            ],
+            look_at="Paste this: which squares are empty, and who has the others?\n"
+            "x, y = fk.randn(11), fk.empty(11);\n"
+            "fk.footprint(fk.compile(vector_copy, x, y), x, y, by='thread', tensor='mY')",
+        ),
+        clean(_case, sizes=[(1001,)]),
+        counters(_case, (_SIZE,), _gates(4, 33), name="16 bytes at once"),
+        counters(_case, (_SIZE,), _gates(2, 17), "float16", name="16 bytes at once, float16"),
+        counters(
+            _case, (_SIZE,), [_once("load"), _once("store")], "float16", name="Nothing twice"
+        ),
+    ),
+    praise="Four elements for the price of one, and no element forgotten.",
+)  # fmt: skip

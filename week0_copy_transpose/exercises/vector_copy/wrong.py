@@ -1,0 +1,51 @@
+"""Wrong solutions of week0/vector_copy."""
+
+from forgekit.lessons.wrong import Wrong
+
+_VECTOR = "gY[(None, i)].store(gX[(None, i)].load())"
+_REST = """    if i < n % vec:
+        mY[n // vec * vec + i] = mX[n // vec * vec + i]
+"""
+
+WRONG = (
+    Wrong("no predicate for the tail", {"i < n // vec": "i < cute.size(gX, mode=[1])"},
+          "hangs over the end"),
+    Wrong("one vector too many", {"i < n // vec:": "i <= n // vec:"}, "numbered 0 to"),
+    Wrong("rest forgotten", {_REST: ""}, "nobody copies"),
+    Wrong("rest from the front", {"mX[n // vec * vec + i]": "mX[n // vec + i]"},
+          "read from the wrong place"),
+    Wrong("rest off by one", {"mX[n // vec * vec + i]": "mX[n // vec * vec + i + 1]"},
+          "the first is number"),
+    Wrong("one of the rest", {"if i < n % vec:": "if i < n % vec and i == 0:"}, "only the first"),
+    Wrong(
+        "one by one",
+        {f"        {_VECTOR}": "        for k in range(vec):\n            mY[i * vec + k] = "
+         "mX[i * vec + k]"},
+        "an instruction of its own",
+    ),
+    Wrong(
+        "always four",
+        {"    vec = cutlass.const_expr(128 // mX.element_type.width)  # elements in 16 bytes":
+         "    vec = 4",
+         "    vec = cutlass.const_expr(128 // mX.element_type.width)\n    blocks": "    vec = 4\n"
+         "    blocks"},
+        "half its width",
+    ),
+    Wrong("vectors counted in fours", {"if i < n // vec:": "if i < n // 4:"},
+          "a vector of float16 has 8 elements, not 4"),
+    Wrong("rest to the wrong index",
+          {_REST: _REST.replace("n // vec * vec", "n // vec")},
+          "or copies them to the wrong index"),
+    Wrong(
+        "rest in every thread",
+        {_REST: "    for r in range(n % vec):\n"
+         "        mY[n // vec * vec + r] = mX[n // vec * vec + r]\n"},
+        "the rest is copied by every thread",
+    ),
+    Wrong(
+        "rest in every block",
+        {"if i < n % vec:\n        mY[n // vec * vec + i] = mX[n // vec * vec + i]":
+         "if tidx < n % vec:\n        mY[n // vec * vec + tidx] = mX[n // vec * vec + tidx]"},
+        "one block's work",
+    ),
+)  # fmt: skip

@@ -1,0 +1,79 @@
+"""Exercise week0/which_layout: from a picture of offsets to the layout that gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from forgekit.layouts import Layout
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import GateError, Group, Submission
+
+from ..layout_mistakes import about_layout
+
+__all__ = ["EXERCISE", "PUZZLES"]
+
+PUZZLES = {
+    "A": [
+        [0, 1, 2, 3, 4, 5],
+        [8, 9, 10, 11, 12, 13],
+        [16, 17, 18, 19, 20, 21],
+        [24, 25, 26, 27, 28, 29],
+    ],
+    "B": [
+        [0, 1, 2, 3, 8, 9, 10, 11],
+        [4, 5, 6, 7, 12, 13, 14, 15],
+        [16, 17, 18, 19, 24, 25, 26, 27],
+        [20, 21, 22, 23, 28, 29, 30, 31],
+    ],
+}
+_FORM = 'Needed is the dictionary of the skeleton, such as {"A": (shape, stride), …}'
+
+
+def _puzzle(name: str) -> Group:
+    def run(handed_in: Submission) -> str:
+        given = handed_in.value
+        if not isinstance(given, Mapping) or name not in given:
+            raise GateError(f"{_FORM}; handed in was {given!r:.200}.")
+        pair = given[name]
+        if pair is None or pair is ...:
+            pair = (None, None)
+        if isinstance(pair, Layout):
+            pair = (pair.shape, pair.stride)
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise GateError(f"Needed is (shape, stride); handed in was {pair!r:.200}.")
+        reply = about_layout(PUZZLES[name], *pair)
+        if not reply.right:
+            raise GateError(reply.text, unanswered=reply.open)
+        return reply.text.removeprefix("Right: ").removesuffix(".")
+
+    return Group(f"Puzzle {name}", run)
+
+
+EXERCISE = Exercise(
+    given=PUZZLES,
+    title="which layout is it?",
+    task="""
+You see the pictures; write each layout as `(shape, stride)`. Every layout that is the same
+*function* counts as right.
+""",
+    hints=(
+        "Follow the first row, then the first column. If all steps are equal, the mode is a "
+        "single number, with that step as its stride.",
+        "If the steps differ, count the cells up to the first odd step: that is the size of the "
+        "first part. Its stride is the step before, and the second part's stride is the distance "
+        "from group to group.",
+        "Puzzle A: a step down is 8. Puzzle B: both modes are pairs, `(2,2)` for the rows and "
+        "`(4,2)` for the columns.",
+    ),
+    analysis="""
+**A** is row-major, with two places left over after each row: six columns of a matrix that has
+eight, or a padded tile.
+
+**B**: row 0 has the steps 1, 1, 1, 5: four cells, then the next group, which begins at 8. So the
+columns are `(4,2):(1,8)`. Column 0 is 0, 4, 16, 20, so the rows are `(2,2):(4,16)`. They are tiles
+of 2 × 4, each in one piece, one tile after the other along the rows. In section 4 the *matrix* was
+row-major and the tiles were cut out of it.
+""",
+    entry="layouts",
+    groups=(_puzzle("A"), _puzzle("B")),
+)
