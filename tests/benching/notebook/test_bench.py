@@ -228,7 +228,7 @@ def test_the_reference_is_kept_apart() -> None:
         ({"a": len}, {"moved_bytes": 1.5}, "moved_bytes: got 1.5"),
         ({"a": len}, {"moved_bytes": lambda x, y: None}, "moved_bytes: got None"),
         ({"a": len}, {"operations": "many"}, "operations: got 'many'.*count additions"),
-        ({"a": len}, {"recorded": "no such"}, "recorded run: got 'no such', needed one of week0/01"),
+        ({"a": len}, {"recorded": "no such"}, "recorded run: got 'no such', needed one of week0"),
         ({"a": len}, {"recorded": 3}, "recorded: got 3, needed a Recorded or its name"),
         ({"a": len}, {"gpu": "H2000"}, "gpu: got 'H2000'"),
         ({"a": len}, {"reference": lambda x, y: None}, "a function that returns None"),
