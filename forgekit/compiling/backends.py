@@ -142,8 +142,19 @@ class GpuBackend(_Backend):
         raw_stream = torch._C._cuda_getCurrentRawStream
         device = torch.cuda.current_device()
         has_stream = any(p.kind == "stream" for p in compiled.parameters)
+        runtime = [p for p in compiled.parameters if p.kind in ("tensor", "scalar")]
+        # TVM-FFI refuses sizes beyond 32 bits, but knows nothing of offsets.
+        may_wrap = [
+            (place, mode, most)
+            for place, p in enumerate(runtime)
+            if p.kind == "tensor"
+            for mode, most in p.value.safe_sizes
+        ]
 
         def run(*args: Any) -> None:
+            for place, mode, most in may_wrap:
+                if args[place].shape[mode] > most:
+                    compiled.check_arguments(args)
             try:
                 raw(*args)
             except (ValueError, TypeError, AttributeError, RuntimeError):

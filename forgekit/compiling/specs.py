@@ -7,12 +7,14 @@ has stride 1. `spec(x, static=…, divisible=…)` fixes more, for code that nee
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import ArgumentMismatchError, UsageError, got_needed
+from forgekit.vgpu.signature import MOST, beyond_32_bits
 
 if TYPE_CHECKING:
     import torch
@@ -168,7 +170,34 @@ class TensorSpec:
             if size % divisor:
                 remedy = f"pad it to {-(-size // divisor) * divisor} or compile without divisible"
                 return what, size, f"a multiple of {divisor}", remedy
-        return self._stride_problem(tensor)
+        return self.size_problem(tensor) or self._stride_problem(tensor)
+
+    def size_problem(self, tensor: torch.Tensor) -> tuple[str, object, object, str] | None:
+        """What of a tensor's layout is beyond a kernel's 32-bit numbers: as `_problem`."""
+        found = beyond_32_bits(
+            tensor.shape,
+            tensor.stride(),
+            [not isinstance(size, int) for size in self.shape],
+            [None if isinstance(step, int) else 64 for step in self.strides],
+        )
+        return found and ("layout", *found)
+
+    @functools.cached_property
+    def safe_sizes(self) -> tuple[tuple[int, int], ...]:
+        """(mode, size) up to which no offset in a tensor that fits can exceed 32 bits; empty where
+        none ever can. A longer mode is a matter for `size_problem`.
+        """
+        fixed = [
+            (m, n, abs(s))
+            for m, (n, s) in enumerate(zip(self.shape, self.strides, strict=True))
+            if isinstance(s, int) and 0 < abs(s) <= MOST
+        ]
+        room = MOST - sum((n - 1) * step for _, n, step in fixed if isinstance(n, int) and n > 1)
+        open_ = [(m, step) for m, n, step in fixed if not isinstance(n, int)]
+        if not open_:
+            return ((0, -1),) if room < 0 else ()
+        shares = ((m, room // len(open_) // step + 1) for m, step in open_)
+        return tuple((m, most) for m, most in shares if most <= MOST)
 
     def _stride_problem(self, tensor: torch.Tensor) -> tuple[str, object, object, str] | None:
         divisor = self._row_divisor()

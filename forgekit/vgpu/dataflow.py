@@ -129,6 +129,22 @@ def _asks(opcode: tuple[str, ...]) -> bool:
     return root == "nanosleep"
 
 
+def parameter_words(kernel: ptx.Kernel, width: int) -> set[tuple[str, int]]:
+    """The parts of parameters, (name, byte offset), that are loaded as words of `width` bytes."""
+    declared = {p.name for p in kernel.params}
+    found: set[tuple[str, int]] = set()
+    for instruction in kernel.instructions:
+        if instruction.opcode[0] != "ld" or ptx.TYPE_BYTES.get(instruction.opcode[-1]) != width:
+            continue
+        address = instruction.operands[1]
+        if isinstance(address, ptx.Address) and isinstance(address.base, ptx.Symbol):
+            if address.base.name in declared:
+                at = address.offset + address.base.offset
+                count = len(_registers(instruction.operands[0]))
+                found |= {(address.base.name, at + k * width) for k in range(count)}
+    return found
+
+
 Origins = set[tuple[str, int]] | None
 
 

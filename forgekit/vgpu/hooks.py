@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import inspect
 import os
 import shutil
 import tempfile
@@ -18,8 +19,9 @@ from typing import Any
 
 from forgekit.errors import PlatformError
 from forgekit.vgpu import arguments, host, launching
+from forgekit.vgpu.limits import BEYOND_32_BITS
 from forgekit.vgpu.memory import GlobalMemory
-from forgekit.vgpu.signature import CallSignature
+from forgekit.vgpu.signature import MOST, CallSignature, check_uncompiled
 
 active = False  # whether new compilations are for the virtual GPU
 
@@ -66,7 +68,7 @@ def import_dsl() -> Any:
 def replace_methods() -> None:
     """Replace the DSL's methods (once a process)."""
     import_dsl()
-    for replace in (_compiling, _building, _calling, _loading, _tensors):
+    for replace in (_compiling, _launching, _building, _calling, _loading, _tensors):
         replace()
 
 
@@ -97,11 +99,47 @@ def _compiling() -> None:
         given = dict(zip(setup.sig.parameters, setup.canonicalized_args, strict=False))
         given |= setup.canonicalized_kwargs
         _local.compiling = _Compilation(
-            CallSignature.of(given, wants_tvm_ffi), keep.full_ptx_path, wanted
+            CallSignature.of(given, _annotations(setup.sig), wants_tvm_ffi),
+            keep.full_ptx_path,
+            wanted,
         )
         return setup
 
     dsl.BaseDSL._prepare_compilation = prepare_compilation
+
+
+def _annotations(signature: inspect.Signature) -> dict[str, Any]:
+    return {name: p.annotation for name, p in signature.parameters.items()}
+
+
+def _launching() -> None:
+    """A number of blocks that the launch's 32 bits cannot hold becomes one that is refused."""
+    from cutlass.cutlass_dsl.cutlass import CutlassBaseDSL
+
+    launch = CutlassBaseDSL.cuda_launch_func
+
+    @functools.wraps(launch)
+    def cuda_launch_func(stream: Any, kernel: Any, x: Any, y: Any, z: Any, *args: Any,
+                         **kwargs: Any) -> None:  # fmt: skip
+        grid = (_in_32_bits(size) for size in (x, y, z)) if active else (x, y, z)
+        launch(stream, kernel, *grid, *args, **kwargs)
+
+    CutlassBaseDSL.cuda_launch_func = staticmethod(cuda_launch_func)
+
+
+def _in_32_bits(size: Any) -> Any:
+    """A number of blocks, or `BEYOND_32_BITS` where the cast to Int32 would cut it off."""
+    import cutlass
+    from cutlass._mlir.dialects import arith
+
+    if isinstance(size, int):
+        return size if abs(size) <= MOST else BEYOND_32_BITS
+    if not isinstance(size, cutlass.Integer) or size.width < 32 + size.signed:
+        return size
+    wide = cutlass.Int64(size)
+    held = cutlass.Boolean(wide <= MOST) & cutlass.Boolean(wide >= -MOST)
+    short, beyond = cutlass.Int32(wide).ir_value(), cutlass.Int32(BEYOND_32_BITS).ir_value()
+    return cutlass.Int32(arith.select(held.ir_value(), short, beyond))
 
 
 def _building() -> None:
@@ -185,8 +223,13 @@ def _calling() -> None:
         self: Any, func: Any, function_name: str, args: Any, kwonlyargs: Any, sig: Any,
         compile_only: bool = False,
     ) -> Any:  # fmt: skip
+        named = [*zip(sig.parameters, args, strict=False), *kwonlyargs.items()]
+        if active:
+            annotations = _annotations(sig)
+            for name, value in named:
+                check_uncompiled(name, value, annotations.get(name))
         if not compile_only:
-            _local.arguments = [*zip(sig.parameters, args, strict=False), *kwonlyargs.items()]
+            _local.arguments = named
         return generate_types(self, func, function_name, args, kwonlyargs, sig, compile_only)
 
     jit_executor.JitExecutor.run_compiled_program = run_compiled_program

@@ -132,12 +132,10 @@ def _pack_params(ready: program.Program, params: int) -> tuple[bytes, list[int]]
     """The parameters' bytes as the kernel sees them, and the offsets that may hold a pointer."""
     packed = bytearray(ready.param_bytes)
     pointers = (_Pointer * len(ready.kernel.params)).from_address(params) if params else ()
-    slots: list[int] = []
     for variable, pointer in zip(ready.kernel.params, pointers, strict=True):
         start, size = ready.param_offsets[variable.name], variable.size_bytes
         packed[start : start + size] = ctypes.string_at(pointer, size)
-        slots += range(start, start + size - 7, 8)
-    return bytes(packed), slots
+    return bytes(packed), ready.pointer_slots
 
 
 def _raise(error: Exception, memory: GlobalMemory) -> None:

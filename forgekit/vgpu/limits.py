@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from forgekit.errors import LaunchError, got_needed
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 MAX_BLOCK_THREADS = 1024
 MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
+BEYOND_32_BITS = -(2**31)  # stands for a number of blocks that an Int32 does not hold
 BLOCKS_A_MULTIPROCESSOR, THREADS_A_MULTIPROCESSOR = 32, 2048
 MULTIPROCESSORS = 132  # of an H100 or H200 SXM
 MAX_CLUSTER = 16  # blocks; more than 8 only as the "non-portable" size, which CuTe DSL allows
@@ -36,6 +36,16 @@ def check_limits(program: Program, record: LaunchRecord) -> None:
         LaunchError: what is too large, and what would do.
     """
     block, grid = record.block, record.grid
+    if BEYOND_32_BITS in grid:
+        direction = "xyz"[grid.index(BEYOND_32_BITS)]
+        raise LaunchError(
+            got_needed(
+                "launch",
+                f"a grid of more than {MAX_GRID[0]:,} blocks in {direction}",
+                f"at most {MAX_GRID}, counted in 32 bits",
+                "let each block do more, or launch for pieces of the input",
+            )
+        )
     if min(*block, *grid) < 1:
         raise LaunchError(
             got_needed(
@@ -45,13 +55,13 @@ def check_limits(program: Program, record: LaunchRecord) -> None:
                 "skip the launch for empty input, or use cute.ceil_div for the grid",
             )
         )
-    if int(np.prod(block)) > MAX_BLOCK_THREADS or any(
+    if math.prod(block) > MAX_BLOCK_THREADS or any(
         b > m for b, m in zip(block, MAX_BLOCK, strict=True)
     ):
         raise LaunchError(
             got_needed(
                 "launch",
-                f"a block of {block} = {int(np.prod(block)):,} threads",
+                f"a block of {block} = {math.prod(block):,} threads",
                 f"at most {MAX_BLOCK_THREADS} threads and {MAX_BLOCK} by direction",
                 "use a smaller block and more blocks, or let each thread do more",
             )
@@ -66,7 +76,7 @@ def check_limits(program: Program, record: LaunchRecord) -> None:
             )
         )
     required, most = program.kernel.required_block, program.kernel.max_threads
-    if (required is not None and required != block) or (most and int(np.prod(block)) > most):
+    if (required is not None and required != block) or (most and math.prod(block) > most):
         needed = required or f"at most {most} threads"
         raise LaunchError(
             got_needed(
@@ -92,7 +102,7 @@ def _check_together(program: Program, record: LaunchRecord) -> None:
     """Blocks that need each other: clusters and cooperative launches."""
     if record.cluster != (1, 1, 1):
         _check_cluster(program, record)
-    blocks, threads = int(np.prod(record.grid)), int(np.prod(record.block))
+    blocks, threads = math.prod(record.grid), math.prod(record.block)
     fit = MULTIPROCESSORS * min(BLOCKS_A_MULTIPROCESSOR, THREADS_A_MULTIPROCESSOR // threads)
     if record.cooperative and blocks > fit:
         raise LaunchError(

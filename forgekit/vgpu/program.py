@@ -129,6 +129,14 @@ class Program:
         return dataflow.address_origins(self.kernel)
 
     @functools.cached_property
+    def pointer_slots(self) -> list[int]:
+        """Offsets in the parameters of the words that may hold a pointer: those of 64 bits. A size
+        of 32 bits and what stands in the padding after it can look like one.
+        """
+        words = dataflow.parameter_words(self.kernel, 8)
+        return sorted(self.param_offsets[name] + at for name, at in words)
+
+    @functools.cached_property
     def is_asynchronous(self) -> bool:
         """Whether it uses mbarriers, bulk copies or asynchronous stores."""
         names = {i.opcode[:3] for i in self.instructions}

@@ -59,6 +59,7 @@ class TensorParameter:
 
     def check(self, name: str, view: TensorView) -> None:
         """Raise ArgumentMismatchError if a tensor does not fit."""
+        self.check_width(name, view)
         known = view.dtype.replace("_", "").lower() in _CUTE_NAMES
         wanted = _SAME_BITS.get(self.dtype.lower(), self.dtype.lower())
         if (known and wanted in _CUTE_NAMES and view.dtype.replace("_", "").lower() != wanted) or (
@@ -89,12 +90,63 @@ class TensorParameter:
                 "pass a tensor that starts there, or compile with a smaller assumed_align",
             )  # fmt: skip
 
+    def check_width(self, name: str, view: TensorView) -> None:
+        """Raise ArgumentMismatchError if a kernel's 32-bit numbers cannot hold a layout."""
+        if len(view.shape) != len(self.shape):
+            return
+        bits = iter(self.stride_bits)
+        widths = [None if fixed is not None else next(bits) for fixed in self.strides]
+        dynamic = [fixed is None for fixed in self.shape]
+        if (problem := beyond_32_bits(view.shape, view.strides, dynamic, widths)) is not None:
+            raise _mismatch(name, *problem)
+
     def pack(self, view: TensorView) -> PackedTensor:
         """The tensor as the host code takes it: pointer, dynamic sizes, dynamic strides."""
         sizes = [n for n, fixed in zip(view.shape, self.shape, strict=True) if fixed is None]
         steps = [n for n, fixed in zip(view.strides, self.strides, strict=True) if fixed is None]
         fields = [(64, view.pointer), *zip(self.size_bits, sizes, strict=True)]
         return PackedTensor(view.owner, [*fields, *zip(self.stride_bits, steps, strict=True)])
+
+
+MOST = 2**31 - 1  # of a number of 32 bits with a sign
+
+
+def beyond_32_bits(
+    shape: Sequence[int],
+    strides: Sequence[int],
+    dynamic: Sequence[bool],
+    stride_bits: Sequence[int | None],
+) -> tuple[str, str, str] | None:
+    """What of a tensor's layout wraps in a kernel: got, needed, remedy; None where nothing does.
+
+    CuTe DSL sees sizes that are not compiled in as 32-bit numbers, and computes an offset in 32
+    bits from strides that are compiled in (of less than 2**31) or passed in 32 bits.
+    dynamic: which sizes are passed at the call; stride_bits: of the strides that are, else None.
+    """
+    reach = 0
+    for mode, (size, step, bits) in enumerate(zip(shape, strides, stride_bits, strict=True)):
+        if dynamic[mode] and size > MOST:
+            return (
+                f"size {size:,} in mode {mode}",
+                f"at most {MOST:,}: CuTe DSL passes a size as a 32-bit number",
+                f"launch for pieces of it, such as x.narrow({mode}, start, length)",
+            )
+        if bits == 32 and size > 1 and abs(step) > MOST:
+            return (
+                f"stride {step:,} in mode {mode}",
+                f"at most {MOST:,}: this stride is passed as a 32-bit number",
+                "leave out use_32bit_stride, or use sym_int64() for the stride",
+            )
+        if size > 1 and bits != 64 and abs(step) <= MOST:
+            reach += (size - 1) * abs(step)
+    if reach <= MOST or 0 in shape:
+        return None
+    return (
+        f"elements up to {reach:,} from the first one, by strides of 32 bits",
+        f"at most {MOST:,}: such offsets are computed in 32 bits",
+        "compile for strides that are not fixed, which have 64 bits: forgekit.spec(x) without "
+        "static, or mark_layout_dynamic() without use_32bit_stride",
+    )
 
 
 class PackedTensor:
@@ -126,17 +178,21 @@ _SAME_BITS = {"tfloat32": "float32", "boolean": "bool"}
 class CallSignature:
     """The runtime parameters of a compiled function.
 
-    env_streams: stream parameters that TVM-FFI leaves out of the call; packs: whether tensors are
-    packed by what was compiled, as TVM-FFI does, whatever marks the caller's tensors have.
+    integers: CuTe DSL's types of the scalars that are whole numbers; env_streams: stream parameters
+    that TVM-FFI leaves out of the call; packs: whether tensors are packed by what was compiled, as
+    TVM-FFI does, whatever marks the caller's tensors have.
     """
 
     tensors: Mapping[str, TensorParameter]
     others: frozenset[str]
+    integers: Mapping[str, Any]
     env_streams: frozenset[str] = frozenset()
     packs: bool = False
 
     @classmethod
-    def of(cls, arguments: Mapping[str, Any], wants_tvm_ffi: bool) -> CallSignature:
+    def of(
+        cls, arguments: Mapping[str, Any], annotations: Mapping[str, Any], wants_tvm_ffi: bool
+    ) -> CallSignature:
         tensors = {n: p for n, v in arguments.items() if (p := TensorParameter.of(v)) is not None}
         streams = {
             n
@@ -144,7 +200,9 @@ class CallSignature:
             if wants_tvm_ffi and getattr(v, "use_tvm_ffi_env_stream", False)
         }
         scalars = {n for n, v in arguments.items() if n not in tensors and not _nested(v)}
-        return cls(tensors, frozenset(scalars), frozenset(streams), wants_tvm_ffi)
+        kinds = {n: integer_type(annotations.get(n), arguments[n]) for n in scalars}
+        integers = {n: kind for n, kind in kinds.items() if kind is not None}
+        return cls(tensors, frozenset(scalars), integers, frozenset(streams), wants_tvm_ffi)
 
     def complete(
         self, names: Sequence[str], args: tuple, kwargs: Mapping[str, Any]
@@ -167,6 +225,7 @@ class CallSignature:
         if parameter is None:
             if name in self.others and is_tensor(value):
                 raise _mismatch(name, "a tensor", "a value that is no tensor", _COMPARE)
+            check_integer(name, value, self.integers.get(name))
             return value
         if hasattr(value, SOURCE_ATTRIBUTE) and not hasattr(value, "dynamic_shapes_mask"):
             return value  # packed already, by forgekit.compile
@@ -183,6 +242,43 @@ class CallSignature:
                 "prepare it as at cute.compile: from_dlpack(x) with the same mark_… calls",
             )  # fmt: skip
         return value
+
+
+def check_uncompiled(name: str, value: Any, annotation: Any) -> None:
+    """Raise ArgumentMismatchError for an argument that wraps, whatever it is compiled for."""
+    if is_tensor(value):
+        if hasattr(value, "dynamic_shapes_mask") and (p := TensorParameter.of(value)) is not None:
+            p.check_width(name, describe(name, value))
+    elif type(value) is int:
+        check_integer(name, value, integer_type(annotation, value))
+
+
+def integer_type(annotation: Any, value: Any) -> Any:
+    """CuTe DSL's type of a scalar parameter that is a whole number; None for any other one."""
+    import cutlass
+
+    if isinstance(annotation, str):
+        annotation = getattr(cutlass, annotation.rpartition(".")[2], None)
+    if "Constexpr" in str(annotation):
+        return None
+    for kind in (annotation, value, type(value)):
+        if isinstance(kind, type) and issubclass(kind, cutlass.Numeric):
+            whole = issubclass(kind, cutlass.Integer) and kind is not cutlass.Boolean
+            return kind if whole else None
+    return cutlass.Int32 if type(value) is int else None
+
+
+def check_integer(name: str, value: Any, kind: Any) -> None:
+    """Raise ArgumentMismatchError for a Python number that CuTe DSL's type would cut off."""
+    if kind is None or type(value) is not int:
+        return
+    low = -(2 ** (kind.width - 1)) if kind.signed else 0
+    high = 2 ** (kind.width - kind.signed) - 1
+    if not low <= value <= high:
+        raise _mismatch(
+            name, f"{value:,}", f"{low:,} to {high:,} ({kind.__name__})",
+            "annotate the parameter with a wider type, such as Int64",
+        )  # fmt: skip
 
 
 _COMPARE = "compare the call with the function's parameters"
