@@ -10,7 +10,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,12 +25,20 @@ _WARP = 32
 EVERYONE = 0  # the count of a barrier that waits for the whole block
 
 
+class Arrival(NamedTuple):
+    """Threads, a full mask, that have arrived at instruction `pc`; waits: and stopped there."""
+
+    pc: int
+    mask: Array
+    waits: bool
+
+
 @dataclass
 class Barrier:
     """Who has arrived at one barrier and is not released yet, in all blocks of the batch."""
 
     counts: Array  # (blocks,): threads waited for, EVERYONE for the whole block, -1 if unknown
-    arrivals: list[tuple[int | None, Array]] = field(default_factory=list)  # (pc if it waits, mask)
+    arrivals: list[Arrival] = field(default_factory=list)
 
 
 class Barriers:
@@ -44,9 +52,9 @@ class Barriers:
     def pcs(self) -> Iterator[int]:
         """Program counters at which threads wait."""
         for barrier in self.waiting.values():
-            for pc, _ in barrier.arrivals:
-                if pc is not None:
-                    yield pc
+            for arrival in barrier.arrivals:
+                if arrival.waits:
+                    yield arrival.pc
 
     def arrive(self, number: int, count: int | None, mask: Array | None, wait: bool) -> bool:
         """The threads of `mask` arrive; count: threads to wait for, None for the whole block.
@@ -74,7 +82,7 @@ class Barriers:
         if len(other):
             raise self._mismatch(number, expected, int(other[0]), mask)
         barrier.counts[blocks] = expected
-        barrier.arrivals.append((m.pc if wait else None, full))
+        barrier.arrivals.append(Arrival(m.pc, full, wait))
         self.release(number)
         return wait
 
@@ -109,8 +117,8 @@ class Barriers:
         """Threads of each block that have arrived, in the way the barrier counts them."""
         m = self.machine
         times = np.zeros(m.shape, np.int64)
-        for _, mask in barrier.arrivals:
-            times += mask
+        for arrival in barrier.arrivals:
+            times += arrival.mask
         alive = m.expand(m.alive)
         everyone = (times * alive).sum(axis=1)
         by_warp = times.reshape(m.n_blocks, -1, _WARP)
@@ -128,16 +136,16 @@ class Barriers:
         if not done.any():
             return
         if m.listeners:
-            met = np.logical_or.reduce([mask for _, mask in barrier.arrivals]) & done[:, None]
+            met = np.logical_or.reduce([a.mask for a in barrier.arrivals]) & done[:, None]
             for listener in m.listeners:
                 listener.on_barrier_done(m, met, number)
         remaining = []
-        for pc, mask in barrier.arrivals:
+        for pc, mask, waits in barrier.arrivals:
             released, kept = mask & done[:, None], mask & ~done[:, None]
-            if pc is not None and released.any():
+            if waits and released.any():
                 m.set_off(pc + 1, None if released.all() else released)
             if kept.any():
-                remaining.append((pc, kept))
+                remaining.append(Arrival(pc, kept, waits))
         barrier.counts[done] = -1
         barrier.arrivals = remaining
         if not remaining:

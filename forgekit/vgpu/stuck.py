@@ -19,8 +19,8 @@ def deadlock(m: Machine) -> DeadlockError:
     lines = ["Deadlock: every thread left waits for another one."]
     for number, barrier in m.barriers.waiting.items():
         arrived = m.barriers.arrived(barrier)
-        for pc, mask in barrier.arrivals:
-            if pc is None:
+        for pc, mask, waits in barrier.arrivals:
+            if not waits:
                 continue
             block = int(np.argwhere(mask)[0][0])
             count = int(barrier.counts[block])
@@ -50,8 +50,8 @@ def deadlock(m: Machine) -> DeadlockError:
             "lane it names: look for one inside an `if` or a loop that only some threads enter."
         )
     error = DeadlockError("\n".join(lines))
-    pcs = [pc for b in m.barriers.waiting.values() for pc, _ in b.arrivals if pc is not None]
-    error.lines = _sources(m, *pcs, *m.parked, *(g.pc for g in m.sleepers.groups))
+    asleep = (group.pc for group in m.sleepers.groups)
+    error.lines = _sources(m, *m.barriers.pcs(), *m.parked, *asleep)
     alone = not (m.parked or m.sleepers.groups)
     if len(m.barriers.waiting) == 1 and alone and 0 in m.barriers.waiting:
         error.kind = "divergent-barrier"  # the others have gone past it, or another way

@@ -20,10 +20,13 @@ from forgekit.vgpu.sanitizer.shared import SharedCheck
 from forgekit.vgpu.sanitizer.team import Team
 from forgekit.vgpu.sanitizer.tensors import GlobalCheck
 from forgekit.vgpu.sanitizer.warps import (
-    check_barrier,
     check_exited,
+    check_lines,
     check_members,
+    check_never_opened,
+    check_opening,
     check_shuffle,
+    check_stuck,
 )
 
 if TYPE_CHECKING:
@@ -119,11 +122,12 @@ class Sanitizer(Listener):
     def on_barrier(self, m: Machine, mask: Array | None, number: int, count: int | None) -> None:
         if mask is m.mask and m.alone:
             return
-        check_barrier(m, mask, number, count, self)
+        check_lines(m, mask, number, count, self)
         self._clocks.arrive(number, _by_warp(m, mask))
 
     def on_barrier_done(self, m: Machine, mask: Array | None, number: int) -> None:
         check_exited(m, mask, number, self)
+        check_opening(m, mask, number, self)
         met = m.expand(mask)
         if met.sum() == m.expand(m.alive).sum():
             if self._team is not None:
@@ -177,10 +181,12 @@ class Sanitizer(Listener):
             self._team.landing(flight, part)
 
     def on_stop(self, m: Machine) -> None:
+        check_stuck(m, self)
         if self._team is not None and self._shared is not None:  # what led to it may be noted only
             self._shared.everyone_met(m)
 
     def on_batch_end(self, m: Machine) -> None:
+        check_never_opened(m, self)
         if self._shared is not None:
             self._shared.everyone_met(m)
         if self._team is not None:
@@ -278,9 +284,10 @@ class Sanitizer(Listener):
         made = words.inactive_source(who, thread % WARP, source, exists, m.block_threads)
         self._add(self._key(made.kind, m.pc), made, count, m.pc)
 
-    def part_of_a_warp(self, m: Machine, warp: int, lane: int, there: int, alive: int) -> None:
-        made = words.part_of_a_warp(self._in_batch(m, warp * WARP + lane), there, alive)
-        self._add(self._key(made.kind, m.pc), made, 1, m.pc)
+    def part_of_a_warp(self, m: Machine, pc: int, warp: int, there: Array, lanes: int) -> None:
+        first = self._in_batch(m, warp * WARP + int(there.argmax()))
+        made = words.part_of_a_warp(first, int(there.sum()), lanes)
+        self._add(self._key(made.kind, pc), made, 1, pc)
 
     def some_have_left(self, m: Machine, pc: int, here: int, left: int, count: int) -> None:
         made = words.some_have_left(self._in_batch(m, here), self._in_batch(m, left), count)

@@ -10,6 +10,7 @@ from forgekit.vgpu.barriers import EVERYONE
 from forgekit.vgpu.machine import WARP
 
 if TYPE_CHECKING:
+    from forgekit.vgpu.barriers import Barrier
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.sanitizer.listener import Sanitizer
@@ -66,6 +67,7 @@ def check_shuffle(m: Machine, source: Array, members: Array | None, report: Sani
         )
 
 
+# -- barriers of the block ------------------------------------------------------------------------
 def check_exited(m: Machine, mask: Array | None, number: int, report: Sanitizer) -> None:
     """A barrier of the whole block opens, and some of its threads have left without it."""
     if m.alive is None:
@@ -73,43 +75,103 @@ def check_exited(m: Machine, mask: Array | None, number: int, report: Sanitizer)
     blocks = m.expand(mask).any(axis=1, keepdims=True)
     pc, waiting = m.pc, m.barriers.waiting.get(number)
     if waiting is not None:  # it opens because somebody has left
-        pc = next((at for at, _ in waiting.arrivals if at is not None), pc)
+        pc = next((a.pc for a in waiting.arrivals if a.waits), pc)
         blocks = blocks & (waiting.counts == EVERYONE)[:, None]
-    exists = np.arange(m.n_threads) < m.block_threads
-    gone = exists & blocks & ~m.expand(m.alive)
+    gone = _existing(m) & blocks & ~m.expand(m.alive)
     if gone.any():
         here = int((m.expand(mask) & blocks).reshape(-1).argmax())
         report.some_have_left(m, pc, here, int(gone.reshape(-1).argmax()), int(gone.sum()))
 
 
-def check_barrier(
+def check_lines(
     m: Machine, mask: Array | None, number: int, count: int | None, report: Sanitizer
 ) -> None:
-    """An aligned barrier needs all living lanes of a warp at once, and one place in the code."""
-    if mask is m.mask and m.alone:
-        return
-    opcode = m.program.instructions[m.pc].opcode
-    # An adversary parts lanes that a GPU would bring together again before the barrier.
-    if m.adversary is None and ("aligned" in opcode or opcode[0] == "bar"):
-        lanes, alive = m.lanes(mask), m.lanes(m.alive)
-        part = lanes.any(axis=1) & (lanes != alive).any(axis=1)
-        if part.any():
-            warp = int(part.argmax())
-            lane = int(lanes[warp].argmax())
-            report.part_of_a_warp(m, warp, lane, int(lanes[warp].sum()), int(alive[warp].sum()))
-            return
+    """Threads that meet at a barrier of the whole block should do so at one place in the code."""
     waiting = m.barriers.waiting.get(number)
     if waiting is None or count is not None:
         return
-    here = m.program.instructions[m.pc].source
     blocks = m.expand(mask).any(axis=1)
-    for pc, others in waiting.arrivals:
-        if pc is None or pc == m.pc:
-            continue
-        there = m.program.instructions[pc].source
-        line = (here.file, here.line) if here else None
-        if there is not None and (there.file, there.line) == line:
-            continue
-        if (others.any(axis=1) & blocks).any():
-            report.barriers_of_two_lines(m, mask, pc)
+    for arrival in waiting.arrivals:
+        if arrival.waits and _line(m, arrival.pc) != _line(m, m.pc):
+            if (arrival.mask.any(axis=1) & blocks).any():
+                report.barriers_of_two_lines(m, mask, arrival.pc)
+                return
+
+
+def check_opening(m: Machine, mask: Array | None, number: int, report: Sanitizer) -> None:
+    """A barrier opens, for which the lanes of a warp had to arrive at one instruction.
+
+    Not before it opens is it certain that a lane which is missing does not come: it may still wait
+    for a lock, or sleep.
+    """
+    waiting = m.barriers.waiting.get(number)
+    if waiting is None:  # all threads came at once
+        return
+    blocks = np.asarray(m.expand(mask).any(axis=1))
+    if (waiting.counts[blocks] == EVERYONE).all():
+        # Every living thread is there; if at two lines, that has been told.
+        if len({a.pc for a in waiting.arrivals}) == 1 or _lines(m, waiting, blocks) > 1:
             return
+        needed = m.lanes(m.alive)
+    else:
+        needed = m.lanes(_existing(m))
+    _whole_warps(m, waiting, needed, report, blocks)
+
+
+def check_never_opened(m: Machine, report: Sanitizer) -> None:
+    """The batch is over, and some barrier has been arrived at in vain."""
+    lanes = m.lanes(_existing(m))
+    for waiting in m.barriers.waiting.values():
+        _whole_warps(m, waiting, lanes, report)
+
+
+def check_stuck(m: Machine, report: Sanitizer) -> None:
+    """In a deadlock: part of a warp waits at a barrier, the rest at another or for those lanes."""
+    if m.runnable or m.held:  # the kernel is stopped for another reason
+        return
+    parked = np.zeros(m.shape, bool)
+    for mask in m.parked.values():
+        parked = parked | m.expand(mask)
+    for number, waiting in m.barriers.waiting.items():
+        elsewhere = parked
+        for other, barrier in m.barriers.waiting.items():
+            for arrival in barrier.arrivals:
+                if arrival.waits and other != number:
+                    elsewhere = elsewhere | arrival.mask
+        _whole_warps(m, waiting, m.lanes(elsewhere), report)
+
+
+def _whole_warps(
+    m: Machine, waiting: Barrier, needed: Array, report: Sanitizer, blocks: Array | None = None
+) -> None:
+    """Each warp (of `blocks`) must have arrived with all lanes `needed`, and equally often."""
+    for pc in dict.fromkeys(a.pc for a in waiting.arrivals):
+        opcode = m.program.instructions[pc].opcode
+        if "aligned" not in opcode and opcode[0] != "bar":
+            continue
+        times = np.zeros(m.shape, np.int64)
+        for arrival in waiting.arrivals:
+            if arrival.pc == pc:
+                times += arrival.mask if blocks is None else arrival.mask & blocks[:, None]
+        lanes = m.lanes(times)
+        most = lanes.max(axis=1, keepdims=True)
+        wrong = ((lanes != most) & (needed | (lanes > 0))).any(axis=1)
+        if wrong.any():
+            warp = int(wrong.argmax())
+            there, exist = lanes[warp] == most[warp], m.lanes(_existing(m))[warp]
+            report.part_of_a_warp(m, pc, warp, there, int(exist.sum()))
+
+
+def _existing(m: Machine) -> Array:
+    """The threads of the block, of which the last warp may have fewer than 32."""
+    return m.expand((np.arange(m.n_threads) < m.block_threads)[None])
+
+
+def _line(m: Machine, pc: int) -> object:
+    source = m.program.instructions[pc].source
+    return (source.file, source.line) if source is not None else pc
+
+
+def _lines(m: Machine, waiting: Barrier, blocks: Array) -> int:
+    """At how many lines threads of these blocks have arrived."""
+    return len({_line(m, a.pc) for a in waiting.arrivals if a.mask[blocks].any()})

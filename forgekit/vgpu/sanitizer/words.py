@@ -216,8 +216,11 @@ def inactive_source(who: Who, lane: int, source: int, exists: bool, threads: int
     return Made("shuffle-inactive", who, f"lane {source}", told, advice)
 
 
-def part_of_a_warp(who: Who, there: int, alive: int) -> Made:
-    told = (f"{name(who)} arrives with {there} of the {alive} lanes of its warp.",)
+def part_of_a_warp(who: Who, there: int, lanes: int) -> Made:
+    told = (
+        f"{name(who)} arrives with {there} of the {lanes} lanes of its warp,",
+        "the others do not come.",
+    )
     advice = (
         "A barrier counts whole warps: take it out of the `if` or loop that only some threads "
         "enter."
