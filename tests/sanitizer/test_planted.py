@@ -15,7 +15,7 @@ from tests.sanitizer.judge import describe, judge, results_are_right, virtual_gp
 FAMILIES = bank.families()
 PLANTED = bank.planted()
 HARMLESS_LOOKING = [p for p in PLANTED if p.bug.changes_result]
-SEEDS = 3  # of the hostile schedules that correct kernels have to stand
+SEEDS = 4  # of the hostile schedules that correct kernels have to stand
 MOST_SEEDS = 12  # until a bug that looks harmless has to show
 
 # Mistakes of a launch, and elements that no line writes.

@@ -126,14 +126,15 @@ def check_never_opened(m: Machine, report: Sanitizer) -> None:
 
 
 def check_stuck(m: Machine, report: Sanitizer) -> None:
-    """In a deadlock: part of a warp waits at a barrier, the rest at another or for those lanes."""
+    """In a deadlock: part of a warp is at a barrier; the rest has left, or waits at another one or
+    for those lanes."""
     if m.runnable or m.held:  # the kernel is stopped for another reason
         return
-    parked = np.zeros(m.shape, bool)
+    gone = _existing(m) & ~m.expand(m.alive)
     for mask in m.parked.values():
-        parked = parked | m.expand(mask)
+        gone = gone | m.expand(mask)
     for number, waiting in m.barriers.waiting.items():
-        elsewhere = parked
+        elsewhere = gone
         for other, barrier in m.barriers.waiting.items():
             for arrival in barrier.arrivals:
                 if arrival.waits and other != number:

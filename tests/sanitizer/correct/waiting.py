@@ -1,0 +1,620 @@
+"""Correct kernels in which one thread waits for others just before a barrier of its block.
+
+Its neighbours arrive at the barrier long before: locks, semaphores, chained scans, mbarriers.
+"""
+
+import cutlass
+import torch
+from cutlass import Float32, Int32, Int64, cute
+from cutlass.cute.nvgpu import cpasync
+
+import forgekit as fk
+from tests.sanitizer.bank import Family
+
+THREADS = 64
+
+
+def smem(shape, dtype=Float32):
+    return cutlass.memory.SmemAllocator().allocate_tensor(dtype, cute.make_layout(shape), 16)
+
+
+@cute.jit
+def spin_until(flag: cute.Pointer, value: Int32):
+    """Wait until a flag in global memory is as large as that."""
+    seen = Int32(-1)
+    while seen < value:
+        seen = cute.arch.load(flag, Int32, sem="acquire", scope="gpu")
+
+
+@cute.jit
+def acquire(lock: cute.Pointer):
+    taken = Int32(1)
+    while taken != 0:
+        taken = cute.arch.atomic_cas(lock, cmp=Int32(0), val=Int32(1), sem="acquire", scope="gpu")
+
+
+@cute.jit
+def raise_flag(flag: cute.Pointer, value: Int32):
+    cute.arch.store(flag, value, sem="release", scope="gpu")
+
+
+# -- locks and semaphores -------------------------------------------------------------------------
+@cute.kernel
+def block_lock_kernel(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor):
+    """Thread 0 takes a lock for its block, all threads add plainly, thread 0 gives it back."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    if tidx == 0:
+        acquire(mL.iterator)
+    cute.arch.sync_threads()
+    mY[tidx] = mY[tidx] + mX[bidx, tidx]
+    cute.arch.sync_threads()
+    if tidx == 0:
+        cute.arch.atomic_exch(mL.iterator, Int32(0), sem="release", scope="gpu")
+
+
+@cute.jit
+def block_lock(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    block_lock_kernel(mX, mL, mY).launch(grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def warp_lock_kernel(mL: cute.Tensor, mY: cute.Tensor):
+    """A lane of each warp counts under a lock; then a barrier that everybody reaches."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sN = smem(1, Int32)
+    if tidx == 0:
+        sN[0] = 0
+    cute.arch.sync_threads()
+    if tidx % 32 == 5:
+        acquire(mL.iterator)
+        sN[0] = sN[0] + 1
+        cute.arch.atomic_exch(mL.iterator, Int32(0), sem="release", scope="gpu")
+    cute.arch.sync_threads()
+    mY[tidx] = sN[0]
+
+
+@cute.jit
+def warp_lock(mL: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    warp_lock_kernel(mL, mY).launch(grid=(1, 1, 1), block=(mY.shape[0], 1, 1))
+
+
+@cute.kernel
+def split_k_kernel(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor):
+    """Blocks add their parts in order of their numbers: a semaphore says whose turn it is."""
+    tidx, _, _ = cute.arch.thread_idx()
+    part, _, _ = cute.arch.block_idx()
+    if tidx == 0:
+        spin_until(mS.iterator, part)
+    cute.arch.sync_threads()
+    before = Float32(0.0)
+    if part > 0:
+        before = mY[tidx]
+    mY[tidx] = before + mX[part, tidx]
+    cute.arch.sync_threads()
+    if tidx == 0:
+        raise_flag(mS.iterator, part + 1)
+
+
+@cute.jit
+def split_k(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    split_k_kernel(mX, mS, mY).launch(grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def fix_up_kernel(mX: cute.Tensor, mF: cute.Tensor, mP: cute.Tensor, mY: cute.Tensor):
+    """Stream-K: block 0 waits for the flag of every other, and adds up their parts."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    total = mX[bidx, tidx]
+    if bidx == 0:
+        for k in cutlass.range(1, mX.shape[0], unroll=1):
+            if tidx == 0:
+                spin_until(mF.iterator + k, Int32(1))
+            cute.arch.sync_threads()
+            total += mP[k, tidx]
+        mY[tidx] = total
+    else:
+        for _ in cutlass.range(5 * bidx, unroll=1):
+            total += 1.0
+        mP[bidx, tidx] = total
+        cute.arch.sync_threads()
+        if tidx == 0:
+            raise_flag(mF.iterator + bidx, Int32(1))
+
+
+@cute.jit
+def fix_up(
+    mX: cute.Tensor, mF: cute.Tensor, mP: cute.Tensor, mY: cute.Tensor,
+    bug: cutlass.Constexpr = None,
+):  # fmt: skip
+    fix_up_kernel(mX, mF, mP, mY).launch(grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def rounds_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor):
+    """All blocks meet by a counter, twice: values go to the next block and on."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    blocks, _, _ = cute.arch.grid_dim()
+    x = mX[bidx, tidx]
+    for k in cutlass.range_constexpr(2):
+        mY[k, bidx, tidx] = x
+        cute.arch.sync_threads()
+        if tidx == 0:
+            cute.arch.atomic_add(mN.iterator, Int32(1), sem="acq_rel", scope="gpu")
+            spin_until(mN.iterator, (k + 1) * blocks)
+        cute.arch.sync_threads()
+        x = mY[k, (bidx + 1) % blocks, tidx] + 1.0
+    mY[2, bidx, tidx] = x
+
+
+@cute.jit
+def rounds(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    rounds_kernel(mX, mN, mY).launch(
+        grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1), cooperative=True
+    )
+
+
+# -- scans ----------------------------------------------------------------------------------------
+@cute.kernel
+def chained_scan_kernel(
+    mX: cute.Tensor, mF: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor, by_ticket: cutlass.Constexpr
+):
+    """Running sums of rows, a row a block: each waits for what the row before has come to.
+
+    by_ticket: rows are drawn from a counter, so that a block never waits for a later one.
+    """
+    tidx, _, _ = cute.arch.thread_idx()
+    row, _, _ = cute.arch.block_idx()
+    sRow = smem(1, Int32)
+    if cutlass.const_expr(by_ticket):
+        if tidx == 0:
+            sRow[0] = cute.arch.atomic_add(mF.iterator + mX.shape[0], Int32(1))
+        cute.arch.sync_threads()
+        row = sRow[0]
+    total = mX[row, tidx]
+    sum_of_warp = cute.arch.warp_reduction_sum(total)
+    sBefore, sWarp = smem(1), smem(2)
+    if tidx % 32 == 0:
+        sWarp[tidx // 32] = sum_of_warp
+    cute.arch.sync_threads()
+    if tidx == 0:
+        before = Float32(0.0)
+        if row > 0:
+            spin_until(mF.iterator + row - 1, Int32(1))
+            before = mT[row - 1]
+        mT[row] = before + sWarp[0] + sWarp[1]
+        raise_flag(mF.iterator + row, Int32(1))
+        sBefore[0] = before
+    cute.arch.sync_threads()
+    mY[row, tidx] = sBefore[0] + total
+
+
+@cute.jit
+def chained_scan(
+    mX: cute.Tensor, mF: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor,
+    bug: cutlass.Constexpr = None,
+):  # fmt: skip
+    kernel = chained_scan_kernel(mX, mF, mT, mY, False)
+    kernel.launch(grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.jit
+def ticketed_scan(
+    mX: cute.Tensor, mF: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor,
+    bug: cutlass.Constexpr = None,
+):  # fmt: skip
+    kernel = chained_scan_kernel(mX, mF, mT, mY, True)
+    kernel.launch(grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def work_queue_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor):
+    """Blocks draw rows from a counter until there are no more."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sRow = smem(1, Int32)
+    row = Int32(0)
+    while row < mX.shape[0]:
+        if tidx == 0:
+            sRow[0] = cute.arch.atomic_add(mN.iterator, Int32(1))
+        cute.arch.sync_threads()
+        row = sRow[0]
+        cute.arch.sync_threads()
+        if row < mX.shape[0]:
+            mY[row, tidx] = 2.0 * mX[row, tidx]
+
+
+@cute.jit
+def work_queue(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    work_queue_kernel(mX, mN, mY).launch(grid=(2, 1, 1), block=(THREADS, 1, 1))
+
+
+# -- mbarriers that one thread waits for ----------------------------------------------------------
+@cute.kernel
+def tile_for_all_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    """Thread 0 fetches a tile and waits for it; the block meets at a barrier behind."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sX, full = smem(THREADS), smem(1, Int64).iterator
+    atom = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Float32)
+    if tidx == 0:
+        cute.arch.mbarrier_init(full, 1)
+        cute.arch.mbarrier_init_fence()
+        cute.arch.mbarrier_arrive_and_expect_tx(full, 4 * THREADS)
+        cute.copy(atom, mX, sX, mbar_ptr=full)
+        cute.arch.mbarrier_wait(full, 0)
+    cute.arch.sync_threads()
+    mY[tidx] = sX[THREADS - 1 - tidx]
+
+
+@cute.jit
+def tile_for_all(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    tile_for_all_kernel(mX, mY).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def lane_waits_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    """Warp 0 stores and arrives at an mbarrier; a lane of warp 1 waits for it, then its block."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sX, ready = smem(32), smem(1, Int64).iterator
+    if tidx == 0:
+        cute.arch.mbarrier_init(ready, 32)
+    cute.arch.mbarrier_init_fence()
+    cute.arch.sync_threads()
+    if tidx == 40:
+        cute.arch.mbarrier_wait(ready, 0)
+        mY[32] = sX[7]
+    if tidx < 32:
+        x = mX[tidx]
+        for _ in cutlass.range(9, unroll=1):
+            x += 1.0
+        sX[tidx] = x
+        cute.arch.mbarrier_arrive(ready)
+    cute.arch.sync_threads()
+    if tidx >= 32:
+        mY[tidx - 32] = sX[63 - tidx]
+
+
+@cute.jit
+def lane_waits(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    lane_waits_kernel(mX, mY).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def one_producer_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    """A lane of the last warp fetches tiles, two warps use them; all meet at the end."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sX = smem((THREADS, 2))
+    full, empty = smem(2, Int64).iterator, smem(2, Int64).iterator
+    atom = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Float32)
+    gX, tiles = cute.zipped_divide(mX, (THREADS,)), mX.shape[0] // THREADS
+    sSum = smem(THREADS)
+    if tidx == THREADS:
+        for s in cutlass.range_constexpr(2):
+            cute.arch.mbarrier_init(full + s, 1)
+            cute.arch.mbarrier_init(empty + s, THREADS)
+    cute.arch.mbarrier_init_fence()
+    cute.arch.sync_threads()
+    if tidx == THREADS:
+        for i in cutlass.range(tiles, unroll=1):
+            cute.arch.mbarrier_wait(empty + i % 2, (i // 2 + 1) % 2)
+            cute.arch.mbarrier_arrive_and_expect_tx(full + i % 2, 4 * THREADS)
+            cute.copy(atom, gX[None, i], sX[None, i % 2], mbar_ptr=full + i % 2)
+    elif tidx < THREADS:
+        total = Float32(0.0)
+        for i in cutlass.range(tiles, unroll=1):
+            cute.arch.mbarrier_wait(full + i % 2, i // 2 % 2)
+            total += sX[tidx, i % 2]
+            cute.arch.mbarrier_arrive(empty + i % 2)
+        sSum[tidx] = total
+    cute.arch.sync_threads()
+    if tidx < THREADS:
+        mY[tidx] = sSum[THREADS - 1 - tidx]
+
+
+@cute.jit
+def one_producer(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    one_producer_kernel(mX, mY).launch(grid=(1, 1, 1), block=(THREADS + 32, 1, 1))
+
+
+@cute.kernel
+def store_by_one_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    """Each tile is stored by one thread, which waits until its source may be overwritten."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sX = smem(THREADS)
+    gX, gY = cute.zipped_divide(mX, (THREADS,)), cute.zipped_divide(mY, (THREADS,))
+    atom = cute.make_copy_atom(cpasync.CopyBulkS2GOp(), Float32)
+    for i in cutlass.range(mX.shape[0] // THREADS, unroll=1):
+        sX[tidx] = gX[tidx, i] + 1.0
+        cute.arch.fence_proxy("async.shared", space="cta")
+        cute.arch.sync_threads()
+        if tidx == 33:
+            cute.copy(atom, sX, gY[None, i])
+            cute.arch.cp_async_bulk_commit_group()
+            cute.arch.cp_async_bulk_wait_group(0, read=True)
+        cute.arch.sync_threads()
+
+
+@cute.jit
+def store_by_one(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    store_by_one_kernel(mX, mY).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+# -- clusters -------------------------------------------------------------------------------------
+@cute.kernel
+def cluster_chain_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    """Running sums along a cluster: a thread waits for the block before, then its block goes on."""
+    tidx, _, _ = cute.arch.thread_idx()
+    rank = cute.arch.block_idx_in_cluster()
+    sX, come = smem(THREADS), smem(1, Int64).iterator
+    if tidx == 0:
+        cute.arch.mbarrier_init(come, THREADS)
+    cute.arch.mbarrier_init_fence()
+    cute.arch.cluster_arrive()
+    cute.arch.cluster_wait()
+    total = mX[rank, tidx]
+    if rank > 0:
+        if tidx == 0:
+            cute.arch.mbarrier_wait(come, 0)
+        cute.arch.sync_threads()
+        total += sX[tidx]
+    if rank < mX.shape[0] - 1:
+        cute.arch.map_dsmem_ptr(sX.iterator + tidx, rank + 1).store(total)
+        cute.arch.mbarrier_arrive(come, rank + 1)
+    mY[rank, tidx] = total
+    cute.arch.cluster_arrive()
+    cute.arch.cluster_wait()
+
+
+@cute.jit
+def cluster_chain(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    cluster_chain_kernel(mX, mY).launch(grid=(4, 1, 1), block=(THREADS, 1, 1), cluster=(4, 1, 1))
+
+
+@cute.kernel
+def cluster_flag_kernel(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor):
+    """A thread of each block waits for a flag of the block before; then the cluster's barrier."""
+    tidx, _, _ = cute.arch.thread_idx()
+    rank = cute.arch.block_idx_in_cluster()
+    mY[rank, tidx] = 3.0 * mX[rank, tidx]
+    cute.arch.sync_threads()
+    if tidx == 0:
+        if rank > 0:
+            spin_until(mF.iterator + rank - 1, Int32(1))
+        for _ in cutlass.range(9, unroll=1):
+            mY[rank, 0] = mY[rank, 0] + 1.0
+        raise_flag(mF.iterator + rank, Int32(1))
+    cute.arch.sync_threads()
+    cute.arch.cluster_arrive()
+    cute.arch.cluster_wait()
+    mY[rank + 4, tidx] = mY[3 - rank, tidx]
+
+
+@cute.jit
+def cluster_flag(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    cluster_flag_kernel(mX, mF, mY).launch(grid=(4, 1, 1), block=(THREADS, 1, 1), cluster=(4, 1, 1))
+
+
+# -- named barriers -------------------------------------------------------------------------------
+@cute.kernel
+def late_lane_kernel(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor):
+    """A lane waits for the other block before its warps meet at a barrier of two warps."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    if bidx == 0:
+        if tidx < 64:
+            if tidx == 31:
+                spin_until(mF.iterator, Int32(1))
+            cute.arch.barrier(barrier_id=1, number_of_threads=64)
+            mY[0, tidx] = mY[1, 63 - tidx]
+        else:
+            mY[0, tidx] = mX[tidx]
+    else:
+        mY[1, tidx] = mX[tidx]
+        cute.arch.sync_threads()
+        if tidx == 0:
+            raise_flag(mF.iterator, Int32(1))
+
+
+@cute.jit
+def late_lane(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    late_lane_kernel(mX, mF, mY).launch(grid=(2, 1, 1), block=(96, 1, 1))
+
+
+@cute.kernel
+def late_arrival_kernel(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor):
+    """A lane waits for a flag of the other warp, after its own has arrived at the barrier."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sX = smem(32)
+    if tidx < 32:
+        sX[tidx] = mX[tidx]
+        if tidx == 9:
+            spin_until(mL.iterator, Int32(1))
+            mY[0] = mY[41]
+        cute.arch.barrier_arrive(barrier_id=2, number_of_threads=64)
+    else:
+        mY[tidx] = 2.0 * mX[tidx - 32]
+        cute.arch.sync_warp()
+        if tidx == 50:
+            raise_flag(mL.iterator, Int32(1))
+        cute.arch.barrier(barrier_id=2, number_of_threads=64)
+        if tidx > 32:
+            mY[tidx - 32] = sX[63 - tidx]
+
+
+@cute.jit
+def late_arrival(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    late_arrival_kernel(mX, mL, mY).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def ping_pong_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    """A lane of each of two warps take turns by a flag in shared memory, then all meet."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sTurn, sSum = smem(1, Int32), smem(1)
+    if tidx == 0:
+        sTurn[0] = 0
+        sSum[0] = 0.0
+    cute.arch.sync_threads()
+    if tidx % 32 == 3:
+        for k in cutlass.range(3, unroll=1):
+            mine = 2 * k + tidx // 32
+            turn = Int32(-1)
+            while turn != mine:
+                turn = cute.arch.load(sTurn.iterator, Int32, sem="acquire", scope="cta", ss="cta")
+            sSum[0] = 2.0 * sSum[0] + mX[mine]
+            cute.arch.store(sTurn.iterator, mine + 1, sem="release", scope="cta", ss="cta")
+    cute.arch.sync_threads()
+    mY[tidx] = sSum[0]
+
+
+@cute.jit
+def ping_pong(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    ping_pong_kernel(mX, mY).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def elected_wait_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    """One of the consumers waits for a tile, and they meet at a barrier of their own."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sX, full = smem(THREADS), smem(1, Int64).iterator
+    atom = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Float32)
+    gX = cute.zipped_divide(mX, (THREADS,))
+    if tidx == 0:
+        cute.arch.mbarrier_init(full, 1)
+    cute.arch.mbarrier_init_fence()
+    cute.arch.sync_threads()
+    for i in cutlass.range(mX.shape[0] // THREADS, unroll=1):
+        if tidx < THREADS:
+            if tidx == 17:
+                cute.arch.mbarrier_wait(full, i % 2)
+            cute.arch.barrier(barrier_id=1, number_of_threads=THREADS)
+            mY[i * THREADS + tidx] = sX[THREADS - 1 - tidx]
+            cute.arch.barrier_arrive(barrier_id=2, number_of_threads=THREADS + 32)
+        else:
+            if tidx == THREADS:
+                cute.arch.mbarrier_arrive_and_expect_tx(full, 4 * THREADS)
+                cute.copy(atom, gX[None, i], sX, mbar_ptr=full)
+            cute.arch.barrier(barrier_id=2, number_of_threads=THREADS + 32)
+
+
+@cute.jit
+def elected_wait(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    elected_wait_kernel(mX, mY).launch(grid=(1, 1, 1), block=(THREADS + 32, 1, 1))
+
+
+@cute.kernel
+def lanes_lock_kernel(mL: cute.Tensor, mY: cute.Tensor):
+    """Two lanes of each warp take a lock, one after the other; then all threads meet."""
+    tidx, _, _ = cute.arch.thread_idx()
+    if tidx % 16 == 3:
+        acquire(mL.iterator)
+        mY[0] = mY[0] + tidx
+        cute.arch.atomic_exch(mL.iterator, Int32(0), sem="release", scope="gpu")
+    cute.arch.sync_threads()
+    mY[tidx + 1] = mY[0]
+
+
+@cute.jit
+def lanes_lock(mL: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    lanes_lock_kernel(mL, mY).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def uneven_lanes_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    """Lanes take loops of different lengths to the same barrier, round after round."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sX = smem(THREADS, Int32)
+    x = mX[tidx]
+    for k in cutlass.range(3, unroll=1):
+        for _ in cutlass.range((tidx * 7 + k) % 5, unroll=1):
+            x = x * 3 + 1
+        sX[tidx] = x
+        cute.arch.sync_threads()
+        x += sX[(tidx + 1) % THREADS]
+        cute.arch.sync_threads()
+    mY[tidx] = x
+
+
+@cute.jit
+def uneven_lanes(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    uneven_lanes_kernel(mX, mY).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+# -- arguments, expected values -------------------------------------------------------------------
+def flags(n=1):
+    return fk.zeros(n, dtype=torch.int32)
+
+
+def rows(n):
+    return fk.randint(-9, 9, n, THREADS, dtype=torch.float32)
+
+
+def scanned(extra):
+    return lambda: (rows(5), flags(5 + extra), fk.empty(5), fk.empty(5, THREADS))
+
+
+def running(x, f, t, y):
+    sums = x.sum(1).cumsum(0)
+    return [(t, sums), (y, x + torch.cat([sums.new_zeros(1), sums[:-1]])[:, None])]
+
+
+def went_round(x, n, y):
+    return [(y[2], x.roll(-2, 0) + 2.0)]
+
+
+def taken_in_turn(x, y):
+    total = 0.0
+    for value in x[:6].tolist():
+        total = 2.0 * total + value
+    return [(y, torch.full_like(y, total))]
+
+
+def unevenly(x, y):
+    for k in range(3):
+        for t in range(THREADS):
+            for _ in range((t * 7 + k) % 5):
+                x[t] = x[t] * 3 + 1
+        x += x.roll(-1)
+    return [(y, x)]
+
+
+FAMILIES = (
+    Family(block_lock, (), lambda: (rows(3), flags(), fk.zeros(THREADS)),
+           lambda x, l, y: [(y, x.sum(0))]),  # noqa: E741
+    Family(warp_lock, (), lambda: (flags(), fk.empty(96, dtype=torch.int32)),
+           lambda l, y: [(y, torch.full_like(y, 3))], static=(1,)),  # noqa: E741
+    Family(split_k, (), lambda: (rows(4), flags(), fk.empty(THREADS)),
+           lambda x, s, y: [(y, x.sum(0))]),
+    Family(fix_up, (), lambda: (rows(4), flags(4), fk.empty(4, THREADS), fk.empty(THREADS)),
+           lambda x, f, p, y: [(y, x.sum(0) + 5 + 10 + 15)]),
+    Family(rounds, (), lambda: (rows(3), flags(), fk.empty(3, 3, THREADS)), went_round),
+    Family(chained_scan, (), scanned(0), running),
+    Family(ticketed_scan, (), scanned(1), running),
+    Family(work_queue, (), lambda: (rows(5), flags(), fk.empty(5, THREADS)),
+           lambda x, n, y: [(y, 2 * x)]),
+    Family(tile_for_all, (), lambda: (fk.randn(THREADS), fk.empty(THREADS)),
+           lambda x, y: [(y, x.flip(0))], static=(0,)),
+    Family(lane_waits, (), lambda: (fk.randn(32), fk.empty(33)),
+           lambda x, y: [(y[:32], x.flip(0) + 9), (y[32:], x[7:8] + 9)]),
+    Family(one_producer, (), lambda: (rows(5).view(-1), fk.empty(THREADS)),
+           lambda x, y: [(y, x.view(5, THREADS).sum(0).flip(0))]),
+    Family(store_by_one, (), lambda: (fk.randn(3 * THREADS), fk.empty(3 * THREADS)),
+           lambda x, y: [(y, x + 1)]),
+    Family(cluster_chain, (), lambda: (rows(4), fk.empty(4, THREADS)),
+           lambda x, y: [(y, x.cumsum(0))]),
+    Family(cluster_flag, (), lambda: (rows(4), flags(4), fk.empty(8, THREADS)),
+           lambda x, f, y: [(y[:, 1:], 3 * torch.cat([x, x.flip(0)])[:, 1:]),
+                            (y[:4, 0], 3 * x[:, 0] + 9)]),
+    Family(late_lane, (), lambda: (fk.randn(96), flags(), fk.empty(2, 96)),
+           lambda x, f, y: [(y[1], x), (y[0], torch.cat([x[:64].flip(0), x[64:]]))]),
+    Family(late_arrival, (), lambda: (fk.randn(32), flags(), fk.empty(64)),
+           lambda x, l, y: [(y, torch.cat([2 * x[9:10], x.flip(0)[1:], 2 * x]))]),  # noqa: E741
+    Family(elected_wait, (), lambda: (fk.randn(3 * THREADS), fk.empty(3 * THREADS)),
+           lambda x, y: [(y, x.view(3, THREADS).flip(1).reshape(-1))]),
+    Family(lanes_lock, (), lambda: (flags(), fk.zeros(THREADS + 1, dtype=torch.int32)),
+           lambda l, y: [(y, torch.full_like(y, 3 + 19 + 35 + 51))]),  # noqa: E741
+    Family(ping_pong, (), lambda: (fk.randn(6), fk.empty(THREADS)), taken_in_turn),
+    Family(uneven_lanes, (), lambda: (fk.randint(0, 9, THREADS),
+           fk.empty(THREADS, dtype=torch.int32)), lambda x, y: unevenly(x.int(), y)),
+)  # fmt: skip
