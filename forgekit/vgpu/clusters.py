@@ -7,6 +7,7 @@ rank. A `shared::cluster` address says in its upper bits whose shared memory it 
 
 from __future__ import annotations
 
+import math
 import weakref
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ _OFFSET = (1 << RANK_SHIFT) - 1
 # -- numbers --------------------------------------------------------------------------------------
 def block_coordinates(number: Array, grid: Dim3, cluster: Dim3) -> tuple[Array, Array, Array]:
     """(x, y, z) of blocks by their numbers."""
-    which, rank = np.divmod(number, int(np.prod(cluster)))
+    which, rank = np.divmod(number, math.prod(cluster))
     found, outer, inner = [], 1, 1
     for size, extent in zip(grid, cluster, strict=True):
         along = size // extent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -83,7 +84,7 @@ def _out_of_bounds_advice(
             "The index is negative. Unlike in Python it does not count from the end: it lies "
             "before the tensor."
         )
-    elements = int(np.prod(info.shape))
+    elements = math.prod(info.shape)
     number = m.blocks[where[0]] * m.block_threads + where[1]
     if number < elements:
         return (

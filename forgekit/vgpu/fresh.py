@@ -7,6 +7,7 @@ kernel of the virtual GPU changes it (torch counts its versions), or it is gone.
 from __future__ import annotations
 
 import ctypes
+import math
 import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -88,7 +89,7 @@ class Blank:
         self._entry = entry
         self._notice_others(allocation)
         info = allocation.regions[0].info
-        dense = int(np.prod(info.shape)) * info.itemsize == allocation.size_bytes
+        dense = math.prod(info.shape) * info.itemsize == allocation.size_bytes
         self._whole = dense and len(allocation.regions) == 1
 
     def _notice_others(self, allocation: Allocation) -> None:

@@ -6,7 +6,7 @@ import io
 import math
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING
@@ -182,17 +182,17 @@ def _run_batches(
     listeners: Sequence[Listener],
 ) -> None:
     """Run the blocks of a launch, batch by batch."""
-    n_blocks = int(np.prod(record.grid))
+    n_blocks = math.prod(record.grid)
     per_batch = n_blocks if record.cooperative else _blocks_in_a_batch(program, record)
-    batches = [
-        range(start, min(start + per_batch, n_blocks)) for start in range(0, n_blocks, per_batch)
-    ]
+    starts = range(0, n_blocks, per_batch)
     if _options.schedule == "adversarial" and _options.seed % 2:
-        batches.reverse()
+        starts = starts[::-1]
+    # No list: the largest grid has more batches than fit into memory.
+    batches = (range(start, min(start + per_batch, n_blocks)) for start in starts)
     printer = Printer()
     try:
         with np.errstate(all="ignore"):
-            for blocks in _with_progress(batches) if _options.progress else batches:
+            for blocks in _with_progress(batches, n_blocks) if _options.progress else batches:
                 run_batch(program, record, memory, blocks, printer, listeners)
     finally:
         printer.close()
@@ -201,7 +201,7 @@ def _run_batches(
 def _blocks_in_a_batch(program: Program, record: LaunchRecord) -> int:
     """Blocks run in lockstep, whole clusters. (Of a cooperative launch all: they may wait for each
     other.)"""
-    threads = -(-int(np.prod(record.block)) // 32) * 32
+    threads = -(-math.prod(record.block) // 32) * 32
     of_a_block = block_bytes(program.shared_bytes(record), threads, program.local_bytes)
     by_memory = BATCH_BYTES // max(of_a_block, 1)
     together = record.cluster_blocks
@@ -244,21 +244,21 @@ def run_batch(
     return machine
 
 
-def _with_progress(batches: Sequence[range]) -> Iterator[range]:
+def _with_progress(batches: Iterable[range], n_blocks: int) -> Iterator[range]:
     """The batches, with a progress bar once they have taken a while."""
-    began, bar = time.perf_counter(), None
+    began, bar, done = time.perf_counter(), None, 0
     try:
-        for done, blocks in enumerate(batches):
+        for blocks in batches:
             yield blocks
+            done += len(blocks)
             if bar is not None:
                 bar.update(len(blocks))
-            elif time.perf_counter() - began > _PROGRESS_AFTER_S and done + 1 < len(batches):
+            elif time.perf_counter() - began > _PROGRESS_AFTER_S and done < n_blocks:
                 from tqdm import tqdm
 
                 bar = tqdm(
-                    total=batches[-1].stop, initial=blocks.stop, desc="virtual GPU", unit="block",
-                    leave=False,
-                )  # fmt: skip
+                    total=n_blocks, initial=done, desc="virtual GPU", unit="block", leave=False
+                )
     finally:
         if bar is not None:
             bar.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -87,7 +88,7 @@ def _sources(m: Machine, *pcs: int) -> tuple[SourceLine, ...]:
 
 
 def over_budget(m: Machine) -> InstructionBudgetError:
-    first, last, total = m.blocks[0], m.blocks[-1], int(np.prod(m.record.grid))
+    first, last, total = m.blocks[0], m.blocks[-1], math.prod(m.record.grid)
     together = ""
     if len(m.blocks) < total:
         together = (

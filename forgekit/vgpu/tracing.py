@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from forgekit.vgpu.program import Program
     from forgekit.vgpu.ptx import SourceLine
 
-# A load and a store of each of 2 Mi elements; 41 bytes an access are 164 MiB.
+# A load and a store of each of 2 Mi elements; 45 bytes an access are 180 MiB.
 LIMIT = 1 << 22
 _PIECE = 1 << 18  # accesses that are looked at together; a wide one touches 16 elements
 
@@ -41,7 +41,7 @@ _KIND_OF = {"load": LOAD, "async load": LOAD, "store": STORE, "async store": STO
 
 # Of a chunk, in its order.
 _COLUMNS = (("kind", np.uint8), ("launch", np.int32), ("width", np.int32), ("pc", np.int32),
-            ("block", np.int32), ("thread", np.int16), ("address", np.uint64))  # fmt: skip
+            ("block", np.int64), ("thread", np.int16), ("address", np.uint64))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class AccessTrace(Listener):
         same = (_KIND_OF[kind], len(self.launches) - 1, width, m.pc)
         self._chunks.append((
             *(np.full(1, v, np.int32) for v in same),
-            m.record.linear_blocks(block + m.blocks.start).astype(np.int32),
+            m.record.linear_blocks(block + m.blocks.start),
             thread.astype(np.int16),
             np.broadcast_to(address, m.shape)[block, thread].astype(np.uint64),
         ))  # fmt: skip
@@ -158,7 +158,7 @@ class AccessTrace(Listener):
                 self._accesses = None
                 number = m.record.linear_blocks(np.array([block + m.blocks.start]))
                 same = (_KIND_OF[kind], len(self.launches) - 1, 16, m.pc, number[0], thread)
-                self._chunks.append((*(np.full(1, v, np.int32) for v in same), address))
+                self._chunks.append((*(np.full(1, v, np.int64) for v in same), address))
 
     # -- from addresses to tensors ------------------------------------------------------------
     @property

@@ -1,7 +1,11 @@
 """Sizes, strides, offsets and grids beyond 2**31: right, or refused in words."""
 
+import math
+import tracemalloc
+
 import cutlass
 import cutlass.cute as cute
+import numpy as np
 import pytest
 import torch
 from cutlass import Int32, Int64
@@ -9,11 +13,14 @@ from cutlass.cute.runtime import from_dlpack, make_fake_tensor
 
 import forgekit as fk
 from forgekit import vgpu
-from forgekit.errors import ArgumentMismatchError, LaunchError
-from forgekit.vgpu import launching
+from forgekit.errors import ArgumentMismatchError, LaunchError, MemoryAccessError
+from forgekit.vgpu import arguments, launching
+from forgekit.vgpu.launching import LaunchRecord
+from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.memory import GlobalMemory, TensorInfo
 from forgekit.vgpu.program import load
-from tests.vgpu.ptx_launch import kernel
+from forgekit.vgpu.tracing import AccessTrace
+from tests.vgpu.ptx_launch import kernel, launch
 
 BIG = 2**32 + 10
 ROWS, COLUMNS = 40_000, 2**17  # 5 GiB of bytes, of which a test touches some pages
@@ -233,3 +240,88 @@ def test_a_grid_beyond_32_bits_is_refused(n, seen):
         wide(seen, n)
     with pytest.raises(LaunchError, match="more than 2,147,483,647 blocks in y"):
         fk.compile(launch_fixed, seen, n, device="virtual")(seen)
+
+
+# -- batches --------------------------------------------------------------------------------------
+LARGEST = (2**31 - 1, 65535, 65535)
+BODY = "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ctaid.y; mov.u32 %r3, %ctaid.z;"
+WRITE = f"{BODY} setp.eq.s32 %p0, %r0, 0; @%p0 st.global.v2.b32 [%rd0], {{%r1, %r2}};"
+SHARED = """.shared .align 4 .b32 s[32]; mov.u32 %r4, s; shl.b32 %r5, %r0, 2; add.s32 %r4, %r4, %r5;
+st.shared.b32 [%r4], %r0; bar.sync 0; ld.shared.b32 %r6, [%r4]; shl.b32 %r5, %r0, 2;"""
+
+
+class StopAt(Listener):
+    """Sees the batches, and stops the launch in the first, as somebody at the keyboard would."""
+
+    def __init__(self) -> None:
+        self.batches: list[range] = []
+
+    def on_batch_end(self, m) -> None:
+        self.batches.append(m.blocks)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("sanitize", [False, True])
+def test_the_largest_grid_has_no_list_of_batches(seed, sanitize):
+    count, watcher = math.prod(LARGEST), StopAt()
+    schedule = {"schedule": "adversarial", "seed": seed}
+    tracemalloc.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            launch("ret;", grid=LARGEST, listeners=(watcher,), sanitize=sanitize, **schedule)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    (blocks,) = watcher.batches
+    assert peak < 64 << 20
+    if seed % 2:  # the last ones first
+        assert (blocks.stop, blocks.start % 1024) == (count, 0)
+    else:
+        assert blocks == range(1024)
+
+
+@pytest.mark.parametrize("sanitize", [False, True])
+@pytest.mark.parametrize("cluster", [(1, 1, 1), (1, 1, 5)])
+def test_blocks_of_high_numbers(sanitize, cluster):
+    x = np.zeros(2, np.int32)
+    ready = load(kernel(SHARED + WRITE + "ret;", 1))["k"]
+    memory = GlobalMemory()
+    arguments.register(memory, [("x", x)])
+    params = memory.allocations[0].address.to_bytes(8, "little")
+    record = LaunchRecord("k", LARGEST, (32, 1, 1), 0, params, cluster)
+    first = math.prod(LARGEST) - 20
+    watchers: list = [AccessTrace(), launching.Sanitizer(ready, record, memory)][: 1 + sanitize]
+    with np.errstate(all="ignore"):
+        launching.run_batch(ready, record, memory, range(first, first + 20), listeners=watchers)
+    assert x.tolist() == [2**31 - 2, 65534]
+    accesses = watchers[0].accesses
+    assert accesses.block.max() == first + 19
+    assert record.coordinates(first + 19, 31) == ((2**31 - 2, 65534, 65534), (31, 0, 0))
+
+
+def test_a_wrong_access_names_a_high_block():
+    watcher = launching.LaunchRecord("k", LARGEST, (32, 1, 1), 0, b"")
+    ready = load(kernel(f"{BODY} st.global.b32 [%rd0], %r1; ret;", 0))["k"]
+    first = math.prod(LARGEST) - 1
+    with pytest.raises(MemoryAccessError, match=r"of block \(2147483646, 65534, 65534\)"):
+        launching.run_batch(ready, watcher, GlobalMemory(), range(first, first + 1))
+
+
+def test_progress_knows_the_total_without_a_list(monkeypatch):
+    class Bar:
+        def __init__(self, total: int, initial: int, **_: object) -> None:
+            told.append((total, initial))
+
+        def update(self, n: int) -> None:
+            told.append(n)
+
+        def close(self) -> None:
+            told.append("closed")
+
+    told: list = []
+    monkeypatch.setattr("tqdm.tqdm", Bar)
+    monkeypatch.setattr(launching, "_PROGRESS_AFTER_S", -1.0)
+    last_first = {"schedule": "adversarial", "seed": 1}
+    launch("ret;", grid=10, batch_threads=128, progress=True, **last_first)
+    assert told == [(10, 2), 4, 4, "closed"]

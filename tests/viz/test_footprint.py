@@ -561,3 +561,11 @@ def test_a_kernel_of_the_gpu_is_shown_from_copies():
     shown = fk.footprint(fk.compile(copy, x, y, 8, 8, device="gpu"), x, y, 8)
     assert shown.error is None and shown.touched["mY"]["count"].tolist() == [1] * 8
     assert y.tolist() == [-3.0] * 8
+
+
+def test_a_tensor_too_large_for_a_picture_is_refused_before_the_run():
+    x = torch.zeros(1).expand(2**30)
+    y = torch.zeros(8)
+    compiled = fk.compile(copy, x, y, 1, 128, device="virtual")
+    with pytest.raises(UsageError, match=r"tensor mX: got 1,073,741,824 elements, needed at most"):
+        fk.footprint(compiled, x, y, 1)

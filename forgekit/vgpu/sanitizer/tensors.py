@@ -9,6 +9,7 @@ ordered by their barriers, blocks by atomic and ordered accesses only (`meetings
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -70,9 +71,9 @@ class GlobalCheck:
     ) -> None:
         self._unit = unit
         self._report = report
-        self._threads = -(-int(np.prod(record.block)) // 32) * 32
+        self._threads = -(-math.prod(record.block) // 32) * 32
         self._team_threads = self._threads * record.cluster_blocks
-        self._on = int(np.prod(record.grid)) * self._threads < _MOST_THREADS
+        self._on = math.prod(record.grid) * self._threads < _MOST_THREADS
         self._meetings = meetings
         self._base = 0  # number of the batch's first thread
         self._written, read = (

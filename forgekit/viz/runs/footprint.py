@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forgekit.compiling.replay import bind
-from forgekit.errors import KernelError, SourceLine, source_line
+from forgekit.errors import KernelError, SourceLine, UsageError, got_needed, source_line
 from forgekit.viz.runs.lines import Line, chosen_lines, line_names
 from forgekit.viz.runs.replay import one_of, replay, stop_notes
 
@@ -31,6 +31,7 @@ _WAYS = (("loads", "read", True, False), ("stores", "written", False, True),
 _COLUMNS = tuple(column for column, *_ in _WAYS)
 
 _NOTHING = np.zeros(0, np.int32)
+MOST_ELEMENTS = 1 << 27  # some 3 GiB of numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,6 +180,12 @@ def footprint(
     if tensor is not None:
         one_of("tensor", tensor, tuple(shapes))
         shapes = {tensor: shapes[tensor]}
+    for name, shape in shapes.items():
+        if math.prod(shape) > MOST_ELEMENTS:
+            raise UsageError(
+                got_needed(f"tensor {name}", f"{math.prod(shape):,} elements",
+                           f"at most {MOST_ELEMENTS:,}", "show a smaller one, or another: tensor=…")
+            )  # fmt: skip
 
     trace, error, _ = replay(kernel, args, AccessTrace)
     lines, rows = _rows_of(trace, line, error)
@@ -234,12 +241,14 @@ def _touched(
 ) -> tuple[dict[str, Array], int]:
     """A tensor's entry in `Footprint.touched`, and how many threads touched it."""
     total, accesses = math.prod(shape), trace.accesses
-    block, thread = np.full(total, -1, np.int32), np.full(total, -1, np.int32)
+    blocks = max((math.prod(r.grid) for r in trace.launches), default=0)
+    block = np.full(total, -1, np.int32 if blocks < 1 << 31 else np.int64)
+    thread = np.full(total, -1, np.int32)
     counts: dict[int, Array] = {}
     sizes = [math.prod(r.block) for r in trace.launches]
     before = np.cumsum([0, *(math.prod(r.grid) * n for r, n in zip(trace.launches, sizes,
                                                                    strict=True))])  # fmt: skip
-    who = np.zeros(before[-1], bool)
+    who: list[Array] = []
     wanted = np.array([kind == "any" or (loads if kind == "load" else stores)
                        for *_, loads, stores in _WAYS])  # fmt: skip
     # Of a tensor that no launch reached there are no touches to ask for.
@@ -254,8 +263,9 @@ def _touched(
         earliest, at = row[::-1], element[::-1]  # of several values the last one stays
         block[at], thread[at] = accesses.block[earliest], accesses.thread[earliest]
         launch = accesses.launch[row]
-        who[before[launch] + accesses.block[row].astype(np.int64) * np.array(sizes)[launch]
-            + accesses.thread[row]] = True  # fmt: skip
+        who.append(np.unique(
+            before[launch] + accesses.block[row] * np.array(sizes)[launch] + accesses.thread[row]
+        ))  # fmt: skip
     nothing = np.broadcast_to(np.int32(0), total)
     found = {
         "block": block,
@@ -268,7 +278,7 @@ def _touched(
     columns = {c: values.reshape(shape) for c, values in found.items()}
     if name in trace.tensors:
         columns = {c: _shared(values, trace.tensors[name]) for c, values in columns.items()}
-    return columns, int(np.count_nonzero(who))
+    return columns, len(np.unique(np.concatenate([np.zeros(0, np.int64), *who])))
 
 
 def _shared(values: Array, info: TensorInfo) -> Array:
