@@ -262,12 +262,14 @@ class KernelError(ForgekitError):
         lines: the Python lines concerned, with `file` and `line`; empty where they are not known.
         who: ((x, y, z) of the block, of the thread) that was the first; None where nobody is.
         place: the element or offset, as in the message.
+        overrun: of an access outside a tensor, its numbers (`vgpu.faults.Overrun`); None elsewhere.
     """
 
     kind: str = ""
     lines: tuple[Any, ...] = ()
     who: tuple[tuple[int, int, int], tuple[int, int, int]] | None = None
     place: str = ""
+    overrun: Any = None
 
 
 class MemoryAccessError(KernelError):

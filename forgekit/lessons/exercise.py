@@ -23,6 +23,7 @@ from forgekit.lessons import progress
 from forgekit.lessons.skeleton import Source, read_source
 
 if TYPE_CHECKING:
+    from forgekit.lessons.failed import FailedCall
     from forgekit.lessons.gates.failure import Group
     from forgekit.lessons.report import GradeReport, Note
 
@@ -100,6 +101,29 @@ class Exercise:
         report = grade(self, handed_in, arch, untouched=self._is_skeleton(handed_in))
         progress.change(self.name, functools.partial(_tried, report=report))
         return replace(report, standing=_standing(self.week)) if report else report
+
+    @property
+    def failed(self) -> FailedCall:
+        """The call at which the last grade stopped, for pictures: `fk.footprint(*e.failed)`.
+
+        Raises:
+            UsageError: no grade has stopped at a call of a kernel since this process began.
+        """
+        from forgekit.lessons.grading import FAILED
+
+        if self.name not in FAILED:
+            raise UsageError(
+                got_needed("failed", "no failed call", "a grade that stopped at one",
+                           "run the cell that grades the exercise first")
+            )  # fmt: skip
+        return FAILED[self.name]
+
+    def reference(self) -> Any:
+        """The entry of the solution, which gates compare counts with."""
+        found: Any = course.load_part(self.folder, "solution")
+        for part in self.entry.split("."):
+            found = getattr(found, part)
+        return found
 
     def hint(self) -> Note:
         """The next hint: the first call gives the first of three, the next tells more."""

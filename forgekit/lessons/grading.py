@@ -12,8 +12,11 @@ from forgekit.lessons.skeleton import PLACEHOLDER
 
 if TYPE_CHECKING:
     from forgekit.lessons.exercise import Exercise
+    from forgekit.lessons.failed import FailedCall
 
-__all__ = ["grade"]
+__all__ = ["FAILED", "grade"]
+
+FAILED: dict[str, FailedCall] = {}  # exercise's name -> the call at which its last grade stopped
 
 
 def grade(exercise: Exercise, handed_in: Any, arch: str | None, *, untouched: bool) -> GradeReport:
@@ -23,19 +26,40 @@ def grade(exercise: Exercise, handed_in: Any, arch: str | None, *, untouched: bo
         todo = f"Fill in the lines marked {PLACEHOLDER}, run that cell, then this one."
         failure = GateError("This is the skeleton, as it was given.", look_at=todo)
         return _report(exercise, [], names, failure, untouched=True)
-    submission = Submission(handed_in, arch)
+    submission = Submission(handed_in, arch, exercise)
     passed: list[Outcome] = []
     for number, group in enumerate(exercise.groups):
         try:
             passed.append(Outcome(group.name, group.run(submission)))
         except GateError as failure:
             missing = failure.unanswered
+            _keep_failed(exercise, submission, failure)
             return _report(exercise, passed, names[number:], failure, untouched=missing)
         except ForgekitError as error:  # what no gate expected of a kernel, and yet told in words
             return _report(exercise, passed, names[number:], GateError(str(error)))
         except Exception as error:  # an odd value in an answer, say; a student sees no traceback
             return _report(exercise, passed, names[number:], _unexpected(error))
     return _report(exercise, passed, [])
+
+
+def _keep_failed(exercise: Exercise, submission: Submission, failure: GateError) -> None:
+    """The call that failed can be run and drawn from the notebook; the advice says how."""
+    from forgekit.lessons.failed import FailedCall
+
+    call = f'fk.exercise("{exercise.name}").failed'
+    FAILED.pop(exercise.name, None)
+    try:
+        if submission.last is not None:
+            kernel = submission.compiled(submission.last)
+            FAILED[exercise.name] = FailedCall(kernel, submission.last)
+    except GateError:  # it does not compile
+        pass
+    known = exercise.name in FAILED
+    failure.look_at = failure.look_at.replace("{failed}", call) if known else _without(failure)
+
+
+def _without(failure: GateError) -> str:
+    return "" if "{failed}" in failure.look_at else failure.look_at
 
 
 def _unexpected(error: Exception) -> GateError:

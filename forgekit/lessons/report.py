@@ -86,7 +86,7 @@ class GradeReport:
                 lines.append(f"  [!] {self.failed}")
             lines += _indented(self.failure.happened)
             if self.failure.likely:
-                lines += ["", *_indented(f"Likely: {self.failure.likely}")]
+                lines += ["", *_indented(f"Why: {self.failure.likely}")]
             if self.failure.look_at:
                 lines += ["", *_indented(f"Next: {self.failure.look_at}")]
             lines += [f"  [ ] {name}" for name in self._open]
@@ -110,7 +110,7 @@ class GradeReport:
             if not self.untouched:
                 parts.append(_line(_RED, "&#10007;", self.failed, ""))
             parts.append(_happened(self.failure.happened))
-            for word, text in (("Likely", self.failure.likely), ("Next", self.failure.look_at)):
+            for word, text in (("Why", self.failure.likely), ("Next", self.failure.look_at)):
                 if text:
                     parts.append(f'<div style="margin:4px 0 4px 20px"><b>{word}.</b> {_said(text)}'
                                  "</div>")  # fmt: skip

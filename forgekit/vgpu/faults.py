@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,24 @@ if TYPE_CHECKING:
 
 # An address farther than this from every tensor is not told as an overrun of one.
 _NEAR_BYTES = 1 << 31
+
+
+class Overrun(NamedTuple):
+    """The threads whose access of one instruction lies outside a tensor.
+
+    tensor, rank: its name, its number of modes; elements: how many it has; threads: their numbers,
+    counted over all blocks; numbers: of the element each reaches first, counted from the tensor's
+    first one in memory; width: elements that each reaches; present: numbers of all threads that ran
+    with them.
+    """
+
+    tensor: str
+    rank: int
+    elements: int
+    threads: Array
+    numbers: Array
+    width: int
+    present: Array
 
 
 # -- accesses -------------------------------------------------------------------------------------
@@ -72,7 +90,22 @@ def out_of_bounds(m: Machine, kind: str, address: Array, bad: Array, width: int)
         f"{_out_of_bounds_advice(m, where, info, from_first)}"
     )
     place = f"{info.coordinate(from_first)} of {info}"
+    error.overrun = _overrun(m, address, bad, width, info, value - from_first)
     return _marked(error, m, "out-of-bounds", where, place)
+
+
+def _overrun(
+    m: Machine, address: Array, bad: Array, width: int, info: TensorInfo, start: int
+) -> Overrun:
+    """start: the virtual address of the tensor's first element."""
+    block, thread = np.nonzero(np.broadcast_to(bad, m.shape))
+    reached = np.broadcast_to(address, m.shape)[block, thread].astype(np.int64) - start
+    first = m.blocks.start * m.block_threads
+    present = first + np.arange(m.n_blocks * m.block_threads)
+    threads = first + block * m.block_threads + thread
+    numbers, elements = reached // info.itemsize, math.prod(info.shape)
+    per_access = max(width // info.itemsize, 1)
+    return Overrun(info.name, len(info.shape), elements, threads, numbers, per_access, present)
 
 
 def _out_of_bounds_advice(

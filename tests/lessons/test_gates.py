@@ -238,7 +238,8 @@ def test_counters_tell_value_threshold_baseline_and_ideal(scale: Any) -> None:
                    look_at="its own")  # fmt: skip
     error = stopped(counters(case, (1024,), [passing, high], name="x", look_at="of all"), good)
     assert error.happened == (
-        "Sectors loaded: 128 with 1024 of float32; needed at most 64 (as given 4,096, ideal 32)."
+        "Sectors loaded: 128 with 1024 of float32; needed at most 64 (as given 4,096, ideal 32).\n"
+        "All of it at made0.py, line 12: mY[i] = 3.0 * mX[i] + 1.0"
     )
     assert (error.likely, error.look_at) == ("twice", "its own")
     low = Counter("shared_load_requests", "shared loads", at_least=2, at_most=3)

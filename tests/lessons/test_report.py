@@ -69,7 +69,7 @@ def test_it_stops_at_the_first_group_that_fails() -> None:
         "      It is 3.",
         "        quoted from a tool",
         "",
-        "      Likely: off by one",
+        "      Why: off by one",
         "",
         "      Next: the last element",
         "  [ ] Group 3",

@@ -4,6 +4,7 @@ from forgekit.lessons.gates.answers import answer, answers
 from forgekit.lessons.gates.choices import choices, one_of
 from forgekit.lessons.gates.clean import clean
 from forgekit.lessons.gates.counters import Counter, counters
+from forgekit.lessons.gates.economy import economical
 from forgekit.lessons.gates.failure import GateError, Group, Slip
 from forgekit.lessons.gates.python_function import python_function
 from forgekit.lessons.gates.slips import counted, found, hinted, looks_like
@@ -12,6 +13,6 @@ from forgekit.lessons.gates.values import values
 
 __all__ = [
     "Case", "Counter", "GateError", "Group", "Slip", "Submission",
-    "answer", "answers", "choices", "clean", "counted", "counters", "found", "hinted",
+    "answer", "answers", "choices", "clean", "counted", "counters", "economical", "found", "hinted",
     "looks_like", "one_of", "python_function", "values",
 ]  # fmt: skip

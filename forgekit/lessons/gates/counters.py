@@ -6,13 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from forgekit.errors import KernelError
+from forgekit.errors import UsageError
 from forgekit.lessons.gates.failure import Evidence, GateError, Group, Slip, explained
+from forgekit.lessons.gates.values import check_values
+from forgekit.profiling.findings import access_reason
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates.submission import MakeCase, Submission
+    from forgekit.profiling.profile import Profile
 
-__all__ = ["Counter", "counters"]
+__all__ = ["Counter", "counters", "line_of_most"]
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ def counters(
     name: str,
     look_at: str = "",
 ) -> Group:
-    """A group that profiles one call and compares numbers with thresholds.
+    """A group that profiles one call, compares its result and then its numbers with thresholds.
 
     make: as in `values`. size: one on which the numbers are smooth, with whole tiles.
     """
@@ -58,14 +61,9 @@ def counters(
     def run(handed_in: Submission) -> str:
         import torch
 
-        from forgekit.profiling.profile import count
-
         case = make(*size, dtype=getattr(torch, dtype))
-        try:
-            run, args = handed_in.compiled(case), handed_in.arguments(case)
-            counts = count(run, tuple(args.values()))
-        except KernelError as error:
-            raise GateError(f"With {case.label} the kernel was stopped.\n{error}") from None
+        counts, after = handed_in.counted(case)
+        check_values(handed_in, case, after)
         told = []
         for gate in gates:
             value = gate.of(counts)
@@ -74,7 +72,7 @@ def counters(
             if high or low:
                 evidence = Evidence(case=case, counts=counts)
                 raise GateError(
-                    _told(gate, value, case.label),
+                    _told(gate, value, case.label) + (line_of_most(counts, gate.measure, high)),
                     explained(gate.slips, evidence),
                     gate.look_at or look_at,
                 )
@@ -98,6 +96,24 @@ def _told(gate: Counter, value: float, label: str) -> str:
     more = f" ({', '.join(known)})" if known else ""
     called = gate.called[0].upper() + gate.called[1:]
     return f"{called}: {_number(value)} with {label}; needed {' and '.join(bounds)}{more}."
+
+
+def line_of_most(profile: Profile, measure: Any, high: bool = True) -> str:
+    """The line that most of a metric comes from, and why it takes so much where that is known."""
+    if not high or not isinstance(measure, str):
+        return ""
+    try:
+        line = max(profile.all_lines, key=lambda line: line[measure])
+        share = line[measure] / max(sum(x[measure] for x in profile.all_lines), 1)
+    except (KeyError, TypeError, ValueError, UsageError):
+        return ""
+    if not line.source or share < 0.5:
+        return ""
+    kind = "_".join(measure.split("_")[:2])
+    a = line.accesses.get(kind)
+    why = f"; {access_reason(a)}" if a is not None and a.units > a.ideal else ""
+    part = "All" if share > 0.999 else f"{100 * share:.0f} %"
+    return f"\n{part} of it at {line.where}: {line.text}{why}"
 
 
 def _number(value: float) -> str:

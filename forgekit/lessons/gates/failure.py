@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from forgekit.errors import is_user_file
+from forgekit.errors import KernelError, is_user_file
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates.submission import Submission
@@ -45,8 +45,8 @@ class Evidence:
 
     kinds: of the sanitizer's findings or of the error that stopped the kernel (such as
     "shared-race", "out-of-bounds"); hints: facts about wrong values, as `fk.check` gives them;
-    got: parameter's position -> the tensor after the run; case: the call; counts: the profile.
-    What does not apply is empty or None.
+    got: parameter's position -> the tensor after the run; case: the call; counts: the profile;
+    error: what stopped the kernel. What does not apply is empty or None.
     """
 
     kinds: tuple[str, ...] = ()
@@ -55,6 +55,7 @@ class Evidence:
     got: dict[int, Any] | None = None
     case: Any = None
     counts: Any = None
+    error: KernelError | None = None
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import inspect
 import io
+import linecache
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     import torch
 
     from forgekit.compiling.compiled import CompiledKernel
+    from forgekit.lessons.exercise import Exercise
+    from forgekit.profiling.profile import Profile
 
 __all__ = ["Case", "MakeCase", "Submission"]
 
@@ -27,7 +32,7 @@ class Case:
     args: tensors on the CPU (made with `device="virtual"`), numbers, and values of parameters
     annotated Constexpr, in order. expected: argument's position -> the values it should hold
     afterwards. specs: argument's position -> the `fk.spec` to compile for, where the tensor as it
-    is will not do. label: such as "33×65 float16", for messages.
+    is will not do. label: such as "33×65 float16". tolerances: rtol and atol of `fk.check`.
     """
 
     args: tuple[Any, ...]
@@ -35,6 +40,7 @@ class Case:
     label: str
     specs: dict[int, Any] = field(default_factory=dict)
     tile: tuple[int, ...] | None = None
+    tolerances: dict[str, Any] = field(default_factory=dict)
 
 
 MakeCase = Callable[..., Case]  # of sizes and of dtype=
@@ -42,11 +48,45 @@ MakeCase = Callable[..., Case]  # of sizes and of dtype=
 
 @dataclass
 class Submission:
-    """What was handed in. value: a `@cute.jit` function, a Python function, or an answer; arch:
-    what to compile for on the virtual GPU, None for the usual."""
+    """What was handed in.
+
+    Attributes:
+        value: a `@cute.jit` function, a Python function, or an answer. arch: what to compile for on
+        the virtual GPU, None for the usual. exercise: that it is for. last: the case of the latest
+        call, which is the one that failed where one has.
+    """
 
     value: Any
     arch: str | None = None
+    exercise: Exercise | None = None
+    last: Case | None = None
+
+    @functools.cached_property
+    def seed(self) -> int:
+        """A number that only the text of the function's cell or file decides."""
+        try:
+            file = inspect.getsourcefile(inspect.unwrap(self.value)) or ""
+        except TypeError:
+            file = ""
+        text = "".join("".join(linecache.getlines(file)).split())
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
+
+    def counted(self, case: Case) -> tuple[Profile, dict[int, Any]]:
+        """One call on the virtual GPU: its profile, and the arguments as they are after it.
+
+        Raises:
+            GateError: it does not compile, or was stopped.
+        """
+        from forgekit.compiling.replay import run_again
+        from forgekit.profiling.profile import of_counts
+        from forgekit.vgpu.counting import Counting
+
+        run, args, counts = self.compiled(case), self.arguments(case), Counting()
+        try:
+            after = run_again(run, tuple(args.values()), listeners=(counts,))
+        except KernelError as error:
+            raise GateError(f"With {case.label} the kernel was stopped.\n{error}") from None
+        return of_counts(run.name, counts), dict(zip(args, after, strict=True))
 
     def compiled(self, case: Case, device: str = "virtual") -> CompiledKernel:
         """Compiled for a case; one compilation serves all cases of equal specs.
@@ -57,6 +97,7 @@ class Submission:
         """
         from forgekit.compiling.compiled import compile
 
+        self.last = case
         self._check_function(len(case.args))
         example = [case.specs.get(k, a) for k, a in enumerate(case.args)]
         arch = self.arch if device == "virtual" else None

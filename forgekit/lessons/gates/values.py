@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import random
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import KernelError
 from forgekit.lessons.gates.failure import Evidence, GateError, Group, Slip, explained
+from forgekit.lessons.gates.overrun import overrun_diagnosis
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates.submission import Case, MakeCase, Submission
 
-__all__ = ["values"]
+SHOW = "{failed}.show() runs this very call again and draws what is wrong."
+
+__all__ = ["check_values", "drawn_sizes", "values"]
 
 
 def values(
@@ -21,7 +26,8 @@ def values(
     *,
     name: str = "Values",
     slips: Sequence[Slip] = (),
-    look_at: str = "",
+    look_at: str = SHOW,
+    drawn: Callable[..., tuple[int, ...]] | int = 0,
     **tolerances: float,
 ) -> Group:
     """A group that runs all sizes in all types and compares every result.
@@ -33,6 +39,8 @@ def values(
         make: `make(*size, dtype=)` gives a Case; dtype is torch's. sizes: the easiest to read
             first, for the first that fails is the one explained. dtypes: names such as "float16".
         slips: misconceptions to recognise. look_at: what to look at where none is.
+        drawn: how many more sizes, up to the largest given, are drawn from a seed that the text of
+            the submission decides; or a function that makes a legal size of one drawn, for two.
         tolerances: rtol and atol of `fk.check`.
     """
 
@@ -42,17 +50,31 @@ def values(
         from forgekit.devices import current_target
 
         devices = ["virtual"] + (["gpu"] if current_target().kind == "gpu" else [])
+        every = [*sizes, *drawn_sizes(sizes, drawn, handed_in.seed)]
         for dtype in dtypes:
-            for size in sizes:
+            for size in every:
                 case = make(*size, dtype=getattr(torch, dtype))
                 for device in devices:
                     _one(handed_in, case, device, slips, look_at, tolerances)
         types = f"{len(dtypes)} types" if len(dtypes) > 1 else dtypes[0]
         on_gpu = ", also on this GPU" if "gpu" in devices else ""
-        count = f"{len(sizes)} size{'s' * (len(sizes) != 1)}"
+        count = f"{len(every)} size{'s' * (len(every) != 1)}"
         return f"{count} in {types}{on_gpu}"
 
     return Group(name, run)
+
+
+def drawn_sizes(
+    sizes: Sequence[tuple[int, ...]], drawn: Callable[..., tuple[int, ...]] | int, seed: int
+) -> list[tuple[int, ...]]:
+    """Sizes between 1 and the largest of `sizes`, mode by mode, small ones as likely as large."""
+    if not drawn:
+        return []
+    legal, count = (drawn, 2) if callable(drawn) else (lambda *size: size, drawn)
+    draw, largest = random.Random(seed), [max(mode) for mode in zip(*sizes, strict=True)]
+    return [
+        legal(*(max(1, round(most ** draw.random())) for most in largest)) for _ in range(count)
+    ]
 
 
 def _one(
@@ -63,20 +85,38 @@ def _one(
     look_at: str,
     tolerances: dict[str, Any],
 ) -> None:
-    from forgekit.checking.check import compare
-
     try:
         args = handed_in.run(case, device)
     except KernelError as error:
-        evidence = Evidence(kinds=(error.kind or "",), text=str(error), case=case)
+        evidence = Evidence(kinds=(error.kind or "",), text=str(error), case=case, error=error)
         happened = f"With {case.label} the kernel was stopped.\n{error}"
-        raise GateError(happened, explained(slips, evidence), look_at) from None
+        likely = explained(slips, evidence, otherwise=overrun_diagnosis(error.overrun))
+        raise GateError(happened, likely, "" if look_at == SHOW else look_at) from None
+    check_values(handed_in, case, args, device, slips, look_at, tolerances)
+
+
+def check_values(
+    handed_in: Submission,
+    case: Case,
+    args: dict[int, Any],
+    device: str = "virtual",
+    slips: Sequence[Slip] = (),
+    look_at: str = SHOW,
+    tolerances: dict[str, Any] | None = None,
+) -> None:
+    """Compare what a call left in its arguments with what is expected.
+
+    Raises:
+        GateError: an output is wrong, or an input has changed.
+    """
+    from forgekit.checking.check import compare
+
     _check_inputs(args, case)
     names = [p.name for p in handed_in.compiled(case, device).parameters]
     for position, want in case.expected.items():
         report = compare(
             args[position].cpu(), want, name=names[position], max_shown=3, tile=case.tile,
-            **tolerances,
+            **(case.tolerances | (tolerances or {})),
         )  # fmt: skip
         if report.ok:
             continue
@@ -84,7 +124,30 @@ def _one(
         evidence = Evidence(hints=report.hints, text=str(report), got=got, case=case)
         where = " on the GPU (on the virtual GPU it is right)" if device == "gpu" else ""
         happened = f"With {case.label} the result is wrong{where}.\n{report}"
-        raise GateError(happened, explained(slips, evidence), look_at)
+        likely = explained(slips, evidence) or _unwritten(handed_in, case, args[position].cpu())
+        raise GateError(happened, likely, look_at)
+
+
+def _unwritten(handed_in: Submission, case: Case, got: Any) -> str:
+    """What the launch itself says of elements that still hold the poison: nothing was stored, or
+    fewer threads than elements were launched and those beyond them are the ones missing."""
+    from forgekit.tensors import poison
+
+    blank = got.isnan() if got.is_floating_point() else got == poison(got.dtype)
+    if not blank.any():
+        return ""
+    profile, _ = handed_in.counted(case)
+    stores = profile["global_store_requests"] + profile["global_atomic_requests"]
+    if not stores + profile["global_reduction_requests"]:
+        return "nothing is stored: no thread writes to global memory."
+    threads = sum(math.prod(x.grid) * math.prod(x.block) for x in profile.launches)
+    missing = blank.reshape(-1).nonzero().reshape(-1)
+    if got.dim() == 1 and threads < got.numel() and int(missing[0]) == threads:
+        return (
+            f"{threads:,} threads are launched for {got.numel():,} elements, and what is missing "
+            "begins where they end."
+        )
+    return ""
 
 
 def _check_inputs(args: dict[int, Any], case: Case) -> None:

@@ -1,0 +1,198 @@
+"""Nothing wasted: what a call moves, stores and launches, beside what the solution needs for it.
+
+The limits are not typed: the course's own solution is counted on the same call, and what was handed
+in may take a stated factor more of each quantity. So a new exercise has them for nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from forgekit.errors import UsageError, got_needed
+from forgekit.lessons.gates.counters import line_of_most
+from forgekit.lessons.gates.failure import GateError, Group
+from forgekit.lessons.gates.submission import Submission
+from forgekit.lessons.gates.values import check_values
+
+if TYPE_CHECKING:
+    from forgekit.lessons.exercise import Exercise
+    from forgekit.lessons.gates.submission import MakeCase
+    from forgekit.profiling.profile import Profile
+
+__all__ = ["QUANTITIES", "Quantity", "economical"]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What a call may not waste.
+
+    Attributes:
+        called: in words that stand before "are 12". measure: of a profile. factor: how many times
+        the solution's are allowed, and slack how many more. line: the metric whose line is named.
+        says: what more than that means, true whatever the kernel. look_at: a picture of it.
+    """
+
+    called: str
+    measure: Callable[[Profile], float]
+    factor: float
+    slack: float = 0
+    line: str = ""
+    says: str = ""
+    look_at: str = ""
+
+
+def _sum(*metrics: str) -> Callable[[Profile], float]:
+    return lambda p: sum(p[m] for m in metrics)
+
+
+def launched_threads(p: Profile) -> int:
+    """Threads of all launches."""
+    return sum(math.prod(x.grid) * math.prod(x.block) for x in p.launches)
+
+
+def barriers(p: Profile) -> float:
+    """Barriers of a block that its warps arrive at, added up over all warps."""
+    return sum(
+        i["warp_instructions"]
+        for line in p.all_lines
+        for i in line.instructions
+        if i.text.startswith(("bar.", "barrier.sync", "barrier.arrive"))
+    )
+
+
+QUANTITIES: dict[str, Quantity] = {
+    "stored": Quantity(
+        "bytes stored", _sum("global_store_bytes_asked"), 1, line="global_store_bytes_asked",
+        says="elements are stored more than once: each belongs to one thread.",
+        look_at="fk.footprint(*{failed})",
+    ),
+    "idle_lanes": Quantity(
+        "percent of the lanes idle, of all instructions", lambda p: 100 - p["thread_efficiency"],
+        1, 30, "warp_instructions",
+        "a warp takes as long for one lane as for all 32.", "fk.profile(*{failed})",
+    ),
+    "load_sectors": Quantity(
+        "sectors loaded", _sum("global_load_sectors"), 1.25, 8, "global_load_sectors",
+        look_at="fk.coalescing(*{failed}, kind='load')",
+    ),
+    "store_sectors": Quantity(
+        "sectors stored", _sum("global_store_sectors"), 1.25, 8, "global_store_sectors",
+        look_at="fk.coalescing(*{failed}, kind='store')",
+    ),
+    "atomics": Quantity(
+        "atomic requests", _sum("global_atomic_requests", "global_reduction_requests",
+                                "shared_atomic_requests"), 1.25, 2,
+    ),
+    "launches": Quantity("launches", lambda p: len(p.launches), 1),
+    "threads": Quantity(
+        "threads launched", launched_threads, 2, 1024,
+        says="most of them have nothing to do: their number follows from the length.",
+    ),
+    "shared_bytes": Quantity(
+        "bytes of shared memory a block", lambda p: p.shared_bytes, 1.25, 1024,
+        says="every byte that a block takes is one that another block cannot have.",
+    ),
+    "shared_wavefronts": Quantity(
+        "wavefronts of shared memory",
+        _sum("shared_load_wavefronts", "shared_store_wavefronts", "shared_atomic_wavefronts",
+             "shared_async_wavefronts"),
+        1.5, 32, look_at="fk.banks(*{failed})",
+    ),
+    "barriers": Quantity(
+        "arrivals of warps at barriers", barriers, 1,
+        says="a barrier makes a whole block wait, and this one orders nothing that has to be.",
+    ),
+    "instructions": Quantity(
+        "instructions executed, once for each warp", _sum("warp_instructions"), 3, 256,
+        "warp_instructions",
+    ),
+}  # fmt: skip
+
+_FEW = 4  # times fewer threads than the solution: the GPU would stand idle
+
+
+def economical(
+    make: MakeCase,
+    sizes: Sequence[tuple[int, ...]],
+    dtype: str = "float32",
+    *,
+    waste: Mapping[str, float | None] | None = None,
+    name: str = "Nothing wasted",
+) -> Group:
+    """A group that counts a call and compares it with the solution's, after its values.
+
+    Args:
+        make: as in `values`. sizes: a small one and a large one, so that a grid has to follow.
+        waste: quantity of `QUANTITIES` -> the factor allowed in place of its own; None leaves it
+            out.
+
+    Raises:
+        UsageError: an unknown quantity.
+    """
+    changed = dict(waste or {})
+    for key in changed:
+        if key not in QUANTITIES:
+            needed = f"one of {', '.join(QUANTITIES)}"
+            raise UsageError(got_needed("waste", repr(key), needed, "check the name"))
+
+    def run(handed_in: Submission) -> str:
+        import torch
+
+        told = ""
+        for size in sizes:
+            case = make(*size, dtype=getattr(torch, dtype))
+            profile, after = handed_in.counted(case)
+            check_values(handed_in, case, after)
+            assert handed_in.exercise is not None
+            ideal = _ideal(handed_in.exercise, make, size, dtype, handed_in.arch)
+            for key, quantity in QUANTITIES.items():
+                factor = changed.get(key, quantity.factor)
+                if factor is not None:
+                    _compare(quantity, factor, profile, ideal[key], case.label)
+            _enough_threads(launched_threads(profile), ideal["threads"], case.label)
+            told = f"{case.label}: " + ", ".join(
+                f"{QUANTITIES[key].called} {QUANTITIES[key].measure(profile):,.0f}"
+                for key in ("load_sectors", "store_sectors", "threads")
+            )
+        return told
+
+    return Group(name, run)
+
+
+def _compare(quantity: Quantity, factor: float, profile: Profile, ideal: float, label: str) -> None:
+    value, most = quantity.measure(profile), factor * ideal + quantity.slack
+    if value <= most:
+        return
+    called = quantity.called[0].upper() + quantity.called[1:]
+    raise GateError(
+        f"{called}: {value:,.0f} with {label}; the solution needs {ideal:,.0f}, and at most "
+        f"{most:,.0f} are allowed.{line_of_most(profile, quantity.line)}",
+        quantity.says,
+        quantity.look_at or "fk.profile(*{failed})",
+    )
+
+
+def _enough_threads(value: int, ideal: float, label: str) -> None:
+    if value * _FEW < ideal:
+        raise GateError(
+            f"{value:,} threads are launched with {label}; the solution has {ideal:,.0f}.",
+            "each thread does so much that most of a GPU has nothing to do: the grid has to grow "
+            "with the length.",
+            "fk.footprint(*{failed})",
+        )
+
+
+@functools.lru_cache(maxsize=512)
+def _ideal(
+    exercise: Exercise, make: MakeCase, size: tuple[int, ...], dtype: str, arch: str | None
+) -> dict[str, Any]:
+    """The solution's quantities for a call."""
+    import torch
+
+    case = make(*size, dtype=getattr(torch, dtype))
+    profile, _ = Submission(exercise.reference(), arch, exercise).counted(case)
+    return {key: quantity.measure(profile) for key, quantity in QUANTITIES.items()}

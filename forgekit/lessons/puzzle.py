@@ -1,0 +1,161 @@
+"""Puzzles: whole kernels to be written, defined by their result as a line of torch.
+
+`puzzle` makes an exercise of what is particular to it: texts, how inputs are drawn, the result. The
+usual gates come with it: values at awkward sizes, types and sizes drawn from the submission's text;
+the sanitizer in adversarial schedules; and nothing wasted, beside the solution's own counts.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates.clean import clean
+from forgekit.lessons.gates.economy import economical
+from forgekit.lessons.gates.submission import Case
+from forgekit.lessons.gates.values import values
+
+if TYPE_CHECKING:
+    import torch
+
+    from forgekit.lessons.gates.failure import Group, Slip
+
+__all__ = ["Draw", "puzzle"]
+
+
+class Draw:
+    """Makes a puzzle's inputs on the CPU, each call with values of its own, the same every time.
+
+    dtype: of the case, torch's.
+    """
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        self.dtype = dtype
+        self._seed = 0
+
+    def __call__(self, *shape: int, dtype: torch.dtype | None = None) -> torch.Tensor:
+        """Normally distributed values."""
+        import forgekit as fk
+
+        return fk.randn(*shape, dtype=dtype or self.dtype, seed=self._next(), device="virtual")
+
+    def integers(
+        self, low: int, high: int, *shape: int, dtype: torch.dtype | None = None
+    ) -> torch.Tensor:
+        """Whole numbers from `low` up to, not with, `high`; in a narrow float type they are exact
+        while it has them."""
+        import forgekit as fk
+
+        of = dtype or self.dtype
+        return fk.randint(low, high, *shape, dtype=of, seed=self._next(), device="virtual")
+
+    def places(self, *shape: int) -> torch.Tensor:
+        """Values that say where they stand: 1, 2, 3, … in row-major order, as far as the type tells
+        them apart (then they begin again)."""
+        import math
+
+        import torch
+
+        again = {torch.float16: 2039, torch.bfloat16: 251}.get(self.dtype, 1 << 20)
+        numbers = torch.arange(math.prod(shape)) % again + 1
+        return numbers.to(self.dtype).reshape(shape)
+
+    def _next(self) -> int:
+        self._seed += 1
+        return self._seed
+
+
+def puzzle(
+    *,
+    inputs: Callable[..., tuple[Any, ...]],
+    result: Callable[..., Any],
+    sizes: Sequence[tuple[int, ...]],
+    count: Sequence[tuple[int, ...]],
+    dtypes: Sequence[str] = ("float32",),
+    exact: bool = False,
+    in_place: bool = False,
+    legal: Callable[..., tuple[int, ...]] | None = None,
+    promise: Mapping[int, Mapping[int, int]] | None = None,
+    waste: Mapping[str, float | None] | None = None,
+    slips: Sequence[Slip] = (),
+    more: Sequence[Group] = (),
+    seeds: int = 2,
+    rtol: float | None = None,
+    atol: float | None = None,
+    **texts: Any,
+) -> Exercise:
+    """An exercise whose entry takes the inputs, then the outputs.
+
+    Args:
+        inputs: `inputs(draw, *size)` gives the inputs, tensors of a `Draw` or numbers.
+        result: the outputs, of the inputs; one tensor or a tuple of them. It gets floating-point
+            tensors in float64 unless `exact`; outputs then have the case's dtype (an integer result
+            keeps its own).
+        sizes: for the values, the easiest to read first; the last two of them for the sanitizer.
+        count: a small size and a large one for what is counted.
+        dtypes: names. exact: results have to be equal bit for bit.
+        in_place: there is no output; the result is written over the first input.
+        legal: makes a size that may be of one that was drawn, such as whole tiles.
+        promise: argument's position -> {mode: the number that its size is a multiple of}.
+        waste: as in `economical`. slips: misconceptions that `values` recognises. more: groups
+            after the usual ones. seeds: adversarial schedules. rtol, atol: as in `fk.check`.
+        texts: title, task, hints, analysis, entry, praise, given of the `Exercise`.
+    """
+    tolerances: dict[str, Any] = {"rtol": 0.0, "atol": 0.0} if exact else {}
+    tolerances |= {k: v for k, v in (("rtol", rtol), ("atol", atol)) if v is not None}
+
+    def make(*size: int, dtype: torch.dtype) -> Case:
+        return _case(inputs, result, size, dtype, exact, in_place, promise, tolerances)
+
+    orders = list(sizes[-2:])
+    return Exercise(
+        groups=(
+            values(make, sizes, dtypes, slips=slips, drawn=legal or 2),
+            clean(make, orders, dtypes[0], seeds=seeds),
+            economical(make, count, dtypes[0], waste=waste),
+            *more,
+        ),
+        **texts,
+    )
+
+
+def _case(
+    inputs: Callable[..., tuple[Any, ...]],
+    result: Callable[..., Any],
+    size: tuple[int, ...],
+    dtype: torch.dtype,
+    exact: bool,
+    in_place: bool,
+    promise: Mapping[int, Mapping[int, int]] | None,
+    tolerances: dict[str, Any],
+) -> Case:
+    import torch
+
+    import forgekit as fk
+
+    given = tuple(inputs(Draw(dtype), *size))
+    wide = [
+        x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() and not exact else x
+        for x in given
+    ]
+    found = result(*wide)
+    wanted = list(found) if isinstance(found, tuple) else [found]
+    names = list(inspect.signature(inputs).parameters)[1:]
+    called = ", ".join(f"{name} = {value:,}" for name, value in zip(names, size, strict=True))
+    label = f"{called}, {str(dtype).removeprefix('torch.')}"
+    if in_place:
+        args, expected = given, {0: wanted[0]}
+    else:
+        outputs = [
+            fk.empty(
+                *w.shape, device="virtual",
+                dtype=dtype if w.is_floating_point() and not exact else w.dtype,
+            )
+            for w in wanted
+        ]  # fmt: skip
+        args = (*given, *outputs)
+        expected = {len(given) + k: w for k, w in enumerate(wanted)}
+    specs = {k: fk.spec(args[k], divisible=dict(d)) for k, d in (promise or {}).items()}
+    return Case(args, expected, label, specs, tolerances=tolerances)

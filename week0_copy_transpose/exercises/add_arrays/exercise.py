@@ -1,0 +1,34 @@
+"""Puzzle week0/add_arrays: one element a thread, of three arrays."""
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
+
+EXERCISE = puzzle(
+    title="add two arrays",
+    task="""
+`z[i] = a[i] + b[i]` for three arrays of one length, whatever it is, in float32 and float16. The
+host function is called as `add_arrays(a, b, z)`.
+""",
+    hints=(
+        "A kernel for the threads, a host function for the launch: `scale` had both.",
+        "How many blocks of 128 threads does a length of n need? Which threads have none?",
+        "The number of blocks is `cute.ceil_div(n, 128)`; the predicate comes before any element "
+        "is touched, of all three arrays at once.",
+    ),
+    analysis="""
+Twelve bytes an element and one addition: on any GPU this kernel waits for memory. Nothing in it can
+be faster than reading `a` and `b` once and writing `z` once.
+""",
+    entry="add_arrays",
+    inputs=lambda draw, n: (draw(n), draw(n)),
+    result=lambda a, b: a + b,
+    sizes=[(8,), (1,), (128,), (1000,), (2500,), (129,), (257,)],
+    count=[(100,), (100_003,)],
+    dtypes=("float32", "float16"),
+    slips=[
+        looks_like(lambda a, b, z: a, "z holds a: b is not added."),
+        looks_like(lambda a, b, z: a - b, "b is subtracted."),
+        looks_like(lambda a, b, z: a * b, "the elements are multiplied."),
+    ],
+    praise="A whole kernel, from nothing.",
+)
