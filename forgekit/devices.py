@@ -9,6 +9,7 @@ too.
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
@@ -70,9 +71,27 @@ class _Wish:
     arch_from: str = "arch"
 
 
-_chosen = (
-    _Wish()
-)  # what use_target() set; of the process, since notebook cells do not share contexts
+class _Chosen(threading.local):
+    """What use_target() set: by the main thread for all, by another for itself. Not of a context,
+    as notebook cells do not share these."""
+
+    of_all = _Wish()
+    own: _Wish | None = None
+
+    def get(self) -> _Wish:
+        return self.own or _Chosen.of_all
+
+    def put(self, wish: _Wish | None) -> _Wish | None:
+        """Set it for this thread, or for all; returns what was set before."""
+        if threading.current_thread() is threading.main_thread():
+            before: _Wish | None = _Chosen.of_all
+            _Chosen.of_all = wish or _Wish()
+        else:
+            before, self.own = self.own, wish
+        return before
+
+
+_chosen = _Chosen()
 
 
 def current_target(device: str | None = None, arch: str | None = None) -> Target:
@@ -88,20 +107,20 @@ def current_target(device: str | None = None, arch: str | None = None) -> Target
         PlatformError: a GPU is asked for and there is none, or it is older than compute capability
             8.0.
     """
-    return _resolve(_Wish(device, arch))
+    return _resolve(_Wish(device, arch), _chosen.get())
 
 
-def _resolve(wish: _Wish) -> Target:
+def _resolve(wish: _Wish, chosen: _Wish) -> Target:
     import torch
 
     device, device_from = wish.device, wish.device_from
-    if device is None and _chosen.device is not None:
-        device, device_from = _chosen.device, _chosen.device_from
+    if device is None and chosen.device is not None:
+        device, device_from = chosen.device, chosen.device_from
     if device is None and os.environ.get("FORGEKIT_DEVICE"):
         device, device_from = os.environ["FORGEKIT_DEVICE"], "FORGEKIT_DEVICE"
     arch, arch_from = wish.arch, wish.arch_from
-    if arch is None and _chosen.arch is not None:
-        arch, arch_from = _chosen.arch, _chosen.arch_from
+    if arch is None and chosen.arch is not None:
+        arch, arch_from = chosen.arch, chosen.arch_from
     if arch is None and os.environ.get("FORGEKIT_ARCH"):
         arch, arch_from = os.environ["FORGEKIT_ARCH"], "FORGEKIT_ARCH"
 
@@ -169,16 +188,9 @@ class TargetChoice:
     """
 
     def __init__(self, device: str | None = None, arch: str | None = None) -> None:
-        global _chosen
-        self._before = _chosen
-        _chosen = _Wish()
-        try:
-            wish = _Wish(device, arch)
-            self.target = _resolve(wish)
-        except BaseException:
-            _chosen = self._before
-            raise
-        _chosen = wish
+        wish = _Wish(device, arch)
+        self.target = _resolve(wish, _Wish())
+        self._before = _chosen.put(wish)
 
     def __enter__(self) -> Target:
         return self.target
@@ -189,8 +201,7 @@ class TargetChoice:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        global _chosen
-        _chosen = self._before
+        _chosen.put(self._before)
 
     def __repr__(self) -> str:
         return self.target.name
@@ -203,8 +214,8 @@ def use_target(device: str | None = None, arch: str | None = None) -> TargetChoi
         with fk.use_target("virtual", arch="sm_80"): ... # in here
         fk.use_target()                                  # back to the environment's choice
 
-    The choice is the process's, not a thread's. Takes the arguments of `current_target`; raises
-    what that raises, and then changes nothing.
+    The main thread's choice is that of all threads which make none of their own. Takes the
+    arguments of `current_target`; raises what that raises, and then changes nothing.
     """
     return TargetChoice(device, arch)
 

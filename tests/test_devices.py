@@ -15,7 +15,7 @@ from forgekit.errors import PlatformError, UsageError
 def clean(monkeypatch):
     for variable in ("FORGEKIT_DEVICE", "FORGEKIT_ARCH"):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setattr(devices, "_chosen", devices._Wish())
+    monkeypatch.setattr(devices._Chosen, "of_all", devices._Wish())
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
 
 

@@ -37,8 +37,8 @@ def main(
         UsageError: no such file or GPU.
     """
     from forgekit.profiling.profile import of_counts
-    from forgekit.vgpu import options
     from forgekit.vgpu.counting import Counting
+    from forgekit.vgpu.launching import options_of_all_threads
 
     if script in TOOLS and not Path(script).is_file():
         needed = f"`forgekit profile {script}` first, its options behind it"
@@ -49,7 +49,7 @@ def main(
     # What the script prints must not stand before the JSON.
     aside = redirect_stdout(sys.stderr) if as_json else nullcontext()
     launched: list[str] = []
-    with aside, options(listeners=(counts,), launched=launched, sanitize=False):
+    with aside, options_of_all_threads(listeners=(counts,), launched=launched, sanitize=False):
         ended = scripts.run(script, arguments, device="virtual")
     whole = of_counts(Path(script).name, counts, chosen)
     kernels = dict.fromkeys(launch.kernel for launch in whole.launches)

@@ -31,8 +31,7 @@ def main(script: str, arguments: list[str], *, schedule: str = "default", seed: 
         UsageError: no such file, an unknown schedule.
     """
     from forgekit.checking.sanitize import counted, distinct
-    from forgekit.vgpu import options
-    from forgekit.vgpu.launching import SCHEDULES
+    from forgekit.vgpu.launching import SCHEDULES, options_of_all_threads
     from forgekit.vgpu.sanitizer import Finding
 
     if schedule not in SCHEDULES:
@@ -44,7 +43,8 @@ def main(script: str, arguments: list[str], *, schedule: str = "default", seed: 
     findings: list[Finding] = []
     launched: list[str] = []
     orders: dict[str, Any] = {"schedule": schedule, "seed": seed}
-    with options(sanitize=True, findings=findings, launched=launched, **orders):
+    chosen = {"sanitize": True, "findings": findings, "launched": launched, **orders}
+    with options_of_all_threads(**chosen):
         ended = scripts.run(script, arguments, device="virtual")
     found = distinct(findings)
     for finding in found:

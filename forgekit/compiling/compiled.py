@@ -9,7 +9,6 @@ costs a digest of the source; on disk (`store.py`) it saves the compiler's run i
 from __future__ import annotations
 
 import functools
-import threading
 import time
 import warnings
 from collections import OrderedDict
@@ -34,12 +33,12 @@ from forgekit.diagnosing.source_lint import (
     find_print_of_runtime_values,
 )
 from forgekit.errors import PlatformError
+from forgekit.vgpu import hooks
 
 __all__ = ["CompiledKernel", "cache_clear", "cache_info", "compile"]
 
 _CACHE_SIZE = 512
 _cache: OrderedDict[str, CompiledKernel] = OrderedDict()
-_lock = threading.RLock()  # the DSL compiles one function at a time
 
 
 class CompiledKernel:
@@ -151,7 +150,7 @@ def compile(
     target = current_target(device, arch)
     parameters = match_parameters(fn, args)
     key = _key(fn, parameters, target, options)
-    with _lock:
+    with hooks.lock:
         if cache and key.digest in _cache:
             _cache.move_to_end(key.digest)
             found = _cache[key.digest]
@@ -190,13 +189,13 @@ def _load(fn: Any, compiled: CompiledKernel) -> bool:
 
 def cache_clear() -> None:
     """Forget every compiled function of this process; what is on disk stays."""
-    with _lock:
+    with hooks.lock:
         _cache.clear()
 
 
 def cache_info() -> list[CompiledKernel]:
     """The compiled functions in memory, least recently used first."""
-    with _lock:
+    with hooks.lock:
         return list(_cache.values())
 
 

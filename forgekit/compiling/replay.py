@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import io
-from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import UsageError, got_needed
@@ -48,8 +46,8 @@ def run_again(kernel: CompiledKernel, args: tuple[Any, ...], **options: Any) -> 
 
     on_virtual = kernel.on_virtual_gpu()
     copies = copied(args)
-    chosen = {"sanitize": False, "schedule": "default", **options}
-    with vgpu.options(**chosen), redirect_stdout(io.StringIO()):
+    chosen = {"sanitize": False, "schedule": "default", "prints": False, **options}
+    with vgpu.options(**chosen):
         on_virtual(*copies)
     return copies
 

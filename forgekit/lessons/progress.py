@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import tempfile
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
@@ -26,6 +27,7 @@ __all__ = ["Progress", "Record", "change", "path", "progress", "record"]
 _VERSION = 1
 _memory: dict[str, Record] = {}  # where there is no file, or none that can be written
 _unwritable: set[Path] = set()
+_threads = threading.RLock()
 
 
 @dataclass
@@ -148,7 +150,7 @@ def _write(records: dict[str, Record]) -> None:
 def _locked() -> Iterator[None]:
     """One writer at a time, as far as the file system knows locks."""
     file = path()
-    with contextlib.ExitStack() as stack:
+    with _threads, contextlib.ExitStack() as stack:
         if file is not None:
             with contextlib.suppress(OSError, ImportError):
                 import fcntl

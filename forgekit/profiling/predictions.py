@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import html
 import math
-from dataclasses import dataclass, field
+import threading
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -86,15 +87,16 @@ class Predictions:
         )
 
 
-@dataclass
-class _Kept:
-    """Of this process: what waits for the next profile, and all there was."""
+class _Waiting(threading.local):
+    """What waits for this thread's next profile."""
 
-    waiting: list[Prediction] = field(default_factory=list)
-    answered: dict[str, list[Prediction]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.all: list[Prediction] = []
 
 
-_kept = _Kept()
+_waiting = _Waiting()
+_answered: dict[str, list[Prediction]] = {}  # of this process
+_lock = threading.Lock()
 
 
 def predict(question: str | None = None, said: Any = None, /, **numbers: Any) -> Any:
@@ -125,18 +127,18 @@ def predict(question: str | None = None, said: Any = None, /, **numbers: Any) ->
         if number is not None and number is not ... and not is_number:
             raise UsageError(got_needed(name, repr(number), "a number", "write one, or None"))
         found.append(Prediction(name.replace("_", " "), number, known.name))
-    _kept.waiting = found
+    _waiting.all = found
     return Predictions(tuple(found))
 
 
 def predictions() -> Predictions:
     """All predictions of this process whose answers are known, the first of a question first."""
-    return Predictions(tuple(p for several in _kept.answered.values() for p in several))
+    return Predictions(tuple(p for several in list(_answered.values()) for p in several))
 
 
 def take(counts: Counts) -> Predictions:
     """The predictions that wait for a profile, with its numbers as answers; they wait no longer."""
-    waiting, _kept.waiting = _kept.waiting, []
+    waiting, _waiting.all = _waiting.all, []
     for p in waiting:
         p.answer = counts[p.metric]
         _keep(p)
@@ -144,11 +146,12 @@ def take(counts: Counts) -> Predictions:
 
 
 def _keep(p: Prediction) -> None:
-    several = _kept.answered.setdefault(p.question, [])
-    alike = [q for q in several if _same(q.answer, p.answer)]
-    if not (alike if p.open else any(_same(q.said, p.said) for q in alike)):
-        several[:] = [q for q in several if not (q.open and q in alike)]
-        several.append(p)
+    with _lock:
+        several = _answered.setdefault(p.question, [])
+        alike = [q for q in several if _same(q.answer, p.answer)]
+        if not (alike if p.open else any(_same(q.said, p.said) for q in alike)):
+            several[:] = [q for q in several if not (q.open and q in alike)]
+            several.append(p)
 
 
 def _same(one: Any, other: Any, roughly: bool = False) -> bool:

@@ -25,6 +25,12 @@ from forgekit.vgpu.signature import MOST, CallSignature, check_uncompiled
 
 active = False  # whether new compilations are for the virtual GPU
 
+# The DSL compiles one function at a time: its settings, its state and, while it does, sys.stdout
+# are the process's. The virtual GPU runs one call at a time, as in one stream: no kernel sees
+# another's half-done atomics, a listener sees one launch, and no text goes where the DSL collects
+# its own.
+lock = threading.RLock()
+
 _SIGNATURE = "_forgekit_signature"  # set on the DSL's ExecutionArgs
 
 
@@ -68,8 +74,39 @@ def import_dsl() -> Any:
 def replace_methods() -> None:
     """Replace the DSL's methods (once a process)."""
     import_dsl()
-    for replace in (_compiling, _launching, _building, _calling, _loading, _tensors):
+    steps = _one_at_a_time, _compiling, _launching, _building, _calling, _loading, _tensors
+    for replace in steps:
         replace()
+
+
+def _one_at_a_time() -> None:
+    """Compilations wait for each other, whether `cute.compile` or a call asks for them."""
+    from cutlass.base_dsl import compiler, dsl
+
+    rewrite = dsl.BaseDSL._preprocess_and_replace_code
+    compiler.CompileCallable._compile = _locked(compiler.CompileCallable._compile)
+    dsl.BaseDSL._preprocess_and_replace_code = staticmethod(_locked(rewrite))
+    run = dsl.BaseDSL._func
+
+    @functools.wraps(run)
+    def func(self: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
+        with lock:
+            # The caller has set it; another thread's compilation may have cleared it since.
+            self.decorator_location = function._decorator_location
+            return run(self, function, *args, **kwargs)
+
+    dsl.BaseDSL._func = func
+
+
+def _locked(function: Any) -> Any:
+    """The function, by one thread at a time."""
+
+    @functools.wraps(function)
+    def locked(*args: Any, **kwargs: Any) -> Any:
+        with lock:
+            return function(*args, **kwargs)
+
+    return locked
 
 
 def _compiling() -> None:
@@ -193,14 +230,15 @@ def _calling() -> None:
         named, _local.arguments = _local.arguments, []
         if not host.is_virtual(self.jit_module.engine):
             return run(self, exe_args)
-        memory = GlobalMemory()
-        arguments.register(memory, named)
-        host.take_launches()
-        result = run(self, exe_args)
-        for launch in host.take_launches():
-            launch(memory)
-        launching.finish_call(memory)
-        return result
+        with lock:
+            memory = GlobalMemory()
+            arguments.register(memory, named)
+            host.take_launches()
+            result = run(self, exe_args)
+            for launch in host.take_launches():
+                launch(memory)
+            launching.finish_call(memory)
+            return result
 
     generate = jit_executor.ExecutionArgs._generate_execution_args
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,7 +29,6 @@ __all__ = [
 ]
 
 
-_state_lock = threading.RLock()
 _before: dict[str, Any] | None = None  # the DSL's settings before install
 
 
@@ -44,11 +42,12 @@ def install(arch: str | None = None) -> None:
         UsageError: an unknown architecture.
     """
     global _before
+    said_by = "arch" if arch or not os.environ.get("FORGEKIT_ARCH") else "FORGEKIT_ARCH"
     arch = arch or os.environ.get("FORGEKIT_ARCH") or DEFAULT_ARCH
     if arch not in ARCHITECTURES:
         needed = "one of " + ", ".join(ARCHITECTURES)
-        raise UsageError(got_needed("arch", repr(arch), needed, "omit it for sm_90a"))
-    with _state_lock:
+        raise UsageError(got_needed(said_by, repr(arch), needed, f"omit it for {DEFAULT_ARCH}"))
+    with hooks.lock:
         prepare()
         env = hooks.import_dsl().envar
         # Line numbers in messages; no file cache, since what it holds has no PTX.
@@ -65,7 +64,7 @@ def install(arch: str | None = None) -> None:
 def uninstall() -> None:
     """Undo `install`; functions already compiled for the virtual GPU keep running there."""
     global _before
-    with _state_lock:
+    with hooks.lock:
         hooks.active = False
         if _before is not None:
             env = hooks.import_dsl().envar
@@ -79,22 +78,39 @@ def is_installed() -> bool:
     return hooks.active
 
 
+class _Block:
+    """A `with installed():`; before: what to go back to, None for the DSL as it was."""
+
+    before: str | None
+
+
+_blocks: list[_Block] = []  # that have begun, the latest last
+
+
 @contextlib.contextmanager
 def installed(arch: str | None = None) -> Iterator[None]:
-    """`install` for the length of a `with` block."""
-    with _state_lock:
-        before = hooks.import_dsl().envar.arch if is_installed() else None
+    """`install` for the length of a `with` block. It is the process's, so blocks of several
+    threads may overlap: the one begun last decides, until it ends."""
+    block = _Block()
+    with hooks.lock:
+        block.before = hooks.import_dsl().envar.arch if is_installed() else None
         install(arch)
+        _blocks.append(block)
     try:
         yield
     finally:
-        if before is None:
-            uninstall()
-        else:
-            install(before)
+        with hooks.lock:
+            later = _blocks[_blocks.index(block) + 1 :]
+            _blocks.remove(block)
+            if later:
+                later[0].before = block.before
+            elif block.before is None:
+                uninstall()
+            else:
+                install(block.before)
 
 
 def prepare() -> None:
     """Make the DSL ready for functions of the virtual GPU, without switching to it."""
-    with _state_lock:
+    with hooks.lock:
         hooks.replace_methods()

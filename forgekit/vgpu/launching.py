@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import io
+import functools
 import math
-import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from forgekit import environment
 from forgekit.errors import KernelError, SanitizerError, UsageError, got_needed
 from forgekit.vgpu import clusters
 from forgekit.vgpu.limits import check_limits
@@ -85,10 +86,11 @@ class LaunchRecord:
 
 @dataclass
 class Options:
-    """What a run of the virtual GPU can be told.
+    """What a run of the virtual GPU can be told; by default, the environment decides.
 
     budget: instructions of a batch of blocks before a kernel counts as endless; listeners: watch
-    every launch; batch_threads: threads run in lockstep; progress: show a bar on long launches.
+    every launch; batch_threads: threads run in lockstep; progress: show a bar on long launches;
+    prints: show what kernels print.
 
     sanitize: look for races, memory nobody wrote and the like, and raise SanitizerError when the
     launch is over. findings: a list that takes what is found, also notes, in place of raising; no
@@ -98,11 +100,16 @@ class Options:
     copies arrive at hostile times, and memory nobody wrote holds noise, all drawn from `seed`.
     """
 
-    budget: int = int(os.environ.get("FORGEKIT_BUDGET", 4_000_000))
+    budget: int = field(
+        default_factory=functools.partial(environment.number, "FORGEKIT_BUDGET", 4_000_000)
+    )
     listeners: tuple[Listener, ...] = ()
     batch_threads: int = BATCH_THREADS
     progress: bool = True
-    sanitize: bool = os.environ.get("FORGEKIT_SANITIZER", "on").lower() not in ("off", "0")
+    prints: bool = True
+    sanitize: bool = field(
+        default_factory=functools.partial(environment.is_on, "FORGEKIT_SANITIZER", True)
+    )
     findings: list[Finding] | None = None
     launched: list[str] | None = None
     schedule: str = "default"
@@ -116,26 +123,53 @@ class Options:
             )  # fmt: skip
 
 
-_options = Options()
+_options: ContextVar[Options | None] = ContextVar("forgekit_vgpu_options", default=None)
+_of_process: Options | None = None  # for threads that have none of their own
+
+
+def current() -> Options:
+    """The options that count here and now.
+
+    Raises:
+        UsageError: the environment says what cannot be.
+    """
+    return _options.get() or _of_process or Options()
 
 
 @contextmanager
 def options(**changes: object) -> Iterator[Options]:
-    """Change the virtual GPU's options within a `with` block; see `Options`."""
-    global _options
-    before = _options
+    """Change the virtual GPU's options within a `with` block, in this thread alone; see
+    `Options`."""
+    before, chosen = _options.get(), _changed(changes)
+    _options.set(chosen)
+    try:
+        yield chosen
+    finally:
+        _options.set(before)
+
+
+@contextmanager
+def options_of_all_threads(**changes: object) -> Iterator[None]:
+    """`options`, also for all threads that are started: for a command that runs a script."""
+    global _of_process
+    before = _of_process
+    with options(**changes) as _of_process:
+        try:
+            yield
+        finally:
+            _of_process = before
+
+
+def _changed(changes: dict[str, object]) -> Options:
     known = [f.name for f in fields(Options)]
     for name in changes:
         if name not in known:
             needed = f"one of {', '.join(known)}"
             raise UsageError(got_needed("option", repr(name), needed, "check the name"))
+    before = current()
     if before.findings is not None and not changes.get("sanitize", True):
         del changes["sanitize"]
-    _options = replace(before, **changes)  # type: ignore[arg-type]
-    try:
-        yield _options
-    finally:
-        _options = before
+    return replace(before, **changes)  # type: ignore[arg-type]
 
 
 def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None:
@@ -147,23 +181,24 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
         SanitizerError: so it did, and ran to its end.
     """
     check_limits(program, record)
+    chosen = current()
     record = _place_symbols(program, record, memory)
-    if _options.launched is not None:
-        _options.launched.append(record.kernel)
-    sanitizer = Sanitizer(program, record, memory) if _options.sanitize else None
-    listeners = (*_options.listeners, *([sanitizer] if sanitizer else []))
+    if chosen.launched is not None:
+        chosen.launched.append(record.kernel)
+    sanitizer = Sanitizer(program, record, memory) if chosen.sanitize else None
+    listeners = (*chosen.listeners, *([sanitizer] if sanitizer else []))
     try:
         _run_batches(program, record, memory, listeners)
         if sanitizer is not None and sanitizer.wants_second_look:
             sanitizer = Sanitizer(program, record, memory, thorough=True)
-            with redirect_stdout(io.StringIO()):  # it has been printed
+            with options(prints=False):  # it has been printed
                 _run_batches(program, record, memory, (sanitizer,))
         if sanitizer is not None:
             sanitizer.finish()
     finally:
-        if sanitizer is not None and _options.findings is not None:
-            _options.findings += sanitizer.findings
-    if sanitizer is not None and _options.findings is None:
+        if sanitizer is not None and chosen.findings is not None:
+            chosen.findings += sanitizer.findings
+    if sanitizer is not None and chosen.findings is None:
         errors = [f for f in sanitizer.findings if f.severity == "error"]
         if errors:
             raise SanitizerError(several(errors), errors)
@@ -171,8 +206,9 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
 
 def finish_call(memory: GlobalMemory) -> None:
     """All launches of a host function's call are over: note which elements nobody has written."""
-    if _options.sanitize and _options.findings is not None:
-        _options.findings += unwritten(memory)
+    chosen = current()
+    if chosen.sanitize and chosen.findings is not None:
+        chosen.findings += unwritten(memory)
 
 
 def _run_batches(
@@ -182,17 +218,18 @@ def _run_batches(
     listeners: Sequence[Listener],
 ) -> None:
     """Run the blocks of a launch, batch by batch."""
+    chosen = current()
     n_blocks = math.prod(record.grid)
     per_batch = n_blocks if record.cooperative else _blocks_in_a_batch(program, record)
     starts = range(0, n_blocks, per_batch)
-    if _options.schedule == "adversarial" and _options.seed % 2:
+    if chosen.schedule == "adversarial" and chosen.seed % 2:
         starts = starts[::-1]
     # No list: the largest grid has more batches than fit into memory.
     batches = (range(start, min(start + per_batch, n_blocks)) for start in starts)
-    printer = Printer()
+    printer = Printer(chosen.prints)
     try:
         with np.errstate(all="ignore"):
-            for blocks in _with_progress(batches, n_blocks) if _options.progress else batches:
+            for blocks in _with_progress(batches, n_blocks) if chosen.progress else batches:
                 run_batch(program, record, memory, blocks, printer, listeners)
     finally:
         printer.close()
@@ -205,7 +242,7 @@ def _blocks_in_a_batch(program: Program, record: LaunchRecord) -> int:
     of_a_block = block_bytes(program.shared_bytes(record), threads, program.local_bytes)
     by_memory = BATCH_BYTES // max(of_a_block, 1)
     together = record.cluster_blocks
-    return max(1, min(_options.batch_threads // threads, by_memory) // together) * together
+    return max(1, min(current().batch_threads // threads, by_memory) // together) * together
 
 
 def run_batch(
@@ -217,16 +254,17 @@ def run_batch(
     listeners: Sequence[Listener] | None = None,
 ) -> Machine:
     """Run some blocks of a launch to their end and print what they printed, in block order."""
+    chosen = current()
     machine = Machine(
         program,
         record,
         memory,
         blocks,
-        budget=_options.budget,
-        listeners=_options.listeners if listeners is None else listeners,
-        printer=printer or Printer(),
+        budget=chosen.budget,
+        listeners=chosen.listeners if listeners is None else listeners,
+        printer=printer or Printer(chosen.prints),
         adversary=(
-            Adversary(_options.seed, blocks.start) if _options.schedule == "adversarial" else None
+            Adversary(chosen.seed, blocks.start) if chosen.schedule == "adversarial" else None
         ),
     )
     for listener in machine.listeners:

@@ -28,7 +28,8 @@ MAX_LINES = 4096
 class Printer:
     """What a launch prints: collected a batch at a time, shown in the order of the blocks."""
 
-    def __init__(self) -> None:
+    def __init__(self, shown: bool = True) -> None:
+        self.shown = shown
         self.left = MAX_LINES
         self.dropped = 0
         self.lines: list[tuple[int, int, str]] = []  # (block, sequence, text)
@@ -39,13 +40,13 @@ class Printer:
 
     def flush(self) -> None:
         """Show what has been collected."""
-        for _, _, text in sorted(self.lines):
+        for _, _, text in sorted(self.lines) if self.shown else ():
             sys.stdout.write(text)
         self.lines.clear()
 
     def close(self) -> None:
         """Say how much was left out."""
-        if self.dropped:
+        if self.dropped and self.shown:
             sys.stdout.write(
                 f"[cute.printf: {MAX_LINES:,} lines shown, {self.dropped:,} more left out; print "
                 "from one thread, or for a few values of the index]\n"

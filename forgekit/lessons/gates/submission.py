@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
-import io
 import linecache
-from collections.abc import Callable
-from contextlib import redirect_stdout
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +103,7 @@ class Submission:
         example = [case.specs.get(k, a) for k, a in enumerate(case.args)]
         arch = self.arch if device == "virtual" else None
         try:
-            with redirect_stdout(io.StringIO()):
+            with _quiet():
                 return compile(self.value, *example, device=device, arch=arch)
         except CompileError as error:
             raise GateError(f"It does not compile for {case.label}.\n{error}") from None
@@ -161,14 +162,45 @@ class Submission:
 
         run, args = self.compiled(case, device), self.arguments(case, device)
         try:
-            quiet = redirect_stdout(io.StringIO())  # a printf left in prints for every size
-            with vgpu.options(sanitize=False, schedule="default"), quiet:
+            # A printf left in would print for every size.
+            with vgpu.options(sanitize=False, schedule="default", prints=False):
                 run(*args.values())
         except KernelError:
             raise
         except ForgekitError as error:
             raise GateError(f"It cannot be called with {case.label}.\n{error}") from None
         return args
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """What this thread prints while it compiles is dropped; what others print is not."""
+    from forgekit.vgpu import hooks
+
+    with hooks.lock:  # the DSL exchanges sys.stdout, too
+        before = sys.stdout
+        sys.stdout = aside = _OthersOnly(before)
+        try:
+            yield
+        finally:
+            aside.quiet = False  # for whoever has got hold of it meanwhile
+            if sys.stdout is aside:
+                sys.stdout = before
+
+
+class _OthersOnly:
+    """A stdout that drops what the thread writes which made it."""
+
+    def __init__(self, real: Any) -> None:
+        self._real, self._thread, self.quiet = real, threading.get_ident(), True
+
+    def write(self, text: str) -> int:
+        if self.quiet and threading.get_ident() == self._thread:
+            return len(text)
+        return int(self._real.write(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
 
 
 def _moved(value: Any, device: torch.device) -> Any:
