@@ -15,7 +15,7 @@
 # than half the speed of memory, to tiled copies that reach nearly all of it.
 # **You will learn** how little time a copy can take, why *which* four elements a thread copies
 # matters, how to load 16 bytes at once and still be right at the edge, and when that is impossible.
-# **You need** `00_why_slow_why_wrong` (sectors, requests) and `02_see_layouts` (tiles, TV layouts);
+# **You need** `01_why_slow_why_wrong` (sectors, requests) and `02_see_layouts` (tiles, TV layouts);
 # no GPU. About 50 minutes, and 50 more for the exercises.
 #
 # Where it says **Predict**, write your answer in place of `None` before you run the cell.
@@ -1106,4 +1106,4 @@ times
 # DSL](https://github.com/NVIDIA/cutlass/tree/main/examples/python/CuTeDSL), among them
 # `elementwise_add`
 #
-# **Next:** a copy that turns the matrix round (`04_transpose`).
+# **Next:** a copy that turns the matrix round (`05_transpose`).

@@ -30,7 +30,7 @@ def test_recorded_runs_are_complete_and_possible(name: str) -> None:
 
 
 def test_a_recorded_run_is_a_table_of_steps() -> None:
-    run = recorded("week0/04_transpose")
+    run = recorded("week0/05_transpose")
     text = repr(run)
     assert text.startswith(f"Recorded on an {run.gpu}, {run.date}; a copy of 1 GB reached")
     assert "production" in text and "8192×8192 float16" in text
@@ -43,10 +43,10 @@ def test_a_recorded_run_is_a_table_of_steps() -> None:
 
 
 def test_what_was_not_recorded_is_named() -> None:
-    with pytest.raises(UsageError, match="'nothing', needed one of week0/01_compile_once"):
+    with pytest.raises(UsageError, match="'nothing', needed one of week0/04_compile_once"):
         recorded("nothing")
     with pytest.raises(UsageError, match="'swirl', float32, needed one of torch, scatter"):
-        recorded("week0/04_transpose").row("swirl", "float32")
+        recorded("week0/05_transpose").row("swirl", "float32")
 
 
 def test_a_timing_in_gigabytes_a_second() -> None:

@@ -14,7 +14,7 @@ from tests.book.page import Page
 Open = Callable[..., Any]
 
 LAYOUTS = "week0_copy_transpose/02_see_layouts.html"
-WHY = "week0_copy_transpose/00_why_slow_why_wrong.html"
+WHY = "week0_copy_transpose/01_why_slow_why_wrong.html"
 LOOKED_AT = ("book/index.html", WHY, LAYOUTS, "book/benchmarks.html", "book/architecture.html")
 
 MORE = ("book/reference.html", "book/glossary.html", "book/exercises.html", "book/setup.html",

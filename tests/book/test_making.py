@@ -82,10 +82,10 @@ def test_a_notebook_is_made_ready() -> None:
     ],
 )
 def test_pages_link_too(folder: str, notebook: str, page: str) -> None:
-    text = "See `04_transpose` and `book/setup.md`, not [`04_transpose`](x) and `99_none`."
+    text = "See `05_transpose` and `book/setup.md`, not [`05_transpose`](x) and `99_none`."
     assert notebooks.linked(text, ROOT / folder) == (
-        f"See [`04_transpose`]({notebook}04_transpose.ipynb) and [`book/setup.md`]({page}), "
-        "not [`04_transpose`](x) and `99_none`."
+        f"See [`05_transpose`]({notebook}05_transpose.ipynb) and [`book/setup.md`]({page}), "
+        "not [`05_transpose`](x) and `99_none`."
     )
 
 

@@ -196,7 +196,7 @@ def test_previous_and_next(pages: Pages) -> None:
     links = [target("week0_copy_transpose/00_start_here.html", link)
              for link in pages["week0_copy_transpose/00_start_here.html"].links]  # fmt: skip
     assert ("book/weeks.html", "") in links
-    assert ("week0_copy_transpose/00_why_slow_why_wrong.html", "") in links
+    assert ("week0_copy_transpose/01_why_slow_why_wrong.html", "") in links
 
 
 def test_no_paths_of_this_machine(site: Path) -> None:

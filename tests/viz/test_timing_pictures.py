@@ -52,7 +52,7 @@ COUNTS = {
     "padded": counted(4, 4, 0, 6.2),
     "torch": Measured(MOVED),
 }
-RUN = recorded("week0/04_transpose")
+RUN = recorded("week0/05_transpose")
 
 
 def benchmark(rows: dict[str, Any], kind: str = "virtual", **change: Any) -> Benchmark:

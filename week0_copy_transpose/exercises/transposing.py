@@ -1,4 +1,4 @@
-"""What the exercises of 04_transpose share: calls, gates, and mistakes one can make in all."""
+"""What the exercises of 05_transpose share: calls, gates, and mistakes one can make in all."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def bench(
     check_repeats(repeats, warmup)
     shown = recorded_named(recorded) if isinstance(recorded, str) else recorded
     if shown is not None and not isinstance(shown, Recorded):
-        remedy = 'use recorded="week0/04_transpose", say'
+        remedy = 'use recorded="week0/05_transpose", say'
         raise UsageError(got_needed("recorded", repr(shown), "a Recorded or its name", remedy))
     plan = Plan(args, _expected(reference, args), (rtol, atol), repeats, warmup)
     target = current_target()

@@ -14,7 +14,7 @@
 # **You will build** a cache of compiled kernels. It goes wrong in two ways, and you mend both.
 # **You will learn** what the first call of a kernel spends its time on, what a compiled kernel
 # remembers of the tensors it was compiled for, and how to choose what it remembers.
-# **You need** `00_start_here` and `00_why_slow_why_wrong`. About 40 minutes, and 35 more for the
+# **You need** `00_start_here` and `01_why_slow_why_wrong`. About 40 minutes, and 35 more for the
 # exercises.
 #
 # So far `fk.compile` did all of this behind the curtain. Here we do it by hand, in plain CuTe DSL,
@@ -844,7 +844,7 @@ steps = {
 
 # %%
 FACTOR = 2.0  # back again
-recorded("week0/01_compile_once")
+recorded("week0/04_compile_once")
 
 # %% [markdown]
 # Open sizes cost nothing that one can measure here. Not knowing enough for wide loads costs more

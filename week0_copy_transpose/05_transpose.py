@@ -1079,7 +1079,7 @@ def compare(dtype, names):
     for name in names:
         fn, specs = steps[name] if isinstance(steps[name], tuple) else (steps[name], None)
         variants[name] = fk.compile(fn, *(specs(x, y) if specs else (x, y)))
-    return fk.bench(variants, x, y, reference=x.T, recorded="week0/04_transpose")
+    return fk.bench(variants, x, y, reference=x.T, recorded="week0/05_transpose")
 
 
 # %% jupyter={"outputs_hidden": true}
@@ -1171,4 +1171,4 @@ print(f"8192 × 8192 in float32: at least {least_ms:.3f} ms; production took {be
 # CuTe](https://research.colfax-intl.com/tutorial-matrix-transpose-in-cutlass/), in C++ · *What the
 # virtual GPU models*, a page of this course's book (`book/virtual_gpu.md`)
 #
-# **Next:** the same questions, asked of a real GPU (`05_profile_on_a_gpu`).
+# **Next:** the same questions, asked of a real GPU (`07_profile_on_a_gpu`).

@@ -514,4 +514,4 @@ fk.predictions()
 # (`book/virtual_gpu.md`) · [Nsight Compute's memory tables](https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#memory-tables)
 # · [compute-sanitizer](https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html)
 #
-# **Next:** what is fixed when a kernel is compiled, and what stays open (`01_compile_once`).
+# **Next:** what is fixed when a kernel is compiled, and what stays open (`04_compile_once`).

@@ -55,7 +55,7 @@ print(f"ncu {origin['ncu']}, CuTe DSL {origin['cute_dsl']}, PyTorch {origin['tor
 # `python recorded/kernels.py transposes --size 8192`. Four transposes are in it, old acquaintances:
 # `naive` stores down a column; `shared` and `padded` go through a tile with a pitch of 32 and 33
 # words, one element a thread; `rows` is `padded` with four elements a thread and blocks of 32 × 8,
-# as in `04_transpose`. Here are `shared` and `padded`:
+# as in `05_transpose`. Here are `shared` and `padded`:
 
 # %%
 print(inspect.getsource(kernels.tile_kernel))
@@ -616,7 +616,7 @@ for way, whole in timeline["wall_us"].items():
 # It changes the machine code of any program, your own, PyTorch's, in C++, while it is loaded. Small
 # sizes help, since it is slow. `recorded/kernels.py bug …` launches six kernels with a mistake in
 # each; both sanitizers get the same ones. First the mirror without a barrier, from
-# `00_why_slow_why_wrong`:
+# `01_why_slow_why_wrong`:
 
 
 # %%
