@@ -13,6 +13,7 @@ from forgekit.lessons.skeleton import PLACEHOLDER
 if TYPE_CHECKING:
     from forgekit.lessons.exercise import Exercise
     from forgekit.lessons.failed import FailedCall
+    from forgekit.lessons.gates.failure import Group
 
 __all__ = ["FAILED", "grade"]
 
@@ -34,12 +35,24 @@ def grade(exercise: Exercise, handed_in: Any, arch: str | None, *, untouched: bo
         except GateError as failure:
             missing = failure.unanswered
             _keep_failed(exercise, submission, failure)
-            return _report(exercise, passed, names[number:], failure, untouched=missing)
+            rest = exercise.groups[number + 1 :]
+            others = [o for g in rest if g.separate and (o := _passes(g, submission)) is not None]
+            left = [g.name for g in rest if g.name not in {o.name for o in others}]
+            passed += others
+            return _report(exercise, passed, [group.name, *left], failure, untouched=missing)
         except ForgekitError as error:  # what no gate expected of a kernel, and yet told in words
             return _report(exercise, passed, names[number:], GateError(str(error)))
         except Exception as error:  # an odd value in an answer, say; a student sees no traceback
             return _report(exercise, passed, names[number:], _unexpected(error))
     return _report(exercise, passed, [])
+
+
+def _passes(group: Group, submission: Submission) -> Outcome | None:
+    """What a group says of a pass; None if it is not passed."""
+    try:
+        return Outcome(group.name, group.run(submission))
+    except Exception:  # why not is told once the groups before it are passed
+        return None
 
 
 def _keep_failed(exercise: Exercise, submission: Submission, failure: GateError) -> None:

@@ -19,7 +19,7 @@ from forgekit.profiling.metrics import Counts, metric
 __all__ = ["Prediction", "Predictions", "predict", "predictions", "take"]
 
 _TODO = "write your number in place of None and run this cell again"
-_CLOSE = 0.01  # of a count, the difference that still is right: a prediction is no measurement
+_CLOSE = 0.01  # of a metric or a fraction, the difference that is right: no measurement is asked
 
 
 @dataclass
@@ -38,7 +38,8 @@ class Prediction:
 
     @property
     def right(self) -> bool:
-        return not self.open and _same(self.said, self.answer, bool(self.metric))
+        roughly = bool(self.metric) or _is_fraction(self.answer)
+        return not self.open and _same(self.said, self.answer, roughly)
 
     def against(self, answer: Any) -> None:
         """Print what was said beside the answer, and keep both."""
@@ -53,6 +54,8 @@ class Prediction:
         if self.open:
             return f"{self.question}: nothing written down; it is {_text(self.answer)}"
         verdict = "right" if self.right else f"it is {_text(self.answer)}"
+        if self.right and _is_fraction(self.answer) and self.said != self.answer:
+            verdict = f"right, within 1 %; it is {_text(self.answer)}"
         mark = ": " if self.right else "; "
         return f"{self.question}: you said {_text(self.said)}{mark}{verdict}"
 
@@ -104,7 +107,8 @@ def predict(question: str | None = None, said: Any = None, /, **numbers: Any) ->
 
     `fk.predict(global_load_sectors_per_request=4)`: of metrics, by name; the next `fk.profile`
     shows them beside what it counted. `fk.predict("blocks", 8).against(blocks)`: of anything.
-    None or `...` stands for a number not written down yet.
+    None or `...` stands for a number not written down yet. Metrics and fractions are right within
+    1 %, whole numbers and other values if they are equal.
 
     Args:
         question, said: in words, and any value. numbers: metric -> number.
@@ -164,6 +168,10 @@ def _same(one: Any, other: Any, roughly: bool = False) -> bool:
         return bool(one == other)
     except (TypeError, ValueError, RuntimeError):  # arrays of several elements
         return False
+
+
+def _is_fraction(value: Any) -> bool:
+    return isinstance(value, float) and math.isfinite(value) and value != round(value)
 
 
 def _text(value: Any) -> str:

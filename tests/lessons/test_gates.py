@@ -304,3 +304,50 @@ def test_missing_answers_are_named_all() -> None:
         "Needed is the dict of the skeleton; handed in was 8."
         in stopped(answers(RIGHT), 8).happened
     )
+
+
+def test_separate_groups_are_judged_though_one_before_failed(tmp_path: Path) -> None:
+    e = exercise("week0/which_layout")
+    right = e.grade(load(e, e.source.solution, tmp_path, "right"))
+    assert right
+    wrong = e.source.solution.replace("(4, 6)", "(4, 7)", 1)
+    assert wrong != e.source.solution
+    report = e.grade(load(e, wrong, tmp_path, "wrong"))
+    assert not report and report.failed == "Puzzle A"
+    assert [o.name for o in report.passed] == ["Puzzle B"] and report.not_reached == ()
+
+
+def test_an_answers_own_comparison_is_not_asked() -> None:
+    class Agreeable(float):
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __float__(self) -> float:
+            return 8.0
+
+        __hash__ = float.__hash__
+
+    class Stranger:
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        __hash__ = object.__hash__
+
+    group = answers({"sectors": 8, "pair": (1, 2), "word": "none"})
+    good = {"sectors": 8.0, "pair": [1, 2], "word": "None"}
+    assert group.run(Submission(good)) == "3 answers"
+    for name, value in (("sectors", Agreeable(7)), ("sectors", Stranger()), ("word", Stranger())):
+        with pytest.raises(GateError):
+            group.run(Submission(good | {name: value}))
+
+
+def test_the_failing_call_can_be_drawn_again(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("FORGEKIT_PROGRESS", "off")
+    e = exercise("week0/add_arrays")
+    wrong = e.source.solution.replace("mA[i] + mB[i]", "mA[i] * mB[i]")
+    report = e.grade(load(e, wrong, tmp_path, "wrong"))
+    assert 'fk.exercise("week0/add_arrays").failed.show()' in repr(report).replace("\n      ", " ")
+    _, *args = e.failed
+    assert len(args) == 3 and args[0].shape == (8,)
+    shown = e.failed.show()
+    assert not shown.ok and shown.wrong == 8

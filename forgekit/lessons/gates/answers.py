@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from forgekit.lessons.gates.failure import GateError, Group
@@ -83,14 +84,15 @@ def _unanswered(value: Any) -> bool:
 def _equal(got: Any, want: Any) -> bool:
     if isinstance(want, bool) or isinstance(got, bool):
         return got is want
-    if isinstance(want, int | float) and isinstance(got, int | float):
-        return abs(got - want) <= 0.005 * abs(want)
+    if isinstance(want, int | float) and isinstance(got, Real):
+        number = float.__float__(got) if isinstance(got, float) else float(got)  # not its own
+        return abs(number - want) <= 0.005 * abs(want)
     if isinstance(want, str) and isinstance(got, str):
         return got.strip().lower() == want.strip().lower()
     if isinstance(want, tuple | list) and isinstance(got, tuple | list):
         return len(got) == len(want) and all(map(_equal, got, want))
     try:
-        return bool(got == want)
+        return type(got) is type(want) and bool(want == got)
     except (ValueError, RuntimeError):  # an array of several elements
         return False
 

@@ -75,11 +75,13 @@ class Group:
     """Gates that belong together.
 
     name: the one idea, such as "Values" or "Bank conflicts"; run: raises GateError, or returns what
-    is worth telling of the pass, such as "8 shapes in 3 types".
+    is worth telling of the pass, such as "8 shapes in 3 types"; separate: whether it is judged even
+    where a group before it was not passed, as one of several answers is.
     """
 
     name: str
     run: Callable[[Submission], str]
+    separate: bool = False
 
 
 def _plain(text: str) -> str:

@@ -46,7 +46,7 @@ def _puzzle(name: str) -> Group:
             raise GateError(reply.text, unanswered=reply.open)
         return reply.text.removeprefix("Right: ").removesuffix(".")
 
-    return Group(f"Puzzle {name}", run)
+    return Group(f"Puzzle {name}", run, separate=True)
 
 
 EXERCISE = Exercise(
