@@ -44,6 +44,9 @@ SCHEDULES = ("default", "adversarial")
 
 _PROGRESS_AFTER_S = 2.0
 
+# Of an endless launch, this part is gone through again.
+_OF_AN_ENDLESS = 20
+
 
 @dataclass(frozen=True)
 class LaunchRecord:
@@ -188,11 +191,14 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
     sanitizer = Sanitizer(program, record, memory) if chosen.sanitize else None
     listeners = (*chosen.listeners, *([sanitizer] if sanitizer else []))
     try:
-        _run_batches(program, record, memory, listeners)
+        try:
+            _run_batches(program, record, memory, listeners)
+        except KernelError as error:
+            if sanitizer is not None and sanitizer.read_blank and chosen.findings is not None:
+                sanitizer = _look_again(sanitizer, record, memory, error)
+            raise
         if sanitizer is not None and sanitizer.wants_second_look:
-            sanitizer = Sanitizer(program, record, memory, thorough=True)
-            with options(prints=False):  # it has been printed
-                _run_batches(program, record, memory, (sanitizer,))
+            sanitizer = _look_again(sanitizer, record, memory)
         if sanitizer is not None:
             sanitizer.finish()
     finally:
@@ -202,6 +208,23 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
         errors = [f for f in sanitizer.findings if f.severity == "error"]
         if errors:
             raise SanitizerError(several(errors), errors)
+
+
+def _look_again(
+    first: Sanitizer, record: LaunchRecord, memory: GlobalMemory, error: KernelError | None = None
+) -> Sanitizer:
+    """Repeat a launch with a thorough sanitizer; error: what has stopped it, and does so again."""
+    sanitizer = first.look_again()
+    budget = current().budget
+    if error is not None and error.kind == "endless":  # not to its end a second time
+        budget //= _OF_AN_ENDLESS
+    with options(prints=False, budget=budget):  # it has been printed
+        try:
+            _run_batches(sanitizer.program, record, memory, (sanitizer,))
+        except KernelError:
+            if error is None:
+                raise
+    return sanitizer
 
 
 def finish_call(memory: GlobalMemory) -> None:

@@ -2,7 +2,10 @@
 
     listener.py    hears the events and hands them to the checks; collects findings
     finding.py     a finding: kind, lines, block, thread, element; its message
-    shared.py      shared memory: races, memory nobody wrote, asynchronous copies under way
+    shared.py      shared memory: races, reads of what nobody wrote, asynchronous copies under way
+    definedness.py where what nobody wrote shows, in a launch that is repeated for it:
+                   taints.py registers, undefined_bits.py pure instructions,
+                   undefined_memory.py memory, undefined_warps.py shuffles and votes
     tensors.py     global memory: races between threads and blocks, elements nobody wrote
     shadow.py      who wrote and read each unit of a memory last, and whether that was in order
     clocks.py      vector clocks of warps: what barriers and warp-wide instructions order

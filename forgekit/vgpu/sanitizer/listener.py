@@ -12,6 +12,7 @@ from forgekit.vgpu.machine import WARP
 from forgekit.vgpu.ptx import SourceLine
 from forgekit.vgpu.sanitizer import words
 from forgekit.vgpu.sanitizer.clocks import WarpClocks
+from forgekit.vgpu.sanitizer.definedness import Definedness
 from forgekit.vgpu.sanitizer.finding import Finding
 from forgekit.vgpu.sanitizer.meetings import Meetings
 from forgekit.vgpu.sanitizer.reach import is_ordered, reach
@@ -34,10 +35,11 @@ if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.launching import LaunchRecord
     from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.memory import GlobalMemory
+    from forgekit.vgpu.memory import Allocation, GlobalMemory
     from forgekit.vgpu.program import Program
     from forgekit.vgpu.sanitizer.lifetimes import Bad
     from forgekit.vgpu.sanitizer.shadow import Conflict
+    from forgekit.vgpu.sanitizer.taints import Origin
 
 _MOST_FINDINGS = 50  # different ones, of one launch
 
@@ -47,6 +49,8 @@ class Sanitizer(Listener):
 
     Attributes:
         findings: one for each kind of mistake and pair of lines, in the order they were found.
+        program: what the machine has to run, so that all is heard.
+        read_blank: somebody has read shared memory that nobody has written.
     """
 
     def __init__(
@@ -55,17 +59,26 @@ class Sanitizer(Listener):
         record: LaunchRecord,
         memory: GlobalMemory,
         *,
-        thorough: bool = False,
+        first: Sanitizer | None = None,
     ) -> None:
-        self._program = program
+        self.program = program
         self._record = record
+        self._memory = memory
         self.unit = program.unit_bytes
         self._found: dict[object, Finding] = {}
         warps_a_block = -(-int(np.prod(record.block)) // WARP)
         self._meetings = Meetings(warps_a_block * record.cluster_blocks)
         self._global = GlobalCheck(
-            program, record, memory, self.unit, self._meetings, self, thorough
+            program, record, memory, self.unit, self._meetings, self, first is not None
         )
+        self.read_blank = False
+        self._before: list[tuple[Allocation, Array]] = []
+        self._defined: Definedness | None = None
+        if first is None and program.shared_bytes(record):
+            self._before = [(a, a.data.copy()) for a in self._global.in_place]
+        elif first is not None and first.read_blank:
+            self._defined = Definedness(program, self)
+            self.program = self._defined.program
         self._clocks: WarpClocks
         self._shared: SharedCheck | None = None
         # Of kernels in which more orders accesses than the barriers of a block.
@@ -78,8 +91,14 @@ class Sanitizer(Listener):
 
     @property
     def wants_second_look(self) -> bool:
-        """Whether the launch, which can be repeated, should be with a thorough sanitizer."""
-        return self._global.doubtful
+        """Whether the launch should be repeated with a thorough sanitizer."""
+        return self.read_blank or self._global.doubtful
+
+    def look_again(self) -> Sanitizer:
+        """A thorough sanitizer of the same launch; memory is again as it was before the first."""
+        for allocation, data in self._before:
+            allocation.data[:] = data
+        return Sanitizer(self.program, self._record, self._memory, first=self)
 
     def finish(self) -> None:
         """The launch has come to its end."""
@@ -94,6 +113,8 @@ class Sanitizer(Listener):
         if m.shared.size_bytes:
             self._shared = SharedCheck(m, self.unit, self._clocks, self._meetings, self)
         self._global.batch(m)
+        if self._defined is not None:
+            self._defined.batch(m)
         if self._has_team:
             self._team = Team(m, self._clocks, self._shared, self._global, self)
 
@@ -104,6 +125,8 @@ class Sanitizer(Listener):
             present = m.lanes(access.mask).any(axis=1)
             warps = np.flatnonzero(present) + first
             self._meetings.add(warps, m.blocks.start // m.cluster_blocks, self._clocks.now)
+        if self._defined is not None:
+            self._defined.memory.access(m, access)
         for target in access.targets:
             if target.space == "global":
                 self._global.access(m, access, target, self._clocks)
@@ -115,6 +138,8 @@ class Sanitizer(Listener):
             self._team.touched()
 
     def on_async_done(self, m: Machine, access: Access) -> None:
+        if self._defined is not None:
+            self._defined.memory.copied(access)
         if self._shared is not None:
             for target in access.targets:
                 self._shared.copied(m, access, target)
@@ -144,11 +169,15 @@ class Sanitizer(Listener):
 
     def on_warp_sync(self, m: Machine, members: Array | None) -> None:
         check_members(m, members, self)
+        if self._defined is not None:
+            self._defined.warp_sync(m, members)
         if m.program.instructions[m.pc].opcode[0] in ("bar", "barrier"):  # a shuffle orders nothing
             self._clocks.warp_sync(_by_warp(m, m.mask))
 
     def on_shuffle(self, m: Machine, source: Array, members: Array | None) -> None:
         check_shuffle(m, source, members, self)
+        if self._defined is not None:
+            self._defined.shuffle(m, source)
 
     def on_cluster_arrive(self, m: Machine, mask: Array | None) -> None:
         if self._team is not None:
@@ -164,6 +193,8 @@ class Sanitizer(Listener):
 
     def on_mbarrier(self, m: Machine, what: str, who: Array, words: Array) -> None:
         self._meetings.time += 1
+        if self._defined is not None:
+            self._defined.memory.made(words[who])
         if self._team is not None:
             self._team.mbarrier(m, what, who, words)
 
@@ -173,6 +204,8 @@ class Sanitizer(Listener):
 
     def on_flight(self, m: Machine, flight: Flight) -> None:
         self._meetings.time += 1
+        if self._defined is not None:
+            self._defined.memory.flight(m, flight)
         if self._team is not None:
             self._team.flight(m, flight)
 
@@ -194,7 +227,7 @@ class Sanitizer(Listener):
 
     # -- findings ---------------------------------------------------------------------------------
     def _line(self, pc: int) -> SourceLine | None:
-        return self._program.instructions[pc].source
+        return self.program.instructions[pc].source
 
     def _add(self, key: object, make: words.Made, count: int, *pcs: int) -> None:
         """Count one more of a kind, or keep the first, with the lines of these instructions."""
@@ -249,9 +282,22 @@ class Sanitizer(Listener):
         made = words.block_not_there(self._in_batch(m, bad.who), block, what)
         self._add(self._key(made.kind, bad.pc), made, bad.often, bad.pc)
 
-    def uninitialised_shared(self, m: Machine, offset: int, who: int, count: int) -> None:
-        made = words.uninitialised_shared(offset, self._in_batch(m, who))
-        self._add(self._key(made.kind, m.pc), made, count, m.pc)
+    def uninitialised_shared(
+        self, m: Machine, read: Origin, shows: str, who: int, place: str, count: int
+    ) -> None:
+        """What was read where nobody had written shows here; the first place for each such read."""
+        line, here = self._line(read.pc), self._line(m.pc)
+        same = (
+            line is not None
+            and here is not None
+            and (line.file, line.line) == (here.file, here.line)
+        )
+        reader, user = self._in_batch(m, read.who), self._in_batch(m, who)
+        made = words.uninitialised_shared(
+            read.offset, reader, shows, user, place, None if same else here
+        )
+        pcs = (read.pc,) if same else (read.pc, m.pc)
+        self._add(self._key(made.kind, read.pc), made, count, *pcs)
 
     def uninitialised_global(self, m: Machine, place: str, who: int, count: int) -> None:
         made = words.uninitialised_global(place, self._in_batch(m, who))

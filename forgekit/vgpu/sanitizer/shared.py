@@ -68,9 +68,9 @@ class SharedCheck:
         found: Reach | None = None
         if self._flying is not None:
             found = self._meet_copies(m, access, reach(m, access, target, self._unit))
-        if access.kind in ("load", "atomic") and _may_be_blank(m, access):
+        if access.kind in ("load", "atomic") and self._may_be_blank(m, access):
             found = found or reach(m, access, target, self._unit)
-            self._read(m, found)
+            self._read(found)
         if access.kind != "load":
             found = found or reach(m, access, target, self._unit)
             if access.kind == "async store":
@@ -86,7 +86,7 @@ class SharedCheck:
         clock: as it was when the operation started.
         """
         if what != WRITE:
-            self._read(m, found)
+            self._read(found)
         if what != READ:
             self._own(found)
         self._writes += what != READ
@@ -119,12 +119,27 @@ class SharedCheck:
             self._go_through(m, keep=True)
 
     # -- reads of what nobody wrote, copies under way -------------------------------------------
-    def _read(self, m: Machine, found: Reach) -> None:
-        blank = self._owner[found.units] == 0
-        if blank.any():
-            bad = np.flatnonzero(blank)
-            unit, who = int(found.units[bad[0]]), int(found.who[bad[0]]) & (ENGINE - 1)
-            self._report.uninitialised_shared(m, self.offset(m, unit), who, len(bad))
+    def _may_be_blank(self, m: Machine, access: Access) -> bool:
+        """Whether a load may have met memory that nobody has written, by what it found."""
+        if self._report.read_blank:
+            return False  # that one such read is known suffices
+        if access.kind != "load" or access.values is None or not m.shared.blank_is_ones:
+            return True
+        for value in access.values:
+            if value.dtype.itemsize > self._unit:
+                value = np.ascontiguousarray(value)
+                value = value.view(f"u{self._unit}").reshape(*value.shape, -1)
+            ones = value == ~value.dtype.type(0)
+            if not ones.any():
+                continue
+            some = ones if ones.ndim == 2 else ones.any(axis=2)
+            if access.mask is None or (some & access.mask).any():
+                return True
+        return False
+
+    def _read(self, found: Reach) -> None:
+        if not self._report.read_blank and (self._owner[found.units] == 0).any():
+            self._report.read_blank = True
 
     def _depart(self, m: Machine, found: Reach) -> None:
         if self._flying is None:
@@ -205,17 +220,6 @@ class SharedCheck:
     def offset(self, m: Machine, unit: int) -> int:
         """Bytes from the start of the block's shared memory."""
         return unit * self._unit % m.shared.stride
-
-
-def _may_be_blank(m: Machine, access: Access) -> bool:
-    """Whether some thread may have loaded memory that nobody has written, by what it found."""
-    if access.kind != "load" or access.values is None or not m.shared.blank_is_ones:
-        return True
-    for value in access.values:
-        ones = value == ~value.dtype.type(0)
-        if ones.any() and (access.mask is None or (ones & access.mask).any()):
-            return True
-    return False
 
 
 def in_block_order(

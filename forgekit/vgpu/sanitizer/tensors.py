@@ -80,7 +80,9 @@ class GlobalCheck:
             {id(a) for a in _allocations(origins, program, record, memory)}
             for origins in program.address_origins
         )
-        self._count_only = not (thorough or self._written & read)
+        both = self._written & read
+        self.in_place = [a for a in memory.allocations if id(a) in both and not a.read_only]
+        self._count_only = not (thorough or both)
         self._tensors: dict[int, _Tensor | None] = {}
         # As they are before the launch: afterwards what it wrote looks like somebody else's.
         self._blanks = {id(a): fresh.lookup(a) for a in memory.allocations}

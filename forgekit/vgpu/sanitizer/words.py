@@ -58,7 +58,7 @@ def race(report: Sanitizer, kind: str, c: Conflict, place: str, first: Who, seco
 
 def _verbs(report: Sanitizer, touch: Touch) -> tuple[str, str]:
     """What an access does and did; volatile and ordered loads and stores count as atomic."""
-    root = report._program.instructions[touch.pc].opcode[0]
+    root = report.program.instructions[touch.pc].opcode[0]
     return _ORDERED_VERBS.get(root, (touch.what, _DID[touch.what]))
 
 
@@ -100,17 +100,35 @@ def _race_advice(report: Sanitizer, kind: str, c: Conflict, first: Who, second: 
     )
 
 
-def uninitialised_shared(offset: int, who: Who) -> Made:
+_SHOWS = {
+    "store": "What comes of it is stored in {place} by {who}{where}.",
+    "atomic": "What comes of it goes into the atomic update of {place} by {who}{where}.",
+    "copy": "What comes of it is copied to {place} for {who}{where}.",
+    "branch": "It decides which way {who} goes on{where}.",
+    "guard": "It decides whether {who} takes part in what follows{where}.",
+    "address": "It is part of an index or address that {who} uses{where}.",
+    "size": "It decides what an asynchronous operation of {who} does{where}.",
+    "lane": "It decides which lane {who} takes a value from{where}.",
+}
+
+
+def uninitialised_shared(
+    offset: int, reader: Who, shows: str, user: Who, element: str, line: SourceLine | None
+) -> Made:
+    """shows: a key of `_SHOWS`; element: of global memory; line: None if it is that of the read."""
     place = f"shared memory, byte {offset:,}"
+    user_name = "the same thread" if user == reader else name(user)
+    where = f" at {line_of(line)}" if line is not None else " in this same line"
     told = (
-        f"{name(who)} reads {place}, which nobody in its block has written.",
+        f"{name(reader)} reads {place}, which nobody in its block has written.",
+        _SHOWS[shows].format(place=element, who=user_name, where=where),
         "A GPU finds there what the block before left.",
     )
     advice = (
-        "Every element that is read has to be stored first: look at tails (a tile that is not "
-        "full), at the size of the layout, and at partial sums that not every warp stores."
+        "Every element that counts has to be stored before it is read: look at tails (a tile that "
+        "is not full), at the size of the layout, and at partial sums that not every warp stores."
     )
-    return Made("uninitialised-shared", who, place, told, advice)
+    return Made("uninitialised-shared", reader, place, told, advice)
 
 
 def uninitialised_global(place: str, who: Who) -> Made:

@@ -42,7 +42,8 @@ def histogram_kernel(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Constexpr):
         if cutlass.const_expr(bug == "added_without_atomics"):
             mH[tidx] = mH[tidx] + count  # BUG added_without_atomics
         else:
-            cute.arch.atomic_add(mH.iterator + tidx, count)  # BUG into_empty
+            # BUG into_empty, not_cleared, half_cleared
+            cute.arch.atomic_add(mH.iterator + tidx, count)
 
 
 @cute.jit

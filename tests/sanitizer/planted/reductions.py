@@ -41,7 +41,7 @@ def tree_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         if cutlass.const_expr(bug != "without_syncwarp"):
             cute.arch.sync_warp()  # from 32 values on, one warp is at work
     if tidx == 0:
-        mY[row] = sP[0]
+        mY[row] = sP[0]  # BUG of_busy_threads
 
 
 @cute.jit
@@ -96,7 +96,7 @@ def block_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
             total = sP[0] + sP[1] + sP[2] + sP[3]  # BUG of_four_warps
         else:
             total = sP[0] + sP[1]  # BUG without_barrier
-        mY[row] = total
+        mY[row] = total  # BUG of_four_warps
 
 
 @cute.jit

@@ -39,7 +39,7 @@ def transpose_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     row, column = bx * TILE + ty, by * TILE + tx
     if row < N and column < M:
         x = sT[tx, ty]  # BUG without_barrier, barrier_first, syncwarp_only, without_last_row
-        mY[row, column] = x
+        mY[row, column] = x  # BUG without_last_row
 
 
 @cute.jit
@@ -96,7 +96,7 @@ def stencil_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     left = sX[tidx]  # BUG without_barrier, without_left_halo
     right = sX[tidx + 2]  # BUG without_barrier, with_short_tile
     if i < n:
-        mY[i] = left + sX[tidx + 1] + right
+        mY[i] = left + sX[tidx + 1] + right  # BUG without_left_halo
 
 
 @cute.jit

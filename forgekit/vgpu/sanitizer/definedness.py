@@ -1,0 +1,146 @@
+"""Follows undefined values from a read of shared memory that nobody wrote to where they show.
+
+Only a launch in which there is such a read is repeated with it. Registers and shared and local
+memory have undefined bits beside them (rules: `undefined_bits.py`) and the read they come from.
+What is told is a store to global memory, a branch or predicate, an address, the lane of a shuffle:
+what is computed on leftover bytes and dropped is nobody's concern.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.vgpu import dataflow, ptx
+from forgekit.vgpu.sanitizer import undefined_bits, undefined_warps
+from forgekit.vgpu.sanitizer.taints import Taints
+from forgekit.vgpu.sanitizer.undefined_bits import registers
+from forgekit.vgpu.sanitizer.undefined_memory import UndefinedMemory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.program import Program, Step
+    from forgekit.vgpu.ptx import Instruction
+    from forgekit.vgpu.sanitizer.listener import Sanitizer
+
+# Instructions whose results are told by events, and those whose guard decides what can be seen.
+_BY_EVENT = frozenset({"ld", "ldu", "atom", "shfl", "vote", "match", "redux", "elect"})
+_DECIDING = frozenset({
+    "bra", "ret", "exit", "trap", "brkpt", "bar", "barrier", "st", "atom", "red", "cp", "mbarrier",
+    "shfl", "vote", "match", "redux", "elect", "activemask", "call",
+})  # fmt: skip
+
+
+class Definedness:
+    """The undefined values of one launch.
+
+    Attributes:
+        program: the kernel with steps that keep account of undefined registers.
+        memory: that of the batch.
+    """
+
+    def __init__(self, program: Program, report: Sanitizer) -> None:
+        self._report = report
+        self._taints = Taints(program, report)
+        self._operands = undefined_bits.Operands(program, self._taints.bits_of)
+        self.memory: UndefinedMemory
+        dying = dataflow.dying(program.kernel, program.registers, program.live)
+        self.program = copy.copy(program)
+        self.program.steps = [
+            self._watched(step, i, gone)
+            for step, i, gone in zip(program.steps, program.instructions, dying, strict=True)
+        ]
+
+    def batch(self, m: Machine) -> None:
+        self._taints.registers.clear()
+        self.memory = UndefinedMemory(m, self._taints, self._report)
+
+    def shuffle(self, m: Machine, source: Array) -> None:
+        undefined_warps.shuffle(m, self._taints, source)
+
+    def warp_sync(self, m: Machine, members: Array | None) -> None:
+        undefined_warps.warp_sync(m, self._taints, self._operands, members)
+
+    def _watched(self, step: Step, ins: Instruction, dying: list[int]) -> Step:
+        """The step, and what it does to undefined registers."""
+        reads, writes = dataflow.reads_and_writes(ins)
+        numbers = self._operands.program.registers
+        touched = {numbers[n] for n in (*reads, *writes) if n in numbers}
+        hooks = [h for h in (self._sinks(ins), self._results(ins, writes)) if h is not None]
+        tainted = self._taints.registers
+
+        def run(m: Machine) -> object:
+            if tainted and not touched.isdisjoint(tainted):
+                for hook in hooks:
+                    hook(m)
+            if step(m):
+                return True
+            if tainted:
+                for register in dying:
+                    if register in tainted and not m.protected >> register & 1:
+                        del tainted[register]
+            return False
+
+        return run
+
+    def _results(self, ins: Instruction, names: list[str]) -> Callable[[Machine], None] | None:
+        """What an instruction makes of its sources; None where events tell (`_BY_EVENT`)."""
+        program, root = self._operands.program, ins.opcode[0]
+        writes = [program.registers[n] for n in names if n in program.registers]
+        if not writes or (root in _BY_EVENT and "param" not in ins.opcode):
+            return None
+        rule = undefined_bits.rule(ins, self._operands, len(writes))
+        sources = [r for o in ins.operands[1:] for r in registers(o, program)]
+        guards, guard = registers(ins.guard, program), self._operands.decoder.guard()
+        chooser = ins.operands[3] if root == "selp" else None
+        chosen = None if chooser is None else self._operands.value(chooser, "pred")
+
+        def results(m: Machine) -> None:
+            mask = m.active(guard(m) if guard else None)
+            origin = self._taints.origin(sources)
+            if chosen is not None:
+                sides = [self._taints.origin(registers(o, program)) for o in ins.operands[1:3]]
+                origin = np.where(chosen(m), *sides)
+                origin = np.where(
+                    origin == 0, self._taints.origin(registers(chooser, program)), origin
+                )
+            for register, bits in zip(writes, rule(m), strict=True):
+                self._taints.put(register, bits, origin, mask)
+            for register in guards:
+                if register in self._taints.registers:  # it may have been written, or not
+                    unknown = self._taints.registers[register]
+                    here = m.expand(m.mask) & unknown.bits
+                    for written in writes:
+                        self._taints.put(written, unknown.bits, unknown.origin, here)
+
+        return results
+
+    def _sinks(self, ins: Instruction) -> Callable[[Machine], None] | None:
+        """Tell of what an undefined guard, address or size decides."""
+        program, root = self._operands.program, ins.opcode[0]
+        self._operands.decoder.instruction = ins
+        guard = self._operands.decoder.guard()
+        guards = registers(ins.guard, program) if root in _DECIDING else []
+        addresses, others = [], []
+        for operand in ins.operands:
+            at = registers(operand, program)
+            if isinstance(operand, ptx.Address):
+                addresses += at
+            elif root in ("cp", "mbarrier", "mapa"):
+                others += at
+        what = "branch" if root in ("bra", "ret", "exit") else "guard"
+        if not (guards or addresses or others):
+            return None
+
+        def sinks(m: Machine) -> None:
+            self._taints.tell_of(m, what, guards, m.mask)
+            mask = m.active(guard(m) if guard else None)
+            self._taints.tell_of(m, "address", addresses, mask)
+            self._taints.tell_of(m, "size", others, mask)
+
+        return sinks

@@ -1,0 +1,126 @@
+"""Registers with undefined bits, the reads these come from, and where that is told.
+
+Sparse: a register that has none is not kept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from forgekit.vgpu.sanitizer.undefined_bits import bits_dtype, registers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.program import Program
+    from forgekit.vgpu.sanitizer.listener import Sanitizer
+
+
+class Taint(NamedTuple):
+    """What is undefined of a register: bits, and the origin of each thread's (0: it has none)."""
+
+    bits: Array
+    origin: Array
+
+
+class Origin(NamedTuple):
+    """The read that brought an undefined value in: instruction, thread of the batch, byte."""
+
+    pc: int
+    who: int
+    offset: int
+
+
+# An origin in one int64: the complement of (instruction, thread, byte of its shared memory),
+# so that of several the maximum is the first, and 0 is none.
+_THREAD, _BYTE = 22, 21
+_ALL = (1 << 63) - 1
+
+
+def pack(pc: int, who: Array, offset: Array) -> Array:
+    thread = np.minimum(who, (1 << _THREAD) - 1)
+    return np.asarray(_ALL ^ (pc << (_THREAD + _BYTE) | thread << _BYTE | offset))
+
+
+def unpack(origin: int) -> Origin:
+    code = origin ^ _ALL
+    return Origin(
+        code >> (_THREAD + _BYTE), code >> _BYTE & ((1 << _THREAD) - 1), code & ((1 << _BYTE) - 1)
+    )
+
+
+class Taints:
+    """The undefined registers of a batch."""
+
+    def __init__(self, program: Program, report: Sanitizer) -> None:
+        self.registers: dict[int, Taint] = {}
+        self._report = report
+        self.widths = [bits_dtype(d) for d in program.register_dtypes]
+
+    def bits_of(self, register: int) -> Array | None:
+        taint = self.registers.get(register)
+        return None if taint is None else taint.bits
+
+    def put(self, register: int, bits: Array, origin: Array, mask: Array | None) -> None:
+        """The threads of `mask` set a register to something that has these undefined bits."""
+        old, width = self.registers.get(register), self.widths[register]
+        if bits.dtype.kind == "b" and width.kind != "b":
+            bits = np.where(bits, ~width.type(0), width.type(0))
+        bits = bits.astype(width, copy=False)
+        if mask is not None:
+            none = width.type(0)
+            bits = np.where(mask, bits, none if old is None else old.bits)
+            origin = np.where(mask, origin, 0 if old is None else old.origin)
+        if bits.any():
+            self.registers[register] = Taint(bits, np.where(bits != 0, origin, 0))
+        else:
+            self.registers.pop(register, None)
+
+    def define(self, register: int, mask: Array | None) -> None:
+        if register in self.registers:
+            nothing = np.zeros((1, 1), np.int64)
+            self.put(register, nothing != 0, nothing, mask)
+
+    def origin(self, found: Sequence[int]) -> Array:
+        """Of what is computed from these registers."""
+        origins = [self.registers[r].origin for r in found if r in self.registers]
+        result: Array = np.zeros((1, 1), np.int64)
+        for origin in origins:
+            result = np.maximum(result, origin)
+        return result
+
+    def of_operand(self, m: Machine, operand: object) -> Taint | None:
+        found = registers(operand, m.program)
+        return self.registers.get(found[0]) if found else None
+
+    def tell_of(self, m: Machine, what: str, found: list[int], mask: Array | None) -> None:
+        for register in found:
+            if register in self.registers:
+                taint = self.registers[register]
+                self.tell(m, what, taint.bits, taint.origin, mask)
+
+    def tell(
+        self,
+        m: Machine,
+        what: str,
+        bits: Array,
+        origin: Array,
+        mask: Array | None,
+        place: Callable[[int, int], str] | None = None,
+    ) -> None:
+        """An undefined value shows. place: of (thread of the batch, its undefined bits)."""
+        bad = np.flatnonzero(m.expand(mask) & (bits != 0))
+        if not len(bad):
+            return
+        origins = np.broadcast_to(origin, m.shape).reshape(-1)[bad]
+        for read in np.unique(origins >> (_THREAD + _BYTE)):
+            here = bad[origins >> (_THREAD + _BYTE) == read]
+            who = int(here[0])
+            first = int(np.broadcast_to(bits, m.shape).reshape(-1)[who])
+            code = int(np.broadcast_to(origin, m.shape).reshape(-1)[who])
+            where = place(who, first) if place is not None else ""
+            self._report.uninitialised_shared(m, unpack(code), what, who, where, len(here))

@@ -1,0 +1,284 @@
+"""Undefined bytes of shared and local memory: what loads bring in, and where stores take it.
+
+Shared memory starts undefined. Every byte has eight bits beside it, four bytes share the read that
+what was stored there comes from.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.vgpu import addressing, ptx
+from forgekit.vgpu.memory import element_view
+from forgekit.vgpu.sanitizer.taints import Taint, Taints, pack, unpack
+from forgekit.vgpu.sanitizer.undefined_bits import registers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from forgekit.vgpu.addressing import Target
+    from forgekit.vgpu.flights import End, Flight
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.listeners import Access
+    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.memory import Allocation
+    from forgekit.vgpu.sanitizer.listener import Sanitizer
+
+_GRANULE = 4  # bytes of memory that share an origin
+
+
+class _Memory:
+    """The undefined bits of the shared or local memory of a batch."""
+
+    def __init__(self, size: int, fill: int) -> None:
+        self.bits = np.full(size, fill, np.uint8)
+        self.origin: Array | None = None  # of undefined values that were stored
+        self._views: dict[tuple[int, int], Array] = {}
+
+    def beside(self, target: Target) -> Target:
+        """The undefined bits of a target."""
+        rows = target.rows
+        key = (rows.dtype.itemsize, rows.shape[1] if rows.ndim == 2 else 1)
+        if key not in self._views:
+            self._views[key] = element_view(self.bits, *key)
+        return target._replace(rows=self._views[key])
+
+    def define(self, target: Target) -> None:
+        """The bytes of a target hold something."""
+        count = target.rows.shape[1] if target.rows.ndim == 2 else 1
+        nothing = np.zeros((1, 1), target.rows.dtype)
+        addressing.store([self.beside(target)], [nothing] * count)
+
+    def set_origin(self, start: Array, size: int, origin: Array) -> None:
+        """`size` bytes from each `start` come from these reads."""
+        if self.origin is None:
+            self.origin = np.zeros(len(self.bits) // _GRANULE, np.int64)
+        for at in range(0, size, _GRANULE):
+            self.origin[(start + at) // _GRANULE] = origin
+
+    def origin_at(self, start: Array, size: int) -> Array:
+        if self.origin is None:
+            return np.zeros((1, 1), np.int64)
+        found = [
+            self.origin.take((start + at) // _GRANULE, mode="clip")
+            for at in range(0, size, _GRANULE)
+        ]
+        return np.maximum.reduce(found)
+
+
+class UndefinedMemory:
+    """The memories of a batch."""
+
+    def __init__(self, m: Machine, taints: Taints, report: Sanitizer) -> None:
+        self._taints = taints
+        self._report = report
+        self._shared = _Memory(len(m.shared.data), 0xFF)
+        self._local = _Memory(len(m.local.data), 0)
+
+    def _beside(self, target: Target) -> _Memory:
+        return self._shared if target.space == "shared" else self._local
+
+    def access(self, m: Machine, access: Access) -> None:
+        """Threads access memory; see `Access`. (Addresses have been looked at before.)"""
+        if access.kind == "load":
+            self._load(m, access)
+        elif access.kind == "store":
+            self._store(m, access)
+        elif access.kind == "atomic":
+            self._atomic(m, access)
+        elif access.kind == "async store":
+            # Too early a read of it is told as such, elsewhere.
+            self.copied(access)
+
+    def copied(self, access: Access) -> None:
+        """An asynchronous copy brings bytes that hold something."""
+        for target in access.targets:
+            self._beside(target).define(target)
+
+    def _load(self, m: Machine, access: Access) -> None:
+        ins = m.program.instructions[m.pc]
+        operand = ins.operands[0]
+        items = operand.items if isinstance(operand, ptx.Vector) else (operand,)
+        elem = access.width // len(items)
+        signed = ins.opcode[-1][0] == "s"
+        loaded: list[Taint | None] = [None] * len(items)
+        for target in access.targets:
+            if target.space != "global":
+                loaded = self._gathered(m, target, elem, loaded)
+        for item, taint in zip(items, loaded, strict=True):
+            for register in registers(item, m.program):
+                if taint is None:
+                    self._taints.define(register, access.mask)
+                    continue
+                bits, width = taint.bits, self._taints.widths[register]
+                if signed and width.itemsize > elem:
+                    bits = bits.view(f"i{elem}").astype(f"i{width.itemsize}").view(width)
+                self._taints.put(register, bits, taint.origin, access.mask)
+
+    def _gathered(
+        self, m: Machine, target: Target, elem: int, others: list[Taint | None]
+    ) -> list[Taint | None]:
+        """The undefined bits of each element of a load, those of its other targets included."""
+        memory = self._beside(target)
+        count = len(others)
+        found = addressing.gather(memory.beside(target)) if len(memory.bits) else np.zeros(1, "u1")
+        if not found.any():
+            return others
+        result = list(others)
+        for k in range(count):
+            bits = found if count == 1 else np.ascontiguousarray(found[..., k])
+            if target.mask is not None:
+                bits = np.where(target.mask, bits, bits.dtype.type(0))
+            if not bits.any():
+                continue
+            at = target.places * (elem * count) + k * elem
+            origin = memory.origin_at(at, elem)
+            if target.space == "shared":  # what nobody stored comes from this read
+                lowest = np.bitwise_count(
+                    (bits & (~bits + bits.dtype.type(1))) - bits.dtype.type(1)
+                )
+                byte = (at + (lowest >> 3)) % m.shared.stride
+                who = np.arange(m.n_blocks * m.n_threads).reshape(m.shape)
+                origin = np.where(origin == 0, pack(m.pc, who, byte), origin)
+            before = result[k]
+            if before is not None:
+                bits, origin = (
+                    bits | before.bits,
+                    np.maximum(np.where(bits != 0, origin, 0), before.origin),
+                )
+            result[k] = Taint(bits, origin)
+        return result
+
+    def _store(self, m: Machine, access: Access) -> None:
+        operand = m.program.instructions[m.pc].operands[1]
+        items = operand.items if isinstance(operand, ptx.Vector) else (operand,)
+        taints = [self._taints.of_operand(m, item) for item in items]
+        elem = access.width // len(items)
+        for target in access.targets:
+            if target.space == "global":
+                for k, taint in enumerate(taints):
+                    if taint is not None:
+                        place = _place_of(m, target, access.width, k * elem)
+                        self._taints.tell(m, "store", taint.bits, taint.origin, target.mask, place)
+            elif target.space == "shared" or len(self._local.bits):
+                self._scatter(m, self._beside(target), target, elem, taints)
+
+    def _scatter(
+        self, m: Machine, memory: _Memory, target: Target, elem: int, taints: list[Taint | None]
+    ) -> None:
+        nothing = np.zeros((1, 1), f"u{elem}")
+        bits = [nothing if t is None else t.bits.astype(f"u{elem}", copy=False) for t in taints]
+        addressing.store([memory.beside(target)], bits)
+        for k, taint in enumerate(taints):
+            if taint is None:
+                continue
+            here = m.expand(target.mask) & (taint.bits != 0)
+            at = np.broadcast_to(target.places, m.shape)[here] * (elem * len(taints)) + k * elem
+            memory.set_origin(at, elem, np.broadcast_to(taint.origin, m.shape)[here])
+
+    def _atomic(self, m: Machine, access: Access) -> None:
+        ins = m.program.instructions[m.pc]
+        returns = ins.opcode[0] == "atom"
+        values = [t for o in ins.operands[1 + returns :] if (t := self._taints.of_operand(m, o))]
+        result = registers(ins.operands[0], m.program) if returns else []
+        old: list[Taint | None] = [None]
+        for target in access.targets:
+            if target.space == "global":
+                place = _place_of(m, target, access.width, 0)
+                for taint in values:
+                    self._taints.tell(m, "atomic", taint.bits, taint.origin, target.mask, place)
+                continue
+            old = self._update(m, self._beside(target), target, access.width, values, old,
+                               "exch" in ins.opcode)  # fmt: skip
+        for register in result:
+            if old[0] is None:
+                self._taints.define(register, access.mask)
+            else:
+                self._taints.put(register, old[0].bits != 0, old[0].origin, access.mask)
+
+    def _update(
+        self, m: Machine, memory: _Memory, target: Target, width: int, values: list[Taint],
+        old: list[Taint | None], exchanges: bool,
+    ) -> list[Taint | None]:  # fmt: skip
+        """An atomic on shared memory: in any order, what one thread brings all others may meet."""
+        found = self._gathered(m, target, width, old)
+        wide = target._replace(places=np.broadcast_to(target.places, m.shape))
+        if exchanges:
+            memory.define(wide)
+        elif found[0] is not None:  # what was blank is so, from now on, because of this read
+            values = [*values, found[0]]
+        for taint in values:
+            bits = np.where(taint.bits != 0, np.array(-1).astype(f"u{width}"), 0)
+            here = m.expand(target.mask) & (bits != 0)
+            if not here.any():
+                continue
+            some = Taint(np.broadcast_to(bits, m.shape), taint.origin)
+            self._scatter(m, memory, wide._replace(mask=here), width, [some])
+            if not exchanges:
+                found = self._gathered(m, target, width, found)
+        return found
+
+    # -- asynchronous operations ------------------------------------------------------------------
+    def made(self, words: Array) -> None:
+        """mbarriers are made at these 8-byte words of shared memory."""
+        self._shared.bits[words[:, None] * 8 + np.arange(8)] = 0
+
+    def flight(self, m: Machine, flight: Flight) -> None:
+        """A bulk copy or an asynchronous store starts: it brings what its source holds now."""
+        taints: list[Taint | None] = []
+        if flight.source is None:
+            operand = m.program.instructions[m.pc].operands[1]
+            items = operand.items if isinstance(operand, ptx.Vector) else (operand,)
+            taints = [self._taints.of_operand(m, item) for item in items]
+        for i, (who, size) in enumerate(
+            zip(flight.who.tolist(), flight.size.tolist(), strict=True)
+        ):
+            bits, origin = np.zeros(size, np.uint8), np.zeros(size, np.int64)
+            if flight.source is not None and flight.source.allocations is None:
+                start = int(flight.source.start[i])
+                bits = self._shared.bits[start : start + size].copy()
+                at = np.arange(start, start + size)
+                origin = self._shared.origin_at(at, 1)
+                read = pack(m.pc, np.array(who), at % m.shared.stride)
+                origin = np.where(bits != 0, np.where(origin == 0, read, origin), 0)
+            elem = size // max(len(taints), 1)
+            for k, taint in enumerate(taints):
+                if taint is not None:
+                    one = np.broadcast_to(taint.bits, m.shape).reshape(-1)[who : who + 1]
+                    bits[k * elem : (k + 1) * elem] = one.view(np.uint8)
+                    from_read = np.broadcast_to(taint.origin, m.shape).reshape(-1)[who]
+                    origin[k * elem : (k + 1) * elem] = from_read
+            self._arrives(m, flight.target, i, who, bits, origin)
+
+    def _arrives(self, m: Machine, end: End, i: int, who: int, bits: Array, origin: Array) -> None:
+        start = int(end.start[i])
+        bad = np.flatnonzero(bits)
+        if end.allocations is None:
+            self._shared.bits[start : start + len(bits)] = bits
+            if len(bad):
+                self._shared.set_origin(start + bad, 1, origin[bad])
+        elif len(bad):
+            place = _name(end.allocations[i], start + int(bad[0]))
+            code = int(origin[bad[0]])
+            self._report.uninitialised_shared(m, unpack(code), "copy", who, place, 1)
+
+
+def _place_of(m: Machine, target: Target, width: int, skip: int) -> Callable[[int, int], str]:
+    """Names the element that a thread's undefined bits go to, `skip` bytes into its access."""
+
+    def place(who: int, bits: int) -> str:
+        allocation = target.allocation
+        assert allocation is not None
+        row = int(np.broadcast_to(target.places, m.shape).reshape(-1)[who])
+        lowest = ((bits & -bits).bit_length() - 1) // 8
+        return _name(allocation, row * width + target.skipped + skip + lowest)
+
+    return place
+
+
+def _name(allocation: Allocation, offset: int) -> str:
+    """The element of a tensor that holds a byte of its memory."""
+    info, from_first = allocation.tensor_at(offset)
+    return f"{info.coordinate(from_first - from_first % info.itemsize)} of {info}"

@@ -1,0 +1,499 @@
+"""Correct kernels that read and compute on shared memory nobody wrote, and drop what comes of it.
+
+Tails of rows and of tiles as production kernels have them: not loaded, or loaded in part, used by
+all threads alike, masked or left out at the end.
+"""
+
+import cutlass
+import torch
+from cutlass import Float32, Int8, Int32, Int64, cute
+
+import forgekit as fk
+from tests.sanitizer.bank import Family
+
+THREADS = 64
+WARP = 32
+
+
+def smem(layout, dtype=Float32):
+    if not isinstance(layout, cute.ComposedLayout):
+        layout = cute.make_layout(layout)
+    return cutlass.memory.SmemAllocator().allocate_tensor(dtype, layout, 128)
+
+
+def async_atom(dtype=Float32):
+    return cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), dtype, num_bits_per_copy=128)
+
+
+# -- rows by warps: those beyond the end are computed and not stored ------------------------------
+@cute.kernel
+def rows_kernel(mX: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor, what: cutlass.Constexpr):
+    """A warp a row, 4 elements a lane, by cp.async where there is a row."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    warp, lane = tidx // WARP, tidx % WARP
+    row, rows = bidx * 2 + warp, mX.shape[0]
+    sX = smem((4, WARP, 2))
+    if row < rows:
+        cute.copy(async_atom(), cute.zipped_divide(mX[row, None], (4,))[None, lane],
+                  sX[None, lane, warp])  # fmt: skip
+    cute.arch.cp_async_commit_group()
+    cute.arch.cp_async_wait_group(0)
+    cute.arch.sync_warp()
+    rX = cute.make_rmem_tensor(4, Float32)
+    cute.autovec_copy(sX[None, lane, warp], rX)
+    x = rX.load()
+    add, most = cute.ReductionOp.ADD, cute.ReductionOp.MAX
+    if cutlass.const_expr(what in ("softmax", "cross_entropy")):
+        top = cute.arch.warp_reduction_max(x.reduce(most, -Float32.inf, 0))
+        e = cute.math.exp(x - top)
+        total = cute.arch.warp_reduction_sum(e.reduce(add, Float32(0.0), 0))
+        if cutlass.const_expr(what == "softmax"):
+            rX.store(e / total)
+        else:
+            target = Int32(0)
+            if row < rows:
+                target = mT[row]
+            at = sX[target % 4, target // 4, warp]
+            if row < rows and lane == 0:
+                mY[row, 0] = cute.math.log(total) + top - at
+    elif cutlass.const_expr(what == "rms_norm"):
+        squares = cute.arch.warp_reduction_sum((x * x).reduce(add, Float32(0.0), 0))
+        rX.store(x * cute.math.rsqrt(squares / (4 * WARP) + 1e-6))
+    elif cutlass.const_expr(what == "layer_norm"):
+        mean = cute.arch.warp_reduction_sum(x.reduce(add, Float32(0.0), 0)) / (4 * WARP)
+        off = x - mean
+        variance = cute.arch.warp_reduction_sum((off * off).reduce(add, Float32(0.0), 0))
+        rX.store(off * cute.math.rsqrt(variance / (4 * WARP) + 1e-6))
+    elif cutlass.const_expr(what == "rotary"):  # pairs turned by an angle
+        for k in cutlass.range_constexpr(2):
+            angle = Float32(2 * lane + k)
+            c, s = cute.math.cos(angle), cute.math.sin(angle)
+            a, b = rX[2 * k], rX[2 * k + 1]
+            rX[2 * k], rX[2 * k + 1] = a * c - b * s, a * s + b * c
+    if cutlass.const_expr(what != "cross_entropy"):
+        if row < rows:
+            cute.autovec_copy(rX, cute.zipped_divide(mY[row, None], (4,))[None, lane])
+
+
+@cute.jit
+def launch_rows(mX: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor, what: cutlass.Constexpr):
+    grid = (cute.ceil_div(mX.shape[0], 2), 1, 1)
+    rows_kernel(mX, mT, mY, what).launch(grid=grid, block=(THREADS, 1, 1))
+
+
+def _of_rows(name, want):
+    @cute.jit
+    def host(mX: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+        launch_rows(mX, mT, mY, name)
+
+    host.__name__ = f"tail_{name}"
+    columns = 1 if name == "cross_entropy" else 4 * WARP
+
+    def args():
+        return fk.randn(3, 4 * WARP), fk.randint(0, 4 * WARP, 3), fk.empty(3, columns)
+
+    return Family(host, (), args, lambda x, t, y: [(y, want(x, t))], static=(0, 2))
+
+
+def turned(x, t):
+    angle = torch.arange(2 * WARP).float()
+    a, b = x[:, ::2], x[:, 1::2]
+    pairs = a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()
+    return torch.stack(pairs, 2).view(x.shape)
+
+
+ROWS = (
+    _of_rows("softmax", lambda x, t: x.softmax(1)),
+    _of_rows("rms_norm", lambda x, t: x / (x.square().mean(1, keepdim=True) + 1e-6).sqrt()),
+    _of_rows("layer_norm", lambda x, t: torch.nn.functional.layer_norm(x, x.shape[1:], eps=1e-6)),
+    _of_rows("cross_entropy", lambda x, t: torch.nn.functional.cross_entropy(
+        x, t.long(), reduction="none")[:, None]),
+    _of_rows("rotary", turned),
+)  # fmt: skip
+
+
+# -- columns beyond the end -----------------------------------------------------------------------
+@cute.kernel
+def columns_kernel(mX: cute.Tensor, mY: cute.Tensor, what: cutlass.Constexpr):
+    """One row of 50 in a buffer of 64: read by all, masked when it counts; y[0] the result."""
+    tidx, _, _ = cute.arch.thread_idx()
+    n = mX.shape[0]
+    sX, sP = smem(THREADS), smem(4)
+    inside = tidx < n
+    if inside:
+        sX[tidx] = mX[tidx]
+    cute.arch.sync_threads()
+    x = sX[tidx]
+    if cutlass.const_expr(what == "sum"):
+        total = cute.arch.warp_reduction_sum(x if inside else Float32(0.0))
+        if tidx % WARP == 0:
+            sP[tidx // WARP] = total
+        cute.arch.sync_threads()
+        part = sP[tidx % 4]  # two of the four were written
+        total = cute.arch.warp_reduction_sum(part if tidx % WARP < 2 else Float32(0.0))
+        if tidx == 0:
+            mY[0] = total
+    elif cutlass.const_expr(what == "tree"):
+        for step in cutlass.range_constexpr(6):
+            half = 32 >> step
+            other = sX[(tidx + half) % THREADS]
+            cute.arch.sync_threads()
+            if tidx < half:
+                sX[tidx] = sX[tidx] + (other if tidx + half < n else Float32(0.0))
+            cute.arch.sync_threads()
+        if tidx == 0:
+            mY[0] = sX[0]
+    elif cutlass.const_expr(what == "shuffles"):  # lanes beyond the end pass on what is dropped
+        if tidx < WARP:
+            y = sX[WARP + tidx]
+            for step in cutlass.range_constexpr(5):
+                other = cute.arch.shuffle_sync_down(y, offset=16 >> step)
+                y += other if WARP + tidx + (16 >> step) < n else Float32(0.0)
+            x = cute.arch.warp_reduction_sum(x)
+            if tidx == 0:
+                mY[0] = x + y
+    elif cutlass.const_expr(what == "votes"):
+        count = cute.arch.popc(cute.arch.vote_ballot_sync(inside and x > 0.0))
+        some = cute.arch.vote_any_sync(x > 100.0 and inside)
+        if tidx % WARP == 0:
+            sP[tidx // WARP] = Float32(-1000.0) if some else Float32(count)
+        cute.arch.sync_threads()
+        if tidx == 0:
+            mY[0] = sP[0] + sP[1]
+    elif cutlass.const_expr(what == "maximum"):
+        best = Float32(0.0)
+        if inside and x > 0.0:
+            best = x
+        best = cute.arch.warp_reduction_max(best)
+        if tidx % WARP == 0:
+            sP[tidx // WARP] = best
+        cute.arch.sync_threads()
+        if tidx == 0:
+            mY[0] = cute.arch.fmax(sP[0], sP[1])
+    elif cutlass.const_expr(what == "scan"):  # what is to the right never comes to the left
+        for step in cutlass.range_constexpr(6):
+            apart = 1 << step
+            other = sX[(tidx + THREADS - apart) % THREADS]
+            cute.arch.sync_threads()
+            if tidx >= apart:
+                sX[tidx] = sX[tidx] + other
+            cute.arch.sync_threads()
+        if tidx == n - 1:
+            mY[0] = sX[tidx]
+    elif cutlass.const_expr(what == "atomics"):
+        if tidx == 0:
+            sP[0] = Float32(0.0)
+        cute.arch.sync_threads()
+        doubled = x + x
+        if inside:
+            cute.arch.atomic_add(sP.iterator, 0.5 * doubled)
+        cute.arch.sync_threads()
+        if tidx == 0:
+            mY[0] = sP[0]
+    elif cutlass.const_expr(what == "overwritten"):  # read too early, and then again
+        cute.arch.sync_threads()
+        sX[THREADS - 1 - tidx] = x if inside else Float32(0.0)
+        cute.arch.sync_threads()
+        x = cute.arch.warp_reduction_sum(sX[tidx])
+        if tidx % WARP == 0:
+            sP[tidx // WARP] = x
+        cute.arch.sync_threads()
+        if tidx == 0:
+            mY[0] = sP[0] + sP[1]
+    elif cutlass.const_expr(what == "copied_on"):
+        sZ = smem(THREADS)
+        sZ[THREADS - 1 - tidx] = x * 2.0
+        cute.arch.sync_threads()
+        total = Float32(0.0)
+        for k in cutlass.range(n, unroll=1):
+            total += sZ[THREADS - 1 - k]
+        if tidx == 0:
+            mY[0] = 0.5 * total
+    elif cutlass.const_expr(what == "register_array"):
+        rX = cute.make_rmem_tensor(2, Float32)
+        rX[0] = x if inside else Float32(0.0)
+        rX[1] = x
+        value = rX[Int32(n < 0)]  # an index that only the run knows
+        total = cute.arch.warp_reduction_sum(value)
+        if tidx % WARP == 0:
+            sP[tidx // WARP] = total
+        cute.arch.sync_threads()
+        if tidx == 0:
+            mY[0] = sP[0] + sP[1]
+
+
+@cute.jit
+def launch_columns(mX: cute.Tensor, mY: cute.Tensor, what: cutlass.Constexpr):
+    columns_kernel(mX, mY, what).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+def _of_columns(name, want=lambda x: x.sum()):
+    @cute.jit
+    def host(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+        launch_columns(mX, mY, name)
+
+    host.__name__ = f"tail_in_{name}"
+    return Family(host, (), lambda: (fk.randn(50), fk.empty(1)), lambda x, y: [(y, want(x)[None])])
+
+
+COLUMNS = (
+    *map(_of_columns, ("sum", "tree", "shuffles", "scan", "atomics", "overwritten", "copied_on",
+                       "register_array")),
+    _of_columns("votes", lambda x: (x > 0).sum().float()),
+    _of_columns("maximum", lambda x: x.max()),
+)  # fmt: skip
+
+
+# -- words of which a part was written ------------------------------------------------------------
+@cute.kernel
+def words_kernel(mX: cute.Tensor, mY: cute.Tensor, width: cutlass.Constexpr):
+    """y = 3 x through shared memory, written by the element, read `width` at a time."""
+    tidx, _, _ = cute.arch.thread_idx()
+    n, dtype = mX.shape[0], mX.element_type
+    sX = smem(THREADS, dtype)
+    if tidx < n:
+        sX[tidx] = mX[tidx]
+    cute.arch.sync_threads()
+    if tidx * width < n:
+        rX = cute.make_rmem_tensor(width, dtype)
+        cute.autovec_copy(cute.zipped_divide(sX, (width,))[None, tidx], rX)
+        rX.store(rX.load() + rX.load() + rX.load())
+        for k in cutlass.range_constexpr(width):
+            if tidx * width + k < n:
+                mY[tidx * width + k] = rX[k]
+
+
+@cute.jit
+def half_words(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    words_kernel(mX, mY, 2).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.jit
+def half_vectors(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    words_kernel(mX, mY, 8).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.jit
+def byte_words(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    words_kernel(mX, mY, 4).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.jit
+def float_vectors(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    words_kernel(mX, mY, 4).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def masked_bytes_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    """Four bytes as one word; those beyond the end are masked away."""
+    tidx, _, _ = cute.arch.thread_idx()
+    n = mX.shape[0]
+    sX = smem(THREADS, Int8)
+    if tidx < n:
+        sX[tidx] = mX[tidx]
+    cute.arch.sync_threads()
+    if tidx * 4 < n:
+        left = n - tidx * 4
+        keep = Int32(-1) if left >= 4 else (Int32(1) << (left * 8)) - 1
+        mY[tidx] = cute.recast_tensor(sX, Int32)[tidx] & keep
+
+
+@cute.jit
+def masked_bytes(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    masked_bytes_kernel(mX, mY).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+# -- tiles ----------------------------------------------------------------------------------------
+@cute.kernel
+def swizzled_edge_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    """A transpose through a swizzled tile that the matrix does not fill."""
+    tx, ty, _ = cute.arch.thread_idx()
+    plain = cute.make_layout((16, 16), stride=(16, 1))
+    sT = smem(cute.make_composed_layout(cute.make_swizzle(4, 0, 4), 0, plain))
+    rows, columns = mX.shape
+    for k in cutlass.range_constexpr(4):
+        if ty + 4 * k < rows and tx < columns:
+            sT[ty + 4 * k, tx] = mX[ty + 4 * k, tx]
+    cute.arch.sync_threads()
+    rT = cute.make_rmem_tensor(4, Float32)
+    for k in cutlass.range_constexpr(4):
+        rT[k] = sT[tx, ty + 4 * k] * 2.0
+    cute.arch.sync_threads()  # the compiler may not put the loads behind the guard
+    for k in cutlass.range_constexpr(4):
+        if ty + 4 * k < columns and tx < rows:
+            mY[ty + 4 * k, tx] = rT[k]
+
+
+@cute.jit
+def swizzled_edge(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    swizzled_edge_kernel(mX, mY).launch(grid=(1, 1, 1), block=(16, 4, 1))
+
+
+@cute.kernel
+def halo_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    """Sums of neighbours; at the ends the halo is not loaded, and read all the same."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    n, i = mX.shape[0], bidx * THREADS + tidx
+    sX = smem(THREADS + 2)
+    if i < n:
+        sX[tidx + 1] = mX[i]
+    if tidx == 0 and i > 0:
+        sX[0] = mX[i - 1]
+    if tidx == THREADS - 1 and i + 1 < n:
+        sX[THREADS + 1] = mX[i + 1]
+    cute.arch.sync_threads()
+    left, here, right = sX[tidx], sX[tidx + 1], sX[tidx + 2]
+    total = here + (left if i > 0 else Float32(0.0)) + (right if i + 1 < n else Float32(0.0))
+    if i < n:
+        mY[i] = total
+
+
+@cute.jit
+def halo(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    grid = (cute.ceil_div(mX.shape[0], THREADS), 1, 1)
+    halo_kernel(mX, mY).launch(grid=grid, block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def product_edge_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
+    """C = A B in one tile of 8 x 8 with K = 8 that no side of the matrices fills."""
+    tx, ty, _ = cute.arch.thread_idx()
+    sA, sB = smem((8, 8)), smem((8, 8))
+    (m, k), n = mA.shape, mB.shape[1]
+    if ty < m and tx < k:
+        sA[ty, tx] = mA[ty, tx]
+    if ty < k and tx < n:
+        sB[ty, tx] = mB[ty, tx]
+    cute.arch.sync_threads()
+    total = Float32(0.0)
+    for i in cutlass.range_constexpr(8):
+        product = sA[ty, i] * sB[i, tx]
+        total += product if i < k else Float32(0.0)
+    if ty < m and tx < n:
+        mC[ty, tx] = total
+
+
+@cute.jit
+def product_edge(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.Constexpr = None):
+    product_edge_kernel(mA, mB, mC).launch(grid=(1, 1, 1), block=(8, 8, 1))
+
+
+@cute.kernel
+def stages_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    """Three stages are read in every round, those of tiles that are not there too."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    sX = smem((4, WARP, 3))
+    gX = cute.zipped_divide(mX, (4,))
+    tiles = 2 + bidx
+    for s in cutlass.range_constexpr(3):
+        if s < tiles:
+            cute.copy(async_atom(), gX[None, s * WARP + tidx], sX[None, tidx, s])
+    cute.arch.cp_async_commit_group()
+    cute.arch.cp_async_wait_group(0)
+    total = Float32(0.0)
+    for s in cutlass.range_constexpr(3):
+        rX = cute.make_rmem_tensor(4, Float32)
+        cute.autovec_copy(sX[None, tidx, s], rX)
+        part = rX.load().reduce(cute.ReductionOp.ADD, Float32(0.0), 0)
+        total += part if s < tiles else Float32(0.0)
+    mY[tidx] = total
+
+
+@cute.jit
+def stages(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    stages_kernel(mX, mY).launch(grid=(1, 1, 1), block=(WARP, 1, 1))
+
+
+# -- other blocks, bulk copies --------------------------------------------------------------------
+@cute.kernel
+def peer_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    """Blocks of a cluster read each other's buffers, which the row does not fill."""
+    tidx, _, _ = cute.arch.thread_idx()
+    rank = cute.arch.block_idx_in_cluster()
+    n = mX.shape[1]
+    sX = smem(THREADS)
+    if tidx < n:
+        sX[tidx] = mX[rank, tidx]
+    cute.arch.cluster_arrive()
+    cute.arch.cluster_wait()
+    there = cute.arch.map_dsmem_ptr(sX.iterator + tidx, 1 - rank)
+    x = there.load() + 1.0
+    cute.arch.cluster_arrive()
+    cute.arch.cluster_wait()
+    if tidx < n:
+        mY[rank, tidx] = x
+
+
+@cute.jit
+def peer(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    peer_kernel(mX, mY).launch(grid=(2, 1, 1), block=(THREADS, 1, 1), cluster=(2, 1, 1))
+
+
+@cute.kernel
+def bulk_rows_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    """Bulk copies of whole tiles; the last buffer gets none, and is read like the others."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    sX = smem((THREADS, 2))
+    mbarrier = cutlass.memory.SmemAllocator().allocate_array(Int64, 1)
+    atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyBulkG2SOp(), Float32)
+    if tidx == 0:
+        cute.arch.mbarrier_init(mbarrier, 1)
+        cute.arch.mbarrier_init_fence()
+    cute.arch.sync_threads()
+    if tidx // WARP == 0:
+        with cute.arch.elect_one():
+            cute.arch.mbarrier_arrive_and_expect_tx(mbarrier, 4 * THREADS)
+            cute.copy(atom, mX, sX[None, 0], mbar_ptr=mbarrier)
+    cute.arch.mbarrier_wait(mbarrier, 0)
+    first, second = sX[tidx, 0], sX[tidx, 1]
+    cute.arch.sync_threads()
+    mY[tidx] = first + (second if bidx > 0 else Float32(0.0))
+
+
+@cute.jit
+def bulk_rows(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    bulk_rows_kernel(mX, mY).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+def three_times(x, y):
+    return [(y[: x.shape[0]], 3 * x)]
+
+
+def as_words(x, y):
+    padded = torch.zeros(4 * y.shape[0], dtype=torch.int8)
+    padded[: x.shape[0]] = x
+    return [(y, padded.view(torch.int32))]
+
+
+def of_neighbours(x, y):
+    p = torch.nn.functional.pad(x, (1, 1))
+    return [(y, p[:-2] + p[1:-1] + p[2:])]
+
+
+FAMILIES = (
+    *ROWS,
+    *COLUMNS,
+    Family(half_words, (), lambda: (fk.randn(33, dtype=torch.float16),
+           fk.empty(33, dtype=torch.float16)), three_times),
+    Family(half_vectors, (), lambda: (fk.randn(43, dtype=torch.float16),
+           fk.empty(43, dtype=torch.float16)), three_times),
+    Family(byte_words, (), lambda: (fk.randint(0, 9, 41, dtype=torch.int8),
+           fk.empty(41, dtype=torch.int8)), three_times),
+    Family(float_vectors, (), lambda: (fk.randn(42), fk.empty(42)), three_times),
+    Family(masked_bytes, (), lambda: (fk.randint(0, 9, 42, dtype=torch.int8),
+           fk.empty(11, dtype=torch.int32)), as_words),
+    Family(swizzled_edge, (), lambda: (fk.randn(13, 10), fk.empty(10, 13)),
+           lambda x, y: [(y, 2 * x.T)]),
+    Family(halo, (), lambda: (fk.randn(100), fk.empty(100)), of_neighbours),
+    Family(product_edge, (), lambda: (fk.randn(7, 5), fk.randn(5, 6, seed=1), fk.empty(7, 6)),
+           lambda a, b, c: [(c, a @ b)]),
+    Family(stages, (), lambda: (fk.randn(8 * WARP), fk.empty(WARP)),
+           lambda x, y: [(y, x.view(2, WARP, 4).sum((0, 2)))], static=(0,)),
+    Family(peer, (), lambda: (fk.randn(2, 50), fk.empty(2, 50)), lambda x, y: [(y, x.flip(0) + 1)]),
+    Family(bulk_rows, (), lambda: (fk.randn(THREADS), fk.empty(THREADS)), lambda x, y: [(y, x)],
+           static=(0,)),
+)  # fmt: skip

@@ -1,0 +1,278 @@
+"""Leftovers of shared memory that nobody wrote: computed on and dropped, or let through.
+
+Every correct kernel here reads them too; a mutant lets them reach a result, a branch or an index.
+"""
+
+import cutlass
+import torch
+from cutlass import Float16, Float32, Int32, cute
+
+import forgekit as fk
+from tests.sanitizer.bank import Bug, Family
+
+THREADS = 64
+WARP = 32
+N = 50  # elements there are, of 64
+
+
+def smem(shape, dtype=Float32, align=16):
+    return cutlass.memory.SmemAllocator().allocate_tensor(dtype, cute.make_layout(shape), align)
+
+
+@cute.kernel
+def tail_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """y[0] the sum, y[1] the maximum, y[2 + i] = 2 x[i] of one row in one warp, and its tail."""
+    lane, _, _ = cute.arch.thread_idx()
+    n = mX.shape[0]
+    sX = smem(2 * WARP)
+    for k in cutlass.range_constexpr(2):
+        if k * WARP + lane < n:
+            sX[k * WARP + lane] = mX[k * WARP + lane]
+    cute.arch.sync_warp()
+    total, most = Float32(0.0), -Float32.inf
+    for k in cutlass.range_constexpr(2):
+        i = k * WARP + lane
+        # BUG summed, maximum, times_zero, stored, shuffled, half_masked, chosen, twice
+        x = sX[i]
+        inside = i < n
+        if cutlass.const_expr(bug == "summed"):
+            total += x
+        elif cutlass.const_expr(bug == "times_zero"):
+            total += x * Float32(inside)
+        elif cutlass.const_expr(bug == "half_masked"):
+            total += x if i < n + 1 else Float32(0.0)
+        else:
+            total += x if inside else Float32(0.0)
+        if cutlass.const_expr(bug == "maximum"):
+            most = cute.arch.fmax(most, x)
+        elif cutlass.const_expr(bug == "chosen"):
+            most = most if most > x else x
+        else:
+            most = cute.arch.fmax(most, x if inside else -Float32.inf)
+        doubled = 2.0 * x
+        if cutlass.const_expr(bug == "twice"):
+            doubled = sX[lane] + x
+        if cutlass.const_expr(bug == "shuffled"):
+            doubled = cute.arch.shuffle_sync_bfly(doubled, offset=31)
+        if inside or cutlass.const_expr(bug in ("stored", "twice")):
+            mY[2 + i] = doubled  # BUG stored, shuffled, twice
+    total = cute.arch.warp_reduction_sum(total)
+    most = cute.arch.warp_reduction_max(most)
+    if lane == 0:
+        mY[0] = total  # BUG summed, times_zero, half_masked
+    if lane == 1:
+        mY[1] = most  # BUG maximum, chosen
+
+
+@cute.jit
+def tail(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    tail_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(WARP, 1, 1))
+
+
+@cute.kernel
+def flags_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """y[i] = x[i] + 1 where x[i] > 0, else x[i]; x[i] is also read where nobody stored it."""
+    tidx, _, _ = cute.arch.thread_idx()
+    n = mX.shape[0]
+    sX = smem(THREADS, Int32)
+    if tidx < n:
+        sX[tidx] = mX[tidx]
+    cute.arch.sync_threads()
+    # BUG branches, loops, votes, ballots, is_an_index, is_a_lane
+    x = sX[tidx]
+    if cutlass.const_expr(bug == "branches"):
+        if x > 0:  # BUG branches
+            mY[tidx % n] = mX[tidx % n] + 1
+    if cutlass.const_expr(bug == "loops"):
+        for _ in cutlass.range(x & 3, unroll=1):  # BUG loops
+            mY[tidx % n] = 0
+    if cutlass.const_expr(bug == "votes"):
+        if cute.arch.vote_any_sync(x > 100):  # BUG votes
+            mY[tidx % n] = 0
+    if cutlass.const_expr(bug == "ballots"):
+        votes = cute.arch.vote_ballot_sync(x > 100)
+        if tidx == WARP:
+            mY[0] = cute.arch.popc(votes)  # BUG ballots
+    if cutlass.const_expr(bug == "is_an_index"):
+        mY[x & 15] = 1  # BUG is_an_index
+    if cutlass.const_expr(bug == "is_a_lane"):
+        x = cute.arch.shuffle_sync(tidx, offset=x & 31)  # BUG is_a_lane
+    if cutlass.const_expr(bug == "is_a_mask"):
+        if tidx < n:
+            mY[tidx] = x + (sX[THREADS - 1] & 0xF0)  # BUG is_a_mask
+    elif tidx < n:
+        mY[tidx] = x + 1 if x > 0 else x
+
+
+@cute.jit
+def flags(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    flags_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def halves_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """y = 2 x for an odd number of float16, which are read from shared memory in wide words."""
+    tidx, _, _ = cute.arch.thread_idx()
+    n = mX.shape[0]
+    width = cutlass.const_expr(8 if bug in ("in_128_bits", "summed_vector") else 2)
+    sX = smem(THREADS, Float16)
+    if tidx < n:
+        sX[tidx] = mX[tidx]
+    cute.arch.sync_threads()
+    if tidx * width < n:
+        rX = cute.make_rmem_tensor(width, Float16)
+        # BUG both_stored, both_added, in_128_bits, summed_vector, packed
+        cute.autovec_copy(cute.zipped_divide(sX, (width,))[None, tidx], rX)
+        rX.store(rX.load() + rX.load())
+        if cutlass.const_expr(bug in ("both_stored", "in_128_bits")):
+            # BUG both_stored, in_128_bits
+            cute.autovec_copy(rX, cute.zipped_divide(mY, (width,))[None, tidx])
+        elif cutlass.const_expr(bug in ("both_added", "summed_vector")):
+            # BUG both_added, summed_vector
+            mY[tidx] = Float16(rX.load().reduce(cute.ReductionOp.ADD, Float16(0.0), 0))
+        else:
+            for k in cutlass.range_constexpr(width):
+                if tidx * width + k < n + cutlass.const_expr(1 if bug == "packed" else 0):
+                    mY[tidx * width + k] = rX[k]  # BUG packed
+
+
+@cute.jit
+def halves(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    halves_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def passed_on_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Values go through a second buffer, or another's hands, before they are stored."""
+    tidx, _, _ = cute.arch.thread_idx()
+    n = mX.shape[0]
+    sX, sZ, sSum = smem(THREADS), smem(THREADS), smem(1)
+    if tidx < n:
+        sX[tidx] = mX[tidx]
+    if tidx == 0:
+        sSum[0] = Float32(0.0)
+    cute.arch.sync_threads()
+    x = sX[tidx]  # BUG by_another, rotated, in_an_atomic, by_register_index, four_times
+    if cutlass.const_expr(bug == "by_register_index"):
+        rX = cute.make_rmem_tensor(4, Float32)
+        for k in cutlass.range_constexpr(4):
+            rX[k] = x + Float32(k)
+        x = rX[n & 3]
+    sZ[tidx] = 3.0 * x
+    if tidx < n or cutlass.const_expr(bug == "in_an_atomic"):
+        cute.arch.atomic_add(sSum.iterator, x)
+    cute.arch.sync_threads()
+    if cutlass.const_expr(bug == "by_another"):
+        mY[tidx % n] = sZ[THREADS - 1 - tidx % n]  # BUG by_another
+    elif cutlass.const_expr(bug == "rotated"):
+        if tidx < n:
+            mY[tidx] = sZ[tidx + 1]  # BUG rotated
+    elif cutlass.const_expr(bug == "four_times"):
+        if tidx < THREADS // 4:
+            rZ = cute.make_rmem_tensor(4, Float32)
+            cute.autovec_copy(cute.zipped_divide(sZ, (4,))[None, tidx], rZ)
+            mY[tidx] = rZ.load().reduce(cute.ReductionOp.ADD, Float32(0.0), 0)  # BUG four_times
+    elif tidx < n + cutlass.const_expr(1 if bug == "by_register_index" else 0):
+        mY[tidx] = sZ[tidx]  # BUG by_register_index
+    if tidx == 0:
+        mY[THREADS] = sSum[0]  # BUG in_an_atomic
+
+
+@cute.jit
+def passed_on(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    passed_on_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def async_rows_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """RMS norm, a warp a row, cp.async: rows that are not there are not copied, nor stored."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    warp, lane = tidx // WARP, tidx % WARP
+    row = bidx * 2 + warp
+    sX = smem((4, WARP, 2))
+    atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), Float32, num_bits_per_copy=128)
+    if row < mX.shape[0]:
+        gX = cute.zipped_divide(mX[row, None], (4,))
+        cute.copy(atom, gX[None, lane], sX[None, lane, warp])
+    cute.arch.cp_async_commit_group()
+    cute.arch.cp_async_wait_group(0)
+    cute.arch.sync_threads()
+    rX = cute.make_rmem_tensor(4, Float32)
+    cute.autovec_copy(sX[None, lane, warp], rX)  # BUG rows_unguarded, one_row_more, of_the_block
+    squares = (rX.load() * rX.load()).reduce(cute.ReductionOp.ADD, Float32(0.0), 0)
+    mean = cute.arch.warp_reduction_sum(squares) / (4 * WARP)
+    if cutlass.const_expr(bug == "of_the_block"):
+        sS = smem(2)
+        sS[warp] = mean
+        cute.arch.sync_threads()
+        mean = 0.5 * (sS[0] + sS[1])
+    rX.store(rX.load() * cute.math.rsqrt(mean + 1e-6))
+    guarded = mX.shape[0] + cutlass.const_expr(1 if bug == "one_row_more" else 0)
+    if row < guarded or cutlass.const_expr(bug == "rows_unguarded"):
+        # BUG rows_unguarded, one_row_more, of_the_block
+        cute.autovec_copy(rX, cute.zipped_divide(mY[row, None], (4,))[None, lane])
+
+
+@cute.jit
+def async_rows(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    async_rows_kernel(mX, mY, bug).launch(grid=(2, 1, 1), block=(THREADS, 1, 1))
+
+
+def summed_up(x, y):
+    n = x.shape[0]
+    return [(y[:1], x.sum()[None]), (y[1:2], x.max()[None]), (y[2 : 2 + n], 2 * x)]
+
+
+def normed(x, y):
+    n = x.shape[0]
+    return [(y[:n], x / (x.square().mean(1, keepdim=True) + 1e-6).sqrt())]
+
+
+LEFTOVER = ("uninitialised-shared",)
+FAMILIES = (
+    Family(tail, (tail_kernel,), lambda: (fk.randn(N), fk.zeros(2 + THREADS)), summed_up, bugs=(
+        Bug("summed", LEFTOVER, "The tail is added."),
+        Bug("times_zero", LEFTOVER, "The tail is multiplied by 0, and may be NaN."),
+        Bug("half_masked", LEFTOVER, "One element too many is added."),
+        Bug("maximum", LEFTOVER, "The maximum is of the tail, too."),
+        Bug("chosen", LEFTOVER, "A comparison with the tail chooses."),
+        Bug("shuffled", LEFTOVER, "A lane inside gets a value from one beyond the end."),
+        Bug("stored", LEFTOVER, "The tail is stored."),
+        Bug("twice", LEFTOVER, "A sum of a value and one of the tail is stored."),
+    )),
+    Family(flags, (flags_kernel,), lambda: (fk.randint(0, 9, N), fk.zeros(N, dtype=torch.int32)),
+           lambda x, y: [(y, torch.where(x > 0, x + 1, x))], bugs=(
+        Bug("branches", LEFTOVER, "A branch depends on the tail.", also=("global-race",)),
+        Bug("loops", LEFTOVER, "The number of rounds does.", also=("global-race",)),
+        Bug("votes", LEFTOVER, "A vote does.", also=("global-race",)),
+        Bug("ballots", LEFTOVER, "A ballot holds bits of the tail.", also=("global-race",)),
+        Bug("is_an_index", LEFTOVER, "An index is one of the tail.", also=("global-race",)),
+        Bug("is_a_lane", LEFTOVER, "A lane's number is one of the tail."),
+        Bug("is_a_mask", LEFTOVER, "Some bits of the tail are added."),
+    )),
+    Family(halves, (halves_kernel,), lambda: (fk.randn(N - 1, dtype=torch.float16),
+           fk.zeros(THREADS, dtype=torch.float16)), lambda x, y: [(y[: N - 1], 2 * x)],
+           static=(1,), bugs=(
+        Bug("both_stored", LEFTOVER, "Of the last word one half was written, both are stored."),
+        Bug("both_added", LEFTOVER, "Both halves of the last word are added."),
+        Bug("in_128_bits", LEFTOVER, "Of the last vector a part was written, all is stored."),
+        Bug("summed_vector", LEFTOVER, "All of the last vector is added up."),
+        Bug("packed", LEFTOVER, "One element too many is stored."),
+    )),
+    Family(passed_on, (passed_on_kernel,), lambda: (fk.randn(N), fk.zeros(THREADS + 1)),
+           lambda x, y: [(y[:N], 3 * x), (y[-1:], x.sum()[None])], bugs=(
+        Bug("by_another", LEFTOVER, "Another thread stores what comes of the tail.",
+            also=("global-race",)),
+        Bug("rotated", LEFTOVER, "The last thread stores what its neighbour left."),
+        Bug("in_an_atomic", LEFTOVER, "An atomic of shared memory adds the tail."),
+        Bug("by_register_index", LEFTOVER, "It goes through an array of registers."),
+        Bug("four_times", LEFTOVER, "Sums of four, the last ones of the tail."),
+    )),
+    Family(async_rows, (async_rows_kernel,), lambda: (fk.randn(3, 4 * WARP), fk.zeros(4, 4 * WARP)),
+           normed, static=(0, 1), bugs=(
+        Bug("rows_unguarded", LEFTOVER, "Rows that are not there are stored."),
+        Bug("one_row_more", LEFTOVER, "One of them is."),
+        Bug("of_the_block", LEFTOVER, "The mean is of two rows, of which one is not there."),
+    )),
+)  # fmt: skip
