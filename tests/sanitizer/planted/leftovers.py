@@ -110,7 +110,7 @@ def flags(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
 
 
 @cute.kernel
-def halves_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def half_tail_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """y = 2 x for an odd number of float16, which are read from shared memory in wide words."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
@@ -137,8 +137,8 @@ def halves_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
 
 
 @cute.jit
-def halves(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    halves_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+def half_tail(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    half_tail_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
 @cute.kernel
@@ -184,7 +184,7 @@ def passed_on(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
 
 
 @cute.kernel
-def async_rows_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def async_norm_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """RMS norm, a warp a row, cp.async: rows that are not there are not copied, nor stored."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -215,8 +215,8 @@ def async_rows_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
 
 
 @cute.jit
-def async_rows(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    async_rows_kernel(mX, mY, bug).launch(grid=(2, 1, 1), block=(THREADS, 1, 1))
+def async_norm(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    async_norm_kernel(mX, mY, bug).launch(grid=(2, 1, 1), block=(THREADS, 1, 1))
 
 
 def summed_up(x, y):
@@ -251,7 +251,7 @@ FAMILIES = (
         Bug("is_a_lane", LEFTOVER, "A lane's number is one of the tail."),
         Bug("is_a_mask", LEFTOVER, "Some bits of the tail are added."),
     )),
-    Family(halves, (halves_kernel,), lambda: (fk.randn(N - 1, dtype=torch.float16),
+    Family(half_tail, (half_tail_kernel,), lambda: (fk.randn(N - 1, dtype=torch.float16),
            fk.zeros(THREADS, dtype=torch.float16)), lambda x, y: [(y[: N - 1], 2 * x)],
            static=(1,), bugs=(
         Bug("both_stored", LEFTOVER, "Of the last word one half was written, both are stored."),
@@ -269,7 +269,7 @@ FAMILIES = (
         Bug("by_register_index", LEFTOVER, "It goes through an array of registers."),
         Bug("four_times", LEFTOVER, "Sums of four, the last ones of the tail."),
     )),
-    Family(async_rows, (async_rows_kernel,), lambda: (fk.randn(3, 4 * WARP), fk.zeros(4, 4 * WARP)),
+    Family(async_norm, (async_norm_kernel,), lambda: (fk.randn(3, 4 * WARP), fk.zeros(4, 4 * WARP)),
            normed, static=(0, 1), bugs=(
         Bug("rows_unguarded", LEFTOVER, "Rows that are not there are stored."),
         Bug("one_row_more", LEFTOVER, "One of them is."),
