@@ -20,6 +20,9 @@ _SPEC = re.compile(
 )
 
 
+_LONGEST = 1 << 20  # bytes of a string
+_WIDEST = 9999  # characters that a field is padded to
+
 # Lines one launch may print. CUDA's own buffer is bounded, too (1 MiB by default), and a notebook
 # with more is of no use to anybody.
 MAX_LINES = 4096
@@ -82,7 +85,10 @@ def _text_at(m: Machine, address: int) -> str:
     allocation = m.memory.find(address)
     if allocation is None:
         return f"<no format string at {address:#x}>"
-    raw = allocation.data[address - allocation.address :].tobytes()
+    at = address - allocation.address
+    if not 0 <= at < allocation.size_bytes:
+        return f"<no format string at {address:#x}>"
+    raw = allocation.data[at : at + _LONGEST].tobytes()
     return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
 
 
@@ -103,6 +109,7 @@ def format_c(m: Machine, text: str, data: bytes) -> str:
         spec, length, kind = match[0], match[2] or "", match[3]
         while "*" in spec:
             spec = spec.replace("*", str(struct.unpack("<i", take(4))[0]), 1)
+        spec = re.sub(r"\d{5,}", str(_WIDEST), spec)
         plain = spec.replace(length, "", 1) if length else spec
         if kind in "fFeEgG":
             return plain % struct.unpack("<d", take(8))[0]

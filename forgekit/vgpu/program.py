@@ -52,20 +52,20 @@ class Program:
         self.target = module.target
         self.instructions = kernel.instructions
         self.registers = {name: i for i, name in enumerate(kernel.registers)}
-        self.register_dtypes = [DTYPES[t] for t in kernel.registers.values()]
+        # No instruction that the decoder knows uses a register of another type.
+        self.register_dtypes = [DTYPES.get(t, DTYPES["b64"]) for t in kernel.registers.values()]
         self.static_shared: dict[str, int] = {}
         self.dynamic_shared: dict[str, int] = {}
         self.local_offsets: dict[str, int] = {}
         self.param_offsets: dict[str, int] = {}
         self._place_variables()
+        decoder = Decoder(self)  # refuses what is malformed before anything else looks at it
+        steps = [decoder.step(instruction) for instruction in kernel.instructions]
         self.live = dataflow.liveness(kernel, self.registers)
         self._polls = dataflow.polls_before(kernel)
-        decoder = Decoder(self)
+        dying = dataflow.dying(kernel, self.registers, self.live)
         self.steps: list[Step] = [
-            self._forgetting(decoder.step(i), dying)
-            for i, dying in zip(
-                kernel.instructions, dataflow.dying(kernel, self.registers, self.live), strict=True
-            )
+            self._forgetting(step, last) for step, last in zip(steps, dying, strict=True)
         ]
 
     def _place_variables(self) -> None:
@@ -173,9 +173,9 @@ class Decoder:
             raise self.unsupported("opcode")
         try:
             result = meaning(instruction, self)
+            return self._compute_step(result) if isinstance(result, opcodes.Compute) else result
         except opcodes.UnknownVariantError as error:
             raise self.unsupported(f"variant ({error})") from None
-        return self._compute_step(result) if isinstance(result, opcodes.Compute) else result
 
     def unsupported(self, what: str) -> UnsupportedPtxError:
         i = self.instruction
@@ -191,17 +191,28 @@ class Decoder:
 
     # -- operands -------------------------------------------------------------------------
     def register_type(self, name: str) -> str:
-        try:
-            return self.program.kernel.registers[name]
-        except KeyError:
-            i = self.instruction
-            raise PtxSyntaxError(
-                f"PTX line {i.line if i else '?'}: undeclared register {name}"
-            ) from None
+        kind = self.program.kernel.registers.get(name)
+        if kind is None:
+            raise self.malformed(f"undeclared register {name}")
+        if kind not in DTYPES:
+            raise opcodes.UnknownVariantError(f"{name}, a register of type .{kind}")
+        return kind
+
+    def malformed(self, what: str) -> PtxSyntaxError:
+        i = self.instruction
+        assert i is not None
+        return PtxSyntaxError(f"PTX line {i.line}: {what}\n    {i.text}")
+
+    @staticmethod
+    def dtype(ptype: str) -> np.dtype:
+        """NumPy's type for a PTX type that an operand can have."""
+        if ptype not in DTYPES:
+            raise opcodes.UnknownVariantError(f".{ptype} where a type is meant")
+        return DTYPES[ptype]
 
     def fetch(self, operand: object, ptype: str) -> Fetch:
         """A function of the machine that gives the operand as an array of NumPy's type."""
-        dtype = DTYPES[ptype]
+        dtype = self.dtype(ptype)
         match operand:
             case ptx.Register(name) if name in SPECIAL_REGISTERS:
                 special = SPECIAL_REGISTERS[name]
@@ -210,7 +221,7 @@ class Decoder:
                 return lambda m: special.value(m).astype(dtype)
             case ptx.Register(name):
                 return self._fetch_register(name, dtype)
-            case ptx.Negated(ptx.Register(name)):
+            case ptx.Negated(ptx.Register(name)) if ptype == "pred":
                 fetch = self._fetch_register(name, dtype)
                 return lambda m: ~fetch(m)
             case ptx.Immediate():
@@ -218,10 +229,11 @@ class Decoder:
                 return lambda m: value
             case ptx.Symbol(name, offset):
                 return self._fetch_symbol(name, offset, dtype)
-        raise opcodes.UnknownVariantError(f"operand {operand}")
+        raise opcodes.UnknownVariantError(f"{_spelled(operand)} as an operand")
 
     def _fetch_register(self, name: str, dtype: np.dtype) -> Fetch:
         have = DTYPES[self.register_type(name)]
+        self._same_kind(name, have, dtype)
         i = self.program.registers[name]
         if have.itemsize == dtype.itemsize:
 
@@ -235,14 +247,27 @@ class Decoder:
         wide, narrow = np.dtype(f"u{have.itemsize}"), np.dtype(f"u{dtype.itemsize}")
         return lambda m: m.regs[i].view(wide).astype(narrow).view(dtype)
 
+    @staticmethod
+    def _same_kind(name: str, have: np.dtype, want: np.dtype) -> None:
+        """Predicates are no numbers."""
+        if (have.kind == "b") != (want.kind == "b"):
+            raise opcodes.UnknownVariantError(
+                f"{name}, {'a' if have.kind == 'b' else 'no'} predicate"
+            )
+
     def _fetch_symbol(self, name: str, offset: int, dtype: np.dtype) -> Fetch:
         address = self.symbol_address(name)
         if address is not None:
-            value = np.array([[address + offset]], dtype=dtype)
+            value = _wrapped(address + offset, dtype)
             return lambda m: value
         if name in self.program.module.variables:  # placed at launch
-            return lambda m: np.array([[m.record.symbols[name] + offset]], dtype=dtype)
-        raise PtxSyntaxError(f"unknown symbol {name}")
+            return lambda m: _wrapped(m.record.symbols[name] + offset, dtype)
+        if name in self.program.param_offsets:
+            raise opcodes.UnknownVariantError(
+                f"the address of parameter {name}, as of a tensor map (TMA): copy without a tensor "
+                "map, by cp.async, bulk copies or plain loads"
+            )
+        raise self.malformed(f"unknown symbol {name}")
 
     def symbol_address(self, name: str) -> int | None:
         p = self.program
@@ -262,8 +287,9 @@ class Decoder:
         if operand is None or (isinstance(operand, ptx.Register) and operand.name == "_"):
             return None, None
         if not isinstance(operand, ptx.Register):
-            raise opcodes.UnknownVariantError(f"result operand {operand}")
-        have, want = DTYPES[self.register_type(operand.name)], DTYPES[result]
+            raise opcodes.UnknownVariantError(f"{_spelled(operand)} as the result")
+        have, want = DTYPES[self.register_type(operand.name)], self.dtype(result)
+        self._same_kind(operand.name, have, want)
         if want.itemsize > have.itemsize:
             raise opcodes.UnknownVariantError(
                 f"register {operand.name} is narrower than the result"
@@ -291,10 +317,10 @@ class Decoder:
     def _compute_step(self, compute: opcodes.Compute) -> Step:
         assert self.instruction is not None
         operands = self.instruction.operands
-        fetches = [
-            self.fetch(o, t)
-            for o, t in zip(compute.operands or operands[1:], compute.sources, strict=True)
-        ]
+        sources = operands[1:] if compute.operands is None else compute.operands
+        if not operands or len(sources) != len(compute.sources):
+            raise opcodes.UnknownVariantError(f"{len(operands)} operands")
+        fetches = [self.fetch(o, t) for o, t in zip(sources, compute.sources, strict=True)]
         fn = compute.fn
         if isinstance(compute.result, tuple):
             targets = compute.targets
@@ -350,6 +376,20 @@ def _plain_step(fn: Callable[..., Array], fetches: list[Fetch], d: int) -> Step:
             m.regs[d] = value
 
     return many
+
+
+def _spelled(operand: object) -> str:
+    """What kind of operand it is; the message quotes the instruction itself."""
+    return {
+        "Immediate": "a number", "Symbol": "a name", "Address": "an address in brackets",
+        "Vector": "a list in braces", "Pair": "a pair of registers",
+        "Negated": "a negated predicate",
+    }.get(type(operand).__name__, "nothing")  # fmt: skip
+
+
+def _wrapped(value: int, dtype: np.dtype) -> Array:
+    """A constant as PTX takes it: cut off at the type's width."""
+    return np.array([[value % 256**dtype.itemsize]], f"u{dtype.itemsize}").view(dtype)
 
 
 def _immediate(operand: ptx.Immediate, ptype: str) -> Array:

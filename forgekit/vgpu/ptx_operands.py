@@ -12,6 +12,8 @@ IDENT = r"[A-Za-z_$%][\w$]*"
 _NAME = re.compile(rf"{IDENT}(\.\w+)?")
 _SYMBOL_OFFSET = re.compile(rf"({IDENT})\s*\+\s*(-?\w+)")
 _ADDRESS = re.compile(rf"(?:({IDENT})\s*(?:([+-])\s*(-?\w+))?|(-?\w+))")
+_DEEPEST = 8  # brackets in brackets
+_LONGEST = 70  # characters of a number: 64 binary digits, a sign, a prefix
 _CLOSING = {"[": "]", "{": "}", "(": ")"}
 
 
@@ -62,7 +64,8 @@ def read_operands(
             return Address(None, _integer(match[4]))
         offset = _integer(match[3]) if match[3] else 0
         base = read(match[1])
-        assert isinstance(base, Register | Symbol)
+        if not isinstance(base, Register | Symbol):
+            raise ValueError(f"cannot read the address [{text}]")
         return Address(base, -offset if match[2] == "-" else offset)
 
     return tuple(read(t) for t in split(text))
@@ -79,6 +82,8 @@ def split(text: str) -> list[str]:
     for i, char in enumerate(text):
         if char in _CLOSING:
             closing.append(_CLOSING[char])
+            if len(closing) > _DEEPEST:
+                raise ValueError(f"more than {_DEEPEST} brackets in brackets")
         elif char in "]})":
             if not closing or closing.pop() != char:
                 raise ValueError(f"an unexpected '{char}' (is a ';' missing?)")
@@ -101,6 +106,8 @@ def read_number(text: str) -> Immediate | None:
     Raises:
         ValueError: digits that are none in the number's base.
     """
+    if len(text) > _LONGEST and text.lstrip("-")[:1].isdigit():
+        raise ValueError(f"a number of {len(text)} characters")
     if re.fullmatch(r"0[fF][\da-fA-F]{8}", text):
         return Immediate(int(text[2:], 16), 32)
     if re.fullmatch(r"0[dD][\da-fA-F]{16}", text):

@@ -45,6 +45,9 @@ _REG_NAME = re.compile(rf"({IDENT})(?:<(\d+)>)?")
 _INSTRUCTION = re.compile(
     rf"(?:@(?P<not>!?)(?P<guard>{IDENT})\s+)?(?P<op>[a-z][\w.:]*)\s*(?P<args>.*)$", re.S
 )
+# PTX ISA, "state spaces", limits local memory to 512 KiB a thread and parameters to 32,764 bytes.
+_MOST_BYTES = {"local": 512 << 10, "param": 32_764, "shared": 1 << 28, "global": 1 << 28}
+_MOST_REGISTERS = 1 << 18  # of a kernel; compilers make some thousands
 # What a scope declares, apart from its labels.
 _INNER_REG = re.compile(r"(?:^|[;{}])\s*\.reg\s+\.\w+\s+([^;]*)", re.S)
 _INNER_PARAM = re.compile(rf"(?:^|[;{{}}])\s*\.param\b[^;\[]*?\.\w+\s+({IDENT})")
@@ -114,7 +117,7 @@ class Parser:
                 break
             rest = self.text[self.pos : self.pos + 40]
             if rest.startswith((".version", ".target", ".address_size", ".file")):
-                words = self.rest_of_line().split(None, 1)
+                words = [*self.rest_of_line().split(None, 1), "", ""]
                 if words[0] == ".target":
                     module.target = words[1].split(",")[0].strip()
                 elif words[0] == ".version":
@@ -149,7 +152,14 @@ class Parser:
         width = TYPE_BYTES[match["type"]]
         size = width
         for dim in re.findall(r"\[\s*(\d*)\s*\]", match["dims"]):
-            size *= int(dim or 0)
+            size *= int(dim[-20:] or 0)
+        align = int((match["align"] or str(width))[-20:])
+        if align < 1 or align & (align - 1):
+            raise self.error(f"alignment {align} is no power of two", start)
+        most = _MOST_BYTES.get(match["space"], _MOST_BYTES["global"])
+        if size > most:
+            name = f"{match['name']} of .{match['space']} memory"
+            raise self.error(f"{name} has {size:,} bytes, more than {most:,}", start)
         data = None
         if match["init"] is not None:
             data = self.initial_value(match["init"], width, start).ljust(size, b"\0")
@@ -157,7 +167,7 @@ class Parser:
             name=match["name"],
             space=match["space"],
             size_bytes=size,
-            align=int(match["align"] or width),
+            align=align,
             external=bool(match["extern"]) and ".extern" in match["extern"],
             data=data,
         )
@@ -166,7 +176,10 @@ class Parser:
         """The bytes of `12` or `{104, 105, 10}`."""
         raw = b""
         for word in re.findall(r"[^\s{},]+", text):
-            number = read_number(word)
+            try:
+                number = read_number(word)
+            except ValueError:
+                number = None
             if number is None or (number.width or 8 * width) != 8 * width:
                 raise self.error(f"cannot read this initial value: {word!r}", start)
             raw += (number.bits & (256**width - 1)).to_bytes(width, "little")
@@ -284,13 +297,15 @@ class Parser:
         if text.startswith(".pragma"):
             return
         if match := _REG.match(text):
-            if match[1] not in TYPE_BYTES or match[1] == "b128":
+            if match[1] not in TYPE_BYTES:
                 raise self.error(f"registers of the unknown type .{match[1]}", start)
             names = _register_names(match[2])
             if not names:
                 raise self.error(f"cannot read this declaration: {text!r}", start)
             for name in names:
                 kernel.registers[self.renamed(name)] = match[1]
+            if len(kernel.registers) > _MOST_REGISTERS:
+                raise self.error(f"more than {_MOST_REGISTERS:,} registers", start)
             return
         variable = self.variable(text, start)
         variable = replace(variable, name=self.renamed(variable.name))
@@ -326,7 +341,6 @@ def _register_names(text: str) -> list[str]:
         match = _REG_NAME.fullmatch(part.strip())
         if not match:
             return []
-        names += (
-            [match[1]] if match[2] is None else [match[1] + str(i) for i in range(int(match[2]))]
-        )
+        count = min(int(match[2][-20:]), _MOST_REGISTERS + 1) if match[2] else 0
+        names += [match[1]] if match[2] is None else [match[1] + str(i) for i in range(count)]
     return names

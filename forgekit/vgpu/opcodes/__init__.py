@@ -12,10 +12,12 @@ import functools
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from forgekit.vgpu.ptx import Instruction, Operand
+
+T = TypeVar("T")
 
 
 class UnknownVariantError(Exception):
@@ -73,6 +75,41 @@ def allow(instruction: Instruction, *known: str) -> None:
     for part in instruction.opcode[1:]:
         if part not in known:
             raise UnknownVariantError(f".{part}")
+
+
+def counted(instruction: Instruction, *counts: int) -> tuple[Operand, ...]:
+    """The operands of an instruction that has one of these numbers of them.
+
+    Raises:
+        UnknownVariantError: it has fewer or more.
+    """
+    if len(instruction.operands) not in counts:
+        needed = " or ".join(map(str, counts))
+        raise UnknownVariantError(f"{len(instruction.operands)} operands, not {needed}")
+    return instruction.operands
+
+
+def expect(operand: object, kind: type[T], what: str) -> T:
+    """The operand, if it is of this kind.
+
+    Raises:
+        UnknownVariantError: naming what it should be.
+    """
+    if not isinstance(operand, kind):
+        raise UnknownVariantError(f"an operand that is no {what}")
+    return operand
+
+
+def one_of(instruction: Instruction, what: str, *known: str) -> str:
+    """The part of the opcode that is among `known`.
+
+    Raises:
+        UnknownVariantError: there is none.
+    """
+    for part in instruction.opcode[1:]:
+        if part in known:
+            return part
+    raise UnknownVariantError(f"no {what}")
 
 
 @functools.cache

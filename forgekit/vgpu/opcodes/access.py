@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from forgekit.vgpu import addressing
-from forgekit.vgpu.opcodes import UnknownVariantError, opcode
+from forgekit.vgpu.opcodes import UnknownVariantError, counted, expect, opcode
 from forgekit.vgpu.ptx import TYPE_BYTES, Address, Register, Symbol, Vector
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ def space_of(ins: Instruction) -> str:
 def address_of(operand: Operand, space: str, d: Decoder) -> Fetch:
     """The address operand as an unsigned array: 32 bits for a 32-bit register, else 64."""
     if not isinstance(operand, Address):
-        raise UnknownVariantError(f"address {operand}")
+        raise UnknownVariantError("an operand that is no address")
     base, offset = operand.base, operand.offset
     if base is None:
-        value = np.array([[offset]], np.uint64)
+        value = np.array([[offset % 2**64]], np.uint64)
         return lambda m: value
     if isinstance(base, Symbol):
         return d.fetch(Symbol(base.name, base.offset + offset), "b64")
@@ -56,7 +56,7 @@ def address_of(operand: Operand, space: str, d: Decoder) -> Fetch:
 def _shape(ins: Instruction) -> tuple[str, int]:
     """(element type, elements) of an access."""
     kind = ins.opcode[-1]
-    if kind not in TYPE_BYTES or kind == "b128":
+    if kind not in TYPE_BYTES or kind in ("b128", "pred"):
         raise UnknownVariantError(f"type .{kind}")
     count = next((int(p[1:]) for p in ins.opcode if p in ("v2", "v4", "v8")), 1)
     return kind, count
@@ -75,7 +75,8 @@ def ld(ins: Instruction, d: Decoder) -> Step:
     space = space_of(ins)
     kind, count = _shape(ins)
     elem = TYPE_BYTES[kind]
-    items = _items(ins.operands[0], count)
+    operands = counted(ins, 2, 3)  # the third is a cache policy
+    items = _items(operands[0], count)
     writers = [d.writer(o, kind) for o in items]
     if space == "param":
         return _ld_param(ins, d, kind, writers)
@@ -98,16 +99,26 @@ def ld(ins: Instruction, d: Decoder) -> Step:
 
 
 def _ld_param(ins: Instruction, d: Decoder, kind: str, writers: list) -> Step:
-    operand = ins.operands[1]
-    assert isinstance(operand, Address)
+    operand = expect(ins.operands[1], Address, "address")
     if not isinstance(operand.base, Symbol):
         raise UnknownVariantError("a parameter reached through a register")
     name, elem = operand.base.name, TYPE_BYTES[kind]
     dtype = np.dtype(f"{'i' if kind[0] == 's' else 'u'}{elem}")
     if name not in d.program.param_offsets:  # the result of a call
-        zero = np.zeros((1, 1), dtype)
-        return lambda m: writers[0](m, m.state.get(name, zero))
-    offset = d.program.param_offsets[name] + operand.offset
+        if name not in d.program.kernel.variables:
+            raise d.malformed(f"unknown parameter {name}")
+        unwritten = np.zeros((1, 1), f"u{elem}")
+
+        def of_call(m: Machine) -> None:
+            value: Any = m.state.get(name, unwritten)
+            writers[0](m, value.astype(unwritten.dtype).view(dtype))
+
+        return of_call
+    start = operand.offset + operand.base.offset
+    size = next(p.size_bytes for p in d.program.kernel.params if p.name == name)
+    if not 0 <= start <= size - elem * len(writers):
+        raise d.malformed(f"bytes outside the {size} of parameter {name}")
+    offset = d.program.param_offsets[name] + start
 
     def step(m: Machine) -> None:
         for k, write in enumerate(writers):
@@ -122,11 +133,11 @@ def st(ins: Instruction, d: Decoder) -> Step:
     space = space_of(ins)
     kind, count = _shape(ins)
     bits = f"b{8 * TYPE_BYTES[kind]}"
-    values = [d.fetch(o, bits) for o in _items(ins.operands[1], count)]
+    operands = counted(ins, 2, 3)  # the third is a cache policy
+    values = [d.fetch(o, bits) for o in _items(operands[1], count)]
     if space == "param":
-        operand = ins.operands[0]
-        assert isinstance(operand, Address) and isinstance(operand.base, Symbol)
-        name = operand.base.name
+        base = expect(operands[0], Address, "address").base
+        name = expect(base, Symbol, "name of a parameter").name
 
         def keep(m: Machine) -> None:
             m.state[name] = values[0](m)
@@ -161,6 +172,9 @@ def no_effect(ins: Instruction, d: Decoder) -> Step:
 @opcode("isspacep")
 def isspacep(ins: Instruction, d: Decoder) -> Step:
     space = space_of(ins)
-    window = {"global": 0, "shared": 1, "cluster": 1, "local": 2}[space]
-    fetch, write = d.fetch(ins.operands[1], "b64"), d.writer(ins.operands[0], "pred")
+    window = {"global": 0, "shared": 1, "cluster": 1, "local": 2}.get(space)
+    if window is None:
+        raise UnknownVariantError(f".{space}")
+    to, address = counted(ins, 2)
+    fetch, write = d.fetch(address, "b64"), d.writer(to, "pred")
     return lambda m: write(m, (fetch(m) >> np.uint64(56)) == window)

@@ -14,7 +14,7 @@ import numpy as np
 
 from forgekit.vgpu import addressing
 from forgekit.vgpu.listeners import Access
-from forgekit.vgpu.opcodes import UnknownVariantError, opcode
+from forgekit.vgpu.opcodes import UnknownVariantError, counted, expect, opcode
 from forgekit.vgpu.opcodes.access import address_of
 from forgekit.vgpu.ptx import Immediate, Register
 
@@ -66,17 +66,16 @@ def cp_async(ins: Instruction, d: Decoder) -> Step:
     if "wait_group" in parts or "wait_all" in parts:
         keep = 0
         if "wait_group" in parts:
-            assert isinstance(ins.operands[0], Immediate)
-            keep = ins.operands[0].bits
+            keep = expect(counted(ins, 1)[0], Immediate, "number").bits
         return lambda m: _wait(m, keep, "wait_all" in parts)
     return _copy(ins, d)
 
 
 def _copy(ins: Instruction, d: Decoder) -> Step:
     """`cp.async [to], [from], size[, bytes to read | skip][, policy]`."""
-    size_operand = ins.operands[2]
-    assert isinstance(size_operand, Immediate)
-    size = size_operand.bits
+    size = expect(counted(ins, 3, 4, 5)[2], Immediate, "number").bits
+    if size not in (4, 8, 16):
+        raise UnknownVariantError(f"{size} bytes, not 4, 8 or 16")
     words = size // _WORD
     target = address_of(ins.operands[0], "shared", d)
     source = address_of(ins.operands[1], "global", d)
@@ -111,11 +110,13 @@ def _copy(ins: Instruction, d: Decoder) -> Step:
 def _bytes_to_read(ins: Instruction, d: Decoder, size: int) -> Fetch | None:
     """The operand that says how much of `size` is read, if there is one; the rest is zeroed."""
     operands = list(ins.operands[3:])
-    if any(part.endswith("cache_hint") for part in ins.opcode):
+    if operands and any(part.endswith("cache_hint") for part in ins.opcode):
         operands.pop()
     if not operands:
         return None
-    (operand,) = operands
+    if len(operands) > 1:
+        raise UnknownVariantError(f"{len(ins.operands)} operands")
+    operand = operands[0]
     if isinstance(operand, Register) and d.register_type(operand.name) == "pred":
         skip = d.fetch(operand, "pred")
         return lambda m: np.where(skip(m), np.uint32(0), np.uint32(size))

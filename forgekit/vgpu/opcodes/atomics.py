@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forgekit.vgpu import addressing, floats
-from forgekit.vgpu.opcodes import UnknownVariantError, opcode
+from forgekit.vgpu.opcodes import UnknownVariantError, counted, one_of, opcode
 from forgekit.vgpu.opcodes.access import address_of, space_of
 from forgekit.vgpu.opcodes.floating import packed
 from forgekit.vgpu.ptx import TYPE_BYTES, Register
@@ -63,16 +63,24 @@ def _swap_if_equal(old: Array, compare: Array, x: Array) -> Array:
     return np.where(old == compare, x, old)
 
 
+def _check_kind(name: str, kind: str) -> None:
+    """Refuse an operation on a type that has none such."""
+    no_bits = kind[0] == "f" or kind.startswith("bf")
+    if kind == "pred" or (no_bits and name in ("and", "or", "xor", "inc", "dec")):
+        raise UnknownVariantError(f".{name}.{kind}")
+
+
 @opcode("atom", "red")
 def atomic(ins: Instruction, d: Decoder) -> Step:
     kind = ins.opcode[-1]
     if kind not in TYPE_BYTES or kind == "b128" or any(v in ins.opcode for v in ("v2", "v4", "v8")):
         raise UnknownVariantError(f".{kind}")
-    name = next((p for p in ins.opcode if p in _OPERATIONS), None)
-    if name is None:
-        raise UnknownVariantError("operation")
+    name = one_of(ins, "operation", *_OPERATIONS)
+    _check_kind(name, kind)
     returns = ins.opcode[0] == "atom"
-    operands = ins.operands[1:] if returns else ins.operands
+    count = 1 + returns + (2 if name == "cas" else 1)
+    operands = counted(ins, count, count + 1)  # the last may be a cache policy
+    operands = operands[1:] if returns else operands
     space = space_of(ins)
     address = address_of(operands[0], space, d)
     fetches = [d.fetch(o, kind) for o in operands[1 : 3 if name == "cas" else 2]]

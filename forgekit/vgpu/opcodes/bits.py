@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, opcode
-from forgekit.vgpu.ptx import Vector
+from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, counted, expect, opcode
+from forgekit.vgpu.ptx import Immediate, Vector
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
@@ -81,7 +81,7 @@ def funnel(ins: Instruction, d: Decoder) -> Compute:
 def lop3(ins: Instruction, d: Decoder) -> Compute:
     """Bit i of the table is the result where the bits of a, b, c spell i (a the highest)."""
     allow(ins, "b32")
-    table = int(ins.operands[4].bits)  # type: ignore[union-attr]
+    table = expect(counted(ins, 5)[4], Immediate, "number").bits
 
     def fn(a: Array, b: Array, c: Array) -> Array:
         result = np.zeros((1, 1), a.dtype)
@@ -130,7 +130,7 @@ def prmt(ins: Instruction, d: Decoder) -> Compute:
 def mov(ins: Instruction, d: Decoder) -> Compute:
     kind = ins.opcode[-1]
     allow(ins, "pred", *_WORDS, "u32", "s32", "u64", "s64", "u16", "s16", "f32", "f64")
-    target, source = ins.operands
+    target, source = counted(ins, 2)
     if isinstance(target, Vector):
         return unpack(kind, target, source)
     if isinstance(source, Vector):
@@ -140,7 +140,7 @@ def mov(ins: Instruction, d: Decoder) -> Compute:
 
 def _part(kind: str, count: int) -> str:
     """The type of each of the parts of a word."""
-    part = f"b{int(kind[1:]) // count}" if kind in _WORDS else ""
+    part = f"b{int(kind[1:]) // count}" if kind in _WORDS and count else ""
     if part not in ("b8", "b16", "b32"):
         raise UnknownVariantError(f"{count} parts of .{kind}")
     return part

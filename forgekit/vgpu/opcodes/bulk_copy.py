@@ -12,7 +12,7 @@ import numpy as np
 
 from forgekit.vgpu import addressing, clusters, faults
 from forgekit.vgpu.flights import NO_MBARRIER, End, Flight
-from forgekit.vgpu.opcodes import UnknownVariantError, opcode
+from forgekit.vgpu.opcodes import UnknownVariantError, counted, expect, opcode
 from forgekit.vgpu.opcodes.access import address_of
 from forgekit.vgpu.ptx import TYPE_BYTES, Immediate, Vector
 
@@ -33,14 +33,15 @@ _SPACES = ("shared:cluster", "shared:cta", "global")
 @opcode("cp.async.bulk")
 def cp_async_bulk(ins: Instruction, d: Decoder) -> Step:
     parts = ins.opcode[3:]
-    if parts[0] == "tensor" or "tensor" in parts:
+    if not parts:
+        raise UnknownVariantError("neither source nor target")
+    if "tensor" in parts:
         raise UnknownVariantError("copies by tensor map, TMA")
     if parts[0] == "commit_group":
         return lambda m: m.flights.commit(m.mask)
     if parts[0] == "wait_group":
-        (operand,) = ins.operands
-        assert isinstance(operand, Immediate)
-        keep, read = operand.bits, "read" in parts
+        keep = expect(counted(ins, 1)[0], Immediate, "number").bits
+        read = "read" in parts
         return lambda m: m.flights.wait(m.mask, keep, read)
     if parts[0] == "prefetch":
         return lambda m: None
@@ -56,14 +57,19 @@ def cp_async_bulk(ins: Instruction, d: Decoder) -> Step:
 
 def _copy(ins: Instruction, d: Decoder, to: str, source: str) -> Step:
     """`cp.async.bulk [to], [from], size[, [mbarrier]][, blocks][, policy]`."""
+    tells = "mbarrier:complete_tx:bytes" in ins.opcode
+    multicast = "multicast:cluster" in ins.opcode
+    if multicast and not tells:
+        raise UnknownVariantError("multicast without an mbarrier")
+    count = 3 + tells + multicast + ("L2:cache_hint" in ins.opcode)
+    operands = counted(ins, count)
     target_of, source_of = (
         address_of(operand, "global" if space == "global" else "shared", d)
-        for operand, space in zip(ins.operands, (to, source), strict=False)
+        for operand, space in zip(operands[:2], (to, source), strict=True)
     )
-    size_of = d.fetch(ins.operands[2], "u32")
-    tells = "mbarrier:complete_tx:bytes" in ins.opcode
-    mbarrier = address_of(ins.operands[3], "shared", d) if tells else None
-    several = d.fetch(ins.operands[4], "b16") if "multicast:cluster" in ins.opcode else None
+    size_of = d.fetch(operands[2], "u32")
+    mbarrier = address_of(operands[3], "shared", d) if tells else None
+    several = d.fetch(operands[4], "b16") if multicast else None
     guard = d.guard()
 
     def step(m: Machine) -> None:
@@ -172,7 +178,9 @@ def st_async(ins: Instruction, d: Decoder) -> Step:
     if kind not in TYPE_BYTES or TYPE_BYTES[kind] not in (4, 8):
         raise UnknownVariantError(f".{kind}")
     elem = TYPE_BYTES[kind]
-    fetches = _values(ins.operands[1], f"b{8 * elem}", d)
+    fetches = _values(counted(ins, 3)[1], f"b{8 * elem}", d)
+    if len(fetches) != next((int(p[1:]) for p in ins.opcode if p in ("v2", "v4")), 1):
+        raise UnknownVariantError(f"{len(fetches)} values")
     size = elem * len(fetches)
     address = address_of(ins.operands[0], "shared", d)
     mbarrier = address_of(ins.operands[2], "shared", d)

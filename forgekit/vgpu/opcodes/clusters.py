@@ -8,7 +8,7 @@ import numpy as np
 
 from forgekit.vgpu import clusters
 from forgekit.vgpu.clusters import ClusterBarrier
-from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, opcode
+from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, counted, opcode
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
@@ -31,8 +31,9 @@ def mapa(ins: Instruction, d: Decoder) -> Compute:
 def getctarank(ins: Instruction, d: Decoder) -> Step:
     """`getctarank[.shared::cluster].type d, a`: which block of the cluster an address is in."""
     allow(ins, "shared:cluster", "u32", "u64")
-    fetch = d.fetch(ins.operands[1], "b" + ins.opcode[-1][1:])
-    write = d.writer(ins.operands[0], "u32")
+    to, address = counted(ins, 2)
+    fetch = d.fetch(address, "b" + ins.opcode[-1][1:])
+    write = d.writer(to, "u32")
     return lambda m: write(m, clusters.split(m, fetch(m))[0].astype(np.uint32))
 
 

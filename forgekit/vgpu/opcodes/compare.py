@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forgekit.vgpu import floats
-from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, opcode
+from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, counted, opcode
 from forgekit.vgpu.opcodes.floating import PACKED
 from forgekit.vgpu.ptx import Pair
 
@@ -57,6 +57,8 @@ def _comparison_of(ins: Instruction, *types: str) -> Callable[..., Array]:
     """The comparison that a `setp` or `set` makes, `.ftz` included."""
     allow(ins, *_ORDERED, *_UNORDERED, *_BOOLEAN, "ftz", *types)
     kind = ins.opcode[-1]
+    if len(ins.opcode) < 3:
+        raise UnknownVariantError("no comparison, or no type")
     compare = comparison(ins.opcode[1], kind)
     if "ftz" not in ins.opcode:
         return compare
@@ -80,14 +82,16 @@ def setp(ins: Instruction, d: Decoder) -> Compute:
         return _setp_packed(ins, kind)
     compare, boolean = _comparison_of(ins, *_TYPES), _boolean(ins)
     sources = (kind, kind) if boolean is None else (kind, kind, "pred")
-    target, operands = ins.operands[0], ins.operands[1:]
+    target, *operands = counted(ins, 3, 4)
 
     def one(a: Array, b: Array, *c: Array) -> Array:
         found = compare(a, b)
         return found if boolean is None else boolean(found, *c)
 
     if not isinstance(target, Pair):
-        return Compute(compare if boolean is None else one, sources, "pred", operands=operands)
+        return Compute(
+            compare if boolean is None else one, sources, "pred", operands=tuple(operands)
+        )
 
     def both(a: Array, b: Array, *c: Array) -> tuple[Array, Array]:
         """The second result is that of the complement."""
@@ -97,13 +101,15 @@ def setp(ins: Instruction, d: Decoder) -> Compute:
         return boolean(found, *c), boolean(~found, *c)
 
     targets = (target.first, target.second)
-    return Compute(both, sources, ("pred", "pred"), targets=targets, operands=operands)
+    return Compute(both, sources, ("pred", "pred"), targets=targets, operands=tuple(operands))
 
 
 def _setp_packed(ins: Instruction, kind: str) -> Compute:
     """`setp.lt.f16x2 p|q, a, b`: p compares the lower halves, q the upper."""
-    target, part = ins.operands[0], PACKED[kind]
-    if len(ins.operands) != 3 or not isinstance(target, Pair) or kind == "f32x2":
+    target, part = (*ins.operands, None)[0], PACKED[kind]
+    if len(ins.opcode) < 3 or len(ins.operands) != 3 or kind == "f32x2":
+        raise UnknownVariantError(f".{kind} with these operands")
+    if not isinstance(target, Pair):
         raise UnknownVariantError(f".{kind} with these operands")
     allow(ins, *_ORDERED, *_UNORDERED, kind)
     compare = comparison(ins.opcode[1], part)
@@ -122,7 +128,7 @@ def _setp_packed(ins: Instruction, kind: str) -> Compute:
 @opcode("set")
 def set_(ins: Instruction, d: Decoder) -> Compute:
     """`set.lt.u32.f32`: all ones (or 1.0) where true."""
-    result, kind = ins.opcode[-2:]
+    result, kind = ("", *ins.opcode)[-2:]
     compare, boolean = _comparison_of(ins, *_TYPES), _boolean(ins)
     if result not in ("u32", "s32", "f32"):
         raise UnknownVariantError(f"result .{result}")
@@ -146,7 +152,7 @@ def selp(ins: Instruction, d: Decoder) -> Compute:
 @opcode("slct")
 def slct(ins: Instruction, d: Decoder) -> Compute:
     allow(ins, "ftz", *_TYPES)
-    kind, chooser = ins.opcode[-2:]
+    kind, chooser = ("", *ins.opcode)[-2:]
     if chooser not in ("s32", "f32"):
         raise UnknownVariantError(f"chosen by .{chooser}")
     flush = floats.flush if "ftz" in ins.opcode else lambda c: c
@@ -156,7 +162,7 @@ def slct(ins: Instruction, d: Decoder) -> Compute:
 @opcode("testp")
 def testp(ins: Instruction, d: Decoder) -> Compute:
     """Zeros count as normal numbers."""
-    kind, what = ins.opcode[-1], ins.opcode[1]
+    kind, what = ins.opcode[-1], (*ins.opcode, "")[1]
     allow(ins, what, "f32", "f64")
     tiny = np.finfo("f4" if kind == "f32" else "f8").tiny
     tests: dict[str, Callable[[Array], Array]] = {

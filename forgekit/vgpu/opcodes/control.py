@@ -8,7 +8,7 @@ import numpy as np
 
 from forgekit.errors import KernelError
 from forgekit.vgpu import printf
-from forgekit.vgpu.opcodes import UnknownVariantError, opcode
+from forgekit.vgpu.opcodes import UnknownVariantError, allow, counted, expect, opcode
 from forgekit.vgpu.opcodes.warp import warp_step
 from forgekit.vgpu.ptx import Symbol, Vector
 
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
 @opcode("bra")
 def bra(ins: Instruction, d: Decoder) -> Step:
-    target = ins.operands[0]
-    assert isinstance(target, Symbol)
-    to = d.program.kernel.labels[target.name]
+    (target,) = counted(ins, 1)
+    to = d.program.kernel.labels[expect(target, Symbol, "label").name]
     guard = d.guard()
     if guard is None:
         return lambda m: m.jump(to, m.mask)
@@ -92,13 +91,16 @@ def trap(ins: Instruction, d: Decoder) -> Step:
 @opcode("bar", "barrier")
 def bar(ins: Instruction, d: Decoder) -> Step:
     parts = ins.opcode
+    allow(ins, "sync", "arrive", "red", "warp", "cta", "aligned", "popc", "and", "or", "u32",
+          "pred")  # fmt: skip
     if "warp" in parts:
         return warp_barrier(ins, d)
     if "red" in parts:
         raise UnknownVariantError("a reduction barrier")
     wait = "arrive" not in parts
-    number = d.fetch(ins.operands[0], "u32")
-    count = d.fetch(ins.operands[1], "u32") if len(ins.operands) > 1 else None
+    operands = counted(ins, 1, 2)
+    number = d.fetch(operands[0], "u32")
+    count = d.fetch(operands[1], "u32") if len(operands) > 1 else None
     guard = d.guard()
 
     def step(m: Machine) -> bool:
@@ -120,6 +122,7 @@ def bar(ins: Instruction, d: Decoder) -> Step:
     return step
 
 
+_NOTHING = np.zeros((1, 1), np.uint64)
 _NO_COUNT = np.zeros((1, 1), np.uint32)
 
 
@@ -138,7 +141,7 @@ def _by_value(
 
 
 def warp_barrier(ins: Instruction, d: Decoder) -> Step:
-    return warp_step(d, ins.operands[0], lambda m: None)
+    return warp_step(d, counted(ins, 1)[0], lambda m: None)
 
 
 @opcode("call")
@@ -147,13 +150,17 @@ def call(ins: Instruction, d: Decoder) -> Step:
     names = [o.name for o in ins.operands if isinstance(o, Symbol)]
     if names != ["vprintf"]:
         raise UnknownVariantError(f"a call of {names[0] if names else 'a pointer'}")
-    arguments = ins.operands[-1]
-    assert isinstance(arguments, Vector)
-    form, values = (a.name for a in arguments.items)  # type: ignore[union-attr]
+    arguments = expect(ins.operands[-1], Vector, "list of arguments").items
+    found = [expect(a, Symbol, "name of a parameter").name for a in arguments]
+    if len(found) != 2:
+        raise UnknownVariantError(f"vprintf of {len(found)} arguments")
+    form, values = found
     guard = d.guard()
 
     def step(m: Machine) -> None:
         mask = m.active(guard(m) if guard else None)
-        printf.emit(m, mask, m.state[form], m.state[values])  # type: ignore[arg-type]
+        # Nothing stored to a parameter: whatever was there, on a GPU.
+        format_string, data = (m.state.get(name, _NOTHING) for name in (form, values))
+        printf.emit(m, mask, format_string, data)  # type: ignore[arg-type]
 
     return step

@@ -42,6 +42,8 @@ def cvt(ins: Instruction, d: Decoder) -> Compute:
     if target == "tf32" and source == "f32":
         return _tf32(ins)
     allow(ins, *_TYPES, *_INTEGER_ROUNDING, *_FLOAT_ROUNDING, "ftz", "sat", "relu", "satfinite")
+    if target not in _TYPES or source not in _TYPES:
+        raise UnknownVariantError(f".{target}.{source}")
     if len(set(modifiers) & set(_TYPES)):
         raise UnknownVariantError("more than two types")
     return Compute(conversion(modifiers, target, source), (source,), target)
@@ -49,6 +51,11 @@ def cvt(ins: Instruction, d: Decoder) -> Compute:
 
 def conversion(modifiers: tuple[str, ...], target: str, source: str) -> Fn:
     """The function from `source` to `target` with these rounding and saturation modifiers."""
+    mode = next((m for m in modifiers if m in _FLOAT_ROUNDING), "rn")
+    if target == "bf16" and mode != "rn" and source not in ("f16", "bf16", "f32"):
+        raise UnknownVariantError(f".{mode} from .{source} to .bf16")
+    if "satfinite" in modifiers and (source not in _FLOATS or target not in ("f16", "bf16")):
+        raise UnknownVariantError(f".satfinite from .{source} to .{target}")
     fn = _base_conversion(modifiers, target, source)
     if "ftz" not in modifiers:
         return fn
@@ -109,8 +116,6 @@ def _round(value: Array, target: str, mode: str, error: Array | None = None) -> 
         return _keep_nan(value, floats.f32_to_f16(value, mode), 10)
     if not wide:
         return floats.f32_to_bf16(value.astype("f4"), mode)
-    if mode != "rn":
-        raise UnknownVariantError(f".{mode} from .f64 to .bf16")
     none = np.zeros_like(value)
     return _keep_nan(value, floats.f64_to_bf16(value, none if error is None else error), 7)
 
@@ -129,8 +134,6 @@ def _keep_nan(value: Array, result: Array, mantissa: int) -> Array:
 
 def _finite(result: Array, target: str) -> Array:
     """`.satfinite`: infinities of a float16 or bfloat16 result become the largest number."""
-    if target not in ("f16", "bf16"):
-        raise UnknownVariantError(f".satfinite to .{target}")
     bits = result.view("u2")
     infinity = np.uint16(0x7C00 if target == "f16" else 0x7F80)
     infinite = (bits & np.uint16(0x7FFF)) == infinity

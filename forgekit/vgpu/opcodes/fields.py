@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu.opcodes import Compute, allow, opcode
+from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, opcode
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from forgekit.vgpu.ptx import Instruction
 
 TYPES = ("u32", "s32", "u64", "s64")
+
+
+def _kind(ins: Instruction) -> str:
+    kind = ins.opcode[-1]
+    if kind not in TYPES:
+        raise UnknownVariantError(f".{kind} where a type is meant")
+    return kind
 
 
 @opcode("popc")
@@ -58,7 +65,7 @@ def brev(ins: Instruction, d: Decoder) -> Compute:
 def bfind(ins: Instruction, d: Decoder) -> Compute:
     """The highest bit that differs from the sign, or how far it must be shifted to the top."""
     allow(ins, "shiftamt", *TYPES)
-    kind = ins.opcode[-1]
+    kind = _kind(ins)
     top = np.uint32(int(kind[1:]) - 1)
 
     def fn(a: Array) -> Array:
@@ -85,7 +92,7 @@ def bfe(ins: Instruction, d: Decoder) -> Compute:
     Its sign is the field's highest bit, or the word's where the field reaches beyond the word.
     """
     allow(ins, *TYPES)
-    kind = ins.opcode[-1]
+    kind = _kind(ins)
     bits = int(kind[1:])
 
     def fn(a: Array, pos: Array, length: Array) -> Array:

@@ -214,6 +214,8 @@ def _extremum_of_magnitudes(root: str, kind: str) -> Fn:
 
 @opcode("fma")
 def fma(ins: Instruction, d: Decoder) -> Compute:
+    if ins.opcode[-1] not in FLOAT_TYPES:
+        raise UnknownVariantError(f".{ins.opcode[-1]} where a type is meant")
     return float_meaning(ins, d)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, opcode
+from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, counted, opcode
 from forgekit.vgpu.opcodes.floating import FLOAT_TYPES, float_meaning, packed
 
 if TYPE_CHECKING:
@@ -25,6 +25,12 @@ def integer_type(ins: Instruction, *qualifiers: str) -> str:
     """The type of an integer instruction that knows no more than these qualifiers."""
     allow(ins, *INTEGERS, *qualifiers)
     return ins.opcode[-1]
+
+
+def _wider(kind: str) -> str:
+    if kind not in _WIDER:
+        raise UnknownVariantError(f".wide of .{kind}")
+    return _WIDER[kind]
 
 
 def _within_s32(x: Array) -> Array:
@@ -88,7 +94,7 @@ def mul(ins: Instruction, d: Decoder) -> object:
         return float_meaning(ins, d)
     integer_type(ins, "lo", "hi", "wide")
     if "wide" in ins.opcode:
-        return Compute(wide_product, (kind, kind), _WIDER[kind])
+        return Compute(wide_product, (kind, kind), _wider(kind))
     return Compute(high_product if "hi" in ins.opcode else np.multiply, (kind, kind), kind)
 
 
@@ -101,7 +107,7 @@ def mad(ins: Instruction, d: Decoder) -> object:
         return with_carry_out(ins, d)
     integer_type(ins, "lo", "hi", "wide", "sat")
     if "wide" in ins.opcode:
-        wide = _WIDER[kind]
+        wide = _wider(kind)
         return Compute(lambda a, b, c: wide_product(a, b) + c, (kind, kind, wide), wide)
     if "sat" in ins.opcode:
         if "hi" not in ins.opcode or kind != "s32":
@@ -176,7 +182,9 @@ def _field(x: Array, number: int, bits: int, kind: str) -> Array:
 def dot_product(ins: Instruction, d: Decoder) -> Compute:
     """`dp4a`: four bytes by four bytes; `dp2a`: two halves by the lower or upper two bytes."""
     allow(ins, "u32", "s32", *(("lo", "hi") if ins.opcode[0] == "dp2a" else ()))
-    first, second = ins.opcode[-2], ins.opcode[-1]
+    first, second = ins.opcode[-2:]
+    if not {first, second} <= {"u32", "s32"}:
+        raise UnknownVariantError(f".{first}.{second}")
     count, bits = (4, 8) if ins.opcode[0] == "dp4a" else (2, 16)
     skip = 2 if "hi" in ins.opcode else 0
 
@@ -201,7 +209,7 @@ def with_carry_out(ins: Instruction, d: Decoder) -> object:
     base = root.rstrip("c") if carry_in else root
     kind = integer_type(ins, "cc", *(("lo", "hi") if base == "mad" else ()))
     count = 3 if base == "mad" else 2
-    fetches = [d.fetch(o, kind) for o in ins.operands[1 : 1 + count]]
+    fetches = [d.fetch(o, kind) for o in counted(ins, count + 1)[1:]]
     write, guard = d.writer(ins.operands[0], kind), d.guard()
     high = "hi" in ins.opcode
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forgekit.vgpu.mbarriers import unpack
-from forgekit.vgpu.opcodes import Compute, UnknownVariantError, opcode
+from forgekit.vgpu.opcodes import Compute, UnknownVariantError, counted, opcode
 from forgekit.vgpu.opcodes.access import address_of, space_of
 from forgekit.vgpu.ptx import Address, Register
 
@@ -22,9 +22,16 @@ if TYPE_CHECKING:
     Action = Callable[[Machine, Array, Array], None]
 
 
+def _space(ins: Instruction) -> str:
+    space = space_of(ins)
+    if space not in ("shared", "cluster", "generic"):
+        raise UnknownVariantError(f".{space}")
+    return space
+
+
 def _step(ins: Instruction, d: Decoder, operand: Operand, action: Action) -> Step:
     """A step that finds the mbarrier of each thread that takes part."""
-    space = space_of(ins)
+    space = _space(ins)
     address, guard = address_of(operand, space, d), d.guard()
 
     def step(m: Machine) -> None:
@@ -48,7 +55,7 @@ def _of(m: Machine, value: Array, who: Array) -> Array:
 
 @opcode("mbarrier.init")
 def init(ins: Instruction, d: Decoder) -> Step:
-    count = d.fetch(ins.operands[1], "u32")
+    count = d.fetch(counted(ins, 2)[1], "u32")
 
     def action(m: Machine, who: Array, words: Array) -> None:
         m.mbarriers.make(words[who], _of(m, count(m), who))
@@ -63,13 +70,13 @@ def inval(ins: Instruction, d: Decoder) -> Step:
         m.mbarriers.unmake(words[who])
         _tell(m, "inval", who, words)
 
-    return _step(ins, d, ins.operands[0], action)
+    return _step(ins, d, counted(ins, 1)[0], action)
 
 
 @opcode("mbarrier.expect_tx", "mbarrier.complete_tx")
 def expect_tx(ins: Instruction, d: Decoder) -> Step:
     """Announce bytes, or say that they have come."""
-    amount = d.fetch(ins.operands[1], "u32")
+    amount = d.fetch(counted(ins, 2)[1], "u32")
     sign = 1 if "expect_tx" in ins.opcode else -1
 
     def action(m: Machine, who: Array, words: Array) -> None:
@@ -83,10 +90,12 @@ def expect_tx(ins: Instruction, d: Decoder) -> Step:
 @opcode("mbarrier.arrive", "mbarrier.arrive_drop")
 def arrive(ins: Instruction, d: Decoder) -> Step:
     """`mbarrier.arrive[_drop][.expect_tx|.noComplete] state|_, [a][, count or bytes]`."""
-    operands = ins.operands
+    operands = counted(ins, 1, 2, 3)
     state: Operand = Register("_")
     if not isinstance(operands[0], Address):
         state, *operands = operands  # type: ignore[assignment]
+    if not 1 <= len(operands) <= 2:
+        raise UnknownVariantError(f"{len(ins.operands)} operands")
     expects = "expect_tx" in ins.opcode
     amount = d.fetch(operands[1], "u32") if len(operands) > 1 else None
     drop, ends = "arrive_drop" in ins.opcode, "noComplete" not in ins.opcode
@@ -121,7 +130,8 @@ def wait(ins: Instruction, d: Decoder) -> Step:
     Threads for which it has not sleep; `false` they hear only if nothing else can happen, or in a
     hostile schedule. That goes for `test_wait` too: a GPU promises no thread that it runs on soon.
     """
-    space, by_parity = space_of(ins), "parity" in ins.opcode
+    space, by_parity = _space(ins), "parity" in ins.opcode
+    counted(ins, 3, 4)  # the fourth is a time
     address, guard = address_of(ins.operands[1], space, d), d.guard()
     asked = d.fetch(ins.operands[2], "u32" if by_parity else "b64")
     write = d.writer(ins.operands[0], "pred")

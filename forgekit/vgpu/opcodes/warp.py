@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forgekit.vgpu.machine import WARP, pack_lanes
-from forgekit.vgpu.opcodes import UnknownVariantError, opcode
+from forgekit.vgpu.opcodes import UnknownVariantError, counted, one_of, opcode
 from forgekit.vgpu.ptx import Pair
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ def _member_bits(m: Machine, members: Array | None) -> Array:
 @opcode("shfl")
 def shfl(ins: Instruction, d: Decoder) -> Step:
     """`shfl.sync.mode.b32 d|p, a, b, c, members`, lane arithmetic as the PTX manual gives it."""
-    mode = next(p for p in ins.opcode if p in ("idx", "up", "down", "bfly"))
-    target, a, b, c, members = ins.operands
+    mode = one_of(ins, "mode", "idx", "up", "down", "bfly")
+    target, a, b, c, members = counted(ins, 5)
     result, valid = (target.first, target.second) if isinstance(target, Pair) else (target, None)
     value, offset, clamp = d.fetch(a, "b32"), d.fetch(b, "u32"), d.fetch(c, "u32")
     members_of = d.fetch(members, "b32")
@@ -139,11 +139,11 @@ def source_lane(mode: str, b: Array, c: Array) -> tuple[Array, Array]:
 
 @opcode("vote")
 def vote(ins: Instruction, d: Decoder) -> Step:
-    mode = next(p for p in ins.opcode if p in ("ballot", "any", "all", "uni"))
-    source = ins.operands[1]
-    members = ins.operands[2] if "sync" in ins.opcode else None
+    mode = one_of(ins, "mode", "ballot", "any", "all", "uni")
+    target, source, *rest = counted(ins, 3 if "sync" in ins.opcode else 2)
+    members = rest[0] if rest else None
     predicate = d.fetch(source, "pred")
-    write = d.writer(ins.operands[0], "b32" if mode == "ballot" else "pred")
+    write = d.writer(target, "b32" if mode == "ballot" else "pred")
 
     def run(m: Machine) -> None:
         lanes = _active_lanes(m)
@@ -174,7 +174,7 @@ def _spread(result: Array) -> Array:
 
 @opcode("activemask")
 def activemask(ins: Instruction, d: Decoder) -> Step:
-    write, guard = d.writer(ins.operands[0], "b32"), d.guard()
+    write, guard = d.writer(counted(ins, 1)[0], "b32"), d.guard()
 
     def step(m: Machine) -> None:
         mask = m.active(guard(m)) if guard else m.mask
@@ -188,7 +188,11 @@ def activemask(ins: Instruction, d: Decoder) -> Step:
 def redux(ins: Instruction, d: Decoder) -> Step:
     """Sum, min, max or bit operation over the named lanes."""
     kind = ins.opcode[-1]
-    operation = next(p for p in ins.opcode if p in ("add", "min", "max", "and", "or", "xor"))
+    operation = one_of(ins, "operation", "add", "min", "max", "and", "or", "xor")
+    allowed = ("min", "max") if kind == "f32" else ("add", "min", "max")
+    if kind not in ("u32", "s32", "b32", "f32") or (kind != "b32" and operation not in allowed):
+        raise UnknownVariantError(f".{operation}.{kind}")
+    counted(ins, 3)
     value, members = d.fetch(ins.operands[1], kind), d.fetch(ins.operands[2], "b32")
     write = d.writer(ins.operands[0], kind)
     ufunc, identity = {
@@ -225,7 +229,10 @@ def _distinct(lanes: Array, named: Array) -> Array:
 def match(ins: Instruction, d: Decoder) -> Step:
     """`match.any`: lanes with the same value; `match.all`: all of them, or none."""
     kind = ins.opcode[-1]
-    target = ins.operands[0]
+    target = counted(ins, 3)[0]
+    one_of(ins, "mode", "any", "all")
+    if kind not in ("b32", "b64"):
+        raise UnknownVariantError(f".{kind}")
     result, agreed = (target.first, target.second) if isinstance(target, Pair) else (target, None)
     value, members = d.fetch(ins.operands[1], kind), d.fetch(ins.operands[2], "b32")
     write, write_agreed = d.writer(result, "b32"), d.writer(agreed, "pred")
@@ -248,7 +255,7 @@ def match(ins: Instruction, d: Decoder) -> Step:
 @opcode("elect")
 def elect(ins: Instruction, d: Decoder) -> Step:
     """`elect.sync d|p, members`: the lowest named lane leads."""
-    target = ins.operands[0]
+    target = counted(ins, 2)[0]
     if not isinstance(target, Pair):
         raise UnknownVariantError("without a predicate")
     members = d.fetch(ins.operands[1], "b32")
