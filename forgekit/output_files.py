@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 import sys
-import tempfile
 from pathlib import Path
 
 from forgekit.errors import UsageError, got_needed
@@ -47,7 +47,6 @@ def write_output(option: str, file: str | os.PathLike[str], content: str | bytes
         partial = _beside(real)
         try:
             partial.write_bytes(data)
-            partial.chmod(_mode(real))
             os.replace(partial, real)
         finally:
             partial.unlink(missing_ok=True)
@@ -62,19 +61,12 @@ def _is_device(path: Path) -> bool:
 
 
 def _beside(file: Path) -> Path:
-    """A new, empty file in the same folder."""
-    descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    os.close(descriptor)
-    return Path(name)
-
-
-def _mode(file: Path) -> int:
-    """The permissions that it has, or that a new file gets."""
+    """A new, empty file in the same folder, with the permissions that the file has or would get."""
+    path = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
     if file.exists():
-        return stat.S_IMODE(file.stat().st_mode)
-    umask = os.umask(0)
-    os.umask(umask)
-    return 0o666 & ~umask
+        path.chmod(stat.S_IMODE(file.stat().st_mode))
+    return path
 
 
 def _unwritable(option: str, file: str | os.PathLike[str], error: OSError) -> UsageError:

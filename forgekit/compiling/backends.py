@@ -20,6 +20,8 @@ from forgekit.compiling.fingerprint import portable_path, this_process
 from forgekit.compiling.packing import pack
 from forgekit.compiling.resources import Resources, parse_ptxas
 from forgekit.diagnosing.diagnosis import explain_compile_error
+from forgekit.errors import PlatformError, got_needed
+from forgekit.scratch import scratch
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
@@ -58,7 +60,7 @@ class _Backend:
         """Call the DSL's compiler; fill in PTX, cubin and resources."""
         import cutlass.cute as cute
 
-        with tempfile.TemporaryDirectory(prefix="forgekit-", dir=_scratch()) as folder:
+        with tempfile.TemporaryDirectory(prefix="forgekit-", dir=scratch()) as folder:
             report = os.path.join(folder, "ptxas.txt")
             options = (
                 f"--gpu-arch {compiled.target.arch} --generate-line-info --keep-ptx --keep-cubin "
@@ -68,6 +70,10 @@ class _Backend:
             try:
                 raw = cute.compile(fn, *self.stand_ins(compiled), options=options)
             except Exception as error:
+                if isinstance(error, OSError) and f"{error.filename}" in compiled.options:
+                    got, needed = f"{compiled.options} ({error.strerror})", "a folder to write to"
+                    remedy = "name another, or leave --dump-dir out"
+                    raise PlatformError(got_needed("options", got, needed, remedy)) from None
                 raise explain_compile_error(error, fn) from None
             if os.path.exists(report):
                 with open(report, encoding="utf-8", errors="replace") as file:
@@ -94,11 +100,6 @@ class _Backend:
         compiled.resources = {name: Resources(**fields) for name, fields in found.items()}
 
 
-def _scratch() -> str | None:
-    """Compiler artefacts pass through files; in memory where the machine has such a folder."""
-    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-
-
 class GpuBackend(_Backend):
     """Kernels on an NVIDIA GPU."""
 
@@ -116,7 +117,7 @@ class GpuBackend(_Backend):
         raw = self.run_compiler(fn, compiled)
 
         def parts() -> dict[str, bytes]:
-            with tempfile.TemporaryDirectory(prefix="forgekit-", dir=_scratch()) as folder:
+            with tempfile.TemporaryDirectory(prefix="forgekit-", dir=scratch()) as folder:
                 path = os.path.join(folder, "kernel.o")
                 raw.export_to_c(path, function_name=_EXPORTED)
                 with open(path, "rb") as file:
@@ -128,7 +129,7 @@ class GpuBackend(_Backend):
         import cutlass.cute as cute
 
         self.restore_artefacts(compiled, parts)
-        with tempfile.TemporaryDirectory(prefix="forgekit-", dir=_scratch()) as folder:
+        with tempfile.TemporaryDirectory(prefix="forgekit-", dir=scratch()) as folder:
             path = os.path.join(folder, "kernel.o")
             with open(path, "wb") as file:
                 file.write(parts["object"])

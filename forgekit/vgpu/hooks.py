@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forgekit.errors import PlatformError
+from forgekit.scratch import scratch
 from forgekit.vgpu import arguments, host, launching
 from forgekit.vgpu.limits import BEYOND_32_BITS
 from forgekit.vgpu.memory import GlobalMemory
@@ -317,11 +318,12 @@ def _read(path: str) -> str | None:
 
 
 @functools.cache
-def _folder() -> tempfile.TemporaryDirectory[str]:
-    parent = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+def _folder(parent: str, process: int) -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="forgekit-", dir=parent, ignore_cleanup_errors=True)
 
 
 def _dump_dir() -> str:
-    """A private folder in memory where the machine has one: the DSL hands PTX over as files."""
-    return _folder().name
+    """A private folder, in memory where there is room: the DSL hands PTX over as files."""
+    folder = _folder(scratch(), os.getpid()).name
+    os.makedirs(folder, mode=0o700, exist_ok=True)  # whatever cleans up temporary files
+    return folder
