@@ -38,7 +38,8 @@ class Bug:
     mutation in a sentence; also: kinds of error that may follow from it; args: arguments other
     than the family's; loose: a finding may name fewer of the marked lines than all; read_only:
     numbers of the arguments declared so; changes_result: right on the virtual GPU's usual
-    schedule, wrong on a hostile one.
+    schedule, wrong on an adversarial one; seeds: of the adversarial schedules that it takes to
+    find it, 0 where the usual schedule shows it.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Bug:
     loose: bool = False
     read_only: tuple[int, ...] = ()
     changes_result: bool = False
+    seeds: int = 0
 
 
 @dataclass(frozen=True)

@@ -1,50 +1,67 @@
-"""Print what the sanitizer finds in the bank, as a Markdown table: python -m tests.sanitizer.table.
+"""Print what the sanitizer finds in the bank, as Markdown tables: python -m tests.sanitizer.table.
 
 A planted bug counts under the best name of its kinds, and as found if a finding bears one of them;
-a false alarm is an error found in a correct kernel, or in a mutant beside what its bug explains.
+a false alarm is an error found in a correct kernel, in any schedule, or in a mutant beside what its
+bug explains.
 """
 
 from __future__ import annotations
 
+import inspect
+import sys
 from collections import Counter
 from collections.abc import Sequence
 
-import forgekit as fk
 from tests.sanitizer import bank
-from tests.sanitizer.judge import judge, virtual_gpu
+from tests.sanitizer.judge import complaints, judge, virtual_gpu
 
-HEADER = ("kind", "planted", "found", "right lines", "false alarms")
+KINDS = ("kind", "planted", "found", "of these in adversarial schedules", "right lines", "strays")
+TOPICS = ("topic", "correct kernels", "false alarms", "planted bugs")
+SEEDS = 3
 
 
-def rows() -> list[tuple[str, int, int, int, int]]:
-    """A row for each kind of finding: how many planted, found, with the right lines, false."""
-    planted, found, lines, false = (Counter[str]() for _ in range(4))
+def by_kind() -> list[tuple[object, ...]]:
+    """A row for each kind of finding: how many bugs planted, found, with the right lines."""
+    planted, found, adversarial, lines, strays = (Counter[str]() for _ in range(5))
     for mutant in bank.planted():
         kind = mutant.bug.kinds[0]
         verdict = judge(mutant)
         planted[kind] += 1
         found[kind] += verdict.found
+        adversarial[kind] += verdict.found and mutant.bug.seeds > 0
         lines[kind] += verdict.found and verdict.lines
-        false.update(stray.split()[0] for stray in verdict.stray)
+        strays.update(stray.split()[0] for stray in verdict.stray)
+    kinds = sorted({*planted, *strays})
+    return [(k, planted[k], found[k], adversarial[k], lines[k], strays[k]) for k in kinds]
+
+
+def by_topic() -> list[tuple[object, ...]]:
+    """A row for each module of the bank: correct kernels, what is wrongly found, planted bugs."""
+    correct, false, planted = (Counter[str]() for _ in range(3))
     for family in bank.families():
-        args = family.args()
-        report = fk.sanitize(bank.compile_correct(family, args), *args)
-        false.update(f.kind for f in report.findings if f.kind not in bank.NOTES)
-    kinds = sorted({*planted, *false})
-    return [(k, planted[k], found[k], lines[k], false[k]) for k in kinds]
+        topic = _topic(family)
+        correct[topic] += 1
+        planted[topic] += len(family.bugs)
+        false[topic] += len(complaints(family, seeds=SEEDS))
+    return [(t, correct[t], false[t], planted[t]) for t in sorted(correct)]
 
 
-def markdown(rows: Sequence[tuple[object, ...]]) -> str:
+def _topic(family: bank.Family) -> str:
+    module = sys.modules[inspect.unwrap(family.host).__module__]
+    return str(module.__doc__).partition("\n")[0].rstrip(".")
+
+
+def markdown(header: Sequence[str], rows: Sequence[tuple[object, ...]]) -> str:
     """The rows as a Markdown table, with a row of totals."""
     totals = [sum(column) for column in list(zip(*rows, strict=True))[1:]]  # type: ignore[arg-type]
-    body = [HEADER, ("---", *["---:"] * 4), *rows, ("all", *totals)]
+    body = [header, ("---", *["---:"] * len(totals)), *rows, ("all", *totals)]
     return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in body)
 
 
 def main() -> None:
     with virtual_gpu():
-        print(markdown(rows()))
-    print(f"\n{len(bank.families())} correct kernels.")
+        print(markdown(KINDS, by_kind()), end="\n\n")
+        print(markdown(TOPICS, by_topic()))
 
 
 if __name__ == "__main__":

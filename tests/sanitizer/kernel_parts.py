@@ -1,0 +1,52 @@
+"""What the kernels of the bank have in common: shared memory, flags in memory, small arguments."""
+
+from typing import Any
+
+import cutlass
+import torch
+from cutlass import Float32, Int32, cute
+
+import forgekit as fk
+
+
+def smem(shape: Any, dtype: Any = Float32, stride: Any = None) -> Any:
+    """A tensor in shared memory, aligned to 128 bytes."""
+    layout = cute.make_layout(shape, stride=stride) if stride else cute.make_layout(shape)
+    return cutlass.memory.SmemAllocator().allocate_tensor(dtype, layout, 128)
+
+
+def acquire(flag: Any) -> Any:
+    """A flag in global memory, and with it all that was written before it was set."""
+    return cute.arch.load(flag, Int32, sem="acquire", scope="gpu")
+
+
+def release(flag: Any, value: Any) -> None:
+    """Set a flag in global memory, after all that was written before."""
+    cute.arch.store(flag, Int32(value), sem="release", scope="gpu")
+
+
+@cute.jit
+def wait_for(flag: cute.Pointer, value: Int32):
+    """Spin until a flag has reached the value."""
+    seen = acquire(flag)
+    while seen < value:
+        seen = acquire(flag)
+
+
+@cute.jit
+def cluster_sync():
+    cute.arch.cluster_arrive()
+    cute.arch.cluster_wait()
+
+
+def integers(*shape: int) -> torch.Tensor:
+    """Small ones, whose sums are exact in every order."""
+    return fk.randint(0, 9, *shape)
+
+
+def zeros(*shape: int) -> torch.Tensor:
+    return fk.zeros(*shape, dtype=torch.int32)
+
+
+def empty(*shape: int) -> torch.Tensor:
+    return fk.empty(*shape, dtype=torch.int32)

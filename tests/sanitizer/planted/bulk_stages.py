@@ -1,0 +1,223 @@
+"""Bulk copies in several stages, with short last tiles, in place, and of two operands."""
+
+import cutlass
+from cutlass import Float32, Int64, cute
+from cutlass.cute.nvgpu import cpasync
+
+import forgekit as fk
+from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import smem
+
+THREADS = 64
+STAGES = 3
+
+
+def bulk_load():
+    return cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Float32)
+
+
+def bulk_store():
+    return cute.make_copy_atom(cpasync.CopyBulkS2GOp(), Float32)
+
+
+@cute.kernel
+def staged_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """All threads use a stage, then thread 0 loads the tile after next into it."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sX = smem((THREADS, STAGES))
+    full = smem(STAGES, Int64).iterator
+    gX = cute.zipped_divide(mX, (THREADS,))
+    tiles = mX.shape[0] // THREADS
+    if tidx == 0:
+        for s in cutlass.range_constexpr(STAGES):
+            cute.arch.mbarrier_init(full + s, 1)
+        cute.arch.mbarrier_init_fence()
+        for s in cutlass.range_constexpr(STAGES):
+            cute.arch.mbarrier_arrive_and_expect_tx(full + s, 4 * THREADS)
+            # BUG wrong_parity, waits_for_the_last, reads_ahead
+            cute.copy(bulk_load(), gX[None, s], sX[None, s], mbar_ptr=full + s)
+    cute.arch.sync_threads()
+    total = Float32(0.0)
+    for t in cutlass.range(tiles, unroll=1):
+        s, round = t % STAGES, t // STAGES
+        if cutlass.const_expr(bug == "wrong_parity"):
+            cute.arch.mbarrier_wait(full + s, (round + 1) % 2)
+        elif cutlass.const_expr(bug == "waits_for_the_last"):
+            if t > 0:
+                cute.arch.mbarrier_wait(full + (t - 1) % STAGES, ((t - 1) // STAGES) % 2)
+        else:
+            cute.arch.mbarrier_wait(full + s, round % 2)  # BUG reloads_nothing
+        stage = (t + 1) % STAGES if cutlass.const_expr(bug == "reads_ahead") else s
+        # BUG wrong_parity, waits_for_the_last, without_barrier, reads_ahead, loaded_into_the_next
+        total += sX[THREADS - 1 - tidx, stage]
+        if cutlass.const_expr(bug != "without_barrier"):
+            cute.arch.sync_threads()
+        if tidx == 0 and t + STAGES < tiles:
+            into = (t + 1) % STAGES if cutlass.const_expr(bug == "loaded_into_the_next") else s
+            cute.arch.mbarrier_arrive_and_expect_tx(full + s, 4 * THREADS)
+            if cutlass.const_expr(bug != "reloads_nothing"):
+                # BUG wrong_parity, waits_for_the_last, without_barrier, reads_ahead
+                # BUG loaded_into_the_next
+                cute.copy(bulk_load(), gX[None, t + STAGES], sX[None, into], mbar_ptr=full + s)
+    mY[tidx] = total
+
+
+@cute.jit
+def staged_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    staged_sum_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def in_and_out_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """A tile comes by bulk copy, is doubled in place and leaves by bulk copy, three times over."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    sX = smem(THREADS)
+    mbar = smem(1, Int64).iterator
+    gX, gY = cute.zipped_divide(mX, (THREADS,)), cute.zipped_divide(mY, (THREADS,))
+    if tidx == 0:
+        cute.arch.mbarrier_init(mbar, 1)
+        cute.arch.mbarrier_init_fence()
+    cute.arch.sync_threads()
+    for k in cutlass.range_constexpr(3):
+        tile = 3 * bidx + k
+        if tidx == 0:
+            cute.arch.mbarrier_arrive_and_expect_tx(mbar, 4 * THREADS)
+            # BUG not_awaited
+            cute.copy(bulk_load(), gX[None, tile], sX, mbar_ptr=mbar)
+        if cutlass.const_expr(bug != "not_awaited"):
+            cute.arch.mbarrier_wait(mbar, k % 2)
+        sX[tidx] = 2.0 * sX[tidx]  # BUG not_awaited, stored_early
+        cute.arch.fence_proxy("async.shared", space="cta")
+        if cutlass.const_expr(bug != "stored_early"):
+            cute.arch.sync_threads()
+        if tidx == 0:
+            # BUG stored_early, left_early
+            cute.copy(bulk_store(), sX, gY[None, tile])
+            if cutlass.const_expr(bug != "not_committed"):
+                cute.arch.cp_async_bulk_commit_group()
+            if cutlass.const_expr(bug == "read_group"):
+                cute.arch.cp_async_bulk_wait_group(1, read=True)
+            elif cutlass.const_expr(bug == "left_early" and k == 2):
+                pass
+            elif cutlass.const_expr(bug != "reloaded_early"):
+                cute.arch.cp_async_bulk_wait_group(0, read=True)
+        cute.arch.sync_threads()
+
+
+@cute.jit
+def in_and_out(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    grid = (mX.shape[0] // (3 * THREADS), 1, 1)
+    in_and_out_kernel(mX, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def short_last_tile_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Tiles of 128 floats, the last one shorter: as many bytes are expected as it has."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    sX = smem(2 * THREADS)
+    mbar = smem(1, Int64).iterator
+    left = cutlass.min(mX.shape[0] - bidx * 2 * THREADS, 2 * THREADS)
+    if tidx == 0:
+        cute.arch.mbarrier_init(mbar, 1)
+        cute.arch.mbarrier_init_fence()
+        size = 8 * THREADS if cutlass.const_expr(bug == "expects_a_whole_tile") else 4 * left
+        cute.arch.mbarrier_arrive_and_expect_tx(mbar, size)
+        copied = mX.shape[0] if cutlass.const_expr(bug == "past_the_end") else left
+        for j in cutlass.range(copied // 32, unroll=1):
+            four = cute.make_layout(32)
+            offset = cute.assume(bidx * 2 * THREADS + 32 * j, divby=32)
+            # BUG past_the_end
+            cute.copy(
+                bulk_load(),
+                cute.make_tensor(mX.iterator + offset, four),
+                cute.make_tensor(sX.iterator + cute.assume(32 * j, divby=32), four),
+                mbar_ptr=mbar,
+            )
+    cute.arch.sync_threads()
+    cute.arch.mbarrier_wait(mbar, 0)  # BUG expects_a_whole_tile
+    for k in cutlass.range_constexpr(2):
+        i = k * THREADS + tidx
+        if cutlass.const_expr(bug == "without_predicate"):
+            mY[bidx * 2 * THREADS + i] = 3.0 * sX[i]  # BUG without_predicate
+        elif i < left:
+            mY[bidx * 2 * THREADS + i] = 3.0 * sX[i]
+
+
+@cute.jit
+def short_last_tile(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    grid = (cute.ceil_div(mX.shape[0], 2 * THREADS), 1, 1)
+    short_last_tile_kernel(mX, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def two_operands_kernel(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Two copies complete on one mbarrier, which expects the bytes of both."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    sA, sB = smem(THREADS), smem(THREADS)
+    mbar = smem(1, Int64).iterator
+    if tidx == 0:
+        cute.arch.mbarrier_init(mbar, 1)
+        cute.arch.mbarrier_init_fence()
+        size = 4 * THREADS if cutlass.const_expr(bug == "expects_one") else 8 * THREADS
+        cute.arch.mbarrier_arrive_and_expect_tx(mbar, size)
+        gA, gB = cute.zipped_divide(mA, (THREADS,)), cute.zipped_divide(mB, (THREADS,))
+        cute.copy(bulk_load(), gA[None, bidx], sA, mbar_ptr=mbar)
+        into = sA if cutlass.const_expr(bug == "to_one_place") else sB
+        # BUG expects_one
+        cute.copy(bulk_load(), gB[None, bidx], into, mbar_ptr=mbar)
+    cute.arch.sync_threads()
+    cute.arch.mbarrier_wait(mbar, 0)
+    b = sA[tidx] if cutlass.const_expr(bug == "to_one_place") else sB[tidx]  # BUG expects_one
+    mY[bidx * THREADS + tidx] = sA[tidx] * b
+
+
+@cute.jit
+def two_operands(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    grid = (mA.shape[0] // THREADS, 1, 1)
+    two_operands_kernel(mA, mB, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
+
+
+def vectors(n):
+    return lambda: (fk.randn(n), fk.empty(n))
+
+
+ASYNC, DEADLOCK = ("async-copy",), ("deadlock",)
+LEFT = ("block-lifetime", "uninitialised-shared")
+FAMILIES = (
+    Family(staged_sum, (staged_sum_kernel,), lambda: (fk.randn(7 * THREADS), fk.empty(THREADS)),
+           lambda x, y: [(y, x.view(7, THREADS).sum(0).flip(0))], bugs=(
+        Bug("wrong_parity", ASYNC, "The wait is for the phase before.",
+            also=(*LEFT, "mbarrier"), loose=True),
+        Bug("waits_for_the_last", ASYNC, "The wait is for the stage before.",
+            also=(*LEFT, "mbarrier"), loose=True),
+        Bug("without_barrier", (*ASYNC, "shared-race"), "A stage is loaded while others read it.",
+            loose=True),
+        Bug("reads_ahead", ASYNC, "The next stage is read, not the one awaited.", also=LEFT,
+            loose=True, seeds=3),
+        Bug("loaded_into_the_next", ASYNC, "The tile goes into the stage that is next in turn.",
+            also=("shared-race",), loose=True),
+        Bug("reloads_nothing", DEADLOCK, "Bytes are expected that nobody copies."),
+    )),
+    Family(in_and_out, (in_and_out_kernel,), vectors(6 * THREADS), lambda x, y: [(y, 2 * x)],
+           bugs=(
+        Bug("not_awaited", ASYNC, "The tile is doubled before it has come.",
+            also=(*LEFT, "mbarrier"), loose=True),
+        Bug("stored_early", ASYNC, "Thread 0 stores the tile before the others have doubled it.",
+            also=("shared-race",)),
+        Bug("left_early", ("block-lifetime",), "The block ends before its last store has read."),
+    )),
+    Family(short_last_tile, (short_last_tile_kernel,), vectors(5 * 32 * 2),
+           lambda x, y: [(y, 3 * x)], bugs=(
+        Bug("expects_a_whole_tile", DEADLOCK, "The last tile is shorter than what is expected."),
+        Bug("past_the_end", ("out-of-bounds",), "Each block copies all there is, and beyond."),
+        Bug("without_predicate", ("out-of-bounds",), "Elements past the end are stored.",
+            also=("uninitialised-shared",)),
+    )),
+    Family(two_operands, (two_operands_kernel,), lambda: (fk.randn(128), fk.randn(128),
+           fk.empty(128)), lambda a, b, y: [(y, a * b)], bugs=(
+        Bug("expects_one", ASYNC, "The bytes of one copy are expected.", also=LEFT, seeds=3),
+    )),
+)  # fmt: skip

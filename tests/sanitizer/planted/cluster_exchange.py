@@ -1,0 +1,245 @@
+"""Blocks of a cluster that exchange values: gather, halo, broadcast, atomics, messages."""
+
+import cutlass
+import torch
+from cutlass import Float32, Int32, Int64, cute
+
+import forgekit as fk
+from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import cluster_sync, empty, integers, smem
+
+THREADS = 64
+BLOCKS = 4
+
+
+@cute.kernel
+def cluster_max_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Every block reads every block's maximum, and subtracts the largest; two rounds."""
+    tidx, _, _ = cute.arch.thread_idx()
+    rank = cute.arch.block_idx_in_cluster()
+    warp = cute.arch.warp_idx()
+    sTop = smem(2, Int32)
+    x = mX[rank, tidx]
+    for k in cutlass.range_constexpr(2):
+        top = cute.arch.warp_redux_sync(x, "max")
+        if cute.arch.lane_idx() == 0:
+            sTop[warp] = top  # BUG read_early, next_round_early
+        if cutlass.const_expr(bug == "only_waits" and k == 0):
+            cute.arch.cluster_wait()  # BUG only_waits
+        elif cutlass.const_expr(bug != "read_early"):
+            cluster_sync()
+        for b in cutlass.range_constexpr(BLOCKS):
+            for w in cutlass.range_constexpr(2):
+                # BUG read_early, next_round_early, leaves
+                other = cute.arch.map_dsmem_ptr(sTop.iterator + w, Int32(b)).load()
+                top = cutlass.max(top, other)
+        x = 2 * x - top
+        if cutlass.const_expr(k == 0 and bug != "next_round_early"):
+            cluster_sync()
+    if cutlass.const_expr(bug != "leaves"):
+        cluster_sync()
+    mY[rank, tidx] = x
+
+
+@cute.jit
+def cluster_max(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    cluster_max_kernel(mX, mY, bug).launch(
+        grid=(BLOCKS, 1, 1), block=(THREADS, 1, 1), cluster=(BLOCKS, 1, 1)
+    )
+
+
+@cute.kernel
+def cluster_halo_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """y[i] = x[i] + x[i + 1], around the corner: the neighbour's first value lies in its block."""
+    tidx, _, _ = cute.arch.thread_idx()
+    rank = cute.arch.block_idx_in_cluster()
+    sX = smem(THREADS)
+    sX[tidx] = mX[rank * THREADS + tidx]  # BUG without_barrier, written_between
+    if cutlass.const_expr(bug != "without_barrier"):
+        cute.arch.cluster_arrive()
+    if cutlass.const_expr(bug == "written_between"):
+        sX[tidx] = 1.0 + mX[rank * THREADS + tidx]  # BUG written_between
+    before = 3.0 * mX[rank * THREADS + tidx]  # work between arriving and waiting
+    if cutlass.const_expr(bug != "without_barrier"):
+        cute.arch.cluster_wait()
+    following = Float32(0.0)
+    if tidx == THREADS - 1:
+        peer = (rank + 1) % BLOCKS
+        if cutlass.const_expr(bug == "past_the_last_block"):
+            peer = rank + 1
+        at = THREADS if cutlass.const_expr(bug == "past_its_tile") else 0
+        # BUG without_barrier, written_between, past_the_last_block, past_its_tile, leaves
+        following = cute.arch.map_dsmem_ptr(sX.iterator + at, peer).load()
+    else:
+        following = sX[tidx + 1]  # BUG without_barrier, written_between
+    mY[rank * THREADS + tidx] = before + following
+    if cutlass.const_expr(bug != "leaves"):
+        cluster_sync()
+
+
+@cute.jit
+def cluster_halo(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    cluster_halo_kernel(mX, mY, bug).launch(
+        grid=(BLOCKS, 1, 1), block=(THREADS, 1, 1), cluster=(BLOCKS, 1, 1)
+    )
+
+
+@cute.kernel
+def cluster_broadcast_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Block 0 of each cluster of 2 x 2 writes its row into the shared memory of all four."""
+    tidx, _, _ = cute.arch.thread_idx()
+    rank = cute.arch.block_idx_in_cluster()
+    cx, cy, _ = cute.arch.cluster_idx()
+    bx, by, _ = cute.arch.block_idx()
+    sX = smem(THREADS, Int32)
+    if cutlass.const_expr(bug != "before_they_start"):
+        cluster_sync()  # all four have started
+    if rank == 0 or cutlass.const_expr(bug == "by_all"):
+        x = mX[cy, cx, tidx]
+        if cutlass.const_expr(bug == "by_all"):
+            x += rank
+        for b in cutlass.range_constexpr(BLOCKS):
+            # BUG before_they_start, by_all, not_awaited
+            cute.arch.map_dsmem_ptr(sX.iterator + tidx, Int32(b)).store(x)
+    if cutlass.const_expr(bug == "not_awaited"):
+        cute.arch.sync_threads()
+    else:
+        cluster_sync()
+    mY[by, bx, tidx] = sX[THREADS - 1 - tidx]  # BUG not_awaited
+
+
+@cute.jit
+def cluster_broadcast(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    cluster_broadcast_kernel(mX, mY, bug).launch(
+        grid=(4, 2, 1), block=(THREADS, 1, 1), cluster=(2, 2, 1)
+    )
+
+
+@cute.kernel
+def cluster_histogram_kernel(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Constexpr):
+    """Each block owns 4 of 16 counters; values are counted where their counter lies."""
+    tidx, _, _ = cute.arch.thread_idx()
+    rank = cute.arch.block_idx_in_cluster()
+    sH = smem(4, Int32)
+    if tidx < 4:
+        sH[tidx] = 0  # BUG counted_early
+    if cutlass.const_expr(bug == "counted_early"):
+        cute.arch.sync_threads()
+    else:
+        cluster_sync()
+    x = mX[rank, tidx]
+    # BUG counted_early, read_early
+    counter = cute.arch.map_dsmem_ptr(sH.iterator + x % 4, x // 4)
+    # BUG counted_early, read_early
+    cute.arch.atomic_add(counter, Int32(1))
+    if cutlass.const_expr(bug == "read_early"):
+        cute.arch.sync_threads()
+    else:
+        cluster_sync()
+    if tidx < 4:
+        mH[rank * 4 + tidx] = sH[tidx]  # BUG read_early
+
+
+@cute.jit
+def cluster_histogram(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Constexpr = None):
+    cluster_histogram_kernel(mX, mH, bug).launch(
+        grid=(BLOCKS, 1, 1), block=(THREADS, 1, 1), cluster=(BLOCKS, 1, 1)
+    )
+
+
+@cute.kernel
+def messages_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Three rounds of st.async to the other block, each with a box and an mbarrier of its own."""
+    tidx, _, _ = cute.arch.thread_idx()
+    rank = cute.arch.block_idx_in_cluster()
+    sBox = smem((32, 3), Int32)
+    full = smem(3, Int64).iterator
+    if tidx == 0:
+        for s in cutlass.range_constexpr(3):
+            cute.arch.mbarrier_init(full + s, 1)
+            cute.arch.mbarrier_arrive_and_expect_tx(full + s, 4 * 32)
+        cute.arch.mbarrier_init_fence()
+    cluster_sync()
+    x = mX[rank, tidx]
+    for k in cutlass.range_constexpr(3):
+        s = 0 if cutlass.const_expr(bug == "one_box") else k
+        box = sBox.iterator + cute.crd2idx((tidx, s), sBox.layout)
+        # BUG not_awaited, one_box, wrong_box, leaves
+        cute.arch.store_async_dsmem(box, x, full + k, 1 - rank)
+        if cutlass.const_expr(bug == "leaves" and k == 2):
+            pass
+        elif cutlass.const_expr(bug != "not_awaited"):
+            cute.arch.mbarrier_wait(full + k, 0)
+        if cutlass.const_expr(bug == "wrong_box"):
+            s = (s + 1) % 3
+        if cutlass.const_expr(not (bug == "leaves" and k == 2)):
+            x = sBox[31 - tidx, s] + 1  # BUG not_awaited, one_box, wrong_box
+    mY[rank, tidx] = x
+
+
+@cute.jit
+def messages(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    messages_kernel(mX, mY, bug).launch(grid=(2, 1, 1), block=(32, 1, 1), cluster=(2, 1, 1))
+
+
+def twice_less_the_largest(x):
+    for _ in range(2):
+        x = 2 * x - x.max()
+    return x.int()
+
+
+def handed_on(x):
+    for _ in range(3):
+        x = x.flip(0).flip(1) + 1
+    return x.int()
+
+
+def spread(x):
+    return x.repeat_interleave(2, 0).repeat_interleave(2, 1).flip(2).int()
+
+
+RACE, LEFT, OUT = ("shared-race",), ("block-lifetime",), ("out-of-bounds",)
+EMPTY, ASYNC = ("uninitialised-shared",), ("async-copy",)
+FAMILIES = (
+    Family(cluster_max, (cluster_max_kernel,), lambda: (integers(BLOCKS, THREADS),
+           empty(BLOCKS, THREADS)), lambda x, y: [(y, twice_less_the_largest(x))], bugs=(
+        Bug("read_early", RACE, "The maxima are read without a barrier.", also=(*LEFT, *EMPTY)),
+        Bug("next_round_early", RACE, "The next maximum is stored before all have read."),
+        Bug("leaves", LEFT, "A block leaves while others read from it."),
+        Bug("only_waits", ("barrier-count",), "A wait for a barrier without an arrival.",
+            also=(*RACE, *LEFT, *EMPTY)),
+    )),
+    Family(cluster_halo, (cluster_halo_kernel,), lambda: (fk.randn(BLOCKS * THREADS),
+           fk.empty(BLOCKS * THREADS)), lambda x, y: [(y, 3 * x + x.roll(-1))], bugs=(
+        Bug("without_barrier", RACE, "The neighbours' values are read without a barrier.",
+            also=(*LEFT, *EMPTY), loose=True),
+        Bug("written_between", RACE, "A block changes its tile after it has arrived.",
+            loose=True),
+        Bug("past_the_last_block", OUT, "The last block has no neighbour of rank 4."),
+        Bug("past_its_tile", OUT, "The neighbour's tile has 64 values, the 65th is read."),
+        Bug("leaves", LEFT, "A block leaves while its neighbour reads from it."),
+    )),
+    Family(cluster_broadcast, (cluster_broadcast_kernel,), lambda: (integers(1, 2, THREADS),
+           empty(2, 4, THREADS)), lambda x, y: [(y, spread(x))], bugs=(
+        Bug("before_they_start", LEFT, "The others may not have started yet."),
+        Bug("by_all", RACE, "All four blocks write different values."),
+        Bug("not_awaited", RACE, "The barrier is one of the block only.", also=(*LEFT, *EMPTY)),
+    )),
+    Family(cluster_histogram, (cluster_histogram_kernel,), lambda: (fk.randint(0, 16, BLOCKS,
+           THREADS), empty(16)), lambda x, h: [(h, torch.bincount(x.view(-1).long(),
+           minlength=16).int())], bugs=(
+        Bug("counted_early", RACE, "Counters of other blocks may not be zero yet.",
+            also=(*LEFT, *EMPTY), loose=True),
+        Bug("read_early", RACE, "Counters are read while other blocks count.", also=LEFT,
+            loose=True),
+    )),
+    Family(messages, (messages_kernel,), lambda: (integers(2, 32), empty(2, 32)),
+           lambda x, y: [(y, handed_on(x))], bugs=(
+        Bug("not_awaited", ASYNC, "Messages are read before they have come.",
+            also=(*LEFT, *EMPTY), loose=True),
+        Bug("one_box", (*ASYNC, *RACE), "The next message may overwrite one not yet read.",
+            loose=True, also=(*LEFT, *RACE)),
+        Bug("wrong_box", ASYNC, "The other box is read.", also=(*LEFT, *EMPTY), loose=True),
+        Bug("leaves", LEFT, "A block does not wait for the last message."),
+    )),
+)  # fmt: skip

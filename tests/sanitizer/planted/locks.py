@@ -1,0 +1,244 @@
+"""Locks, tickets, semaphores and barriers of the grid, made of atomics and flags."""
+
+import cutlass
+import torch
+from cutlass import Int32, cute
+
+from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import (
+    acquire,
+    empty,
+    integers,
+    release,
+    smem,
+    wait_for,
+    zeros,
+)
+
+THREADS = 64
+
+
+@cute.kernel
+def row_lock_kernel(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Blocks add their rows to one result; thread 0 holds the lock for its block."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    x = mX[bidx, tidx]
+    if cutlass.const_expr(bug != "not_taken"):
+        if tidx == 0:
+            taken = Int32(1)
+            while taken != 0:  # BUG never_released
+                # BUG never_released
+                taken = cute.arch.atomic_cas(
+                    mL.iterator, cmp=Int32(0), val=Int32(1), sem="acquire", scope="gpu"
+                )
+    if cutlass.const_expr(bug != "entered_early"):
+        cute.arch.sync_threads()  # BUG never_released
+    mY[tidx] = mY[tidx] + x  # BUG not_taken, entered_early, left_early
+    if cutlass.const_expr(bug != "left_early"):
+        cute.arch.sync_threads()
+    if cutlass.const_expr(bug != "never_released"):
+        if tidx == 0:
+            cute.arch.atomic_exch(mL.iterator, Int32(0), sem="release", scope="gpu")
+
+
+@cute.jit
+def row_lock(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    grid = (mX.shape[0], 1, 1)
+    row_lock_kernel(mX, mL, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def ticket_lock_kernel(mX: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Blocks draw a number from mT[0] and wait until mT[1] shows it: they add up in that order."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    serving = mT.iterator + 1
+    mine = Int32(0)
+    if tidx == 0:
+        if cutlass.const_expr(bug == "number_only_read"):
+            mine = acquire(mT.iterator)
+        else:
+            mine = cute.arch.atomic_add(mT.iterator, Int32(1))
+        wait_for(serving, mine)
+    cute.arch.sync_threads()
+    if cutlass.const_expr(bug == "next_called_early"):
+        if tidx == 0:
+            release(serving, mine + 1)
+    total = mY[tidx]  # BUG number_only_read, next_called_early
+    mY[tidx] = 2 * total + mX[bidx, tidx] * 0 + 1  # BUG number_only_read, next_called_early
+    cute.arch.sync_threads()
+    if cutlass.const_expr(bug != "next_called_early"):
+        if tidx == 0:
+            release(serving, mine + 1)
+
+
+@cute.jit
+def ticket_lock(mX: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    grid = (mX.shape[0], 1, 1)
+    ticket_lock_kernel(mX, mT, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def turnstile_kernel(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Block (tile, k) adds its part when the semaphore of its tile says k: the first one stores."""
+    tidx, _, _ = cute.arch.thread_idx()
+    tile, k, _ = cute.arch.block_idx()
+    turn = mS.iterator + tile
+    x = mX[k, tile, tidx]
+    if cutlass.const_expr(bug == "turn_of_another_tile"):
+        turn = mS.iterator + tile // 2
+    if cutlass.const_expr(bug != "no_turns"):
+        if tidx == 0:
+            wait_for(turn, k)
+        if cutlass.const_expr(bug != "others_do_not_wait"):
+            cute.arch.sync_threads()
+    if cutlass.const_expr(bug != "first_adds_too"):
+        if k > 0:
+            x += mY[tile, tidx]  # BUG no_turns, turn_passed_early, others_do_not_wait
+    else:
+        x += mY[tile, tidx]  # BUG first_adds_too
+    # BUG no_turns, turn_passed_early, others_do_not_wait
+    mY[tile, tidx] = x
+    if cutlass.const_expr(bug != "turn_passed_early"):
+        cute.arch.sync_threads()
+    if tidx == 0:
+        release(turn, k + 1)
+
+
+@cute.jit
+def turnstile(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    splits, tiles, _ = mX.shape
+    turnstile_kernel(mX, mS, mY, bug).launch(grid=(tiles, splits, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def grid_rounds_kernel(
+    mX: cute.Tensor, mC: cute.Tensor, mY: cute.Tensor, mZ: cute.Tensor, bug: cutlass.Constexpr
+):
+    """Three rounds: every element becomes the sum of itself and one of the next block."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    blocks, _, _ = cute.arch.grid_dim()
+    for k in cutlass.range_constexpr(3):
+        old, new = ((mX, mY), (mY, mZ), (mZ, mY))[k]
+        if cutlass.const_expr(bug == "in_one_buffer"):
+            old, new = mX, mX
+        # BUG in_one_buffer, same_target, one_block_fewer, arrives_early, leaves_early
+        x = old[bidx, tidx] + old[(bidx + 1) % blocks, THREADS - 1 - tidx]
+        # BUG in_one_buffer, same_target, one_block_fewer, arrives_early, leaves_early
+        new[bidx, tidx] = x
+        if cutlass.const_expr(bug != "arrives_early"):
+            cute.arch.sync_threads()
+        target = (k + 1) * blocks
+        if cutlass.const_expr(bug == "same_target"):
+            target = blocks
+        if cutlass.const_expr(bug == "one_block_fewer"):
+            target = (k + 1) * blocks - 1
+        if tidx == 0:
+            cute.arch.atomic_add(mC.iterator, Int32(1), sem="acq_rel", scope="gpu")
+            wait_for(mC.iterator, target)
+        if cutlass.const_expr(bug != "leaves_early"):
+            cute.arch.sync_threads()
+
+
+@cute.jit
+def grid_rounds(
+    mX: cute.Tensor, mC: cute.Tensor, mY: cute.Tensor, mZ: cute.Tensor,
+    bug: cutlass.Constexpr = None,
+):  # fmt: skip
+    grid_rounds_kernel(mX, mC, mY, mZ, bug).launch(
+        grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1), cooperative=True
+    )
+
+
+@cute.kernel
+def shared_lock_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Four warps add their 32 values to a row in shared memory, one warp at a time."""
+    tidx, _, _ = cute.arch.thread_idx()
+    lane = cute.arch.lane_idx()
+    sSum, sLock = smem(32, Int32), smem(1, Int32)
+    x = mX[tidx]
+    if tidx == 0:
+        sLock[0] = 0
+    if tidx < 32:
+        sSum[tidx] = 0
+    cute.arch.sync_threads()
+    if lane == 0:
+        taken = Int32(1)
+        while taken != 0:
+            if cutlass.const_expr(bug == "tested_then_set"):
+                taken = cute.arch.load(sLock.iterator, Int32, sem="acquire", scope="cta", ss="cta")
+                if taken == 0:
+                    cute.arch.store(sLock.iterator, Int32(1), sem="relaxed", scope="cta", ss="cta")
+            else:
+                taken = cute.arch.atomic_cas(
+                    sLock.iterator, cmp=Int32(0), val=Int32(1), sem="acquire", scope="cta"
+                )
+    cute.arch.sync_warp()
+    if cutlass.const_expr(bug == "released_first"):
+        if lane == 0:
+            cute.arch.atomic_exch(sLock.iterator, Int32(0), sem="release", scope="cta")
+    sSum[lane] = sSum[lane] + x  # BUG released_first, tested_then_set
+    cute.arch.sync_warp()
+    if cutlass.const_expr(bug != "released_first"):
+        if lane == 0:
+            cute.arch.atomic_exch(sLock.iterator, Int32(0), sem="release", scope="cta")
+    cute.arch.sync_threads()
+    if tidx < 32:
+        mY[tidx] = sSum[tidx]
+
+
+@cute.jit
+def shared_lock(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    shared_lock_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(128, 1, 1))
+
+
+RACE, ENDLESS = ("global-race",), ("endless",)
+FAMILIES = (
+    Family(row_lock, (row_lock_kernel,), lambda: (integers(5, THREADS), zeros(1),
+           zeros(THREADS)), lambda x, l, y: [(y, x.sum(0).int())], bugs=(  # noqa: E741
+        Bug("not_taken", RACE, "Nobody takes the lock."),
+        Bug("entered_early", RACE, "Threads do not wait for the one that takes the lock."),
+        Bug("left_early", RACE, "The lock is released while other warps are still adding."),
+        Bug("never_released", (*ENDLESS, "deadlock"), "Nobody releases the lock.", loose=True,
+            args=lambda: (integers(2, THREADS), zeros(1), zeros(THREADS))),
+    )),
+    Family(ticket_lock, (ticket_lock_kernel,), lambda: (integers(4, THREADS), zeros(2),
+           zeros(THREADS)), lambda x, t, y: [(y, torch.full_like(y, 15))], bugs=(
+        Bug("number_only_read", RACE, "The number is read and not counted up: all have the same."),
+        Bug("next_called_early", RACE, "The next block is called before this one has added."),
+    )),
+    Family(turnstile, (turnstile_kernel,), lambda: (integers(3, 2, THREADS), zeros(2),
+           empty(2, THREADS)), lambda x, s, y: [(y, x.sum(0).int())], bugs=(
+        Bug("no_turns", RACE, "Blocks of a tile do not wait for each other.",
+            also=("uninitialised-global",)),
+        Bug("turn_passed_early", RACE, "The semaphore goes up before all threads have stored."),
+        Bug("others_do_not_wait", RACE, "Thread 0 waits for its turn, the others go on.",
+            also=("uninitialised-global",)),
+        Bug("first_adds_too", ("uninitialised-global",), "The first block adds to what is there."),
+    )),
+    Family(grid_rounds, (grid_rounds_kernel,), lambda: (integers(3, THREADS), zeros(1),
+           empty(3, THREADS), empty(3, THREADS)), lambda x, c, y, z: [(y, three_rounds(x))], bugs=(
+        Bug("in_one_buffer", RACE, "Old and new values are in one buffer."),
+        Bug("same_target", RACE, "The second barrier opens at once: the counter is not reset.",
+            loose=True, also=("uninitialised-global",), seeds=2),
+        Bug("one_block_fewer", RACE, "The barrier opens one block too early.", loose=True,
+            also=("uninitialised-global",), seeds=2),
+        Bug("arrives_early", RACE, "Thread 0 arrives before its block has stored.",
+            also=("uninitialised-global",), loose=True),
+        Bug("leaves_early", RACE, "Threads do not wait for the one that waits.",
+            also=("uninitialised-global",), loose=True),
+    )),
+    Family(shared_lock, (shared_lock_kernel,), lambda: (integers(128), empty(32)),
+           lambda x, y: [(y, x.view(4, 32).sum(0).int())], bugs=(
+        Bug("released_first", ("shared-race",), "The lock is released before the addition."),
+        Bug("tested_then_set", ("shared-race",), "The lock is tested and set in two steps."),
+    )),
+)  # fmt: skip
+
+
+def three_rounds(x):
+    for _ in range(3):
+        x = x + x.roll(-1, 0).flip(1)
+    return x.int()

@@ -1,0 +1,268 @@
+"""Running sums over blocks: chained, with decoupled look-back, and counters of who is last."""
+
+import cutlass
+import torch
+from cutlass import Int32, cute
+
+from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import (
+    acquire,
+    empty,
+    integers,
+    release,
+    smem,
+    wait_for,
+    zeros,
+)
+
+THREADS = 64
+
+
+@cute.jit
+def block_total(x: Int32, sT: cute.Tensor) -> Int32:
+    """The sum over the block, known to all its threads."""
+    warp = cute.arch.warp_idx()
+    total = cute.arch.warp_redux_sync(x, "add")
+    if cute.arch.lane_idx() == 0:
+        sT[warp] = total
+    cute.arch.sync_threads()
+    return sT[0] + sT[1]
+
+
+@cute.kernel
+def chained_sum_kernel(mX: cute.Tensor, mF: cute.Tensor, mP: cute.Tensor, bug: cutlass.Constexpr):
+    """mP[b] is the sum of the blocks up to b; one thread waits, its block at a barrier."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    sT, sBefore = smem(2, Int32), smem(1, Int32)
+    total = block_total(mX[bidx, tidx], sT)
+    if tidx == 0:
+        sBefore[0] = 0  # BUG not_told
+        if bidx > 0:
+            if cutlass.const_expr(bug != "not_awaited"):
+                place = bidx if bug == "own_flag" else bidx - 1
+                seen = acquire(mF.iterator + place)
+                while seen == 0:  # BUG own_flag
+                    # BUG own_flag
+                    seen = cute.arch.load(mF.iterator + place, Int32, sem="acquire", scope="gpu")
+            sBefore[0] = mP[bidx - 1, 0]  # BUG not_awaited, flagged_first, not_told
+        if cutlass.const_expr(bug == "flagged_first"):
+            release(mF.iterator + bidx, 1)
+    if cutlass.const_expr(bug != "not_told"):
+        cute.arch.sync_threads()  # BUG own_flag
+    # BUG not_awaited, flagged_first, not_told
+    mP[bidx, tidx] = sBefore[0] + total
+    if cutlass.const_expr(bug != "flagged_first"):
+        cute.arch.sync_threads()
+        if tidx == 0:
+            release(mF.iterator + bidx, 1)
+
+
+@cute.jit
+def chained_sum(mX: cute.Tensor, mF: cute.Tensor, mP: cute.Tensor, bug: cutlass.Constexpr = None):
+    grid = (mX.shape[0], 1, 1)
+    chained_sum_kernel(mX, mF, mP, bug).launch(grid=grid, block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def look_back_kernel(
+    mX: cute.Tensor, mF: cute.Tensor, mA: cute.Tensor, mP: cute.Tensor, mY: cute.Tensor,
+    bug: cutlass.Constexpr,
+):  # fmt: skip
+    """Flag 1: the block's own sum stands in mA; flag 2: the sum up to it in mP."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    sT, sBefore = smem(2, Int32), smem(1, Int32)
+    total = block_total(mX[bidx, tidx], sT)
+    if tidx == 0:
+        if cutlass.const_expr(bug == "sum_after_flag"):
+            release(mF.iterator + bidx, 1)
+        mA[bidx] = total  # BUG sum_after_flag, flag_not_read
+        if cutlass.const_expr(bug != "sum_after_flag"):
+            release(mF.iterator + bidx, 1)
+        before = Int32(0)
+        b = bidx - 1
+        while b >= 0:
+            if cutlass.const_expr(bug != "flag_not_read"):
+                wait_for(mF.iterator + b, Int32(1))
+            if cutlass.const_expr(bug == "prefix_for_sum"):
+                before += mP[b]  # BUG prefix_for_sum
+                b = Int32(-1)
+            elif acquire(mF.iterator + b) == 2:
+                before += mP[b]  # BUG prefix_after_flag, flag_not_read
+                b = Int32(-1)
+            else:
+                before += mA[b]  # BUG sum_after_flag, flag_not_read
+                b -= 1
+        if cutlass.const_expr(bug == "prefix_after_flag"):
+            release(mF.iterator + bidx, 2)
+        mP[bidx] = before + total  # BUG prefix_for_sum, prefix_after_flag
+        if cutlass.const_expr(bug != "prefix_after_flag"):
+            release(mF.iterator + bidx, 2)
+        sBefore[0] = before  # BUG read_at_once
+    if cutlass.const_expr(bug != "read_at_once"):
+        cute.arch.sync_threads()
+    mY[bidx, tidx] = sBefore[0] + tidx  # BUG read_at_once
+
+
+@cute.jit
+def look_back(
+    mX: cute.Tensor, mF: cute.Tensor, mA: cute.Tensor, mP: cute.Tensor, mY: cute.Tensor,
+    bug: cutlass.Constexpr = None,
+):  # fmt: skip
+    grid = (mX.shape[0], 1, 1)
+    look_back_kernel(mX, mF, mA, mP, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def packed_look_back_kernel(mX: cute.Tensor, mW: cute.Tensor, mY: cute.Tensor):
+    """State and value in one word, so that no fence is needed: value * 4 + state."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    sT, sBefore = smem(2, Int32), smem(1, Int32)
+    total = block_total(mX[bidx, tidx], sT)
+    if tidx == 0:
+        word = mW.iterator
+        cute.arch.store(word + bidx, total * 4 + 1, sem="relaxed", scope="gpu")
+        before = Int32(0)
+        b = bidx - 1
+        while b >= 0:
+            seen = Int32(0)
+            while seen == 0:
+                seen = cute.arch.load(word + b, Int32, sem="relaxed", scope="gpu")
+            before += seen // 4
+            b = b - 1 if seen % 4 == 1 else Int32(-1)
+        cute.arch.store(word + bidx, (before + total) * 4 + 2, sem="relaxed", scope="gpu")
+        sBefore[0] = before
+    cute.arch.sync_threads()
+    mY[bidx, tidx] = sBefore[0] + tidx
+
+
+@cute.jit
+def packed_look_back(
+    mX: cute.Tensor, mW: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None
+):
+    grid = (mX.shape[0], 1, 1)
+    packed_look_back_kernel(mX, mW, mY).launch(grid=grid, block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def last_warp_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Warps store their sums; the one that counts last, in shared memory, adds them up."""
+    tidx, _, _ = cute.arch.thread_idx()
+    lane, warp = cute.arch.lane_idx(), cute.arch.warp_idx()
+    sSum, sDone = smem(4, Int32), smem(1, Int32)
+    if tidx == 0:
+        sDone[0] = 0  # BUG counted_before_zero
+    if cutlass.const_expr(bug != "counted_before_zero"):
+        cute.arch.sync_threads()
+    total = cute.arch.warp_redux_sync(mX[tidx], "add")
+    done = Int32(0)
+    if lane == 0:
+        if cutlass.const_expr(bug == "counted_before_stored"):
+            done = cute.arch.atomic_add(sDone.iterator, Int32(1), sem="acq_rel", scope="cta")
+        sSum[warp] = total  # BUG counted_before_stored, last_but_one
+        if cutlass.const_expr(bug != "counted_before_stored"):
+            # BUG counted_before_zero
+            done = cute.arch.atomic_add(sDone.iterator, Int32(1), sem="acq_rel", scope="cta")
+        if done == (2 if cutlass.const_expr(bug == "last_but_one") else 3):
+            # BUG counted_before_stored, last_but_one
+            mY[0] = sSum[0] + sSum[1] + sSum[2] + sSum[3]
+
+
+@cute.jit
+def last_warp(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    last_warp_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(128, 1, 1))
+
+
+@cute.kernel
+def stream_kernel(mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Tensor,
+                  bug: cutlass.Constexpr):  # fmt: skip
+    """Block 0 hands block 1 rows through two places; flags count rows written and rows read."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    written, read = mF.iterator, mF.iterator + 1
+    for row in cutlass.range(mX.shape[0], unroll=1):
+        place = row % 2
+        if bidx == 0:
+            if cutlass.const_expr(bug not in ("written_over", "waits_one_less")):
+                if tidx == 0:
+                    wait_for(read, row - 1)
+            if cutlass.const_expr(bug == "waits_one_less"):
+                if tidx == 0:
+                    wait_for(read, row - 2)
+            cute.arch.sync_threads()
+            mD[place, tidx] = mX[row, tidx]  # BUG written_over, waits_one_less, read_early
+            cute.arch.sync_threads()
+            if tidx == 0:
+                release(written, row + 1)
+        else:
+            if tidx == 0:
+                wait_for(written, row + (0 if bug == "read_early" else 1))
+            cute.arch.sync_threads()
+            # BUG written_over, waits_one_less, read_early
+            mY[row, tidx] = 2 * mD[place, THREADS - 1 - tidx]
+            cute.arch.sync_threads()
+            if tidx == 0:
+                release(read, row + 1)
+
+
+@cute.jit
+def stream(
+    mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Tensor,
+    bug: cutlass.Constexpr = None,
+):  # fmt: skip
+    stream_kernel(mX, mF, mD, mY, bug).launch(grid=(2, 1, 1), block=(THREADS, 1, 1))
+
+
+def prefixes(x):
+    return x.sum(1).cumsum(0).int()
+
+
+def before_and_lane(x):
+    return (prefixes(x) - x.sum(1).int())[:, None] + torch.arange(THREADS, dtype=torch.int32)
+
+
+RACE, SHARED, EMPTY = ("global-race",), ("shared-race",), ("uninitialised-global",)
+FAMILIES = (
+    Family(chained_sum, (chained_sum_kernel,), lambda: (integers(4, THREADS), zeros(4),
+           empty(4, THREADS)), lambda x, f, p: [(p, prefixes(x)[:, None].expand(-1, THREADS))],
+           bugs=(
+        Bug("not_awaited", RACE, "No block waits for the one before.", also=EMPTY),
+        Bug("flagged_first", RACE, "The flag is set before the sum is stored.", also=EMPTY),
+        Bug("own_flag", ("endless", "deadlock"), "Each block waits for its own flag.", loose=True),
+        Bug("not_told", SHARED, "The sum of the blocks before is read without a barrier.",
+            loose=True, also=("uninitialised-shared",)),
+    )),
+    Family(look_back, (look_back_kernel,), lambda: (integers(4, THREADS), zeros(4), empty(4),
+           empty(4), empty(4, THREADS)), lambda x, f, a, p, y: [(p, prefixes(x)),
+           (y, before_and_lane(x))], bugs=(
+        Bug("sum_after_flag", RACE, "The block's flag is set before its sum is stored.",
+            also=EMPTY),
+        Bug("prefix_after_flag", RACE, "The flag is raised to 2 before the prefix is stored.",
+            also=EMPTY),
+        Bug("flag_not_read", RACE, "Sums of earlier blocks are read without waiting.", also=EMPTY,
+            loose=True, seeds=2),
+        Bug("prefix_for_sum", RACE, "The prefix is read where only the sum is ready.",
+            also=EMPTY),
+        Bug("read_at_once", SHARED, "Other threads read what thread 0 found without a barrier.",
+            also=("uninitialised-shared",)),
+    )),
+    Family(packed_look_back, (), lambda: (integers(4, THREADS), zeros(4), empty(4, THREADS)),
+           lambda x, w, y: [(y, before_and_lane(x))]),
+    Family(last_warp, (last_warp_kernel,), lambda: (integers(128), empty(1)),
+           lambda x, y: [(y, x.sum().int()[None])], bugs=(
+        Bug("counted_before_zero", SHARED, "Warps count before the counter is zero.",
+            also=("uninitialised-shared",)),
+        Bug("counted_before_stored", SHARED, "A warp counts before it has stored its sum.",
+            also=("uninitialised-shared",)),
+        Bug("last_but_one", SHARED, "The warp before the last adds up.",
+            also=("uninitialised-shared",)),
+    )),
+    Family(stream, (stream_kernel,), lambda: (integers(5, THREADS), zeros(2), empty(2, THREADS),
+           empty(5, THREADS)), lambda x, f, d, y: [(y, 2 * x.flip(1))], bugs=(
+        Bug("written_over", RACE, "The writer does not wait for the reader.", seeds=12),
+        Bug("waits_one_less", RACE, "The writer waits for one row too few.", seeds=2),
+        Bug("read_early", RACE, "The reader waits for one row too few.", also=EMPTY, seeds=2),
+    )),
+)  # fmt: skip

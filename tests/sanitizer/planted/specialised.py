@@ -1,0 +1,258 @@
+"""Warps with different work: rings with mbarriers, chains of named barriers, warps in turn."""
+
+import cutlass
+import torch
+from cutlass import Float32, Int64, cute
+from cutlass.cute.nvgpu import cpasync
+
+import forgekit as fk
+from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import smem
+
+STAGES = 2
+
+
+@cute.kernel
+def ring_of_warps_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Warp 0 squares values into a ring of two stages, warps 1 and 2 read each other's half."""
+    tidx, _, _ = cute.arch.thread_idx()
+    warp, lane = tidx // 32, tidx % 32
+    sX = smem((64, STAGES))
+    full, empty = smem(STAGES, Int64).iterator, smem(STAGES, Int64).iterator
+    if tidx == 0:
+        for s in cutlass.range_constexpr(STAGES):
+            cute.arch.mbarrier_init(full + s, 16 if bug == "counts_half" else 32)
+            cute.arch.mbarrier_init(empty + s, 32 if bug == "counts_one_warp" else 64)
+    cute.arch.mbarrier_init_fence()
+    cute.arch.sync_threads()
+    for i in cutlass.range(mX.shape[0] // 64, unroll=1):
+        s, round = i % STAGES, i // STAGES
+        if warp == 0:
+            parity = round % 2 if cutlass.const_expr(bug == "starts_full") else (round + 1) % 2
+            # BUG starts_full, never_full, counts_half, counts_one_warp, waits_by_stage
+            cute.arch.mbarrier_wait(empty + s, parity)
+            if cutlass.const_expr(bug == "announced_first"):
+                cute.arch.mbarrier_arrive(full + s)
+            for k in cutlass.range_constexpr(2):
+                x = mX[i * 64 + k * 32 + lane]
+                # BUG announced_first, given_back_first, wrong_stage
+                sX[k * 32 + lane, s] = x * x
+            if cutlass.const_expr(bug not in ("announced_first", "never_full")):
+                cute.arch.mbarrier_arrive(full + s)
+        else:
+            i_parity = s if cutlass.const_expr(bug == "waits_by_stage") else round % 2
+            # BUG starts_full, never_full, counts_half, counts_one_warp, waits_by_stage
+            cute.arch.mbarrier_wait(full + s, i_parity)
+            if cutlass.const_expr(bug == "given_back_first"):
+                cute.arch.mbarrier_arrive(empty + s)
+            stage = 1 - s if cutlass.const_expr(bug == "wrong_stage") else s
+            # BUG announced_first, given_back_first, wrong_stage
+            y = sX[(2 - warp) * 32 + 31 - lane, stage]
+            if cutlass.const_expr(bug != "given_back_first"):
+                cute.arch.mbarrier_arrive(empty + s)
+            mY[i * 64 + (warp - 1) * 32 + lane] = y
+
+
+@cute.jit
+def ring_of_warps(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    ring_of_warps_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(96, 1, 1))
+
+
+@cute.kernel
+def bucket_chain_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Warp 0 loads, warp 1 adds 1, warp 2 stores: two hand-overs, four named barriers."""
+    tidx, _, _ = cute.arch.thread_idx()
+    warp, lane = tidx // 32, tidx % 32
+    sIn, sOut = smem(32), smem(32)
+    n = mX.shape[0] // 32
+    if cutlass.const_expr(bug == "in_one_buffer"):
+        sOut = sIn
+    for i in cutlass.range(n, unroll=1):
+        if warp == 0:
+            if i > 0 and cutlass.const_expr(bug != "loader_does_not_wait"):
+                cute.arch.barrier(barrier_id=2, number_of_threads=64)
+            sIn[lane] = mX[i * 32 + lane]  # BUG loader_does_not_wait, in_one_buffer
+            cute.arch.barrier_arrive(barrier_id=1, number_of_threads=64)
+        elif warp == 1:
+            cute.arch.barrier(barrier_id=1, number_of_threads=64)
+            x = sIn[31 - lane]  # BUG loader_does_not_wait, in_one_buffer
+            if i + 1 < n:
+                cute.arch.barrier_arrive(barrier_id=2, number_of_threads=64)
+            if i > 0 and cutlass.const_expr(bug != "stored_over"):
+                cute.arch.barrier(barrier_id=4, number_of_threads=64)
+            if cutlass.const_expr(bug == "handed_on_early"):
+                cute.arch.barrier_arrive(barrier_id=3, number_of_threads=64)
+            sOut[lane] = x + 1.0  # BUG stored_over, handed_on_early, in_one_buffer
+            if cutlass.const_expr(bug != "handed_on_early"):
+                cute.arch.barrier_arrive(barrier_id=3, number_of_threads=64)
+        else:
+            cute.arch.barrier(barrier_id=3, number_of_threads=64)
+            # BUG stored_over, handed_on_early, in_one_buffer
+            mY[i * 32 + lane] = sOut[31 - lane]
+            if i + 1 < n and cutlass.const_expr(bug != "stored_over"):
+                cute.arch.barrier_arrive(barrier_id=4, number_of_threads=64)
+
+
+@cute.jit
+def bucket_chain(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    bucket_chain_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(96, 1, 1))
+
+
+@cute.kernel
+def in_turn_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Two warps update one row in turn, as two consumers of attention share the tensor core."""
+    tidx, _, _ = cute.arch.thread_idx()
+    warp, lane = tidx // 32, tidx % 32
+    sSum = smem(32)
+    if warp == 0:
+        sSum[lane] = Float32(0.0)
+    if warp == 1 and cutlass.const_expr(bug != "nobody_begins"):
+        cute.arch.barrier_arrive(barrier_id=1, number_of_threads=64)
+    for i in cutlass.range(2, unroll=1):
+        mine, other = 1 + warp, 2 - warp
+        if cutlass.const_expr(bug == "same_barrier"):
+            mine, other = 1, 1
+        # BUG nobody_begins, same_barrier
+        cute.arch.barrier(barrier_id=mine, number_of_threads=64)
+        if cutlass.const_expr(bug == "passed_on_first"):
+            if i == 0 or warp == 0:
+                cute.arch.barrier_arrive(barrier_id=other, number_of_threads=64)
+        # BUG passed_on_first
+        sSum[lane] = 2.0 * sSum[lane] + mX[(2 * i + warp) * 32 + lane]
+        if cutlass.const_expr(bug != "passed_on_first"):
+            if i == 0 or warp == 0:
+                cute.arch.barrier_arrive(barrier_id=other, number_of_threads=64)
+    if warp == 1:
+        mY[lane] = sSum[lane]
+
+
+@cute.jit
+def in_turn(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    in_turn_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(64, 1, 1))
+
+
+@cute.kernel
+def async_loader_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Warp 0 fills three stages by cp.async, two ahead, and arrives when its own have come."""
+    tidx, _, _ = cute.arch.thread_idx()
+    warp, lane = tidx // 32, tidx % 32
+    stages = 3
+    sX = smem((32, stages))
+    full, empty = smem(stages, Int64).iterator, smem(stages, Int64).iterator
+    if tidx == 0:
+        for s in cutlass.range_constexpr(stages):
+            cute.arch.mbarrier_init(full + s, 32)
+            cute.arch.mbarrier_init(empty + s, 32)
+    cute.arch.mbarrier_init_fence()
+    cute.arch.sync_threads()
+    atom = cute.make_copy_atom(cpasync.CopyG2SOp(), Float32, num_bits_per_copy=32)
+    gX, sV = cute.zipped_divide(mX, (1,)), cute.zipped_divide(sX, (1, 1))
+    n = mX.shape[0] // 32
+    if warp == 0:
+        for i in cutlass.range(n + 1, unroll=1):
+            if i < n:
+                if cutlass.const_expr(bug != "not_awaited"):
+                    cute.arch.mbarrier_wait(empty + i % stages, (i // stages + 1) % 2)
+                # BUG arrives_too_early, weak_wait
+                cute.copy(atom, gX[None, i * 32 + lane], sV[None, (lane, i % stages)])
+            cute.arch.cp_async_commit_group()
+            if i > 0:
+                if cutlass.const_expr(bug == "weak_wait"):
+                    cute.arch.cp_async_wait_group(2)
+                elif cutlass.const_expr(bug != "arrives_too_early"):
+                    cute.arch.cp_async_wait_group(1)
+                cute.arch.mbarrier_arrive(full + (i - 1) % stages)
+    else:
+        for i in cutlass.range(n, unroll=1):
+            cute.arch.mbarrier_wait(full + i % stages, (i // stages) % 2)  # BUG not_awaited
+            # BUG arrives_too_early, weak_wait
+            y = sX[31 - lane, i % stages]
+            cute.arch.mbarrier_arrive(empty + i % stages)
+            mY[i * 32 + lane] = 2.0 * y
+
+
+@cute.jit
+def async_loader(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    async_loader_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(64, 1, 1))
+
+
+@cute.kernel
+def one_waits_for_all_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Thread 0 alone waits for an mbarrier, and a barrier of the block lets the others know."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    sX = smem(64)
+    mbar = smem(1, Int64).iterator
+    if tidx == 0:
+        cute.arch.mbarrier_init(mbar, 1)
+        cute.arch.mbarrier_init_fence()
+        cute.arch.mbarrier_arrive_and_expect_tx(mbar, 256)
+        gX = cute.zipped_divide(mX, (64,))
+        # BUG others_do_not_wait, nobody_waits
+        cute.copy(cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Float32), gX[None, bidx], sX,
+                  mbar_ptr=mbar)  # fmt: skip
+        if cutlass.const_expr(bug != "nobody_waits"):
+            cute.arch.mbarrier_wait(mbar, 0)
+    if cutlass.const_expr(bug != "others_do_not_wait"):
+        cute.arch.sync_threads()
+    mY[bidx * 64 + tidx] = sX[63 - tidx]  # BUG others_do_not_wait, nobody_waits
+
+
+@cute.jit
+def one_waits_for_all(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    grid = (mX.shape[0] // 64, 1, 1)
+    one_waits_for_all_kernel(mX, mY, bug).launch(grid=grid, block=(64, 1, 1))
+
+
+def vectors(n):
+    return lambda: (fk.randn(n), fk.empty(n))
+
+
+def exchanged_squares(x, y):
+    return [(y, (x * x).view(-1, 2, 32).flip(1, 2).reshape(-1))]
+
+
+def weighted(x, y):
+    return [(y, (x.view(4, 32) * torch.tensor([8.0, 4.0, 2.0, 1.0])[:, None]).sum(0))]
+
+
+RACE, ASYNC, DEADLOCK = ("shared-race",), ("async-copy",), ("deadlock",)
+FAMILIES = (
+    Family(ring_of_warps, (ring_of_warps_kernel,), vectors(5 * 64), exchanged_squares, bugs=(
+        Bug("announced_first", RACE, "The stage is announced before it is written."),
+        Bug("given_back_first", RACE, "The stage is given back before it is read."),
+        Bug("counts_half", DEADLOCK, "`full` waits for half of the warp, and is full twice."),
+        Bug("counts_one_warp", DEADLOCK, "`empty` waits for one of the two warps."),
+        Bug("wrong_stage", RACE, "The other stage is read.", also=("uninitialised-shared",)),
+        Bug("waits_by_stage", DEADLOCK, "The parity follows the stage, not the round."),
+        Bug("starts_full", DEADLOCK, "The producer begins by waiting for a phase."),
+        Bug("never_full", DEADLOCK, "The producer does not arrive."),
+    )),
+    Family(bucket_chain, (bucket_chain_kernel,), vectors(4 * 32),
+           lambda x, y: [(y, x + 1)], bugs=(
+        Bug("loader_does_not_wait", RACE, "The loader overwrites what warp 1 may not have read.",
+            also=("deadlock", "barrier-count")),
+        Bug("stored_over", RACE, "Warp 1 overwrites what warp 2 may not have read."),
+        Bug("handed_on_early", RACE, "Warp 1 arrives before it has written."),
+        Bug("in_one_buffer", RACE, "Both hand-overs use one buffer.", loose=True),
+    )),
+    Family(in_turn, (in_turn_kernel,), lambda: (fk.randn(128), fk.empty(32)), weighted, bugs=(
+        Bug("nobody_begins", DEADLOCK, "No warp hands the first turn over."),
+        Bug("same_barrier", DEADLOCK, "Both turns use one barrier.", seeds=1,
+            also=("uninitialised-shared", *RACE)),
+        Bug("passed_on_first", RACE, "The turn is passed on before the update."),
+    )),
+    Family(async_loader, (async_loader_kernel,), vectors(7 * 32),
+           lambda x, y: [(y, 2 * x.view(-1, 32).flip(1).reshape(-1))], static=(0,), bugs=(
+        Bug("not_awaited", DEADLOCK, "The loader does not wait until a stage is free."),
+        Bug("arrives_too_early", (*RACE, *ASYNC), "It arrives when the copies have only begun."),
+        Bug("weak_wait", (*RACE, *ASYNC), "The wait leaves one group too many in flight."),
+    )),
+    Family(one_waits_for_all, (one_waits_for_all_kernel,), vectors(3 * 64),
+           lambda x, y: [(y, x.view(3, 64).flip(1).reshape(-1))], bugs=(
+        Bug("others_do_not_wait", (*ASYNC, *RACE), "No barrier after the wait of thread 0.",
+            also=("uninitialised-shared",)),
+        Bug("nobody_waits", ASYNC, "A barrier, but nobody waits for the copy.",
+            also=("block-lifetime", "uninitialised-shared")),
+    )),
+)  # fmt: skip

@@ -1,0 +1,279 @@
+"""Algorithms of a block in many steps: sorting, double buffers, compaction, tiles with a halo."""
+
+import cutlass
+import torch
+from cutlass import Float32, Int32, cute
+
+import forgekit as fk
+from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import empty, integers, smem, zeros
+
+THREADS = 64
+
+
+@cute.kernel
+def bitonic_sort_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """64 values in shared memory, half of the threads compare and swap in each of 21 steps."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sX = smem(THREADS, Int32)
+    sX[tidx] = mX[tidx]
+    cute.arch.sync_threads()
+    for k in cutlass.range_constexpr(1, 7):
+        for j in cutlass.range_constexpr(k - 1, -1, -1):
+            other = tidx ^ (1 << j)
+            if cutlass.const_expr(bug == "wrong_partner"):
+                other = tidx + (1 << j)
+            compares = other > tidx
+            if cutlass.const_expr(bug == "all_swap"):
+                compares = other != tidx
+            if compares:
+                a = sX[tidx]  # BUG without_barrier, warp_barrier, wrong_partner, all_swap
+                b = sX[other]  # BUG without_barrier, warp_barrier, wrong_partner, all_swap
+                if (a > b) == (tidx & (1 << k) == 0):
+                    sX[tidx] = b  # BUG without_barrier, warp_barrier, all_swap, wrong_partner
+                    sX[other] = a  # BUG without_barrier, warp_barrier, all_swap, wrong_partner
+            if cutlass.const_expr(bug == "warp_barrier"):
+                cute.arch.sync_warp()
+            elif cutlass.const_expr(bug != "without_barrier"):
+                cute.arch.sync_threads()
+    mY[tidx] = sX[tidx]  # BUG without_barrier, warp_barrier
+
+
+@cute.jit
+def bitonic_sort(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    bitonic_sort_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def jacobi_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Five steps of y[i] = x[i - 1] + x[i + 1] in a ring, from one buffer into the other."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sX = smem((THREADS, 2), Int32)
+    sX[tidx, 0] = mX[tidx]  # BUG without_first_barrier
+    if cutlass.const_expr(bug != "without_first_barrier"):
+        cute.arch.sync_threads()
+    for k in cutlass.range(5, unroll=1):
+        old, new = k % 2, (k + 1) % 2
+        if cutlass.const_expr(bug == "old_is_new"):
+            new = old
+        if cutlass.const_expr(bug == "one_step_ahead"):
+            old = new
+        # BUG without_first_barrier, old_is_new, without_barrier, one_step_ahead
+        total = sX[(tidx + 1) % THREADS, old] + sX[(tidx + THREADS - 1) % THREADS, old]
+        # BUG old_is_new, without_barrier, one_step_ahead
+        sX[tidx, new] = total
+        if cutlass.const_expr(bug != "without_barrier"):
+            cute.arch.sync_threads()
+    mY[tidx] = sX[tidx, 1]  # BUG one_step_ahead
+
+
+@cute.jit
+def jacobi(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    jacobi_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def compaction_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Positive values of all blocks, packed: counts of warps, one atomic addition a block."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    warp, lane = tidx // 32, tidx % 32
+    sCount, sStart = smem(2, Int32), smem(1, Int32)
+    x = mX[bidx * THREADS + tidx]
+    votes = cute.arch.vote_ballot_sync(x > 0)
+    place = cute.arch.popc(votes & ((Int32(1) << lane) - 1))
+    if lane == 0:
+        sCount[warp] = cute.arch.popc(votes)  # BUG counted_late
+    if cutlass.const_expr(bug != "counted_late"):
+        cute.arch.sync_threads()
+    if tidx == 0:
+        count = sCount[0] + sCount[1]  # BUG counted_late
+        if cutlass.const_expr(bug == "drawn_plainly"):
+            sStart[0] = mN[0]  # BUG drawn_plainly
+            mN[0] = mN[0] + count  # BUG drawn_plainly
+        else:
+            sStart[0] = cute.arch.atomic_add(mN.iterator, count)  # BUG told_late
+    if cutlass.const_expr(bug != "told_late"):
+        cute.arch.sync_threads()
+    if x > 0:
+        start = sStart[0]  # BUG told_late
+        if cutlass.const_expr(bug != "without_first_warp"):
+            if warp == 1:
+                start += sCount[0]
+        mY[start + place] = x  # BUG without_first_warp, drawn_plainly
+
+
+@cute.jit
+def compaction(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    grid = (mX.shape[0] // THREADS, 1, 1)
+    compaction_kernel(mX, mN, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def box_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Sums of 3 x 3, zero outside; 8 x 8 threads load a tile of 10 x 10 in two turns."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bx, by, _ = cute.arch.block_idx()
+    M, N = mX.shape
+    sX = smem((10, 10), stride=(10, 1))
+    turns = 1 if cutlass.const_expr(bug == "one_turn") else 2
+    for k in cutlass.range_constexpr(turns):
+        at = k * THREADS + tidx
+        if at < 100 or cutlass.const_expr(bug == "past_the_tile"):
+            row, col = by * 8 + at // 10 - 1, bx * 8 + at % 10 - 1
+            x = Float32(0.0)
+            if cutlass.const_expr(bug == "without_left_edge"):
+                if row < M and col < N and row >= 0:
+                    x = mX[row, col]
+            elif cutlass.const_expr(bug == "above_the_first_row"):
+                if row < M and col < N and col >= 0:
+                    x = mX[row, col]  # BUG above_the_first_row
+            elif row >= 0 and col >= 0 and row < M and col < N:
+                x = mX[row, col]
+            sX[at // 10, at % 10] = x  # BUG past_the_tile, without_barrier
+    if cutlass.const_expr(bug != "without_barrier"):
+        cute.arch.sync_threads()
+    total = Float32(0.0)
+    for i in cutlass.range_constexpr(3):
+        for j in cutlass.range_constexpr(3):
+            total += sX[tidx // 8 + i, tidx % 8 + j]  # BUG without_barrier
+    row, col = by * 8 + tidx // 8, bx * 8 + tidx % 8
+    if row < M and col < N:
+        mY[row, col] = total
+
+
+@cute.jit
+def box(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    M, N = mX.shape
+    box_kernel(mX, mY, bug).launch(
+        grid=(cute.ceil_div(N, 8), cute.ceil_div(M, 8), 1), block=(THREADS, 1, 1)
+    )
+
+
+@cute.kernel
+def private_histograms_kernel(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Constexpr):
+    """A histogram a warp, by match and one plain addition a value; then the sum of both."""
+    tidx, _, _ = cute.arch.thread_idx()
+    warp, lane = tidx // 32, tidx % 32
+    sH = smem((8, 2), Int32)
+    if lane < 8:
+        sH[lane, warp] = 0  # BUG in_one
+    cute.arch.sync_warp()
+    for k in cutlass.range(mX.shape[0] // THREADS, unroll=1):
+        x = mX[k * THREADS + tidx]
+        same = cute.arch.match_sync(-1, x)
+        first = cute.arch.popc((same & (~same + 1)) - 1)
+        if lane == first or cutlass.const_expr(bug == "by_all"):
+            count = cute.arch.popc(same)
+            if cutlass.const_expr(bug == "by_all"):
+                count = lane
+            # BUG by_all, in_one, without_syncwarp
+            sH[x, 0 if cutlass.const_expr(bug == "in_one") else warp] += Int32(count)
+        if cutlass.const_expr(bug != "without_syncwarp"):
+            cute.arch.sync_warp()
+    if cutlass.const_expr(bug != "without_barrier"):
+        cute.arch.sync_threads()
+    if tidx < 8:
+        mH[tidx] = sH[tidx, 0] + sH[tidx, 1]
+
+
+@cute.jit
+def private_histograms(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Constexpr = None):
+    private_histograms_kernel(mX, mH, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def swapped_halves_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """float16 pairs: each thread turns one word around in place, then all read other words."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sX = smem(2 * THREADS, cutlass.Float16)
+    rX = cute.make_rmem_tensor(2, cutlass.Float16)
+    pairs = cute.zipped_divide(sX, (2,))
+    cute.autovec_copy(cute.zipped_divide(mX, (2,))[None, tidx], rX)
+    cute.autovec_copy(rX, pairs[None, tidx])  # BUG half_by_a_neighbour
+    if cutlass.const_expr(bug == "half_by_a_neighbour"):
+        sX[2 * (tidx ^ 1)] = mX[2 * tidx]  # BUG half_by_a_neighbour
+    else:
+        sX[2 * tidx + 1] = rX[0]  # BUG without_barrier
+        sX[2 * tidx] = rX[1]  # BUG without_barrier
+    if cutlass.const_expr(bug != "without_barrier"):
+        cute.arch.sync_threads()
+    cute.autovec_copy(pairs[None, THREADS - 1 - tidx], rX)  # BUG without_barrier
+    cute.autovec_copy(rX, cute.zipped_divide(mY, (2,))[None, tidx])
+
+
+@cute.jit
+def swapped_halves(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    swapped_halves_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+def ring_sums(x):
+    for _ in range(5):
+        x = x.roll(1) + x.roll(-1)
+    return x.int()
+
+
+def packed(x, n, y):
+    kept = x[x > 0].sort().values
+    return [(y[: len(kept)].sort().values, kept), (n, torch.full_like(n, len(kept)))]
+
+
+def boxes(x, y):
+    p = torch.nn.functional.pad(x, (1, 1, 1, 1))
+    m, n = x.shape
+    return [(y, sum(p[i : i + m, j : j + n] for i in range(3) for j in range(3)))]
+
+
+def turned(x, y):
+    return [(y, x.view(-1, 2).flip(0, 1).reshape(-1))]
+
+
+RACE, OUT, EMPTY = ("shared-race",), ("out-of-bounds",), ("uninitialised-shared",)
+FAMILIES = (
+    Family(bitonic_sort, (bitonic_sort_kernel,), lambda: (fk.randint(0, 99, THREADS),
+           empty(THREADS)), lambda x, y: [(y, x.sort().values.int())], bugs=(
+        Bug("without_barrier", RACE, "No barrier between the steps.", loose=True),
+        Bug("warp_barrier", RACE, "sync_warp for all steps, also those across warps.",
+            loose=True),
+        Bug("wrong_partner", (*OUT, *RACE), "The partner is i + 2^j, not i xor 2^j.",
+            also=RACE, loose=True),
+        Bug("all_swap", RACE, "Both partners compare and swap.", loose=True),
+    )),
+    Family(jacobi, (jacobi_kernel,), lambda: (integers(THREADS), empty(THREADS)),
+           lambda x, y: [(y, ring_sums(x))], bugs=(
+        Bug("without_first_barrier", RACE, "The first step begins before all have stored.",
+            changes_result=True),
+        Bug("old_is_new", RACE, "The new values go to the old buffer.", loose=True,
+            also=EMPTY),
+        Bug("without_barrier", RACE, "No barrier between the steps.", also=EMPTY, loose=True),
+        Bug("one_step_ahead", (*EMPTY, *RACE), "The index of the buffer read is one ahead.",
+            also=RACE, loose=True),
+    )),
+    Family(compaction, (compaction_kernel,), lambda: (fk.randint(-9, 9, 192), zeros(1),
+           zeros(192)), packed, bugs=(
+        Bug("counted_late", RACE, "The counts are added up before both warps have stored.",
+            changes_result=True, also=EMPTY),
+        Bug("told_late", RACE, "The block's place is read without a barrier.",
+            also=(*EMPTY, "global-race", "out-of-bounds", "uninitialised-shared")),
+        Bug("drawn_plainly", ("global-race",), "The counter goes up by a plain addition.",
+            loose=True),
+        Bug("without_first_warp", ("global-race",), "Both warps store from the same place."),
+    )),
+    Family(box, (box_kernel,), lambda: (fk.randn(13, 18), fk.empty(13, 18)), boxes, bugs=(
+        Bug("without_barrier", RACE, "The tile is used before it is complete."),
+        Bug("past_the_tile", OUT, "The second turn fills 128 places."),
+        Bug("above_the_first_row", OUT, "No predicate for rows above the first."),
+    )),
+    Family(private_histograms, (private_histograms_kernel,), lambda: (fk.randint(0, 8, 256),
+           empty(8)), lambda x, h: [(h, torch.bincount(x.long(), minlength=8).int())], bugs=(
+        Bug("by_all", RACE, "All lanes add, not one for each value."),
+        Bug("in_one", RACE, "Both warps use the first histogram.", loose=True),
+        Bug("without_syncwarp", RACE, "Another lane adds to the same counter without sync_warp."),
+    )),
+    Family(swapped_halves, (swapped_halves_kernel,), lambda: (fk.randn(128,
+           dtype=torch.float16), fk.empty(128, dtype=torch.float16)), turned, bugs=(
+        Bug("half_by_a_neighbour", RACE, "A neighbour writes one half of a thread's word."),
+        Bug("without_barrier", RACE, "Words are read before their threads have turned them.",
+            loose=True),
+    )),
+)  # fmt: skip

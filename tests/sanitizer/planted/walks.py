@@ -1,0 +1,343 @@
+"""How threads walk over tensors: grid-stride loops, views of one tensor, indices, in-place work."""
+
+import cutlass
+import torch
+from cutlass import Float16, Float32, Int32, cute
+
+import forgekit as fk
+from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import empty, integers, smem, zeros
+
+THREADS = 64
+
+
+@cute.kernel
+def grid_stride_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Three blocks walk over all elements; each step is as long as the grid."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    blocks, _, _ = cute.arch.grid_dim()
+    n = mX.shape[0]
+    end = n
+    if cutlass.const_expr(bug == "to_a_whole_step"):
+        end = cute.ceil_div(n, blocks * THREADS) * blocks * THREADS
+    first = bidx * THREADS + tidx
+    if cutlass.const_expr(bug == "from_one"):
+        first += 1
+        end += 1
+    step = THREADS if cutlass.const_expr(bug == "of_one_block") else blocks * THREADS
+    for i in cutlass.range(first, end, step, unroll=1):
+        if cutlass.const_expr(bug == "of_one_block"):
+            mY[i] = 2.0 * mX[i] + bidx  # BUG of_one_block
+        else:
+            mY[i] = 2.0 * mX[i]  # BUG to_a_whole_step, from_one
+
+
+@cute.jit
+def grid_stride(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    grid_stride_kernel(mX, mY, bug).launch(grid=(3, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def differences_kernel(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor, n: Int32):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    i = bidx * THREADS + tidx
+    if i < n:
+        b = mB[i]  # BUG over_its_input, one_too_many
+        mY[i] = b - mA[i]  # BUG over_its_input
+
+
+@cute.jit
+def differences(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    """y[i] = x[i + 1] - x[i]: two views of one tensor are read."""
+    n = mX.shape[0] - (0 if bug == "one_too_many" else 1)
+    mB = cute.make_tensor(mX.iterator + 1, cute.make_layout(n))
+    mY = mX if cutlass.const_expr(bug == "over_its_input") else mY
+    differences_kernel(mX, mB, mY, n).launch(
+        grid=(cute.ceil_div(n, THREADS), 1, 1), block=(THREADS, 1, 1)
+    )
+
+
+@cute.kernel
+def flip_kernel(mX: cute.Tensor, bug: cutlass.Constexpr):
+    """x is turned around in place: thread i swaps i and n - 1 - i."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    i = bidx * THREADS + tidx
+    n = mX.shape[0]
+    last = n - 1 - i
+    if cutlass.const_expr(bug == "counted_from_n"):
+        last = n - i
+    half = n if cutlass.const_expr(bug == "by_all") else n // 2
+    if i < half:
+        a = mX[i]  # BUG by_all, one_sided
+        b = mX[last]  # BUG by_all, counted_from_n
+        mX[i] = b  # BUG by_all, one_sided
+        if cutlass.const_expr(bug == "one_sided"):
+            mX[i + 1] = a  # BUG one_sided
+        else:
+            mX[last] = a  # BUG by_all
+
+
+@cute.jit
+def flip(mX: cute.Tensor, bug: cutlass.Constexpr = None):
+    grid = (cute.ceil_div(mX.shape[0], THREADS), 1, 1)
+    flip_kernel(mX, bug).launch(grid=grid, block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def scatter_kernel(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    i = bidx * THREADS + tidx
+    if i < mX.shape[0]:
+        place = mI[i]
+        if cutlass.const_expr(bug == "doubled"):
+            place = place // 2
+        if cutlass.const_expr(bug == "counted_from_one"):
+            place = place + 1
+        mY[place] = mX[i]  # BUG doubled, counted_from_one, of_bad_indices, of_equal_indices
+
+
+@cute.jit
+def scatter(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    """y[index[i]] = x[i] for a permutation."""
+    grid = (cute.ceil_div(mX.shape[0], THREADS), 1, 1)
+    scatter_kernel(mX, mI, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def gather_rows_kernel(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """One warp a row, 128-bit vectors, and the rest of the row by the element."""
+    bidx, _, _ = cute.arch.block_idx()
+    lane = cute.arch.lane_idx()
+    row = mI[bidx]
+    N = mX.shape[1]
+    vectors = N // 4
+    if cutlass.const_expr(bug == "rounded_up"):
+        vectors = (N + 3) // 4
+    four = cute.make_layout(4)
+    rX = cute.make_rmem_tensor(4, Float32)
+    start = N if cutlass.const_expr(bug == "at_odd_addresses") else N + 3
+    for v in cutlass.range(lane, vectors, 32, unroll=1):
+        from_here = cute.assume(row * start + 4 * v, divby=4)
+        if cutlass.const_expr(bug == "starts_at_two"):
+            from_here = cute.assume(row * start + 4 * v + 2, divby=4)
+        to_here = cute.assume(bidx * (N + 3) + 4 * v, divby=4)
+        # BUG at_odd_addresses, starts_at_two
+        cute.autovec_copy(cute.make_tensor(mX.iterator + from_here, four), rX)
+        cute.autovec_copy(rX, cute.make_tensor(mY.iterator + to_here, four))
+    for c in cutlass.range(vectors * 4 + lane, N, 32, unroll=1):
+        mY[bidx, c] = mX[row, c]
+
+
+@cute.jit
+def gather_rows(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    """Rows of 37 floats, 40 apart."""
+    gather_rows_kernel(mX, mI, mY, bug).launch(grid=(mI.shape[0], 1, 1), block=(32, 1, 1))
+
+
+@cute.kernel
+def packed_halves_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Two float16 a thread, the last one alone where n is odd; blocks share no element."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    n = mX.shape[0]
+    i = 2 * (bidx * THREADS + tidx)
+    if cutlass.const_expr(bug == "one_element_on"):
+        i += 1
+    two = cute.make_layout(2)
+    at = cute.assume(i, divby=2)
+    whole = i < n if cutlass.const_expr(bug == "last_pair_whole") else i + 1 < n
+    if whole:
+        rX = cute.make_rmem_tensor(2, Float16)
+        # BUG one_element_on, last_pair_whole
+        cute.autovec_copy(cute.make_tensor(mX.iterator + at, two), rX)
+        rX.store(rX.load() * Float16(2.0))
+        cute.autovec_copy(rX, cute.make_tensor(mY.iterator + at, two))
+    elif i < n:
+        mY[i] = mX[i] * Float16(2.0)
+
+
+@cute.jit
+def packed_halves(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    grid = (cute.ceil_div(mX.shape[0], 2 * THREADS), 1, 1)
+    packed_halves_kernel(mX, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def flagged_rows_kernel(mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Tensor,
+                        bug: cutlass.Constexpr):  # fmt: skip
+    """Even blocks publish a row, warp by warp, each with a flag; odd blocks wait for both."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    warp, lane = tidx // 32, tidx % 32
+    pair = bidx // 2
+    flag = mF.iterator + 2 * pair + warp
+    if bidx % 2 == 0:
+        if cutlass.const_expr(bug == "flag_first"):
+            if lane == 0:
+                cute.arch.atomic_exch(flag, Int32(1), sem="release", scope="gpu")
+        mD[pair, tidx] = 2 * mX[pair, tidx]  # BUG flag_first, not_awaited, one_flag, plain_flag
+        cute.arch.sync_warp()
+        if lane == 0:
+            if cutlass.const_expr(bug == "plain_flag"):
+                mF[2 * pair + warp] = 1  # BUG plain_flag
+            elif cutlass.const_expr(bug != "flag_first"):
+                cute.arch.atomic_exch(flag, Int32(1), sem="release", scope="gpu")
+    else:
+        seen = Int32(0)
+        other = mF.iterator + 2 * pair + 1 - warp
+        if cutlass.const_expr(bug == "one_flag"):
+            other = flag
+        if cutlass.const_expr(bug != "not_awaited"):
+            if lane == 0:
+                while seen == 0:  # BUG plain_flag
+                    seen = cute.arch.load(other, Int32, sem="acquire", scope="gpu")
+            cute.arch.sync_warp()
+        # BUG flag_first, not_awaited, one_flag, plain_flag
+        mY[pair, tidx] = mD[pair, THREADS - 1 - tidx]
+
+
+@cute.jit
+def flagged_rows(
+    mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Tensor,
+    bug: cutlass.Constexpr = None,
+):  # fmt: skip
+    grid = (2 * mX.shape[0], 1, 1)
+    flagged_rows_kernel(mX, mF, mD, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def counted_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """A running total in global memory that all threads add to, and block 0 sets to zero first."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    x = mX[bidx, tidx]
+    one = bidx == 0 and tidx == 0
+    if one and cutlass.const_expr(bug == "set_to_zero"):
+        mN[0] = 0  # BUG set_to_zero
+    if one and cutlass.const_expr(bug == "added_plainly_by_one"):
+        mN[0] = mN[0] + x  # BUG added_plainly_by_one
+    else:
+        # BUG set_to_zero, added_plainly_by_one, read_at_once
+        cute.arch.atomic_add(mN.iterator, x)
+    if cutlass.const_expr(bug == "read_at_once"):
+        x = mN[0]  # BUG read_at_once
+    mY[bidx, tidx] = x
+
+
+@cute.jit
+def counted(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    grid = (mX.shape[0], 1, 1)
+    counted_kernel(mX, mN, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def cut_tile_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Columns of a tile in shared memory, 33 apart; the last tile has fewer rows."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    rows = 8 if cutlass.const_expr(bug == "one_row_short") else 9
+    sX = smem((rows, 7), stride=(7, 1))
+    M = mX.shape[0]
+    for k in cutlass.range_constexpr(9):
+        row = bidx * 9 + k
+        if tidx < 7 and row < M:
+            sX[k, tidx] = mX[row, tidx]  # BUG one_row_short
+    cute.arch.sync_threads()
+    for k in cutlass.range_constexpr(9):
+        row = bidx * 9 + k
+        if tidx < 7:
+            if cutlass.const_expr(bug == "rows_not_compared"):
+                mY[tidx, row] = sX[k, tidx]  # BUG rows_not_compared
+            elif row < M:
+                mY[tidx, row] = sX[k, tidx]  # BUG one_row_short
+
+
+@cute.jit
+def cut_tile(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    grid = (cute.ceil_div(mX.shape[0], 9), 1, 1)
+    cut_tile_kernel(mX, mY, bug).launch(grid=grid, block=(32, 1, 1))
+
+
+def permuted(index=None):
+    def make():
+        order = zeros(100)
+        order[:] = torch.arange(100).flip(0) if index is None else torch.tensor(index(100))
+        return fk.randn(100), order, fk.empty(100)
+
+    return make
+
+
+def rows_apart():
+    x, y = fk.randn(6, 40)[:, :37], fk.zeros(4, 40)[:, :37]
+    index = zeros(4)
+    index[:] = torch.tensor([5, 0, 3, 3])
+    return x, index, y
+
+
+RACE, OUT = ("global-race",), ("out-of-bounds",)
+MISALIGNED = ("misaligned",)
+FAMILIES = (
+    Family(grid_stride, (grid_stride_kernel,), lambda: (fk.randn(500), fk.empty(500)),
+           lambda x, y: [(y, 2 * x)], bugs=(
+        Bug("to_a_whole_step", OUT, "The end is rounded up to a whole step."),
+        Bug("from_one", OUT, "The walk begins and ends one element late."),
+        Bug("of_one_block", RACE, "The step is that of one block: blocks meet."),
+    )),
+    Family(differences, (differences_kernel,), lambda: (fk.randn(130), fk.empty(129)),
+           lambda x, y: [(y, x[1:] - x[:-1])], bugs=(
+        Bug("over_its_input", RACE, "The result goes to the tensor that is read."),
+        Bug("one_too_many", OUT, "The second view is one element too long."),
+    )),
+    Family(flip, (flip_kernel,), lambda: (fk.arange(129),),
+           lambda x: [(x, torch.arange(128.0, -1.0, -1.0))], bugs=(
+        Bug("by_all", RACE, "Every pair is swapped by both of its threads.", loose=True),
+        Bug("counted_from_n", OUT, "The partner of 0 is n, not n - 1.", also=RACE),
+        Bug("one_sided", RACE, "The value goes to the neighbour of i.", loose=True),
+    )),
+    Family(scatter, (scatter_kernel,), permuted(), lambda x, i, y: [(y, x.flip(0))], bugs=(
+        Bug("doubled", RACE, "Two values go to one place."),
+        Bug("counted_from_one", OUT, "Places are counted from 1."),
+        Bug("of_bad_indices", OUT, "One index is -1.",
+            args=permuted(lambda n: [-1, *range(n - 1)])),
+        Bug("of_equal_indices", RACE, "Two indices are equal, in different blocks.",
+            args=permuted(lambda n: [n - 1, *range(1, n)])),
+    )),
+    Family(gather_rows, (gather_rows_kernel,), rows_apart, lambda x, i, y: [(y, x[i.long()])],
+           static=(0, 2), bugs=(
+        Bug("at_odd_addresses", MISALIGNED, "Rows are taken to be 37 apart."),
+        Bug("starts_at_two", MISALIGNED, "Vectors start at the third element."),
+    )),
+    Family(packed_halves, (packed_halves_kernel,), lambda: (fk.randn(301, dtype=torch.float16),
+           fk.empty(301, dtype=torch.float16)), lambda x, y: [(y, 2 * x)], static=(0, 1), bugs=(
+        Bug("one_element_on", MISALIGNED, "Pairs start at odd elements."),
+        Bug("last_pair_whole", OUT, "The last element is loaded as a pair."),
+    )),
+    Family(flagged_rows, (flagged_rows_kernel,), lambda: (integers(2, THREADS), zeros(4),
+           empty(2, THREADS), empty(2, THREADS)), lambda x, f, d, y: [(y, 2 * x.flip(1))],
+           bugs=(
+        Bug("flag_first", RACE, "A warp sets its flag before it has stored.",
+            also=("uninitialised-global",), seeds=3),
+        Bug("not_awaited", RACE, "Nobody waits for the flags.", also=("uninitialised-global",)),
+        Bug("one_flag", RACE, "A warp waits for the flag of its own half, and reads the other.",
+            also=("uninitialised-global",), seeds=3),
+        Bug("plain_flag", RACE, "The flag is set by a plain store.", loose=True,
+            also=("uninitialised-global",)),
+    )),
+    Family(counted, (counted_kernel,), lambda: (integers(3, THREADS), zeros(1),
+           empty(3, THREADS)), lambda x, n, y: [(n, x.sum().int()[None]), (y, x)], bugs=(
+        Bug("set_to_zero", RACE, "One thread sets the total to zero while others add."),
+        Bug("added_plainly_by_one", RACE, "One thread adds plainly, all others atomically.",
+            loose=True),
+        Bug("read_at_once", RACE, "The total is read plainly while others add."),
+    )),
+    Family(cut_tile, (cut_tile_kernel,), lambda: (fk.randn(22, 7), fk.empty(7, 22)),
+           lambda x, y: [(y, x.T)], bugs=(
+        Bug("one_row_short", OUT, "The tile has 8 rows, 9 are used.", loose=True),
+        Bug("rows_not_compared", (*OUT, "uninitialised-shared"),
+            "Rows past the end are stored.", also=("uninitialised-shared", *RACE)),
+    )),
+)  # fmt: skip

@@ -1,0 +1,226 @@
+"""Memory and masks of one warp: tiles of its own, quarters, ballots, leaders, branches."""
+
+import cutlass
+import torch
+from cutlass import Float32, Int32, cute
+
+import forgekit as fk
+from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import empty, integers, smem, zeros
+
+THREADS = 64
+LOWER, UPPER = 0x0000FFFF, 0xFFFF0000
+
+
+@cute.kernel
+def warp_tiles_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Each warp transposes 8 x 4 tiles through its own memory, again and again: two sync_warp."""
+    tidx, _, _ = cute.arch.thread_idx()
+    warp, lane = tidx // 32, tidx % 32
+    sX = smem((32, 2))
+    mine = 0 if cutlass.const_expr(bug == "in_one_tile") else warp
+    for t in cutlass.range(mX.shape[0] // THREADS, unroll=1):
+        base = t * THREADS + warp * 32
+        # BUG read_early, written_early, in_one_tile
+        sX[lane, mine] = mX[base + lane]
+        if cutlass.const_expr(bug == "half_synced"):
+            if lane < 16:
+                cute.arch.sync_warp(LOWER)
+            else:
+                cute.arch.sync_warp(UPPER)
+        elif cutlass.const_expr(bug != "read_early"):
+            cute.arch.sync_warp()
+        # BUG read_early, written_early, in_one_tile
+        y = sX[lane % 8 * 4 + lane // 8, mine]
+        mY[base + lane] = y
+        if cutlass.const_expr(bug != "written_early"):
+            cute.arch.sync_warp()
+
+
+@cute.jit
+def warp_tiles(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    warp_tiles_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def quarters_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Groups of 8 lanes turn their values around, each with a mask of its own."""
+    tidx, _, _ = cute.arch.thread_idx()
+    lane = tidx % 32
+    group = lane // 8
+    sX = smem(THREADS)
+    mask = Int32(0xFF) << (8 * group)
+    if cutlass.const_expr(bug == "mask_of_the_next"):
+        mask = Int32(0xFF) << (8 * (group ^ 1))
+    if cutlass.const_expr(bug == "mask_of_four"):
+        mask = Int32(0x0F) << (8 * group + lane % 8 // 4 * 4)
+    sX[tidx] = mX[tidx]
+    # BUG mask_of_the_next
+    cute.arch.sync_warp(mask)
+    other = tidx ^ (15 if cutlass.const_expr(bug == "across_groups") else 7)
+    mY[tidx] = sX[other]
+
+
+@cute.jit
+def quarters(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    quarters_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def leaders_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Positive values go to a list: one lane a warp draws the places of all that vote for it."""
+    tidx, _, _ = cute.arch.thread_idx()
+    lane = tidx % 32
+    x = mX[tidx]
+    voters = cute.arch.vote_ballot_sync(x > 0)
+    below = cute.arch.popc(voters & ((Int32(1) << lane) - 1))
+    if x > 0:
+        first = cute.arch.popc((voters & -voters) - 1)
+        if cutlass.const_expr(bug == "from_lane_0"):
+            first = Int32(0)
+        start = Int32(0)
+        if lane == first:
+            start = cute.arch.atomic_add(mN.iterator, cute.arch.popc(voters))
+        # BUG from_lane_0
+        start = cute.arch.shuffle_sync(start, offset=first, mask=voters)
+        place = start + below
+        if cutlass.const_expr(bug == "one_place"):
+            place = start
+        mY[place] = x  # BUG one_place
+
+
+@cute.jit
+def leaders(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    leaders_kernel(mX, mN, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def uneven_loops_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Lanes add up rows of different lengths, then meet and reduce together."""
+    lane, _, _ = cute.arch.thread_idx()
+    sX = smem(32, Int32)
+    total = Int32(0)
+    for k in cutlass.range(lane % 5 + 1, unroll=1):
+        total += mX[lane, k]
+        if cutlass.const_expr(bug == "meets_inside"):
+            cute.arch.sync_warp()  # BUG meets_inside
+        if cutlass.const_expr(bug == "reduces_inside"):
+            # BUG reduces_inside
+            total += cute.arch.shuffle_sync_bfly(total, offset=1)
+    sX[lane] = total  # BUG does_not_meet
+    if cutlass.const_expr(bug != "does_not_meet"):
+        cute.arch.sync_warp()  # BUG meets_inside, reduces_inside
+    both = cute.arch.warp_redux_sync(total, "add")
+    mY[lane] = sX[lane ^ 1] + both  # BUG does_not_meet
+
+
+@cute.jit
+def uneven_loops(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    uneven_loops_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+@cute.kernel
+def shuffle_in_branches_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Even lanes sum among themselves, odd lanes take a maximum, masks name who is there."""
+    tidx, _, _ = cute.arch.thread_idx()
+    x = mX[tidx]
+    even = 0x55555555
+    odd = 0xAAAAAAAA
+    if tidx % 2 == 0:
+        for step in cutlass.range_constexpr(4):
+            offset = 1 if cutlass.const_expr(bug == "of_odd_lanes" and step == 3) else 16 >> step
+            # BUG of_odd_lanes
+            x += cute.arch.shuffle_sync_bfly(x, offset=offset, mask=even)
+    else:
+        mask = even if cutlass.const_expr(bug == "mask_of_the_even") else odd
+        for step in cutlass.range_constexpr(4):
+            # BUG mask_of_the_even
+            y = cute.arch.shuffle_sync_bfly(x, offset=16 >> step, mask=mask)
+            x = cutlass.max(x, y)
+    mY[tidx] = x
+
+
+@cute.jit
+def shuffle_in_branches(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    shuffle_in_branches_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+@cute.kernel
+def handed_by_lane_0_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Lane 0 of each warp writes a value for its warp, twice in the same place."""
+    tidx, _, _ = cute.arch.thread_idx()
+    warp, lane = tidx // 32, tidx % 32
+    sV = smem(2)
+    total = Float32(0.0)
+    for k in cutlass.range(2, unroll=1):
+        if lane == 0:
+            sV[warp] = mX[k, warp]  # BUG read_at_once, replaced_early, of_the_other_warp
+        if cutlass.const_expr(bug != "read_at_once"):
+            cute.arch.sync_warp()
+        w = 1 - warp if cutlass.const_expr(bug == "of_the_other_warp") else warp
+        total += sV[w] * (lane + 1)  # BUG read_at_once, replaced_early, of_the_other_warp
+        if cutlass.const_expr(bug != "replaced_early"):
+            cute.arch.sync_warp()
+    mY[tidx] = total
+
+
+@cute.jit
+def handed_by_lane_0(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    handed_by_lane_0_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+def listed(x, n, y):
+    kept = x[x > 0].sort().values
+    return [(y[: len(kept)].sort().values, kept)]
+
+
+def uneven(x, y):
+    totals = torch.stack([row[: i % 5 + 1].sum() for i, row in enumerate(x)])
+    return [(y, (totals.view(16, 2).flip(1).reshape(-1) + totals.sum()).int())]
+
+
+def by_parity(x, y):
+    return [(y[::2], x[::2].sum().int().expand(16)), (y[1::2], x[1::2].max().int().expand(16))]
+
+
+RACE, MASK, ABSENT = ("shared-race",), ("member-mask",), ("shuffle-inactive",)
+FAMILIES = (
+    Family(warp_tiles, (warp_tiles_kernel,), lambda: (fk.randn(192), fk.empty(192)),
+           lambda x, y: [(y, x.view(6, 8, 4).transpose(1, 2).reshape(-1))], bugs=(
+        Bug("read_early", RACE, "No sync_warp between writing and reading."),
+        Bug("written_early", RACE, "No sync_warp before the tile is written again."),
+        Bug("in_one_tile", RACE, "Both warps use one tile.", loose=True),
+    )),
+    Family(quarters, (quarters_kernel,), lambda: (fk.randn(THREADS), fk.empty(THREADS)),
+           lambda x, y: [(y, x.view(-1, 8).flip(1).reshape(-1))], bugs=(
+        Bug("mask_of_the_next", MASK, "The mask names the next group, not the lane's own."),
+    )),
+    Family(leaders, (leaders_kernel,), lambda: (fk.randint(-9, 9, THREADS), zeros(1),
+           zeros(THREADS)), listed, bugs=(
+        Bug("from_lane_0", ABSENT, "Lane 0 is asked for the place, and may not be there.",
+            also=("global-race", *MASK)),
+        Bug("one_place", ("global-race",), "All lanes store to the first place."),
+    )),
+    Family(uneven_loops, (uneven_loops_kernel,), lambda: (integers(32, 5), empty(32)), uneven,
+           bugs=(
+        Bug("meets_inside", ("deadlock",),
+            "sync_warp inside the loop, which lanes leave at different times."),
+        Bug("reduces_inside", ("deadlock",), "A shuffle inside the loop.", also=MASK),
+        Bug("does_not_meet", RACE, "The neighbour's total is read without sync_warp."),
+    )),
+    Family(shuffle_in_branches, (shuffle_in_branches_kernel,), lambda: (integers(32), empty(32)),
+           by_parity, bugs=(
+        Bug("of_odd_lanes", ABSENT, "The last step asks the lanes of the other branch."),
+        Bug("mask_of_the_even", (*MASK, *ABSENT), "The mask is that of the other branch.",
+            also=ABSENT),
+    )),
+    Family(handed_by_lane_0, (handed_by_lane_0_kernel,), lambda: (fk.randn(2, 2),
+           fk.empty(THREADS)), lambda x, y: [(y, (x.sum(0)[:, None] * torch.arange(1.0,
+           33.0)).view(-1))], bugs=(
+        Bug("read_at_once", RACE, "Lanes read without sync_warp.",
+            also=("uninitialised-shared",)),
+        Bug("replaced_early", RACE, "Lane 0 writes again before all have read."),
+        Bug("of_the_other_warp", RACE, "The value is the other warp's.", loose=True,
+            also=("uninitialised-shared",)),
+    )),
+)  # fmt: skip
