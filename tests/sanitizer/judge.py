@@ -40,11 +40,13 @@ class Verdict:
         return "\n".join(self.findings) or "no finding"
 
 
-def judge(planted: Planted) -> Verdict:
-    """Compile a mutant, sanitize it, compare with what the bank says of it."""
+def judge(planted: Planted, **options: Any) -> Verdict:
+    """Compile a mutant, sanitize it, compare with what the bank says of it.
+
+    options: of `fk.sanitize`; without any, as many schedules as the bank says that it takes.
+    """
     bug, args = planted.bug, planted.args()
-    options: dict[str, Any] = {}
-    if bug.seeds:
+    if bug.seeds and not options:
         options = {"schedule": "adversarial", "seeds": bug.seeds}
     findings = fk.sanitize(planted.compile(args), *args, **options).findings
     named = [f for f in findings if f.kind in bug.kinds]

@@ -1,0 +1,254 @@
+"""Leftover tails: places in shared memory that nobody fills, read, used and dropped, or not."""
+
+import cutlass
+import torch
+from cutlass import Float16, Float32, Int32, cute
+from cutlass.cute.nvgpu import cpasync
+
+import forgekit as fk
+from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import smem, zeros
+
+THREADS = 64
+TILE = 2 * THREADS
+
+
+@cute.kernel
+def dropped_tail_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Exponentials of a tile in shared memory; what lies past the end is computed and dropped."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    sX = smem(TILE)
+    n = mX.shape[0]
+    for k in cutlass.range_constexpr(2):
+        i = bidx * TILE + k * THREADS + tidx
+        if i < n:
+            sX[k * THREADS + tidx] = mX[i]
+    cute.arch.sync_threads()
+    for k in cutlass.range_constexpr(2):
+        at = k * THREADS + tidx
+        i = bidx * TILE + at
+        if cutlass.const_expr(bug == "from_the_wrong_end"):
+            at = TILE - 1 - at
+        x = sX[at]  # BUG stored_without_predicate, from_the_wrong_end
+        y = cute.math.exp(2.0 * x + 1.0, fastmath=True)
+        if cutlass.const_expr(bug == "stored_without_predicate"):
+            mY[bidx, k * THREADS + tidx] = y  # BUG stored_without_predicate
+        elif i < n:
+            mY[bidx, k * THREADS + tidx] = y  # BUG from_the_wrong_end
+
+
+@cute.jit
+def dropped_tail(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    grid = (mY.shape[0], 1, 1)
+    dropped_tail_kernel(mX, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def row_norm_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """cp.async brings four rows a block; rows past the end are neither loaded nor stored."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    M = mX.shape[0]
+    warp, lane = tidx // 32, tidx % 32
+    row = bidx * 4 + warp
+    sX = smem((4, 32, 4), stride=(128, 4, 1))  # (row, vector, value)
+    gX = cute.zipped_divide(mX, (1, 4))  # ((1, 4), (M, N / 4))
+    atom = cute.make_copy_atom(cpasync.CopyG2SOp(), Float32, num_bits_per_copy=128)
+    if row < M:
+        cute.copy(atom, gX[(0, None), (row, lane)], sX[warp, lane, None])
+    cute.arch.cp_async_commit_group()
+    cute.arch.cp_async_wait_group(0)
+    cute.arch.sync_threads()
+    rX = cute.make_rmem_tensor(4, Float32)
+    cute.autovec_copy(sX[warp, lane, None], rX)  # BUG shared_over_warps
+    x = rX.load()
+    square = cute.arch.warp_reduction_sum((x * x).reduce(cute.ReductionOp.ADD, 0.0, 0))
+    scale = cute.math.rsqrt(square / 128.0 + 1e-6, fastmath=True)
+    if cutlass.const_expr(bug == "shared_over_warps"):
+        sScale = smem(4)
+        if lane == 0:
+            sScale[warp] = scale
+        cute.arch.sync_threads()
+        scale = sScale[0] + sScale[1] + sScale[2] + sScale[3]
+    rX.store(x * scale)
+    if row < M:
+        # BUG shared_over_warps
+        cute.autovec_copy(rX, mY[row, (None, lane)])
+
+
+@cute.jit
+def row_norm(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    M = mX.shape[0]
+    by_vector = cute.make_layout((M, (4, 32)), stride=(128, (1, 4)))
+    gY = cute.make_tensor(mY.iterator, by_vector)
+    row_norm_kernel(mX, gY, bug).launch(grid=((M + 3) // 4, 1, 1), block=(128, 1, 1))
+
+
+@cute.kernel
+def chosen_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """A maximum in which lanes past the end choose minus infinity, after they have read."""
+    tidx, _, _ = cute.arch.thread_idx()
+    n = mX.shape[0]
+    sX, sTop = smem(THREADS), smem(2)
+    warp, lane = tidx // 32, tidx % 32
+    if tidx < n:
+        sX[tidx] = mX[tidx]
+    cute.arch.sync_threads()
+    x = sX[tidx]  # BUG not_chosen
+    if cutlass.const_expr(bug != "not_chosen"):
+        x = x if tidx < n else Float32(-float("inf"))
+    top = cute.arch.warp_reduction_max(x)
+    if lane == 0:
+        sTop[warp] = top
+    cute.arch.sync_threads()
+    if tidx == 0:
+        mY[0] = cute.arch.fmax(sTop[0], sTop[1])  # BUG not_chosen
+
+
+@cute.jit
+def chosen(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    chosen_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def odd_halves_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """An odd number of float16, read in pairs: the last pair has one half that nobody wrote."""
+    tidx, _, _ = cute.arch.thread_idx()
+    n = mX.shape[0]
+    sX = smem(2 * THREADS, Float16)
+    for k in cutlass.range_constexpr(2):
+        if k * THREADS + tidx < n:
+            sX[k * THREADS + tidx] = mX[k * THREADS + tidx]
+    cute.arch.sync_threads()
+    rX = cute.make_rmem_tensor(2, Float16)
+    pair = cute.zipped_divide(sX, (2,))[None, tidx]
+    cute.autovec_copy(pair, rX)  # BUG both_added
+    first, second = rX[0].to(Float32), rX[1].to(Float32)
+    if 2 * tidx + 1 < n:
+        mY[tidx] = first + second
+    elif 2 * tidx < n:
+        if cutlass.const_expr(bug == "both_added"):
+            mY[tidx] = first + second  # BUG both_added
+        else:
+            mY[tidx] = first
+
+
+@cute.jit
+def odd_halves(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    odd_halves_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def decisions_kernel(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Indices and values pass through shared memory; the last ones are nobody's."""
+    tidx, _, _ = cute.arch.thread_idx()
+    n = mX.shape[0]
+    sX, sI = smem(THREADS), smem(THREADS, Int32)
+    if tidx < n:
+        sX[tidx] = mX[tidx]
+        sI[tidx] = mI[tidx]
+    cute.arch.sync_threads()
+    x = sX[tidx]  # BUG decided_by_nobody, added_by_nobody, shuffled_from_nobody
+    place = sI[tidx]  # BUG place_of_nobody
+    if cutlass.const_expr(bug == "place_of_nobody"):
+        if tidx < n + 2:
+            mY[place] = Float32(1.0)  # BUG place_of_nobody
+    elif cutlass.const_expr(bug == "decided_by_nobody"):
+        if x > 0.0:  # BUG decided_by_nobody
+            cute.arch.atomic_add(mY.iterator, Float32(1.0))
+    elif cutlass.const_expr(bug == "added_by_nobody"):
+        # BUG added_by_nobody
+        cute.arch.atomic_add(mY.iterator + tidx, x)
+    elif cutlass.const_expr(bug == "shuffled_from_nobody"):
+        other = cute.arch.shuffle_sync_down(x, offset=1)
+        if tidx < n:
+            mY[tidx] = other  # BUG shuffled_from_nobody
+    elif tidx < n:
+        mY[place] = x
+
+
+@cute.jit
+def decisions(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    decisions_kernel(mX, mI, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def padded_tile_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Tiles of 8 x 8 with a padded column, moved 128 bits at a time, padding and all."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sX, sY = smem((8, 12), stride=(12, 1)), smem((8, 12), stride=(12, 1))
+    row, col = tidx // 8, tidx % 8
+    sX[row, col] = mX[row, col]
+    cute.arch.sync_threads()
+    if tidx < 24:
+        vectors, copies = cute.zipped_divide(sX, (1, 4)), cute.zipped_divide(sY, (1, 4))
+        rX = cute.make_rmem_tensor(4, Float32)
+        cute.autovec_copy(vectors[(0, None), (tidx // 3, tidx % 3)], rX)  # BUG shifted
+        cute.autovec_copy(rX, copies[(0, None), (tidx // 3, tidx % 3)])
+    cute.arch.sync_threads()
+    if cutlass.const_expr(bug == "shifted"):
+        mY[col, row] = sY[row, col + 1]  # BUG shifted
+    else:
+        mY[col, row] = sY[row, col]
+
+
+@cute.jit
+def padded_tile(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    padded_tile_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+def tailed():
+    return fk.randn(2 * TILE - 37), fk.empty(2, TILE)
+
+
+def exponentials(x, y):
+    return [(y.view(-1)[: len(x)], torch.exp(2 * x + 1))]
+
+
+def normed(x, y):
+    return [(y, x * torch.rsqrt((x * x).mean(1, keepdim=True) + 1e-6))]
+
+
+def in_pairs(x, y):
+    padded = torch.nn.functional.pad(x.float(), (0, 2 * len(y) - len(x)))
+    return [(y, padded.view(-1, 2).sum(1))]
+
+
+def placed():
+    index = zeros(50)
+    index[:] = torch.arange(50).flip(0)
+    return fk.randn(50), index, fk.zeros(64)
+
+
+EMPTY = ("uninitialised-shared",)
+FAMILIES = (
+    Family(dropped_tail, (dropped_tail_kernel,), tailed, exponentials, bugs=(
+        Bug("stored_without_predicate", EMPTY, "The leftover is stored: y has room for it."),
+        Bug("from_the_wrong_end", EMPTY, "The tile is read from its end, where the tail lies."),
+    )),
+    Family(row_norm, (row_norm_kernel,), lambda: (fk.randn(5, 128), fk.empty(5, 128)), normed,
+           static=(0, 1), bugs=(
+        Bug("shared_over_warps", EMPTY, "Scales of rows past the end are added to the others."),
+    )),
+    Family(chosen, (chosen_kernel,), lambda: (fk.randn(50), fk.empty(1)),
+           lambda x, y: [(y, x.max()[None])], bugs=(
+        Bug("not_chosen", EMPTY, "The maximum takes in what lies past the end."),
+    )),
+    Family(odd_halves, (odd_halves_kernel,), lambda: (fk.randn(77, dtype=torch.float16),
+           fk.empty(39)), in_pairs, bugs=(
+        Bug("both_added", EMPTY, "The half that nobody wrote is added."),
+    )),
+    Family(decisions, (decisions_kernel,), placed,
+           lambda x, i, y: [(y[:50], x.flip(0)), (y[50:], torch.zeros(14))], bugs=(
+        Bug("place_of_nobody", EMPTY, "An index that nobody wrote says where to store.",
+            also=("out-of-bounds", "global-race")),
+        Bug("decided_by_nobody", EMPTY, "A value that nobody wrote decides a branch."),
+        Bug("added_by_nobody", EMPTY, "A value that nobody wrote is added atomically."),
+        Bug("shuffled_from_nobody", EMPTY, "The last value comes from a lane that has none."),
+    )),
+    Family(padded_tile, (padded_tile_kernel,), lambda: (fk.randn(8, 8), fk.empty(8, 8)),
+           lambda x, y: [(y, x.T)], bugs=(
+        Bug("shifted", EMPTY, "The column is one too far: the padding is stored."),
+    )),
+)  # fmt: skip
