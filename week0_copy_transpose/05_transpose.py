@@ -1054,7 +1054,7 @@ said = {"scatter, float32": None, "vectorised, float16": None}  # percent of a c
 @cute.jit
 def production(mX: cute.Tensor, mY: cute.Tensor, stream: CUstream):
     bits = cutlass.const_expr(mX.element_type.width)
-    VectorTranspose(bits, 2048 // bits, 128 // bits)(mX, mY, stream)
+    VectorTranspose(bits, (2048 // bits, 2048 // bits), 128 // bits)(mX, mY, stream)
 
 
 steps = {

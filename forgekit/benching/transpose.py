@@ -27,7 +27,8 @@ from forgekit.ops import copy_transpose
 from forgekit.output_files import check_output, write_output
 
 SQUARES = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
-OTHERS = ((1024, 65536), (65536, 1024), (1023, 1025), (8191, 8193))
+OTHERS = ((1024, 65536), (65536, 1024), (262144, 256), (1048576, 64), (64, 1048576), (1000, 1000),
+          (1023, 1025), (8191, 8193), (4096, 50257))  # fmt: skip
 DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 PEERS = ("clone", "torch", "torch.compile", "forgekit")
 

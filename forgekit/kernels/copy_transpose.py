@@ -24,70 +24,78 @@ def word_of(bits: int):  # type: ignore[no-untyped-def]
 
 
 class VectorTranspose:
-    """A block turns a square tile; each thread first turns a square of V×V elements in registers.
+    """A block turns a tile; each thread first turns a square of V×V elements in registers.
 
-    tile: rows and columns of a block's tile. vector: V, elements of one access; it divides M, N
-    and the tile, and the strides of the rows. Threads: (tile / V)².
+    tile: rows and columns of X a block reads, powers of two, at least 2V. vector: V, elements of
+    one access; it divides M, N and the strides of the rows. Threads: one for each square.
     """
 
-    def __init__(self, bits: int, tile: int, vector: int) -> None:
+    def __init__(self, bits: int, tile: tuple[int, int], vector: int) -> None:
         self.word, self.tile, self.vector = word_of(bits), tile, vector
-        self.squares = tile // vector  # along a side of the tile
-        # Chunk c of row r of shared memory lies at c ^ (r / V): threads of one quarter-warp write
-        # V rows apart, and would meet in the same banks. Bits count bytes: 3 bits of c, from that
-        # of a chunk on, are changed by those that r / V begins at.
-        chunk_bits = (vector * bits // 8).bit_length() - 1
-        bits_changed = min(3, self.squares.bit_length() - 1)
-        self.swizzle = (bits_changed, chunk_bits, tile.bit_length() - 1)
+        self.squares = tile[0] // vector, tile[1] // vector  # down the tile and across
+        # Chunk c of row r of shared memory lies at c ^ (r / V): the threads that write 128 bytes
+        # together, a quarter-warp if each has 16, are V rows apart, and would meet in the same
+        # banks. Bits count bytes: those of c, from that of a chunk on, are changed by those that
+        # r / V begins at. If few squares lie across, the lowest of c tell these threads apart too.
+        chunk_bytes = vector * bits // 8
+        together = (128 // chunk_bytes).bit_length() - 1
+        down, across = (min(together, squares.bit_length() - 1) for squares in self.squares)
+        kept = max(0, down - across)
+        chunk_bits, row_bits = chunk_bytes.bit_length() - 1, tile[0].bit_length() - 1
+        self.swizzle = (down - kept, chunk_bits + kept, row_bits - kept)
+        # Blocks of a tall tile begin with different rows of Y, which are far apart in memory. On an
+        # H200 0.4 % at 1,048,576 × 64 float16, 0.9 % at × 32; wider types lose, bytes do not care.
+        self.first = 3 if tile[0] > tile[1] and bits == 16 else 0
 
     @cute.jit
     def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
         mX, mY = cute.recast_tensor(mX, self.word), cute.recast_tensor(mY, self.word)
-        blocks = cute.ceil_div(mX.shape[0], self.tile) * cute.ceil_div(mX.shape[1], self.tile)
-        threads = self.squares * self.squares
+        tiles = [cute.ceil_div(size, side) for size, side in zip(mX.shape, self.tile, strict=True)]
+        blocks, threads = tiles[0] * tiles[1], self.squares[0] * self.squares[1]
         self.kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(threads, 1, 1), stream=stream)
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
         tidx, _, _ = cute.arch.thread_idx()
         bidx, _, _ = cute.arch.block_idx()
-        V, T, S = self.vector, self.tile, self.squares
+        V, (TM, TN), (SM, SN) = self.vector, self.tile, self.squares
         M, N = mX.shape
         # Neighbouring blocks write neighbouring parts of the same rows of Y.
-        tiles_m = cute.ceil_div(M, T)
+        tiles_m = cute.ceil_div(M, TM)
         bn, bm = bidx // tiles_m, bidx % tiles_m
         sY = cutlass.memory.SmemAllocator().allocate_tensor(
-            self.word, cute.make_layout((T, T), stride=(T, 1)), 128,
+            self.word, cute.make_layout((TN, TM), stride=(TM, 1)), 128,
             swizzle=cute.make_swizzle(*self.swizzle),
         )  # fmt: skip
         square = cute.make_layout((V, V), stride=(V, 1))
         rX, rY = (cute.make_rmem_tensor(square, self.word) for _ in range(2))
 
         # Load a square: the threads of a row of the tile side by side, 16 bytes each.
-        i, j = tidx // S, tidx % S
-        if bm * S + i < M // V and bn * S + j < N // V:
-            gX = cute.local_tile(mX, (V, V), (bm * S + i, bn * S + j))  # (V,V):(ld,1)
+        i, j = tidx // SN, tidx % SN
+        if bm * SM + i < M // V and bn * SN + j < N // V:
+            gX = cute.local_tile(mX, (V, V), (bm * SM + i, bn * SN + j))  # (V,V):(ld,1)
             for k in cutlass.range_constexpr(V):
                 cute.autovec_copy(gX[k, None], rX[k, None])
         # Turn it: a renaming of registers, and for narrow types a byte permutation.
         for k in cutlass.range_constexpr(V):
             for m in cutlass.range_constexpr(V):
                 rY[k, m] = rX[m, k]
-        tYsY = cute.local_tile(sY, (V, V), (j, i))  # (V,V):(T,1)
+        tYsY = cute.local_tile(sY, (V, V), (j, i))  # (V,V):(TM,1)
         for k in cutlass.range_constexpr(V):
             cute.autovec_copy(rY[k, None], tYsY[k, None])
         cute.arch.sync_threads()
 
         # Store rows of Y: now the threads of a row of Y side by side.
-        row, chunk = tidx // S, tidx % S
+        row, chunk = tidx // SM, tidx % SM
+        step = lambda k: (k + bm * self.first) & (V - 1) if self.first else k  # noqa: E731
         for k in cutlass.range_constexpr(V):
-            sVY = cute.local_tile(sY, (1, V), (row + k * S, chunk))  # (1,V):(0,1)
+            sVY = cute.local_tile(sY, (1, V), (row + step(k) * SN, chunk))  # (1,V):(0,1)
             cute.autovec_copy(sVY[0, None], rX[k, None])
-        if bm * S + chunk < M // V:
+        if bm * SM + chunk < M // V:
             for k in cutlass.range_constexpr(V):
-                n = bn * T + row + k * S
+                n = bn * TN + row + step(k) * SN
                 if n < N:
-                    gY = cute.local_tile(mY, (1, V), (n, bm * S + chunk))  # (1,V):(0,1)
+                    gY = cute.local_tile(mY, (1, V), (n, bm * SM + chunk))  # (1,V):(0,1)
                     cute.autovec_copy(rX[k, None], gY[0, None])
 
 

@@ -13,7 +13,8 @@ from forgekit.kernels import SECTOR_BYTES, VECTOR_BYTES
 __all__ = ["TILES", "Choice", "choose"]
 
 TILES = (16, 32, 64)  # what a caller may ask for
-FEW_ROWS = 24  # of X, below which tiles leave most threads idle
+FEW_ROWS = 24  # of X, below which tiles leave most threads idle;
+FEW_WHOLE_ROWS = 16  # if X is large and both sides can be accessed 16 bytes at a time
 FEW_COLUMNS = 4
 FEW_BLOCKS = 192  # with fewer on the 132 SMs of an H200, smaller tiles are faster
 
@@ -68,27 +69,38 @@ def choose(
     if down < across and y_contiguous:
         whole = down == 1 and at_vectors and M % widest == 0 and across % widest == 0
         return Choice("flat", vector=widest if whole else 1)
+    cuts = [(tile, tile)] if tile else _tiles(M, N, widest)
     # Few rows or columns: a cache line holds what neighbouring threads need, whatever it is.
-    if (M < FEW_ROWS or N < FEW_COLUMNS) and tile is None and y_contiguous:
-        return Choice("flat")
+    few = tile is None and y_contiguous and (M < FEW_ROWS or N < FEW_COLUMNS)
+    if few:
+        cuts = cuts[:-1] if M >= FEW_WHOLE_ROWS and N >= FEW_COLUMNS else []
     # 16-byte accesses on both sides, if every row of x and of y begins at 16 bytes.
-    side = tile or _side(M, N, widest)
-    vector = min(widest, side // 8)
-    whole = not any(n % vector for n in (M, N, down, apart))
-    if across == 1 and whole and address % (vector * itemsize) == 0:
-        return Choice("vector", (side, side), vector)
+    for cut in cuts:
+        vector = min(widest, 8 if cut[0] != cut[1] else cut[0] // 8)
+        whole = not any(n % vector for n in (M, N, down, apart))
+        if across == 1 and whole and address % (vector * itemsize) == 0:
+            return Choice("vector", cut, vector)
+    if few:
+        return Choice("flat")
     # Anything: odd sizes, strided rows and columns.
     shifted = apart * itemsize % SECTOR_BYTES != 0
     cut = (tile, tile) if tile else _cut(M, N, widest)
     return Choice("gather", cut, 1, across == 1, shifted)
 
 
-def _side(M: int, N: int, widest: int) -> int:
-    """The side of the fastest tile of "vector": 256 bytes a row; less if x is small or narrow."""
-    for side in (16 * widest, 8 * widest):
-        if M * N // (side * side) > FEW_BLOCKS and min(M, N) > side // 2:
-            return side
-    return max(4 * widest, 16)
+def _tiles(M: int, N: int, widest: int) -> list[tuple[int, int]]:
+    """Tiles of "vector", the fastest first; the last is for whatever the others do not fit.
+
+    A large x: sides of 256 bytes, or the power of two that holds a narrow x, so that a block still
+    reads, or writes, 256 bytes of a row. A small one: squares of less.
+    """
+    full = 16 * widest
+    rows, columns = (min(full, max(2 * widest, 1 << (size - 1).bit_length())) for size in (M, N))
+    large = [(rows, columns)] if M * N // (rows * columns) > FEW_BLOCKS else []
+    half = full // 2
+    enough = M * N // (half * half) > FEW_BLOCKS and min(M, N) > half // 2
+    side = half if enough else max(half // 2, 16)
+    return [*large, (side, side)]
 
 
 def _cut(M: int, N: int, widest: int) -> tuple[int, int]:

@@ -42,8 +42,8 @@ def compile_choice(choice: Choice, dtype: torch.dtype, device: str, arch: str | 
     align = choice.vector * dtype.itemsize
     kernel: Any
     if choice.kernel == "vector":
-        side, promised = choice.tile[0], {0: choice.vector, 1: choice.vector}
-        kernel = VectorTranspose(bits, side, choice.vector)
+        promised = {0: choice.vector, 1: choice.vector}
+        kernel = VectorTranspose(bits, choice.tile, choice.vector)
         x = TensorSpec(dtype, (None, None), (None, 1), align, promised)
         return compile(kernel, x, x, device=device, arch=arch)
     down: int | None = None

@@ -57,6 +57,30 @@ def test_vector_with_other_tiles(side: int) -> None:
         run(compiled(vector(dtype, side), dtype), any_bits(side + 16, 2 * side + 8, dtype))
 
 
+@pytest.mark.parametrize(
+    ("dtype", "tile", "V"),
+    [
+        (torch.float16, (128, 64), 8),
+        (torch.float16, (16, 128), 8),
+        (torch.float32, (64, 8), 4),
+        (torch.uint8, (256, 32), 8),
+    ],
+    ids=str,
+)
+def test_vector_with_tiles_for_narrow_matrices(
+    dtype: torch.dtype, tile: tuple[int, int], V: int
+) -> None:
+    """Every row of Y is stored wherever its block begins; tall tiles meet no bank conflict."""
+    kernel = compiled(Choice("vector", tile, V), dtype)
+    run(kernel, any_bits(3 * tile[0] + 2 * V, tile[1], dtype))
+    run(kernel, any_bits(tile[0], 2 * tile[1] + V, dtype))
+    x = any_bits(2 * tile[0], 2 * tile[1], dtype)
+    p = fk.profile(kernel, x, torch.empty(x.shape[1], x.shape[0], dtype=dtype))
+    assert p.shared_load_bank_conflicts == 0
+    assert p.shared_store_bank_conflicts == 0 or tile[0] < tile[1]
+    assert p.global_load_sectors == p.global_store_sectors == x.numel() * dtype.itemsize // 32
+
+
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_gather_of_rows_that_begin_anywhere(dtype: torch.dtype, arch: str) -> None:
@@ -96,11 +120,12 @@ def test_flat(dtype: torch.dtype) -> None:
     ("choice", "shape", "dtype"),
     [
         (vector(torch.float16, 64), (136, 72), torch.float16),
+        (Choice("vector", (128, 32), 8), (264, 32), torch.float16),
         (Choice("gather", (64, 64), 1, True, True), (65, 77), torch.float16),
         (Choice("gather", (32, 64), 1, False, False), (64, 41), torch.float32),
         (Choice("flat"), (3, 90), torch.float32),
     ],
-    ids=["vector", "gather", "gather-strided", "flat"],
+    ids=["vector", "vector-tall", "gather", "gather-strided", "flat"],
 )
 def test_no_order_of_threads_matters(
     choice: Choice, shape: tuple[int, int], dtype: torch.dtype
