@@ -15,8 +15,8 @@
 # **You will learn** what a thread, a block and a grid are, how to see what each thread did, what
 # goes wrong at the edge of an array, and what the compiler makes of your Python.
 # **You need** Python, and no GPU: without one, kernels run on the **virtual GPU**, which executes
-# the machine-level code that NVIDIA's compiler made of yours. About 30 minutes, and 10 more for the
-# two exercises.
+# the machine-level code that NVIDIA's compiler made of yours. About 25 minutes, and 20 more for the
+# exercises: three kernels, the last of them from an empty page.
 #
 # Run the cells from top to bottom with <kbd>Shift</kbd>+<kbd>Enter</kbd>. Where the text says
 # **Predict**, make up your mind before you run the next cell: what it prints is folded away until
@@ -115,7 +115,11 @@ fk.footprint(run_copy, x, fk.empty(8))
 #
 # `cute.printf` prints from inside the threads while the kernel runs.
 #
-# **Predict:** how many lines will the next cell print?
+# **Predict:** how many lines will the cell after the next one print? Write your number in place of
+# `None`.
+
+# %%
+lines = fk.predict("lines printed", None)
 
 
 # %% jupyter={"outputs_hidden": true}
@@ -137,7 +141,7 @@ def talking_copy(mX: cute.Tensor, mY: cute.Tensor):
 y = fk.empty(8)
 run_talking = fk.compile(talking_copy, x, y)
 run_talking(x, y)
-fk.predict("lines printed", None).against(y.numel())
+lines.against(int(fk.profile(run_talking, x, y)["global_store_bytes_asked"]) // 4)
 
 # %% [markdown]
 # Every thread prints its own line. The launch has changed, too: two blocks of four threads.
@@ -160,13 +164,17 @@ fk.footprint(run_talking, x, fk.empty(8))
 #
 # **Predict:** how many blocks do we need, and how many threads will have nothing to do?
 
+# %%
+needed = fk.predict("blocks", None)
+idle = fk.predict("threads with nothing to do", None)
+
 # %% jupyter={"outputs_hidden": true}
 elements, threads = 1000, 128
 blocks = -(-elements // threads)  # a division, rounded up
 print(f"{blocks} blocks of {threads} = {blocks * threads} threads for {elements} elements")
 print(f"{blocks * threads - elements} threads too many")
-fk.predict("blocks", None).against(blocks)
-fk.predict("threads with nothing to do", None).against(blocks * threads - elements)
+needed.against(blocks)
+idle.against(blocks * threads - elements)
 
 
 # %% [markdown]
@@ -174,8 +182,11 @@ fk.predict("threads with nothing to do", None).against(blocks * threads - elemen
 # array. (`cute.ceil_div` is the division, rounded up, for host code.) The next kernel does not know
 # about the overhang.
 #
-# **Predict:** what will happen, and which thread will be the first to do it? Then run both cells.
-# (The error is intended.)
+# **Predict:** what will happen, and which thread of the last block will be the first to do it? Then
+# run both cells. (The error is intended.)
+
+# %%
+culprit = fk.predict("thread of block 7 that is the first", None)
 
 
 # %%
@@ -198,6 +209,9 @@ x = fk.randn(1000)
 y = fk.empty(1000)
 run_overhanging = fk.compile(overhanging_copy, x, y, device="virtual")
 run_overhanging(x.cpu(), y.cpu())
+
+# %% jupyter={"outputs_hidden": true}
+culprit.against(1000 - 7 * 128)
 
 # %% [markdown]
 # Read the message from the top: the **line** of the kernel, the **thread** and **block**, the
@@ -245,10 +259,10 @@ fk.footprint(run_guarded, x, fk.empty(1000))
 
 # %% [markdown]
 # The size was not compiled in: `fk.compile` leaves it open, so one compiled kernel serves every
-# length. (*Compiled in* are the element type, the number of dimensions, that neighbouring elements
-# lie side by side in memory, and the multiple of bytes at which the array starts; pass a tensor
-# that differs in one of them and the call says so.) Sizes around a multiple of the block are
-# where mistakes live, so test those:
+# length from 1 on. (No elements would be no blocks, which is no launch. *Compiled in* are the
+# element type, the number of dimensions, that neighbouring elements lie side by side in memory, and
+# the multiple of bytes at which the array starts; pass a tensor that differs in one of them and the
+# call says so.) Sizes around a multiple of the block are where mistakes live, so test those:
 
 # %%
 for length in (1, 31, 127, 128, 129, 1023, 1024, 1025):
@@ -257,79 +271,13 @@ for length in (1, 31, 127, 128, 129, 1023, 1024, 1025):
     fk.check(y, x)
 
 # %% [markdown]
-# ## 7. It looks right and is wrong
+# ## 7. Now you
 #
-# Here is a copy that somebody wrote in a hurry. It launches too few blocks.
-#
-# **Predict:** which is the first element that will be wrong, and what will it contain?
-
-
-# %% jupyter={"outputs_hidden": true}
-@cute.jit
-def hasty_copy(mX: cute.Tensor, mY: cute.Tensor):
-    blocks = mX.shape[0] // 128  # rounded down
-    guarded_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
-
-
-x, y = fk.randn(1000), fk.empty(1000)
-run_hasty = fk.compile(hasty_copy, x, y)
-run_hasty(x, y)
-print("the first four:", y[:4] == x[:4])
-fk.predict("first wrong element", None).against((y != x).nonzero()[0].item())
-fk.check(y, x)
-
-# %% [markdown]
-# No error, and the beginning is right: a glance would have passed it. The check says where: the
-# last 104 elements still hold the NaN of `fk.empty`. Had `y` come from an earlier, correct run,
-# the old numbers would have hidden the mistake. **Poison the output before you test a kernel.**
-
-# %% [markdown]
-# ## 8. What the compiler made of it
-#
-# The compiler turned the kernel into **PTX**, NVIDIA's assembly language; this text is what the
-# virtual GPU executes, and what a GPU's driver translates to its own machine code, **SASS**. Here
-# is the part of the guarded copy that matters; left out are the lines that load the kernel's
-# arguments, the size of `mX` into `%r2` and the two addresses into `%rd1` and `%rd2`:
-
-# %%
-interesting = ["mov.u32", "shl", "or.b32", "setp", "bra", "mul.wide", "add.s64", "global", "ret;"]
-for line in run_guarded.ptx.splitlines():
-    text = " ".join(line.split())
-    if any(word in text for word in interesting):
-        print(text)
-
-# %% [markdown]
-# | PTX | in your Python |
-# |---|---|
-# | `mov.u32 …, %tid.x` | `tidx`, from `cute.arch.thread_idx()` |
-# | `mov.u32 …, %ctaid.x` | `bidx`, from `cute.arch.block_idx()` (CTA is PTX's word for block) |
-# | `shl.b32 …, 7` | `bidx * 128`: a shift by 7 is a multiplication by 2⁷ |
-# | `or.b32` | `+ tidx`: the lower seven bits are free, so *or* does for *plus* |
-# | `setp…` | the predicate: is `i` within the array? |
-# | `@%p1 bra …` | threads without an element jump to the end |
-# | `mul.wide.s32 …, 4` | element number × 4 bytes (float32) |
-# | `add.s64` | plus the address where the tensor begins, once for `mX`, once for `mY` |
-# | `ld.global.b32` | read `mX[i]` |
-# | `st.global.b32` | write `mY[i]` |
-# | `ret` | the thread is done |
-#
-# Your two lines cost each thread about a dozen instructions, of which one reads and one writes
-# memory. Week 0 is about what those two cost.
-#
-# The numbers after `%r`, `%rd` and `%p` name **registers**, the fastest memory there is, private to
-# each thread. The real machine has a limited number of them; a kernel that needs more has to put
-# values aside in slow memory, which is called **spilling**. This one is modest:
-
-# %%
-print(f"{run_guarded.registers} registers a thread, {run_guarded.spill_bytes} bytes spilled")
-
-# %% [markdown]
-# ## 9. Exercises
-#
-# Each exercise is a cell to complete and a cell that grades it. The grade runs your kernel on
-# several sizes, then in orders of threads that a GPU might choose, and counts what it does; it
-# stops at the first thing that is wrong and explains it. Hints and the solution are folded away
-# below the task; `fk.exercise("week0/scale").hint()` gives the same hints one by one.
+# An exercise is a cell to complete and a cell that grades it. The grade runs your kernel on several
+# sizes, some of them drawn anew for every text you hand in; then in orders of threads that a GPU
+# might choose; and at last it counts what the kernel does. It stops at the first thing that is
+# wrong and says what it has seen. Hints and the solution are folded away below the task;
+# `fk.exercise("week0/scale").hint()` gives the same hints one by one.
 
 # %% [markdown] exercise="week0/scale" part="task"
 # ### Exercise 1: scale a vector
@@ -351,7 +299,7 @@ print(f"{run_guarded.registers} registers a thread, {run_guarded.spill_bytes} by
 #
 # <details><summary>Hint 3</summary>
 #
-# `mY[i] = 3.0 * mX[i] + 1.0`
+# A kernel has no result: what thread `i` has computed, it assigns to its element of `mY`.
 #
 # </details>
 
@@ -420,7 +368,7 @@ fk.exercise("week0/scale").grade(scale)
 #
 # <details><summary>Hint 3</summary>
 #
-# `mX[n - 1 - i]` with `n = mX.shape[0]`.
+# The two indexes of a thread always have the same sum. Which one, for n elements?
 #
 # </details>
 
@@ -483,6 +431,148 @@ said = fk.predict("threads that read mX[0] to mX[7]", None)
 drawn = fk.footprint(fk.compile(reverse, fk.randn(8), fk.empty(8)), fk.randn(8), fk.empty(8))
 said.against(drawn.touched["mX"]["thread"].tolist())
 drawn
+
+# %% [markdown]
+# ## 8. It looks right and is wrong
+#
+# Here is a copy that somebody wrote in a hurry. It launches too few blocks.
+#
+# **Predict:** which is the first element that will be wrong? And what will it contain?
+
+# %%
+first_wrong = fk.predict("first wrong element", None)
+
+
+# %% jupyter={"outputs_hidden": true}
+@cute.jit
+def hasty_copy(mX: cute.Tensor, mY: cute.Tensor):
+    blocks = mX.shape[0] // 128  # rounded down
+    guarded_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
+
+
+x, y = fk.randn(1000), fk.empty(1000)
+run_hasty = fk.compile(hasty_copy, x, y)
+run_hasty(x, y)
+print("the first four:", y[:4] == x[:4])
+first_wrong.against((y != x).nonzero()[0].item())
+fk.check(y, x)
+
+# %% [markdown]
+# > **Looks right and is wrong.** No error, and the beginning is right: a glance would have passed
+# > it. The check says where: the last 104 elements still hold the NaN of `fk.empty`. Had `y` come
+# > from an earlier, correct run, the old numbers would have hidden the mistake. **Poison the output
+# > before you test a kernel.**
+
+# %% [markdown]
+# ## 9. What the compiler made of it
+#
+# The compiler turned the kernel into **PTX**, NVIDIA's assembly language; this text is what the
+# virtual GPU executes, and what a GPU's driver translates to its own machine code, **SASS**. Here
+# is the part of the guarded copy that matters; left out are the lines that load the kernel's
+# arguments, the size of `mX` into `%r2` and the two addresses into `%rd1` and `%rd2`:
+
+# %%
+interesting = ["mov.u32", "shl", "or.b32", "setp", "bra", "mul.wide", "add.s64", "global", "ret;"]
+for line in run_guarded.ptx.splitlines():
+    text = " ".join(line.split())
+    if any(word in text for word in interesting):
+        print(text)
+
+# %% [markdown]
+# | PTX | in your Python |
+# |---|---|
+# | `mov.u32 …, %tid.x` | `tidx`, from `cute.arch.thread_idx()` |
+# | `mov.u32 …, %ctaid.x` | `bidx`, from `cute.arch.block_idx()` (CTA is PTX's word for block) |
+# | `shl.b32 …, 7` | `bidx * 128`: a shift by 7 is a multiplication by 2⁷ |
+# | `or.b32` | `+ tidx`: the lower seven bits are free, so *or* does for *plus* |
+# | `setp…` | the predicate: is `i` within the array? |
+# | `@%p1 bra …` | threads without an element jump to the end |
+# | `mul.wide.s32 …, 4` | element number × 4 bytes (float32) |
+# | `add.s64` | plus the address where the tensor begins, once for `mX`, once for `mY` |
+# | `ld.global.b32` | read `mX[i]` |
+# | `st.global.b32` | write `mY[i]` |
+# | `ret` | the thread is done |
+#
+# Your two lines cost each thread about a dozen instructions, of which one reads and one writes
+# memory. Week 0 is about what those two cost.
+#
+# The numbers after `%r`, `%rd` and `%p` name **registers**, the fastest memory there is, private to
+# each thread. The real machine has a limited number of them; a kernel that needs more has to put
+# values aside in slow memory, which is called **spilling**. This one is modest:
+
+# %%
+print(f"{run_guarded.registers} registers a thread, {run_guarded.spill_bytes} bytes spilled")
+
+# %% [markdown]
+# ## 10. From an empty page
+
+# %% [markdown] exercise="week0/ramp" part="task"
+# ### Exercise 3: write a ramp
+#
+# `y[i] = 5 + 3 * i` for any length, and this time the whole kernel is yours, host function and
+# launch included. It has no input: thread `i` knows its number, and that is enough. `y` already
+# holds something, which is to be overwritten. (`cutlass.Float32(i)` makes a `float32` of a whole
+# number; store that.)
+#
+# <details><summary>Hint 1</summary>
+#
+# Three things in the kernel: which thread am I, have I an element, what do I store in it?
+#
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# The host function takes the length from `mY.shape[0]`, as `guarded_copy` took it from `mX`.
+#
+# </details>
+#
+# <details><summary>Hint 3</summary>
+#
+# The number is to be converted before it is stored, for `i` is an integer: the line with the store
+# holds `cutlass.Float32(…)`.
+#
+# </details>
+
+
+# %% exercise="week0/ramp" part="skeleton"
+@cute.kernel
+def ramp_kernel(mY: cute.Tensor):
+    # FILL ME IN (roughly 5 lines)
+    pass
+
+
+@cute.jit
+def ramp(mY: cute.Tensor):
+    # FILL ME IN (roughly 2 lines)
+    pass
+
+
+# %% exercise="week0/ramp" part="grade"
+fk.exercise("week0/ramp").grade(ramp)
+
+# %% [markdown] exercise="week0/ramp" part="solution"
+# <details><summary>Solution of exercise 3</summary>
+#
+# ```python
+# @cute.kernel
+# def ramp_kernel(mY: cute.Tensor):
+#     tidx, _, _ = cute.arch.thread_idx()
+#     bidx, _, _ = cute.arch.block_idx()
+#     i = bidx * 128 + tidx
+#     if i < mY.shape[0]:
+#         mY[i] = cutlass.Float32(5 + 3 * i)
+#
+#
+# @cute.jit
+# def ramp(mY: cute.Tensor):
+#     blocks = cute.ceil_div(mY.shape[0], 128)
+#     ramp_kernel(mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
+# ```
+#
+# Nothing is read, so this kernel moves half of what a copy moves. The index is all a thread knows
+# of itself, and often all it needs.
+#
+# </details>
 
 # %% [markdown]
 # What you have passed is kept on this machine, over all weeks:

@@ -16,7 +16,8 @@
 # **You will learn** to read a profile by source line, to see which bytes a warp moves and which
 # banks it uses, and to find a mistake that no comparison of values shows.
 # **You need** `00_start_here`, and no GPU: all of this notebook looks inside the virtual GPU, also
-# where there is a real one. About 30 minutes, and 15 more for the exercises.
+# where there is a real one. About 30 minutes, and 35 more for the exercises, two of them whole
+# kernels.
 
 # %%
 import cutlass
@@ -34,8 +35,9 @@ import forgekit as fk
 # the hardware does not fetch 32 single numbers: it fetches **sectors** of 32 bytes, eight float32
 # each, and every sector that a thread touches is fetched whole.
 #
-# Here is a copy of a matrix with one thread an element. Threads of a warp differ in `tidx`, and
-# `tidx` chooses the **row**:
+# Here is a copy of a matrix with one thread an element. A block may have two dimensions; this one
+# has 32 × 8 threads. They are numbered with the first index fastest, and 32 numbers in a row are a
+# warp: here the 32 threads with one `tidy`. They differ in `tidx`, and `tidx` chooses the **row**:
 
 
 # %%
@@ -132,8 +134,8 @@ for name, p in (("by rows", profile), ("by columns", better)):
 
 # %% [markdown]
 # Accesses of a warp that fall into few sectors are called **coalesced**. The bytes that have to
-# move at least once are the same for both copies, and with them the time that no GPU can beat;
-# the first copy moves eight times as many.
+# move at least once are the same for both copies, and with them the least time that a GPU of a
+# given bandwidth can take; the first copy moves eight times as many.
 
 # %%
 print(f"at least {better.bytes_touched:,} bytes, {better.bound_s('H200') * 1e9:.0f} ns on an H200")
@@ -145,6 +147,154 @@ print(f"at least {better.bytes_touched:,} bytes, {better.bound_s('H200') * 1e9:.
 
 # %%
 fk.footprint(run_by_columns, x, y, by="warp", line="mY[row, col] = mX[row, col]", tensor="mX")
+
+# %% [markdown] exercise="week0/four_loads" part="task"
+# ### Exercise 1: predict what four loads cost
+#
+# Threads `i = 0 … 255`, float32, `x` begins at a multiple of 256 bytes. How many sectors does the
+# load of the first warp, threads 0 to 31, fetch in each case? The cell after the grade lets you
+# draw them.
+#
+# <details><summary>Hint 1</summary>
+#
+# Which elements do threads 0 to 31 read? Write down the first and the last.
+#
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# A sector holds eight elements: 0 to 7, 8 to 15, and so on. It counts once, however many threads
+# touch it.
+#
+# </details>
+#
+# <details><summary>Hint 3</summary>
+#
+# Divide the number of the first and of the last element by 8, rounded down: all sectors from the
+# one to the other are touched, unless a step jumps over one.
+#
+# </details>
+
+# %% exercise="week0/four_loads" part="skeleton"
+sectors = {
+    # FILL ME IN (roughly 4 lines)
+    "mX[2 * i]": None,
+    "mX[i + 1]": None,
+    "mX[255 - i]": None,
+    "mX[i // 4]": None,
+}
+
+# %% exercise="week0/four_loads" part="grade"
+fk.exercise("week0/four_loads").grade(sectors)
+
+# %% [markdown] exercise="week0/four_loads" part="solution"
+# <details><summary>Solution of exercise 1</summary>
+#
+# ```python
+# sectors = {
+#     "mX[2 * i]": 8,
+#     "mX[i + 1]": 5,
+#     "mX[255 - i]": 4,
+#     "mX[i // 4]": 1,
+# }
+# ```
+#
+# Sectors are counted, not lanes and not words. A stride of 2 fetches everything and uses half; a
+# start off the edge costs one sector more, five for four; the order of lanes costs nothing; and
+# what lanes share is fetched once.
+#
+# </details>
+
+# %% [markdown]
+# Draw the ones that surprised you: put another index into the kernel and run the cell again.
+
+
+# %% jupyter={"outputs_hidden": true}
+@cute.kernel
+def four_loads_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    i, _, _ = cute.arch.thread_idx()
+    mY[i] = mX[2 * i]
+
+
+@cute.jit
+def four_loads(mX: cute.Tensor, mY: cute.Tensor):
+    four_loads_kernel(mX, mY).launch(grid=(1, 1, 1), block=(256, 1, 1))
+
+
+run_loads = fk.compile(four_loads, fk.randn(512), fk.empty(256))
+fk.coalescing(run_loads, fk.randn(512), fk.empty(256), kind="load")
+
+# %% [markdown] exercise="week0/lower_triangle" part="task"
+# ### Exercise 2: keep the lower triangle
+#
+# `y[row, col] = x[row, col]` where `col <= row`, and `0` above the diagonal, for matrices of any
+# size. Write the whole kernel, and its launch: a block of (32, 8, 1) threads, one thread an
+# element, and no more sectors than it takes. `lower_triangle(x, y)` is how it is called.
+#
+# <details><summary>Hint 1</summary>
+#
+# Two predicates are needed, and they are not the same: does this element exist, and is it kept?
+#
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# Every element of `y` is stored, also where `x` does not matter. Which of `tidx` and `tidy` has to
+# be the column, so that a warp writes one row?
+#
+# </details>
+#
+# <details><summary>Hint 3</summary>
+#
+# A variable that gets its value inside an `if` has to have one before it: begin with `value =
+# mX.element_type(0)`, and store once, after the `if`.
+#
+# </details>
+
+
+# %% exercise="week0/lower_triangle" part="skeleton"
+@cute.kernel
+def lower_triangle_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    # FILL ME IN (roughly 8 lines)
+    pass
+
+
+@cute.jit
+def lower_triangle(mX: cute.Tensor, mY: cute.Tensor):
+    # FILL ME IN (roughly 2 lines)
+    pass
+
+
+# %% exercise="week0/lower_triangle" part="grade"
+fk.exercise("week0/lower_triangle").grade(lower_triangle)
+
+# %% [markdown] exercise="week0/lower_triangle" part="solution"
+# <details><summary>Solution of exercise 2</summary>
+#
+# ```python
+# @cute.kernel
+# def lower_triangle_kernel(mX: cute.Tensor, mY: cute.Tensor):
+#     tidx, tidy, _ = cute.arch.thread_idx()
+#     bidx, bidy, _ = cute.arch.block_idx()
+#     row, col = bidy * 8 + tidy, bidx * 32 + tidx
+#     if row < mX.shape[0] and col < mX.shape[1]:
+#         value = mX.element_type(0)
+#         if col <= row:
+#             value = mX[row, col]
+#         mY[row, col] = value
+#
+#
+# @cute.jit
+# def lower_triangle(mX: cute.Tensor, mY: cute.Tensor):
+#     grid = (cute.ceil_div(mX.shape[1], 32), cute.ceil_div(mX.shape[0], 8), 1)
+#     lower_triangle_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
+# ```
+#
+# Above the diagonal nothing is loaded, so about half of the loads are saved: a predicate can save
+# traffic. It saves whole sectors only: where the diagonal runs through a sector, all of it is
+# fetched.
+#
+# </details>
 
 # %% [markdown]
 # ## 3. Threads that exchange data
@@ -190,11 +340,11 @@ values_right.against(torch.equal(y, x.flip(1)))
 kernel_right.against(bool(fk.sanitize(run_mirror, x, y)))
 
 # %% [markdown]
-# **It looks right and is wrong.** Every value is right, and the run has ended with an error. The
-# **sanitizer**, which watches every run on the virtual GPU, has seen one thread read what another
-# thread wrote, with nothing between the two that makes one wait for the other: a **race**. That the
-# values came out right is luck; the virtual GPU happens to let all threads store before any of them
-# reads. A GPU promises nothing of the kind.
+# > **Looks right and is wrong.** Every value is right, and the run has ended with an error. The
+# > **sanitizer**, which watches every run on the virtual GPU, has seen one thread read what another
+# > thread wrote, with nothing between the two that makes one wait for the other: a **race**. That
+# > the values came out right is luck; the virtual GPU happens to let all threads store before any
+# > of them reads. A GPU promises nothing of the kind.
 #
 # The picture shows the order of one block. Nothing joins the two warps; compare it with the one in
 # the next section. (Pink belongs to the compiler, not to your code: one lane hands an address to
@@ -210,10 +360,13 @@ fk.timeline(run_mirror, x, y)
 #
 # **Predict:** how many of the 256 elements will come out differently in such an order?
 
+# %%
+changed = fk.predict("elements that change", None)
+
 # %% jupyter={"outputs_hidden": true}
-hostile = fk.sanitize(run_mirror, x, y, schedule="adversarial", seeds=2)
-fk.predict("elements that change", None).against(hostile.differences[0].wrong)
-hostile
+adversarial = fk.sanitize(run_mirror, x, y, schedule="adversarial", seeds=2)
+changed.against(adversarial.differences[0].wrong)
+adversarial
 
 # %% [markdown]
 # In these orders one of the two warps ran to its end before the other began: its 32 reads in each
@@ -255,142 +408,85 @@ print(fk.sanitize(run_mended, x, y, schedule="adversarial"))
 fk.timeline(run_mended, x, y)
 
 # %% [markdown]
-# `again=` lets the check repeat the run in hostile orders, too. Use it whenever threads exchange
+# `again=` lets the check repeat the run in such orders, too. Use it whenever threads exchange
 # data.
 
-# %% [markdown]
-# ## 5. Banks: shared memory has a shape, too
+# %% [markdown] exercise="week0/three_sums" part="task"
+# ### Exercise 3: add three neighbours
 #
-# Shared memory is divided into 32 **banks**, each 4 bytes wide, taking turns: bytes 0 to 3 lie in
-# bank 0, 4 to 7 in bank 1, … 128 to 131 in bank 0 again. In one go, a **wavefront**, each bank
-# serves one word. A warp whose threads want different words of one bank has to wait for several
-# wavefronts: a **bank conflict**.
-#
-# This kernel transposes one 32 × 32 tile: it stores rows and reads columns. `pitch` is the distance
-# between two rows of the tile, a **`Constexpr`**: a number that is fixed when the kernel is
-# compiled.
-#
-# **Predict:** how many wavefronts does the read take with a pitch of 32, and how many with 33?
-
-
-# %%
-@cute.kernel
-def tile_kernel(mX: cute.Tensor, mY: cute.Tensor, pitch: cutlass.Constexpr):
-    tidx, tidy, _ = cute.arch.thread_idx()
-    smem = cutlass.memory.SmemAllocator()
-    sT = smem.allocate_tensor(Float32, cute.make_layout((32, 32), stride=(pitch, 1)), 16)
-    sT[tidy, tidx] = mX[tidy, tidx]
-    cute.arch.sync_threads()
-    mY[tidy, tidx] = sT[tidx, tidy]
-
-
-@cute.jit
-def transpose_tile(mX: cute.Tensor, mY: cute.Tensor, pitch: cutlass.Constexpr):
-    tile_kernel(mX, mY, pitch).launch(grid=(1, 1, 1), block=(32, 32, 1))
-
-
-x, y = fk.randn(32, 32), fk.empty(32, 32)
-run_tile = fk.compile(transpose_tile, x, y, 32)
-run_tile(x, y)
-fk.check(y, x.T)
-
-# %% jupyter={"outputs_hidden": true}
-wavefronts = fk.profile(run_tile, x, y)["shared_load_wavefronts_per_request"]
-fk.predict("wavefronts of a read, pitch 32", None).against(wavefronts)
-fk.banks(run_tile, x, y, kind="load")
-
-# %% [markdown]
-# Read the picture downwards: one column is one bank, one row one wavefront. All 32 threads want
-# bank 0, because their words are 32 words apart. With one unused word at the end of each row, a
-# column of the tile walks through all the banks:
-
-# %%
-run_padded = fk.compile(transpose_tile, x, y, 33)
-run_padded(x, y)
-fk.check(y, x.T)
-
-# %% jupyter={"outputs_hidden": true}
-wavefronts = fk.profile(run_padded, x, y)["shared_load_wavefronts_per_request"]
-fk.predict("wavefronts of a read, pitch 33", None).against(wavefronts)
-fk.banks(run_padded, x, y, kind="load")
-
-# %% [markdown]
-# ## 6. Exercises
-
-# %% [markdown] exercise="week0/every_other" part="task"
-# ### Exercise 1: predict what every other element costs
-#
-# The kernel computes `y[i] = x[2 * i]` for 256 elements of float32, one thread each. How many
-# sectors does one load of a warp fetch? Write the number into `guess_sectors`. The cell after the
-# grade shows the answer as a picture.
+# Rows of 128 elements; `y[row, i] = x[row, i-1] + x[row, i] + x[row, i+1]`, where what lies outside
+# of the row counts as 0. One block of 128 threads a row; each element of `x` is loaded from global
+# memory once, and the neighbours come from shared memory (128 float32). Write all of it:
+# `three_sums(x, y)`.
 #
 # <details><summary>Hint 1</summary>
 #
-# How many bytes lie between what two neighbouring threads read?
+# As in `mirror`: store, wait, read. What does a thread read here that others have stored?
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# How long is the piece of memory from thread 0's element to thread 31's?
+# The first and the last thread of a row have one neighbour less: begin with the thread's own
+# element, and add each neighbour behind a predicate of its own.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# 8 bytes × 32 threads, in sectors of 32 bytes.
+# All threads have to come to the barrier: it stands before the first `if`.
 #
 # </details>
 
 
-# %% exercise="week0/every_other" part="skeleton"
+# %% exercise="week0/three_sums" part="skeleton"
 @cute.kernel
-def every_other_kernel(mX: cute.Tensor, mY: cute.Tensor):
-    tidx, _, _ = cute.arch.thread_idx()
-    mY[tidx] = mX[2 * tidx]
+def three_sums_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    # FILL ME IN (roughly 12 lines)
+    pass
 
 
 @cute.jit
-def every_other(mX: cute.Tensor, mY: cute.Tensor):
-    every_other_kernel(mX, mY).launch(grid=(1, 1, 1), block=(256, 1, 1))
+def three_sums(mX: cute.Tensor, mY: cute.Tensor):
+    # FILL ME IN (roughly 1 line)
+    pass
 
 
-# FILL ME IN (roughly 1 line)
-guess_sectors = None
+# %% exercise="week0/three_sums" part="grade"
+fk.exercise("week0/three_sums").grade(three_sums)
 
-# %% exercise="week0/every_other" part="grade"
-fk.exercise("week0/every_other").grade(guess_sectors)
-
-# %% [markdown] exercise="week0/every_other" part="solution"
-# <details><summary>Solution of exercise 1</summary>
+# %% [markdown] exercise="week0/three_sums" part="solution"
+# <details><summary>Solution of exercise 3</summary>
 #
 # ```python
 # @cute.kernel
-# def every_other_kernel(mX: cute.Tensor, mY: cute.Tensor):
+# def three_sums_kernel(mX: cute.Tensor, mY: cute.Tensor):
 #     tidx, _, _ = cute.arch.thread_idx()
-#     mY[tidx] = mX[2 * tidx]
+#     row, _, _ = cute.arch.block_idx()
+#     smem = cutlass.memory.SmemAllocator()
+#     sRow = smem.allocate_tensor(Float32, cute.make_layout(128), 16)
+#     total = mX[row, tidx]
+#     sRow[tidx] = total
+#     cute.arch.sync_threads()
+#     if tidx > 0:
+#         total += sRow[tidx - 1]
+#     if tidx < 127:
+#         total += sRow[tidx + 1]
+#     mY[row, tidx] = total
 #
 #
 # @cute.jit
-# def every_other(mX: cute.Tensor, mY: cute.Tensor):
-#     every_other_kernel(mX, mY).launch(grid=(1, 1, 1), block=(256, 1, 1))
-#
-#
-# guess_sectors = 8
+# def three_sums(mX: cute.Tensor, mY: cute.Tensor):
+#     three_sums_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(128, 1, 1))
 # ```
 #
-# The 32 elements span 256 bytes, of which every second word is used: eight sectors, half of each
-# for nothing. The hardware cannot fetch half a sector, so a stride of 2 costs as much as reading
-# everything.
+# Without shared memory each element would be loaded three times. A cache would answer two of them,
+# but each is an instruction and a request; the profile counts them.
 #
 # </details>
 
-# %% jupyter={"outputs_hidden": true}
-run_every_other = fk.compile(every_other, fk.randn(512), fk.empty(256))
-fk.coalescing(run_every_other, fk.randn(512), fk.empty(256), kind="load")
-
 # %% [markdown] exercise="week0/rotate" part="task"
-# ### Exercise 2: mend a race
+# ### Exercise 4: mend a race
 #
 # Each block rotates a row of 64 elements by one place, twice, through one row of shared memory. In
 # the usual order the values are right, and the sanitizer objects. Mend it. (`range_constexpr` is a
@@ -437,18 +533,11 @@ def rotate(mX: cute.Tensor, mY: cute.Tensor):
     rotate_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(64, 1, 1))
 
 
-# %% [markdown]
-# What the sanitizer says of it, as it is now:
-
-# %% jupyter={"outputs_hidden": true}
-x, y = fk.randn(4, 64, device="virtual"), fk.empty(4, 64, device="virtual")
-fk.sanitize(fk.compile(rotate, x, y, device="virtual"), x, y, schedule="adversarial", seeds=1)
-
 # %% exercise="week0/rotate" part="grade"
 fk.exercise("week0/rotate").grade(rotate)
 
 # %% [markdown] exercise="week0/rotate" part="solution"
-# <details><summary>Solution of exercise 2</summary>
+# <details><summary>Solution of exercise 4</summary>
 #
 # ```python
 # @cute.kernel
@@ -480,6 +569,66 @@ fk.exercise("week0/rotate").grade(rotate)
 # </details>
 
 # %% [markdown]
+# ## 5. Banks: shared memory has a shape, too
+#
+# Shared memory is divided into 32 **banks**, each 4 bytes wide, taking turns: bytes 0 to 3 lie in
+# bank 0, 4 to 7 in bank 1, … 128 to 131 in bank 0 again. In one go, a **wavefront**, each bank
+# serves one word. A warp whose threads want different words of one bank has to wait for several
+# wavefronts: a **bank conflict**.
+#
+# This kernel transposes one 32 × 32 tile: it stores rows and reads columns. `pitch` is the distance
+# between two rows of the tile, a **`Constexpr`**: a number that is fixed when the kernel is
+# compiled.
+#
+# **Predict:** how many wavefronts does the read take with a pitch of 32, and how many with 33?
+
+# %%
+with_32 = fk.predict("wavefronts of a read, pitch 32", None)
+with_33 = fk.predict("wavefronts of a read, pitch 33", None)
+
+
+# %%
+@cute.kernel
+def tile_kernel(mX: cute.Tensor, mY: cute.Tensor, pitch: cutlass.Constexpr):
+    tidx, tidy, _ = cute.arch.thread_idx()
+    smem = cutlass.memory.SmemAllocator()
+    sT = smem.allocate_tensor(Float32, cute.make_layout((32, 32), stride=(pitch, 1)), 16)
+    sT[tidy, tidx] = mX[tidy, tidx]
+    cute.arch.sync_threads()
+    mY[tidy, tidx] = sT[tidx, tidy]
+
+
+@cute.jit
+def transpose_tile(mX: cute.Tensor, mY: cute.Tensor, pitch: cutlass.Constexpr):
+    tile_kernel(mX, mY, pitch).launch(grid=(1, 1, 1), block=(32, 32, 1))
+
+
+x, y = fk.randn(32, 32), fk.empty(32, 32)
+run_tile = fk.compile(transpose_tile, x, y, 32)
+run_tile(x, y)
+fk.check(y, x.T)
+
+# %% jupyter={"outputs_hidden": true}
+wavefronts = fk.profile(run_tile, x, y)["shared_load_wavefronts_per_request"]
+with_32.against(wavefronts)
+fk.banks(run_tile, x, y, kind="load")
+
+# %% [markdown]
+# Read the picture downwards: one column is one bank, one row one wavefront. All 32 threads want
+# bank 0, because their words are 32 words apart. With one unused word at the end of each row, a
+# column of the tile walks through all the banks:
+
+# %%
+run_padded = fk.compile(transpose_tile, x, y, 33)
+run_padded(x, y)
+fk.check(y, x.T)
+
+# %% jupyter={"outputs_hidden": true}
+wavefronts = fk.profile(run_padded, x, y)["shared_load_wavefronts_per_request"]
+with_33.against(wavefronts)
+fk.banks(run_padded, x, y, kind="load")
+
+# %% [markdown]
 # What you said in this notebook, and what it was:
 
 # %%
@@ -493,7 +642,7 @@ fk.predictions()
 # | copy by rows | right | 32 sectors a request, 4 would do |
 # | copy by columns | right | 4 sectors a request |
 # | mirror | right, by luck | a race between two lines |
-# | mended mirror | right | clean, also in hostile orders |
+# | mended mirror | right | clean, also under adversarial schedules |
 # | tile, pitch 32 | right | 32 wavefronts a read, 1 would do |
 # | tile, pitch 33 | right | 1 wavefront |
 #
@@ -514,4 +663,4 @@ fk.predictions()
 # (`book/virtual_gpu.md`) · [Nsight Compute's memory tables](https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#memory-tables)
 # · [compute-sanitizer](https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html)
 #
-# **Next:** what is fixed when a kernel is compiled, and what stays open (`04_compile_once`).
+# **Next:** layouts, the functions that say where an element lies (`02_see_layouts`).

@@ -126,9 +126,15 @@ def _out_of_bounds_advice(
         )
     return (
         f"There {_elements(elements, 'only ')}, and this is thread number {number:,}, counted over "
-        f"all blocks. A thread without an element needs a predicate, such as "
-        f"`if i < {info.name}.shape[0]:`."
+        "all blocks. A thread without an element needs a predicate, such as "
+        f"`if {_predicate(info)}:`."
     )
+
+
+def _predicate(info: TensorInfo) -> str:
+    """`i < mX.shape[0]`, or one for each mode of a matrix."""
+    index = ("i",) if len(info.shape) != 2 else ("row", "col")
+    return " and ".join(f"{i} < {info.name}.shape[{k}]" for k, i in enumerate(index))
 
 
 def _elements(count: int, only: str = "") -> str:

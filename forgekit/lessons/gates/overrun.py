@@ -25,7 +25,8 @@ def overrun_diagnosis(o: Overrun | None) -> str:
         return ""
     beyond = o.threads >= o.elements
     shift = o.numbers - o.threads
-    if beyond.all() and not shift.any():
+    own = not shift.any() or bool((o.numbers == o.elements - 1 - o.threads).all())  # or mirrored
+    if beyond.all() and own:
         without = int((o.present >= o.elements).sum())
         if len(o.threads) == without:
             return (

@@ -2,30 +2,29 @@
 
 from forgekit.lessons.wrong import Wrong
 
+INDEX = "mX[n - 1 - i]"
+ONE_BLOCK = """    for j in range(tidx, n, 128):
+        mY[j] = mX[n - 1 - j]"""
+BODY = """    if i < n:
+        mY[i] = mX[n - 1 - i]"""
+
 WRONG = (
-    Wrong("off by one", {"mX[n - 1 - i]": "mX[n - i]"}, "off by one"),
-    Wrong("from the end", {"mX[n - 1 - i]": "mX[-i]"}, "there is no counting from the end"),
-    Wrong("last from the end", {"mX[n - 1 - i]": "mX[-1 - i]"}, "index -1 lies before the array"),
-    Wrong("two too few", {"mX[n - 1 - i]": "mX[n - 2 - i]"}, "number n - 1, not n"),
-    Wrong("of eight", {"mX[n - 1 - i]": "mX[7 - i]"}, "7 is n − 1 for eight elements only"),
-    Wrong("no store", {"mY[i] = mX[n - 1 - i]": "y = mX[n - 1 - i]"}, "nothing is stored"),
-    Wrong("as in torch", {"mX[n - 1 - i]": "mX.flip(0)[i]"}, "a CuTe tensor has no such methods"),
-    Wrong("still copies", {"mX[n - 1 - i]": "mX[i] "}, "the kernel still copies"),
-    Wrong("within the block", {"mX[n - 1 - i]": "mX[bidx * 128 + 127 - tidx]"}, "of the whole"),
-    Wrong("eight blocks always", {"cute.ceil_div(mX.shape[0], 128)": "8"},
-          "1,024 threads are launched whatever the length"),
+    Wrong("still copies", {INDEX: "mX[i]"}, "the kernel still copies"),
+    Wrong("off by one", {INDEX: "mX[n - i]"}, "thread i reads element n - i,"),
+    Wrong("off by one below", {INDEX: "mX[n - 2 - i]"}, "thread i reads element n - 2 - i"),
+    Wrong("as in a list", {INDEX: "mX[-1 - i]"}, "no counting from the end"),
+    Wrong("of eight", {INDEX: "mX[7 - i]"}, "With n = 1, float32 the kernel was stopped"),
+    Wrong("each block by itself", {INDEX: "mX[bidx * 128 + 127 - tidx]"},
+          "of block (0, 0, 0) reads mX[127]"),
+    Wrong("no predicate", {"if i < n:": "if i >= 0:"}, "nothing keeps the threads"),
+    Wrong("bound too large", {"if i < n:": "if i <= n:"}, "lets thread 8 through"),
+    Wrong("blocks rounded down", {"cute.ceil_div(mX.shape[0], 128)": "mX.shape[0] // 128"},
+          "cute.ceil_div for the grid"),
     Wrong("one block only", {"grid=(blocks, 1, 1)": "grid=(1, 1, 1)"},
-          "only the first block's 128 elements are written"),
-    Wrong("one block only, written backwards",
-          {"grid=(blocks, 1, 1)": "grid=(1, 1, 1)",
-           "mY[i] = mX[n - 1 - i]": "mY[n - 1 - i] = mX[i]"},
-          "is the grid big enough for n"),
-    Wrong("block index forgotten", {"bidx * 128 + tidx": "tidx"}, "does `i` count across blocks"),
-    Wrong("every thread does it all", {"""    if i < n:
-        mY[i] = mX[n - 1 - i]""": """    for j in range(n):
-        mY[j] = mX[n - 1 - j]"""}, "each element is stored again and again"),
-    Wrong("one thread does it all", {"""    if i < n:
-        mY[i] = mX[n - 1 - i]""": """    if i == 0:
-        for j in range(n):
-            mY[j] = mX[n - 1 - j]"""}, "leaves 31 of every 32 threads idle"),
+          "128 threads are launched for"),
+    Wrong("nothing stored", {f"mY[i] = {INDEX}": f"y = {INDEX}"}, "no thread writes to global"),
+    Wrong("twenty blocks always", {"grid=(blocks, 1, 1)": "grid=(20, 1, 1)"},
+          "Threads launched: 2,560"),
+    Wrong("one block strides over all", {BODY: ONE_BLOCK, "grid=(blocks, 1, 1)": "grid=(1, 1, 1)"},
+          "has to grow with the length"),
 )  # fmt: skip

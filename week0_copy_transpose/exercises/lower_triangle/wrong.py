@@ -1,0 +1,28 @@
+"""Wrong solutions of week0/lower_triangle."""
+
+from forgekit.lessons.wrong import Wrong
+
+ROWS = "row, col = bidy * 8 + tidy, bidx * 32 + tidx"
+GRID = "(cute.ceil_div(mX.shape[1], 32), cute.ceil_div(mX.shape[0], 8), 1)"
+
+WRONG = (
+    Wrong("copies all", {"if col <= row:": "if col >= 0:"}, "also what lies above the diagonal"),
+    Wrong("no diagonal", {"if col <= row:": "if col < row:"}, "the diagonal itself is not kept"),
+    Wrong("upper", {"if col <= row:": "if col >= row:"}, "it is the upper triangle"),
+    Wrong("stores what is kept only", {"        mY[row, col] = value": "            mY[row, col] = value"},
+          "every wrong element is NaN"),
+    Wrong("no predicate for rows", {"row < mX.shape[0] and ": ""}, "reads mX[4, 0]"),
+    Wrong("no predicate for columns", {" and col < mX.shape[1]": ""}, "writes mY[4, 0]"),
+    Wrong("by columns", {ROWS: "row, col = bidx * 32 + tidx, bidy * 8 + tidy",
+                         GRID: "(cute.ceil_div(mX.shape[0], 32), cute.ceil_div(mX.shape[1], 8), 1)"},
+          "neighbouring threads are 132 bytes apart"),
+    Wrong("loads all", {"            value = mX[row, col]": "            value = kept",
+                        "        value = mX.element_type(0)":
+                        "        kept = mX[row, col]\n        value = mX.element_type(0)"},
+          "Sectors loaded"),
+    Wrong("one row of blocks", {GRID: "(cute.ceil_div(mX.shape[1], 32), 1, 1)"},
+          "the last 25 rows (8 to 32)"),
+    Wrong("a fixed grid", {GRID: "(32, 64, 1)"}, "their number follows from the length"),
+    Wrong("rows rounded down", {"cute.ceil_div(mX.shape[0], 8)": "mX.shape[0] // 8"},
+          "cute.ceil_div for the grid"),
+)  # fmt: skip

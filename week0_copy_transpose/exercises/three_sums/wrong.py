@@ -1,0 +1,32 @@
+"""Wrong solutions of week0/three_sums."""
+
+from forgekit.lessons.wrong import Wrong
+
+BARRIER = "    cute.arch.sync_threads()\n"
+LEFT = "    if tidx > 0:\n        total += sRow[tidx - 1]"
+RIGHT = "    if tidx < 127:\n        total += sRow[tidx + 1]"
+
+WRONG = (
+    Wrong("no barrier", {BARRIER: ""}, "Race in shared memory"),
+    Wrong("the right one missing", {RIGHT: ""}, "the right neighbour is missing"),
+    Wrong("the left one missing", {LEFT: ""}, "the left neighbour is missing"),
+    Wrong("a ring", {LEFT: "    total += sRow[(tidx + 127) % 128]",
+                     RIGHT: "    total += sRow[(tidx + 1) % 128]"}, "taken for a ring"),
+    Wrong("left edge not asked", {"if tidx > 0:": "if tidx >= 0:"}, "reads 4 bytes at shared-memory"),
+    Wrong("right edge not asked", {"if tidx < 127:": "if tidx < 128:"},
+          "at shared-memory offset 512"),
+    Wrong("barrier in the if", {BARRIER: "", "    if tidx > 0:\n":
+                                "    if tidx > 0:\n        cute.arch.sync_threads()\n"},
+          "Barrier in divergent code"),
+    Wrong("from global memory", {"total += sRow[tidx - 1]": "total += mX[row, tidx - 1]",
+                                 "total += sRow[tidx + 1]": "total += mX[row, tidx + 1]"},
+          "Sectors loaded"),
+    Wrong("a barrier more", {"    mY[row, tidx] = total":
+                             "    cute.arch.sync_threads()\n    mY[row, tidx] = total"},
+          "this one orders nothing that has to be"),
+    Wrong("too much shared memory", {"cute.make_layout(128)": "cute.make_layout(8192)"},
+          "every byte that a block takes"),
+    Wrong("only the own element", {"total += sRow[tidx - 1]": "total += 0.0",
+                                   "total += sRow[tidx + 1]": "total += 0.0"},
+          "only the element itself is stored"),
+)  # fmt: skip
