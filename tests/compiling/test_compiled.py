@@ -194,7 +194,7 @@ def test_two_processes_at_once(tmp_path):
     processes = [start(), start()]
     outputs = [finish(p) for p in processes]
     assert all(o.split()[0] in ("compiled", "disk") for o in outputs)
-    assert [f.suffix for f in (tmp_path / "cache").iterdir()] == [".bin"]
+    assert [f.suffix for f in (tmp_path / "cache").iterdir()] == [".forgekit"]
     assert finish(start()).startswith("disk ")
 
 
