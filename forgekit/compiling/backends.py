@@ -20,7 +20,7 @@ from forgekit.compiling.fingerprint import portable_path, this_process
 from forgekit.compiling.packing import pack
 from forgekit.compiling.resources import Resources, parse_ptxas
 from forgekit.diagnosing.diagnosis import explain_compile_error
-from forgekit.errors import PlatformError, got_needed
+from forgekit.errors import PlatformError, UsageError, got_needed
 from forgekit.scratch import scratch
 
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ class _Backend:
             )
             try:
                 raw = cute.compile(fn, *self.stand_ins(compiled), options=options)
+            except UsageError:
+                raise
             except Exception as error:
                 if isinstance(error, OSError) and f"{error.filename}" in compiled.options:
                     got, needed = f"{compiled.options} ({error.strerror})", "a folder to write to"

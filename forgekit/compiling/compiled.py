@@ -31,9 +31,11 @@ from forgekit.devices import VIRTUAL_ARCHS, Target, current_target
 from forgekit.diagnosing.source_lint import (
     explain_print_of_runtime_value,
     find_print_of_runtime_values,
+    kernel_names_beyond_ascii,
 )
-from forgekit.errors import PlatformError
+from forgekit.errors import PlatformError, UsageError
 from forgekit.vgpu import hooks
+from forgekit.vgpu.limits import name_beyond_ascii
 
 __all__ = ["CompiledKernel", "cache_clear", "cache_info", "compile"]
 
@@ -156,6 +158,8 @@ def compile(
             found = _cache[key.digest]
             found.origin = "memory"
             return found
+        if unnameable := kernel_names_beyond_ascii(fn):
+            raise UsageError(name_beyond_ascii(unnameable[0]))
         for line, text in find_print_of_runtime_values(fn):
             warnings.warn(explain_print_of_runtime_value(line, text), stacklevel=2)
         compiled = CompiledKernel(fn, parameters, target, key.digest, options)

@@ -114,6 +114,20 @@ def reached_functions(fn: object) -> list[FunctionSource]:
     return found
 
 
+def kernel_names_beyond_ascii(fn: object) -> list[str]:
+    """Names of kernels that `fn` reaches, and of its class, that no GPU's compiler takes."""
+    named: list[str] = []
+    for source in reached_functions(fn):
+        for node in ast.walk(source.tree):
+            match node:  # kernel(…).launch(…)
+                case ast.Call(func=ast.Attribute(attr="launch", value=ast.Call(func=kernel))):
+                    text = ast.unparse(kernel)
+                    named.append(text.rpartition(".")[2])
+                    if text.startswith("self."):
+                        named.append(type(getattr(fn, "__self__", fn)).__name__)
+    return [name for name in named if not name.isascii()]
+
+
 def _assigned_names(target: ast.expr) -> set[str]:
     return {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
 

@@ -17,10 +17,10 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-from forgekit.errors import PlatformError
+from forgekit.errors import PlatformError, UsageError
 from forgekit.scratch import scratch
 from forgekit.vgpu import arguments, host, launching
-from forgekit.vgpu.limits import BEYOND_32_BITS
+from forgekit.vgpu.limits import BEYOND_32_BITS, name_beyond_ascii
 from forgekit.vgpu.memory import GlobalMemory
 from forgekit.vgpu.signature import MOST, CallSignature, check_uncompiled
 
@@ -75,8 +75,9 @@ def import_dsl() -> Any:
 def replace_methods() -> None:
     """Replace the DSL's methods (once a process)."""
     import_dsl()
-    steps = _one_at_a_time, _compiling, _launching, _building, _calling, _loading, _tensors
-    for replace in steps:
+    for replace in (
+        _one_at_a_time, _compiling, _naming, _launching, _building, _calling, _loading, _tensors,
+    ):  # fmt: skip
         replace()
 
 
@@ -144,6 +145,22 @@ def _compiling() -> None:
         return setup
 
     dsl.BaseDSL._prepare_compilation = prepare_compilation
+
+
+def _naming() -> None:
+    """A kernel's name beyond ASCII is refused before the compiler calls all of its code invalid."""
+    from cutlass.base_dsl import dsl
+
+    name_it = dsl.BaseDSL._customize_generated_name
+
+    @functools.wraps(name_it)
+    def customize_generated_name(self: Any, default_name: str, *args: Any, **kwargs: Any) -> Any:
+        name = name_it(self, default_name, *args, **kwargs)
+        if active and default_name.startswith("kernel_") and not str(name).isascii():
+            raise UsageError(name_beyond_ascii(self.funcBody.__name__))
+        return name
+
+    dsl.BaseDSL._customize_generated_name = customize_generated_name
 
 
 def _annotations(signature: inspect.Signature) -> dict[str, Any]:

@@ -65,6 +65,7 @@ class Runtime:
                 ("_cudaGetDevice", (_Pointer,), lambda out: self.put(out, 0)),
                 ("_cudaKernelSetAttributeForDevice", (_Pointer, _I32, _I32, _I32), lambda *_: 0),
                 ("_cudaFuncSetAttribute", (_Pointer, _I32, _I32), lambda *_: 0),
+                ("cuda_dialect_assert_success", (_I32,), lambda _: 0),
                 ("_cudaOccupancyMaxActiveBlocksPerMultiprocessor", (_Pointer, _Pointer, _I32, _U64),
                  lambda out, *_: self.put(out, 1)),
             )
@@ -169,7 +170,7 @@ def make_engine(module: Any, opt_level: int, text: str, arch: str) -> Any:
         for op in module.body.operations
         if "sym_name" in op.attributes
     }
-    for name in sorted(n for n in declared if n.startswith(("_cuda", "_cu"))):
+    for name in sorted(n for n in declared if n.startswith(("_cu", "cuda_dialect_"))):
         callback = runtime.callbacks.get(name) or _refuse(name, runtime)
         engine.raw_register_runtime(name, ctypes.cast(callback, _Pointer))
     engine.runtime = runtime

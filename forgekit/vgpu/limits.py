@@ -24,6 +24,15 @@ MAX_SHARED_BYTES = {"sm_80": 163 * 1024, "sm_86": 99 * 1024, "sm_89": 99 * 1024,
                     "sm_120": 99 * 1024}  # fmt: skip
 
 
+def name_beyond_ascii(name: str) -> str:
+    """What is told of a kernel that NVIDIA's compiler takes for invalid because of its name."""
+    return got_needed(
+        "name of a kernel, or of its class or a constant in it", repr(name),
+        "letters of ASCII, a to z: the name becomes one of machine code",
+        "rename it; the host function, variables and comments may have any letters",
+    )  # fmt: skip
+
+
 def max_shared_bytes(arch: str) -> int:
     """Shared memory a block can have, for `sm_90a` and the like."""
     return MAX_SHARED_BYTES.get(arch.rstrip("af"), 227 * 1024)

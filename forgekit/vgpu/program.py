@@ -263,8 +263,10 @@ class Decoder:
         if name in self.program.module.variables:  # placed at launch
             return lambda m: _wrapped(m.record.symbols[name] + offset, dtype)
         if name in self.program.param_offsets:
+            copies = (i for i in self.program.instructions if "tensor" in i.opcode)
+            self.instruction = next(copies, self.instruction)
             raise opcodes.UnknownVariantError(
-                f"the address of parameter {name}, as of a tensor map (TMA): copy without a tensor "
+                "a kernel parameter's address, as of a tensor map (TMA): copy without a tensor "
                 "map, by cp.async, bulk copies or plain loads"
             )
         raise self.malformed(f"unknown symbol {name}")

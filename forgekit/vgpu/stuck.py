@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forgekit.errors import DeadlockError, InstructionBudgetError
+from forgekit.vgpu.ptx import Symbol
 
 if TYPE_CHECKING:
     from forgekit.vgpu.machine import Machine
@@ -87,7 +88,27 @@ def _sources(m: Machine, *pcs: int) -> tuple[SourceLine, ...]:
     return tuple(dict.fromkeys(source for source in found if source is not None))
 
 
+def _looping(m: Machine) -> int:
+    """The instruction that an endless loop is told by: of the innermost loop around the one that
+    ran last, the nearest that has a line of its own (the compiler's own arithmetic has that after
+    the function); of the whole kernel where none has.
+    """
+    labels, instructions = m.program.kernel.labels, m.program.instructions
+    at = min(m.pc, len(instructions) - 1)
+    targets = ((pc, i.operands[0]) for pc, i in enumerate(instructions) if i.opcode[0] == "bra")
+    loops = [range(labels[o.name], pc + 1) for pc, o in targets if isinstance(o, Symbol)]
+    around = min((loop for loop in loops if at in loop), key=len, default=range(at, at + 1))
+    sources = enumerate(i.source for i in instructions)
+    named = [pc for pc, source in sources if source is not None and source.column]
+    return min(named, key=lambda pc: (pc not in around, abs(pc - at)), default=at)
+
+
 def over_budget(m: Machine) -> InstructionBudgetError:
+    pc = _looping(m)
+    source = m.program.instructions[pc].source
+    # In column 0: the line after the function, that of a loop which the compiler left empty.
+    empty = source is not None and not source.column
+    where = f"a loop of {m.record.kernel} that does nothing" if empty else m.where(pc)
     first, last, total = m.blocks[0], m.blocks[-1], math.prod(m.record.grid)
     together = ""
     if len(m.blocks) < total:
@@ -98,11 +119,11 @@ def over_budget(m: Machine) -> InstructionBudgetError:
     error = InstructionBudgetError(
         f"The kernel was stopped after {m.budget:,} instructions: it loops for ever, or is far too "
         f"long for the virtual GPU.\n"
-        f"  Last at {m.where()}\n"
+        f"  Last at {where}\n"
         f"  {m.who(m.mask)}\n"
         f"{together}"
         "Look at the condition of the loop around this line. For a kernel that really needs more, "
         "raise the limit: forgekit.vgpu.options(budget=…)."
     )
-    error.lines = _sources(m, m.pc)
+    error.lines = () if empty else _sources(m, pc)
     return error

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
-from forgekit.errors import UnsupportedPtxError
+from forgekit.errors import UnsupportedPtxError, UsageError
 from forgekit.vgpu.program import load
 from tests.vgpu import fuzz
 
@@ -128,3 +128,36 @@ def test_other_malformed_text_is_refused_with_its_line(text, what):
     with pytest.raises(fuzz.KernelError, match=r"PTX line \d+: ") as raised:
         load(f"{HEAD}{text}\nret;\n}}\n")
     assert what in str(raised.value)
+
+
+# -- refusals that name what is not supported ------------------------------------------------------
+def test_a_tensor_map_is_refused_at_the_copy():
+    copy = (
+        "cp.async.bulk.tensor.1d.shared::cta.global.tile.mbarrier::complete_tx::bytes "
+        "[%r1], [%rd1, {%r2}], [%r3];"
+    )
+    with pytest.raises(UnsupportedPtxError, match=r"tensor map \(TMA\)[^\n]*\n  PTX line 7: cp"):
+        load(f"{HEAD}mov.b64 %rd1, map;\n{copy}\nret;\n}}\n")
+
+
+def test_descriptors_made_by_the_host_are_refused():
+    from cutlass._mlir import ir
+
+    from forgekit.vgpu import host
+
+    text = """module {
+      llvm.func @_cuTensorMapEncodeTiled() -> i32
+      llvm.func @cuda_dialect_assert_success(i32)
+      llvm.func @_mlir_ciface_make() {
+        %0 = llvm.call @_cuTensorMapEncodeTiled() : () -> i32
+        llvm.call @cuda_dialect_assert_success(%0) : (i32) -> ()
+        llvm.return
+      }
+    }"""
+    with ir.Context(), ir.Location.unknown():
+        engine = host.make_engine(ir.Module.parse(text), 2, "", "sm_90a")
+        host.take_launches()
+        engine.invoke("make")
+    (refusal,) = host.take_launches()
+    with pytest.raises(UsageError, match="calls cuTensorMapEncodeTiled, which the virtual GPU"):
+        refusal(None)

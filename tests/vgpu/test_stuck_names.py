@@ -1,0 +1,94 @@
+"""What is named of endless loops, and of kernels that NVIDIA's compiler cannot name."""
+
+import cutlass
+import cutlass.cute as cute
+import pytest
+import torch
+from cutlass import Int32, Int64
+from cutlass.cute.runtime import from_dlpack
+
+import forgekit as fk
+from forgekit import vgpu
+from forgekit.errors import InstructionBudgetError, UsageError
+
+
+@cute.kernel
+def spin_kernel(mY: cute.Tensor):
+    i = Int32(0)
+    while i >= 0:
+        i = (i + 1) & 7
+    mY[0] = Int64(i)
+
+
+@cute.jit
+def spin(mY: cute.Tensor):
+    spin_kernel(mY).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+@cute.kernel
+def wait_kernel(mY: cute.Tensor):
+    while cute.arch.atomic_add(mY.iterator, Int64(0)) == 0:
+        pass
+
+
+@cute.jit
+def wait(mY: cute.Tensor):
+    wait_kernel(mY).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+@cute.kernel
+def größe_kernel(mY: cute.Tensor):
+    mY[0] = Int64(1)
+
+
+@cute.jit
+def write(mY: cute.Tensor):
+    größe_kernel(mY).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+@cute.kernel
+def plain_kernel(mY: cute.Tensor, n: cutlass.Constexpr):
+    mY[0] = Int64(n)
+
+
+@cute.jit
+def größe(mY: cute.Tensor):
+    plain_kernel(mY, 5).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+class Größe:
+    @cute.jit
+    def __call__(self, mY: cute.Tensor):
+        self.kernel(mY).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+    @cute.kernel
+    def kernel(self, mY: cute.Tensor):
+        mY[0] = Int64(1)
+
+
+@pytest.fixture
+def y() -> torch.Tensor:
+    return torch.zeros(2, dtype=torch.int64)
+
+
+# The compiler leaves `spin` an empty loop, with the line after the function.
+@pytest.mark.parametrize("host, told", [(spin, "a loop of kernel_cutlass_spin_kernel"),
+                                        (wait, "while cute.arch.atomic_add")])  # fmt: skip
+def test_an_endless_loop_names_a_line_of_the_kernel(host, told, y):
+    compiled = fk.compile(host, y, device="virtual")
+    for budget in range(20, 30):  # wherever in the loop it is spent
+        with vgpu.options(budget=budget), pytest.raises(InstructionBudgetError, match=told):
+            compiled(y)
+
+
+@pytest.mark.parametrize("fn, name", [(write, "größe_kernel"), (Größe(), "Größe")])
+def test_kernel_names_beyond_ascii(fn, name, y):
+    with pytest.raises(UsageError, match=f"got '{name}', needed letters of ASCII"):
+        fk.compile(fn, y, device="virtual")
+    with vgpu.installed(), pytest.raises(UsageError, match="needed letters of ASCII"):
+        cute.compile(fn, from_dlpack(y))
+
+
+def test_other_names_may_have_any_letters(y):
+    fk.compile(größe, y, device="virtual")(y)
+    assert y[0] == 5
