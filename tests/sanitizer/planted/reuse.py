@@ -22,7 +22,7 @@ THREADS = 64
 
 
 @cute.kernel
-def work_queue_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def row_queue_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Two blocks fetch rows from a counter until there are none; thread 0 tells the others."""
     tidx, _, _ = cute.arch.thread_idx()
     sRow = smem(1, Int32)
@@ -46,8 +46,8 @@ def work_queue_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cu
 
 
 @cute.jit
-def work_queue(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    work_queue_kernel(mX, mN, mY, bug).launch(grid=(2, 1, 1), block=(THREADS, 1, 1))
+def row_queue(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    row_queue_kernel(mX, mN, mY, bug).launch(grid=(2, 1, 1), block=(THREADS, 1, 1))
 
 
 @cute.kernel
@@ -365,7 +365,7 @@ def bits_of(x):
 RACE, GLOBAL, OUT = ("shared-race",), ("global-race",), ("out-of-bounds",)
 EMPTY, ASYNC, DEADLOCK = ("uninitialised-shared",), ("async-copy",), ("deadlock",)
 FAMILIES = (
-    Family(work_queue, (work_queue_kernel,), lambda: (integers(5, THREADS), zeros(1),
+    Family(row_queue, (row_queue_kernel,), lambda: (integers(5, THREADS), zeros(1),
            empty(5, THREADS)), lambda x, n, y: [(y, 2 * x)], bugs=(
         Bug("fetched_plainly", GLOBAL, "The counter goes up by a plain addition.", loose=True),
         Bug("told_again_early", RACE, "The next row is told before all have read this one."),
