@@ -23,7 +23,8 @@ class Access(NamedTuple):
     address: virtual addresses (shared: within the block),
     of any shape that broadcasts to (blocks, threads); mask: who takes part, None for everyone;
     width: bytes each; targets: the memory meant, one target for each allocation reached; values:
-    what a load found or a store wrote, one array for each element of the vector.
+    what a load found or a store wrote, one array for each element of the vector; copy: one object
+    for all accesses of an asynchronous copy, from its start to its end.
     """
 
     kind: str
@@ -33,6 +34,7 @@ class Access(NamedTuple):
     width: int
     targets: Sequence[Target]
     values: Sequence[Array] | None = None
+    copy: object = None
 
 
 class Listener:

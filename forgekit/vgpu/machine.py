@@ -164,10 +164,11 @@ class Machine:
         width: int,
         targets: Sequence[Target],
         values: Sequence[Array] | None = None,
+        copy: object = None,
     ) -> None:
         """Tell the listeners of an access; see `Access`."""
         if self.listeners:
-            access = Access(kind, space, address, mask, width, targets, values)
+            access = Access(kind, space, address, mask, width, targets, values, copy)
             for listener in self.listeners:
                 listener.on_access(self, access)
 

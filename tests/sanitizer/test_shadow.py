@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from forgekit.vgpu.sanitizer.clocks import WarpClocks
+from forgekit.vgpu.sanitizer.clocks import WarpClocks, in_block_order
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, READ, WRITE, Shadow, Touch
-from forgekit.vgpu.sanitizer.shared import in_block_order
 
 WARPS, LANES, UNITS = 3, 32, 5
 FEW = 4  # threads of a warp that take part
@@ -78,7 +77,8 @@ def random_run(seed: int, n_values: int) -> tuple[History, Shadow, list]:
     history, clocks, found = History(), WarpClocks(1, WARPS), []
 
     def ordered(earlier, first, later, second):
-        return in_block_order(earlier, first // LANES, later, second // LANES, WARPS)
+        engine = np.zeros(len(first), bool)
+        return in_block_order(earlier, first, later, second, WARPS, engine)
 
     shadow = Shadow(UNITS, ordered)
     for step in range(14):

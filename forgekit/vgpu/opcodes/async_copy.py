@@ -95,10 +95,11 @@ def _copy(ins: Instruction, d: Decoder) -> Step:
         source_targets = []
         if whole is None or whole.any():
             source_targets = addressing.targets(m, "global", "copies from", at, whole, _WORD, words)
-        m.notice("async load", "global", at, _and(mask, n > 0), size, source_targets)
-        m.notice("async store", "shared", to, mask, size, into)
         group = np.zeros(m.shape, np.int64)
         copy = _Copy(to, at, size, n, m.expand(mask).copy(), group, m.pc)
+        reading = _and(mask, n > 0)
+        m.notice("async load", "global", at, reading, size, source_targets, copy=copy)
+        m.notice("async store", "shared", to, mask, size, into, copy=copy)
         if m.adversary is not None and m.adversary.eager:
             _perform(m, copy, copy.left)
             copy.moved = True
@@ -185,7 +186,7 @@ def _tell(m: Machine, copy: _Copy, due: Array) -> None:
     m.pc, pc = copy.pc, m.pc
     words = copy.size // _WORD
     into = addressing.targets(m, "shared", "writes", copy.target, due, _WORD, words)
-    access = Access("async store", "shared", copy.target, due, copy.size, into)
+    access = Access("async store", "shared", copy.target, due, copy.size, into, copy=copy)
     for listener in m.listeners:
         listener.on_async_done(m, access)
     m.pc = pc

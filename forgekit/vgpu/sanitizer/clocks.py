@@ -11,12 +11,17 @@ Arrays are replaced, never changed, so that a reference to them is a snapshot.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from forgekit.vgpu.machine import WARP
+from forgekit.vgpu.sanitizer.lanes import PartSync, lanes_ordered
+
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.sanitizer.shadow import Touch
 
 
 _EVERYONE = -1  # the number of a barrier that the program has not
@@ -25,11 +30,13 @@ _EVERYONE = -1  # the number of a barrier that the program has not
 class Snapshot(NamedTuple):
     """epoch: (teams, counted); knows: (teams, warps, counted), or None where nobody knows a thing.
 
-    counted: the warps, and behind them their asynchronous operations if there are any.
+    counted: the warps, and behind them their asynchronous operations if there are any; part_syncs:
+    of parts of warps, so far.
     """
 
     epoch: Array
     knows: Array | None
+    part_syncs: Sequence[PartSync] = ()
 
 
 class WarpClocks:
@@ -41,11 +48,13 @@ class WarpClocks:
         counted = self.team_warps * (2 if engines else 1)
         self._start = Snapshot(np.zeros((n_blocks // team, counted), np.int32), None)
         self.now = self._start
+        self._part_syncs: list[PartSync] = []
         self._arrived: dict[int, Array] = {}  # barrier -> what those that have arrived know
 
     def restart(self) -> None:
         """Everybody has met: nothing before needs to be known any more."""
         self.now = self._start
+        self._part_syncs = []
         self._arrived.clear()
 
     def everyone(self, warps: Array) -> None:
@@ -55,7 +64,7 @@ class WarpClocks:
 
     def all_known(self) -> bool:
         """Whether somebody in each team knows of all its asynchronous operations."""
-        epoch, knows = self.now
+        epoch, knows, _ = self.now
         started = epoch[:, self.team_warps :]
         if knows is None:
             return not started.any()
@@ -63,7 +72,7 @@ class WarpClocks:
 
     # -- what a warp can tell, what it learns ---------------------------------------------------
     def _knows(self) -> Array:
-        epoch, knows = self.now
+        epoch, knows, _ = self.now
         if knows is not None:
             return knows
         return np.zeros((len(epoch), self.team_warps, epoch.shape[1]), np.int32)
@@ -77,27 +86,28 @@ class WarpClocks:
 
     def tick(self, warps: Array) -> None:
         """A new epoch of these warps, booleans: they have told of the one before."""
-        epoch, knows = self.now
-        epoch = epoch.copy()
+        epoch = self.now.epoch.copy()
         epoch[:, : self.team_warps] += warps.reshape(len(epoch), -1)
-        self.now = Snapshot(epoch, knows)
+        self.now = self.now._replace(epoch=epoch)
 
     def learn(self, knows: Array) -> None:
         """What the warps know from now on."""
-        self.now = Snapshot(self.now.epoch, knows)
+        self.now = self.now._replace(knows=knows)
 
     def set_off(self, team: Array, warp: Array) -> Array:
         """Asynchronous operations of these warps of these teams start; their epochs."""
-        epoch, knows = self.now
+        epoch = self.now.epoch.copy()
         number = epoch[team, self.team_warps + warp]
-        epoch = epoch.copy()
         epoch[team, self.team_warps + warp] = number + 1
-        self.now = Snapshot(epoch, knows)
+        self.now = self.now._replace(epoch=epoch)
         return number
 
     # -- barriers of a warp and of a block ------------------------------------------------------
-    def warp_sync(self, warps: Array) -> None:
-        """The lanes of these warps, booleans (blocks, warps), have met."""
+    def warp_sync(self, warps: Array, met: Array | None = None) -> None:
+        """The lanes of these warps, booleans (blocks, warps), have met; in parts: see PartSync."""
+        if met is not None:
+            self._part_syncs.append(PartSync(self.now.epoch, met))
+            self.now = self.now._replace(part_syncs=self._part_syncs)
         self.tick(warps)
 
     def arrive(self, number: int, warps: Array) -> None:
@@ -123,3 +133,26 @@ class WarpClocks:
         self.learn(np.where(some[:, :, None], np.maximum(knows, news), knows))
         blocks = np.asarray(warps.reshape(self._split).any(axis=2))
         self._arrived[number] = np.where(blocks[:, :, None], 0, brought)
+
+
+def in_block_order(
+    earlier: Touch, first: Array, later: Touch, second: Array, n_warps: int, engine: Array
+) -> Array:
+    """Whether an access of thread `first` is over before one of thread `second`.
+
+    Threads are numbered over the batch; each pair belongs to one team of `n_warps`. engine: whether
+    the first is that of an asynchronous operation of the thread.
+    """
+    (team, place), mine = np.divmod(first // WARP, n_warps), second // WARP % n_warps
+    same = (place == mine) & ~engine
+    began = earlier.clock.epoch[team, place + n_warps * engine]
+    now = later.clock.epoch[team, mine]
+    result = same & (now > began)
+    if later.clock.part_syncs and result.any():
+        threads = first[result], second[result]
+        result[result] = lanes_ordered(
+            later.clock.part_syncs, threads, began[result], now[result], n_warps
+        )
+    if later.clock.knows is not None:
+        result |= ~same & (later.clock.knows[team, mine, place + n_warps * engine] > began)
+    return np.asarray(result)

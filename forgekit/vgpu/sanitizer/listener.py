@@ -14,6 +14,7 @@ from forgekit.vgpu.sanitizer import words
 from forgekit.vgpu.sanitizer.clocks import WarpClocks
 from forgekit.vgpu.sanitizer.definedness import Definedness
 from forgekit.vgpu.sanitizer.finding import Finding
+from forgekit.vgpu.sanitizer.lanes import meeting
 from forgekit.vgpu.sanitizer.meetings import Meetings
 from forgekit.vgpu.sanitizer.reach import is_ordered, reach
 from forgekit.vgpu.sanitizer.shadow import ENGINE
@@ -143,6 +144,7 @@ class Sanitizer(Listener):
         if self._shared is not None:
             for target in access.targets:
                 self._shared.copied(m, access, target)
+        self._global.copied(m, access, self._clocks)
 
     def on_barrier(self, m: Machine, mask: Array | None, number: int, count: int | None) -> None:
         if mask is m.mask and m.alone:
@@ -172,7 +174,7 @@ class Sanitizer(Listener):
         if self._defined is not None:
             self._defined.warp_sync(m, members)
         if m.program.instructions[m.pc].opcode[0] in ("bar", "barrier"):  # a shuffle orders nothing
-            self._clocks.warp_sync(_by_warp(m, m.mask))
+            self._clocks.warp_sync(_by_warp(m, m.mask), meeting(m, members))
 
     def on_shuffle(self, m: Machine, source: Array, members: Array | None) -> None:
         check_shuffle(m, source, members, self)
@@ -256,23 +258,19 @@ class Sanitizer(Listener):
         return self._who(number + m.blocks.start * m.n_threads, m.n_threads)
 
     def race(self, m: Machine, kind: str, c: Conflict, place: object) -> None:
-        """Two threads touch the same memory with nothing between that orders them."""
-        if (c.first | c.second) & ENGINE:
-            self._too_early(m, c, f"shared memory, byte {place:,}")
-            return
+        """Two threads, or asynchronous operations of theirs, touch the same memory with nothing
+        between that orders them."""
         if kind == "shared-race":
             place = f"shared memory, byte {place:,}"
-            first, second = self._in_batch(m, c.first), self._in_batch(m, c.second)
+            first, second = (self._in_batch(m, who & (ENGINE - 1)) for who in (c.first, c.second))
         else:
-            first, second = self._who(c.first, m.n_threads), self._who(c.second, m.n_threads)
-        made = words.race(self, kind, c, str(place), first, second)
-        pcs = (c.later.pc,) if c.later.pc == c.earlier.pc else (c.later.pc, c.earlier.pc)
-        self._add(self._key(kind, *pcs), made, c.how_often, *pcs)
-
-    def _too_early(self, m: Machine, c: Conflict, place: str) -> None:
-        """Memory is touched while an asynchronous operation of the kernel is on its way."""
-        first, second = (self._in_batch(m, who & (ENGINE - 1)) for who in (c.first, c.second))
-        made = words.too_early(self, c, place, first, second)
+            first, second = (
+                self._who(who & (ENGINE - 1), m.n_threads) for who in (c.first, c.second)
+            )
+        if (c.first | c.second) & ENGINE and (kind == "shared-race" or first[0] == second[0]):
+            made = words.too_early(self, c, str(place), first, second)
+        else:
+            made = words.race(self, kind, c, str(place), first, second)
         pcs = (c.later.pc,) if c.later.pc == c.earlier.pc else (c.later.pc, c.earlier.pc)
         self._add(self._key(made.kind, *pcs), made, c.how_often, *pcs)
 
@@ -310,6 +308,14 @@ class Sanitizer(Listener):
         reader, writer = self._in_batch(m, who), self._in_batch(m, copier)
         line = words.line_of(self._line(copy_pc))
         made = words.under_way(access, offset, reader, writer, line)
+        self._add(self._key(made.kind, m.pc, copy_pc), made, count, m.pc, copy_pc)
+
+    def source_changed(
+        self, m: Machine, place: str, who: int, copy_pc: int, copier: int, count: int
+    ) -> None:
+        """Global memory is written while an asynchronous copy may still read it."""
+        changer, reader = self._who(who, m.n_threads), self._who(copier, m.n_threads)
+        made = words.source_changed(place, changer, reader, words.line_of(self._line(copy_pc)))
         self._add(self._key(made.kind, m.pc, copy_pc), made, count, m.pc, copy_pc)
 
     def not_in_own_mask(self, m: Machine, warp: int, lane: int, mask: int, count: int) -> None:

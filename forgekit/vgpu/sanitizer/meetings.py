@@ -47,8 +47,13 @@ class Meetings:
         """These warps, of a batch that begins with team `first_team`, make such an access."""
         self._new.append(_Meeting(self.time, frozenset(warps.tolist()), first_team, clock))
 
-    def ordered(self, first: Array, earlier: Touch, second: Array, later: Touch) -> Array:
-        """Whether the earlier touch by warps `first` is over for the later one by `second`."""
+    def ordered(
+        self, first: Array, earlier: Touch, second: Array, later: Touch, engine: Array
+    ) -> Array:
+        """Whether the earlier touch by warps `first` is over for the later one by `second`.
+
+        engine: whether it is the touch of an asynchronous operation of the warp.
+        """
         result = np.zeros(len(first), bool)
         for meeting in self._new:
             for team in {w // self.warps_a_team for w in meeting.warps}:
@@ -56,14 +61,14 @@ class Meetings:
         self._new = []
         if not self._of_team or not len(first):
             return result
-        pairs, which = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
-        for i, (a, b) in enumerate(pairs.T.tolist()):
-            released = self._released(a, earlier)
+        pairs, which = np.unique(np.stack([first, second, engine]), axis=1, return_inverse=True)
+        for i, (a, b, flying) in enumerate(pairs.T.tolist()):
+            released = self._released(a, earlier, bool(flying))
             if released is not None and released < self._acquired(b, later):
                 result |= which.reshape(-1) == i
         return result
 
-    def _released(self, warp: int, touch: Touch) -> tuple[int, int] | None:
+    def _released(self, warp: int, touch: Touch, engine: bool) -> tuple[int, int] | None:
         """When the touch of a warp was first made known: (time, place in the order served)."""
         team, mine = divmod(warp, self.warps_a_team)
         for meeting in self._of_team.get(team, []):
@@ -71,13 +76,15 @@ class Meetings:
             if meeting.time < touch.time + (touch.what != ATOMIC):
                 continue
             local = team - meeting.first_team
-            began = touch.clock.epoch[local, mine]
+            place = mine + self.warps_a_team * engine
+            began = touch.clock.epoch[local, place]
             for w in sorted(meeting.warps):
                 if w // self.warps_a_team != team:
                     continue
                 knows = meeting.clock.knows
                 other = w % self.warps_a_team
-                if w == warp or (knows is not None and knows[local, other, mine] > began):
+                mine_too = w == warp and not engine
+                if mine_too or (knows is not None and knows[local, other, place] > began):
                     return meeting.time, w
         return None
 

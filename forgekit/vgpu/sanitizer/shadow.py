@@ -100,11 +100,15 @@ class Shadow:
         return np.zeros(self._n, np.int64), np.zeros(self._n, np.int64)
 
     def _others(self, last: Array, touch: Touch) -> Iterator[tuple[Touch, Array, Array]]:
-        """Earlier touches by other threads: the touch, positions in the new one, its threads."""
+        """Earlier touches by others: the touch, positions in the new one, its threads.
+
+        Two operations that one thread has started are others, too.
+        """
         before = last[touch.units]
         if not before.any():
             return
-        at = np.flatnonzero((before != 0) & (before & _THREAD != touch.who))
+        other = (before & _THREAD != touch.who) | (touch.who >= ENGINE)
+        at = np.flatnonzero((before != 0) & other)
         numbers = before[at] >> _SHIFT
         for number in np.unique(numbers):
             here = at[numbers == number]

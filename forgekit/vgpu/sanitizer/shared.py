@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from forgekit.vgpu.machine import WARP
+from forgekit.vgpu.sanitizer.clocks import in_block_order
 from forgekit.vgpu.sanitizer.reach import Reach, is_ordered, reach
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE, Shadow, Touch
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from forgekit.vgpu.sanitizer.meetings import Meetings
 
 _WHAT = {"load": READ, "store": WRITE, "async store": WRITE, "atomic": ATOMIC}
+_AS_ACCESS = {READ: "load", WRITE: "async store", ATOMIC: "atomic"}
 _COLLECTED = 4096  # accesses held before they are gone through
 
 
@@ -67,7 +69,7 @@ class SharedCheck:
         been found out."""
         found: Reach | None = None
         if self._flying is not None:
-            found = self._meet_copies(m, access, reach(m, access, target, self._unit))
+            found = self._meet_copies(m, access.kind, reach(m, access, target, self._unit))
         if access.kind in ("load", "atomic") and self._may_be_blank(m, access):
             found = found or reach(m, access, target, self._unit)
             self._read(found)
@@ -85,6 +87,8 @@ class SharedCheck:
 
         clock: as it was when the operation started.
         """
+        if self._flying is not None:
+            found = self._meet_copies(m, _AS_ACCESS[what], found)
         if what != WRITE:
             self._read(found)
         if what != READ:
@@ -147,16 +151,16 @@ class SharedCheck:
         self._flying[found.units] = m.pc + 1
         self._flyer[found.units] = found.who
 
-    def _meet_copies(self, m: Machine, access: Access, found: Reach) -> Reach:
+    def _meet_copies(self, m: Machine, access: str, found: Reach) -> Reach:
         """Tell of units that a copy is under way to; the rest is looked at further."""
         assert self._flying is not None
         copy = self._flying[found.units]
         bad = np.flatnonzero(copy)
         if not len(bad):
             return found
-        unit, who = int(found.units[bad[0]]), int(found.who[bad[0]])
+        unit, who = int(found.units[bad[0]]), int(found.who[bad[0]]) & (ENGINE - 1)
         self._report.under_way(
-            m, access.kind, self.offset(m, unit), who, int(copy[bad[0]]) - 1,
+            m, access, self.offset(m, unit), who, int(copy[bad[0]]) - 1,
             int(self._flyer[unit]), len(bad),
         )  # fmt: skip
         rest = copy == 0
@@ -209,39 +213,13 @@ class SharedCheck:
     def _ordered(self, earlier: Touch, first: Array, later: Touch, second: Array) -> Array:
         before, after = first & (ENGINE - 1), second & (ENGINE - 1)
         engine = first >= ENGINE
-        a, b = before // WARP, after // WARP
-        result = in_block_order(earlier, a, later, b, self._clocks.team_warps, engine)
+        result = in_block_order(earlier, before, later, after, self._clocks.team_warps, engine)
         result |= ~engine & (before == after)  # what a thread did before it started the operation
-        rest = np.flatnonzero(~result & ~engine)
-        warps = a[rest] + self._first_warp, b[rest] + self._first_warp
-        result[rest] = self._meetings.ordered(warps[0], earlier, warps[1], later)
+        rest = np.flatnonzero(~result)
+        a, b = (who[rest] // WARP + self._first_warp for who in (before, after))
+        result[rest] = self._meetings.ordered(a, earlier, b, later, engine[rest])
         return result
 
     def offset(self, m: Machine, unit: int) -> int:
         """Bytes from the start of the block's shared memory."""
         return unit * self._unit % m.shared.stride
-
-
-def in_block_order(
-    earlier: Touch,
-    first_warp: Array,
-    later: Touch,
-    second_warp: Array,
-    n_warps: int,
-    engine: Array | None = None,
-) -> Array:
-    """Whether an access of warp `first_warp` is over before one of `second_warp`.
-
-    Warps are numbered over the batch; each pair belongs to one team of `n_warps`. engine: whether
-    the first is that of an asynchronous operation of the warp.
-    """
-    team, place = np.divmod(first_warp, n_warps)
-    mine = second_warp % n_warps
-    same = first_warp == second_warp
-    if engine is not None:
-        same, place = same & ~engine, place + n_warps * engine
-    began = earlier.clock.epoch[team, place]
-    result = same & (later.clock.epoch[team, mine] > began)
-    if later.clock.knows is not None:
-        result |= ~same & (later.clock.knows[team, mine, place] > began)
-    return np.asarray(result)

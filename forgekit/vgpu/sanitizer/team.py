@@ -133,7 +133,7 @@ class Team:
                 self._engine(m, flight, ticket, what, end.start, flight.size)
             else:
                 kind = "async load" if what == READ else "store"
-                self._global.bulk(m, flight, end, kind, self._clocks)
+                self._global.bulk(m, flight, end, kind, ticket.clock)
         if flight.tells:
             size = np.full(len(flight.who), _MBARRIER)
             self._engine(m, flight, ticket, ATOMIC, flight.words * _MBARRIER, size)

@@ -16,9 +16,10 @@ import numpy as np
 
 from forgekit.vgpu import fresh
 from forgekit.vgpu.machine import WARP
+from forgekit.vgpu.sanitizer.clocks import in_block_order
 from forgekit.vgpu.sanitizer.reach import Reach, bytes_reached, is_ordered, reach
-from forgekit.vgpu.sanitizer.shadow import ATOMIC, READ, WRITE, Shadow, Touch
-from forgekit.vgpu.sanitizer.shared import in_block_order
+from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE, Shadow, Touch
+from forgekit.vgpu.sanitizer.sources import Reading, Sources
 
 if TYPE_CHECKING:
     from forgekit.vgpu.addressing import Target
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.memory import Allocation, GlobalMemory
     from forgekit.vgpu.program import Program
-    from forgekit.vgpu.sanitizer.clocks import WarpClocks
+    from forgekit.vgpu.sanitizer.clocks import Snapshot, WarpClocks
     from forgekit.vgpu.sanitizer.listener import Sanitizer
     from forgekit.vgpu.sanitizer.meetings import Meetings
 
@@ -44,6 +45,7 @@ class _Tensor:
     def __init__(
         self, allocation: Allocation, unit: int, written: bool, blank: fresh.Blank | None
     ) -> None:
+        self.allocation = allocation
         self.shift = allocation.address % unit
         self.units = -(-(allocation.size_bytes + self.shift) // unit)
         self.written = written
@@ -76,6 +78,7 @@ class GlobalCheck:
         self._on = math.prod(record.grid) * self._threads < _MOST_THREADS
         self._meetings = meetings
         self._base = 0  # number of the batch's first thread
+        self._sources = Sources()
         self._written, read = (
             {id(a) for a in _allocations(origins, program, record, memory)}
             for origins in program.address_origins
@@ -104,6 +107,7 @@ class GlobalCheck:
     def batch(self, m: Machine) -> None:
         """A batch of blocks starts."""
         self._base = m.blocks.start * m.n_threads
+        self._sources = Sources()
 
     def access(self, m: Machine, access: Access, target: Target, clocks: WarpClocks) -> None:
         """Threads load, store or update elements."""
@@ -112,10 +116,18 @@ class GlobalCheck:
         if allocation is None or tensor is None:
             return
         found = reach(m, access, target, self._unit, tensor.shift)
-        self._touch(m, allocation, tensor, access.kind, found, clocks)
+        self._touch(m, tensor, access.kind, found, clocks.now)
+        if access.kind == "async load" and tensor.shadow is not None:
+            self._sources.depart(Reading(access.copy, m.pc, tensor, found.units, found.who))
 
-    def bulk(self, m: Machine, flight: Flight, end: End, kind: str, clocks: WarpClocks) -> None:
-        """Bulk copies start; they count as loads and stores of their thread, there and then."""
+    def copied(self, m: Machine, access: Access, clocks: WarpClocks) -> None:
+        """Asynchronous copies have arrived, for the threads that waited for them."""
+        for tensor, found in self._sources.arrive(access.copy, m.expand(access.mask)):
+            assert isinstance(tensor, _Tensor)
+            self._meet(m, tensor, READ, found, clocks.now)
+
+    def bulk(self, m: Machine, flight: Flight, end: End, kind: str, clock: Snapshot) -> None:
+        """Bulk copies start, with the clocks as they were then."""
         assert end.allocations is not None
         for allocation in {id(a): a for a in end.allocations}.values():
             tensor = self._tensor(allocation)
@@ -123,8 +135,9 @@ class GlobalCheck:
                 continue
             part = np.array([a is allocation for a in end.allocations])
             start = end.start[part] + tensor.shift
-            found = bytes_reached(flight.who[part], start, flight.size[part], self._unit)
-            self._touch(m, allocation, tensor, kind, found, clocks)
+            who = flight.who[part] | ENGINE
+            found = bytes_reached(who, start, flight.size[part], self._unit)
+            self._touch(m, tensor, kind, found, clock)
 
     def _tensor(self, allocation: Allocation) -> _Tensor | None:
         """What is known of an allocation; None where nothing can go wrong."""
@@ -135,35 +148,44 @@ class GlobalCheck:
             self._tensors[key] = self._watch(allocation)
         return self._tensors[key]
 
-    def _touch(
-        self,
-        m: Machine,
-        allocation: Allocation,
-        tensor: _Tensor,
-        kind: str,
-        found: Reach,
-        clocks: WarpClocks,
-    ) -> None:
+    def _touch(self, m: Machine, tensor: _Tensor, kind: str, found: Reach, clock: Snapshot) -> None:
         if tensor.written and tensor.shadow is None:
             tensor.seen[found.units] = True
             tensor.stored += len(found.units)
             return
         if tensor.known is not None:
             if kind != "store":
-                self._read(m, allocation, tensor, found)
+                self._read(m, tensor, found)
             if kind in ("store", "atomic"):
                 tensor.known[found.units] = True
         if tensor.shadow is None:
             return
         ordered = is_ordered(m.program.instructions[m.pc])
-        what = ATOMIC if ordered else _WHAT[kind]
-        touch = Touch(what, found.units, found.who + self._base, m.pc, clocks.now,
+        races = self._meet(m, tensor, ATOMIC if ordered else _WHAT[kind], found, clock)
+        if kind in ("store", "atomic"):
+            self._change_sources(m, tensor, found, races)
+
+    def _meet(self, m: Machine, tensor: _Tensor, what: str, found: Reach, clock: Snapshot) -> bool:
+        """Compare with what was before; whether there were races."""
+        assert tensor.shadow is not None
+        touch = Touch(what, found.units, found.who + self._base, m.pc, clock,
                       self._meetings.time, found.values, found.each, self._base)  # fmt: skip
+        races = False
         for c in tensor.shadow.add(touch):
-            place = self._place(allocation, tensor, c.unit)
-            self._report.race(m, "global-race", c, place)
+            self._report.race(m, "global-race", c, self._place(tensor, c.unit))
+            races = True
         if what == READ:  # its threads are in the shadow now
             touch.units = touch.who = np.zeros(0, np.int32)
+        return races
+
+    def _change_sources(self, m: Machine, tensor: _Tensor, found: Reach, told: bool) -> None:
+        """Tell of writes, if that has not been done, to what asynchronous copies still read."""
+        for pc, read in self._sources.changed(tensor, found.units):
+            if not told:
+                unit, copier = int(read.units[0]), int(read.who[0]) + self._base
+                who = int(found.who[found.units == unit][0] & (ENGINE - 1)) + self._base
+                place = self._place(tensor, unit)
+                self._report.source_changed(m, place, who, pc, copier, len(read.units))
 
     def finish(self) -> None:
         """The launch is over: what of fresh tensors it has written."""
@@ -187,32 +209,33 @@ class GlobalCheck:
             tensor.shadow = Shadow(tensor.units, self._ordered)
         return tensor
 
-    def _read(self, m: Machine, allocation: Allocation, tensor: _Tensor, found: Reach) -> None:
+    def _read(self, m: Machine, tensor: _Tensor, found: Reach) -> None:
         assert tensor.known is not None
         known = tensor.known[found.units]
         if known.all():
             return
         bad = np.flatnonzero(~known)
-        place = self._place(allocation, tensor, int(found.units[bad[0]]))
-        self._report.uninitialised_global(m, place, int(found.who[bad[0]]), len(bad))
+        place, who = self._place(tensor, int(found.units[bad[0]])), int(found.who[bad[0]])
+        self._report.uninitialised_global(m, place, who & (ENGINE - 1), len(bad))
         tensor.known[found.units[bad]] = True  # told once
 
-    def _place(self, allocation: Allocation, tensor: _Tensor, unit: int) -> str:
-        info, from_first = allocation.tensor_at(max(unit * self._unit - tensor.shift, 0))
+    def _place(self, tensor: _Tensor, unit: int) -> str:
+        info, from_first = tensor.allocation.tensor_at(max(unit * self._unit - tensor.shift, 0))
         return f"{info.coordinate(from_first)} of {info}"
 
     # -- order ------------------------------------------------------------------------------------
     def _ordered(self, earlier: Touch, first: Array, later: Touch, second: Array) -> Array:
-        a, b = first // WARP, second // WARP
-        result = np.zeros(len(first), bool)
-        same = first // self._team_threads == second // self._team_threads
+        before, after, engine = first & (ENGINE - 1), second & (ENGINE - 1), first >= ENGINE
+        result = ~engine & (before == after)  # before the thread started the operation
+        same = before // self._team_threads == after // self._team_threads
         if same.any():
-            base = later.base // WARP
+            own, other = before[same] - later.base, after[same] - later.base
             n_warps = self._team_threads // WARP
-            result[same] = in_block_order(earlier, a[same] - base, later, b[same] - base, n_warps)
+            result[same] |= in_block_order(earlier, own, later, other, n_warps, engine[same])
         rest = np.flatnonzero(~result)
-        result[rest] = self._meetings.ordered(a[rest], earlier, b[rest], later)
-        return result
+        a, b = before[rest] // WARP, after[rest] // WARP
+        result[rest] = self._meetings.ordered(a, earlier, b, later, engine[rest])
+        return np.asarray(result)
 
 
 def _allocations(

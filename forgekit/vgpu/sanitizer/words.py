@@ -157,6 +157,18 @@ def under_way(access: str, offset: int, who: Who, copier: Who, line: str) -> Mad
     return Made("async-copy", who, place, told, advice)
 
 
+def source_changed(place: str, who: Who, copier: Who, line: str) -> Made:
+    told = (
+        f"{name(who)} writes {place}, while the asynchronous copy of {name(copier)}",
+        f"from it, started at {line}, may still be under way.",
+    )
+    advice = (
+        "A copy reads its source at any time until cp_async_wait_group(n) says that its group is "
+        "complete: overwrite the source after the wait, other threads after a barrier behind it."
+    )
+    return Made("async-copy", who, place, told, advice)
+
+
 def too_early(report: Sanitizer, c: Conflict, place: str, first: Who, second: Who) -> Made:
     """An asynchronous operation, and an access that nothing keeps apart from it."""
     line = line_of(report._line(c.earlier.pc))
@@ -179,9 +191,9 @@ def too_early(report: Sanitizer, c: Conflict, place: str, first: Who, second: Wh
         )
     advice = (
         "What a bulk copy or an asynchronous store brings is there after mbarrier_wait() for the "
-        "phase that counts its bytes; what it reads may be changed after "
-        "cp_async_bulk_wait_group(n, read=True). Before a buffer is filled anew, those who used it "
-        "have to say so, with a barrier or another mbarrier."
+        "phase that counts its bytes, and what it reads may be changed then; of a copy to global "
+        "memory after cp_async_bulk_wait_group(n, read=True). Before a buffer is filled again, "
+        "those who used it have to say so, with a barrier or another mbarrier."
     )
     return Made("async-copy", second, place, (told[0][0].upper() + told[0][1:], *told[1:]), advice)
 

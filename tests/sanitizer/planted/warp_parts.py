@@ -1,0 +1,162 @@
+"""sync_warp with a mask: it orders the lanes of its mask, and no others."""
+
+import cutlass
+from cutlass import Float32, Int32, cute
+
+import forgekit as fk
+from tests.sanitizer.bank import Bug, Family
+
+THREADS = 64
+LOWER, UPPER = 0x0000FFFF, 0xFFFF0000
+
+
+def smem(shape, dtype=Float32):
+    return cutlass.memory.SmemAllocator().allocate_tensor(dtype, cute.make_layout(shape), 16)
+
+
+@cute.kernel
+def mirrored_warps_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Each warp mirrors its 32 values."""
+    tidx, _, _ = cute.arch.thread_idx()
+    lane = tidx % 32
+    sX = smem(THREADS)
+    # BUG lower_half, each_half, each_byte, all_but_one
+    sX[tidx] = mX[tidx]
+    if cutlass.const_expr(bug == "lower_half"):
+        if lane < 16:
+            cute.arch.sync_warp(LOWER)
+    elif cutlass.const_expr(bug == "each_half"):
+        if lane < 16:
+            cute.arch.sync_warp(LOWER)
+        else:
+            cute.arch.sync_warp(UPPER)
+    elif cutlass.const_expr(bug == "each_byte"):
+        cute.arch.sync_warp(Int32(0xFF) << (lane // 8 * 8))
+    elif cutlass.const_expr(bug == "all_but_one"):
+        if lane < 31:
+            cute.arch.sync_warp(0x7FFFFFFF)
+    else:
+        cute.arch.sync_warp()
+    mY[tidx] = sX[tidx - lane + 31 - lane]  # BUG lower_half, each_half, each_byte, all_but_one
+
+
+@cute.jit
+def mirrored_warps(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    mirrored_warps_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def relay_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Lanes 0 to 15 meet, then 15 to 31: the upper half knows what the lower half wrote."""
+    tidx, _, _ = cute.arch.thread_idx()
+    lane = tidx % 32
+    sX = smem(THREADS)
+    if lane < 16:
+        sX[tidx] = mX[tidx]  # BUG other_way_round, without_the_link
+        if cutlass.const_expr(bug != "other_way_round"):
+            cute.arch.sync_warp(LOWER)
+    if cutlass.const_expr(bug == "without_the_link"):
+        if lane > 15:
+            cute.arch.sync_warp(UPPER)
+    elif lane > 14:
+        cute.arch.sync_warp(0xFFFF8000)
+    if cutlass.const_expr(bug == "other_way_round"):
+        if lane < 16:
+            cute.arch.sync_warp(LOWER)
+    if lane > 15:
+        mY[tidx] = sX[tidx - 16]  # BUG other_way_round, without_the_link
+
+
+@cute.jit
+def relay(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    relay_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def quarters_kernel(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Groups of 8 lanes turn their values round through global memory, three times."""
+    tidx, _, _ = cute.arch.thread_idx()
+    lane = tidx % 8
+    group = Int32(0xFF) << (tidx % 32 // 8 * 8)
+    width = 16 if cutlass.const_expr(bug == "of_two_groups") else 8
+    x = mX[tidx]
+    for k in cutlass.range(3, unroll=1):
+        mS[tidx] = x  # BUG of_two_groups, without_second_sync
+        cute.arch.sync_warp(group)
+        # BUG of_two_groups, without_second_sync
+        x = mS[tidx - tidx % width + (tidx + 1 + k) % width] + 1.0
+        if cutlass.const_expr(bug != "without_second_sync"):
+            cute.arch.sync_warp(group)
+    mY[tidx] = x + lane
+
+
+@cute.jit
+def quarters(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    quarters_kernel(mX, mS, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def leaders_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """The first lane of each half of a warp adds up what its half has stored."""
+    tidx, _, _ = cute.arch.thread_idx()
+    lane = tidx % 32
+    half = tidx % 32 // 16
+    sX = smem(THREADS)
+    sX[tidx] = mX[tidx]  # BUG of_the_whole_warp
+    mask = Int32(LOWER) << (16 * half)
+    cute.arch.sync_warp(mask)
+    count = 32 if cutlass.const_expr(bug == "of_the_whole_warp") else 16
+    if lane % count == 0:
+        total = Float32(0.0)
+        for k in cutlass.range_constexpr(count):
+            total += sX[tidx + k]  # BUG of_the_whole_warp
+        mY[tidx // 16] = total
+
+
+@cute.jit
+def leaders(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    leaders_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+def pair():
+    return fk.randn(THREADS), fk.empty(THREADS)
+
+
+def mirrored(x, y):
+    return [(y, x.view(2, 32).flip(1).view(-1))]
+
+
+def relayed(x, y):
+    rows = y.view(2, 2, 16)
+    return [(rows[:, 1], x.view(2, 2, 16)[:, 0])]
+
+
+def turned(x, s, y):
+    x = x.view(8, 8)
+    for k in range(3):
+        x = x.roll(-1 - k, 1) + 1.0
+    return [(y, (x + fk.arange(8)).view(-1))]
+
+
+RACE = ("shared-race",)
+FAMILIES = (
+    Family(mirrored_warps, (mirrored_warps_kernel,), pair, mirrored, bugs=(
+        Bug("lower_half", RACE, "Only the lower half syncs."),
+        Bug("each_half", RACE, "Each half syncs for itself, and reads the other."),
+        Bug("each_byte", RACE, "Groups of 8 lanes sync, each with its own mask."),
+        Bug("all_but_one", RACE, "The mask leaves out lane 31."),
+    )),
+    Family(relay, (relay_kernel,), pair, relayed, bugs=(
+        Bug("other_way_round", RACE, "The halves sync in the wrong order."),
+        Bug("without_the_link", RACE, "No lane is in both masks."),
+    )),
+    Family(quarters, (quarters_kernel,), lambda: (*pair(), fk.empty(THREADS)), turned, bugs=(
+        Bug("of_two_groups", ("global-race",), "Values come from another group.", loose=True),
+        Bug("without_second_sync", ("global-race",), "Overwritten while others may read.",
+            loose=True),
+    )),
+    Family(leaders, (leaders_kernel,), lambda: (fk.randn(THREADS), fk.zeros(4)),
+           lambda x, y: [(y, x.view(4, 16).sum(1))], bugs=(
+        Bug("of_the_whole_warp", RACE, "A lane adds up its warp after half of it has synced."),
+    )),
+)  # fmt: skip
