@@ -240,7 +240,7 @@ class UndefinedMemory:
                 start = int(flight.source.start[i])
                 bits = self._shared.bits[start : start + size].copy()
                 at = np.arange(start, start + size)
-                origin = self._shared.origin_at(at, 1)
+                origin = self._shared.origin_at(at, 1).reshape(-1)
                 read = pack(m.pc, np.array(who), at % m.shared.stride)
                 origin = np.where(bits != 0, np.where(origin == 0, read, origin), 0)
             elem = size // max(len(taints), 1)
