@@ -73,7 +73,9 @@ def relay(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
 
 
 @cute.kernel
-def quarters_kernel(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def turning_quarters_kernel(
+    mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr
+):
     """Groups of 8 lanes turn their values round through global memory, three times."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 8
@@ -91,12 +93,14 @@ def quarters_kernel(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cutl
 
 
 @cute.jit
-def quarters(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    quarters_kernel(mX, mS, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+def turning_quarters(
+    mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None
+):
+    turning_quarters_kernel(mX, mS, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
 @cute.kernel
-def leaders_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def half_leaders_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """The first lane of each half of a warp adds up what its half has stored."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 32
@@ -114,8 +118,8 @@ def leaders_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
 
 
 @cute.jit
-def leaders(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    leaders_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+def half_leaders(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    half_leaders_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
 def pair():
@@ -150,12 +154,13 @@ FAMILIES = (
         Bug("other_way_round", RACE, "The halves sync in the wrong order."),
         Bug("without_the_link", RACE, "No lane is in both masks."),
     )),
-    Family(quarters, (quarters_kernel,), lambda: (*pair(), fk.empty(THREADS)), turned, bugs=(
+    Family(turning_quarters, (turning_quarters_kernel,),
+           lambda: (*pair(), fk.empty(THREADS)), turned, bugs=(
         Bug("of_two_groups", ("global-race",), "Values come from another group.", loose=True),
         Bug("without_second_sync", ("global-race",), "Overwritten while others may read.",
             loose=True),
     )),
-    Family(leaders, (leaders_kernel,), lambda: (fk.randn(THREADS), fk.zeros(4)),
+    Family(half_leaders, (half_leaders_kernel,), lambda: (fk.randn(THREADS), fk.zeros(4)),
            lambda x, y: [(y, x.view(4, 16).sum(1))], bugs=(
         Bug("of_the_whole_warp", RACE, "A lane adds up its warp after half of it has synced."),
     )),
