@@ -34,7 +34,7 @@ def staged_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         cute.arch.mbarrier_init_fence()
         for s in cutlass.range_constexpr(STAGES):
             cute.arch.mbarrier_arrive_and_expect_tx(full + s, 4 * THREADS)
-            # BUG wrong_parity, waits_for_the_last, reads_ahead
+            # BUG wrong_parity, waits_for_the_last, reads_ahead, loaded_into_the_next
             cute.copy(bulk_load(), gX[None, s], sX[None, s], mbar_ptr=full + s)
     cute.arch.sync_threads()
     total = Float32(0.0)
