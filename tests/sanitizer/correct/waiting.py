@@ -210,7 +210,7 @@ def ticketed_scan(
 
 
 @cute.kernel
-def work_queue_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor):
+def drawn_rows_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor):
     """Blocks draw rows from a counter until there are no more."""
     tidx, _, _ = cute.arch.thread_idx()
     sRow = smem(1, Int32)
@@ -226,8 +226,8 @@ def work_queue_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor):
 
 
 @cute.jit
-def work_queue(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    work_queue_kernel(mX, mN, mY).launch(grid=(2, 1, 1), block=(THREADS, 1, 1))
+def drawn_rows(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    drawn_rows_kernel(mX, mN, mY).launch(grid=(2, 1, 1), block=(THREADS, 1, 1))
 
 
 # -- mbarriers that one thread waits for ----------------------------------------------------------
@@ -591,7 +591,7 @@ FAMILIES = (
     Family(rounds, (), lambda: (rows(3), flags(), fk.empty(3, 3, THREADS)), went_round),
     Family(chained_scan, (), scanned(0), running),
     Family(ticketed_scan, (), scanned(1), running),
-    Family(work_queue, (), lambda: (rows(5), flags(), fk.empty(5, THREADS)),
+    Family(drawn_rows, (), lambda: (rows(5), flags(), fk.empty(5, THREADS)),
            lambda x, n, y: [(y, 2 * x)]),
     Family(tile_for_all, (), lambda: (fk.randn(THREADS), fk.empty(THREADS)),
            lambda x, y: [(y, x.flip(0))], static=(0,)),

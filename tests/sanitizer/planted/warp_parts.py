@@ -46,7 +46,7 @@ def mirrored_warps(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = No
 
 
 @cute.kernel
-def relay_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def lane_relay_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Lanes 0 to 15 meet, then 15 to 31: the upper half knows what the lower half wrote."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 32
@@ -68,8 +68,8 @@ def relay_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
 
 
 @cute.jit
-def relay(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    relay_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+def lane_relay(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    lane_relay_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
 @cute.kernel
@@ -150,7 +150,7 @@ FAMILIES = (
         Bug("each_byte", RACE, "Groups of 8 lanes sync, each with its own mask."),
         Bug("all_but_one", RACE, "The mask leaves out lane 31."),
     )),
-    Family(relay, (relay_kernel,), pair, relayed, bugs=(
+    Family(lane_relay, (lane_relay_kernel,), pair, relayed, bugs=(
         Bug("other_way_round", RACE, "The halves sync in the wrong order."),
         Bug("without_the_link", RACE, "No lane is in both masks."),
     )),
