@@ -207,6 +207,10 @@ def in_place_kernel(mX: cute.Tensor, mCount: cute.Tensor, bug: cutlass.Constexpr
     if cutlass.const_expr(bug == "printed"):
         if tidx == 0:
             cute.printf("%f", x)
+    if cutlass.const_expr(bug == "for_ever"):
+        while x != 0.0:
+            x += sX[THREADS - 1]
+        mX[0] = x
     if cutlass.const_expr(bug == "beyond"):
         if x != 0.0:
             mX[n + tidx] = x
@@ -240,12 +244,12 @@ def test_what_is_printed_is_printed_once(capsys):
     assert capsys.readouterr().out == "2.000000\n"
 
 
-def test_a_launch_that_is_stopped_tells_what_led_to_it():
+@pytest.mark.parametrize(("bug", "kind"), [("beyond", "out-of-bounds"), ("for_ever", "endless")])
+def test_a_launch_that_is_stopped_tells_what_led_to_it(bug, kind):
     x, count = fk.ones(50), fk.zeros(1, dtype=torch.int32)
-    run = fk.compile(in_place, x, count, "beyond")
-    assert {f.kind for f in fk.sanitize(run, x, count).findings} == {
-        "out-of-bounds", "uninitialised-shared",
-    }  # fmt: skip
+    run = fk.compile(in_place, x, count, bug)
+    kinds = {f.kind for f in fk.sanitize(run, x, count).findings}
+    assert kinds == {kind, "uninitialised-shared"}
 
 
 def test_a_launch_without_such_a_read_is_not_repeated(monkeypatch):

@@ -219,6 +219,42 @@ def async_norm(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     async_norm_kernel(mX, mY, bug).launch(grid=(2, 1, 1), block=(THREADS, 1, 1))
 
 
+@cute.kernel
+def sent_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """y = 3 x, a row a block: each triples its peer's row, and sends it by a bulk copy."""
+    tidx, _, _ = cute.arch.thread_idx()
+    rank = cute.arch.block_idx_in_cluster()
+    n = mX.shape[1]
+    sX, sZ = smem(THREADS), smem(THREADS)
+    if tidx < n:
+        sX[tidx] = mX[1 - rank, tidx]
+    cute.arch.cluster_arrive()
+    cute.arch.cluster_wait()
+    # BUG copied_whole, branches_on_it
+    x = cute.arch.map_dsmem_ptr(sX.iterator + tidx, 1 - rank).load()
+    if cutlass.const_expr(bug == "branches_on_it"):
+        if x > 100.0:  # BUG branches_on_it
+            mY[rank, 0] = x
+    if cutlass.const_expr(bug != "one_not_stored") or tidx > 0:
+        sZ[tidx] = 3.0 * x
+    cute.arch.fence_proxy("async.shared", space="cta")
+    cute.arch.cluster_arrive()
+    cute.arch.cluster_wait()
+    if tidx == 0:
+        size = THREADS if cutlass.const_expr(bug == "copied_whole") else 48
+        atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyBulkS2GOp(), Float32)
+        sK = cute.make_tensor(sZ.iterator, cute.make_layout(size))
+        gK = cute.make_tensor(mY[rank, None].iterator, cute.make_layout(size))
+        cute.copy(atom, sK, gK)  # BUG copied_whole, one_not_stored
+        cute.arch.cp_async_bulk_commit_group()
+        cute.arch.cp_async_bulk_wait_group(0, read=True)
+
+
+@cute.jit
+def sent(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    sent_kernel(mX, mY, bug).launch(grid=(2, 1, 1), block=(THREADS, 1, 1), cluster=(2, 1, 1))
+
+
 def summed_up(x, y):
     n = x.shape[0]
     return [(y[:1], x.sum()[None]), (y[1:2], x.max()[None]), (y[2 : 2 + n], 2 * x)]
@@ -274,5 +310,12 @@ FAMILIES = (
         Bug("rows_unguarded", LEFTOVER, "Rows that are not there are stored."),
         Bug("one_row_more", LEFTOVER, "One of them is."),
         Bug("of_the_block", LEFTOVER, "The mean is of two rows, of which one is not there."),
+    )),
+    Family(sent, (sent_kernel,), lambda: (fk.randn(2, 48), fk.zeros(2, THREADS)),
+           lambda x, y: [(y[:, :48], 3 * x)], static=(1,), bugs=(
+        Bug("copied_whole", LEFTOVER, "A bulk copy takes all of a buffer that is filled in part."),
+        Bug("one_not_stored", LEFTOVER, "One element of what it takes was not stored."),
+        Bug("branches_on_it", LEFTOVER, "A branch depends on what the other block left.",
+            also=("global-race",)),
     )),
 )  # fmt: skip
