@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from forgekit.vgpu import clusters, faults
+from forgekit.vgpu.dataflow import reads_and_writes
 from forgekit.vgpu.memory import WINDOW_MASK, WINDOW_SHIFT, Allocation
+from forgekit.vgpu.ptx import Register, Vector
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
@@ -128,7 +130,10 @@ def _slice_target(
         if _any(wrong, mask):
             raise faults.misaligned(m, space, kind, address, _both(wrong, mask), width)
     if bad.any() and _any(bad, mask):
-        raise faults.slice_error(m, memory, space, kind, address, _both(bad, mask), width)
+        if kind == "reads" and elem * _used(m, count) <= memory.size_bytes % width:
+            bad = index > limit
+        if _any(bad, mask):
+            raise faults.slice_error(m, memory, space, kind, address, _both(bad, mask), width)
     rows = memory.view(elem, count)
     whose = memory.owner if owner is None else owner
     places = index.astype(np.int64) + whose * (memory.stride // width)
@@ -241,6 +246,20 @@ def _generic_targets(
             space = "cluster"
         result += targets(m, space, kind, plain, part, elem, count)
     return result
+
+
+def _used(m: Machine, count: int) -> int:
+    """How many elements of a vector that is loaded somebody uses.
+
+    Where memory is aligned, the compiler loads three neighbours as four and drops the last one.
+    """
+    instructions = m.program.instructions
+    target = instructions[m.pc].operands[0]
+    if count == 1 or not isinstance(target, Vector):
+        return count
+    read = {name for i in instructions for name in reads_and_writes(i)[0]}
+    items = enumerate(target.items, 1)
+    return max((n for n, r in items if isinstance(r, Register) and r.name in read), default=1)
 
 
 # -- small helpers ------------------------------------------------------------------------------

@@ -182,7 +182,7 @@ def odd_block_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """80 threads: two warps and a half one, which has a mask and a barrier as it should."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
-    sT = smem(4, Int32)
+    sT = smem(3, Int32)
     x = mX[tidx]
     if warp == 2:
         mask = 0xFFFF if cutlass.const_expr(bug != "mask_of_eight") else 0xFF
@@ -194,7 +194,10 @@ def odd_block_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     threads = 128 if cutlass.const_expr(bug == "barrier_of_128") else 96
     # BUG barrier_of_128
     cute.arch.barrier(barrier_id=1, number_of_threads=threads)
-    mY[tidx] = sT[0] + sT[1] + sT[2]
+    total = sT[0] + sT[1] + sT[2]  # which the compiler loads as four
+    if cutlass.const_expr(bug == "of_four_warps"):
+        total = sT[0] + sT[1] + sT[2] + sT[3]  # BUG of_four_warps
+    mY[tidx] = total
 
 
 @cute.jit
@@ -406,6 +409,7 @@ FAMILIES = (
     Family(odd_block, (odd_block_kernel,), lambda: (integers(80), empty(80)),
            lambda x, y: [(y, x.sum().int().expand(80))], bugs=(
         Bug("mask_of_eight", ("member-mask",), "The mask names 8 of the 16 lanes."),
+        Bug("of_four_warps", OUT, "The sums of four warps are added, there are three."),
         Bug("barrier_of_128", (*DEADLOCK, "barrier-count"), "The barrier waits for 128 threads."),
     )),
     Family(own_stages, (own_stages_kernel,), lambda: (fk.randn(320), fk.empty(320)),
