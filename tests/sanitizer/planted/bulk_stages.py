@@ -83,7 +83,7 @@ def in_and_out_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         tile = 3 * bidx + k
         if tidx == 0:
             cute.arch.mbarrier_arrive_and_expect_tx(mbar, 4 * THREADS)
-            # BUG not_awaited
+            # BUG not_awaited, reloaded_early, read_group
             cute.copy(bulk_load(), gX[None, tile], sX, mbar_ptr=mbar)
         if cutlass.const_expr(bug != "not_awaited"):
             cute.arch.mbarrier_wait(mbar, k % 2)
@@ -92,7 +92,7 @@ def in_and_out_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         if cutlass.const_expr(bug != "stored_early"):
             cute.arch.sync_threads()
         if tidx == 0:
-            # BUG stored_early, left_early
+            # BUG stored_early, reloaded_early, read_group, left_early
             cute.copy(bulk_store(), sX, gY[None, tile])
             if cutlass.const_expr(bug != "not_committed"):
                 cute.arch.cp_async_bulk_commit_group()
@@ -164,9 +164,9 @@ def two_operands_kernel(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor, bug: 
         size = 4 * THREADS if cutlass.const_expr(bug == "expects_one") else 8 * THREADS
         cute.arch.mbarrier_arrive_and_expect_tx(mbar, size)
         gA, gB = cute.zipped_divide(mA, (THREADS,)), cute.zipped_divide(mB, (THREADS,))
-        cute.copy(bulk_load(), gA[None, bidx], sA, mbar_ptr=mbar)
+        cute.copy(bulk_load(), gA[None, bidx], sA, mbar_ptr=mbar)  # BUG to_one_place
         into = sA if cutlass.const_expr(bug == "to_one_place") else sB
-        # BUG expects_one
+        # BUG to_one_place, expects_one
         cute.copy(bulk_load(), gB[None, bidx], into, mbar_ptr=mbar)
     cute.arch.sync_threads()
     cute.arch.mbarrier_wait(mbar, 0)
@@ -207,6 +207,9 @@ FAMILIES = (
             also=(*LEFT, "mbarrier"), loose=True),
         Bug("stored_early", ASYNC, "Thread 0 stores the tile before the others have doubled it.",
             also=("shared-race",)),
+        Bug("reloaded_early", ASYNC, "The next tile comes before the store has read this one.",
+            also=LEFT),
+        Bug("read_group", ASYNC, "The wait leaves one store in flight.", also=LEFT),
         Bug("left_early", ("block-lifetime",), "The block ends before its last store has read."),
     )),
     Family(short_last_tile, (short_last_tile_kernel,), vectors(5 * 32 * 2),
@@ -219,5 +222,6 @@ FAMILIES = (
     Family(two_operands, (two_operands_kernel,), lambda: (fk.randn(128), fk.randn(128),
            fk.empty(128)), lambda a, b, y: [(y, a * b)], bugs=(
         Bug("expects_one", ASYNC, "The bytes of one copy are expected.", also=LEFT, seeds=3),
+        Bug("to_one_place", ASYNC, "Both copies go to the same place.", also=LEFT),
     )),
 )  # fmt: skip

@@ -21,7 +21,7 @@ def warp_tiles_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mine = 0 if cutlass.const_expr(bug == "in_one_tile") else warp
     for t in cutlass.range(mX.shape[0] // THREADS, unroll=1):
         base = t * THREADS + warp * 32
-        # BUG read_early, written_early, in_one_tile
+        # BUG read_early, written_early, in_one_tile, half_synced
         sX[lane, mine] = mX[base + lane]
         if cutlass.const_expr(bug == "half_synced"):
             if lane < 16:
@@ -30,7 +30,7 @@ def warp_tiles_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
                 cute.arch.sync_warp(UPPER)
         elif cutlass.const_expr(bug != "read_early"):
             cute.arch.sync_warp()
-        # BUG read_early, written_early, in_one_tile
+        # BUG read_early, written_early, in_one_tile, half_synced
         y = sX[lane % 8 * 4 + lane // 8, mine]
         mY[base + lane] = y
         if cutlass.const_expr(bug != "written_early"):
@@ -54,11 +54,11 @@ def quarters_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mask = Int32(0xFF) << (8 * (group ^ 1))
     if cutlass.const_expr(bug == "mask_of_four"):
         mask = Int32(0x0F) << (8 * group + lane % 8 // 4 * 4)
-    sX[tidx] = mX[tidx]
+    sX[tidx] = mX[tidx]  # BUG across_groups, mask_of_four
     # BUG mask_of_the_next
     cute.arch.sync_warp(mask)
     other = tidx ^ (15 if cutlass.const_expr(bug == "across_groups") else 7)
-    mY[tidx] = sX[other]
+    mY[tidx] = sX[other]  # BUG across_groups, mask_of_four
 
 
 @cute.jit
@@ -190,10 +190,15 @@ FAMILIES = (
         Bug("read_early", RACE, "No sync_warp between writing and reading."),
         Bug("written_early", RACE, "No sync_warp before the tile is written again."),
         Bug("in_one_tile", RACE, "Both warps use one tile.", loose=True),
+        Bug("half_synced", RACE, "The halves of the warp wait apart, and read each other's.",
+            loose=True),
     )),
     Family(quarters, (quarters_kernel,), lambda: (fk.randn(THREADS), fk.empty(THREADS)),
            lambda x, y: [(y, x.view(-1, 8).flip(1).reshape(-1))], bugs=(
-        Bug("mask_of_the_next", MASK, "The mask names the next group, not the lane's own."),
+        Bug("mask_of_the_next", MASK, "The mask names the next group, not the lane's own.",
+            also=RACE),
+        Bug("across_groups", RACE, "The value is one of another group."),
+        Bug("mask_of_four", RACE, "The masks are those of half a group."),
     )),
     Family(leaders, (leaders_kernel,), lambda: (fk.randint(-9, 9, THREADS), zeros(1),
            zeros(THREADS)), listed, bugs=(
