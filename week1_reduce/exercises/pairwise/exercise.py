@@ -1,0 +1,115 @@
+"""Exercise week1/pairwise: a sum in a tree, as a Python function."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import GateError, Group, Submission, python_function
+
+LENGTHS = (1, 2, 3, 5, 8, 31, 33, 1000, 1025)
+
+
+class Counted:
+    """A number that knows through how many additions it has gone."""
+
+    def __init__(self, parts: tuple[int, ...], depth: int = 0) -> None:
+        self.parts, self.depth = parts, depth
+
+    def __add__(self, other: object) -> Counted:
+        if not isinstance(other, Counted):
+            if isinstance(other, int | float) and other == 0:
+                return self
+            raise TypeError("only the numbers given are to be added")
+        return Counted(self.parts + other.parts, 1 + max(self.depth, other.depth))
+
+    def __radd__(self, other: object) -> Counted:
+        return self + other
+
+
+def _sums(handed_in: Submission) -> str:
+    function = python_function(handed_in, "pairwise(values)")
+    for n in LENGTHS:
+        values = [float(k) for k in range(1, n + 1)]
+        got, want = _called(function, list(values), n), n * (n + 1) / 2
+        if got is None:
+            raise GateError(f"pairwise gives None for {n} numbers: it has no `return`.")
+        if isinstance(got, list):
+            raise GateError(
+                f"pairwise gives a list for {n} numbers; needed is the one number in it."
+            )
+        if not math.isclose(float(got), want):
+            lost = "" if n % 2 == 0 else _lost(values, float(got))
+            raise GateError(f"The sum of 1 … {n} is {want:g}, and pairwise gives {got:g}.", lost)
+    return f"{len(LENGTHS)} lengths"
+
+
+def _lost(values: list[float], got: float) -> str:
+    if math.isclose(got, sum(values[:-1])):
+        return "where the number of values is odd, the last one has no neighbour, and is lost."
+    return ""
+
+
+def _called(function, values, n):
+    try:
+        return function(values)
+    except RecursionError:
+        raise GateError(f"With {n} numbers it calls itself without end.") from None
+    except Exception as error:
+        raise GateError(f"With {n} numbers it raises {type(error).__name__}: {error}") from None
+
+
+def _depth(handed_in: Submission) -> str:
+    function = python_function(handed_in, "pairwise(values)")
+    for n in LENGTHS:
+        got = _called(function, [Counted((k,)) for k in range(n)], n)
+        most = math.ceil(math.log2(n)) if n > 1 else 0
+        if not isinstance(got, Counted) or sorted(got.parts) != list(range(n)):
+            raise GateError(
+                f"With {n} numbers the result is not made of these numbers, each added once.",
+                look_at="Only `+` is to be used, on the values and on sums of them.",
+            )
+        if got.depth > most + 1:
+            says = "the numbers are added one after the other." if got.depth == n - 1 else ""
+            raise GateError(
+                f"Of {n} numbers one goes through {got.depth} additions; in a tree it is {most}.",
+                says,
+            )
+    return f"at most {math.ceil(math.log2(LENGTHS[-1]))} additions for {LENGTHS[-1]:,} numbers"
+
+
+def _error(handed_in: Submission) -> str:
+    values = list(np.random.default_rng(0).random(10_000).astype(np.float32))
+    exact = math.fsum(values)
+    off = abs(float(handed_in.value(values)) - exact) / exact * 2**24
+    if off > 16:
+        raise GateError(f"The sum of 10,000 float32 is off by {off:.0f} u.")
+    return f"off by {off:.1f} u"
+
+
+EXERCISE = Exercise(
+    title="add in a tree",
+    task="""
+Write `pairwise(values)`: the sum of a list of numbers, in which no number goes through more than
+log₂ n additions, rounded up. Neighbours are added, then their sums, and so on. Any length from 1 on;
+use nothing but `+`.
+""",
+    hints=(
+        "One round makes a list of half the length. When are there no more rounds?",
+        "`values[0::2]` and `values[1::2]` are the left and the right neighbours.",
+        "With an odd number of values the last one has no neighbour: it goes to the next round as it "
+        "is, in the line that builds the new list.",
+    ),
+    analysis="""
+Written with recursion it is two lines; as rounds it is what a block of threads will do: in each
+round half as many threads have something to add.
+""",
+    entry="pairwise",
+    groups=(
+        Group("Sums", _sums),
+        Group("Additions a number goes through", _depth),
+        Group("Error", _error),
+    ),
+)

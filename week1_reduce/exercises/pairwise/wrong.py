@@ -1,0 +1,33 @@
+"""Wrong solutions of week1/pairwise."""
+
+from forgekit.lessons.wrong import Wrong
+
+ROUNDS = """    while len(values) > 1:
+        pairs = [a + b for a, b in zip(values[0::2], values[1::2], strict=False)]
+        values = pairs + values[len(values) // 2 * 2 :]
+    return values[0]"""
+ONE_BY_ONE = """    total = values[0]
+    for value in values[1:]:
+        total = total + value
+    return total"""
+TWO_HALVES = """    half = (len(values) + 1) // 2
+    left = values[0]
+    for value in values[1:half]:
+        left = left + value
+    if len(values) == 1:
+        return left
+    right = values[half]
+    for value in values[half + 1 :]:
+        right = right + value
+    return left + right"""
+
+WRONG = (
+    Wrong("odd one lost", {"pairs + values[len(values) // 2 * 2 :]": "pairs"}, "has no neighbour"),
+    Wrong("one by one", {ROUNDS: ONE_BY_ONE}, "the numbers are added one after the other"),
+    Wrong("two halves, each one by one", {ROUNDS: TWO_HALVES}, "Of 31 numbers one goes through 16"),
+    Wrong("no return", {"    return values[0]": ""}, "it has no `return`"),
+    Wrong("a list", {"return values[0]": "return values"}, "needed is the one number in it"),
+    Wrong("one round", {"while len(values) > 1:": "if len(values) > 1:"}, "The sum of 1 … 3"),
+    Wrong("without end", {ROUNDS: "    return pairwise(values)"}, "without end"),
+    Wrong("fsum", {ROUNDS: "    import math\n    return math.fsum(values)"}, "raises TypeError"),
+)  # fmt: skip
