@@ -159,5 +159,6 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
+importlib.import_module("forgekit.diagnosing.script_errors").install()
 if "IPython" in sys.modules:  # in a notebook, what CuTe DSL raises is told in the student's terms
     importlib.import_module("forgekit.diagnosing.notebook_errors").install()

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
-from forgekit.errors import PlatformError, UsageError, got_needed
+from forgekit.arguments import checked
+from forgekit.errors import PlatformError, UsageError, brief, got_needed
 from forgekit.vgpu.architectures import ARCHITECTURES as VIRTUAL_ARCHS
 from forgekit.vgpu.architectures import DEFAULT_ARCH
 
@@ -94,6 +95,7 @@ class _Chosen(threading.local):
 _chosen = _Chosen()
 
 
+@checked()
 def current_target(device: str | None = None, arch: str | None = None) -> Target:
     """The place where kernels run now.
 
@@ -131,11 +133,11 @@ def _resolve(wish: _Wish, chosen: _Wish) -> Target:
 
 
 def _kind(device: str | None, said_by: str) -> Kind | None:
-    name = "auto" if device is None else str(device).strip().lower()
+    name = "auto" if device is None else device.strip().lower()
     if name not in _KINDS:
         needed = "one of " + ", ".join(_KINDS)
         remedy = 'use "virtual" to run without a GPU'
-        raise UsageError(got_needed(said_by, repr(device), needed, remedy))
+        raise UsageError(got_needed(said_by, brief(device), needed, remedy))
     return _KINDS[name]
 
 
@@ -144,7 +146,7 @@ def _virtual(arch: str | None, said_by: str) -> Target:
     if arch not in VIRTUAL_ARCHS:
         near = next((a for a in VIRTUAL_ARCHS if a.rstrip("a") == arch), DEFAULT_ARCH)
         needed = f"one of {', '.join(VIRTUAL_ARCHS)} for the virtual GPU"
-        raise UsageError(got_needed(said_by, repr(arch), needed, f"use {near}"))
+        raise UsageError(got_needed(said_by, brief(arch), needed, f"use {near}"))
     return Target("virtual", arch, f"virtual GPU ({arch})")
 
 
@@ -174,7 +176,7 @@ def _gpu(arch: str | None, arch_from: str, device_from: str) -> Target:
     if arch is not None and arch != own:
         remedy = f'leave {arch_from} out, or use device="virtual" for another architecture'
         raise UsageError(
-            got_needed(arch_from, repr(arch), f"{own}, that of the {name} here", remedy)
+            got_needed(arch_from, brief(arch), f"{own}, that of the {name} here", remedy)
         )
     return Target("gpu", own, name)
 
@@ -207,6 +209,7 @@ class TargetChoice:
         return self.target.name
 
 
+@checked()
 def use_target(device: str | None = None, arch: str | None = None) -> TargetChoice:
     """Choose where kernels run from now on, or within a `with` block.
 

@@ -116,7 +116,7 @@ def dtype_info(dtype: object) -> DType:
     else:
         try:
             found = _BY_NUMPY.get(np.dtype(dtype))  # type: ignore[call-overload]
-        except TypeError:
+        except (TypeError, ValueError, RuntimeError):  # what NumPy says of what is no dtype
             found = None
     if found is None:
         names = ", ".join(row.name for row in _ROWS)

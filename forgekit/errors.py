@@ -2,6 +2,7 @@
 
     ForgekitError(Exception)
     ├── UsageError(.., ValueError)       a forgekit function was given something it cannot take
+    │   ├── CallError(.., TypeError)     too many or too few arguments, or an unknown name
     │   └── ArgumentMismatchError        a compiled kernel was called with a tensor or scalar other
     │                                    than it was compiled for
     ├── PlatformError                    this machine lacks something (no GPU, no compiler here)
@@ -17,7 +18,8 @@
         └── PtxSyntaxError               PTX text that cannot be parsed
 
 Messages say got, needed and remedy (`got_needed`). In a notebook only the message and the student's
-own line show, never the frames of libraries. This module imports nothing of forgekit.
+own line show, never the frames of libraries; in a script and in pytest the traceback ends at that
+line, but with FORGEKIT_TRACEBACK=full. This module imports nothing of forgekit.
 """
 
 from __future__ import annotations
@@ -25,15 +27,17 @@ from __future__ import annotations
 import linecache
 import os
 import re
+import reprlib
 import sys
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import FrameType, TracebackType
+from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType, TracebackType
 from typing import Any
 
 __all__ = [
     "ArgumentMismatchError",
+    "CallError",
     "CheckError",
     "CompileError",
     "DeadlockError",
@@ -48,16 +52,22 @@ __all__ = [
     "SourceLine",
     "UnsupportedPtxError",
     "UsageError",
+    "brief",
     "calling_user_line",
     "display_path",
     "got_needed",
     "is_library",
     "is_user_file",
+    "is_user_frame",
     "source_line",
     "user_line",
+    "wants_all_frames",
+    "with_article",
 ]
 
 _WIDTH = 96  # characters of a notebook's error box
+_GOT = 400  # characters of what was got, where it is put into words
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+|0x[0-9a-f]{9,}")
 _BOLD_RED, _RESET = "\x1b[1;31m", "\x1b[0m"
 
 # Frames of these packages are never the student's line.
@@ -76,8 +86,45 @@ _CELL = re.compile(r"(^|[/\\])ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-")
 
 
 def got_needed(what: str, got: object, needed: object, remedy: str) -> str:
-    """Format a message in the house's order: `what: got …, needed …; remedy`."""
-    return f"{what}: got {got}, needed {needed}; {remedy}"
+    """Format a message in the house's order: `what: got …, needed …; remedy`.
+
+    got: words, or any other value, which is put into a few.
+    """
+    words = _cut(got, _GOT) if isinstance(got, str) else brief(got)
+    return f"{what}: got {words}, needed {needed}; {remedy}"
+
+
+def brief(value: object) -> str:
+    """A value in one line: its `repr`, shortened; a tensor by dtype and shape. Raises nothing."""
+    kind = type(value)
+    if isinstance(value, type | FunctionType | BuiltinFunctionType | ModuleType):
+        module, name = isinstance(value, ModuleType), value.__name__
+        noun = "class" if isinstance(value, type) else "module" if module else "function"
+        return "a lambda" if name == "<lambda>" else f"the {noun} {name}"
+    try:
+        array = {"ndarray": "array", "Tensor": "tensor", "Parameter": "tensor"}.get(kind.__name__)
+        if array and hasattr(value, "dtype") and hasattr(value, "shape"):
+            dtype = str(value.dtype).removeprefix("torch.")
+            return f"{with_article(dtype)} {array} of shape {tuple(value.shape)}"
+        text = _ADDRESS.sub("", " ".join(_BRIEF.repr(value).split("\n")))
+    except Exception:  # an object that cannot be shown
+        return with_article(kind.__name__)
+    bare = text.startswith("<") and f" {kind.__name__} " in f" {text[1:-1].split('.')[-1]} "
+    return with_article(kind.__name__) if bare else _cut(text, _BRIEF.maxother)
+
+
+def with_article(noun: str) -> str:
+    return f"{'an' if noun[:1] in 'aeioAEIO' else 'a'} {noun}"
+
+
+def _cut(text: str, most: int) -> str:
+    """The text, its middle left out if it is long."""
+    return text if len(text) <= most else f"{text[: most - 20]} … {text[-17:]}"
+
+
+_BRIEF = reprlib.Repr()
+_BRIEF.maxlevel, _BRIEF.maxtuple, _BRIEF.maxlist, _BRIEF.maxdict = 5, 12, 12, 8
+_BRIEF.maxstring = _BRIEF.maxother = 120
 
 
 @dataclass(frozen=True)
@@ -138,7 +185,7 @@ def is_library(module: str) -> bool:
     return module in _LIBRARIES or module in sys.stdlib_module_names
 
 
-def _is_user_frame(frame: FrameType) -> bool:
+def is_user_frame(frame: FrameType) -> bool:
     module = str(frame.f_globals.get("__name__", ""))
     shown = module == _SHOWN_PACKAGE or module.startswith(_SHOWN_PACKAGE + ".")
     top = module.partition(".")[0]
@@ -156,7 +203,7 @@ def user_line(traceback: TracebackType | None) -> SourceLine | None:
     """The innermost line of the student's code in a traceback; None if there is none."""
     found: SourceLine | None = None
     while traceback is not None:
-        if _is_user_frame(traceback.tb_frame):
+        if is_user_frame(traceback.tb_frame):
             found = source_line(traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
         traceback = traceback.tb_next
     return found
@@ -166,7 +213,7 @@ def calling_user_line() -> SourceLine | None:
     """The student's line that is running now, found from the live stack; None if there is none."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if _is_user_frame(frame):
+        if is_user_frame(frame):
             return source_line(frame.f_code.co_filename, frame.f_lineno)
         frame = frame.f_back
     return None
@@ -184,11 +231,30 @@ def _wrapped(message: str) -> str:
     return "\n".join(broken)
 
 
+def wants_all_frames() -> bool:
+    """Whether FORGEKIT_TRACEBACK=full asks for the frames within forgekit too."""
+    return os.environ.get("FORGEKIT_TRACEBACK", "").strip().lower() == "full"
+
+
+def _hide_from_pytest(frame: FrameType | None) -> None:
+    """Mark our modules up to the user's frame: pytest then shows neither, if it is our error."""
+
+    def hidden(caught: Any) -> bool:
+        return isinstance(caught.value, ForgekitError) and not wants_all_frames()
+
+    while frame is not None and not is_user_frame(frame):
+        if str(frame.f_globals.get("__name__", "")).partition(".")[0] == "forgekit":
+            frame.f_globals["__tracebackhide__"] = hidden
+        frame = frame.f_back
+
+
 class ForgekitError(Exception):
     """Base of all exceptions that forgekit raises on purpose; `str()` of it is its message."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(message)
+        if "_pytest" in sys.modules:
+            _hide_from_pytest(sys._getframe(1))
 
     def _render_traceback_(self) -> list[str]:
         """What IPython shows in place of a traceback: name, message, the student's line."""
@@ -208,6 +274,10 @@ class UsageError(ForgekitError, ValueError):
 
 class ArgumentMismatchError(UsageError):
     """A compiled kernel was called with a tensor or scalar other than it was compiled for."""
+
+
+class CallError(UsageError, TypeError):
+    """A call that does not fit a function's signature: too many arguments, an unknown name."""
 
 
 class PlatformError(ForgekitError):

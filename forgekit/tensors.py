@@ -7,17 +7,24 @@ seed=1 for the second tensor), and torch's global generator is never touched.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import math
+import operator
+from collections.abc import Iterator, Sequence
+from numbers import Integral
 
 import torch
 
+from forgekit.arguments import checked
 from forgekit.devices import current_target
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import PlatformError, UsageError, brief, got_needed
 from forgekit.vgpu import fresh
 
 __all__ = ["arange", "empty", "full", "ones", "rand", "randint", "randn", "zeros"]
 
 Shape = int | Sequence[int]
+
+_MOST = 2**59  # elements; of 8 bytes each, as many as an address can reach
 
 
 def _shape(shape: tuple[Shape, ...]) -> tuple[int, ...]:
@@ -25,12 +32,29 @@ def _shape(shape: tuple[Shape, ...]) -> tuple[int, ...]:
     if len(shape) == 1 and isinstance(shape[0], tuple | list):
         sizes = tuple(shape[0])
     for size in sizes:
-        if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+        if isinstance(size, bool) or not isinstance(size, Integral) or size < 0:
             remedy = "write randn(4, 8) or randn((4, 8)); dtype= and seed= go by name"
             raise UsageError(
-                got_needed("shape", repr(size), "sizes that are integers >= 0", remedy)
+                got_needed("shape", brief(size), "sizes that are integers >= 0", remedy)
             )
-    return tuple(int(size) for size in sizes if isinstance(size, int))
+    whole = tuple(operator.index(size) for size in sizes)  # type: ignore[arg-type]
+    if max((*whole, math.prod(whole))) > _MOST:
+        got = f"{brief(whole)}, which is {math.prod(whole):.3g} elements"
+        raise UsageError(got_needed("shape", got, f"at most {_MOST:.3g}", "take smaller sizes"))
+    return whole
+
+
+@contextlib.contextmanager
+def _in_memory(dtype: torch.dtype, count: int) -> Iterator[None]:
+    """Around what allocates so many elements: say in words that there is not so much memory."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if isinstance(error, RuntimeError) and "memory" not in str(error):
+            raise
+        size = f"{count * dtype.itemsize / 2**30:,.1f} GiB"
+        message = got_needed("tensor", f"{size} of {dtype}", "free memory for it", "take less")
+        raise PlatformError(message) from None
 
 
 def _check_dtype(dtype: object) -> None:
@@ -39,7 +63,7 @@ def _check_dtype(dtype: object) -> None:
     name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", "")
     found = isinstance(getattr(torch, name, None), torch.dtype)
     remedy = f"write dtype=torch.{name if found else 'float32'}"
-    raise UsageError(got_needed("dtype", repr(dtype), "a torch dtype", remedy))
+    raise UsageError(got_needed("dtype", brief(dtype), "a torch dtype", remedy))
 
 
 def _generator(seed: int) -> torch.Generator:
@@ -59,6 +83,7 @@ def _place(tensor: torch.Tensor, dtype: torch.dtype, device: str | None) -> torc
     return tensor.to(dtype).to(current_target(device).torch_device)
 
 
+@checked(seed=(-(2**63), 2**64 - 1))
 def randn(
     *shape: Shape, dtype: torch.dtype = torch.float32, seed: int = 0, device: str | None = None
 ) -> torch.Tensor:
@@ -68,10 +93,13 @@ def randn(
     integer dtypes.
     """
     drawn = _float_of(dtype, "randn")
-    values = torch.randn(_shape(shape), dtype=drawn, generator=_generator(seed))
-    return _place(values, dtype, device)
+    sizes = _shape(shape)
+    with _in_memory(drawn, math.prod(sizes)):
+        values = torch.randn(sizes, dtype=drawn, generator=_generator(seed))
+        return _place(values, dtype, device)
 
 
+@checked(seed=(-(2**63), 2**64 - 1))
 def rand(
     *shape: Shape, dtype: torch.dtype = torch.float32, seed: int = 0, device: str | None = None
 ) -> torch.Tensor:
@@ -81,10 +109,13 @@ def rand(
     integer dtypes.
     """
     drawn = _float_of(dtype, "rand")
-    values = torch.rand(_shape(shape), dtype=drawn, generator=_generator(seed))
-    return _place(values, dtype, device)
+    sizes = _shape(shape)
+    with _in_memory(drawn, math.prod(sizes)):
+        values = torch.rand(sizes, dtype=drawn, generator=_generator(seed))
+        return _place(values, dtype, device)
 
 
+@checked(seed=(-(2**63), 2**64 - 1), low=(-(2**63), 2**63 - 1), high=(-(2**63), 2**63 - 1))
 def randint(
     low: int,
     high: int,
@@ -100,10 +131,13 @@ def randint(
     if low >= high:
         remedy = "give randint(low, high, *shape) with low < high"
         raise UsageError(got_needed("randint", f"low={low}, high={high}", "low < high", remedy))
-    values = torch.randint(low, high, _shape(shape), generator=_generator(seed))
-    return _place(values, dtype, device)
+    sizes = _shape(shape)
+    with _in_memory(torch.int64, math.prod(sizes)):
+        values = torch.randint(low, high, sizes, generator=_generator(seed))
+        return _place(values, dtype, device)
 
 
+@checked()
 def full(
     shape: Shape,
     value: float | int | bool,
@@ -114,9 +148,23 @@ def full(
     """Every element `value`."""
     _check_dtype(dtype)
     where = current_target(device).torch_device
-    return torch.full(_shape((shape,)), value, dtype=dtype, device=where)
+    sizes = _shape((shape,))
+    if dtype.is_floating_point or dtype.is_complex or dtype == torch.bool:
+        value = float(value)
+    else:
+        _fits("value", value, dtype)
+    with _in_memory(dtype, math.prod(sizes)):
+        return torch.full(sizes, value, dtype=dtype, device=where)
 
 
+def _fits(what: str, value: float, dtype: torch.dtype) -> None:
+    info = torch.iinfo(dtype)
+    if not info.min <= value <= info.max:  # NaN too
+        needed = f"a number from {info.min:,} to {info.max:,} ({dtype})"
+        raise UsageError(got_needed(what, brief(value), needed, "use a wider dtype"))
+
+
+@checked()
 def zeros(
     *shape: Shape, dtype: torch.dtype = torch.float32, device: str | None = None
 ) -> torch.Tensor:
@@ -124,6 +172,7 @@ def zeros(
     return full(_shape(shape), 0, dtype=dtype, device=device)
 
 
+@checked()
 def ones(
     *shape: Shape, dtype: torch.dtype = torch.float32, device: str | None = None
 ) -> torch.Tensor:
@@ -141,6 +190,7 @@ def poison(dtype: torch.dtype) -> float | int | bool:
     return info.min if info.min < 0 else info.max
 
 
+@checked()
 def empty(
     *shape: Shape, dtype: torch.dtype = torch.float32, device: str | None = None
 ) -> torch.Tensor:
@@ -156,6 +206,7 @@ def empty(
     return made
 
 
+@checked()
 def arange(
     *limits: float, dtype: torch.dtype = torch.float32, device: str | None = None
 ) -> torch.Tensor:
@@ -166,5 +217,15 @@ def arange(
         remedy = "write arange(end) or arange(start, end, step)"
         raise UsageError(got_needed("arange", f"{len(limits)} limits", "1 to 3", remedy))
     _check_dtype(dtype)
-    wide = torch.float64 if dtype.is_floating_point else torch.int64
-    return _place(torch.arange(*limits, dtype=wide), dtype, device)
+    start, end, step = (0, limits[0], 1) if len(limits) == 1 else (*limits, 1)[:3]
+    wide = torch.float64 if dtype.is_floating_point or dtype.is_complex else torch.int64
+    for limit in limits:
+        if not math.isfinite(limit):
+            raise UsageError(got_needed("arange", brief(limit), "finite limits", "give a number"))
+        _fits("arange", limit, torch.int64)
+    if step == 0 or (end - start) * step < 0:
+        got = f"start={start}, end={end}, step={step}"
+        raise UsageError(got_needed("arange", got, "a step from start to end", "change its sign"))
+    count = _shape((math.ceil((end - start) / step),))[0]
+    with _in_memory(wide, count):
+        return _place(torch.arange(start, end, step, dtype=wide), dtype, device)

@@ -2,6 +2,7 @@
 
 import ast
 import linecache
+import os
 import pickle
 import re
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import forgekit as fk
 from forgekit import errors
 from forgekit.errors import (
     CheckError,
@@ -18,6 +20,7 @@ from forgekit.errors import (
     ForgekitError,
     KernelError,
     UsageError,
+    brief,
     calling_user_line,
     display_path,
     got_needed,
@@ -27,6 +30,7 @@ from forgekit.errors import (
 
 TREE = {
     "UsageError": ("ForgekitError", "ValueError"),
+    "CallError": ("UsageError", "TypeError"),
     "ArgumentMismatchError": ("UsageError",),
     "PlatformError": ("ForgekitError",),
     "CompileError": ("ForgekitError",),
@@ -263,7 +267,9 @@ def test_errors_that_are_not_the_dsls_look_as_ever(told):
     assert "----> 2 z / 0" in told["ordinary"].traceback
     assert told["syntax"].ename == "SyntaxError"
     assert "z = = 1" in told["syntax"].traceback and "frame" not in told["syntax"].traceback
-    assert told["usage"].traceback.startswith("UsageError: compile(scale, …): got 1 arguments")
+    usage = told["usage"].traceback
+    assert usage.startswith("UsageError: compile(scale, …): got 1 arguments")
+    assert usage.endswith("  cell, line 1: fk.compile(scale, x)")
     assert "Traceback (most recent call last)" in told["interrupted"].traceback
 
 
@@ -279,6 +285,102 @@ def test_another_handler_of_ipythons_errors_is_left_alone():
     from forgekit.diagnosing import notebook_errors
 
     assert notebook_errors.install() is False  # no shell runs here
+
+
+MINE = """
+import forgekit as fk
+
+def test_mine():
+    return fk.Layout((4, 8)).mode("a")  # mine
+"""
+
+
+def run_mine(tmp_path, *command, **environment):
+    """What is printed when MINE runs, and its lines that are forgekit's."""
+    (tmp_path / "mine.py").write_text(MINE)
+    done = subprocess.run(
+        [sys.executable, *command],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, **environment},
+    )
+    assert done.returncode == 1
+    text = done.stdout + done.stderr
+    return text, [x for x in text.splitlines() if re.search(r"forgekit/\w+/\w+.py", x)]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("-c", "import mine; mine.test_mine()"),
+        ("-c", "import cutlass, mine; mine.test_mine()"),
+        ("-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "mine.py"),
+    ],
+    ids=["script", "after the DSL's hook", "pytest"],
+)
+def test_a_traceback_ends_at_the_users_line(command, tmp_path):
+    if "cutlass" in command[1]:
+        pytest.importorskip("cutlass")
+    text, ours = run_mine(tmp_path, *command)
+    assert "# mine" in text and "mode of (4,8):(1,4): got 'a'" in text
+    assert ours == []
+    assert run_mine(tmp_path, *command, FORGEKIT_TRACEBACK="full")[1] != []
+
+
+def test_the_exception_keeps_its_frames_and_its_cause(monkeypatch):
+    """For a debugger: the hook shortens only what is printed."""
+    from forgekit.diagnosing import script_errors
+
+    shown = []
+    monkeypatch.setattr(sys, "excepthook", lambda *given: shown.append(frames(given[2])))
+    script_errors.install()
+    try:
+        fk.Layout("a")
+    except UsageError as error:
+        error.__cause__ = cause = KeyError("inside")
+        trace = error.__traceback__
+        sys.excepthook(type(error), error, trace)
+        assert error.__traceback__ is trace and error.__cause__ is cause
+    assert shown == [["test_errors.py"]] and len(frames(trace)) > 1
+    sys.excepthook(KeyError, KeyError("mine"), trace)
+    assert len(shown[1]) > 1
+
+
+def frames(trace):
+    found = []
+    while trace is not None:
+        found.append(Path(trace.tb_frame.f_code.co_filename).name)
+        trace = trace.tb_next
+    return found
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ([1, 2], "[1, 2]"),
+        (print, "the function print"),
+        (int, "the class int"),
+        (lambda: 1, "a lambda"),
+        (iter([]), "a list_iterator"),
+        (object(), "an object"),
+        ("x" * 500, "'" + "x" * 57 + "..." + "x" * 58 + "'"),
+    ],
+)
+def test_brief(value, words):
+    assert brief(value) == words
+
+
+def test_brief_raises_nothing():
+    class Hidden:
+        def __repr__(self):
+            raise RuntimeError
+
+    deep = ()
+    for _ in range(3000):
+        deep = (deep,)
+    assert brief(Hidden()) == "a Hidden"
+    assert len(brief(deep)) < 40 and len(brief([deep] * 100)) < 200
 
 
 def test_importing_forgekit_stays_light():

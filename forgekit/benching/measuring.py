@@ -10,7 +10,7 @@ from typing import Any
 from forgekit.benching.counters import Counters, count_call
 from forgekit.benching.timing import Timing, time_gpu
 from forgekit.devices import current_target
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 
 __all__ = ["Counters", "Measured", "check_moved_bytes", "check_repeats", "measure"]
 
@@ -87,7 +87,7 @@ def measure(
     """
     if not callable(call):
         remedy = "write measure(lambda: run(x, y), …)"
-        raise UsageError(got_needed("call", repr(call), "a function without arguments", remedy))
+        raise UsageError(got_needed("call", brief(call), "a function without arguments", remedy))
     check_moved_bytes(moved_bytes)
     check_repeats(repeats, warmup)
     if current_target().kind == "gpu":
@@ -100,7 +100,7 @@ def check_moved_bytes(moved_bytes: object) -> None:
     if type(moved_bytes) is not int or moved_bytes < 0:
         remedy = "add up x.numel() * x.element_size() of what is read and written"
         raise UsageError(
-            got_needed("moved_bytes", repr(moved_bytes), "a number of bytes of at least 0", remedy)
+            got_needed("moved_bytes", brief(moved_bytes), "a number of bytes of at least 0", remedy)
         )
 
 
@@ -109,4 +109,4 @@ def check_repeats(repeats: object, warmup: object) -> None:
     for name, value, least in (("repeats", repeats, 1), ("warmup", warmup, 0)):
         if type(value) is not int or value < least:
             needed = f"an integer of at least {least}"
-            raise UsageError(got_needed(name, repr(value), needed, "leave it out for the usual"))
+            raise UsageError(got_needed(name, brief(value), needed, "leave it out for the usual"))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forgekit.course import recorded_files
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 
 __all__ = ["Recorded", "RecordedRow", "recorded"]
 
@@ -111,7 +111,7 @@ def recorded(name: str) -> Recorded:
     files = recorded_files()
     if name not in files:
         known = ", ".join(files) or "none: no week's folder `recorded` is found from here"
-        raise UsageError(got_needed("recorded run", repr(name), f"one of {known}", "choose one"))
+        raise UsageError(got_needed("recorded run", brief(name), f"one of {known}", "choose one"))
     data = json.loads(files[name].read_text(encoding="utf-8"))
     rows = tuple(
         RecordedRow(r["step"], tuple(r["shape"]), r["dtype"], r["ms"], r["gbps"])

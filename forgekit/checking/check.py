@@ -19,10 +19,11 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
+from forgekit.arguments import checked, dense
 from forgekit.checking.hints import hints
 from forgekit.checking.report import MISSING, NAN, WRONG, CheckReport, Mismatch, in_notebook
 from forgekit.dtypes import DType, dtype_info
-from forgekit.errors import CheckError, UsageError, got_needed
+from forgekit.errors import CheckError, UsageError, brief, got_needed
 from forgekit.tensors import poison
 
 __all__ = ["CheckReport", "check", "compare"]
@@ -33,6 +34,7 @@ OnFail = Literal["raise", "report"]
 _CHUNK = 1 << 17  # elements compared at once: their float64 copies stay in the L2 cache
 
 
+@checked(rtol=(0, None), atol=(0, None), max_shown=(0, None))
 def check(
     actual: object,
     expected: object,
@@ -42,7 +44,7 @@ def check(
     name: str | None = None,
     max_shown: int = 5,
     tile: int | tuple[int, ...] | None = None,
-    on_fail: OnFail | None = None,
+    on_fail: str | None = None,
     again: Callable[[], object] | None = None,
     seeds: int | Iterable[int] | None = None,
 ) -> CheckReport:
@@ -86,7 +88,7 @@ def check(
         )
     if again is not None and not callable(again):
         remedy = "write again=lambda: run(x, y)"
-        raise UsageError(got_needed("again", repr(again), "a function without arguments", remedy))
+        raise UsageError(got_needed("again", brief(again), "a function without arguments", remedy))
     if report.ok and again is not None:
         report = _hostile(report, again, seeds, actual, expected, name, options)
     if not report.ok and on_fail == "raise":
@@ -129,7 +131,7 @@ def _on_fail(wish: str | None) -> OnFail:
     if wish == "report":
         return "report"
     raise UsageError(
-        got_needed(said_by, repr(wish), '"raise" or "report"', "leave it out to decide by itself")
+        got_needed(said_by, brief(wish), '"raise" or "report"', "leave it out to decide by itself")
     )
 
 
@@ -161,7 +163,7 @@ def compare(
         scan.codes[:] = NAN if dtype.is_float else MISSING
     codes = scan.codes.reshape(got.shape)
     wrong = int(np.count_nonzero(scan.codes))
-    tile = (tile,) if isinstance(tile, int) else tile
+    tile = tile_sizes(tile)
     return CheckReport(
         name=name,
         shape=tuple(got.shape),
@@ -183,6 +185,17 @@ def compare(
     )
 
 
+def tile_sizes(tile: object) -> tuple[int, ...] | None:
+    """What `tile=` says, as a tuple. Raises UsageError for what is no tile."""
+    sizes = tile if isinstance(tile, tuple) else (tile,)
+    if tile is None:
+        return None
+    if not sizes or any(type(size) is not int or size < 1 for size in sizes):
+        needed = "an int of 1 or more, or one for each of the last dimensions"
+        raise UsageError(got_needed("tile", brief(tile), needed, "write (16, 16), say"))
+    return sizes
+
+
 def _read(values: object, like: DType | None, label: str) -> tuple[Array, DType]:
     """The values as an array (bfloat16 and float8 widened to float32), and their true dtype."""
     if values is None:
@@ -193,7 +206,7 @@ def _read(values: object, like: DType | None, label: str) -> tuple[Array, DType]
         )
         raise UsageError(got_needed(label, "None", needed, remedy))
     if isinstance(values, torch.Tensor):
-        tensor = values.detach()
+        tensor = dense(label, values).detach()
         if tensor.is_complex():
             _refuse_dtype(label, values.dtype)
         info = dtype_info(tensor.dtype)

@@ -12,12 +12,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from forgekit.arguments import checked
 from forgekit.compiling.replay import bind, run_again
 from forgekit.errors import (
     KernelError,
     PtxSyntaxError,
     UnsupportedPtxError,
     UsageError,
+    brief,
     got_needed,
 )
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Difference", "SanitizerReport", "sanitize"]
 
+MOST_SEEDS = 10_000  # each a run of the kernel
 SEEDS = 3  # of the adversarial schedule, where none are asked for
 
 
@@ -134,6 +137,7 @@ def _as_html(report: SanitizerReport) -> str:
     return "".join([*parts, "</div>"])
 
 
+@checked()
 def sanitize(
     kernel: CompiledKernel,
     *args: Any,
@@ -159,10 +163,10 @@ def sanitize(
 
     if schedule not in SCHEDULES:
         needed = "one of " + ", ".join(repr(s) for s in SCHEDULES)
-        raise UsageError(got_needed("schedule", repr(schedule), needed, "choose one of these"))
+        raise UsageError(got_needed("schedule", brief(schedule), needed, "choose one of these"))
     if schedule != "adversarial" and seeds is not None:
         remedy = 'add schedule="adversarial"'
-        raise UsageError(got_needed("seeds", repr(seeds), "an adversarial schedule", remedy))
+        raise UsageError(got_needed("seeds", brief(seeds), "an adversarial schedule", remedy))
     drawn = numbers(seeds) if schedule == "adversarial" else []
     args = bind("sanitize", kernel, args)
     found: dict[object, Finding] = {}
@@ -184,15 +188,16 @@ def numbers(seeds: int | Iterable[int] | None) -> list[int]:
     if seeds is None:
         return list(range(SEEDS))
     if isinstance(seeds, int) and not isinstance(seeds, bool):
-        if seeds < 1:
-            raise UsageError(got_needed("seeds", seeds, "1 or more", "leave it out for 3"))
+        if not 1 <= seeds <= MOST_SEEDS:
+            needed = f"1 to {MOST_SEEDS:,}"
+            raise UsageError(got_needed("seeds", seeds, needed, "leave it out for 3"))
         return list(range(seeds))
-    if isinstance(seeds, Iterable) and not isinstance(seeds, str):
+    if isinstance(seeds, Iterable) and not isinstance(seeds, str) and not hasattr(seeds, "ndim"):
         found = list(seeds)
         if found and all(isinstance(seed, int) and seed >= 0 for seed in found):
             return found
     needed = "a count, or a list of numbers from 0"
-    raise UsageError(got_needed("seeds", repr(seeds), needed, "try 3"))
+    raise UsageError(got_needed("seeds", brief(seeds), needed, "try 3"))
 
 
 def _run(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from forgekit.benching.suites.suite import DTYPES, Case, load_suite, select, suite_names
 from forgekit.commands.options import words
-from forgekit.errors import PlatformError, UsageError, got_needed
+from forgekit.errors import PlatformError, UsageError, brief, got_needed
 
 if TYPE_CHECKING:
     from forgekit.benching.tuning.tune import Outcome, Timed, TuneSettings
@@ -87,7 +87,7 @@ def _cases(chosen: argparse.Namespace) -> list[Case]:
     for name in ops:
         if name not in _OPS:
             remedy = "other operators have no rows to tune"
-            raise UsageError(got_needed("--op", repr(name), f"some of {', '.join(_OPS)}", remedy))
+            raise UsageError(got_needed("--op", brief(name), f"some of {', '.join(_OPS)}", remedy))
     if not chosen.shape and not chosen.suite:
         remedy = "such as --shape 8192x8192, or --suite short"
         raise UsageError(got_needed("forgekit tune", "no sizes", "--shape or --suite", remedy))
@@ -105,7 +105,7 @@ def _shape(text: str) -> tuple[int, int]:
     found = re.fullmatch(r"([1-9]\d*)[x×]([1-9]\d*)", text.strip())
     if not found:
         needed, remedy = "rows x elements of a row", "such as --shape 8192x4096"
-        raise UsageError(got_needed("--shape", repr(text), needed, remedy))
+        raise UsageError(got_needed("--shape", brief(text), needed, remedy))
     return int(found[1]), int(found[2])
 
 

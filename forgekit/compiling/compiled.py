@@ -15,6 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from forgekit.arguments import checked
 from forgekit.compiling import store
 from forgekit.compiling.backends import backend_for
 from forgekit.compiling.fingerprint import Fingerprint, fingerprint
@@ -33,7 +34,7 @@ from forgekit.diagnosing.source_lint import (
     find_print_of_runtime_values,
     kernel_names_beyond_ascii,
 )
-from forgekit.errors import PlatformError, UsageError
+from forgekit.errors import ArgumentMismatchError, PlatformError, UsageError, brief, got_needed
 from forgekit.vgpu import hooks
 from forgekit.vgpu.limits import name_beyond_ascii
 
@@ -112,6 +113,11 @@ class CompiledKernel:
 
     def check_arguments(self, args: tuple[Any, ...]) -> None:
         """Raise ArgumentMismatchError for the first argument that was not compiled for."""
+        if not isinstance(args, tuple | list) or len(args) != len(self._runtime):
+            needed = f"a tuple of {len(self._runtime)}: one for each tensor and scalar"
+            raise ArgumentMismatchError(
+                got_needed("check_arguments", brief(args), needed, "pass exactly these")
+            )
         sizes: dict[str, tuple[int, str]] = {}
         for p, value in zip(self._runtime, args, strict=True):
             check_argument(p, value, self._device, sizes)
@@ -121,6 +127,7 @@ class CompiledKernel:
         return f"<{self.name}({specs}) for {self.target.name}, {self.origin}>"
 
 
+@checked()
 def compile(
     fn: Any,
     *args: Any,

@@ -6,9 +6,10 @@ import inspect
 from dataclasses import dataclass
 from typing import Any
 
+from forgekit.arguments import dense
 from forgekit.compiling.specs import TensorSpec, spec
 from forgekit.diagnosing.source_lint import unwrap
-from forgekit.errors import ArgumentMismatchError, UsageError, got_needed
+from forgekit.errors import ArgumentMismatchError, UsageError, brief, got_needed
 
 _RETURNS_NOTHING = "a compiled kernel returns nothing, it writes into its arguments"
 
@@ -50,7 +51,7 @@ def match_parameters(fn: Any, args: tuple[Any, ...]) -> list[Parameter]:
         raise UsageError(
             got_needed(
                 "compile",
-                f"{type(fn).__name__} {fn!r}",
+                brief(fn),
                 "a function decorated with @cute.jit, or an object whose __call__ is",
                 "pass the host function itself",
             )
@@ -163,12 +164,12 @@ def bind_call(
         for p in visible:
             if p.kind == "constant" and p.name in given:
                 value = given.pop(p.name)
-                if value is not p.value and value != p.value:
+                if value is not p.value and not _same(value, p.value):
                     raise ArgumentMismatchError(
                         got_needed(
                             f"argument {p.name}",
-                            repr(value),
-                            f"{p.value!r}, which was compiled in",
+                            brief(value),
+                            f"{brief(p.value)}, which was compiled in",
                             "compile again for the new value",
                         )
                     )
@@ -182,6 +183,13 @@ def bind_call(
             )
         )
     return tuple(given[n] for n in needed)
+
+
+def _same(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except Exception:  # arrays and tensors of several elements, objects that refuse
+        return False
 
 
 def check_argument(
@@ -209,6 +217,8 @@ def check_argument(
                 "torch.from_numpy and torch.from_dlpack make one",
             )
         )
+    if value.is_nested or value.layout is not torch.strided:
+        dense(f"argument {p.name}", value)
     if value.device.type != device:
         raise ArgumentMismatchError(
             got_needed(
@@ -237,5 +247,5 @@ def _check_scalar(p: Parameter, value: Any) -> None:
         fits = isinstance(value, int | float)
     if not fits:
         raise ArgumentMismatchError(
-            got_needed(f"argument {p.name}", repr(value), needed, "convert it first")
+            got_needed(f"argument {p.name}", brief(value), needed, "convert it first")
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any
 
+from forgekit.arguments import dense
 from forgekit.errors import UsageError, got_needed
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ def bind(what: str, kernel: CompiledKernel, args: tuple[Any, ...]) -> tuple[Any,
     runtime = [p for p in kernel.parameters if p.kind in ("tensor", "scalar")]
     if len(args) != len(runtime):
         args = bind_call(kernel.name, kernel.parameters, args, {})
+    for p, value in zip(runtime, args, strict=True):
+        if hasattr(value, "is_nested") or (p.kind == "tensor" and value is not None):
+            dense(f"argument {p.name}", value)
     return args
 
 

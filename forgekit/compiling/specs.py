@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from forgekit.errors import ArgumentMismatchError, UsageError, got_needed
+from forgekit.arguments import dense
+from forgekit.errors import ArgumentMismatchError, UsageError, brief, got_needed
 from forgekit.vgpu.signature import MOST, beyond_32_bits
 
 if TYPE_CHECKING:
@@ -48,6 +49,14 @@ class TensorSpec:
         from forgekit.dtypes import dtype_info
 
         info = dtype_info(self.dtype)
+        for what, modes in (
+            ("shape", self.shape),
+            ("stride", () if self.stride is None else self.stride),
+        ):
+            if not isinstance(modes, tuple) or not all(map(_is_mode, modes)):
+                remedy = "None stands for a dynamic one"
+                needed = "a tuple of numbers, names and None"
+                raise UsageError(got_needed(f"TensorSpec, {what}", brief(modes), needed, remedy))
         rank = len(self.shape)
         if self.stride is not None and len(self.stride) != rank:
             raise UsageError(
@@ -67,6 +76,9 @@ class TensorSpec:
                     got_needed("divisible", f"{{{mode}: {divisor}}}",
                                f"a mode of 0 to {rank - 1} and a divisor of at least 1", "fix it")
                 )  # fmt: skip
+        if not isinstance(self.read_only, bool):
+            got = brief(self.read_only)
+            raise UsageError(got_needed("read_only", got, "True or False", "leave it out"))
         object.__setattr__(self, "align", align)
         object.__setattr__(self, "stride", self.stride or self._row_major())
         object.__setattr__(self, "divisible", divisible)
@@ -141,6 +153,8 @@ class TensorSpec:
         Raises:
             ArgumentMismatchError: which argument, got, needed, remedy.
         """
+        if not hasattr(tensor, "is_nested") or tensor.is_nested:
+            dense(f"argument {name}", tensor)
         problem = self._problem(name, tensor, sizes)
         if problem is not None:
             what, got, needed, remedy = problem
@@ -240,13 +254,16 @@ def spec(
     """
     if isinstance(tensor, TensorSpec):
         return tensor
+    dense("tensor", tensor)
     rank = tensor.dim()
     fixed = set(range(rank)) if static is True else set() if static is False else _modes(static)
     divisors = _divisors({} if divisible is None else divisible)
     for mode in fixed:
         if not 0 <= mode < rank:
             raise UsageError(got_needed("static", mode, f"modes 0 to {rank - 1}", "fix the number"))
-    labels = list(names or [None] * rank)
+    labels = [None] * rank if names is None else _listed("names", names)
+    if not all(label is None or isinstance(label, str) for label in labels):
+        raise UsageError(got_needed("names", brief(labels), "names or None", "use None"))
     if len(labels) != rank:
         raise UsageError(got_needed("names", f"{len(labels)}", f"{rank}, one a mode", "use None"))
     shape = tuple(int(n) if m in fixed else labels[m] for m, n in enumerate(tensor.shape))
@@ -275,6 +292,10 @@ def spec(
     return TensorSpec(tensor.dtype, shape, tuple(strides), align, divisors, read_only)
 
 
+def _is_mode(mode: object) -> bool:
+    return mode is None or isinstance(mode, str) or (type(mode) is int and mode >= 0)
+
+
 def _divisors(divisible: object) -> dict[int, int]:
     """The promise about sizes, as plain numbers.
 
@@ -294,8 +315,15 @@ def _divisors(divisible: object) -> dict[int, int]:
 def _modes(static: object) -> set[int]:
     if not isinstance(static, Iterable) or isinstance(static, str):
         needed = "True, or a list of modes such as [1]"
-        raise UsageError(got_needed("static", repr(static), needed, "write the mode in brackets"))
-    return {_whole("static", " as a mode", mode) for mode in static}
+        raise UsageError(got_needed("static", brief(static), needed, "write the mode in brackets"))
+    return {_whole("static", " as a mode", mode) for mode in _listed("static", static)}
+
+
+def _listed(what: str, values: Any) -> list[Any]:
+    if not isinstance(values, Iterable) or hasattr(values, "ndim"):
+        needed = "a list, one entry a mode"
+        raise UsageError(got_needed(what, brief(values), needed, "write it in brackets"))
+    return list(values)
 
 
 def _whole(what: str, where: str, value: object) -> int:
@@ -303,7 +331,7 @@ def _whole(what: str, where: str, value: object) -> int:
         return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         remedy = "use `//`" if isinstance(value, float) else "pass an int"
-        got = f"{value!r}{where}"
+        got = f"{brief(value)}{where}"
         raise UsageError(got_needed(what, got, "a whole number", remedy)) from None
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.arguments import checked
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.layouts.layout import Layout, unchecked
 from forgekit.layouts.swizzle import ComposedLayout
-from forgekit.layouts.tuples import Basis, IntTuple, flat, integer_or_none, text
+from forgekit.layouts.tuples import Basis, IntTuple, checked_tuple, flat, integer_or_none, text
 
 __all__ = ["coalesce", "complement", "composition", "filter_zeros", "left_inverse", "right_inverse"]
 
@@ -64,6 +65,7 @@ def merged(modes: list[Mode]) -> list[Mode]:
     return result
 
 
+@checked()
 def coalesce(layout: Layout | ComposedLayout, profile: object = None) -> Any:
     """The same function of the linear index with as few modes as possible.
 
@@ -74,6 +76,7 @@ def coalesce(layout: Layout | ComposedLayout, profile: object = None) -> Any:
     if isinstance(layout, ComposedLayout):
         return ComposedLayout(layout.inner, layout.offset, coalesce(layout.outer, profile))
     layout.require_static("coalesce")
+    checked_tuple(profile, "profile", leaf=lambda entry: entry)
     if not isinstance(profile, tuple) or not profile:
         if layout.shape == ():
             return layout
@@ -93,6 +96,7 @@ def coalesce(layout: Layout | ComposedLayout, profile: object = None) -> Any:
     return joined(modes)
 
 
+@checked()
 def filter_zeros(layout: Layout) -> Layout:
     """The layout with each broadcast mode (stride 0) made size 1."""
     layout.require_static("filter_zeros")
@@ -106,6 +110,7 @@ def _nested_like(shape: IntTuple, leaves: Iterator[int]) -> IntTuple:
     return next(leaves)
 
 
+@checked()
 def composition(a: Layout | ComposedLayout, b: Any) -> Any:
     """The layout R with R(c) = a(b(c)), whose modes are those of `b`.
 
@@ -137,7 +142,7 @@ def as_layout(value: Any, what: str) -> Layout:
     raise UsageError(
         got_needed(
             f"{what}: tiler",
-            repr(value),
+            brief(value),
             "a Layout, an integer, or a tuple of them with one entry for each mode",
             "for example (32, 8)",
         )
@@ -148,6 +153,7 @@ def by_mode(
     function: Callable[[Layout, Any], Layout], layout: Layout, tiler: tuple[Any, ...], what: str
 ) -> list[Layout]:
     """`function(mode, entry)` for each mode of a layout; None and modes beyond the tiler stay."""
+    checked_tuple(tiler, f"{what}: tiler", leaf=lambda entry: entry)  # as deep as can be
     if len(tiler) > layout.rank:
         raise UsageError(
             got_needed(
@@ -222,6 +228,7 @@ def _no_composition(a: Layout, size: int, stride: int, why: str) -> UsageError:
     )
 
 
+@checked()
 def complement(layout: Layout, cotarget: Any = 1) -> Layout:
     """What the layout leaves out: a layout whose offsets, added to the layout's, fill `cotarget`.
 
@@ -261,6 +268,7 @@ def _no_complement(layout: Layout, got: str, needed: str) -> UsageError:
     return UsageError(got_needed(f"complement of {layout}", got, needed, remedy))
 
 
+@checked()
 def right_inverse(layout: Layout) -> Layout:
     """The layout R with layout(R(i)) = i, over as many offsets i from 0 as there are in a row.
 
@@ -283,6 +291,7 @@ def right_inverse(layout: Layout) -> Layout:
     return from_modes(merged(found))
 
 
+@checked()
 def left_inverse(layout: Layout) -> Layout:
     """The layout L with L(layout(i)) = i, for a layout that is one-to-one.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.arguments import dense
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.layouts.layout import Layout
 from forgekit.layouts.parse import Described, parse
 from forgekit.layouts.swizzle import ComposedLayout
@@ -42,9 +43,9 @@ def read(value: object) -> Described:
         return Described(Layout(value[0], _plain(value[1])))
     if type(value).__module__.partition(".")[0] == "cutlass":
         return _read_cute(value)
-    if callable(getattr(value, "stride", None)) and hasattr(value, "shape"):
-        return _read_torch(value)
-    shown = repr(value) if isinstance(value, tuple | list) else f"a {type(value).__name__}"
+    if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "is_nested"):
+        return _read_torch(dense("layout", value, meta=True))
+    shown = brief(value) if isinstance(value, tuple | list) else f"a {type(value).__name__}"
     raise UsageError(got_needed("layout", shown, _KINDS, "for example fk.Layout((4, 8), (8, 1))"))
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.arguments import checked
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.layouts.algebra import as_layout, by_mode, coalesce, complement, composition, joined
 from forgekit.layouts.layout import Layout
 from forgekit.layouts.swizzle import ComposedLayout
@@ -15,6 +16,7 @@ from forgekit.layouts.swizzle import ComposedLayout
 __all__ = ["flat_divide", "logical_divide", "tiled_divide", "zipped_divide"]
 
 
+@checked()
 def logical_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
     """The layout cut by a tiler: mode 0 walks within a tile, mode 1 over the tiles.
 
@@ -31,6 +33,7 @@ def logical_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
     return composition(layout, joined([tile, complement(tile, coalesce(layout))]))
 
 
+@checked()
 def zipped_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
     """logical_divide with the parts gathered: ((tile modes), (rest modes)).
 
@@ -44,7 +47,7 @@ def zipped_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
         raise UsageError(
             got_needed(
                 "zipped, tiled or flat divide: tiler",
-                repr(tiler),
+                brief(tiler),
                 "a tuple with one entry for each mode, or a Layout",
                 "write (4,) to cut mode 0 into tiles of 4",
             )
@@ -52,6 +55,7 @@ def zipped_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
     return _unzip(logical_divide(layout, tiler), tiler)
 
 
+@checked()
 def tiled_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
     """zipped_divide with the rest modes at top level: ((tile modes), rest0, rest1, ...)."""
     if isinstance(layout, ComposedLayout):
@@ -60,6 +64,7 @@ def tiled_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
     return joined([tile, *rest])
 
 
+@checked()
 def flat_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
     """zipped_divide with all modes at top level: (tile0, tile1, ..., rest0, rest1, ...)."""
     if isinstance(layout, ComposedLayout):

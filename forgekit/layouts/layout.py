@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.layouts import coordinates
 from forgekit.layouts.tuples import (
     DYNAMIC_REMEDY,
     Basis,
     Dynamic,
     IntTuple,
-    checked,
+    checked_tuple,
     congruent,
     depth_of,
     flat,
@@ -51,13 +51,13 @@ class Layout:
     stride: IntTuple
 
     def __init__(self, shape: object, stride: object = None) -> None:
-        checked_shape = checked(shape, "shape", leaf=_size_leaf)
+        checked_shape = checked_tuple(shape, "shape", leaf=_size_leaf)
         if stride is None:
             if has_dynamic(checked_shape):
                 raise _dynamic("default strides of", text(checked_shape))
             checked_stride = coordinates.compact_strides(checked_shape)
         else:
-            checked_stride = checked(stride, "stride", leaf=_stride_leaf)
+            checked_stride = checked_tuple(stride, "stride", leaf=_stride_leaf)
         if not congruent(checked_shape, checked_stride):
             raise UsageError(
                 got_needed(
@@ -113,7 +113,9 @@ class Layout:
             if number is None or not -len(entries) <= number < len(entries):
                 # IndexError too, so that Python's protocols (iteration) see an end.
                 raise ModeError(
-                    got_needed(f"mode of {self}", index, f"0 to {len(entries) - 1}", "count from 0")
+                    got_needed(
+                        f"mode of {self}", brief(index), f"0 to {len(entries) - 1}", "count from 0"
+                    )
                 )
             shape, stride = entries[number], parts(stride)[number]
         return unchecked(shape, stride)
@@ -200,7 +202,7 @@ def _size_leaf(value: object) -> int | Dynamic:
         raise UsageError(
             got_needed(
                 "shape entry",
-                repr(value),
+                brief(value),
                 "a positive integer",
                 "give sizes as integers or nested tuples of integers, such as (4, (2, 2))",
             )
@@ -216,7 +218,7 @@ def _stride_leaf(value: object) -> int | Basis | Dynamic:
         raise UsageError(
             got_needed(
                 "stride entry",
-                repr(value),
+                brief(value),
                 "an integer",
                 "give strides in elements, nested like the shape, such as (1, (4, 8))",
             )

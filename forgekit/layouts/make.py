@@ -5,9 +5,11 @@ Source: CUTLASS, include/cute/layout.hpp, and CuTe DSL 4.8.1 for the forms of re
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.arguments import checked
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.layouts.algebra import (
     composition,
     filter_zeros,
@@ -21,7 +23,7 @@ from forgekit.layouts.swizzle import ComposedLayout
 from forgekit.layouts.tuples import (
     Basis,
     IntTuple,
-    checked,
+    checked_tuple,
     integer_or_none,
     leaf_map,
     parts,
@@ -47,16 +49,19 @@ __all__ = [
 ]
 
 
+@checked()
 def size(layout: Layout | ComposedLayout, mode: int | None = None) -> int:
     """How many coordinates a layout, or one mode of it, has."""
     return layout.size(mode)
 
 
+@checked()
 def cosize(layout: Layout | ComposedLayout) -> int:
     """One more than the largest offset."""
     return layout.cosize()
 
 
+@checked()
 def make_layout(shape: Any, stride: Any = None) -> Layout:
     """Layout(shape, stride); a tuple of Layouts is made the modes of one."""
     if isinstance(shape, tuple | list) and shape and all(isinstance(s, Layout) for s in shape):
@@ -64,6 +69,7 @@ def make_layout(shape: Any, stride: Any = None) -> Layout:
     return Layout(shape, stride)
 
 
+@checked()
 def make_identity_layout(shape: Any) -> Layout:
     """The layout whose value at each coordinate is that coordinate: (4,8):(1@0,1@1)."""
     plain = Layout(shape).shape
@@ -76,6 +82,7 @@ def _bases(shape: IntTuple, path: tuple[int, ...]) -> IntTuple:
     return Basis(1, path) if path else 1
 
 
+@checked()
 def make_ordered_layout(shape: Any, order: Any) -> Layout:
     """A compact layout whose modes get their strides in the given order, the smallest first.
 
@@ -84,7 +91,7 @@ def make_ordered_layout(shape: Any, order: Any) -> Layout:
     UsageError unless there is one entry for each mode.
     """
     plain = Layout(shape).shape
-    wanted = checked(order, "order", leaf=_order_leaf)
+    wanted = checked_tuple(order, "order", leaf=_order_leaf)
     if not weakly_congruent(wanted, plain):
         raise UsageError(
             got_needed(
@@ -97,7 +104,7 @@ def make_ordered_layout(shape: Any, order: Any) -> Layout:
 def _order_leaf(value: object) -> int:
     number = integer_or_none(value)
     if number is None:
-        raise UsageError(got_needed("order", repr(value), "integers", "such as (1, 0)"))
+        raise UsageError(got_needed("order", brief(value), "integers", "such as (1, 0)"))
     return number
 
 
@@ -117,6 +124,7 @@ def _size_below(shape: IntTuple, orders: IntTuple, order: int) -> int:
     return product(shape) if orders < order else 1
 
 
+@checked()
 def make_layout_like(layout: Layout) -> Layout:
     """A compact layout of the same shape whose modes have the same order of strides.
 
@@ -133,11 +141,13 @@ def make_layout_like(layout: Layout) -> Layout:
     return Layout(layout.shape, leaf_map(compact, sizes, layout.stride))
 
 
+@checked()
 def product_each(shape: IntTuple) -> tuple[int, ...]:
     """The size of each top-level mode of a shape."""
-    return tuple(product(part) for part in parts(shape))
+    return tuple(product(part) for part in parts(Layout(shape).shape))
 
 
+@checked()
 def make_layout_tv(thr_layout: Layout, val_layout: Layout) -> tuple[tuple[int, ...], Layout]:
     """The tile and the thread-value layout of values repeated over threads.
 
@@ -157,6 +167,7 @@ def make_layout_tv(thr_layout: Layout, val_layout: Layout) -> tuple[tuple[int, .
     return product_each(layout_mn.shape), layout_tv
 
 
+@checked()
 def tile_to_shape(atom: Layout | ComposedLayout, shape: Any, order: Any) -> Any:
     """A layout of a shape made by repeating an atom, along the modes in the given order.
 
@@ -177,11 +188,16 @@ def tile_to_shape(atom: Layout | ComposedLayout, shape: Any, order: Any) -> Any:
     return blocked_product(atom, make_ordered_layout(copies, order))
 
 
-def select(layout: Layout, modes: list[int]) -> Layout:
+@checked()
+def select(layout: Layout, modes: Sequence[int]) -> Layout:
     """The chosen top-level modes, in the order given."""
+    if any(integer_or_none(i) is None for i in modes):
+        needed, remedy = "a list of modes", "write select(layout, [0, 2]), say"
+        raise UsageError(got_needed("select, modes", brief(modes), needed, remedy))
     return joined([layout.mode(i) for i in modes])
 
 
+@checked()
 def group_modes(layout: Layout, begin: int, end: int | None = None) -> Layout:
     """The layout with modes begin to end (without end) made one nested mode."""
     modes = list(layout)
@@ -199,11 +215,13 @@ def group_modes(layout: Layout, begin: int, end: int | None = None) -> Layout:
     return joined([*modes[:first], joined(modes[first:last]), *modes[last:]])
 
 
+@checked()
 def append(layout: Layout, mode: Layout) -> Layout:
     """The layout with one more mode at the end."""
     return joined([*layout, mode])
 
 
+@checked()
 def prepend(layout: Layout, mode: Layout) -> Layout:
     """The layout with one more mode at the front."""
     return joined([mode, *layout])

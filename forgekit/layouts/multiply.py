@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.arguments import checked
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.layouts.algebra import as_layout, by_mode, coalesce, complement, composition, joined
 from forgekit.layouts.layout import Layout
 from forgekit.layouts.swizzle import ComposedLayout
@@ -22,6 +23,7 @@ __all__ = [
 ]
 
 
+@checked()
 def logical_product(block: Layout | ComposedLayout, tiler: Any) -> Any:
     """The block repeated over a tiler: mode 0 is the block, mode 1 walks over its copies.
 
@@ -39,12 +41,14 @@ def logical_product(block: Layout | ComposedLayout, tiler: Any) -> Any:
     return joined([block, composition(rest, grid)])
 
 
+@checked()
 def zipped_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
     """logical_product by a Layout: ((block modes), (tiler modes))."""
     _require_layout(tiler)
     return logical_product(block, tiler)
 
 
+@checked()
 def tiled_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
     """zipped_product with the tiler's modes at top level: ((block modes), copies0, ...)."""
     if isinstance(block, ComposedLayout):
@@ -53,6 +57,7 @@ def tiled_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
     return joined([within, *over])
 
 
+@checked()
 def flat_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
     """zipped_product with all modes at top level: (block0, ..., copies0, ...)."""
     if isinstance(block, ComposedLayout):
@@ -61,6 +66,7 @@ def flat_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
     return joined([*within, *over])
 
 
+@checked()
 def blocked_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
     """The block repeated over the tiler's grid: mode i is (within the block, over the blocks).
 
@@ -70,6 +76,7 @@ def blocked_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
     return _interleaved(block, tiler, block_first=True)
 
 
+@checked()
 def raked_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
     """The copies interleaved: mode i is (over the copies, within the block), coalesced.
 
@@ -118,6 +125,6 @@ def _require_layout(tiler: Any) -> None:
     if not isinstance(tiler, Layout):
         raise UsageError(
             got_needed(
-                "product: tiler", repr(tiler), "a Layout", "write Layout((2, 3)), say, for (2, 3)"
+                "product: tiler", brief(tiler), "a Layout", "write Layout((2, 3)), say, for (2, 3)"
             )
         )

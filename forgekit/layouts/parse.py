@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from forgekit.arguments import checked
 from forgekit.errors import UsageError, got_needed
 from forgekit.layouts.layout import Layout
 from forgekit.layouts.swizzle import ComposedLayout, Swizzle
@@ -46,6 +47,7 @@ class Described:
     pointer_swizzle: Swizzle | None = None
 
 
+@checked()
 def parse(text: str) -> Described:
     """What a printed CuTe layout or tensor says; UsageError if it is not one."""
     reader = _Reader(text.strip())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from forgekit.arguments import checked
 from forgekit.errors import UsageError, got_needed
 from forgekit.layouts import coordinates
 from forgekit.layouts.layout import Layout
@@ -10,6 +11,7 @@ from forgekit.layouts.tuples import IntTuple, flat, leaf_map, text, to_coordinat
 __all__ = ["slice_and_offset", "slice_layout"]
 
 
+@checked()
 def slice_layout(layout: Layout, coord: object) -> Layout:
     """The modes of `layout` at which `coord` is None, in order, as `layout(coord)` gives in CuTe.
 
@@ -32,6 +34,7 @@ def slice_layout(layout: Layout, coord: object) -> Layout:
     return Layout(_kept(wanted, layout.shape), _kept(wanted, layout.stride))
 
 
+@checked()
 def slice_and_offset(layout: Layout, coord: object) -> tuple[Layout, IntTuple]:
     """The slice at a coordinate with None, and the offset at which it begins."""
     wanted = to_coordinate(coord)

@@ -6,11 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.layouts import coordinates
 from forgekit.layouts.layout import Layout
 from forgekit.layouts.slicing import slice_and_offset
-from forgekit.layouts.tuples import IntTuple, flat, integer_or_none, text, to_coordinate
+from forgekit.layouts.tuples import (
+    Basis,
+    Dynamic,
+    IntTuple,
+    checked_tuple,
+    flat,
+    integer_or_none,
+    text,
+    to_coordinate,
+)
 
 __all__ = ["ComposedLayout", "Swizzle"]
 
@@ -56,6 +65,9 @@ class Swizzle:
 
     def __call__(self, offset: int) -> int:
         """The swizzled offset."""
+        if integer_or_none(offset) is None:
+            remedy = "compose it with a layout for coordinates: ComposedLayout(swizzle, 0, layout)"
+            raise UsageError(got_needed(f"{self}", brief(offset), "an offset, an integer", remedy))
         mask = (1 << self.bits) - 1
         source = self.base + max(self.shift, 0)
         target = self.base + max(-self.shift, 0)
@@ -63,7 +75,7 @@ class Swizzle:
 
 
 def _bad_swizzle(swizzle: Swizzle, why: str) -> UsageError:
-    got = f"({swizzle.bits!r}, {swizzle.base!r}, {swizzle.shift!r}): {why}"
+    got = f"{brief((swizzle.bits, swizzle.base, swizzle.shift))}: {why}"
     return UsageError(
         got_needed(
             "Swizzle(bits, base, shift)",
@@ -72,6 +84,14 @@ def _bad_swizzle(swizzle: Swizzle, why: str) -> UsageError:
             "128-byte rows of 16-byte chunks are Swizzle(3, 4, 3) in bytes",
         )
     )
+
+
+def _offset(value: object) -> int | Basis | Dynamic:
+    number = value if isinstance(value, Basis | Dynamic) else integer_or_none(value)
+    if number is None:
+        needed, remedy = "an integer, or a tuple of integers", "write 0 for none"
+        raise UsageError(got_needed("ComposedLayout, offset", brief(value), needed, remedy))
+    return number
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,11 +111,12 @@ class ComposedLayout:
             raise UsageError(
                 got_needed(
                     "ComposedLayout(inner, offset, outer)",
-                    f"{self.inner!r}, {self.outer!r}",
+                    f"{brief(self.inner)}, {brief(self.outer)}",
                     "inner a Swizzle or Layout, outer a Layout",
                     "for example ComposedLayout(Swizzle(3, 4, 3), 0, Layout((8, 64), (64, 1)))",
                 )
             )
+        object.__setattr__(self, "offset", checked_tuple(self.offset, "offset", leaf=_offset))
 
     def __str__(self) -> str:
         return f"{self.inner} o {text(self.offset)} o {self.outer}"

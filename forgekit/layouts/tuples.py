@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, TypeAlias
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 
 __all__ = [
     "Basis",
@@ -34,6 +34,8 @@ __all__ = [
 # mypy can follow through the algebra, so this name documents and does not check.
 IntTuple: TypeAlias = Any
 
+_DEEPEST = 50  # levels of nesting; Python's own recursion ends at 1000
+
 
 @dataclass(frozen=True)
 class Dynamic:
@@ -44,6 +46,12 @@ class Dynamic:
 
     divisor: int = 1
     bits: int = 32
+
+    def __post_init__(self) -> None:
+        for what, number in (("divisor", self.divisor), ("bits", self.bits)):
+            if (integer_or_none(number) or 0) < 1:
+                needed = "an integer of 1 or more"
+                raise UsageError(got_needed(f"Dynamic, {what}", brief(number), needed, "try 1"))
 
     def __str__(self) -> str:
         wide = ["i64"] if self.bits == 64 else []
@@ -63,6 +71,14 @@ class Basis:
 
     value: int | Dynamic
     mode: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        path = self.mode if isinstance(self.mode, tuple) and self.mode else (None,)
+        whole = isinstance(self.value, Dynamic) or integer_or_none(self.value) is not None
+        if not whole or any((-1 if (m := integer_or_none(k)) is None else m) < 0 for k in path):
+            got = f"{brief(self.value)}, {brief(self.mode)}"
+            needed = "an integer and a tuple of modes that count from 0"
+            raise UsageError(got_needed("Basis", got, needed, "write Basis(1, (0,)), say"))
 
     def __str__(self) -> str:
         return f"{self.value}@" + "@".join(str(mode) for mode in reversed(self.mode))
@@ -162,10 +178,15 @@ def text(value: IntTuple) -> str:
     return "_" if value is None else str(value)
 
 
-def checked(value: object, what: str, *, leaf: Callable[[Any], Any]) -> IntTuple:
+def checked_tuple(
+    value: object, what: str, *, leaf: Callable[[Any], Any], depth: int = 0
+) -> IntTuple:
     """A user's nested tuples or lists as nested tuples, each leaf passed through `leaf`."""
     if isinstance(value, tuple | list):
-        return tuple(checked(part, what, leaf=leaf) for part in value)
+        if depth >= _DEEPEST:
+            remedy = "take fewer modes in modes"
+            raise UsageError(got_needed(what, f"more than {_DEEPEST} levels", "fewer", remedy))
+        return tuple(checked_tuple(part, what, leaf=leaf, depth=depth + 1) for part in value)
     return leaf(value)
 
 
@@ -190,11 +211,11 @@ def to_coordinate(coord: object) -> IntTuple:
             raise UsageError(
                 got_needed(
                     "coordinate",
-                    repr(value),
+                    brief(value),
                     "an integer, or a tuple of integers",
                     "write layout(5) or layout((1, 2)); None takes a whole mode",
                 )
             )
         return number
 
-    return checked(coord, "coordinate", leaf=leaf)
+    return checked_tuple(coord, "coordinate", leaf=leaf)

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 
 __all__ = ["Progress", "Record", "change", "path", "progress", "record"]
 
@@ -233,9 +233,9 @@ def progress(week: str | None = None) -> Progress:
 
     exercises = all_exercises()
     weeks = list(dict.fromkeys(e.week for e in exercises))
-    if week is not None and week not in weeks:
+    if week is not None and not (isinstance(week, str) and week in weeks):
         needed = "one of " + (", ".join(map(repr, weeks)) or "none: no exercises are found here")
-        raise UsageError(got_needed("week", repr(week), needed, "leave it out for all"))
+        raise UsageError(got_needed("week", brief(week), needed, "leave it out for all"))
     records = _read()
     return Progress(
         tuple(

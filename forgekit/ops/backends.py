@@ -20,7 +20,8 @@ import torch
 from torch import Tensor
 
 from forgekit import ref
-from forgekit.errors import UsageError, got_needed
+from forgekit.arguments import checked
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.ops.dispatching import batched
 
 __all__ = [
@@ -59,6 +60,7 @@ chosen: ContextVar[dict[str, str] | None] = ContextVar("forgekit_backends", defa
 defaults: dict[str, str] = {}
 
 
+@checked()
 def register_backend(
     op: str,
     name: str,
@@ -88,7 +90,7 @@ def register_backend(
     """
     _known_operator(op)
     if not isinstance(name, str) or not name:
-        raise UsageError(got_needed("name", repr(name), "a word", 'call it "mine", for example'))
+        raise UsageError(got_needed("name", brief(name), "a word", 'call it "mine", for example'))
     for role, function in (("forward", forward), ("backward", backward)):
         if not callable(function) and not (role == "backward" and function is None):
             remedy = "give the function itself, without calling it"
@@ -107,7 +109,7 @@ def register_backend(
 def _refuse_clash(op: str, name: str, backward: Function | None, replace: bool) -> None:
     if name in BUILT_IN:
         needed = "another name than " + " and ".join(BUILT_IN)
-        raise UsageError(got_needed("name", repr(name), needed, 'call it "mine", for example'))
+        raise UsageError(got_needed("name", brief(name), needed, 'call it "mine", for example'))
     if name in _table[op] and not replace:
         remedy = "choose another name, or pass replace=True"
         raise UsageError(
@@ -125,6 +127,7 @@ def _refuse_clash(op: str, name: str, backward: Function | None, replace: bool) 
         raise UsageError(got_needed("name", got, "a new name", remedy))
 
 
+@checked()
 def backend_names(op: str) -> tuple[str, ...]:
     """What `backend=` of an operator takes: "kernel", "ref" and what was registered.
 
@@ -139,6 +142,7 @@ def backend_names(op: str) -> tuple[str, ...]:
     return tuple(names)
 
 
+@checked()
 @contextlib.contextmanager
 def use_backend(name: str, op: str | None = None) -> Iterator[None]:
     """Let a backend compute within a `with` block, in this thread or task.
@@ -158,6 +162,7 @@ def use_backend(name: str, op: str | None = None) -> Iterator[None]:
         chosen.reset(token)
 
 
+@checked()
 def set_default_backend(name: str, op: str | None = None) -> None:
     """Let a backend compute from now on, in all threads; "kernel" takes that back.
 
@@ -181,7 +186,7 @@ def current_backend(op: str, backend: str | None = None) -> str:
         if not chosen.get() and not defaults:
             return "kernel"
         name = (chosen.get() or {}).get(op) or defaults.get(op, "kernel")
-    if name not in backend_names(op):
+    if not isinstance(name, str) or name not in backend_names(op):
         _unknown(name, f"one of {', '.join(backend_names(op))} for {op}")
     return name
 
@@ -273,11 +278,11 @@ def _choice(name: str, op: str | None) -> dict[str, str]:
 
 
 def _known_operator(op: str) -> None:
-    if op not in tuple(_table):
+    if not isinstance(op, str) or op not in _table:
         remedy = "use the name of a function of forgekit.ops"
-        raise UsageError(got_needed("op", repr(op), "one of " + ", ".join(_table), remedy))
+        raise UsageError(got_needed("op", brief(op), "one of " + ", ".join(_table), remedy))
 
 
 def _unknown(name: object, needed: str) -> None:
     remedy = "register yours with forgekit.ops.register_backend"
-    raise UsageError(got_needed("backend", repr(name), needed, remedy))
+    raise UsageError(got_needed("backend", brief(name), needed, remedy))

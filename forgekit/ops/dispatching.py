@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from forgekit.devices import current_target
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 
 __all__ = [
     "FLOATS",
@@ -177,8 +177,15 @@ def check_variant(variant: object, variants: tuple[str, ...]) -> None:
     if not (variant is None or (isinstance(variant, str) and variant in variants)):
         needed = ", ".join(variants) + " or None"
         raise UsageError(
-            got_needed("variant", repr(variant), needed, "leave it out for the fastest")
+            got_needed("variant", brief(variant), needed, "leave it out for the fastest")
         )
+
+
+def _index(value: object) -> int | None:
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
 
 
 def normal_dim(dim: object, ndim: int) -> int:
@@ -187,16 +194,17 @@ def normal_dim(dim: object, ndim: int) -> int:
     Raises:
         UsageError: not an int, or not a dimension of such a tensor.
     """
-    if isinstance(dim, bool | Tensor) or not hasattr(dim, "__index__"):
+    number = None if isinstance(dim, bool | Tensor) else _index(dim)
+    if number is None:
         several = isinstance(dim, tuple | list)
         remedy = (
             "take one after the other, or join them with x.flatten()"
             if several
             else "count from 0, or from -1 backwards"
         )
-        got = "None" if dim is None else f"{type(dim).__name__} {dim!r}"
+        got = "None" if dim is None else f"{type(dim).__name__} {brief(dim)}"
         raise UsageError(got_needed("dim", got, "one int", remedy))
-    number, sizes = operator.index(dim), max(ndim, 1)
+    sizes = max(ndim, 1)
     if not -sizes <= number < sizes:
         has = f"an int from {-sizes} to {sizes - 1}, as the tensor has {ndim} dimensions"
         raise UsageError(got_needed("dim", number, has, "use -1 for the last one"))

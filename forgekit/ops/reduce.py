@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.compiler import is_compiling
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.kernels import VECTOR_BYTES
 from forgekit.ops.backends import (
     chosen,
@@ -158,7 +158,7 @@ def _check(x: object, dim: object, keepdim: object, variant: object = None) -> N
     normal_dim(dim, x.dim())
     if not isinstance(keepdim, bool):
         remedy = "leave it out to drop the dimension"
-        raise UsageError(got_needed("keepdim", repr(keepdim), "True or False", remedy))
+        raise UsageError(got_needed("keepdim", brief(keepdim), "True or False", remedy))
     check_variant(variant, VARIANTS)
 
 

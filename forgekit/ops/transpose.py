@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.compiler import is_compiling
 
 from forgekit.dtypes import dtype_info
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.kernels import VECTOR_BYTES
 from forgekit.ops.backends import (
     chosen,
@@ -107,7 +107,7 @@ def check(x: object, tile: object) -> None:
         dtype_info(x.dtype)
     if tile is not None and not (type(tile) is int and tile in TILES):
         needed = ", ".join(map(str, TILES)) + " or None"
-        raise UsageError(got_needed("tile", repr(tile), needed, "leave it out for the fastest"))
+        raise UsageError(got_needed("tile", brief(tile), needed, "leave it out for the fastest"))
 
 
 _SCHEMA = "(Tensor x, int? tile=None, str? backend=None) -> Tensor"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 
 __all__ = ["DEFAULT", "GPUS", "Gpu", "gpu_here", "gpu_named", "gpu_of"]
 
@@ -94,7 +94,7 @@ def gpu_named(name: str) -> Gpu:
     if len(begins) == 1:
         return begins[0]
     needed = "one of " + ", ".join(g.name for g in begins or GPUS.values())
-    raise UsageError(got_needed("gpu", repr(name), needed, "or pass a forgekit.profiling.gpus.Gpu"))
+    raise UsageError(got_needed("gpu", brief(name), needed, "choose one, or pass a Gpu"))
 
 
 def gpu_here() -> Gpu | None:
@@ -112,4 +112,5 @@ def gpu_of(device: str) -> Gpu | None:
 
 
 def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", str(name).lower().replace("nvidia", "").replace("geforce", ""))
+    text = name if isinstance(name, str) else brief(name)
+    return re.sub(r"[^a-z0-9]", "", text.lower().replace("nvidia", "").replace("geforce", ""))

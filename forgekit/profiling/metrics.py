@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 
 __all__ = ["GLOBAL_KINDS", "METRICS", "SHARED_KINDS", "Counts", "Metric", "metric"]
 
@@ -162,6 +162,7 @@ def metric(name: str) -> Metric:
     Raises:
         UsageError: there is none; with names that are near.
     """
+    name = name if isinstance(name, str) else brief(name)
     found = _BY_NAME.get(name)
     if found is not None:
         return found
@@ -170,7 +171,7 @@ def metric(name: str) -> Metric:
         raise UsageError(got_needed("metric", name, "no count of machine code", remedy))
     near = difflib.get_close_matches(str(name), _BY_NAME, n=3, cutoff=0.5)
     remedy = f"did you mean {' or '.join(near)}?" if near else "Profile.metrics lists them all"
-    raise UsageError(got_needed("metric", repr(name), "the name of a metric", remedy))
+    raise UsageError(got_needed("metric", brief(name), "the name of a metric", remedy))
 
 
 class Counts:

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.profiling.metrics import Counts, metric
 
 __all__ = ["Prediction", "Predictions", "predict", "predictions", "take"]
 
 _TODO = "write your number in place of None and run this cell again"
+_LONG = 400  # characters of a value that was said
 _CLOSE = 0.01  # of a metric or a fraction, the difference that is right: no measurement is asked
 
 
@@ -123,13 +124,14 @@ def predict(question: str | None = None, said: Any = None, /, **numbers: Any) ->
         remedy = 'write fk.predict(global_load_sectors=64) or fk.predict("blocks", 8)'
         raise UsageError(got_needed("predict", "neither or both", "one of two forms", remedy))
     if question is not None:
-        return Prediction(str(question), said)
+        words = question if isinstance(question, str) else brief(question)
+        return Prediction(words, said)
     found = []
     for name, number in numbers.items():
         known = metric(name)
         is_number = isinstance(number, Real) and not isinstance(number, bool)
         if number is not None and number is not ... and not is_number:
-            raise UsageError(got_needed(name, repr(number), "a number", "write one, or None"))
+            raise UsageError(got_needed(name, brief(number), "a number", "write one, or None"))
         found.append(Prediction(name.replace("_", " "), number, known.name))
     _waiting.all = found
     return Predictions(tuple(found))
@@ -159,14 +161,12 @@ def _keep(p: Prediction) -> None:
 
 
 def _same(one: Any, other: Any, roughly: bool = False) -> bool:
-    """Equal, whether written as tuples or as lists."""
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(_same, one, other))
+    """Equal, whether written as tuples or as lists; False for what cannot be compared."""
+    if getattr(one, "is_meta", False) or getattr(other, "is_meta", False):
+        return one is other  # without numbers, and torch takes seconds to say so
     try:
-        if roughly:
-            return bool(abs(one - other) <= _CLOSE * abs(other))
-        return bool(one == other)
-    except (TypeError, ValueError, RuntimeError):  # arrays of several elements
+        return _equal(one, other, roughly)
+    except (TypeError, ValueError, RuntimeError, ArithmeticError):  # arrays, nesting without end
         return False
 
 
@@ -174,9 +174,22 @@ def _is_fraction(value: Any) -> bool:
     return isinstance(value, float) and math.isfinite(value) and value != round(value)
 
 
+def _equal(one: Any, other: Any, roughly: bool = False) -> bool:
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    if roughly:
+        return bool(abs(one - other) <= _CLOSE * abs(other))
+    return bool(one == other)
+
+
 def _text(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-        return repr(value)
+        try:
+            text = repr(value)
+        except Exception:  # an object that cannot be shown
+            text = ""
+        return text if 0 < len(text) <= _LONG else brief(value)
+    value = value if isinstance(value, int) else float(value)
     return f"{value:,.0f}" if value == round(value) else f"{value:,.2f}"
 
 

@@ -7,8 +7,9 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from forgekit.arguments import checked
 from forgekit.compiling.replay import bind, copied, run_again
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.profiling.gpus import DEFAULT, Gpu, gpu_here, gpu_named
 from forgekit.profiling.lines import Launch, Line, TensorTraffic, launch_of, summed
 from forgekit.profiling.metrics import (
@@ -127,6 +128,7 @@ class Profile:
         """Bytes of shared memory that one block has, the most of any launch."""
         return max((launch.shared_bytes for launch in self.launches), default=0)
 
+    @checked()
     def bound_s(self, gpu: str | Gpu | None = None) -> float:
         """Seconds that moving `bytes_touched` takes at a GPU's peak bandwidth: no kernel that
         touches these bytes, and finds none of them in a cache, is faster.
@@ -137,6 +139,7 @@ class Profile:
         return _gpu(gpu or self.gpu).seconds(self.bytes_touched)
 
     # -- other views of it ----------------------------------------------------------------------
+    @checked()
     def sort(self, by: str = "warp_instructions") -> Profile:
         """The same lines, largest first by a metric; "line" restores the order of the source.
 
@@ -150,6 +153,7 @@ class Profile:
             ordered = sorted(self.lines, key=lambda line: (-line[name], line.key))
         return self._with(tuple(ordered))
 
+    @checked()
     def filter(
         self,
         keep: Callable[[Line], bool] | None = None,
@@ -185,7 +189,7 @@ class Profile:
             wanted = "".join(line.split())
             lines = tuple(x for x in lines if wanted in "".join(x.text.split()))
         elif line is not None:
-            numbers = {line} if isinstance(line, int) else set(line)
+            numbers = {line} if isinstance(line, int) else _numbers(line)
             lines = tuple(x for x in lines if x.number in numbers)
         for name, least in (at_least or {}).items():
             lines = tuple(x for x in lines if x[name] >= least)
@@ -220,6 +224,7 @@ class Profile:
             ],
         }  # fmt: skip
 
+    @checked(indent=(0, 100))
     def to_json(self, indent: int | None = 1) -> str:
         """`to_dict()` as JSON text."""
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
@@ -243,6 +248,13 @@ class Profile:
         Raises:
             UsageError: the profile is not that of one call.
         """
+        from forgekit.vgpu.listeners import Listener
+
+        if not isinstance(listener, Listener):
+            remedy = "write a class of it, with the methods for what it watches"
+            raise UsageError(
+                got_needed("rerun", brief(listener), "a forgekit.vgpu.Listener", remedy)
+            )
         kernel, args = self.call
         run_again(kernel, args, listeners=(listener,))
         return listener
@@ -275,6 +287,7 @@ class Profile:
         return {"text/plain": repr(self), "text/html": as_html(self)}
 
 
+@checked()
 def profile(kernel: CompiledKernel, *args: Any, gpu: str | Gpu | None = None) -> Profile:
     """Run a kernel on the virtual GPU and count what each source line of it costs.
 
@@ -327,6 +340,14 @@ def _gpu(chosen: str | Gpu | None) -> Gpu:
     return chosen if isinstance(chosen, Gpu) else gpu_named(chosen)
 
 
+def _numbers(line: Any) -> set[int]:
+    found = set() if hasattr(line, "ndim") else set(map(brief, line))
+    if not found or not all(isinstance(number, str) and number.isdigit() for number in found):
+        needed = "a number, several numbers or a piece of a line's text"
+        raise UsageError(got_needed("line", brief(line), needed, "write line=12, say"))
+    return set(map(int, found))
+
+
 def _is(kind: str, wanted: str) -> bool:
     return kind == wanted or kind.startswith(wanted + "_")
 
@@ -334,4 +355,4 @@ def _is(kind: str, wanted: str) -> bool:
 def _known(what: str, got: str, known: tuple[str, ...]) -> None:
     if got not in known:
         needed = "one of " + ", ".join(repr(k) for k in known)
-        raise UsageError(got_needed(what, repr(got), needed, "choose one of these"))
+        raise UsageError(got_needed(what, brief(got), needed, "choose one of these"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 
 if TYPE_CHECKING:
     from forgekit.profiling.lines import Line
@@ -54,16 +54,21 @@ def show(profile: Profile, line: int | str | Line | None, options: dict[str, Any
 
 
 def _line(profile: Profile, line: int | str | Line | None) -> Line:
+    from forgekit.profiling.lines import Line
+
     if line is None:
         if profile.worst is not None:
             return profile.worst.line
         remedy = f"name one of {', '.join(str(x.number) for x in profile.lines if x.accesses)}"
         raise UsageError(got_needed("line", "none", "one, since no line stands out", remedy))
-    if not isinstance(line, int | str):
+    if isinstance(line, Line):
         return line
+    if not isinstance(line, int | str) or isinstance(line, bool):
+        needed = "the number of a line, a piece of its text or a line of the profile"
+        raise UsageError(got_needed("line", brief(line), needed, "leave it out for the worst"))
     found = [x for x in profile.filter(line=line).lines if x.source]
     if not found:
         known = ", ".join(str(x.number) for x in profile.lines if x.accesses)
         needed = f"a line of the profile with memory accesses: {known or 'there is none'}"
-        raise UsageError(got_needed("line", repr(line), needed, "choose one of these"))
+        raise UsageError(got_needed("line", brief(line), needed, "choose one of these"))
     return next((x for x in found if x.accesses), found[0])

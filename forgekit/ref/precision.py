@@ -1,10 +1,13 @@
-"""The type in which references are computed."""
+"""What references take, and the type in which they are computed."""
 
 from __future__ import annotations
 
 import torch
 
-__all__ = ["wider"]
+from forgekit.arguments import dense
+from forgekit.errors import UsageError, got_needed
+
+__all__ = ["row_wise", "wider"]
 
 _WIDER = {
     torch.float16: torch.float32,
@@ -19,3 +22,24 @@ def wider(dtype: torch.dtype) -> torch.dtype:
     So a reference's own error is small beside one rounding of the result.
     """
     return _WIDER.get(dtype, dtype)
+
+
+def row_wise(dim: int, **tensors: torch.Tensor) -> int:
+    """`dim` counted from 0, if the tensors are of one shape, of floats, and have it.
+
+    Raises:
+        UsageError: they are not.
+    """
+    first = next(iter(tensors.values()))
+    for name, x in tensors.items():
+        if not dense(name, x, meta=True).is_floating_point() or x.dtype.itemsize < 2:
+            needed = "floats of 16 bits or more"
+            raise UsageError(got_needed(name, x.dtype, needed, f"use {name}.float()"))
+        if x.shape != first.shape:
+            got, needed = tuple(x.shape), f"the other's shape, {tuple(first.shape)}"
+            raise UsageError(got_needed(f"shape of {name}", got, needed, "pass tensors alike"))
+    sizes = max(first.dim(), 1)
+    if not -sizes <= dim < sizes:
+        needed = f"a dimension from {-sizes} to {sizes - 1}"
+        raise UsageError(got_needed("dim", dim, needed, "use -1 for the last one"))
+    return dim % sizes

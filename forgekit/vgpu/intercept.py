@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.vgpu import hooks
 from forgekit.vgpu.architectures import ARCHITECTURES, DEFAULT_ARCH
 from forgekit.vgpu.host import make_engine
@@ -42,11 +42,13 @@ def install(arch: str | None = None) -> None:
         UsageError: an unknown architecture.
     """
     global _before
+    if arch is not None and not isinstance(arch, str):
+        raise UsageError(got_needed("arch", brief(arch), "a text", f"omit it for {DEFAULT_ARCH}"))
     said_by = "arch" if arch or not os.environ.get("FORGEKIT_ARCH") else "FORGEKIT_ARCH"
     arch = arch or os.environ.get("FORGEKIT_ARCH") or DEFAULT_ARCH
     if arch not in ARCHITECTURES:
         needed = "one of " + ", ".join(ARCHITECTURES)
-        raise UsageError(got_needed(said_by, repr(arch), needed, f"omit it for {DEFAULT_ARCH}"))
+        raise UsageError(got_needed(said_by, brief(arch), needed, f"omit it for {DEFAULT_ARCH}"))
     with hooks.lock:
         prepare()
         env = hooks.import_dsl().envar

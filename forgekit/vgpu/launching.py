@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forgekit import environment
-from forgekit.errors import KernelError, SanitizerError, UsageError, got_needed
+from forgekit.errors import KernelError, SanitizerError, UsageError, brief, got_needed
 from forgekit.vgpu import clusters
 from forgekit.vgpu.limits import check_limits
 from forgekit.vgpu.listeners import Listener
@@ -119,9 +119,9 @@ class Options:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.schedule not in SCHEDULES:
+        if not isinstance(self.schedule, str) or self.schedule not in SCHEDULES:
             raise UsageError(
-                got_needed("schedule", repr(self.schedule), f"one of {', '.join(SCHEDULES)}",
+                got_needed("schedule", brief(self.schedule), f"one of {', '.join(SCHEDULES)}",
                            "leave it out for the usual order")
             )  # fmt: skip
 
@@ -168,7 +168,7 @@ def _changed(changes: dict[str, object]) -> Options:
     for name in changes:
         if name not in known:
             needed = f"one of {', '.join(known)}"
-            raise UsageError(got_needed("option", repr(name), needed, "check the name"))
+            raise UsageError(got_needed("option", brief(name), needed, "check the name"))
     before = current()
     if before.findings is not None and not changes.get("sanitize", True):
         del changes["sanitize"]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.memory import WINDOW_SHIFT, TensorInfo
 
@@ -197,7 +197,7 @@ class AccessTrace(Listener):
                     start = region.start + shift
                     return (start, start + region.size_bytes, region.first + shift), region.info
         known = ", ".join(self.tensors) or "none: nothing was launched"
-        raise UsageError(got_needed("tensor", repr(name), f"one of {known}", "check the name"))
+        raise UsageError(got_needed("tensor", brief(name), f"one of {known}", "check the name"))
 
     def source(self, row: int) -> SourceLine | None:
         """The Python line of an access; None where the PTX has no line information."""

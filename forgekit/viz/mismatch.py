@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forgekit.arguments import checked
 from forgekit.errors import UsageError, got_needed
 from forgekit.viz.theme import TEXT, ticks
 
@@ -33,6 +34,7 @@ _MAX_FRAMES, _LEAST_FRAME = 256, 0.012  # of the picture's side
 _BEYOND = 255  # code of a cell after the end of a wrapped 1-D tensor
 
 
+@checked()
 def mismatch_map(
     report_or_actual: CheckReport | object,
     expected: object = None,
@@ -52,6 +54,7 @@ def mismatch_map(
     Raises:
         UsageError: no expected values, or the two cannot be compared.
     """
+    from forgekit.checking.check import tile_sizes
     from forgekit.checking.report import CheckReport
 
     if isinstance(report_or_actual, CheckReport):
@@ -63,7 +66,7 @@ def mismatch_map(
         from forgekit.checking.check import compare
 
         report = compare(report_or_actual, expected)
-    borders = report.tile if tile is None else (tile,) if isinstance(tile, int) else tile
+    borders = report.tile if tile is None else tile_sizes(tile)
     return _draw(report, borders)
 
 

@@ -159,8 +159,8 @@ def test_wrong_use(naive):
         ({"block": (10, 0)}, "coordinate within the grid (10, 2, 1)"),
         ({"block": "a"}, "block: got 'a', needed"),
         ({"warp": 8}, "warp: got 8, needed a warp of block 0 that makes this access: 0–7"),
-        ({"warp": -1}, "warp: got -1, needed a whole number, 0 or more"),
-        ({"warps": 0}, "warps: got 0, needed a whole number, 1 or more"),
+        ({"warp": -1}, "warp: got -1, needed a whole number of 0 or more"),
+        ({"warps": 0}, "warps: got 0, needed a whole number from 1 to 32"),
         ({"index": 1}, "index: got 1, needed 0 to 0"),
     ):
         with pytest.raises(UsageError, match=re.escape(message)):

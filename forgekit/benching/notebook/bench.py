@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
+from forgekit.arguments import checked, dense
 from forgekit.benching.measuring import check_repeats
 from forgekit.benching.notebook.results import Benchmark, Outcome, Size, Sweep
 from forgekit.benching.notebook.variants import (
@@ -28,7 +29,7 @@ from forgekit.benching.notebook.variants import (
 from forgekit.benching.recorded import Recorded
 from forgekit.benching.recorded import recorded as recorded_named
 from forgekit.devices import current_target
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 
 if TYPE_CHECKING:
     import torch
@@ -41,6 +42,7 @@ Variants = Mapping[str, Callable[..., Any]]
 Number = int | Callable[..., int]
 
 
+@checked(rtol=(0, None), atol=(0, None))
 def bench(
     variants: Variants,
     *args: Any,
@@ -91,7 +93,7 @@ def bench(
     shown = recorded_named(recorded) if isinstance(recorded, str) else recorded
     if shown is not None and not isinstance(shown, Recorded):
         remedy = 'use recorded="week0/05_transpose", say'
-        raise UsageError(got_needed("recorded", repr(shown), "a Recorded or its name", remedy))
+        raise UsageError(got_needed("recorded", brief(shown), "a Recorded or its name", remedy))
     plan = Plan(args, _expected(reference, args), (rtol, atol), repeats, warmup)
     target = current_target()
     check_places(plan.tensors, target)
@@ -150,7 +152,9 @@ def sweep(
     if not callable(make_arguments):
         needed = "a function size -> arguments"
         remedy = "write lambda n: (fk.randn(n, n), fk.empty(n, n))"
-        raise UsageError(got_needed("make_arguments", repr(make_arguments), needed, remedy))
+        raise UsageError(got_needed("make_arguments", brief(make_arguments), needed, remedy))
+    if not isinstance(axis, str):
+        raise UsageError(got_needed("axis", brief(axis), "a text", "write what a size is"))
     wanted = _sizes(sizes)
     _check_options(options)
     for name in ("reference", "moved_bytes", "operations"):
@@ -158,9 +162,9 @@ def sweep(
         if given is not None and not callable(given):
             remedy = "what it is depends on the size"
             raise UsageError(
-                got_needed(name, repr(type(given).__name__), "a function of the arguments", remedy)
+                got_needed(name, brief(type(given).__name__), "a function of the arguments", remedy)
             )
-    if isinstance(variants, Mapping):
+    if isinstance(variants, Mapping) or not callable(variants):
         check_variants(variants)
     found = []
     for size in wanted:
@@ -178,15 +182,15 @@ def _sizes(sizes: Sequence[Size]) -> tuple[Size, ...]:
 
     if not isinstance(sizes, Sequence) or isinstance(sizes, str) or not sizes:
         remedy = "write [256, 512, 1024]"
-        raise UsageError(got_needed("sizes", repr(sizes), "a list of sizes", remedy))
+        raise UsageError(got_needed("sizes", brief(sizes), "a list of sizes", remedy))
     for size in sizes:
         parts = size if isinstance(size, tuple) and size else (size,)
         if not all(fits(n) for n in parts):
             needed = "integers above 0, or tuples of them"
-            raise UsageError(got_needed("sizes", repr(size), needed, "mend it"))
+            raise UsageError(got_needed("sizes", brief(size), needed, "mend it"))
     if len(set(map(type, sizes))) > 1:
         needed = "all numbers or all tuples"
-        raise UsageError(got_needed("sizes", repr(list(sizes)), needed, "write them alike"))
+        raise UsageError(got_needed("sizes", brief(list(sizes)), needed, "write them alike"))
     return tuple(
         sorted(set(sizes), key=lambda s: (math.prod(s if isinstance(s, tuple) else (s,)), s))
     )
@@ -197,7 +201,7 @@ def _check_options(options: Mapping[str, object]) -> None:
     for name in options:
         if name not in known:
             needed = f"one of {', '.join(known)}"
-            raise UsageError(got_needed("sweep's option", repr(name), needed, "look for a slip"))
+            raise UsageError(got_needed("sweep's option", brief(name), needed, "look for a slip"))
 
 
 def _number(name: str, given: Number | None, args: tuple[Any, ...]) -> int | None:
@@ -209,7 +213,7 @@ def _number(name: str, given: Number | None, args: tuple[Any, ...]) -> int | Non
         remedy = "add up x.numel() * x.element_size() of what is read and written"
         if name == "operations":
             remedy = "count additions and multiplications of one call"
-        raise UsageError(got_needed(name, repr(value), needed, remedy))
+        raise UsageError(got_needed(name, brief(value), needed, remedy))
     return value
 
 
@@ -220,6 +224,8 @@ def _expected(reference: Any, args: tuple[Any, ...]) -> Any:
         needed = "the expected tensor, or a function that returns it"
         remedy = "write reference=lambda x, y: x.T"
         raise UsageError(got_needed("reference", "a function that returns None", needed, remedy))
+    if hasattr(value, "is_nested"):
+        dense("reference", value)
     return value.clone() if hasattr(value, "clone") else value
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from forgekit.benching.measuring import Measured
 from forgekit.benching.timing import Timing
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 
 __all__ = ["COUNTED", "TIMED", "Quantity", "quantity"]
 
@@ -86,7 +86,7 @@ def quantity(name: str, kind: str) -> Quantity:
             return q
     needed = "one of " + ", ".join(repr(q.name) for q in here)
     other = "there are no times on the virtual GPU" if kind != "gpu" else "a GPU counts nothing"
-    raise UsageError(got_needed("metric", repr(name), needed, f"{other}; choose one of these"))
+    raise UsageError(got_needed("metric", brief(name), needed, f"{other}; choose one of these"))
 
 
 def at_percentile(m: Measured, which: str) -> Measured:

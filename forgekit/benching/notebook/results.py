@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from forgekit.arguments import checked as checked_call
 from forgekit.benching.measuring import Measured
 from forgekit.benching.notebook import tables
 from forgekit.benching.recorded import Recorded, RecordedRow
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.profiling.gpus import Gpu
 from forgekit.profiling.words import plural
 from forgekit.profiling.words import size as bytes_told
@@ -71,13 +72,14 @@ class Benchmark:
         Raises:
             UsageError: there is none of that name, or it failed.
         """
+        wanted = name if isinstance(name, str) else None
         for o in self.outcomes:
-            if o.name == name and o.measured is not None:
+            if o.name == wanted and o.measured is not None:
                 return o.measured
-            if o.name == name:
+            if o.name == wanted:
                 raise UsageError(got_needed(name, o.failed, "a variant that runs", "mend it"))
         known = ", ".join(repr(o.name) for o in self.outcomes)
-        raise UsageError(got_needed("variant", repr(name), f"one of {known}", "choose one"))
+        raise UsageError(got_needed("variant", brief(name), f"one of {known}", "choose one"))
 
     def __iter__(self) -> Iterator[Outcome]:
         return iter(self.outcomes)
@@ -98,6 +100,7 @@ class Benchmark:
             return self.shape
         return max(shapes, key=lambda s: (math.prod(s), s), default=None)
 
+    @checked_call()
     def recorded_row(self, name: str) -> RecordedRow | None:
         """The recorded time of a variant: of the step of the same name and dtype."""
         shape = self.recorded_shape
@@ -196,14 +199,23 @@ class Sweep:
             if s == size:
                 return b
         known = ", ".join(map(str, self.sizes))
-        raise UsageError(got_needed("size", repr(size), f"one of {known}", "choose one"))
+        raise UsageError(got_needed("size", brief(size), f"one of {known}", "choose one"))
 
     @property
     def kind(self) -> str:
         return self.benchmarks[0].kind
 
+    @checked_call()
     def measured(self, name: str) -> list[Measured | None]:
-        """Of each size what a variant costs; None where it was not measured."""
+        """Of each size what a variant costs; None where it was not measured.
+
+        Raises:
+            UsageError: there is no variant of that name at any size.
+        """
+        names = dict.fromkeys(o.name for b in self.benchmarks for o in b.outcomes)
+        if not isinstance(name, str) or name not in names:
+            known = ", ".join(map(repr, names))
+            raise UsageError(got_needed("variant", brief(name), f"one of {known}", "choose one"))
         found = [{o.name: o.measured for o in b.outcomes} for b in self.benchmarks]
         return [by_name.get(name) for by_name in found]
 
@@ -239,6 +251,7 @@ class Sweep:
         return {"text/plain": repr(self), "text/html": tables.html(self.headline, parts,
                                                                    self.notes)}  # fmt: skip
 
+    @checked_call()
     def plot(self, metric: str | None = None) -> TimingPicture:
         """Lines over sizes, one a variant.
 

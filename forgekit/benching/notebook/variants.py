@@ -15,7 +15,7 @@ from forgekit.benching.measuring import Measured, measure
 from forgekit.checking.check import compare
 from forgekit.devices import Target, current_target
 from forgekit.dtypes import tolerance
-from forgekit.errors import CheckError, UsageError, got_needed
+from forgekit.errors import CheckError, UsageError, brief, got_needed
 from forgekit.tensors import poison
 
 _CHUNK = 2**26  # elements compared at once
@@ -107,7 +107,7 @@ def check_variants(variants: object) -> None:
     for name, call in variants.items():
         if not isinstance(name, str) or not name.strip():
             needed = "a name for the table"
-            raise UsageError(got_needed("variant's name", repr(name), needed, f"write {example}"))
+            raise UsageError(got_needed("variant's name", brief(name), needed, f"write {example}"))
         if not callable(call):
             needed = "a compiled kernel or a function of the arguments"
             remedy = "give the function itself, not its result"
@@ -119,7 +119,7 @@ def check_tolerances(rtol: object, atol: object) -> None:
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value is not None and not (isinstance(value, Real) and float(value) >= 0):
             remedy = "leave it out for that of the dtype"
-            raise UsageError(got_needed(name, repr(value), "a number of 0 or more", remedy))
+            raise UsageError(got_needed(name, brief(value), "a number of 0 or more", remedy))
 
 
 def check_places(tensors: Sequence[torch.Tensor], target: Target) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from forgekit.benching.suites.results import Key, Row, SuiteResults
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.profiling.words import plural
 
 __all__ = ["COUNTED", "Change", "Comparison", "check_comparable", "check_overlap", "compare",
@@ -91,7 +91,7 @@ def parse_percent(text: str) -> float:
         value = -1.0
     if not text.strip().endswith("%") or not 0 <= value < float("inf"):
         remedy = "write --fail-on-regression 5%"
-        raise UsageError(got_needed("--fail-on-regression", repr(text), "a percentage", remedy))
+        raise UsageError(got_needed("--fail-on-regression", brief(text), "a percentage", remedy))
     return value
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from forgekit import ops
 from forgekit.benching.suites.operations import OPERATIONS
 from forgekit.benching.suites.suite import OPS, Case
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.ops import reduce_launch, softmax_launch
 from forgekit.ops.backends import backend_names
 
@@ -114,7 +114,7 @@ def contenders(
         for name in names:
             if name not in those:
                 needed = f"some of {', '.join(those)}"
-                raise UsageError(got_needed(option, repr(name), needed, "separate by commas"))
+                raise UsageError(got_needed(option, brief(name), needed, "separate by commas"))
     chosen = [None if v == "best" else v for v in variants] or [None]
     own = [Contender(_own_name(b, v), True, partial(_own, b, v)) for b in backends for v in chosen]
     return own + [Contender(name, False, PEERS[name]) for name in dict.fromkeys(peers)]

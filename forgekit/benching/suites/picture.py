@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from forgekit.benching.suites.results import Row, SuiteResults
 from forgekit.benching.suites.suite import DTYPES
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.output_files import write_output
 from forgekit.viz.theme import TEXT, text_at
 
@@ -39,7 +39,7 @@ def check_plot_file(file: Path) -> None:
     """Raise UsageError for a name that is of no known format."""
     if file.suffix.lower() not in FORMATS:
         remedy = f"name it {file.stem}.png"
-        raise UsageError(got_needed("--plot", repr(file.name), " or ".join(FORMATS), remedy))
+        raise UsageError(got_needed("--plot", brief(file.name), " or ".join(FORMATS), remedy))
 
 
 def save(results: SuiteResults, file: Path) -> bool:

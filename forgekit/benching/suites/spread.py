@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from forgekit.errors import PlatformError, UsageError, got_needed
+from forgekit.errors import PlatformError, UsageError, brief, got_needed
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -45,7 +45,7 @@ def check_scheduler(scheduler: str) -> None:
     count = local_workers(scheduler)
     if count is None and not re.fullmatch(r"tcp://[^\s/]+:\d+", scheduler):
         needed, remedy = "local:2 or tcp://host:8786", "`dask scheduler` prints its address"
-        raise UsageError(got_needed("--scheduler", repr(scheduler), needed, remedy))
+        raise UsageError(got_needed("--scheduler", brief(scheduler), needed, remedy))
     try:
         import distributed  # noqa: F401
     except ImportError:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 
 __all__ = ["DTYPES", "OPS", "Case", "check_names", "load_suite", "select", "suite_names"]
 
@@ -61,7 +61,7 @@ def load_suite(name: str) -> list[Case]:
     if not file.is_file():
         known = ", ".join(suite_names())
         remedy = "choose one, or give the path of a TOML file"
-        raise UsageError(got_needed("--suite", repr(name), f"one of {known}", remedy))
+        raise UsageError(got_needed("--suite", brief(name), f"one of {known}", remedy))
     try:
         data = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -131,7 +131,7 @@ def check_names(ops: Sequence[str], dtypes: Sequence[str]) -> None:
         for name in wanted:
             if name not in known:
                 needed = f"some of {', '.join(known)}"
-                raise UsageError(got_needed(option, repr(name), needed, "separate by commas"))
+                raise UsageError(got_needed(option, brief(name), needed, "separate by commas"))
 
 
 def select(

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forgekit.errors import ForgekitError, UsageError, got_needed
+from forgekit.errors import ForgekitError, UsageError, brief, got_needed
 from forgekit.output_files import check_output, write_output
 from forgekit.profiling.words import plural
 from forgekit.vgpu import Listener, options
@@ -213,7 +213,7 @@ def _sizes(text: str) -> list[int]:
     words = [word.strip() for word in text.split(",")]
     if not all(word.isascii() and word.isdigit() and int(word) for word in words):
         needed = "numbers of 1 or more, such as 256,1024"
-        raise UsageError(got_needed("--sizes", repr(text), needed, "separate by commas"))
+        raise UsageError(got_needed("--sizes", brief(text), needed, "separate by commas"))
     return [int(word) for word in words]
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.output_files import check_output
 from forgekit.profiling.nvidia.tools import program
 
@@ -70,7 +70,7 @@ def pattern(text: str) -> str:
     except re.error as error:
         needed = f"a regular expression ({error})"
         remedy = "put a backslash before characters such as ( [ * +"
-        raise UsageError(got_needed("--kernel", repr(text), needed, remedy)) from None
+        raise UsageError(got_needed("--kernel", brief(text), needed, remedy)) from None
     return text
 
 

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.layouts import ComposedLayout, Layout, Swizzle, read
 from forgekit.layouts.tuples import Basis, flat
 from forgekit.viz.explorer.banks import bank_choices
@@ -151,7 +151,7 @@ def _element(dtype: Any, own: str | None) -> tuple[int, str]:
     """Width in bits and name of an element."""
     if dtype is None:
         return element_width(None, own), own or "float32"
-    name = str(dtype).removeprefix("torch.")
+    name = (dtype if isinstance(dtype, str) else brief(dtype)).removeprefix("torch.")
     if match := _WIDTH.fullmatch(name):
         return int(match[1]), name
     from forgekit.dtypes import dtype_info  # imports torch
@@ -165,7 +165,7 @@ def _space(memory: str | None, own: str | None) -> str | None:
         return own if own in _SPACES else None
     if memory not in _SPACES:
         remedy = "leave it out to have the tensor's own, or neither"
-        raise UsageError(got_needed("memory", repr(memory), "'gmem' or 'smem'", remedy))
+        raise UsageError(got_needed("memory", brief(memory), "'gmem' or 'smem'", remedy))
     return memory
 
 

@@ -6,6 +6,7 @@ import functools
 import os
 from typing import Any
 
+from forgekit.arguments import checked
 from forgekit.output_files import write_output
 
 __all__ = ["Explorer", "explore"]
@@ -35,6 +36,7 @@ class Explorer:
 
         return fragment(self.data, self._png)
 
+    @checked()
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a whole HTML page to a file. Raises UsageError if it cannot be written."""
         from forgekit.viz.explorer.page import page
@@ -55,6 +57,7 @@ class Explorer:
         return {"text/plain": self.words, "text/html": self.html}
 
 
+@checked()
 def explore(
     layout: Any, *, tile: Any = None, tv: Any = None, dtype: Any = None, memory: str | None = None
 ) -> Explorer:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.layouts import (
     ComposedLayout,
     Layout,
@@ -23,6 +23,8 @@ from forgekit.viz.layouts.reading import Array, offsets_of
 
 __all__ = ["tile_and_threads"]
 
+_MOST = 16_384  # elements of all tiles, with those beyond the layout
+
 _MOST_THREADS, _MOST_PAIRS = 1024, 8192
 Parts = tuple[list[dict[str, Any]], dict[str, Any] | None, dict[str, Any] | None]
 
@@ -33,7 +35,7 @@ def tile_and_threads(layout: Any, offsets: Array, tile: Any, tv: Any) -> Parts:
         tiler, tv = tv
         if tile is not None and tuple(parts(tile)) != tuple(parts(tiler)):
             remedy = "give the tiler once: leave tile out"
-            raise UsageError(got_needed("tile", repr(tile), f"{tiler}, as tv has", remedy))
+            raise UsageError(got_needed("tile", brief(tile), f"{tiler}, as tv has", remedy))
         tile = tiler
     steps, block, tile_data = [_first(layout)], layout, None
     if tile is not None:
@@ -70,6 +72,9 @@ def _divided(layout: Any, tile: Any) -> tuple[Any, dict[str, Any], list[dict[str
     tiler = tuple(tiler) if isinstance(tiler, list) else tiler
     outer = layout.outer if isinstance(layout, ComposedLayout) else layout
     divided = zipped_divide(layout, tiler)
+    if divided.size() > _MOST:
+        got, needed = f"{divided.size():,} elements", f"at most {_MOST:,}"
+        raise UsageError(got_needed(f"tile {brief(tile)}", got, needed, "take a smaller tile"))
     numbered = zipped_divide(make_identity_layout(outer.shape), tiler)
     inner, rest = divided.mode(0), divided.mode(1)
     size, count = inner.size(), rest.size()

@@ -12,7 +12,8 @@ import importlib
 import os
 from typing import Any
 
-from forgekit.errors import PlatformError, UsageError, got_needed
+from forgekit.arguments import checked
+from forgekit.errors import PlatformError, UsageError, brief, got_needed
 from forgekit.viz.layouts.picture import LayoutPicture
 from forgekit.viz.layouts.tiled import tidfrg_D, tidfrg_S
 
@@ -32,6 +33,7 @@ OURS = "forgekit"
 
 
 # -- pictures as objects ----------------------------------------------------------------------
+@checked()
 def draw_layout(
     layout: Any, *, flatten_hierarchical: bool = True, arrange: str | None = None
 ) -> LayoutPicture:
@@ -55,6 +57,7 @@ def draw_layout(
     return LayoutPicture(scene)
 
 
+@checked()
 def draw_offsets(table: Any, *, title: str = "offsets") -> LayoutPicture:
     """A table of offsets, drawn as `draw_layout` draws a layout, which is not named.
 
@@ -70,6 +73,7 @@ def draw_offsets(table: Any, *, title: str = "offsets") -> LayoutPicture:
     return LayoutPicture(offsets_scene(table, title=title))
 
 
+@checked()
 def draw_swizzle_layout(layout: Any, *, element_bits: int | None = None) -> LayoutPicture:
     """Each element's offset and bank in shared memory, and how a warp fares that reads a row or a
     column.
@@ -86,6 +90,7 @@ def draw_swizzle_layout(layout: Any, *, element_bits: int | None = None) -> Layo
     return LayoutPicture(swizzle_scene(layout, element_bits=element_bits))
 
 
+@checked()
 def draw_tv_layout(layout: Any, tile_mn: Any, *, both: bool = False) -> LayoutPicture:
     """Which thread holds each element of a tile, and as which of its values.
 
@@ -102,6 +107,7 @@ def draw_tv_layout(layout: Any, tile_mn: Any, *, both: bool = False) -> LayoutPi
     return LayoutPicture(tv_scene(layout, tile_mn, both=both))
 
 
+@checked()
 def draw_copy_layout(layout_s: Any, layout_d: Any, tile_mn: Any) -> LayoutPicture:
     """Source and destination of a copy side by side; arguments as those of `draw_tv_layout`."""
     from forgekit.viz.layouts.tv import copy_layouts
@@ -109,6 +115,7 @@ def draw_copy_layout(layout_s: Any, layout_d: Any, tile_mn: Any) -> LayoutPictur
     return LayoutPicture(copy_layouts(layout_s, layout_d, tile_mn))
 
 
+@checked()
 def draw_tiled_copy(tiled_copy: Any, tile_mn: Any) -> LayoutPicture:
     """Source and destination of a `cute.TiledCopy`, inside the function that makes it.
 
@@ -123,6 +130,7 @@ def draw_tiled_copy(tiled_copy: Any, tile_mn: Any) -> LayoutPicture:
     return LayoutPicture(tiled_copy_scene(tiled_copy, tile_mn))
 
 
+@checked()
 def draw_tiled_mma(tiled_mma: Any, tile_mnk: Any) -> LayoutPicture:
     """A, B and C of a `cute.TiledMma`, inside the function that makes it: a row of A and a column
     of B meet in their element of C. Raises as `draw_tiled_copy`.
@@ -132,6 +140,7 @@ def draw_tiled_mma(tiled_mma: Any, tile_mnk: Any) -> LayoutPicture:
     return LayoutPicture(tiled_mma_scene(tiled_mma, tile_mnk))
 
 
+@checked()
 def draw_mma_from_layouts(layoutC: Any, layoutA: Any, layoutB: Any, tile_mnk: Any) -> LayoutPicture:
     """As `draw_tiled_mma`, from thread-value layouts of C (M, N), A (M, K) and B (N, K)."""
     from forgekit.viz.layouts.mma import mma_scene
@@ -140,6 +149,7 @@ def draw_mma_from_layouts(layoutC: Any, layoutA: Any, layoutB: Any, tile_mnk: An
 
 
 # -- files ------------------------------------------------------------------------------------
+@checked()
 def render_layout_svg(
     layout: Any, output_file: Path, flatten_hierarchical: bool = True, *,
     arrange: str | None = None, backend: str = OURS,
@@ -150,6 +160,7 @@ def render_layout_svg(
         draw_layout(layout, flatten_hierarchical=flatten, arrange=arrange).save(output_file)
 
 
+@checked()
 def render_swizzle_layout_svg(
     layout: Any, output_file: Path, *, element_bits: int | None = None, backend: str = OURS
 ) -> None:
@@ -158,6 +169,7 @@ def render_swizzle_layout_svg(
         draw_swizzle_layout(layout, element_bits=element_bits).save(output_file)
 
 
+@checked()
 def render_tv_layout_svg(
     layout: Any, tile_mn: Any, output_file: Path, *, both: bool = False, backend: str = OURS
 ) -> None:
@@ -166,6 +178,7 @@ def render_tv_layout_svg(
         draw_tv_layout(layout, tile_mn, both=both).save(output_file)
 
 
+@checked()
 def render_copy_layout_svg(
     layout_s: Any, layout_d: Any, tile_mn: Any, output_file: Path, *, backend: str = OURS
 ) -> None:
@@ -175,6 +188,7 @@ def render_copy_layout_svg(
         draw_copy_layout(layout_s, layout_d, tile_mn).save(output_file)
 
 
+@checked()
 def render_tiled_copy_svg(
     tiled_copy: Any, tile_mn: Any, output_path: Path, *, backend: str = OURS
 ) -> None:
@@ -183,6 +197,7 @@ def render_tiled_copy_svg(
         draw_tiled_copy(tiled_copy, tile_mn).save(output_path)
 
 
+@checked()
 def render_mma_layout_svg(
     tiled_mma: Any, tile_mnk: Any, output_file: Path, *, backend: str = OURS
 ) -> None:
@@ -191,6 +206,7 @@ def render_mma_layout_svg(
         draw_tiled_mma(tiled_mma, tile_mnk).save(output_file)
 
 
+@checked()
 def render_mma_from_layouts(
     layoutC: Any, layoutA: Any, layoutB: Any, tile_mnk: Any, output_file: Path, *,
     backend: str = OURS,
@@ -201,6 +217,7 @@ def render_mma_from_layouts(
         draw_mma_from_layouts(layoutC, layoutA, layoutB, tile_mnk).save(output_file)
 
 
+@checked()
 def render_tiled_mma_svg(
     tiled_mma: Any, tile_mnk: Any, output_path: Path, *, backend: str = OURS
 ) -> None:
@@ -210,6 +227,7 @@ def render_tiled_mma_svg(
 
 
 # -- notebooks --------------------------------------------------------------------------------
+@checked()
 def display_svg(file_path: Path) -> None:
     """Show an SVG file in a notebook. Raises UsageError if it cannot be read."""
     try:
@@ -222,6 +240,7 @@ def display_svg(file_path: Path) -> None:
     _show({"image/svg+xml": svg, "text/plain": f"<SVG of {os.path.basename(file_path)}>"})
 
 
+@checked()
 def display_layout(
     layout: Any, flatten_hierarchical: bool = True, *, arrange: str | None = None,
     backend: str = OURS,
@@ -231,11 +250,13 @@ def display_layout(
         _show(draw_layout(layout, flatten_hierarchical=flatten_hierarchical, arrange=arrange))
 
 
+@checked()
 def display_offsets(table: Any, *, title: str = "offsets") -> None:
     """Show `draw_offsets`'s picture in a notebook."""
     _show(draw_offsets(table, title=title))
 
 
+@checked()
 def display_swizzle_layout(
     layout: Any, *, element_bits: int | None = None, backend: str = OURS
 ) -> None:
@@ -244,6 +265,7 @@ def display_swizzle_layout(
         _show(draw_swizzle_layout(layout, element_bits=element_bits))
 
 
+@checked()
 def display_tv_layout(
     layout: Any, tile_mn: Any, *, both: bool = False, backend: str = OURS
 ) -> None:
@@ -252,29 +274,34 @@ def display_tv_layout(
         _show(draw_tv_layout(layout, tile_mn, both=both))
 
 
+@checked()
 def display_copy_layout(layout_s: Any, layout_d: Any, tile_mn: Any, *, backend: str = OURS) -> None:
     """Show `draw_copy_layout`'s picture in a notebook."""
     if not _handed_over(backend, "display_copy_layout", layout_s, layout_d, tile_mn):
         _show(draw_copy_layout(layout_s, layout_d, tile_mn))
 
 
+@checked()
 def display_tiled_copy(tiled_copy: Any, tile_mn: Any, *, backend: str = OURS) -> None:
     """Show `draw_tiled_copy`'s picture in a notebook."""
     if not _handed_over(backend, "display_tiled_copy", tiled_copy, tile_mn):
         _show(draw_tiled_copy(tiled_copy, tile_mn))
 
 
+@checked()
 def display_mma_layout(tiled_mma: Any, tile_mnk: Any, *, backend: str = OURS) -> None:
     """Show `draw_tiled_mma`'s picture in a notebook."""
     if not _handed_over(backend, "display_mma_layout", tiled_mma, tile_mnk):
         _show(draw_tiled_mma(tiled_mma, tile_mnk))
 
 
+@checked()
 def display_mma_from_layouts(layoutC: Any, layoutA: Any, layoutB: Any, tile_mnk: Any) -> None:
     """Show `draw_mma_from_layouts`'s picture in a notebook."""
     _show(draw_mma_from_layouts(layoutC, layoutA, layoutB, tile_mnk))
 
 
+@checked()
 def display_tiled_mma(tiled_mma: Any, tile_mnk: Any, *, backend: str = OURS) -> None:
     """Show `draw_tiled_mma`'s picture in a notebook."""
     if not _handed_over(backend, "display_tiled_mma", tiled_mma, tile_mnk):
@@ -298,7 +325,7 @@ def _handed_over(backend: str, name: str, *args: Any) -> bool:
         return False
     if backend != "cute-viz":
         remedy = "leave it out to have forgekit draw"
-        raise UsageError(got_needed("backend", repr(backend), "'forgekit' or 'cute-viz'", remedy))
+        raise UsageError(got_needed("backend", brief(backend), "'forgekit' or 'cute-viz'", remedy))
     try:
         cute_viz = importlib.import_module("cute_viz")
     except ImportError as error:

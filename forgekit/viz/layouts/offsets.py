@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.arguments import dense
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.layouts import Layout
 from forgekit.layouts.tuples import integer_or_none
 from forgekit.viz.layouts.compose import blocks_of, compose
@@ -43,13 +44,18 @@ def read_offsets(table: Any, what: str = "table of offsets") -> Array:
     Raises UsageError: not rows of integers, rows of different lengths, no or too many cells.
     """
     needed = "rows of integers"
+    cells = table.size if isinstance(table, np.ndarray) else 0
+    if hasattr(table, "is_nested"):  # a tensor
+        cells = dense(what, table).numel()
+    if cells > MOST_CELLS:  # before it is made a list
+        raise UsageError(got_needed(what, brief(table), f"at most {MOST_CELLS:,} cells", _REMEDY))
     rows = table.tolist() if hasattr(table, "tolist") else table
     if not isinstance(rows, list | tuple) or not rows:
-        raise UsageError(got_needed(what, repr(table), needed, _REMEDY))
+        raise UsageError(got_needed(what, brief(table), needed, _REMEDY))
     lengths = []
     for i, row in enumerate(rows):
         if not isinstance(row, list | tuple) or not row:
-            raise UsageError(got_needed(f"{what}, row {i}", repr(row), "integers", _REMEDY))
+            raise UsageError(got_needed(f"{what}, row {i}", brief(row), "integers", _REMEDY))
         lengths.append(len(row))
     if len(set(lengths)) > 1:
         odd = next(i for i, length in enumerate(lengths) if length != lengths[0])
@@ -65,5 +71,5 @@ def read_offsets(table: Any, what: str = "table of offsets") -> Array:
             if offset is None or abs(offset) > _BIGGEST:
                 where = f"{what}, row {i}, column {j}"
                 integer = "an integer" if offset is None else "an integer of 64 bits"
-                raise UsageError(got_needed(where, repr(entry), integer, _REMEDY))
+                raise UsageError(got_needed(where, brief(entry), integer, _REMEDY))
     return np.array(rows, np.int64)

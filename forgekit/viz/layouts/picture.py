@@ -6,6 +6,7 @@ import functools
 import os
 from typing import Any
 
+from forgekit.arguments import checked
 from forgekit.viz.layouts.scene import Scene
 from forgekit.viz.saving import save_picture
 
@@ -50,6 +51,7 @@ class LayoutPicture:
         large = self.scene.width * self.scene.height > _LARGE
         return png_bytes(self.scene, 1.5 if large else 2.0)
 
+    @checked()
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, as PNG if the name ends in .png, else as SVG.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.layouts import ComposedLayout, Layout
 from forgekit.viz.layouts.compose import Swatch, blocks_of, compose
 from forgekit.viz.layouts.grid import Axis, Content, Grid, nested_axis, plain_axis
@@ -30,7 +30,7 @@ def layout_scene(value: Any, *, flatten_hierarchical: bool = True, arrange: str 
     if arrange not in (None, "modes", "tiles"):
         needed = "None, 'modes' or 'tiles'"
         remedy = "'modes': mode 0 down and mode 1 across; 'tiles': mode 1 counts tiles of mode 0"
-        raise UsageError(got_needed("arrange", repr(arrange), needed, remedy))
+        raise UsageError(got_needed("arrange", brief(arrange), needed, remedy))
     layout, offsets = read_table(value)
     if layout.rank == 0:
         remedy = "give it a mode, such as 1:0"

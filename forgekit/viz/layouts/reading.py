@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, brief, got_needed
 from forgekit.layouts import Basis, ComposedLayout, Layout, read
 from forgekit.layouts.tuples import flat
 
@@ -89,11 +89,11 @@ def _widened(rows: Any, width: int) -> Array:
 
 def read_tile(tile: Any, rank: int, what: str) -> tuple[int, ...]:
     """A tile's sizes as integers; a mode may be an integer, a tuple or a layout."""
-    modes = getattr(tile, "shape", tile) if not isinstance(tile, tuple | list) else tile
+    modes = tile if isinstance(tile, tuple | list) else _shape_of(tile)
     remedy = f"give {rank} sizes, such as {'(16, 8, 16)' if rank == 3 else '(8, 8)'}"
     needed = f"{rank} positive integers"
     if not isinstance(modes, tuple | list) or len(modes) != rank:
-        raise UsageError(got_needed(what, repr(tile), needed, remedy))
+        raise UsageError(got_needed(what, brief(tile), needed, remedy))
     sizes = []
     for mode in modes:
         try:
@@ -103,6 +103,13 @@ def read_tile(tile: Any, rank: int, what: str) -> tuple[int, ...]:
     if math.prod(sizes) > MOST_CELLS * (64 if rank == 3 else 1):
         raise too_large(what, math.prod(sizes), tuple(sizes))
     return tuple(sizes)
+
+
+def _shape_of(tile: Any) -> Any:
+    try:
+        return getattr(tile, "shape", tile)
+    except RuntimeError:  # torch, of a nested tensor
+        return tile
 
 
 def _is_layout(value: Any) -> bool:

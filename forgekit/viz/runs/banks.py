@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forgekit.arguments import checked
 from forgekit.vgpu.counters.rules import BANK_BYTES, BANKS, load_parts
 from forgekit.viz.runs.lines import Line
-from forgekit.viz.runs.warp_access import LANES, WarpAccess, warp_accesses
+from forgekit.viz.runs.warp_access import LANES, WARPS, WarpAccess, warp_accesses
 from forgekit.viz.runs.warp_picture import WarpPicture
 from forgekit.viz.theme import spans
 
@@ -146,6 +147,7 @@ def _banks_told(use: BankUse) -> str:
     return f"{'bank' if len(used) == 1 else 'banks'} {spans(used)} of 32"
 
 
+@checked(warp=(0, None), index=(0, None), warps=(1, WARPS))
 def banks(
     kernel: CompiledKernel,
     *args: Any,

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forgekit.arguments import checked
 from forgekit.vgpu.counters.rules import SECTOR_BYTES
 from forgekit.viz.runs.lines import Line
-from forgekit.viz.runs.warp_access import WarpAccess, warp_accesses
+from forgekit.viz.runs.warp_access import WARPS, WarpAccess, warp_accesses
 from forgekit.viz.runs.warp_picture import WarpPicture
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ class Coalescing(WarpPicture):
         return draw(self)
 
 
+@checked(warp=(0, None), index=(0, None), warps=(1, WARPS))
 def coalescing(
     kernel: CompiledKernel,
     *args: Any,

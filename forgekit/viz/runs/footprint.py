@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forgekit.arguments import checked
 from forgekit.compiling.replay import bind
 from forgekit.errors import KernelError, SourceLine, UsageError, got_needed, source_line
 from forgekit.viz.runs.lines import Line, chosen_lines, line_names
@@ -100,14 +101,20 @@ class Footprint:
             )
         return notes
 
+    def _of(self, name: str) -> dict[str, Array]:
+        one_of("tensor", name, tuple(self.touched))
+        return self.touched[name]
+
     def verb(self, name: str) -> str:
         """`read`, `written`, `read and written`, …, or `untouched`."""
-        verbs = [verb for column, verb, *_ in _WAYS if self.touched[name][column].any()]
+        found = self._of(name)
+        verbs = [verb for column, verb, *_ in _WAYS if found[column].any()]
         return " and ".join(verbs) or "untouched"
 
     def told(self, name: str) -> str:
         """`8 of 8 elements read, each once, by 8 threads`"""
-        found, total = self.touched[name], self.touched[name]["count"].size
+        found = self._of(name)
+        total = found["count"].size
         parts: list[str] = []
         for column, verb, *_ in _WAYS:
             counts = found[column][found[column] > 0] if found[column].any() else _NOTHING
@@ -142,6 +149,7 @@ class Footprint:
         return {"text/plain": self.summary, "text/html": img_tag(self.figure, alt)}
 
 
+@checked()
 def footprint(
     kernel: CompiledKernel,
     *args: Any,

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
-from forgekit.errors import SourceLine, UsageError, got_needed, source_line
+from forgekit.errors import SourceLine, UsageError, brief, got_needed, source_line
 
 if TYPE_CHECKING:
     from forgekit.vgpu.program import Program
@@ -61,9 +61,9 @@ def chosen_lines(
         found = [s for s in known if s.line == line]
     else:
         needed = "the number of a line, a piece of its text or a SourceLine"
-        raise UsageError(got_needed("line", repr(line), needed, f"try {line_names(known)}"))
+        raise UsageError(got_needed("line", brief(line), needed, f"try {line_names(known)}"))
     if not found:
-        got = repr(line) if isinstance(line, str) else getattr(line, "line", line)
+        got = brief(line) if isinstance(line, str) else getattr(line, "line", line)
         needed = f"a line that {doing}: {line_names(known) or 'none does'}"
         raise UsageError(got_needed("line", got, needed, "choose one of these, or leave it out"))
     return frozenset(found)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from forgekit.compiling.replay import run_again
-from forgekit.errors import KernelError, MemoryAccessError, UsageError, got_needed
+from forgekit.errors import KernelError, MemoryAccessError, UsageError, brief, got_needed
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
@@ -64,9 +64,9 @@ def _run(
 # -- what callers give, and what they are told -------------------------------------------------
 def one_of(what: str, got: object, known: tuple[object, ...]) -> None:
     """Raise UsageError for an option that is none of `known`."""
-    if got not in known:
+    if not (got is None or isinstance(got, str)) or got not in known:
         needed = "one of " + ", ".join(repr(k) for k in known)
-        raise UsageError(got_needed(what, repr(got), needed, "choose one of these"))
+        raise UsageError(got_needed(what, brief(got), needed, "choose one of these"))
 
 
 def stop_notes(error: KernelError | None, anything: bool) -> list[str]:
@@ -90,7 +90,7 @@ def block_number(block: int | tuple[int, ...], records: list[LaunchRecord]) -> i
     if not 0 <= number < count:
         needed = f"0 to {count - 1:,}, or a coordinate within the grid {grid}"
         remedy = "choose a block of the launch" if count > 1 else "there is one block only"
-        raise UsageError(got_needed("block", repr(block), needed, remedy))
+        raise UsageError(got_needed("block", brief(block), needed, remedy))
     return number
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forgekit.arguments import checked
 from forgekit.compiling.replay import bind
-from forgekit.errors import KernelError, SourceLine, UsageError, got_needed
+from forgekit.errors import KernelError, SourceLine, UsageError, brief, got_needed
 from forgekit.viz.runs.lines import Line, chosen_lines, line_names
 from forgekit.viz.runs.replay import block_number, linear_block, replay, stop_notes
 from forgekit.viz.runs.timeline_trace import BlockTimeline, Meeting, Split, Step, steps_of
@@ -163,6 +164,7 @@ class Timeline:
         return {"text/plain": self.summary, "text/html": img_tag(self.figure, alt)}
 
 
+@checked(launch=(0, None))
 def timeline(
     kernel: CompiledKernel,
     *args: Any,
@@ -189,7 +191,7 @@ def timeline(
     args = bind("timeline", kernel, args)
     if isinstance(launch, bool) or not isinstance(launch, int) or launch < 0:
         needed = "a number from 0 on"
-        raise UsageError(got_needed("launch", repr(launch), needed, "launches count from 0"))
+        raise UsageError(got_needed("launch", brief(launch), needed, "launches count from 0"))
     trace, error, records = replay(kernel, args, lambda: _Chosen(block, launch))
     if records and launch >= len(records):
         needed = f"0 to {len(records) - 1}"

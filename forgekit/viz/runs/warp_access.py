@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from forgekit.compiling.replay import bind
-from forgekit.errors import KernelError, SourceLine, UsageError, got_needed
+from forgekit.errors import KernelError, SourceLine, UsageError, brief, got_needed
 from forgekit.vgpu.counters import rules
 from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.memory import SHARED_RESERVED, WINDOW_MASK, WINDOW_SHIFT
@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from forgekit.vgpu.memory import GlobalMemory
     from forgekit.vgpu.program import Program
 
-__all__ = ["LANES", "WarpAccess", "WarpAccesses", "warp_accesses"]
+__all__ = ["LANES", "WARPS", "WarpAccess", "WarpAccesses", "warp_accesses"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 LANES = 32
+WARPS = 32  # of the largest block
 MAX_PANELS = 6  # accesses in one picture
 _LIMIT = 1 << 22  # lanes recorded; 9 bytes each
 _WINDOWS = {"global": 0, "shared": 1}
@@ -222,9 +223,6 @@ def warp_accesses(
     """
     args = bind(what, kernel, args)
     one_of("kind", kind, _KINDS)
-    _whole("warp", warp, 0)
-    _whole("index", index, 0)
-    _whole("warps", warps, 1)
     trace, error, records = replay(kernel, args, lambda: _BlockTrace(block, space))
     number = block_number(block, records) if records else 0
     events = [e for e in trace.events if kind == "any" or e.kind.endswith(kind)]
@@ -306,12 +304,6 @@ def _ordinal(number: int) -> str:
 
 
 # -- what can be wrong with a wish ---------------------------------------------------------------
-def _whole(what: str, value: object, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        needed = f"a whole number, {least} or more"
-        raise UsageError(got_needed(what, repr(value), needed, "they count from 0"))
-
-
 def _require_events(
     space: str, kind: str, events: list[_Event], all_events: list[_Event], block: int
 ) -> None:
@@ -320,7 +312,7 @@ def _require_events(
     if all_events:
         there = ", ".join(sorted({repr(e.kind.split()[-1]) for e in all_events}))
         needed = f"one of those that block {block} makes in {space} memory: {there}"
-        raise UsageError(got_needed("kind", repr(kind), needed, "choose one of these"))
+        raise UsageError(got_needed("kind", brief(kind), needed, "choose one of these"))
     other = "fk.banks" if space == "global" else "fk.coalescing"
     remedy = f"{other} shows the other memory, fk.footprint all blocks"
     raise UsageError(got_needed(f"block {block}", "no access", f"one to {space} memory", remedy))

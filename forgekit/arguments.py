@@ -1,0 +1,258 @@
+"""Refuse what does not fit the annotations of a public function, in one place and in words.
+
+    @checked(warps=(1, 32))
+    def coalescing(kernel, *args, line: Line | None = None, warps: int = 1): ...
+
+`checked` knows the plain types of `_KINDS`; what else an annotation says it leaves to the function.
+Whole numbers of NumPy arrive as `int`, other real numbers as `float`. Imports no torch.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, TypeVar, cast
+
+from forgekit.errors import CallError, UsageError, brief, got_needed, with_article
+
+__all__ = ["checked", "dense"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+Limits = tuple[float, float | None]
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What an annotation takes: whether a value is that, in words, and what to do."""
+
+    fits: Callable[[Any], bool]
+    words: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class _Parameter:
+    """A parameter with a plain annotation. limits: least and greatest number, where it has some."""
+
+    what: str
+    kinds: tuple[_Kind, ...]
+    limits: Limits | None
+    default: Any
+
+    def taken(self, value: Any) -> Any:
+        """The value as the function gets it.
+
+        Raises:
+            UsageError: it is of another kind, or beyond the limits.
+        """
+        kind = next((k for k in self.kinds if k.fits(value)), None)
+        if kind is _WHOLE and type(value) is not int:
+            value = operator.index(value)
+        elif kind is _NUMBER and type(value) not in (int, float):
+            value = operator.index(value) if isinstance(value, Integral) else float(value)
+        if kind is None or (self.limits and kind in (_WHOLE, _NUMBER) and self._beyond(value)):
+            raise UsageError(got_needed(self.what, brief(value), self._needed, self._remedy))
+        return value
+
+    def _beyond(self, value: Any) -> bool:
+        low, high = self.limits or (value, None)
+        return not low <= value or (high is not None and value > high)
+
+    @property
+    def _needed(self) -> str:
+        numbers = ""
+        if self.limits is not None:
+            low, high = self.limits
+            numbers = f" of {low} or more" if high is None else f" from {low:,} to {high:,}"
+        return " or ".join(
+            k.words + (numbers if k in (_WHOLE, _NUMBER) else "") for k in self.kinds if k.words
+        )
+
+    @property
+    def _remedy(self) -> str:
+        own = next((k.remedy for k in self.kinds if k.remedy), "pass one")
+        if self.default is inspect.Parameter.empty:
+            return own
+        usual = "" if self.default is None else f" for {brief(self.default)}"
+        return f"leave it out{usual}, or {own}"
+
+
+def checked(**limits: Limits) -> Callable[[F], F]:
+    """Decorate a function: its arguments are checked before it runs.
+
+    limits: parameter -> least and greatest number; None for no greatest.
+
+    Raises, when the function is called:
+        UsageError: an argument that does not fit its annotation, or is beyond its limits.
+        CallError: too many or too few arguments, or one of an unknown name.
+    """
+
+    def decorate(function: F) -> F:
+        signature = inspect.signature(function)
+        name = getattr(function, "__qualname__", "").removesuffix(".__init__")
+        known = _parameters(name, signature, limits)
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                bound = signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise CallError(f"{name}: {error}; write {_example(name, signature)}") from None
+            given = bound.arguments
+            for parameter, one in known.items():
+                if parameter not in given:
+                    continue
+                value = given[parameter]
+                if signature.parameters[parameter].kind is inspect.Parameter.VAR_POSITIONAL:
+                    given[parameter] = tuple(map(one.taken, value))
+                else:
+                    given[parameter] = one.taken(value)
+            return function(*bound.args, **bound.kwargs)
+
+        return cast(F, call)
+
+    return decorate
+
+
+def dense(what: str, value: Any, *, meta: bool = False) -> Any:
+    """The value, if it is a torch tensor of numbers in memory, side by side or strided.
+
+    meta: whether one without memory will do.
+
+    Raises:
+        UsageError: it is none, or a meta, sparse, quantized or nested one.
+    """
+    if not _is_tensor(value):
+        raise UsageError(got_needed(what, brief(value), _TENSOR.words, _TENSOR.remedy))
+    for odd, remedy in (
+        ("nested", "pass one of its tensors"),
+        ("sparse", "convert it with .to_dense()"),
+        ("quantized", "convert it with .dequantize()"),
+        ("meta", "make it on the device itself, such as fk.empty(4, 8)"),
+    ):
+        if _is_odd(value, odd) and not (meta and odd == "meta"):
+            needed = "a dense tensor with its numbers in memory"
+            raise UsageError(got_needed(what, f"a {odd} tensor", needed, remedy))
+    return value
+
+
+# -- annotations ----------------------------------------------------------------------------------
+def _parameters(
+    name: str, signature: inspect.Signature, limits: Mapping[str, Limits]
+) -> dict[str, _Parameter]:
+    found = {}
+    for p in signature.parameters.values():
+        parts = _parts(str(p.annotation))
+        if "os.PathLike" in parts:  # of a name as text the system asks more than of any text
+            parts.remove("str")
+        kinds = tuple(map(_KINDS.get, parts))
+        if p.kind is not p.VAR_KEYWORD and all(kinds):
+            plain = tuple(kind for kind in kinds if kind is not None)
+            found[p.name] = _Parameter(f"{name}, {p.name}", plain, limits.get(p.name), p.default)
+    return found
+
+
+def _parts(annotation: str) -> list[str]:
+    """`int`, `tuple` and `None` of `int | tuple[int, ...] | None`."""
+    depth, found = 0, [""]
+    for letter in annotation:
+        depth += {"[": 1, "]": -1}.get(letter, 0)
+        if letter == "|" and depth == 0:
+            found.append("")
+        elif depth == 0 and letter not in "] ":
+            found[-1] += letter
+    return found
+
+
+def _example(name: str, signature: inspect.Signature) -> str:
+    """`randn(*shape, dtype=torch.float32, seed=0, device=None)`"""
+    shown = []
+    for p in signature.parameters.values():
+        star = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
+        default = "" if p.default is p.empty else f"={brief(p.default)}"
+        if p.name != "self":
+            shown.append(f"{star}{p.name}{default}")
+    return f"{name.rpartition('.')[2]}({', '.join(shown)})"
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str | os.PathLike) and _names_a_file(os.fspath(value))
+
+
+def _names_a_file(name: Any) -> bool:
+    """Whether the system takes it for the name of a file."""
+    try:
+        return bool(os.fsencode(name)) and "\0" not in name
+    except (TypeError, UnicodeError):
+        return False
+
+
+def _is_tensor(value: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def _is_odd(tensor: Any, kind: str) -> bool:
+    if kind == "sparse":
+        return not tensor.is_nested and "sparse" in str(tensor.layout)
+    return bool(getattr(tensor, f"is_{kind}"))
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+
+
+def _instance(module: str, name: str, remedy: str) -> _Kind:
+    """An object of a class of ours; if its module is not imported yet, nothing is one."""
+
+    def fits(value: Any) -> bool:
+        home = sys.modules.get(module)
+        return home is not None and isinstance(value, getattr(home, name))
+
+    return _Kind(fits, with_article(name), remedy)
+
+
+_LAYOUT = "write Layout((4, 8), (8, 1)), say; layouts.of(...) reads CuTe's"
+_WHOLE = _Kind(_is_whole, "a whole number", "pass an int")
+_NUMBER = _Kind(_is_number, "a number", "pass an int or a float")
+_TENSOR = _Kind(_is_tensor, "a torch tensor", "pass one such as fk.randn(4, 8)")
+_PATH = _Kind(_is_path, "the name of a file", 'write "picture.svg", say')
+_KINDS = {
+    "None": _Kind(lambda value: value is None, ""),
+    "int": _WHOLE,
+    "float": _NUMBER,
+    "bool": _Kind(_is_flag, "True or False", "write one of the two"),
+    "str": _Kind(lambda value: isinstance(value, str), "a text", "write it in quotes"),
+    "Callable": _Kind(callable, "a function", "pass the function itself, without calling it"),
+    "Mapping": _Kind(lambda value: isinstance(value, Mapping), "a dict", "write {1: 4}, say"),
+    "Sequence": _Kind(
+        lambda value: isinstance(value, Sequence) and not isinstance(value, str | bytes), "a list"
+    ),
+    "Iterable": _Kind(_is_list, "a list", "write [0, 1], say"),
+    "tuple": _Kind(lambda value: isinstance(value, tuple), "a tuple", "write (0, 1), say"),
+    "Layout": _instance("forgekit.layouts.layout", "Layout", _LAYOUT),
+    "ComposedLayout": _instance("forgekit.layouts.swizzle", "ComposedLayout", ""),
+    "Gpu": _instance("forgekit.profiling.gpus", "Gpu", "a name in forgekit.profiling.gpus.GPUS"),
+    "torch.Tensor": _TENSOR,
+    "Tensor": _TENSOR,
+    "Path": _PATH,
+    "os.PathLike": _PATH,
+}
