@@ -1,0 +1,56 @@
+"""Puzzle week0/add_row: one row, added to every row of a matrix."""
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
+
+from ..practice import picture
+
+
+def _hue(text: str) -> int:
+    return ord(text[-1]) - ord("a")
+
+
+PICTURE = picture(
+    "each column's number comes from r",
+    {
+        "x": [["0", "0", "0", "0"], ["0", "0", "0", "0"], ["0", "0", "0", "0"]],
+        "r": [["a", "b", "c", "d"]],
+        "z": [[f"x+{c}" for c in "abcd"]] * 3,
+    },
+    lambda text: _hue(text) if text != "0" else None,
+)
+
+EXERCISE = puzzle(
+    title="add a row to every row",
+    task="""
+`z[i, j] = x[i, j] + r[j]`: `x` and `z` have M rows and N columns, `r` has N elements. The host
+function is called as `add_row(x, r, z)`.
+""",
+    hints=(
+        "A matrix has two edges, so a thread has two numbers: its row and its column.",
+        "Blocks of 32 × 8 threads, and a grid of two dimensions. Which of the two numbers has to "
+        "change from lane to lane?",
+        "x of thread and block is the column, y the row; the grid's first entry counts blocks "
+        "across, its second blocks down; and the predicate asks for both edges.",
+    ),
+    analysis="""
+`r` is loaded once for each row of `x`: as many sectors again as `x` itself. On a GPU most of them
+come from a cache, but the requests are made. A thread that keeps its `r[j]` in a register and goes
+down eight rows makes an eighth of them; try it, it passes as well.
+""",
+    entry="add_row",
+    given=PICTURE,
+    inputs=lambda draw, m, n: (draw(m, n), draw(n)),
+    result=lambda x, r: x + r,
+    sizes=[(3, 4), (1, 1), (8, 32), (40, 1), (2, 129), (65, 33), (9, 100)],
+    count=[(24, 90), (260, 330)],
+    dtypes=("float32", "float16"),
+    slips=[
+        looks_like(lambda x, r, z: x, "z holds x: r is not added."),
+        looks_like(lambda x, r, z: x + r[0], "every column gets the first element of r."),
+        looks_like(
+            lambda x, r, z: x + r[: len(x), None],
+            "row i gets r[i]: the number of the *column* chooses the element of r.",
+        ),
+    ],
+)
