@@ -99,8 +99,8 @@ def puzzle(
         in_place: there is no output; the result is written over the first input.
         legal: makes a size that may be of one that was drawn, such as whole tiles.
         promise: argument's position -> {mode: the number that its size is a multiple of}.
-        waste: as in `economical`. slips: misconceptions that `values` recognises. more: groups
-            after the usual ones. seeds: adversarial schedules. rtol, atol: as in `fk.check`.
+        waste: as in `economical`. slips: misconceptions, by values and findings. more:
+            groups after the usual ones. seeds: adversarial schedules. rtol, atol: as in `fk.check`.
         texts: title, task, hints, analysis, entry, praise, given of the `Exercise`.
     """
     tolerances: dict[str, Any] = {"rtol": 0.0, "atol": 0.0} if exact else {}
@@ -113,7 +113,7 @@ def puzzle(
     return Exercise(
         groups=(
             values(make, sizes, dtypes, slips=slips, drawn=legal or 2),
-            clean(make, orders, dtypes[0], seeds=seeds),
+            clean(make, orders, dtypes[0], seeds=seeds, slips=slips),
             economical(make, count, dtypes[0], waste=waste),
             *more,
         ),

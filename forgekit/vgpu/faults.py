@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from forgekit.errors import KernelError, MemoryAccessError
+from forgekit.vgpu import clusters
 from forgekit.vgpu.memory import SHARED_RESERVED, SHARED_WINDOW, TensorInfo
 
 if TYPE_CHECKING:
@@ -22,19 +23,24 @@ _NEAR_BYTES = 1 << 31
 class Overrun(NamedTuple):
     """The threads whose access of one instruction lies outside a tensor.
 
-    tensor, rank: its name, its number of modes; elements: how many it has; threads: their numbers,
-    counted over all blocks; numbers: of the element each reaches first, counted from the tensor's
-    first one in memory; width: elements that each reaches; present: numbers of all threads that ran
-    with them.
+    tensor, shape, strides: its name, its modes, strides in elements; threads: their numbers,
+    counted over all blocks; places: (threads, 2), their x and y, counted over all blocks; numbers:
+    of the element each reaches first, counted from the tensor's first one in memory; width:
+    elements that each reaches; present: numbers of all threads that ran with them.
     """
 
     tensor: str
-    rank: int
-    elements: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
     threads: Array
+    places: Array
     numbers: Array
     width: int
     present: Array
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.shape)
 
 
 # -- accesses -------------------------------------------------------------------------------------
@@ -103,9 +109,14 @@ def _overrun(
     first = m.blocks.start * m.block_threads
     present = first + np.arange(m.n_blocks * m.block_threads)
     threads = first + block * m.block_threads + thread
-    numbers, elements = reached // info.itemsize, math.prod(info.shape)
-    per_access = max(width // info.itemsize, 1)
-    return Overrun(info.name, len(info.shape), elements, threads, numbers, per_access, present)
+    wide, high, _ = m.record.block
+    bx, by, _ = clusters.block_coordinates(m.blocks.start + block, m.record.grid, m.record.cluster)
+    places = np.stack((bx * wide + thread % wide, by * high + thread // wide % high), axis=-1)
+    numbers, per_access = reached // info.itemsize, max(width // info.itemsize, 1)
+    return Overrun(
+        info.name, tuple(info.shape), tuple(info.strides), threads, places, numbers, per_access,
+        present,
+    )  # fmt: skip
 
 
 def _out_of_bounds_advice(

@@ -112,7 +112,9 @@ QUANTITIES: dict[str, Quantity] = {
     ),
 }  # fmt: skip
 
-_FEW = 4  # times fewer threads than the solution: the GPU would stand idle
+_FEW = (
+    16  # times fewer threads than the solution, more than vectors explain: a GPU would stand idle
+)
 
 
 def economical(

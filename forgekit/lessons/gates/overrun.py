@@ -11,8 +11,8 @@ __all__ = ["overrun_diagnosis"]
 
 
 def overrun_diagnosis(o: Overrun | None) -> str:
-    """One or two sentences: a vector over the edge, no predicate, a wrong bound, a shifted index;
-    "" where the numbers leave it open."""
+    """One or two sentences: a vector over the edge, no predicate, a wrong bound, a shifted index,
+    an edge of a matrix; "" where the numbers leave it open."""
     if o is None or not len(o.threads):
         return ""
     begins_inside = (o.numbers >= 0) & (o.numbers < o.elements)
@@ -21,7 +21,9 @@ def overrun_diagnosis(o: Overrun | None) -> str:
             f"the last vector hangs over the end: its first element is number {o.numbers[0]:,} of "
             f"{o.elements:,}, and it has {o.width}. Its predicate has to hold for the last of them."
         )
-    if o.rank != 1 or o.width > 1:
+    if len(o.shape) == 2 and o.width == 1:
+        return _of_matrix(o)
+    if len(o.shape) != 1 or o.width > 1:
         return ""
     beyond = o.threads >= o.elements
     shift = o.numbers - o.threads
@@ -40,10 +42,50 @@ def overrun_diagnosis(o: Overrun | None) -> str:
             f"the predicate lets {who} through, and not the others beyond the end: its bound is "
             f"not the length. The last element is number {o.elements - 1:,}."
         )
-    if (~beyond).any() and shift[0] and (shift == shift[0]).all():
+    if (~beyond).any() and (shift == shift[0]).all() and _all_that_are_shifted(o, int(shift[0])):
         sign = "+" if shift[0] > 0 else "-"
         return (
             f"the index is shifted: thread i reaches element i {sign} {abs(int(shift[0])):,}, and "
             "the predicate asks for element i."
         )
+    return ""
+
+
+def _all_that_are_shifted(o: Overrun, shift: int) -> bool:
+    """Whether all threads are here whose element, so much further, does not exist; of the warps
+    that are here at all, for the others may not have come so far. One thread alone could have
+    computed anything."""
+    last = o.elements - 1
+    leave = range(max(last - shift + 1, 0), last + 1) if shift > 0 else range(min(-shift, last + 1))
+    here, warps = set(o.threads.tolist()), set((o.threads // 32).tolist())
+    wanted = {thread for thread in leave if thread // 32 in warps}
+    return bool(shift) and wanted <= here
+
+
+def _of_matrix(o: Overrun) -> str:
+    """Which edge was crossed, where y and x of the threads are shown to be row and column, or the
+    other way round."""
+    for row, column, names in ((1, 0, ("y", "x")), (0, 1, ("x", "y"))):
+        rows, columns = o.places[:, row], o.places[:, column]
+        if (rows * o.strides[0] + columns * o.strides[1] != o.numbers).any():
+            continue
+        for mode, (at, name) in enumerate(zip((rows, columns), names, strict=True)):
+            if (at >= o.shape[mode]).all():
+                first, last, what = int(at.min()), int(at.max()), ("row", "column")[mode]
+                who = (
+                    f"{what} {first:,} is"
+                    if first == last
+                    else f"{what}s {first:,} to {last:,} are"
+                )
+                wraps = " In the rows above, such a thread reaches into the next row." * mode
+                return (
+                    f"{who} let through, and {o.tensor} has {o.shape[mode]:,}. The predicate has "
+                    f"to compare the {what}, which is {name} of thread and block here, with "
+                    f"`{o.tensor}.shape[{mode}]`.{wraps}"
+                )
+        if ((rows >= o.shape[0]) | (columns >= o.shape[1])).all():
+            return (
+                f"threads beyond the {o.shape[0]:,} rows of {o.tensor} are let through, and "
+                f"threads beyond its {o.shape[1]:,} columns: a matrix has two edges."
+            )
     return ""

@@ -39,6 +39,6 @@ def looks_like(alternative: Callable[..., Any], says: str) -> Slip:
         if not e.got:
             return False
         position = next(iter(e.got))
-        return compare(e.got[position], alternative(*e.case.args)).ok
+        return compare(e.got[position], alternative(*e.case.args), **e.case.tolerances).ok
 
     return Slip(says, when)

@@ -5,19 +5,15 @@ from forgekit.lessons.puzzle import puzzle
 
 from ..practice import picture
 
-
-def _hue(text: str) -> int:
-    return ord(text[-1]) - ord("a")
-
-
+X = [[str(4 * i + j) for j in range(4)] for i in range(3)]
 PICTURE = picture(
-    "each column's number comes from r",
+    "z = x + r, row by row",
     {
-        "x": [["0", "0", "0", "0"], ["0", "0", "0", "0"], ["0", "0", "0", "0"]],
-        "r": [["a", "b", "c", "d"]],
-        "z": [[f"x+{c}" for c in "abcd"]] * 3,
+        "x": X,
+        "r": [["100", "200", "300", "400"]],
+        "z": [[str(100 * (j + 1) + int(x)) for j, x in enumerate(row)] for row in X],
     },
-    lambda text: _hue(text) if text != "0" else None,
+    lambda text: int(text) // 100 - 1 if len(text) == 3 else None,
 )
 
 EXERCISE = puzzle(

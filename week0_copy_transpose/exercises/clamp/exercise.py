@@ -11,7 +11,7 @@ from forgekit.lessons.puzzle import Draw, puzzle
 
 from ..practice import picture
 
-LOW, HIGH = -0.75, 1.3
+LOW, HIGH = -0.7, 0.3  # neither is a bfloat16
 PICTURE = picture(
     "low = -1, high = 2",
     {
@@ -42,8 +42,8 @@ EXERCISE = puzzle(
 is bfloat16, `low` and `high` are numbers. The host function is called as `clamp(x, low, high, y)`.
 """,
     hints=(
-        "Numbers are passed to a kernel as tensors are: `low: Float32`. What does Python call the "
-        "smaller of two numbers, and the larger?",
+        "Numbers are passed to a kernel as tensors are: `low: cutlass.Float32`. What does Python "
+        "call the smaller of two numbers, and the larger?",
         "`min` and `max` work in a kernel. Which of the bounds belongs to which?",
         "In the one line that stores: the larger of x and low, the smaller of that and high, and "
         "last the conversion `.to(…)`, which a store into another type does not do by itself.",
@@ -51,8 +51,8 @@ is bfloat16, `low` and `high` are numbers. The host function is called as `clamp
     analysis="""
 Six bytes an element where a float32 result would take eight: three quarters of the traffic, for a
 conversion that is one instruction. Fusing what comes after a load into the kernel that loads anyway
-is the cheapest speed-up there is. Clamp first, then convert: the other way round rounds the bounds
-only by luck.
+is the cheapest speed-up there is. Clamping after the conversion gives the same numbers, since
+rounding keeps the order; it costs one conversion more.
 """,
     entry="clamp",
     given=PICTURE,
@@ -82,6 +82,10 @@ only by luck.
         looks_like(
             lambda x, low, high, y: _cut(x.clamp(low, high)),
             "the lower bits are cut off; a conversion rounds to the nearest bfloat16.",
+        ),
+        looks_like(
+            lambda x, low, high, y: x.clamp(low, high).half().to(torch.bfloat16),
+            "the value went through float16: it is rounded twice.",
         ),
     ],
 )

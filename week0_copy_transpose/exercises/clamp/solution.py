@@ -1,23 +1,23 @@
 """Solution of week0/clamp."""
 
+import cutlass
 import cutlass.cute as cute
-from cutlass import BFloat16, Float32
 
 
 @cute.kernel
-def clamp_kernel(mX: cute.Tensor, low: Float32, high: Float32, mY: cute.Tensor):
+def clamp_kernel(mX: cute.Tensor, low: cutlass.Float32, high: cutlass.Float32, mY: cute.Tensor):
     # [fill]
     #| pass
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     i = bidx * 128 + tidx
     if i < mX.shape[0]:
-        mY[i] = min(max(mX[i], low), high).to(BFloat16)
+        mY[i] = min(max(mX[i], low), high).to(cutlass.BFloat16)
     # [/fill]
 
 
 @cute.jit
-def clamp(mX: cute.Tensor, low: Float32, high: Float32, mY: cute.Tensor):
+def clamp(mX: cute.Tensor, low: cutlass.Float32, high: cutlass.Float32, mY: cute.Tensor):
     # [fill]
     #| pass
     blocks = cute.ceil_div(mX.shape[0], 128)

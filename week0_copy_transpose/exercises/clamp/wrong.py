@@ -1,1 +1,31 @@
-WRONG = ()
+"""Wrong solutions of week0/clamp."""
+
+from forgekit.lessons.wrong import Wrong
+
+VALUE = "min(max(mX[i], low), high)"
+
+WRONG = (
+    Wrong("not clamped", {VALUE: "mX[i]"}, "nothing is clamped"),
+    Wrong("low alone", {VALUE: "max(mX[i], low)"}, "nothing is cut at high"),
+    Wrong("high alone", {VALUE: "min(mX[i], high)"}, "nothing is cut at low"),
+    Wrong("exchanged", {VALUE: "max(min(mX[i], low), high)"}, "every element is high"),
+    Wrong(
+        "exchanged, outside first", {VALUE: "min(max(mX[i], high), low)"}, "every element is low"
+    ),
+    Wrong("through float16", {VALUE: VALUE + ".to(cutlass.Float16)"}, "went through float16"),
+    Wrong(
+        "not converted",
+        {VALUE + ".to(cutlass.BFloat16)": VALUE},
+        "a value of type Float32 into a tensor of BFloat16",
+    ),
+    Wrong("no predicate", {"if i < mX.shape[0]:": "if i >= 0:"}, "nothing keeps the threads"),
+    Wrong("bound too large", {"i < mX.shape[0]": "i <= mX.shape[0]"}, "lets thread 8 through"),
+    Wrong(
+        "one block strides",
+        {
+            "    if i < mX.shape[0]:": "    for i in range(tidx, mX.shape[0], 128):",
+            "grid=(blocks, 1, 1)": "grid=(1, 1, 1)",
+        },
+        "has to grow with the length",
+    ),
+)

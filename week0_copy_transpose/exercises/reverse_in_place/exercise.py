@@ -1,6 +1,9 @@
 """Puzzle week0/reverse_in_place: who may write, where input and output are one array."""
 
-from forgekit.lessons.gates import looks_like
+import torch
+
+from forgekit.lessons.gates import Slip, found, looks_like
+from forgekit.lessons.gates.failure import Evidence
 from forgekit.lessons.puzzle import puzzle
 
 from ..practice import numbers, picture
@@ -10,6 +13,17 @@ PICTURE = picture(
     {"x, before": numbers(1, 7), "x, after": [list("6543210")]},
     lambda text: min(int(text), 6 - int(text)),
 )
+
+
+def _back_unchanged(x: torch.Tensor) -> torch.Tensor:
+    half = len(x) // 2
+    return torch.cat((x.flip(0)[:half], x[half:]))
+
+
+def _last_is_n(e: Evidence) -> bool:
+    o = e.error.overrun if e.error is not None else None
+    return o is not None and o.threads.tolist() == [0] and o.numbers.tolist() == [o.elements]
+
 
 EXERCISE = puzzle(
     title="reverse an array in place",
@@ -41,6 +55,22 @@ wants the same four sectors, in whichever order the lanes name them.
         looks_like(
             lambda x: x,
             "x is as it was: either nothing is exchanged, or every pair is exchanged twice.",
+        ),
+        looks_like(
+            _back_unchanged,
+            "the front half is right, and the back half is as it was: what belongs there is never "
+            "stored, or it was overwritten before it was read.",
+        ),
+        Slip("thread 0 reaches element n, and the last one is number n - 1.", _last_is_n),
+        found(
+            "out-of-bounds",
+            "the reversal is of the whole array, not of each block by itself.",
+            text="mX[127]",
+        ),
+        found(
+            "global-race",
+            "an element has two threads: one that reads it and one that writes it, in whatever "
+            "order. Let one thread do both, for both elements of a pair.",
         ),
     ],
 )

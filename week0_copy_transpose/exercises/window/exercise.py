@@ -1,26 +1,53 @@
 """Puzzle week0/window: two predicates, one for what is written and one for what is read."""
 
+from collections.abc import Sequence
+
 import torch
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import Slip, looks_like
+from forgekit.lessons.gates.failure import Evidence
 from forgekit.lessons.puzzle import puzzle
 
-from ..practice import numbers, picture
+from ..practice import picture
 
 
-def _window(x: torch.Tensor, top: int, left: int) -> torch.Tensor:
-    rows, columns = (n // 2 + 1 for n in x.shape)
-    y = torch.zeros(rows, columns, dtype=x.dtype)
-    for i in range(rows):
-        for j in range(columns):
-            if 0 <= top + i < x.shape[0] and 0 <= left + j < x.shape[1]:
-                y[i, j] = x[top + i, left + j]
-    return y
+def _window(
+    x: torch.Tensor, top: int, left: int, size: Sequence[int] | None = None
+) -> torch.Tensor:
+    rows, columns = size or (n // 2 + 1 for n in x.shape)
+    i, j = torch.arange(rows) + top, torch.arange(columns) + left
+    there = ((i >= 0) & (i < len(x)))[:, None] & ((j >= 0) & (j < x.shape[1]))
+    cut = x[i.clamp(0, len(x) - 1)][:, j.clamp(0, x.shape[1] - 1)]
+    return cut.masked_fill(~there, 0)
 
 
-def _inside(x: torch.Tensor, top: int, left: int) -> torch.Tensor:
+def _inside(
+    x: torch.Tensor, top: int, left: int, size: Sequence[int] | None = None
+) -> torch.Tensor:
     """Which elements of the window x has."""
-    return _window(torch.ones_like(x), top, left) > 0
+    return _window(torch.ones_like(x), top, left, size) > 0
+
+
+def _outside(e: Evidence) -> dict[str, bool]:
+    """Where x was left, by all threads that left it; empty where y and x of a thread are not shown
+    to be the row and the column of the window."""
+    o = e.error.overrun if e.error is not None else None
+    x, top, left, _ = e.case.args
+    if o is None or o.shape != tuple(x.shape):
+        return {}
+    row, column = o.places[:, 1] + top, o.places[:, 0] + left
+    if (row * x.shape[1] + column != o.numbers).any():
+        return {}
+    above, below = row < 0, row >= x.shape[0]
+    before, behind = column < 0, column >= x.shape[1]
+    every = {"above": above, "below": below, "before": before, "behind": behind}
+    return {name: bool(found.all()) for name, found in every.items()} | {
+        "anywhere": bool((above | below | before | behind).all())
+    }
+
+
+def _leaves(where: str, says: str) -> Slip:
+    return Slip(says, lambda e: _outside(e).get(where, False))
 
 
 _X = torch.arange(1, 25).reshape(4, 6)
@@ -28,7 +55,7 @@ _Y = _window(_X, 2, 3)
 PICTURE = picture(
     "top = 2, left = 3",
     {name: [[str(v) for v in row] for row in t.tolist()] for name, t in (("x", _X), ("y", _Y))},
-    lambda text: 0 if int(text) and (_Y == int(text)).any() else None,
+    lambda text: 0 if int(text) and (int(text) == _Y).any() else None,
 )
 
 EXERCISE = puzzle(
@@ -56,8 +83,15 @@ begin at a multiple of 8 elements costs a fifth sector each request; there is no
     inputs=lambda draw, m, n, top, left: (draw.places(m, n), top, left),
     result=_window,
     exact=True,
-    sizes=[(4, 6, 2, 3), (4, 6, -1, -2), (7, 5, 9, 0), (1, 1, 0, 0), (70, 66, 3, 30),
-           (33, 129, -5, 90), (20, 70, 12, -3)],
+    sizes=[
+        (4, 6, 2, 3),
+        (4, 6, -1, -2),
+        (7, 5, 9, 0),
+        (1, 1, 0, 0),
+        (70, 66, 3, 30),
+        (33, 129, -5, 90),
+        (20, 70, 12, -3),
+    ],
     count=[(40, 100, 5, 8), (300, 500, 77, 131)],
     dtypes=("float32", "float16"),
     slips=[
@@ -68,13 +102,32 @@ begin at a multiple of 8 elements costs a fifth sector each request; there is no
         looks_like(
             lambda x, top, left, y: _window(x, left, top), "top and left have changed places."
         ),
+        looks_like(lambda x, top, left, y: _window(x, -top, -left), "top and left are subtracted."),
         looks_like(
-            lambda x, top, left, y: _window(x, -top, -left), "top and left are subtracted."
-        ),
-        looks_like(
-            lambda x, top, left, y: _window(x, top, left).masked_fill(~_inside(x, top, left), float("nan")),
+            lambda x, top, left, y: _window(x, top, left).masked_fill(
+                ~_inside(x, top, left), float("nan")
+            ),
             "what is never written is just what x does not have: the predicate of x's element "
             "must not keep the thread from storing its 0.",
         ),
+        looks_like(
+            lambda x, top, left, y: _window(x, top, left).masked_fill(
+                ~_inside(x[: y.shape[0], : y.shape[1]], top, left, y.shape), 0
+            ),
+            "row and column of x are compared with the size of y; x has its own.",
+        ),
+        _leaves("above", "rows above the first of x are let through: `top` may be negative."),
+        _leaves(
+            "before",
+            "columns before the first of x are let through: `left` may be negative. "
+            "In the rows below, such a thread reaches into the row above its own.",
+        ),
+        _leaves("below", "rows below the last of x are let through."),
+        _leaves(
+            "behind",
+            "columns behind the last of x are let through. In the rows above, such a "
+            "thread reaches into the next row.",
+        ),
+        _leaves("anywhere", "x has its own edges: the load needs a predicate of its own."),
     ],
 )

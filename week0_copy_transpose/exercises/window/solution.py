@@ -1,11 +1,11 @@
 """Solution of week0/window."""
 
+import cutlass
 import cutlass.cute as cute
-from cutlass import Int32
 
 
 @cute.kernel
-def window_kernel(mX: cute.Tensor, top: Int32, left: Int32, mY: cute.Tensor):
+def window_kernel(mX: cute.Tensor, top: cutlass.Int32, left: cutlass.Int32, mY: cute.Tensor):
     # [fill]
     #| pass
     tx, ty, _ = cute.arch.thread_idx()
@@ -14,14 +14,14 @@ def window_kernel(mX: cute.Tensor, top: Int32, left: Int32, mY: cute.Tensor):
     if i < mY.shape[0] and j < mY.shape[1]:
         row, column = top + i, left + j
         value = mY.element_type(0)
-        if 0 <= row and row < mX.shape[0] and 0 <= column and column < mX.shape[1]:
+        if row >= 0 and row < mX.shape[0] and column >= 0 and column < mX.shape[1]:
             value = mX[row, column]
         mY[i, j] = value
     # [/fill]
 
 
 @cute.jit
-def window(mX: cute.Tensor, top: Int32, left: Int32, mY: cute.Tensor):
+def window(mX: cute.Tensor, top: cutlass.Int32, left: cutlass.Int32, mY: cute.Tensor):
     # [fill]
     #| pass
     grid = (cute.ceil_div(mY.shape[1], 32), cute.ceil_div(mY.shape[0], 8), 1)

@@ -1,1 +1,49 @@
-WRONG = ()
+"""Wrong solutions of week0/window."""
+
+from forgekit.lessons.wrong import Wrong
+
+INSIDE = "if 0 <= row < mX.shape[0] and 0 <= column < mX.shape[1]:"
+READ = f"""        {INSIDE}
+            value = mX[row, column]
+        mY[i, j] = value"""
+GRID = "(cute.ceil_div(mY.shape[1], 32), cute.ceil_div(mY.shape[0], 8), 1)"
+GRID_OF_X = "(cute.ceil_div(2 * mX.shape[1], 32), cute.ceil_div(4 * mX.shape[0], 8), 1)"
+GRID_DOWN = "(cute.ceil_div(mY.shape[0], 32), cute.ceil_div(mY.shape[1], 8), 1)"
+AND_STORE = f"""        {INSIDE}
+            mY[i, j] = mX[row, column]"""
+
+WRONG = (
+    Wrong("not shifted", {"top + i, left + j": "i, j"}, "top and left are not added"),
+    Wrong("exchanged", {"top + i, left + j": "left + i, top + j"}, "have changed places"),
+    Wrong("subtracted", {"top + i, left + j": "i - top, j - left"}, "top and left are subtracted"),
+    Wrong("x's predicate alone", {READ: AND_STORE}, "must not keep the thread from storing"),
+    Wrong(
+        "no predicate for x",
+        {INSIDE: "if row >= 0 or row < 0:"},
+        "the load needs a predicate of its own",
+    ),
+    Wrong("negative rows", {"0 <= row <": "row <"}, "`top` may be negative"),
+    Wrong("negative columns", {"0 <= column <": "column <"}, "`left` may be negative"),
+    Wrong(
+        "no right edge",
+        {"0 <= column < mX.shape[1]": "0 <= column"},
+        "columns behind the last of x",
+    ),
+    Wrong("no lower edge", {"0 <= row < mX.shape[0]": "0 <= row"}, "rows below the last of x"),
+    Wrong(
+        "edges of y",
+        {"row < mX.shape[0]": "row < mY.shape[0]", "column < mX.shape[1]": "column < mY.shape[1]"},
+        "compared with the size of y",
+    ),
+    Wrong(
+        "no predicate for y",
+        {"if i < mY.shape[0] and j < mY.shape[1]:": "if i >= 0:"},
+        "a matrix has two edges",
+    ),
+    Wrong("a grid for x", {GRID: GRID_OF_X}, "most of them have nothing to do"),
+    Wrong(
+        "lanes go down",
+        {"i, j = by * 8 + ty, bx * 32 + tx": "i, j = bx * 32 + tx, by * 8 + ty", GRID: GRID_DOWN},
+        "neighbouring threads are 400 bytes apart",
+    ),
+)

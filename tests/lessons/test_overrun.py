@@ -1,0 +1,57 @@
+"""Why threads left a tensor: told where the numbers prove it, and only there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from forgekit.lessons.gates.overrun import overrun_diagnosis
+from forgekit.vgpu.faults import Overrun
+
+
+def vector(threads: list[int], numbers: list[int], elements: int = 8) -> Overrun:
+    places = np.array([[t, 0] for t in threads])
+    given = np.array(threads), places, np.array(numbers), 1, np.arange(128)
+    return Overrun("mX", (elements,), (1,), *given)
+
+
+def matrix(places: list[tuple[int, int]], row: int, column: int) -> Overrun:
+    """(x, y) of threads in a matrix of 3 × 4; row, column: which of x, y they take for which."""
+    numbers = [4 * place[row] + place[column] for place in places]
+    threads = np.arange(len(places))
+    return Overrun("mX", (3, 4), (4, 1), threads, np.array(places), np.array(numbers), 1, threads)
+
+
+@pytest.mark.parametrize(
+    ("threads", "numbers", "shift"),
+    [([7], [8], "i + 1"), ([6, 7], [8, 9], "i + 2"), ([0, 1], [-2, -1], "i - 2")],
+)
+def test_shifted_index(threads: list[int], numbers: list[int], shift: str) -> None:
+    assert f"thread i reaches element {shift}" in overrun_diagnosis(vector(threads, numbers))
+
+
+def test_one_thread_proves_no_shift() -> None:
+    """mX[n - i]: thread 0 alone reaches element n."""
+    assert overrun_diagnosis(vector([0], [8])) == ""
+
+
+@pytest.mark.parametrize(
+    ("places", "says"),
+    [
+        ([(0, 3), (3, 3)], "row 3 is let through, and mX has 3"),
+        ([(4, 2), (6, 2)], "columns 4 to 6 are let through, and mX has 4"),
+        ([(4, 2), (0, 3)], "a matrix has two edges"),
+    ],
+)
+def test_edges_of_a_matrix(places: list[tuple[int, int]], says: str) -> None:
+    assert says in overrun_diagnosis(matrix(places, 1, 0))
+
+
+def test_x_may_be_the_row() -> None:
+    said = overrun_diagnosis(matrix([(3, 0), (4, 1)], 0, 1))
+    assert "rows 3 to 4" in said and "which is x of thread and block" in said
+
+
+def test_other_indices_are_left_alone() -> None:
+    o = matrix([(0, 3), (1, 3)], 1, 0)
+    assert overrun_diagnosis(o._replace(numbers=o.numbers + 5)) == ""
