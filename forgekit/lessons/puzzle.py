@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Draw", "puzzle"]
 
+Promise = Mapping[int, Mapping[int, int]]
+
 
 class Draw:
     """Makes a puzzle's inputs on the CPU, each call with values of its own, the same every time.
@@ -77,7 +79,7 @@ def puzzle(
     exact: bool = False,
     in_place: bool = False,
     legal: Callable[..., tuple[int, ...]] | None = None,
-    promise: Mapping[int, Mapping[int, int]] | None = None,
+    promise: Promise | Callable[..., Promise] | None = None,
     waste: Mapping[str, float | None] | None = None,
     slips: Sequence[Slip] = (),
     more: Sequence[Group] = (),
@@ -98,7 +100,8 @@ def puzzle(
         dtypes: names. exact: results have to be equal bit for bit.
         in_place: there is no output; the result is written over the first input.
         legal: makes a size that may be of one that was drawn, such as whole tiles.
-        promise: argument's position -> {mode: the number that its size is a multiple of}.
+        promise: argument's position -> {mode: the number that its size is a multiple of}; or a
+            function of the size that gives it.
         waste: as in `economical`. slips: misconceptions, by values and findings. more:
             groups after the usual ones. seeds: adversarial schedules. rtol, atol: as in `fk.check`.
         texts: title, task, hints, analysis, entry, praise, given of the `Exercise`.
@@ -128,7 +131,7 @@ def _case(
     dtype: torch.dtype,
     exact: bool,
     in_place: bool,
-    promise: Mapping[int, Mapping[int, int]] | None,
+    promise: Promise | Callable[..., Promise] | None,
     tolerances: dict[str, Any],
 ) -> Case:
     import torch
@@ -157,5 +160,6 @@ def _case(
         ]  # fmt: skip
         args = (*given, *outputs)
         expected = {len(given) + k: w for k, w in enumerate(wanted)}
-    specs = {k: fk.spec(args[k], divisible=dict(d)) for k, d in (promise or {}).items()}
+    promised = promise(*size) if callable(promise) else promise or {}
+    specs = {k: fk.spec(args[k], divisible=dict(d)) for k, d in promised.items()}
     return Case(args, expected, label, specs, tolerances=tolerances)

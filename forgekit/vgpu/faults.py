@@ -128,6 +128,11 @@ def _out_of_bounds_advice(
             "The index is negative. Unlike in Python it does not count from the end: it lies "
             "before the tensor."
         )
+    if len(info.shape) > 1:
+        return (
+            f"{info.name} has {len(info.shape)} modes: each index has to be compared with its own "
+            f"entry of `{info.name}.shape`. If it is, look at how the indices are computed."
+        )
     elements = math.prod(info.shape)
     number = m.blocks[where[0]] * m.block_threads + where[1]
     if number < elements:

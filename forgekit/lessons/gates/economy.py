@@ -34,6 +34,7 @@ class Quantity:
         called: in words that stand before "are 12". measure: of a profile. factor: how many times
         the solution's are allowed, and slack how many more. line: the metric whose line is named.
         says: what more than that means, true whatever the kernel. look_at: a picture of it.
+    A factor of infinity is no limit until `waste` sets one.
     """
 
     called: str
@@ -75,6 +76,11 @@ QUANTITIES: dict[str, Quantity] = {
         1, 30, "warp_instructions",
         "a warp takes as long for one lane as for all 32.", "fk.profile(*{failed})",
     ),
+    "loaded": Quantity(
+        "bytes loaded", _sum("global_load_bytes_asked"), 1.25, 512, "global_load_bytes_asked",
+        "elements are loaded more often than need be: once by one thread, and then shared or kept.",
+        "fk.footprint(*{failed})",
+    ),
     "load_sectors": Quantity(
         "sectors loaded", _sum("global_load_sectors"), 1.25, 8, "global_load_sectors",
         look_at="fk.coalescing(*{failed}, kind='load')",
@@ -82,6 +88,11 @@ QUANTITIES: dict[str, Quantity] = {
     "store_sectors": Quantity(
         "sectors stored", _sum("global_store_sectors"), 1.25, 8, "global_store_sectors",
         look_at="fk.coalescing(*{failed}, kind='store')",
+    ),
+    "load_requests": Quantity(
+        "load requests", _sum("global_load_requests"), math.inf, 0, "global_load_requests",
+        "each is an instruction of a warp: where a thread wants neighbours, one vector has them.",
+        "fk.coalescing(*{failed}, kind='load')",
     ),
     "atomics": Quantity(
         "atomic requests", _sum("global_atomic_requests", "global_reduction_requests",

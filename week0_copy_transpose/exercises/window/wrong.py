@@ -2,7 +2,7 @@
 
 from forgekit.lessons.wrong import Wrong
 
-INSIDE = "if 0 <= row < mX.shape[0] and 0 <= column < mX.shape[1]:"
+INSIDE = "if row >= 0 and row < mX.shape[0] and column >= 0 and column < mX.shape[1]:"
 READ = f"""        {INSIDE}
             value = mX[row, column]
         mY[i, j] = value"""
@@ -22,14 +22,14 @@ WRONG = (
         {INSIDE: "if row >= 0 or row < 0:"},
         "the load needs a predicate of its own",
     ),
-    Wrong("negative rows", {"0 <= row <": "row <"}, "`top` may be negative"),
-    Wrong("negative columns", {"0 <= column <": "column <"}, "`left` may be negative"),
+    Wrong("negative rows", {"row >= 0 and ": ""}, "`top` may be negative"),
+    Wrong("negative columns", {"column >= 0 and ": ""}, "`left` may be negative"),
     Wrong(
         "no right edge",
-        {"0 <= column < mX.shape[1]": "0 <= column"},
+        {" and column < mX.shape[1]": ""},
         "columns behind the last of x",
     ),
-    Wrong("no lower edge", {"0 <= row < mX.shape[0]": "0 <= row"}, "rows below the last of x"),
+    Wrong("no lower edge", {"row < mX.shape[0] and ": ""}, "rows below the last of x"),
     Wrong(
         "edges of y",
         {"row < mX.shape[0]": "row < mY.shape[0]", "column < mX.shape[1]": "column < mY.shape[1]"},

@@ -1,0 +1,69 @@
+"""Puzzle week0/convolve: two things in shared memory, one that all threads read at once."""
+
+import torch
+
+from forgekit.lessons.gates import found, looks_like
+from forgekit.lessons.puzzle import puzzle
+
+from ..practice import coloured, halo_missing, picture
+
+
+def _filtered(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    longer = torch.cat((x, x.new_zeros(len(w) - 1)))
+    return longer.unfold(0, len(w), 1) @ w
+
+
+X, W = [1, 2, 0, 3, 1, 1, 2, 4], [10, 1, 5]
+_Y = _filtered(torch.tensor(X), torch.tensor(W)).tolist()
+PICTURE = picture(
+    "y[2] = 10·0 + 1·3 + 5·1 = 8",
+    {
+        "x": [coloured(X, {2: 0, 3: 0, 4: 0})],
+        "w": [coloured(W, {0: 1, 1: 1, 2: 1})],
+        "y": [coloured(_Y, {2: 0})],
+    },
+)
+
+EXERCISE = puzzle(
+    title="convolve with a filter in shared memory",
+    task="""
+`y[i]` is the sum of `w[k] * x[i + k]` over the elements of the filter `w`; behind its end, `x`
+counts as 0. `w` has 1 to 32 elements. A block loads each element of `x` and of `w` that it needs
+once. The host function is called as `convolve(x, w, y)`; all are float32.
+""",
+    hints=(
+        "It is the last puzzle with a halo whose size is known at run time, and a second tensor in "
+        "shared memory. A tensor there has a size that is fixed, so it is the largest possible.",
+        "Which threads load w, which the halo? Neither has more than 32 elements. How many "
+        "barriers do two tensors need?",
+        "Tiles of 128 + 31 and of 32; `w.shape[0] - 1` threads load the halo; one barrier; the "
+        "sum begins with Float32(0) and adds in a loop over `range(mW.shape[0])`.",
+    ),
+    analysis="""
+All lanes read the same `sW[k]` at the same time: a broadcast, one wavefront. `sX[tidx + k]` is 32
+neighbours, whatever k is: one wavefront, too. So each product costs two accesses of shared memory
+and one multiply-add. That is what limits this kernel once the filter is long; then several results
+a thread, from registers, are the next step.
+""",
+    entry="convolve",
+    given=PICTURE,
+    inputs=lambda draw, n, taps: (draw.integers(-9, 10, n), draw.integers(-9, 10, taps)),
+    result=_filtered,
+    sizes=[(8, 3), (1, 1), (1000, 5), (128, 2), (300, 32), (5, 9), (129, 4), (259, 32)],
+    count=[(1000, 9), (10_001, 32)],
+    waste={"barriers": 1.25},
+    slips=[
+        looks_like(
+            lambda x, w, y: _filtered(x, w.flip(0)),
+            "the filter is applied backwards: w[k] belongs to x[i + k].",
+        ),
+        looks_like(
+            lambda x, w, y: _filtered(x.flip(0), w).flip(0),
+            "the filter runs backwards in x: w[k] meets x[i - k].",
+        ),
+        looks_like(lambda x, w, y: _filtered(x, w[:-1]), "the last element of w is left out."),
+        looks_like(lambda x, w, y: _filtered(x, w)[: len(x)] - w[0] * x, "w[0] is left out."),
+        halo_missing(31),
+        found("shared-race", "a thread reads what another may not have stored yet."),
+    ],
+)

@@ -1,0 +1,58 @@
+"""Wrong solutions of week0/every_kth."""
+
+from forgekit.lessons.wrong import Wrong
+
+WRONG = (
+    Wrong(
+        "one element a thread",
+        {
+            "if cutlass.const_expr(k < vec):": "if cutlass.const_expr(False):",
+            "cutlass.const_expr(max(k, vec))": "k",
+        },
+        "one vector has them",
+    ),
+    Wrong(
+        "the first ones",
+        {"rX[v * k]": "rX[v]", "mX[i, j * k]": "mX[i, j]"},
+        "the first elements of each vector",
+    ),
+    Wrong("from the second", {"rX[v * k]": "rX[v * k + 1]"}, "one too far"),
+    Wrong(
+        "the last of each",
+        {"rX[v * k]": "rX[v * k + k - 1]", "mX[i, j * k]": "mX[i, j * k + k - 1]"},
+        "the last of each k is kept",
+    ),
+    Wrong("always 2", {"rX[v * k]": "rX[v * 2]"}, "2 stands where k belongs"),
+    Wrong(
+        "stored one by one",
+        {
+            "rY[v] = rX[v * k]": "mY[i, j * (vec // k) + v] = rX[v * k]",
+            "            cute.autovec_copy(rY, gY[(0, None), (i, j)])\n": "",
+        },
+        "touches 8 sectors where",
+    ),
+    Wrong(
+        "vectors at any price",
+        {
+            "cutlass.const_expr(k < vec)": "cutlass.const_expr(True)",
+            "cutlass.const_expr(max(k, vec))": "vec",
+        },
+        "failed to perform a valid division",
+    ),
+    Wrong("bound of elements", {"j < mX.shape[1] // vec": "j < mX.shape[1]"}, "and the 7 after it"),
+    Wrong(
+        "grid of vectors for all",
+        {"cutlass.const_expr(max(k, vec))": "vec"},
+        "Threads launched: 5,120",
+    ),
+    Wrong(
+        "grid of outputs for all",
+        {"cutlass.const_expr(max(k, vec))": "k"},
+        "Threads launched: 6,144",
+    ),
+    Wrong(
+        "rounded down",
+        {"cute.ceil_div(columns, 32)": "columns // 32"},
+        "use cute.ceil_div for the grid",
+    ),
+)

@@ -1,0 +1,73 @@
+"""Puzzle week0/sliding_max: neighbours share what they load; a tile with a halo."""
+
+import torch
+
+from forgekit.lessons.gates import found, looks_like
+from forgekit.lessons.puzzle import puzzle
+
+from ..practice import coloured, halo_missing, picture
+
+X = [3, -1, 4, -6, -5, -9, -2, -7]
+
+
+def _max_of(x: torch.Tensor, width: int, beyond: float = -torch.inf) -> torch.Tensor:
+    """The largest of `width` elements from each one on; `beyond` stands behind the last one."""
+    longer = torch.cat((x, x.new_full((width - 1,), beyond)))
+    return longer.unfold(0, width, 1).amax(-1)
+
+
+_Y = _max_of(torch.tensor(X, dtype=torch.float32), 4).int().tolist()
+PICTURE = picture(
+    "the largest of four, and of what is left at the end",
+    {
+        "x": [coloured(X, {0: 0, 1: 0, 2: 0, 3: 0, 5: 1, 6: 1, 7: 1})],
+        "y": [coloured(_Y, {0: 0, 5: 1})],
+    },
+)
+
+EXERCISE = puzzle(
+    title="the largest of four neighbours",
+    task="""
+`y[i]` is the largest of `x[i]`, `x[i + 1]`, `x[i + 2]`, `x[i + 3]`, or of as many of them as there
+are. Each block loads what it needs from global memory *once*, and shares it. The host function is
+called as `sliding_max(x, y)`; both are float32.
+""",
+    hints=(
+        "A block of 128 threads needs more than 128 elements of x. How many more, and who loads "
+        "them?",
+        "What may stand in shared memory where x has no element, so that no maximum notices? 0 is "
+        "not it: all of x may be negative.",
+        "A tile of 128 + 3: every thread stores its element, the first three also store one of the "
+        "halo, 128 further; -Float32.inf where x ends. A barrier; then four elements of the tile.",
+    ),
+    analysis="""
+Without shared memory each element is loaded four times. With it a block loads 131 elements for 128
+results, 2 % more than its own: the halo. The larger the tile, the smaller that share. All 128
+threads must come to the barrier, also those beyond the end of x; so the predicate is around the
+loads and the store, not around the whole.
+""",
+    entry="sliding_max",
+    given=PICTURE,
+    inputs=lambda draw, n: (draw.integers(-99, 20, n),),
+    result=lambda x: _max_of(x, 4),
+    exact=True,
+    sizes=[(8,), (1,), (1000,), (128,), (2500,), (129,), (257,)],
+    count=[(1000,), (50_001,)],
+    waste={"barriers": 1.25},
+    slips=[
+        looks_like(lambda x, y: x, "y holds x: nothing is compared."),
+        looks_like(lambda x, y: _max_of(x, 3), "that is the largest of three."),
+        looks_like(lambda x, y: _max_of(x, 5), "that is the largest of five."),
+        looks_like(
+            lambda x, y: _max_of(x.flip(0), 4).flip(0),
+            "that is the largest of x[i] and the three *before* it.",
+        ),
+        looks_like(
+            lambda x, y: _max_of(x, 4, 0.0),
+            "0 takes part where x has ended: with numbers below 0 it wins. What never wins is "
+            "minus infinity.",
+        ),
+        halo_missing(3),
+        found("shared-race", "a thread reads what its neighbour may not have stored yet."),
+    ],
+)
