@@ -211,7 +211,9 @@ def problem(attempt: Attempt) -> str:
         with limit(SECONDS), contextlib.redirect_stdout(io.StringIO()):
             shown(attempt.of(*attempt.args, **attempt.named))
     except fk.ForgekitError as error:
-        return wording(str(error))
+        # The compiler's own words, which quote what it was given, are not shortened.
+        words = str(error)
+        return wording(words[:1000] if isinstance(error, fk.CompileError) else words)
     except TookTooLong as error:
         return f"did not return in {SECONDS} s{inside(error.__traceback__)}"
     except BaseException as error:
