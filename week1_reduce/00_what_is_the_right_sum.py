@@ -322,7 +322,8 @@ for shape in ((1, 1), (3, 31), (33, 1000), (129, 1025)):
 # %% [markdown]
 # Right for every size and type. (The numbers lie between 0 and 1. With `fk.randn` in place of
 # `fk.rand` one of the 129 rows of 1,025 sums up to almost 0, and a sum one by one of numbers as
-# large as 3 misses that by more than the tolerance: try it. A tree will not.) To see who reads what, take rows of 12 elements, and 8 of them:
+# large as 3 misses that by more than the tolerance: try it. A tree will not.) To see who reads
+# what, take rows of 12 elements, and 8 of them:
 
 # %%
 x, y = fk.randn(8, 12), fk.empty(8)
