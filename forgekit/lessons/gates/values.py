@@ -121,11 +121,23 @@ def check_values(
         if report.ok:
             continue
         got = {k: args[k].cpu() for k in case.expected}
-        evidence = Evidence(hints=report.hints, text=str(report), got=got, case=case)
         where = " on the GPU (on the virtual GPU it is right)" if device == "gpu" else ""
         happened = f"With {case.label} the result is wrong{where}.\n{report}"
-        likely = explained(slips, evidence) or _unwritten(handed_in, case, args[position].cpu())
+        kinds, found = _findings(handed_in, case) if device == "virtual" else ((), "")
+        if found:
+            happened += f"\n\nThe sanitizer says of this very call:\n{found}"
+        evidence = Evidence(kinds, report.hints, str(report), got, case)
+        likely = explained(slips, evidence)
+        likely = likely or ("" if found else _unwritten(handed_in, case, args[position].cpu()))
         raise GateError(happened, likely, look_at)
+
+
+def _findings(handed_in: Submission, case: Case) -> tuple[tuple[str, ...], str]:
+    """Kinds of what the sanitizer finds in a call, and the first finding in words."""
+    from forgekit.checking.sanitize import counted, sanitize
+
+    found = sanitize(handed_in.compiled(case), *handed_in.arguments(case).values()).errors
+    return tuple(f.kind for f in found), counted(found[0]) if found else ""
 
 
 def _unwritten(handed_in: Submission, case: Case, got: Any) -> str:

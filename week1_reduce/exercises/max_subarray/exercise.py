@@ -1,0 +1,45 @@
+"""Puzzle week1/max_subarray: an operator that is associative and not commutative."""
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
+
+
+def _kadane(x):
+    best = here = x[:, 0]
+    for n in range(1, x.shape[1]):
+        here = x[:, n] + here.clamp(min=0)
+        best = best.maximum(here)
+    return best
+
+
+EXERCISE = puzzle(
+    title="find the largest sum of neighbours",
+    task="""
+The largest sum of a piece of each row: of all `x[m, i] + … + x[m, j]` with `i ≤ j`. A warp a row, four rows a
+block, rows of any length. A piece of a row is described by four numbers: its sum, the largest sum of a beginning,
+of an end, and of any piece of it. `max_subarray(x, y)`, float32.
+""",
+    hints=(
+        "Two neighbouring pieces are merged: the best of both together is the best of the left, of the right, or an "
+        "end of the left with a beginning of the right.",
+        "The merge is associative, but left and right must not change places: a butterfly mixes them. With "
+        "`shuffle_sync_down` and offsets 1, 2, 4, 8, 16, lane 0 gets neighbours in their order.",
+        "A lane without an element holds the identity: sum 0, and −∞ for the other three, set in the line before the "
+        "predicate.",
+    ),
+    analysis="""
+Anything with an associative merge and an identity goes through the same tree; if it is not commutative, the
+tree has to keep neighbours together. Regular expressions, parentheses and polynomials are merged like this, too.
+""",
+    entry="max_subarray",
+    inputs=lambda draw, m, n: (draw.integers(-8, 9, m, n),),
+    result=_kadane,
+    sizes=[(2, 4), (1, 1), (5, 31), (3, 33), (2, 500), (9, 65), (3, 100)],
+    count=[(5, 100), (60, 300)],
+    slips=[
+        looks_like(lambda x, y: x.max(1).values, "only single elements are compared: ends and beginnings are not joined."),
+        looks_like(lambda x, y: _kadane(x).clamp(min=0), "the empty piece counts, with the sum 0: the identity of a maximum is −∞."),
+        looks_like(lambda x, y: x.double().sum(1), "the whole row is added up."),
+    ],
+    praise="Left is left, and right is right.",
+)  # fmt: skip

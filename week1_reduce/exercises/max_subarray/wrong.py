@@ -1,0 +1,26 @@
+"""Wrong solutions of week1/max_subarray."""
+
+from forgekit.lessons.wrong import Wrong
+
+WRONG = (
+    Wrong("identity 0", {"least = -Float32.inf": "least = Float32(0.0)"}, "the empty piece counts"),
+    Wrong("large steps first", {"offset=1 << k": "offset=16 >> k"}, "worst difference"),
+    Wrong(
+        "only singles",
+        {
+            "s, h, t, b = merged((s, h, t, b), right)": "s, h, t, b = (s, h, t, cutlass.max(b, right[3]))",
+            "total, head, tail, best = merged((total, head, tail, best), (s, h, t, b))": "best = cutlass.max(best, b)",
+        },
+        "only single elements are compared",
+    ),
+    Wrong("the sum", {"mY[row] = best": "mY[row] = total"}, "the whole row is added up"),
+    Wrong(
+        "sides exchanged",
+        {
+            "merged((total, head, tail, best), (s, h, t, b))": "merged((s, h, t, b), (total, head, tail, best))"
+        },
+        "got 145, expected 124",
+    ),
+    Wrong("no predicate", {"if row < mX.shape[0] and lane == 0:": "if lane == 0:"}, "writes mY"),
+    Wrong("every lane stores", {" and lane == 0:": ":"}, "Which of the two stays is chance"),
+)

@@ -1,0 +1,45 @@
+"""Puzzle week1/mean_variance: Welford's recurrence, merged across the lanes of a warp."""
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
+
+
+def _inputs(draw, m, n):
+    return (draw(m, n) + 1000.0,)
+
+
+EXERCISE = puzzle(
+    title="find mean and variance in one pass",
+    task="""
+Mean and variance (divided by n) of each row, read once, a warp a row and four rows a block. The numbers
+are about 1000 ± 1, so that the mean of the squares less the square of the mean has hardly a right digit
+left. Keep `(count, mean, m2)` a lane (Welford, 1962), and merge two of them (Chan, 1979):
+
+    d = mean_b − mean_a,   n = n_a + n_b
+    mean = mean_a + d · n_b / n,   m2 = m2_a + m2_b + d² · n_a · n_b / n
+
+`mean_variance(x, mean, variance)`, float32.
+""",
+    hints=(
+        "One more element is a merge with `(1, value, 0)`.",
+        "A lane without elements has the count 0, and a merge of two such lanes divides by 0: what should "
+        "its result be?",
+        "In the butterfly a lane gets three numbers of its partner, with three shuffles, before it changes "
+        "any of its own: the line order matters.",
+    ),
+    analysis="""
+The merge is associative up to rounding, so it goes through a tree like a sum; its identity is
+`(0, 0, 0)`. LayerNorm and BatchNorm are this kernel and a map behind it.
+""",
+    entry="mean_variance",
+    inputs=_inputs,
+    result=lambda x: (x.mean(1), x.var(1, unbiased=False)),
+    sizes=[(2, 4), (1, 1), (5, 31), (3, 33), (2, 1000), (9, 65), (3, 100)],
+    count=[(5, 100), (67, 300)],
+    rtol=2e-4,
+    atol=1e-5,
+    slips=[
+        looks_like(lambda x, a, b: x.double().sum(1), "the first result is the sum: it is not divided by n."),
+    ],
+    praise="One pass, and no digit lost.",
+)  # fmt: skip

@@ -1,0 +1,39 @@
+"""Puzzle week1/prefix_any: a prefix sum of rows of any length, piece by piece."""
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
+
+
+def _pieces(x):
+    x = x.double()
+    return __import__("torch").cat([p.cumsum(1) for p in x.split(32, 1)], 1)
+
+
+EXERCISE = puzzle(
+    title="add up what stands to the left, in rows of any length",
+    task="""
+The inclusive prefix sum of rows of any length, a warp a row and four rows a block. A warp goes through its
+row in pieces of 32 and carries the sum of all pieces so far. `prefix_any(x, y)`; no shared memory is needed.
+""",
+    hints=(
+        "One piece is a prefix sum by `shuffle_sync_up`; what comes from the left is one number, the same for all lanes.",
+        "Every lane takes part in the shuffles of the last piece, also where the row has no element for it. "
+        "What does such a lane hold?",
+        "The carry after a piece is what lane 31 has then; a shuffle hands it to all lanes, in the line before "
+        "the next piece begins.",
+    ),
+    analysis="""
+A row is read once and written once, and pieces follow one another: few long rows leave most of a GPU idle.
+Decoupled look-back (Merrill and Garland, 2016) lets many blocks share a row and still moves every byte once.
+""",
+    entry="prefix_any",
+    inputs=lambda draw, m, n: (draw.integers(-8, 9, m, n),),
+    result=lambda x: x.cumsum(1),
+    sizes=[(1, 5), (1, 1), (3, 33), (2, 64), (5, 1000), (9, 31), (3, 100)],
+    count=[(5, 100), (101, 300)],
+    slips=[
+        looks_like(lambda x, y: _pieces(x), "each piece begins again at 0: nothing is carried over."),
+        looks_like(lambda x, y: x.double().cumsum(1) - x, "each sum lacks its own element: this is the *exclusive* prefix sum."),
+    ],
+    praise="Any length, one warp, no shared memory.",
+)  # fmt: skip

@@ -1,0 +1,48 @@
+"""Puzzle week1/prefix_block: an inclusive prefix sum of a block, warp by warp."""
+
+import torch
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
+
+
+def _in_warps(x):
+    return x.double().reshape(len(x), 8, 32).cumsum(2).reshape(len(x), 256)
+
+
+def _exclusive(x):
+    return x.double().cumsum(1) - x
+
+
+EXERCISE = puzzle(
+    title="add up what stands to the left",
+    task="""
+Rows of 256 elements, a block of 256 threads a row: `y[m, i] = x[m, 0] + … + x[m, i]`, the *inclusive prefix
+sum*. Within a warp by shuffles, then over the eight warps through shared memory. `prefix_block(x, y)`.
+""",
+    hints=(
+        "`cute.arch.shuffle_sync_up(value, offset=d)` gives lane i the value of lane i − d. Five steps, with "
+        "d = 1, 2, 4, 8, 16, make a prefix sum of 32 lanes.",
+        "A lane i < d has no lane i − d: it keeps what it has. Take part in the shuffle it must all the same.",
+        "The last lane of each warp knows the warp's total. A thread adds the totals of the warps before its "
+        "own, in the lines after the one barrier.",
+    ),
+    analysis="""
+Five steps of 32 additions in place of 31 of one: more additions, far fewer steps. Eight totals are few enough
+for every thread to add up those before its own warp; with 32 warps, one warp would scan them by shuffles.
+""",
+    entry="prefix_block",
+    inputs=lambda draw, m: (draw.integers(-8, 9, m, 256),),
+    result=lambda x: x.cumsum(1),
+    sizes=[(1,), (2,), (5,), (3,), (4,)],
+    count=[(2,), (200,)],
+    slips=[
+        looks_like(lambda x, y: _in_warps(x), "each warp begins again at 0: the totals of the warps before are missing."),
+        looks_like(lambda x, y: _exclusive(x), "each sum lacks its own element: this is the *exclusive* prefix sum."),
+        looks_like(lambda x, y: x.double().flip(1).cumsum(1).flip(1), "it is what stands to the *right* that is added up."),
+        looks_like(lambda x, y: _in_warps(x) + torch.nn.functional.pad(
+            x.double().reshape(len(x), 8, 32).sum(2), (1, 0))[:, :8].repeat_interleave(32, 1),
+            "only the total of *one* warp before is added; all of them are needed."),
+    ],
+    praise="256 sums in five steps and one barrier.",
+)  # fmt: skip

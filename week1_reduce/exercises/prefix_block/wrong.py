@@ -1,0 +1,43 @@
+"""Wrong solutions of week1/prefix_block."""
+
+from forgekit.lessons.wrong import Wrong
+
+TOTALS = """    for w in cutlass.range_constexpr(7):
+        if w < warp:
+            value += sTotal[w]
+"""
+
+WRONG = (
+    Wrong("totals missing", {TOTALS: ""}, "each warp begins again at 0"),
+    Wrong(
+        "exclusive",
+        {"mY[row, tidx] = value": "mY[row, tidx] = value - mX[row, tidx]"},
+        "*exclusive* prefix sum",
+    ),
+    Wrong(
+        "no predicate in the steps",
+        {"        if lane >= 1 << k:\n            value += left": "        value += left"},
+        "the result is wrong",
+    ),
+    Wrong("four steps", {"range_constexpr(5)": "range_constexpr(4)"}, "worst difference"),
+    Wrong("one total", {"if w < warp:": "if w == warp - 1:"}, "of *one* warp before"),
+    Wrong("own total, too", {"if w < warp:": "if w <= warp:"}, "mismatches"),
+    Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
+    Wrong(
+        "total of the wrong lane",
+        {"if lane == 31:": "if lane == 0:"},
+        "last 224 elements (32 to 255)",
+    ),
+    Wrong(
+        "shuffle in the if",
+        {
+            "        left = cute.arch.shuffle_sync_up(value, offset=1 << k, mask_and_clamp=0)\n        if lane >= 1 << k:\n            value += left": "        if lane >= 1 << k:\n            value += cute.arch.shuffle_sync_up(value, offset=1 << k, mask_and_clamp=0)"
+        },
+        "Deadlock: every thread left waits",
+    ),
+    Wrong(
+        "a barrier more",
+        {"    mY[row, tidx] = value": "    cute.arch.sync_threads()\n    mY[row, tidx] = value"},
+        "orders nothing that has to be",
+    ),
+)

@@ -1,0 +1,53 @@
+"""Wrong solutions of week1/row_dots."""
+
+from forgekit.lessons.wrong import Wrong
+
+PRODUCT = "mA[row, n].to(Float32) * mB[row, n].to(Float32)"
+BARRIER = "    cute.arch.sync_threads()\n"
+
+WRONG = (
+    Wrong("only a", {PRODUCT: "mA[row, n].to(Float32)"}, "b is not in it"),
+    Wrong(
+        "added",
+        {PRODUCT: "mA[row, n].to(Float32) + mB[row, n].to(Float32)"},
+        "added, not multiplied",
+    ),
+    Wrong("no barrier", {BARRIER: ""}, "Race in shared memory"),
+    Wrong(
+        "one warp",
+        {"sPart[0] + sPart[1] + sPart[2] + sPart[3]": "sPart[0] + 0.0"},
+        "only the share of one warp",
+    ),
+    Wrong(
+        "no loop",
+        {"for n in range(tidx, mA.shape[1], 128):": "for n in range(tidx, mA.shape[1], 1 << 20):"},
+        "only the first 128 elements",
+    ),
+    Wrong(
+        "sum starts at one",
+        {"total = Float32(0.0)": "total = Float32(1.0)"},
+        "With m = 2, n = 4, float32 the result is wrong",
+    ),
+    Wrong(
+        "narrow products",
+        {PRODUCT: "(mA[row, n] * mB[row, n]).to(Float32)"},
+        "float16 the result is wrong",
+    ),
+    Wrong(
+        "a thread does it all",
+        {
+            "for n in range(tidx, mA.shape[1], 128):": "for n in range(0, mA.shape[1] if tidx == 0 else 0, 1):"
+        },
+        "Nothing wasted",
+    ),
+    Wrong(
+        "two blocks a row",
+        {"grid=(mA.shape[0], 1, 1)": "grid=(mA.shape[0] + 1, 1, 1)"},
+        "Out of bounds",
+    ),
+    Wrong(
+        "shared memory for the row",
+        {"cute.make_layout(4)": "cute.make_layout(4096)"},
+        "every byte that a block takes",
+    ),
+)

@@ -1,0 +1,35 @@
+"""Puzzle week1/two_largest: a reduction whose values are pairs."""
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
+
+EXERCISE = puzzle(
+    title="find the two largest",
+    task="""
+The largest and the second largest element of each row, into `y[m, 0]` and `y[m, 1]`. If the largest stands
+in the row twice, both are that number. Rows have two elements at least. A warp a row, four rows a block;
+float32. `two_largest(x, y)`.
+""",
+    hints=(
+        "What does a lane have to remember of the elements that it has seen, so that nothing is lost?",
+        "Two pairs are merged: the larger of the two firsts is first. Which two numbers can be second?",
+        "The second is the larger of the smaller first and the larger second: in the line after the "
+        "shuffles you need both firsts as they were.",
+    ),
+    analysis="""
+A pair with this merge is associative and commutative, with the identity (−∞, −∞): all that a tree needs.
+Top-k for small k is the same with more numbers a lane.
+""",
+    entry="two_largest",
+    inputs=lambda draw, m, n: (draw(m, n),),
+    result=lambda x: x.topk(2, 1).values,
+    sizes=[(2, 4), (1, 2), (5, 31), (3, 33), (2, 1000), (9, 65), (3, 100)],
+    count=[(5, 100), (203, 300)],
+    legal=lambda m, n: (m, max(2, n)),
+    exact=True,
+    slips=[
+        looks_like(lambda x, y: x.max(1, keepdim=True).values.expand(-1, 2), "the largest stands in both "
+                   "places: it is merged with itself."),
+    ],
+    praise="Pairs go through the same tree.",
+)  # fmt: skip

@@ -1,0 +1,34 @@
+"""Puzzle week1/window_sum: sums of windows that overlap, through shared memory."""
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
+
+EXERCISE = puzzle(
+    title="add up windows",
+    task="""
+`y[i] = x[i] + x[i+1] + … + x[i+7]`; `y` has 7 elements less than `x`. Blocks of 128 threads; each element of `x` is
+loaded into shared memory once a block (135 of them), and the windows are added up from there.
+`window_sum(x, y)`, float32, any length from 8 on.
+""",
+    hints=(
+        "128 windows reach over 128 + 7 elements: who loads the last seven?",
+        "Not every block is full: what of `x` exists, and what of `y`?",
+        "The threads with `tidx < 7` load a second element, in a line with a predicate of its own; the barrier comes after "
+        "both loads and before any `if` that depends on `y`.",
+    ),
+    analysis="""
+Eight reads of shared memory a window. A prefix sum would do with two, `p[i+8] − p[i]`, at the price of rounding:
+differences of large sums lose digits that a short sum keeps.
+""",
+    entry="window_sum",
+    inputs=lambda draw, n: (draw.integers(-8, 9, n),),
+    result=lambda x: x.unfold(0, 8, 1).sum(1),
+    sizes=[(10,), (8,), (135,), (136,), (1000,), (9,), (263,)],
+    count=[(100,), (20_000,)],
+    legal=lambda n: (n + 7,),
+    slips=[
+        looks_like(lambda x, y: x.double().unfold(0, 7, 1).sum(1)[: len(x) - 7], "windows of 7 elements are added up, not of 8."),
+        looks_like(lambda x, y: x[: len(x) - 7], "y holds x: nothing is added."),
+    ],
+    praise="Loaded once, used eight times.",
+)  # fmt: skip
