@@ -1,9 +1,12 @@
 """The disk half of the compile cache: small files that hold bytes, checked before they are used.
 
-A file is a magic line, a SHA-256 of the rest, and named byte strings with their lengths. Nothing is
-ever unpickled. Folder and files belong to their owner alone (modes 0700 and 0600); a folder or
-file that somebody else owns or may write is not trusted. Writes are atomic, so several processes
-may share the folder; a file that is damaged or of another format counts as absent.
+A file is a magic line, a SHA-256 of its key and of the rest, and named byte strings with their
+lengths. Nothing is ever unpickled. Writes are atomic, so several processes may share the folder.
+
+Folder and files belong to their owner alone (modes 0700 and 0600). What somebody else owns or may
+write, somebody else's link to a folder, a link to a file, what is no regular file, what is damaged
+or of another format: all count as absent. Only files with this module's names and magic line are
+ever removed.
 
 FORGEKIT_CACHE_DIR names the folder (default: forgekit in the user's cache folder);
 FORGEKIT_DISK_CACHE=off switches this half off.
@@ -14,81 +17,122 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
+import secrets
 import stat
 import struct
-import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from forgekit import environment, shared_files
 
 __all__ = ["folder", "load", "save"]
 
-_MAGIC = b"forgekit compiled kernel 1\n"
+_MAGIC = b"forgekit compiled kernel 2\n"
 _LIMIT_BYTES = 256 * 2**20  # the oldest files beyond this total are removed
+_ENTRY = re.compile(r"[0-9a-f]{64}\.forgekit")
+_TEMPORARY = re.compile(r"\.[0-9a-f]{64}\.[0-9a-f]{16}\.forgekit-tmp")
+_STALE_S = 3600.0  # a temporary file this old is one of a process that was killed
+
+_warned: set[str] = set()
 
 
 def folder() -> Path | None:
-    """The cache's folder, made if need be; None where the disk half is off or impossible."""
-    if os.environ.get("FORGEKIT_DISK_CACHE", "").lower() in ("off", "0", "no", "false"):
-        return None
+    """The cache's folder, made if need be; None where the disk half is off or impossible.
+
+    Raises:
+        UsageError: FORGEKIT_DISK_CACHE says neither on nor off.
+    """
+    with _opened() as opened:
+        return _path() if opened is not None else None
+
+
+def _path() -> Path:
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    path = Path(os.environ.get("FORGEKIT_CACHE_DIR") or os.path.join(home, "forgekit"))
+    named = environment.path_or_off("FORGEKIT_CACHE_DIR")
+    return Path(named or os.path.join(home, "forgekit"))
+
+
+@contextlib.contextmanager
+def _opened() -> Iterator[int | None]:
+    """A descriptor of the folder: what is done in it is done in the one that was looked at."""
+    if not environment.is_on("FORGEKIT_DISK_CACHE", True):
+        yield None
+        return
+    path = _path()
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError:
-        return None
-    return path if _trusted(path) else None
-
-
-def _trusted(path: Path) -> bool:
-    """Owned by this user, and writable by nobody else."""
+        opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        _say_once(path, error.strerror)
+        yield None
+        return
     try:
-        found = path.stat()
-    except OSError:
-        return False
+        own = _is_own(os.fstat(opened)) and path.lstat().st_uid == os.getuid()
+        if not own:
+            _say_once(path, "one that somebody else owns or may write")
+        yield opened if own else None
+    finally:
+        os.close(opened)
+
+
+def _say_once(path: Path, got: object) -> None:
+    """Say why a folder that the user has named is not used."""
+    if os.environ.get("FORGEKIT_CACHE_DIR") and str(path) not in _warned:
+        _warned.add(str(path))
+        needed = "a folder of your own, writable by nobody else"
+        warnings.warn(
+            f"FORGEKIT_CACHE_DIR: got {path} ({got}), needed {needed}; kernels are compiled again "
+            "in every process",
+            stacklevel=2,
+        )
+
+
+def _is_own(found: os.stat_result) -> bool:
+    """Owned by this user, and writable by nobody else."""
     return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def save(key: str, parts: dict[str, bytes]) -> bool:
-    """Keep named byte strings under a key (hexadecimal); False if that was not possible."""
-    where = folder()
-    if where is None:
-        return False
+    """Keep named byte strings under a key (64 hexadecimal digits); False if that was not
+    possible."""
     body = b"".join(
         struct.pack("<II", len(name.encode()), len(data)) + name.encode() + data
         for name, data in parts.items()
     )
-    try:
-        descriptor, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=where)
+    with _opened() as where:
+        if where is None:
+            return False
+        temporary = f".{key}.{secrets.token_hex(8)}.forgekit-tmp"
         try:
-            with os.fdopen(descriptor, "wb") as file:  # mkstemp made it with mode 0600
-                file.write(_MAGIC + hashlib.sha256(body).digest() + body)
-            os.replace(temporary, where / f"{key}.bin")
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
-    except OSError:  # a full or read-only disk costs a recompilation, nothing else
-        return False
-    _shrink(where)
-    return True
+            made = shared_files.open_regular(
+                temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, dir_fd=where
+            )
+            try:
+                with os.fdopen(made, "wb") as file:
+                    file.write(_MAGIC + _digest(key, body) + body)
+                os.replace(temporary, f"{key}.forgekit", src_dir_fd=where, dst_dir_fd=where)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    os.unlink(temporary, dir_fd=where)
+                raise
+        except OSError:  # a full or read-only disk costs a recompilation, nothing else
+            return False
+        _shrink(where)
+        return True
 
 
 def load(key: str) -> dict[str, bytes] | None:
     """The byte strings kept under a key, None if there are none that can be trusted."""
-    where = folder()
-    if where is None:
-        return None
-    path = where / f"{key}.bin"
-    if not _trusted(path):
-        return None
-    try:
-        raw = path.read_bytes()
-    except OSError:
-        return None
+    with _opened() as where:
+        if where is None:
+            return None
+        raw = _read(where, f"{key}.forgekit")
     body = raw[len(_MAGIC) + 32 :]
-    if not raw.startswith(_MAGIC) or hashlib.sha256(body).digest() != raw[len(_MAGIC) :][:32]:
+    if not raw.startswith(_MAGIC) or _digest(key, body) != raw[len(_MAGIC) :][:32]:
         return None
-    with contextlib.suppress(OSError):
-        os.utime(path)  # used now: keep it longest
     parts, at = {}, 0
     while at < len(body):
         name_length, length = struct.unpack_from("<II", body, at)
@@ -99,13 +143,46 @@ def load(key: str) -> dict[str, bytes] | None:
     return parts
 
 
-def _shrink(where: Path) -> None:
-    """Remove the least recently used files beyond the limit."""
+def _digest(key: str, body: bytes) -> bytes:
+    return hashlib.sha256(key.encode() + b"\n" + body).digest()
+
+
+def _read(where: int, name: str, most_bytes: int = -1) -> bytes:
+    """What an own file holds, empty where there is none; one that is read whole is used now."""
+    try:
+        opened = shared_files.open_regular(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=where)
+        with os.fdopen(opened, "rb") as file:
+            if not _is_own(os.fstat(opened)):
+                return b""
+            if most_bytes < 0:
+                with contextlib.suppress(OSError):
+                    os.utime(opened)  # keep it longest
+            return file.read(most_bytes)
+    except OSError:
+        return b""
+
+
+def _shrink(where: int) -> None:
+    """Remove the least recently used entries beyond the limit, and what killed processes left."""
     with contextlib.suppress(OSError):
-        files = [(f.stat().st_mtime, f.stat().st_size, f) for f in where.glob("*.bin")]
-        total = sum(size for _, size, _ in files)
-        for _, size, file in sorted(files, key=lambda f: f[0]):
+        files = [(f.name, f.stat(follow_symlinks=False)) for f in os.scandir(where)]
+        for name, found in files:
+            if _TEMPORARY.fullmatch(name) and time.time() - found.st_mtime > _STALE_S:
+                _remove(where, name, lambda head: _MAGIC.startswith(head))
+        entries = [(found, name) for name, found in files if _ENTRY.fullmatch(name)]
+        if sum(found.st_size for found, _ in entries) <= _LIMIT_BYTES:
+            return
+        entries = [e for e in entries if _read(where, e[1], len(_MAGIC)) == _MAGIC]
+        total = sum(found.st_size for found, _ in entries)
+        for found, name in sorted(entries, key=lambda e: e[0].st_mtime):
             if total <= _LIMIT_BYTES:
                 break
-            file.unlink(missing_ok=True)
-            total -= size
+            _remove(where, name, lambda head: head == _MAGIC)
+            total -= found.st_size
+
+
+def _remove(where: int, name: str, is_ours: Callable[[bytes], bool]) -> None:
+    """Remove an own file whose beginning says so."""
+    with contextlib.suppress(OSError):
+        if is_ours(_read(where, name, len(_MAGIC))):
+            os.unlink(name, dir_fd=where)

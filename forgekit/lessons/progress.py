@@ -2,17 +2,16 @@
 
 FORGEKIT_PROGRESS names the file (default: forgekit/progress.json in the user's data folder);
 FORGEKIT_PROGRESS=off keeps everything in memory only. Writes are atomic and made under a lock, so
-several notebooks may be open at once. A file that cannot be read is set aside, never overwritten.
+several notebooks may be open at once. A file that cannot be read is set aside, never overwritten;
+what holds something else, where FORGEKIT_PROGRESS names such a file, is left alone.
 """
 
 from __future__ import annotations
 
 import contextlib
 import html
-import itertools
 import json
 import os
-import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -20,11 +19,12 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from forgekit import environment, shared_files
 from forgekit.errors import UsageError, brief, got_needed
 
 __all__ = ["Progress", "Record", "change", "path", "progress", "record"]
 
-_VERSION = 1
+_VERSION, _NAME = 1, "progress.json"
 _memory: dict[str, Record] = {}  # where there is no file, or none that can be written
 _unwritable: set[Path] = set()
 _threads = threading.RLock()
@@ -48,11 +48,11 @@ class Record:
 # -- the file -------------------------------------------------------------------------------------
 def path() -> Path | None:
     """The file, or None where progress is kept in memory only."""
-    wish = os.environ.get("FORGEKIT_PROGRESS", "")
-    if wish.lower() in ("off", "0", "no", "false"):
+    wish = environment.path_or_off("FORGEKIT_PROGRESS")
+    if wish is None:
         return None
     home = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local/share")
-    return Path(wish).expanduser() if wish else Path(home) / "forgekit" / "progress.json"
+    return Path(wish) if wish else Path(home) / "forgekit" / _NAME
 
 
 def record(name: str) -> Record:
@@ -77,20 +77,36 @@ def _read() -> dict[str, Record]:
     if file is None or file in _unwritable:
         return {name: replace(known) for name, known in _memory.items()}
     try:
-        content = file.read_bytes()
+        content = shared_files.read(file)
     except PermissionError as error:
         _set_aside(file, error)
         return {}
-    except OSError:  # there is none yet
+    except OSError:  # there is none yet, or none that will be written
         return {}
     try:
         data = json.loads(content)
         if data["version"] != _VERSION:
             raise ValueError(f"version {data['version']}")
         return {str(name): _record(values) for name, values in data["exercises"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        _set_aside(file, error)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        if _is_progress(file, content):
+            _set_aside(file, error)
         return {}
+
+
+def _is_progress(file: Path, content: bytes) -> bool:
+    """Whether a file that cannot be read was one of progress."""
+    return file.name == _NAME or not content or b'"exercises"' in content
+
+
+def _require_own(file: Path) -> None:
+    """Raise OSError where something else stands in the file's place."""
+    try:
+        content = shared_files.read(file)
+    except FileNotFoundError:
+        return
+    if not _is_progress(file, content):
+        raise OSError("it holds something else")
 
 
 def _record(values: dict[str, Any]) -> Record:
@@ -101,18 +117,13 @@ def _record(values: dict[str, Any]) -> Record:
 
 
 def _set_aside(file: Path, error: Exception) -> None:
-    aside = file.with_suffix(".unreadable.json")
-    for number in itertools.count(2):
-        if not aside.exists():
-            break
-        aside = file.with_suffix(f".unreadable-{number}.json")
     with contextlib.suppress(OSError):
-        os.replace(file, aside)
-    warnings.warn(
-        f"the progress in {file} cannot be read ({error}); it was kept as {aside.name}, and a new "
-        "file begins",
-        stacklevel=5,
-    )
+        aside = shared_files.set_aside(file)
+        warnings.warn(
+            f"the progress in {file} cannot be read ({error}); it was kept as {aside.name}, and a "
+            "new file begins",
+            stacklevel=5,
+        )
 
 
 def _write(records: dict[str, Record]) -> None:
@@ -124,15 +135,8 @@ def _write(records: dict[str, Record]) -> None:
     data = {"version": _VERSION, "exercises": {n: asdict(r) for n, r in sorted(records.items())}}
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(prefix=".progress-", dir=file.parent)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as out:
-                json.dump(data, out, indent=1)
-            os.replace(temporary, file)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
+        _require_own(file)
+        shared_files.replace(file, json.dumps(data, indent=1))
         _unwritable.discard(file)
     except OSError as error:
         _memory.update(records)
@@ -148,16 +152,13 @@ def _write(records: dict[str, Record]) -> None:
 
 @contextlib.contextmanager
 def _locked() -> Iterator[None]:
-    """One writer at a time, as far as the file system knows locks."""
+    """One writer at a time."""
     file = path()
     with _threads, contextlib.ExitStack() as stack:
         if file is not None:
-            with contextlib.suppress(OSError, ImportError):
-                import fcntl
-
+            with contextlib.suppress(OSError):
                 file.parent.mkdir(parents=True, exist_ok=True)
-                lock = stack.enter_context(open(file.with_suffix(".lock"), "w"))
-                fcntl.flock(lock, fcntl.LOCK_EX)
+            stack.enter_context(shared_files.locked(file))
         yield
 
 

@@ -3,25 +3,24 @@
 They are tuned-NAME.json in the folder `tuning` of the compile cache's, or in the one that
 FORGEKIT_TUNING names; FORGEKIT_TUNING=off switches them off. A file that was written for other
 kernels, another table or another CuTe DSL is ignored as a whole, with one warning; the next
-`forgekit tune` replaces it.
+`forgekit tune` replaces it. What is no such file is set aside then, and never removed.
 """
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import functools
 import hashlib
 import json
 import os
 import re
-import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from forgekit import environment, shared_files
 from forgekit.compiling import store
 from forgekit.errors import PlatformError, got_needed
 
@@ -51,11 +50,11 @@ class Stored:
 
 def folder() -> Path | None:
     """Where the files are; None where that is switched off. It need not be there yet."""
-    wanted = os.environ.get("FORGEKIT_TUNING", "")
-    if wanted.lower() in ("off", "0", "no", "false"):
+    wanted = environment.path_or_off("FORGEKIT_TUNING")
+    if wanted is None:
         return None
     if wanted:
-        return Path(wanted).expanduser()
+        return Path(wanted)
     cache = store.folder()
     return cache and cache / "tuning"
 
@@ -85,16 +84,17 @@ def header() -> dict[str, Any]:
 def stored() -> list[Stored]:
     """All files of the folder, also those that are ignored."""
     where = folder()
-    return [_read(file) for file in sorted(where.glob("tuned-*.json"))] if where else []
+    files = sorted(where.glob("tuned-*.json")) if where else []
+    return [_read(file) for file in files if "." not in file.stem]  # not those set aside
 
 
 def _read(file: Path) -> Stored:
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        data = json.loads(shared_files.read(file))
         gpu, entries = data["gpu"], data["entries"]
         if not (isinstance(gpu, str) and isinstance(entries, dict)):
             raise TypeError("gpu or entries")
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         return Stored(file, "", {}, f"it cannot be read ({type(error).__name__}: {error})")
     other = [name for name, value in header().items() if data.get(name) != value]
     told = ", ".join(_OTHER.get(name, f"another {name}") for name in other)
@@ -141,7 +141,9 @@ def keep(gpu: str, changes: Mapping[str, dict[str, Any] | None]) -> Path:
         raise PlatformError(got_needed("FORGEKIT_TUNING", got, "a folder for results", remedy))
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with _locked(file.parent):
+        with shared_files.locked(file):
+            if os.path.lexists(file) and not _is_own(file):
+                shared_files.set_aside(file)
             before = _read(file)
             entries = {} if before.ignored else dict(before.entries)
             entries |= {name: entry for name, entry in changes.items() if entry is not None}
@@ -149,7 +151,7 @@ def keep(gpu: str, changes: Mapping[str, dict[str, Any] | None]) -> Path:
                 entries.pop(name, None)
             about = {"gpu": gpu, "forgekit": forgekit.__version__}
             data = {**header(), **about, "date": datetime.date.today().isoformat()}
-            _replace(file, json.dumps({**data, "entries": entries}, indent=1) + "\n")
+            shared_files.replace(file, json.dumps({**data, "entries": entries}, indent=1) + "\n")
     except OSError as error:
         raise PlatformError(
             got_needed(str(file), error, "a folder to write to", "set FORGEKIT_TUNING to another")
@@ -158,30 +160,16 @@ def keep(gpu: str, changes: Mapping[str, dict[str, Any] | None]) -> Path:
 
 
 def clear() -> list[Path]:
-    """Remove all files of the folder; returns which there were."""
-    where = folder()
-    files = sorted(where.glob("tuned-*.json")) if where else []
+    """Remove all files of the folder that `keep` has written; returns which there were."""
+    files = [one.file for one in stored() if _is_own(one.file)]
     for file in files:
         file.unlink(missing_ok=True)
     return files
 
 
-@contextlib.contextmanager
-def _locked(where: Path) -> Iterator[None]:
-    import fcntl  # not on Windows, where no kernel can be compiled either
-
-    with open(where / ".lock", "w") as lock:  # closing it gives it free
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def _replace(file: Path, text: str) -> None:
-    descriptor, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=file.parent)
+def _is_own(file: Path) -> bool:
+    """Whether `keep` has written it, for whichever kernels."""
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as out:
-            out.write(text)
-        os.replace(temporary, file)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+        return f'"{SCHEMA}"'.encode() in shared_files.read(file)
+    except OSError:
+        return False

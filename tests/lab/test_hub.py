@@ -110,7 +110,7 @@ def test_two_users_do_not_meet(hub: Hub) -> None:
         assert (kept["tries"], kept["passed_at_try"]) == (1, passed)
         cache = home / ".cache" / "forgekit"
         assert stat.S_IMODE(cache.stat().st_mode) == 0o700
-        compiled[user] = {file.name for file in cache.glob("*.bin")}
+        compiled[user] = {file.name for file in cache.glob("*.forgekit")}
     # The notebook's kernels, compiled once for each; not the exercise's, which differs.
     assert compiled["alice"] & compiled["bob"]
     assert compiled["alice"] - compiled["bob"]

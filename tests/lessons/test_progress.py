@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from forgekit import shared_files
 from forgekit.lessons import progress
 from forgekit.lessons.exercise import all_exercises, exercise
 from forgekit.lessons.progress import Record, change, record
@@ -44,7 +47,7 @@ def test_a_change_is_kept_in_the_file_and_nothing_else_is_left(file: Path) -> No
     assert not record(OTHER).passed
     kept = json.loads(file.read_text())
     assert kept["version"] == 1 and kept["exercises"][NAME]["tries"] == 2
-    assert {p.name for p in file.parent.iterdir()} == {"progress.json", "progress.lock"}
+    assert {p.name for p in file.parent.iterdir()} == {"progress.json", ".progress.json.lock"}
 
 
 def test_an_exercise_is_forgotten_alone_and_a_reset_forgets_all(file: Path) -> None:
@@ -123,6 +126,53 @@ def test_a_file_that_cannot_be_read_is_set_aside_with_a_warning(file: Path, cont
     assert aside.read_bytes() == content
 
 
+@pytest.mark.parametrize("content", [b"{}", b"\\chapter{One}", b"[" * 100_000])
+def test_a_file_of_something_else_is_left_alone(
+    file: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    file.parent.mkdir()
+    thesis, lock = file.with_name("thesis.tex"), file.with_name("thesis.lock")
+    thesis.write_bytes(content)
+    lock.write_bytes(b"of another program")
+    monkeypatch.setenv("FORGEKIT_PROGRESS", str(thesis))
+    with pytest.warns(UserWarning, match="holds something else.*FORGEKIT_PROGRESS can name"):
+        change(NAME, passed)
+    change(OTHER, tried)
+    assert record(NAME).passed and record(OTHER).tries == 1
+    assert thesis.read_bytes() == content and lock.read_bytes() == b"of another program"
+
+
+def test_a_file_nested_too_deep_is_set_aside(file: Path) -> None:
+    file.parent.mkdir()
+    file.write_bytes(b"[" * 100_000)
+    with pytest.warns(UserWarning, match="was kept as"):
+        assert record(NAME) == Record()
+
+
+def test_a_fifo_blocks_nobody(file: Path) -> None:
+    file.parent.mkdir()
+    for name in ("progress.json", ".progress.json.lock"):
+        os.mkfifo(file.with_name(name))
+    with pytest.warns(UserWarning, match="not a regular file"):
+        change(NAME, passed)
+    assert record(NAME).passed and file.is_fifo()
+
+
+def test_a_link_stays_a_link(file: Path, tmp_path: Path) -> None:
+    file.parent.mkdir()
+    file.symlink_to(tmp_path / "synchronised.json")
+    change(NAME, passed)
+    assert file.is_symlink() and record(NAME).passed
+
+
+def test_threads_lose_nothing(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for where in (str(file), "off"):
+        monkeypatch.setenv("FORGEKIT_PROGRESS", where)
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda _: change(NAME, tried), range(100)))
+        assert record(NAME).tries == 100
+
+
 def test_a_field_of_tomorrow_is_no_reason_to_begin_anew(file: Path) -> None:
     file.parent.mkdir()
     known = {"tries": 3, "stars": 5}
@@ -140,11 +190,11 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(progress.json, "dump", full)
+    monkeypatch.setattr(shared_files.os, "replace", full)
     with pytest.warns(UserWarning, match="cannot be written"):
         change(NAME, passed)
     assert file.read_bytes() == before
-    assert {p.name for p in file.parent.iterdir()} == {"progress.json", "progress.lock"}
+    assert {p.name for p in file.parent.iterdir()} == {"progress.json", ".progress.json.lock"}
 
 
 @pytest.mark.parametrize("there_before", [True, False])
@@ -157,7 +207,7 @@ def test_where_nothing_can_be_written_it_warns_once_and_goes_on(
     def refused(*_: object, **__: object) -> None:  # a folder that root may not write either
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(progress.tempfile, "mkstemp", refused)
+    monkeypatch.setattr(shared_files.tempfile, "mkstemp", refused)
     with pytest.warns(UserWarning, match="lasts as long as this .*FORGEKIT_PROGRESS can name"):
         change(NAME, tried)
     with warnings.catch_warnings():
@@ -170,7 +220,7 @@ def test_what_was_kept_in_memory_is_written_once_that_can_be_done(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as m, pytest.warns(UserWarning):
-        m.setattr(progress.os, "replace", lambda *_: (_ for _ in ()).throw(OSError("no")))
+        m.setattr(shared_files.os, "replace", lambda *_: (_ for _ in ()).throw(OSError("no")))
         change(NAME, passed)
     change(OTHER, tried)
     assert set(json.loads(file.read_text())["exercises"]) == {NAME, OTHER}

@@ -218,7 +218,7 @@ def test_processes_that_store_at_once_lose_nothing(folder: Path) -> None:
     assert [worker.exitcode for worker in workers] == [0, 0]
     [found] = tuning_files.stored()
     assert (found.ignored, len(found.entries)) == ("", 200)
-    assert sorted(f.name for f in folder.iterdir()) == [".lock", found.file.name]
+    assert sorted(f.name for f in folder.iterdir()) == [f".{found.file.name}.lock", found.file.name]
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,6 +234,22 @@ def test_clear_removes_these_files_alone(folder: Path) -> None:
     assert tuning_files.clear() == [file]
     assert not file.exists() and (folder / "mine.json").exists()
     assert used() == TABLE
+
+
+def test_what_it_did_not_write_is_set_aside_and_never_removed(folder: Path) -> None:
+    file = store()
+    file.write_text("{}")
+    (folder / ".lock").write_text("of another program")
+    assert tuning_files.clear() == []
+    with pytest.warns(UserWarning, match="cannot be read"):
+        assert used() == TABLE
+    assert store() == file and used() == OTHER
+    assert file.with_suffix(".unreadable.json").read_text() == "{}"
+    assert len(tuning_files.stored()) == 1
+    file.unlink()
+    os.mkfifo(file)
+    assert [one.ignored != "" for one in tuning_files.stored()] == [True]
+    assert (folder / ".lock").read_text() == "of another program"
 
 
 # -- limits ---------------------------------------------------------------------------------------

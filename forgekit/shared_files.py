@@ -1,0 +1,82 @@
+"""Small files of this user's that processes share: read, locked, replaced at once, set aside.
+
+A FIFO in a file's place never blocks, and what somebody else put there is never emptied or lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import itertools
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = ["locked", "open_regular", "read", "replace", "set_aside"]
+
+
+def open_regular(path: str | Path, flags: int = os.O_RDONLY, *, dir_fd: int | None = None) -> int:
+    """The descriptor of a regular file; what is not there can be made with os.O_CREAT, for its
+    owner alone.
+
+    Raises:
+        OSError: it is something else, or cannot be opened.
+    """
+    at_once = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+    descriptor = os.open(path, flags | at_once, 0o600, dir_fd=dir_fd)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return descriptor
+
+
+def read(path: Path) -> bytes:
+    """What a regular file holds; raises OSError."""
+    with os.fdopen(open_regular(path), "rb") as file:
+        return file.read()
+
+
+@contextlib.contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """One writer of a file at a time, as far as the file system knows locks."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError, ImportError):
+            import fcntl
+
+            lock = file.with_name(f".{file.name}.lock")
+            descriptor = open_regular(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
+            stack.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+
+
+def replace(file: Path, text: str) -> None:
+    """Write a file, or what a link names, for its owner alone; a reader sees the old one or the
+    new one.
+
+    Raises:
+        OSError: it cannot be written; the old one is there still.
+    """
+    file = file.resolve()
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as out:
+            out.write(text)
+        os.replace(temporary, file)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def set_aside(file: Path) -> Path:
+    """Rename what stands in a file's place to a name that is free; returns that. Raises OSError."""
+    aside = file.with_suffix(".unreadable.json")
+    for number in itertools.count(2):
+        if not os.path.lexists(aside):
+            break
+        aside = file.with_suffix(f".unreadable-{number}.json")
+    os.rename(file, aside)
+    return aside
