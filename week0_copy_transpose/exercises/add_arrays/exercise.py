@@ -3,6 +3,18 @@
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
+from ..practice import numbers, picture
+
+PICTURE = picture(
+    "cells of one colour belong to one thread",
+    {
+        "a": numbers(1, 8, "a"),
+        "b": numbers(1, 8, "b"),
+        "z": [[f"a{i} + b{i}" for i in range(8)]],
+    },
+    lambda text: int(text[-1]),
+)
+
 EXERCISE = puzzle(
     title="add two arrays",
     task="""
@@ -20,6 +32,7 @@ Twelve bytes an element and one addition: on any GPU this kernel waits for memor
 be faster than reading `a` and `b` once and writing `z` once.
 """,
     entry="add_arrays",
+    given=PICTURE,
     inputs=lambda draw, n: (draw(n), draw(n)),
     result=lambda a, b: a + b,
     sizes=[(8,), (1,), (128,), (1000,), (2500,), (129,), (257,)],

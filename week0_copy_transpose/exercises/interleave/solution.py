@@ -4,11 +4,12 @@ import cutlass.cute as cute
 
 
 @cute.kernel
-def interleave_kernel(mA: cute.Tensor, mB: cute.Tensor, gZ: cute.Tensor):
+def interleave_kernel(mA: cute.Tensor, mB: cute.Tensor, mZ: cute.Tensor):
     # [fill]
     #| pass
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
+    gZ = cute.zipped_divide(mZ, (2,))  # ((2),(Rest))
     i = bidx * 128 + tidx
     if i < mA.shape[0]:
         rZ = cute.make_rmem_tensor(2, mA.element_type)
@@ -21,7 +22,6 @@ def interleave_kernel(mA: cute.Tensor, mB: cute.Tensor, gZ: cute.Tensor):
 def interleave(mA: cute.Tensor, mB: cute.Tensor, mZ: cute.Tensor):
     # [fill]
     #| pass
-    gZ = cute.zipped_divide(mZ, (2,))  # ((2),(Rest))
     blocks = cute.ceil_div(mA.shape[0], 128)
-    interleave_kernel(mA, mB, gZ).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
+    interleave_kernel(mA, mB, mZ).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
     # [/fill]
