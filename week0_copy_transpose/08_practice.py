@@ -20,7 +20,6 @@
 # %%
 import cutlass
 import cutlass.cute as cute
-from cutlass import Float32
 
 import forgekit as fk
 
@@ -519,7 +518,7 @@ fk.exercise("week0/clamp").grade(clamp)
 # <details><summary>Hint 3</summary>
 #
 # A tile of 128 + 3: every thread stores its element, the first three also store one of the halo,
-# 128 further; -Float32.inf where x ends. A barrier; then four elements of the tile.
+# 128 further; -cutlass.Float32.inf where x ends. A barrier; then four elements of the tile.
 #
 # </details>
 
@@ -554,10 +553,10 @@ fk.exercise("week0/sliding_max").grade(sliding_max)
 #     n = mX.shape[0]
 #     i = bidx * 128 + tidx
 #     smem = cutlass.memory.SmemAllocator()
-#     sX = smem.allocate_tensor(Float32, cute.make_layout(128 + 3), 16)
-#     sX[tidx] = mX[i] if i < n else -Float32.inf
+#     sX = smem.allocate_tensor(cutlass.Float32, cute.make_layout(128 + 3), 16)
+#     sX[tidx] = mX[i] if i < n else -cutlass.Float32.inf
 #     if tidx < 3:
-#         sX[128 + tidx] = mX[i + 128] if i + 128 < n else -Float32.inf
+#         sX[128 + tidx] = mX[i + 128] if i + 128 < n else -cutlass.Float32.inf
 #     cute.arch.sync_threads()
 #     if i < n:
 #         mY[i] = max(max(sX[tidx], sX[tidx + 1]), max(sX[tidx + 2], sX[tidx + 3]))
@@ -600,7 +599,7 @@ fk.exercise("week0/sliding_max").grade(sliding_max)
 # <details><summary>Hint 3</summary>
 #
 # Tiles of 128 + 31 and of 32; `w.shape[0] - 1` threads load the halo; one barrier; the sum begins
-# with Float32(0) and adds in a loop over `range(mW.shape[0])`.
+# with `cutlass.Float32(0)` and adds in a loop over `range(mW.shape[0])`.
 #
 # </details>
 
@@ -635,15 +634,15 @@ fk.exercise("week0/convolve").grade(convolve)
 #     n, taps = mX.shape[0], mW.shape[0]
 #     i = bidx * 128 + tidx
 #     smem = cutlass.memory.SmemAllocator()
-#     sX = smem.allocate_tensor(Float32, cute.make_layout(128 + 31), 16)
-#     sW = smem.allocate_tensor(Float32, cute.make_layout(32), 16)
-#     sX[tidx] = mX[i] if i < n else Float32(0)
+#     sX = smem.allocate_tensor(cutlass.Float32, cute.make_layout(128 + 31), 16)
+#     sW = smem.allocate_tensor(cutlass.Float32, cute.make_layout(32), 16)
+#     sX[tidx] = mX[i] if i < n else cutlass.Float32(0)
 #     if tidx < taps - 1:
-#         sX[128 + tidx] = mX[i + 128] if i + 128 < n else Float32(0)
+#         sX[128 + tidx] = mX[i + 128] if i + 128 < n else cutlass.Float32(0)
 #     if tidx < taps:
 #         sW[tidx] = mW[tidx]
 #     cute.arch.sync_threads()
-#     total = Float32(0)
+#     total = cutlass.Float32(0)
 #     for k in range(taps):
 #         total += sW[k] * sX[tidx + k]
 #     if i < n:

@@ -37,7 +37,7 @@ once. The host function is called as `convolve(x, w, y)`; all are float32.
         "Which threads load w, which the halo? Neither has more than 32 elements. How many "
         "barriers do two tensors need?",
         "Tiles of 128 + 31 and of 32; `w.shape[0] - 1` threads load the halo; one barrier; the "
-        "sum begins with Float32(0) and adds in a loop over `range(mW.shape[0])`.",
+        "sum begins with `cutlass.Float32(0)` and adds in a loop over `range(mW.shape[0])`.",
     ),
     analysis="""
 All lanes read the same `sW[k]` at the same time: a broadcast, one wavefront. `sX[tidx + k]` is 32

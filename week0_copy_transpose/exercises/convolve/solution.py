@@ -2,7 +2,6 @@
 
 import cutlass
 import cutlass.cute as cute
-from cutlass import Float32
 
 
 @cute.kernel
@@ -14,15 +13,15 @@ def convolve_kernel(mX: cute.Tensor, mW: cute.Tensor, mY: cute.Tensor):
     n, taps = mX.shape[0], mW.shape[0]
     i = bidx * 128 + tidx
     smem = cutlass.memory.SmemAllocator()
-    sX = smem.allocate_tensor(Float32, cute.make_layout(128 + 31), 16)
-    sW = smem.allocate_tensor(Float32, cute.make_layout(32), 16)
-    sX[tidx] = mX[i] if i < n else Float32(0)
+    sW = smem.allocate_tensor(cutlass.Float32, cute.make_layout(32), 16)
+    sX = smem.allocate_tensor(cutlass.Float32, cute.make_layout(128 + 31), 16)
+    sX[tidx] = mX[i] if i < n else cutlass.Float32(0)
     if tidx < taps - 1:
-        sX[128 + tidx] = mX[i + 128] if i + 128 < n else Float32(0)
+        sX[128 + tidx] = mX[i + 128] if i + 128 < n else cutlass.Float32(0)
     if tidx < taps:
         sW[tidx] = mW[tidx]
     cute.arch.sync_threads()
-    total = Float32(0)
+    total = cutlass.Float32(0)
     for k in range(taps):
         total += sW[k] * sX[tidx + k]
     if i < n:

@@ -5,7 +5,7 @@ from forgekit.lessons.wrong import Wrong
 SYNC = "    cute.arch.sync_threads()\n"
 PRODUCT = "sW[k] * sX[tidx + k]"
 HALO = """    if tidx < taps - 1:
-        sX[128 + tidx] = mX[i + 128] if i + 128 < n else Float32(0)
+        sX[128 + tidx] = mX[i + 128] if i + 128 < n else cutlass.Float32(0)
 """
 FILTER = """    if tidx < taps:
         sW[tidx] = mW[tidx]
@@ -22,18 +22,18 @@ WRONG = (
     Wrong("no halo", {HALO: ""}, "NaN: 28 in actual, 0 in expected"),
     Wrong(
         "halo of zeros",
-        {"mX[i + 128] if i + 128 < n else Float32(0)": "Float32(0)"},
+        {"mX[i + 128] if i + 128 < n else cutlass.Float32(0)": "cutlass.Float32(0)"},
         "got -27, expected -119",
     ),
     Wrong(
         "w from global memory",
         {FILTER: "", PRODUCT: "mW[k] * sX[tidx + k]"},
-        "line 23: total += mW[k]",
+        "total += mW[k] *",
     ),
     Wrong(
         "x from global memory",
-        {PRODUCT: "sW[k] * (mX[i + k] if i + k < n else Float32(0))"},
-        "line 25: total += sW[k] * (mX",
+        {PRODUCT: "sW[k] * (mX[i + k] if i + k < n else cutlass.Float32(0))"},
+        "total += sW[k] * (mX",
     ),
     Wrong("no barrier", {SYNC: ""}, "may not have stored yet"),
     Wrong("a barrier for each", {FILTER: SYNC + FILTER}, "this one orders nothing"),
@@ -48,7 +48,7 @@ WRONG = (
         "sum in the output",
         {
             "        total += "
-            + PRODUCT: "        if i < n:\n            mY[i] = (mY[i] if k > 0 else Float32(0)) + "
+            + PRODUCT: "        if i < n:\n            mY[i] = (mY[i] if k > 0 else cutlass.Float32(0)) + "
             + PRODUCT,
             "    if i < n:\n        mY[i] = total": "    pass",
         },

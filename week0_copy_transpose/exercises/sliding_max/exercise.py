@@ -18,7 +18,7 @@ def _max_of(x: torch.Tensor, width: int, beyond: float = -torch.inf) -> torch.Te
 
 _Y = _max_of(torch.tensor(X, dtype=torch.float32), 4).int().tolist()
 PICTURE = picture(
-    "the largest of four, and of what is left at the end",
+    "the largest of four, or of what is left",
     {
         "x": [coloured(X, {0: 0, 1: 0, 2: 0, 3: 0, 5: 1, 6: 1, 7: 1})],
         "y": [coloured(_Y, {0: 0, 5: 1})],
@@ -38,7 +38,7 @@ called as `sliding_max(x, y)`; both are float32.
         "What may stand in shared memory where x has no element, so that no maximum notices? 0 is "
         "not it: all of x may be negative.",
         "A tile of 128 + 3: every thread stores its element, the first three also store one of the "
-        "halo, 128 further; -Float32.inf where x ends. A barrier; then four elements of the tile.",
+        "halo, 128 further; -cutlass.Float32.inf where x ends. A barrier; then four elements of the tile.",
     ),
     analysis="""
 Without shared memory each element is loaded four times. With it a block loads 131 elements for 128

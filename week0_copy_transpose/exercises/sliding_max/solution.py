@@ -2,7 +2,6 @@
 
 import cutlass
 import cutlass.cute as cute
-from cutlass import Float32
 
 
 @cute.kernel
@@ -14,10 +13,10 @@ def sliding_max_kernel(mX: cute.Tensor, mY: cute.Tensor):
     n = mX.shape[0]
     i = bidx * 128 + tidx
     smem = cutlass.memory.SmemAllocator()
-    sX = smem.allocate_tensor(Float32, cute.make_layout(128 + 3), 16)
-    sX[tidx] = mX[i] if i < n else -Float32.inf
+    sX = smem.allocate_tensor(cutlass.Float32, cute.make_layout(128 + 3), 16)
+    sX[tidx] = mX[i] if i < n else -cutlass.Float32.inf
     if tidx < 3:
-        sX[128 + tidx] = mX[i + 128] if i + 128 < n else -Float32.inf
+        sX[128 + tidx] = mX[i + 128] if i + 128 < n else -cutlass.Float32.inf
     cute.arch.sync_threads()
     if i < n:
         mY[i] = max(max(sX[tidx], sX[tidx + 1]), max(sX[tidx + 2], sX[tidx + 3]))

@@ -4,7 +4,7 @@ from forgekit.lessons.wrong import Wrong
 
 SYNC = "    cute.arch.sync_threads()\n"
 HALO = """    if tidx < 3:
-        sX[128 + tidx] = mX[i + 128] if i + 128 < n else -Float32.inf
+        sX[128 + tidx] = mX[i + 128] if i + 128 < n else -cutlass.Float32.inf
 """
 MAX = "max(max(sX[tidx], sX[tidx + 1]), max(sX[tidx + 2], sX[tidx + 3]))"
 WITHIN = """max(
@@ -28,7 +28,7 @@ WRONG = (
     Wrong("of three", {MAX: "max(max(sX[tidx], sX[tidx + 1]), sX[tidx + 2])"}, "of three"),
     Wrong(
         "0 beyond the end",
-        {"mX[i] if i < n else -Float32.inf": "mX[i] if i < n else Float32(0)"},
+        {"mX[i] if i < n else -cutlass.Float32.inf": "mX[i] if i < n else cutlass.Float32(0)"},
         "with numbers below 0 it wins",
     ),
     Wrong("no halo", {HALO: ""}, "the next block, the halo"),
@@ -40,12 +40,12 @@ WRONG = (
     Wrong("halo of two", {"tidx < 3": "tidx < 2"}, "exactly every 128th element differs"),
     Wrong("tile too small", {"128 + 3)": "128)"}, "at shared-memory offset 512"),
     Wrong(
-        "halo for all", {"128 + 3)": "256)", "tidx < 3": "tidx < 128"}, "line 16: sX[tidx] = mX[i]"
+        "halo for all", {"128 + 3)": "256)", "tidx < 3": "tidx < 128"}, "sX[tidx] = mX[i] if"
     ),
     Wrong("shared for all of x", {"128 + 3)": "50_000)"}, "every byte that a block takes"),
     Wrong(
         "halo past the end",
-        {"mX[i + 128] if i + 128 < n else -Float32.inf": "mX[i + 128]"},
+        {"mX[i + 128] if i + 128 < n else -cutlass.Float32.inf": "mX[i + 128]"},
         "reads mX[128]",
     ),
     Wrong(
