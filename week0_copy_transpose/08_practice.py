@@ -634,8 +634,8 @@ fk.exercise("week0/convolve").grade(convolve)
 #     n, taps = mX.shape[0], mW.shape[0]
 #     i = bidx * 128 + tidx
 #     smem = cutlass.memory.SmemAllocator()
-#     sX = smem.allocate_tensor(cutlass.Float32, cute.make_layout(128 + 31), 16)
 #     sW = smem.allocate_tensor(cutlass.Float32, cute.make_layout(32), 16)
+#     sX = smem.allocate_tensor(cutlass.Float32, cute.make_layout(128 + 31), 16)
 #     sX[tidx] = mX[i] if i < n else cutlass.Float32(0)
 #     if tidx < taps - 1:
 #         sX[128 + tidx] = mX[i + 128] if i + 128 < n else cutlass.Float32(0)

@@ -56,13 +56,15 @@ def launched_threads(p: Profile) -> int:
 
 
 def barriers(p: Profile) -> float:
-    """Barriers of a block that its warps arrive at, added up over all warps."""
-    return sum(
+    """Barriers of a block that a warp arrives at, on average: whatever the size of a block."""
+    warps = sum(math.prod(x.grid) * -(-math.prod(x.block) // 32) for x in p.launches)
+    arrivals = sum(
         i["warp_instructions"]
         for line in p.all_lines
         for i in line.instructions
         if i.text.startswith(("bar.", "barrier.sync", "barrier.arrive"))
     )
+    return arrivals / max(warps, 1)
 
 
 QUANTITIES: dict[str, Quantity] = {
@@ -97,7 +99,8 @@ QUANTITIES: dict[str, Quantity] = {
     "launches": Quantity("launches", lambda p: len(p.launches), 1),
     "threads": Quantity(
         "threads launched", launched_threads, 2, 1024,
-        says="most of them have nothing to do: their number follows from the length.",
+        says="most of them have nothing to do, or hardly anything: their number follows from the "
+        "length.",
     ),
     "shared_bytes": Quantity(
         "bytes of shared memory a block", lambda p: p.shared_bytes, 1.25, 1024,
@@ -110,7 +113,7 @@ QUANTITIES: dict[str, Quantity] = {
         1.5, 32, look_at="fk.banks(*{failed})",
     ),
     "barriers": Quantity(
-        "arrivals of warps at barriers", barriers, 1,
+        "barriers that a warp arrives at", barriers, 1,
         says="a barrier makes a whole block wait, and this one orders nothing that has to be.",
     ),
     "instructions": Quantity(

@@ -1,5 +1,7 @@
 """Puzzle week0/add_row: one row, added to every row of a matrix."""
 
+import torch
+
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
@@ -47,6 +49,11 @@ down eight rows makes an eighth of them; try it, it passes as well.
         looks_like(
             lambda x, r, z: x + r[: len(x), None],
             "row i gets r[i]: the number of the *column* chooses the element of r.",
+        ),
+        looks_like(
+            lambda x, r, z: x + r[torch.arange(x.numel()).reshape(x.T.shape).T % len(r)],
+            "a single index counts down the columns, not along the rows: `mZ[k]` is row k % M of "
+            "column k // M, so its element of r is not number k % N.",
         ),
     ],
 )

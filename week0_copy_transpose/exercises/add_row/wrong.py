@@ -14,7 +14,12 @@ EVERY_ROW_AGAIN = """    if j < mZ.shape[1]:
         for k in range(mZ.shape[0]):
             mZ[k, j] = mX[k, j] + mR[j]"""
 
+FLAT = """    k = (by * cute.ceil_div(mZ.shape[1], 32) + bx) * 256 + ty * 32 + tx
+    if k < mZ.shape[0] * mZ.shape[1]:
+        mZ[k] = mX[k] + mR[k % mZ.shape[1]]"""
+
 WRONG = (
+    Wrong("one index for both", {BODY: FLAT}, "counts down the columns"),
     Wrong("the row chooses", {"mR[j]": "mR[i]"}, "the number of the *column* chooses"),
     Wrong("always the first of r", {"mR[j]": "mR[0]"}, "gets the first element of r"),
     Wrong("r forgotten", {"mX[i, j] + mR[j]": "mX[i, j]"}, "r is not added"),

@@ -47,6 +47,7 @@ coalesced, and each load asks for half a warp's sectors. It passes too, with twi
     sizes=[(4,), (1,), (33,), (128,), (1000,), (2500,), (127,), (257,)],
     count=[(1000,), (50_001,)],
     dtypes=("float32", "float16"),
+    waste={"instructions": 3.5},
     slips=[
         looks_like(lambda a, b, z: _woven(b, a), "a and b have changed places."),
         looks_like(lambda a, b, z: torch.cat((a, b)), "b stands behind a, not between."),

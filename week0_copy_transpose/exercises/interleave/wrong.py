@@ -5,7 +5,6 @@ from forgekit.lessons.wrong import Wrong
 VECTOR = """        rZ = cute.make_rmem_tensor(2, mA.element_type)
         rZ[0], rZ[1] = mA[i], mB[i]
         cute.autovec_copy(rZ, gZ[(None, i)])"""
-EVEN_LANES = VECTOR.replace("rZ[0]", "i = i // 2\n        rZ[0]")
 TWO_STORES = """        gZ[(0, i)] = mA[i]
         gZ[(1, i)] = mB[i]"""
 BEHIND = """        gZ[i] = mA[i]
@@ -18,15 +17,6 @@ WRONG = (
     Wrong("b never read", {"mA[i], mB[i]": "mA[i], mA[i]"}, "b is never read"),
     Wrong("no predicate", {"if i < mA.shape[0]:": "if i >= 0:"}, "nothing keeps the threads"),
     Wrong("bound of z", {"i < mA.shape[0]": "i < 2 * mA.shape[0]"}, "lets threads 4 to 7 through"),
-    Wrong(
-        "one lane in two",
-        {
-            "i < mA.shape[0]": "i % 2 == 0 and i // 2 < mA.shape[0]",
-            VECTOR: EVEN_LANES,
-            "cute.ceil_div(mA.shape[0], 128)": "cute.ceil_div(2 * mA.shape[0], 128)",
-        },
-        "Instructions executed",
-    ),
     Wrong(
         "pairs of a", {"mA[i], mB[i]": "mA[2 * i], mB[2 * i + 1]"}, "block (0, 0, 0) reads mA[4]"
     ),

@@ -41,7 +41,7 @@ would cost 32 wavefronts a load in place of one.
     sizes=[(3, 4), (1, 1), (32, 32), (64, 20), (1, 100), (100, 1), (33, 65), (40, 70)],
     count=[(64, 64), (256, 200)],
     dtypes=("float32", "int32"),
-    waste={"barriers": 1.25},
+    waste={"threads": 4},
     slips=[
         looks_like(lambda x, y: x.T, "that is the transpose: the columns do not run backwards."),
         looks_like(lambda x, y: x.rot90(1), "that is a quarter turn the other way."),

@@ -39,9 +39,7 @@ WRONG = (
     Wrong("from global memory", {STORE: FROM_GLOBAL}, "that another request had fetched"),
     Wrong("halo of two", {"tidx < 3": "tidx < 2"}, "exactly every 128th element differs"),
     Wrong("tile too small", {"128 + 3)": "128)"}, "at shared-memory offset 512"),
-    Wrong(
-        "halo for all", {"128 + 3)": "256)", "tidx < 3": "tidx < 128"}, "sX[tidx] = mX[i] if"
-    ),
+    Wrong("halo for all", {"128 + 3)": "256)", "tidx < 3": "tidx < 128"}, "sX[tidx] = mX[i] if"),
     Wrong("shared for all of x", {"128 + 3)": "50_000)"}, "every byte that a block takes"),
     Wrong(
         "halo past the end",
