@@ -25,7 +25,11 @@ FROM_GLOBAL = """    if i < n:
 
 WRONG = (
     Wrong("a copy", {MAX: "sX[tidx]"}, "nothing is compared"),
-    Wrong("of three", {MAX: "max(max(sX[tidx], sX[tidx + 1]), sX[tidx + 2])"}, "of three"),
+    Wrong(
+        "of three",
+        {MAX: "max(max(sX[tidx], sX[tidx + 1]), sX[tidx + 2])"},
+        "that is the largest of three",
+    ),
     Wrong(
         "0 beyond the end",
         {"mX[i] if i < n else -cutlass.Float32.inf": "mX[i] if i < n else cutlass.Float32(0)"},
