@@ -254,7 +254,8 @@ def test_the_table_says_what_was_passed_and_with_what_help() -> None:
     exercise(OTHER).hint()
     exercise(OTHER).solution()
     table = progress.progress()
-    assert table.passed == 1 and table.headline == f"week0: 1 of {len(all_exercises())}"
+    of_week = [e for e in all_exercises() if e.week == "week0"]
+    assert table.passed == 1 and table.headline.startswith(f"week0: 1 of {len(of_week)}")
     first, second = (" ".join(line.split()) for line in repr(table).splitlines()[3:5])
     assert first == "week0/scale scale a vector passed at the first try"
     assert second == "week0/reverse reverse a vector open, tries: 3 1 hint, solution"

@@ -1,69 +1,12 @@
-"""What the puzzles of 08_practice share: pictures of what goes where, and a missing halo."""
+"""What the puzzles of 08_practice share: a missing halo, and forgekit's pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from forgekit.lessons.gates import Slip
 from forgekit.lessons.gates.failure import Evidence
-from forgekit.viz.layouts.compose import compose
-from forgekit.viz.layouts.grid import Axis, Content, Grid, plain_axis
-from forgekit.viz.layouts.palette import NOTHING, thread_colour
-from forgekit.viz.layouts.picture import LayoutPicture
+from forgekit.lessons.pictures import coloured, numbers, picture
 
 __all__ = ["coloured", "halo_missing", "numbers", "picture"]
-
-Cell = str | tuple[str, int]  # its text, or also the number of its colour
-Rows = Sequence[Sequence[Cell]]
-
-
-def numbers(rows: int, columns: int, prefix: str = "") -> list[list[str]]:
-    """Cells that say where they stand, in row-major order: `x0`, `x1`, … with the prefix "x"."""
-    return [[f"{prefix}{r * columns + c}" for c in range(columns)] for r in range(rows)]
-
-
-def coloured(values: Sequence[object], hues: dict[int, int]) -> list[Cell]:
-    """A row of cells, some of them in a colour: index -> its number."""
-    return [(str(v), hues[i]) if i in hues else str(v) for i, v in enumerate(values)]
-
-
-def picture(
-    title: str, panels: dict[str, Rows], hue: Callable[[str], int | None] = lambda text: None
-) -> LayoutPicture:
-    """Tensors side by side, or below each other where they are single rows.
-
-    Args:
-        panels: name -> its cells. hue: number of the colour of a cell that brings none, of its
-            text; None leaves it grey. Cells of one colour belong together.
-    """
-    blocks = [_grid(name, rows, hue).block() for name, rows in panels.items()]
-    flat = all(len(rows) == 1 for rows in panels.values())
-    words = ". ".join(
-        f"{name}: {' / '.join(' '.join(map(_text, row)) for row in rows)}"
-        for name, rows in panels.items()
-    )
-    placed = [[b] for b in blocks] if flat else [blocks]
-    scene = compose(title, (), placed, words=f"{title}. {words}", aligned=len(placed) * flat)
-    return LayoutPicture(scene)
-
-
-def _text(cell: Cell) -> str:
-    return cell if isinstance(cell, str) else cell[0]
-
-
-def _grid(name: str, rows: Rows, hue: Callable[[str], int | None]) -> Grid:
-    def content(r: int, c: int) -> Content:
-        cell = rows[r][c]
-        number = hue(cell) if isinstance(cell, str) else cell[1]
-        fill = NOTHING if number is None else thread_colour(number)
-        return Content(fill, (_text(cell),))
-
-    longest = max(len(_text(cell)) for row in rows for cell in row)
-    down = plain_axis(len(rows)) if len(rows) > 1 else Axis(())
-    return Grid(
-        name, len(rows), len(rows[0]), content, down, plain_axis(len(rows[0])), caption=name,
-        cell=(max(32.0, 7.0 * longest + 10), 30.0),
-    )  # fmt: skip
 
 
 def halo_missing(most: int) -> Slip:

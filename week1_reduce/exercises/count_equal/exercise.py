@@ -1,6 +1,7 @@
 """Puzzle week1/count_equal: counting is adding ones, and a warp can vote."""
 
 from forgekit.lessons.gates import looks_like
+from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
 EXERCISE = puzzle(
@@ -35,5 +36,9 @@ instructions than one addition a lane, and one reduction at the end.
         looks_like(lambda x, v, y: x.sum(1).int(), "the elements are added up, not counted."),
         looks_like(lambda x, v, y: (x == v)[:, :32].sum(1).int(), "only the first 32 elements of a row are counted."),
     ],
+    given=picture(
+        "v = 2",
+        {"x": [[("2", 0), "1", ("2", 0), "0"], ["3", "1", ("2", 1), "1"]], "y": [[("2", 0)], [("1", 1)]]},
+    ),
     praise="Counted, in any order.",
 )  # fmt: skip

@@ -1,6 +1,7 @@
 """Puzzle week1/histogram: 256 counters in shared memory, with atomics."""
 
 from forgekit.lessons.gates import looks_like
+from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
 
@@ -38,5 +39,9 @@ byte only makes 32 of them take turns. A counter for each warp, added up at the 
         looks_like(lambda x, h: 2 * _histogram(x), "every byte is counted twice."),
         looks_like(lambda x, h: _histogram(x[:, :256]), "only the first 256 elements of a row are counted."),
     ],
+    given=picture(
+        "bytes 0 to 4 of 256",
+        {"x": [[("3", 3), ("1", 1), ("3", 3), ("0", 0), ("3", 3)]], "h": [[("1", 0), ("1", 1), "0", ("3", 3), "0"]]},
+    ),
     praise="256 counters, and nobody lost a count.",
 )  # fmt: skip

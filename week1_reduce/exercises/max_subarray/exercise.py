@@ -1,6 +1,7 @@
 """Puzzle week1/max_subarray: an operator that is associative and not commutative."""
 
 from forgekit.lessons.gates import looks_like
+from forgekit.lessons.pictures import coloured, picture
 from forgekit.lessons.puzzle import puzzle
 
 
@@ -22,8 +23,8 @@ of an end, and of any piece of it. `max_subarray(x, y)`, float32.
     hints=(
         "Two neighbouring pieces are merged: the best of both together is the best of the left, of the right, or an "
         "end of the left with a beginning of the right.",
-        "The merge is associative, but left and right must not change places: a butterfly mixes them. With "
-        "`shuffle_sync_down` and offsets 1, 2, 4, 8, 16, lane 0 gets neighbours in their order.",
+        "The merge is associative, but left and right must not change places. With `shuffle_sync_down` "
+        "and offsets 1, 2, 4, 8, 16, in this order, lane 0 always receives what lies next to the right.",
         "A lane without an element holds the identity: sum 0, and −∞ for the other three, set in the line before the "
         "predicate.",
     ),
@@ -41,5 +42,9 @@ tree has to keep neighbours together. Regular expressions, parentheses and polyn
         looks_like(lambda x, y: _kadane(x).clamp(min=0), "the empty piece counts, with the sum 0: the identity of a maximum is −∞."),
         looks_like(lambda x, y: x.double().sum(1), "the whole row is added up."),
     ],
+    given=picture(
+        "the best piece: 4 - 1 + 2 + 1 = 6",
+        {"x": [coloured([-2, 1, -3, 4, -1, 2, 1, -5, 4], {3: 0, 4: 0, 5: 0, 6: 0})], "y": [[("6", 0)]]},
+    ),
     praise="Left is left, and right is right.",
 )  # fmt: skip

@@ -7,13 +7,16 @@ from cutlass import Float32
 
 @cute.jit
 def merged(a, b):
-    """(sum, best beginning, best end, best piece) of two neighbouring pieces."""
+    """What describes the pieces a and b, (sum, beginning, end, best) each, next to each other."""
+    # [fill]
+    #| return a
     return (
         a[0] + b[0],
         cutlass.max(a[1], a[0] + b[1]),
         cutlass.max(b[2], b[0] + a[2]),
         cutlass.max(cutlass.max(a[3], b[3]), a[2] + b[1]),
     )
+    # [/fill]
 
 
 @cute.kernel

@@ -1,6 +1,7 @@
 """Puzzle week1/mean_variance: Welford's recurrence, merged across the lanes of a warp."""
 
 from forgekit.lessons.gates import looks_like
+from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
 
@@ -41,5 +42,10 @@ The merge is associative up to rounding, so it goes through a tree like a sum; i
     slips=[
         looks_like(lambda x, a, b: x.double().sum(1), "the first result is the sum: it is not divided by n."),
     ],
+    given=picture(
+        "two lanes of one row, merged",
+        {"lane 0: 3 5": [["count 2", "mean 4", "m2 2"]], "lane 1: 8": [["count 1", "mean 8", "m2 0"]],
+         "both: 3 5 8": [[("count 3", 0), ("mean 5.33", 0), ("m2 12.67", 0)]]},
+    ),
     praise="One pass, and no digit lost.",
 )  # fmt: skip

@@ -1,6 +1,7 @@
 """Puzzle week1/prefix_any: a prefix sum of rows of any length, piece by piece."""
 
 from forgekit.lessons.gates import looks_like
+from forgekit.lessons.pictures import coloured, picture
 from forgekit.lessons.puzzle import puzzle
 
 
@@ -35,5 +36,11 @@ Decoupled look-back (Merrill and Garland, 2016) lets many blocks share a row and
         looks_like(lambda x, y: _pieces(x), "each piece begins again at 0: nothing is carried over."),
         looks_like(lambda x, y: x.double().cumsum(1) - x, "each sum lacks its own element: this is the *exclusive* prefix sum."),
     ],
+    given=picture(
+        "pieces of 4 (yours have 32), and what is carried",
+        {"x": [coloured([3, 1, 4, 1, 5, 9, 2, 6, 5], {k: k // 4 for k in range(9)})],
+         "y": [coloured([3, 4, 8, 9, 14, 23, 25, 31, 36], {k: k // 4 for k in range(9)})],
+         "carry": [["0"] * 4 + ["9"] * 4 + ["31"]]},
+    ),
     praise="Any length, one warp, no shared memory.",
 )  # fmt: skip

@@ -3,6 +3,7 @@
 import torch
 
 from forgekit.lessons.gates import looks_like
+from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
 
@@ -44,5 +45,9 @@ for every thread to add up those before its own warp; with 32 warps, one warp wo
             x.double().reshape(len(x), 8, 32).sum(2), (1, 0))[:, :8].repeat_interleave(32, 1),
             "only the total of *one* warp before is added; all of them are needed."),
     ],
+    given=picture(
+        "inclusive prefix sum",
+        {"x": [["3", "1", "4", "1", "5", "9"]], "y": [[("3", 0), ("4", 1), ("8", 2), ("9", 3), ("14", 4), ("23", 5)]]},
+    ),
     praise="256 sums in five steps and one barrier.",
 )  # fmt: skip

@@ -3,6 +3,7 @@
 import torch
 
 from forgekit.lessons.gates import looks_like
+from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
 
@@ -41,5 +42,9 @@ map and a sum, and the map is free while memory is what one waits for.
                    "of a row are in the sum: 128 threads have to go on where a row is longer."),
         looks_like(_first_warp, "only the share of one warp is in the result: each of four warps has a word in shared memory."),
     ],
+    given=picture(
+        "z[0] = 1·2 + 3·0 + 2·5 = 12",
+        {"a": [["1", "3", "2"], ["4", "0", "1"]], "b": [["2", "0", "5"], ["1", "7", "1"]], "z": [[("12", 0)], [("5", 1)]]},
+    ),
     praise="A map and a sum.",
 )  # fmt: skip

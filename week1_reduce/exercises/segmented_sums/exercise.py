@@ -4,6 +4,7 @@ import itertools
 
 import torch
 
+from forgekit.lessons.pictures import coloured, picture
 from forgekit.lessons.puzzle import puzzle
 
 
@@ -41,5 +42,10 @@ segment beside three short ones keeps a block alive for itself alone.
     result=_sums,
     sizes=[(2, 4), (1, 1), (5, 31), (7, 33), (4, 500), (9, 65), (6, 100)],
     count=[(6, 50), (203, 200)],
+    given=picture(
+        "four segments, the third is empty",
+        {"x": [coloured([3, 1, 4, 1, 5, 9], {0: 0, 1: 0, 2: 1, 3: 1, 4: 1, 5: 3})],
+         "starts": [["0", "2", "5", "5", "6"]], "y": [[("4", 0), ("10", 1), ("0", 2), ("9", 3)]]},
+    ),
     praise="Rows of any length, each of another.",
 )  # fmt: skip

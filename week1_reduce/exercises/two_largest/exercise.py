@@ -1,6 +1,7 @@
 """Puzzle week1/two_largest: a reduction whose values are pairs."""
 
 from forgekit.lessons.gates import looks_like
+from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
 EXERCISE = puzzle(
@@ -31,5 +32,9 @@ Top-k for small k is the same with more numbers a lane.
         looks_like(lambda x, y: x.max(1, keepdim=True).values.expand(-1, 2), "the largest stands in both "
                    "places: it is merged with itself."),
     ],
+    given=picture(
+        "largest and second largest",
+        {"x": [["4", ("9", 0), "1", ("7", 1)], [("5", 0), "2", ("5", 1), "3"]], "y": [[("9", 0), ("7", 1)], [("5", 0), ("5", 1)]]},
+    ),
     praise="Pairs go through the same tree.",
 )  # fmt: skip

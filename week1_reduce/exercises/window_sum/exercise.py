@@ -1,6 +1,7 @@
 """Puzzle week1/window_sum: sums of windows that overlap, through shared memory."""
 
 from forgekit.lessons.gates import looks_like
+from forgekit.lessons.pictures import coloured, picture
 from forgekit.lessons.puzzle import puzzle
 
 EXERCISE = puzzle(
@@ -30,5 +31,9 @@ differences of large sums lose digits that a short sum keeps.
         looks_like(lambda x, y: x.double().unfold(0, 7, 1).sum(1)[: len(x) - 7], "windows of 7 elements are added up, not of 8."),
         looks_like(lambda x, y: x[: len(x) - 7], "y holds x: nothing is added."),
     ],
+    given=picture(
+        "windows of 3 (yours have 8)",
+        {"x": [coloured([3, 1, 4, 1, 5, 9], {0: 0, 1: 0, 2: 0})], "y": [[("8", 0), "6", "10", "15"]]},
+    ),
     praise="Loaded once, used eight times.",
 )  # fmt: skip
