@@ -542,8 +542,9 @@ for name, offsets in fk.exercise("week0/which_layout").given.items():
 #
 # <details><summary>Hint 3</summary>
 #
-# Puzzle A: a step down is 8. Puzzle B: both modes are pairs, `(2,2)` for the rows and `(4,2)` for
-# the columns.
+# In A all steps are equal, but the rows do not follow one another: where does row 1 begin? In B
+# neither mode has equal steps, so each is a pair: its first size is the length of the run before
+# the jump, down column 0 as along row 0.
 #
 # </details>
 

@@ -278,7 +278,7 @@ fk.compile(copy_vectors, x, y, device="virtual")(x, y)
 # %% [markdown] exercise="week0/vector_copy" part="task"
 # ### Exercise 1: copy vectors, and what is left over
 #
-# Mend `copy_vectors` for *every* length and every type. A vector is 16 bytes, so it has 4 elements
+# Fix `copy_vectors` for *every* length and every type. A vector is 16 bytes, so it has 4 elements
 # of `float32` and 8 of `float16`. Whole vectors are copied at once, by one thread each; the
 # elements after the last whole vector, at most 7, one by one.
 #
@@ -299,9 +299,9 @@ fk.compile(copy_vectors, x, y, device="virtual")(x, y)
 #
 # <details><summary>Hint 3</summary>
 #
-# Whole vectors: `i < n // vec`.
-#
-# Left over: `i < n % vec`, and the element is number `n // vec * vec + i`.
+# The first predicate compares `i` with a number of *vectors*, the second with a number of
+# *elements*. The second `if` copies `mX[…]` to `mY[…]`: how many elements lie before the first that
+# is left over?
 #
 # </details>
 
@@ -607,8 +607,9 @@ for bytes_a_thread in (2, 4, 16, 64):
 #
 # <details><summary>Hint 3</summary>
 #
-# `tXpX[v, 0, 0] = cute.elem_less(tXcX[(0, v), 0, 0], shape)` in a loop over 4 vectors; then three
-# `cute.copy(…, pred=tXpX)`: two loads, and after the arithmetic one store.
+# Seven lines: a loop over the 4 vectors that stores in `tXpX[v, 0, 0]` whether each entry of the
+# vector's coordinate is less than that of `shape`; two loads; the arithmetic; one store. All three
+# copies take the predicates.
 #
 # </details>
 
@@ -916,8 +917,8 @@ fk.sanitize(run_hasty, x, y)
 #
 # <details><summary>Hint 3</summary>
 #
-# `cute.copy(atom, gX[(None, tidx)], sX[(None, tidx)])` within the `if`; then
-# `cp_async_commit_group()`, `cp_async_wait_group(0)` and `sync_threads()`, all of `cute.arch`.
+# The copy is one `cute.copy` with `atom`, alone within its `if`. The three lines after it are for
+# all threads: section 8 has two of them, the third is that of `01_why_slow_why_wrong`.
 #
 # </details>
 

@@ -22,6 +22,7 @@
 # Without a GPU, `vgpu.install()` in the next cell sends it there, for the whole notebook.
 
 # %%
+import math  # noqa: F401
 import time
 
 import cutlass
@@ -619,9 +620,9 @@ my_guess.against(len(letters))
 #
 # Write `cache_key(x)`: a value that can be a key of a dict, for kernels compiled as `fk.compile`
 # does it. Sizes are passed at each call, and so is every stride that is not 1. Compiled in are: the
-# element type, the number of dimensions, which mode (if any) has stride 1, the kind of device, and
-# the alignment: what the address of the first element is promised to be a multiple of, 16 bytes, or
-# else 8, or 4, or 2. Two tensors share a key if and only if these agree.
+# element type, the number of dimensions, which modes (if any) have stride 1, the kind of device,
+# and the alignment: what the address of the first element is promised to be a multiple of, 16
+# bytes, or else 8, or 4, or 2. Two tensors share a key if and only if these agree.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -639,8 +640,8 @@ my_guess.against(len(letters))
 #
 # <details><summary>Hint 3</summary>
 #
-# `tuple(x.data_ptr() % n == 0 for n in (16, 8, 4, 2))` is the alignment. Likewise `tuple(step == 1
-# for step in x.stride())`; and `x.dtype` and `x.device.type`.
+# Python's `math.gcd(a, b)` is the largest number that divides both: of which two numbers is it the
+# alignment? What is left is a `return` of four facts, one of them a tuple.
 #
 # </details>
 
@@ -660,16 +661,17 @@ fk.exercise("week0/cache_key").grade(cache_key)
 # ```python
 # def cache_key(x):
 #     order = tuple(step == 1 for step in x.stride())
-#     align = tuple(x.data_ptr() % n == 0 for n in (16, 8, 4, 2))
+#     align = math.gcd(x.data_ptr(), 16)
 #     return x.dtype, x.device.type, order, align
 # ```
 #
 # The key holds what is compiled in, nothing less and nothing more. Less, and a stale kernel runs:
 # wrong numbers, or an access out of bounds. More, and the cache misses: with `x.shape` in it, each
 # new size costs a compilation. With `x.data_ptr() % 16`, float32 has four kernels where three will
-# do: 4 and 12 bytes beyond a multiple of 16 are both a multiple of 4, and no more. There is a
-# second half, which a tensor does not know: the *function*, and the values that it captures.
-# Section 4 tells what happens without it.
+# do: 4 and 12 bytes beyond a multiple of 16 are both a multiple of 4, and no more. A matrix with
+# one column has stride 1 twice, and this key gives it a kernel of its own; `fk.compile` takes it
+# for row-major and saves one. There is a second half, which a tensor does not know: the *function*,
+# and the values that it captures. *A key that forgets*, above, tells what happens without it.
 #
 # </details>
 
@@ -697,9 +699,8 @@ fk.exercise("week0/cache_key").grade(cache_key)
 #
 # <details><summary>Hint 3</summary>
 #
-# For the alignment `t.data_ptr() % 16` will do, or what you wrote in exercise 1.
-#
-# `key = tuple((t.dtype, t.shape[1], t.stride(), t.data_ptr() % 16) for t in (x, y))`
+# The key is a tuple with the same four facts of `x` and of `y`: what you found for `cache_key`,
+# with N in it, and with the strides themselves, since N fixes them.
 #
 # </details>
 
@@ -726,16 +727,13 @@ fk.exercise("week0/one_kernel_per_n").grade(one_kernel_per_n)
 #     kernels = {}
 #
 #     def run(x, y):
-#         key = tuple((t.dtype, t.shape[1], t.stride(), t.data_ptr() % 16) for t in (x, y))
+#         key = tuple((t.dtype, t.shape[1], t.stride(), math.gcd(t.data_ptr(), 16)) for t in (x, y))
 #         if key not in kernels:
 #             kernels[key] = compile(fn, fk.spec(x, static=[1]), fk.spec(y, static=[1]))
 #         kernels[key](x, y)
 #
 #     return run
 # ```
-#
-# For the alignment the remainder `% 16` is enough, and simpler than in exercise 1; it costs a
-# kernel more for tensors 12 bytes beyond a multiple of 16, which are rare.
 #
 # With N static, the rows of a contiguous matrix are N elements apart: the stride is a number in the
 # code, too. That is why a matrix cut out of a wider one needs a kernel of its own. The spec knows
@@ -766,7 +764,8 @@ fk.exercise("week0/one_kernel_per_n").grade(one_kernel_per_n)
 #
 # <details><summary>Hint 3</summary>
 #
-# `fk.spec(x, divisible={1: 16 // x.element_size()})`
+# One argument of `fk.spec` is enough: the number of elements in 16 bytes, promised of the mode in
+# which a vector's elements follow one another.
 #
 # </details>
 

@@ -249,8 +249,8 @@ def spec(
     read_only: the virtual GPU stops a kernel that writes to such a tensor; a GPU does not.
 
     Raises:
-        UsageError: a mode that the tensor does not have, a size its divisor does not divide, a
-            number that is not whole.
+        UsageError: a mode that the tensor does not have, a size or a stride that its divisor does
+            not divide, a number that is not whole.
     """
     if isinstance(tensor, TensorSpec):
         return tensor
@@ -285,6 +285,14 @@ def spec(
                 got_needed(f"size of mode {mode}", int(tensor.shape[mode]),
                            f"a multiple of {divisor}", "choose a divisor that divides it")
             )  # fmt: skip
+    row_divisor = 1 if unit is None else divisors.get(unit, 1)
+    for mode, stride in enumerate(strides):
+        if stride is None and tensor.shape[mode] > 1 and tensor.stride(mode) % row_divisor:
+            needed = f"a multiple of {row_divisor}, for every row has to begin at one"
+            remedy = "pass .contiguous(), or pad the rows"
+            raise UsageError(
+                got_needed(f"stride of mode {mode}", tensor.stride(mode), needed, remedy)
+            )
     if align is None:
         address = tensor.data_ptr() if tensor.numel() else 0
         align = min(_MAX_ALIGN, address & -address) if address else _MAX_ALIGN

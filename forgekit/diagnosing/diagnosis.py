@@ -144,7 +144,7 @@ def _match(
         on_line = re.search(rule.line, place.text if place is not None else "")
         if on_line is None:
             return None
-        fields.update(on_line.groupdict())
+        fields.update({key: value or "" for key, value in on_line.groupdict().items()})
     if rule.source:
         wanted = rule.source.format_map(fields)
         if not any(re.search(wanted, line.text) for line in lines):
@@ -160,6 +160,8 @@ def _derived(fields: dict[str, str], exc: BaseException) -> dict[str, str]:
             fields[f"{key}_bytes"] = str(int(value) // 8)
     imported = _IMPORTS.get(fields.get("var", ""), f"import {fields.get('var', '')}")
     fields["import_line"] = f"`{imported}`"
+    tensor = fields.get("tensor")
+    fields["target"] = f"{tensor}.element_type" if tensor else f"cutlass.{fields.get('needed')}"
     name = fields.get("name", "")
     if name in RENAMED:
         fields["new_name"] = RENAMED[name]

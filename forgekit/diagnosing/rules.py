@@ -62,6 +62,8 @@ _TORCH_GIVEN = (
     r"ARG_ANNOTATION_MISMATCH.*\((?P<arg>\w+)\) to be <class '\S*?Tensor'>, but got "
     r"<class 'torch\S*Tensor'>"
 )
+# The tensor that a line stores to, where it has a name: `_derived` makes {target} of it, its type.
+_STORED = r"^\s*(?:(?P<tensor>\w+)(?:\[.*\]\s*=|\.store\())?"
 _STORE = r"[Tt]ype mismatch, store (?P<got>{got})(?: \(-> \w+\) to Tensor with element type| to) "
 
 RULES: tuple[Rule, ...] = (
@@ -72,7 +74,8 @@ RULES: tuple[Rule, ...] = (
         "tensor that was read: an element of an int64 tensor is Int64, and Float64 after "
         "arithmetic with a float; CuTe DSL never converts on a store.",
         "make the input with dtype=torch.float32 (torch.arange(n) alone gives int64), or convert "
-        "the value: `value.to(cutlass.{needed})`.",
+        "the value: `value.to({target})`.",
+        line=_STORED,
     ),
     Rule(
         "store-dtype",
@@ -80,7 +83,8 @@ RULES: tuple[Rule, ...] = (
         "This stores a value of type {got} into a tensor of {needed}. CuTe DSL never converts on "
         "a store; a Python int counts as Int32, a Python float as Float32.",
         "write a number with a point, such as `3.0`; convert any other value: "
-        "`value.to(cutlass.{needed})`.",
+        "`value.to({target})`.",
+        line=_STORED,
     ),
     Rule(
         "store-dtype",
@@ -88,8 +92,9 @@ RULES: tuple[Rule, ...] = (
         "This stores a value of type {got} into a tensor of {needed}. CuTe DSL never converts on "
         "a store; a Python int counts as Int32, a Python float as Float32, and fp16 times a "
         "Python number is Float32.",
-        "convert explicitly: `value.to(cutlass.{needed})`, or write a number as "
-        "`cutlass.{needed}(1)` (this needs `import cutlass`).",
+        "convert explicitly: `value.to({target})`, or write a number as `cutlass.{needed}(1)` "
+        "(this needs `import cutlass`).",
+        line=_STORED,
     ),
     Rule(
         "list-in-loop",
@@ -393,7 +398,26 @@ RULES: tuple[Rule, ...] = (
         "make both shapes equal: partition both tensors with the same tiler.",
     ),
     Rule(
+        "copy-predicate",
+        r"expects pred to have compatible shape with: (?P<needed>\S+) but got actual predShape: "
+        r"(?P<got>\([^ ']*)",
+        "cute.copy asks one predicate for each vector that it moves, so `pred` needs the shape "
+        "{needed}, and this one has {got}; groups of modes may be written flat.",
+        "make it with one element for each vector, whose coordinate is that of the vector's first "
+        "element: mode 0.0 of the thread's piece walks within a vector and has no place in `pred`.",
+        find=r"\bcute\.copy\(.*pred=",
+    ),
+    Rule(
+        "copy-shape",
+        r"Expected source and destination tensors to have the same rank, but got (?P<src>\d+) and "
+        r"(?P<dst>\d+)",
+        "This copies a tensor of {src} modes to one of {dst}.",
+        "give both the thread's piece: registers come from cute.make_rmem_tensor_like(tXgX), of "
+        "the partitioned tensor, and not of the tile or the matrix.",
+    ),
+    Rule(
         "dynamic-layout",
+        r"[Ee]xpect(?:s|ed)(?: a)? static (?:shape|layout)|"
         r"dynamic layout is not supported|dynamic layout doesn't support (?P<what>\w+)",
         "Shared memory, registers and `.load()` need a shape known at compile time, and this one "
         "contains a value known only at run time.",
@@ -545,6 +569,15 @@ RULES: tuple[Rule, ...] = (
         r"unsupported argument type in printf",
         "cute.printf takes one format string first, and then only numbers of the kernel.",
         'put all text into the format string: `cute.printf("thread {{}} ok", tidx)`.',
+    ),
+    Rule(
+        "tensor-arithmetic",
+        r"unsupported operand type\(s\) for \S+: (?:'_?Tensor'|'\w+' and '_?Tensor')"
+        r"|Expected other to be Numeric or TensorSSA after canonicalization, but got .*Tensor'",
+        "Arithmetic takes numbers, and `{piece}` is a tensor: a place for a thread's values.",
+        "take its values out with `{piece}.load()`, compute with them as with one number, and put "
+        "the result back with `.store(values.to(….element_type))` into a tensor of that shape.",
+        line=r"\b(?P<piece>t\w*[rgs][A-Z]\w*|r[A-Z]\w*)\b(?!\.load|\.store|\[|\()",
     ),
     Rule(
         "tensor-arithmetic",

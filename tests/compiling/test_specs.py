@@ -79,6 +79,14 @@ def test_static_sizes_and_divisors_are_checked():
     refused(s, torch.empty(3, 20)[:, :8], "stride of mode 0: got 20, needed a multiple of 8")
 
 
+def test_a_spec_promises_nothing_that_the_rows_of_its_own_tensor_break():
+    cut = torch.empty(8, 513)[:, :512]
+    with pytest.raises(UsageError, match=r"stride of mode 0: got 513, needed a multiple of 4"):
+        spec(cut, divisible={1: 4})
+    assert spec(cut[:1], divisible={1: 4}).strides == (None, 1)  # of one row the stride is nothing
+    assert spec(torch.empty(8, 516)[:, :512], divisible={1: 4}).strides == (None, 1)
+
+
 def test_strides_of_modes_of_one_element_do_not_matter():
     s = spec(torch.empty(4, 8), static=True)
     one = spec(torch.empty(1, 8), static=True)

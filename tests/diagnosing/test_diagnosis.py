@@ -109,7 +109,7 @@ def test_texts_name_the_students_things():
     text = str(diagnose(*kernels.CASES["loop_changes_type"][:2]))
     assert "`total` is Int32 before" in text and "total = cutlass.Float32(0)" in text
     text = str(diagnose(*kernels.CASES["store_int32"][:2]))
-    assert "type Int32 into a tensor of Float32" in text and "cutlass.Float32" in text
+    assert "type Int32 into a tensor of Float32" in text and "value.to(b.element_type)" in text
     assert "cute.math.exp" in str(diagnose(*kernels.CASES["math_exp"][:2]))
     assert "multiples of 16 bytes" in str(diagnose(*kernels.CASES["copy_without_alignment"][:2]))
     assert "cute.make_rmem_tensor(shape" in str(diagnose(*kernels.CASES["renamed_fragment"][:2]))
@@ -321,3 +321,9 @@ def uses_a_lambda(x):
 
 def test_a_lambda_reached_by_name_prints_nothing():
     assert find_print_of_runtime_values(uses_a_lambda) == []
+
+
+def test_the_remedy_for_a_stored_type_names_the_tensor_that_is_stored_to():
+    for name, target in (("store_wider", "b"), ("store_vector", "target")):
+        fn, kinds, _ = kernels.CASES[name]
+        assert f"`value.to({target}.element_type)`" in str(diagnose(fn, kinds))

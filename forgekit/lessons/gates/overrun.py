@@ -23,39 +23,52 @@ def overrun_diagnosis(o: Overrun | None) -> str:
         )
     if len(o.shape) == 2 and o.width == 1:
         return _of_matrix(o)
-    if len(o.shape) != 1 or o.width > 1:
+    if len(o.shape) != 1 or (o.numbers % o.width).any():
         return ""
-    beyond = o.threads >= o.elements
-    shift = o.numbers - o.threads
-    own = not shift.any() or bool((o.numbers == o.elements - 1 - o.threads).all())  # or mirrored
+    return _of_one_mode(o, "element" if o.width == 1 else "vector")
+
+
+def _of_one_mode(o: Overrun, unit: str) -> str:
+    """Of threads that reach one element each, or one whole vector, of a tensor of one mode."""
+    numbers, count = o.numbers // o.width, o.elements // o.width
+    beyond = o.threads >= count
+    shift = numbers - o.threads
+    own = not shift.any() or bool((numbers == count - 1 - o.threads).all())  # or mirrored
     if beyond.all() and own:
-        without = int((o.present >= o.elements).sum())
+        without = int((o.present >= count).sum())
         if len(o.threads) == without:
+            length = f"`{o.tensor}.shape[0]`"
+            if o.width > 1:
+                length += f" divided by {o.width}, rounded down"
             return (
-                "nothing keeps the threads beyond the last element away from memory: all "
-                f"{without:,} of them are here. A predicate compares with the length, "
-                f"`{o.tensor}.shape[0]`."
+                f"nothing keeps the threads beyond the last {unit} away from memory: all "
+                f"{without:,} of them are here. A predicate compares with the length, {length}."
             )
         first, last = int(o.threads.min()), int(o.threads.max())
         who = f"thread {first:,}" if first == last else f"threads {first:,} to {last:,}"
+        bound = "length" if o.width == 1 else "number of whole vectors"
         return (
             f"the predicate lets {who} through, and not the others beyond the end: its bound is "
-            f"not the length. The last element is number {o.elements - 1:,}."
+            f"not the {bound}. The last {unit} is number {count - 1:,}."
         )
-    if (~beyond).any() and (shift == shift[0]).all() and _all_that_are_shifted(o, int(shift[0])):
+    if (
+        (~beyond).any()
+        and (shift == shift[0]).all()
+        and _all_that_are_shifted(o, count, int(shift[0]))
+    ):
         sign = "+" if shift[0] > 0 else "-"
         return (
-            f"the index is shifted: thread i reaches element i {sign} {abs(int(shift[0])):,}, and "
-            "the predicate asks for element i."
+            f"the index is shifted: thread i reaches {unit} i {sign} {abs(int(shift[0])):,}, and "
+            f"the predicate asks for {unit} i."
         )
     return ""
 
 
-def _all_that_are_shifted(o: Overrun, shift: int) -> bool:
-    """Whether all threads are here whose element, so much further, does not exist; of the warps
+def _all_that_are_shifted(o: Overrun, count: int, shift: int) -> bool:
+    """Whether all threads are here whose element, of so many, so much further, does not exist; of the warps
     that are here at all, for the others may not have come so far. One thread alone could have
     computed anything."""
-    last = o.elements - 1
+    last = count - 1
     leave = range(max(last - shift + 1, 0), last + 1) if shift > 0 else range(min(-shift, last + 1))
     here, warps = set(o.threads.tolist()), set((o.threads // 32).tolist())
     wanted = {thread for thread in leave if thread // 32 in warps}

@@ -90,7 +90,9 @@ def _one(
     except KernelError as error:
         evidence = Evidence(kinds=(error.kind or "",), text=str(error), case=case, error=error)
         happened = f"With {case.label} the kernel was stopped.\n{error}"
-        likely = explained(slips, evidence, otherwise=overrun_diagnosis(error.overrun))
+        likely = _written(handed_in) or explained(
+            slips, evidence, otherwise=overrun_diagnosis(error.overrun)
+        )
         raise GateError(happened, likely, "" if look_at == SHOW else look_at) from None
     check_values(handed_in, case, args, device, slips, look_at, tolerances)
 
@@ -127,8 +129,9 @@ def check_values(
         if found:
             happened += f"\n\nThe sanitizer says of this very call:\n{found}"
         evidence = Evidence(kinds, report.hints, str(report), got, case)
-        likely = explained(slips, evidence)
-        likely = likely or ("" if found else _unwritten(handed_in, case, args[position].cpu()))
+        likely = _written(handed_in) or explained(slips, evidence)
+        if not likely and not found:
+            likely = _unwritten(handed_in, case, got[position]) or _unread(handed_in, case)
         raise GateError(happened, likely, look_at)
 
 
@@ -138,6 +141,35 @@ def _findings(handed_in: Submission, case: Case) -> tuple[tuple[str, ...], str]:
 
     found = sanitize(handed_in.compiled(case), *handed_in.arguments(case).values()).errors
     return tuple(f.kind for f in found), counted(found[0]) if found else ""
+
+
+def _written(handed_in: Submission) -> str:
+    """The first thing in the source that compiles and cannot be meant."""
+    from forgekit.diagnosing.source_slips import find_slips
+
+    return next(iter(find_slips(handed_in.value)), "")
+
+
+def _unread(handed_in: Submission, case: Case) -> str:
+    """Which inputs no thread reads."""
+    from forgekit.viz.runs.footprint import MOST_ELEMENTS, footprint
+
+    run = handed_in.compiled(case)
+    sizes = {k: value.numel() for k, value in enumerate(case.args) if hasattr(value, "numel")}
+    if max(sizes.values()) > MOST_ELEMENTS:
+        return ""
+    touched = footprint(run, *handed_in.arguments(case).values(), kind="load").touched
+    inputs = [run.parameters[k].name for k, n in sizes.items() if n and k not in case.expected]
+    never = [name for name in inputs if not touched[name]["count"].any()]
+    if not never:
+        return ""
+    dropped = ""
+    if len(never) == len(inputs) > 1:
+        dropped = (
+            " Where your code does: what is computed with registers that nothing was copied to is "
+            "no value, and the compiler drops it with all the loads for it."
+        )
+    return f"no thread reads {' or '.join(never)}.{dropped}"
 
 
 def _unwritten(handed_in: Submission, case: Case, got: Any) -> str:
@@ -151,7 +183,9 @@ def _unwritten(handed_in: Submission, case: Case, got: Any) -> str:
     profile, _ = handed_in.counted(case)
     stores = profile["global_store_requests"] + profile["global_atomic_requests"]
     if not stores + profile["global_reduction_requests"]:
-        return "nothing is stored: no thread writes to global memory."
+        behind = "st.global" in handed_in.compiled(case).ptx
+        why = ", for the predicate of its stores is never true" if behind else ""
+        return f"nothing is stored: no thread writes to global memory{why}."
     if got.dim() == 2 and len(profile.launches) == 1:
         return _box(~blank, profile.launches[0])
     threads = sum(math.prod(x.grid) * math.prod(x.block) for x in profile.launches)

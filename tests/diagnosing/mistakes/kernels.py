@@ -484,6 +484,46 @@ def whole_tensors(a: cute.Tensor, b: cute.Tensor):
     b = 3.0 * a + 1.0  # wrong # noqa: F841
 
 
+@case("tensor-arithmetic")
+@cute.kernel
+def pieces_of_a_thread(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    tXgX = cute.local_tile(a, (4,), (t,))
+    tXgY = cute.local_tile(b, (4,), (t,))
+    tXgY.store(3.0 * tXgX)  # wrong
+
+
+@case("tensor-arithmetic")
+@cute.kernel
+def values_and_a_piece(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    tXgX = cute.local_tile(a, (4,), (t,))
+    tXgY = cute.local_tile(b, (4,), (t,))
+    tXgY.store(tXgX.load() + tXgY)  # wrong
+
+
+@case("copy-predicate")
+@cute.kernel
+def predicate_for_each_element(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), a.element_type, num_bits_per_copy=32)
+    tXgX = cute.zipped_divide(cute.local_tile(a, (8,), (t,)), (1,))
+    tXgY = cute.zipped_divide(cute.local_tile(b, (8,), (t,)), (1,))
+    tXpX = cute.make_rmem_tensor((3,), cutlass.Boolean)
+    tXpX[0] = t < 3
+    cute.copy(atom, tXgX, tXgY, pred=tXpX)  # wrong
+
+
+@case("copy-shape")
+@cute.kernel
+def copy_ranks_differ(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), a.element_type, num_bits_per_copy=32)
+    tXgX = cute.local_tile(a, (4,), (t,))
+    cute.copy(atom, tXgX, cute.make_rmem_tensor((1, 4), a.element_type))  # wrong
+    b[t] = a[t]
+
+
 @case("store-dtype", "i64", "f32")
 @cute.kernel
 def store_of_int64(a: cute.Tensor, b: cute.Tensor):

@@ -18,6 +18,7 @@ from forgekit.lessons.gates import (
     clean,
     counted,
     counters,
+    economical,
     found,
     looks_like,
     values,
@@ -61,15 +62,45 @@ def _unguarded(verb: str, says: str) -> Slip:
     return Slip(says, when)
 
 
-def _beyond(rows: bool, says: str) -> Slip:
-    """Only rows, or only columns, are beyond the matrix in this case."""
+def _outside(e: Evidence) -> tuple[set[int], set[int]]:
+    """Rows below the matrix, and columns beside it, in which vectors begin that were reached."""
+    assert e.error is not None and e.error.overrun is not None
+    m, n = e.case.args[0].shape
+    rows, columns = divmod(e.error.overrun.numbers, n + _GAP)
+    return {int(r) for r in rows if r >= m}, {int(c) for c in columns if c >= n}
 
-    def when(e: Evidence) -> bool:
+
+def _mode(rows: bool) -> list[Slip]:
+    """Of a case in which only rows, or only columns, are beyond the matrix."""
+    mode, other = ("row", "columns") if rows else ("column", "rows")
+
+    def here(e: Evidence) -> bool:
         m, n = e.case.args[0].shape
-        fits = (n if rows else m) % e.case.tile[1 if rows else 0] == 0
-        return "out-of-bounds" in e.kinds and fits
+        return (n if rows else m) % e.case.tile[1 if rows else 0] == 0
 
-    return Slip(says, when)
+    def one_too_many(e: Evidence) -> bool:
+        reached = _outside(e)[0 if rows else 1]
+        return here(e) and reached == {e.case.args[0].shape[0 if rows else 1]}
+
+    def of_another(e: Evidence) -> bool:
+        return here(e) and rows and e.case.args[0].shape[0] % 4 != 0
+
+    return [
+        Slip("with 4 rows all is right, where a thread's four vectors are all inside or all "
+             "outside. Here they differ: the predicate of vector `v` has to ask for the "
+             "coordinate of vector `v`.", of_another),
+        Slip(f"the {mode} after the last is let through, and none beyond it: the last {mode} is "
+             f"that of the size less 1.", one_too_many),
+        Slip(f"the {other} of this matrix fill the tiles, and {mode}s far beyond the last are "
+             f"reached: the predicate does not look at the {mode}.", lambda e: here(e) and
+             bool(_outside(e)[0 if rows else 1])),
+    ]  # fmt: skip
+
+
+def _sizes_exchanged(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor, a: float) -> torch.Tensor:
+    m, n = x.shape
+    row, column = torch.arange(m)[:, None], torch.arange(n)[None]
+    return torch.where((row < n) & (column < m), a * x.float() + y.float(), float("nan"))
 
 
 def _overflowed(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor, a: float) -> torch.Tensor:
@@ -103,7 +134,8 @@ def _values() -> Group:
     """The gate on values. What to look at next differs: wrong numbers are no matter of places."""
     gate = values(
         _case,
-        sizes=[(16, 256), (5, 256), (16, 264), (3, 8), (37, 200)],
+        sizes=[(16, 256), (4, 256), (5, 256), (16, 264), (3, 8), (37, 200)],
+        drawn=lambda m, n: (m, -(-n // 8) * 8),
         dtypes=("float32", "float16", "bfloat16"),
         slips=[
             looks_like(lambda x, y, z, a: x, "the kernel still copies `x`."),
@@ -111,21 +143,20 @@ def _values() -> Group:
             looks_like(lambda x, y, z, a: x.float() + y.float(), "`a` is left out."),
             looks_like(lambda x, y, z, a: x.float() + a * y.float(), "`a` belongs to `x`."),
             looks_like(lambda x, y, z, a: a * (x.float() + y.float()), "`a` is for `x` alone."),
+            looks_like(_sizes_exchanged, "the sizes are exchanged: the row is compared with the "
+                       "number of columns, and the column with that of rows."),
             looks_like(_overflowed, "the product is rounded to float16, and is too large for "
                        "it. Convert both to Float32 first, and back once, at the end."),
             _unguarded("reads", "this load has no predicate: vectors outside of the matrix are "
                        "loaded, too. Each copy needs `pred=tXpX`."),
             _unguarded("writes", "the loads stay inside, and the store has no predicate: it "
                        "needs `pred=tXpX` as well."),
-            _beyond(True, "the columns of this matrix fill the tiles and its rows do not: the "
-                    "predicate does not look at the row, or not at this vector's."),
-            _beyond(False, "the rows of this matrix fill the tiles and its columns do not: the "
-                    "predicate does not look at the column, or not at this "
-                    "vector's."),
+            *_mode(rows=True),
+            *_mode(rows=False),
             found("out-of-bounds", "the predicate is true for vectors outside of the matrix."),
         ],
-        look_at="The coordinates that a thread of the last block has: print tXcX[(0, v), 0, 0] "
-        "with cute.printf, for v = 0 … 3.",
+        look_at="fk.footprint(*{failed}, tensor='mX')  # print tXcX[(0, v), 0, 0] with cute.printf"
+        " to compare",
     )  # fmt: skip
 
     def run(handed_in: Submission) -> str:
@@ -134,8 +165,8 @@ def _values() -> Group:
         except GateError as failure:
             if "the result is wrong" in failure.happened and "NaN" not in failure.happened:
                 failure.look_at = (
-                    "Take one wrong element and compute `a * x + y` by hand, in Float32: which "
-                    "of your steps gives another number?"
+                    "{failed}.show() runs this very call again. Compute `a * x + y` of one wrong "
+                    "element by hand, in Float32: which of your steps gives another number?"
                 )
             raise
 
@@ -160,8 +191,9 @@ the bytes that a tensor "has".
         "`tXrX.load()` gives all of a thread's values at once, and `.to(Float32)` converts them. "
         "Compute with that as with a number. `tXrX.store(…)` puts a result back into registers, "
         "converted with `.to(gZ.element_type)`.",
-        "`tXpX[v, 0, 0] = cute.elem_less(tXcX[(0, v), 0, 0], shape)` in a loop over 4 vectors; "
-        "then three `cute.copy(…, pred=tXpX)`: two loads, and after the arithmetic one store.",
+        "Seven lines: a loop over the 4 vectors that stores in `tXpX[v, 0, 0]` whether each entry "
+        "of the vector's coordinate is less than that of `shape`; two loads; the arithmetic; one "
+        "store. All three copies take the predicates.",
     ),
     analysis="""
 One predicate a vector is enough, since rows are whole vectors: a vector lies inside or outside, but
@@ -177,6 +209,7 @@ The sum is computed in `Float32` and rounded once, at the end. In `float16` the 
         clean(_case, sizes=[(37, 200)]),
         counters(_case, (64, 512), _vectors(64, 512, 4), name="16 bytes at once"),
         counters(_case, (37, 200), _vectors(37, 200, 8), "float16", name="At the edges, too"),
+        economical(_case, [(5, 256), (64, 1024)], waste={"threads": 1}),
     ),
     praise="Any matrix, at full width to its very edge.",
 )  # fmt: skip

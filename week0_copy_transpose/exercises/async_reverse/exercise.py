@@ -18,10 +18,12 @@ from forgekit.lessons.gates import (
     clean,
     counted,
     counters,
+    economical,
     found,
     looks_like,
     values,
 )
+from forgekit.lessons.gates.failure import Evidence
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates import Submission
@@ -45,6 +47,16 @@ def _case(m: int, n: int, dtype: torch.dtype) -> Case:
     )
 
 
+def _where(e: Evidence, verb: str, place: str) -> bool:
+    words = " ".join(e.text.split())
+    return "out-of-bounds" in e.kinds and f" {verb} " in words and place in words
+
+
+def _a_block_too_many(e: Evidence) -> bool:
+    blocks = re.findall(r"of block \((\d+), 0, 0\)", e.text)
+    return "out-of-bounds" in e.kinds and int(blocks[0]) >= len(e.case.args[0])
+
+
 def _waiting() -> Group:
     """The sanitizer's gate; of copies that are not awaited, it says what is missing for it."""
     gate = clean(
@@ -56,19 +68,23 @@ def _waiting() -> Group:
             Slip("the barrier comes before the wait. A thread waits for its *own* copies alone; so "
                  "all wait first, and meet at the barrier afterwards.",
                  lambda e: {"async-copy", "shared-race"} <= set(e.kinds)),
+            found("shared-race", "more than one thread copies to the same place: each vector is one "
+                  "thread's.", text="writes another value there"),
             found("shared-race", "each thread has waited for its own copies. The elements it reads "
                   "were copied by other threads, which takes a barrier."),
-            found("out-of-bounds", "the loop reads beyond the row: its last element is number "
-                  "n - 1.", text="shared-memory"),
-            found("out-of-bounds", "threads beyond the end of the row copy, too: a row has "
-                  "n // vec vectors, and a block 128 threads."),
+            Slip("the copy's place in shared memory is beyond what the block has: a vector's place "
+                 "has the vector's number.", lambda e: _where(e, "copies to", "shared-memory")),
+            Slip("the loop leaves the row in shared memory, whose elements are number 0 to n - 1: "
+                 "element j comes from n - 1 - j, if j is less than n.",
+                 lambda e: _where(e, "reads", "shared-memory")),
+            Slip("there are more blocks than rows.", _a_block_too_many),
+            Slip("threads beyond the end of the row copy, too: a row has n // vec vectors, and a "
+                 "block 128 threads.", lambda e: _where(e, "copies from", "mX[")),
             Slip("what is read was never copied, or only a part of it. Each thread with a vector "
                  "copies the whole of it, 16 bytes.",
                  lambda e: e.kinds == ("uninitialised-shared",)),
         ],
-        look_at="Paste this: what stands between copy and read?\n"
-        "x, y = fk.randn(1, 512), fk.empty(1, 512);\n"
-        "fk.timeline(fk.compile(async_reverse, *promised(x, y)), x, y)",
+        look_at="fk.timeline(*{failed})  # what stands between copy and read?",
     )  # fmt: skip
 
     def run(handed_in: Submission) -> str:
@@ -99,6 +115,10 @@ def _not_awaited(ptx: str) -> str:
     return "copy, commit, wait is the order; what is committed after the wait is not awaited."
 
 
+def _bytes_a_copy(p: Profile) -> float:
+    return p["global_async_bytes_asked"] / p["global_async_requests"]
+
+
 def _plain_loads(p: Profile) -> float:
     return p["global_load_requests"] - p["global_async_requests"]
 
@@ -117,9 +137,9 @@ thread now reads what *other* threads have copied. Rows are whole vectors, but n
         "the elements that a thread reads.",
         "Only the copy is for the threads that have a vector, `tidx < n // vec`. The vector of a "
         "thread is `gX[(None, tidx)]`, its place in shared memory `sX[(None, tidx)]`.",
-        "`cute.copy(atom, gX[(None, tidx)], sX[(None, tidx)])` within the `if`; then "
-        "`cp_async_commit_group()`, `cp_async_wait_group(0)` and `sync_threads()`, all of "
-        "`cute.arch`.",
+        "The copy is one `cute.copy` with `atom`, alone within its `if`. The three lines after it "
+        "are for all threads: section 8 has two of them, the third is that of "
+        "`01_why_slow_why_wrong`.",
     ),
     analysis="""
 The wait is a matter between a thread and its own copies; the barrier is one between threads. Both
@@ -136,6 +156,7 @@ side. The reversal itself happens in shared memory, which does not mind.
         values(
             _case,
             sizes=[(2, 512), (1, 8), (3, 104), (2, 504)],
+            drawn=lambda m, n: (m, -(-n // 8) * 8),
             dtypes=("float32", "float16", "bfloat16"),
             slips=[
                 looks_like(lambda x, y: x, "the rows are copied, and not reversed."),
@@ -157,8 +178,16 @@ side. The reversal itself happens in shared memory, which does not mind.
                 ),
                 Counter(
                     "global_async_requests", "cp.async requests", at_most=16, ideal=16,
-                    slips=[counted(lambda p: True, "a copy is narrower than 16 bytes. One "
-                                   "vector is one copy, with `num_bits_per_copy=128`.")],
+                    slips=[
+                        counted(lambda p: p["global_async_bytes_asked"] > _BYTES,
+                                "elements are copied more than once."),
+                        counted(lambda p: _bytes_a_copy(p) <= 16,
+                                "of each warp one thread copies at a time, and the other 31 wait "
+                                "for it: one vector a thread, all at once."),
+                        counted(lambda p: _bytes_a_copy(p) < 512,
+                                "a whole warp with 16 bytes a thread copies 512 bytes a request: "
+                                "here copies are narrower, or threads have none."),
+                    ],
                 ),
             ],
             name="Asynchronous, 16 bytes at once",
@@ -178,6 +207,7 @@ side. The reversal itself happens in shared memory, which does not mind.
             ],
             name="Through shared memory, and coalesced",
         ),
+        economical(_case, [(2, 104), (40, 512)], waste={"threads": 1}),
     ),
     praise="Two kinds of waiting, and you know which is which.",
 )  # fmt: skip

@@ -27,6 +27,36 @@ WRONG = (
         "loaded into registers",
     ),
     Wrong("half as wide", {"num_bits_per_copy=128": "num_bits_per_copy=64"}, "or only a part"),
-    Wrong("off by one", {"sRow[n - 1 - j]": "sRow[n - j]"}, "the loop reads beyond"),
+    Wrong("off by one", {"sRow[n - 1 - j]": "sRow[n - j]"}, "the loop leaves the row"),
+    Wrong("off by one, before", {"n - 1 - j": "n - 2 - j"}, "the loop leaves the row"),
+    Wrong(
+        "to the next place",
+        {"sX[(None, tidx)])": "sX[(None, tidx + 1)])"},
+        "the copy's place in shared memory",
+    ),
+    Wrong(
+        "one thread copies",
+        {
+            f"if tidx < n // vec:\n        {_COPY}": "if tidx == 0:\n        for v in range(n // vec):\n"
+            "            cute.copy(atom, gX[(None, v)], sX[(None, v)])"
+        },
+        "one thread copies at a time",
+    ),
+    Wrong(
+        "every thread copies all",
+        {
+            f"if tidx < n // vec:\n        {_COPY}": "for v in range(n // vec):\n        cute.copy(atom, gX[(None, v)], sX[(None, v)])"
+        },
+        "more than one thread copies to the same place",
+    ),
+    Wrong(
+        "a doubled grid", {"grid=(mX.shape[0],": "grid=(2 * mX.shape[0],"}, "more blocks than rows"
+    ),
+    Wrong("five barriers", {_BARRIER: 5 * _BARRIER}, "this one orders nothing"),
+    Wrong(
+        "shared memory for eight rows",
+        {"make_layout(128 * vec)": "make_layout(1024 * vec)"},
+        "Bytes of shared memory a block: 16,384",
+    ),
     Wrong("copies", {"sRow[n - 1 - j]": "sRow[j]"}, "not reversed"),
 )

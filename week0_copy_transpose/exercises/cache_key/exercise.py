@@ -164,6 +164,11 @@ def _key(key_of: Callable[[torch.Tensor], Any], x: torch.Tensor) -> Any:
     except Exception as error:
         where = f"{tuple(x.shape)}, strides {x.stride()}, {x.dtype}, on {x.device}"
         raise GateError(f"cache_key raised {type(error).__name__}: {error}\nfor {where}") from None
+    if key is None:
+        raise GateError(
+            "cache_key returned None, so all tensors have one key.",
+            "a function that ends without `return` returns None.",
+        )
     try:
         hash(key)
     except TypeError as error:
@@ -246,7 +251,7 @@ EXERCISE = Exercise(
     task="""
 Write `cache_key(x)`: a value that can be a key of a dict, for kernels compiled as `fk.compile`
 does it. Sizes are passed at each call, and so is every stride that is not 1. Compiled in are: the
-element type, the number of dimensions, which mode (if any) has stride 1, the kind of device, and
+element type, the number of dimensions, which modes (if any) have stride 1, the kind of device, and
 the alignment: what the address of the first element is promised to be a multiple of, 16 bytes, or
 else 8, or 4, or 2. Two tensors share a key if and only if these agree.
 """,
@@ -255,16 +260,18 @@ else 8, or 4, or 2. Two tensors share a key if and only if these agree.
         "`data_ptr()`. `shape` is not needed.",
         "For the memory order, turn `x.stride()` into a tuple of true and false. Its length is the "
         "number of dimensions. For the alignment: is the address a multiple of 16? Of 8? Of 4?",
-        "`tuple(x.data_ptr() % n == 0 for n in (16, 8, 4, 2))` is the alignment. Likewise "
-        "`tuple(step == 1 for step in x.stride())`; and `x.dtype` and `x.device.type`.",
+        "Python's `math.gcd(a, b)` is the largest number that divides both: of which two numbers "
+        "is it the alignment? What is left is a `return` of four facts, one of them a tuple.",
     ),
     analysis="""
 The key holds what is compiled in, nothing less and nothing more. Less, and a stale kernel runs:
 wrong numbers, or an access out of bounds. More, and the cache misses: with `x.shape` in it, each
 new size costs a compilation. With `x.data_ptr() % 16`, float32 has four kernels where three will
-do: 4 and 12 bytes beyond a multiple of 16 are both a multiple of 4, and no more. There is a second
-half, which a tensor does not know: the *function*, and the values that it captures. Section 4 tells
-what happens without it.
+do: 4 and 12 bytes beyond a multiple of 16 are both a multiple of 4, and no more. A matrix with one
+column has stride 1 twice, and this key gives it a kernel of its own; `fk.compile` takes it for
+row-major and saves one. There is a second half, which a tensor does not know: the *function*, and
+the values that it captures. *A key that forgets*, above, tells what happens
+without it.
 """,
     entry="cache_key",
     groups=(

@@ -1,10 +1,12 @@
 """Solution of week0/cache_key."""
 
+import math
+
 
 def cache_key(x):
     # [fill]
     #| return ()
     order = tuple(step == 1 for step in x.stride())
-    align = tuple(x.data_ptr() % n == 0 for n in (16, 8, 4, 2))
+    align = math.gcd(x.data_ptr(), 16)
     return x.dtype, x.device.type, order, align
     # [/fill]

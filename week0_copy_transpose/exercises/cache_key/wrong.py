@@ -4,7 +4,7 @@ from forgekit.lessons.wrong import Wrong
 
 _KEY = "return x.dtype, x.device.type, order, align"
 _ORDER = "tuple(step == 1 for step in x.stride())"
-_ALIGN = "tuple(x.data_ptr() % n == 0 for n in (16, 8, 4, 2))"
+_ALIGN = "math.gcd(x.data_ptr(), 16)"
 
 WRONG = (
     Wrong("no dtype", {_KEY: "return x.device.type, order, align"},
@@ -35,7 +35,9 @@ WRONG = (
           "a stride other than 1 follows"),
     Wrong("row pitch", {_ORDER: "(*(s == 1 for s in x.stride()), x.stride()[0] == "
                         "(x.shape[1] if x.dim() == 2 else 32))"}, "only *which* stride is 1"),
-    Wrong("too much alignment", {"(16, 8": "(64, 32, 16, 8"}, "more alignment changes nothing"),
+    Wrong("too much alignment", {", 16)": ", 64)"}, "more alignment changes nothing"),
+    Wrong("no return", {_KEY: "key = x.dtype, x.device.type, order, align"},
+          "ends without `return`"),
     Wrong("a list", {_KEY: "return [x.dtype, x.device.type, order]"}, "cannot be a key of a dict"),
     Wrong("forgekit's", {_KEY: "import forgekit; return x.device.type, align, "
                          "forgekit.spec(x).key()"}, "The key is forgekit's own"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import cutlass.cute as cute
 import torch
@@ -40,12 +40,13 @@ def double(mX: cute.Tensor, mY: cute.Tensor) -> None:
 
 @dataclass
 class _Compiler:
-    """What is handed to the student's function as `compile`. made: its kernels; launches: of
-    these."""
+    """What is handed to the student's function as `compile`. made: its kernels; launches: addresses
+    of what these were launched with; latest: whose kernel was launched last, of all compilers."""
 
     arch: str | None
     made: list[CompiledKernel] = field(default_factory=list)
-    launches: int = 0
+    launches: list[tuple[int, ...]] = field(default_factory=list)
+    latest: ClassVar[_Compiler | None] = None
 
     def __call__(self, fn: Any, *args: Any, **options: Any) -> Callable[..., None]:
         options |= {"device": "virtual", "arch": self.arch}
@@ -54,7 +55,8 @@ class _Compiler:
 
         @functools.wraps(kernel.__call__)
         def launch(*args: Any, **kwargs: Any) -> None:
-            self.launches += 1
+            _Compiler.latest = self
+            self.launches.append(tuple(t.data_ptr() for t in args if isinstance(t, torch.Tensor)))
             kernel(*args, **kwargs)
 
         return launch
@@ -98,12 +100,12 @@ class _Trial:
         from forgekit.checking.check import compare
 
         self.seen.append((x, y))
-        self.compiler.launches = 0
+        self.compiler.launches, _Compiler.latest = [], None
         try:
             self.call(x, y)
         except ArgumentMismatchError as error:
             happened = f"With {label} the kernel that was taken does not fit.\n{error}"
-            raise GateError(happened, _misfit(str(error))) from None
+            raise GateError(happened, _misfit(str(error), label)) from None
         except KernelError as error:
             happened = f"With {label} the kernel was stopped.\n{error}"
             raise GateError(happened, "it was launched with other tensors than (x, y).") from None
@@ -113,6 +115,12 @@ class _Trial:
             if type(error).__module__.startswith("cutlass."):
                 raise _of_the_compiler(error, label) from None
             raise GateError(f"With {label} it raised {type(error).__name__}: {error}") from None
+        if _Compiler.latest not in (None, self.compiler):
+            happened = f"With {label} a kernel ran that an earlier one_kernel_per_n had compiled."
+            likely = (
+                "`kernels` stands outside of one_kernel_per_n: what it keeps, all functions share."
+            )
+            raise GateError(happened, likely, "Make the dict in one_kernel_per_n, before `run`.")
         report = compare(y, x + x, name="y", max_shown=3)
         if not report.ok:
             likely = "nothing was launched." if bool(torch.isnan(y).all()) else ""
@@ -120,6 +128,10 @@ class _Trial:
         if self.compiler.made and not self.compiler.launches:
             happened = f"With {label} y is right, but no compiled kernel has written it."
             raise GateError(happened, look_at="Call what `compile` returned.")
+        if self.compiler.made and (x.data_ptr(), y.data_ptr()) not in self.compiler.launches:
+            happened = f"With {label} y is right, but no kernel has written it."
+            likely = "a kernel was launched on other tensors than the x and y of the call."
+            raise GateError(happened, likely, "Call what `compile` returned with x and y.")
 
 
 def _of_the_compiler(error: Exception, label: str) -> GateError:
@@ -131,8 +143,11 @@ def _of_the_compiler(error: Exception, label: str) -> GateError:
     return GateError(f"With {label} it raised an error of CuTe DSL.\n{told}", look_at=look_at)
 
 
-def _misfit(text: str) -> str:
-    """What a refused argument tells of the key or of the spec."""
+def _misfit(text: str, label: str) -> str:
+    """What a refused argument tells of the key or of the spec. label: where only y is unusual, x
+    has been so in a call before, and was told apart."""
+    if "argument mY" in text and "only y" in label:
+        return "what is compiled in of y is not in the key, which holds the same of x alone."
     told = {
         "size of mode 0": "M was compiled in, too; only mode 1 is to be static.",
         "size of mode 1": "N is compiled in, and the key does not hold it.",
@@ -236,13 +251,10 @@ what it returns in `kernels`. Mind what else is compiled in with N: the element 
         "`fk.spec(t, static=[1])` is what a kernel that knows the N of `t` is compiled for.",
         "First the key, from dtype, N, strides and alignment of x and of y. Not in `kernels`? "
         "Compile and keep it. Then call it.",
-        "For the alignment `t.data_ptr() % 16` will do, or what you wrote in exercise 1.\n\n"
-        "`key = tuple((t.dtype, t.shape[1], t.stride(), t.data_ptr() % 16) for t in (x, y))`",
+        "The key is a tuple with the same four facts of `x` and of `y`: what you found for `cache_key`"
+        ", with N in it, and with the strides themselves, since N fixes them.",
     ),
     analysis="""
-For the alignment the remainder `% 16` is enough, and simpler than in exercise 1; it costs a kernel
-more for tensors 12 bytes beyond a multiple of 16, which are rare.
-
 With N static, the rows of a contiguous matrix are N elements apart: the stride is a number in the
 code, too. That is why a matrix cut out of a wider one needs a kernel of its own. The spec knows
 all of this, so `tuple(spec.key() for spec in specs)` is a good key as well, if you can spare the

@@ -93,12 +93,18 @@ def _too_little(bits: list[int], dtype: torch.dtype, spec: TensorSpec) -> str:
     return "nothing is promised of the rows, so the second one may start anywhere."
 
 
-def _serves(handed_in: Submission, cases: list[tuple[int, int]], dtype: torch.dtype) -> None:
+def _serves(
+    handed_in: Submission, cases: list[tuple[int, int]], dtype: torch.dtype, start: int = 0
+) -> None:
+    """start: bytes from a multiple of 64 to the first element of x."""
     from forgekit.checking.check import compare
 
     kernel = _compiled(handed_in, *_pair(6, 64, dtype))
     for m, n in cases:
         x, y = _pair(m, n, dtype)
+        if start:
+            begin = start // x.element_size()
+            x = fk.randn(begin + m * n, dtype=dtype, device="virtual")[begin:].view(m, n)
         try:
             kernel(x, y)
         except ForgekitError as error:
@@ -110,6 +116,8 @@ def _serves(handed_in: Submission, cases: list[tuple[int, int]], dtype: torch.dt
 
 
 def _too_much(text: str) -> str:
+    if "alignment" in text:
+        return "16 bytes is the widest load, and so all the alignment that it needs."
     if "dtype" in text:
         return "the spec is not of `x`, but of a tensor of another type."
     if "size of mode 0" in text and "compiled in" in text:
@@ -130,6 +138,7 @@ def _odd_rows(handed_in: Submission) -> str:
 def _other_widths(handed_in: Submission) -> str:
     _serves(handed_in, [(3, 4), (3, 12), (7, 100), (2, 256)], torch.float32)
     _serves(handed_in, [(3, 8), (7, 104), (2, 256)], torch.float16)
+    _serves(handed_in, [(3, 64)], torch.float32, start=16)
     return "every multiple of 16 bytes"
 
 
@@ -159,7 +168,8 @@ and every number of columns that allows such loads: promise enough, and no more.
     hints=(
         "`divisible={mode: number}`. Along which mode does a vector lie?",
         "How many elements are 16 bytes? `x.element_size()` is the size of one, in bytes.",
-        "`fk.spec(x, divisible={1: 16 // x.element_size()})`",
+        "One argument of `fk.spec` is enough: the number of elements in 16 bytes, promised of the "
+        "mode in which a vector's elements follow one another.",
     ),
     analysis="""
 The promise about mode 1 does two things. Within a row, each vector is whole; and since the rows

@@ -18,5 +18,6 @@ WRONG = (
     Wrong("all static", {_PROMISE: "static=True"}, "static=True fixes all sizes"),
     Wrong("N static", {_PROMISE: "static=[1]"}, "one kernel for each N"),
     Wrong("too little alignment", {"align=16": "align=8"}, "2 times, 64 bits each"),
+    Wrong("too much alignment", {"align=16": "align=32"}, "16 bytes is the widest load"),
     Wrong("no spec", {_SPEC: "x"}, "needed is what fk.spec(x, …) returns"),
 )

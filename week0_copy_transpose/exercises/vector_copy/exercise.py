@@ -15,7 +15,7 @@ from forgekit.lessons.gates import (
     clean,
     counted,
     counters,
-    found,
+    economical,
     looks_like,
     values,
 )
@@ -63,16 +63,18 @@ def _rest_from_the_front(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return want
 
 
-def _whole_vector_outside(e: Evidence) -> bool:
-    return _vector_outside(e) and len(e.case.args[0]) % _vec(e.case.args[0]) == 0
-
-
 def _stopped_in_16_bits(e: Evidence) -> bool:
     return "out-of-bounds" in e.kinds and e.case.args[0].element_size() == 2
 
 
-def _vector_outside(e: Evidence) -> bool:
-    return "out-of-bounds" in e.kinds and "after it" in " ".join(e.text.split())
+def _hangs_over(e: Evidence) -> bool:
+    o = e.error.overrun if e.error else None
+    return o is not None and o.width > 1 and bool((o.numbers < o.elements).all())
+
+
+def _of_the_rest(e: Evidence) -> bool:
+    o = e.error.overrun if e.error else None
+    return o is not None and o.width == 1
 
 
 def _gate(kind: str, width: int, requests: int) -> Counter:
@@ -128,7 +130,7 @@ def _once(kind: str) -> Counter:
 EXERCISE = Exercise(
     title="copy vectors, and what is left over",
     task="""
-Mend `copy_vectors` for *every* length and every type. A vector is 16 bytes, so it has 4 elements of
+Fix `copy_vectors` for *every* length and every type. A vector is 16 bytes, so it has 4 elements of
 `float32` and 8 of `float16`. Whole vectors are copied at once, by one thread each; the elements
 after the last whole vector, at most 7, one by one.
 """,
@@ -138,8 +140,9 @@ after the last whole vector, at most 7, one by one.
         "Two predicates, one after the other: threads whose `i` is less than the number of whole "
         "vectors copy a vector; threads whose `i` is less than the number left over copy one "
         "element. A few threads do both.",
-        "Whole vectors: `i < n // vec`.\n\nLeft over: `i < n % vec`, and the element is number "
-        "`n // vec * vec + i`.",
+        "The first predicate compares `i` with a number of *vectors*, the second with a number of "
+        "*elements*. The second `if` copies `mX[…]` to `mY[…]`: how many elements lie before the "
+        "first that is left over?",
     ),
     analysis="""
 The threads that copy the rest are the first of block 0, which have copied a vector already; it
@@ -156,11 +159,10 @@ is the same, next to nothing, because there is one last tile, however long the v
             slips=[
                 Slip("a vector of float16 has 8 elements, not 4: use `vec`. (With float32 no size "
                      "is stopped.)", _stopped_in_16_bits),
-                Slip("off by one: vectors are numbered 0 to n // vec - 1.", _whole_vector_outside),
                 Slip("the last vector hangs over the end. `zipped_divide` rounds the number of "
-                     "vectors up, so the predicate has to count whole ones.", _vector_outside),
-                found("out-of-bounds", "of the elements that are left over, the first is number "
-                      "n // vec * vec, and there are n % vec."),
+                     "vectors up, so the predicate has to count whole ones.", _hangs_over),
+                Slip("of the elements that are left over, the first is number n // vec * vec, and "
+                     "there are n % vec.", _of_the_rest),
                 looks_like(_rest_from_the_front, "what is left over is read from the wrong place: "
                            "n // vec counts vectors, and the index counts elements."),
                 looks_like(_whole_vectors, "nobody copies the elements after the last whole "
@@ -174,9 +176,8 @@ is the same, next to nothing, because there is one last tile, however long the v
                     lambda e: e.case.args[0].element_size() == 2,
                 ),
             ],
-            look_at="Paste this: which squares are empty, and who has the others?\n"
-            "x, y = fk.randn(11), fk.empty(11);\n"
-            "fk.footprint(fk.compile(vector_copy, x, y), x, y, by='thread', tensor='mY')",
+            drawn=3,
+            look_at="fk.footprint(*{failed}, by='thread', tensor='mY')  # who has which, who none?",
         ),
         clean(_case, sizes=[(1001,)]),
         counters(_case, (_SIZE,), _gates(4, 33), name="16 bytes at once"),
@@ -184,6 +185,7 @@ is the same, next to nothing, because there is one last tile, however long the v
         counters(
             _case, (_SIZE,), [_once("load"), _once("store")], "float16", name="Nothing twice"
         ),
+        economical(_case, [(100,), (100_003,)], waste={"threads": 1}),
     ),
     praise="Four elements for the price of one, and no element forgotten.",
 )  # fmt: skip

@@ -62,8 +62,9 @@ You see the pictures; write each layout as `(shape, stride)`. Every layout that 
         "If the steps differ, count the cells up to the first odd step: that is the size of the "
         "first part. Its stride is the step before, and the second part's stride is the distance "
         "from group to group.",
-        "Puzzle A: a step down is 8. Puzzle B: both modes are pairs, `(2,2)` for the rows and "
-        "`(4,2)` for the columns.",
+        "In A all steps are equal, but the rows do not follow one another: where does row 1 begin? "
+        "In B neither mode has equal steps, so each is a pair: its first size is the length of the "
+        "run before the jump, down column 0 as along row 0.",
     ),
     analysis="""
 **A** is row-major, with two places left over after each row: six columns of a matrix that has

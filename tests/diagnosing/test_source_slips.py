@@ -1,0 +1,63 @@
+"""Slips that compile: found where they stand, and nothing said of code that may be right."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("cutlass")
+
+import cutlass
+import cutlass.cute as cute
+
+from forgekit.diagnosing.source_slips import find_slips
+
+
+def tuples(cX: cute.Tensor, shape: cute.Shape):
+    tXpX = cute.make_rmem_tensor((4,), cutlass.Boolean)
+    tXpX[0] = cX[0, 0] < shape
+
+
+def whole_shape(mX: cute.Tensor, coord):
+    return coord <= mX.shape
+
+
+def never_filled(atom, tXgX: cute.Tensor, tXgY: cute.Tensor):
+    tXpX = cute.make_rmem_tensor((4,), cutlass.Boolean)
+    tXrY = cute.make_rmem_tensor_like(tXgX)
+    cute.copy(atom, tXgX, tXgY, pred=tXpX)
+    tXgY.store(tXrY.load().to(tXrY.element_type))
+
+
+def right(atom, mX: cute.Tensor, tXgX: cute.Tensor, shape: cute.Shape, i):
+    by_index = cute.make_rmem_tensor((4,), cutlass.Boolean)
+    by_copy = cute.make_rmem_tensor_like(tXgX)
+    filled = cute.make_rmem_tensor((4,), cutlass.Boolean)
+    stored = cute.make_rmem_tensor((4,), cutlass.Float32)
+    viewed = cute.make_rmem_tensor((4, 2), cutlass.Float32)
+    handed = cute.make_rmem_tensor((4,), cutlass.Float32)
+    unused = cute.make_rmem_tensor((4,), cutlass.Float32)  # noqa: F841
+    filled.fill(True)
+    for k in range(4):
+        by_index[k] = i < mX.shape[0] and i < shape[1] and cute.elem_less((i, k), shape)
+    cute.copy(atom, tXgX, by_copy, pred=by_index)
+    stored.store(by_copy.load())
+    viewed[None, 0].store(stored.load())
+    right(atom, handed, tXgX, shape, i)
+    return viewed[0, 0] + handed[0] + filled[0]
+
+
+def test_tuples_compared_are_told_with_their_line_and_the_cure() -> None:
+    (told,) = find_slips(tuples)
+    line = tuples.__code__.co_firstlineno + 2
+    assert told.startswith(f"test_source_slips.py, line {line}: `<` compares tuples from the left")
+    assert "`cute.elem_less(cX[0, 0], shape)`" in told
+    assert "cute.elem_less(coord, mX.shape)" in find_slips(whole_shape)[0]
+
+
+def test_registers_that_nothing_is_stored_in_are_told() -> None:
+    told = find_slips(never_filled)
+    assert [text.rpartition("`, so")[0].rpartition("`")[2] for text in told] == ["tXpX", "tXrY"]
+
+
+def test_nothing_is_said_of_what_may_be_right() -> None:
+    assert find_slips(right) == []
