@@ -65,9 +65,9 @@ def _of_one_mode(o: Overrun, unit: str) -> str:
 
 
 def _all_that_are_shifted(o: Overrun, count: int, shift: int) -> bool:
-    """Whether all threads are here whose element, of so many, so much further, does not exist; of the warps
-    that are here at all, for the others may not have come so far. One thread alone could have
-    computed anything."""
+    """Whether all threads are here whose element, so much further, is none of the `count`; of the
+    warps that are here at all, for the others may not have come so far. One thread alone could
+    have computed anything."""
     last = count - 1
     leave = range(max(last - shift + 1, 0), last + 1) if shift > 0 else range(min(-shift, last + 1))
     here, warps = set(o.threads.tolist()), set((o.threads // 32).tolist())

@@ -201,7 +201,7 @@ def _unwritten(handed_in: Submission, case: Case, got: Any) -> str:
 def _box(written: Any, launch: Any) -> str:
     """Of a matrix whose first rows and columns alone are written."""
     rows, columns = (int(written.any(dim).sum()) for dim in (1, 0))
-    if not written[:rows, :columns].all() or rows * columns != int(written.sum()):
+    if not rows or not written[:rows, :columns].all() or rows * columns != written.sum():
         return ""
     (across, down), of = (launch.grid[k] * launch.block[k] for k in (0, 1)), written.shape
     return (
