@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from forgekit.vgpu import clusters, faults
-from forgekit.vgpu.dataflow import reads_and_writes
 from forgekit.vgpu.memory import WINDOW_MASK, WINDOW_SHIFT, Allocation
 from forgekit.vgpu.ptx import Register, Vector
 
@@ -34,6 +33,7 @@ class Target(NamedTuple):
     space: str  # global, shared or local
     allocation: Allocation | None = None  # in global memory
     skipped: int = 0  # bytes of the memory before the first row
+    inside: int = 0  # bytes of the only row that are the tensor's; 0: all of every row
 
 
 def targets(
@@ -222,8 +222,32 @@ def _scattered(
         rows = rows if count == 1 else rows.reshape(-1, count)
         index = ((offset - np.uint64(skip)) >> np.uint64(width.bit_length() - 1)).view(np.int64)
         result.append(Target(rows, index, inside, "global", allocation, skip))
+    if left.any() and kind == "reads" and _used(m, count) < count:
+        result += _overhanging(m, address, left, elem, count)
     if left.any():
         raise faults.out_of_bounds(m, kind, np.broadcast_to(address, shape), left, width)
+    return result
+
+
+def _overhanging(m: Machine, address: Array, left: Array, elem: int, count: int) -> list[Target]:
+    """The ends of tensors whose last vector overhangs them, where nobody uses what it overhangs.
+
+    Takes the threads that read these off `left`. Beyond the end they find zeros.
+    """
+    width, used = elem * count, elem * _used(m, count)
+    result = []
+    for allocation in m.memory.allocations:
+        inside = (allocation.address + allocation.size_bytes) % width
+        start = allocation.size_bytes - inside
+        here = left & (address == np.uint64(allocation.address + start))
+        if start < 0 or inside < used or not here.any():
+            continue
+        left &= ~here
+        row = np.zeros(width, np.uint8)
+        row[:inside] = allocation.data[start:]
+        places = np.zeros(left.shape, np.int64)
+        rows = row.view(f"u{elem}").reshape(1, count)
+        result.append(Target(rows, places, here, "global", allocation, start, inside))
     return result
 
 
@@ -253,12 +277,10 @@ def _used(m: Machine, count: int) -> int:
 
     Where memory is aligned, the compiler loads three neighbours as four and drops the last one.
     """
-    instructions = m.program.instructions
-    target = instructions[m.pc].operands[0]
+    target = m.program.instructions[m.pc].operands[0]
     if count == 1 or not isinstance(target, Vector):
         return count
-    read = {name for i in instructions for name in reads_and_writes(i)[0]}
-    items = enumerate(target.items, 1)
+    read, items = m.program.registers_read, enumerate(target.items, 1)
     return max((n for n, r in items if isinstance(r, Register) and r.name in read), default=1)
 
 

@@ -146,6 +146,11 @@ class Program:
         )
 
     @functools.cached_property
+    def registers_read(self) -> frozenset[str]:
+        """Names of the registers that some instruction reads."""
+        return frozenset(r for i in self.instructions for r in dataflow.reads_and_writes(i)[0])
+
+    @functools.cached_property
     def unit_bytes(self) -> int:
         """Its narrowest access to shared or global memory, at most 8 bytes wide."""
         return dataflow.narrowest_access(self.kernel)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import linecache
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from forgekit.errors import SourceLine as NamedLine
 from forgekit.vgpu.ptx import Instruction, SourceLine
@@ -21,42 +23,106 @@ def describe_source(source: SourceLine) -> str:
     return str(NamedLine(source.file, source.line, source_text(source)))
 
 
-# How instructions that the compiler gives no line of their own are written in Python.
-_WRITTEN_AS = {
-    "atom": re.compile(r"\batomic_\w+\("),
-    "red": re.compile(r"\b(atomic_\w+|red)\("),
+# Instructions that the compiler gives no line of their own, and the calls in Python they come from.
+_CALLS = {
+    "atom": re.compile(r"\batomic_(\w+)\("),
+    "red": re.compile(r"\b(?:atomic_(\w+)|red)\("),
     "fence": re.compile(r"\bfence_\w+\("),
     "membar": re.compile(r"\bfence_\w+\("),
 }
+_FLOAT_EXTREMES = ("fmax", "fmin", "max_float32")  # become integer max and min, by the sign
+
+
+class _Alike(NamedTuple):
+    """Instructions between two lines of the PTX that may come from the same calls."""
+
+    at: list[int]
+    before: SourceLine
+    lines: tuple[int, ...]  # one for each call
+    straight: bool  # no branch between them
 
 
 def attribute(instructions: Sequence[Instruction]) -> list[Instruction]:
     """Give the instructions that carry the line after the function, in column 0, another one.
 
     Branches and loop arithmetic get the line before them in the PTX. So do atomics and fences,
-    unless between that line and the one after them exactly one line of the source looks like it.
+    unless the source between that line and the one after them shows which call each comes from:
+    there is one line that it can be, or as many calls of that name as instructions.
     """
-    following: list[SourceLine | None] = []
-    after: SourceLine | None = None
-    for instruction in reversed(instructions):
-        following.append(after)
-        if instruction.source is not None and instruction.source.column:
-            after = instruction.source
-    result, before = [], None
-    for instruction, after in zip(instructions, reversed(following), strict=True):
-        source = instruction.source
-        if source is not None and source.column:
-            before = source
+    result = list(instructions)
+    alike: list[_Alike] = []
+    before, start = None, 0
+    pieces = [list(piece) for _, piece in itertools.groupby(instructions, _has_line)]
+    for piece, following in itertools.zip_longest(pieces, pieces[1:]):
+        if _has_line(piece[0]):
+            before = piece[-1].source
         elif before is not None:
-            instruction = replace(instruction, source=_between(instruction, before, after))
-        result.append(instruction)
+            for at, instruction in enumerate(piece, start):
+                result[at] = replace(instruction, source=before)
+            after = following[0].source if following else None
+            if after is not None and after.file == before.file:
+                alike += _alike(piece, start, before, after.line)
+        start += len(piece)
+    for at, source in _resolve(alike).items():
+        result[at] = replace(result[at], source=source)
     return result
 
 
-def _between(instruction: Instruction, before: SourceLine, after: SourceLine | None) -> SourceLine:
-    pattern = _WRITTEN_AS.get(instruction.opcode[0])
-    if pattern is None or after is None or after.file != before.file:
-        return before
-    lines = range(before.line, max(after.line, before.line) + 1)
-    found = [n for n in lines if pattern.search(linecache.getline(before.file, n))]
-    return SourceLine(before.file, found[0], before.column) if len(found) == 1 else before
+def _has_line(instruction: Instruction) -> bool:
+    return instruction.source is not None and bool(instruction.source.column)
+
+
+def _alike(piece: list[Instruction], start: int, before: SourceLine, last: int) -> list[_Alike]:
+    """Those of a piece of the PTX, which begins at instruction `start`."""
+    text = range(before.line, max(last, before.line) + 1)
+    found: dict[tuple[int, ...], list[int]] = {}
+    for at, instruction in enumerate(piece):
+        if instruction.opcode[0] in _CALLS:
+            found.setdefault(_calls(instruction, before.file, text), []).append(at)
+    return [
+        _Alike(
+            [start + k for k in at], before, lines,
+            not any(i.opcode[0] == "bra" for i in piece[at[0] : at[-1]]),
+        )
+        for lines, at in found.items()
+    ]  # fmt: skip
+
+
+def _resolve(alike: list[_Alike]) -> dict[int, SourceLine]:
+    """The lines of instructions, where they are certain; calls found once are no longer open."""
+    found: dict[int, SourceLine] = {}
+    taken: set[tuple[str, int]] = set()
+    for _ in range(2):
+        for at, before, lines, straight in alike:
+            if at[0] in found:
+                continue
+            left = [line for line in lines if (before.file, line) not in taken]
+            if len(left) == len(at) and (straight or len(set(left)) == 1):
+                taken.update((before.file, line) for line in left)
+            elif len(set(left)) == 1:
+                left = left[:1] * len(at)
+            else:
+                continue
+            for k, line in zip(at, left, strict=True):
+                found[k] = SourceLine(before.file, line, before.column)
+    return found
+
+
+def _calls(instruction: Instruction, file: str, text: range) -> tuple[int, ...]:
+    """The lines of the calls that an instruction may come from: one for each call."""
+    pattern = _CALLS[instruction.opcode[0]]
+    found = [
+        (number, call)
+        for number in text
+        for call in pattern.finditer(linecache.getline(file, number).partition("#")[0])
+    ]
+    named = [number for number, call in found if _may_be(instruction, call)]
+    # What the hardware lacks is a loop of cas: that may come from any of them.
+    return tuple(named or (number for number, _ in found))
+
+
+def _may_be(instruction: Instruction, call: re.Match[str]) -> bool:
+    name = call.group(1) if call.re.groups else None
+    if name in _FLOAT_EXTREMES:
+        return not {"max", "min"}.isdisjoint(instruction.opcode)
+    return name is None or name in instruction.opcode

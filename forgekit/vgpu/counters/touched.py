@@ -52,7 +52,7 @@ class Touched:
                 continue
             (places,) = addressing.compress(target.mask, target.places)
             for way in _WAYS[kind]:
-                self._map(target, way, width)[places] = True
+                self._map(target, way, target.inside or width)[places] = True
 
     def _map(self, target: Target, way: str, width: int) -> Array:
         allocation = target.allocation

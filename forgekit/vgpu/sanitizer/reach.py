@@ -40,9 +40,10 @@ def reach(m: Machine, access: Access, target: Target, unit: int, shift: int = 0)
         flat = flat if sel is None else [v[sel] for v in flat]
         values = flat[0] if len(flat) == 1 else np.stack(flat, axis=1).reshape(-1)
     offset = target.skipped + shift
-    each = access.width // unit
-    if offset or access.width % unit:
-        units = (units * access.width + offset) // unit
+    width = target.inside or access.width
+    each = -(-width // unit)
+    if offset or width % unit:
+        units = (units * width + offset) // unit
         if each > 1:
             units = (units[:, None] + np.arange(each)).reshape(-1)
     elif each > 1:

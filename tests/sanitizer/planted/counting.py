@@ -129,8 +129,37 @@ def warp_scan(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     warp_scan_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
+@cute.kernel
+def tally_kernel(mX: cute.Tensor, mMost: cute.Tensor, mSum: cute.Tensor, mSquares: cute.Tensor):
+    """Atomics one after another, with no line of their own or between them."""
+    tidx, _, _ = cute.arch.thread_idx()
+    x = mX[tidx]
+    square = x * x
+    cute.arch.atomic_max(mMost.iterator, x)  # BUG no_most
+    cute.arch.atomic_add(mSum.iterator, x)  # BUG no_sum
+    cute.arch.atomic_add(mSquares.iterator, square)  # BUG no_squares
+    mX[tidx] = 0
+
+
+@cute.jit
+def tally(mX: cute.Tensor, mMost: cute.Tensor, mSum: cute.Tensor, mSquares: cute.Tensor,
+          bug: cutlass.Constexpr = None):  # fmt: skip
+    tally_kernel(mX, mMost, mSum, mSquares).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
 def values():
     return fk.randint(0, 9, THREADS), fk.empty(THREADS, dtype=torch.int32)
+
+
+def totals(*sizes):
+    return lambda: (values()[0], *(fk.zeros(n, dtype=torch.int32) for n in sizes))
+
+
+def tallied(x, *found):
+    v = values()[0]
+    return [
+        (a, b.int().view(1)) for a, b in zip(found, (v.max(), v.sum(), (v * v).sum()), strict=True)
+    ]
 
 
 def running(x, y):
@@ -160,6 +189,11 @@ FAMILIES = (
         Bug("added_without_atomics", ("global-race",), "Blocks add to the total plainly."),
         Bug("into_empty", ("uninitialised-global",), "The total does not start at 0.",
             args=numbers(fk.empty)),
+    )),
+    Family(tally, (tally_kernel,), totals(1, 1, 1), tallied, bugs=(
+        Bug("no_most", ("out-of-bounds",), "No room for the largest.", args=totals(0, 1, 1)),
+        Bug("no_sum", ("out-of-bounds",), "No room for the sum.", args=totals(1, 0, 1)),
+        Bug("no_squares", ("out-of-bounds",), "No room for the squares.", args=totals(1, 1, 0)),
     )),
     Family(scan, (scan_kernel,), values, running, bugs=(
         Bug("replacing_too_early", RACE, "Values are replaced while others still read them.",

@@ -1,6 +1,7 @@
 """128-bit accesses where the address is no multiple of 16 bytes, and past the end."""
 
 import cutlass
+import torch
 from cutlass import Float32, cute
 
 import forgekit as fk
@@ -72,6 +73,30 @@ def async_rows(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     async_rows_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(8, 1, 1))
 
 
+@cute.kernel
+def three_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """The sum of three elements, which the compiler loads as four, to all and in their place."""
+    tidx, _, _ = cute.arch.thread_idx()
+    # BUG without_barrier, into_empty
+    total = mX[0] + mX[1] + mX[2]
+    if cutlass.const_expr(bug == "of_four"):
+        total = mX[0] + mX[1] + mX[2] + mX[3]  # BUG of_four
+    if cutlass.const_expr(bug != "without_barrier"):
+        cute.arch.sync_threads()
+    if tidx < 3:
+        mX[tidx] = total  # BUG without_barrier
+    mY[tidx] = total
+
+
+@cute.jit
+def three(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    three_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(64, 1, 1))
+
+
+def three_ones():
+    return torch.ones(3), fk.empty(64)
+
+
 def rows(columns):
     return lambda: (fk.randn(8, columns), fk.empty(8, 4))
 
@@ -96,5 +121,12 @@ FAMILIES = (
         Bug("of_odd_length", MISALIGNED, "cp.async of 16 bytes from rows of 33 floats.",
             args=rows(33)),
         Bug("from_the_next_row", OUT, "cp.async reads one row further: the last has no next."),
+    )),
+    Family(three, (three_kernel,), three_ones, lambda x, y: [(y, torch.full((64,), 3.0)),
+           (x, torch.full((3,), 3.0))], static=(0,), bugs=(
+        Bug("of_four", OUT, "The sum of four elements, there are three."),
+        Bug("without_barrier", ("global-race",), "A warp reads what another writes.", loose=True),
+        Bug("into_empty", ("uninitialised-global",), "The elements were never written.",
+            args=lambda: (fk.empty(3), fk.empty(64))),
     )),
 )  # fmt: skip
