@@ -1,0 +1,16 @@
+"""Wrong solutions of week1/any_block."""
+
+from forgekit.lessons.wrong import Wrong
+
+WRONG = (
+    Wrong("as given", {"(left + 1) // 2": "left // 2", "if tidx < left - half:": "if tidx < half:"},
+          "the third is never added"),
+    Wrong("rounded up, all of them add", {"if tidx < left - half:": "if tidx < half:"},
+          "is added again"),
+    Wrong("rest doubled", {"if tidx < left - half:": "if tidx <= left - half:"}, "Out of bounds"),
+    Wrong("never the first", {"tidx < left - half": "tidx > 0 and tidx < left - half"},
+          "only what thread 0 has added up"),
+    Wrong("extra barrier", {"        left = half": "        cute.arch.sync_threads()\n        left = half"},
+          "Arrivals of warps at barriers"),
+    Wrong("no barrier", {"        cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
+)  # fmt: skip

@@ -1,0 +1,54 @@
+"""Puzzle week1/row_rms: the root mean square of rows, a block a row."""
+
+import torch
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
+
+
+def _inputs(draw, m, n):
+    x = draw.integers(-8, 9, m, n)
+    x[:, 0] = 300  # whose square float16 does not have
+    return (x,)
+
+
+EXERCISE = puzzle(
+    title="the root mean square of rows",
+    task="""
+`y[m]` is the square root of the mean of the squares of row m, which RMSNorm divides by, for any M
+and N, in float32, float16 and bfloat16, computed in float32. A block a row, 256 elements of it at a
+time, with as few threads and barriers as `first_add` has. `row_rms(x, y)`.
+""",
+    hints=(
+        "A sum of squares is a sum. Which line of `first_add` changes, and what happens at the end?",
+        "The number of elements is `Float32(mX.shape[1])`, and there is `cute.math.sqrt`.",
+        "300 is a float16, its square is not: the line that squares has to have converted before. "
+        "Mean and root belong into the line in which one thread stores.",
+    ),
+    analysis="""
+The work at both ends of a reduction is free: what is done to an element as it arrives, and to the
+result before it is stored. The tree in the middle does not know what it adds. Libraries call the
+first a *prologue* and the second an *epilogue*.
+""",
+    entry="row_rms",
+    inputs=_inputs,
+    result=lambda x: x.square().mean(1).sqrt(),
+    sizes=[(2, 4), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (3, 300)],
+    count=[(3, 200), (40, 1000)],
+    dtypes=("float32", "float16", "bfloat16"),
+    slips=[
+        looks_like(lambda x, y: x.double().square().sum(1), "this is the sum of the squares."),
+        looks_like(lambda x, y: x.double().square().sum(1).sqrt(), "this is the root of the sum: it "
+                   "is not divided by the number of elements."),
+        looks_like(lambda x, y: x.double().square().mean(1), "this is the mean of the squares: the "
+                   "root is missing."),
+        looks_like(lambda x, y: x.double().mean(1), "this is the mean: nothing is squared."),
+        looks_like(lambda x, y: (x.double().square().sum(1) + 128).div(x.shape[1]).sqrt(), "it is as "
+                   "if the sum of each of the 128 threads began at 1."),
+        looks_like(lambda x, y: x[:, :256].double().square().sum(1).div(x.shape[1]).sqrt(), "only the "
+                   "first 256 elements of a row are added up."),
+        looks_like(lambda x, y: torch.full_like(y, torch.inf) if x.dtype == torch.float16 else None,
+                   "∞: the square of 300 is 90,000, and the largest float16 is 65,504."),
+    ],
+    praise="RMSNorm is half done.",
+)  # fmt: skip

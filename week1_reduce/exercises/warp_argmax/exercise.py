@@ -1,0 +1,53 @@
+"""Puzzle week1/warp_argmax: where the largest element of each row stands."""
+
+import torch
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
+
+
+def _first(x):
+    """The first place of the largest, as NumPy defines it."""
+    return torch.from_numpy(x.numpy().argmax(1)).int()
+
+
+def _last(x):
+    return x.shape[1] - 1 - _first(x.flip(1))
+
+
+EXERCISE = puzzle(
+    title="where is the largest?",
+    task="""
+`y[m]` is the column of the largest element of row m, as int32; where several are the largest, the
+first one counts. Any M and N ≥ 1, `x` in float32 or float16; a warp a row, eight warps a block, no
+shared memory. `warp_argmax(x, y)`.
+""",
+    hints=(
+        "Two values travel together: the largest so far, and where it stands. Each is shuffled.",
+        "The other one wins if it is larger, or if it is equal and stands further to the left. A "
+        "lane without an element has −∞.",
+        "A lane without an element must not win against a row of −∞ either: its column has to be "
+        "behind every other. Both variables have to keep their types in the loop: `Float32` and "
+        "`cutlass.Int32`.",
+    ),
+    analysis="""
+An operator on pairs, and it is associative and has an identity, so everything of this notebook
+works. Without a rule for ties the result would depend on which lane meets which; with it, any order
+gives the same: a result one can test.
+""",
+    entry="warp_argmax",
+    inputs=lambda draw, m, n: (draw.integers(-8, 0, m, n),),
+    result=_first,
+    sizes=[(2, 5), (1, 1), (3, 31), (2, 1000), (1, 1025), (3, 129), (17, 32), (9, 30)],
+    count=[(3, 100), (100, 1000)],
+    dtypes=("float32", "float16"),
+    slips=[
+        looks_like(lambda x, y: _last(x), "where several are the largest, the last one is given."),
+        looks_like(lambda x, y: _first(-x), "this is where the smallest one stands."),
+        looks_like(lambda x, y: x.double().amax(1).int(), "this is the largest element, not where it "
+                   "stands."),
+        looks_like(lambda x, y: _first(x[:, ::32]) * 32, "only what lane 0 has found is in the "
+                   "result: nothing reaches it from the other lanes."),
+    ],
+    praise="Ties are settled.",
+)  # fmt: skip

@@ -1,0 +1,47 @@
+"""Wrong solutions of week1/warp_argmax."""
+
+from forgekit.lessons.wrong import Wrong
+
+INNER = """            if value > largest or (value == largest and n < column):
+                largest, column = value, Int32(n)"""
+OUTER = """            if value > largest or (value == largest and n < column):
+                largest, column = value, n
+"""
+SHUFFLES = (
+    """        for k in cutlass.range_constexpr(5):
+            value = cute.arch.shuffle_sync_bfly(largest, offset=16 >> k)
+            n = cute.arch.shuffle_sync_bfly(column, offset=16 >> k)
+"""
+    + OUTER
+)
+
+WRONG = (
+    Wrong("the last one", {INNER: INNER.replace("n < column", "n > column").replace(
+        "> largest or", "> largest or column == mX.shape[1] or"),
+        OUTER: OUTER.replace("value == largest and n < column",
+                             "value == largest and n > column and n < mX.shape[1]")},
+        "the last one is given"),
+    Wrong("no rule between lanes", {OUTER: OUTER.replace(
+        " or (value == largest and n < column)", "")}, "the result is wrong"),
+    Wrong("ties go to the other lane", {OUTER: OUTER.replace(
+        "value > largest or (value == largest and n < column)", "value >= largest")},
+        "the result is wrong"),
+    Wrong("the smallest", {"-Float32.inf": "Float32.inf", INNER: INNER.replace("value >", "value <"),
+                           OUTER: OUTER.replace("value >", "value <")}, "the smallest one stands"),
+    Wrong("the value", {"mY[row] = column": "mY[row] = largest.to(mY.element_type)"},
+          "not where it stands"),
+    Wrong("begins at 0", {"-Float32.inf": "Float32(0.0)"}, "got"),
+    Wrong("no shuffles", {SHUFFLES: ""}, "nothing reaches it from the other lanes"),
+    Wrong("column not shuffled", {
+        "n = cute.arch.shuffle_sync_bfly(column, offset=16 >> k)": "n = column + 0"}, "result is wrong"),
+    Wrong("four steps", {"range_constexpr(5)": "range_constexpr(4)"}, "the result is wrong"),
+    Wrong("shuffles inside a predicate on the column", {
+        SHUFFLES: "        if lane < mX.shape[1]:\n" + "".join(
+            f"    {line}\n" for line in SHUFFLES.splitlines())}, "which takes no part"),
+    Wrong("no predicate on the row", {"    if row < mX.shape[0]:": "    if row >= 0:"},
+          "Out of bounds"),
+    Wrong("a block a row", {"cute.ceil_div(mX.shape[0], 8)": "mX.shape[0]"}, "Threads launched"),
+)  # fmt: skip
+
+SAME = "a column is compared with itself only where nothing changes by taking it"
+EQUIVALENT = {"line 10: < is <=": SAME, "line 15: < is <=": SAME}

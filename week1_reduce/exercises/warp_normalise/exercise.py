@@ -1,0 +1,39 @@
+"""Puzzle week1/warp_normalise: rows divided by their sums."""
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
+
+EXERCISE = puzzle(
+    title="divide rows by their sums",
+    task="""
+`y[m, n] = x[m, n] / (x[m, 0] + … + x[m, N-1])`, so that every row adds up to 1, in float32, float16
+and bfloat16, computed in float32. A warp a row, eight warps a block, no shared memory: every lane
+needs the sum. `warp_normalise(x, y)`; no row has the sum 0.
+""",
+    hints=(
+        "Two loops over the row, and between them the sum of a warp. Which of the two kinds of "
+        "shuffle leaves it in every lane?",
+        "After a butterfly each lane has the sum: no lane has to hand it to the others.",
+        "Divide once, not for each element: the second loop multiplies by what was computed after "
+        "the shuffles, or divides by the sum; both are accepted. The line that stores converts.",
+    ),
+    analysis="""
+A reduction whose result everybody gets is an *all-reduce*. By butterfly it costs what a reduction to
+one lane costs. Softmax and the normalisations are of this form: reduce a row, then go through it
+again with the result. The second reading is week 2's story.
+""",
+    entry="warp_normalise",
+    inputs=lambda draw, m, n: (draw.integers(1, 9, m, n),),
+    result=lambda x: x / x.sum(1, keepdim=True),
+    sizes=[(2, 5), (1, 1), (3, 31), (2, 1000), (1, 1025), (3, 129), (17, 32), (9, 30)],
+    count=[(3, 100), (60, 500)],
+    dtypes=("float32", "float16", "bfloat16"),
+    slips=[
+        looks_like(lambda x, y: x, "x is copied: nothing is divided."),
+        looks_like(lambda x, y: x.double() * x.double().sum(1, keepdim=True), "each element is "
+                   "multiplied by the sum."),
+        looks_like(lambda x, y: x.double() / x.double().mean(1, keepdim=True), "each element is "
+                   "divided by the mean."),
+    ],
+    praise="Half a softmax.",
+)  # fmt: skip

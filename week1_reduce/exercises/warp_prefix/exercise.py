@@ -1,0 +1,62 @@
+"""Puzzle week1/warp_prefix: prefix sums of 32 elements, by shuffles up."""
+
+import torch
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
+
+
+def _pieces(x):
+    return torch.nn.functional.pad(x, (0, -len(x) % 32)).reshape(-1, 32)
+
+
+def _prefix(x):
+    return _pieces(x).cumsum(1).reshape(-1)[: len(x)]
+
+
+def _wrapped(x):
+    """What comes out where a lane without a source adds what it gets: its own value."""
+    held = _pieces(x.double())
+    for k in range(5):
+        held = held + torch.cat([held[:, : 1 << k], held[:, : -(1 << k)]], 1)
+    return held.reshape(-1)[: len(x)]
+
+
+EXERCISE = puzzle(
+    title="prefix sums of 32",
+    task="""
+An array in pieces of 32; `y[i]` is the sum of `x` from the beginning of the piece up to and with
+`x[i]`. Any length, float32 and float16, added up in float32. One thread an element, blocks of 128,
+five shuffles, no shared memory. `warp_prefix(x, y)`.
+""",
+    hints=(
+        "After a step with offset 1 a lane has the sum of two elements, its own and the one to the "
+        "left. What offset makes it four?",
+        "`shuffle_sync_up` by 1, 2, 4, 8, 16. What do the first lanes get, who have nobody so far "
+        "to the left?",
+        "All lanes shuffle, but a lane adds only where its number is at least the offset: the "
+        "predicate stands around the addition, after the shuffle.",
+    ),
+    analysis="""
+The scan of Hillis and Steele (1986): log₂ n steps, and n · log₂ n additions where a loop needs n.
+Lanes add anyway whether their sum is of use or not, so in a warp the additional ones cost nothing.
+Whole blocks and arrays follow in `06_practice`.
+""",
+    entry="warp_prefix",
+    inputs=lambda draw, n: (draw.integers(-8, 9, n),),
+    result=_prefix,
+    sizes=[(5,), (1,), (32,), (1000,), (33,), (1025,), (2500,), (127,)],
+    count=[(100,), (20_000,)],
+    dtypes=("float32", "float16"),
+    slips=[
+        looks_like(lambda x, y: x, "x is copied: no lane adds anything."),
+        looks_like(lambda x, y: _wrapped(x), "a lane without a source gets its own value, and here "
+                   "it is added."),
+        looks_like(lambda x, y: _prefix(x) - x, "the element itself is missing from its sum."),
+        looks_like(lambda x, y: _pieces(x).sum(1, keepdim=True).expand(-1, 32).reshape(-1)[: len(x)],
+                   "each lane has the sum of its whole piece: that is a butterfly."),
+        looks_like(lambda x, y: _pieces(x).flip(1).cumsum(1).flip(1).reshape(-1)[: len(x)], "these "
+                   "are sums from the element to the end of its piece: down for up."),
+    ],
+    praise="Everything so far, in five steps.",
+)  # fmt: skip
