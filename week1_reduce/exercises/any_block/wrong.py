@@ -11,6 +11,6 @@ WRONG = (
     Wrong("never the first", {"tidx < left - half": "tidx > 0 and tidx < left - half"},
           "only what thread 0 has added up"),
     Wrong("extra barrier", {"        left = half": "        cute.arch.sync_threads()\n        left = half"},
-          "Arrivals of warps at barriers"),
+          "Barriers that a warp arrives at"),
     Wrong("no barrier", {"        cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
 )  # fmt: skip

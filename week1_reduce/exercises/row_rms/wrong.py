@@ -22,10 +22,10 @@ WRONG = (
     Wrong("begins at 1", {"Float32(0.0)": "Float32(1.0)"}, "began at 1"),
     Wrong("no barrier", {ROUND: ""}, "Race in shared memory"),
     Wrong("a barrier too many", {"    if tidx == 0:": "    cute.arch.sync_threads()\n    if tidx == 0:"},
-          "Arrivals of warps at barriers"),
+          "Barriers that a warp arrives at"),
     Wrong("1,024 threads", {"cute.make_layout(128)": "cute.make_layout(1024)", LOOP:
           "range(tidx, mX.shape[1], 1024)", "range_constexpr(7)": "range_constexpr(10)", "64 >> k":
           "512 >> k", "block=(128": "block=(1024"}, "are allowed"),
-    Wrong("every thread stores", {"if tidx == 0:": "if tidx >= 0:"}, "thread"),
-    Wrong("a fixed grid", {"grid=(mX.shape[0], 1, 1)": "grid=(64, 1, 1)"}, "mX[2, 0]"),
+    Wrong("every thread stores", {"if tidx == 0:": "if tidx >= 0:"}, "(1, 0, 0) of block (0, 0, 0) reads shared memory, byte 0,"),
+    Wrong("a fixed grid", {"grid=(mX.shape[0], 1, 1)": "grid=(64, 1, 1)"}, "block (2, 0, 0) reads mX[2, 0]"),
 )  # fmt: skip

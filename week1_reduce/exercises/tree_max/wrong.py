@@ -30,10 +30,10 @@ WRONG = (
                        "cutlass.max(sMax": "cutlass.min(sMax"}, "this is the smallest element"),
     Wrong("no barrier", {ROUND: "        half = 64 >> k"}, "Race in shared memory"),
     Wrong("one barrier", {TREE: TREE.replace("        cute.arch.sync_threads()\n", "").replace(
-        "    for", "    cute.arch.sync_threads()\n    for")}, "Race in shared memory"),
+        "    for", "    cute.arch.sync_threads()\n    for")}, "(0, 0, 0) reads shared memory, byte 128"),
     Wrong("barrier in the if", {TREE: TREE.replace("        cute.arch.sync_threads()\n", "").replace(
-        "half:\n", "half:\n            cute.arch.sync_threads()\n")}, "barrier"),
-    Wrong("tail ignored", {LOOP: "range(tidx, mX.shape[1] // 128 * 128, 128)"}, "-inf"),
+        "half:\n", "half:\n            cute.arch.sync_threads()\n")}, "take it out of the `if`"),
+    Wrong("tail ignored", {LOOP: "range(tidx, mX.shape[1] // 128 * 128, 128)"}, "every element of actual is -inf"),
     Wrong("128 elements", {LOOP: "range(tidx, cutlass.min(mX.shape[1], 128), 128)"},
           "only the first 128 elements"),
     Wrong("a round too few", {"range_constexpr(7)": "range_constexpr(6)"}, "the result is wrong"),
@@ -41,7 +41,7 @@ WRONG = (
                                "range_constexpr(7)": "range_constexpr(8)"}, "sMax[tidx + half]"),
     Wrong("no tree", {TREE: ""}, "nothing reaches it from the other threads"),
     Wrong("two barriers a round",
-          {TREE: TREE + "        cute.arch.sync_threads()\n"}, "Arrivals of warps at barriers"),
+          {TREE: TREE + "        cute.arch.sync_threads()\n"}, "Barriers that a warp arrives at"),
     Wrong("bank conflicts", {TREE: INTERLEAVED}, "Wavefronts of shared memory"),
     Wrong("one thread reads all", {TREE: ONE_THREAD}, "Percent of the lanes idle"),
     Wrong("a fixed grid", {"grid=(mX.shape[0], 1, 1)": "grid=(64, 1, 1)"}, "Out of bounds"),

@@ -25,16 +25,16 @@ WRONG = (
         " or (value == largest and n < column)", "")}, "the result is wrong"),
     Wrong("ties go to the other lane", {OUTER: OUTER.replace(
         "value > largest or (value == largest and n < column)", "value >= largest")},
-        "the result is wrong"),
+        "got 13, expected 1"),
     Wrong("the smallest", {"-Float32.inf": "Float32.inf", INNER: INNER.replace("value >", "value <"),
                            OUTER: OUTER.replace("value >", "value <")}, "the smallest one stands"),
     Wrong("the value", {"mY[row] = column": "mY[row] = largest.to(mY.element_type)"},
           "not where it stands"),
-    Wrong("begins at 0", {"-Float32.inf": "Float32(0.0)"}, "got"),
+    Wrong("begins at 0", {"-Float32.inf": "Float32(0.0)"}, "every element of actual is 5"),
     Wrong("no shuffles", {SHUFFLES: ""}, "nothing reaches it from the other lanes"),
     Wrong("column not shuffled", {
         "n = cute.arch.shuffle_sync_bfly(column, offset=16 >> k)": "n = column + 0"}, "result is wrong"),
-    Wrong("four steps", {"range_constexpr(5)": "range_constexpr(4)"}, "the result is wrong"),
+    Wrong("four steps", {"range_constexpr(5)": "range_constexpr(4)"}, "got 2, expected 3"),
     Wrong("shuffles inside a predicate on the column", {
         SHUFFLES: "        if lane < mX.shape[1]:\n" + "".join(
             f"    {line}\n" for line in SHUFFLES.splitlines())}, "which takes no part"),
