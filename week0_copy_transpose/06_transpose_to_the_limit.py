@@ -351,10 +351,10 @@ in16
 
 # %% [markdown]
 # `swizzled` moves no byte too many, has no conflict, and reaches 60 % of a copy; in float32 the
-# same kernel reaches 82 %. (`padded` has conflicts again: 33 elements of 16 bits are no whole number
-# of words, as in exercise 2 of `05_transpose`.) `vectorised` reaches 85 %. What does `swizzled`
-# lack? The table has one column in which it is bad, instructions a byte; and there is a reason that
-# no column shows. One after the other.
+# same kernel reaches 82 %. (`padded` has conflicts again: 33 elements of 16 bits are no whole
+# number of words, as in exercise 2 of `05_transpose`.) `vectorised` reaches 85 %. What does
+# `swizzled` lack? The table has one column in which it is bad, instructions a byte; and there is a
+# reason that no column shows. One after the other.
 #
 # ## 4. Seven instructions for each byte
 #

@@ -110,8 +110,8 @@ whole, with `M - 1 - row` running downwards, which costs nothing: a request is a
 has no direction. Then lanes read a column of `sT`, and the padding is needed.
 
 Recorded on the H200: 995 µs before, 312 µs after, with memory busy for 35 % of what it could move.
-The rest is a matter of bytes under way, as with `padded` and `rows` above: four elements a thread
-bring more. The virtual GPU cannot show that, so it is not asked for.
+The rest is what lies between `padded` and `padded_4` above: four elements a thread, in blocks of
+256. The virtual GPU cannot show what that is worth, so it is not asked for.
 """,
     entry="turn",
     groups=(

@@ -62,7 +62,7 @@ WRONG = (
     Wrong("barrier in the if", {_LOADED: _LOADED.replace("    cute.arch", "        cute.arch")},
           "outside of every `if`"),
     Wrong("a tile of 198 kB", {"make_layout((32, 32)": "make_layout((1500, 32)"},
-          "a block takes is one that another"),
+          "a block: 197,996"),
     Wrong("a pitch of 1,025", {"stride=(33, 1)": "stride=(1025, 1)"},
           "a block takes is one that another"),
     Wrong("doubled grid", {"cute.ceil_div(mX.shape[0], 32)": "2 * cute.ceil_div(mX.shape[0], 32)"},

@@ -73,7 +73,7 @@ WRONG = (
     Wrong(
         "a tile of 198 kB",
         {"make_layout((32, 32), stride": "make_layout((1584, 32), stride"},
-        "a block takes is one that another",
+        "a block: 202,752",
     ),
     Wrong(
         "barrier in the if",
