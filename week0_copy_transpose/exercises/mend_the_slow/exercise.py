@@ -109,7 +109,7 @@ had stored itself. Exchanging the roles of `tidx` and `tidy` behind the barrier 
 whole, with `M - 1 - row` running downwards, which costs nothing: a request is a set of sectors, and
 has no direction. Then lanes read a column of `sT`, and the padding is needed.
 
-Recorded on the H200: 995 µs before, 312 µs after, with memory busy for 35 % of what it could move.
+Recorded on the H200: 995 µs before, 312 µs after, with memory busy for 35 % of what it can move.
 The rest is what lies between `padded` and `padded_4` above: four elements a thread, in blocks of
 256. The virtual GPU cannot show what that is worth, so it is not asked for.
 """,
