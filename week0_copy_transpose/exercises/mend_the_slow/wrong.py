@@ -49,7 +49,7 @@ WRONG = (
     Wrong("to the left", {"mY[col, M - 1 - row]": "mY[N - 1 - col, row]"}, "turned to the left"),
     Wrong("mirrored in tiles", {"M - 1 - row": "bidy * 32 + 31 - tidx"}, "mirrored each by itself"),
     Wrong("read as stored", {"= sT[tidx, tidy]": "= sT[tidy, tidx]"}, "indices of mY and of sT"),
-    Wrong("off by one", {"M - 1 - row": "M - row"}, "look at how the index is computed"),
+    Wrong("off by one", {"M - 1 - row": "M - row"}, "how the indices are computed"),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "what *another* one stored"),
     Wrong("strided load", {_LOADED: _STRIDED}, "now the load is strided"),
     Wrong("one block", {_LOADED: "", _STORED: _ALONE, "grid=grid": "grid=(1, 1, 1)"},

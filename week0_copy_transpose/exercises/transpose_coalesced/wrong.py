@@ -86,6 +86,6 @@ WRONG = (
     Wrong(
         "one column further",
         {_STORE: _STORE.replace("row0 + tx", "row0 + tx + 1")},
-        "look at how the index is computed",
+        "how the indices are computed",
     ),
 )
