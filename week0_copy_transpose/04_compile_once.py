@@ -84,8 +84,8 @@ def scale(mX: cute.Tensor, mY: cute.Tensor):
 times_compiled = fk.predict("times it is compiled", None)
 
 
-# %% jupyter={"outputs_hidden": true}
 
+# %% jupyter={"outputs_hidden": true}
 def timed(what, action):
     began = time.perf_counter()
     result = action()
