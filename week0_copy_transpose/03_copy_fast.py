@@ -16,7 +16,8 @@
 # **You will learn** how little time a copy can take, why *which* four elements a thread copies
 # matters, how to load 16 bytes at once and still be right at the edge, and when that is impossible.
 # **You need** `01_why_slow_why_wrong` (sectors, requests, shared memory) and `02_see_layouts`
-# (tiles, TV layouts); no GPU. About 45 minutes, and 60 more for the exercises, one of them a whole kernel.
+# (tiles, TV layouts); no GPU. About 45 minutes, and 60 more for the exercises, one of them a whole
+# kernel.
 #
 # Where it says **Predict**, write your answer in place of `None` before you run the cell.
 
@@ -281,7 +282,8 @@ fk.compile(copy_vectors, x, y, device="virtual")(x, y)
 # and 12 bytes that belong to somebody else would be overwritten.
 #
 # > **Looks right and is wrong.** All lengths above are multiples of 4, also those that are no
-# > multiple of the block, 512. Test a vector kernel with lengths that are no multiple of the vector.
+# > multiple of the block, 512. Test a vector kernel with lengths that are no multiple of the
+# > vector.
 
 # %% [markdown] exercise="week0/fold_halves" part="task"
 # ### Exercise 1: fold a vector in the middle

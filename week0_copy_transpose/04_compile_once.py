@@ -84,7 +84,6 @@ def scale(mX: cute.Tensor, mY: cute.Tensor):
 times_compiled = fk.predict("times it is compiled", None)
 
 
-
 # %% jupyter={"outputs_hidden": true}
 def timed(what, action):
     began = time.perf_counter()
