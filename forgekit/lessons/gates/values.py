@@ -136,12 +136,11 @@ def check_values(
 
 
 def _findings(handed_in: Submission, case: Case) -> tuple[tuple[str, ...], str]:
-    """Kinds of what the sanitizer finds in a call, its notes too, and the first error in words."""
+    """Kinds of what the sanitizer finds in a call, and the first finding in words."""
     from forgekit.checking.sanitize import counted, sanitize
 
-    report = sanitize(handed_in.compiled(case), *handed_in.arguments(case).values())
-    found = report.errors
-    return tuple(f.kind for f in report.findings), counted(found[0]) if found else ""
+    found = sanitize(handed_in.compiled(case), *handed_in.arguments(case).values()).errors
+    return tuple(f.kind for f in found), counted(found[0]) if found else ""
 
 
 def _written(handed_in: Submission) -> str:
@@ -222,5 +221,6 @@ def _check_inputs(args: dict[int, Any], case: Case) -> None:
         if not torch.equal(after.cpu().nan_to_num(), before.nan_to_num()):
             raise GateError(
                 f"With {case.label} the kernel has changed its input, argument {position + 1}.",
-                look_at="Write only into the output.",
+                look_at="Write only into the output; what is used in between has to hold in "
+                "the end what it held before.",
             )

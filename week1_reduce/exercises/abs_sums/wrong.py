@@ -1,0 +1,30 @@
+"""Wrong solutions of week1/abs_sums."""
+
+from forgekit.lessons.wrong import Wrong
+
+TAIL = """    if j < n and j // 1024 == piece:
+        value = mX[j].to(Float32)
+        total += cute.arch.fmax(value, -value)
+"""
+
+WRONG = (
+    Wrong("with their signs", {"cute.where(values < 0.0, -values, values)": "values + 0.0",
+                               "total += cute.arch.fmax(value, -value)": "total += value"},
+          "with their signs"),
+    Wrong("tail ignored", {TAIL: ""}, "behind the last whole vector"),
+    Wrong("tail in every warp", {"if j < n and j // 1024 == piece:": "if j < n:"},
+          "a single element differs"),
+    Wrong("vectors rounded up", {"if i < n // vec:": "if i < cute.ceil_div(n, vec):"},
+          "12 bytes past its end"),
+    Wrong("tail not asked", {"if j < n and j // 1024 == piece:": "if j // 1024 == piece:"},
+          "reads mX[16]"),
+    Wrong("a piece too many", {"if lane == 0 and piece < mY.shape[0]:": "if lane == 0:"},
+          "Out of bounds"),
+    Wrong("no shuffle", {"    total = cute.arch.warp_reduction(total, operator.add)\n": ""},
+          "the result is wrong"),
+    Wrong("every lane stores", {"if lane == 0 and": "if lane >= 0 and"}, "stored more than once"),
+    Wrong("consecutive vectors", {"k * 32 + lane": "lane * (1024 // vec // 32) + k"},
+          "128 bytes apart"),
+    Wrong("a block a piece", {"cute.ceil_div(mY.shape[0], 4)": "mY.shape[0]"},
+          "their number follows"),
+)  # fmt: skip

@@ -1,0 +1,55 @@
+"""What exercises of `04_few_long_rows` share: the fences around an atomic counter, in the PTX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from forgekit.lessons.gates import GateError, Group
+
+if TYPE_CHECKING:
+    from forgekit.lessons.gates import Case, Submission
+
+__all__ = ["fenced"]
+
+_ATOMIC = re.compile(r"^\s*atom\.(?P<how>\S*)global\.(?P<what>add|inc)\S*", re.M)
+_FENCE = re.compile(r"^\s*(fence|membar)\.(acq_rel\.|sc\.)?(gpu|gl|sys)\b", re.M)
+_STORE = re.compile(r"^\s*st\.(global|release\.\w+\.global|relaxed\.\w+\.global)\S*", re.M)
+_LOAD = re.compile(r"^\s*ld\.(global|acquire\.\w+\.global|relaxed\.\w+\.global)\S*", re.M)
+
+
+def fenced(make: Callable[..., Case], size: tuple[int, ...]) -> Group:
+    """A group that wants a release between the store of a part and the counter, and an acquire
+    between the counter and the loads of all parts. The sanitizer takes any atomic for an order, so
+    it is the PTX that is read."""
+
+    def run(handed_in: Submission) -> str:
+        import torch
+
+        ptx = handed_in.compiled(make(*size, dtype=torch.float32)).ptx
+        counter: Any = _ATOMIC.search(ptx)
+        if counter is None:
+            raise GateError("No atomic addition to global memory is in the PTX, so nobody counts.")
+        before, after = ptx[: counter.start()], ptx[counter.end() :]
+        stores = list(_STORE.finditer(before))
+        loads = _LOAD.search(after)
+        released = _FENCE.search(before, stores[-1].end() if stores else 0)
+        acquired = _FENCE.search(after, 0, loads.start() if loads else len(after))
+        if not (released or re.search("release|acq_rel", counter["how"])):
+            raise GateError(
+                "No fence stands between the store of the part and the atomic addition.",
+                "another block may see the counter before it sees the part: what is stored has to "
+                "be made known first.",
+                "cute.arch.fence_acq_rel_gpu()",
+            )
+        if not (acquired or re.search("acquire|acq_rel", counter["how"])):
+            raise GateError(
+                "No fence stands between the atomic addition and the loads of the parts.",
+                "the loads of the last block may have been made before it has counted: what others "
+                "have made known has to be taken notice of.",
+                "cute.arch.fence_acq_rel_gpu()",
+            )
+        return "a fence before the counter, and one behind it"
+
+    return Group("Fences", run)

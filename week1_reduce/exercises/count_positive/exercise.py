@@ -1,0 +1,40 @@
+"""Puzzle week1/count_positive: a counter in memory that every block adds to, once."""
+
+import torch
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
+
+EXERCISE = puzzle(
+    title="count with one atomic a block",
+    task="""
+`y[m]` is how many elements of row `m` are greater than 0: float32 rows of any length, counted in
+int32. A block of 256 threads has 2,048 columns of a row and adds what it has counted to `y[row]`
+with one `cute.arch.atomic_add`. Nobody has set `y` to 0: a launch of its own does that first.
+Called as `count_positive(x, y)`.
+""",
+    hints=(
+        "Two kernels, one host function. In which of them does a thread write to `y` plainly?",
+        "A warp counts with `cute.arch.warp_reduction` of `Int32` numbers; the warps of a block meet in "
+        "shared memory, as ever.",
+        "`mY.iterator + row` is the pointer that the atomic addition takes, in a line for one thread of "
+        "the block.",
+    ),
+    analysis="""
+Whole numbers add up without rounding, so the order in which blocks arrive does not matter:
+atomics are deterministic here. One addition a block also keeps them rare: additions to one
+address are done one after the other.
+""",
+    entry="count_positive",
+    inputs=lambda draw, m, n: (draw(m, n),),
+    result=lambda x: (x > 0).sum(1).to(torch.int32),
+    sizes=[(1, 2048), (1, 2049), (3, 1), (2, 1000), (300, 33), (1, 7000), (3, 4097)],
+    count=[(1, 2050), (4, 9_000)],
+    slips=[
+        looks_like(lambda x, y: (x < 0).sum(1).to(torch.int32), "the negative ones are counted."),
+        looks_like(lambda x, y: torch.full_like(y, x.shape[1]), "all elements are counted."),
+        looks_like(lambda x, y: y.new_zeros(len(y)), "the counts are 0: they are cleared after the "
+                   "counting, or nothing is added."),
+    ],
+    praise="Many blocks, one number, the same one every time.",
+)  # fmt: skip

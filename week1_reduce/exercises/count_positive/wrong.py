@@ -1,0 +1,31 @@
+"""Wrong solutions of week1/count_positive."""
+
+from forgekit.lessons.wrong import Wrong
+
+CLEAR = "    clear_counts_kernel(mY).launch(grid=few, block=(256, 1, 1))\n"
+COUNT = "    count_positive_kernel(mX, mY).launch(grid=(pieces, rows, 1), block=(256, 1, 1))\n"
+ADD = "        cute.arch.atomic_add(mY.iterator + row, count)"
+BLOCK = """    if tidx % 32 == 0:
+        sCount[tidx // 32] = count
+    cute.arch.sync_threads()
+    count = cute.arch.warp_reduction(sCount[tidx % 8], operator.add, threads_in_group=8)
+    if tidx == 0:
+"""
+
+WRONG = (
+    Wrong("not cleared", {CLEAR: ""}, "With m = 1, n = 2,048"),
+    Wrong("cleared behind", {CLEAR + COUNT: COUNT + CLEAR}, "cleared after the counting"),
+    Wrong("cleared by the blocks", {CLEAR: "", "    count = Int32(0)\n": "    if tidx == 0:\n"
+                                    "        mY[row] = 0\n    count = Int32(0)\n"},
+          "updates mY[0] of mY: int32 (1,), which"),
+    Wrong("added plainly", {ADD: "        mY[row] = mY[row] + count"}, "writes mY[0] of mY: int32 (1,), which"),
+    Wrong("an atomic a warp", {BLOCK: "    if tidx % 32 == 0:\n"}, "Atomic requests"),
+    Wrong("the negative ones", {"> 0.0": "< 0.0"}, "the negative ones"),
+    Wrong("all of them", {"            if mX[row, n] > 0.0:": "            if mX[row, n] > -100.0:"},
+          "all elements are counted"),
+    Wrong("no predicate", {"if n < mX.shape[1]:": "if n >= 0:"}, "Out of bounds"),
+    Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
+    Wrong("one block clears", {"grid=few": "grid=(1, 1, 1)"}, "With m = 300"),
+    Wrong("a quarter of the piece", {"range_constexpr(8)": "range_constexpr(2)"},
+          "the result is wrong"),
+)  # fmt: skip

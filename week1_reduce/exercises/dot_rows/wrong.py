@@ -1,0 +1,32 @@
+"""Wrong solutions of week1/dot_rows."""
+
+from forgekit.lessons.wrong import Wrong
+
+PRODUCT = "product = gA[(None, i)].load().to(Float32) * gB[(None, i)].load().to(Float32)"
+LOOP = f"""        for i in range(lane, cute.size(gA, mode=[1]), 32):
+            {PRODUCT}
+            total += product.reduce(cute.ReductionOp.ADD, 0.0, 0)
+"""
+SCALAR = """        for n in range(lane, mA.shape[1], 32):
+            total += mA[row, n].to(Float32) * mB[row, n].to(Float32)
+"""
+STORE = "        if lane == 0:\n            mY[row] = total.to(mY.element_type)"
+
+WRONG = (
+    Wrong("b forgotten", {PRODUCT: "product = gA[(None, i)].load().to(Float32)"}, "b is not in it"),
+    Wrong("added", {").to(Float32) *": ").to(Float32) +"}, "added, not multiplied"),
+    Wrong("a by itself", {"* gB[": "* gA["}, "multiplied by itself"),
+    Wrong("begins at 1", {"total = Float32(0.0)": "total = Float32(1.0 / 32)"},
+          "does not begin at 0"),
+    Wrong("no shuffle", {"        total = cute.arch.warp_reduction(total, operator.add)\n": ""},
+          "what lane 0 has"),
+    Wrong("half a warp", {"(total, operator.add)": "(total, operator.add, threads_in_group=16)"},
+          "half of the lanes"),
+    Wrong("16-bit products", {PRODUCT: "product = (gA[(None, i)].load() * gB[(None, i)].load())"
+                                       ".to(Float32)"}, "m = 3, n = 8, float16"),
+    Wrong("one element a load", {LOOP: SCALAR}, "Load requests"),
+    Wrong("no predicate", {"if row < mA.shape[0]:": "if row >= 0:"}, "Out of bounds"),
+    Wrong("every lane stores", {STORE: STORE.replace("lane == 0", "lane < 2")},
+          "stored more than once"),
+    Wrong("a block a row", {"cute.ceil_div(mA.shape[0], 4)": "mA.shape[0]"}, "their number follows"),
+)  # fmt: skip

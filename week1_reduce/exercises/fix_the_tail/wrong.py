@@ -1,0 +1,23 @@
+"""Wrong solutions of week1/fix_the_tail."""
+
+from forgekit.lessons.wrong import Wrong
+
+FILL = "        tXrX.fill(0.0)\n"
+COPY = "        cute.copy(tiled_copy, tXgX, tXrX, pred=tXpX)\n"
+LOOP = "    for tile in range(gX.shape[1][1]):\n"
+ADD = "        total += tXrX.load().reduce(cute.ReductionOp.ADD, 0.0, 0)\n"
+SCALAR = """        for v in cutlass.range_constexpr(4):
+            if tXpX[0, 0, 0]:
+                total += tXgX[v, 0, 0]
+"""
+
+WRONG = (
+    Wrong("as given", {FILL: "", LOOP: "    tXrX.fill(0.0)\n" + LOOP}, "left in their registers"),
+    Wrong("after the copy", {FILL: "", COPY: COPY + FILL}, "cleared after the copy"),
+    Wrong("another identity", {"tXrX.fill(0.0)": "tXrX.fill(1.0)"}, "something else than 0"),
+    Wrong("no predicate", {", pred=tXpX": ""}, "Out of bounds"),
+    Wrong("the last tile left out", {"range(gX.shape[1][1])": "range(shape[1] // 128)"},
+          "the last tile, which is not full"),
+    Wrong("the first tile alone", {"range(gX.shape[1][1])": "range(1)"}, "only the first tile"),
+    Wrong("one by one", {FILL: "", COPY: "", ADD: SCALAR}, "Sectors loaded"),
+)  # fmt: skip

@@ -1,0 +1,63 @@
+"""Puzzle week1/last_block_mean: parts and their mean in one launch, by the block that is last."""
+
+import torch
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates.submission import Case
+from forgekit.lessons.puzzle import puzzle
+
+from ..across_blocks import fenced
+
+
+def _means(x: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Sums of pieces of 1,024 columns, and the mean of each row."""
+    parts = torch.stack([piece.sum(1) for piece in x.split(1024, dim=1)], dim=1)
+    return parts, x.mean(1)
+
+
+def _case(m: int, n: int, dtype: torch.dtype) -> Case:
+    pieces = -(-n // 1024)
+    args = (torch.zeros(m, n, dtype=dtype), torch.zeros(m, dtype=torch.int32),
+            torch.zeros(m, pieces), torch.zeros(m))  # fmt: skip
+    return Case(args, {}, f"m = {m}, n = {n}, float32")
+
+
+EXERCISE = puzzle(
+    title="let the last block compute the mean",
+    task="""
+The mean of each row, for few rows of any length, float32, in one launch. A block of 256 threads
+writes the sum of 1,024 columns into `part[row, piece]` and counts itself in `count[row]`, which
+is 0 before the launch and has to be 0 after it; the block that finds itself the last of its row
+adds up the parts, in an order that does not depend on who was last. `last_block_mean(x, count,
+part, y)`; `part` has as many columns as there are pieces.
+""",
+    hints=(
+        "Store the part, then count: `cute.arch.atomic_add(pointer, Int32(1))` gives the number that "
+        "was there before. Which number does the last block get?",
+        "One thread counts, and all 256 have to know: it leaves the number in shared memory, before "
+        "a barrier.",
+        "`cute.arch.fence_acq_rel_gpu()` belongs into two lines: between the store of the part and "
+        "the counter, and between the counter and the loads of the parts. The last block sets the "
+        "counter back.",
+    ),
+    analysis="""
+Parts are in the order of their numbers whoever adds them up, so the result is deterministic
+although the last block is another one each time. One launch and no wait: no block ever waits for
+another, so it does not matter how many of them run at a time.
+""",
+    entry="last_block_mean",
+    inputs=lambda draw, m, n: (
+        draw.integers(-8, 9, m, n),
+        torch.zeros(m, dtype=torch.int32),
+    ),
+    result=_means,
+    sizes=[(1, 1024), (1, 1025), (3, 1), (2, 1000), (7, 33), (1, 5000), (3, 2049)],
+    count=[(1, 1025), (4, 9_000)],
+    slips=[
+        looks_like(lambda x, count, part, y: torch.stack([p[:, :256].double().sum(1) for p in
+                                                          x.split(1024, dim=1)], 1),
+                   "only the first 256 columns of a piece are in its sum."),
+    ],
+    more=(fenced(_case, (1, 2048)),),
+    praise="One launch, any number of blocks, and the same bits every time.",
+)  # fmt: skip
