@@ -16,8 +16,9 @@
 # **You will learn** to read `shape:stride`, how CuTe writes down where each element of a matrix
 # lies, to cut a matrix into tiles, to say which thread moves which elements, and to see all of it
 # as pictures.
-# **You need** notebook `00_start_here` and Python; no GPU. About 45 minutes, and 25 more for the
-# exercises; section 5 is a good place for a break.
+# **You need** `00_start_here` and `01_why_slow_why_wrong` (warps, sectors, banks); no GPU. About 40
+# minutes, and 35 more for the exercises, one of them a whole kernel; section 5 is a good place for
+# a break.
 #
 # Where it says **Predict**, write your answer in place of `None` before you run the cell; what it
 # prints is folded away until then. Wrong predictions are kept, too, and no harm is done: section 10
@@ -46,7 +47,8 @@ from forgekit.layouts import ComposedLayout, Swizzle, make_layout_tv, zipped_div
 # offset comes out.
 #
 # `fk.Layout` is such a layout as a plain Python object, for looking and computing outside kernels.
-# In its picture mode 0 goes down, mode 1 across, and the number in a cell is the offset.
+# In its picture mode 0 goes down, mode 1 across, and the number in a cell is the offset. (To keep a
+# picture: `viz.draw_layout(X).save("layout.svg")`.)
 
 # %%
 memory = list(range(100, 124))  # 24 places, with a number in each
@@ -60,9 +62,14 @@ X = fk.Layout((4, 6), (6, 1))
 print("X =", X, "  X((1, 2)) =", X((1, 2)))
 viz.display_layout(X)
 
+# %% [markdown]
+# **Predict:** at which offset lies the element in row 2, column 3?
+
+# %%
+of_2_3 = fk.predict("X((2, 3))", None)
+
 # %% jupyter={"outputs_hidden": true}
-# Predict: at which offset lies the element in row 2, column 3?
-fk.predict("X((2, 3))", None).against(X((2, 3)))
+of_2_3.against(X((2, 3)))
 
 # %% [markdown]
 # ## 2. Another stride, another order
@@ -96,11 +103,12 @@ show_layouts()
 print("forgekit:", X, X((1, 2)), fk.Layout((4, 6)))
 
 # %% [markdown]
-# ### It looks right and is wrong
-#
 # Somebody writes a row-major layout for any size, and tries it on a square. The picture is perfect.
 #
 # **Predict:** how many *different* offsets do the 24 elements of a 4 × 6 matrix get?
+
+# %%
+different = fk.predict("different offsets of row_major(4, 6)", None)
 
 
 # %% jupyter={"outputs_hidden": true}
@@ -110,15 +118,15 @@ def row_major(rows, columns):
 
 wrong = row_major(4, 6)
 offsets = {wrong((i, j)) for i in range(4) for j in range(6)}
-fk.predict("different offsets of row_major(4, 6)", None).against(len(offsets))
+different.against(len(offsets))
 viz.display_layout(row_major(4, 4))
 viz.display_layout(wrong)
 
 # %% [markdown]
-# A step down has to skip a whole row, as many elements as there are *columns*: the stride is
-# `(columns, 1)`. In a square the two are one number, and the mistake hides. In the second picture
-# it shows: offset 4 is in row 0 *and* at the start of row 1, so a copy into this layout overwrites
-# elements. **Try a layout on a shape whose sizes all differ.**
+# > **Looks right and is wrong.** A step down has to skip a whole row, as many elements as there are
+# > *columns*: the stride is `(columns, 1)`. In a square the two are one number, and the mistake
+# > hides. In the second picture it shows: offset 4 is in row 0 *and* at the start of row 1, so a
+# > copy into this layout overwrites elements. Try a layout on a shape whose sizes all differ.
 #
 # ## 3. A mode with two strides
 #
@@ -212,7 +220,9 @@ fk.exercise("week0/offsets_by_hand").grade(answers)
 # a **zipped divide**, `zipped_divide(layout, tiler)`, cuts a layout into tiles and sorts its modes,
 # `((tile),(rest))`: first what moves *within* a tile, then what moves *from tile to tile*. No
 # element moves; each mode is just split in two, as the modes of the squares were. Here is a 6 × 8
-# matrix in tiles of 2 × 4, and `fk.explain` reads the result aloud, mode by mode:
+# matrix in tiles of 2 × 4, and `fk.explain` reads the result aloud, mode by mode. In this picture
+# the tiles stand where they are in the matrix (`flatten_hierarchical=False`): only here it is not
+# mode 0 that goes down and mode 1 across, but rows and columns of the matrix.
 
 # %%
 M = fk.Layout((6, 8), (8, 1))
@@ -230,14 +240,93 @@ fk.explain(tiles)
 #
 # **Predict:** at which offset does the tile in tile row 2, tile column 1 start?
 
+# %%
+start = fk.predict("start of tile (2, 1)", None)
+
 # %% jupyter={"outputs_hidden": true}
-fk.predict("start of tile (2, 1)", None).against(tiles(((0, 0), (2, 1))))
+start.against(tiles(((0, 0), (2, 1))))
 print("layout of each tile:", tiles(((None, None), (2, 1))))  # (2,4):(8,1)
 
 # %% [markdown]
 # All tiles have one layout; only their starts differ. That is why a kernel can be written for *one*
-# tile.
+# tile. In a kernel it is the same, on tensors: `cute.zipped_divide(mX, tiler)`.
+
+# %% [markdown] exercise="week0/tiles_to_rows" part="task"
+# ### Exercise 2: a row for each tile
 #
+# `x` is cut into tiles of 2 × 4. Row `t` of `y` is to hold tile `t`, its two rows one after the
+# other: 8 elements. Tiles are counted as CuTe counts them, leftmost mode fastest: tile 1 lies
+# *below* tile 0. Cut `mX` with `cute.zipped_divide` in the host function and pass the result to the
+# kernel; one thread an element, blocks of 128. Sizes of `x` are multiples of the tile. Called as
+# `tiles_to_rows(x, y)`.
+#
+# <details><summary>Hint 1</summary>
+#
+# Let thread i write element number i of `y`, counted along its rows: which row of `y` is that, and
+# which place in it?
+#
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# In `gX[((r, c), t)]` the inner pair is the place in the tile, and `t` may be one number: CuTe
+# splits it, leftmost first.
+#
+# </details>
+#
+# <details><summary>Hint 3</summary>
+#
+# The tile is `i // 8`, and `k = i % 8` the place in it; a tile has 4 columns, so `k` splits into
+# row and column once more. `cute.size(mY)` is the number of all elements.
+#
+# </details>
+
+
+# %% exercise="week0/tiles_to_rows" part="skeleton"
+@cute.kernel
+def tiles_to_rows_kernel(gX: cute.Tensor, mY: cute.Tensor):
+    # FILL ME IN (roughly 6 lines)
+    pass
+
+
+@cute.jit
+def tiles_to_rows(mX: cute.Tensor, mY: cute.Tensor):
+    # FILL ME IN (roughly 3 lines)
+    pass
+
+
+# %% exercise="week0/tiles_to_rows" part="grade"
+fk.exercise("week0/tiles_to_rows").grade(tiles_to_rows)
+
+# %% [markdown] exercise="week0/tiles_to_rows" part="solution"
+# <details><summary>Solution of exercise 2</summary>
+#
+# ```python
+# @cute.kernel
+# def tiles_to_rows_kernel(gX: cute.Tensor, mY: cute.Tensor):
+#     tidx, _, _ = cute.arch.thread_idx()
+#     bidx, _, _ = cute.arch.block_idx()
+#     i = bidx * 128 + tidx
+#     if i < cute.size(mY):
+#         t, k = i // 8, i % 8
+#         mY[t, k] = gX[((k // 4, k % 4), t)]
+#
+#
+# @cute.jit
+# def tiles_to_rows(mX: cute.Tensor, mY: cute.Tensor):
+#     gX = cute.zipped_divide(mX, (2, 4))  # ((2,4),(RestM,RestN))
+#     blocks = cute.ceil_div(cute.size(mY), 128)
+#     tiles_to_rows_kernel(gX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
+# ```
+#
+# No index of `x` was computed: `zipped_divide` knows where a tile lies, and its layout does the
+# arithmetic. Neighbouring threads write neighbouring elements of `y`. Of `x` they read 16 bytes
+# here and 16 there, half a sector each, and the other half is read by the tile to the right, much
+# later.
+#
+# </details>
+
+# %% [markdown]
 # ## 5. Who moves what is a layout, too
 #
 # Eight threads shall copy a tile of 2 × 8: four threads side by side, in two rows, and each thread
@@ -269,9 +358,14 @@ tiler_mn, layout_tv = make_layout_tv(thr_layout, val_layout)
 print(tiler_mn, layout_tv)  # (2,8)  ((4,2),2):((4,1),2)
 viz.display_tv_layout(layout_tv, tiler_mn, both=True)
 
-# %% jupyter={"outputs_hidden": true}
-# Predict: which linear index does thread 6 have for its value 1, and which row and column is that?
+# %% [markdown]
+# **Predict:** which linear index does thread 6 have for its value 1, and which row and column is
+# that?
+
+# %%
 said = fk.predict("thread 6, value 1", None)  # in the form (10, (0, 5)): index, (row, column)
+
+# %% jupyter={"outputs_hidden": true}
 index = layout_tv((6, 1))
 said.against((index, (index % 2, index // 2)))
 
@@ -355,9 +449,9 @@ seen
 #
 # Two values, 8 bytes a thread, are few. A thread can load 16 bytes, four `float32`, with *one*
 # instruction, if they lie side by side and start at a multiple of 16 bytes. So each thread of a
-# **warp**, 32 threads that run together, now takes four values in a row.
+# warp now takes four values in a row.
 #
-# **Predict** (second cell): how many load instructions does the compiler make of four neighbours?
+# **Predict**: how many load instructions does the compiler make of four neighbours?
 # Two numbers, for one function compiled in two ways: for the tensors as they are, and with a
 # promise that the number of columns is a multiple of four.
 
@@ -368,13 +462,15 @@ warp_tile, warp_tv = make_layout_tv(warp_threads, four_values)
 print(warp_tile, warp_tv)  # (8,16)  ((4,8),4):((32,1),8)
 viz.display_tv_layout(warp_tv, warp_tile)
 
+# %%
+said = fk.predict("load instructions", None)  # in the form (2, 2)
+
 
 # %% jupyter={"outputs_hidden": true}
 def loads(run):
     return [line.split()[0] for line in run.ptx.splitlines() if "ld.global" in line]
 
 
-said = fk.predict("load instructions", None)  # in the form (2, 2)
 x, y = fk.randn(32, 64), fk.empty(32, 64)
 as_it_is = fk.compile(make_copy(warp_threads, four_values), x, y)
 promised = [fk.spec(tensor, divisible={1: 4}) for tensor in (x, y)]
@@ -397,18 +493,19 @@ print("with promise:", loads(with_promise))
 # side; and **down**, as would suit a column-major matrix, threads numbered down the columns and
 # values below one another. Both copy every element exactly once.
 #
-# Memory comes in **sectors** of 32 bytes. What a warp's load costs is, first of all, how many
-# sectors it touches. `fk.profile` counts them.
+# What a warp's load costs is, first of all, how many sectors it touches.
 #
 # **Predict:** how many times as many sectors does *down* load? The cell after that shows both ways
 # on the first two tiles, with colours for warps.
+
+# %%
+said = fk.predict("times as many sectors", None)
 
 # %% jupyter={"outputs_hidden": true}
 ways = {
     "across": (fk.Layout((32, 4), (4, 1)), fk.Layout((1, 4), (4, 1))),  # tile (32,16)
     "down": (fk.Layout((8, 16), (1, 8)), fk.Layout((4, 1), (1, 4))),  # tile (32,16)
 }
-said = fk.predict("times as many sectors", None)
 runs, costs = {}, {}
 for name, (thr, val) in ways.items():
     y = fk.empty(32, 64)
@@ -435,14 +532,10 @@ for run in runs.values():
 #
 # ## 9. A first look at swizzle
 #
-# A transpose that is to read *and* write along rows turns its tile around in **shared memory**, a
-# small memory next to the threads of a block. It has 32 **banks**: the `float32` at offset `n` lies
-# in bank `n % 32`. In one turn, a **wavefront**, each bank gives one element. Here is a 32 × 32
-# tile; numbers and colours are banks. A row has all 32 of them. A column has one: a warp that reads
-# a column waits 32 turns.
+# The tile that `01_why_slow_why_wrong` transposed in shared memory took 32 wavefronts with rows 32
+# words apart, and one with 33. Here is that tile; numbers and colours are banks, `offset % 32`.
 #
-# The layout can be changed, and two changes help. **Padding** leaves a place free after each row,
-# stride 33, so that each row starts one bank further. A **swizzle** takes no extra space: it
+# That was **padding**: a place is left free after each row. A **swizzle** takes no extra space: it
 # exchanges elements within their row, by an XOR of the column with the row, here
 # `offset ^ (offset >> 5)`. Move the sliders. The second cell shows corners of the two tiles, as
 # offsets and banks. (Below them stands `ldmatrix`. That is an instruction of later weeks, which
@@ -458,6 +551,7 @@ swizzled_tile = ComposedLayout(Swizzle(5, 0, 5), 0, row_major_tile)  # S<5,0,5> 
 
 for tile in (row_major_tile, padded_tile, swizzled_tile):
     banks = [tile((i, 0)) % 32 for i in range(32)]
+    # cosize: the largest offset plus 1, the places that a tensor of this layout needs
     print(f"column 0 in {len(set(banks)):>2} banks, {tile.cosize()} places: {tile}")
 assert all(swizzled_tile((i, j)) == 32 * i + (j ^ i) for i in range(32) for j in range(32))
 
@@ -469,7 +563,12 @@ viz.display_swizzle_layout(ComposedLayout(Swizzle(5, 0, 5), 0, fk.Layout((8, 16)
 # of the shared tile `sX`, waits for the others (`sync_threads`), and reads a column. The kernel's
 # code does not know which layout `sX` has.
 #
+# (`cutlass.const_expr` marks an `if` that is decided while the kernel is compiled.)
+#
 # **Predict:** how many wavefronts do the 32 reads take together, row-major, padded, swizzled?
+
+# %%
+said = fk.predict("wavefronts, three layouts", None)  # in the form [100, 100, 100]
 
 
 # %% jupyter={"outputs_hidden": true}
@@ -494,7 +593,6 @@ def make_transpose(row_stride, swizzle=None):
     return transpose
 
 
-said = fk.predict("wavefronts, three layouts", None)  # in the form [100, 100, 100]
 x, transposes, wavefronts = fk.randn(32, 32), [], []
 for arguments in [(32,), (33,), (32, (5, 0, 5))]:
     y = fk.empty(32, 32)
@@ -521,7 +619,7 @@ for name, offsets in fk.exercise("week0/which_layout").given.items():
 
 
 # %% [markdown] exercise="week0/which_layout" part="task"
-# ### Exercise 2: which layout is it?
+# ### Exercise 3: which layout is it?
 #
 # You see the pictures; write each layout as `(shape, stride)`. Every layout that is the same
 # *function* counts as right.
@@ -559,7 +657,7 @@ layouts = {  # puzzle: (shape, stride)
 fk.exercise("week0/which_layout").grade(layouts)
 
 # %% [markdown] exercise="week0/which_layout" part="solution"
-# <details><summary>Solution of exercise 2</summary>
+# <details><summary>Solution of exercise 3</summary>
 #
 # ```python
 # layouts = {  # puzzle: (shape, stride)

@@ -15,8 +15,9 @@
 # than half the speed of memory, to tiled copies that reach nearly all of it.
 # **You will learn** how little time a copy can take, why *which* four elements a thread copies
 # matters, how to load 16 bytes at once and still be right at the edge, and when that is impossible.
-# **You need** `01_why_slow_why_wrong` (sectors, requests) and `02_see_layouts` (tiles, TV layouts);
-# no GPU. About 50 minutes, and 50 more for the exercises.
+# **You need** `01_why_slow_why_wrong` (sectors, requests, shared memory) and `02_see_layouts`
+# (tiles, TV layouts); no GPU. About 45 minutes, and 60 more for the exercises, one of them a whole
+# kernel.
 #
 # Where it says **Predict**, write your answer in place of `None` before you run the cell.
 
@@ -156,17 +157,22 @@ for copy in (copy_consecutive, copy_strided):
     run = fk.compile(copy, small, fk.empty(15), 4)
     display(fk.footprint(run, small, fk.empty(15), by="thread", tensor="mX"))
 
-# %% jupyter={"outputs_hidden": true}
+# %% [markdown]
 # Now 4,096 elements in blocks of 128.
-# Predict: how many sectors does one load request fetch, consecutive and strided?
-predicted = None  # in the form (4, 4)
+#
+# **Predict:** how many sectors does one load request fetch, consecutive and strided?
+
+# %%
+both_ways = fk.predict("sectors a request, both ways", None)  # in the form (4, 4)
+
+# %% jupyter={"outputs_hidden": true}
 x, y = fk.randn(4096), fk.empty(4096)
 run_consecutive = fk.compile(copy_consecutive, x, y)
 run_strided = fk.compile(copy_strided, x, y)
 cost("consecutive", run_consecutive, x)
 cost("strided", run_strided, x)
 sectors = [round(costs[n].global_load_sectors_per_request) for n in ("consecutive", "strided")]
-fk.predict("sectors a request, both ways", predicted).against(sectors)
+both_ways.against(sectors)
 fk.coalescing(run_consecutive, x, y, kind="load")
 
 # %% [markdown]
@@ -259,8 +265,11 @@ for length in (4, 512, 1000, 1020, 4096):
     fk.check(y, x)
 
 # %% [markdown]
-# **Predict:** what will happen with 1,001 elements? Which thread is the one to watch? (The error is
-# intended.)
+# **Predict:** what will happen with 1,001 elements, and which thread of which block is the one to
+# watch? (The error is intended.)
+
+# %%
+fk.predict("thread and block to watch", None)  # in the form (thread, block); the error names them
 
 # %% jupyter={"outputs_hidden": true} tags=["raises-exception"]
 x, y = fk.randn(1001, device="virtual"), fk.empty(1001, device="virtual")
@@ -272,11 +281,84 @@ fk.compile(copy_vectors, x, y, device="virtual")(x, y)
 # three of them past the end. A GPU would do it. All of `y` would be right, `fk.check` would pass,
 # and 12 bytes that belong to somebody else would be overwritten.
 #
-# All lengths above are multiples of 4, also those that are no multiple of the block, 512.
-# **Test a vector kernel with lengths that are no multiple of the vector.**
+# > **Looks right and is wrong.** All lengths above are multiples of 4, also those that are no
+# > multiple of the block, 512. Test a vector kernel with lengths that are no multiple of the
+# > vector.
+
+# %% [markdown] exercise="week0/fold_halves" part="task"
+# ### Exercise 1: fold a vector in the middle
+#
+# `y` has half as many elements as `x`: `y[i] = x[i] + x[i + h]`, where `h` is the length of `y`, a
+# multiple of 8. In float32 and float16, 16 bytes a thread at once; what has to be promised of the
+# lengths is promised. Write the whole kernel and its launch, `fold_halves(x, y)`.
+#
+# <details><summary>Hint 1</summary>
+#
+# Cut both tensors into vectors, as `copy_vectors` does. Which vector of `x` is the partner of
+# vector i?
+#
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# `h` elements are `h // vec` vectors. `load()` gives values that can be added.
+#
+# </details>
+#
+# <details><summary>Hint 3</summary>
+#
+# The predicate counts the vectors of `y`; the one line behind it loads vector i and the vector that
+# lies so many further, adds, and stores vector i of `gY`.
+#
+# </details>
+
+
+# %% exercise="week0/fold_halves" part="skeleton"
+@cute.kernel
+def fold_halves_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    # FILL ME IN (roughly 8 lines)
+    pass
+
+
+@cute.jit
+def fold_halves(mX: cute.Tensor, mY: cute.Tensor):
+    # FILL ME IN (roughly 3 lines)
+    pass
+
+
+# %% exercise="week0/fold_halves" part="grade"
+fk.exercise("week0/fold_halves").grade(fold_halves)
+
+# %% [markdown] exercise="week0/fold_halves" part="solution"
+# <details><summary>Solution of exercise 1</summary>
+#
+# ```python
+# @cute.kernel
+# def fold_halves_kernel(mX: cute.Tensor, mY: cute.Tensor):
+#     tidx, _, _ = cute.arch.thread_idx()
+#     bidx, _, _ = cute.arch.block_idx()
+#     vec = cutlass.const_expr(128 // mX.element_type.width)
+#     gX = cute.zipped_divide(mX, (vec,))  # ((Vec),(Rest))
+#     gY = cute.zipped_divide(mY, (vec,))  # ((Vec),(Rest))
+#     i, half = bidx * 128 + tidx, mY.shape[0] // vec
+#     if i < half:
+#         gY[(None, i)].store(gX[(None, i)].load() + gX[(None, half + i)].load())
+#
+#
+# @cute.jit
+# def fold_halves(mX: cute.Tensor, mY: cute.Tensor):
+#     vec = cutlass.const_expr(128 // mX.element_type.width)
+#     blocks = cute.ceil_div(mY.shape[0], 128 * vec)
+#     fold_halves_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
+# ```
+#
+# Both loads stand before the store, so a thread has 32 bytes in flight where a copy has 16. Twelve
+# bytes move for each element of `y`, and there is nothing to be saved.
+#
+# </details>
 
 # %% [markdown] exercise="week0/vector_copy" part="task"
-# ### Exercise 1: copy vectors, and what is left over
+# ### Exercise 2: copy vectors, and what is left over
 #
 # Fix `copy_vectors` for *every* length and every type. A vector is 16 bytes, so it has 4 elements
 # of `float32` and 8 of `float16`. Whole vectors are copied at once, by one thread each; the
@@ -332,7 +414,7 @@ def vector_copy(mX: cute.Tensor, mY: cute.Tensor):
 fk.exercise("week0/vector_copy").grade(vector_copy)
 
 # %% [markdown] exercise="week0/vector_copy" part="solution"
-# <details><summary>Solution of exercise 1</summary>
+# <details><summary>Solution of exercise 2</summary>
 #
 # ```python
 # @cute.kernel
@@ -579,7 +661,7 @@ for bytes_a_thread in (2, 4, 16, 64):
 # Keep these numbers in mind until section 9, where recorded times say which of them is enough.
 
 # %% [markdown] exercise="week0/add_predicated" part="task"
-# ### Exercise 2: add two matrices with a tiled copy
+# ### Exercise 3: add two matrices with a tiled copy
 #
 # Compute `z = a * x + y` for matrices of any size whose rows are whole vectors, in three types.
 # Partitions, registers and the tensor of predicates `tXpX` are there already, one predicate for
@@ -662,7 +744,7 @@ def add_predicated(mX: cute.Tensor, mY: cute.Tensor, mZ: cute.Tensor, a: Float32
 fk.exercise("week0/add_predicated").grade(add_predicated)
 
 # %% [markdown] exercise="week0/add_predicated" part="solution"
-# <details><summary>Solution of exercise 2</summary>
+# <details><summary>Solution of exercise 3</summary>
 #
 # ```python
 # @cute.kernel
@@ -728,9 +810,14 @@ fk.exercise("week0/add_predicated").grade(add_predicated)
 # tensor that it is given as an example, and the kernel is made for tensors like it. A view such as
 # `x[1:]` begins elsewhere.
 
+# %% [markdown]
+# **Predict:** how many loads for four `float32` that begin 4 bytes after a multiple of 16? And 8
+# bytes?
+
+# %%
+of_views = fk.predict("load instructions", None)  # in the form (1, 1)
+
 # %% jupyter={"outputs_hidden": true}
-# Predict: how many loads for four float32 that begin 4 bytes after a multiple of 16? And 8 bytes?
-predicted = None  # in the form (1, 1)
 whole = fk.randn(1004)
 found = []
 for first in (0, 1, 2, 4):
@@ -738,7 +825,7 @@ for first in (0, 1, 2, 4):
     run = fk.compile(copy_vectors, view, fk.empty(1000))
     found.append(run.ptx.count("ld.global"))
     print(f"x[{first}:] begins {4 * first % 16:2} bytes after a multiple of 16: {accesses(run)}")
-fk.predict("load instructions", predicted).against(found[1:3])
+of_views.against(found[1:3])
 
 # %% [markdown]
 # The result is right each time; `x[1:]` just costs four times the loads, and nobody says so. (The
@@ -762,9 +849,12 @@ fk.compile(copy_tiled, x, y)
 
 # %% [markdown]
 # It asks for 128 bits, and without a promise about the columns the compiler can be sure of 8 bytes
-# only. A copy of 64 bits would compile, but do not use one: those 8 bytes hold for a thread's first
-# row, whose number is a multiple of 4; the row below begins 2 bytes further off. Still, a copy that
-# cannot be compiled is the better way to fail: it says so, instead of being slow.
+# only. `num_bits_per_copy=64` alone is refused as well, and so is the width of one element that the
+# error proposes: with `vec` still at eight, a thread then moves two copies, or eight, for each
+# predicate in `tXpX`. With a smaller `vec`, 64 bits compile, and must not be used: those 8 bytes
+# hold for a thread's first row, whose number is a multiple of 4; the row below begins 2 bytes
+# further off. Still, a copy that cannot be compiled is the better way to fail: it says so, instead
+# of being slow.
 #
 # For a copy there is a cure that costs nothing. A row-major matrix without gaps *is* one long
 # vector; only our view of it has rows. So give the kernel another view of the same memory:
@@ -876,12 +966,17 @@ x, y = fk.randn(32, 1024), fk.empty(32, 1024)
 fk.timeline(run_async, x, y)
 
 # %% [markdown]
-# **Predict:** what happens without the wait? Would you see it in the values, on a GPU?
+# **Predict:** what does the sanitizer call it if the wait is left out?
+
+# %%
+hasty = fk.predict("kind of finding", None)  # such as "shared-race", "out-of-bounds", "async-copy"
 
 # %% jupyter={"outputs_hidden": true}
 x, y = fk.randn(16, 128, device="virtual"), fk.empty(16, 128, device="virtual")
 run_hasty = fk.compile(copy_async, *promised(x, y), False, device="virtual")
-fk.sanitize(run_hasty, x, y)
+found = fk.sanitize(run_hasty, x, y)
+hasty.against(found.findings[0].kind)
+found
 
 # %% [markdown]
 # On a GPU this is a matter of luck: the thread reads what is there. If the data are near, in
@@ -893,7 +988,7 @@ fk.sanitize(run_hasty, x, y)
 # block computes with one tile while the next is under way.
 
 # %% [markdown] exercise="week0/async_reverse" part="task"
-# ### Exercise 3: reverse rows with asynchronous copies
+# ### Exercise 4: reverse rows with asynchronous copies
 #
 # One block reverses one row of up to 128 vectors. Bring the row into shared memory with `cp.async`,
 # one vector a thread, and make sure that it is there before the loop below reads it. Remember that
@@ -951,7 +1046,7 @@ def async_reverse(mX: cute.Tensor, mY: cute.Tensor):
 fk.exercise("week0/async_reverse").grade(async_reverse)
 
 # %% [markdown] exercise="week0/async_reverse" part="solution"
-# <details><summary>Solution of exercise 3</summary>
+# <details><summary>Solution of exercise 4</summary>
 #
 # ```python
 # @cute.kernel

@@ -14,15 +14,17 @@
 # **You will build** a cache of compiled kernels. It goes wrong in two ways, and you mend both.
 # **You will learn** what the first call of a kernel spends its time on, what a compiled kernel
 # remembers of the tensors it was compiled for, and how to choose what it remembers.
-# **You need** `00_start_here` and `01_why_slow_why_wrong`. About 40 minutes, and 35 more for the
-# exercises.
+# **You need** `02_see_layouts` (strides, tiles) and `03_copy_fast` (vectors, promises). About 30
+# minutes, and 40 more for the exercises, the first of them a whole kernel.
 #
 # So far `fk.compile` did all of this behind the curtain. Here we do it by hand, in plain CuTe DSL,
 # as production code does. `fk.compile` finds the virtual GPU by itself; plain CuTe DSL does not.
 # Without a GPU, `vgpu.install()` in the next cell sends it there, for the whole notebook.
 
 # %%
-import math  # noqa: F401
+import contextlib
+import io
+import math
 import time
 
 import cutlass
@@ -34,7 +36,6 @@ from cutlass.cute.runtime import from_dlpack, make_fake_stream, make_fake_tensor
 
 import forgekit as fk
 import forgekit.vgpu
-from forgekit import viz
 from forgekit.benching.recorded import recorded
 
 if fk.target.kind == "virtual":
@@ -44,8 +45,7 @@ if fk.target.kind == "virtual":
 # ## 1. The first call
 #
 # One operator will do for this notebook: multiply a matrix by a number. One thread computes one
-# element; a block takes 128 columns of one row. (`.to` converts to the element type of the output;
-# CuTe DSL never does that by itself.)
+# element; a block takes 128 columns of one row.
 #
 # The host function has a Python `print` in it. You know from `00_start_here` when that runs: while
 # the compiler reads the function. So we will see each compilation.
@@ -78,12 +78,13 @@ def scale(mX: cute.Tensor, mY: cute.Tensor):
 #
 # **Predict:** the next cell compiles twice, calls what was compiled three times, and calls `scale`
 # directly once. How many times will `compiling for` be printed? Write your number in place of
-# `None`, run the cell, and look.
+# `None`, run both cells, and look.
+
+# %%
+times_compiled = fk.predict("times it is compiled", None)
+
 
 # %% jupyter={"outputs_hidden": true}
-my_guess = fk.predict("times it is compiled", None)
-
-
 def timed(what, action):
     began = time.perf_counter()
     result = action()
@@ -92,12 +93,15 @@ def timed(what, action):
 
 
 x, y = fk.randn(4, 8), fk.empty(4, 8)
-run = timed("first cute.compile", lambda: cute.compile(scale, from_dlpack(x), from_dlpack(y)))
-run = timed("the same again", lambda: cute.compile(scale, from_dlpack(x), from_dlpack(y)))
-for number in (1, 2, 3):
-    timed(f"call {number}", lambda: run(from_dlpack(x), from_dlpack(y)))
-timed("scale(…), directly", lambda: scale(from_dlpack(x), from_dlpack(y)))
-my_guess.against(3)
+printed = io.StringIO()
+with contextlib.redirect_stdout(printed):
+    run = timed("first cute.compile", lambda: cute.compile(scale, from_dlpack(x), from_dlpack(y)))
+    run = timed("the same again", lambda: cute.compile(scale, from_dlpack(x), from_dlpack(y)))
+    for number in (1, 2, 3):
+        timed(f"call {number}", lambda: run(from_dlpack(x), from_dlpack(y)))
+    timed("scale(…), directly", lambda: scale(from_dlpack(x), from_dlpack(y)))
+print(printed.getvalue())
+times_compiled.against(printed.getvalue().count("compiling for"))
 fk.check(y, FACTOR * x)
 
 # %% [markdown]
@@ -106,16 +110,15 @@ fk.check(y, FACTOR * x)
 #
 # 1. Python runs your function once, with stand-ins for the values. This is called **tracing**.
 # 2. What was traced becomes PTX, then machine code.
-# 3. At the first call, the machine code is loaded onto the device. That is why call 1 is slow as
-#    well.
+# 3. At the first call on a GPU, the machine code is loaded onto it, so that call is slow as well.
 #
 # On a machine with an H200, kernels as small as this one took 115 to 260 ms to compile (measured on
 # 2026-11-21). Calling a ready one, from a library of such kernels, took 10 µs of the host's time
 # (November 2026): shorter by a factor of 10,000 or more. So compile once, keep what you got, and
 # call that.
 #
-# (On the virtual GPU a call *runs* the kernel in Python, so its milliseconds say nothing about a
-# GPU.)
+# (On the virtual GPU a call *runs* the kernel in Python, and the first one reads the PTX: its
+# milliseconds say nothing about a GPU.)
 
 # %% [markdown]
 # ## 2. A dict is a cache
@@ -148,9 +151,13 @@ print(f"3 calls, {len(cache)} kernel")
 # intended. `with vgpu.installed():` does for a few lines what `install()` does for all that
 # follow.)
 #
-# **Predict:** what is wrong with the key?
+# **Predict:** which fact about the tensor is missing in the key, as a word?
+
+# %%
+missing = fk.predict("missing in the key", None)  # such as "device"
 
 # %% jupyter={"outputs_hidden": true} tags=["raises-exception"]
+missing.against("shape")
 cache.clear()
 with forgekit.vgpu.installed():
     scaled(fk.randn(4, 8, device="virtual"))
@@ -161,34 +168,8 @@ with forgekit.vgpu.installed():
 # **static** layout: the sizes are part of the type, and become numbers in the code. CuTe DSL does
 # not, of itself, compare them with what comes at a call. The virtual GPU does, and refuses.
 #
-# ## 3. Why: where an element lies
-#
-# Memory is one long strip. A matrix has a **shape**, and for each mode (for each of its dimensions)
-# a **stride**: how far apart in the strip two neighbours in that mode lie. Shape and stride
-# together are its **layout**. CuTe writes it `(4,8):(8,1)`; you saw it behind `compiling for`. The
-# element `(row, col)` lies at `row × stride[0] + col × stride[1]`. As loops over blocks and
-# threads, the kernel does this:
-
-
-# %%
-def model(strip_x, strip_y, shape, stride):
-    for row in range(shape[0]):  # blocks
-        for col in range(shape[1]):  # threads
-            at = row * stride[0] + col * stride[1]
-            strip_y[at] = FACTOR * strip_x[at]
-
-
-def offsets(shape, stride):
-    rows, cols = range(shape[0]), range(shape[1])
-    return [[row * stride[0] + col * stride[1] for col in cols] for row in rows]
-
-
-viz.display_offsets(offsets((4, 8), (8, 1)), title="(4,8):(8,1), which was compiled in")
-viz.display_offsets(offsets((4, 3), (3, 1)), title="(4,3):(3,1), which was passed")
-
-# %% [markdown]
-# The kernel touches places 0 to 31. The second matrix has places 0 to 11. What comes after them
-# belongs to somebody else.
+# What would happen on a GPU? The kernel touches places 0 to 31 of memory. The second matrix has
+# places 0 to 11, and what comes after them belongs to somebody else.
 #
 # Let us look, in a strip where it can do no harm. It holds 40 numbers; the first 12 are our matrix,
 # the others are the neighbour's. `frozen` is what the compiler made of `scale`: it takes bare
@@ -198,10 +179,12 @@ viz.display_offsets(offsets((4, 3), (3, 1)), title="(4,3):(3,1), which was passe
 # **Predict:** will `y`, our 4 × 3, be right? And how many of the neighbour's 28 numbers will
 # change?
 
+# %%
+y_right = fk.predict("our matrix is right", None)  # True or False
+changed = fk.predict("numbers of the neighbour that change", None)
+
+
 # %% jupyter={"outputs_hidden": true}
-my_guess = fk.predict("numbers of the neighbour that change", None)
-
-
 @cute.jit
 def frozen(pX: cute.Pointer, pY: cute.Pointer):
     layout = cute.make_layout((4, 8), stride=(8, 1))
@@ -220,36 +203,18 @@ x.copy_(fk.randn(4, 3))
 run_frozen = cute.compile(frozen, pointer(x), pointer(y))
 run_frozen(pointer(x), pointer(y))
 neighbour = strip_y[12:]
-my_guess.against(int((neighbour != -1).sum()))
+changed.against(int((neighbour != -1).sum()))
+y_right.against(bool(fk.check(y, FACTOR * x)))
 print(neighbour)
-fk.check(y, FACTOR * x)
 
 # %% [markdown]
-# **It looks right and is wrong.** The check passes: all twelve elements are right, although in the
-# kernel's eyes they were elements of other rows. And twenty numbers of somebody else are gone. On a
-# GPU that is the *lucky* case. If the memory behind `y` is nobody's, the driver ends your program
-# with an "illegal memory access". The other way round, compiled for the small and called with the
-# large one, most of `y` is never written.
+# > **Looks right and is wrong.** The check passes: all twelve elements are right, although in the
+# > kernel's eyes they were elements of other rows. And twenty numbers of somebody else are gone. On
+# > a GPU that is the *lucky* case. If the memory behind `y` is nobody's, the driver ends your
+# > program with an "illegal memory access". The other way round, compiled for the small and called
+# > with the large one, most of `y` is never written.
 #
-# With sizes as they are in practice:
-
-# %%
-compiled_for, passed = 1024 * 1024, 1024 * 32
-print(f"compiled for 1024×1024: touches {compiled_for:9,} elements")
-print(f"called with  1024×32:   there are {passed:7,}")
-print(f"beyond the end: {1 - passed / compiled_for:.0%} of all accesses")
-
-big = fk.randn(1024, 1024, device="virtual")
-with forgekit.vgpu.installed():
-    run_big = cute.compile(scale, from_dlpack(big), from_dlpack(big.clone()))
-    narrow = from_dlpack(fk.randn(1024, 32, device="virtual"))
-    try:
-        run_big(narrow, from_dlpack(fk.empty(1024, 32, device="virtual")))
-    except fk.ArgumentMismatchError as finding:
-        print(finding)
-
-# %% [markdown]
-# ## 4. A key that forgets
+# ## 3. A key that forgets
 #
 # What is compiled in has to be in the key. Shape and stride, then:
 
@@ -273,12 +238,17 @@ for shape in ((4, 8), (4, 3), (33, 130)):
 # %% [markdown]
 # Right, though each shape costs a compilation. Now you change your mind and want to multiply by 3.
 #
-# **Predict:** what does the next cell find?
+# **Predict:** what is the first element of the result divided by that of `x`?
+
+# %%
+ratio = fk.predict("result / x", None)
 
 # %% jupyter={"outputs_hidden": true}
 FACTOR = 3.0
 x = fk.randn(4, 8)
-fk.check(scaled(x), FACTOR * x)
+y = scaled(x)
+ratio.against(round(float(y[0, 0] / x[0, 0]), 3))
+fk.check(y, FACTOR * x)
 
 # %% [markdown]
 # No error, and all wrong: each element is 2/3 of what it should be. `FACTOR` is a global variable
@@ -291,7 +261,7 @@ fk.check(scaled(x), FACTOR * x)
 # captures. The name of the function is not enough, since a new one may have the same name. Its
 # `id` is not either: when an object is gone, another one may get its `id`.
 #
-# ## 5. Leave the sizes open
+# ## 4. Leave the sizes open
 #
 # A compilation for every shape is a high price where shapes change all the time. The opposite:
 # compile in as little as possible. `mark_layout_dynamic` makes sizes and strides **dynamic**: the
@@ -319,7 +289,10 @@ for shape in ((4, 8), (4, 3), (1, 1), (33, 130), (64, 1)):
 # this one is a 64-bit number.
 #
 # `leading_dim=1` names the mode with stride 1. Without it, CuTe DSL works it out from the tensor.
-# **Predict:** what can go wrong with that, for a matrix of 64 × 1?
+# **Predict:** in a matrix of 64 × 1, which mode will it take?
+
+# %%
+leading = fk.predict("leading mode of 64 × 1", None)  # 0 or 1
 
 
 # %% jupyter={"outputs_hidden": true}
@@ -328,7 +301,9 @@ def layout_of(tensor):
 
 
 for shape in ((64, 8), (64, 1)):
-    print(shape, "->", layout_of(from_dlpack(fk.randn(*shape)).mark_layout_dynamic()))
+    found = layout_of(from_dlpack(fk.randn(*shape)).mark_layout_dynamic())
+    print(shape, "->", found)
+leading.against(0 if ":(1," in found else 1)
 
 # %% [markdown]
 # A matrix with one column has the strides `(1, 1)`. CuTe DSL takes the first mode, and you have
@@ -366,13 +341,10 @@ for static in (True, False):
 # time waiting for memory, and dynamic is a good default. There is one thing that it costs dearly.
 
 # %% [markdown]
-# ## 6. What the compiler must know: loads of 128 bits
+# ## 5. What the compiler must know: loads of 128 bits
 #
-# A thread can load 16 bytes with one instruction, four `float32`, if they start at a multiple of 16
-# bytes. That is a quarter of the instructions for the same bytes. What a thread moves at once, a
-# few elements side by side, is called a **vector**. So let each thread take a vector of 16 bytes:
-# `cute.local_tile` cuts a matrix into tiles of `(1, width)` and picks one; `load()` and `store()`
-# move all of it. (A `Constexpr` is fixed when the kernel is compiled.) Here `width` divides the
+# Now by vectors of 16 bytes, as in `03_copy_fast`. New is `cute.local_tile`, which cuts a tensor
+# into tiles and picks one: for one tile it is shorter than `zipped_divide`. `width` divides the
 # number of columns, so that each vector ends within its row.
 
 
@@ -396,19 +368,18 @@ def scale_by_vectors(mX: cute.Tensor, mY: cute.Tensor):
 
 
 # %% [markdown]
-# Compile it for four descriptions of one and the same tensor, 64 × 512. `divisible={1: 4}`
-# promises that the size of mode 1, the number of columns, is a multiple of 4, and leaves it open
-# otherwise. `static=[1]` fixes the columns and leaves the rows open. `align` is the **alignment**:
-# what the address of the first element is a multiple of, in bytes. Without it, `fk.spec` looks at
-# the address.
+# Compile it for four descriptions of one and the same tensor, 64 × 512. `static=[1]` fixes the
+# columns and leaves the rows open. `align` is what the address of the first element is a multiple
+# of, in bytes; without it, `fk.spec` looks at the address.
 #
-# **Predict:** how many load instructions does a thread have in each of the four? (One for 128
-# bits, up to four.) Write a list, such as `[4, 4, 4, 4]`.
+# **Predict:** how many load instructions does a thread have in each of the four? Write a list,
+# such as `[4, 4, 4, 4]`.
+
+# %%
+of_four = fk.predict("loads a thread, in each of the four", None)
+
 
 # %% jupyter={"outputs_hidden": true}
-my_guess = fk.predict("loads a thread, in each of the four", None)
-
-
 def loads(compiled):
     return [line.split()[0] for line in compiled.ptx.splitlines() if "ld.global" in line]
 
@@ -426,42 +397,29 @@ for name, facts in descriptions.items():
     found, passed = loads(compiled), passed_as(compiled)
     counts.append(len(found))
     print(f"{name:>17}: {len(found)} × {found[0]:18} {passed} bytes a tensor")
-my_guess.against(counts)
+of_four.against(counts)
 
 # %% [markdown]
 # With all open, the matrix might have 5 columns, and then row 1 starts 20 bytes after row 0: not at
-# a multiple of 16. The compiler may not take that risk. It needs **two** promises: that rows have
-# whole vectors, and that the first element is aligned. A static N of 512 is the first promise in
-# another form, and a stronger one: the compiler knows all about 512.
-#
-# What it is worth, in numbers that do not depend on the machine. A **request** is one memory
-# instruction of one warp; a **sector**, as you know, is 32 bytes of memory. With one element a
-# thread, these 64 × 512 numbers take 1,024 load requests, which fetch 4,096 sectors. **Predict**
-# both for the kernel with 128 bits a thread:
-
-# %% jupyter={"outputs_hidden": true}
-fk.predict(global_load_requests=None, global_load_sectors=None)
-
-promised = [fk.spec(t, divisible={1: 4}) for t in (x, y)]
-run_vectors = fk.compile(scale_by_vectors, *promised)
-run_vectors(x, y)
-fk.check(y, FACTOR * x)
-by_vectors = fk.profile(run_vectors, x, y)
-by_vectors
+# a multiple of 16. The compiler may not take that risk. It needs **three** promises: that the
+# number of columns is a multiple of 4, that the rows lie a multiple of 4 elements apart, and that
+# the first element is aligned. `divisible={1: 4}` makes the first two, for in a matrix without gaps
+# one follows from the other. In 512 columns cut from 513 it does not, and there `fk.spec` refuses:
 
 # %%
-by_element = fk.profile(fk.compile(scale, x, y), x, y)
-for name, p in (("one element", by_element), ("128 bits", by_vectors)):
-    sectors, requests = p["global_load_sectors"], p["global_load_requests"]
-    print(f"{name:>11} a thread: {requests:4} load requests, {sectors:5,} sectors")
-fk.footprint(run_vectors, fk.randn(1, 512), fk.empty(1, 512), tensor="mX", by="warp")
+cut = fk.randn(64, 513)[:, :512]
+try:
+    fk.spec(cut, divisible={1: 4})
+except fk.UsageError as finding:
+    print(finding)
 
 # %% [markdown]
-# The same bytes with a quarter of the instructions; each warp (a colour) has 128 elements of a row.
-#
-# A promise is checked at each call. 1, 5 and 33 rows are fine, 66 columns are not:
+# A static N of 512 is the first promise in another form, and a stronger one: the compiler knows all
+# about 512. What you promised is checked again at each call: 1, 5 and 33 rows are fine, 66 columns
+# are not.
 
 # %%
+run_vectors = fk.compile(scale_by_vectors, *[fk.spec(t, divisible={1: 4}) for t in (x, y)])
 for rows in (1, 5, 33):
     x, y = fk.randn(rows, 512), fk.empty(rows, 512)
     run_vectors(x, y)
@@ -471,11 +429,142 @@ try:
 except fk.ArgumentMismatchError as finding:
     print(finding)
 
-# %% [markdown]
-# ## 7. The middle path in plain CuTe DSL, and what a call costs
+
+# %% [markdown] exercise="week0/scale_columns" part="task"
+# ### Exercise 1: a factor for each column
 #
-# Skim this section, if you like: the exercises need only sections 2 to 6 and `fk.spec`. Come back
-# to it when you write your own library.
+# `y[i, j] = x[i, j] * w[j]`: each column has a factor of its own. In float32 and float16, by
+# vectors of 16 bytes in both, from one source: the number of elements in a vector is a `Constexpr`.
+# The number of columns is a multiple of 8, and that is promised; the number of rows is anything.
+# Called as `scale_columns(x, w, y)`.
+#
+# <details><summary>Hint 1</summary>
+#
+# `scale_by_vectors` has the shape of it: a block for 128 vectors of one row. What is new is a
+# second thing to load, which has one mode only.
+#
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# Values of two tiles can be multiplied if the tiles have the same shape. A row of a matrix,
+# `mX[row, None]`, has one mode, as `w` has: cut both by the same tiler.
+#
+# </details>
+#
+# <details><summary>Hint 3</summary>
+#
+# Host: the width is `128 // mX.element_type.width`, the grid has rows in one direction and vectors
+# of a row, 128 a block, in the other. Kernel: one predicate, and one line that loads twice,
+# multiplies and stores.
+#
+# </details>
+
+
+# %% exercise="week0/scale_columns" part="skeleton"
+@cute.kernel
+def scale_columns_kernel(
+    mX: cute.Tensor, mW: cute.Tensor, mY: cute.Tensor, width: cutlass.Constexpr
+):
+    # FILL ME IN (roughly 8 lines)
+    pass
+
+
+@cute.jit
+def scale_columns(mX: cute.Tensor, mW: cute.Tensor, mY: cute.Tensor):
+    # FILL ME IN (roughly 3 lines)
+    pass
+
+
+# %% exercise="week0/scale_columns" part="grade"
+fk.exercise("week0/scale_columns").grade(scale_columns)
+
+# %% [markdown] exercise="week0/scale_columns" part="solution"
+# <details><summary>Solution of exercise 1</summary>
+#
+# ```python
+# @cute.kernel
+# def scale_columns_kernel(
+#     mX: cute.Tensor, mW: cute.Tensor, mY: cute.Tensor, width: cutlass.Constexpr
+# ):
+#     tidx, _, _ = cute.arch.thread_idx()
+#     bidx, row, _ = cute.arch.block_idx()
+#     k = bidx * 128 + tidx
+#     if k * width < mX.shape[1]:
+#         gX = cute.local_tile(mX[row, None], (width,), (k,))  # (Width)
+#         gW = cute.local_tile(mW, (width,), (k,))  # (Width)
+#         gY = cute.local_tile(mY[row, None], (width,), (k,))  # (Width)
+#         gY.store(gX.load() * gW.load())
+#
+#
+# @cute.jit
+# def scale_columns(mX: cute.Tensor, mW: cute.Tensor, mY: cute.Tensor):
+#     width = 128 // mX.element_type.width
+#     grid = (cute.ceil_div(mX.shape[1], 128 * width), mX.shape[0], 1)
+#     scale_columns_kernel(mX, mW, mY, width).launch(grid=grid, block=(128, 1, 1))
+# ```
+#
+# The vector's width is no value of the run: it decides which instructions there are. So it is a
+# `Constexpr`, and each type gets a kernel of its own from the same lines. `w` is loaded again for
+# each row, but it is small, and a cache has it.
+#
+# </details>
+
+# %% [markdown] exercise="week0/promise" part="task"
+# ### Exercise 2: promise enough for 128 bits
+#
+# Write `promise(x)`: the spec with which `scale_by_vectors` moves each vector in one load of 128
+# bits, for `float32` *and* for `float16`. One kernel has to serve any number of rows, odd ones too,
+# and every number of columns that allows such loads: promise enough, and no more.
+#
+# <details><summary>Hint 1</summary>
+#
+# `divisible={mode: number}`. Along which mode does a vector lie?
+#
+# </details>
+#
+# <details><summary>Hint 2</summary>
+#
+# How many elements are 16 bytes? `x.element_size()` is the size of one, in bytes.
+#
+# </details>
+#
+# <details><summary>Hint 3</summary>
+#
+# One argument of `fk.spec` is enough: the number of elements in 16 bytes, promised of the mode in
+# which a vector's elements follow one another.
+#
+# </details>
+
+
+# %% exercise="week0/promise" part="skeleton"
+def promise(x):
+    # FILL ME IN (roughly 1 line)
+    return fk.spec(x)
+
+
+# %% exercise="week0/promise" part="grade"
+fk.exercise("week0/promise").grade(promise)
+
+# %% [markdown] exercise="week0/promise" part="solution"
+# <details><summary>Solution of exercise 2</summary>
+#
+# ```python
+# def promise(x):
+#     return fk.spec(x, divisible={1: 16 // x.element_size()}, align=16)
+# ```
+#
+# The promise about mode 1 does two things. Within a row, each vector is whole; and since the rows
+# of a contiguous matrix are N elements apart, every row starts at a multiple of 16 bytes if the
+# first does. The first does because `fk.spec` looks at the address of `x`; `align=16` says it
+# aloud. Nothing is promised about M: rows are never cut.
+#
+# </details>
+
+# %% [markdown]
+# ## 6. The middle path in plain CuTe DSL
+#
+# Skim this section, if you like, and come back to it when you write your own library.
 #
 # N static and M dynamic, *one kernel for each N*, is what production kernels often do: in a neural
 # network, M is the batch and changes with every call, while N belongs to the model and has a few
@@ -506,34 +595,6 @@ for rows in (1, 5, 33):
 print("the same layout:", layout_of(from_dlpack(x).mark_compact_shape_dynamic(0, (0, 1))))
 
 # %% [markdown]
-# Without TVM-FFI each tensor has to be wrapped at each call. Here is what this takes, beside the
-# other things that can happen before a kernel starts, on your machine. For comparison: a copy of 4
-# million float32 moves 32 MB, which takes 8 µs at the 4.2 TB/s that a copy reaches on an H200
-# (November 2026).
-
-
-# %%
-def microseconds(action, times=200):
-    action()
-    began = time.perf_counter()
-    for _ in range(times):
-        action()
-    return (time.perf_counter() - began) / times * 1e6
-
-
-x, y = fk.randn(64, 512), fk.empty(64, 512)
-for name, action in {
-    "a key and a look into a dict": lambda: cache.get((x.dtype, x.shape, x.stride())),
-    "from_dlpack, two tensors": lambda: (from_dlpack(x), from_dlpack(y)),
-    "and mark_layout_dynamic": lambda: (dynamic(x), dynamic(y)),
-    "fk.compile, kernel in memory": lambda: fk.compile(scale, x, y),
-}.items():
-    print(f"{name:>28}: {microseconds(action):.1f} µs")
-
-# %% [markdown]
-# `fk.compile` reads your source each time, to see whether it has changed (section 4). That is right
-# in a notebook. In a loop, keep what it returned, and call that.
-#
 # One more thing belongs to a call: the **stream**, the queue of a GPU in which work waits its turn.
 # Work in one stream keeps its order; work in different streams may overlap. torch puts its own work
 # into its *current stream*. A kernel started in another one may run before torch has filled `x`,
@@ -554,129 +615,8 @@ x, y = fk.randn(64, 512), fk.empty(64, 512)
 run_on_stream(x, y)  # no stream here
 fk.check(y, FACTOR * x)
 
-# %% [markdown]
-# ## 8. What `fk.compile` does of all this
-#
-# - Tensors become specs: sizes open, the stride of 1 fixed, alignment read from the address.
-# - It uses TVM-FFI on a GPU, and supplies torch's current stream if the function has a parameter
-#   named `stream`. On the virtual GPU it checks the arguments itself.
-# - It keeps kernels in memory and on disk. The key is a digest of the source of the function and of
-#   all that it reaches, the values it captures, the specs, the architecture, the options and the
-#   versions of CuTe DSL and forgekit.
-#
-# The key of a kernel, and what you can ask it:
-
-# %% tags=["nbval-ignore-output"]
-run = fk.compile(scale, fk.randn(64, 96), fk.empty(64, 96))
-print("key:     ", run.key)
-print(f"compiled: in {run.compile_ms:.0f} ms; found now in: {run.origin}")
-print("target:  ", run.target.arch)
-for name, spec in run.specs.items():
-    print(f"{name}:      {spec}")
-
-# %% [markdown]
-# `origin` says where it came from: `compiled`, `memory`, or `disk`, left there by an earlier
-# notebook. Now call `fk.compile` for nine cases, and give every new key a letter.
-#
-# **Predict:** how many different kernels?
-
-# %% jupyter={"outputs_hidden": true}
-my_guess = fk.predict("kernels in nine cases", None)
-letters = {}
-
-
-def show(case, x, factor=2.0, **facts):
-    global FACTOR
-    FACTOR = factor
-    compiled = fk.compile(scale, fk.spec(x, **facts), fk.spec(x, **facts))
-    letter = letters.setdefault(compiled.key, "ABCDEFGHI"[len(letters)])
-    FACTOR = 2.0
-    print(f"{letter}  {case}")
-
-
-wide = fk.randn(64, 128)
-show("64 × 96", fk.randn(64, 96))
-show("1000 × 8", fk.randn(1000, 8))
-show("64 × 96, cut from 64 × 128", wide[:, :96])
-show("the same, from column 1 on", wide[:, 1:97])
-show("64 × 96, column-major", fk.randn(96, 64).T)
-show("64 × 96, float16", fk.randn(64, 96, dtype=torch.float16))
-show("64 × 96, N static", fk.randn(64, 96), static=[1])
-show("64 × 96, FACTOR = 3", fk.randn(64, 96), factor=3.0)
-show("64 × 96 again", fk.randn(64, 96))
-my_guess.against(len(letters))
-
-# %% [markdown]
-# Sizes and the distance of rows are open, so the first three share a kernel. From column 1 on, the
-# first element lies 4 bytes after a multiple of 16. The promise of alignment has steps: 16 bytes,
-# 8, 4, down to the size of an element. Here only 4 bytes can be promised; from column 2 on it would
-# be 8, a kernel of its own again. Then another memory order, another element type, a fixed N,
-# another program: a kernel each.
-#
-# ## 9. Exercises
-
-# %% [markdown] exercise="week0/cache_key" part="task"
-# ### Exercise 1: write the key
-#
-# Write `cache_key(x)`: a value that can be a key of a dict, for kernels compiled as `fk.compile`
-# does it. Sizes are passed at each call, and so is every stride that is not 1. Compiled in are: the
-# element type, the number of dimensions, which modes (if any) have stride 1, the kind of device,
-# and the alignment: what the address of the first element is promised to be a multiple of, 16
-# bytes, or else 8, or 4, or 2. Two tensors share a key if and only if these agree.
-#
-# <details><summary>Hint 1</summary>
-#
-# Everything is a property of `x`: `dtype`, `device`, `stride()`, and the address `data_ptr()`.
-# `shape` is not needed.
-#
-# </details>
-#
-# <details><summary>Hint 2</summary>
-#
-# For the memory order, turn `x.stride()` into a tuple of true and false. Its length is the number
-# of dimensions. For the alignment: is the address a multiple of 16? Of 8? Of 4?
-#
-# </details>
-#
-# <details><summary>Hint 3</summary>
-#
-# Python's `math.gcd(a, b)` is the largest number that divides both: of which two numbers is it the
-# alignment? What is left is a `return` of four facts, one of them a tuple.
-#
-# </details>
-
-
-# %% exercise="week0/cache_key" part="skeleton"
-def cache_key(x):
-    # FILL ME IN (roughly 3 lines)
-    return ()
-
-
-# %% exercise="week0/cache_key" part="grade"
-fk.exercise("week0/cache_key").grade(cache_key)
-
-# %% [markdown] exercise="week0/cache_key" part="solution"
-# <details><summary>Solution of exercise 1</summary>
-#
-# ```python
-# def cache_key(x):
-#     order = tuple(step == 1 for step in x.stride())
-#     align = math.gcd(x.data_ptr(), 16)
-#     return x.dtype, x.device.type, order, align
-# ```
-#
-# The key holds what is compiled in, nothing less and nothing more. Less, and a stale kernel runs:
-# wrong numbers, or an access out of bounds. More, and the cache misses: with `x.shape` in it, each
-# new size costs a compilation. With `x.data_ptr() % 16`, float32 has four kernels where three will
-# do: 4 and 12 bytes beyond a multiple of 16 are both a multiple of 4, and no more. A matrix with
-# one column has stride 1 twice, and this key gives it a kernel of its own; `fk.compile` takes it
-# for row-major and saves one. There is a second half, which a tensor does not know: the *function*,
-# and the values that it captures. *A key that forgets*, above, tells what happens without it.
-#
-# </details>
-
 # %% [markdown] exercise="week0/one_kernel_per_n" part="task"
-# ### Exercise 2: one kernel for each N
+# ### Exercise 3: one kernel for each N
 #
 # Complete `one_kernel_per_n(compile, fn)`. It returns a function of `(x, y)` that runs `fn` on
 # them, with a kernel in which the number of columns N is compiled in, for both tensors, and the
@@ -720,7 +660,7 @@ def one_kernel_per_n(compile, fn):
 fk.exercise("week0/one_kernel_per_n").grade(one_kernel_per_n)
 
 # %% [markdown] exercise="week0/one_kernel_per_n" part="solution"
-# <details><summary>Solution of exercise 2</summary>
+# <details><summary>Solution of exercise 3</summary>
 #
 # ```python
 # def one_kernel_per_n(compile, fn):
@@ -743,54 +683,126 @@ fk.exercise("week0/one_kernel_per_n").grade(one_kernel_per_n)
 #
 # </details>
 
-# %% [markdown] exercise="week0/promise" part="task"
-# ### Exercise 3: promise enough for 128 bits
+# %% [markdown]
+# ## 7. What `fk.compile` does of all this
 #
-# Write `promise(x)`: the spec with which `scale_by_vectors` moves each vector in one load of 128
-# bits, for `float32` *and* for `float16`. One kernel has to serve any number of rows, odd ones too,
-# and every number of columns that allows such loads: promise enough, and no more.
+# - Tensors become specs: sizes open, the stride of 1 fixed, alignment read from the address.
+# - It uses TVM-FFI on a GPU, and supplies torch's current stream if the function has a parameter
+#   named `stream`. On the virtual GPU it checks the arguments itself.
+# - It keeps kernels in memory and on disk. The key is a digest of the source of the function and of
+#   all that it reaches, the values it captures, the specs, the architecture, the options and the
+#   versions of CuTe DSL and forgekit. To make it the source is read at each call, which is right in
+#   a notebook; in a loop, keep what `fk.compile` returned, and call that.
+#
+# The key of a kernel, and what you can ask it:
+
+# %% tags=["nbval-ignore-output"]
+run = fk.compile(scale, fk.randn(64, 96), fk.empty(64, 96))
+print("key:     ", run.key)
+print(f"compiled: in {run.compile_ms:.0f} ms; found now in: {run.origin}")
+print("target:  ", run.target.arch)
+for name, spec in run.specs.items():
+    print(f"{name}:      {spec}")
+
+# %% [markdown]
+# `origin` says where it came from: `compiled`, `memory`, or `disk`, left there by an earlier
+# notebook. Now call `fk.compile` for nine cases, and give every new key a letter.
+#
+# **Predict:** how many different kernels?
+
+# %%
+of_nine = fk.predict("kernels in nine cases", None)
+
+# %% jupyter={"outputs_hidden": true}
+letters = {}
+
+
+def show(case, x, factor=2.0, **facts):
+    global FACTOR
+    FACTOR = factor
+    compiled = fk.compile(scale, fk.spec(x, **facts), fk.spec(x, **facts))
+    letter = letters.setdefault(compiled.key, "ABCDEFGHI"[len(letters)])
+    FACTOR = 2.0
+    print(f"{letter}  {case}")
+
+
+wide = fk.randn(64, 128)
+show("64 × 96", fk.randn(64, 96))
+show("1000 × 8", fk.randn(1000, 8))
+show("64 × 96, cut from 64 × 128", wide[:, :96])
+show("the same, from column 1 on", wide[:, 1:97])
+show("64 × 96, column-major", fk.randn(96, 64).T)
+show("64 × 96, float16", fk.randn(64, 96, dtype=torch.float16))
+show("64 × 96, N static", fk.randn(64, 96), static=[1])
+show("64 × 96, FACTOR = 3", fk.randn(64, 96), factor=3.0)
+show("64 × 96 again", fk.randn(64, 96))
+of_nine.against(len(letters))
+print("alignment from column 0 to 4 on:", [math.gcd(4 * column, 16) for column in range(5)])
+
+# %% [markdown]
+# Sizes and the distance of rows are open, so the first three share a kernel. From column 1 on, the
+# first element lies 4 bytes after a multiple of 16. The promise of alignment has steps: 16 bytes,
+# 8, 4, down to the size of an element. Here only 4 bytes can be promised; from column 2 on it would
+# be 8, a kernel of its own again. Then another memory order, another element type, a fixed N,
+# another program: a kernel each.
+
+# %% [markdown] exercise="week0/cache_key" part="task"
+# ### Exercise 4: write the key
+#
+# Write `cache_key(x)`: a value that can be a key of a dict, for kernels compiled as `fk.compile`
+# does it. Sizes are passed at each call, and so is every stride that is not 1. Compiled in are: the
+# element type, the number of dimensions, which modes (if any) have stride 1, the kind of device,
+# and the alignment: what the address of the first element is promised to be a multiple of, 16
+# bytes, or else 8, or 4, or 2. Two tensors share a key if and only if these agree.
 #
 # <details><summary>Hint 1</summary>
 #
-# `divisible={mode: number}`. Along which mode does a vector lie?
+# Everything is a property of `x`: `dtype`, `device`, `stride()`, and the address `data_ptr()`.
+# `shape` is not needed.
 #
 # </details>
 #
 # <details><summary>Hint 2</summary>
 #
-# How many elements are 16 bytes? `x.element_size()` is the size of one, in bytes.
+# For the memory order, turn `x.stride()` into a tuple of true and false. Its length is the number
+# of dimensions. For the alignment: is the address a multiple of 16? Of 8? Of 4?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# One argument of `fk.spec` is enough: the number of elements in 16 bytes, promised of the mode in
-# which a vector's elements follow one another.
+# Python's `math.gcd(a, b)` is the largest number that divides both: of which two numbers is it the
+# alignment? What is left is a `return` of four facts, one of them a tuple.
 #
 # </details>
 
 
-# %% exercise="week0/promise" part="skeleton"
-def promise(x):
-    # FILL ME IN (roughly 1 line)
-    return fk.spec(x)
+# %% exercise="week0/cache_key" part="skeleton"
+def cache_key(x):
+    # FILL ME IN (roughly 3 lines)
+    return ()
 
 
-# %% exercise="week0/promise" part="grade"
-fk.exercise("week0/promise").grade(promise)
+# %% exercise="week0/cache_key" part="grade"
+fk.exercise("week0/cache_key").grade(cache_key)
 
-# %% [markdown] exercise="week0/promise" part="solution"
-# <details><summary>Solution of exercise 3</summary>
+# %% [markdown] exercise="week0/cache_key" part="solution"
+# <details><summary>Solution of exercise 4</summary>
 #
 # ```python
-# def promise(x):
-#     return fk.spec(x, divisible={1: 16 // x.element_size()}, align=16)
+# def cache_key(x):
+#     order = tuple(step == 1 for step in x.stride())
+#     align = math.gcd(x.data_ptr(), 16)
+#     return x.dtype, x.device.type, order, align
 # ```
 #
-# The promise about mode 1 does two things. Within a row, each vector is whole; and since the rows
-# of a contiguous matrix are N elements apart, every row starts at a multiple of 16 bytes if the
-# first does. The first does because `fk.spec` looks at the address of `x`; `align=16` says it
-# aloud. Nothing is promised about M: rows are never cut.
+# The key holds what is compiled in, nothing less and nothing more. Less, and a stale kernel runs:
+# wrong numbers, or an access out of bounds. More, and the cache misses: with `x.shape` in it, each
+# new size costs a compilation. With `x.data_ptr() % 16`, float32 has four kernels where three will
+# do: 4 and 12 bytes beyond a multiple of 16 are both a multiple of 4, and no more. A matrix with
+# one column has stride 1 twice, and this key gives it a kernel of its own; `fk.compile` takes it
+# for row-major and saves one. There is a second half, which a tensor does not know: the *function*,
+# and the values that it captures. *A key that forgets*, above, tells what happens without it.
 #
 # </details>
 
@@ -810,44 +822,23 @@ fk.predictions()
 # | N divisible by 4, aligned | every M, N a multiple of 4 | one | 24 bytes | 1 × 128 bits |
 # | N static, M dynamic | every M | one an N | 16 bytes | 1 × 128 bits |
 #
-# | kernel, 64 × 512 float32 | load requests | sectors | a request | conflicts | bound, H200 |
-# |---|---|---|---|---|---|
-# | `scale`, one element a thread | 1,024 | 4,096 | 4 | none: no shared memory | 55 ns |
-# | `scale_by_vectors`, 128 bits a thread | 256 | 4,096 | 16 | none | 55 ns |
-#
 # | it looks right and is wrong | because the key forgets |
 # |---|---|
 # | a neighbour's numbers change | shape and stride |
 # | results of an earlier program | source and captured values |
 
-# %%
-# The times of these four kernels, recorded on a real GPU, beside torch's own copy. They were taken
-# with FACTOR = 1, which makes each kernel a copy: it can be compared with torch's, and checked.
-FACTOR = 1.0
-
-
-def static_n(x, y):
-    return [fk.spec(t, static=[1]) for t in (x, y)]
-
-
-def whole_vectors(x, y):
-    return [fk.spec(t, divisible={1: 16 // t.element_size()}) for t in (x, y)]
-
-
-steps = {
-    "one element a thread, all open": scale,
-    "one element a thread, N static": (scale, static_n),
-    "128 bits a thread, N divisible": (scale_by_vectors, whole_vectors),
-    "128 bits a thread, N static": (scale_by_vectors, static_n),
-}
+# %% [markdown]
+# What it is worth on a real GPU was recorded with a factor of 1, which makes each kernel a copy
+# that can be set beside torch's own:
 
 # %%
-FACTOR = 2.0  # back again
 recorded("week0/04_compile_once")
 
 # %% [markdown]
-# Open sizes cost nothing that one can measure here. Not knowing enough for wide loads costs more
-# than half of the speed; `03_copy_fast` goes into that.
+# Two pairs of rows differ in one thing each. One element a thread, open sizes cost nothing that one
+# can measure; by vectors, a promise about N is as good as N itself. Between the pairs lie the wide
+# loads *and* the number of threads, so these rows do not say what one of the two is worth alone;
+# `03_copy_fast` has the steps between.
 #
 # **In practice** libraries keep a dict beside each operator, keyed by what it compiles in: element
 # types, N, and a few choices such as the tile size; they compile ahead for the shapes that they
@@ -862,4 +853,4 @@ recorded("week0/04_compile_once")
 # [caching]: https://docs.nvidia.com/cutlass/media/docs/pythonDSL/cute_dsl_general/dsl_jit_caching.html
 # [tvm-ffi]: https://docs.nvidia.com/cutlass/4.8.0/media/docs/pythonDSL/guides/tvm_ffi_compilation.html
 #
-# **Next:** layouts, drawn and taken apart (`02_see_layouts`).
+# **Next:** a copy that turns the matrix round (`05_transpose`).

@@ -11,13 +11,13 @@
 # %% [markdown]
 # # Profile on a GPU: ask ncu, nsys and compute-sanitizer
 #
-# **You will build** a reader for NVIDIA's reports. With it you mend a kernel of which you have
+# **You will build** a reader for NVIDIA's reports. With it you fix a kernel of which you have
 # nothing but such a report.
 # **You will learn** which of NVIDIA's three tools answers which question, how to call them, how to
 # read what they say, what each of them cannot see, and where to look first if a kernel is slow.
 # **You need** the notebooks before this one; no GPU. All that the tools say here was recorded on a
-# GPU, and lies in the folder `recorded` beside this notebook. About 45 minutes, and 20 more for the
-# three exercises.
+# GPU, and lies in the folder `recorded` beside this notebook. About 40 minutes, and 20 more for the
+# exercises.
 #
 # | tool | in one line |
 # |---|---|
@@ -52,10 +52,11 @@ print(f"ncu {origin['ncu']}, CuTe DSL {origin['cute_dsl']}, PyTorch {origin['tor
 #
 # The three tools start a *program* and watch it. So the kernels of this notebook stand in a script,
 # `recorded/kernels.py`, which launches each of them once:
-# `python recorded/kernels.py transposes --size 8192`. Four transposes are in it, old acquaintances:
-# `naive` stores down a column; `shared` and `padded` go through a tile with a pitch of 32 and 33
-# words, one element a thread; `rows` is `padded` with four elements a thread and blocks of 32 × 8,
-# as in `05_transpose`. Here are `shared` and `padded`:
+# `python recorded/kernels.py transposes --size 8192`. Four transposes are in it, named as in
+# `05_transpose`. `scatter` stores down a column; `shared_tile` and `padded` go through a tile with
+# a pitch of 32 and 33 words. These three have blocks of 32 × 32 threads and one element a thread,
+# where `05_transpose` has blocks of 32 × 8 and, with a tile, four elements a thread. `padded_4` has
+# those: it is the `padded` of `05_transpose`. Here are `shared_tile` and `padded`:
 
 # %%
 print(inspect.getsource(kernels.tile_kernel))
@@ -69,21 +70,22 @@ x, y = fk.rand(1024, 1024), fk.empty(1024, 1024)
 for name, (fn, more) in kernels.transposes().items():
     ours[name] = fk.profile(fk.compile(fn, x, y, *more), x, y)
 
-print(f"{'':8} {'sectors a':>10} {'':10} {'wavefronts a':>13}")
-print(f"{'':8} {'load':>10} {'store':>10} {'shared load':>13}")
+print(f"{'':11} {'sectors a':>10} {'':10} {'wavefronts a':>13} {'instr.':>8}")
+print(f"{'':11} {'load':>10} {'store':>10} {'shared load':>13} {'PTX':>8}")
 for name, p in ours.items():
     load, store = p.global_load_sectors_per_request, p.global_store_sectors_per_request
     waves = p.shared_load_wavefronts_per_request
-    print(f"{name:8} {load:10.0f} {store:10.0f} {waves:13.0f}")
+    instructions = p["warp_instructions"]
+    print(f"{name:11} {load:10.0f} {store:10.0f} {waves:13.0f} {instructions:8,}")
 
 # %% [markdown]
-# **Predict** from this table, for 8192 × 8192: how many times as long as `rows` do `naive`,
-# `shared` and `padded` take on an H200? Write whole numbers in place of `None`. (You learn it in
-# section 4.)
+# **Predict** from this table, for 8192 × 8192: how many times as long as `padded_4` do `scatter`,
+# `shared_tile` and `padded` take on an H200? Write whole numbers in place of `None`. (You learn it
+# in section 4.)
 
 # %%
-said = {"naive": None, "shared": None, "padded": None}
-guess = {n: fk.predict(f"{n} takes … times as long as rows", said[n]) for n in said}
+said = {"scatter": None, "shared_tile": None, "padded": None}
+guess = {n: fk.predict(f"{n} takes … times as long as padded_4", said[n]) for n in said}
 
 # %% [markdown]
 # ## 2. Call ncu
@@ -133,7 +135,7 @@ guess = {n: fk.predict(f"{n} takes … times as long as rows", said[n]) for n in
 # below); in a container it takes `--cap-add SYS_ADMIN`; in many clouds there is no way. nsys,
 # compute-sanitizer and the virtual GPU need no permission.
 #
-# Without `-o` ncu prints its report. This is the beginning for `naive`. (An **SM**, *streaming
+# Without `-o` ncu prints its report. This is the beginning for `scatter`. (An **SM**, *streaming
 # multiprocessor*, is NVIDIA's word for a multiprocessor: an H200 has 132.)
 
 # %%
@@ -155,7 +157,7 @@ print(terminal[: terminal.index("    Section: Warp State")])
 # the kernel's threads, registers and shared memory; **achieved occupancy** is the share that was
 # there on average. The second is lower, for blocks begin and end.
 #
-# `naive` is limited by the L2 cache, 88 % busy: its 32 sectors a store all arrive there. Memory
+# `scatter` is limited by the L2 cache, 88 % busy: its 32 sectors a store all arrive there. Memory
 # itself, **DRAM**, is at 12 %. Notice the modest "Est. Speedup" of 47 % in the line with `OPT`: it
 # is an estimate, and section 4 compares it with what was won.
 #
@@ -183,7 +185,7 @@ def read_raw(lines):
 
 
 hardware = read_raw(lines_of("ncu_counters.csv"))
-print(len(hardware), "kernels,", len(hardware["naive"]), "metrics")
+print(len(hardware), "kernels,", len(hardware["scatter"]), "metrics")
 
 # %% [markdown]
 # Now the virtual GPU's counters beside an H200's, for 1024 × 1024. A profile knows ncu's names,
@@ -207,8 +209,8 @@ differing.against(len(unequal))
 
 # %% [markdown]
 # All of global memory is equal, number by number. What differs is in *shared* memory, and always
-# upwards: a few hundred wavefronts of a million for `shared`, 5 % for `padded`, which therefore
-# seems to have bank conflicts.
+# upwards: a few hundred wavefronts of a million for `shared_tile`, 5 % for `padded`, which
+# therefore seems to have bank conflicts.
 #
 # It has none. This counter adds up wavefronts beyond the first, and it seems that some come from
 # traffic that meets in the banks by chance. The larger the matrix, the more of it there is. ncu has
@@ -230,7 +232,7 @@ for name, metric in unequal:
 lines = list(csv.DictReader(lines_of("ncu_source.csv")))
 SECTORS, WAVEFRONTS = "L2 Theoretical Sectors Global", "L1 Wavefronts Shared"
 
-print(f"{'':8} {'line':41} {'sectors':>11} {'wavefronts':>11} {'samples':>8}")
+print(f"{'':11} {'line':41} {'sectors':>11} {'wavefronts':>11} {'samples':>8}")
 for row in lines:
     name = row["Kernel Name"].removeprefix("transpose_").removesuffix("_0")
     mine = {line.number: line for line in ours[name].all_lines} if name in ours else {}
@@ -242,12 +244,12 @@ for row in lines:
     assert 64 * sectors == int(row[SECTORS]) and 64 * wavefronts == int(row[WAVEFRONTS] or 0)
     if sectors or wavefronts:
         text, samples = row["Source"].strip(), int(row["# Samples"])
-        print(f"{name:8} {text:41} {64 * sectors:11,} {64 * wavefronts:11,} {samples:8,}")
+        print(f"{name:11} {text:41} {64 * sectors:11,} {64 * wavefronts:11,} {samples:8,}")
 
 # %% [markdown]
 # Equal to the last digit, line by line. The last column is what the virtual GPU does not have:
 # every few microseconds ncu looks where the warps are, and how often they stand at a line says
-# where the *time* goes. The mended line of `padded` has lost four fifths of its samples; the line
+# where the *time* goes. The fixed line of `padded` has lost four fifths of its samples; the line
 # of its load has as many as before. (A warp that has finished and waits for its stores stands at
 # the last instruction. CuTe DSL books that one on the line of `@cute.jit` below the kernel, so do
 # not be surprised to find many samples there.)
@@ -260,15 +262,16 @@ for row in lines:
 report = read_raw(lines_of("ncu_metrics.csv"))
 duration_us = {name: m["gpu__time_duration.sum"] / 1000 for name, m in report.items()}
 for name, prediction in guess.items():
-    prediction.against(round(duration_us[name] / duration_us["rows"]))
+    prediction.against(round(duration_us[name] / duration_us["padded_4"]))
 print()
 for name in ours:
-    times = duration_us[name] / duration_us["rows"]
-    print(f"{name:8} {duration_us[name]:4.0f} µs, {times:.1f} times as long as rows")
+    times = duration_us[name] / duration_us["padded_4"]
+    print(f"{name:11} {duration_us[name]:4.0f} µs, {times:.1f} times as long as padded_4")
 
 # %% [markdown]
-# To the counters, `padded` and `rows` are the same kernel, and one takes twice as long as the
-# other. The virtual GPU knows no time, so this is where ncu begins. Left, its Speed Of Light: how
+# `padded` and `padded_4` have the same requests, sectors, wavefronts and conflicts on the virtual
+# GPU, `padded_4` executes fewer instructions, and one takes twice as long as the other. The virtual
+# GPU knows no time, so this is where ncu begins. Left, its Speed Of Light: how
 # busy each unit is, in percent of what it could do. Right, what keeps a warp from its next
 # instruction. (A **scoreboard** is where the hardware keeps track of results that a warp has asked
 # for and does not have yet: *long* for global memory, *short* for shared memory. **MIO**, memory
@@ -280,22 +283,24 @@ pictures.limits_and_stalls(report, list(ours))
 # %% [markdown]
 # | stall | the warp waits for | if it leads |
 # |---|---|---|
-# | long scoreboard | a value from global memory | usual for a copy; get more bytes under way |
+# | long scoreboard | a value from global memory | usual for a copy; get more bytes in flight |
 # | short scoreboard, mio throttle | shared memory | bank conflicts, too many narrow accesses |
 # | barrier | the other warps of its block | smaller blocks, more work between two barriers |
 # | drain | its stores, before it may end | the stores are bad, or there is little else |
 # | not selected | nothing: another warp was chosen | there are enough warps |
 #
-# Read the picture from above. `naive`: L2 nearly full, warps drain: *the stores*. `shared`: the
-# highest is L1 and shared memory at 60 %, just the threshold of section 2, which decides nothing by
-# itself; the short scoreboard does: *the conflicts*. `padded`: no unit above 45 %, and what is left
-# is waiting for global memory and at the barrier. A kernel in which nothing is busy is limited by
-# **latency**, the time that one answer takes: too little is under way. A thread of `padded` asks
-# for 4 bytes, and then its block of 1,024 threads waits for its slowest warp. `rows` asks for 16
-# before it waits, in blocks of 256. Now DRAM is at 72 %, a limit one can live with. (L2 at 82 %
-# carries the same bytes on their way to DRAM; `naive`'s 88 % was the same unit with DRAM at 12 %.)
-# So look at the highest bar, and if it is L2, at DRAM as well: both high, and the bytes have to be
-# moved; L2 alone, and too many sectors arrive there.
+# Read the picture from above. `scatter`: L2 nearly full, warps drain: *the stores*. `shared_tile`:
+# the highest is L1 and shared memory at 60 %, just the threshold of section 2, which decides
+# nothing by itself; the short scoreboard does: *the conflicts*. `padded`: no unit above 45 %, and
+# what is left is waiting for global memory and at the barrier. A kernel in which nothing is busy is
+# limited by **latency**, the time that one answer takes: too little is in flight. A thread of
+# `padded` asks for 4 bytes, and then its block of 1,024 threads waits for its slowest warp.
+# `padded_4` asks for 16 bytes a thread in blocks of 256. (With a tile of 32 × 32 the two go
+# together, so this pair does not say which of them has helped, and how much.) Now DRAM is at 72 %,
+# a limit one can live with. (L2 at 82 % carries the same bytes on their way to DRAM; the 88 % of
+# `scatter` were the same unit with DRAM at 12 %.) So look at the highest bar, and if it is L2, at
+# DRAM as well: both high, and the bytes have to be moved; L2 alone, and too many sectors arrive
+# there.
 #
 # ncu also gives advice, the *rules* (`OPT`). Here they are, each with the gain that it promises:
 
@@ -304,17 +309,17 @@ for row in csv.DictReader(lines_of("ncu_details.csv")):
     if row["Rule Type"] == "OPT" and row["Estimated Speedup"]:
         name = row["Kernel Name"].removeprefix("transpose_").removesuffix("_0")
         gain = float(row["Estimated Speedup"])
-        print(f"{name:8} {gain:5.1f} %  {row['Rule Name']:26} {row['Rule Description'][:62]}…")
+        print(f"{name:11} {gain:5.1f} %  {row['Rule Name']:26} {row['Rule Description'][:62]}…")
 
 # %% [markdown]
 # The largest promise is for using the arithmetic units of a transpose, which has no arithmetic.
 # Compression of zeros promises 25 % for random numbers. And `SharedMemoryConflicts` is found in
-# `rows`, which is the noise of section 3. But `UncoalescedGlobalAccess` and
+# `padded_4`, which is the noise of section 3. But `UncoalescedGlobalAccess` and
 # `UncoalescedSharedAccess` are exact, and each leads to the sick line.
 #
-# And what was won? For `naive`'s stores ncu promised 47 % (section 2), and 78 % in another rule.
-# With the stores mended, `padded` is 3.1 times as fast; `rows`, 6.5 times. **A rule is a place to
-# look at, not a thing to do, and its percentage is not the gain.**
+# And what was won? For `scatter`'s stores ncu promised 47 % (section 2), and 78 % in another rule.
+# With the stores fixed, `padded` is 3.1 times as fast; `padded_4`, 6.5 times. **A rule is a place
+# to look at, not a thing to do, and its percentage is not the gain.**
 #
 # If you have a GPU and ncu, this cell runs section 3's comparison on *your* machine:
 
@@ -330,7 +335,7 @@ def run_tool(*command):
     return done.stdout
 
 
-asked = ",".join(hardware["naive"])
+asked = ",".join(hardware["scatter"])
 options = ["--clock-control", "none", "-k", "regex:transpose_", "--csv", "--page", "raw"]
 program = [sys.executable, "recorded/kernels.py", "transposes"]
 printed = run_tool("ncu", *options, "--print-units", "base", "--metrics", asked, *program)
@@ -338,7 +343,7 @@ if '"ID"' in printed:
     table = [line for line in printed.splitlines() if line.startswith('"')]
     for name, metrics in read_raw(table).items():
         equal = sum(ours[name][m] == metrics[m] for m in hardware[name])
-        print(f"{name:8} {equal} of {len(hardware[name])} numbers are equal here, too")
+        print(f"{name:11} {equal} of {len(hardware[name])} numbers are equal here, too")
 else:
     print(printed)
 
@@ -357,8 +362,8 @@ print(pictures.report_table(report, "ABCDE"))
 # The table above is all you know of five transposes. Say of each what is wrong with it:
 # `"sectors"` (it moves too many), `"conflicts"` (of banks), `"lanes"` (too few take part),
 # `"occupancy"` (too few warps fit into a multiprocessor; that is the *theoretical* one) or
-# `"nothing"`. Then: which one do you mend first, and how many times faster will B be if it gets as
-# fast as E (two decimals)?
+# `"nothing"`. Then: which one do you fix first, and how many times faster will B be if it gets as
+# fast as the fastest of the five (two decimals)?
 #
 # <details><summary>Hint 1</summary>
 #
@@ -376,8 +381,9 @@ print(pictures.report_table(report, "ABCDE"))
 #
 # <details><summary>Hint 3</summary>
 #
-# 16 wavefronts are conflicts, 12.5 % too few warps; then there are 32 sectors a load, and 10 lanes.
-# One is left. Begin with the slowest, for all do the same work.
+# Four questions, four rows: sectors, wavefronts, lanes, theoretical occupancy. Who is farthest from
+# the least in each? What is left has no problem. For the order do not compare counters: all five do
+# the same work, so compare times.
 #
 # </details>
 
@@ -446,11 +452,12 @@ for row in lines:
         if any(cells):
             print(f"{text:37} {cells[0]:11,} {cells[1]:10,} {cells[2]:11,} {ideal:10,}")
 
+
 # %% [markdown] exercise="week0/mend_the_slow" part="task"
-# ### Exercise 2: mend a slow kernel by its report
+# ### Exercise 2: fix a slow kernel by its report
 #
 # `turn` turns a matrix by a quarter to the right: `mY[col, M - 1 - row] = mX[row, col]`. It goes
-# through a tile in shared memory, and yet it took 995 µs on the H200; the report stands above. Mend
+# through a tile in shared memory, and yet it took 995 µs on the H200; the report stands above. Fix
 # it. Two places are marked: the layout of `sT`, and what happens behind the barrier.
 #
 # <details><summary>Hint 1</summary>
@@ -470,8 +477,9 @@ for row in lines:
 #
 # <details><summary>Hint 3</summary>
 #
-# `row, col = bidy * 32 + tidx, bidx * 32 + tidy`, a predicate for these two, then `mY[col, M - 1 -
-# row] = sT[tidx, tidy]`; and rows of `sT` that are 33 words apart.
+# Behind the barrier: compute `row` and `col` once more, with tidx and tidy exchanged, before the
+# predicate; then read sT with the same exchange. That read goes down a column of sT: which pitch
+# has 05 given such a tile?
 #
 # </details>
 
@@ -535,9 +543,9 @@ fk.exercise("week0/mend_the_slow").grade(turn)
 # whole, with `M - 1 - row` running downwards, which costs nothing: a request is a set of sectors,
 # and has no direction. Then lanes read a column of `sT`, and the padding is needed.
 #
-# Recorded on the H200: 995 µs before, 312 µs after, with memory busy for 35 % of what it could
-# move. The rest is a matter of bytes under way, as with `padded` and `rows` above: four elements a
-# thread bring more. The virtual GPU cannot show that, so it is not asked for.
+# Recorded on the H200: 995 µs before, 312 µs after, with memory busy for 35 % of what it can move.
+# The rest is what lies between `padded` and `padded_4` above: four elements a thread, in blocks of
+# 256. The virtual GPU cannot show what that is worth, so it is not asked for.
 #
 # </details>
 
@@ -587,9 +595,9 @@ for way, guessed in busy_guess.items():
 pictures.time_lines(timeline["ways"])
 
 # %%
-print(f"{'':8} {'µs a transpose':>16}   (without a profiler)")
+print(f"{'':11} {'µs a transpose':>16}   (without a profiler)")
 for way, whole in timeline["wall_us"].items():
-    print(f"{way:8} {whole / 12:16.1f}")
+    print(f"{way:11} {whole / 12:16.1f}")
 
 # %% [markdown]
 # In *waiting* the GPU is idle nearly all the time, and no kernel is to blame. In *queued* the host
@@ -650,13 +658,15 @@ errors_guess = fk.predict("errors that memcheck finds", None)
 
 # %% jupyter={"outputs_hidden": true}
 print(theirs["overhang_cached"]["text"])
-errors_guess.against(0)
+found = re.search(r"ERROR SUMMARY: (\d+)", theirs["overhang_cached"]["text"])
+errors_guess.against(int(found[1]))
 
 # %% [markdown]
-# No error. Not because the kernel is right: PyTorch asks CUDA for memory in pieces of 2 MB and cuts
-# tensors from them itself. The 24 threads stay inside such a piece, in what belongs to another
-# tensor, or soon will. memcheck knows only the pieces. With `PYTORCH_NO_CUDA_MEMORY_CACHING=1` in
-# the environment every tensor is a piece of its own:
+# > **Looks right and is wrong.** No error, and the kernel is wrong. PyTorch asks CUDA for memory in
+# > pieces of 2 MB and cuts tensors from them itself. The 24 threads stay inside such a piece, in
+# > what belongs to another tensor, or soon will. memcheck knows only the pieces.
+#
+# With `PYTORCH_NO_CUDA_MEMORY_CACHING=1` in the environment every tensor is a piece of its own:
 
 # %%
 print(theirs["overhang"]["text"])
@@ -775,15 +785,15 @@ fk.exercise("week0/which_tool").grade(tools)
 #
 # | | question | how | then |
 # |---|---|---|---|
-# | 1 | Is it right? | `fk.check(…, again=…)`, `fk.sanitize` | mend it first |
+# | 1 | Is it right? | `fk.check(…, again=…)`, `fk.sanitize` | fix it first |
 # | 2 | Is it the kernel at all? | nsys: gaps, copies, `.item()` | queue, graph, larger pieces |
-# | 3 | How far from the bound? | `fk.profile(…).bound_s("H200")` | near: fuse kernels, or stop |
+# | 3 | How far from the bound? | `fk.profile(…).bound_s("H200")` | near: stop |
 # | 4 | Is too much moved? | sectors against ideal, by line | coalesce, vectorise |
 # | 5 | Are there bank conflicts? | wavefronts against ideal, by line | pad, swizzle |
 # | 6 | Are lanes idle? | lanes an instruction | share the work out otherwise |
 # | 7 | Does it spill? | `run.spill_bytes` | fewer values at once |
 # | 8 | Are there too few warps? | ncu: Occupancy, block limits | less shared memory, registers |
-# | 9 | Is too little under way? | ncu: nothing busy, long scoreboard | more bytes a thread |
+# | 9 | Is too little in flight? | ncu: nothing busy, long scoreboard | more bytes a thread |
 # | 10 | Is one unit full? | ncu: Speed Of Light over 80 % | do less of that; DRAM high too: done |
 #
 # Steps 1 and 3 to 7 need no GPU. Then change *one* thing, measure again, and keep the number.
@@ -794,14 +804,14 @@ fk.exercise("week0/which_tool").grade(tools)
 # events**, marks in the GPU's queue of work that note the time when the GPU comes to them:
 
 # %%
-print(f"{'':8} {'sectors a':>10} {'wavefronts a':>13} {'DRAM':>6} {'ncu':>8} {'by itself':>10}")
-print(f"{'':8} {'store':>10} {'shared load':>13} {'%':>6} {'µs':>8} {'µs':>10}")
+print(f"{'':11} {'sectors a':>10} {'wavefronts a':>13} {'DRAM':>6} {'ncu':>8} {'by itself':>10}")
+print(f"{'':11} {'store':>10} {'shared load':>13} {'%':>6} {'µs':>8} {'µs':>10}")
 for name, p in ours.items():
     store, waves = p.global_store_sectors_per_request, p.shared_load_wavefronts_per_request
     percent = report[name][pictures.UNITS["DRAM"]]
     with_ncu, alone = duration_us[name], timeline["event_us"][name]
-    print(f"{name:8} {store:10.0f} {waves:13.0f} {percent:6.0f} {with_ncu:8.0f} {alone:10.0f}")
-bound = 64 * ours["rows"].bound_s("H200") * 1e6
+    print(f"{name:11} {store:10.0f} {waves:13.0f} {percent:6.0f} {with_ncu:8.0f} {alone:10.0f}")
+bound = 64 * ours["padded_4"].bound_s("H200") * 1e6
 print(f"\nat least {bound:.0f} µs, if memory did nothing else at its peak")
 
 # %% [markdown]

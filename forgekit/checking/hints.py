@@ -139,10 +139,10 @@ def _of_places(wrong: Array) -> list[str]:
     found = []
     if wrong.ndim >= 2 and wrong.shape[-1] > 1 and wrong.size > wrong.shape[-1]:
         rows = wrong.reshape(-1, wrong.shape[-1])
-        what = "row" if wrong.ndim == 2 else "row (leading dimensions merged)"
-        found += _along("column", np.any(rows, axis=0, keepdims=True)[0]) + _along(
-            what, np.any(rows, axis=1, keepdims=True)[:, 0]
-        )
+        merged = "" if wrong.ndim == 2 else ", leading dimensions merged"
+        in_rows = _along("row", np.any(rows, axis=1, keepdims=True)[:, 0])
+        found += _along("column", np.any(rows, axis=0, keepdims=True)[0])
+        found += [hint + merged for hint in in_rows]
     else:
         found += _along("element", wrong.reshape(-1))
     return found or _every_nth(wrong.reshape(-1), "element", "exactly ")

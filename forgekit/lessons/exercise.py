@@ -92,13 +92,16 @@ class Exercise:
             A report, true if all groups are passed; a notebook shows it.
 
         Raises:
-            UsageError: nothing was handed in.
+            UsageError: nothing was handed in, or an architecture that the virtual GPU lacks.
         """
+        from forgekit.devices import current_target
         from forgekit.lessons.grading import grade
 
         if handed_in is NOTHING:
             remedy = f"write .grade({self.entry})"
             raise UsageError(got_needed("grade", "nothing", "what the task asks for", remedy))
+        if arch is not None:
+            current_target("virtual", arch)  # refuses it here: later it looks like the kernel's
 
         report = grade(self, handed_in, arch or self.arch, untouched=self._is_skeleton(handed_in))
         progress.change(self.name, functools.partial(_tried, report=report))

@@ -66,7 +66,7 @@ def _of_line(line: str) -> Iterator[tuple[str, list[str]]]:
     fixed = re.sub(r"grid=\([^,]+,", "grid=(64,", line)
     if fixed != line and "grid=" in code:
         yield "a fixed grid", [fixed]
-    start = re.match(r"^(\s*\w+ = (?:cutlass\.Float32\()?)(-?[\d.]+)(\)?)\s*$", code)
+    start = re.match(r"^(\s*\w+ = (?:(?:cutlass\.)?(?:Float|Int)32\()?)(-?[\d.]+)(\)?)\s*$", code)
     if start and _IDENTITY.fullmatch(start[2]):
         other = "1.0" if float(start[2]) != 1 else "0.0"
         yield f"begins with {other}", [f"{start[1]}{other}{start[3]}"]

@@ -191,6 +191,11 @@ def test_a_solution_read_after_the_pass_was_no_help() -> None:
     assert not progress.record(NAME).solution_seen
 
 
+def test_an_architecture_that_is_none_is_not_a_mistake_of_the_kernel() -> None:
+    with pytest.raises(UsageError, match="arch: got 'sm_1', needed one of sm_80"):
+        exercise("week0/scale").grade(lambda x, y: None, arch="sm_1")
+
+
 def test_nothing_handed_in_is_told() -> None:
     with pytest.raises(UsageError, match=r"write \.grade\(scale\)"):
         exercise(NAME).grade()

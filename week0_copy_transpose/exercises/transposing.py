@@ -1,11 +1,13 @@
-"""What the exercises of 05_transpose share: calls, gates, and mistakes one can make in all."""
+"""What the exercises of 05 and 06 share: calls, gates, and mistakes one can make in all."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 import forgekit as fk
@@ -19,7 +21,6 @@ from forgekit.lessons.gates import (
     counted,
     counters,
     found,
-    hinted,
     looks_like,
 )
 from forgekit.lessons.gates.failure import Evidence
@@ -29,25 +30,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "WORDS",
-    "case",
-    "layout_in_a_branch",
-    "mistakes",
-    "paste",
-    "read_whole",
-    "sectors",
-    "still_coalesced",
-    "through_shared",
-]
+    "Places",
+    "case", "conflicts", "layout_in_a_branch", "left_by", "mistakes", "predicate_mistakes",
+    "race_mistakes", "read_whole",
+    "sectors", "still_coalesced", "through_shared",
+]  # fmt: skip
 
 WORDS = ("float32", "float16")
-
-
-def paste(entry: str, m: int, n: int, picture: str) -> str:
-    """Two lines for a student's cell: a call of `entry` and a picture of it, such as
-    "footprint(…, tensor='mY')"; the dots become the call."""
-    call = f"fk.compile({entry}, x, y), x, y"
-    tensors = f"x, y = fk.randn({m}, {n}), fk.empty({n}, {m});"
-    return f"Paste this:\n{tensors}\nfk.{picture.replace('…', call)}"
 
 
 def case(m: int, n: int, dtype: torch.dtype, *, multiple: int = 1) -> Case:
@@ -71,6 +60,66 @@ _STORE_PREDICATE = (
     "the store needs a predicate of its own: the thread writes another element than the one it "
     "loaded, so ask about *that* row (below N) and *that* column (below M) of mY."
 )
+
+
+# -- threads outside of a matrix ------------------------------------------------------------------
+@dataclass(frozen=True)
+class Places:
+    """Where the threads of a call stand: origins of their tiles and indices in their blocks.
+
+    M, N: sizes of mX; batch: the number of the matrix. One array element for each thread.
+    """
+
+    M: int
+    N: int
+    batch: np.ndarray
+    row0: np.ndarray
+    col0: np.ndarray
+    tx: np.ndarray
+    ty: np.ndarray
+
+
+def left_by(
+    tensor: str,
+    element: Callable[[Places], Iterator[np.ndarray]],
+    says: str,
+    *,
+    tile: tuple[int, int] = (32, 32),
+    block: tuple[int, int] = (32, 8),
+) -> Slip:
+    """Threads went beyond `tensor`, and each with the very element that is its own: so the index
+    is right, and the predicate is what let them through.
+
+    element: of the places, the element's number of each access of a thread. tile: of mX, rows and
+    columns. block: threads, x and y.
+    """
+
+    def when(e: Evidence) -> bool:
+        assert e.error is not None
+        o = e.error.overrun
+        if o is None or o.tensor != tensor or not len(o.threads):
+            return False
+        m, n = e.case.args[0].shape[-2:]
+        down, across = -(-m // tile[0]), -(-n // tile[1])
+        at, inside = np.divmod(o.threads, block[0] * block[1])
+        places = Places(
+            m, n, at // across // down, at // across % down * tile[0], at % across * tile[1],
+            inside % block[0], inside // block[0],
+        )  # fmt: skip
+        return any(np.array_equal(number, o.numbers) for number in element(places))
+
+    return Slip(says, when)
+
+
+def _of_load(p: Places, tile: tuple[int, int]) -> Iterator[np.ndarray]:
+    for k in range(0, tile[0], 8):
+        for c in range(0, tile[1], 32):
+            yield (p.batch * p.M + p.row0 + p.ty + k) * p.N + p.col0 + p.tx + c
+
+
+def _of_store(p: Places, tile: tuple[int, int]) -> Iterator[np.ndarray]:
+    for k in range(0, tile[1], 8):
+        yield (p.batch * p.N + p.col0 + p.ty + k) * p.M + p.row0 + p.tx
 
 
 # -- mistakes -----------------------------------------------------------------------------------
@@ -129,49 +178,50 @@ def mistakes(height: int, width: int) -> list[Slip]:
             _ORIGIN,
         ),
         Slip(
-            "the second loop reads outside of the tile: `tx` is the row of sX now, "
-            "`sX[tx, ty + k]`.",
+            f"the second loop reads outside of the tile, which has {height} rows and {width} "
+            "columns: which of `tx` and `ty + k` runs over its rows now?",
             lambda e: "out-of-bounds" in e.kinds and " reads " in e.text and "shared-m" in e.text,
         ),
+        *predicate_mistakes(height, width),
+        *race_mistakes(),
         found(
-            "out-of-bounds",
-            "a thread loads what does not exist: the load of mX needs its own predicate, row < M "
-            "and column < N of the element that it reads.",
-            text="mX[",
-        ),
-        found(
-            "out-of-bounds",
-            _STORE_PREDICATE,
-            text="mY[",
-        ),
-        hinted(
-            "every wrong element is NaN",
+            "unwritten-output",
             "what is written is right, and some elements are never written: which rows do the "
             "rounds `k` of the second loop reach, and what does its predicate leave out?",
         ),
     ]
 
 
+def predicate_mistakes(height: int, width: int) -> list[Slip]:
+    """Out of bounds, in a kernel of 32 × 8 threads that moves one element at a time."""
+    tile = (height, width)
+    return [
+        left_by(
+            "mX",
+            functools.partial(_of_load, tile=tile),
+            "the load's index is right, and its predicate lets threads through whose element does "
+            "not exist: it needs its own predicate, row < M and column < N of what it reads.",
+            tile=tile,
+        ),
+        left_by("mY", functools.partial(_of_store, tile=tile), _STORE_PREDICATE, tile=tile),
+    ]
+
+
 def race_mistakes() -> list[Slip]:
     return [
         found(
-            "shared-race",
-            "nothing makes a thread wait until the others have stored: between the store to sX "
-            "and the load from it belongs cute.arch.sync_threads().",
-        ),
-        found(
             "divergent-barrier",
             "the barrier stands where not all threads of the block come by; take it out of the if.",
+        ),
+        Slip(
+            "nothing makes a thread wait until the others have stored: between the store to sX "
+            "and the load from it belongs cute.arch.sync_threads().",
+            lambda e: "shared-race" in e.kinds and " reads shared memory" in e.text,
         ),
         found(
             "uninitialised-shared",
             "an element of the tile is read that no thread has stored: compare what the two loops "
             "cover, and their predicates.",
-        ),
-        found(
-            "out-of-bounds",
-            "the kernel reaches outside the tensor or the tile; look at sizes that are no multiple "
-            "of the tile.",
         ),
     ]
 
@@ -198,12 +248,6 @@ def layout_in_a_branch(gate: Group) -> Group:
 
 
 # -- gates --------------------------------------------------------------------------------------
-def size_bytes(profile: Any) -> int:
-    """Bytes of the matrix that a profiled call transposes."""
-    x = profile.call[1][0]
-    return int(x.numel() * x.element_size())
-
-
 def sectors(kind: str, m: int, n: int, bits: int, **more: Any) -> Counter:
     """All sectors of `global_load` or `global_store`, which may not be more than the matrix has.
 
@@ -212,68 +256,89 @@ def sectors(kind: str, m: int, n: int, bits: int, **more: Any) -> Counter:
     """
     least = m * n * bits // 8 // 32
     verb = {"global_load": "loaded", "global_store": "stored"}[kind]
+    more["slips"] = [
+        *more.get("slips", ()),
+        counted(
+            lambda p: p[f"{kind}_bytes_asked"] > m * n * bits // 8,
+            f"elements are {verb} more than once.",
+        ),
+    ]
     return Counter(f"{kind}_sectors", f"sectors {verb}", at_most=least, ideal=least, **more)
 
 
-def _least_asked(kind: str, says: str, look_at: str) -> Counter:
-    """Every element goes through shared memory: the bytes asked, as a share of the matrix."""
+def conflicts(size: tuple[int, int], dtype: str, slips: list[Slip], name: str) -> Group:
+    """No bank conflict of loads, nor of stores; slips: for the loads."""
+    stores = [
+        counted(
+            lambda p: True,
+            "the conflict is where the tile is *stored*: there, too, the 32 lanes of a warp want "
+            "32 banks.",
+        )
+    ]
+    gates = [
+        Counter(
+            f"shared_{kind}_bank_conflicts", f"bank conflicts of shared {kind}s", at_most=0,
+            ideal=0, slips=of, look_at=f"fk.banks(*{{failed}}, kind='{kind}')",
+        )
+        for kind, of in (("load", slips), ("store", stores))
+    ]  # fmt: skip
+    return counters(case, size, gates, dtype, name=name)
 
-    def share(profile: Any) -> float:
-        return float(100 * profile[f"{kind}_bytes_asked"] / size_bytes(profile))
 
-    verb = {"shared_load": "read from", "shared_store": "written to"}[kind]
-    called = f"percent of the matrix {verb} shared memory"
-    slips = [counted(lambda p: not p[f"{kind}_requests"], says)]
-    return Counter(share, called, at_least=100, slips=slips, look_at=look_at)
-
-
-def through_shared() -> list[Counter]:
+def through_shared(size_bytes: int) -> list[Counter]:
     """Every element is stored to shared memory and loaded from it."""
     says = (
         "no bank conflict, because no shared memory: the conflicts are gone with what they were "
         "conflicts of. Here the tile is to be turned in shared memory."
     )
-    look_at = "Every element goes from mX to sX, and from sX to mY."
-    return [_least_asked(kind, says, look_at) for kind in ("shared_store", "shared_load")]
+    return [
+        Counter(
+            f"shared_{kind}_bytes_asked", f"bytes {verb} shared memory", at_least=size_bytes,
+            slips=[counted(lambda p, kind=kind: not p[f"shared_{kind}_requests"], says)],
+            look_at="Every element goes from mX to sX, and from sX to mY.",
+        )
+        for kind, verb in (("store", "written to"), ("load", "read from"))
+    ]  # fmt: skip
 
 
 def read_whole(m: int, n: int) -> list[Counter]:
     """No warp takes its lanes one by one: as few wavefronts as one element a lane needs."""
-    says = (
+    few, size = m * n // 32, 4 * m * n
+    turns = (
         "the lanes of a warp take turns: no conflict, and as many wavefronts as with one. All 32 "
         "lanes are to access shared memory together."
     )
-    few = m * n // 32
+
+    def asked(kind: str, factor: int) -> Callable[[Any], bool]:
+        return lambda p: (p[f"shared_{kind}_bytes_asked"] > size) == (factor > 1)
+
     return [
-        Counter(f"shared_{kind}_wavefronts", f"wavefronts of shared {kind}s", at_most=few,
-                ideal=few, slips=[counted(lambda p: True, says)])
+        Counter(
+            f"shared_{kind}_wavefronts", f"wavefronts of shared {kind}s", at_most=few, ideal=few,
+            slips=[
+                counted(asked(kind, 2), f"an element has more than one {kind} of shared memory."),
+                counted(asked(kind, 1), turns),
+            ],
+            look_at="fk.profile(*{failed})",
+        )
         for kind in ("store", "load")
     ]  # fmt: skip
 
 
-def still_coalesced(entry: str, m: int, n: int) -> Group:
+def still_coalesced(m: int, n: int) -> Group:
     """No conflict for the wrong reason: whole sectors on both sides, and all through the tile."""
     strided = (
         "no conflict, because the tile is read along its rows; in exchange the store is strided, "
         "32 sectors a request. It is the columns of sX that have to be read."
     )
     gates = [
-        *through_shared(),
+        *through_shared(4 * m * n),
         *read_whole(m, n),
-        sectors("global_load", m, n, 32, look_at="The load is the skeleton's: keep it."),
+        sectors("global_load", m, n, 32, look_at="fk.coalescing(*{failed}, kind='load')"),
         sectors(
             "global_store", m, n, 32,
             slips=[counted(lambda p: p.global_store_sectors_per_request > 31, strided)],
-            look_at=paste(entry, m, n, "coalescing(…, kind='store')"),
+            look_at="fk.coalescing(*{failed}, kind='store')",
         ),
     ]  # fmt: skip
     return counters(case, (m, n), gates, name="Still coalesced, still through shared memory")
-
-
-def of_both(name: str) -> Callable[[Any], float]:
-    """A metric of shared loads and stores together, such as `bank_conflicts`."""
-    return functools.partial(_of_both, name)
-
-
-def _of_both(name: str, profile: Any) -> float:
-    return float(profile[f"shared_load_{name}"] + profile[f"shared_store_{name}"])

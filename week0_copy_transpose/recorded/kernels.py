@@ -1,6 +1,6 @@
 """The kernels of notebook 07 as a program of its own: what ncu and compute-sanitizer start.
 
-    python kernels.py transposes --size 8192     naive, shared, padded, rows: a launch each
+    python kernels.py transposes --size 8192     scatter to padded_4: a launch each
     python kernels.py suspects --size 8192       the five kernels of exercise read_the_report
     python kernels.py turn --size 8192           exercise mend_the_slow, before and after
     python kernels.py bug race_shared            one of BUGS: kernels with a mistake planted in them
@@ -30,7 +30,7 @@ TILE = 32
 
 # -- transposes ----------------------------------------------------------------------------
 @cute.kernel
-def naive_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def scatter_kernel(mX: cute.Tensor, mY: cute.Tensor):
     tidx, tidy, _ = cute.arch.thread_idx()
     bidx, bidy, _ = cute.arch.block_idx()
     row, col = bidy * TILE + tidy, bidx * TILE + tidx
@@ -39,9 +39,9 @@ def naive_kernel(mX: cute.Tensor, mY: cute.Tensor):
 
 
 @cute.jit
-def naive(mX: cute.Tensor, mY: cute.Tensor):
+def scatter(mX: cute.Tensor, mY: cute.Tensor):
     grid = (cute.ceil_div(mX.shape[1], TILE), cute.ceil_div(mX.shape[0], TILE), 1)
-    naive_kernel(mX, mY).launch(grid=grid, block=(TILE, TILE, 1))
+    scatter_kernel(mX, mY).launch(grid=grid, block=(TILE, TILE, 1))
 
 
 @cute.kernel
@@ -271,10 +271,10 @@ BUGS: dict[str, tuple[Any, list[tuple[int, ...]]]] = {
 def transposes() -> dict[str, tuple[Any, tuple[Any, ...]]]:
     """Name -> the host function and what it takes besides the two tensors."""
     return {
-        "naive": (naive, ()),
-        "shared": (tile, (TILE,)),
+        "scatter": (scatter, ()),
+        "shared_tile": (tile, (TILE,)),
         "padded": (tile, (TILE + 1,)),
-        "rows": (rows, (TILE + 1, 8, 0)),
+        "padded_4": (rows, (TILE + 1, 8, 0)),
     }
 
 
@@ -302,7 +302,13 @@ def turns() -> dict[str, tuple[Any, tuple[Any, ...]]]:
 
 def compiled(fn: Any, *args: Any, name: str) -> Any:
     """Compile, with a kernel's name that a profiler can be asked for."""
-    for kernel in (naive_kernel, tile_kernel, strided_load_kernel, rows_kernel, idle_lanes_kernel):
+    for kernel in (
+        scatter_kernel,
+        tile_kernel,
+        strided_load_kernel,
+        rows_kernel,
+        idle_lanes_kernel,
+    ):
         named(kernel, name)
     return fk.compile(fn, *args)
 

@@ -304,7 +304,7 @@ def keep(raw: Path) -> None:
     ]
     write("ncu_source.csv", ("Kernel Name", *LINES), lines)
     text = (raw / "transposes_details.txt").read_text()
-    (HERE / "ncu_terminal.txt").write_text(sections(text, "transpose_naive_0"))
+    (HERE / "ncu_terminal.txt").write_text(sections(text, "transpose_scatter_0"))
     said = {
         name: {"tool": tool, "bug": bug, "environment": environment,
                "text": few((raw / f"{name}.txt").read_text())}

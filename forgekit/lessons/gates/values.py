@@ -136,11 +136,12 @@ def check_values(
 
 
 def _findings(handed_in: Submission, case: Case) -> tuple[tuple[str, ...], str]:
-    """Kinds of what the sanitizer finds in a call, and the first finding in words."""
+    """Kinds of what the sanitizer finds in a call, its notes too, and the first error in words."""
     from forgekit.checking.sanitize import counted, sanitize
 
-    found = sanitize(handed_in.compiled(case), *handed_in.arguments(case).values()).errors
-    return tuple(f.kind for f in found), counted(found[0]) if found else ""
+    report = sanitize(handed_in.compiled(case), *handed_in.arguments(case).values())
+    found = report.errors
+    return tuple(f.kind for f in report.findings), counted(found[0]) if found else ""
 
 
 def _written(handed_in: Submission) -> str:

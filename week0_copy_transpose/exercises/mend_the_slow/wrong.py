@@ -35,6 +35,10 @@ _LANES = """    value = Float32(0.0)
     if row < M and col < N:
         mY[col, M - 1 - row] = value
 """
+_BARRIER = "    cute.arch.sync_threads()\n"
+_PREDICATE = "    row, col = bidy * 32 + tidx, bidx * 32 + tidy\n    if row < M and col < N:"
+_KEPT = """    if row < M and col < N:
+        row, col = bidy * 32 + tidx, bidx * 32 + tidy"""
 WRONG = (
     Wrong("as it was", {_STORED: """    if row < M and col < N:
         mY[col, M - 1 - row] = sT[tidy, tidx]
@@ -45,11 +49,23 @@ WRONG = (
     Wrong("to the left", {"mY[col, M - 1 - row]": "mY[N - 1 - col, row]"}, "turned to the left"),
     Wrong("mirrored in tiles", {"M - 1 - row": "bidy * 32 + 31 - tidx"}, "mirrored each by itself"),
     Wrong("read as stored", {"= sT[tidx, tidy]": "= sT[tidy, tidx]"}, "indices of mY and of sT"),
-    Wrong("off by one", {"M - 1 - row": "M - row"}, "predicate is still the one of the load"),
+    Wrong("off by one", {"M - 1 - row": "M - row"}, "how the indices are computed"),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "what *another* one stored"),
     Wrong("strided load", {_LOADED: _STRIDED}, "now the load is strided"),
     Wrong("one block", {_LOADED: "", _STORED: _ALONE, "grid=grid": "grid=(1, 1, 1)"},
           "a few blocks do all the work"),
     Wrong("lane by lane", {"stride=(33, 1)": "stride=(32, 1)", _STORED: _LANES},
           "read sT one after the other"),
+    Wrong("predicate of the load", {_PREDICATE: _KEPT}, "has to ask whether the row"),
+    Wrong("no predicate on the load", {_LOADED: _LOADED.replace("if row < M and col < N", "if True")},
+          "the load's predicate has to stay"),
+    Wrong("barrier in the if", {_LOADED: _LOADED.replace("    cute.arch", "        cute.arch")},
+          "outside of every `if`"),
+    Wrong("a tile of 198 kB", {"make_layout((32, 32)": "make_layout((1500, 32)"},
+          "a block: 197,996"),
+    Wrong("a pitch of 1,025", {"stride=(33, 1)": "stride=(1025, 1)"},
+          "a block takes is one that another"),
+    Wrong("doubled grid", {"cute.ceil_div(mX.shape[0], 32)": "2 * cute.ceil_div(mX.shape[0], 32)"},
+          "their number follows from the length"),
+    Wrong("five barriers", {_BARRIER: _BARRIER * 5}, "makes a whole block wait"),
 )  # fmt: skip

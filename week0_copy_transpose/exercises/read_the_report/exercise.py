@@ -72,7 +72,7 @@ _NOT_FIRST = {
     "A": "A has a bad number, but even without it A could get from 197 to 141 µs at best. Which "
     "kernel has most to win?",
     "D": "D has 475 µs to win from; one of them has more.",
-    "E": "E is the one you leave alone.",
+    "E": "E is the fastest of the five, and all do the same work.",
 }
 
 
@@ -126,16 +126,17 @@ EXERCISE = Exercise(
 The table above is all you know of five transposes. Say of each what is wrong with it:
 `"sectors"` (it moves too many), `"conflicts"` (of banks), `"lanes"` (too few take part),
 `"occupancy"` (too few warps fit into a multiprocessor; that is the *theoretical* one) or
-`"nothing"`. Then: which one do you mend first, and how many times faster will B be if it gets as
-fast as E (two decimals)?
+`"nothing"`. Then: which one do you fix first, and how many times faster will B be if it gets as
+fast as the fastest of the five (two decimals)?
 """,
     hints=(
         "Go through the table by rows, not by columns: in each row look for the one that differs.",
         "What is the least? 4 sectors for 32 lanes of 4 bytes, 1 wavefront, 32 lanes; of "
         "theoretical occupancy 100 %. Ignore what lies within a tenth of it. L2 that is high "
         "together with DRAM is no fault.",
-        "16 wavefronts are conflicts, 12.5 % too few warps; then there are 32 sectors a load, and "
-        "10 lanes. One is left. Begin with the slowest, for all do the same work.",
+        "Four questions, four rows: sectors, wavefronts, lanes, theoretical occupancy. Who is "
+        "farthest from the least in each? What is left has no problem. For the order do not compare "
+        "counters: all five do the same work, so compare times.",
     ),
     analysis="""
 **A**: rows of the tile are 48 words apart: two banks for 32 lanes, 16 wavefronts. It takes 1.4

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from forgekit.lessons.exercise import Exercise
-from forgekit.lessons.gates import clean, counted, counters, values
+from forgekit.lessons.gates import clean, counted, counters, economical, values
 
-from ..transposing import WORDS, case, mistakes, paste, race_mistakes, sectors
+from ..transposing import WORDS, case, mistakes, race_mistakes, sectors
 
 __all__ = ["EXERCISE"]
 
@@ -14,7 +14,7 @@ _SIZE = (96, 128)
 EXERCISE = Exercise(
     title="write whole rows",
     task="""
-Mend the kernel of section 4, so that both its reads and its writes are coalesced. The load is good
+Fix the kernel of section 4, so that both its reads and its writes are coalesced. The load is good
 and stays; only what comes after the barrier changes. It has to work for every M and N.
 """,
     hints=(
@@ -22,8 +22,9 @@ and stays; only what comes after the barrier changes. It has to work for every M
         "has to contain `tx`?",
         "The thread no longer writes the element that it loaded. It writes the one at row "
         "`col0 + ty + k`, column `row0 + tx` of mY; where in the tile `sX` is that one?",
-        "`mY[col0 + ty + k, row0 + tx] = sX[tx, ty + k]`, and the predicate asks about this row "
-        "and this column: `col0 + ty + k < N and row0 + tx < M`.",
+        "In the last line only the places of `tx` and `ty + k` change, in mY and in sX. The line "
+        "above it, the predicate, asks about the element of mY that is written now: its row is "
+        "below N, its column below M.",
     ),
     analysis="""
 The threads change their roles at the barrier: `tx` runs along a row of X before it and along a row
@@ -40,9 +41,7 @@ make a store coalesced; only the addresses of the 32 lanes do.
             rtol=0,
             atol=0,
             slips=mistakes(32, 32),
-            look_at=paste(
-                "transpose_coalesced", 7, 5, "footprint(…, tensor='mY')"
-            ),
+            drawn=2,
         ),
         clean(case, sizes=[(33, 47)], slips=race_mistakes()),
         counters(
@@ -58,7 +57,7 @@ make a store coalesced; only the addresses of the 32 lanes do.
                             "other in mY. tx has to be part of mY's last index.",
                         )
                     ],
-                    look_at=paste("transpose_coalesced", *_SIZE, "coalescing(…, kind='store')"),
+                    look_at="fk.coalescing(*{failed}, kind='store')",
                 )
             ],
             name="Coalesced writes",
@@ -82,11 +81,12 @@ make a store coalesced; only the addresses of the 32 lanes do.
                             "fetch it from `sX`.",
                         ),
                     ],
-                    look_at="Every element of mX is to be read once, along its rows.",
+                    look_at="fk.coalescing(*{failed}, kind='load')",
                 )
             ],
             name="Coalesced reads, still",
         ),
+        economical(case, [_SIZE], waste={"threads": 1}),
     ),
     praise="Now it is what it is called.",
 )  # fmt: skip

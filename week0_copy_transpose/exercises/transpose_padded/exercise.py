@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from forgekit.lessons.exercise import Exercise
-from forgekit.lessons.gates import Counter, Group, Slip, clean, counted, counters, values
+from forgekit.lessons.gates import clean, counted, economical, values
 
 from ..transposing import (
     WORDS,
     case,
+    conflicts,
     layout_in_a_branch,
     mistakes,
-    of_both,
-    paste,
     race_mistakes,
     still_coalesced,
 )
@@ -21,23 +20,6 @@ from ..transposing import (
 __all__ = ["EXERCISE"]
 
 _SIZE = (96, 128)
-
-
-def _conflicts(dtype: str, slips: list[Slip]) -> Group:
-    gate = Counter(
-        of_both("bank_conflicts"), "bank conflicts", at_most=0, ideal=0, slips=slips,
-        look_at=_paste_banks(dtype),
-    )  # fmt: skip
-    return counters(case, _SIZE, [gate], dtype, name=f"Bank conflicts, {dtype}")
-
-
-def _paste_banks(dtype: str) -> str:
-    m, n = _SIZE
-    return (
-        f"Paste this:\nx = fk.randn({m}, {n}, dtype=torch.{dtype});\n"
-        f"y = fk.empty({n}, {m}, dtype=torch.{dtype});\n"
-        "fk.banks(fk.compile(transpose_padded, x, y), x, y, kind='load')"
-    )
 
 
 def _a_request(profile: Any) -> float:
@@ -57,9 +39,9 @@ number of bits of an element, known when the kernel is compiled.
         "that? And `tx` is which index of `sX` now?",
         "Conflict-free means: one row further is one *bank* further, and a bank is a word of 32 "
         "bits. How many elements of 16 bits are a word?",
-        "The distance between rows is 64 elements plus one word: "
-        "`stride=(64 + 32 // mX.element_type.width, 1)`. Then `cute.arch.sync_threads()`, and for "
-        "`k` in `range_constexpr(0, 64, 8)` the thread writes `sX[tx, ty + k]`.",
+        "The pitch in `layout_s` is 64 elements plus one word, counted in elements of the type "
+        "that mX has. Below the load: a barrier, then the second loop of exercise 1, with as many "
+        "rounds as a tile of mY has rows, eight at a time.",
     ),
     analysis="""
 Padding is measured in words, not in elements. With 65 elements of 16 bits, 32 words and a half, two
@@ -79,13 +61,12 @@ multiples of 16 bytes. That is why the next exercise does without.
                 rtol=0,
                 atol=0,
                 slips=mistakes(32, 64),
-                look_at=paste(
-                    "transpose_padded", 64, 64, "footprint(…, tensor='mY')"
-                ),
+                drawn=2,
             ),
         ),
         clean(case, sizes=[(33, 70)], slips=race_mistakes()),
-        _conflicts(
+        conflicts(
+            _SIZE,
             "float32",
             [
                 counted(
@@ -100,8 +81,10 @@ multiples of 16 bytes. That is why the next exercise does without.
                     "lanes meet again after a few rows. An odd number of words has none.",
                 ),
             ],
+            "Bank conflicts, float32",
         ),
-        _conflicts(
+        conflicts(
+            _SIZE,
             "float16",
             [
                 counted(
@@ -115,8 +98,10 @@ multiples of 16 bytes. That is why the next exercise does without.
                     "elements in a word, count again.",
                 ),
             ],
+            "Bank conflicts, float16",
         ),
-        still_coalesced("transpose_padded", *_SIZE),
+        still_coalesced(*_SIZE),
+        economical(case, [_SIZE], waste={"threads": 1}),
     ),
     praise="No lane waits for another.",
 )  # fmt: skip

@@ -44,7 +44,7 @@ WRONG = (
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "nothing makes a thread wait"),
     Wrong("predicate of the load", {_PREDICATE: "if row0 + ty + k < M and col0 + tx < N:"},
           "the store needs a predicate"),
-    Wrong("no predicate on the load", {_LOADED: "if True:"}, "a thread loads what does not exist"),
+    Wrong("no predicate on the load", {_LOADED: "if True:"}, "whose element does not exist"),
     Wrong(
         "block indices not exchanged",
         {
@@ -84,4 +84,9 @@ WRONG = (
         },
         "the lanes of a warp take turns",
     ),
+    Wrong("a pitch of 1,024", {"stride=(64 + elements_a_word, 1)": "stride=(1024 + elements_a_word, 1)"}, "a block takes is one that another"),
+    Wrong("doubled grid", {"cute.ceil_div(mX.shape[0], 32)": "2 * cute.ceil_div(mX.shape[0], 32)"},
+          "most of them have nothing to do"),
+    Wrong("everything twice", {", 32), 1)": ", 32), 2)"}, "more than one store of shared memory"),
+    Wrong("five barriers", {"    cute.arch.sync_threads()\n": "    cute.arch.sync_threads()\n" * 5}, "makes a whole block wait"),
 )  # fmt: skip

@@ -3,24 +3,47 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from typing import Any
 
-from forgekit.lessons.exercise import Exercise
-from forgekit.lessons.gates import Counter, clean, counted, counters, looks_like, values
+import numpy as np
+import torch
 
-from ..transposing import case, race_mistakes, sectors
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import Counter, clean, counted, counters, economical, looks_like, values
+from forgekit.lessons.gates.economy import barriers
+
+from ..transposing import Places, case, left_by, race_mistakes, sectors
 
 __all__ = ["EXERCISE"]
 
-_SIZE = (96, 128)
-_FEWEST = 96 * 128 * 2 // (32 * 16)  # requests: 32 lanes of 16 bytes
+_SIZE = (256, 512)
+_FEWEST = 256 * 512 * 2 // (32 * 16)  # requests: 32 lanes of 16 bytes
 _case = functools.partial(case, multiple=8)
 
 
 def _local_accesses(profile: Any) -> float:
-    """Instructions of the PTX that go to local memory."""
-    ptx = profile.call[0].on_virtual_gpu().ptx
-    return float(ptx.count("ld.local") + ptx.count("st.local"))
+    """Instructions that went to local memory."""
+    return float(
+        sum(
+            instruction["warp_instructions"]
+            for line in profile.all_lines
+            for instruction in line.instructions
+            if instruction.text.startswith(("ld.local", "st.local"))
+        )
+    )
+
+
+def _own_rows(p: Places) -> Iterator[np.ndarray]:
+    """The first element of each row of a thread's square, eight squares side by side a block."""
+    for r in range(8):
+        yield (p.row0 + p.tx // 8 * 8 + r) * p.N + p.col0 + p.tx % 8 * 8
+
+
+def _sizes_exchanged(x: Any, y: Any) -> Any:
+    m, n = x.shape
+    row, col = torch.arange(n)[:, None] // 8 * 8, torch.arange(m)[None] // 8 * 8
+    return torch.where((row < m) & (col < n), x.T, float("nan"))
 
 
 def _squares_in_place(x: Any, y: Any) -> Any:
@@ -37,10 +60,22 @@ def _mirrored(x: Any, y: Any, upper: bool) -> Any:
     return (half + rest.mT).permute(0, 2, 1, 3).reshape(n, m)
 
 
+_SEE = "fk.coalescing(*{{failed}}, kind='{}')"
+_HALF = [
+    counted(
+        lambda p: p.global_load_requests == p.global_store_requests == _FEWEST,
+        "every access is 16 bytes wide, and some sectors are used by half: 16 bytes of a row, with "
+        "no lane beside it. Two squares side by side, in X and in Y, fill a sector.",
+    )
+]
 _OVERWRITTEN = (
     "elements are overwritten before they are read: the square is turned within one tensor. It "
     "takes a second tensor `rY`."
 )
+
+
+def _multiples(m: int, n: int) -> tuple[int, int]:
+    return (m + 7) // 8 * 8, (n + 7) // 8 * 8
 
 
 def _requests(kind: str) -> Counter:
@@ -55,32 +90,29 @@ def _requests(kind: str) -> Counter:
                 f"lies side by side in registers, too (stride 1).",
             ),
         ],
-        look_at=(
-            "How wide is an access? Paste this:\n"
-            "x = fk.randn(96, 128, dtype=torch.float16);\n"
-            "y = fk.empty(128, 96, dtype=torch.float16);\n"
-            "run = fk.compile(transpose_registers, *eights(x, y));\n"
-            f"fk.coalescing(run, x, y, kind='{kind}')"
-        ),
+        look_at=f"fk.coalescing(*{{failed}}, kind='{kind}')",
     )  # fmt: skip
 
 
 EXERCISE = Exercise(
     title="turn 8 × 8 elements in registers",
     task="""
-Transpose a 16-bit matrix whose sides are multiples of 8, without shared memory and without a
-barrier. Each thread has a square of 8 × 8 elements, and in the skeleton carries it to its place in
-Y, as it is: each row is loaded into registers with 16 bytes at once, and stored likewise. Turn the
-square on the way; loads and stores are to stay as wide as they are.
+Transpose a 16-bit matrix whose sides are multiples of 8 in registers alone: no shared memory, no
+barrier. The launch is given: a block is one warp and takes 32 × 64 elements of X, so each thread has
+a square of 8 × 8. It loads the rows of its square with 16 bytes at once, turns the square, and
+stores the rows of what has become of it, 16 bytes at once. The body of the kernel is empty. Which
+lane takes which square decides whether a request moves whole sectors.
 """,
     hints=(
-        "Make a second tensor of registers, rY, as rX was made. Three loops: rows of gX into rX, "
-        "elements of rX into rY, rows of rY into gY.",
-        "`gX[r, None]` is row r of the square, eight elements side by side. Registers have no "
-        "addresses, so an index into rX has to be known when the kernel is compiled: loop with "
-        "`cutlass.range_constexpr(8)`.",
-        "`cute.autovec_copy(gX[r, None], rX[r, None])`, then `rY[c, r] = rX[r, c]`, then "
-        "`cute.autovec_copy(rY[c, None], gY[c, None])`.",
+        "A row of X's part is eight squares long, and four of them stand below one another: which "
+        "square is lane `tidx`'s? `cute.local_tile(mX, (8, 8), …)` is that square. Where in mY does "
+        "it belong?",
+        "Two tensors of registers, rX and rY, from `cute.make_rmem_tensor` with a layout of 8 × 8 "
+        "whose rows are side by side. Registers have no addresses, so an index into them has to be "
+        "known when the kernel is compiled: `cutlass.range_constexpr(8)`.",
+        "Three loops inside the predicate: `cute.autovec_copy` takes a whole row of gX, `[r, None]`, "
+        "into the same row of rX; then element by element, row and column change places between rX "
+        "and rY; then rows of rY go to gY.",
     ),
     analysis="""
 The lanes of a warp lie 8 side by side and 4 below one another. One load of the warp reads four
@@ -101,7 +133,20 @@ of eight, the shared tile is still the answer.
             rtol=0,
             atol=0,
             slips=[
-                looks_like(lambda x, y: x, "the kernel still copies."),
+                left_by(
+                    "mX",
+                    _own_rows,
+                    "the index is right, and the predicate lets threads through whose square does "
+                    "not exist: its first row has to be below M, and its first column below N.",
+                    tile=(32, 64),
+                    block=(32, 1),
+                ),
+                looks_like(
+                    _sizes_exchanged,
+                    "M and N are exchanged in the predicate: i counts squares down the M rows of "
+                    "X, j along its N columns.",
+                ),
+                looks_like(lambda x, y: x, "the kernel copies: nothing is turned."),
                 looks_like(functools.partial(_mirrored, upper=True), _OVERWRITTEN),
                 looks_like(functools.partial(_mirrored, upper=False), _OVERWRITTEN),
                 looks_like(
@@ -110,10 +155,7 @@ of eight, the shared tile is still the answer.
                     "between the loads and the stores, row and column change places.",
                 ),
             ],
-            look_at="Try it on one square:\n"
-            "x = fk.arange(64, dtype=torch.float16).reshape(8, 8);\n"
-            "y = fk.empty(8, 8, dtype=torch.float16);\n"
-            "fk.compile(transpose_registers, *eights(x, y))(x, y); print(y)",
+            drawn=_multiples,
         ),
         clean(_case, sizes=[(40, 72)], dtype="float16", slips=race_mistakes()),
         counters(
@@ -122,8 +164,8 @@ of eight, the shared tile is still the answer.
             [
                 _requests("load"),
                 _requests("store"),
-                sectors("global_load", *_SIZE, 16),
-                sectors("global_store", *_SIZE, 16),
+                sectors("global_load", *_SIZE, 16, slips=_HALF, look_at=_SEE.format("load")),
+                sectors("global_store", *_SIZE, 16, slips=_HALF, look_at=_SEE.format("store")),
             ],
             "float16",
             name="16 bytes an access",
@@ -138,7 +180,18 @@ of eight, the shared tile is still the answer.
                     look_at="Here the square is to be turned in registers, by the thread itself.",
                 ),
                 Counter(
-                    _local_accesses, "accesses to local memory in the PTX", at_most=0, ideal=0,
+                    barriers, "arrivals of warps at a barrier", at_most=0, ideal=0,
+                    slips=[
+                        counted(
+                            lambda p: True,
+                            "no thread here reads what another one has stored, so there is nothing "
+                            "to wait for.",
+                        )
+                    ],
+                    look_at="fk.profile(*{failed})",
+                ),
+                Counter(
+                    _local_accesses, "accesses to local memory", at_most=0, ideal=0,
                     slips=[
                         counted(
                             lambda p: True,
@@ -152,6 +205,7 @@ of eight, the shared tile is still the answer.
             "float16",
             name="In registers",
         ),
+        economical(_case, [_SIZE], "float16", waste={"threads": 1}),
     ),
     praise="512 bytes a request, and nobody waits.",
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from forgekit.lessons.wrong import Wrong
 
+_PREDICATE = "if i * 8 < M and j * 8 < N:"
 _LOAD = "            cute.autovec_copy(gX[r, None], rX[r, None])\n"
 _STORE = "            cute.autovec_copy(rY[c, None], gY[c, None])\n"
 _TURN = "rY[c, r] = rX[r, c]"
@@ -54,6 +55,27 @@ WRONG = (
     Wrong(
         "each row twice",
         {_LOAD: _LOAD.replace("r, None], rX", "r // 2, None], rX")},
-        "Try it on one square",
+        "runs this very call again",
+    ),
+    Wrong("no predicate", {_PREDICATE: "if True:"}, "whose square does not exist"),
+    Wrong("sizes exchanged", {_PREDICATE: "if i * 8 < N and j * 8 < M:"}, "M and N are exchanged"),
+    Wrong(
+        "a barrier outside of the if",
+        {_PREDICATE: "cute.arch.sync_threads()\n    " + _PREDICATE},
+        "so there is nothing to wait for",
+    ),
+    Wrong(
+        "squares side by side only",
+        {
+            "by * 4 + tidx // 8, bx * 8 + tidx % 8": "by, bx * 32 + tidx",
+            "mX.shape[1], 64), cute.ceil_div(mX.shape[0], 32)": "mX.shape[1], 256), "
+            "cute.ceil_div(mX.shape[0], 8)",
+        },
+        "some sectors are used by half",
+    ),
+    Wrong(
+        "a doubled grid",
+        {"cute.ceil_div(mX.shape[0], 32)": "2 * cute.ceil_div(mX.shape[0], 32)"},
+        "most of them have nothing to do",
     ),
 )  # fmt: skip

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from forgekit.lessons.exercise import Exercise
-from forgekit.lessons.gates import Counter, clean, counted, counters, looks_like, values
+from forgekit.lessons.gates import Counter, clean, counted, counters, economical, looks_like, values
 
 from ..transposing import (
     WORDS,
     case,
+    conflicts,
     mistakes,
-    of_both,
-    paste,
     race_mistakes,
     still_coalesced,
 )
@@ -66,8 +65,9 @@ leave the layout alone.)
         "bank? Which bits change from lane to lane when a column is read?",
         "The bank is bits 0 to 4. The column has bits 0 to 5 now, so the row begins at bit 6. "
         "Each bit of the bank wants to be XORed with a bit of the row.",
-        "`cute.make_swizzle(bits, base, shift)`: 5 bits, beginning with bit 0, XORed with those "
-        "6 places higher; `cute.make_composed_layout(swizzle, 0, layout_s)`.",
+        "`cute.make_swizzle(bits, base, shift)` in a `cute.make_composed_layout` around the plain "
+        "layout, in the marked line: how many bits has a bank, at which bit do they begin, and how "
+        "many places higher begins the row?",
     ),
     analysis="""
 The bank is bits 0 to 4 of the offset, in a tile of 64 columns the row is bits 6 to 10, so the shift
@@ -91,19 +91,13 @@ the tile *and* on the type.
                 looks_like(lambda x, y: _of_tiles(x, False), _ONE_SIDE),
                 *mistakes(32, 64),
             ],
-            look_at=paste(
-                "transpose_swizzled", 64, 64, "footprint(…, tensor='mY')"
-            ),
+            drawn=2,
         ),
         clean(case, sizes=[(33, 70)], slips=race_mistakes()),
-        counters(
-            case,
+        conflicts(
             _SIZE,
+            "float32",
             [
-                Counter(
-                    of_both("bank_conflicts"), "bank conflicts", at_most=0, ideal=0,
-                    baseline=96 * 128 // 32 * 31,
-                    slips=[
                         counted(
                             lambda p: _a_request(p) > 31,
                             "all 32 lanes are still in one bank: no bit of the row reaches the "
@@ -121,10 +115,7 @@ the tile *and* on the type.
                             "doubles the lanes in a bank, and five bits are needed.",
                         ),
                     ],
-                    look_at=paste("transpose_swizzled", *_SIZE, "banks(…, kind='load')"),
-                )
-            ],
-            name="Bank conflicts",
+            "Bank conflicts",
         ),
         counters(
             case,
@@ -145,7 +136,8 @@ the tile *and* on the type.
             ],
             name="No padding",
         ),
-        still_coalesced("transpose_swizzled", *_SIZE),
+        still_coalesced(*_SIZE),
+        economical(case, [_SIZE], waste={"threads": 1}),
     ),
     praise="Same tile, same bytes, no waiting.",
 )  # fmt: skip

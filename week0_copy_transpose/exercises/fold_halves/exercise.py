@@ -1,0 +1,41 @@
+"""Puzzle week0/fold_halves: two vectors in, one out."""
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
+
+EXERCISE = puzzle(
+    title="fold a vector in the middle",
+    task="""
+`y` has half as many elements as `x`: `y[i] = x[i] + x[i + h]`, where `h` is the length of `y`, a
+multiple of 8. In float32 and float16, 16 bytes a thread at once; what has to be promised of the
+lengths is promised. Write the whole kernel and its launch, `fold_halves(x, y)`.
+""",
+    hints=(
+        "Cut both tensors into vectors, as `copy_vectors` does. Which vector of `x` is the partner "
+        "of vector i?",
+        "`h` elements are `h // vec` vectors. `load()` gives values that can be added.",
+        "The predicate counts the vectors of `y`; the one line behind it loads vector i and the "
+        "vector that lies so many further, adds, and stores vector i of `gY`.",
+    ),
+    analysis="""
+Both loads stand before the store, so a thread has 32 bytes in flight where a copy has 16. Twelve
+bytes move for each element of `y`, and there is nothing to be saved.
+""",
+    entry="fold_halves",
+    inputs=lambda draw, h: (draw(2 * h),),
+    result=lambda x: x[: len(x) // 2] + x[len(x) // 2 :],
+    sizes=[(16,), (8,), (512,), (1000,), (1032,), (2504,)],
+    count=[(128,), (49_000,)],
+    dtypes=("float16", "float32"),
+    legal=lambda h: (-(-h // 8) * 8,),
+    promise={0: {0: 16}, 1: {0: 8}},
+    waste={"instructions": 1.4},
+    slips=[
+        looks_like(lambda x, y: x[: len(y)], "the second half is left out."),
+        looks_like(lambda x, y: 2 * x[: len(y)], "the first half is added to itself."),
+        looks_like(lambda x, y: x[0::2] + x[1::2], "neighbours are added, and not the halves."),
+        looks_like(lambda x, y: x[: len(y)] + x[len(y) :].flip(0),
+                   "the second half is read backwards."),
+    ],
+    praise="A whole kernel, 16 bytes at a time.",
+)  # fmt: skip
