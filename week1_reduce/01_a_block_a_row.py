@@ -135,7 +135,7 @@ def interleaved_rounds(threads):
 
 def draw(rounds, threads=16):
     """A row a round, downwards: which two words each thread adds, and its number."""
-    figure, axes = plt.subplots(figsize=(8, 3.6))
+    _, axes = plt.subplots(figsize=(8, 3.6))
     depth = 0
     for depth, adds in enumerate(rounds, start=1):
         for thread, word, other in adds:
@@ -157,8 +157,8 @@ draw(interleaved_rounds(16))
 
 # %% [markdown]
 # What a round reads, others have stored in the round before, so each round begins with a barrier.
-# `const_expr` makes a `while` that runs while the kernel is compiled: `step` is a Python number, and
-# the eight rounds are unrolled.
+# `const_expr` makes a `while` that runs while the kernel is compiled: `step` is a Python number,
+# and the eight rounds are unrolled.
 
 
 # %%
@@ -233,8 +233,8 @@ def strided(sSum: cute.Tensor, tidx):
 tree_strided = a_block_a_row(strided)
 
 # %% [markdown]
-# Neighbouring threads work on words that are 2, 4, 8, … words apart. You have seen columns of a tile
-# that were 32 words apart.
+# Neighbouring threads work on words that are 2, 4, 8, … words apart. You have seen columns of a
+# tile that were 32 words apart.
 #
 # **Predict:** how many wavefronts does a load of this line take, on average over the rounds? (One
 # would be ideal.)
@@ -252,10 +252,10 @@ line = "sSum[2 * step * tidx] += sSum[2 * step * tidx + step]"
 fk.banks(run_strided, x, y, line=line, kind="load", index=3)  # the third round
 
 # %% [markdown]
-# The lanes are busy now, and **the bad number is that of the wavefronts**. The two neighbours of the
-# first round come in one access of 8 bytes, at the price that it has to have. In the second round
-# four lanes want each bank, in the third, which is drawn, eight. There it stays for a while, only
-# because fewer lanes are left to want something.
+# The lanes are busy now, and **the bad number is that of the wavefronts**. The two neighbours of
+# the first round come in one access of 8 bytes, at the price that it has to have. In the second
+# round four lanes want each bank, in the third, which is drawn, eight. There it stays for a while,
+# only because fewer lanes are left to want something.
 #
 # ## 4. Neighbouring threads, neighbouring words
 #
@@ -436,9 +436,9 @@ fk.exercise("week1/tree_max").grade(tree_max)
 # ## 5. A barrier less?
 #
 # > **Looks right and is wrong.** From the round with half = 16 on, all words that are read were
-# > stored by lanes of the same warp, and only warp 0 is left. A warp executes an instruction for all
-# > of its lanes at once, people said for years, so these rounds need no barrier. Published kernels
-# > did without.
+# > stored by lanes of the same warp, and only warp 0 is left. A warp executes an instruction for
+# > all of its lanes at once, people said for years, so these rounds need no barrier. Published
+# > kernels did without.
 #
 # **Predict:** will the values be right? Will the kernel be right?
 
@@ -473,8 +473,8 @@ report
 # Since 2017 (Volta) the lanes of a warp have program counters of their own and may get out of step
 # with each other, and the compiler may move loads and stores about where nothing tells it not to. A
 # value check does not see it: the sanitizer does. What is needed between lanes of one warp is less
-# than a barrier of the block, though: `cute.arch.sync_warp()`, at which the lanes of a warp wait for
-# each other, and nobody else does.
+# than a barrier of the block, though: `cute.arch.sync_warp()`, at which the lanes of a warp wait
+# for each other, and nobody else does.
 
 
 # %%
@@ -838,7 +838,7 @@ fk.predictions()
 #
 # | step | bad number of the step before | what changed |
 # |---|---|---|
-# | `tree_interleaved` | 32 sectors a load | a block a row: neighbouring threads, neighbouring elements |
+# | `tree_interleaved` | 32 sectors a load | a block a row: neighbours read neighbours |
 # | `tree_strided` | 17 % of the lanes active | the first threads add |
 # | `tree_sequential` | 4.3 wavefronts a load | neighbouring threads, neighbouring words |
 # | `first_add` | half of the threads only load | the first round of the tree in registers |

@@ -92,8 +92,8 @@ with_butterfly.against(butterfly[5].count(2**32 - 1))
 
 
 def draw(rows, title, source):
-    """A column a lane, a row a step: green where all numbers added so far are of different lanes."""
-    figure, axes = plt.subplots(figsize=(9, 3.2))
+    """A column a lane, a row a step: green where no number was added twice."""
+    _, axes = plt.subplots(figsize=(9, 3.2))
     for step, row in enumerate(rows):
         for lane, bits in enumerate(row):
             good = bits < 2**32 and bits.bit_count() == 2**step
@@ -111,8 +111,8 @@ draw(down, "down: lane 0 has it", lambda lane, k: min(lane + k, 31) if lane + k 
 
 # %% [markdown]
 # Both pictures are of a run. Red is what has become useless: near the upper end a lane has no
-# source, gets its own value, and adds that a second time. Nothing is wrong about it, as long as only
-# lane 0 is asked. A butterfly gives the sum to everybody, at the same price.
+# source, gets its own value, and adds that a second time. Nothing is wrong about it, as long as
+# only lane 0 is asked. A butterfly gives the sum to everybody, at the same price.
 
 # %% [markdown] exercise="week1/lanes" part="task"
 # ### Exercise 1: say what a lane gets
@@ -310,10 +310,10 @@ report
 
 # %% [markdown]
 # What a lane gets from one that does not execute the shuffle is undefined. The virtual GPU happens
-# to give the lane its own value back, and the larger of a number and itself does no harm; with a sum
-# the result would be wrong as well. The cure is not to exclude lanes, but to give them something
-# that changes nothing, the **identity** of the operator: −∞ here, 0 for a sum. Then all 32 take
-# part. That is also why partial sums begin at 0, and why a block should have whole warps.
+# to give the lane its own value back, and the larger of a number and itself does no harm; with a
+# sum the result would be wrong as well. The cure is not to exclude lanes, but to give them
+# something that changes nothing, the **identity** of the operator: −∞ here, 0 for a sum. Then all
+# 32 take part. That is also why partial sums begin at 0, and why a block should have whole warps.
 #
 # Where only some lanes do go into a branch, and it is known which, a shuffle names them: a **member
 # mask**, one bit a lane. All lanes that are named have to come, and all that come have to be named;
@@ -564,8 +564,8 @@ fk.exercise("week1/row_range").grade(row_range)
 # ## 5. Any associative operator
 #
 # Shuffles do not know what is done with what they bring. An operator has to be associative, and it
-# needs an identity for lanes without an element. (That it is commutative as well is convenient: in a
-# butterfly lane 0 takes `a + b` and its partner `b + a`.)
+# needs an identity for lanes without an element. (That it is commutative as well is convenient: in
+# a butterfly lane 0 takes `a + b` and its partner `b + a`.)
 
 # %% [markdown] exercise="week1/warp_max" part="task"
 # ### Exercise 5: the largest of each row, by warps
@@ -782,8 +782,9 @@ at_10_000.against(ratios[10_000])
 # %% [markdown]
 # A block a row wastes instructions on short rows: each of its warps has a shuffled tree and a
 # barrier for a row that one warp could read at once. On long rows both execute about the same for
-# each byte, and then the other column decides: of 16 rows, a warp a row makes 512 threads, and a GPU
-# has room for hundreds of thousands. **Many short rows: a warp each. Few long rows: a block each.**
+# each byte, and then the other column decides: of 16 rows, a warp a row makes 512 threads, and a
+# GPU has room for hundreds of thousands. **Many short rows: a warp each. Few long rows: a block
+# each.**
 
 # %% [markdown] exercise="week1/warp_normalise" part="task"
 # ### Exercise 7: divide rows by their sums
@@ -875,8 +876,8 @@ fk.predictions()
 # | `shuffle`, a block a row | 1 | 32 words | rows too long for a warp |
 # | `warp_a_row` | 0 | none | many short rows |
 #
-# The barriers are gone. What is left is the loop: each lane loads **one element at a time**, 4 bytes
-# or 2, and **the bad number is the instructions a byte**.
+# The barriers are gone. What is left is the loop: each lane loads **one element at a time**, 4
+# bytes or 2, and **the bad number is the instructions a byte**.
 
 # %%
 steps = {"shuffle": shuffle, "warp_a_row": warp_a_row}
