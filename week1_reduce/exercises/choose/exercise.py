@@ -1,0 +1,124 @@
+"""Exercise week1/choose: the rule that picks a kernel for a shape."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+
+import torch
+
+from forgekit.benching.recorded import Recorded, recorded
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import GateError, Group, Submission
+from forgekit.lessons.gates.python_function import python_function
+
+__all__ = ["EXERCISE"]
+
+SIGNATURE = "choose(m, n, dtype)"
+F32, F16 = torch.float32, torch.float16
+CASES = (
+    ((100_000, 32, F32), "8 vectors a row: eight lanes have one each."),
+    ((100_000, 512, F32), "16 vectors for each of 8 lanes are still allowed."),
+    ((100_000, 1024, F16), "16 bytes are 8 elements of float16, so this row is 128 vectors."),
+    ((100_000, 2048, F32), "512 vectors are 16 for each lane of a warp."),
+    ((100_000, 2052, F32), "513 vectors are more than 16 for a lane of a warp."),
+    ((3000, 8192, F16), "1,024 vectors are too many for a warp."),
+    ((264, 131_072, F32), "264 rows with a block each are enough blocks: no parts."),
+    ((1024, 1024, F32), "a warp a row gives 128 blocks, and this row has a vector for each of 256 "
+                        "threads: more threads a row, so that more blocks are at work."),
+    ((2105, 1024, F32), "the last block is not full, and counts: 264 blocks, which is enough."),
+    ((64, 524_288, F32), "264 blocks for 64 rows: 4 parts a row."),
+    ((44, 524_288, F32), "264 blocks for 44 rows are 6 parts a row, and parts come in fours."),
+    ((1, 16_384, F32), "a part has 1,024 vectors at least, and this row has 4,096 of them."),
+    ((1, 8_192, F32), "two parts of 1,024 vectors are less than four: the row stays whole."),
+    ((100, 1_048_576, F32), "264 blocks for 100 rows are 2 parts a row, less than four."),
+    ((64, 500, F32), "there are few blocks, but 125 vectors are less than 256: no more threads."),
+)  # fmt: skip
+
+
+def rule(m: int, n: int, dtype: torch.dtype) -> tuple[int, int]:
+    """What the task says."""
+    vectors = n * dtype.itemsize // 16
+    threads = next((t for t in (8, 32) if vectors <= 16 * t), 256)
+    if -(-m // (256 // threads)) < 264 and vectors >= 256:
+        threads = 256
+    parts = min(264 // m, vectors // 1024) // 4 * 4
+    return threads, max(parts, 1)
+
+
+def _answer(handed_in: Submission, m: int, n: int, dtype: torch.dtype) -> object:
+    called = f"choose({m:,}, {n:,}, {dtype})"
+    try:
+        return handed_in.value(m, n, dtype)
+    except Exception as error:
+        raise GateError(f"{called} raised {type(error).__name__}: {error}") from None
+
+
+def _rule_kept(handed_in: Submission) -> str:
+    python_function(handed_in, SIGNATURE)
+    chance = random.Random(handed_in.seed)
+    drawn = [
+        ((chance.randint(1, 3000), 8 * round(4 ** (8.5 * chance.random())), dtype), "")
+        for dtype in (F32, F16, torch.bfloat16)
+        for _ in range(20)
+    ]
+    for (m, n, dtype), why in (*CASES, *drawn):
+        got, want = _answer(handed_in, m, n, dtype), rule(m, n, dtype)
+        if got != want:
+            happened = f"choose({m:,}, {n:,}, {dtype}) gives {got!r:.100}; the rule says {want}."
+            raise GateError(happened, why)
+    return f"{len(CASES) + len(drawn)} shapes"
+
+
+def _times(run: Recorded) -> dict[tuple[tuple[int, ...], str], dict[str, float]]:
+    """Call -> step -> milliseconds."""
+    found: dict[tuple[tuple[int, ...], str], dict[str, float]] = defaultdict(dict)
+    for row in run.rows:
+        found[row.shape, row.dtype][row.step] = row.ms
+    return found
+
+
+def _as_recorded(handed_in: Submission) -> str:
+    names = {(8, 1): "8 lanes a row", (32, 1): "a warp a row", (256, 1): "a block a row"}
+    worst = 1.0
+    for ((m, n), dtype), ms in _times(recorded("week1/05_choose")).items():
+        got = _answer(handed_in, m, n, getattr(torch, dtype))
+        assert isinstance(got, tuple)  # it keeps the rule
+        best = min(ms[name] for name in (*names.values(), "parts, two launches") if name in ms)
+        worst = max(worst, ms[names.get(got, "parts, two launches")] / best)
+    return f"as recorded on an H200, never more than {worst - 1:.0%} behind the best of the four"
+
+
+EXERCISE = Exercise(
+    title="write the rule",
+    task="""
+Write `choose(m, n, dtype)`, which returns `(threads, parts)` for the kernel of this notebook and m
+rows of n elements, whole vectors of 16 bytes:
+
+1. threads: the fewest of 8, 32 and 256 with which no thread has more than 16 vectors of its row;
+   256 where none will do.
+2. If this makes fewer than 264 blocks (of 256 threads), and a row has 256 vectors or more: 256.
+3. parts: as many as give 264 blocks at most in all, with 1,024 vectors or more in each part; a
+   multiple of 4, or 1 where there would be fewer than 4.
+""",
+    hints=(
+        "Begin with the vectors of a row, in 16 bytes each: `dtype.itemsize` is the size of an "
+        "element.",
+        "The rows of a block are `256 // threads`, and the last block may not be full: which way is "
+        "the number of blocks rounded?",
+        "Two bounds limit the parts, one by blocks and one by vectors; the line that takes the "
+        "smaller of them rounds it down to a multiple of 4, and 0 stands for 1.",
+    ),
+    analysis="""
+Six lines, and no kernel is ever the slow one: on the 18 recorded calls the rule loses a few percent
+at most, where any single kernel is behind by a factor. What numbers stand in such a rule is a
+question of measuring, and of one GPU; forgekit's stand in `forgekit/ops/tile_choice.py`, each with
+the reason beside it, and `forgekit tune` measures them anew on the GPU at hand.
+""",
+    entry="choose",
+    groups=(
+        Group("The rule", _rule_kept),
+        Group("On the H200", _as_recorded),
+    ),
+    praise="A shape comes in, three numbers come out.",
+)

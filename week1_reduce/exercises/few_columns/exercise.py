@@ -1,0 +1,54 @@
+"""Puzzle week1/few_columns: no idle lanes where a matrix has 3 columns."""
+
+import torch
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
+
+ROWS = 256  # of a part
+
+
+def parts_of(x: torch.Tensor) -> torch.Tensor:
+    """The sums of columns of each 256 rows."""
+    return torch.stack([part.sum(0) for part in x.split(ROWS)])
+
+
+EXERCISE = puzzle(
+    title="let no lane idle",
+    task="""
+A matrix with few columns, 1 to 32, contiguous, of any height M. The first of two launches: row p of
+y gets the sums of the columns of rows 256·p to 256·p + 255 of x, so `y` has ⌈M / 256⌉ rows. A block
+of 256 threads a part; all of its warps are to read neighbours, whatever the number of columns. In
+float32 and float16, added up in float32. `few_columns(x, y)` is the whole kernel.
+""",
+    hints=(
+        "In memory, a part is one strip of 256 · N numbers. Forget the rows: number k of the strip "
+        "belongs to column k % N.",
+        "If a thread begins at place t and goes on in steps that are a multiple of N, it stays in "
+        "column t % N. Which multiple of N is at most 256? The few threads beyond it do "
+        "nothing.",
+        "The line that loads takes element (k // N, k % N) of the part, with a predicate for the "
+        "last part, which may be shorter. In shared memory the sums of column n then stand at "
+        "places n, n + N, n + 2·N, …",
+    ),
+    analysis="""
+With 3 columns a warp that reads one row has 3 lanes at work; here 255 of 256 threads read, and a
+load of a warp is 4 sectors of float32. The step is the trick: a multiple of N keeps each thread in
+its column, so one register is enough. Division and remainder by N cost instructions, once for each
+thread; in the loop only the row goes on, by `used // N`.
+""",
+    entry="few_columns",
+    inputs=lambda draw, m, n: (draw(m, n),),
+    result=parts_of,
+    sizes=[(4, 3), (1, 1), (256, 2), (300, 7), (1000, 3), (257, 32), (31, 31), (600, 5)],
+    count=[(300, 3), (3000, 7)],
+    dtypes=("float32", "float16"),
+    slips=[
+        looks_like(
+            lambda x, y: torch.stack([p[:: 256 // x.shape[1]].sum(0) for p in x.double().split(ROWS)]),
+            "only the sums of the first N threads arrive; those of the others are in shared memory, "
+            "and nobody adds them.",
+        ),
+    ],
+    praise="Three columns, and every warp is at work.",
+)  # fmt: skip

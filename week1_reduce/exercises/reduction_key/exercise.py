@@ -1,0 +1,158 @@
+"""Exercise week1/reduction_key: what a compiled reduction remembers of a matrix."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import torch
+
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import GateError, Group, Pair, Submission, key_of, keys
+
+__all__ = ["EXERCISE"]
+
+
+def choose(m: int, n: int, dtype: torch.dtype) -> tuple[int, int]:
+    """A rule to try the key with; another one than that of the exercise before."""
+    return (8, 1) if n * dtype.itemsize <= 2048 else (256, 4 if m <= 4 else 1)
+
+
+def _matrix(
+    m: int, n: int, dtype: torch.dtype = torch.float32, start: int = 0, pitch: int = 0
+) -> torch.Tensor:
+    """Row-major, its first element `start` elements beyond a multiple of 16 bytes."""
+    pitch = pitch or n
+    flat = torch.empty(start + m * pitch, dtype=dtype)
+    return flat[start:].view(m, pitch)[:, :n]
+
+
+def _different() -> Iterator[Pair]:
+    x, half = _matrix(9, 64), _matrix(9, 64, torch.float16)
+    yield Pair(x, half, "a float32 and a float16 matrix", "the element type is missing.")
+    yield Pair(
+        half,
+        half.to(torch.bfloat16),
+        "a float16 and a bfloat16 matrix",
+        "the size of an element is not its type; both have two bytes.",
+    )
+    yield Pair(
+        x,
+        _matrix(9, 66),
+        "rows of 64 float32 and rows of 66",
+        "rows of 66 are not whole vectors: the second row begins 8 bytes after a multiple of 16.",
+    )
+    yield Pair(
+        half,
+        _matrix(9, 68, torch.float16),
+        "rows of 64 float16 and rows of 68",
+        "16 bytes are 8 elements of float16, and 68 is a multiple of 4 only.",
+    )
+    yield Pair(
+        x,
+        _matrix(9, 64, pitch=65),
+        "rows 64 elements apart and rows 65 elements apart",
+        "N is a multiple of 4 in both; but where the rows are 65 elements apart, the second one "
+        "begins 4 bytes after a multiple of 16.",
+    )
+    yield Pair(
+        x,
+        _matrix(9, 64, start=1),
+        "a start at a multiple of 16 bytes and one 4 bytes on",
+        "the alignment of the first element is missing.",
+    )
+    yield Pair(
+        x,
+        _matrix(9, 2048),
+        "9 × 64 and 9 × 2048, for which `choose` has other answers",
+        "the threads that share a row are missing, and they are a constant in the code.",
+    )
+    yield Pair(
+        _matrix(3, 2048), _matrix(9, 2048), "3 × 2048 and 9 × 2048: in parts, and not in parts",
+        "the number of parts is missing: the sums would land elsewhere.",
+    )  # fmt: skip
+
+
+def _alike() -> Iterator[Pair]:
+    x, odd = _matrix(9, 64), _matrix(9, 66)
+    yield Pair(
+        x,
+        x + 1,
+        "two tensors that differ in their values only",
+        "values and addresses change with every call, the code does not.",
+    )
+    yield Pair(x, _matrix(31, 64), "9 × 64 and 31 × 64", "M is passed at each call.")
+    yield Pair(
+        x,
+        _matrix(9, 128),
+        "9 × 64 and 9 × 128, for which `choose` has one answer",
+        "N is passed at each call; what depends on it is whether rows are whole vectors, "
+        "and what `choose` says.",
+    )
+    yield Pair(
+        odd,
+        _matrix(9, 67),
+        "rows of 66 and rows of 67 float32",
+        "neither has whole vectors, and both are read element by element.",
+    )
+    yield Pair(
+        x,
+        _matrix(9, 64, pitch=72),
+        "rows 64 and rows 72 elements apart",
+        "both distances are multiples of 16 bytes, and are passed at each call.",
+    )
+    yield Pair(
+        odd,
+        _matrix(9, 66, start=1),
+        "rows of 66, from a multiple of 16 bytes and 4 on",
+        "both are read element by element, wherever they begin.",
+    )
+    yield Pair(x, _matrix(9, 64, start=4), "a start at a multiple of 64 bytes and one 16 bytes on",
+               "16 bytes is the widest access of a thread; more alignment changes nothing.")  # fmt: skip
+
+
+def _day(handed_in: Submission) -> str:
+    """Many shapes, few kernels."""
+    chance = random.Random(0)
+    shapes = [(chance.randint(1, 3000), 4 * chance.randint(1, 700)) for _ in range(100)]
+    found = {key_of(handed_in.value, _matrix(m, n), choose) for m, n in shapes}
+    wanted = {choose(m, n, torch.float32) for m, n in shapes}
+    if len(found) != len(wanted):
+        raise GateError(
+            f"100 calls, for which `choose` has {len(wanted)} answers, led to {len(found)} kernels."
+        )
+    return f"100 calls, {len(found)} kernels"
+
+
+EXERCISE = Exercise(
+    title="write the key of a reduction",
+    task="""
+Write `reduction_key(x, choose)`: the key of the kernel that adds up the rows of the matrix `x`, whose
+columns are neighbours. Compiled in are: the element type; whether the kernel reads 16 bytes at a
+time, which it does where *every* row begins at a multiple of 16 bytes and is whole vectors, and else
+element by element; and the constants that `choose(m, n, dtype)` returns, a tuple. All else is passed
+at each call. Two matrices share a key if and only if these agree.
+""",
+    hints=(
+        "Three facts in a tuple. Which of them is a single true or false?",
+        "For rows to begin at multiples of 16 bytes, the first one has to, and the distance from "
+        "one to the next has to be a multiple, too. That distance need not be N.",
+        "`x.data_ptr()` is in bytes, `x.stride(0)` and `x.shape[1]` are in elements: in the line "
+        "that asks for whole vectors, divide 16 by the size of an element first.",
+    ),
+    analysis="""
+Neither M nor N is in the key, and still it depends on both, by way of the rule. That is the middle
+path of `04_compile_once` again: not a kernel for each N, and not one kernel for all, but one for
+each *decision*. A library with five decisions of a few values each has some dozens of kernels, and
+compiles those that are asked for.
+""",
+    entry="reduction_key",
+    groups=(
+        keys("reduction_key(x, choose)", _different, same=False, more=(choose,),
+             name="Different code, different keys"),
+        keys("reduction_key(x, choose)", _alike, same=True, more=(choose,),
+             name="The same code, one key"),
+        Group("A hundred calls", _day),
+    ),
+    praise="A kernel for each decision.",
+)  # fmt: skip

@@ -1,0 +1,31 @@
+"""Wrong solutions of week1/reduction_key."""
+
+from forgekit.lessons.wrong import Wrong
+
+KEY = "return x.dtype, whole, choose(*x.shape, x.dtype)"
+CHOSEN = "choose(*x.shape, x.dtype)"
+
+WRONG = (
+    Wrong("no dtype", {KEY: f"return whole, {CHOSEN}"}, "the element type is missing"),
+    Wrong("size of an element", {"return x.dtype": "return x.element_size()"},
+          "both have two bytes"),
+    Wrong("no vectors", {KEY: f"return x.dtype, {CHOSEN}"}, "rows of 66 are not whole"),
+    Wrong("4 elements in any type", {"vector = 16 // x.element_size()": "vector = 4"},
+          "a multiple of 4 only"),
+    Wrong("pitch forgotten", {"steps = (x.shape[1], x.stride(0))": "steps = (x.shape[1],)"},
+          "rows are 65 elements apart"),
+    Wrong("address forgotten", {"x.data_ptr() % 16 == 0 and ": ""},
+          "alignment of the first element"),
+    Wrong("no choice", {KEY: "return x.dtype, whole"}, "threads that share a row are missing"),
+    Wrong("parts forgotten", {KEY: f"return x.dtype, whole, {CHOSEN}[0]"},
+          "the number of parts is missing"),
+    Wrong("shape", {KEY: f"return x.dtype, whole, {CHOSEN}, x.shape"}, "M is passed"),
+    Wrong("N", {KEY: f"return x.dtype, whole, {CHOSEN}, x.shape[1]"}, "N is passed"),
+    Wrong("N in vectors", {KEY: f"return x.dtype, whole, {CHOSEN}, x.shape[1] % vector"},
+          "neither has whole vectors"),
+    Wrong("strides", {KEY: f"return x.dtype, whole, {CHOSEN}, x.stride(0)"}, "N is passed"),
+    Wrong("alignment beside", {KEY: f"return x.dtype, whole, {CHOSEN}, x.data_ptr() % 16"},
+          "wherever they begin"),
+    Wrong("identity", {KEY: f"return x.dtype, whole, {CHOSEN}, id(x)"}, "values and addresses"),
+    Wrong("a list", {KEY: f"return [x.dtype, whole, {CHOSEN}]"}, "cannot be a key of a dict"),
+)  # fmt: skip

@@ -1,0 +1,33 @@
+"""Wrong solutions of week1/tile_columns."""
+
+from forgekit.lessons.wrong import Wrong
+
+STORE = "    sSum[warp, lane] = total\n    cute.arch.sync_threads()\n"
+COLUMN = "    if col < mX.shape[1]:\n        for m"
+
+WRONG = (
+    Wrong("no barrier", {STORE: "    sSum[warp, lane] = total\n"}, "Race in shared memory"),
+    Wrong("one warp's sum", {"range_constexpr(1, 8)": "range_constexpr(0)"}, "rows 0, 8, 16"),
+    Wrong("last warp left out", {"range_constexpr(1, 8)": "range_constexpr(1, 7)"},
+          "the sums of the last warp are left out"),
+    Wrong("first rows left out", {"range(warp, mX": "range(warp + 8, mX"},
+          "the first eight rows are left out"),
+    Wrong("lanes and warps exchanged",
+          {"warp, lane = tidx // 32, tidx % 32": "warp, lane = tidx % 8, tidx // 8"},
+          "Sectors loaded"),
+    Wrong("float16 sums", {"total = Float32(0.0)": "total = mX.element_type(0.0)",
+                           "total += mX[m, col].to(Float32)": "total += mX[m, col]",
+                           "sSum[warp, lane] = total": "sSum[warp, lane] = total.to(Float32)",
+                           "total += sSum[k, lane]": "total += sSum[k, lane].to(mX.element_type)"},
+          "float16"),
+    Wrong("no predicate", {COLUMN: "    if col >= 0:\n        for m"}, "Out of bounds"),
+    Wrong("a column in shared memory", {"stride=(32, 1)": "stride=(1, 8)"}, "Wavefronts"),
+    Wrong("every warp stores", {"if warp == 0 and col": "if col"},
+          "each of them stores"),
+    Wrong("two barriers", {STORE: STORE + "    cute.arch.sync_threads()\n"},
+          "orders nothing that has to be"),
+    Wrong("one block", {"blocks = cute.ceil_div(mX.shape[1], 32)": "blocks = 1"},
+          "[32] nan"),
+    Wrong("a block a column", {"blocks = cute.ceil_div(mX.shape[1], 32)": "blocks = mX.shape[1]"},
+          "have nothing to do"),
+)  # fmt: skip
