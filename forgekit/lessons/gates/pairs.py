@@ -68,6 +68,11 @@ def key_of(function: Callable[..., Any], x: torch.Tensor, *more: Any) -> Any:
     except Exception as error:
         where = f"{tuple(x.shape)}, strides {x.stride()}, {x.dtype}, on {x.device}"
         raise GateError(f"{name} raised {type(error).__name__}: {error}\nfor {where}") from None
+    if key is None:
+        raise GateError(
+            f"{name} returned None, so all tensors have one key.",
+            "a function that ends without `return` returns None.",
+        )
     try:
         hash(key)
     except TypeError as error:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
 from unittest import mock
 
 import torch
@@ -14,20 +12,9 @@ import torch
 import forgekit as fk
 from forgekit.compiling.specs import TensorSpec
 from forgekit.lessons.exercise import Exercise
-from forgekit.lessons.gates import GateError, Group, Submission
-from forgekit.lessons.gates.python_function import python_function
+from forgekit.lessons.gates import GateError, Group, Pair, Submission, key_of, keys
 
 __all__ = ["EXERCISE"]
-
-
-@dataclass(frozen=True)
-class _Pair:
-    """Two tensors, in words; what is said if a key takes them for different, or for the same."""
-
-    one: torch.Tensor
-    other: torch.Tensor
-    words: str
-    says: str
 
 
 def _matrix(
@@ -43,71 +30,71 @@ def _matrix(
     return flat[start:].view(rows, pitch)[:, :cols]
 
 
-def _different() -> Iterator[_Pair]:
+def _different() -> Iterator[Pair]:
     x, half = _matrix(4, 8), _matrix(4, 8, torch.float16)
     columns, gaps = _matrix(8, 4).T, _matrix(4, 16)[:, ::2]
-    yield _Pair(
+    yield Pair(
         x,
         half,
         "a float32 and a float16 matrix",
         "the element type is missing: the same instructions would read other bytes.",
     )
-    yield _Pair(
+    yield Pair(
         half,
         half.to(torch.bfloat16),
         "a float16 and a bfloat16 matrix",
         "the size of an element is not its type; both have two bytes.",
     )
-    yield _Pair(
+    yield Pair(
         x,
         _matrix(8, 8).view(2, 4, 8),
         "a matrix and a tensor of three dimensions",
         "the number of dimensions is missing.",
     )
-    yield _Pair(
+    yield Pair(
         x,
         columns,
         "strides (8, 1) and strides (1, 4)",
         "the memory order is missing: which mode has stride 1 is compiled in.",
     )
-    yield _Pair(
+    yield Pair(
         x,
         gaps,
         "strides (8, 1) and strides (16, 2)",
         "in x[:, ::2] no mode has stride 1, and neighbours are two elements apart.",
     )
-    yield _Pair(
+    yield Pair(
         columns,
         gaps,
         "strides (1, 4) and strides (16, 2)",
         "contiguous or not is one bit, and too little: in which mode is the stride 1?",
     )
-    yield _Pair(
+    yield Pair(
         x,
         _matrix(4, 8, start=1),
         "a start at a multiple of 16 bytes and one 4 bytes on",
         "the alignment of the first element is missing, which decides on wide loads.",
     )
-    yield _Pair(
+    yield Pair(
         _matrix(4, 8, start=2),
         _matrix(4, 8, start=1),
         "a start 8 bytes after a multiple of 16 and one 4 bytes after it",
         "alignment has steps: code made for a multiple of 8 bytes may load 8 at once, which is "
         "wrong at a multiple of 4. Whether it is 16 or not is too little.",
     )
-    yield _Pair(
+    yield Pair(
         x,
         _matrix(4, 8, start=2),
         "a start at a multiple of 16 bytes and one 8 bytes on",
         "alignment has steps, and 16 bytes is the highest: 8 promises less.",
     )
-    yield _Pair(
+    yield Pair(
         _matrix(4, 8, torch.float16, start=2),
         _matrix(4, 8, torch.float16, start=1),
         "float16 that starts 4 bytes after a multiple of 16, and 2 bytes after it",
         "alignment has steps, down to the size of the element, which is 2 bytes here.",
     )
-    yield _Pair(
+    yield Pair(
         x,
         torch.empty(4, 8, device="meta"),
         "a tensor here and one on another device",
@@ -115,98 +102,46 @@ def _different() -> Iterator[_Pair]:
     )
 
 
-def _alike() -> Iterator[_Pair]:
+def _alike() -> Iterator[Pair]:
     x = _matrix(4, 8)
-    yield _Pair(x, x, "one tensor, asked twice", "a key has to be the same each time.")
-    yield _Pair(
+    yield Pair(x, x, "one tensor, asked twice", "a key has to be the same each time.")
+    yield Pair(
         x,
         x + 1,
         "two tensors that differ in their values only",
         "values, addresses and identity change with every call, the code does not.",
     )
-    yield _Pair(
+    yield Pair(
         x,
         _matrix(31, 8),
         "4 × 8 and 31 × 8",
         "the sizes are in the key, and are passed at each call.",
     )
-    yield _Pair(
+    yield Pair(
         x,
         _matrix(4, 12),
         "rows of 8 elements and rows of 12",
         "a stride other than 1 follows from a size, and is passed at each call.",
     )
-    yield _Pair(
+    yield Pair(
         x,
         _matrix(4, 8, pitch=11),
         "rows 8 elements apart and rows 11 elements apart",
         "only *which* stride is 1 is compiled in; the other is passed at each call.",
     )
-    yield _Pair(
+    yield Pair(
         x,
         _matrix(4, 8, start=4),
         "a start at a multiple of 64 bytes and one 16 bytes on",
         "16 bytes is the widest access of a thread; more alignment changes nothing.",
     )
-    yield _Pair(
+    yield Pair(
         _matrix(4, 8, start=1),
         _matrix(4, 8, start=3),
         "a start 4 bytes after a multiple of 16 and one 12 bytes after it",
         "both are a multiple of 4 and not of 8, so the same is promised; the remainder itself, "
         "`% 16`, tells apart what the code does not.",
     )
-
-
-def _key(key_of: Callable[[torch.Tensor], Any], x: torch.Tensor) -> Any:
-    """The key of a tensor, usable in a dict."""
-    try:
-        key = key_of(x)
-    except Exception as error:
-        where = f"{tuple(x.shape)}, strides {x.stride()}, {x.dtype}, on {x.device}"
-        raise GateError(f"cache_key raised {type(error).__name__}: {error}\nfor {where}") from None
-    if key is None:
-        raise GateError(
-            "cache_key returned None, so all tensors have one key.",
-            "a function that ends without `return` returns None.",
-        )
-    try:
-        hash(key)
-    except TypeError as error:
-        remedy = "Use a tuple, of tuples where need be; lists and dicts can change."
-        raise GateError(
-            f"{key!r:.120} cannot be a key of a dict: {error}.", look_at=remedy
-        ) from None
-    if isinstance(key, torch.Tensor) or any(
-        isinstance(k, torch.Tensor) for k in (key if isinstance(key, tuple) else ())
-    ):
-        raise GateError(
-            "The key holds the tensor itself, which a dict then never lets go.",
-            look_at="Put facts about the tensor into the key.",
-        )
-    return key
-
-
-def _compared(pairs: Callable[[], Iterator[_Pair]], same: bool) -> Callable[[Submission], str]:
-    def run(handed_in: Submission) -> str:
-        key_of = python_function(handed_in, "cache_key(x)")
-        count = 0
-        for pair in pairs():
-            one, other = _key(key_of, pair.one), _key(key_of, pair.other)
-            if (one == other) is not same:
-                got = "different keys" if same else "the same key"
-                needed = "share one kernel" if same else "need different machine code"
-                happened = f"{pair.words}: these {needed}, and got {got}.\n{one!r:.160}"
-                raise GateError(
-                    _capital(happened) + (f"\n{other!r:.160}" if same else ""), pair.says
-                )
-            count += 1
-        return f"{count} pairs"
-
-    return run
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
 
 
 def _families() -> Sequence[Callable[[int, int], torch.Tensor]]:
@@ -219,32 +154,43 @@ def _families() -> Sequence[Callable[[int, int], torch.Tensor]]:
     )
 
 
+def _own(handed_in: Submission) -> None:
+    """The key is made from the tensor's own properties, not from forgekit's spec."""
+    asked: list[object] = []
+    # A spec that is only half made raises sooner or later, in the student's function.
+    watch = mock.patch.object(TensorSpec, "__post_init__", lambda spec: asked.append(spec))
+    with watch, contextlib.suppress(Exception):
+        handed_in.value(_matrix(4, 8))
+    if asked:
+        raise GateError(
+            "The key is forgekit's own: fk.spec(x) knows the answer.",
+            look_at="Build it from x: its dtype, device, stride() and data_ptr().",
+        )
+
+
+def _told_apart(handed_in: Submission) -> str:
+    _own(handed_in)
+    return _DIFFERENT.run(handed_in)
+
+
 def _hits(handed_in: Submission) -> str:
-    """A working day: many sizes, few kernels; and the key made from the tensor's own properties."""
+    """A working day: many sizes, few kernels."""
     chance, families = random.Random(0), _families()
     calls = [
         (k, make(chance.randint(2, 40), chance.randint(2, 40)))
         for _ in range(20)
         for k, make in enumerate(families)
     ]
-    asked: list[object] = []
-    # A spec that is only half made raises sooner or later, in the student's function.
-    watch = mock.patch.object(TensorSpec, "__post_init__", lambda spec: asked.append(spec))
-    with watch, contextlib.suppress(Exception):
-        handed_in.value(calls[0][1])
-    if asked:
+    found = {key_of(handed_in.value, x) for _, x in calls}
+    if len(found) != len(families):
         raise GateError(
-            "The key is forgekit's own: fk.spec(x) knows the answer.",
-            look_at="Build it from x: its dtype, device, stride() and data_ptr().",
-        )
-    keys = {(_key(handed_in.value, x)) for _, x in calls}
-    if len(keys) != len(families):
-        raise GateError(
-            f"{len(calls)} calls with tensors of {len(families)} kinds led to {len(keys)} kernels.",
+            f"{len(calls)} calls with tensors of {len(families)} kinds led to {len(found)} kernels.",
             "something in the key changes with the size, or does not with the kind.",
         )
-    return f"{len(calls)} calls, {len(keys)} kernels, {len(calls) - len(keys)} hits"
+    return f"{len(calls)} calls, {len(found)} kernels, {len(calls) - len(found)} hits"
 
+
+_DIFFERENT = keys("cache_key(x)", _different, same=False, name="Different code, different keys")
 
 EXERCISE = Exercise(
     title="write the key",
@@ -275,8 +221,8 @@ without it.
 """,
     entry="cache_key",
     groups=(
-        Group("Different code, different keys", _compared(_different, same=False)),
-        Group("The same code, one key", _compared(_alike, same=True)),
+        Group(_DIFFERENT.name, _told_apart),
+        keys("cache_key(x)", _alike, same=True, name="The same code, one key"),
         Group("A hundred calls", _hits),
     ),
     praise="Nothing less and nothing more.",

@@ -17,7 +17,7 @@ WRONG = (
           "not full, and counts"),
     Wrong("rows for blocks", {"-(-m // (256 // threads))": "m"}, "gives 128 blocks"),
     Wrong("more threads for short rows", {" and vectors >= 256": ""}, "no more threads"),
-    Wrong("never more threads", {"blocks < 264 and": "blocks < 0 and"}, "gives 128 blocks"),
+    Wrong("never more threads", {"blocks < 264 and": "blocks < 0 and"}, "so that more blocks are at work"),
     Wrong("no fours", {PARTS: "min(264 // m, vectors // 1024)"}, "parts come in fours"),
     Wrong("blocks alone", {PARTS: "264 // m // 4 * 4"}, "this row has 4,096 of them"),
     Wrong("vectors alone", {PARTS: "vectors // 1024 // 4 * 4"},

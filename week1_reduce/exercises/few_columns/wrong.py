@@ -12,7 +12,7 @@ WRONG = (
                                  "range(tidx // N, 256": "range(tidx // 32, 256",
                                  "m, tidx % N]": "m, tidx % 32]",
                                  "sSum[tidx + k * N]": "sSum[tidx + k * 32]"},
-          "idle"),
+          "lanes idle, of all"),
     Wrong("last part not shorter", {INNER: "            if m >= 0:\n"}, "reads mX[4, 0]"),
     Wrong("predicate of the part", {INNER: "            if m < M:\n"}, "reads mX[300, 0]"),
     Wrong("neighbours of one column", {"range(tidx // N, 256": "range(tidx % deep, 256",
@@ -27,7 +27,7 @@ WRONG = (
                            "sSum[tidx] = total": "sSum[tidx] = total.to(Float32)",
                            "total += sSum[tidx + k * N]":
                            "total += sSum[tidx + k * N].to(mX.element_type)"},
-          "float16"),
+          "float16 the result is wrong"),
     Wrong("one block", {"grid=(mY.shape[0], 1, 1)": "grid=(1, 1, 1)"}, "what is written"),
     Wrong("a block a row", {"grid=(mY.shape[0], 1, 1)": "grid=(mX.shape[0], 1, 1)"},
           "writes mY[0, 3]"),

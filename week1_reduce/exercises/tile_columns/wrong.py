@@ -19,7 +19,7 @@ WRONG = (
                            "total += mX[m, col].to(Float32)": "total += mX[m, col]",
                            "sSum[warp, lane] = total": "sSum[warp, lane] = total.to(Float32)",
                            "total += sSum[k, lane]": "total += sSum[k, lane].to(mX.element_type)"},
-          "float16"),
+          "float16 the result is wrong"),
     Wrong("no predicate", {COLUMN: "    if col >= 0:\n        for m"}, "Out of bounds"),
     Wrong("a column in shared memory", {"stride=(32, 1)": "stride=(1, 8)"}, "Wavefronts"),
     Wrong("every warp stores", {"if warp == 0 and col": "if col"},
@@ -27,7 +27,7 @@ WRONG = (
     Wrong("two barriers", {STORE: STORE + "    cute.arch.sync_threads()\n"},
           "orders nothing that has to be"),
     Wrong("one block", {"blocks = cute.ceil_div(mX.shape[1], 32)": "blocks = 1"},
-          "[32] nan"),
+          "NaN: 1 in actual"),
     Wrong("a block a column", {"blocks = cute.ceil_div(mX.shape[1], 32)": "blocks = mX.shape[1]"},
           "have nothing to do"),
 )  # fmt: skip
