@@ -617,7 +617,7 @@ steps = {"thread_a_row": thread_a_row}
 
 # %% [markdown]
 # **In practice** libraries say which order they use and keep it the same from call to call, so that
-# a result can be had again bit for bit; that is called *deterministic*, and `04_few_long_rows`
+# a result can be had again bit for bit; that is called **deterministic**, and `04_few_long_rows`
 # shows what it costs.
 #
 # **Further reading:** [What every computer scientist should know about floating-point
