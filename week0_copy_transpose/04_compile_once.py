@@ -639,8 +639,8 @@ fk.check(y, FACTOR * x)
 #
 # <details><summary>Hint 3</summary>
 #
-# The key is a tuple with the same four facts of `x` and of `y`: what you found for `cache_key`,
-# with N in it, and with the strides themselves, since N fixes them.
+# The key has the same four facts of `x` and of `y`. Three are properties of a tensor; the fourth is
+# the alignment, the largest number up to 16 that divides the address: Python's `math.gcd` finds it.
 #
 # </details>
 

@@ -28,7 +28,7 @@ WRONG = (
     ),
     Wrong("half as wide", {"num_bits_per_copy=128": "num_bits_per_copy=64"}, "or only a part"),
     Wrong("off by one", {"sRow[n - 1 - j]": "sRow[n - j]"}, "the loop leaves the row"),
-    Wrong("off by one, before", {"n - 1 - j": "n - 2 - j"}, "the loop leaves the row"),
+    Wrong("off by one, before", {"n - 1 - j": "n - 2 - j"}, "at shared-memory offset -4"),
     Wrong(
         "to the next place",
         {"sX[(None, tidx)])": "sX[(None, tidx + 1)])"},

@@ -251,8 +251,9 @@ what it returns in `kernels`. Mind what else is compiled in with N: the element 
         "`fk.spec(t, static=[1])` is what a kernel that knows the N of `t` is compiled for.",
         "First the key, from dtype, N, strides and alignment of x and of y. Not in `kernels`? "
         "Compile and keep it. Then call it.",
-        "The key is a tuple with the same four facts of `x` and of `y`: what you found for `cache_key`"
-        ", with N in it, and with the strides themselves, since N fixes them.",
+        "The key has the same four facts of `x` and of `y`. Three are properties of a tensor; the "
+        "fourth is the alignment, the largest number up to 16 that divides the address: Python's "
+        "`math.gcd` finds it.",
     ),
     analysis="""
 With N static, the rows of a contiguous matrix are N elements apart: the stride is a number in the

@@ -26,7 +26,7 @@ WRONG = (
     Wrong("no alignment", {", math.gcd(t.data_ptr(), 16)": ""}, "alignment of the first element"),
     Wrong("16 or not", {"math.gcd(t.data_ptr(), 16)": "t.data_ptr() % 16 == 0"}, "a kernel for 8 does not"),
     Wrong("alignment of x only", {"math.gcd(t.data_ptr(), 16)": "math.gcd(x.data_ptr(), 16)"},
-          "holds the same of x alone"),
+          "argument mY, alignment"),
     Wrong("calls fn", {"kernels[key](x, y)": "fn(x, y)"},
           "fn takes CuTe tensors; call what `compile` returned"),
     Wrong("x only", {"for t in (x, y)": "for t in (x,)"}, "holds the same of x alone"),
