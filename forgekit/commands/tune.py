@@ -200,6 +200,7 @@ def told(choice: RowChoice) -> str:
     c = choice
     words = [f"{c.kernel} {c.threads} threads", f"{c.loads} load{'s' * (c.loads > 1)}"]
     words += [f"{c.rows} rows"] * (c.rows > 1) + [f"cluster of {c.cluster}"] * (c.cluster > 1)
+    words += [f"{c.turns} in turn"] * (c.turns > 1)
     return ", ".join(words + [f"{c.split} parts"] * (c.split > 1))
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import cutlass
 import cutlass.cute as cute
 from cutlass import Float32, Int32, Int64, const_expr
+from cutlass.cute.nvgpu import CacheEvictionPriority
 
 from forgekit.errors import UsageError, got_needed
 from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP, check_threads, shares_warps
@@ -144,11 +145,16 @@ class RowTile:
         return True if self.exact else c < gV.shape[1]
 
     @cute.jit
-    def load(self, gV: cute.Tensor, rX: cute.Tensor, first):  # type: ignore[no-untyped-def]
-        """rX (vector, loads) = the thread's vectors of gV from `first` on; the others stay."""
+    def load(self, gV: cute.Tensor, rX: cute.Tensor, first, past_l1: cutlass.Constexpr = False):  # type: ignore[no-untyped-def]
+        """rX (vector, loads) = the thread's vectors of gV from `first` on; the others stay.
+
+        past_l1: without a place in L1.
+        """
+        evict = CacheEvictionPriority.NO_ALLOCATE if past_l1 else CacheEvictionPriority.EVICT_NORMAL
         for k in cutlass.range_constexpr(self.loads):
             if self.has(gV, first + k * self.step):
-                cute.autovec_copy(gV[None, first + k * self.step], rX[None, k])
+                gX = gV[None, first + k * self.step]
+                cute.autovec_copy(gX, rX[None, k], l1c_evict_priority=evict)
 
     @cute.jit
     def store(self, rX: cute.Tensor, gV: cute.Tensor, first, valid):  # type: ignore[no-untyped-def]

@@ -197,15 +197,17 @@ def _with_parts(choice: RowChoice, dtype: torch.dtype, arch: str | None, rows: i
 def compile_rows(
     choice: RowChoice, dtype: torch.dtype, arch: str | None, result: torch.dtype | None = None
 ) -> Any:
-    """The compiled `RowSum` of a choice: a function of x (M, N) and y (M · split).
+    """The compiled kernel of a choice: a function of x (M, N) and y (M · split).
 
     result: y's dtype, where it is not x's; parts are float32.
     """
-    from forgekit.kernels.reduce_sum import RowSum
+    from forgekit.kernels.reduce_sum import RowSum, ShortRowSum
 
     x = row_spec(dtype, choice)
     y = TensorSpec(torch.float32 if choice.split > 1 else result or dtype, (None,), (1,))
-    return compile(RowSum(tile_of(choice)), x, y, device="virtual" if arch else "gpu", arch=arch)
+    tile, target = tile_of(choice), "virtual" if arch else "gpu"
+    kernel = ShortRowSum(tile, choice.turns) if choice.kernel == "short" else RowSum(tile)
+    return compile(kernel, x, y, device=target, arch=arch)
 
 
 def tile_of(choice: RowChoice) -> Any:

@@ -16,7 +16,7 @@ from forgekit.ops.tile_choice import Op, RowChoice
 __all__ = ["RowProblem", "capacity", "is_exact", "shared_limit", "why_not"]
 
 KERNELS: dict[Op, tuple[str, ...]] = {
-    "sum": ("sum",),
+    "sum": ("sum", "short"),
     "softmax": ("registers", "shared", "streaming"),
     "softmax_backward": ("registers", "streaming"),
 }
@@ -76,6 +76,8 @@ def why_not(choice: RowChoice, problem: RowProblem, clusters: int, shared: int) 
         return "not made of whole numbers"
     block = c.threads * c.rows
     several = c.cluster * c.split > 1
+    short = c.kernel == "short"
+    elements = c.loads * c.vector * c.turns
     rules = {
         "kernel of another operator": c.kernel in KERNELS[p.op],
         "other accesses": (c.vector, c.edges) == (p.vector, p.edges),
@@ -87,12 +89,14 @@ def why_not(choice: RowChoice, problem: RowProblem, clusters: int, shared: int) 
         "blocks of a cluster not a power of two": c.cluster & (c.cluster - 1) == 0,
         "several blocks a row, and several rows a block": not several or c.rows == 1,
         "several blocks a row, and no whole warps": not several or c.threads % WARP == 0,
+        "several turns, and no short rows of a warp": c.turns == 1 or (short and c.threads <= WARP),
+        "short rows of several blocks, or with edges": not (short and (several or c.edges)),
         "parts for an operator without a second step": c.split == 1 or p.op == "sum",
         "too many parts": c.split <= MOST_PARTS,
         "parts and a cluster": c.split == 1 or c.cluster == 1,
         "rows too long": c.kernel in ("sum", "streaming") or capacity(c) >= p.size,
         "exact where it is not": not c.exact or is_exact(c, p.size),
-        "too many elements a thread": c.kernel == "shared" or c.loads * c.vector <= MOST_ELEMENTS,
+        "too many elements a thread": c.kernel == "shared" or elements <= MOST_ELEMENTS,
         "too many loads": c.kernel != "shared" or c.loads <= MOST_LOADS,
         "shared memory needs whole vectors": c.kernel != "shared" or (c.vector > 1 and not c.edges),
         "too much shared memory": shared_bytes(c) <= shared,

@@ -3,9 +3,9 @@
 Rows are counted in vectors of 16 bytes, since a thread reads one at a time. Each table is searched
 for the first rule that a row is short enough for; the last serves all that are longer. Reasons with
 a number were measured on one H200 on 2026-11-21; `book/measured/tiles_h200.json` holds the last
-runs, of the sizes that matter most. Rows that have edges, or are read by elements, take the rule of
-rows of as many accesses. What `forgekit tune` has found on the GPU at hand goes before the rules
-(`forgekit.ops.tuned`).
+runs, of the sizes that matter most, `short_rows_h200.json` those of short rows, of 2026-11-22. Rows
+that have edges, or are read by elements, take the rule of rows of as many accesses. What `forgekit
+tune` has found on the GPU at hand goes before the rules (`forgekit.ops.tuned`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP
 __all__ = ["RULES", "SMS", "Kernel", "Op", "RowChoice", "Rule", "choose_rows", "power_below"]
 
 Op = Literal["sum", "softmax", "softmax_backward"]
-Kernel = Literal["sum", "registers", "shared", "streaming"]
+Kernel = Literal["sum", "short", "registers", "shared", "streaming"]
 
 SMS = 132  # of an H200; blocks are counted in multiples of it
 SHARED_BYTES = 96 * 1024  # of a block on any GPU since sm_80; twice that where clusters have 16
@@ -26,10 +26,12 @@ SHARED_BYTES = 96 * 1024  # of a block on any GPU since sm_80; twice that where 
 
 @dataclass(frozen=True)
 class Rule:
-    """vectors: the longest row it serves. kernel: "registers" and "shared" say where a row is kept
-    between its two uses; "streaming" reads it twice. loads: vectors of a thread; threads follow.
+    """vectors: the longest row it serves. kernel: "sum" loops over a row, "short" holds it at once;
+    "registers" and "shared" say where a row is kept between its two uses; "streaming" reads it
+    twice. loads: vectors of a thread; threads follow.
     threads: of a block, at most; more blocks of a cluster follow. rows: of a block, where
-    its threads are few. why: what was seen."""
+    its threads are few. turns: of "short" rows,
+    those of the same threads, where rows are many. why: what was seen."""
 
     vectors: int
     kernel: Kernel
@@ -37,14 +39,16 @@ class Rule:
     why: str
     threads: int = 1024
     rows: int = 0
+    turns: int = 1
 
 
 ANY = 2**31
 
 # fmt: off
 SUM = (
-    Rule(64, "sum", 2, "short rows: lanes before loads, so that neighbours stay side by side"),
-    Rule(512, "sum", 4, "4 loads under way hide the latency; 256 threads a block"),
+    Rule(8, "short", 1, "4 rows in flight, 128 bytes a load: 2 % before a row of 2 loads", turns=4),
+    Rule(64, "short", 2, "2 rows in flight: 1 % before one; 1 to 8 % where lanes idle", turns=2),
+    Rule(512, "short", 4, "no loop: 13 % less time for 1,000 rows of 1,000 halves, never more"),
     Rule(1024, "sum", 2, "two rounds of 2 loads: 1 % before one of 4", threads=256),
     Rule(2048, "sum", 4, "more warps a row gain nothing, fewer cost 1 to 3 %", threads=256),
     Rule(ANY, "sum", 4, "256 rows or fewer need all threads of an SM"),
@@ -98,6 +102,7 @@ class RowChoice:
     split: int = 1
     exact: bool = False
     edges: bool = False
+    turns: int = 1
 
 
 def choose_rows(
@@ -115,11 +120,15 @@ def choose_rows(
     kernel, loads, most = rule.kernel, rule.loads, rule.threads
     if kernel == "shared" and (edges or vector == 1):  # asynchronous copies need whole vectors
         kernel, loads, most = "registers", 8, 1024
+    if kernel == "short" and (edges or vector == 1):
+        kernel, loads = "sum", max(loads, 2)
     if vector == 1 and size <= 8:  # a thread a row: a fifth of a warp's instructions for size 5
         return RowChoice(kernel if op == "sum" else "registers", 1, 128, size, 1, exact=True)
     if vector == 1:  # short rows: lanes before loads; long ones: as many as registers allow
         loads = 1 if size <= WARP else 4 if size <= 1024 else 16 if op == "softmax_backward" else 32
     threads = _threads(-(-vectors // loads), 2 * vector if edges else 1)
+    if kernel == "short":
+        return _short(rows, size, loads, rule.turns, vector)
     if op == "sum":
         return _sum(rows, size, min(threads, most), loads, vector, edges, clusters)
     cluster = 1
@@ -144,6 +153,17 @@ def _streaming(vector: int, edges: bool, clusters: int) -> RowChoice:
     """Rows that nothing holds: 1024 threads, and a few blocks to share a row where they can."""
     cluster = min(clusters, 8)
     return RowChoice("streaming", 1024, 1, 4 if vector > 1 else 8, vector, cluster, edges=edges)
+
+
+def _short(rows: int, size: int, loads: int, turns: int, vector: int) -> RowChoice:
+    """Blocks of 256 threads, or nearly; a row in turn where there are not 64 such blocks."""
+    vectors = -(-size // vector)
+    threads = _threads(-(-vectors // loads), 1)
+    beside = max(1, 256 // threads)
+    if turns > 1 and rows < 64 * beside * turns:
+        return _short(rows, size, 2, 1, vector)
+    exact = size == threads * loads * vector
+    return RowChoice("short", threads, beside, loads, vector, exact=exact, turns=turns)
 
 
 def _sum(

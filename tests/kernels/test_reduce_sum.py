@@ -42,6 +42,8 @@ def row_choices(dtype: torch.dtype) -> dict[str, RowChoice]:
         "cluster": RowChoice("sum", 64, 1, 2, V, cluster=4),
         "cluster, edges": RowChoice("sum", 32, 1, 1, V, cluster=8, edges=True),
         "split": RowChoice("sum", 64, 1, 2, V, split=3),
+        "short": RowChoice("short", 128, 2, 3, V),
+        "short, in turn": RowChoice("short", 32, 2, 3, V, turns=3),
     }
 
 
@@ -94,10 +96,43 @@ def test_rows(name: str, dtype: torch.dtype, arch: str | None) -> None:
     need(choice.cluster, arch)
     V = choice.vector
     sizes = (1, 3, 5, 33, 1000, 1031) if choice.edges or V == 1 else (V, 3 * V, 128 * V, 1032)
+    if choice.kernel == "short":
+        sizes = tuple(N for N in sizes if choice.threads * choice.loads * V >= N)
     for N, M in itertools.product(sizes, (1, 5)):
         x = normal(M, N, dtype=dtype, arch=arch)
         x = placed(x, N % V, N + 3) if choice.edges else x
         assert_sums(row_sums(choice, x, arch), x, 1)
+
+
+SHORT = {
+    "a thread a row": RowChoice("short", 1, 64, 5, 1, turns=3),
+    "more turns than lanes": RowChoice("short", 2, 48, 2, 8, turns=5),
+    "fewer turns than lanes": RowChoice("short", 8, 12, 2, 8, turns=2),
+    "a line a load": RowChoice("short", 8, 8, 1, 8, turns=4, exact=True),
+    "a warp": RowChoice("short", 32, 2, 1, 8, turns=4),
+    "a block": RowChoice("short", 96, 1, 2, 8),
+}
+
+
+@pytest.mark.parametrize("arch", WHERE)
+@pytest.mark.parametrize("name", SHORT)
+def test_short_rows(name: str, arch: str | None) -> None:
+    """As many rows as blocks have, one less, one more; whole rows and such that end early."""
+    choice = SHORT[name]
+    dtype = torch.float32 if choice.vector == 1 else torch.float16
+    whole = choice.threads * choice.loads * choice.vector
+    for M in (1, *(choice.rows * choice.turns * k + d for k in (1, 3) for d in (-1, 0, 1))):
+        for N in {whole, whole if choice.exact else whole - choice.vector}:
+            x = normal(max(M, 1), N, dtype=dtype, arch=arch)
+            assert_sums(row_sums(choice, x, arch), x, 1)
+
+
+def test_only_loads_of_whole_lines_pass_l1_by() -> None:
+    """Where two loads share a line, it has to stay there."""
+    for name, choice in SHORT.items():
+        assert ("no_allocate" in compile_rows(choice, torch.float16, "sm_90a").ptx) == (
+            name == "a line a load"
+        )
 
 
 @pytest.mark.parametrize("arch", WHERE)

@@ -61,9 +61,11 @@ def test_rules_are_in_order() -> None:
 # Vectors of aligned rows, 2,000 of them, on a GPU with clusters of 16 -> kernel, threads of a row x
 # rows of a block, loads of a thread: on both sides of each rule's end, and where the last one ends.
 SUMS = {
-    64: "sum 32x8, 2 loads",
-    65: "sum 32x8, 4 loads",
-    512: "sum 128x2, 4 loads",
+    8: "short 4x64, 2 loads",
+    9: "short 8x32, 2 loads",
+    64: "short 32x8, 2 loads, 2 turns",
+    65: "short 32x8, 4 loads",
+    512: "short 128x2, 4 loads",
     513: "sum 256x1, 2 loads",
     1024: "sum 256x1, 2 loads",
     1025: "sum 256x1, 4 loads",
@@ -163,7 +165,8 @@ ELEMENTS: dict[tuple[Op, int, int], str] = {
 
 def told(c: RowChoice) -> str:
     shared = f", cluster {c.cluster}" if c.cluster > 1 else ""
-    return f"{c.kernel} {c.threads}x{c.rows}, {c.loads} loads{shared}"
+    turns = f", {c.turns} turns" if c.turns > 1 else ""
+    return f"{c.kernel} {c.threads}x{c.rows}, {c.loads} loads{shared}{turns}"
 
 
 @pytest.mark.parametrize(("op", "itemsize"), RULES, ids=str)
@@ -199,6 +202,20 @@ def test_rows_without_whole_vectors_never_wait_in_shared_memory() -> None:
         assert edges.kernel == elements.kernel == "registers"
         assert edges.edges and edges.vector == 4 and elements.vector == 1
         assert choose_rows("softmax", 2000, size, 4, 4, False, 16).kernel == "shared"
+
+
+def test_short_rows_take_turns_where_there_are_64_blocks_of_them() -> None:
+    def words(rows: int, size: int, edges: bool = False) -> str:
+        return told(choose_rows("sum", rows, size, 2, 8, edges, 16))
+
+    assert words(1048576, 64) == words(8192, 64) == "short 8x32, 1 loads, 4 turns"
+    assert words(8191, 64) == "short 4x64, 2 loads"
+    assert words(932068, 72) == words(4096, 72) == "short 8x32, 2 loads, 2 turns"
+    assert words(4095, 72) == "short 8x32, 2 loads"
+    assert words(1000, 1000) == words(10**6, 1000) == "short 32x8, 4 loads"
+    # What has edges is read by the kernel that knows them.
+    assert words(1048576, 63, edges=True) == "sum 16x16, 2 loads"
+    assert words(1000, 1001, edges=True) == "sum 32x8, 4 loads"
 
 
 def test_few_rows_are_shared_by_blocks() -> None:

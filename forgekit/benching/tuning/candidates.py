@@ -29,9 +29,10 @@ def candidates(
 ) -> list[RowChoice]:
     """Configurations around the table's, without it: the nearest first, at most `most` of them.
 
-    Loads of a thread, blocks of a cluster and (of sums) threads and parts are half to twice the
-    table's; rows wait in registers or in shared memory, and long ones may be read twice. clusters,
-    shared: limits of the GPU, see `row_limits.why_not`. exact: only those with `same_bits`.
+    Loads of a thread, blocks of a cluster and (of sums) threads, parts and turns are half to twice
+    the table's; rows wait in registers or in shared memory, and long ones may be read twice.
+    clusters, shared: limits of the GPU, see `row_limits.why_not`. exact: only those with
+    `same_bits`.
     """
     made = _sums(problem, table) if problem.op == "sum" else _softmaxes(problem, table)
     found: dict[RowChoice, float] = {}
@@ -48,11 +49,13 @@ def candidates(
 def same_bits(choice: RowChoice, table: RowChoice) -> bool:
     """Whether both add in the same order, so that every result has the same bits.
 
-    That is so where only the rows of a block differ; of sums also where the loads do, since a
-    thread adds its vectors one by one.
+    That is so where only the rows of a block differ, or its turns; of sums also where the loads do,
+    since a thread adds its vectors one by one.
     """
-    loads = table.loads if table.kernel == "sum" else choice.loads
-    same = dataclasses.replace(choice, rows=table.rows, loads=loads, exact=table.exact)
+    loads = table.loads if table.kernel in ("sum", "short") else choice.loads
+    same = dataclasses.replace(
+        choice, rows=table.rows, loads=loads, exact=table.exact, turns=table.turns
+    )
     return same == table
 
 
@@ -90,9 +93,13 @@ def _sums(problem: RowProblem, table: RowChoice) -> Iterator[RowChoice]:
                 if cluster * parts > max(room, table.cluster * table.split):
                     continue
                 for rows in _rows(threads, table.rows) if cluster * parts == 1 else (1,):
-                    yield dataclasses.replace(
-                        table, threads=threads, rows=rows, loads=loads, cluster=cluster, split=parts
-                    )
+                    choice = dataclasses.replace(
+                        table, kernel="sum", threads=threads, rows=rows, loads=loads,
+                        cluster=cluster, split=parts, turns=1,
+                    )  # fmt: skip
+                    yield choice
+                    for turns in _halves_and_doubles(table.turns):
+                        yield dataclasses.replace(choice, kernel="short", turns=turns)
 
 
 def _near(loads: int) -> list[int]:
@@ -113,6 +120,7 @@ def _block_elements(choice: RowChoice) -> int:
 
 def _distance(choice: RowChoice, table: RowChoice) -> float:
     """How many doublings lie between them; another kernel counts as one, threads follow."""
-    names = ["rows", "loads", "cluster", "split"] + ["threads"] * (table.kernel == "sum")
+    names = ["rows", "loads", "cluster", "split", "turns"]
+    names += ["threads"] * (table.kernel in ("sum", "short"))
     ratios = [getattr(choice, name) / getattr(table, name) for name in names]
     return sum(abs(math.log2(r)) for r in ratios) + (choice.kernel != table.kernel)
