@@ -40,7 +40,7 @@ def week_folders(course: Path) -> Iterator[Path]:
 def _candidates(start: Path | None = None) -> list[Path]:
     """Folders that may hold weeks, the nearest first."""
     here = (start or Path.cwd()).resolve()
-    beside_package = [] if start else [Path(__file__).resolve().parents[2]]
+    beside_package = [] if start else [Path(__file__).resolve().parents[1]]
     return [here, *here.parents, *beside_package]
 
 

@@ -44,6 +44,7 @@ def grade(exercise: Exercise, handed_in: Any, arch: str | None, *, untouched: bo
             return _report(exercise, passed, names[number:], GateError(str(error)))
         except Exception as error:  # an odd value in an answer, say; a student sees no traceback
             return _report(exercise, passed, names[number:], _unexpected(error))
+    FAILED.pop(exercise.name, None)
     return _report(exercise, passed, [])
 
 

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 __all__ = ["clean"]
 
+WATCH = (
+    'fk.sanitize(*{failed}, schedule="adversarial") tells all of it again; fk.timeline(*{failed}) '
+    "draws the order of a block."
+)
+
 
 def clean(
     make: MakeCase,
@@ -22,9 +27,9 @@ def clean(
     seeds: int = 2,
     name: str = "Every order of threads",
     slips: Sequence[Slip] = (),
-    look_at: str = "",
+    look_at: str = WATCH,
 ) -> Group:
-    """A group that runs the sanitizer in the usual order and in `seeds` hostile ones.
+    """A group that runs the sanitizer in the usual order and in `seeds` adversarial ones.
 
     make, sizes, slips, look_at: as in `values`.
     """

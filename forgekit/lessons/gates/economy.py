@@ -78,6 +78,12 @@ QUANTITIES: dict[str, Quantity] = {
         1, 30, "warp_instructions",
         "a warp takes as long for one lane as for all 32.", "fk.profile(*{failed})",
     ),
+    "loaded": Quantity(
+        "bytes that threads ask for in loads", _sum("global_load_bytes_asked"), 1.25, 1024,
+        "global_load_bytes_asked",
+        "elements are loaded that the result does not need, or more often than it needs them.",
+        "fk.footprint(*{failed})",
+    ),
     "load_sectors": Quantity(
         "sectors loaded", _sum("global_load_sectors"), 1.25, 8, "global_load_sectors",
         "the rest is fetched for bytes that nobody uses, or that another request had fetched.",
@@ -99,7 +105,7 @@ QUANTITIES: dict[str, Quantity] = {
     "launches": Quantity("launches", lambda p: len(p.launches), 1),
     "threads": Quantity(
         "threads launched", launched_threads, 2, 1024,
-        says="most of them have nothing to do, or hardly anything: their number follows from the "
+        says="many of them have nothing to do, or hardly anything: their number follows from the "
         "length.",
     ),
     "shared_bytes": Quantity(

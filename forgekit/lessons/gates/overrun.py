@@ -42,7 +42,8 @@ def _of_one_mode(o: Overrun, unit: str) -> str:
                 length += f" divided by {o.width}, rounded down"
             return (
                 f"nothing keeps the threads beyond the last {unit} away from memory: all "
-                f"{without:,} of them are here. A predicate compares with the length, {length}."
+                f"{without:,} of them are here. What has to be asked is whether the number of the "
+                f"{unit} is less than the length, {length}."
             )
         first, last = int(o.threads.min()), int(o.threads.max())
         who = f"thread {first:,}" if first == last else f"threads {first:,} to {last:,}"
@@ -72,7 +73,7 @@ def _all_that_are_shifted(o: Overrun, count: int, shift: int) -> bool:
     leave = range(max(last - shift + 1, 0), last + 1) if shift > 0 else range(min(-shift, last + 1))
     here, warps = set(o.threads.tolist()), set((o.threads // 32).tolist())
     wanted = {thread for thread in leave if thread // 32 in warps}
-    return bool(shift) and wanted <= here
+    return bool(shift) and len(here) + count > 2 and wanted <= here
 
 
 def _of_matrix(o: Overrun) -> str:
@@ -84,6 +85,8 @@ def _of_matrix(o: Overrun) -> str:
             continue  # threads in one line may count through the whole matrix as well
         if (rows * o.strides[0] + columns * o.strides[1] != o.numbers).any():
             continue
+        if len(set(rows.tolist())) == 1 and len(set(columns.tolist())) == 1:
+            continue  # one place alone could have been computed in another way
         for mode, (at, name) in enumerate(zip((rows, columns), names, strict=True)):
             if (at >= o.shape[mode]).all():
                 first, last, what = int(at.min()), int(at.max()), ("row", "column")[mode]

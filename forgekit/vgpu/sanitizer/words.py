@@ -259,7 +259,7 @@ def part_of_a_warp(who: Who, there: int, lanes: int) -> Made:
 
 
 def some_have_left(who: Who, left: Who, count: int) -> Made:
-    threads = "1 thread has" if count == 1 else f"{count:,} threads have"
+    threads = "1 thread has" if count == 1 else f"{count:,} threads of all blocks have"
     told = (
         f"{name(who)} arrives, and {threads} left the kernel without it, the first is",
         f"{name(left)}. The barrier neither waits for them nor orders what they did.",

@@ -33,10 +33,7 @@ _ROWS = 4  # of the runs that are counted: one block each
 _BARRIER = re.compile(r"^\s*(?:@!?%\w+\s+)?(?:bar|barrier)(?:\.cta)?\.(?:sync|red|arrive)", re.M)
 _ALLOWED = 4  # barriers: two a round; the last of them keeps nothing apart
 
-_DIVERGENT = (
-    "not all threads of the block reach this barrier, and those that do wait for the others for "
-    "ever."
-)
+_DIVERGENT = "not all threads of the block reach this barrier, and it orders only those that do."
 
 
 def _case(rows: int, dtype: torch.dtype) -> Case:

@@ -14,7 +14,8 @@ from ..practice import picture
 def _window(
     x: torch.Tensor, top: int, left: int, size: Sequence[int] | None = None
 ) -> torch.Tensor:
-    rows, columns = size or (n // 2 + 1 for n in x.shape)
+    larger = top < -8 and left < -8  # then the window is larger than x, on all sides
+    rows, columns = size or (n + 40 if larger else n // 2 + 1 for n in x.shape)
     i, j = torch.arange(rows) + top, torch.arange(columns) + left
     there = ((i >= 0) & (i < len(x)))[:, None] & ((j >= 0) & (j < x.shape[1]))
     cut = x[i.clamp(0, len(x) - 1)][:, j.clamp(0, x.shape[1] - 1)]
@@ -91,6 +92,7 @@ begin at a multiple of 8 elements costs a fifth sector each request; there is no
         (70, 66, 3, 30),
         (33, 129, -5, 90),
         (20, 70, 12, -3),
+        (3, 5, -9, -10),
     ],
     count=[(40, 100, 5, 8), (300, 500, 77, 131)],
     dtypes=("float32", "float16"),
