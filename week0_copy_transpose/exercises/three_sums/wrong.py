@@ -20,7 +20,7 @@ WRONG = (
           "Barrier in divergent code"),
     Wrong("from global memory", {"total += sRow[tidx - 1]": "total += mX[row, tidx - 1]",
                                  "total += sRow[tidx + 1]": "total += mX[row, tidx + 1]"},
-          "Sectors loaded"),
+          "or more often than it needs them"),
     Wrong("a barrier more", {"    mY[row, tidx] = total":
                              "    cute.arch.sync_threads()\n    mY[row, tidx] = total"},
           "this one orders nothing that has to be"),
