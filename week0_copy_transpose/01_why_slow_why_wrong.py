@@ -229,7 +229,8 @@ fk.coalescing(run_loads, fk.randn(512), fk.empty(256), kind="load")
 #
 # `y[row, col] = x[row, col]` where `col <= row`, and `0` above the diagonal, for matrices of any
 # size. Write the whole kernel, and its launch: a block of (32, 8, 1) threads, one thread an
-# element, and no more sectors than it takes. `lower_triangle(x, y)` is how it is called.
+# element, and no more sectors than it takes, for float32 and float16: `mX.element_type(0)` is a 0
+# of either. `lower_triangle(x, y)` is how it is called.
 #
 # <details><summary>Hint 1</summary>
 #

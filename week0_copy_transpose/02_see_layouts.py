@@ -42,7 +42,7 @@ from forgekit.layouts import ComposedLayout, Swizzle, make_layout_tv, zipped_div
 # They are the **strides**.
 #
 # In plain Python that is the first cell below. CuTe calls the pair a **layout** and writes it
-# `shape:stride`, here `(4,6):(6,1)`. Each entry is a **mode**: mode 0 has size 4 and stride 6, mode
+# `shape:stride`, here `(4,6):(6,1)`. Each entry of the **shape** is a **mode**: mode 0 has size 4 and stride 6, mode
 # 1 has size 6 and stride 1. A layout holds no data. It is a *function*: a coordinate goes in, an
 # offset comes out.
 #

@@ -570,7 +570,7 @@ fk.exercise("week0/promise").grade(promise)
 # network, M is the batch and changes with every call, while N belongs to the model and has a few
 # values. In plain CuTe DSL you describe such a tensor without having one. `cute.sym_int()` is a
 # size that is not known yet; using the same one for x and y says that the two are equal.
-# `make_fake_tensor` puts element type, sizes, strides and alignment together: all that the compiler
+# `make_fake_tensor` puts element type, sizes, strides and **alignment** together: all the compiler
 # wants to know of a tensor, and no memory behind it.
 #
 # `--enable-tvm-ffi` lets compiled functions take torch tensors as they are.

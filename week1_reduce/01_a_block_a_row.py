@@ -834,6 +834,25 @@ fk.predictions()
 # %% [markdown]
 
 # %% [markdown]
+# ## What it is worth
+#
+# These kernels on a real GPU, beside torch (`fk.check` passed for each; a row a block, 256 threads).
+
+# %%
+from forgekit.benching.recorded import recorded
+
+recorded("week1/01_a_block_a_row")
+
+# %% [markdown]
+# Long rows of float32 hide most of it: the three trees lie within 2 % of each other and `first_add`
+# 3 to 6 % ahead, for memory is what one waits for, and the tree comes once a row. In float16 the
+# same threads bring half of the bytes with each load; in rows of 4,096 the trees reach two thirds
+# of a copy. Rows of 64 give a block of 256 threads hardly anything to do but its tree: between four
+# and six times torch's time, less than three with the first addition. And 64 rows are 64 blocks,
+# for 132 multiprocessors. Two different troubles, then: too much tree for short rows, which the
+# next notebook mends, and too few blocks for few long ones, which `04_few_long_rows` does.
+
+# %% [markdown]
 # ## Summary
 #
 # | step | bad number of the step before | what changed |

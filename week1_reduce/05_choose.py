@@ -676,9 +676,9 @@ fk.exercise("week1/few_columns").grade(few_columns)
 # %% [markdown]
 # ## 5. The production kernel, read aloud
 #
-# This is the kernel that `forgekit.ops.reduce_sum` runs for long rows and for rows with edges, as it
-# stands in the library; `ShortRowSum` beside it is the same without the loop. Read it once and look
-# for what you know; then go on.
+# This is the kernel that `forgekit.ops.reduce_sum` runs for long rows and for rows with edges, as
+# it stands in the library; `ShortRowSum` beside it is the same without the loop. Read it once and
+# look for what you know; then go on.
 
 # %%
 source = inspect.getsource(RowSum)

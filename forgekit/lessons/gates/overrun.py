@@ -79,14 +79,14 @@ def _all_that_are_shifted(o: Overrun, count: int, shift: int) -> bool:
 def _of_matrix(o: Overrun) -> str:
     """Which edge was crossed, where y and x of the threads are shown to be row and column, or the
     other way round."""
+    if min(o.shape) < 2:  # a place could have been computed from either index
+        return ""
     for row, column, names in ((1, 0, ("y", "x")), (0, 1, ("x", "y"))):
         rows, columns = o.places[:, row], o.places[:, column]
         if names == ("y", "x") and not rows.any():
             continue  # threads in one line may count through the whole matrix as well
         if (rows * o.strides[0] + columns * o.strides[1] != o.numbers).any():
             continue
-        if len(set(rows.tolist())) == 1 and len(set(columns.tolist())) == 1:
-            continue  # one place alone could have been computed in another way
         for mode, (at, name) in enumerate(zip((rows, columns), names, strict=True)):
             if (at >= o.shape[mode]).all():
                 first, last, what = int(at.min()), int(at.max()), ("row", "column")[mode]

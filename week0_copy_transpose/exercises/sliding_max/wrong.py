@@ -40,7 +40,7 @@ WRONG = (
     Wrong("no barrier", {SYNC: ""}, "may not have stored yet"),
     Wrong("a barrier in the if", {SYNC: "", STORE: SYNC_INSIDE}, "Barrier in divergent code"),
     Wrong("two barriers", {SYNC: SYNC + SYNC}, "this one orders nothing"),
-    Wrong("from global memory", {STORE: FROM_GLOBAL}, "that another request had fetched"),
+    Wrong("from global memory", {STORE: FROM_GLOBAL}, "or more often than it needs them"),
     Wrong("halo of two", {"tidx < 3": "tidx < 2"}, "exactly every 128th element differs"),
     Wrong("tile too small", {"128 + 3)": "128)"}, "at shared-memory offset 512"),
     Wrong("halo for all", {"128 + 3)": "256)", "tidx < 3": "tidx < 128"}, "sX[tidx] = mX[i] if"),

@@ -62,7 +62,7 @@ WRONG = (
     Wrong(
         "doubled grid",
         {"cute.ceil_div(mX.shape[0], 32)": "2 * cute.ceil_div(mX.shape[0], 32)"},
-        "most of them have nothing to do",
+        "many of them have nothing to do",
     ),
     Wrong("everything twice", {", 32), 1)": ", 32), 2)"}, "more than once"),
     Wrong(

@@ -86,7 +86,7 @@ WRONG = (
     ),
     Wrong("a pitch of 1,024", {"stride=(64 + elements_a_word, 1)": "stride=(1024 + elements_a_word, 1)"}, "a block takes is one that another"),
     Wrong("doubled grid", {"cute.ceil_div(mX.shape[0], 32)": "2 * cute.ceil_div(mX.shape[0], 32)"},
-          "most of them have nothing to do"),
+          "many of them have nothing to do"),
     Wrong("everything twice", {", 32), 1)": ", 32), 2)"}, "more than one store of shared memory"),
     Wrong("five barriers", {"    cute.arch.sync_threads()\n": "    cute.arch.sync_threads()\n" * 5}, "makes a whole block wait"),
 )  # fmt: skip

@@ -76,6 +76,6 @@ WRONG = (
     Wrong(
         "a doubled grid",
         {"cute.ceil_div(mX.shape[0], 32)": "2 * cute.ceil_div(mX.shape[0], 32)"},
-        "most of them have nothing to do",
+        "many of them have nothing to do",
     ),
 )  # fmt: skip

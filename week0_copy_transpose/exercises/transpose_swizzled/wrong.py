@@ -51,6 +51,6 @@ WRONG = (
         "one tile is enough",
     ),
     Wrong("doubled grid", {"cute.ceil_div(mX.shape[0], 32)": "2 * cute.ceil_div(mX.shape[0], 32)"},
-          "most of them have nothing to do"),
+          "many of them have nothing to do"),
     Wrong("five barriers", {"    cute.arch.sync_threads()\n": "    cute.arch.sync_threads()\n" * 5}, "makes a whole block wait"),
 )  # fmt: skip

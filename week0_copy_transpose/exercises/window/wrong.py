@@ -40,7 +40,7 @@ WRONG = (
         {"if i < mY.shape[0] and j < mY.shape[1]:": "if i >= 0:"},
         "a matrix has two edges",
     ),
-    Wrong("a grid for x", {GRID: GRID_OF_X}, "most of them have nothing to do"),
+    Wrong("a grid for x", {GRID: GRID_OF_X}, "what is written is the first 16 of 43 rows"),
     Wrong(
         "lanes go down",
         {"i, j = by * 8 + ty, bx * 32 + tx": "i, j = bx * 32 + tx, by * 8 + ty", GRID: GRID_DOWN},

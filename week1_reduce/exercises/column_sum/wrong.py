@@ -23,7 +23,7 @@ WRONG = (
     Wrong(
         "the type of the tensor",
         {"Float32(0.0)": "mX.element_type(0.0)", ADD: "total += mX[m, col]"},
-        "float16",
+        "float16 the result is wrong",
     ),
     Wrong(
         "blocks of rows",

@@ -35,7 +35,7 @@ WRONG = (
     Wrong(
         "no predicate at the load",
         {"    if row < mX.shape[0]:\n        for": "    if row >= 0:\n        for"},
-        "reads mX",
+        " reads mX[",
     ),
     Wrong("every lane stores", {" and lane == 0:": ":"}, "elements are stored more than once"),
     Wrong(

@@ -29,3 +29,7 @@ WRONG = (
     Wrong("a quarter of the piece", {"range_constexpr(8)": "range_constexpr(2)"},
           "the result is wrong"),
 )  # fmt: skip
+
+EQUIVALENT = {
+    "line 23: no predicate": "after the reduction all lanes of a warp hold its count, and store it",
+}

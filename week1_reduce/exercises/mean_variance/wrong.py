@@ -8,10 +8,12 @@ WRONG = (
         {
             "        if both > 0.0:\n            share = count_b / both": "        share = count_b / both"
         },
-        "NaN",
+        "actual is all NaN",
     ),
     Wrong(
-        "sum of squares", {"m2 += d * (mX[row, n] - mean)": "m2 += mX[row, n] * mX[row, n]"}, "mVar"
+        "sum of squares",
+        {"m2 += d * (mX[row, n] - mean)": "m2 += mX[row, n] * mX[row, n]"},
+        "mVar: 2 of 2 elements",
     ),
     Wrong(
         "old difference twice",

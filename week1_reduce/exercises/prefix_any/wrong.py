@@ -22,7 +22,7 @@ WRONG = (
         {
             "        if row < mX.shape[0] and n < mX.shape[1]:\n            value = mX[row, n]": "        value = mX[row, n]"
         },
-        "reads mX",
+        " reads mX[",
     ),
     Wrong(
         "no predicate at the store",
@@ -41,5 +41,7 @@ WRONG = (
         {"cute.ceil_div(mX.shape[1], 32)": "mX.shape[1] // 32"},
         "nothing is stored",
     ),
-    Wrong("four steps", {"range_constexpr(5)": "range_constexpr(4)"}, "(16 to"),
+    Wrong(
+        "four steps", {"range_constexpr(5)": "range_constexpr(4)"}, "the last 17 columns (16 to 32)"
+    ),
 )

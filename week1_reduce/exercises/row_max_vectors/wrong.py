@@ -26,7 +26,7 @@ WRONG = (
           "elements differ"),
     Wrong("no predicate", {"if row < mX.shape[0]:": "if row >= 0:"}, "reads mX[3, 0] and the 3 after it"),
     Wrong("one element a load", {LOOP: SCALAR}, "Load requests: 10"),
-    Wrong("every lane reads all", {LOOP: EVERY_LANE}, "Sectors loaded"),
+    Wrong("every lane reads all", {LOOP: EVERY_LANE}, "or more often than it needs them"),
     Wrong("half a vector", {"    vec = cutlass.const_expr(128 // mX.element_type.width)":
                             "    vec = 2"}, "Load requests: 1,610"),
     Wrong("every lane stores", {"if lane == 0:": "if lane >= 0:"}, "stored more than once"),

@@ -25,7 +25,11 @@ WRONG = (
         {"    if i < mX.shape[0]:": "    if i < mY.shape[0]:"},
         "sX[tidx + k] (×",
     ),
-    Wrong("from global memory", {"total += sX[tidx + k]": "total += mX[i + k]"}, "or more often than it needs them"),
+    Wrong(
+        "from global memory",
+        {"total += sX[tidx + k]": "total += mX[i + k]"},
+        "or more often than it needs them",
+    ),
     Wrong(
         "shared memory too small",
         {"cute.make_layout(135)": "cute.make_layout(128)"},
