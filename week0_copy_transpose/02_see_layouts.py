@@ -42,9 +42,9 @@ from forgekit.layouts import ComposedLayout, Swizzle, make_layout_tv, zipped_div
 # They are the **strides**.
 #
 # In plain Python that is the first cell below. CuTe calls the pair a **layout** and writes it
-# `shape:stride`, here `(4,6):(6,1)`. Each entry of the **shape** is a **mode**: mode 0 has size 4 and stride 6, mode
-# 1 has size 6 and stride 1. A layout holds no data. It is a *function*: a coordinate goes in, an
-# offset comes out.
+# `shape:stride`, here `(4,6):(6,1)`. Each entry of the **shape** is a **mode**: mode 0 has size 4
+# and stride 6, mode 1 has size 6 and stride 1. A layout holds no data. It is a *function*: a
+# coordinate goes in, an offset comes out.
 #
 # `fk.Layout` is such a layout as a plain Python object, for looking and computing outside kernels.
 # In its picture mode 0 goes down, mode 1 across, and the number in a cell is the offset. (To keep a

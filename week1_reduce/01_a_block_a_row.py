@@ -836,7 +836,8 @@ fk.predictions()
 # %% [markdown]
 # ## What it is worth
 #
-# These kernels on a real GPU, beside torch (`fk.check` passed for each; a row a block, 256 threads).
+# These kernels on a real GPU, beside torch (`fk.check` passed for each; a row a block, 256
+# threads).
 
 # %%
 from forgekit.benching.recorded import recorded
