@@ -265,9 +265,9 @@ for dtype, u in units.items():
 # %% [markdown]
 # For 16-bit types that is the one rounding of the result and some room. For `float32` it is what a
 # random walk of 168² ≈ 28,000 additions needs: enough for a row of any usual length that is added
-# up in pieces, and far too little for a mistake to hide in. Where positive and negative numbers
-# nearly cancel, no relative tolerance helps, since the error goes with Σ|x|; that is what `atol` is
-# for.
+# up in pieces, and too little to hide one lost element of up to 100,000 like ones. Where positive
+# and negative numbers nearly cancel, no relative tolerance helps, since the error goes with Σ|x|;
+# that is what `atol` is for.
 #
 # ## 5. A thread a row
 #
@@ -371,8 +371,8 @@ narrow_result.against(y[0].item())
 fk.check(y, x.double().sum(1))
 
 # %% [markdown]
-# No size that one usually tests with would have shown it: not the odd ones, nor random numbers,
-# whose sum stays near zero. **Test sums with numbers that add up.**
+# Short rows do not show it, nor do random numbers whose sum stays near zero. **Test sums with
+# numbers that add up, in rows as long as they get.**
 #
 # ## 6. What it costs, and the mirror image
 #

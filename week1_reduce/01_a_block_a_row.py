@@ -638,8 +638,7 @@ fk.exercise("week1/row_rms").grade(row_rms)
 # ### Exercise 4: mend a tree that loses elements
 #
 # This kernel adds up rows with blocks of 96 threads. Its barriers are in place, it has no
-# conflicts, and for some rows it is right. Mend the tree; the number of threads stays, and so does
-# the number of rounds.
+# conflicts, and for some rows it is right. Mend the tree; the number of threads stays.
 #
 # <details><summary>Hint 1</summary>
 #

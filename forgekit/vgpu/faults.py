@@ -135,6 +135,12 @@ def _out_of_bounds_advice(
         )
     elements = math.prod(info.shape)
     number = m.blocks[where[0]] * m.block_threads + where[1]
+    index = from_first // info.itemsize
+    if number >= elements and index != number:
+        return (
+            f"There {_elements(elements, 'only ')}, and the index in this line is {index:,}: what "
+            f"has to be compared with `{info.name}.shape[0]` is that index."
+        )
     if number < elements:
         return (
             f"There {_elements(elements)}, and this is thread number {number:,}, counted over "

@@ -19,8 +19,7 @@ EXERCISE = puzzle(
     title="mend a tree that loses elements",
     task="""
 This kernel adds up rows with blocks of 96 threads. Its barriers are in place, it has no conflicts,
-and for some rows it is right. Mend the tree; the number of threads stays, and so does the number of
-rounds.
+and for some rows it is right. Mend the tree; the number of threads stays.
 """,
     hints=(
         "96, 48, 24, 12, 6, 3: and then? Follow the last three words to the end.",

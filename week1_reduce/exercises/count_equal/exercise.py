@@ -24,7 +24,7 @@ also vote, `vote_ballot_sync` and a count of the bits, once for 32 elements; for
 instructions than one addition a lane, and one reduction at the end.
 """,
     entry="count_equal",
-    inputs=lambda draw, m, n: (draw.integers(0, 4, m, n), 2),
+    inputs=lambda draw, m, n: (draw.integers(0, 4, m, n), (m + n) % 4),
     result=lambda x, v: (x == v).sum(1).int(),
     sizes=[(2, 4), (1, 1), (5, 31), (7, 33), (4, 1000), (9, 100), (3, 64)],
     count=[(5, 100), (203, 300)],
