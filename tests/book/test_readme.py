@@ -8,6 +8,7 @@ import make_readme
 import pytest
 
 from forgekit.commands.cli import COMMANDS
+from forgekit.lessons.exercise import all_exercises
 from tests.book.conftest import ROOT
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -22,6 +23,19 @@ def test_its_numbers_are_the_recorded_ones() -> None:
     """Where not: `uv run python book/make_readme.py` writes them anew."""
     assert re.findall(r"<!-- numbers: (\w+) -->", TEXT) == list(make_readme.BLOCKS)
     assert make_readme.filled(TEXT) == TEXT
+
+
+@pytest.mark.parametrize("week", ["week0", "week1"])
+def test_its_weeks_have_so_many_notebooks_and_exercises(week: str) -> None:
+    text = " ".join(TEXT.split())
+    said = re.search(
+        rf"`{week}_\w+`:\*\*.*?(\d+) notebooks.*?(\d+) exercises, (\d+) of them whole", text
+    )
+    exercises = [e for e in all_exercises() if e.week == week]
+    sources = [e.source for e in exercises]
+    whole = [s for s in sources if ".launch(" in s.solution and ".launch(" not in s.skeleton]
+    notebooks = list(ROOT.glob(f"{week}_*/[0-9]*.ipynb"))
+    assert said and [int(n) for n in said.groups()] == [len(notebooks), len(exercises), len(whole)]
 
 
 def test_a_changed_number_is_noticed() -> None:
