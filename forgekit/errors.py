@@ -101,6 +101,8 @@ def brief(value: object) -> str:
         module, name = isinstance(value, ModuleType), value.__name__
         noun = "class" if isinstance(value, type) else "module" if module else "function"
         return "a lambda" if name == "<lambda>" else f"the {noun} {name}"
+    if kind.__name__ == "device" or isinstance(value, os.PathLike):
+        return str(value)
     try:
         array = {"ndarray": "array", "Tensor": "tensor", "Parameter": "tensor"}.get(kind.__name__)
         if array and hasattr(value, "dtype") and hasattr(value, "shape"):

@@ -175,7 +175,7 @@ def test_wrong_use():
     for options, message in (
         ({"block": 2}, "block: got 2, needed 0 to 1"),
         ({"launch": 2}, "launch: got 2, needed 0 to 1; choose one of these"),
-        ({"launch": -1}, "launch: got -1, needed a number from 0 on"),
+        ({"launch": -1}, "launch: got -1, needed a whole number of 0 or more"),
         ({"line": 1}, "line: got 1, needed a line that block 0 executes: "),
     ):
         with pytest.raises(UsageError, match=re.escape(message)):

@@ -45,7 +45,7 @@ def test_stalls_are_shares_of_a_warps_time():
 def test_another_report_has_other_columns_and_names():
     found = measured(RECORDED.read_text(), "dram__bytes_read.sum", "no__such.sum")
     assert len(found) == 11
-    rows = found["transpose_rows_0"]
+    rows = found["transpose_padded_4_0"]
     assert rows.duration_ns == 147968 and rows.dram_percent == 72.44
     assert rows.metrics == {"dram__bytes_read.sum": 268443392, "no__such.sum": None}
 
@@ -74,7 +74,7 @@ def test_table(sample):
     table = ncu.as_table(found)
     assert max(map(len, table.splitlines())) <= 100
     if sample == RECORDED:
-        assert "transpose_shared_0  520 µs    996    21      4.0      4.0     65.4 M" in table
+        assert "transpose_shared_tile_0  520 µs    996    21      4.0      4.0     65.4 M" in table
         assert "conflicts: 97 % of load, 8 % of store wavefronts" in table
         assert "waits: drain 61 %, long scoreboard 30 %, mio throttle 2 %" in table
     else:
