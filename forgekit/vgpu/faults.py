@@ -138,8 +138,8 @@ def _out_of_bounds_advice(
     index = from_first // info.itemsize
     if number >= elements and index != number:
         return (
-            f"There {_elements(elements, 'only ')}, and the index in this line is {index:,}: look at "
-            f"how the index is computed, and compare it with `{info.name}.shape[0]`."
+            f"There {_elements(elements, 'only ')}, and the index in this line is {index:,}: look "
+            f"at how the index is computed, and compare it with `{info.name}.shape[0]`."
         )
     if number < elements:
         return (
