@@ -1,0 +1,31 @@
+"""What exercises of this week share: rows in which a careless softmax shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+if TYPE_CHECKING:
+    from forgekit.lessons.puzzle import Draw
+
+__all__ = ["hard_rows"]
+
+
+def hard_rows(draw: Draw, m: int, n: int, *, masked: bool = False) -> torch.Tensor:
+    """Rows (m, n) of five kinds in turn: plain; large, so that exp overflows; small, so that all
+    exponentials are 0; ascending, with a new maximum at each element; and descending.
+
+    masked: some elements are -inf as well, the first of a row among them, and in every seventh row
+    from the sixth on all of them, which makes torch's softmax of it NaN.
+    """
+    x = draw(m, n) * 3
+    kinds = (torch.arange(m) + n) % 5
+    x[kinds == 1] += 1000
+    x[kinds == 2] -= 1000
+    x[kinds == 3] = x[kinds == 3].sort(dim=1).values
+    x[kinds == 4] = x[kinds == 4].sort(dim=1, descending=True).values
+    if masked:
+        x[:, : n // 3] = torch.where(kinds[:, None] % 2 == 0, -torch.inf, x[:, : n // 3])
+        x[5::7] = -torch.inf
+    return x
