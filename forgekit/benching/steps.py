@@ -5,8 +5,9 @@
 The notebook's cells run in order, as in Jupyter, up to the one that leaves a dict `steps`: name ->
 a `@cute.jit` host function of x and y; or a pair of it and a function (x, y) -> specs to compile
 for; or a function that has an attribute `calls`, (x, y) -> what to call in their place, such as
-several kernels with memory of their own between them. Every step is checked before it is timed.
-Beside the steps stands what torch does for the same.
+several kernels with memory of their own between them. An operation with two inputs has both in
+place of x: (dy, y, dx) for `softmax_backward`. Every step is checked before it is timed. Beside the
+steps stands what torch does for the same.
 """
 
 from __future__ import annotations
@@ -38,16 +39,25 @@ class Operation:
     """What the steps compute.
 
     Attributes:
-        reference: of x, in a type wide enough to compare with; torch: the usual way to compute it.
+        reference: of the inputs, in a type wide enough to compare with; torch: the usual way to
+        compute it. inputs: made of a matrix of random numbers.
         exact: whether a result has to be equal bit for bit; otherwise `fk.check`'s tolerances hold.
         size: of x, how large each result would be if nothing cancelled; for sums the root of the
         squares' sum, which is what their rounding errors go with (week 1, notebook 00).
     """
 
-    reference: Callable[[torch.Tensor], torch.Tensor]
-    torch: Callable[[torch.Tensor], torch.Tensor]
+    reference: Callable[..., torch.Tensor]
+    torch: Callable[..., torch.Tensor]
+    inputs: Callable[[Any], tuple[Any, ...]] = lambda x: (x,)
     exact: bool = False
     size: Callable[[Any], Any] | None = None
+
+
+def _softmax_backward(dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """The gradient of x from that of y = softmax(x, 1), by the operator that autograd uses."""
+    import torch
+
+    return torch._softmax_backward_data(dy, y, 1, y.dtype)
 
 
 OPERATIONS = {
@@ -58,6 +68,8 @@ OPERATIONS = {
     "column_sum": Operation(lambda x: x.double().sum(0), lambda x: x.sum(0),
                             size=lambda x: x.square().sum(0).sqrt()),
     "softmax": Operation(lambda x: x.double().softmax(1), lambda x: x.softmax(1)),
+    "softmax_backward": Operation(lambda dy, y: _softmax_backward(dy.double(), y.double()),
+                                  _softmax_backward, lambda x: (x, x.flip(1).softmax(1))),
 }  # fmt: skip
 
 
@@ -104,18 +116,20 @@ def _rows(steps: dict[str, Any], op: Operation, shape: tuple[int, int], dtype: s
     import forgekit as fk
 
     x = fk.randn(*shape, dtype=getattr(torch, dtype))
-    want = op.reference(x)
-    moved = (x.numel() + want.numel()) * x.element_size()
-    calls: dict[str, Callable[[], Any]] = {"torch": partial(op.torch, x)}
+    inputs = op.inputs(x)
+    want = op.reference(*inputs)
+    moved = sum(t.numel() for t in (*inputs, want)) * x.element_size()
+    calls: dict[str, Callable[[], Any]] = {"torch": partial(op.torch, *inputs)}
     for name, step in steps.items():
         fn, specs = step if isinstance(step, tuple) else (step, None)
         y = torch.full(want.shape, float("nan"), dtype=x.dtype, device=x.device)
+        args = (*inputs, y)
         try:
             made = getattr(fn, "calls", None)
             if made is not None:
-                call = made(x, y)
+                call = made(*args)
             else:
-                call = partial(fk.compile(fn, *(specs(x, y) if specs else (x, y))), x, y)
+                call = partial(fk.compile(fn, *(specs(*args) if specs else args)), *args)
             call()
         except Exception as error:  # a step may be for one type only
             print(f"{name}, {dtype}: left out, {str(error).splitlines()[0]}", file=sys.stderr)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from forgekit.benching.recorded import recorded
-from forgekit.benching.steps import OPERATIONS, _steps, main
+from forgekit.benching.steps import OPERATIONS, _rows, _steps, main
 from forgekit.benching.timing import Timing, time_gpu
 from forgekit.checking.check import compare
 from forgekit.course import recorded_files
@@ -27,9 +27,9 @@ def test_recorded_runs_are_complete_and_possible(name: str) -> None:
     assert {r.step for r in run.rows} > {"torch"}
     op = OPERATIONS[json.loads(recorded_files()[name].read_text())["op"]]
     for r in run.rows:
-        x = torch.empty(1).expand(r.shape)
-        results = x.shape[int(op is OPERATIONS["column_sum"])] if op in SUMS else x.numel()
-        moved = (x.numel() + results) * getattr(torch, r.dtype).itemsize
+        inputs = op.inputs(torch.empty(r.shape, device="meta"))
+        elements = sum(t.numel() for t in (*inputs, op.reference(*inputs)))
+        moved = elements * getattr(torch, r.dtype).itemsize
         assert r.gbps == pytest.approx(moved / r.ms / 1e6, rel=2e-3)
         assert run.percent(r) < (106 if op in SUMS else 102)  # a sum hardly writes
 
@@ -70,8 +70,31 @@ def test_times_need_a_gpu(tmp_path: Path) -> None:
 def test_operations_say_what_a_step_computes() -> None:
     x = torch.arange(6.0).view(2, 3)
     for op in OPERATIONS.values():
-        assert compare(op.torch(x), op.reference(x)).ok
-        assert torch.equal(op.torch(x), op.reference(x)) or not op.exact
+        inputs = op.inputs(x)
+        assert compare(op.torch(*inputs), op.reference(*inputs)).ok
+        assert torch.equal(op.torch(*inputs), op.reference(*inputs)) or not op.exact
+
+
+def test_a_gradient_is_recorded_from_two_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = torch.randn(3, 5, dtype=torch.float64, requires_grad=True)
+    op = OPERATIONS["softmax_backward"]
+    dy, y = op.inputs(x.detach())
+    (want,) = torch.autograd.grad(x.flip(1).softmax(1), x, dy)  # y is softmax of x.flip(1)
+    assert torch.allclose(op.reference(dy, y), want.flip(1))
+
+    class Written:  # as a step of several kernels
+        def __init__(self, scale: float) -> None:
+            self.scale = scale
+
+        def calls(self, dy: torch.Tensor, y: torch.Tensor, dx: torch.Tensor) -> object:
+            return lambda: dx.copy_(self.scale * op.reference(dy, y))
+
+    monkeypatch.setattr("forgekit.benching.steps.time_gpu", lambda call: Timing(1.0, 1.0, 1.0))
+    torch_row, row = _rows({"right": Written(1.0)}, op, (8, 256), "float32")
+    assert (torch_row["step"], row["step"]) == ("torch", "right")
+    assert row["gbps"] == pytest.approx(3 * 8 * 256 * 4 / 1e6)  # in 1 ms
+    with pytest.raises(UsageError, match=r"twice, .* the result is wrong"):
+        _rows({"twice": Written(2.0)}, op, (8, 256), "float32")
 
 
 @pytest.fixture
