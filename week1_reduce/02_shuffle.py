@@ -351,6 +351,9 @@ print(fk.sanitize(run_half, x, y, schedule="adversarial", seeds=1))
 # `x[i]`. Any length, float32 and float16, added up in float32. One thread an element, blocks of
 # 128, five shuffles, no shared memory. `warp_prefix(x, y)`.
 #
+# One more shuffle helps: `cute.arch.shuffle_sync_up(value, offset=d)` gives lane i the value of
+# lane i − d. The first d lanes have nobody there and get their own value back.
+#
 # <details><summary>Hint 1</summary>
 #
 # After a step with offset 1 a lane has the sum of two elements, its own and the one to the left.
@@ -360,8 +363,8 @@ print(fk.sanitize(run_half, x, y, schedule="adversarial", seeds=1))
 #
 # <details><summary>Hint 2</summary>
 #
-# `shuffle_sync_up` by 1, 2, 4, 8, 16. What do the first lanes get, who have nobody so far to the
-# left?
+# `shuffle_sync_up` by 1, 2, 4, 8, 16. What would come out in the first lanes, if they added what
+# they get?
 #
 # </details>
 #

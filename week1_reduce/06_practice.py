@@ -674,7 +674,7 @@ fk.exercise("week1/prefix_block").grade(prefix_block)
 #     sTotal = smem.allocate_tensor(Float32, cute.make_layout(8), 16)
 #     value = mX[row, tidx]
 #     for k in cutlass.range_constexpr(5):
-#         left = cute.arch.shuffle_sync_up(value, offset=1 << k, mask_and_clamp=0)
+#         left = cute.arch.shuffle_sync_up(value, offset=1 << k)
 #         if lane >= 1 << k:
 #             value += left
 #     if lane == 31:
@@ -761,7 +761,7 @@ fk.exercise("week1/prefix_any").grade(prefix_any)
 #         if row < mX.shape[0] and n < mX.shape[1]:
 #             value = mX[row, n]
 #         for k in cutlass.range_constexpr(5):
-#             left = cute.arch.shuffle_sync_up(value, offset=1 << k, mask_and_clamp=0)
+#             left = cute.arch.shuffle_sync_up(value, offset=1 << k)
 #             if lane >= 1 << k:
 #                 value += left
 #         value += carry

@@ -19,7 +19,7 @@ def prefix_any_kernel(mX: cute.Tensor, mY: cute.Tensor):
         if row < mX.shape[0] and n < mX.shape[1]:
             value = mX[row, n]
         for k in cutlass.range_constexpr(5):
-            left = cute.arch.shuffle_sync_up(value, offset=1 << k, mask_and_clamp=0)
+            left = cute.arch.shuffle_sync_up(value, offset=1 << k)
             if lane >= 1 << k:
                 value += left
         value += carry

@@ -16,7 +16,7 @@ def prefix_block_kernel(mX: cute.Tensor, mY: cute.Tensor):
     sTotal = smem.allocate_tensor(Float32, cute.make_layout(8), 16)
     value = mX[row, tidx]
     for k in cutlass.range_constexpr(5):
-        left = cute.arch.shuffle_sync_up(value, offset=1 << k, mask_and_clamp=0)
+        left = cute.arch.shuffle_sync_up(value, offset=1 << k)
         if lane >= 1 << k:
             value += left
     if lane == 31:

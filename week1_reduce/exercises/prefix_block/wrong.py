@@ -31,7 +31,7 @@ WRONG = (
     Wrong(
         "shuffle in the if",
         {
-            "        left = cute.arch.shuffle_sync_up(value, offset=1 << k, mask_and_clamp=0)\n        if lane >= 1 << k:\n            value += left": "        if lane >= 1 << k:\n            value += cute.arch.shuffle_sync_up(value, offset=1 << k, mask_and_clamp=0)"
+            "        left = cute.arch.shuffle_sync_up(value, offset=1 << k)\n        if lane >= 1 << k:\n            value += left": "        if lane >= 1 << k:\n            value += cute.arch.shuffle_sync_up(value, offset=1 << k, mask_and_clamp=0)"
         },
         "Deadlock: every thread left waits",
     ),

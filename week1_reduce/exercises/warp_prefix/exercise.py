@@ -28,12 +28,15 @@ EXERCISE = puzzle(
 An array in pieces of 32; `y[i]` is the sum of `x` from the beginning of the piece up to and with
 `x[i]`. Any length, float32 and float16, added up in float32. One thread an element, blocks of 128,
 five shuffles, no shared memory. `warp_prefix(x, y)`.
+
+One more shuffle helps: `cute.arch.shuffle_sync_up(value, offset=d)` gives lane i the value of lane
+i − d. The first d lanes have nobody there and get their own value back.
 """,
     hints=(
         "After a step with offset 1 a lane has the sum of two elements, its own and the one to the "
         "left. What offset makes it four?",
-        "`shuffle_sync_up` by 1, 2, 4, 8, 16. What do the first lanes get, who have nobody so far "
-        "to the left?",
+        "`shuffle_sync_up` by 1, 2, 4, 8, 16. What would come out in the first lanes, if they added "
+        "what they get?",
         "All lanes shuffle, but a lane adds only where its number is at least the offset: the "
         "predicate stands around the addition, after the shuffle.",
     ),
