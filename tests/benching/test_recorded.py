@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -83,18 +84,18 @@ def test_a_gradient_is_recorded_from_two_inputs(monkeypatch: pytest.MonkeyPatch)
     assert torch.allclose(op.reference(dy, y), want.flip(1))
 
     class Written:  # as a step of several kernels
-        def __init__(self, scale: float) -> None:
-            self.scale = scale
+        def __init__(self, formula: Callable[..., torch.Tensor]) -> None:
+            self.formula = formula
 
         def calls(self, dy: torch.Tensor, y: torch.Tensor, dx: torch.Tensor) -> object:
-            return lambda: dx.copy_(self.scale * op.reference(dy, y))
+            return lambda: dx.copy_(self.formula(dy, y))
 
     monkeypatch.setattr("forgekit.benching.steps.time_gpu", lambda call: Timing(1.0, 1.0, 1.0))
-    torch_row, row = _rows({"right": Written(1.0)}, op, (8, 256), "float32")
+    torch_row, row = _rows({"right": Written(op.torch)}, op, (8, 4096), "float32")
     assert (torch_row["step"], row["step"]) == ("torch", "right")
-    assert row["gbps"] == pytest.approx(3 * 8 * 256 * 4 / 1e6)  # in 1 ms
-    with pytest.raises(UsageError, match=r"twice, .* the result is wrong"):
-        _rows({"twice": Written(2.0)}, op, (8, 256), "float32")
+    assert row["gbps"] == pytest.approx(3 * 8 * 4096 * 4 / 1e6, rel=1e-4)  # in 1 ms
+    with pytest.raises(UsageError, match=r"no sum, .* the result is wrong"):
+        _rows({"no sum": Written(lambda dy, y: dy * y)}, op, (8, 4096), "float32")
 
 
 @pytest.fixture
