@@ -26,7 +26,7 @@ from forgekit.compiling.parameters import (
     function_name,
     match_parameters,
 )
-from forgekit.compiling.resources import Resources, disassemble
+from forgekit.compiling.resources import Resources, code_bytes, disassemble
 from forgekit.compiling.specs import TensorSpec
 from forgekit.devices import VIRTUAL_ARCHS, Target, current_target
 from forgekit.diagnosing.source_lint import (
@@ -85,6 +85,11 @@ class CompiledKernel:
     def registers(self) -> int:
         """Registers a thread, the most of any kernel of this function."""
         return max((r.registers for r in self.resources.values()), default=0)
+
+    @property
+    def code_bytes(self) -> int:
+        """Bytes of machine code, of all kernels of this function; an instruction has 16."""
+        return code_bytes(self.cubin)
 
     @property
     def spill_bytes(self) -> int:

@@ -9,13 +9,14 @@ import importlib
 import os
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 from dataclasses import dataclass
 
 from forgekit.errors import PlatformError
 
-__all__ = ["Resources", "disassemble", "parse_ptxas"]
+__all__ = ["Resources", "code_bytes", "disassemble", "parse_ptxas"]
 
 _ENTRY = re.compile(r"Compiling entry function '+([^']+)'+ for")
 _NUMBERS = {
@@ -57,6 +58,16 @@ def parse_ptxas(text: str) -> dict[str, Resources]:
                 found[field] = int(match[1])
         result[name] = Resources(**found)
     return result
+
+
+def code_bytes(cubin: bytes) -> int:
+    """Bytes of machine code in a cubin: its executable sections (headers as in ELF-64)."""
+    if not cubin:
+        return 0
+    (table,) = struct.unpack_from("<Q", cubin, 40)
+    entry, count = struct.unpack_from("<HH", cubin, 58)
+    headers = [struct.unpack_from("<IIQQQQ", cubin, table + k * entry) for k in range(count)]
+    return sum(size for _, _, flags, _, _, size in headers if flags & 4)
 
 
 def find_disassembler() -> str | None:

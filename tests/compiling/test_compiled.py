@@ -3,6 +3,7 @@
 import linecache
 import operator
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -305,11 +306,14 @@ def test_artefacts():
     assert run.cubin.startswith(b"\x7fELF")
     assert 8 <= run.registers <= 64
     assert run.spill_bytes == 0
+    assert 160 <= run.code_bytes <= len(run.cubin)
     assert len(run.key) == 64
     assert run.compile_ms > 0
     assert repr(run).startswith("<copy(mX: float32 (?):(1) align 16, mY:")
     try:
         assert "LDG" in run.sass
+        addresses = re.findall(r"^\s+/\*([0-9a-f]{4,})\*/  ", run.sass, re.MULTILINE)
+        assert 16 * len(addresses) == run.code_bytes
     except PlatformError as error:
         assert "nvidia-cuda-nvdisasm" in str(error)
 
