@@ -37,6 +37,12 @@ def week_folders(course: Path) -> Iterator[Path]:
     return (course / week for week in WEEKS if (course / week).is_dir())
 
 
+def week_title(week: str) -> str:
+    """`week0` -> "Week 0: copy and transpose"."""
+    folder = next(name for name in WEEKS if name.startswith(f"{week}_"))
+    return f"Week {week.removeprefix('week')}: {folder.partition('_')[2].replace('_', ' and ')}"
+
+
 def _candidates(start: Path | None = None) -> list[Path]:
     """Folders that may hold weeks, the nearest first."""
     here = (start or Path.cwd()).resolve()

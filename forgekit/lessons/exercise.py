@@ -14,12 +14,14 @@ import inspect
 import linecache
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forgekit import course
 from forgekit.errors import UsageError, got_needed
-from forgekit.lessons import progress
+from forgekit.lessons import records
+from forgekit.lessons.progress import progress
 from forgekit.lessons.skeleton import Source, read_source
 
 if TYPE_CHECKING:
@@ -72,8 +74,13 @@ class Exercise:
         """The solution file, read."""
         return read_source(self.folder / "solution.py")
 
+    @property
+    def is_whole_kernel(self) -> bool:
+        """Whether a kernel is written from an empty body, its launch included."""
+        return ".launch(" in self.source.solution and ".launch(" not in self.source.skeleton
+
     def __repr__(self) -> str:
-        known = progress.record(self.name)
+        known = records.record(self.name)
         state = "passed" if known.passed else "open"
         return f"{self.name}: {self.title} ({self.notebook}; {state})"
 
@@ -104,7 +111,7 @@ class Exercise:
             current_target("virtual", arch)  # refuses it here: later it looks like the kernel's
 
         report = grade(self, handed_in, arch or self.arch, untouched=self._is_skeleton(handed_in))
-        progress.change(self.name, functools.partial(_tried, report=report))
+        records.change(self.name, functools.partial(_tried, report=report))
         return replace(report, standing=_standing(self.week)) if report else report
 
     @property
@@ -134,7 +141,7 @@ class Exercise:
         """The next hint: the first call gives the first of three, the next tells more."""
         from forgekit.lessons.report import Note
 
-        number = progress.change(self.name, functools.partial(_hinted, of=len(self.hints))).hints
+        number = records.change(self.name, functools.partial(_hinted, of=len(self.hints))).hints
         more = f"{len(self.hints) - number} more" if number < len(self.hints) else "the last"
         return Note(f"Hint {number} ({more})", self.hints[number - 1])
 
@@ -142,14 +149,14 @@ class Exercise:
         """The solution with its analysis."""
         from forgekit.lessons.report import Note
 
-        progress.change(self.name, _seen)
+        records.change(self.name, _seen)
         return Note("Solution", self.solution_text())
 
     def reset(self) -> Note:
         """Forget tries and the pass, though not the help that was taken; returns the skeleton."""
         from forgekit.lessons.report import Note
 
-        progress.change(self.name, _reset)
+        records.change(self.name, _reset)
         where = f"its cell in {self.notebook}, in place of what stands there"
         text = f"Copy this into {where}:\n\n```python\n{self.source.skeleton}```"
         return Note(f"{self.name} is open again", text)
@@ -169,21 +176,23 @@ class Exercise:
         return bool(text) and _bare(self.source.skeleton) in text
 
 
-def _tried(known: progress.Record, report: GradeReport) -> None:
+def _tried(known: records.Record, report: GradeReport) -> None:
     known.tries += not report.untouched
-    known.passed_at_try = known.passed_at_try or (known.tries if report else 0)
+    if report and not known.passed:
+        known.passed_at_try, known.passed_on = known.tries, date.today().isoformat()
 
 
-def _hinted(known: progress.Record, of: int) -> None:
+def _hinted(known: records.Record, of: int) -> None:
     known.hints = min(known.hints + 1, of)
 
 
-def _seen(known: progress.Record) -> None:
+def _seen(known: records.Record) -> None:
     known.solution_seen = known.solution_seen or not known.passed  # after a pass it was no help
 
 
-def _reset(known: progress.Record) -> None:
+def _reset(known: records.Record) -> None:
     known.tries = known.passed_at_try = 0
+    known.passed_on = ""
 
 
 def _bare(text: str) -> str:
@@ -191,12 +200,12 @@ def _bare(text: str) -> str:
 
 
 def _standing(week: str) -> str:
-    rows = [row for row in progress.progress().rows if row.week == week]
+    rows = [row for row in progress().rows if row.week == week]
     return f"{sum(r.record.passed for r in rows)} of {len(rows)} of {week}"
 
 
 def exercise(name: str) -> Exercise:
-    """The exercise of a name such as "week0/scale"; `fk.progress()` lists all.
+    """The exercise of a name such as "week0/scale"; `fk.progress("week0")` lists a week's.
 
     It is looked for from the current folder upwards, then beside forgekit.
 
@@ -208,12 +217,12 @@ def exercise(name: str) -> Exercise:
         return _load(name, folders[name])
     week = str(name).partition("/")[0]
     near = difflib.get_close_matches(str(name), folders, n=3, cutoff=0.4)
+    remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else (
+        'see fk.progress("week0"), or another week')  # fmt: skip
     if any(known.startswith(f"{week}/") for known in folders):
-        remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else "see fk.progress()"
         raise UsageError(got_needed("exercise", repr(name), "the name of an exercise", remedy))
     looked = course.where_looked(week)
     if not looked:
-        remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else "see fk.progress()"
         raise UsageError(got_needed("exercise", repr(name), 'a name such as "week0/scale"', remedy))
     raise UsageError(
         got_needed(

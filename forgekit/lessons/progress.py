@@ -1,176 +1,52 @@
-"""What has been tried and passed: one small file of this user's, and the table a notebook shows.
-
-FORGEKIT_PROGRESS names the file (default: forgekit/progress.json in the user's data folder);
-FORGEKIT_PROGRESS=off keeps everything in memory only. Writes are atomic and made under a lock, so
-several notebooks may be open at once. A file that cannot be read is set aside, never overwritten;
-what holds something else, where FORGEKIT_PROGRESS names such a file, is left alone.
-"""
+"""What you have passed, over all weeks: the card that a notebook shows, and its text."""
 
 from __future__ import annotations
 
-import contextlib
 import html
-import json
-import os
-import threading
-import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, fields, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
-from forgekit import environment, shared_files
+from forgekit import course
 from forgekit.errors import UsageError, brief, got_needed
+from forgekit.lessons import records
+from forgekit.lessons.records import Record
 
-__all__ = ["Progress", "Record", "change", "path", "progress", "record"]
+if TYPE_CHECKING:
+    from forgekit.lessons.exercise import Exercise
 
-_VERSION, _NAME = 1, "progress.json"
-_memory: dict[str, Record] = {}  # where there is no file, or none that can be written
-_unwritable: set[Path] = set()
-_threads = threading.RLock()
+__all__ = ["Progress", "Row", "progress"]
 
-
-@dataclass
-class Record:
-    """One exercise: how often it was graded, how often until it passed first (0: not yet), how
-    many hints were taken, whether the solution was looked at."""
-
-    tries: int = 0
-    passed_at_try: int = 0
-    hints: int = 0
-    solution_seen: bool = False
-
-    @property
-    def passed(self) -> bool:
-        return self.passed_at_try > 0
+_MARKS = {  # of a whole kernel and of any other exercise; CSS
+    "passed": ("■●", "background:#009E73"),
+    "passed, solution seen first": ("◧◐", "box-shadow:inset 0 0 0 3px #009E73"),
+    "begun": ("□○", "box-shadow:inset 0 0 0 3px #E69F00"),
+    "open": ("··", "background:rgba(127,127,127,.3)"),
+}
 
 
-# -- the file -------------------------------------------------------------------------------------
-def path() -> Path | None:
-    """The file, or None where progress is kept in memory only."""
-    wish = environment.path_or_off("FORGEKIT_PROGRESS")
-    if wish is None:
-        return None
-    home = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local/share")
-    return Path(wish) if wish else Path(home) / "forgekit" / _NAME
-
-
-def record(name: str) -> Record:
-    """What is known of an exercise."""
-    return _read().get(name, Record())
-
-
-def change(name: str, edit: Callable[[Record], None] | None) -> Record:
-    """Edit an exercise's record, as it is now, and keep it; None forgets the exercise."""
-    with _locked():
-        records = _read()
-        known = records.pop(name, Record())
-        if edit is not None:
-            edit(known)
-            records[name] = known
-        _write(records)
-    return records.get(name, Record())
-
-
-def _read() -> dict[str, Record]:
-    file = path()
-    if file is None or file in _unwritable:
-        return {name: replace(known) for name, known in _memory.items()}
-    try:
-        content = shared_files.read(file)
-    except PermissionError as error:
-        _set_aside(file, error)
-        return {}
-    except OSError:  # there is none yet, or none that will be written
-        return {}
-    try:
-        data = json.loads(content)
-        if data["version"] != _VERSION:
-            raise ValueError(f"version {data['version']}")
-        return {str(name): _record(values) for name, values in data["exercises"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        if _is_progress(file, content):
-            _set_aside(file, error)
-        return {}
-
-
-def _is_progress(file: Path, content: bytes) -> bool:
-    """Whether a file that cannot be read was one of progress."""
-    return file.name == _NAME or not content or b'"exercises"' in content
-
-
-def _require_own(file: Path) -> None:
-    """Raise OSError where something else stands in the file's place."""
-    try:
-        content = shared_files.read(file)
-    except FileNotFoundError:
-        return
-    if not _is_progress(file, content):
-        raise OSError("it holds something else")
-
-
-def _record(values: dict[str, Any]) -> Record:
-    known = {f.name: type(getattr(Record(), f.name)) for f in fields(Record)}
-    if any(not isinstance(values.get(name, kind()), kind) for name, kind in known.items()):
-        raise ValueError(f"a record {values}")
-    return Record(**{name: values[name] for name in known if name in values})
-
-
-def _set_aside(file: Path, error: Exception) -> None:
-    with contextlib.suppress(OSError):
-        aside = shared_files.set_aside(file)
-        warnings.warn(
-            f"the progress in {file} cannot be read ({error}); it was kept as {aside.name}, and a "
-            "new file begins",
-            stacklevel=5,
-        )
-
-
-def _write(records: dict[str, Record]) -> None:
-    file = path()
-    _memory.clear()
-    _memory.update(records if file is None or file in _unwritable else {})
-    if file is None:
-        return
-    data = {"version": _VERSION, "exercises": {n: asdict(r) for n, r in sorted(records.items())}}
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        _require_own(file)
-        shared_files.replace(file, json.dumps(data, indent=1))
-        _unwritable.discard(file)
-    except OSError as error:
-        _memory.update(records)
-        if file in _unwritable:
-            return
-        _unwritable.add(file)
-        warnings.warn(
-            f"progress cannot be written to {file} ({error}); it lasts as long as this process. "
-            "FORGEKIT_PROGRESS can name another file.",
-            stacklevel=4,
-        )
-
-
-@contextlib.contextmanager
-def _locked() -> Iterator[None]:
-    """One writer at a time."""
-    file = path()
-    with _threads, contextlib.ExitStack() as stack:
-        if file is not None:
-            with contextlib.suppress(OSError):
-                file.parent.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(shared_files.locked(file))
-        yield
-
-
-# -- the table ------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Row:
-    """week: `week0`; name: `week0/scale`; title; record."""
+    """An exercise and what is known of it."""
 
-    week: str
-    name: str
-    title: str
+    exercise: Exercise
     record: Record
+
+    @property
+    def name(self) -> str:
+        return self.exercise.name
+
+    @property
+    def week(self) -> str:
+        return self.exercise.week
+
+    @property
+    def standing(self) -> str:
+        """One of `_MARKS`."""
+        if self.record.passed:
+            return "passed, solution seen first" if self.record.solution_seen else "passed"
+        return "open" if self.record == Record() else "begun"
 
     @property
     def state(self) -> str:
@@ -182,14 +58,17 @@ class Row:
 
     @property
     def help(self) -> str:
-        hints = f"{self.record.hints} hint{'s' if self.record.hints != 1 else ''}"
-        parts = [hints] if self.record.hints else []
+        parts = [_count(self.record.hints, "hint")] if self.record.hints else []
         return ", ".join([*parts, "solution"] if self.record.solution_seen else parts)
+
+    @property
+    def cells(self) -> tuple[str, str, str, str]:
+        return self.name, self.exercise.title, self.state, self.help
 
 
 @dataclass(frozen=True)
 class Progress:
-    """All exercises with what you have done of them; a notebook shows it as a table."""
+    """What you have done of the exercises, week by week; a notebook shows it as a card."""
 
     rows: tuple[Row, ...]
 
@@ -197,35 +76,49 @@ class Progress:
     def passed(self) -> int:
         return sum(row.record.passed for row in self.rows)
 
-    def reset(self) -> None:
-        """Forget what stands in it."""
-        shown = {row.name for row in self.rows}
-        with _locked():
-            _write({name: r for name, r in _read().items() if name not in shown})
+    @property
+    def weeks(self) -> dict[str, list[Row]]:
+        """`Week 1: reduce` -> its rows."""
+        return {course.week_title(w): list(of) for w, of in groupby(self.rows, lambda r: r.week)}
 
     @property
-    def headline(self) -> str:
-        weeks: dict[str, list[Row]] = {}
-        for row in self.rows:
-            weeks.setdefault(row.week, []).append(row)
-        return ", ".join(
-            f"{week}: {sum(r.record.passed for r in rows)} of {len(rows)}"
-            for week, rows in weeks.items()
-        )
+    def closing(self) -> str:
+        """What comes next, and the day of the latest pass."""
+        if not self.rows:
+            return "No exercises are found here: run it in the course, or in a week's folder."
+        following = next((row.exercise for row in self.rows if not row.record.passed), None)
+        said = "All of it is passed."
+        if following is not None:
+            where = f" in {following.notebook}" if following.notebook else ""
+            said = f"Next: {following.name}{where}, {following.title}."
+        latest = max(row.record.passed_on for row in self.rows)
+        return f"{said} Latest pass: {latest}." if latest else said
+
+    def reset(self) -> None:
+        """Forget what stands in it."""
+        records.forget({row.name for row in self.rows})
 
     def __repr__(self) -> str:
-        heads = ("exercise", "", "state", "help")
-        cells = [heads, *((r.name, r.title, r.state, r.help) for r in self.rows)]
-        widths = [max(len(c[k]) for c in cells) for k in range(4)]
-        lines = ["  ".join(t.ljust(w) for t, w in zip(c, widths, strict=True)) for c in cells]
-        return "\n".join([f"Passed: {self.headline}", "", *(x.rstrip() for x in lines)])
+        blocks = [f"Kernel Forge: {_score(self.rows, ' passed', ' written')}"]
+        for week, rows in self.weeks.items():
+            marks = " ".join("".join(map(_mark, of)) for of in _by_notebook(rows))
+            blocks.append(f"{week}: {_score(rows)}\n  {marks}\n  {_effort(rows)}")
+        key = "  ".join(f"{' '.join(dict.fromkeys(m))} {k}" for k, (m, _) in _MARKS.items())
+        blocks += [f"  {key}  (■ whole kernels)"]
+        if len(self.weeks) == 1:
+            cells = [row.cells for row in self.rows]
+            widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+            lines = ("  ".join(map(str.ljust, c, widths)).rstrip() for c in cells)
+            blocks.append("\n".join(lines))
+        return "\n\n".join([*blocks, self.closing])
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": _table(self)}
+        return {"text/plain": repr(self), "text/html": _card(self)}
 
 
 def progress(week: str | None = None) -> Progress:
-    """What you have passed and tried, over all weeks or in one; `.reset()` of it forgets that.
+    """What you have passed and tried, over all weeks, or one week exercise by exercise; `.reset()`
+    of it forgets that.
 
     Raises:
         UsageError: there is no such week.
@@ -237,34 +130,79 @@ def progress(week: str | None = None) -> Progress:
     if week is not None and not (isinstance(week, str) and week in weeks):
         needed = "one of " + (", ".join(map(repr, weeks)) or "none: no exercises are found here")
         raise UsageError(got_needed("week", brief(week), needed, "leave it out for all"))
-    records = _read()
+    known = records.all_records()
     return Progress(
-        tuple(
-            Row(e.week, e.name, e.title, records.get(e.name, Record()))
-            for e in exercises
-            if week in (None, e.week)
-        )
+        tuple(Row(e, known.get(e.name, Record())) for e in exercises if week in (None, e.week))
     )
 
 
-_CELL = "padding:3px 10px;text-align:left;border:0;background:transparent"
-_DONE, _TODO = "#009E73", "rgba(127,127,127,.6)"
+def _by_notebook(rows: Sequence[Row]) -> list[list[Row]]:
+    return [list(of) for _, of in groupby(rows, lambda row: row.exercise.notebook)]
 
 
-def _table(p: Progress) -> str:
-    parts = ['<div style="font-size:13px;max-width:800px">']
-    parts.append(f'<div style="margin:4px 0 8px"><b>Passed</b> {html.escape(p.headline)}</div>')
-    parts.append('<table style="border-collapse:collapse">')
-    heads = "".join(f'<th style="{_CELL}">{h}</th>' for h in ("Exercise", "", "State", "Help"))
-    parts.append(f"<tr>{heads}</tr>")
-    for row in p.rows:
-        colour = _DONE if row.record.passed else _TODO
-        mark = "&#10003;" if row.record.passed else "&#9675;"
-        cells = (
-            f"<code>{html.escape(row.name)}</code>",
-            html.escape(row.title),
-            f'<span style="color:{colour}">{mark}</span> {html.escape(row.state)}',
-            html.escape(row.help),
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _score(rows: Sequence[Row], passed: str = "", written: str = "") -> str:
+    whole = [row for row in rows if row.exercise.is_whole_kernel]
+    done, kernels = (sum(row.record.passed for row in of) for of in (rows, whole))
+    of = _count(len(rows), "exercise"), _count(len(whole), "whole kernel")
+    return f"{done} of {of[0]}{passed}, {kernels} of {of[1]}{written}"
+
+
+def _effort(rows: Sequence[Row]) -> str:
+    """How often it was tried, and all help that was taken."""
+    known = [row.record for row in rows]
+    first, tries = sum(r.passed_at_try == 1 for r in known), sum(r.tries for r in known)
+    hints, seen = sum(r.hints for r in known), sum(r.solution_seen for r in known)
+    parts = [f"{first} at the first try, tries in all: {tries}"] if tries else []
+    parts += [_count(hints, "hint")] if hints else []
+    parts += [f"{_count(seen, 'solution')} seen before a pass"] if seen else []
+    return ", ".join(parts) or "not begun"
+
+
+def _mark(row: Row) -> str:
+    return _MARKS[row.standing][0][not row.exercise.is_whole_kernel]
+
+
+_QUIET = "font-size:12px;opacity:.8"
+_CELL = "padding:3px 14px 3px 0;text-align:left;border:0;background:transparent"
+
+
+def _dot(standing: str, radius: str = "50%", said: str = "") -> str:
+    return (
+        f'<span title="{html.escape(said)}" style="display:inline-block;width:12px;height:12px;'
+        f'margin:2px;border-radius:{radius};vertical-align:middle;{_MARKS[standing][1]}"></span>'
+    )
+
+
+def _dots(rows: Sequence[Row]) -> str:
+    found = ""
+    for row in rows:
+        radius = "2px" if row.exercise.is_whole_kernel else "50%"
+        found += _dot(row.standing, radius, ", ".join(filter(None, (row.name, *row.cells[2:]))))
+    return f'<span style="white-space:nowrap;margin-right:9px">{found}</span>'
+
+
+def _card(p: Progress) -> str:
+    parts = [
+        '<div style="font-size:13px;max-width:780px;padding:16px 22px;border:1px solid '
+        'rgba(127,127,127,.4);border-top:5px solid #009E73;border-radius:6px">'
+        f'<div style="{_QUIET};letter-spacing:.15em">KERNEL FORGE</div>'
+        f'<div style="font-size:20px">{_score(p.rows, " passed", " written")}</div>'
+    ]
+    for week, rows in p.weeks.items():
+        dots = " ".join(map(_dots, _by_notebook(rows)))
+        parts.append(
+            f'<div style="margin-top:14px"><b>{html.escape(week)}.</b> {_score(rows)}</div>'
+            f'<div style="margin:3px -2px">{dots}</div><div style="{_QUIET}">{_effort(rows)}</div>'
         )
-        parts.append("<tr>" + "".join(f'<td style="{_CELL}">{c}</td>' for c in cells) + "</tr>")
-    return "".join(parts) + "</table></div>"
+    key = " &nbsp; ".join(f"{_dot(standing)} {standing}" for standing in _MARKS)
+    key += f" &nbsp; {_dot('passed', '2px')} squares: whole kernels"
+    parts.append(f'<div style="{_QUIET};margin-top:14px">{key}</div>')
+    if len(p.weeks) == 1:
+        cells = [[f'<td style="{_CELL}">{html.escape(c)}</td>' for c in r.cells] for r in p.rows]
+        lines = "".join(f"<tr>{''.join(line)}</tr>" for line in cells)
+        parts.append(f'<table style="border-collapse:collapse;margin-top:12px">{lines}</table>')
+    return f'{"".join(parts)}<div style="margin-top:14px">{html.escape(p.closing)}</div></div>'

@@ -32,8 +32,7 @@ def test_its_weeks_have_so_many_notebooks_and_exercises(week: str) -> None:
         rf"`{week}_\w+`:\*\*.*?(\d+) notebooks.*?(\d+) exercises, (\d+) of them whole", text
     )
     exercises = [e for e in all_exercises() if e.week == week]
-    sources = [e.source for e in exercises]
-    whole = [s for s in sources if ".launch(" in s.solution and ".launch(" not in s.skeleton]
+    whole = [e for e in exercises if e.is_whole_kernel]
     notebooks = list(ROOT.glob(f"{week}_*/[0-9]*.ipynb"))
     assert said and [int(n) for n in said.groups()] == [len(notebooks), len(exercises), len(whole)]
 

@@ -8,14 +8,16 @@ import subprocess
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from forgekit import shared_files
-from forgekit.lessons import progress
+from forgekit.lessons import records
 from forgekit.lessons.exercise import all_exercises, exercise
-from forgekit.lessons.progress import Record, change, record
+from forgekit.lessons.progress import Progress, progress
+from forgekit.lessons.records import Record, change, record
 
 NAME, OTHER = "week0/scale", "week0/reverse"
 
@@ -24,8 +26,8 @@ NAME, OTHER = "week0/scale", "week0/reverse"
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "folder" / "progress.json"
     monkeypatch.setenv("FORGEKIT_PROGRESS", str(path))
-    monkeypatch.setattr(progress, "_memory", {})
-    monkeypatch.setattr(progress, "_unwritable", set())
+    monkeypatch.setattr(records, "_memory", {})
+    monkeypatch.setattr(records, "_unwritable", set())
     return path
 
 
@@ -55,7 +57,7 @@ def test_an_exercise_is_forgotten_alone_and_a_reset_forgets_all(file: Path) -> N
     change(OTHER, passed)
     assert change(NAME, None) == Record()
     assert record(NAME) == Record() and record(OTHER).passed
-    progress.progress().reset()
+    progress().reset()
     assert not record(OTHER).passed and json.loads(file.read_text())["exercises"] == {}
 
 
@@ -79,8 +81,8 @@ def test_off_keeps_progress_in_memory_only(
     change(NAME, passed)
     change(OTHER, tried)
     assert record(NAME).passed and record(OTHER).tries == 1
-    assert progress.path() is None and not file.exists() and not Path(word).exists()
-    progress.progress().reset()
+    assert records.path() is None and not file.exists() and not Path(word).exists()
+    progress().reset()
     assert record(NAME) == Record()
 
 
@@ -89,12 +91,12 @@ def test_the_file_lies_in_the_users_data_folder(
 ) -> None:
     monkeypatch.delenv("FORGEKIT_PROGRESS")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    assert progress.path() == tmp_path / "data" / "forgekit" / "progress.json"
+    assert records.path() == tmp_path / "data" / "forgekit" / "progress.json"
     monkeypatch.delenv("XDG_DATA_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert progress.path() == tmp_path / ".local/share/forgekit/progress.json"
+    assert records.path() == tmp_path / ".local/share/forgekit/progress.json"
     monkeypatch.setenv("FORGEKIT_PROGRESS", "~/mine.json")
-    assert progress.path() == tmp_path / "mine.json"
+    assert records.path() == tmp_path / "mine.json"
 
 
 DAMAGED = [
@@ -178,7 +180,7 @@ def test_a_field_of_tomorrow_is_no_reason_to_begin_anew(file: Path) -> None:
     known = {"tries": 3, "stars": 5}
     file.write_text(json.dumps({"version": 1, "exercises": {NAME: known, "week9/x": {}}}))
     assert record(NAME) == Record(tries=3)
-    assert len(progress.progress().rows) == len(all_exercises())  # those that are gone do not show
+    assert len(progress().rows) == len(all_exercises())  # those that are gone do not show
 
 
 def test_a_write_that_fails_leaves_the_file_as_it_was(
@@ -229,7 +231,7 @@ def test_what_was_kept_in_memory_is_written_once_that_can_be_done(
 
 WRITER = """
 import sys
-from forgekit.lessons.progress import change
+from forgekit.lessons.records import change
 def tried(known):
     known.tries += 1
 for k in range(25):
@@ -246,23 +248,66 @@ def test_several_processes_writing_at_once_lose_nothing(file: Path) -> None:
     json.loads(file.read_text())
 
 
-# -- the table ------------------------------------------------------------------------------------
-def test_the_table_says_what_was_passed_and_with_what_help() -> None:
+# -- the card -------------------------------------------------------------------------------------
+def test_a_week_says_what_was_passed_and_with_what_help() -> None:
     change(NAME, passed)
     for _ in range(3):
         change(OTHER, tried)
     exercise(OTHER).hint()
     exercise(OTHER).solution()
-    table = progress.progress()
-    of_week = [e for e in all_exercises() if e.week == "week0"]
-    assert table.passed == 1 and table.headline.startswith(f"week0: 1 of {len(of_week)}")
-    first, second = (" ".join(line.split()) for line in repr(table).splitlines()[3:5])
-    assert first == "week0/scale scale a vector passed at the first try"
-    assert second == "week0/reverse reverse a vector open, tries: 3 1 hint, solution"
-    shown = table._repr_mimebundle_()
-    assert shown["text/plain"] == repr(table)
-    assert shown["text/html"].count("&#10003;") == 1 and "open, tries: 3" in shown["text/html"]
+    week = progress("week0")
+    count = len([e for e in all_exercises() if e.week == "week0"])
+    assert week.passed == 1 and repr(week).startswith(f"Kernel Forge: 1 of {count} exercises")
+    lines = [" ".join(line.split()) for line in repr(week).splitlines()]
+    assert "week0/scale scale a vector passed at the first try" in lines
+    assert "week0/reverse reverse a vector open, tries: 3 1 hint, solution" in lines
+    assert lines[-1].startswith("Next: week0/reverse in 00_start_here")
+    shown = week._repr_mimebundle_()
+    assert shown["text/plain"] == repr(week)
+    assert (
+        ">open, tries: 3</td>" in shown["text/html"] and shown["text/html"].count("<tr>") == count
+    )
     change(OTHER, passed)
     exercise(OTHER).hint()
-    assert "passed at try 4" in repr(progress.progress())
-    assert "2 hints, solution" in repr(progress.progress())
+    assert "passed at try 4" in repr(progress("week0"))
+    assert "2 hints, solution" in repr(progress("week0"))
+
+
+def test_all_weeks_have_a_mark_for_each_exercise_and_count_all_help() -> None:
+    nothing = progress()
+    assert len(nothing.weeks) > 1 and repr(nothing).count("not begun") == len(nothing.weeks)
+    assert nothing._repr_mimebundle_()["text/html"].count('<span title="week') == len(nothing.rows)
+    change(NAME, passed)
+    exercise(OTHER).hint()
+    exercise(OTHER).solution()
+    change(OTHER, passed)
+    change("week1/tree_max", passed)
+    card = progress()
+    heading, _, week0, marks, effort, *_ = repr(card).splitlines()
+    whole = sum(e.is_whole_kernel for e in all_exercises())
+    assert heading == (
+        f"Kernel Forge: 3 of {len(card.rows)} exercises passed, 1 of {whole} whole kernels written"
+    )
+    assert week0.startswith("Week 0: copy and transpose: 2 of ")
+    assert marks.startswith("  ●◐· ")
+    assert effort == "  2 at the first try, tries in all: 2, 1 hint, 1 solution seen before a pass"
+    assert "■" in repr(card).splitlines()[7]
+    assert not any(len(line) > 100 for line in repr(card).splitlines())
+
+
+def test_the_day_of_a_pass_shows_where_it_was_recorded() -> None:
+    change(NAME, passed)  # as an older forgekit kept it
+    assert "Latest pass" not in repr(progress())
+    exercise("week0/four_loads").grade(exercise("week0/four_loads").reference())
+    on = record("week0/four_loads").passed_on
+    assert on == date.today().isoformat() and f"Latest pass: {on}." in repr(progress())
+    exercise("week0/four_loads").reset()
+    assert record("week0/four_loads") == Record()
+
+
+def test_the_last_pass_and_a_folder_without_exercises() -> None:
+    for e in all_exercises():
+        change(e.name, passed)
+    assert repr(progress()).endswith("\n\nAll of it is passed.")
+    assert "No exercises are found here" in repr(Progress(()))
+    assert "No exercises are found here" in Progress(())._repr_mimebundle_()["text/html"]

@@ -12,7 +12,7 @@ import pytest
 
 import forgekit as fk
 from forgekit.errors import UsageError
-from forgekit.lessons import progress
+from forgekit.lessons import progress, records
 from forgekit.lessons.exercise import Exercise, all_exercises, exercise
 from forgekit.lessons.gates import GateError, Group
 from forgekit.lessons.report import GradeReport
@@ -99,7 +99,7 @@ def test_no_error_of_a_gate_reaches_the_student_as_a_traceback(error: Exception,
 def test_a_missing_answer_is_no_failure_and_no_try() -> None:
     e, _ = made("fine", GateError("Write it down.", unanswered=True), "never")
     report = e.grade(1)
-    assert not report and report.untouched and progress.record(NAME).tries == 0
+    assert not report and report.untouched and records.record(NAME).tries == 0
     assert repr(report).splitlines() == [
         "OPEN  week0/scale: scale a vector",
         "  [x] Group 1: fine",
@@ -156,12 +156,12 @@ def test_tries_count_up_to_the_first_pass_and_on() -> None:
     bad, good = made(GateError("no"))[0], made("yes")[0]
     for e in (bad, bad, good, bad, good):
         e.grade(1)
-    known = progress.record(NAME)
+    known = records.record(NAME)
     assert (known.tries, known.passed_at_try, known.passed) == (5, 3, True)
     assert repr(exercise(NAME)) == "week0/scale: scale a vector (00_start_here; passed)"
     exercise(NAME).hint()
     note = exercise(NAME).reset()
-    assert progress.record(NAME) == progress.Record(hints=1)  # help stays
+    assert records.record(NAME) == records.Record(hints=1)  # help stays
     assert "week0/scale is open again" in repr(note) and exercise(NAME).source.skeleton in note.text
     assert repr(exercise(NAME)).endswith("; open)")
 
@@ -176,7 +176,7 @@ def test_hints_come_one_by_one_and_the_last_stays() -> None:
     assert repr(notes[0]) == f"Hint 1 (2 more)\n\n{e.hints[0]}"
     markdown = notes[0]._repr_mimebundle_()["text/markdown"]
     assert markdown == f"**Hint 1 (2 more)**\n\n{e.hints[0]}"
-    assert progress.record(e.name).hints == 3
+    assert records.record(e.name).hints == 3
 
 
 def test_the_solution_is_shown_with_its_analysis_and_remembered() -> None:
@@ -184,14 +184,14 @@ def test_the_solution_is_shown_with_its_analysis_and_remembered() -> None:
     note = e.solution()
     assert "mY[i] = 3.0 * mX[i] + 1.0" in note.text and "fused" in note.text
     assert "[fill]" not in note.text and "#|" not in note.text
-    assert progress.record(NAME).solution_seen and not progress.record(NAME).passed
+    assert records.record(NAME).solution_seen and not records.record(NAME).passed
 
 
 def test_a_solution_read_after_the_pass_was_no_help() -> None:
     e = made("yes")[0]
     assert e.grade(1)
     e.solution()
-    assert not progress.record(NAME).solution_seen
+    assert not records.record(NAME).solution_seen
 
 
 def test_an_architecture_that_is_none_is_not_a_mistake_of_the_kernel() -> None:
@@ -217,7 +217,7 @@ def test_progress_of_one_week() -> None:
         ("week0/scales", "did you mean 'week0/scale'"),
         ("scale", "did you mean 'week0/scale'"),
         ("week0/", "exercise: got 'week0/', needed the name of an exercise"),
-        ("zzz", "see fk.progress()"),
+        ("zzz", 'see fk.progress("week0")'),
         (None, "exercise: got None"),
         ("week0/solutions", "needed the name of an exercise"),  # a module, and no exercise
     ],

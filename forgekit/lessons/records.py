@@ -1,0 +1,167 @@
+"""What is known of each exercise, tried or passed: one small file of this user's.
+
+FORGEKIT_PROGRESS names the file (default: forgekit/progress.json in the user's data folder);
+FORGEKIT_PROGRESS=off keeps everything in memory only. Writes are atomic and made under a lock, so
+several notebooks may be open at once. A file that cannot be read is set aside, never overwritten;
+what holds something else, where FORGEKIT_PROGRESS names such a file, is left alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import threading
+import warnings
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from forgekit import environment, shared_files
+
+__all__ = ["Record", "all_records", "change", "forget", "path", "record"]
+
+_VERSION, _NAME = 1, "progress.json"
+_memory: dict[str, Record] = {}  # where there is no file, or none that can be written
+_unwritable: set[Path] = set()
+_threads = threading.RLock()
+
+
+@dataclass
+class Record:
+    """One exercise: how often it was graded, how often until it passed first (0: not yet), how
+    many hints were taken, whether the solution was looked at before; the day of the pass."""
+
+    tries: int = 0
+    passed_at_try: int = 0
+    hints: int = 0
+    solution_seen: bool = False
+    passed_on: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return self.passed_at_try > 0
+
+
+def path() -> Path | None:
+    """The file, or None where progress is kept in memory only."""
+    wish = environment.path_or_off("FORGEKIT_PROGRESS")
+    if wish is None:
+        return None
+    home = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local/share")
+    return Path(wish) if wish else Path(home) / "forgekit" / _NAME
+
+
+def record(name: str) -> Record:
+    """What is known of an exercise."""
+    return all_records().get(name, Record())
+
+
+def forget(names: Collection[str]) -> None:
+    """Forget these exercises, as a whole."""
+    with _locked():
+        _write({name: r for name, r in all_records().items() if name not in names})
+
+
+def change(name: str, edit: Callable[[Record], None] | None) -> Record:
+    """Edit an exercise's record, as it is now, and keep it; None forgets the exercise."""
+    with _locked():
+        records = all_records()
+        known = records.pop(name, Record())
+        if edit is not None:
+            edit(known)
+            records[name] = known
+        _write(records)
+    return records.get(name, Record())
+
+
+def all_records() -> dict[str, Record]:
+    """What is known of all exercises, by name."""
+    file = path()
+    if file is None or file in _unwritable:
+        return {name: replace(known) for name, known in _memory.items()}
+    try:
+        content = shared_files.read(file)
+    except PermissionError as error:
+        _set_aside(file, error)
+        return {}
+    except OSError:  # there is none yet, or none that will be written
+        return {}
+    try:
+        data = json.loads(content)
+        if data["version"] != _VERSION:
+            raise ValueError(f"version {data['version']}")
+        return {str(name): _record(values) for name, values in data["exercises"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        if _is_progress(file, content):
+            _set_aside(file, error)
+        return {}
+
+
+def _is_progress(file: Path, content: bytes) -> bool:
+    """Whether a file that cannot be read was one of progress."""
+    return file.name == _NAME or not content or b'"exercises"' in content
+
+
+def _require_own(file: Path) -> None:
+    """Raise OSError where something else stands in the file's place."""
+    try:
+        content = shared_files.read(file)
+    except FileNotFoundError:
+        return
+    if not _is_progress(file, content):
+        raise OSError("it holds something else")
+
+
+def _record(values: dict[str, Any]) -> Record:
+    known = {f.name: type(getattr(Record(), f.name)) for f in fields(Record)}
+    if any(not isinstance(values.get(name, kind()), kind) for name, kind in known.items()):
+        raise ValueError(f"a record {values}")
+    return Record(**{name: values[name] for name in known if name in values})
+
+
+def _set_aside(file: Path, error: Exception) -> None:
+    with contextlib.suppress(OSError):
+        aside = shared_files.set_aside(file)
+        warnings.warn(
+            f"the progress in {file} cannot be read ({error}); it was kept as {aside.name}, and a "
+            "new file begins",
+            stacklevel=5,
+        )
+
+
+def _write(records: dict[str, Record]) -> None:
+    file = path()
+    _memory.clear()
+    _memory.update(records if file is None or file in _unwritable else {})
+    if file is None:
+        return
+    data = {"version": _VERSION, "exercises": {n: asdict(r) for n, r in sorted(records.items())}}
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        _require_own(file)
+        shared_files.replace(file, json.dumps(data, indent=1))
+        _unwritable.discard(file)
+    except OSError as error:
+        _memory.update(records)
+        if file in _unwritable:
+            return
+        _unwritable.add(file)
+        warnings.warn(
+            f"progress cannot be written to {file} ({error}); it lasts as long as this process. "
+            "FORGEKIT_PROGRESS can name another file.",
+            stacklevel=4,
+        )
+
+
+@contextlib.contextmanager
+def _locked() -> Iterator[None]:
+    """One writer at a time."""
+    file = path()
+    with _threads, contextlib.ExitStack() as stack:
+        if file is not None:
+            with contextlib.suppress(OSError):
+                file.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(shared_files.locked(file))
+        yield
