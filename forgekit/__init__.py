@@ -144,7 +144,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "target":  # where kernels run now; asked anew each time
+    if name == "target":  # where kernels run now; asked again each time
         return importlib.import_module("forgekit.devices").current_target()
     if name == "device":  # torch's device for tensors of that place
         return importlib.import_module("forgekit.devices").current_target().torch_device

@@ -14,7 +14,7 @@ from forgekit.vgpu.listeners import Listener
 
 if TYPE_CHECKING:
     from forgekit.profiling.metrics import Counts
-    from forgekit.vgpu.flights import Flight
+    from forgekit.vgpu.async_operations import AsyncOperation
     from forgekit.vgpu.machine import Machine
 
 __all__ = ["Counters", "count_call"]
@@ -98,10 +98,10 @@ class _Bulk(Listener):
     def __init__(self) -> None:
         self.moved_bytes = 0
 
-    def on_flight(self, m: Machine, flight: Flight) -> None:
-        for end in (flight.source, flight.target):
+    def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
+        for end in (operation.source, operation.target):
             if end is not None and end.allocations is not None:
-                self.moved_bytes += int(np.sum(flight.size))
+                self.moved_bytes += int(np.sum(operation.size))
 
 
 def count_call(call: Callable[[], Any]) -> Counters | None:

@@ -64,8 +64,8 @@ def check(
         tile: the kernel's tile, to tell and draw which tiles are wrong; an int, or one per last
             dimensions.
         on_fail: "raise" or "report".
-        again: computes `actual` anew, such as `lambda: run(x, y)`. On the virtual GPU it then runs
-            under hostile schedules too, in which a race that looks harmless gives wrong values;
+        again: computes `actual` again, such as `lambda: run(x, y)`. On the virtual GPU it then runs
+            under adversarial schedules too, in which a race that looks harmless gives wrong values;
             the first that does is reported. On a GPU it only runs again. It must not add to what
             is there already.
         seeds: of these schedules, a count or a list; 3 where it is left out.
@@ -90,7 +90,7 @@ def check(
         remedy = "write again=lambda: run(x, y)"
         raise UsageError(got_needed("again", brief(again), "a function without arguments", remedy))
     if report.ok and again is not None:
-        report = _hostile(report, again, seeds, actual, expected, name, options)
+        report = _adversarial(report, again, seeds, actual, expected, name, options)
     if not report.ok and on_fail == "raise":
         raise CheckError(str(report), report)
     if in_notebook():
@@ -98,7 +98,7 @@ def check(
     return report
 
 
-def _hostile(
+def _adversarial(
     report: CheckReport,
     again: Callable[[], object],
     seeds: int | Iterable[int] | None,
@@ -107,7 +107,7 @@ def _hostile(
     name: str | None,
     options: dict[str, Any],
 ) -> CheckReport:
-    """The report of the first hostile schedule with wrong values, or the one there is."""
+    """The report of the first adversarial schedule with wrong values, or the one there is."""
     from forgekit import vgpu
     from forgekit.checking.sanitize import numbers
 

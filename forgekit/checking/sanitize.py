@@ -1,7 +1,7 @@
 """sanitize(): run a kernel for what a GPU does not promise to forgive, in several orders.
 
 The sanitizer itself (`forgekit.vgpu.sanitizer`) watches every run on the virtual GPU. Here its
-findings are collected instead of raised, and a kernel runs again under hostile schedules, in
+findings are collected instead of raised, and a kernel runs again under adversarial schedules, in
 which mistakes that looked harmless become wrong numbers.
 """
 
@@ -151,7 +151,7 @@ def sanitize(
     Args:
         kernel: what `forgekit.compile` returned, for a GPU or the virtual one.
         args: its arguments, as in a call.
-        schedule: "adversarial" runs it in hostile orders as well, with asynchronous copies that
+        schedule: "adversarial" runs it in adversarial orders as well, with asynchronous copies that
             arrive early or late and noise in memory nobody wrote, and compares the results.
         seeds: how many such orders, or which; 3 where it is left out.
 

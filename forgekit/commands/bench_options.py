@@ -92,7 +92,7 @@ def _check_read(chosen: argparse.Namespace) -> None:
     given = [n for n, value in vars(chosen).items() if n not in _OF_REPORTS and value != usual[n]]
     if given:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-        got, remedy = f"{options} beside it", "leave that out, or measure anew without --read"
+        got, remedy = f"{options} beside it", "leave that out, or measure again without --read"
         raise UsageError(got_needed("--read", got, "options of the report alone", remedy))
 
 

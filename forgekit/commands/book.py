@@ -46,7 +46,7 @@ def main(*, output: str | None = None, repository: str | None = None, fresh: boo
     Args:
         output: the folder that `_build` goes into.
         repository: address of the sources, for the buttons that open a notebook elsewhere.
-        fresh: read every page anew, also those that have not changed, and drop what is there.
+        fresh: read every page again, also those that have not changed, and drop what is there.
 
     Raises:
         PlatformError: the extra `book` is not installed. UsageError: no course here.

@@ -77,7 +77,9 @@ def build_parser() -> argparse.ArgumentParser:
         "command ...` runs a command on the GPU below NVIDIA's compute-sanitizer",
     )
     sanitize.add_argument(
-        "--schedule", default="default", help="default, or adversarial: hostile orders of threads"
+        "--schedule",
+        default="default",
+        help="default, or adversarial: orders in which races show",
     )
     sanitize.add_argument("--seed", type=int, default=0, help="of the adversarial schedule")
     _takes_a_script(sanitize)
@@ -108,7 +110,7 @@ def build_parser() -> argparse.ArgumentParser:
     book.add_argument(
         "--repository", help="address of the sources: adds buttons that open a notebook elsewhere"
     )
-    book.add_argument("--fresh", action="store_true", help="read all pages anew")
+    book.add_argument("--fresh", action="store_true", help="read all pages again")
     return parser
 
 

@@ -150,7 +150,7 @@ def compile(
             that is passed at each call, any value for a parameter annotated `Constexpr`.
         options: more options for CuTe DSL's compiler, such as `"--opt-level 2"`.
         device, arch: see `forgekit.devices.current_target`.
-        cache: False compiles anew, whatever is in memory or on disk.
+        cache: False compiles again, whatever is in memory or on disk.
 
     Returns:
         A function of the tensors and scalars. A parameter named `stream` is supplied: torch's

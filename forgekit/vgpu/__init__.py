@@ -9,8 +9,9 @@ It knows PTX and NumPy, and nothing of torch, notebooks or lessons. From text to
     program.py, dataflow.py    instructions -> one step each; registers, variables, liveness
     opcodes/        what each opcode means
     machine.py, barriers.py    runs a batch of blocks in lockstep: groups, divergence, barriers
-    clusters.py, mbarriers.py, flights.py    what blocks of a cluster share; what is asynchronous
-    sleepers.py     who waits for that; what happens when everybody waits
+    clusters.py, mbarriers.py    what blocks of a cluster share
+    async_operations.py    bulk copies and `st.async` in flight
+    wait_queue.py   who waits for that; what happens when everybody waits
     memory.py, storage.py, addressing.py    global, shared and local memory; every access checked
     faults.py, stuck.py    what a student reads when a kernel is stopped
     launching.py, limits.py    a launch: limits, batches, output

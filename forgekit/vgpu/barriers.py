@@ -143,7 +143,7 @@ class Barriers:
         for pc, mask, waits in barrier.arrivals:
             released, kept = mask & done[:, None], mask & ~done[:, None]
             if waits and released.any():
-                m.set_off(pc + 1, None if released.all() else released)
+                m.resume(pc + 1, None if released.all() else released)
             if kept.any():
                 remaining.append(Arrival(pc, kept, waits))
         barrier.counts[done] = -1

@@ -109,7 +109,7 @@ class ClusterBarrier:
         self.phase = self.phase + done
         for listener in m.listeners:
             listener.on_cluster_done(m, done)
-        m.sleepers.wake("cluster", done)
+        m.wait_queue.wake("cluster", done)
 
     def wait(self, mask: Array | None) -> Array:
         """The threads of `mask` that may pass, (blocks, threads); they have waited."""

@@ -24,7 +24,7 @@ from forgekit.vgpu.memory import WINDOW_MASK
 from forgekit.vgpu.ptx import Register
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.flights import Flight
+    from forgekit.vgpu.async_operations import AsyncOperation
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.launching import LaunchRecord
     from forgekit.vgpu.machine import Machine
@@ -106,11 +106,11 @@ class Counting(Listener):
         if access.kind != "async store":
             launch.touched.add(access.kind, access.targets, access.width)
 
-    def on_flight(self, m: Machine, flight: Flight) -> None:
+    def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
         """Bulk copies move bytes of tensors, but make no requests: they pass the L1 cache by."""
         assert self._current is not None
-        for end, kind in ((flight.source, "async load"), (flight.target, "store")):
-            for target in [] if end is None else end.targets(flight.size):
+        for end, kind in ((operation.source, "async load"), (operation.target, "store")):
+            for target in [] if end is None else end.targets(operation.size):
                 self._current.touched.add(kind, [target], 16)
 
     def _count(
@@ -139,7 +139,7 @@ class Counting(Listener):
 
 
 class _Launch:
-    """A launch under way."""
+    """A launch that runs."""
 
     def __init__(self, m: Machine) -> None:
         n = len(m.program.steps)

@@ -37,7 +37,7 @@ _SIGNATURE = "_forgekit_signature"  # set on the DSL's ExecutionArgs
 
 @dataclass(frozen=True)
 class _Compilation:
-    """One under way: where the DSL writes the PTX, and where the user wants it (or nowhere)."""
+    """A compilation: where the DSL writes the PTX, and where the user wants it (or nowhere)."""
 
     signature: CallSignature
     ptx_file: str
@@ -45,7 +45,7 @@ class _Compilation:
 
 
 class _Local(threading.local):
-    """Per thread: the arguments of the call under way, the compilation under way."""
+    """Per thread: the arguments of the running call, the running compilation."""
 
     def __init__(self) -> None:
         self.arguments: list[tuple[str, object]] = []

@@ -99,8 +99,8 @@ class Options:
     launch is over. findings: a list that takes what is found, also notes, in place of raising; no
     block inside switches the sanitizer off then. launched: a list that takes the name of each
     kernel that is launched, whoever else listens.
-    schedule: `default` (lockstep) or `adversarial`: threads run in hostile orders, asynchronous
-    copies arrive at hostile times, and memory nobody wrote holds noise, all drawn from `seed`.
+    schedule: `default` (lockstep) or `adversarial`: threads run in adversarial orders, asynchronous
+    copies arrive at adversarial times, and memory nobody wrote holds noise, all drawn from `seed`.
     """
 
     budget: int = field(
@@ -197,7 +197,7 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
             if sanitizer is not None and sanitizer.read_blank and chosen.findings is not None:
                 sanitizer = _look_again(sanitizer, record, memory, error)
             raise
-        if sanitizer is not None and sanitizer.wants_second_look:
+        if sanitizer is not None and sanitizer.needs_precise_rerun:
             sanitizer = _look_again(sanitizer, record, memory)
         if sanitizer is not None:
             sanitizer.finish()
@@ -213,7 +213,7 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
 def _look_again(
     first: Sanitizer, record: LaunchRecord, memory: GlobalMemory, error: KernelError | None = None
 ) -> Sanitizer:
-    """Repeat a launch with a thorough sanitizer; error: what has stopped it, and does so again."""
+    """Repeat a launch with a precise sanitizer; error: what has stopped it, and does so again."""
     sanitizer = first.look_again()
     budget = current().budget
     if error is not None and error.kind == "endless":  # not to its end a second time

@@ -90,7 +90,7 @@ def check_limits(program: Program, record: LaunchRecord) -> None:
         raise LaunchError(
             got_needed(
                 "launch", f"a block of {block}", f"{needed}, which was compiled in",
-                "launch the block that the kernel was compiled for, or compile it anew",
+                "launch the block that the kernel was compiled for, or compile it again",
             )
         )  # fmt: skip
     _check_together(program, record)

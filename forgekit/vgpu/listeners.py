@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from forgekit.vgpu.addressing import Target
-    from forgekit.vgpu.flights import Flight
+    from forgekit.vgpu.async_operations import AsyncOperation
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
 
@@ -89,10 +89,10 @@ class Listener:
     def on_mbarrier_phase(self, m: Machine, words: Array) -> None:
         """A phase of these mbarriers ends."""
 
-    def on_flight(self, m: Machine, flight: Flight) -> None:
+    def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
         """A bulk copy or an asynchronous store starts."""
 
-    def on_landing(self, m: Machine, flight: Flight, part: Array) -> None:
+    def on_async_completion(self, m: Machine, operation: AsyncOperation, part: Array) -> None:
         """The operations of `part` have arrived: their mbarrier is told now, or their thread has
         waited for their group (until their source has been read, with `.read`)."""
 

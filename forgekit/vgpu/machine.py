@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forgekit.vgpu import stuck
+from forgekit.vgpu.async_operations import AsyncOperations
 from forgekit.vgpu.barriers import Barriers
 from forgekit.vgpu.clusters import ClusterBarrier
-from forgekit.vgpu.flights import Flights
 from forgekit.vgpu.listeners import Access
 from forgekit.vgpu.mbarriers import Mbarriers
 from forgekit.vgpu.memory import GlobalMemory
 from forgekit.vgpu.printf import Printer
-from forgekit.vgpu.sleepers import Sleepers
 from forgekit.vgpu.storage import LocalMemory, SharedMemory
+from forgekit.vgpu.wait_queue import WaitQueue
 
 if TYPE_CHECKING:
     from forgekit.vgpu.addressing import Target
@@ -91,9 +91,9 @@ class Machine:
         self.barriers = Barriers(self)
         self.cluster_blocks = record.cluster_blocks
         self.cluster_barrier: ClusterBarrier | None = None  # made by the first who arrives
-        self.sleepers = Sleepers(self)
+        self.wait_queue = WaitQueue(self)
         self.mbarriers = Mbarriers(self)
-        self.flights = Flights(self)
+        self.async_operations = AsyncOperations(self)
         self._patience = _PATIENCE
         self._round = 0
         self._start = 0  # from here on, what the running group has executed is not yet counted
@@ -109,17 +109,17 @@ class Machine:
         steps = self.program.steps
         end = len(steps)
         if self.adversary is not None:
-            self.set_off(0, self.runnable.pop(0))
+            self.resume(0, self.runnable.pop(0))
         while True:
             if not self.runnable and self.held:
                 self.join(*self.held.pop(0))
             if not self.runnable:
-                if self.sleepers.groups:
-                    self.sleepers.nobody_runs()
+                if self.wait_queue.groups:
+                    self.wait_queue.all_blocked()
                     continue
                 if self.parked or next(self.barriers.pcs(), None) is not None:
                     raise stuck.deadlock(self)
-                self.flights.land_all()
+                self.async_operations.complete_all()
                 return
             pc = self.pick()
             self.mask = self.runnable.pop(pc)
@@ -155,7 +155,7 @@ class Machine:
         self.executed += stop - self._start
         self._start = stop
 
-    def notice(
+    def notify(
         self,
         kind: str,
         space: str,
@@ -193,7 +193,7 @@ class Machine:
             self.held = []
         if self._patience > 0:
             return min(self.runnable)
-        self.flights.land_one()  # those that spin may wait for what is under way
+        self.async_operations.complete_one()  # those that spin may wait for what is in flight
         self._round += 1
         if self._round % _PATIENCE == 0:
             self._patience = _PATIENCE
@@ -210,7 +210,7 @@ class Machine:
             result |= live[pc]
         for pc in self.barriers.pcs():
             result |= live[pc + 1]
-        for group in self.sleepers.groups:
+        for group in self.wait_queue.groups:
             result |= live[group.pc]
         return result
 
@@ -221,7 +221,7 @@ class Machine:
         else:
             self.runnable[pc] = union(self.runnable[pc], mask) if pc in self.runnable else mask
 
-    def set_off(self, pc: int, mask: Array | None) -> None:
+    def resume(self, pc: int, mask: Array | None) -> None:
         """`join` for threads that start or leave a barrier, which an adversary may part."""
         if self.adversary is None:
             self.join(pc, mask)
@@ -237,12 +237,12 @@ class Machine:
     @property
     def alone(self) -> bool:
         """True if the running group holds every thread that has not exited."""
-        waiting = self.barriers.waiting or self.sleepers.groups
+        waiting = self.barriers.waiting or self.wait_queue.groups
         return not (self.runnable or self.parked or self.held or waiting)
 
     def exit(self, mask: Array | None) -> bool:
         """End the threads of `mask`, and let go those that waited for them alone."""
-        self.sleepers.something_happened()
+        self.wait_queue.made_progress()
         if mask is None:
             self.alive = np.zeros((1, 1), bool)
             return True
@@ -254,7 +254,7 @@ class Machine:
         for pc, waiting in list(self.parked.items()):
             gone = self.lanes(mask).any(axis=1, keepdims=True)
             again = (self.lanes(waiting) & gone).reshape(self.shape)
-            if again.any():  # they look anew whether all their partners are there
+            if again.any():  # they look again whether all their partners are there
                 self.parked.pop(pc)
                 rest = self.expand(waiting) & ~again
                 if rest.any():
@@ -283,7 +283,7 @@ class Machine:
         """Before a warp-wide instruction: wait for lanes that are named but elsewhere.
 
         members: 32-bit member masks per thread, None for all lanes. Returns True if the whole group
-        has to wait (the scheduler then chooses anew); otherwise the rest of it goes on.
+        has to wait (the scheduler then chooses again); otherwise the rest of it goes on.
         """
         if self.alone:
             return False
@@ -313,7 +313,7 @@ class Machine:
         going, waiting = self.expand(self.mask) & ready, self.expand(self.mask) & ~ready
         if not waiting.any():
             return False
-        self.sleepers.add(waiting, what, keys, parity)
+        self.wait_queue.add(waiting, what, keys, parity)
         if not going.any():
             self._waits = True
             return True

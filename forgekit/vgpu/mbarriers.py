@@ -144,7 +144,7 @@ class Mbarriers:
         if not ends and over.any():
             raise self._error("arrives with noComplete, and would end the phase")
         self._words[unique] = pack(after)
-        self.machine.sleepers.something_happened()
+        self.machine.wait_queue.made_progress()
         if over.any():
             self._phases_end(unique[over])
         return old
@@ -173,7 +173,7 @@ class Mbarriers:
             listener.on_mbarrier_phase(m, words)
         ended = np.zeros(len(self._words), bool)
         ended[words] = True
-        m.sleepers.wake("mbarrier", ended)
+        m.wait_queue.wake("mbarrier", ended)
 
     # -- messages ---------------------------------------------------------------------------------
     def describe(self, word: int) -> str:

@@ -1,7 +1,7 @@
 """A kernel made ready to run: registers numbered, variables placed, a step for each instruction.
 
 A step is a function of the machine; it returns a true value when it changed the groups (a branch,
-an exit, a wait), after which the scheduler chooses anew. `Decoder` builds the steps from the
+an exit, a wait), after which the scheduler chooses again. `Decoder` builds the steps from the
 meanings that `forgekit.vgpu.opcodes` registers by opcode name.
 """
 

@@ -14,7 +14,7 @@ from forgekit.vgpu.ptx import Symbol
 if TYPE_CHECKING:
     from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.ptx import SourceLine
-    from forgekit.vgpu.sleepers import Sleep
+    from forgekit.vgpu.wait_queue import Waiting
 
 
 def deadlock(m: Machine) -> DeadlockError:
@@ -40,21 +40,21 @@ def deadlock(m: Machine) -> DeadlockError:
             "cute.arch.warp_idx() is a shuffle of the whole warp: call it before the `if`, and use "
             "its result inside."
         )
-    if m.sleepers.groups:
+    if m.wait_queue.groups:
         lines.append(
             "For a cluster's barrier every thread of the cluster has to arrive that has not "
             "exited. For an mbarrier look at the count it was made with, who arrives, the bytes it "
             "was told to expect, and the parity that is waited for."
         )
-    if m.parked or m.barriers.waiting or not m.sleepers.groups:
+    if m.parked or m.barriers.waiting or not m.wait_queue.groups:
         lines.append(
             "A barrier must be reached by every thread it counts, and a warp instruction by every "
             "lane it names: look for one inside an `if` or a loop that only some threads enter."
         )
     error = DeadlockError("\n".join(lines))
-    asleep = (group.pc for group in m.sleepers.groups)
+    asleep = (group.pc for group in m.wait_queue.groups)
     error.lines = _sources(m, *m.barriers.pcs(), *m.parked, *asleep)
-    alone = not (m.parked or m.sleepers.groups)
+    alone = not (m.parked or m.wait_queue.groups)
     if len(m.barriers.waiting) == 1 and alone and 0 in m.barriers.waiting:
         error.kind = "divergent-barrier"  # the others have gone past it, or another way
     return error
@@ -62,8 +62,8 @@ def deadlock(m: Machine) -> DeadlockError:
 
 def _sleeping(m: Machine) -> Iterator[str]:
     """Who sleeps where, and what is missing."""
-    together: dict[tuple[int, str], list[Sleep]] = {}
-    for group in m.sleepers.groups:
+    together: dict[tuple[int, str], list[Waiting]] = {}
+    for group in m.wait_queue.groups:
         together.setdefault((group.pc, group.what), []).append(group)
     for (pc, what), groups in together.items():
         everyone = np.logical_or.reduce([g.mask for g in groups])

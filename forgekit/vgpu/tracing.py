@@ -21,7 +21,7 @@ from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.memory import WINDOW_SHIFT, TensorInfo
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.flights import Flight
+    from forgekit.vgpu.async_operations import AsyncOperation
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.launching import LaunchRecord
     from forgekit.vgpu.machine import Machine
@@ -144,12 +144,12 @@ class AccessTrace(Listener):
             np.broadcast_to(address, m.shape)[block, thread].astype(np.uint64),
         ))  # fmt: skip
 
-    def on_flight(self, m: Machine, flight: Flight) -> None:
+    def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
         """Bulk copies, as accesses of 16 bytes by the thread that starts them."""
-        for end, kind in ((flight.source, "async load"), (flight.target, "store")):
-            for i, target in enumerate([] if end is None else end.targets(flight.size)):
+        for end, kind in ((operation.source, "async load"), (operation.target, "store")):
+            for i, target in enumerate([] if end is None else end.targets(operation.size)):
                 assert target.allocation is not None
-                block, thread = divmod(int(flight.who[i]), m.n_threads)
+                block, thread = divmod(int(operation.who[i]), m.n_threads)
                 start = np.uint64(target.allocation.address + target.skipped)
                 address = start + target.places.astype(np.uint64) * np.uint64(16)
                 self.total += len(address)

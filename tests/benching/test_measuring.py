@@ -135,7 +135,10 @@ def test_a_kernel_that_fails_says_so() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"call": torch.ones(1)}, "call: got a float32 tensor of shape .*needed a function without arguments"),
+        (
+            {"call": torch.ones(1)},
+            "call: got a float32 tensor of shape .*needed a function without arguments",
+        ),
         ({"moved_bytes": -1}, "moved_bytes: got -1, needed a number of bytes"),
         ({"moved_bytes": 8.0}, "moved_bytes: got 8.0"),
         ({"repeats": 0}, "repeats: got 0, needed an integer of at least 1"),

@@ -1,4 +1,4 @@
-"""fk.sanitize, the error of an ordinary run, hostile schedules in check(), the command line."""
+"""fk.sanitize, the error of an ordinary run, adversarial schedules in check(), the command line."""
 
 from __future__ import annotations
 
@@ -188,8 +188,8 @@ def test_a_read_only_tensor():
     assert "mY: float32 (8,) was declared read_only" in str(caught.value)
 
 
-# -- check() under hostile schedules ---------------------------------------------------------------
-def test_check_runs_hostile_schedules():
+# -- check() under adversarial schedules -----------------------------------------------------------
+def test_check_runs_adversarial_schedules():
     run, (x, y) = mutant("transpose_without_barrier")
     with forgekit.vgpu.options(sanitize=False):
         run(x, y)
@@ -198,7 +198,7 @@ def test_check_runs_hostile_schedules():
         fk.check(y, x.T, again=lambda: run(x, y), seeds=6)
 
 
-def test_check_of_a_correct_kernel_under_hostile_schedules():
+def test_check_of_a_correct_kernel_under_adversarial_schedules():
     family = FAMILIES["transpose"]
     x, y = family.args()
     run = compile_correct(family, (x, y))

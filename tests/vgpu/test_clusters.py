@@ -147,7 +147,7 @@ def test_a_block_that_has_left():
 # -- the barrier -----------------------------------------------------------------------------------
 @pytest.mark.parametrize("seed", range(4))
 def test_the_barrier_holds_in_any_order(seed):
-    """Six rounds of handing on; threads of a block take their turns in hostile orders."""
+    """Six rounds of handing on; threads of a block take their turns in adversarial orders."""
     hand = MAP.replace(NEXT, "") + "st.shared::cluster.b32 [%r8], %r11; "
     form = "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned; "
     rounds = (hand + MEET + "ld.shared.b32 %r11, [%r6]; add.u32 %r11, %r11, 1; " + form) * 6

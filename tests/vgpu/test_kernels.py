@@ -189,7 +189,7 @@ def test_async_copy_is_not_there_before_the_wait():
     with forgekit.vgpu.installed():
         f = cute.compile(copies.read_too_early, gmem(1, 4), gmem(1))
     x, y = random(512), torch.zeros(128)
-    with pytest.raises(SanitizerError, match="Asynchronous copy still under way"):
+    with pytest.raises(SanitizerError, match="Asynchronous copy still in flight"):
         f(tensor(x, 16), tensor(y, 16))
     assert y.isnan().all()
 

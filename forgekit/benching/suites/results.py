@@ -170,7 +170,7 @@ class SuiteResults:
         except (KeyError, TypeError, ValueError) as error:
             said = f"no {error}" if isinstance(error, KeyError) else str(error)
             needed = f"results of `forgekit bench --out` (schema {SCHEMA}, version {VERSION})"
-            raise UsageError(got_needed(name, said, needed, "measure it anew")) from None
+            raise UsageError(got_needed(name, said, needed, "measure it again")) from None
 
 
 def _rounded(value: float | None) -> float | None:
@@ -253,7 +253,7 @@ def read_results(file: Path) -> SuiteResults:
         remedy = "`forgekit bench --out` writes one"
         raise UsageError(got_needed(str(file), error.strerror, "a file", remedy)) from None
     except ValueError as error:
-        raise UsageError(got_needed(str(file), error, "JSON", "measure it anew")) from None
+        raise UsageError(got_needed(str(file), error, "JSON", "measure it again")) from None
     return SuiteResults.from_dict(data, name=str(file))
 
 

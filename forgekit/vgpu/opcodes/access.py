@@ -91,7 +91,7 @@ def ld(ins: Instruction, d: Decoder) -> Step:
         where = address(m)
         found = addressing.targets(m, space, "reads", where, mask, elem, count)
         values = addressing.load(found, count)
-        m.notice("load", space, where, mask, elem * count, found, values)
+        m.notify("load", space, where, mask, elem * count, found, values)
         for write, value in zip(writers, values, strict=True):
             write(m, value.view(signed) if signed else value)
 
@@ -155,7 +155,7 @@ def st(ins: Instruction, d: Decoder) -> Step:
         found = addressing.targets(m, space, "writes", where, mask, elem, count)
         written = [f(m) for f in values]
         addressing.store(found, written)
-        m.notice("store", space, where, mask, elem * count, found, written)
+        m.notify("store", space, where, mask, elem * count, found, written)
 
     return step
 

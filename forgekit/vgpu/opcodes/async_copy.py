@@ -30,7 +30,7 @@ _WORD = 4  # sizes are 4, 8 or 16 bytes; the bytes to read may be any number
 
 @dataclass
 class _Copy:
-    """A copy under way: `left` threads still have to do it; `group` is 0 until committed."""
+    """A copy in flight: `left` threads still have to do it; `group` is 0 until committed."""
 
     target: Array
     source: Array
@@ -98,8 +98,8 @@ def _copy(ins: Instruction, d: Decoder) -> Step:
         group = np.zeros(m.shape, np.int64)
         copy = _Copy(to, at, size, n, m.expand(mask).copy(), group, m.pc)
         reading = _and(mask, n > 0)
-        m.notice("async load", "global", at, reading, size, source_targets, copy=copy)
-        m.notice("async store", "shared", to, mask, size, into, copy=copy)
+        m.notify("async load", "global", at, reading, size, source_targets, copy=copy)
+        m.notify("async store", "shared", to, mask, size, into, copy=copy)
         if m.adversary is not None and m.adversary.eager:
             _perform(m, copy, copy.left)
             copy.moved = True

@@ -109,7 +109,7 @@ def atomic(ins: Instruction, d: Decoder) -> Step:
             values = [np.broadcast_to(f(m), m.shape)[part] for f in fetches]
             memory = t.rows.view(values[0].dtype)
             olds.append((part, serve(memory, rows, values, run)))
-        m.notice("atomic", space, where, mask, elem, found)
+        m.notify("atomic", space, where, mask, elem, found)
         if write is not None:
             result = np.zeros(m.shape, olds[0][1].dtype)
             for part, old in olds:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forgekit.vgpu import addressing, clusters, faults
-from forgekit.vgpu.flights import NO_MBARRIER, End, Flight
+from forgekit.vgpu.async_operations import NO_MBARRIER, AsyncOperation, End
 from forgekit.vgpu.opcodes import UnknownVariantError, counted, expect, opcode
 from forgekit.vgpu.opcodes.access import address_of
 from forgekit.vgpu.ptx import TYPE_BYTES, Immediate, Vector
@@ -38,11 +38,11 @@ def cp_async_bulk(ins: Instruction, d: Decoder) -> Step:
     if "tensor" in parts:
         raise UnknownVariantError("copies by tensor map, TMA")
     if parts[0] == "commit_group":
-        return lambda m: m.flights.commit(m.mask)
+        return lambda m: m.async_operations.commit(m.mask)
     if parts[0] == "wait_group":
         keep = expect(counted(ins, 1)[0], Immediate, "number").bits
         read = "read" in parts
-        return lambda m: m.flights.wait(m.mask, keep, read)
+        return lambda m: m.async_operations.wait(m.mask, keep, read)
     if parts[0] == "prefetch":
         return lambda m: None
     spaces = [p for p in parts if p in _SPACES]
@@ -90,8 +90,8 @@ def _copy(ins: Instruction, d: Decoder, to: str, source: str) -> Step:
             if mbarrier is not None:
                 where = mbarrier(m) if rank is None else clusters.mapped(mbarrier(m), rank)
                 words = m.mbarriers.places("cluster", where, who)
-            m.flights.start(
-                Flight(m.pc, np.flatnonzero(who), sizes[who].astype(np.int64), end,
+            m.async_operations.start(
+                AsyncOperation(m.pc, np.flatnonzero(who), sizes[who].astype(np.int64), end,
                        _part(begin, who[full]), words[who])
             )  # fmt: skip
 
@@ -199,7 +199,9 @@ def st_async(ins: Instruction, d: Decoder) -> Step:
         columns = [np.broadcast_to(f(m), m.shape)[full] for f in fetches]
         values = np.ascontiguousarray(np.stack(columns, axis=1)).view(np.uint8)
         sizes = np.full(len(start), size)
-        m.flights.start(Flight(m.pc, np.flatnonzero(full), sizes, End(start), None, words, values))
+        m.async_operations.start(
+            AsyncOperation(m.pc, np.flatnonzero(full), sizes, End(start), None, words, values)
+        )
 
     return step
 

@@ -127,8 +127,9 @@ def pending_count(ins: Instruction, d: Decoder) -> Compute:
 def wait(ins: Instruction, d: Decoder) -> Step:
     """`mbarrier.try_wait[.parity] p, [a], state or parity[, time]`: has that phase ended?
 
-    Threads for which it has not sleep; `false` they hear only if nothing else can happen, or in a
-    hostile schedule. That goes for `test_wait` too: a GPU promises no thread that it runs on soon.
+    Threads for which it has not sleep; `false` they hear only if nothing else can happen, or in an
+    adversarial schedule. That goes for `test_wait` too: a GPU promises no thread that it runs on
+    soon.
     """
     space, by_parity = _space(ins), "parity" in ins.opcode
     counted(ins, 3, 4)  # the fourth is a time
@@ -147,7 +148,7 @@ def wait(ins: Instruction, d: Decoder) -> Step:
         parity = asked(m).astype(np.int64) & 1 if by_parity else unpack(asked(m)).phase
         ended = who & (phase != parity)
         ready = ended | ~who
-        given_up = m.sleepers.take_given_up(mask)
+        given_up = m.wait_queue.take_given_up(mask)
         if given_up is not None:
             ready = ready | given_up
         elif m.adversary is not None and m.adversary.impatient():

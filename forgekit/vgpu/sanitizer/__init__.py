@@ -2,15 +2,15 @@
 
     listener.py    hears the events and hands them to the checks; collects findings
     finding.py     a finding: kind, lines, block, thread, element; its message
-    shared.py      shared memory: races, reads of what nobody wrote, asynchronous copies under way
+    shared.py      shared memory: races, reads of what nobody wrote, asynchronous copies in flight
     definedness.py where what nobody wrote shows, in a launch that is repeated for it:
                    taints.py registers, undefined_bits.py pure instructions,
                    undefined_memory.py memory, undefined_warps.py shuffles and votes
     tensors.py     global memory: races between threads and blocks, elements nobody wrote
     shadow.py      who wrote and read each unit of a memory last, and whether that was in order
     clocks.py      vector clocks of warps: what barriers and warp-wide instructions order
-    team.py        clusters, mbarriers, asynchronous operations: what they order
-    ledger.py      what passes through a barrier from those who arrive to those who wait
+    cluster_sync.py    clusters, mbarriers, asynchronous operations: what they order
+    sync_clocks.py    what passes through a barrier from those who arrive to those who wait
     lifetimes.py   is the block still there whose shared memory is reached?
     warps.py       member masks, shuffles, barriers in divergent code
     reach.py       from an access to the units it touches

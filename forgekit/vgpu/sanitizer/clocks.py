@@ -1,10 +1,10 @@
 """Who is ordered after whom within a team (a block, or a cluster): vector clocks of warps.
 
-Each warp counts epochs; a barrier that it reaches starts a new one. `knows[t, w, v]` is the number
-of epochs of warp v that are over for everything warp w does from now on, because a barrier lay in
-between (Fidge 1988, Mattern 1988). Where a kernel starts asynchronous operations, those of warp v
-are counted too, as a warp of their own with the number n + v of n warps: they are over for those
-who learn of their arrival only, which the warp itself is not by starting them.
+Each warp counts epochs; a barrier that it reaches starts a new one. `vectors[t, w, v]` is the
+number of epochs of warp v that are over for everything warp w does from now on, because a barrier
+lay in between (Fidge 1988, Mattern 1988). Where a kernel starts asynchronous operations, those of
+warp v are counted too, as a warp of their own with the number n + v of n warps: they are over for
+those who learn of their arrival only, which the warp itself is not by starting them.
 
 Arrays are replaced, never changed, so that a reference to them is a snapshot.
 """
@@ -28,14 +28,14 @@ _EVERYONE = -1  # the number of a barrier that the program has not
 
 
 class Snapshot(NamedTuple):
-    """epoch: (teams, counted); knows: (teams, warps, counted), or None where nobody knows a thing.
+    """epoch: (teams, counted); vectors: (teams, warps, counted), or None where nobody knows any.
 
     counted: the warps, and behind them their asynchronous operations if there are any; part_syncs:
     of parts of warps, so far.
     """
 
     epoch: Array
-    knows: Array | None
+    vectors: Array | None
     part_syncs: Sequence[PartSync] = ()
 
 
@@ -64,22 +64,22 @@ class WarpClocks:
 
     def all_known(self) -> bool:
         """Whether somebody in each team knows of all its asynchronous operations."""
-        epoch, knows, _ = self.now
+        epoch, vectors, _ = self.now
         started = epoch[:, self.team_warps :]
-        if knows is None:
+        if vectors is None:
             return not started.any()
-        return bool((knows[:, :, self.team_warps :].max(axis=1) >= started).all())
+        return bool((vectors[:, :, self.team_warps :].max(axis=1) >= started).all())
 
     # -- what a warp can tell, what it learns ---------------------------------------------------
-    def _knows(self) -> Array:
-        epoch, knows, _ = self.now
-        if knows is not None:
-            return knows
+    def vectors(self) -> Array:
+        epoch, vectors, _ = self.now
+        if vectors is not None:
+            return vectors
         return np.zeros((len(epoch), self.team_warps, epoch.shape[1]), np.int32)
 
     def own(self) -> Array:
         """(teams, warps, counted): what is over for those whom each warp tells now."""
-        own = self._knows().copy()
+        own = self.vectors().copy()
         every = np.arange(self.team_warps)
         own[:, every, every] = self.now.epoch[:, : self.team_warps] + 1
         return own
@@ -90,11 +90,11 @@ class WarpClocks:
         epoch[:, : self.team_warps] += warps.reshape(len(epoch), -1)
         self.now = self.now._replace(epoch=epoch)
 
-    def learn(self, knows: Array) -> None:
+    def replace(self, vectors: Array) -> None:
         """What the warps know from now on."""
-        self.now = self.now._replace(knows=knows)
+        self.now = self.now._replace(vectors=vectors)
 
-    def set_off(self, team: Array, warp: Array) -> Array:
+    def start_async(self, team: Array, warp: Array) -> Array:
         """Asynchronous operations of these warps of these teams start; their epochs."""
         epoch = self.now.epoch.copy()
         number = epoch[team, self.team_warps + warp]
@@ -112,7 +112,7 @@ class WarpClocks:
 
     def arrive(self, number: int, warps: Array) -> None:
         """These warps have arrived at a barrier: what they did so far is over for who passes it."""
-        own, knows = self.own(), self._knows()
+        own, vectors = self.own(), self.vectors()
         some = warps.reshape(len(own), -1)
         told = np.where(some[:, :, None], own, 0)
         brought = told.reshape(*self._split, -1).max(axis=2)  # (teams, blocks of a team, counted)
@@ -120,17 +120,17 @@ class WarpClocks:
             brought = np.maximum(self._arrived[number], brought)
         self._arrived[number] = brought
         self.tick(warps)
-        self.learn(knows)
+        self.replace(vectors)
 
     def open(self, number: int, warps: Array) -> None:
         """A barrier has opened for these warps."""
         brought = self._arrived.get(number)
-        knows = self.now.knows
-        if brought is None or knows is None:
+        vectors = self.now.vectors
+        if brought is None or vectors is None:
             return
-        some = warps.reshape(len(knows), -1)
+        some = warps.reshape(len(vectors), -1)
         news = np.repeat(brought, self._split[2], axis=1)
-        self.learn(np.where(some[:, :, None], np.maximum(knows, news), knows))
+        self.replace(np.where(some[:, :, None], np.maximum(vectors, news), vectors))
         blocks = np.asarray(warps.reshape(self._split).any(axis=2))
         self._arrived[number] = np.where(blocks[:, :, None], 0, brought)
 
@@ -153,6 +153,6 @@ def in_block_order(
         result[result] = lanes_ordered(
             later.clock.part_syncs, threads, began[result], now[result], n_warps
         )
-    if later.clock.knows is not None:
-        result |= ~same & (later.clock.knows[team, mine, place + n_warps * engine] > began)
+    if later.clock.vectors is not None:
+        result |= ~same & (later.clock.vectors[team, mine, place + n_warps * engine] > began)
     return np.asarray(result)

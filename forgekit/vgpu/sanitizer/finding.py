@@ -18,7 +18,7 @@ KINDS = {
     "unwritten-output": "Elements never written",
     "shared-race": "Race in shared memory",
     "global-race": "Race in global memory",
-    "async-copy": "Asynchronous copy still under way",
+    "async-copy": "Asynchronous copy still in flight",
     "block-lifetime": "Shared memory of a block that may not be there",
     "mbarrier": "Misused mbarrier",
     "divergent-barrier": "Barrier in divergent code",

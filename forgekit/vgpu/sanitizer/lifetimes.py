@@ -59,20 +59,20 @@ class Lifetimes:
         """Whether some block may not have started yet."""
         if self._started:
             return None
-        bad = ~self._known(visits.block, clock.knows, self._warps_of(visits.who), 0)
+        bad = ~self._known(visits.block, clock.vectors, self._warps_of(visits.who), 0)
         own = visits.who // (self._block_warps * 32) == visits.block
         return _first(visits, bad & ~own)
 
     def too_late(self, clocks: WarpClocks) -> list[Bad]:
         """At the end: accesses to blocks that may have left before."""
-        knows, found = clocks.now.knows, []
+        vectors, found = clocks.now.vectors, []
         for v in self._visits:
             known = np.zeros(len(v.who), bool)
-            if knows is not None:
+            if vectors is not None:
                 team, mine = np.divmod(v.block, self._team)
                 for warp in range(self._block_warps):
                     place = mine * self._block_warps + warp
-                    known |= knows[team, place, v.place] > v.epoch
+                    known |= vectors[team, place, v.place] > v.epoch
             bad = _first(v, ~known)
             if bad is not None:
                 found.append(bad)
@@ -82,15 +82,15 @@ class Lifetimes:
         """The number in its team of each thread's warp."""
         return np.asarray(who // 32 % (self._team * self._block_warps))
 
-    def _known(self, block: Array, knows: Array | None, warp: Array, epoch: int) -> Array:
+    def _known(self, block: Array, vectors: Array | None, warp: Array, epoch: int) -> Array:
         """Whether warps know of an epoch of some warp of a block of their team."""
-        if knows is None:
+        if vectors is None:
             return np.zeros(len(block), bool)
         team, mine = np.divmod(block, self._team)
         first = mine * self._block_warps
         found = np.zeros(len(block), bool)
         for k in range(self._block_warps):
-            found |= knows[team, warp, first + k] > epoch
+            found |= vectors[team, warp, first + k] > epoch
         return found
 
 

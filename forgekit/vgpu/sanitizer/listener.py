@@ -12,14 +12,14 @@ from forgekit.vgpu.machine import WARP
 from forgekit.vgpu.ptx import SourceLine
 from forgekit.vgpu.sanitizer import words
 from forgekit.vgpu.sanitizer.clocks import WarpClocks
+from forgekit.vgpu.sanitizer.cluster_sync import ClusterSync
 from forgekit.vgpu.sanitizer.definedness import Definedness
 from forgekit.vgpu.sanitizer.finding import Finding
 from forgekit.vgpu.sanitizer.lanes import meeting
-from forgekit.vgpu.sanitizer.meetings import Meetings
 from forgekit.vgpu.sanitizer.reach import is_ordered, reach
 from forgekit.vgpu.sanitizer.shadow import ENGINE
 from forgekit.vgpu.sanitizer.shared import SharedCheck
-from forgekit.vgpu.sanitizer.team import Team
+from forgekit.vgpu.sanitizer.sync_history import SyncHistory
 from forgekit.vgpu.sanitizer.tensors import GlobalCheck
 from forgekit.vgpu.sanitizer.warps import (
     check_exited,
@@ -32,7 +32,7 @@ from forgekit.vgpu.sanitizer.warps import (
 )
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.flights import Flight
+    from forgekit.vgpu.async_operations import AsyncOperation
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.launching import LaunchRecord
     from forgekit.vgpu.machine import Machine
@@ -68,9 +68,9 @@ class Sanitizer(Listener):
         self.unit = program.unit_bytes
         self._found: dict[object, Finding] = {}
         warps_a_block = -(-int(np.prod(record.block)) // WARP)
-        self._meetings = Meetings(warps_a_block * record.cluster_blocks)
+        self._sync_history = SyncHistory(warps_a_block * record.cluster_blocks)
         self._global = GlobalCheck(
-            program, record, memory, self.unit, self._meetings, self, first is not None
+            program, record, memory, self.unit, self._sync_history, self, first is not None
         )
         self.read_blank = False
         self._before: list[tuple[Allocation, Array]] = []
@@ -84,19 +84,19 @@ class Sanitizer(Listener):
         self._shared: SharedCheck | None = None
         # Of kernels in which more orders accesses than the barriers of a block.
         self._has_team = record.cluster_blocks > 1 or program.is_asynchronous
-        self._team: Team | None = None
+        self._cluster_sync: ClusterSync | None = None
 
     @property
     def findings(self) -> list[Finding]:
         return list(self._found.values())
 
     @property
-    def wants_second_look(self) -> bool:
-        """Whether the launch should be repeated with a thorough sanitizer."""
+    def needs_precise_rerun(self) -> bool:
+        """Whether the launch should be repeated with a precise sanitizer."""
         return self.read_blank or self._global.doubtful
 
     def look_again(self) -> Sanitizer:
-        """A thorough sanitizer of the same launch; memory is again as it was before the first."""
+        """A precise sanitizer of the same launch; memory is again as it was before the first."""
         for allocation, data in self._before:
             allocation.data[:] = data
         return Sanitizer(self.program, self._record, self._memory, first=self)
@@ -112,20 +112,20 @@ class Sanitizer(Listener):
         )
         self._shared = None
         if m.shared.size_bytes:
-            self._shared = SharedCheck(m, self.unit, self._clocks, self._meetings, self)
+            self._shared = SharedCheck(m, self.unit, self._clocks, self._sync_history, self)
         self._global.batch(m)
         if self._defined is not None:
             self._defined.batch(m)
         if self._has_team:
-            self._team = Team(m, self._clocks, self._shared, self._global, self)
+            self._cluster_sync = ClusterSync(m, self._clocks, self._shared, self._global, self)
 
     def on_access(self, m: Machine, access: Access) -> None:
-        self._meetings.time += 1
+        self._sync_history.time += 1
         if access.kind == "atomic" or is_ordered(m.program.instructions[m.pc]):
             first = m.blocks.start * (m.n_threads // WARP)
             present = m.lanes(access.mask).any(axis=1)
             warps = np.flatnonzero(present) + first
-            self._meetings.add(warps, m.blocks.start // m.cluster_blocks, self._clocks.now)
+            self._sync_history.add(warps, m.blocks.start // m.cluster_blocks, self._clocks.now)
         if self._defined is not None:
             self._defined.memory.access(m, access)
         for target in access.targets:
@@ -133,10 +133,10 @@ class Sanitizer(Listener):
                 self._global.access(m, access, target, self._clocks)
             elif target.space == "shared" and self._shared is not None:
                 self._shared.access(m, access, target)
-                if self._team is not None and access.space in ("cluster", "generic"):
-                    self._team.visit(m, reach(m, access, target, self.unit))
-        if self._team is not None:
-            self._team.touched()
+                if self._cluster_sync is not None and access.space in ("cluster", "generic"):
+                    self._cluster_sync.visit(m, reach(m, access, target, self.unit))
+        if self._cluster_sync is not None:
+            self._cluster_sync.touched()
 
     def on_async_done(self, m: Machine, access: Access) -> None:
         if self._defined is not None:
@@ -157,8 +157,8 @@ class Sanitizer(Listener):
         check_opening(m, mask, number, self)
         met = m.expand(mask)
         if met.sum() == m.expand(m.alive).sum():
-            if self._team is not None:
-                self._team.block_met(m, _by_warp(m, mask))
+            if self._cluster_sync is not None:
+                self._cluster_sync.block_met(m, _by_warp(m, mask))
                 return
             if self._shared is not None:
                 self._shared.everyone_met(m)
@@ -182,50 +182,52 @@ class Sanitizer(Listener):
             self._defined.shuffle(m, source)
 
     def on_cluster_arrive(self, m: Machine, mask: Array | None) -> None:
-        if self._team is not None:
-            self._team.cluster_arrive(m, mask)
+        if self._cluster_sync is not None:
+            self._cluster_sync.cluster_arrive(m, mask)
 
     def on_cluster_done(self, m: Machine, clusters: Array) -> None:
-        if self._team is not None:
-            self._team.cluster_done(clusters)
+        if self._cluster_sync is not None:
+            self._cluster_sync.cluster_done(clusters)
 
     def on_cluster_wait(self, m: Machine, passing: Array) -> None:
-        if self._team is not None:
-            self._team.cluster_wait(m, passing)
+        if self._cluster_sync is not None:
+            self._cluster_sync.cluster_wait(m, passing)
 
     def on_mbarrier(self, m: Machine, what: str, who: Array, words: Array) -> None:
-        self._meetings.time += 1
+        self._sync_history.time += 1
         if self._defined is not None:
             self._defined.memory.made(words[who])
-        if self._team is not None:
-            self._team.mbarrier(m, what, who, words)
+        if self._cluster_sync is not None:
+            self._cluster_sync.mbarrier(m, what, who, words)
 
     def on_mbarrier_phase(self, m: Machine, words: Array) -> None:
-        if self._team is not None:
-            self._team.phase(words)
+        if self._cluster_sync is not None:
+            self._cluster_sync.phase(words)
 
-    def on_flight(self, m: Machine, flight: Flight) -> None:
-        self._meetings.time += 1
+    def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
+        self._sync_history.time += 1
         if self._defined is not None:
-            self._defined.memory.flight(m, flight)
-        if self._team is not None:
-            self._team.flight(m, flight)
+            self._defined.memory.async_start(m, operation)
+        if self._cluster_sync is not None:
+            self._cluster_sync.async_start(m, operation)
 
-    def on_landing(self, m: Machine, flight: Flight, part: Array) -> None:
-        if self._team is not None:
-            self._team.landing(flight, part)
+    def on_async_completion(self, m: Machine, operation: AsyncOperation, part: Array) -> None:
+        if self._cluster_sync is not None:
+            self._cluster_sync.async_completed(operation, part)
 
     def on_stop(self, m: Machine) -> None:
         check_stuck(m, self)
-        if self._team is not None and self._shared is not None:  # what led to it may be noted only
+        if (
+            self._cluster_sync is not None and self._shared is not None
+        ):  # what led to it may be noted only
             self._shared.everyone_met(m)
 
     def on_batch_end(self, m: Machine) -> None:
         check_never_opened(m, self)
         if self._shared is not None:
             self._shared.everyone_met(m)
-        if self._team is not None:
-            self._team.finish(m)
+        if self._cluster_sync is not None:
+            self._cluster_sync.finish(m)
 
     # -- findings ---------------------------------------------------------------------------------
     def _line(self, pc: int) -> SourceLine | None:

@@ -1,4 +1,4 @@
-"""Shared memory of a batch: races between barriers, memory nobody wrote, copies under way.
+"""Shared memory of a batch: races between barriers, memory nobody wrote, copies in flight.
 
 Between two barriers of the whole block accesses are only collected. At the barrier, one pass over
 them tells whether any unit was touched by two threads at all; only then are they gone through in
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.sanitizer.clocks import Snapshot, WarpClocks
     from forgekit.vgpu.sanitizer.listener import Sanitizer
-    from forgekit.vgpu.sanitizer.meetings import Meetings
+    from forgekit.vgpu.sanitizer.sync_history import SyncHistory
 
 _WHAT = {"load": READ, "store": WRITE, "async store": WRITE, "atomic": ATOMIC}
 _AS_ACCESS = {READ: "load", WRITE: "async store", ATOMIC: "atomic"}
@@ -46,11 +46,16 @@ class SharedCheck:
     """The shared memory of one batch of blocks."""
 
     def __init__(
-        self, m: Machine, unit: int, clocks: WarpClocks, meetings: Meetings, report: Sanitizer
+        self,
+        m: Machine,
+        unit: int,
+        clocks: WarpClocks,
+        sync_history: SyncHistory,
+        report: Sanitizer,
     ) -> None:
         self._unit = unit
         self._clocks = clocks
-        self._meetings = meetings
+        self._sync_history = sync_history
         self._report = report
         self._first_warp = m.blocks.start * (m.n_threads // WARP)  # its number in the grid
         self._n = len(m.shared.data) // unit
@@ -95,7 +100,7 @@ class SharedCheck:
             self._own(found)
         self._writes += what != READ
         now = self._clocks.now if clock is None else clock
-        self._keep(m, _Held(what, m.pc, now, self._meetings.time, None, None, found))
+        self._keep(m, _Held(what, m.pc, now, self._sync_history.time, None, None, found))
 
     def copied(self, m: Machine, access: Access, target: Target) -> None:
         """An asynchronous copy has arrived, for the threads that waited for it."""
@@ -114,7 +119,7 @@ class SharedCheck:
         ordered = is_ordered(m.program.instructions[m.pc])
         what = ATOMIC if ordered else _WHAT[access.kind]
         self._writes += what != READ
-        time = self._meetings.time
+        time = self._sync_history.time
         self._keep(m, _Held(what, m.pc, self._clocks.now, time, access, target, found))
 
     def _keep(self, m: Machine, held: _Held) -> None:
@@ -122,7 +127,7 @@ class SharedCheck:
         if len(self._held) > _COLLECTED:
             self._go_through(m, keep=True)
 
-    # -- reads of what nobody wrote, copies under way -------------------------------------------
+    # -- reads of what nobody wrote, copies in flight -------------------------------------------
     def _may_be_blank(self, m: Machine, access: Access) -> bool:
         """Whether a load may have met memory that nobody has written, by what it found."""
         if self._report.read_blank:
@@ -152,7 +157,7 @@ class SharedCheck:
         self._flyer[found.units] = found.who
 
     def _meet_copies(self, m: Machine, access: str, found: Reach) -> Reach:
-        """Tell of units that a copy is under way to; the rest is looked at further."""
+        """Tell of units that a copy is in flight to; the rest is looked at further."""
         assert self._flying is not None
         copy = self._flying[found.units]
         bad = np.flatnonzero(copy)
@@ -217,7 +222,7 @@ class SharedCheck:
         result |= ~engine & (before == after)  # what a thread did before it started the operation
         rest = np.flatnonzero(~result)
         a, b = (who[rest] // WARP + self._first_warp for who in (before, after))
-        result[rest] = self._meetings.ordered(a, earlier, b, later, engine[rest])
+        result[rest] = self._sync_history.ordered(a, earlier, b, later, engine[rest])
         return result
 
     def offset(self, m: Machine, unit: int) -> int:

@@ -4,7 +4,7 @@ A tensor that the kernel cannot write to needs no bookkeeping; which ones it can
 addresses in its code tells. Where no tensor is both written and read, it is enough to count the
 stores: as many elements written as stored to, and no two threads have met. Only if the numbers
 differ, the launch, which can be repeated then, is gone through thoroughly. Threads of one block are
-ordered by their barriers, blocks by atomic and ordered accesses only (`meetings.py`).
+ordered by their barriers, blocks by atomic and ordered accesses only (`sync_history.py`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from forgekit.vgpu.sanitizer.sources import Reading, Sources
 
 if TYPE_CHECKING:
     from forgekit.vgpu.addressing import Target
+    from forgekit.vgpu.async_operations import AsyncOperation, End
     from forgekit.vgpu.dataflow import Origins
-    from forgekit.vgpu.flights import End, Flight
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.launching import LaunchRecord
     from forgekit.vgpu.listeners import Access
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from forgekit.vgpu.program import Program
     from forgekit.vgpu.sanitizer.clocks import Snapshot, WarpClocks
     from forgekit.vgpu.sanitizer.listener import Sanitizer
-    from forgekit.vgpu.sanitizer.meetings import Meetings
+    from forgekit.vgpu.sanitizer.sync_history import SyncHistory
 
 _WHAT = {"load": READ, "async load": READ, "store": WRITE, "atomic": ATOMIC}
 _MOST_THREADS = 1 << 31  # of a launch, so that a thread's number fits 32 bits
@@ -67,16 +67,16 @@ class GlobalCheck:
         record: LaunchRecord,
         memory: GlobalMemory,
         unit: int,
-        meetings: Meetings,
+        sync_history: SyncHistory,
         report: Sanitizer,
-        thorough: bool,
+        precise: bool,
     ) -> None:
         self._unit = unit
         self._report = report
         self._threads = -(-math.prod(record.block) // 32) * 32
         self._team_threads = self._threads * record.cluster_blocks
         self._on = math.prod(record.grid) * self._threads < _MOST_THREADS
-        self._meetings = meetings
+        self._sync_history = sync_history
         self._base = 0  # number of the batch's first thread
         self._sources = Sources()
         self._written, read = (
@@ -85,7 +85,7 @@ class GlobalCheck:
         )
         both = self._written & read
         self.in_place = [a for a in memory.allocations if id(a) in both and not a.read_only]
-        self._count_only = not (thorough or both)
+        self._count_only = not (precise or both)
         self._tensors: dict[int, _Tensor | None] = {}
         # As they are before the launch: afterwards what it wrote looks like somebody else's.
         self._blanks = {id(a): fresh.lookup(a) for a in memory.allocations}
@@ -126,7 +126,9 @@ class GlobalCheck:
             assert isinstance(tensor, _Tensor)
             self._meet(m, tensor, READ, found, clocks.now)
 
-    def bulk(self, m: Machine, flight: Flight, end: End, kind: str, clock: Snapshot) -> None:
+    def bulk(
+        self, m: Machine, operation: AsyncOperation, end: End, kind: str, clock: Snapshot
+    ) -> None:
         """Bulk copies start, with the clocks as they were then."""
         assert end.allocations is not None
         for allocation in {id(a): a for a in end.allocations}.values():
@@ -135,8 +137,8 @@ class GlobalCheck:
                 continue
             part = np.array([a is allocation for a in end.allocations])
             start = end.start[part] + tensor.shift
-            who = flight.who[part] | ENGINE
-            found = bytes_reached(who, start, flight.size[part], self._unit)
+            who = operation.who[part] | ENGINE
+            found = bytes_reached(who, start, operation.size[part], self._unit)
             self._touch(m, tensor, kind, found, clock)
 
     def _tensor(self, allocation: Allocation) -> _Tensor | None:
@@ -169,7 +171,7 @@ class GlobalCheck:
         """Compare with what was before; whether there were races."""
         assert tensor.shadow is not None
         touch = Touch(what, found.units, found.who + self._base, m.pc, clock,
-                      self._meetings.time, found.values, found.each, self._base)  # fmt: skip
+                      self._sync_history.time, found.values, found.each, self._base)  # fmt: skip
         races = False
         for c in tensor.shadow.add(touch):
             self._report.race(m, "global-race", c, self._place(tensor, c.unit))
@@ -234,7 +236,7 @@ class GlobalCheck:
             result[same] |= in_block_order(earlier, own, later, other, n_warps, engine[same])
         rest = np.flatnonzero(~result)
         a, b = before[rest] // WARP, after[rest] // WARP
-        result[rest] = self._meetings.ordered(a, earlier, b, later, engine[rest])
+        result[rest] = self._sync_history.ordered(a, earlier, b, later, engine[rest])
         return np.asarray(result)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from forgekit.vgpu.addressing import Target
-    from forgekit.vgpu.flights import End, Flight
+    from forgekit.vgpu.async_operations import AsyncOperation, End
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.listeners import Access
     from forgekit.vgpu.machine import Machine
@@ -225,19 +225,19 @@ class UndefinedMemory:
         """mbarriers are made at these 8-byte words of shared memory."""
         self._shared.bits[words[:, None] * 8 + np.arange(8)] = 0
 
-    def flight(self, m: Machine, flight: Flight) -> None:
+    def async_start(self, m: Machine, operation: AsyncOperation) -> None:
         """A bulk copy or an asynchronous store starts: it brings what its source holds now."""
         taints: list[Taint | None] = []
-        if flight.source is None:
+        if operation.source is None:
             operand = m.program.instructions[m.pc].operands[1]
             items = operand.items if isinstance(operand, ptx.Vector) else (operand,)
             taints = [self._taints.of_operand(m, item) for item in items]
         for i, (who, size) in enumerate(
-            zip(flight.who.tolist(), flight.size.tolist(), strict=True)
+            zip(operation.who.tolist(), operation.size.tolist(), strict=True)
         ):
             bits, origin = np.zeros(size, np.uint8), np.zeros(size, np.int64)
-            if flight.source is not None and flight.source.allocations is None:
-                start = int(flight.source.start[i])
+            if operation.source is not None and operation.source.allocations is None:
+                start = int(operation.source.start[i])
                 bits = self._shared.bits[start : start + size].copy()
                 at = np.arange(start, start + size)
                 origin = self._shared.origin_at(at, 1).reshape(-1)
@@ -250,7 +250,7 @@ class UndefinedMemory:
                     bits[k * elem : (k + 1) * elem] = one.view(np.uint8)
                     from_read = np.broadcast_to(taint.origin, m.shape).reshape(-1)[who]
                     origin[k * elem : (k + 1) * elem] = from_read
-            self._arrives(m, flight.target, i, who, bits, origin)
+            self._arrives(m, operation.target, i, who, bits, origin)
 
     def _arrives(self, m: Machine, end: End, i: int, who: int, bits: Array, origin: Array) -> None:
         start = int(end.start[i])

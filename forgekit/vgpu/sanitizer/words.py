@@ -147,7 +147,7 @@ def under_way(access: str, offset: int, who: Who, copier: Who, line: str) -> Mad
     place = f"shared memory, byte {offset:,}"
     told = (
         f"{name(who)} {_DOES[access]} {place}, while the asynchronous copy of {name(copier)}",
-        f"to it, started at {line}, may still be under way.",
+        f"to it, started at {line}, may still be in flight.",
     )
     advice = (
         "A copy is complete for its own thread after cp_async_wait_group(n), where n is how many "
@@ -160,7 +160,7 @@ def under_way(access: str, offset: int, who: Who, copier: Who, line: str) -> Mad
 def source_changed(place: str, who: Who, copier: Who, line: str) -> Made:
     told = (
         f"{name(who)} writes {place}, while the asynchronous copy of {name(copier)}",
-        f"from it, started at {line}, may still be under way.",
+        f"from it, started at {line}, may still be in flight.",
     )
     advice = (
         "A copy reads its source at any time until cp_async_wait_group(n) says that its group is "
@@ -176,12 +176,12 @@ def too_early(report: Sanitizer, c: Conflict, place: str, first: Who, second: Wh
     if c.first & ENGINE and c.second & ENGINE:
         told: tuple[str, ...] = (
             f"{flying} {name(second)} {c.later.what} {place}, while that of {name(first)},",
-            f"started at {line}, may still be under way.",
+            f"started at {line}, may still be in flight.",
         )
     elif c.first & ENGINE:
         told = (
             f"{name(second)} {c.later.what} {place}, while {flying} {name(first)},",
-            f"started at {line}, which {c.earlier.what} it, may still be under way.",
+            f"started at {line}, which {c.earlier.what} it, may still be in flight.",
         )
     else:
         told = (

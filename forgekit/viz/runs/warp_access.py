@@ -164,7 +164,7 @@ class _BlockTrace(Listener):
         self.memory: GlobalMemory | None = None
         self.complete = True
         self._left = _LIMIT
-        self._source: Array | None = None  # of the asynchronous copy under way
+        self._source: Array | None = None  # of the asynchronous copy in flight
 
     def on_batch(self, m: Machine) -> None:
         self.memory = m.memory

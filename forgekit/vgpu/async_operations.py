@@ -1,4 +1,4 @@
-"""Asynchronous operations under way: bulk copies and `st.async`.
+"""Asynchronous operations in flight: bulk copies and `st.async`.
 
 They arrive as late as the rules allow: when nobody can run on without, when a thread waits for its
 bulk group, or at the end. An eager adversary lets them arrive when they start.
@@ -45,7 +45,7 @@ class End:
 
 
 @dataclass
-class Flight:
+class AsyncOperation:
     """What one instruction has started: operation i is that of thread `who[i]`, ascending.
 
     source: None where the bytes are `values`, (n, size). words: the mbarrier that is told, or
@@ -63,7 +63,7 @@ class Flight:
     group: Array = field(init=False)
     held: dict[int, Array] = field(default_factory=dict)  # bytes that have been read already
     moved: bool = False  # arrived early, which nobody may rely on
-    ticket: object = None  # a listener's own
+    token: object = None  # a listener's own
 
     def __post_init__(self) -> None:
         self.left = np.ones(len(self.who), bool)
@@ -75,60 +75,60 @@ class Flight:
         return bool(self.words[0] != NO_MBARRIER)
 
 
-class Flights:
-    """All that is under way in a batch."""
+class AsyncOperations:
+    """All that is in flight in a batch."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine: Machine = weakref.proxy(machine)
-        self.under_way: list[Flight] = []
+        self.in_flight: list[AsyncOperation] = []
         self._committed: Array | None = None  # bulk groups committed, by thread
 
-    def start(self, flight: Flight) -> None:
+    def start(self, operation: AsyncOperation) -> None:
         m = self.machine
-        m.sleepers.something_happened()
+        m.wait_queue.made_progress()
         for listener in m.listeners:
-            listener.on_flight(m, flight)
-        self.under_way.append(flight)
+            listener.on_async_start(m, operation)
+        self.in_flight.append(operation)
         if m.adversary is not None and m.adversary.eager:
-            if flight.tells:
-                self._land(flight, flight.left)
+            if operation.tells:
+                self._complete(operation, operation.left)
             else:
-                self._move(flight, flight.left)
-                flight.moved = True
+                self._move(operation, operation.left)
+                operation.moved = True
 
     # -- mbarriers --------------------------------------------------------------------------------
-    def land_one(self, awaited: Array | None = None) -> bool:
+    def complete_one(self, awaited: Array | None = None) -> bool:
         """Let the oldest operation arrive that tells an mbarrier, of `awaited` ones if there is."""
-        telling = [f for f in self.under_way if f.tells]
+        telling = [f for f in self.in_flight if f.tells]
         if not telling:
             return False
         if awaited is not None:
             telling = [f for f in telling if np.isin(f.words, awaited).any()] or telling
-        self._land(telling[0], telling[0].left)
+        self._complete(telling[0], telling[0].left)
         return True
 
-    def land_all(self) -> None:
+    def complete_all(self) -> None:
         """Every thread has exited."""
-        while self.under_way:
-            self._land(self.under_way[0], self.under_way[0].left)
+        while self.in_flight:
+            self._complete(self.in_flight[0], self.in_flight[0].left)
 
-    def _land(self, flight: Flight, part: Array) -> None:
+    def _complete(self, operation: AsyncOperation, part: Array) -> None:
         """The operations of `part` arrive; errors name the line that started them."""
         m = self.machine
-        m.pc, pc = flight.pc, m.pc
+        m.pc, pc = operation.pc, m.pc
         part = part.copy()
-        if not flight.moved:
-            self._move(flight, part)
-        flight.left &= ~part
-        if not flight.left.any():
-            self.under_way = [f for f in self.under_way if f is not flight]
-        if flight.tells:
-            there = part & ~self._gone(flight.words * 8)
+        if not operation.moved:
+            self._move(operation, part)
+        operation.left &= ~part
+        if not operation.left.any():
+            self.in_flight = [f for f in self.in_flight if f is not operation]
+        if operation.tells:
+            there = part & ~self._gone(operation.words * 8)
             for listener in m.listeners:
-                listener.on_landing(m, flight, there)
-            size = flight.size[there]
+                listener.on_async_completion(m, operation, there)
+            size = operation.size[there]
             if len(size):
-                m.mbarriers.change(flight.words[there], np.zeros_like(size), -size)
+                m.mbarriers.change(operation.words[there], np.zeros_like(size), -size)
         m.pc = pc
 
     def _gone(self, start: Array) -> Array:
@@ -139,19 +139,19 @@ class Flights:
         left = np.logical_not(m.expand(m.alive).any(axis=1))
         return np.asarray(np.asarray(left)[start // m.shared.stride])
 
-    def _move(self, flight: Flight, part: Array) -> None:
+    def _move(self, operation: AsyncOperation, part: Array) -> None:
         shared = self.machine.shared.data
-        target, source = flight.target, flight.source
+        target, source = operation.target, operation.source
         if target.allocations is None:
             part = part & ~self._gone(target.start)
-        if flight.values is not None:
-            places = target.start[part, None] + np.arange(flight.values.shape[1])
-            shared[places] = flight.values[part]
+        if operation.values is not None:
+            places = target.start[part, None] + np.arange(operation.values.shape[1])
+            shared[places] = operation.values[part]
             return
         assert source is not None
         for i in np.flatnonzero(part).tolist():
-            size = int(flight.size[i])
-            found = flight.held.pop(i, None)
+            size = int(operation.size[i])
+            found = operation.held.pop(i, None)
             if found is None:
                 found = _bytes(source, i, size, shared)
             _bytes(target, i, size, shared)[:] = found
@@ -164,10 +164,10 @@ class Flights:
         if self._committed is None:
             self._committed = np.zeros(len(full), np.int64)
         self._committed = self._committed + full
-        for flight in self.under_way:
-            if not flight.tells:
-                fresh = (flight.group == 0) & full[flight.who]
-                flight.group = np.where(fresh, self._committed[flight.who], flight.group)
+        for operation in self.in_flight:
+            if not operation.tells:
+                fresh = (operation.group == 0) & full[operation.who]
+                operation.group = np.where(fresh, self._committed[operation.who], operation.group)
 
     def wait(self, mask: Array | None, keep: int, read: bool) -> None:
         """`cp.async.bulk.wait_group`: for all groups but the newest `keep` of these threads.
@@ -178,26 +178,33 @@ class Flights:
         if self._committed is None:
             return
         full = m.expand(mask).reshape(-1)
-        for flight in list(self.under_way):
-            if flight.tells:
+        for operation in list(self.in_flight):
+            if operation.tells:
                 continue
-            last = self._committed[flight.who] - keep
-            due = flight.left & full[flight.who] & (flight.group > 0) & (flight.group <= last)
+            last = self._committed[operation.who] - keep
+            due = (
+                operation.left
+                & full[operation.who]
+                & (operation.group > 0)
+                & (operation.group <= last)
+            )
             if not due.any():
                 continue
             for listener in m.listeners:
-                listener.on_landing(m, flight, due)
+                listener.on_async_completion(m, operation, due)
             if read:
-                self._read(flight, due)
+                self._read(operation, due)
             else:
-                self._land(flight, due)
+                self._complete(operation, due)
 
-    def _read(self, flight: Flight, due: Array) -> None:
-        assert flight.source is not None
+    def _read(self, operation: AsyncOperation, due: Array) -> None:
+        assert operation.source is not None
         for i in np.flatnonzero(due).tolist():
-            if i not in flight.held and not flight.moved:
-                size = int(flight.size[i])
-                flight.held[i] = _bytes(flight.source, i, size, self.machine.shared.data).copy()
+            if i not in operation.held and not operation.moved:
+                size = int(operation.size[i])
+                operation.held[i] = _bytes(
+                    operation.source, i, size, self.machine.shared.data
+                ).copy()
 
 
 def _bytes(end: End, i: int, size: int, shared: Array) -> Array:

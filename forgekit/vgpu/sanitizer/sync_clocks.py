@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.flights import Flight
+    from forgekit.vgpu.async_operations import AsyncOperation
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.sanitizer.clocks import WarpClocks
 
 
-class Ledger:
+class SyncClocks:
     """Entries by number; made when first used."""
 
     def __init__(self, clocks: WarpClocks, numbers: int) -> None:
@@ -46,7 +46,7 @@ class Ledger:
         np.maximum.at(self._open, at, rows[warps])
         ticking = np.zeros(len(rows), bool)
         ticking[warps] = True
-        self._clocks.learn(self._clocks._knows())
+        self._clocks.replace(self._clocks.vectors())
         self._clocks.tick(ticking)
 
     def land(self, team_warp: Array, epochs: Array, numbers: Array) -> None:
@@ -63,25 +63,25 @@ class Ledger:
 
     def wait(self, warps: Array, numbers: Array) -> None:
         """Warps learn what the phases that have ended tell."""
-        knows = self._clocks._knows().copy()
-        rows = knows.reshape(-1, knows.shape[2])
+        vectors = self._clocks.vectors().copy()
+        rows = vectors.reshape(-1, vectors.shape[2])
         at = self._entries(numbers)
         np.maximum.at(rows, warps, self._ended[at])
-        self._clocks.learn(knows)
+        self._clocks.replace(vectors)
 
 
-class Ticket:
-    """What the sanitizer remembers of a flight: of each operation its team, warp and epoch."""
+class AsyncToken:
+    """Team, warp and epoch of each operation that one instruction has started."""
 
-    def __init__(self, flight: Flight, clocks: WarpClocks) -> None:
-        self.team, self.warp = np.divmod(flight.who // 32, clocks.team_warps)
+    def __init__(self, operation: AsyncOperation, clocks: WarpClocks) -> None:
+        self.team, self.warp = np.divmod(operation.who // 32, clocks.team_warps)
         self.clock = clocks.now  # as they are when it starts
-        self.epoch = clocks.set_off(self.team, self.warp)
+        self.epoch = clocks.start_async(self.team, self.warp)
 
 
-def waited_for(ticket: Ticket, part: Array, clocks: WarpClocks) -> None:
+def waited_for(token: AsyncToken, part: Array, clocks: WarpClocks) -> None:
     """The warps of `part` know that these operations of theirs have arrived."""
-    knows = clocks._knows().copy()
-    place = (ticket.team[part], ticket.warp[part], clocks.team_warps + ticket.warp[part])
-    np.maximum.at(knows, place, ticket.epoch[part] + 1)
-    clocks.learn(knows)
+    vectors = clocks.vectors().copy()
+    place = (token.team[part], token.warp[part], clocks.team_warps + token.warp[part])
+    np.maximum.at(vectors, place, token.epoch[part] + 1)
+    clocks.replace(vectors)

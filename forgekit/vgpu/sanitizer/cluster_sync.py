@@ -1,6 +1,6 @@
 """Clusters, mbarriers and asynchronous operations, as far as they order accesses: one batch.
 
-Used only for kernels that have them. Between blocks of a cluster, and where something is under way,
+Used only for kernels that have them. Between blocks of a cluster, and where something is in flight,
 a barrier of the block does not end everything that was before it; the clocks then run on until a
 moment at which everybody knows everything.
 """
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forgekit.vgpu.machine import WARP
-from forgekit.vgpu.sanitizer.ledger import Ledger, Ticket, waited_for
 from forgekit.vgpu.sanitizer.lifetimes import Lifetimes, Visits
 from forgekit.vgpu.sanitizer.reach import bytes_reached
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE
+from forgekit.vgpu.sanitizer.sync_clocks import AsyncToken, SyncClocks, waited_for
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.flights import Flight
+    from forgekit.vgpu.async_operations import AsyncOperation
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.sanitizer.clocks import WarpClocks
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MBARRIER = 8  # bytes
 
 
-class Team:
+class ClusterSync:
     """What orders accesses in one batch of such a kernel."""
 
     def __init__(
@@ -42,8 +42,8 @@ class Team:
         report: Sanitizer,
     ) -> None:
         self._clocks, self._shared, self._global, self._report = clocks, shared, tensors, report
-        self._barrier = Ledger(clocks, m.n_blocks // m.cluster_blocks)
-        self._mbarriers = Ledger(clocks, len(m.shared.data) // _MBARRIER)
+        self._barrier = SyncClocks(clocks, m.n_blocks // m.cluster_blocks)
+        self._mbarriers = SyncClocks(clocks, len(m.shared.data) // _MBARRIER)
         self._lifetimes = Lifetimes(m.cluster_blocks, m.n_threads // WARP)
         self._alone = m.cluster_blocks == 1
         self._quiet = False  # nobody has touched memory since everybody arrived
@@ -70,7 +70,7 @@ class Team:
             self._everyone_met(m)
 
     def _everyone_met(self, m: Machine) -> None:
-        """All that was before is over for all that comes, if nothing is under way."""
+        """All that was before is over for all that comes, if nothing is in flight."""
         if self._global.has_shadow or not self._clocks.all_known():
             return
         if self._shared is not None:
@@ -121,42 +121,48 @@ class Team:
         """Somebody has accessed memory."""
         self._quiet = False
 
-    def flight(self, m: Machine, flight: Flight) -> None:
+    def async_start(self, m: Machine, operation: AsyncOperation) -> None:
         """Asynchronous operations start."""
         self._quiet = False
-        ticket = flight.ticket = Ticket(flight, self._clocks)
-        ends = [(flight.source, READ), (flight.target, WRITE)]
+        token = operation.token = AsyncToken(operation, self._clocks)
+        ends = [(operation.source, READ), (operation.target, WRITE)]
         for end, what in ends:
             if end is None:
                 continue
             if end.allocations is None:
-                self._engine(m, flight, ticket, what, end.start, flight.size)
+                self._engine(m, operation, token, what, end.start, operation.size)
             else:
                 kind = "async load" if what == READ else "store"
-                self._global.bulk(m, flight, end, kind, ticket.clock)
-        if flight.tells:
-            size = np.full(len(flight.who), _MBARRIER)
-            self._engine(m, flight, ticket, ATOMIC, flight.words * _MBARRIER, size)
+                self._global.bulk(m, operation, end, kind, token.clock)
+        if operation.tells:
+            size = np.full(len(operation.who), _MBARRIER)
+            self._engine(m, operation, token, ATOMIC, operation.words * _MBARRIER, size)
 
     def _engine(
-        self, m: Machine, flight: Flight, ticket: Ticket, what: str, start: Array, size: Array
+        self,
+        m: Machine,
+        operation: AsyncOperation,
+        token: AsyncToken,
+        what: str,
+        start: Array,
+        size: Array,
     ) -> None:
         """An end in shared memory."""
         assert self._shared is not None
-        found = bytes_reached(flight.who | ENGINE, start, size, self._report.unit)
-        self._shared.touch(m, what, found, ticket.clock)
-        place = self._clocks.team_warps + ticket.warp
-        visits = Visits(m.pc, flight.who, place, ticket.epoch, start // m.shared.stride)
+        found = bytes_reached(operation.who | ENGINE, start, size, self._report.unit)
+        self._shared.touch(m, what, found, token.clock)
+        place = self._clocks.team_warps + token.warp
+        visits = Visits(m.pc, operation.who, place, token.epoch, start // m.shared.stride)
         self._look(m, visits)
 
-    def landing(self, flight: Flight, part: Array) -> None:
-        ticket = flight.ticket
-        assert isinstance(ticket, Ticket)
-        if flight.tells:
-            words = flight.words[part]
-            self._mbarriers.land(ticket.warp[part], ticket.epoch[part], words)
+    def async_completed(self, operation: AsyncOperation, part: Array) -> None:
+        token = operation.token
+        assert isinstance(token, AsyncToken)
+        if operation.tells:
+            words = operation.words[part]
+            self._mbarriers.land(token.warp[part], token.epoch[part], words)
         elif part.any():
-            waited_for(ticket, part, self._clocks)
+            waited_for(token, part, self._clocks)
 
     def finish(self, m: Machine) -> None:
         """Every thread of the batch has exited."""

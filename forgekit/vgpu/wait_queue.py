@@ -1,7 +1,7 @@
 """Threads that sleep until a cluster's barrier opens or a phase of an mbarrier ends.
 
 They stand before the instruction that waits, and execute it when they have been woken. Where nobody
-can run any more, what is asynchronous arrives; where nothing is under way either, waits that may
+can run any more, what is asynchronous arrives; where nothing is in flight either, waits that may
 end without success (`try_wait`) do so, and after several rounds in which nothing happens that is a
 deadlock.
 """
@@ -24,7 +24,7 @@ _FRUITLESS = 64  # rounds of waits that end without success until that counts as
 
 
 @dataclass
-class Sleep:
+class Waiting:
     """A group that sleeps before instruction `pc`.
 
     what: `cluster` or `mbarrier`; keys: of each thread the number of what it waits for, (blocks,
@@ -38,20 +38,20 @@ class Sleep:
     parity: Array | None = None
 
 
-class Sleepers:
+class WaitQueue:
     """The sleeping groups of a batch."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine: Machine = weakref.proxy(machine)
-        self.groups: list[Sleep] = []
+        self.groups: list[Waiting] = []
         self.given_up: Array | None = None  # threads whose wait ends without success
         self._rounds = 0
 
     def add(self, mask: Array, what: str, keys: Array, parity: Array | None = None) -> None:
         """The threads of a full mask go to sleep before the instruction that runs."""
-        self.groups.append(Sleep(self.machine.pc, mask, what, keys, parity))
+        self.groups.append(Waiting(self.machine.pc, mask, what, keys, parity))
 
-    def something_happened(self) -> None:
+    def made_progress(self) -> None:
         self._rounds = 0
 
     def wake(self, what: str, ended: Array) -> None:
@@ -65,10 +65,10 @@ class Sleepers:
             if go is None or not go.any():
                 left.append(group)
                 continue
-            m.set_off(group.pc, None if go.all() else go)
+            m.resume(group.pc, None if go.all() else go)
             rest = group.mask & ~go
             if rest.any():
-                left.append(Sleep(group.pc, rest, what, group.keys, group.parity))
+                left.append(Waiting(group.pc, rest, what, group.keys, group.parity))
         self.groups = left
 
     def keys(self, what: str) -> Array:
@@ -77,14 +77,14 @@ class Sleepers:
         found = [np.broadcast_to(g.keys, shape)[g.mask] for g in self.groups if g.what == what]
         return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
-    def nobody_runs(self) -> None:
+    def all_blocked(self) -> None:
         """Everybody waits: let something happen.
 
         Raises:
             DeadlockError: nothing can.
         """
         m = self.machine
-        if m.flights.land_one(self.keys("mbarrier")):
+        if m.async_operations.complete_one(self.keys("mbarrier")):
             return
         trying = [g for g in self.groups if g.what == "mbarrier"]
         self._rounds += 1

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _NEVER = -1
 
 
-class _Meeting(NamedTuple):
+class _SyncAccess(NamedTuple):
     """Warps that make such an access at once. They are served in order of their numbers."""
 
     time: int
@@ -31,7 +31,7 @@ class _Meeting(NamedTuple):
     clock: Snapshot
 
 
-class Meetings:
+class SyncHistory:
     """The accesses of a launch that order others.
 
     time: counts the launch's accesses; warps_a_team: warps of a block, or of a cluster.
@@ -40,12 +40,12 @@ class Meetings:
     def __init__(self, warps_a_team: int) -> None:
         self.time = 0
         self.warps_a_team = warps_a_team
-        self._of_team: dict[int, list[_Meeting]] = {}
-        self._new: list[_Meeting] = []
+        self._of_team: dict[int, list[_SyncAccess]] = {}
+        self._new: list[_SyncAccess] = []
 
     def add(self, warps: Array, first_team: int, clock: Snapshot) -> None:
         """These warps, of a batch that begins with team `first_team`, make such an access."""
-        self._new.append(_Meeting(self.time, frozenset(warps.tolist()), first_team, clock))
+        self._new.append(_SyncAccess(self.time, frozenset(warps.tolist()), first_team, clock))
 
     def ordered(
         self, first: Array, earlier: Touch, second: Array, later: Touch, engine: Array
@@ -55,9 +55,9 @@ class Meetings:
         engine: whether it is the touch of an asynchronous operation of the warp.
         """
         result = np.zeros(len(first), bool)
-        for meeting in self._new:
-            for team in {w // self.warps_a_team for w in meeting.warps}:
-                self._of_team.setdefault(team, []).append(meeting)
+        for access in self._new:
+            for team in {w // self.warps_a_team for w in access.warps}:
+                self._of_team.setdefault(team, []).append(access)
         self._new = []
         if not self._of_team or not len(first):
             return result
@@ -71,37 +71,37 @@ class Meetings:
     def _released(self, warp: int, touch: Touch, engine: bool) -> tuple[int, int] | None:
         """When the touch of a warp was first made known: (time, place in the order served)."""
         team, mine = divmod(warp, self.warps_a_team)
-        for meeting in self._of_team.get(team, []):
+        for access in self._of_team.get(team, []):
             # An atomic access is itself what makes it known.
-            if meeting.time < touch.time + (touch.what != ATOMIC):
+            if access.time < touch.time + (touch.what != ATOMIC):
                 continue
-            local = team - meeting.first_team
+            local = team - access.first_team
             place = mine + self.warps_a_team * engine
             began = touch.clock.epoch[local, place]
-            for w in sorted(meeting.warps):
+            for w in sorted(access.warps):
                 if w // self.warps_a_team != team:
                     continue
-                knows = meeting.clock.knows
+                vectors = access.clock.vectors
                 other = w % self.warps_a_team
                 mine_too = w == warp and not engine
-                if mine_too or (knows is not None and knows[local, other, place] > began):
-                    return meeting.time, w
+                if mine_too or (vectors is not None and vectors[local, other, place] > began):
+                    return access.time, w
         return None
 
     def _acquired(self, warp: int, touch: Touch) -> tuple[int, int]:
         """When the touching warp has last learnt of others: (time, place in the order served)."""
         team, mine = divmod(warp, self.warps_a_team)
-        for meeting in reversed(self._of_team.get(team, [])):
-            if meeting.time >= touch.time:
+        for access in reversed(self._of_team.get(team, [])):
+            if access.time >= touch.time:
                 continue
-            local = team - meeting.first_team
-            for w in sorted(meeting.warps, reverse=True):
+            local = team - access.first_team
+            for w in sorted(access.warps, reverse=True):
                 if w // self.warps_a_team != team:
                     continue
-                knows, other = touch.clock.knows, w % self.warps_a_team
+                vectors, other = touch.clock.vectors, w % self.warps_a_team
                 if w == warp or (
-                    knows is not None
-                    and knows[local, mine, other] > meeting.clock.epoch[local, other]
+                    vectors is not None
+                    and vectors[local, mine, other] > access.clock.epoch[local, other]
                 ):
-                    return meeting.time, w
+                    return access.time, w
         return _NEVER, _NEVER
