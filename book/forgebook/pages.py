@@ -9,12 +9,12 @@ import re
 from collections.abc import Callable
 
 from forgebook import benchmarks, glossary, reference
-from forgebook.course import ROOT, Notebook, anchor, notebooks, week_titles
+from forgebook.course import Notebook, anchor, notebooks, week_titles
 
 __all__ = ["addressed", "filled", "is_made"]
 
 _MARKER = re.compile(r"^<!-- made: ([a-z]+)(?: ([\w.]+))? -->$", re.MULTILINE)
-_PICTURE = re.compile(r"^!\[(.+)\]\(\.\./book/(pictures/.+)\)$", re.MULTILINE)
+_EXERCISE = re.compile(r"\]\([\w./]+\.ipynb(#exercise-[\w-]+)\)")
 _CLONE = re.compile(r"(git clone (?:--depth 1 )?)URL\b")
 _IN_PLACE = re.compile(r",\s+with\s+the\s+repository's\s+address\s+in\s+place\s+of\s+`URL`")
 
@@ -25,9 +25,11 @@ def is_made(text: str) -> bool:
 
 
 def filled(text: str) -> str:
-    """A page with its markers filled; KeyError for a marker that nothing makes."""
+    """A page with its markers filled, and links to exercises as the book has them; KeyError for a
+    marker that nothing makes."""
     if "<!-- made: glossary -->" in text:
         text = glossary.with_links(text)
+    text = _EXERCISE.sub(r"](\1)", text)
     return _MARKER.sub(lambda found: _MAKERS[found[1]](found[2] or ""), text)
 
 
@@ -64,7 +66,7 @@ def _weeks(_: str) -> str:
     for folder, title in week_titles().items():
         held = [nb for nb in notebooks() if nb.week == folder]
         blocks.append(f"## {title}\n")
-        blocks.append(f"{_total(held)}\n\n{_table(held)}" if held else _to_come(folder))
+        blocks.append(f"{_total(held)}\n\n{_table(held)}")
     return "\n".join(blocks)
 
 
@@ -85,12 +87,6 @@ def _table(held: list[Notebook]) -> str:
             promise += f" {text} minutes, and {more} more for {len(nb.exercises)} exercises."
         rows.append(f"[{nb.title}](../{nb.path})\n: {promise}\n")
     return "\n".join(rows)
-
-
-def _to_come(folder: str) -> str:
-    page = (ROOT / folder / "README.md").read_text(encoding="utf-8")
-    pictures = [f"\n![{alt}]({file})\n" for alt, file in _PICTURE.findall(page)]
-    return f"To come; [what it will hold](../{folder}/README.md).\n" + "".join(pictures)
 
 
 _MAKERS: dict[str, Callable[[str], str]] = {

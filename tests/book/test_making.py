@@ -27,6 +27,7 @@ def test_a_notebook_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             "## 1. `mX`, all of it\n\nA **warp** and\na **bank\nconflict**.\n\n```\n# no\n```\n"
         ),
         markdown("### Exercise 1: scale", exercise="week0/scale", part="task"),
+        markdown("A **lane**, behind the exercise."),
     ]
     path = tmp_path / "week0_copy_transpose" / "00_copy.ipynb"
     path.parent.mkdir()
@@ -34,8 +35,8 @@ def test_a_notebook_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(course, "ROOT", tmp_path)
     found = course.read(path)
     assert (found.title, found.promise, found.minutes) == ("Copy it", "a copy.", (20, 15))
-    assert [s.slug for s in found.sections] == ["copy-it", "1-mx-all-of-it", "exercise-1-scale"]
-    assert found.sections[1].terms == ("warp", "bank conflict")
+    assert [s.slug for s in found.sections] == ["copy-it", "1-mx-all-of-it"]
+    assert found.sections[1].terms == ("warp", "bank conflict", "lane")
     assert found.exercises == ("week0/scale",)
 
 

@@ -62,13 +62,10 @@ def test_pictures_say_what_they_show(pages: Pages) -> None:
     assert any("(4,6):(6,1)" in alt and what.startswith("svg") for what, alt in shown)
 
 
-def test_weeks_to_come_have_their_pictures(pages: Pages) -> None:
-    shown = {}
+def test_weeks_at_a_glance_have_their_pictures(pages: Pages) -> None:
     for week, words in (("week1_reduce", "five steps"), ("week2_softmax", "three softmax kernels")):
         ((what, alt),) = pages[f"{week}/README.html"].pictures
         assert what == "svg forge" and words in alt
-        shown[week] = (what, alt)
-    assert pages["book/weeks.html"].pictures == [shown["week2_softmax"]]
 
 
 def test_headings_are_in_order(pages: Pages) -> None:

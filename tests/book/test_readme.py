@@ -6,6 +6,7 @@ import re
 
 import make_readme
 import pytest
+from forgebook.course import anchor
 
 from forgekit.commands.cli import COMMANDS
 from forgekit.lessons.exercise import all_exercises
@@ -35,6 +36,22 @@ def test_its_weeks_have_so_many_notebooks_and_exercises(week: str) -> None:
     whole = [e for e in exercises if e.is_whole_kernel]
     notebooks = list(ROOT.glob(f"{week}_*/[0-9]*.ipynb"))
     assert said and [int(n) for n in said.groups()] == [len(notebooks), len(exercises), len(whole)]
+
+
+def test_what_you_can_do_now_is_what_the_exercises_ask_for() -> None:
+    """A link leads to the exercise of that name; those after "whole:" are whole kernels."""
+    page = (ROOT / "book" / "what_you_can_do_now.md").read_text(encoding="utf-8")
+    said = {
+        (address, name): k == 1
+        for line in page.splitlines()
+        for k, part in enumerate(line.split("whole: "))
+        for name, address in re.findall(r"\[`(\w+)`\]\(\.\./([^)]+)\)", part)
+    }
+    asked = {}
+    for e in all_exercises():
+        where = f"{e.folder.parents[1].name}/{e.notebook}.ipynb{'#' + anchor(e.name)}"
+        asked[where, e.name.partition("/")[2]] = e.is_whole_kernel
+    assert len(said) > 40 and said.items() <= asked.items(), said.items() - asked.items()
 
 
 def test_a_changed_number_is_noticed() -> None:

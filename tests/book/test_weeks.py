@@ -1,4 +1,4 @@
-"""What the pages of weeks to come offer to try: it runs, and counts what they say."""
+"""What the pages of weeks 1 and 2 offer to try: it runs, and counts what they say."""
 
 from __future__ import annotations
 
