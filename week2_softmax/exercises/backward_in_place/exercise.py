@@ -1,0 +1,53 @@
+"""Puzzle week2/backward_in_place: the gradient of softmax, over the one that came in."""
+
+import torch
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
+
+from ..gradients import dy_and_y, softmax_gradient
+
+EXERCISE = puzzle(
+    title="write the gradient over the one that came in",
+    task="""
+`dy[m, n] = (dy[m, n] - Σ dy·y) · y[m, n]`: after the call `dy` holds dx, and no third matrix is
+needed. Float32, float16 and bfloat16, computed in float32; rows of whole vectors, up to 1,024
+elements. A warp a row, four rows a block, 16 bytes an access, and each element is read once.
+Called as `backward_in_place(dy, y)`.
+""",
+    hints=(
+        "What is read once and needed twice has to stay in registers: how many vectors of a row of "
+        "1,024 does a lane have? That number depends on the type alone.",
+        "`cute.make_rmem_tensor((vec, loads), type)` for each of the two, and "
+        "`cute.autovec_copy(g[(None, i)], r[None, k])` for a vector. `.load().to(Float32)` of such a "
+        "tensor gives all its values, and `.reduce(cute.ReductionOp.ADD, 0.0, 0)` their sum.",
+        "A lane without a vector still takes part in the shuffles. What its registers have to hold "
+        "for that belongs into a line before the first loop.",
+    ),
+    analysis="""
+In place is safe here because a lane stores only what it has read itself, and only after the shuffles:
+nobody else wants these elements. It is the sort of thing that a framework does when it knows that
+nobody needs dy any more; autograd does not, since another branch of the graph may have been handed the
+same tensor. Two reads and one write, as with a matrix of its own, but one matrix less has to exist.
+""",
+    entry="backward_in_place",
+    inputs=dy_and_y,
+    result=softmax_gradient,
+    in_place=True,
+    sizes=[(3, 8), (4, 256), (1, 1024), (7, 1000), (33, 136), (5, 1016)],
+    count=[(5, 64), (70, 1000)],
+    dtypes=("float32", "float16", "bfloat16"),
+    atol=1e-6,
+    waste={"load_requests": 1.5},
+    legal=lambda m, n: (m, max(8, n // 8 * 8)),
+    promise={0: {1: 8}, 1: {1: 8}},
+    slips=[
+        looks_like(lambda dy, y: dy.double() * y.double(), "dx is dy·y: Σ dy·y is missing, or 0."),
+        looks_like(lambda dy, y: dy.double() - (dy.double() * y.double()).sum(1, keepdim=True),
+                   "dy less the sum is not yet multiplied by y."),
+        looks_like(lambda dy, y: torch.full(dy.shape, -torch.inf), "Σ dy·y is infinite, and no product "
+                   "of the inputs is. What is in registers that nothing was loaded into?"),
+        looks_like(lambda dy, y: dy, "dy is as it was: nothing is stored, or in another place."),
+    ],
+    praise="One matrix less.",
+)  # fmt: skip

@@ -1,0 +1,35 @@
+"""Wrong solutions of week2/backward_in_place."""
+
+from forgekit.lessons.wrong import Wrong
+
+RESULT = "rdY.store(((dy - dot) * y).to(mdY.element_type))"
+REDUCED = "        dot = cute.arch.warp_reduction(dot, operator.add)\n"
+AGAIN = """        for k in cutlass.range_constexpr(loads):
+            i = lane + k * 32
+            if i < cute.size(gY, mode=[1]):
+                cute.autovec_copy(gY[(None, i)], rY[None, k])
+"""
+
+WRONG = (
+    Wrong("no sum", {RESULT: "rdY.store((dy * y).to(mdY.element_type))"}, "Σ dy·y is missing"),
+    Wrong("not multiplied by y", {RESULT: "rdY.store((dy - dot).to(mdY.element_type))"},
+          "not yet multiplied by y"),
+    Wrong("stored into y", {"cute.autovec_copy(rdY[None, k], gdY[(None, i)])":
+                            "cute.autovec_copy(rdY[None, k], gY[(None, i)])"},
+          "changed its input, argument 2"),
+    Wrong("nothing stored", {"cute.autovec_copy(rdY[None, k], gdY[(None, i)])": "pass"},
+          "nothing is stored, or in another place"),
+    Wrong("filled as for a maximum", {"        rdY.fill(0.0)\n        rY.fill(0.0)\n":
+                                      "        rdY.fill(-Float32.inf)\n        rY.fill(-Float32.inf)\n"},
+          "that nothing was loaded into"),
+    Wrong("no shuffles", {REDUCED: ""}, "first mismatches"),
+    Wrong("sum of a group of 16", {"warp_reduction(dot, operator.add)":
+                                   "warp_reduction(dot, operator.add, threads_in_group=16)"},
+          "worst relative difference"),
+    Wrong("y read twice", {REDUCED: REDUCED + AGAIN, "(dy - dot) * y)": "(dy - dot) * rY.load().to(Float32))"},
+          "are allowed"),
+    Wrong("no predicate on the row", {"if row < mY.shape[0]:": "if row >= 0:"}, "Out of bounds"),
+    Wrong("half a vector", {"vec = cutlass.const_expr(128 // mY.element_type.width)":
+                            "vec = cutlass.const_expr(64 // mY.element_type.width)"}, "Load requests"),
+    Wrong("a fixed grid", {"grid=(blocks, 1, 1)": "grid=(300, 1, 1)"}, "Threads launched"),
+)  # fmt: skip

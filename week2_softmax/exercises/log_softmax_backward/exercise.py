@@ -1,0 +1,59 @@
+"""Puzzle week2/log_softmax_backward: the gradient of log-softmax."""
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
+
+from ..gradients import softmax_gradient
+
+
+def _gradient(dy, y):
+    return dy - y.exp() * dy.sum(1, keepdim=True)
+
+
+EXERCISE = puzzle(
+    title="compute the gradient of log-softmax",
+    task="""
+`y[m, n] = x[m, n] - log(exp(x[m, 0]) + … + exp(x[m, N-1]))`, the logarithm of softmax, has been
+computed and kept. Given `dy`, write `dx` in float32, float16 and bfloat16, computed in float32; rows
+of any length, a warp a row, four rows a block. Derive the formula first: ∂yⱼ/∂xᵢ = δᵢⱼ - pᵢ with
+p = exp(y), and the sum over j collapses here, too. `log_softmax_backward(dy, y, dx)`.
+""",
+    hints=(
+        "Σⱼ dyⱼ (δᵢⱼ - pᵢ): what does the first term leave of the sum, and what can be taken out of "
+        "the second?",
+        "One sum a row, and it is not that of softmax: only one of the two rows is needed for it, so "
+        "the first loop reads that one alone.",
+        "`cute.math.exp(…, fastmath=True)` of a `Float32` stands in the second loop, in the line that "
+        "stores.",
+    ),
+    analysis="""
+dx = dy - exp(y)·Σ dy. With a loss that looks at the logarithm of one probability a row, dy is -1 there
+and 0 elsewhere, Σ dy = -1, and dx = p - 1 at that place and p elsewhere: the famous *p minus one-hot* of
+cross-entropy. The first loop reads one matrix, so three reads and a write in all, where softmax's
+gradient has four and a write.
+""",
+    entry="log_softmax_backward",
+    inputs=lambda draw, m, n: (
+        draw(m, n) + 1,
+        (2 * draw(m, n)).float().log_softmax(1).to(draw.dtype),
+    ),
+    result=_gradient,
+    sizes=[(2, 5), (1, 1), (3, 31), (2, 1000), (1, 1025), (3, 129), (17, 32), (5, 33)],
+    count=[(3, 100), (60, 500)],
+    dtypes=("float32", "float16", "bfloat16"),
+    slips=[
+        looks_like(lambda dy, y, dx: softmax_gradient(dy.double(), y.double().exp()), "this is the "
+                   "gradient of softmax, whose sum is of dy·p, and which is multiplied by p."),
+        looks_like(lambda dy, y, dx: softmax_gradient(dy.double(), y.double()), "this is the "
+                   "formula of softmax, with the logarithms in place of the probabilities."),
+        looks_like(lambda dy, y, dx: dy.double() - y.double() * dy.double().sum(1, keepdim=True),
+                   "y is the logarithm of a probability; the formula has the probability."),
+        looks_like(lambda dy, y, dx: dy.double() - y.double().exp() * dy.double().mean(1, True),
+                   "Σ dy is divided by the number of columns."),
+        looks_like(lambda dy, y, dx: dy, "dx is dy: the sum is missing, or 0."),
+        looks_like(lambda dy, y, dx: dy.double() - y.double().exp() * (y.double().exp() * dy.double())
+                   .sum(1, keepdim=True), "the sum is of dy·p; in the logarithm's gradient it is of "
+                   "dy alone."),
+    ],
+    praise="Cross-entropy's gradient is one more line.",
+)  # fmt: skip

@@ -1,0 +1,33 @@
+"""Wrong solutions of week2/log_softmax_backward."""
+
+from forgekit.lessons.wrong import Wrong
+
+ADD = "total += mdY[row, n].to(Float32)"
+P = "p = cute.math.exp(mY[row, n].to(Float32), fastmath=True)"
+STORE = "(mdY[row, n].to(Float32) - p * total)"
+REDUCED = "        total = cute.arch.warp_reduction(total, operator.add)\n"
+OF_P = "mdY[row, n].to(Float32) * cute.math.exp(mY[row, n].to(Float32), fastmath=True)"
+
+WRONG = (
+    Wrong("softmax's gradient", {ADD: f"total += {OF_P}", STORE: "((mdY[row, n].to(Float32) - total) * p)"},
+          "this is the gradient of softmax, whose sum"),
+    Wrong("softmax's formula of y", {ADD: "total += mdY[row, n].to(Float32) * mY[row, n].to(Float32)",
+                                     STORE: "((mdY[row, n].to(Float32) - total) * mY[row, n].to(Float32))"},
+          "the logarithms in place of the probabilities"),
+    Wrong("no exp", {P: "p = mY[row, n].to(Float32)"}, "y is the logarithm of a probability"),
+    Wrong("the mean", {REDUCED: REDUCED + "        total /= Float32(mY.shape[1])\n"},
+          "divided by the number of columns"),
+    Wrong("no sum", {STORE: "mdY[row, n].to(Float32)"}, "the sum is missing, or 0"),
+    Wrong("sum of dy times p", {ADD: f"total += {OF_P}"}, "the sum is of dy·p"),
+    Wrong("no shuffles", {REDUCED: ""}, "first mismatches"),
+    Wrong("down, not a butterfly", {REDUCED: """        for k in range(5):
+            total += cute.arch.shuffle_sync_down(total, offset=16 >> k)
+"""}, "worst relative difference"),
+    Wrong("added up in the type of dy", {ADD: "total = (total + mdY[row, n]).to(mdY.element_type)"
+                                         ".to(Float32)"}, "float16 the result is wrong"),
+    Wrong("no predicate on the row", {"    if row < mY.shape[0]:": "    if row >= 0:"}, "Out of bounds"),
+    Wrong("every lane reads the row", {"""range(lane, mY.shape[1], 32):
+            total""": """range(mY.shape[1]):
+            total""", REDUCED: ""}, "are allowed"),
+    Wrong("a fixed grid", {"grid=(blocks, 1, 1)": "grid=(64, 1, 1)"}, "Threads launched"),
+)  # fmt: skip

@@ -1,0 +1,85 @@
+"""Puzzle week2/padded_backward: the gradient of softmax over the valid beginning of each row."""
+
+import torch
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
+
+from ..gradients import dy_and_y
+
+
+def _inputs(draw, m, n):
+    """Lengths from 0 to n. The first column beyond holds a number, the others NaN or infinity."""
+    dy, y = dy_and_y(draw, m, n)
+    length = draw.integers(0, n + 1, m, dtype=torch.int32)
+    length[2::5] = 0
+    y = y.float().masked_fill(_from(y, length), 0)
+    y = y / y.sum(1, keepdim=True).clamp(min=1e-30)
+    bad = torch.where(torch.arange(m) % 2 == 0, torch.nan, torch.inf)[:, None]
+    bad = torch.where(_from(y, length + 1), bad, 64.0).to(draw.dtype)
+    beyond = _from(y, length)
+    return torch.where(beyond, bad, dy), torch.where(beyond, bad, y.to(draw.dtype)), length
+
+
+def _from(y, length):
+    return torch.arange(y.shape[1]) >= length[:, None]
+
+
+def _gradient(dy, y, length, summed=None):
+    """summed: over how many columns, where that is not the length."""
+    added = _from(y, length if summed is None else summed)
+    dot = (dy * y).masked_fill(added, 0).sum(1, keepdim=True)
+    return ((dy - dot) * y).masked_fill(_from(y, length), 0)
+
+
+def _with(change):
+    """What a mistake gives: `change` of dy, y (float64) and length."""
+    return lambda dy, y, length, dx: change(dy.double(), y.double(), length)
+
+
+EXERCISE = puzzle(
+    title="compute the gradient of padded rows",
+    task="""
+A batch of sentences of different lengths: of row m the first `length[m]` columns are valid (int32,
+from 0 to N), and softmax was over those. Beyond them nobody has written: `dy` and `y` may hold NaN or
+infinities there. `dx` is the gradient of softmax where a column is valid, and 0 beyond, to the end of
+the row. Float32 and float16; a warp a row, four rows a block; nothing beyond the length is loaded.
+Called as `padded_backward(dy, y, length, dx)`.
+""",
+    hints=(
+        "What is 0 · NaN? So what is not valid cannot be multiplied away: it must not be part of any "
+        "arithmetic.",
+        "The sum is over `length[m]` columns, the store over all N. For which of the two loops is the "
+        "length the bound?",
+        "In the second loop a value `dx = Float32(0.0)` comes first, and an `if` with the length, "
+        "around both loads, replaces it.",
+    ),
+    analysis="""
+0 times anything is not 0 in floating point: a mask that is multiplied lets NaN through, and one NaN in a
+gradient is in every weight after the next step. A predicate keeps what is not valid out of the arithmetic,
+and its load out of the traffic: on average half of the matrix is not read. A row of length 0 needs no
+case of its own: its sum is empty, and all of its dx are 0.
+""",
+    entry="padded_backward",
+    inputs=_inputs,
+    result=_gradient,
+    sizes=[(4, 6), (1, 1), (7, 31), (6, 1000), (3, 1025), (5, 129), (17, 32)],
+    count=[(5, 100), (60, 500)],
+    dtypes=("float32", "float16"),
+    atol=1e-6,
+    waste={"idle_lanes": None},
+    slips=[
+        looks_like(_with(lambda dy, y, n: _gradient(dy, y, n).masked_fill(_from(y, n), torch.nan)),
+                   "nothing is stored beyond the length; 0 is asked for there, to the end of the row."),
+        looks_like(_with(lambda dy, y, n: _gradient(dy, y, n).masked_fill(_from(y, n + 1), torch.nan)),
+                   "beyond the length NaN and infinities have been multiplied by 0, which gives NaN."),
+        looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n + 1)), "Σ dy·y has one column too many."),
+        looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n * 0 + y.shape[1])), "Σ dy·y is of the "
+                   "whole row, with what lies beyond the length."),
+        looks_like(_with(lambda dy, y, n: _gradient(dy, y, n[:1].expand(len(n)))), "every row is taken "
+                   "to be as long as row 0."),
+        looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n * 0)), "dx is dy·y where it is valid: "
+                   "Σ dy·y is missing, or 0."),
+    ],
+    praise="No NaN gets through.",
+)  # fmt: skip

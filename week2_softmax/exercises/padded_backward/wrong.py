@@ -1,0 +1,35 @@
+"""Wrong solutions of week2/padded_backward."""
+
+from forgekit.lessons.wrong import Wrong
+
+SUM = "for n in range(lane, length, 32):"
+CHECKED = """            dx = Float32(0.0)
+            if n < length:
+                dx = (mdY[row, n].to(Float32) - dot) * mY[row, n].to(Float32)
+"""
+TO_THE_END = "for n in range(lane, mY.shape[1], 32):"
+DX = "(mdY[row, n].to(Float32) - dot) * mY[row, n].to(Float32)"
+
+WRONG = (
+    Wrong("multiplied by the mask", {CHECKED: f"""            valid = Float32(0.0)
+            if n < length:
+                valid = Float32(1.0)
+            dx = {DX} * valid
+"""}, "multiplied by 0, which gives NaN"),
+    Wrong("sum of the whole row", {SUM: "for n in range(lane, mY.shape[1], 32):"},
+          "whole row, with what lies"),
+    Wrong("nothing written beyond", {TO_THE_END: "for n in range(lane, length, 32):"}, "nothing is stored beyond"),
+    Wrong("one column too many", {SUM: "for n in range(lane, length + 1, 32):"}, "one column too many"),
+    Wrong("no sum", {f"dx = {DX}": "dx = mdY[row, n].to(Float32) * mY[row, n].to(Float32)"},
+          "Σ dy·y is missing"),
+    Wrong("the length of the first row", {"mLength[row]": "mLength[0]"}, "as long as row 0"),
+    Wrong("only the first 32 columns", {TO_THE_END: "for n in range(lane, 32, 32):"}, "Out of bounds"),
+    Wrong("rows of length 0 left out", {"    if row < mY.shape[0]:\n        length = mLength[row]":
+          "    length = Int32(0)\n    if row < mY.shape[0]:\n        length = mLength[row]\n    if length > 0:",
+          "@cute.kernel": "from cutlass import Int32\n\n\n@cute.kernel"}, "all mismatches lie in row 2"),
+    Wrong("loads what it does not need", {CHECKED: f"""            dx = {DX}
+            if n >= length:
+                dx = Float32(0.0)
+"""}, "are loaded that the result does not need"),
+    Wrong("a fixed grid", {"grid=(blocks, 1, 1)": "grid=(64, 1, 1)"}, "Threads launched"),
+)  # fmt: skip

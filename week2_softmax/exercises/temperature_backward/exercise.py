@@ -1,0 +1,82 @@
+"""Puzzle week2/temperature_backward: the gradient of softmax(x / t), by x and by t."""
+
+from forgekit.lessons.gates import Slip, looks_like
+from forgekit.lessons.puzzle import puzzle
+
+from ..gradients import softmax_gradient
+
+T = 0.5
+
+
+def _inputs(draw, m, n):
+    x = draw(m, n)
+    return draw(m, n) + 1, (x / T).softmax(1), x, T
+
+
+def _gradients(dy, y, x, t):
+    dz = softmax_gradient(dy, y)
+    return dz / t, -(dz * x).sum(1) / t**2
+
+
+def _dt_is(formula):
+    """That dt, the second result, is what `formula` of dy, y, x (float64) and t says."""
+
+    def when(e):
+        from forgekit.checking.check import compare
+
+        dy, y, x, t = e.case.args[:4]
+        return compare(
+            e.got[5], formula(dy.double(), y.double(), x.double(), t), rtol=1e-4, atol=1e-4
+        ).ok
+
+    return when
+
+
+EXERCISE = puzzle(
+    title="compute the gradient by the temperature, too",
+    task="""
+`y = softmax(x / t)` with one temperature t, a `Float32`, for all rows. From dy, y and x, in one kernel:
+`dx`, and `dt[m]`, what row m contributes to the gradient by t, `Σ dz·(-x / t²)` where dz is the
+gradient by z = x / t. Float32, rows of any length, a warp a row, four rows a block; `dy` and `y` are read
+twice, `x` once. Called as `temperature_backward(dy, y, x, t, dx, dt)`.
+""",
+    hints=(
+        "dz = (dy - Σ dy·y)·y is known after the first loop only, and x is to be read in that loop "
+        "alone. Or read x in the second, where dz is at hand: how many reductions are there then, and when?",
+        "The second loop can add up dz·x as it stores dx: x is read there, and nowhere else.",
+        "After the second loop there is one more sum of a warp, and then the line in which one lane "
+        "stores dt.",
+    ),
+    analysis="""
+Two reductions, one before and one after dz: the second loop stores dx and adds up dt on the way. It can be
+done with one reduction as well, of three sums: Σ dz·x = Σ dy·y·x - (Σ dy·y)·(Σ y·x), all known after one
+loop; but that is a difference of two numbers that may be large and nearly equal, so it loses digits where x
+has a large mean. A gradient by something that many rows share ends in a sum over rows; here that is left to
+a second launch, for instance one of week 1.
+""",
+    entry="temperature_backward",
+    inputs=_inputs,
+    result=_gradients,
+    sizes=[(2, 5), (1, 1), (3, 31), (2, 1000), (1, 1025), (5, 129), (17, 32), (9, 33)],
+    count=[(3, 100), (60, 500)],
+    rtol=1e-4,
+    atol=1e-5,
+    waste={"loaded": 1.1},
+    slips=[
+        looks_like(lambda dy, y, x, t, dx, dt: softmax_gradient(dy.double(), y.double()), "dx is dz, "
+                   "the gradient by x / t: it is not yet divided by t."),
+        looks_like(lambda dy, y, x, t, dx, dt: softmax_gradient(dy.double(), y.double()) * t, "dx is "
+                   "dz multiplied by t."),
+        looks_like(lambda dy, y, x, t, dx, dt: dy.double() * y / t, "dx is dy·y / t: Σ dy·y is "
+                   "missing, or 0."),
+        Slip("dt has the wrong sign: a higher temperature makes x / t smaller where x is positive.",
+             _dt_is(lambda *a: -_gradients(*a)[1])),
+        Slip("dt is divided by t, and needed is t²; x / t has the derivative -x / t².",
+             _dt_is(lambda *a: _gradients(*a)[1] * a[3])),
+        Slip("dt is -Σ dy·x / t²: it is made of dy, the gradient by y, in place of dz.",
+             _dt_is(lambda dy, y, x, t: -(dy * x).sum(1) / t**2)),
+        Slip("dt is -Σ dy·y·x / t²: in its dz Σ dy·y is missing.",
+             _dt_is(lambda dy, y, x, t: -(dy * y * x).sum(1) / t**2)),
+    ],
+    praise="Temperatures can be learnt.",
+)  # fmt: skip

@@ -1,0 +1,26 @@
+"""Wrong solutions of week2/temperature_backward."""
+
+from forgekit.lessons.wrong import Wrong
+
+DX = "dx = (mdY[row, n] - dot) * mY[row, n] / t"
+ADD = "dt += dx * mX[row, n]"
+DT = "mdT[row] = -dt / t"
+SECOND = "        dt = cute.arch.warp_reduction(dt, operator.add)\n"
+
+WRONG = (
+    Wrong("not divided by t", {DX: "dx = (mdY[row, n] - dot) * mY[row, n]"}, "it is not yet divided by t"),
+    Wrong("multiplied by t", {DX: "dx = (mdY[row, n] - dot) * mY[row, n] * t"}, "dz multiplied by t"),
+    Wrong("no sum", {DX: "dx = mdY[row, n] * mY[row, n] / t"}, "dx is dy·y / t"),
+    Wrong("wrong sign", {DT: "mdT[row] = dt / t"}, "dt has the wrong sign"),
+    Wrong("dt by t", {DT: "mdT[row] = -dt"}, "dt is divided by t, and needed is t²"),
+    Wrong("dt of dy", {ADD: "dt += mdY[row, n] * mX[row, n] / t"}, "made of dy"),
+    Wrong("dt without the sum", {ADD: "dt += mdY[row, n] * mY[row, n] * mX[row, n] / t"},
+          "in its dz Σ dy·y is missing"),
+    Wrong("dt not added up", {SECOND: ""}, "mdT: 2 of 2"),
+    Wrong("every lane stores dt", {"        if lane == 0:": "        if lane >= 0:"},
+          "stored more than once"),
+    Wrong("x read twice", {"dot += mdY[row, n] * mY[row, n]": "dot += mdY[row, n] * mY[row, n] + "
+                           "0.0 * mX[row, n]"}, "elements are loaded that the result does not need"),
+    Wrong("no predicate on the row", {"    if row < mY.shape[0]:": "    if row >= 0:"}, "Out of bounds"),
+    Wrong("a fixed grid", {"grid=(blocks, 1, 1)": "grid=(64, 1, 1)"}, "Threads launched"),
+)  # fmt: skip

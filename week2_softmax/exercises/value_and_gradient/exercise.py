@@ -1,0 +1,83 @@
+"""Puzzle week2/value_and_gradient: a mean weighted by softmax, and its gradient, in one kernel."""
+
+import torch
+
+from forgekit.lessons.gates import Slip, looks_like
+from forgekit.lessons.puzzle import puzzle
+
+from ..rows import hard_rows
+
+
+def _both(x, w):
+    y = x.softmax(1)
+    value = (w * y).sum(1)
+    return value, (w - value[:, None]) * y
+
+
+def _online(x, w, *, rescale_s=True, rescale_t=True):
+    """The value from 32 lanes that may forget to rescale, and merge rightly."""
+    lanes = torch.nn.functional.pad(x.double(), (0, -x.shape[1] % 32), value=-torch.inf)
+    weights = torch.nn.functional.pad(w.double(), (0, -x.shape[1] % 32))
+    m, s, t = torch.full((len(x), 32), -torch.inf), 0.0, 0.0
+    for e, weight in zip(lanes.split(32, 1), weights.split(32, 1), strict=True):
+        m_new = torch.maximum(m, e)
+        scale, e = (m - m_new).exp().nan_to_num(), (e - m_new).exp().nan_to_num()
+        s = s * (scale if rescale_s else 1) + e
+        t = t * (scale if rescale_t else 1) + e * weight
+        m = m_new
+    scale = (m - m.amax(1, keepdim=True)).exp()
+    return (t * scale).sum(1) / (s * scale).sum(1)
+
+
+def _without_the_value(e):
+    """dx is w·y, the value rightly computed beside it."""
+    from forgekit.checking.check import compare
+
+    x, w = e.case.args[:2]
+    return compare(e.got[3], w.double() * x.double().softmax(1), rtol=1e-4, atol=1e-5).ok
+
+
+EXERCISE = puzzle(
+    title="compute a value and its gradient in one kernel",
+    task="""
+`value[m] = Σ w[m, n] · softmax(x[m])[n]`, a mean of `w` with the weights of a softmax, and its gradient
+`dx[m, n]` by `x`, both in one launch: the softmax itself is stored nowhere. Float32, rows of any
+length; a warp a row, four rows a block; `x` and `w` are read at most twice, and no number overflows for
+an x of 1,000 or -1,000. Called as `value_and_gradient(x, w, value, dx)`.
+""",
+    hints=(
+        "With L = value and dL/dy = w the formula of this notebook gives dx. What is its Σ dy·y here?",
+        "The first pass is online, with three numbers a lane: m, s = Σ exp(x - m) and "
+        "t = Σ w·exp(x - m). What happens to s and to t where m grows?",
+        "The merge of lanes is the one of `01_online`: the maximum of the warp first, then s and t, "
+        "rescaled in the lines before their two sums.",
+    ),
+    analysis="""
+In (m, s, t) a third number is carried along and rescaled as s is: the value is t / s. With a vector of
+V in place of the number w it is the loop of flash attention, whose accumulator is rescaled in the same
+line. Forward, loss and gradient in one kernel read x and w twice and write dx: 5 matrices' worth, or 3 with
+rows in registers; one kernel for each of the three would move y twice more, and keep it in memory.
+""",
+    entry="value_and_gradient",
+    inputs=lambda draw, m, n: (hard_rows(draw, m, n), draw(m, n) + 2),
+    result=_both,
+    sizes=[(2, 5), (1, 1), (5, 31), (6, 1000), (1, 1025), (5, 129), (17, 32), (8, 33)],
+    count=[(3, 100), (60, 500)],
+    rtol=1e-4,
+    atol=1e-5,
+    waste={"loaded": 1.1},
+    slips=[
+        Slip("dx is w·y: the value has not been taken off.", _without_the_value),
+        looks_like(lambda x, w, value, dx: (w * x.exp()).sum(1) / x.exp().sum(1), "exponentials "
+                   "overflow or are all 0: no maximum has been taken off."),
+        looks_like(lambda x, w, value, dx: (w * (x.double() - x.amax(1, True)).exp()).sum(1), "value "
+                   "is Σ w·exp(x - max), not yet divided by the sum of exponentials."),
+        looks_like(lambda x, w, value, dx: w.double().mean(1), "value is the plain mean of w. With up "
+                   "to 32 columns a merge of lanes gives that in which s and t are not rescaled."),
+        looks_like(lambda x, w, value, dx: _online(x, w, rescale_t=False), "t is added to where m "
+                   "grows, and not rescaled."),
+        looks_like(lambda x, w, value, dx: _online(x, w, rescale_s=False), "s is added to where m "
+                   "grows, and not rescaled."),
+    ],
+    praise="A loss, and its gradient, without a softmax in memory.",
+)  # fmt: skip

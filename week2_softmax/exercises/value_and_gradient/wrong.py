@@ -1,0 +1,27 @@
+"""Wrong solutions of week2/value_and_gradient."""
+
+from forgekit.lessons.wrong import Wrong
+
+MERGE = "scale = cute.math.exp(m - m_row, fastmath=True)"
+M_NEW = "m_new = cute.arch.fmax(m, mX[row, n])"
+THREE_PASSES = """        for n in range(lane, mX.shape[1], 32):
+            m = cute.arch.fmax(m, mX[row, n])
+        m = cute.arch.warp_reduction(m, cute.arch.fmax)
+"""
+START = "        m, s, t = -Float32.inf, Float32(0.0), Float32(0.0)\n"
+
+WRONG = (
+    Wrong("no maximum", {M_NEW: "m_new = Float32(0.0)", "m - m_new, fast": "m_new - m_new, fast",
+                         MERGE: "scale = Float32(1.0)", "(m, cute.arch.fmax)": "(Float32(0.0), cute.arch.fmax)"},
+          "no maximum has been taken off"),
+    Wrong("t is not rescaled", {"t = t * scale + ": "t = t + "}, "t is added to where m grows"),
+    Wrong("s is not rescaled", {"s = s * scale + e": "s = s + e"}, "s is added to where m grows"),
+    Wrong("lanes are not rescaled", {MERGE: "scale = Float32(1.0)"}, "in which s and t are not rescaled"),
+    Wrong("value not divided", {"value = t / s": "value = t"}, "not yet divided by"),
+    Wrong("gradient without the value", {"(mW[row, n] - value) * y": "mW[row, n] * y"}, "the value has not been taken off"),
+    Wrong("a pass for the maximum", {START: START + THREE_PASSES}, "Bytes that threads ask for in loads: 600,000"),
+    Wrong("every lane stores the value", {"        if lane == 0:\n            mValue": "        if lane >= 0:\n            mValue"},
+          "stored more than once"),
+    Wrong("no predicate on the row", {"    if row < mX.shape[0]:": "    if row >= 0:"}, "Out of bounds"),
+    Wrong("the warp's sum of s alone", {"warp_reduction(t * scale, operator.add)": "warp_reduction(t * scale, operator.add, threads_in_group=16)"}, "With m = 5, n = 31"),
+)  # fmt: skip
