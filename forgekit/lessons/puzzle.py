@@ -93,8 +93,8 @@ def puzzle(
     Args:
         inputs: `inputs(draw, *size)` gives the inputs, tensors of a `Draw` or numbers.
         result: the outputs, of the inputs; one tensor or a tuple of them. It gets floating-point
-            tensors in float64 unless `exact`; outputs then have the case's dtype (an integer result
-            keeps its own).
+            tensors in float64 unless `exact`; float64 outputs then have the case's dtype, others
+            keep their own.
         sizes: for the values, the easiest to read first; the last two of them for the sanitizer.
         count: a small size and a large one for what is counted.
         dtypes: names. exact: results have to be equal bit for bit.
@@ -154,7 +154,7 @@ def _case(
         outputs = [
             fk.empty(
                 *w.shape, device="virtual",
-                dtype=dtype if w.is_floating_point() and not exact else w.dtype,
+                dtype=dtype if w.dtype == torch.float64 and not exact else w.dtype,
             )
             for w in wanted
         ]  # fmt: skip

@@ -29,6 +29,7 @@ from forgekit.lessons.gates import (
     looks_like,
     values,
 )
+from forgekit.lessons.gates.failure import Evidence
 from tests.lessons.submitted import load
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
@@ -128,6 +129,15 @@ def test_the_first_size_that_fails_is_told_with_the_first_slip_that_fits(scale: 
     assert beyond.likely == "beyond the end"
     unknown = stopped(group, scale(store="mY[i] = 4.0 * mX[i]"))
     assert (unknown.likely, unknown.look_at) == ("", "look here")
+
+
+def test_a_mistake_in_one_result_is_not_explained_by_another() -> None:
+    x = torch.arange(4.0)
+    largest = looks_like(lambda x: x.max().expand(4), "the largest everywhere")
+    of_equal = Case((x * 0,), {1: x * 0, 2: x}, "equal values")
+    of_others = Case((x,), {1: x, 2: x}, "other values")
+    assert not largest.when(Evidence(got={1: x * 0, 2: -x}, case=of_equal))
+    assert largest.when(Evidence(got={1: x * 0 + 3, 2: x}, case=of_others))
 
 
 def test_an_input_that_is_written_is_told(scale: Any) -> None:

@@ -28,7 +28,7 @@ def counted(when: Callable[[Any], bool], says: str) -> Slip:
 
 
 def looks_like(alternative: Callable[..., Any], says: str) -> Slip:
-    """The result is just what a certain mistake would give.
+    """The first result is wrong, and just what a certain mistake would give.
 
     alternative: of the call's arguments, what the first expected tensor would then hold.
     """
@@ -38,7 +38,10 @@ def looks_like(alternative: Callable[..., Any], says: str) -> Slip:
 
         if not e.got:
             return False
-        position = next(iter(e.got))
-        return compare(e.got[position], alternative(*e.case.args), **e.case.tolerances).ok
+        position, tolerances = next(iter(e.got)), e.case.tolerances
+        got = e.got[position]
+        if compare(got, e.case.expected[position], **tolerances).ok:
+            return False  # it is another result that is wrong
+        return compare(got, alternative(*e.case.args), **tolerances).ok
 
     return Slip(says, when)
