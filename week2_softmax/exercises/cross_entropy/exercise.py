@@ -1,0 +1,104 @@
+"""Puzzle week2/cross_entropy: the loss of a classifier, a block a row."""
+
+import torch
+from torch.nn import functional
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.pictures import picture
+from forgekit.lessons.puzzle import puzzle
+
+from ..rows import hard_rows
+from ..targets import IGNORED, some_targets
+from ..unscaled import not_in_loop, not_in_merge
+
+
+def _inputs(draw, m, n):
+    x = hard_rows(draw, m, n)
+    x[2::3] += 30_000
+    return x, some_targets(draw, m, n)
+
+
+def _loss(x, target, *outputs):
+    return functional.cross_entropy(x.double(), target, reduction="none")
+
+
+def _of(x, target):
+    """x at the target, and the row's maximum."""
+    x = x.double()
+    return x.gather(1, target.clamp(min=0)[:, None])[:, 0], x.max(1).values
+
+
+def _kept(loss, target):
+    """0 where the target is to be ignored."""
+    return torch.where(target == IGNORED, 0.0, loss)
+
+
+def _with(sums):
+    """The loss with other sums of the rows."""
+
+    def result(x, target, *outputs):
+        x_target, m = _of(x, target)
+        return _kept(m - x_target + sums(x, 128).log(), target)
+
+    return result
+
+
+def _less_lse(x, target, *outputs):
+    """With the log-sum-exp rounded to float32 before x is subtracted."""
+    x_target, _ = _of(x, target)
+    return _kept(x.double().logsumexp(1).float() - x_target.float(), target)
+
+
+def _nan_of_empty_warps(x, target, *outputs):
+    if x.shape[1] > 96:  # each warp has an element
+        raise ValueError
+    return _kept(torch.full(target.shape, torch.nan), target)
+
+
+EXERCISE = puzzle(
+    title="compute the loss of a classifier",
+    task="""
+Cross-entropy of each row: `loss[m] = lse[m] − x[m, target[m]]`, where `lse[m] = log Σ exp(x[m, n])` is wanted, too: the
+gradient needs it. A block of 128 threads a row, **which is read once**; one barrier. A target of −100 is to be
+ignored: the loss is 0, lse as usual. x is float32 or float16 and may lie around 30,000, all of it finite; target is int64 as
+in torch; loss and lse are float32 in both cases. `cross_entropy(x, target, loss, lse)`.
+""",
+    hints=(
+        "The pair (m, s) of a thread goes through two trees: the lanes of a warp by shuffles, four warps through shared "
+        "memory.",
+        "With 5 columns three warps have seen nothing: m = −∞, s = 0. What is the rescaling of such a lane, "
+        "relative to the maximum of its warp?",
+        "One thread finishes the row. It reads one element again, behind the barrier and behind the question whether "
+        "there is a target at all; and it adds m − x[target] and log s, in this order.",
+    ),
+    analysis="""
+With 32,000 classes the logits are the largest tensor of a language model's training step; this kernel reads them once and
+writes eight bytes a row. torch's composition, log_softmax and then a choice, writes a whole matrix in between. lse is
+kept for the gradient, which needs no reduction then: the next exercise.
+""",
+    entry="cross_entropy",
+    inputs=_inputs,
+    result=lambda x, target: (_loss(x, target).float(), x.logsumexp(1).float()),
+    sizes=[(2, 4), (1, 1), (5, 31), (3, 129), (2, 1000), (4, 65), (3, 300)],
+    count=[(5, 100), (61, 500)],
+    dtypes=("float32", "float16"),
+    slips=[
+        looks_like(lambda *args: -_loss(*args), "the sign is turned round."),
+        looks_like(lambda *args: (-_loss(*args)).exp(), "this is the softmax at the target: its logarithm is missing."),
+        looks_like(lambda x, target, *outputs: _kept(x.double().logsumexp(1), target), "this is lse alone."),
+        looks_like(_with(lambda x, threads: torch.ones(len(x)).double()), "this is m − x[target]: log s is missing."),
+        looks_like(_nan_of_empty_warps, "a warp without any element of the row has m = −∞ in each lane, and −∞ − −∞ is NaN."),
+        looks_like(_with(not_in_merge), "the sums of the threads are added as they are, each relative to a maximum of its "
+                   "own."),
+        looks_like(_with(not_in_loop), "a thread's sum keeps terms relative to an older maximum: whenever the maximum "
+                   "grows, what has been added up so far has to be rescaled."),
+        looks_like(_less_lse, "lse, rounded to float32, less x[target] gives exactly this: near 30,000 its digits end at 0.002. "
+                   "What can x[target] be subtracted from before log s is added?"),
+    ],
+    given=picture(
+        "rows of log 1, log 2, log 5, their exponentials and the two results",
+        {"exp x": [["1", ("2", 0), "5"], ["5", "2", "1"]], "target": [[("1", 0)], ["-100"]],
+         "lse": [["log 8"], ["log 8"]], "loss": [[("log 8 - log 2", 0)], ["0"]]},
+    ),
+    praise="The largest tensor of a training step, read once.",
+)  # fmt: skip

@@ -1,0 +1,65 @@
+"""Puzzle week2/cross_entropy_backward: a gradient that needs no reduction."""
+
+import torch
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.pictures import picture
+from forgekit.lessons.puzzle import puzzle
+
+from ..rows import hard_rows
+from ..targets import IGNORED, some_targets
+
+
+def _inputs(draw, m, n):
+    x = hard_rows(draw, m, n)
+    lse = x.double().logsumexp(1).float()
+    return x, some_targets(draw, m, n), lse, draw(m, dtype=torch.float32)
+
+
+def _gradient(x, target, lse, g, *, chosen=1.0, ignored=0.0):
+    """chosen: what is subtracted at the target. ignored: the factor of rows without one."""
+    at = torch.arange(x.shape[1]) == target[:, None]
+    g = torch.where(target == IGNORED, ignored * g, g)
+    return g.double()[:, None] * ((x.double() - lse.double()[:, None]).exp() - chosen * at)
+
+
+EXERCISE = puzzle(
+    title="compute the gradient of the loss",
+    task="""
+The gradient of exercise 3: `dx[m, n] = g[m] · (softmax(x[m])[n] − [n = target[m]])`, where `[…]` is 1 if it
+holds and else 0; g is the gradient that arrives for the row's loss, and all of dx is 0 where the target is −100. The
+softmax comes from `lse`, so nothing is reduced: one read, one write, no barrier, no shared memory. A block of 128 threads a
+row. `cross_entropy_backward(x, target, lse, g, dx)`: x and dx float32 or float16, target int64, lse and g float32.
+""",
+    hints=(
+        "exp(x) / Σ exp(x) without a division, and without a number that overflows: where is lse subtracted?",
+        "Each thread decides for its own elements whether n is the target. If one thread corrected dx[target] "
+        "afterwards: which thread's store would that have to come after?",
+        "What belongs to the row is read once, in the line before the loop; a target to ignore makes g 0 there.",
+    ),
+    analysis="""
+Keeping one number a row, lse, turns a reduction and two readings into a map: recompute what is cheap, keep what is small.
+Attention's gradient does the same. dx may overwrite x here, element by element, by the same thread; so large models never
+hold two matrices of logits.
+""",
+    entry="cross_entropy_backward",
+    inputs=_inputs,
+    result=_gradient,
+    sizes=[(2, 4), (1, 1), (5, 31), (3, 129), (2, 1000), (4, 65), (3, 300)],
+    count=[(5, 100), (61, 500)],
+    dtypes=("float32", "float16"),
+    slips=[
+        looks_like(lambda *args: _gradient(*args[:4], chosen=0.0), "this is g · softmax: nothing is subtracted at the target."),
+        looks_like(lambda *args: -_gradient(*args[:4]), "the sign is turned round."),
+        looks_like(lambda *args: _gradient(*args[:4], ignored=1.0), "rows whose target is −100 have the gradient of all "
+                   "others, less nothing: it has to be 0."),
+        looks_like(lambda x, target, lse, g, dx: _gradient(x, target, lse, g * 0 + 1), "g has no effect: this is the gradient of "
+                   "the sum of all losses."),
+    ],
+    given=picture(
+        "g = 8 for the first row, whose target is 1; the second is ignored",
+        {"softmax": [["1/8", ("2/8", 0), "5/8"], ["5/8", "2/8", "1/8"]], "target": [[("1", 0)], ["-100"]],
+         "dx": [["1", ("-6", 0), "5"], ["0", "0", "0"]]},
+    ),
+    praise="A gradient without a reduction.",
+)  # fmt: skip

@@ -1,0 +1,32 @@
+"""Wrong solutions of week2/cross_entropy_backward."""
+
+from forgekit.lessons.wrong import Wrong
+
+P = "p = cute.math.exp(mX[row, n].to(Float32) - lse, fastmath=True)"
+CHOSEN = "        if n == target:\n            p -= 1.0\n"
+STORE = "        mdX[row, n] = (g * p).to(mdX.element_type)\n"
+IGNORED = "    if target == -100:\n        g = Float32(0.0)\n"
+LOOP = "    for n in range(tidx, mX.shape[1], 128):\n"
+AFTERWARDS = """    if tidx == 0 and target != -100:
+        p = cute.math.exp(mX[row, target].to(Float32) - lse, fastmath=True)
+        mdX[row, target] = (g * (p - 1.0)).to(mdX.element_type)
+"""
+
+WRONG = (
+    Wrong("nothing subtracted", {CHOSEN: ""}, "nothing is subtracted at the target"),
+    Wrong("ignored rows as others", {IGNORED: ""}, "rows whose target is −100"),
+    Wrong("no g", {"(g * p).to": "p.to", CHOSEN: CHOSEN + "        if target == -100:\n            p = Float32(0.0)\n"}, "g has no effect"),
+    Wrong("g only for the softmax", {"(g * p).to": "p.to", P: P.replace("p = ", "p = g * ")}, "With m = 2, n = 4"),
+    Wrong("sign", {"(g * p).to": "(-g * p).to"}, "the sign is turned round"),
+    Wrong("overflow", {P: "p = cute.math.exp(mX[row, n].to(Float32), fastmath=True) / cute.math.exp(lse, fastmath=True)"}, "NaN"),
+    Wrong("target corrected afterwards", {CHOSEN: "", STORE: STORE + AFTERWARDS}, "Race in global memory"),
+    Wrong("ignored rows not written", {IGNORED: "", STORE: STORE.replace("        mdX", "        if target != -100:\n            mdX")}, "as fk.empty leaves it"),
+    Wrong("128 elements a row", {LOOP: "    n = tidx\n    if n < mX.shape[1]:\n"}, "With m = 3, n = 129"),
+    Wrong("no predicate", {LOOP: "    for k in range(cute.ceil_div(mX.shape[1], 128)):\n        n = k * 128 + tidx\n"}, "past its end"),
+    Wrong("lse computed again", {"    for n in range(tidx": """    lse = Float32(0.0)
+    for n in range(mX.shape[1]):
+        lse += cute.math.exp(mX[row, n].to(Float32) - mLse[row], fastmath=True)
+    lse = mLse[row] + cute.math.log(lse, fastmath=True)
+    for n in range(tidx"""}, "Bytes that threads ask for"),
+    Wrong("a barrier", {LOOP: "    cute.arch.sync_threads()\n" + LOOP}, "Barriers that a warp"),
+)  # fmt: skip

@@ -1,0 +1,78 @@
+"""Puzzle week2/log_softmax: logarithms of a softmax, with all their digits."""
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.pictures import picture
+from forgekit.lessons.puzzle import puzzle
+
+from ..rows import hard_rows
+from ..unscaled import not_in_loop, not_in_merge
+
+
+def _inputs(draw, m, n):
+    x = hard_rows(draw, m, n)
+    x[1::3, -1] -= 300  # its exponential is 0
+    x[2::3] += 30_000
+    return (x,)
+
+
+def _less_lse(x, y):
+    """With the log-sum-exp rounded to float32 before it is subtracted."""
+    return x.float() - x.double().logsumexp(1, keepdim=True).float()
+
+
+def _sums(x):
+    """The sum of exponentials relative to the maximum, of each row."""
+    return (x.double() - x.double().max(1, keepdim=True).values).exp().sum(1)
+
+
+def _with(sums):
+    """The result with other sums of the rows."""
+    return lambda x, y: (x.double() - x.double().max(1, keepdim=True).values
+                         - sums(x, 32).log()[:, None])  # fmt: skip
+
+
+EXERCISE = puzzle(
+    title="take the logarithm of a softmax",
+    task="""
+`y[m, n] = log(softmax(x[m])[n])`, in float32, float16 and bfloat16, computed in float32. A warp a row, four
+rows a block, and a row is read twice at most. All elements are finite; a row may lie around 30,000, and an
+element may be so far below its row's maximum that its softmax is 0: its logarithm is not −∞. `log_softmax(x, y)`.
+""",
+    hints=(
+        "The logarithm of a quotient is a difference: write log(exp(x − m) / s) without exp and "
+        "without a quotient.",
+        "Maximum and sum in one pass is the pair (m, s) a lane, and a merge over the warp. The second pass needs "
+        "no exponential at all.",
+        "Three numbers are added in the line that stores: x, −m, −log s. Which of the two differences has to "
+        "come first, when x and m are 30,000 and log s is 2?",
+    ),
+    analysis="""
+Float32 numbers near 30,000 are 0.002 apart, so `m + log s` has lost its digits before it is subtracted from
+anything; `x − m` is exact for all elements that matter, those near the maximum. Two reads and a write of the
+row: with the row in registers it is one read.
+""",
+    entry="log_softmax",
+    inputs=_inputs,
+    result=lambda x: x.log_softmax(1),
+    sizes=[(2, 4), (1, 1), (5, 31), (3, 33), (2, 1000), (9, 65), (3, 100)],
+    count=[(5, 100), (103, 300)],
+    dtypes=("float32", "float16", "bfloat16"),
+    slips=[
+        looks_like(lambda x, y: x.double().softmax(1), "this is the softmax: its logarithm is not taken."),
+        looks_like(_with(lambda x, threads: _sums(x).log2().exp()), "log s is taken to the base 2 here, and x − m is not."),
+        looks_like(lambda x, y: x.double().log_softmax(1) / 0.6931471805599453, "this is the logarithm to the base 2."),
+        looks_like(lambda x, y: x.double() - x.double().max(1, keepdim=True).values, "only the maximum is subtracted: "
+                   "log s is missing."),
+        looks_like(_with(not_in_merge), "the sums of the lanes are added as they are, each relative to a maximum of its own."),
+        looks_like(_with(not_in_loop), "a lane's sum keeps terms relative to an older maximum: whenever the maximum grows, what "
+                   "has been added up so far has to be rescaled."),
+        looks_like(_less_lse, "x less the row's log-sum-exp, once that is rounded to float32, gives exactly this: near "
+                   "30,000 its digits end at 0.002. What can be subtracted from x before log s is added to it?"),
+    ],
+    given=picture(
+        "log 1, log 2, log 5, each 30,000 higher",
+        {"x": [["30000", "30000.69", "30001.61"]], "x - m": [["-1.61", "-0.92", ("0", 0)]],
+         "y = x - m - log s": [["-2.08", "-1.39", ("-0.47", 0)]]},
+    ),
+    praise="Every digit kept.",
+)  # fmt: skip

@@ -1,0 +1,35 @@
+"""Wrong solutions of week2/log_softmax."""
+
+from forgekit.lessons.wrong import Wrong
+
+LOOP = """            m_new = cute.arch.fmax(m, value)
+            s = s * cute.math.exp(m - m_new, fastmath=True)
+            s += cute.math.exp(value - m_new, fastmath=True)
+            m = m_new
+"""
+RESCALE = "            s = s * cute.math.exp(m - m_new, fastmath=True)\n"
+STORE = "mX[row, n].to(Float32) - m_row - log_s"
+MERGE = "s * cute.math.exp(m - m_row, fastmath=True)"
+SUM = "        log_s = "
+
+WRONG = (
+    Wrong("log-sum-exp first", {STORE: "mX[row, n].to(Float32) - (m_row + log_s)"}, "once that is rounded to float32"),
+    Wrong("softmax", {STORE: "cute.math.exp(mX[row, n].to(Float32) - m_row - log_s, fastmath=True)"}, "its logarithm is not taken"),
+    Wrong("log of a rounded 0", {STORE: "cute.math.log(cute.math.exp(mX[row, n].to(Float32) - m_row, fastmath=True) / s, fastmath=True)"},
+          "-inf -298.7222"),
+    Wrong("base 2", {"cute.math.log(s": "cute.math.log2(s"}, "to the base 2 here"),
+    Wrong("no log s", {STORE: "mX[row, n].to(Float32) - m_row"}, "log s is missing"),
+    Wrong("no rescaling in the loop", {RESCALE: ""}, "relative to an older maximum"),
+    Wrong("no rescaling in the merge", {MERGE: "s"}, "relative to a maximum of its own"),
+    Wrong("no maximum", {LOOP: "            s += cute.math.exp(value, fastmath=True)\n            m = Float32(0.0)\n"}, "[0, 0] -inf 0"),
+    Wrong("three passes", {LOOP: "            m = cute.arch.fmax(m, value)\n",
+          "        s = cute.arch.warp_reduction_sum(" + MERGE + ")\n":
+          "        for n in range(lane, mX.shape[1], 32):\n            s += cute.math.exp(mX[row, n].to(Float32) - m_row, fastmath=True)\n"
+          "        s = cute.arch.warp_reduction_sum(s)\n"}, "Sectors loaded"),
+    Wrong("a thread a row", {"range(lane, mX.shape[1], 32):\n            value": "range(mX.shape[1]):\n            value",
+          "cute.arch.warp_reduction_sum(" + MERGE + ")": "s"}, "Bytes that threads ask for"),
+    Wrong("one step of 32", {"for n in range(lane, mX.shape[1], 32):\n            mY": "n = lane\n        if n < mX.shape[1]:\n            mY"},
+          "With m = 3, n = 33"),
+    Wrong("no predicate", {"if row < mX.shape[0]:": "if row >= 0:"}, "Out of bounds"),
+    Wrong("a fixed grid", {"grid=(blocks, 1, 1)": "grid=(64, 1, 1)"}, "Threads launched"),
+)  # fmt: skip

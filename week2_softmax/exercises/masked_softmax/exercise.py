@@ -1,0 +1,110 @@
+"""Puzzle week2/masked_softmax: a softmax with a temperature, over some of a row's elements."""
+
+import torch
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.pictures import picture
+from forgekit.lessons.puzzle import puzzle
+
+from ..rows import hard_rows
+from ..unscaled import not_in_loop, not_in_merge
+
+
+def _inputs(draw, m, n):
+    x, mask = hard_rows(draw, m, n), draw.integers(0, 2, m, n, dtype=torch.uint8)
+    mask[3::4] = 0  # rows without any element
+    mask[0, 0] = 1
+    x[mask == 0] = 9
+    if n > 4:  # else a number, so that one sees what it does
+        left_out = torch.arange(m * n).reshape(m, n) % 3 * (1 - mask)
+        x[left_out == 1], x[left_out == 2] = torch.nan, torch.inf
+    return x, mask, (0.5, 2.0, 1.0)[(m + n) % 3]
+
+
+def _softmax(x, mask, t):
+    """0 where the mask is 0, also in rows without any element."""
+    return (x.double() / t).masked_fill(mask == 0, -torch.inf).softmax(1).nan_to_num(0.0)
+
+
+def _mask_after(x, mask, t, y):
+    return ((x.double() / t).softmax(1) * mask).nan_to_num(0.0)
+
+
+def _by_a_factor(x, mask, t, y):
+    m = x.double().masked_fill(mask == 0, -torch.inf).max(1, keepdim=True).values
+    e = ((x.double() - m) / t).exp().float()
+    return (e / e.masked_fill(mask == 0, 0).sum(1, keepdim=True) * mask).double()
+
+
+def _no_number(x, mask, t, y):
+    """Where a lane takes a difference of -inf and -inf for its first element."""
+    bad = (mask[:, :32] == 0).any(1, keepdim=True)
+    return _softmax(x, mask, t).masked_fill(bad & (mask != 0), torch.nan)
+
+
+def _with(sums):
+    """The result with other sums of the rows."""
+
+    def result(x, mask, t, y):
+        scaled = (x.double() / t).masked_fill(mask == 0, -torch.inf)
+        e = (scaled - scaled.max(1, keepdim=True).values).exp()
+        return (e / sums(scaled, 32)[:, None]).nan_to_num(0.0)
+
+    return result
+
+
+EXERCISE = puzzle(
+    title="leave elements out, at a temperature",
+    task="""
+The softmax of `x / t` over those elements of a row whose `mask` is not 0:
+`y[m, n] = exp(x[m, n] / t) / Σ exp(x[m, k] / t)` with the sum over all k with `mask[m, k] ≠ 0`. Where the mask is
+0, y is 0, whatever x holds there: it may be large, infinite or NaN. A row whose mask is 0 everywhere is 0 everywhere
+(torch would give NaN). A warp a row, four rows a block, rows read twice at most. The host function is
+`masked_softmax(mX, mMask, t: Float32, mY)`; `mask` is uint8, t > 0, and x and y are float32 or bfloat16.
+""",
+    hints=(
+        "A masked element takes part in nothing: neither in the maximum nor in the sum. What do m and s of a lane hold "
+        "that has seen no element?",
+        "NaN times 0 is NaN: an element is left out by a predicate, not by a factor. And −∞ − −∞ is NaN: where "
+        "may a difference of two maxima be computed, and where its result used?",
+        "Temperature and log₂ e are one factor, computed once before the loops; it is applied in the lines with "
+        "the exponentials, to the difference from the maximum.",
+    ),
+    analysis="""
+Masks are what a softmax in attention nearly always has: padding, causality, documents side by side. One byte of
+mask an element is a quarter more to read in float32, half more in bfloat16; a causal mask is computed
+from row and column, and costs none. A low temperature makes the largest element win, a high one makes all
+equal.
+""",
+    entry="masked_softmax",
+    inputs=_inputs,
+    result=_softmax,
+    sizes=[(2, 4), (4, 5), (1, 1), (5, 31), (3, 33), (2, 1000), (9, 65), (6, 100)],
+    count=[(5, 100), (103, 300)],
+    dtypes=("float32", "bfloat16"),
+    slips=[
+        looks_like(_mask_after, "the elements left out are set to 0 at the end, but they have been in the maximum or the sum."),
+        looks_like(lambda x, mask, t, y: _softmax(x, mask, 1.0), "the temperature has no effect: this is the softmax of x."),
+        looks_like(lambda x, mask, t, y: _softmax(x, mask, 1.0 / t), "x is multiplied by the temperature, not divided."),
+        looks_like(lambda x, mask, t, y: _softmax(x, mask, t * 1.4426950408889634), "exp2(x) is 2 to the power of x, so "
+                   "log₂ e is missing in front."),
+        looks_like(lambda x, mask, t, y: _softmax(x, 1 - mask, t), "the mask is taken the other way round."),
+        looks_like(lambda x, mask, t, y: _softmax(x.nan_to_num(0.0) * mask, mask + 1, t) * mask, "the elements left out "
+                   "count as 0 in the sum: exp(0) is not 0."),
+        looks_like(_by_a_factor, "NaN and ∞ times 0 are NaN: an element is left out by a predicate, not by a factor."),
+        looks_like(_no_number, "a lane whose first element is left out computes −∞ − −∞, which is NaN, and so is the sum "
+                   "of its row."),
+        looks_like(_with(not_in_merge), "the sums of the lanes are added as they are, each relative to a maximum of its "
+                   "own."),
+        looks_like(_with(not_in_loop), "a lane's sum keeps terms relative to an older maximum: whenever the maximum "
+                   "grows, what has been added up so far has to be rescaled."),
+        looks_like(lambda x, mask, t, y: _softmax(x, mask, t).masked_fill(~mask.any(1, keepdim=True), torch.nan),
+                   "rows without any element are NaN, the others are right: what is divided by what there?"),
+    ],
+    given=picture(
+        "temperature 1; the second row has no element",
+        {"x": [[("log 1", 0), "NaN", ("log 3", 0)], ["5", "∞", "2"]], "mask": [[("1", 0), "0", ("1", 0)], ["0", "0", "0"]],
+         "y": [[("0.25", 0), "0", ("0.75", 0)], ["0", "0", "0"]]},
+    ),
+    praise="Nothing left out leaks in.",
+)  # fmt: skip

@@ -1,0 +1,45 @@
+"""Wrong solutions of week2/masked_softmax."""
+
+from forgekit.lessons.wrong import Wrong
+
+TAKES_PART = """            if mMask[row, n] != 0:
+                value = mX[row, n].to(Float32)
+"""
+EXP = "cute.math.exp2((mX[row, n].to(Float32) - m_row) * scale, fastmath=True)"
+LAST = """            y = Float32(0.0)
+            if mMask[row, n] != 0:
+                e = """
+SCALE = "scale = math.log2(math.e) / t"
+MERGE = "s * cute.math.exp2((m - m_row) * scale, fastmath=True)"
+
+WRONG = (
+    Wrong("masked by a factor", {LAST + EXP + "\n                y = e / s": f"            y = {EXP} / s * mMask[row, n].to(Float32)"},
+          "not by a factor"),
+    Wrong("masked at the end only", {TAKES_PART: """            if n >= 0:
+                value = mX[row, n].to(Float32)
+"""}, "have been in the maximum or the sum"),
+    Wrong("masked elements count 0", {TAKES_PART: """            if n >= 0:
+                value = Float32(0.0)
+                if mMask[row, n] != 0:
+                    value = mX[row, n].to(Float32)
+"""}, "exp(0) is not 0"),
+    Wrong("masked elements are -inf", {TAKES_PART: """            if n >= 0:
+                value = -Float32.inf
+                if mMask[row, n] != 0:
+                    value = mX[row, n].to(Float32)
+"""}, "whose first element is left out"),
+    Wrong("uniform where all are masked", {LAST: """            y = 1.0 / Float32(mX.shape[1]) if m_row == -Float32.inf else Float32(0.0)
+            if mMask[row, n] != 0:
+                e = """}, "all mismatches lie in row 3"),
+    Wrong("no temperature", {SCALE: "scale = math.log2(math.e)"}, "the temperature has no effect"),
+    Wrong("temperature multiplied", {SCALE: "scale = math.log2(math.e) * t"}, "not divided"),
+    Wrong("base 2", {SCALE: "scale = 1.0 / t"}, "2 to the power of x"),
+    Wrong("mask negated", {TAKES_PART: TAKES_PART.replace("!=", "=="), LAST: LAST.replace("!=", "==")}, "the other way round"),
+    Wrong("lanes not rescaled", {MERGE: "s"}, "a maximum of its own"),
+    Wrong("no rescaling in the loop", {"                s = s * cute.math.exp2((m - m_new) * scale, fastmath=True)\n": ""}, "relative to an older maximum"),
+    Wrong("not written where masked", {"            mY[row, n] = y.to(mY.element_type)": "                mY[row, n] = y.to(mY.element_type)"},
+          "as fk.empty leaves it"),
+    Wrong("no predicate", {"if row < mX.shape[0]:": "if row >= 0:"}, "Out of bounds"),
+    Wrong("every lane reads the row", {"range(lane, mX.shape[1], 32):\n            if": "range(mX.shape[1]):\n            if",
+          f"cute.arch.warp_reduction_sum({MERGE})": "s"}, "Bytes that threads ask for"),
+)  # fmt: skip

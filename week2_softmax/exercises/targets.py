@@ -1,0 +1,22 @@
+"""What exercises on cross-entropy share: targets of which some are to be ignored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+if TYPE_CHECKING:
+    from forgekit.lessons.puzzle import Draw
+
+__all__ = ["IGNORED", "some_targets"]
+
+IGNORED = -100  # as in torch
+
+
+def some_targets(draw: Draw, m: int, n: int) -> torch.Tensor:
+    """A class (M,) for each row of n, in int64 as torch wants it; every third row, from the second
+    on, is to be ignored."""
+    target = draw.integers(0, n, m, dtype=torch.int64)
+    target[1::3] = IGNORED
+    return target

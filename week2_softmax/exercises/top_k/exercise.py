@@ -1,0 +1,97 @@
+"""Puzzle week2/top_k: the four largest of a row and where they stand."""
+
+import torch
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates.failure import Slip
+from forgekit.lessons.pictures import picture
+from forgekit.lessons.puzzle import puzzle
+
+
+def _inputs(draw, m, n):
+    x = draw.integers(-9, 10, m, n)  # many ties
+    x[1::4] = draw(m, n)[1::4]
+    if n > 31:
+        x[2::4, 2:] = -torch.inf  # as a mask leaves it
+    return (x,)
+
+
+def _top(x, *outputs):
+    """By value, and among equals by index."""
+    order = x.sort(dim=1, descending=True, stable=True)
+    return order.values[:, :4], order.indices[:, :4].to(torch.int32)
+
+
+def _of_lanes(x, *outputs):
+    """The four largest of what is the largest of each lane."""
+    rows, columns = x.shape
+    padded = torch.full((rows, -(-columns // 32) * 32), -torch.inf)
+    padded[:, :columns] = x
+    return padded.reshape(rows, -1, 32).max(1).values.topk(4, 1).values
+
+
+def _indices_alone(e):
+    """Where an index is wrong, if all values are right."""
+    assert torch.equal(e.got[1], e.case.expected[1])
+    return e.got[2] != e.case.expected[2]
+
+
+def _other_of_equals(e):
+    _indices_alone(e)
+    return torch.equal(e.case.args[0].gather(1, e.got[2].long()), e.got[1])
+
+
+def _no_element(e):
+    wrong = _indices_alone(e)
+    value, index = e.got[1][wrong], e.got[2][wrong]
+    none = (index < 0) | (index >= e.case.args[0].shape[1])
+    return bool((none & (value == -torch.inf)).all())
+
+
+EXERCISE = puzzle(
+    title="find the four largest and where they stand",
+    task="""
+The four largest elements of each row, the largest first, into `v[m, 0…3]`, and their columns into `i[m, 0…3]`. Among equal
+elements the one with the lower index comes first: the result is the same in every order of lanes. Rows have four
+elements at least, some of them −∞; there is no NaN. A warp a row, four rows a block, rows read once, no shared memory.
+`top_k(x, v, i)`: x and v float32, i int32.
+""",
+    hints=(
+        "A lane keeps four pairs (value, index), in order. What is the identity, the pair that comes after every "
+        "element, also after one that is −∞?",
+        "A new pair enters the list of four by comparing it with each of them in turn: where it is the better one "
+        "they change places, and the displaced one goes on to the next. What is left in the end is dropped.",
+        "In the butterfly all eight numbers of the partner have to be there before the first is inserted: the "
+        "lines with the shuffles come first. The indices take part in the comparison there, for the partner's may be lower.",
+    ),
+    analysis="""
+The merge of two lists of four is associative and commutative because no two pairs are equal: the index makes the order total.
+Five steps of eight shuffles a row; a whole vocabulary is read once. Sampling from the k most likely words is this
+kernel and a softmax over four numbers. For k beyond a few dozen registers run out, and one sorts or selects by digits (radix
+select).
+""",
+    entry="top_k",
+    inputs=_inputs,
+    result=_top,
+    sizes=[(2, 6), (1, 4), (5, 31), (3, 33), (2, 500), (9, 65), (6, 100)],
+    count=[(5, 100), (60, 300)],
+    legal=lambda m, n: (m, max(4, n)),
+    exact=True,
+    slips=[
+        looks_like(lambda x, *outputs: -(-x).topk(4, 1).values, "these are the smallest."),
+        looks_like(lambda x, *outputs: _top(x)[0].flip(1), "these are the right four, the smallest first."),
+        looks_like(lambda x, *outputs: x.max(1, keepdim=True).values.expand(-1, 4), "the largest stands in all four places: "
+                   "what it displaces has to move on."),
+        Slip("all values are right, and each index stands at its value: but among equal elements another one than "
+             "the first is taken, or one twice.", _other_of_equals),
+        Slip("all values are right. Where they are −∞ an index is that of no element: what a list is filled with has to come "
+             "after every element, by its index where the values are equal.", _no_element),
+        looks_like(_of_lanes, "each lane brings only its largest element: one lane may have all four."),
+    ],
+    given=picture(
+        "k = 4; the two nines: the lower index first",
+        {"x": [["4", ("9", 0), "1", ("7", 2), ("5", 3), ("9", 1)]], "v": [[("9", 0), ("9", 1), ("7", 2), ("5", 3)]],
+         "i": [[("1", 0), ("5", 1), ("3", 2), ("4", 3)]]},
+    ),
+    praise="Four numbers and four places, through one tree.",
+)  # fmt: skip

@@ -1,0 +1,31 @@
+"""What the sum of an online softmax becomes without its rescaling, to recognise that mistake."""
+
+import torch
+
+__all__ = ["not_in_loop", "not_in_merge"]
+
+
+def not_in_loop(x: torch.Tensor, threads: int) -> torch.Tensor:
+    """The sum of each row (M,) where threads that read every `threads`-th element each leave theirs
+    as it is while their maximum grows; the merge of all threads is right."""
+    by_thread = _by_thread(x, threads)
+    m = by_thread.cummax(1).values
+    s = (by_thread - m).exp().nan_to_num(0.0).sum(1)
+    m = m[:, -1]
+    return (s * (m - m.max(1, keepdim=True).values).exp()).sum(1)
+
+
+def not_in_merge(x: torch.Tensor, threads: int) -> torch.Tensor:
+    """The sum of each row (M,) where the sums of threads, each relative to its own maximum, are
+    added as they are."""
+    by_thread = _by_thread(x, threads)
+    return (by_thread - by_thread.max(1, keepdim=True).values).exp().nan_to_num(0.0).sum((1, 2))
+
+
+def _by_thread(x: torch.Tensor, threads: int) -> torch.Tensor:
+    """x (M, N) in float64 as (M, elements of a thread, threads), filled up with -inf."""
+    rows, columns = x.shape
+    shape = (rows, -(-columns // threads) * threads)
+    padded = torch.full(shape, -torch.inf, dtype=torch.float64)
+    padded[:, :columns] = x
+    return padded.reshape(rows, -1, threads)
