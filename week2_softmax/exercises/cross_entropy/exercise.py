@@ -79,7 +79,7 @@ kept for the gradient, which needs no reduction then: the next exercise.
     entry="cross_entropy",
     inputs=_inputs,
     result=lambda x, target: (_loss(x, target).float(), x.logsumexp(1).float()),
-    sizes=[(2, 4), (1, 1), (5, 31), (3, 129), (2, 1000), (4, 65), (3, 300)],
+    sizes=[(2, 4), (1, 1), (5, 31), (3, 131), (2, 1000), (4, 65), (3, 300)],
     count=[(5, 100), (61, 500)],
     dtypes=("float32", "float16"),
     slips=[
@@ -96,7 +96,7 @@ kept for the gradient, which needs no reduction then: the next exercise.
                    "What can x[target] be subtracted from before log s is added?"),
     ],
     given=picture(
-        "rows of log 1, log 2, log 5, their exponentials and the two results",
+        "two rows of logits and what comes of them",
         {"exp x": [["1", ("2", 0), "5"], ["5", "2", "1"]], "target": [[("1", 0)], ["-100"]],
          "lse": [["log 8"], ["log 8"]], "loss": [[("log 8 - log 2", 0)], ["0"]]},
     ),
