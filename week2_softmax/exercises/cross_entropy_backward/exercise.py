@@ -23,6 +23,12 @@ def _gradient(x, target, lse, g, *, chosen=1.0, ignored=0.0):
     return g.double()[:, None] * ((x.double() - lse.double()[:, None]).exp() - chosen * at)
 
 
+def _overflowing(x, target, lse, g, dx):
+    p = x.float().exp() / lse.exp()[:, None]
+    at = torch.arange(x.shape[1]) == target[:, None]
+    return torch.where(target == IGNORED, 0 * g, g)[:, None] * (p - 1.0 * at)
+
+
 EXERCISE = puzzle(
     title="compute the gradient of the loss",
     task="""
@@ -45,7 +51,7 @@ hold two matrices of logits.
     entry="cross_entropy_backward",
     inputs=_inputs,
     result=_gradient,
-    sizes=[(2, 4), (1, 1), (5, 31), (3, 129), (2, 1000), (4, 65), (3, 300)],
+    sizes=[(2, 4), (2, 5), (1, 1), (5, 31), (3, 129), (2, 1000), (4, 65), (3, 300)],
     count=[(5, 100), (61, 500)],
     dtypes=("float32", "float16"),
     slips=[
@@ -53,11 +59,13 @@ hold two matrices of logits.
         looks_like(lambda *args: -_gradient(*args[:4]), "the sign is turned round."),
         looks_like(lambda *args: _gradient(*args[:4], ignored=1.0), "rows whose target is −100 have the gradient of all "
                    "others, less nothing: it has to be 0."),
+        looks_like(_overflowing, "what is computed is a quotient of two exponentials, not a difference of exponents: exp(89) is infinite in float32, "
+                   "and ∞ / ∞ is NaN."),
         looks_like(lambda x, target, lse, g, dx: _gradient(x, target, lse, g * 0 + 1), "g has no effect: this is the gradient of "
                    "the sum of all losses."),
     ],
     given=picture(
-        "g = 8 for the first row, whose target is 1; the second is ignored",
+        "g = 8; the second row is ignored",
         {"softmax": [["1/8", ("2/8", 0), "5/8"], ["5/8", "2/8", "1/8"]], "target": [[("1", 0)], ["-100"]],
          "dx": [["1", ("-6", 0), "5"], ["0", "0", "0"]]},
     ),
