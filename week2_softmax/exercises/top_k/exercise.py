@@ -89,7 +89,7 @@ select).
         looks_like(_of_lanes, "each lane brings only its largest element: one lane may have all four."),
     ],
     given=picture(
-        "k = 4; the two nines: the lower index first",
+        "two nines, the lower index first",
         {"x": [["4", ("9", 0), "1", ("7", 2), ("5", 3), ("9", 1)]], "v": [[("9", 0), ("9", 1), ("7", 2), ("5", 3)]],
          "i": [[("1", 0), ("5", 1), ("3", 2), ("4", 3)]]},
     ),
