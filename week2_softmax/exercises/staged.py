@@ -1,0 +1,71 @@
+"""What exercises on rows that do not fit share: how they are read, and what a forgotten rescaling
+leaves of their statistics."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import torch
+
+from forgekit.lessons.gates import Counter, GateError, Group, counted, counters
+
+if TYPE_CHECKING:
+    from forgekit.lessons.gates import Submission
+    from forgekit.lessons.gates.submission import MakeCase
+
+__all__ = ["asynchronous", "not_rescaled", "overlapping"]
+
+
+def not_rescaled(x: torch.Tensor, threads: int, vec: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """(m, s) of rows, (M, 1) each, if a thread adds exp(x - maximum so far) and never rescales.
+
+    The threads take vectors of `vec` in turn; what they have is merged as it should be.
+    """
+    tile = threads * vec
+    wide = torch.nn.functional.pad(x.double(), (0, -x.shape[1] % tile), value=-torch.inf)
+    parts = wide.reshape(len(x), -1, threads, vec)  # (M,tiles,threads,vec)
+    so_far = parts.amax(3).cummax(1).values
+    s = (parts - so_far[..., None]).exp().nan_to_num().sum((1, 3))  # (M,threads)
+    m = so_far[:, -1].amax(1, keepdim=True)
+    return m, (s * (so_far[:, -1] - m).exp()).sum(1, keepdim=True)
+
+
+def asynchronous(make: MakeCase, size: tuple[int, ...]) -> Group:
+    """All elements of the input come by `cp.async`, 16 bytes at a time, each once."""
+    m, n = size
+    requests = m * -(-n // 128)
+    return counters(
+        make, size,
+        [
+            Counter(
+                lambda p: p["global_load_requests"] - p["global_async_requests"],
+                "loads into registers", at_most=0, ideal=0,
+                slips=[counted(lambda p: True, "elements are loaded into registers: all of them are "
+                               "to come by cp.async, and to be read from shared memory.")],
+            ),
+            Counter(
+                "global_async_requests", "cp.async requests", at_most=requests, ideal=requests,
+                slips=[counted(lambda p: p["global_async_bytes_asked"] <= 4 * m * n, "each element "
+                               "is copied once, but a warp's copy can bring 512 bytes, 16 a lane."),
+                       counted(lambda p: True, "elements are copied more than once.")],
+            ),
+        ],
+        name="Asynchronous, 16 bytes at once",
+    )  # fmt: skip
+
+
+def overlapping(case: MakeCase, size: tuple[int, ...], dtype: torch.dtype, says: str) -> Group:
+    """The first wait leaves newer groups in flight. says: what it means that it does not."""
+
+    def run(handed_in: Submission) -> str:
+        ptx = handed_in.compiled(case(*size, dtype=dtype)).ptx
+        waits = [int(n) for n in re.findall(r"cp\.async\.wait_group\s+(\d+)", ptx)]
+        if not waits or not waits[0]:
+            which = f"the first of {len(waits)} waits" if waits else "a wait"
+            raise GateError(
+                f"In the PTX {which} is for all groups.", says, "fk.timeline(*{failed})"
+            )
+        return f"the first wait leaves {waits[0]} in flight"
+
+    return Group("In flight while it computes", run)

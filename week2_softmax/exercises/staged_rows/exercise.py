@@ -1,0 +1,95 @@
+"""Puzzle week2/staged_rows: a softmax whose rows wait in shared memory."""
+
+from typing import Any
+
+import torch
+
+import forgekit as fk
+from forgekit.lessons.gates import Case, found, looks_like
+from forgekit.lessons.puzzle import puzzle
+
+from ..rows import hard_rows
+from ..staged import asynchronous, not_rescaled, overlapping
+
+
+def _case(m: int, n: int, dtype: torch.dtype) -> Case:
+    x = fk.randn(m, n, dtype=dtype, device="virtual")
+    y = fk.empty(m, n, dtype=dtype, device="virtual")
+    specs: dict[int, Any] = {k: fk.spec(t, divisible={1: 4}) for k, t in enumerate((x, y))}
+    return Case((x, y), {1: x.double().softmax(1)}, f"m = {m}, n = {n}", specs=specs)
+
+
+def _without_tail(x: torch.Tensor) -> torch.Tensor:
+    """Statistics of the full tiles of 128 alone."""
+    full = x.double()[:, : x.shape[1] // 128 * 128]
+    if full.shape[1] in (0, x.shape[1]):
+        raise ValueError("not this case")
+    return (x.double() - full.logsumexp(1, keepdim=True)).exp()
+
+
+def _without_rescaling(x: torch.Tensor) -> torch.Tensor:
+    m, s = not_rescaled(x, 32, 4)
+    return (x.double() - m).exp() / s
+
+
+def _of_lanes(x: torch.Tensor) -> torch.Tensor:
+    """Each element relative to the maximum of its lane, over the right sum."""
+    n = x.shape[1]
+    wide = torch.nn.functional.pad(x.double(), (0, -n % 128), value=-torch.inf)
+    parts = wide.reshape(len(x), -1, 32, 4)
+    y = (parts - parts.amax((1, 3), keepdim=True)).exp().reshape(len(x), -1)[:, :n]
+    m = x.double().amax(1, keepdim=True)
+    return y / (x.double() - m).exp().sum(1, keepdim=True)
+
+
+EXERCISE = puzzle(
+    title="let rows wait in shared memory",
+    task="""
+Softmax of each row of x, float32, rows of up to 1,024 elements in whole vectors of four. A block of
+one warp a row: it copies the whole row to shared memory with `cp.async`, 16 bytes a lane and
+32 vectors a group, all groups in flight before the first is waited for; finds maximum and
+sum group by group, as they arrive; and takes the result from shared memory. No element is read from
+global memory twice, and none waits in a register. `staged_rows(x, y)`.
+""",
+    hints=(
+        "Eight groups for 1,024 elements. A lane reads only what it has copied itself: what does it "
+        "wait for, and what not?",
+        "The eight waits leave 7, 6, … 0 groups in flight. The numbers have to be known at compile "
+        "time, so the loop is a `cutlass.range_constexpr`.",
+        "The commit stands outside of the `if` with the copy. A shared tensor of layout `(4, 32, "
+        "8)`, sliced by the lane in the line that makes it, is each lane's own (4, 8).",
+    ),
+    analysis="""
+A lane holds four numbers of the row at a time, in place of 32, and all of its 128 bytes are
+in flight at once. A row needs 4 kB of the 228 that a multiprocessor has, so 32 rows, as many as it
+has room for blocks, wait there together. No barrier: nobody reads what another lane has copied.
+""",
+    entry="staged_rows",
+    inputs=lambda draw, m, n: (hard_rows(draw, m, n),),
+    result=lambda x: x.softmax(1),
+    sizes=[(1, 128), (2, 1024), (2, 1000), (3, 4), (5, 132), (7, 516), (6, 252)],
+    count=[(3, 256), (40, 1000)],
+    legal=lambda m, n: (m, max(4, n // 4 * 4)),
+    promise={0: {1: 4}, 1: {1: 4}},
+    slips=[
+        found("async-copy", "a read of shared memory comes before the wait that covers its copy. "
+              "While the vector of group k is used, at most the 7 - k newer groups may be in "
+              "flight."),
+        found("uninitialised-shared", "what is read was never copied: shared memory of a lane whose "
+              "predicate was false holds nothing."),
+        looks_like(lambda x, y: _without_tail(x), "maximum and sum are those of the full tiles of "
+                   "128 elements; the rest of the row is missing in them."),
+        looks_like(lambda x, y: _without_rescaling(x), "what a lane has added up relative to an "
+                   "older, smaller maximum is not rescaled when a larger one comes."),
+        looks_like(lambda x, y: _of_lanes(x), "in the second look each lane subtracts its own maximum "
+                   "in place of the row's."),
+        looks_like(lambda x, y: (x.double() - x.double().amax(1, keepdim=True)).exp(), "nothing is "
+                   "divided by the sum."),
+    ],
+    more=(
+        asynchronous(_case, (5, 1000)),
+        overlapping(_case, (5, 1000), torch.float32, "nothing is computed while copies are in "
+                    "flight: the first look could begin when the first of eight groups is there."),
+    ),
+    praise="The row waits, and no register with it.",
+)  # fmt: skip
