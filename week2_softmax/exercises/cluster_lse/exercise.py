@@ -1,0 +1,79 @@
+"""Puzzle week2/cluster_lse: four blocks find the log-sum-exp of a row, counted by an mbarrier."""
+
+import math
+
+import torch
+
+from forgekit.lessons.gates import Slip, found, looks_like
+from forgekit.lessons.puzzle import puzzle
+
+from ..rows import hard_rows
+from ..staged import not_rescaled
+
+
+def _of_rank_0(x: torch.Tensor) -> torch.Tensor:
+    """Of the columns that one of the blocks takes."""
+    return x.double()[:, torch.arange(x.shape[1]) // 128 % 4 == 0].logsumexp(1)
+
+
+def _without_rescaling(x: torch.Tensor) -> torch.Tensor:
+    m, s = not_rescaled(x, 512, 1)
+    return (m + s.log())[:, 0]
+
+
+EXERCISE = puzzle(
+    title="find the log-sum-exp of a row in a cluster",
+    task="""
+`y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))` for float32 rows of any length, without overflow. A
+cluster of four blocks of 128 threads a row, in the columns of week 1's `cluster_sum`: block `r`
+takes those whose number divided by 128 leaves `r` when divided by 4. Each warp brings its pair
+(m, s) to block 0 by `store_async_dsmem`, 16 pairs in all; an mbarrier of block 0 counts their
+bytes, and one warp of it makes the result. One read of x. `cluster_lse(x, y)`, for GPUs of compute
+capability 9.0 and later.
+""",
+    hints=(
+        "What has to be there before the first pair may be sent: block 0 itself, and its mbarrier "
+        "with the bytes that it expects. Which two halves of which barrier say so?",
+        "`N` may be less than 128: whole warps have no element, and their pair is (-inf, 0). Where "
+        "would that become NaN?",
+        "The pair goes to `(sPart.iterator + 2 * number).align(8)`, in a line for one lane of each "
+        "warp; `cute.arch.warp_idx()` is a shuffle, so it stands outside of that `if`.",
+    ),
+    analysis="""
+16 pairs are 128 bytes: the phase of the mbarrier ends when the one arrival of thread 0 and all of
+these bytes are in. Nobody but block 0 has to wait, and nobody may send before `cluster_wait`.
+Blocks 1 to 3 may leave as soon as they have sent: nobody writes to them. A pair travels as two
+words in one store, so m and s of a warp never come apart.
+""",
+    entry="cluster_lse",
+    inputs=lambda draw, m, n: (hard_rows(draw, m, n),),
+    result=lambda x: x.logsumexp(1),
+    sizes=[(1, 512), (2, 1), (3, 33), (2, 1000), (7, 129), (1, 5000), (3, 1025)],
+    count=[(1, 600), (4, 5_000)],
+    slips=[
+        looks_like(lambda x, y: _of_rank_0(x), "the result is that of the first block's share "
+                   "alone."),
+        looks_like(lambda x, y: _without_rescaling(x), "what a thread has added up relative to an "
+                   "older, smaller maximum is not rescaled when a larger one comes."),
+        looks_like(lambda x, y: x.double().logsumexp(1) - x.double().amax(1), "the maximum has to be "
+                   "added again, after the logarithm."),
+        looks_like(lambda x, y: (x.double() - x.double().amax(1, keepdim=True)).exp().sum(1), "that "
+                   "is the sum of exponentials relative to the maximum; log-sum-exp is the maximum "
+                   "plus its logarithm."),
+        looks_like(lambda x, y: _of_rank_0(x) + math.log(4), "the four pairs of the first block "
+                   "are read four times, and no others."),
+        looks_like(lambda x, y: x.double().logsumexp(1) + math.log(4), "each of the four blocks has "
+                   "gone through the whole row."),
+        found("deadlock", "the mbarrier waits for bytes or arrivals that never come: 16 pairs of 8 "
+              "bytes, and one arrival."),
+        Slip("a pair may be sent only after block 0 has started and its mbarrier is there: "
+             "cluster_arrive and cluster_wait stand between.",
+             lambda e: e.kinds[0] == "block-lifetime"),
+        Slip("a pair is read before it has come: the mbarrier is to expect the bytes of all 16, and "
+             "who reads them has to wait for it.", lambda e: e.kinds[0] == "async-copy"),
+        found("uninitialised-shared", "a place is read that no warp has written to: 16 warps have a "
+              "place each, by rank and warp."),
+    ],
+    arch="sm_90a",
+    praise="Sixteen pairs, one wait.",
+)  # fmt: skip
