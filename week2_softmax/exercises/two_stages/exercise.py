@@ -1,0 +1,86 @@
+"""Puzzle week2/two_stages: a row streams through two buffers, one in use, one in flight."""
+
+import torch
+
+import forgekit as fk
+from forgekit.lessons.gates import Case, found, looks_like
+from forgekit.lessons.puzzle import puzzle
+
+from ..rows import hard_rows
+from ..staged import asynchronous, not_rescaled, overlapping
+
+
+def _case(m: int, n: int, dtype: torch.dtype) -> Case:
+    x = fk.randn(m, n, dtype=dtype, device="virtual")
+    y = fk.empty(m, dtype=dtype, device="virtual")
+    expected = {1: x.double().logsumexp(1)}
+    return Case((x, y), expected, f"m = {m}, n = {n}", specs={0: fk.spec(x, divisible={1: 4})})
+
+
+def _without_rescaling(x: torch.Tensor) -> torch.Tensor:
+    m, s = not_rescaled(x, 32, 4)
+    return (m + s.log())[:, 0]
+
+
+def _left_over(x: torch.Tensor) -> torch.Tensor:
+    """With what lanes without a vector in the last tile find in their place of its buffer."""
+    full = x.shape[1] // 128 * 128
+    if full < 256 or full == x.shape[1]:
+        raise ValueError("not this case")
+    found_there = x[:, x.shape[1] - 256 : full - 128]
+    return torch.cat((x, found_there), 1).double().logsumexp(1)
+
+
+EXERCISE = puzzle(
+    title="stream a row through two buffers",
+    task="""
+`y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))`, float32, for rows of *any* number of whole vectors
+of four. A block of one warp a row, and shared memory for two tiles of 32 vectors: while the lanes
+absorb one tile into (m, s), the copy of the next is in flight to the other buffer. All elements
+come by `cp.async`, 16 bytes a lane. `two_stages(x, y)`.
+""",
+    hints=(
+        "Start tile 0 before the loop. In round k: start tile k + 1, wait for tile k, absorb tile k.",
+        "`cp_async_wait_group(1)` leaves the newest group in flight. For this to mean the same in the "
+        "last round, where there is no tile to start, that round has to commit as well.",
+        "Tile k lives in buffer `k % 2`, in the line that copies and in the line that reads. Each "
+        "lane reads only what it has copied: no barrier.",
+    ),
+    analysis="""
+Two tiles of 512 bytes, whatever the length: this is the loop of every kernel that streams, of a
+matrix product as of attention; they have more stages and larger tiles. Who starts tile k + 2 must
+be done with tile k, whose buffer it takes. Here a lane reads its own vectors in program order, so
+it is; where others read them, a barrier stands at the end of each round.
+""",
+    entry="two_stages",
+    inputs=lambda draw, m, n: (hard_rows(draw, m, n),),
+    result=lambda x: x.logsumexp(1),
+    sizes=[(1, 128), (2, 256), (2, 1000), (3, 4), (5, 132), (7, 516), (3, 2052), (6, 252)],
+    count=[(3, 512), (20, 4000)],
+    legal=lambda m, n: (m, max(4, n // 4 * 4)),
+    promise={0: {1: 4}},
+    slips=[
+        found("async-copy", "a buffer is read before its copy has come, or taken by a new copy that "
+              "nothing keeps from it. In round k, tile k is read and tile k + 1 is in flight, in two "
+              "different buffers; the number in the wait counts groups, so every round has to "
+              "commit one."),
+        found("uninitialised-shared", "what is read was never copied to: in round k a lane has its "
+              "vector of tile k in buffer k % 2, if it has one there at all."),
+        looks_like(lambda x, y: _left_over(x), "lanes without a vector in the last tile absorb what "
+                   "tile k - 2 has left in their place of the buffer."),
+        looks_like(lambda x, y: x.double()[:, :128].logsumexp(1), "only the first tile of 128 "
+                   "elements is in the result."),
+        looks_like(lambda x, y: x.double()[:, : x.shape[1] // 128 * 128].logsumexp(1), "the last "
+                   "tile, which is not full, is left out."),
+        looks_like(lambda x, y: _without_rescaling(x), "what a lane has added up relative to an "
+                   "older, smaller maximum is not rescaled when a larger one comes."),
+        looks_like(lambda x, y: x.double().logsumexp(1) - x.double().amax(1), "the maximum has to be "
+                   "added again, after the logarithm."),
+    ],
+    more=(
+        asynchronous(_case, (5, 1000)),
+        overlapping(_case, (5, 1000), torch.float32, "nothing is computed while a copy is in flight: "
+                    "start the next tile first, and let its group stay open."),
+    ),
+    praise="One in use, one in flight.",
+)  # fmt: skip
