@@ -1,0 +1,67 @@
+"""Exercise week2/what_fits: what a multiprocessor holds of rows, and what a kernel moves."""
+
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import answers
+
+KB, VECTORS, BLOCKS, STAGED, STREAMED, CLUSTER, EXPECTED = (
+    "kB of a row in shared memory",
+    "vectors in flight, each thread",
+    "blocks that an SM has room for",
+    "MB that staged moves",
+    "MB that streaming moves",
+    "blocks of a cluster for rows of 524,288 bfloat16",
+    "bytes that an mbarrier expects, 8 blocks of 8 warps",
+)
+RIGHT = {KB: 96, VECTORS: 24, BLOCKS: 2, STAGED: 805.3, STREAMED: 1208, CLUSTER: 8, EXPECTED: 512}
+SLIPS = {
+    (KB, 24): "24,576 is the number of elements; each has 4 bytes.",
+    (KB, 192): "only x is in shared memory. The result goes from registers to memory.",
+    (VECTORS, 96): "96 is in elements: a vector has four.",
+    (VECTORS, 6144): "that is all threads of a block together.",
+    (VECTORS, 1): "all copies are started before the first is waited for.",
+    (BLOCKS, 8): "the threads would allow 8. Shared memory does not: 8 rows are 768 kB.",
+    (BLOCKS, 3): "three rows are 288 kB; an SM has 228.",
+    (BLOCKS, 1): "two blocks take 2 × 97 = 194 kB of 228.",
+    (STAGED, 402.7): "that is one read. The result is written, too.",
+    (STAGED, 1208): "the second look is at shared memory: x is read once from memory.",
+    (STREAMED, 805.3): "streaming reads x a second time.",
+    (STREAMED, 1611): "it reads x twice and writes y once: three times the matrix.",
+    (CLUSTER, 4): "1 MB in four blocks is 256 kB for each. A block gets 227.",
+    (CLUSTER, 5): "five would hold it; a cluster has 1, 2, 4 or 8 blocks here.",
+    (CLUSTER, 16): "1 MB in eight blocks is 128 kB for each, which fits.",
+    (EXPECTED, 256): "a pair is two float32, m and s: 8 bytes.",
+    (EXPECTED, 64): "each of the 8 warps of a block sends a pair.",
+    (EXPECTED, 4096): "each block's own mbarrier counts what comes to this block: 64 pairs.",
+}
+
+EXERCISE = Exercise(
+    title="count what fits",
+    task="""
+4,096 rows of 24,576 float32 go through `staged`, in blocks of 256 threads; an SM has 228 kB (of
+1,024 bytes) of shared memory, 227 for a block at most, and takes 1 kB more for each block. The
+last two questions are of `cluster`: the fewest blocks, 1, 2, 4 or 8, whose shared memory holds such
+a row; and what each block's mbarrier is to count. MB are 10⁶ bytes, and nothing is found in L2.
+""",
+    hints=(
+        "A row is 24,576 × 4 bytes, and a vector is 16 of them.",
+        "An SM has room for as many blocks as the scarcest of threads, registers and shared memory "
+        "allows; here it is the last.",
+        "The matrix is 402.7 MB: in the lines in MB, ask how often each kernel moves it. In the last "
+        "line, every warp of the cluster sends one pair to each block.",
+    ),
+    analysis="""
+96 kB are 6,144 vectors, 24 for each of 256 threads. Two blocks of 97 kB fit into 228, three do not.
+`staged` moves the matrix twice, 805 MB, and streaming three times, 1,208: unless L2 still has a row
+when it is read again, that is half as much once more. A row of 1 MB needs 8 blocks of 128 kB. 64
+warps send 8 bytes each, to every block.
+""",
+    entry="fits",
+    groups=(
+        answers(
+            RIGHT,
+            SLIPS,
+            name="What fits",
+            look_at="Write each quantity with its unit, and divide what there is by what one takes.",
+        ),
+    ),
+)
