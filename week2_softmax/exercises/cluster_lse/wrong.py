@@ -28,7 +28,7 @@ WRONG = (
                                        "range(tidx, mX.shape[1], 128)"},
           "has gone through the whole row"),
     Wrong("no rescaling", {RESCALED: "s"}, "is not rescaled when a larger one comes"),
-    Wrong("-inf minus -inf", {"    if m < m_warp:\n        s *=": "    s *="}, "NaN"),
+    Wrong("-inf minus -inf", {"    if m < m_warp:\n        s *=": "    s *="}, "whole warps have no element"),
     Wrong("no logarithm", {"m_row + cute.math.log(s, fastmath=True)": "s"}, "plus its logarithm"),
     Wrong("maximum not added", {"m_row + cute.math.log": "cute.math.log"}, "has to be added again"),
 )  # fmt: skip

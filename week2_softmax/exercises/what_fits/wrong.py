@@ -22,5 +22,5 @@ WRONG = (
     Wrong("four blocks", {CLUSTER + "8": CLUSTER + "4"}, "A block gets 227"),
     Wrong("one number", {EXPECTED + "512": EXPECTED + "256"}, "m and s: 8 bytes"),
     Wrong("a pair a block", {EXPECTED + "512": EXPECTED + "64"}, "each of the 8 warps"),
-    Wrong("the whole cluster", {EXPECTED + "512": EXPECTED + "4096"}, "64 pairs"),
+    Wrong("the whole cluster", {EXPECTED + "512": EXPECTED + "4096"}, "what comes to this block: 64 pairs"),
 )  # fmt: skip
