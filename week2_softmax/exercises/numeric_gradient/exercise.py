@@ -1,0 +1,134 @@
+"""Exercise week2/numeric_gradient: gradients by differences, of any function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import GateError, Group, Submission, python_function
+
+SKELETON = "numeric_gradient(f, x, dy)"
+
+
+def _draw(*shape: int, seed: int) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(shape, generator=generator, dtype=torch.float64)
+
+
+def _call(handed_in: Submission, f: Callable, x: Tensor, dy: Tensor, **options: float) -> Tensor:
+    """The result, of the right shape, and x as it was before."""
+    function, before = python_function(handed_in, SKELETON), x.clone()
+    try:
+        got = function(f, x, dy, **options)
+    except GateError:
+        raise
+    except Exception as error:
+        raise GateError(f"It raises {type(error).__name__}: {error}") from None
+    if not isinstance(got, Tensor) or got.shape != x.shape:
+        kind = f"a tensor of shape {tuple(got.shape)}" if isinstance(got, Tensor) else repr(got)
+        raise GateError(
+            f"Returned was {kind:.100}, and needed is a tensor of shape {tuple(x.shape)}."
+        )
+    if not torch.equal(x, before):
+        raise GateError("x is not what it was before the call: a step has been left in it.")
+    return got
+
+
+def _quadratic(handed_in: Submission) -> str:
+    """f(x) = 3x² with a large step: central differences are exact, others are off by the step."""
+    x, dy, eps = torch.tensor([1.0, 2.0, -1.0], dtype=torch.float64), _draw(3, seed=1), 0.25
+    got, want = _call(handed_in, lambda x: 3 * x**2, x, dy, eps=eps), 6 * x * dy
+    known = {
+        "the differences are not multiplied by dy.": 6 * x,
+        "it is twice that: a difference over 2·eps is divided by eps.": 2 * want,
+        "it is half of that: a difference over eps is divided by 2·eps.": (6 * x + 3 * eps) * dy / 2,
+        "the step goes forward only, f(x + eps) - f(x): such a difference is off by half a step times "
+        "the second derivative, here by 3·eps·dy.": want + 3 * eps * dy,
+        "the step goes back only, f(x) - f(x - eps), and is off by half a step times the second "
+        "derivative, here by 3·eps·dy.": want - 3 * eps * dy,
+        "the differences are not divided by the step.": want * 2 * eps,
+    }  # fmt: skip
+    if not torch.allclose(got, want):
+        likely = next((text for text, value in known.items() if torch.allclose(got, value)), "")
+        raise GateError(
+            f"With f(x) = 3x², x = {x.tolist()} and eps = {eps} the gradient is 6x·dy = "
+            f"{_shown(want)}; returned was {_shown(got)}.", likely,
+        )  # fmt: skip
+    return "exact for a quadratic function"
+
+
+def _shown(values: Tensor) -> str:
+    return "[" + ", ".join(f"{v:.3f}" for v in values.reshape(-1).tolist()) + "]"
+
+
+def _softmax(handed_in: Submission) -> str:
+    x, dy = _draw(3, 5, seed=2), _draw(3, 5, seed=3)
+    y = x.softmax(1)
+    want = (dy - (dy * y).sum(1, keepdim=True)) * y
+    got = _call(handed_in, lambda x: x.detach().softmax(1), x, dy)
+    off = float((got - want).abs().max())
+    if not off < 1e-8:
+        alone = got - dy * y * (1 - y)
+        likely = ""
+        if float(alone.abs().max()) < 1e-8:
+            likely = "each dx is made of its own y alone; x[i] changes every element of its row."
+        raise GateError(
+            f"The gradient of softmax is off by up to {off:.2g}; 1e-8 is allowed.", likely
+        )
+    narrow = _call(handed_in, lambda x: x.detach().logsumexp(1), x, dy[:, 0])
+    if not torch.allclose(narrow, y * dy[:, :1], atol=1e-8):
+        raise GateError(
+            "The gradient of f(x) = logsumexp(x, 1), whose result has one element a row, is wrong."
+        )
+    return f"softmax, off by {off:.0e}"
+
+
+def _calls(handed_in: Submission) -> str:
+    count = 0
+
+    def counted(x: Tensor) -> Tensor:
+        nonlocal count
+        count += 1
+        return x.detach().softmax(1)
+
+    x, dy = _draw(4, 6, seed=4), _draw(4, 6, seed=5)
+    _call(handed_in, counted, x, dy)
+    if count > 48:
+        raise GateError(
+            f"f is called {count} times for 24 elements; two calls an element are enough."
+        )
+    return f"{count} calls of f for 24 elements"
+
+
+EXERCISE = Exercise(
+    title="take a gradient by differences",
+    task="""
+Write `numeric_gradient(f, x, dy, eps=1e-6)`: the gradient of L = Σ dy·f(x) by every element of `x`, by
+central differences, (L(x + step) - L(x - step)) / (2·eps), in which one element of x takes a step at a
+time. `f` is any function of a float64 tensor; autograd cannot look into it. `x` is the same after the
+call, the result has its shape, and `f` is called twice an element.
+""",
+    hints=(
+        "One loop over the elements. In each turn only one element is another one, in two tensors.",
+        "`torch.zeros_like(x)` with one element set is a step; `.view(-1)[i]` is element i of a "
+        "contiguous tensor of any shape.",
+        "f gives a tensor, L is a number: multiply the difference by dy and add up, in the line before "
+        "the division.",
+    ),
+    analysis="""
+Two calls of f an element: for a matrix of a million elements that is two million. So one takes such
+gradients of a few numbers, in float64, as a check of what is computed in another way; that is what
+`torch.autograd.gradcheck` does. Central differences are worth the second call: their error goes with eps²
+and not with eps.
+""",
+    entry="numeric_gradient",
+    groups=(
+        Group("A quadratic function", _quadratic),
+        Group("Softmax", _softmax),
+        Group("Calls", _calls),
+    ),
+    praise="You can check any gradient now.",
+)  # fmt: skip

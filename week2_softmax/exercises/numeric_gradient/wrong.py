@@ -1,0 +1,28 @@
+"""Wrong solutions of week2/numeric_gradient."""
+
+from forgekit.lessons.wrong import Wrong
+
+BOTH = "f(x + step) - f(x - step)"
+RESULT = "(difference * dy).sum() / (2 * eps)"
+STEP = """        step = torch.zeros_like(x)
+        step.view(-1)[i] = eps
+"""
+
+WRONG = (
+    Wrong("forward, halved", {BOTH: "f(x + step) - f(x)"}, "a difference over eps is divided by 2·eps"),
+    Wrong("forward", {BOTH: "f(x + step) - f(x)", RESULT: "(difference * dy).sum() / eps"},
+          "the step goes forward only"),
+    Wrong("backward", {BOTH: "f(x) - f(x - step)", RESULT: "(difference * dy).sum() / eps"},
+          "the step goes back only"),
+    Wrong("central, doubled", {RESULT: "(difference * dy).sum() / eps"}, "is divided by eps"),
+    Wrong("not divided", {RESULT: "(difference * dy).sum()"}, "not divided by the step"),
+    Wrong("no dy", {RESULT: "difference.sum() / (2 * eps)"}, "not multiplied by dy"),
+    Wrong("its own element alone", {RESULT: "(difference * dy).view(-1)[i] / (2 * eps)"},
+          "each dx is made of its own y alone"),
+    Wrong("a step left in x", {STEP: "        step = torch.zeros_like(x)\n        x.view(-1)[i] += eps\n"},
+          "a step has been left in it"),
+    Wrong("by autograd", {"    dx = torch.empty_like(x)\n": "    x = x.clone().requires_grad_()\n"
+          "    return torch.autograd.grad(f(x), x, dy)[0]\n"}, "It raises RuntimeError"),
+    Wrong("all calls again", {BOTH: "(f(x + step) + f(x + step)) / 2 - f(x - step)"}, "two calls an element"),
+    Wrong("no return", {"    return dx": "    pass"}, "Returned was None"),
+)  # fmt: skip

@@ -1,0 +1,235 @@
+"""Exercise week2/softmax_operator: two kernels become an operator of PyTorch, with its gradient."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._library.custom_ops import CustomOpDef
+
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import GateError, Group, Submission, python_function
+
+T = 0.5
+ROLES = {
+    "test_schema": "opcheck compares inputs and outputs with the schema: an input was changed, or an "
+    "output shares its memory.",
+    "test_autograd_registration": "opcheck finds no gradient registered with the operator.",
+    "test_faketensor": "what register_fake's function returns is no stand-in for the result: its shape, "
+    "type and strides have to be those of the operator's result.",
+    "test_aot_dispatch_dynamic": "torch.compile could not follow the operator and its gradient, or "
+    "gets other results.",
+}
+
+KNOWN = {  # a piece of what torch says -> what leads there
+    "incorrect number of gradients": "the function of the gradient returns something for each "
+    "input of the operator, for t as well. (torch counts one more, for a place of its own.)",
+    "no autograd formula": "no gradient is registered with the operator.",
+    "may not alias any inputs": "the result is x itself or shares its memory: an operator returns "
+    "what is new.",
+    "no fake impl registered for <CustomOpDef(mine::tempered_softmax_backward)>": "the gradient's "
+    "operator needs a fake, too, since a compiled function contains both.",
+}
+
+
+class Launchers:
+    """What stands in for the two kernels: particular about what they get, exact in float64."""
+
+    def __init__(self) -> None:
+        self.calls, self.y = {"forward": 0, "backward": 0}, torch.empty(0)
+
+    def forward(self, x: Tensor, t: float, y: Tensor) -> None:
+        self._look("forward", x=x, y=y)
+        y.copy_((x / t).softmax(-1))
+        self.y = y.clone()
+
+    def backward(self, dy: Tensor, y: Tensor, t: float, dx: Tensor) -> None:
+        self._look("backward", dy=dy, y=y, dx=dx)
+        if y.shape == self.y.shape and not torch.allclose(y, self.y):
+            raise GateError(
+                "The second argument of `backward` is not the result of `forward`.",
+                "what was kept is something else, such as x; the kernel computes with y.",
+            )
+        dx.copy_((dy - (dy * y).sum(-1, keepdim=True)) * y / t)
+
+    def _look(self, name: str, **tensors: Tensor) -> None:
+        from torch._subclasses.fake_tensor import FakeTensor
+
+        self.calls[name] += 1
+        for argument, tensor in tensors.items():
+            if isinstance(tensor, FakeTensor) or type(tensor) is not Tensor:
+                raise GateError(
+                    f"`{name}` is launched while torch.compile traces: {argument} is a "
+                    f"{type(tensor).__name__}, which has a shape and no memory.",
+                    "a launch outside of an operator is traced like torch's own functions. A kernel "
+                    "belongs into an operator, the backward one into one of its own.",
+                )
+            if not tensor.is_contiguous():
+                raise GateError(
+                    f"`{name}` gets {argument} of shape {tuple(tensor.shape)} with strides "
+                    f"{tensor.stride()}; the kernels need contiguous rows.",
+                    "a gradient need not be laid out as y is: that of `y.sum()` is one number, "
+                    "expanded. `.contiguous()` makes a copy where one is needed."
+                    if argument == "dy" else "",
+                )  # fmt: skip
+        if len({(x.shape, x.dtype) for x in tensors.values()}) > 1:
+            what = ", ".join(f"{k} {tuple(v.shape)} {str(v.dtype)[6:]}" for k, v in tensors.items())
+            raise GateError(f"`{name}` gets tensors that do not fit together: {what}.")
+
+
+def _made(handed_in: Submission) -> tuple[Any, Launchers]:
+    kernels = Launchers()
+    function = python_function(handed_in, "softmax_operator(forward, backward)")
+    op = _tried("Making the operator", lambda: function(kernels.forward, kernels.backward))
+    if not isinstance(op, CustomOpDef):
+        raise GateError(
+            f"Returned was {op!r:.100}, and needed is an operator.",
+            look_at="Return what the decorator `torch.library.custom_op` has made.",
+        )
+    return op, kernels
+
+
+def _tried(what: str, call: Any) -> Any:
+    """What a call gives; what it raises is told by its last GateError, or by its first line."""
+    try:
+        return call()
+    except Exception as error:
+        _raise(what, error)
+
+
+def _raise(what: str, error: BaseException) -> None:
+    cause: BaseException | None = error
+    while cause is not None:  # torch wraps what is raised inside of an operator
+        if isinstance(cause, GateError):
+            raise cause from None
+        cause = cause.__cause__ or cause.__context__
+    text = re.sub(r" \(with implementation in <.*?>\)", "", str(error), flags=re.DOTALL)
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or [""]
+    likely = next((says for part, says in KNOWN.items() if part in text), "")
+    raise GateError(f"{what} raises {type(error).__name__}: {lines[0]:.300}", likely) from None
+
+
+def _x(*shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(1)).to(dtype)
+
+
+def _values(handed_in: Submission) -> str:
+    op, _ = _made(handed_in)
+    for dtype in (torch.float64, torch.float32, torch.bfloat16):
+        for x in (_x(3, 5, dtype=dtype), _x(2, 3, 4, dtype=dtype), _x(7, 2, dtype=dtype).T):
+            before = x.clone()
+            y = _tried(f"A call with x of shape {tuple(x.shape)}", lambda x=x: op(x, T))
+            if not torch.equal(x, before):
+                raise GateError(
+                    "x is changed by the call; mutates_args=() promises that it is not."
+                )
+            want = (x / T).softmax(-1)
+            if y.dtype != dtype or y.shape != x.shape or not torch.allclose(y, want):
+                raise GateError(
+                    f"With x of shape {tuple(x.shape)}, {str(dtype)[6:]}, and t = {T} the result is not "
+                    f"softmax(x / t): it has shape {tuple(y.shape)}, {str(y.dtype)[6:]}, and "
+                    f"sum {y.double().sum():.4g} in place of {want.double().sum():.4g}."
+                )
+    return "3 shapes in 3 types"
+
+
+def _gradient(handed_in: Submission) -> str:
+    op, _ = _made(handed_in)
+    x = _x(2, 5).requires_grad_()
+    kept: list[Tensor] = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
+        y = op(x, T)
+    _tried("`op(x, t).sum().backward()`", lambda: y.sum().backward())
+    dy = _x(5, 2).T
+    dx = _tried("A gradient", lambda: torch.autograd.grad(op(x, T), x, dy)[0])
+    (want,) = torch.autograd.grad((x / T).softmax(-1), x, dy)
+    if not torch.allclose(dx, want):
+        same = torch.allclose(dx, want * T)
+        raise GateError(
+            f"dx is not the gradient of softmax(x / t) with t = {T}: its first element is "
+            f"{dx[0, 0]:.4g}, and needed is {want[0, 0]:.4g}.",
+            "dx is t times what is needed: it has been computed with another t." if same else "",
+        )
+    _tried("gradcheck", lambda: torch.autograd.gradcheck(lambda x: op(x, T), (x,)))
+    if sum(t.numel() for t in kept) > y.numel():
+        raise GateError(f"{len(kept)} tensors are kept for the gradient; y alone is enough.")
+    return "gradcheck in float64; y is all that is kept"
+
+
+def _opcheck(handed_in: Submission) -> str:
+    op, _ = _made(handed_in)
+    x = _x(3, 5, dtype=torch.float32).requires_grad_()
+    cases = ((x, T), (_x(4, 2).T.requires_grad_(), T))
+    for case in cases:
+        with (
+            warnings.catch_warnings()
+        ):  # opcheck turns anomaly mode on, which warns of what it finds
+            warnings.simplefilter("ignore")
+            found = torch.library.opcheck(op, case, raise_exception=False)
+        for test, result in found.items():
+            if result != "SUCCESS":
+                try:
+                    _raise(test, result)
+                except GateError as error:
+                    raise GateError(
+                        f"torch.library.opcheck: {test} failed.\n{error.happened}",
+                        error.likely or ROLES.get(test, ""),
+                    ) from None
+    return ", ".join(name.removeprefix("test_") for name in found)
+
+
+def _compiled(handed_in: Submission) -> str:
+    op, kernels = _made(handed_in)
+    torch.compiler.reset()  # a function is compiled anew a few times only
+
+    def loss(x: Tensor, w: Tensor) -> Tensor:
+        return (op(x @ w, T) * x).sum()
+
+    grads = []
+    for function in (loss, torch.compile(loss, backend="aot_eager", fullgraph=True)):
+        x, w = _x(3, 4).requires_grad_(), _x(4, 4).requires_grad_()
+        kernels.calls.update(forward=0, backward=0)
+        _tried("A compiled function", lambda f=function, x=x, w=w: f(x, w).backward())
+        grads.append((x.grad, w.grad))
+    if not all(torch.allclose(a, b) for a, b in zip(*grads, strict=True)):
+        raise GateError("A compiled function has other gradients than the same function as it is.")
+    if kernels.calls != {"forward": 1, "backward": 1}:
+        raise GateError(f"Compiled, forward and backward are launched so often: {kernels.calls}.")
+    return "fullgraph, one launch forward and one backward"
+
+
+EXERCISE = Exercise(
+    title="make an operator of two kernels",
+    task="""
+`softmax_operator(forward, backward)` returns an operator of PyTorch, `op(x, t)` = softmax(x / t) along the
+last dimension, with its gradient by `x`; t is a plain float. The kernels are given as functions that fill
+their last argument: `forward(x, t, y)` and `backward(dy, y, t, dx)`; they take contiguous tensors only,
+and you do not know what is inside. `x` and `dy` may have any strides; y and dx are contiguous. The grade
+runs `gradcheck`, `opcheck`, and a function compiled with `torch.compile(fullgraph=True)`. Call the
+operators `mine::tempered_softmax` and `mine::tempered_softmax_backward`.
+""",
+    hints=(
+        "Two operators, one for each kernel, each with a fake; and for the first one a gradient.",
+        "The function that keeps gets `inputs`, the tuple (x, t), and `output`. The one that "
+        "computes the gradient returns something for *each* input; for t, which is no tensor, None.",
+        "The gradient calls the second operator, never the launcher, in the line that returns: when "
+        "torch.compile traces it, there is no memory yet that a kernel could run on.",
+    ),
+    analysis="""
+An operator is a black box with a contract: what it returns without computing it (the fake), that it changes
+nothing and shares no memory (the schema), and how its gradient is made of other operators. `torch.compile`
+works with the contract alone. `forgekit.ops.softmax` is made of the same parts; what it has beyond them is
+a short way around the dispatcher where nobody needs a gradient.
+""",
+    entry="softmax_operator",
+    groups=(
+        Group("Values", _values),
+        Group("Gradient", _gradient),
+        Group("opcheck", _opcheck),
+        Group("torch.compile", _compiled),
+    ),
+    praise="Your kernels are part of PyTorch now.",
+)  # fmt: skip

@@ -1,0 +1,50 @@
+"""Wrong solutions of week2/softmax_operator."""
+
+from forgekit.lessons.wrong import Wrong
+
+FAKE = """    @softmax.register_fake
+    def _(x, t):
+        return torch.empty_like(x, memory_format=torch.contiguous_format)
+
+"""
+FAKE_BACKWARD = """    @softmax_backward.register_fake
+    def _(dy, y, t):
+        return torch.empty_like(y)
+
+"""
+RETURN = "        return softmax_backward(dy, y, ctx.t), None\n"
+LAUNCHED = """        dx = torch.empty_like(y)
+        backward(dy.contiguous(), y, ctx.t, dx)
+        return dx, None
+"""
+OP = """        y = torch.empty_like(x, memory_format=torch.contiguous_format)
+        forward(x.contiguous(), t, y)
+"""
+
+WRONG = (
+    Wrong("x is kept", {"ctx.save_for_backward(output)": "ctx.save_for_backward(inputs[0])"},
+          "something else, such as x"),
+    Wrong("dy as it comes", {"dy.contiguous()": "dy"}, "strides (0, 0)"),
+    Wrong("x as it comes", {"x.contiguous()": "x"}, "`forward` gets x of shape (2, 7)"),
+    Wrong("no fake", {FAKE: ""}, "test_faketensor raises"),
+    Wrong("no fake of the gradient", {FAKE_BACKWARD: ""}, "needs a fake, too"),
+    Wrong("a fake of another type", {FAKE: """    @softmax.register_fake
+    def _(x, t):
+        return torch.empty(x.shape)
+
+"""}, "Dtypes torch.float64 and torch.float32"),
+    Wrong("a fake with x's strides", {FAKE: FAKE.replace(", memory_format=torch.contiguous_format", "")}, "Stride mismatch!"),
+    Wrong("launched in the gradient", {RETURN: LAUNCHED}, "while torch.compile traces"),
+    Wrong("one gradient for two inputs", {RETURN: "        return softmax_backward(dy, y, ctx.t)\n"}, "returns something for each input"),
+    Wrong("no gradient", {"    softmax.register_autograd(gradient, setup_context=keep)\n": ""},
+          "no gradient is registered with the operator"),
+    Wrong("over x", {OP: "        y = x\n        forward(x, t, y)\n"}, "an operator returns what is new"),
+    Wrong("t left out of the gradient", {RETURN: "        return softmax_backward(dy, y, 1.0), None\n"},
+          "dx is t times what is needed"),
+    Wrong("the type is lost", {OP: OP.replace("empty_like(x, memory_format=torch.contiguous_format)", "empty(x.shape)")},
+          "do not fit together"),
+    Wrong("x and y kept", {"ctx.save_for_backward(output)": "ctx.save_for_backward(output, inputs[0])",
+                           "(y,) = ctx": "y, _ = ctx"}, "y alone is enough"),
+    Wrong("a function, no operator", {"    return softmax\n": "    return lambda x, t: softmax(x, t)\n"},
+          "needed is an operator"),
+)  # fmt: skip
