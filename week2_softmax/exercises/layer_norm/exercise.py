@@ -1,0 +1,92 @@
+"""Puzzle week2/layer_norm: mean and variance of a row in registers, without cancellation."""
+
+import torch
+
+from forgekit.lessons.gates import Slip, looks_like
+from forgekit.lessons.puzzle import puzzle
+
+EPS = 1e-5
+
+
+def _inputs(draw, m, n):
+    """Numbers of about 1000 ± 4, of which float32 has seven digits."""
+    x = draw(m, n) * 4 + 1000
+    x[2::4] = 1000.0
+    return x, draw(n) + 1, draw(n), EPS
+
+
+def _norm(x, w, b, eps=EPS, *, of=None, more=0.0, centre=True):
+    """In float64. of: what the sum of the squares is divided by; more: registers without an
+    element that are in it, as 0 - mean; centre: whether the mean is subtracted in the end."""
+    x, w, b = x.double(), w.double(), b.double()
+    mean = x.mean(1, keepdim=True)
+    squares = (x - mean).square().sum(1, keepdim=True) + more * mean.square()
+    scale = (squares / (of or x.shape[1]) + eps).rsqrt()
+    return (x - mean if centre else x) * scale * w + b
+
+
+def _scaled(e):
+    """Rows that are x - mean times a number of their own, which is not the right one, or NaN."""
+    got, (x, w, b, *_) = e.got[4].double(), e.case.args
+    centred = (x.double() - x.double().mean(1, keepdim=True)) * w.double()
+    y = got - b.double()
+    nan = y.isnan().all(1)
+    factor = (y * centred).sum(1) / centred.square().sum(1)
+    off = (y - factor[:, None] * centred).abs().amax(1) < 1e-3 * y.abs().amax(1)
+    vary = centred.abs().amax(1) > 0
+    return bool((off & vary).any() and (nan | off)[vary].all())
+
+
+EXERCISE = puzzle(
+    title="LayerNorm",
+    task="""
+`y[m, n] = (x[m, n] − mean) / sqrt(variance + eps) · w[n] + b[n]`, with mean and variance (divided by
+N) of row m, for rows of at most 1,024 elements, in float32 and float16, computed in float32. The
+numbers are about 1000 ± 4, in some rows all the same: the mean of the squares less the square of the mean has lost most of its
+digits. A block of 128 threads a row, `x` is read once, and two barriers are enough. The host
+function is `layer_norm(mX, mW, mB, eps: Float32, mY)`; `block_sum` is there to be used twice, but
+need not be.
+""",
+    hints=(
+        "The row is in registers, 8 elements a thread: nothing is in the way of going through it "
+        "twice, first for the mean, then for the squares of the distances from it.",
+        "Each of the two sums is one of a block, which every thread needs: shuffles, a word a warp, "
+        "a barrier, and then all threads add four words. Why has the second sum words of its own?",
+        "A register without an element holds 0, and 0 is far from the mean: the predicate stands "
+        "around the line that squares, too. A barrier more would be needed if the second sum used "
+        "the words that some warp is still reading.",
+    ),
+    analysis="""
+With x = 1000 ± 4 the mean of the squares is about 1,000,016. float32 has steps of 1/16 there, and
+each of the two numbers that are subtracted is off by some steps. Counted for 50 rows of 700: that
+variance is wrong by up to 2 %, the one of two passes by less than 2 parts in 10 million. Through
+registers the second pass costs instructions and no bytes. Welford's `(count, mean, m2)` of week 1
+passes here as well, with one barrier, and is off by at most 3 parts in a million; its divisions and
+three shuffles for one make it 63,200 instructions where two passes are 50,100.
+""",
+    entry="layer_norm",
+    inputs=_inputs,
+    result=_norm,
+    sizes=[(2, 4), (3, 31), (2, 1000), (1, 1), (5, 33), (2, 1024), (3, 257), (7, 129)],
+    count=[(5, 100), (20, 700)],
+    dtypes=("float32", "float16"),
+    atol=2e-4,
+    slips=[
+        looks_like(lambda x, w, b, eps, y: _norm(x, w, 0 * b), "the bias is not added."),
+        looks_like(lambda x, w, b, eps, y: _norm(x, torch.ones(1), b), "the weight is not multiplied."),
+        looks_like(lambda x, w, b, eps, y: _norm(x, w, b, centre=False), "the mean is not subtracted from "
+                   "what is stored."),
+        looks_like(lambda x, w, b, eps, y: _norm(x, w, b, of=x.shape[1] - 1), "the sum of the squares is "
+                   "divided by N - 1."),
+        looks_like(lambda x, w, b, eps, y: _norm(x, w, b, of=1), "the sum of the squares is not divided "
+                   "by N."),
+        looks_like(lambda x, w, b, eps, y: _norm(x, w, b, more=1024 - x.shape[1]), "registers without an "
+                   "element are in the variance: each adds the square of 0 - mean."),
+        looks_like(lambda x, w, b, eps, y: _norm(x, w, b, 0.0), "it is as if eps were 0: where all "
+                   "elements are equal, 0 is divided by 0."),
+        Slip("the mean is right, and the variance is not: each row is x - mean with a wrong factor, or "
+             "NaN. The mean of the squares is about 1,000,016 here, where float32 has steps of 1/16: a "
+             "difference of two such numbers has few right digits.", _scaled),
+    ],
+    praise="Two passes, and memory saw one.",
+)  # fmt: skip

@@ -1,0 +1,46 @@
+"""Wrong solutions of week2/layer_norm."""
+
+from forgekit.lessons.wrong import Wrong
+
+SQUARES = """        if tidx + 128 * k < mX.shape[1]:
+            rX[k] -= mean
+            squares += rX[k] * rX[k]
+"""
+ONE_PASS = """        squares += rX[k] * rX[k]
+        rX[k] -= mean
+"""
+VARIANCE = "variance = block_sum(squares, sPart[None, 1]) / length"
+STORED = "y = rX[k] * scale * mW[n].to(Float32) + mB[n].to(Float32)"
+BARRIER = "    cute.arch.sync_threads()\n"
+BLOCK = """    if lane == 0:
+        sPart[warp] = value
+    cute.arch.sync_threads()
+    return sPart[0] + sPart[1] + sPart[2] + sPart[3]
+"""
+
+WRONG = (
+    Wrong("mean of squares less square of mean",
+          {SQUARES: ONE_PASS, VARIANCE: f"{VARIANCE} - mean * mean"}, "where float32 has steps of 1/16"),
+    Wrong("registers without an element", {SQUARES: SQUARES.replace("tidx + 128 * k", "tidx")
+          .replace("< mX.shape[1]", ">= 0")}, "each adds the square of 0 - mean"),
+    Wrong("divided by N - 1", {VARIANCE: VARIANCE.replace("length", "(length - 1.0)")},
+          "is divided by N - 1"),
+    Wrong("not divided", {VARIANCE: VARIANCE.replace(" / length", "")}, "is not divided by N"),
+    Wrong("not centred", {STORED: STORED.replace("rX[k]", "(rX[k] + mean)")}, "the mean is not subtracted"),
+    Wrong("no bias", {STORED: STORED.replace(" + mB[n].to(Float32)", "")}, "the bias is not added"),
+    Wrong("no weight", {STORED: STORED.replace(" * mW[n].to(Float32)", "")},
+          "the weight is not multiplied"),
+    Wrong("no eps", {"variance + eps": "variance"}, "as if eps were 0"),
+    Wrong("the sum of a warp", {BLOCK: "    return value\n"}, "With m = 2, n = 1,000"),
+    Wrong("words used twice", {"sPart[None, 1]": "sPart[None, 0]"}, "sPart[warp] = value"),
+    Wrong("no barrier", {BARRIER: ""}, "return sPart[0] + sPart[1]"),
+    Wrong("a barrier too many", {"return sPart[0] + sPart[1] + sPart[2] + sPart[3]": """total = sPart[0] + sPart[1] + sPart[2] + sPart[3]
+    cute.arch.sync_threads()
+    return total"""}, "Barriers that a warp arrives at: 4"),
+    Wrong("read twice", {STORED: STORED.replace("rX[k]", "(mX[row, n].to(Float32) - mean)")},
+          "that another request had fetched"),
+    Wrong("no predicate at the load", {"""            rX[k] = mX[row, tidx + 128 * k].to(Float32)""":
+          "            pass\n        rX[k] = mX[row, tidx + 128 * k].to(Float32)"}, "Out of bounds"),
+    Wrong("four rows a block", {"row, _, _ = cute.arch.block_idx()":
+          "row = cute.arch.block_idx()[0] * 4 + tidx // 32"}, "of block (1, 0, 0) reads mX[4, 0]"),
+)  # fmt: skip

@@ -1,0 +1,88 @@
+"""Puzzle week2/rms_norm: rows divided by their root mean square, read once."""
+
+import torch
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
+
+EPS = 1e-5
+
+
+def _inputs(draw, m, n):
+    x = draw(m, n)
+    x[:, 0] = 300.0  # whose square float16 does not have
+    x[1::3] = draw(len(x[1::3]), n) * 2e-3  # as small as the root of eps
+    x[2::3] = 0.0
+    return x, draw(n) + 1, EPS
+
+
+def _norm(x, w, eps=EPS, *, of=None, more=0.0, root=True):
+    """In float64. of: what the sum of the squares is divided by; more: what is in it as well."""
+    x, w = x.double(), w.double()
+    mean = (x.square().sum(1, keepdim=True) + more) / (of or x.shape[1])
+    return x / ((mean + eps).sqrt() if root else mean + eps) * w
+
+
+def _centred(x, w):
+    return _norm(x.double() - x.double().mean(1, keepdim=True), w)
+
+
+def _eps_outside(x, w):
+    return x.double() / (x.double().square().mean(1, keepdim=True).sqrt() + EPS) * w.double()
+
+
+def _overflown(x, w):
+    return torch.where(x.square().isinf().any(1, keepdim=True), 0.0, _norm(x, w))
+
+
+EXERCISE = puzzle(
+    title="RMSNorm",
+    task="""
+`y[m, n] = x[m, n] / sqrt(mean of x[m, :]² + eps) · w[n]`, the normalisation of most language models
+today, for rows of at most 512 elements in float32, float16 and bfloat16, computed in float32. A
+warp a row, four rows a block; `x` is read from memory once. `eps` is a number, so the host function
+is `rms_norm(mX, mW, eps: Float32, mY)`. A row of zeros stays zeros.
+""",
+    hints=(
+        "A reduction whose result every lane needs, and a map over the same row: softmax without "
+        "its maximum.",
+        "At most 16 elements a lane: they fit into registers. The loops are `range_constexpr(16)` "
+        "with a predicate, so that each register has a fixed number.",
+        "A register whose element does not exist has to hold 0 before the squares are added. The "
+        "mean divides by `mX.shape[1]`, and `eps` is added below the root, in the line between the "
+        "two loops, where `cute.math.rsqrt` is computed once.",
+    ),
+    analysis="""
+Counted for 40 rows of 400 in float32: 64,000 bytes of `x` are asked for, as many of `w`, and as
+many are stored. `w` is 1,600 bytes, the same for all rows, so after the first rows it comes out of
+a cache: memory sees the row once in each direction. There is no maximum and no `exp2`, and nothing
+has to be rescaled. `eps` is not decoration: without it a row of zeros becomes 0 · ∞ = NaN.
+""",
+    entry="rms_norm",
+    inputs=_inputs,
+    result=_norm,
+    sizes=[(2, 4), (1, 1), (3, 31), (4, 500), (5, 33), (3, 512), (9, 257), (7, 129)],
+    count=[(5, 100), (40, 400)],
+    dtypes=("float32", "float16", "bfloat16"),
+    slips=[
+        looks_like(lambda x, w, eps, y: _norm(x, torch.ones(1)), "the weight is not multiplied."),
+        looks_like(lambda x, w, eps, y: _norm(x, w, 0.0), "it is as if eps were 0: a row of zeros is "
+                   "divided by 0."),
+        looks_like(lambda x, w, eps, y: _norm(x, w, of=1), "each row is divided by the root of "
+                   "the sum of its squares: the mean is missing."),
+        looks_like(lambda x, w, eps, y: _norm(x, w, root=False), "each row is divided by the mean "
+                   "square: the root is missing."),
+        looks_like(lambda x, w, eps, y: _eps_outside(x, w), "eps is added to the root, and it belongs "
+                   "below it."),
+        looks_like(lambda x, w, eps, y: _norm(x, w.repeat_interleave(32)[: len(w)]), "x[m, n] is "
+                   "multiplied by w[n // 32], and not by w[n]."),
+        looks_like(lambda x, w, eps, y: _norm(x, w, of=512), "the sum of the squares is divided by "
+                   "512, which is how many registers a warp has for the row."),
+        looks_like(lambda x, w, eps, y: _norm(x, w, more=512 - x.shape[1]), "it is as if the registers "
+                   "hold 1 for elements that do not exist: each adds 1 to the sum of the squares."),
+        looks_like(lambda x, w, eps, y: _overflown(x, w), "0 in float16 where a row has a 300: the "
+                   "square of 300 is 90,000, and the largest float16 is 65,504. The rest is divided by ∞."),
+        looks_like(lambda x, w, eps, y: _centred(x, w), "the mean is subtracted: that is LayerNorm."),
+    ],
+    praise="The normalisation of a language model, in one pass.",
+)  # fmt: skip

@@ -1,0 +1,50 @@
+"""Wrong solutions of week2/rms_norm."""
+
+from forgekit.lessons.wrong import Wrong
+
+SCALE = "cute.math.rsqrt(total / Float32(mX.shape[1]) + eps, fastmath=True)"
+LOAD = """            if lane + 32 * k < mX.shape[1]:
+                rX[k] = mX[row, lane + 32 * k].to(Float32)
+            total += rX[k] * rX[k]
+"""
+NARROW = """            if lane + 32 * k < mX.shape[1]:
+                x = mX[row, lane + 32 * k]
+                rX[k] = x.to(Float32)
+                total += (x * x).to(Float32)
+"""
+CENTRED = f"""        mean = cute.arch.warp_reduction(rX.load().reduce(cute.ReductionOp.ADD, 0.0, 0),
+                                        operator.add) / Float32(mX.shape[1])
+        total = Float32(0.0)
+        for k in cutlass.range_constexpr(16):
+            if lane + 32 * k < mX.shape[1]:
+                rX[k] -= mean
+                total += rX[k] * rX[k]
+        total = cute.arch.warp_reduction(total, operator.add)
+        scale = {SCALE}
+"""
+REDUCED = "        total = cute.arch.warp_reduction(total, operator.add)\n"
+PRODUCT = "rX[k] * scale * mW[n].to(Float32)"
+
+WRONG = (
+    Wrong("weight forgotten", {PRODUCT: "rX[k] * scale"}, "the weight is not multiplied"),
+    Wrong("weight of the lane", {"mW[n]": "mW[k]"}, "is multiplied by w[n // 32]"),
+    Wrong("eps forgotten", {" + eps, fast": ", fast"}, "as if eps were 0"),
+    Wrong("eps outside", {SCALE: "1.0 / (cute.math.sqrt(total / Float32(mX.shape[1])) + eps)"},
+          "it belongs below it"),
+    Wrong("sum for mean", {"total / Float32(mX.shape[1])": "total"}, "the mean is missing"),
+    Wrong("no root", {SCALE: "1.0 / (total / Float32(mX.shape[1]) + eps)"}, "the root is missing"),
+    Wrong("centred", {REDUCED: "", f"        scale = {SCALE}\n": CENTRED}, "that is LayerNorm"),
+    Wrong("squared in the input's type", {LOAD: NARROW}, "the square of 300 is 90,000"),
+    Wrong("mean of the registers", {"total / Float32(mX.shape[1])": "total / Float32(512)"},
+          "divided by 512"),
+    Wrong("registers begin at 1", {"rX[k] = Float32(0.0)": "rX[k] = Float32(1.0)"},
+          "hold 1 for elements that do not exist"),
+    Wrong("shuffle forgotten", {REDUCED: ""}, "With m = 2, n = 4, float32 the result is wrong"),
+    Wrong("no predicate on the column", {"if lane + 32 * k < mX.shape[1]:": "if lane >= 0:"},
+          "Out of bounds"),
+    Wrong("no predicate on the row", {"if row < mX.shape[0]:": "if row >= 0:"}, "reads mX[2, 0]"),
+    Wrong("read twice", {PRODUCT: PRODUCT.replace("rX[k]", "mX[row, n].to(Float32)")},
+          "that another request had fetched"),
+    Wrong("a block a row", {"bidx * 4 + tidx // 32, tidx % 32": "bidx, tidx % 32",
+                            "cute.ceil_div(mX.shape[0], 4)": "mX.shape[0]"}, "Bytes stored: 8,000"),
+)  # fmt: skip
