@@ -1,0 +1,119 @@
+"""Puzzle week2/rms_norm_residual: a sum that is stored, and its RMSNorm, by vectors."""
+
+import torch
+
+from forgekit.checking.check import compare
+from forgekit.lessons.gates import Slip, looks_like
+from forgekit.lessons.pictures import picture
+from forgekit.lessons.puzzle import puzzle
+
+EPS = 1e-5
+PICTURE = picture(
+    "what a row asks of memory: one kernel, or an addition and then a norm",
+    {
+        "one kernel": [
+            [("read x", 0), ("read r", 1), ("write s", 2), ("write y", 3), "", ""],
+        ],
+        "two kernels": [
+            [("read x", 0), ("read r", 1), ("write s", 2), ("read s", 2), ("write y", 3), ""],
+        ],
+    },
+)
+
+
+def _inputs(draw, m, n):
+    x, r = draw(m, n), draw(m, n) * 4
+    x[1::3] = -r[1::3]  # sums of 0
+    x[2::3, 0] = r[2::3, 0] = 200.0  # whose sum has no square in float16
+    return x, r, draw(n) + 1, EPS
+
+
+def _norm(s, w, eps=EPS, *, of=None, more=0):
+    """In float64. of: what the sum of the squares is divided by; more: what is in it as well."""
+    s, w = s.double(), w.double()
+    mean = (s.square().sum(1, keepdim=True) + more) / (of or s.shape[1])
+    return s * (mean + eps).rsqrt() * w
+
+
+def _overflown(s, w):
+    return torch.where(s.square().isinf().any(1, keepdim=True), 0.0, _norm(s, w))
+
+
+def _alone(x, r, w):
+    """With the squares of a lane's own vectors where those of the row belong."""
+    s, vec = x.double() + r.double(), 16 // x.element_size()
+    squares = torch.nn.functional.pad(s.square(), (0, 512 - s.shape[1]))
+    own = squares.reshape(len(s), -1, 32, vec).sum((1, 3)).repeat_interleave(vec, 1)
+    own = own.repeat(1, 512 // own.shape[1])[:, : s.shape[1]]
+    return s * (own / s.shape[1] + EPS).rsqrt() * w.double()
+
+
+def _second(alternative, says):
+    """As `looks_like`, of the second output; what it is given are x, r and w."""
+
+    def when(e):
+        want = alternative(*e.case.args[:3])
+        return compare(e.got[5], want, **e.case.tolerances).ok
+
+    return Slip(says, when)
+
+
+EXERCISE = puzzle(
+    title="RMSNorm of a sum",
+    task="""
+Between two layers of a language model stands this: `s = x + r`, which goes on as the next residual,
+and `y = s / sqrt(mean of s² + eps) · w`, which goes into the next layer. Both are written, each element
+once, in the type of the inputs; computed in float32. Float32 and float16, rows of at most 512
+elements and of whole vectors, loads and stores of 16 bytes; a warp a row, four rows a block. The host
+function is `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
+""",
+    hints=(
+        "RMSNorm with a prologue: what a lane keeps in registers is the sum, and it is stored on the way.",
+        "Cut the rows, and `w`, into vectors with `cute.zipped_divide`; `[None, i]` is vector i, and "
+        "`.load()` and `.store()` move it. Registers of shape `((vec,), 4)`, with the brackets that "
+        "vectors have, take one as `[None, k]`.",
+        "A vector is converted to float32 in the line that adds, and back in each line that stores; "
+        "the squares are of the float32 sum. Where the vector does not exist, the registers hold the 0 "
+        "of a `fill` before the loop.",
+    ),
+    analysis="""
+Of a row, `x` and `r` are read, `s` and `y` written. An addition and a norm of its own read `s` once
+more: five rows in place of four, and a launch more. Counted here for 40 rows of 400 in float32: 6,000
+sectors loaded (`x`, `r`, and `w` out of a cache) and 4,000 stored. Whether `y` is computed from the
+float32 sum, as here, or from the sum as it was rounded and stored, is a matter of agreement with what
+the model was trained with: in float16 an
+element of `y` differs by a rounding, hardly more.
+""",
+    entry="rms_norm_residual",
+    given=PICTURE,
+    inputs=_inputs,
+    result=lambda x, r, w, eps: (x + r, _norm(x + r, w, eps)),
+    sizes=[(2, 8), (1, 8), (4, 128), (5, 512), (3, 136), (9, 264), (7, 40)],
+    count=[(5, 64), (40, 400)],
+    dtypes=("float32", "float16"),
+    legal=lambda m, n: (m, max(8, n // 8 * 8)),
+    promise={0: {1: 8}, 1: {1: 8}, 2: {0: 8}, 4: {1: 8}, 5: {1: 8}},
+    waste={"load_requests": 1.25, "store_sectors": 1},
+    slips=[
+        looks_like(lambda x, r, *_: x, "the first output is x: the residual is not added."),
+        looks_like(lambda x, r, *_: x.double() - r.double(), "the residual is subtracted."),
+        looks_like(lambda x, r, w, *_: _norm(x.double() + r.double(), w), "the first output is the "
+                   "normalised row: the next residual is the sum as it is."),
+        _second(lambda x, r, w: _norm(x, w), "y is the norm of x without the residual."),
+        _second(lambda x, r, w: x.double() + r.double(), "the second output is the sum: it is not "
+                "normalised."),
+        _second(lambda x, r, w: _norm(x.double() + r.double(), torch.ones(1)), "the weight is not "
+                "multiplied."),
+        _second(lambda x, r, w: _norm(x.double() + r.double(), w, 0.0), "it is as if eps were 0: a row "
+                "whose sums are all 0 is divided by 0."),
+        _second(lambda x, r, w: _norm(x.double() + r.double(), w, of=512), "the sum of the squares is "
+                "divided by 512, which is how many registers a warp has for the row."),
+        _second(lambda x, r, w: _norm(x.double() + r.double(), w, more=512 - x.shape[1]), "it is as if "
+                "registers without an element hold 1: each adds 1 to the sum of the squares."),
+        _second(_alone, "each lane divides by the squares of its own vectors: those of the other "
+                "lanes are missing."),
+        _second(lambda x, r, w: _overflown(x + r, w), "0 in float16 where a row has 200 + 200: the "
+                "square of 400 is 160,000, and the largest float16 is 65,504."),
+    ],
+    praise="Two results, and memory saw the row once.",
+)  # fmt: skip

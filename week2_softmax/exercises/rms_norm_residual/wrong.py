@@ -1,0 +1,42 @@
+"""Wrong solutions of week2/rms_norm_residual."""
+
+from forgekit.lessons.wrong import Wrong
+
+SUM = "s = gX[None, i].load().to(Float32) + gR[None, i].load().to(Float32)"
+STORE_S = "gS[None, i].store(s.to(mS.element_type))"
+KEEP = "rS[None, k].store(s)"
+TOTAL = "total = (s * s).reduce(cute.ReductionOp.ADD, 0.0, 0)"
+Y = "y = rS[None, k].load() * scale * gW[None, i].load().to(Float32)"
+FILL = "        rS.fill(0.0)\n"
+LOOP = "        for k in cutlass.range_constexpr(4):\n"
+WIDTH = "vec = cutlass.const_expr(128 // mX.element_type.width)"
+
+WRONG = (
+    Wrong("residual forgotten", {SUM: "s = gX[None, i].load().to(Float32)"}, "the residual is not added"),
+    Wrong("subtracted", {SUM: SUM.replace("+", "-")}, "the residual is subtracted"),
+    Wrong("norm of x", {KEEP: "rS[None, k].store(gX[None, i].load().to(Float32))"},
+          "y is the norm of x without the residual"),
+    Wrong("sum not stored", {f"                {STORE_S}\n": ""}, "mS: 16 of 16 elements"),
+    Wrong("sum stored normalised", {f"                {STORE_S}\n": "", Y: f"""{Y}
+                gS[None, i].store(y.to(mS.element_type))"""}, "the next residual is the sum as it is"),
+    Wrong("not normalised", {Y: "y = rS[None, k].load()"}, "it is not normalised"),
+    Wrong("no weight", {Y: "y = rS[None, k].load() * scale"}, "the weight is not multiplied"),
+    Wrong("no eps", {" + eps": ""}, "as if eps were 0"),
+    Wrong("mean of the registers", {"Float32(mX.shape[1])": "512.0"}, "which is how many registers"),
+    Wrong("registers begin at 1", {"rS.fill(0.0)": "rS.fill(1.0)"}, "each adds 1 to the sum"),
+    Wrong("squares in the input's type", {TOTAL: "h = s.to(mX.element_type)\n        total = (h * h).to("
+          "Float32).reduce(cute.ReductionOp.ADD, 0.0, 0)"}, "the square of 400 is 160,000"),
+    Wrong("sum read again", {Y: Y.replace("rS[None, k].load()", "gS[None, i].load().to(Float32)")},
+          "Sectors loaded: 160"),
+    Wrong("x and r read again", {Y: Y.replace("rS[None, k].load()", "(gX[None, i].load().to(Float32) + "
+          "gR[None, i].load().to(Float32))")}, "Bytes that threads ask for in loads: 6,400"),
+    Wrong("8 bytes a load", {WIDTH: WIDTH.replace("128", "64"), "vec,), 4)": "vec,), 8)",
+          f"{FILL}{LOOP}": f"{FILL}{LOOP.replace('4', '8')}",
+          f"fastmath=True)\n{LOOP}": f"fastmath=True)\n{LOOP.replace('4', '8')}"}, "Load requests"),
+    Wrong("vectors of two elements", {WIDTH: "vec = 2"}, "256 of 512 columns"),
+    Wrong("no predicate on the row", {"if row < mX.shape[0]:": "if row >= 0:"},
+          "reads mX[2, 0] and the 3 after it"),
+    Wrong("shuffle forgotten", {"        total = cute.arch.warp_reduction(total, operator.add)\n": ""},
+          "those of the other lanes are missing"),
+    Wrong("one block", {"(cute.ceil_div(mX.shape[0], 4), 1, 1)": "(1, 1, 1)"}, "the first 4 of 5 rows"),
+)  # fmt: skip

@@ -1,0 +1,113 @@
+"""Puzzle week2/rotary: rotary position embedding in place, pairs half apart."""
+
+import torch
+
+from forgekit.lessons.gates import found, looks_like
+from forgekit.lessons.pictures import picture
+from forgekit.lessons.puzzle import puzzle
+
+PICTURE = picture(
+    "a head of 8 components: those of one colour are a pair and turn by one angle",
+    {
+        "here, half apart": [[f"x{i}" for i in range(8)]],
+        "the other convention, neighbours": [[(f"x{i}", i // 2) for i in range(8)]],
+        "angles of the token": [["θ0", "θ1", "θ2", "θ3"]],
+    },
+    lambda text: int(text[-1]) % 4,
+)
+
+
+def _inputs(draw, tokens, heads, dim):
+    """Token t stands at position 7 t + 1; the angles are those of Su and others (2021)."""
+    j = torch.arange(dim // 2, dtype=torch.float64)
+    angles = (torch.arange(tokens)[:, None] * 7 + 1) * 10_000.0 ** (-2 * j / dim)
+    x = draw(tokens, heads, dim)
+    return x, angles.cos().float(), angles.sin().float()
+
+
+def _rotated(x, cos, sin, *, sign=1, both=True):
+    """In float64. sign: -1 turns back; both: whether the second half turns, too."""
+    a, b = x.double().chunk(2, dim=2)
+    cos, sin = cos.double()[:, None], sin.double()[:, None] * sign
+    return torch.cat([a * cos - b * sin, b * cos + a * sin if both else b], 2)
+
+
+def _neighbours(x, cos, sin):
+    a, b = x.double()[:, :, 0::2], x.double()[:, :, 1::2]
+    cos, sin = cos.double()[:, None], sin.double()[:, None]
+    return torch.stack([a * cos - b * sin, b * cos + a * sin], 3).flatten(2)
+
+
+def _overwritten(x, cos, sin):
+    """The second half computed from the first as it is after its turn."""
+    a, b = x.double().chunk(2, dim=2)
+    cos, sin = cos.double()[:, None], sin.double()[:, None]
+    turned = a * cos - b * sin
+    return torch.cat([turned, b * cos + turned * sin], 2)
+
+
+def _first_pairs(x, cos, sin):
+    j = torch.arange(x.shape[2]) % (x.shape[2] // 2)
+    return torch.where(j < 32, _rotated(x, cos, sin), x.double())
+
+
+EXERCISE = puzzle(
+    title="rotary embedding, in place",
+    task="""
+A model learns where a token stands from vectors that are turned: `x` has shape (tokens, heads, dim),
+and component j of a head and component j + dim / 2 are a pair (a, b), which turns by the angle that
+token and j decide, `cos[t, j]` and `sin[t, j]`:
+
+    a' = a · cos − b · sin,   b' = b · cos + a · sin
+
+Pairs **half apart**, as in Llama and GPT-NeoX (`rotate_half`); neighbours, 2j and 2j + 1, are the
+other convention, and a model trained with one is useless with the other. In place: the result
+overwrites `x`. float32 and float16; the tables, (tokens, dim / 2), are float32. A warp a token, four
+tokens a block, and each entry of the tables is read once for all heads. `rotary(mX, mCos, mSin)`.
+""",
+    hints=(
+        "Nothing is reduced here. Which thread should have both elements of a pair, when their place "
+        "is overwritten?",
+        "Two loops: lanes share the dim / 2 pairs of a head, and each lane goes through all heads "
+        "with its pair. What stays the same in the inner loop?",
+        "Both elements are in registers before either is stored, in the line that loads; cos and sin "
+        "are loaded in the outer loop, in the line before the inner one.",
+    ),
+    analysis="""
+A pair is four multiplications and two additions for 8 bytes in and 8 bytes out: memory decides.
+Counted for 21 tokens of 8 heads of 128 in float32: 3,024 sectors loaded, 2,688 of them `x` and 336
+the tables; with the tables read for each head it would be 5,376. In place is safe because both
+elements of a pair belong to one thread, which reads both before it writes either; a thread an
+element would be a race between warps. Turned by such angles, q · k depends on how far apart two
+tokens stand, and on nothing else of their places: that is why attention wants it.
+""",
+    entry="rotary",
+    given=PICTURE,
+    inputs=_inputs,
+    result=_rotated,
+    in_place=True,
+    sizes=[(2, 1, 4), (1, 1, 2), (3, 2, 64), (5, 3, 128), (9, 1, 66), (6, 5, 32), (7, 2, 96)],
+    count=[(5, 2, 64), (21, 8, 128)],
+    dtypes=("float32", "float16"),
+    legal=lambda tokens, heads, dim: (tokens, heads, max(2, dim // 2 * 2)),
+    slips=[
+        looks_like(lambda x, cos, sin: _neighbours(x, cos, sin), "neighbours are turned, 2j and 2j + 1: "
+                   "that is the other convention."),
+        looks_like(lambda x, cos, sin: _rotated(x, cos, sin, sign=-1), "the pairs turn by -θ: the signs "
+                   "of the two sines are exchanged."),
+        looks_like(lambda x, cos, sin: _rotated(x, cos, sin, both=False), "only the first half of each "
+                   "head has turned."),
+        looks_like(lambda x, cos, sin: _overwritten(x, cos, sin), "the second half is computed with the "
+                   "first as it is after its turn."),
+        looks_like(lambda x, cos, sin: _rotated(x, cos[:1], sin[:1]), "every token turns by the angles "
+                   "of token 0."),
+        looks_like(lambda x, cos, sin: torch.cat([_rotated(x, cos, sin)[:, :1], x.double()[:, 1:]], 1),
+                   "only head 0 has turned."),
+        looks_like(lambda x, cos, sin: _first_pairs(x, cos, sin), "only the first 32 pairs of each head "
+                   "have turned: a warp has 32 lanes, and a head may have more pairs."),
+        found("global-race", "what one thread writes, another reads or writes as well: a pair belongs to "
+              "one thread alone."),
+        looks_like(lambda x, cos, sin: x, "nothing has turned: x is as it was."),
+    ],
+    praise="Every head has turned.",
+)  # fmt: skip
