@@ -38,12 +38,12 @@ def _scaled(e):
 
 
 EXERCISE = puzzle(
-    title="LayerNorm",
+    title="normalise rows by mean and variance",
     task="""
-`y[m, n] = (x[m, n] − mean) / sqrt(variance + eps) · w[n] + b[n]`, with mean and variance (divided by
-N) of row m, for rows of at most 1,024 elements, in float32 and float16, computed in float32. The
-numbers are about 1000 ± 4, in some rows all the same: the mean of the squares less the square of the mean has lost most of its
-digits. A block of 128 threads a row, `x` is read once, and two barriers are enough. The host
+LayerNorm: `y[m, n] = (x[m, n] − mean) / sqrt(variance + eps) · w[n] + b[n]`, with mean and variance
+(divided by N) of row m, for rows of at most 1,024 elements, in float32 and float16, computed in
+float32. The numbers are about 1000 ± 4, in some rows all the same: the mean of the squares less the
+square of the mean has lost most of its digits. A block of 128 threads a row, `x` is read once, and two barriers are enough. The host
 function is `layer_norm(mX, mW, mB, eps: Float32, mY)`; `block_sum` is there to be used twice, but
 need not be.
 """,

@@ -36,11 +36,11 @@ def _overflown(x, w):
 
 
 EXERCISE = puzzle(
-    title="RMSNorm",
+    title="divide rows by their root mean square",
     task="""
-`y[m, n] = x[m, n] / sqrt(mean of x[m, :]² + eps) · w[n]`, the normalisation of most language models
-today, for rows of at most 512 elements in float32, float16 and bfloat16, computed in float32. A
-warp a row, four rows a block; `x` is read from memory once. `eps` is a number, so the host function
+RMSNorm: `y[m, n] = x[m, n] / sqrt(mean of x[m, :]² + eps) · w[n]`, the normalisation of most
+language models today, for rows of at most 512 elements in float32, float16 and bfloat16, computed
+in float32. A warp a row, four rows a block; `x` is read from memory once. `eps` is a number, so the host function
 is `rms_norm(mX, mW, eps: Float32, mY)`. A row of zeros stays zeros.
 """,
     hints=(

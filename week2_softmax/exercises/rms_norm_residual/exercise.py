@@ -59,7 +59,7 @@ def _second(alternative, says):
 
 
 EXERCISE = puzzle(
-    title="RMSNorm of a sum",
+    title="normalise a sum, and keep it",
     task="""
 Between two layers of a language model stands this: `s = x + r`, which goes on as the next residual,
 and `y = s / sqrt(mean of s² + eps) · w`, which goes into the next layer. Both are written, each element
@@ -68,7 +68,7 @@ elements and of whole vectors, loads and stores of 16 bytes; a warp a row, four 
 function is `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
 """,
     hints=(
-        "RMSNorm with a prologue: what a lane keeps in registers is the sum, and it is stored on the way.",
+        "`rms_norm` with a prologue: what a lane keeps in registers is the sum, and it is stored on the way.",
         "Cut the rows, and `w`, into vectors with `cute.zipped_divide`; `[None, i]` is vector i, and "
         "`.load()` and `.store()` move it. Registers of shape `((vec,), 4)`, with the brackets that "
         "vectors have, take one as `[None, k]`.",

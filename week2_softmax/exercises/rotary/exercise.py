@@ -52,10 +52,10 @@ def _first_pairs(x, cos, sin):
 
 
 EXERCISE = puzzle(
-    title="rotary embedding, in place",
+    title="turn vectors by their position",
     task="""
-A model learns where a token stands from vectors that are turned: `x` has shape (tokens, heads, dim),
-and component j of a head and component j + dim / 2 are a pair (a, b), which turns by the angle that
+Rotary embedding: a model learns where a token stands from vectors that are turned. `x` has shape
+(tokens, heads, dim), and component j of a head and component j + dim / 2 are a pair (a, b), which turns by the angle that
 token and j decide, `cos[t, j]` and `sin[t, j]`:
 
     a' = a · cos − b · sin,   b' = b · cos + a · sin

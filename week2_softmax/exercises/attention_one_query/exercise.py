@@ -1,0 +1,169 @@
+"""Puzzle week2/attention_one_query: attention of one query, with online softmax in one pass."""
+
+import math
+
+import torch
+
+from forgekit.lessons.gates import GateError, Group, Slip, looks_like
+from forgekit.lessons.gates.economy import launched_threads
+from forgekit.lessons.pictures import picture
+from forgekit.lessons.puzzle import puzzle
+
+WARPS = 4
+PICTURE = picture(
+    "one head: a key of a colour, with its value, belongs to one warp",
+    {
+        "keys and values": [[f"K{i} V{i}" for i in range(9)]],
+        "what each warp brings": [["m0 s0 o0", "m1 s1 o1", "m2 s2 o2", "m3 s3 o3"]],
+        "what the head is": [["o"]],
+    },
+    lambda text: int(text[1]) % WARPS if len(text) > 1 else None,
+)
+
+
+def _inputs(draw, heads, length, dim):
+    """Scores of three kinds in turn: plain; from 60 to 120, rising, so that exp overflows and there
+    is a new maximum at each key; and around -120, so that all exponentials are 0."""
+    scale = 1 / math.sqrt(dim)
+    q, k, v = draw(heads, dim), draw(heads, length, dim), draw(heads, length, dim)
+    along = q / (q.float().square().sum(1, keepdim=True) * scale).to(q.dtype)  # a score of 1
+    if heads > 1:
+        k[1::3] += torch.linspace(60, 120, length).to(k.dtype)[:, None] * along[1::3, None]
+    k[2::3] -= 120 * along[2::3, None]
+    return q, k, v, scale, dim
+
+
+def _scores(q, k, scale):
+    return (k.double() @ q.double()[:, :, None])[:, :, 0] * scale
+
+
+def _attention(q, k, v, scale, dim=None, *, divide=True):
+    """In float64. divide: by the sum of the exponentials; without it each head's maximum is 1."""
+    scores = _scores(q, k, scale)
+    weights = (scores - scores.amax(1, keepdim=True)).exp()
+    o = (weights[:, None] @ v.double())[:, 0]
+    return o / weights.sum(1, keepdim=True) if divide else o
+
+
+def _shifted(q, k, v, scale, by):
+    """In float32, with exp(score - by) of the scores, whatever that gives."""
+    scores = _scores(q, k, scale)
+    weights = (scores - by(scores)).float().exp()
+    return (weights[:, None] @ v.float())[:, 0] / weights.sum(1, keepdim=True)
+
+
+def _by_warps(q, k, v, scale, *, rescale_o=True, rescale_s=True, merge="right"):
+    """Four warps, warp w with keys w, w + 4, …, in float64, with a rescaling left out."""
+    scores = _scores(q, k, scale)
+    heads, length = scores.shape
+    m = torch.full((heads, WARPS), -torch.inf, dtype=torch.float64)
+    s, o = torch.zeros_like(m), m.new_zeros(heads, WARPS, v.shape[2])
+    for i in range(length):
+        w, x = i % WARPS, scores[:, i]
+        m_new = torch.maximum(m[:, w], x)
+        old, new = (m[:, w] - m_new).exp(), (x - m_new).exp()
+        s[:, w] = s[:, w] * (old if rescale_s else 1) + new
+        o[:, w] = o[:, w] * (old[:, None] if rescale_o else 1) + new[:, None] * v[:, i].double()
+        m[:, w] = m_new
+    if merge == "mean":  # of what each warp has divided by its own sum
+        return (o / s[:, :, None]).nanmean(1)
+    factor = (m - m.amax(1, keepdim=True)).exp() if merge == "right" else torch.ones_like(m)
+    if merge == "first":
+        return o[:, 0] / s[:, :1]
+    return (o * factor[:, :, None]).sum(1) / (s * factor).sum(1, keepdim=True)
+
+
+def _empty_warp(e):
+    """NaN where warps have no key, and nothing but NaN."""
+    got = e.got[5]
+    return e.case.args[1].shape[1] < WARPS and bool(got.isnan().all())
+
+
+def _four_warps(handed_in):
+    """Of the call that was counted last."""
+    heads, length, _ = handed_in.last.args[1].shape
+    each = launched_threads(handed_in.counted(handed_in.last)[0]) // (32 * heads)
+    if each < WARPS:
+        raise GateError(
+            f"{each} warp a head is launched, and needed are {WARPS}.",
+            f"it goes through all {length} keys one after the other, each with the exponential of the "
+            "one before; a model has few heads, and most of a GPU would have nothing to do.",
+        )
+    return f"{each} warps a head"
+
+
+EXERCISE = puzzle(
+    title="attend with one query",
+    task="""
+When a language model writes its next word, each head has one query `q` of `dim` components, and all
+keys and values so far, `K` and `V` of shape (heads, L, dim):
+
+    o = softmax(q · Kᵀ · scale) V
+
+One pass over K and V, and no score ever reaches memory. A block of four warps a head; warp w has keys
+w, w + 4, w + 8, …; a key is one load of the warp for 32 components. Each warp keeps m, s and its o in
+registers; the four meet once, in shared memory, behind the only barrier. L is anything from 1 on,
+`dim` is 32 or 64 and known when the kernel is compiled; float32 and float16, computed in float32. The
+host function is `attention_one_query(mQ, mK, mV, scale: Float32, dim: cutlass.Constexpr, mO)`.
+""",
+    hints=(
+        "Write `online` for a row of scores first. Then let a second thing go with the sum: wherever s "
+        "is multiplied or added to, o is, with v beside the same factor.",
+        "Lane j has components j and j + 32 of q, of o, and of each key and value. The product with "
+        "a key is a sum of a warp, by a butterfly, since every lane needs the score. After the loop "
+        "lane 0 stores m and s, and all lanes store their o: shared memory of shape (4) and (4, dim).",
+        "The maximum of the four m comes first, in the line behind the barrier; then each warp's s and "
+        "o are multiplied by exp2(m of the warp − maximum). A warp without a key has m = −∞ and gets "
+        "the factor 0 there; merged in pairs, two of them would be −∞ − (−∞). One division, in the "
+        "line that stores.",
+    ),
+    analysis="""
+Counted for 8 heads of 1,000 keys of 64 in float16: K and V are 2,048,000 bytes, and 2,052,096 are asked
+for; the rest is q, once for each warp. Shared memory is 1,056 bytes a block, four times (m, s, o), for
+1,000 keys as for 2,000, and 43 instructions are executed a key, ten of them for the five shuffles and
+additions of the score. Scores through memory would be few bytes here, 4 beside the 256 of a key; with
+one launch more for each step. It is with L queries that they become L² numbers. Where heads are few
+and L is long, blocks share the keys as warps do here, and merge (m, s, o) once more: *flash decoding*.
+""",
+    entry="attention_one_query",
+    given=PICTURE,
+    inputs=_inputs,
+    result=_attention,
+    sizes=[(1, 5, 32), (2, 33, 32), (1, 1, 64), (3, 31, 64), (1, 257, 32), (3, 64, 32), (6, 3, 64)],
+    count=[(2, 40, 32), (2, 150, 64)],
+    dtypes=("float32", "float16"),
+    legal=lambda heads, length, dim: (heads, length, 64 if dim > 32 else 32),
+    more=[Group("Keys shared by warps", _four_warps)],
+    atol=3e-5,  # a score of 120 is rounded by up to 4e-6 at each addition, and so its exponential
+    slips=[
+        looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, rescale_o=False), "o is not "
+                   "rescaled when the maximum grows."),
+        looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, rescale_s=False), "s is not "
+                   "rescaled when the maximum grows."),
+        looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="none"), "the o and s of "
+                   "the four warps are added as they are: each is relative to its own maximum."),
+        looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="mean"), "each warp has "
+                   "divided by its own sum, and the mean of the four is taken: a warp with small scores "
+                   "counts as much as one with large ones."),
+        looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="first"), "only the keys "
+                   "of warp 0 are in the result."),
+        looks_like(lambda q, k, v, scale, dim, o: _attention(q, k, v, 1.0), "the scores are not "
+                   "multiplied by scale."),
+        looks_like(lambda q, k, v, scale, dim, o: _attention(q, k, v, scale * math.log(2)), "it is 2 to "
+                   "the score, and not e to it: log2(e) is missing."),
+        looks_like(lambda q, k, v, scale, dim, o: _attention(q, k, v, scale, divide=False), "it is not "
+                   "divided by the sum of the exponentials."),
+        looks_like(lambda q, k, v, scale, dim, o: v.double().mean(1), "o is the mean of the values: all "
+                   "keys have the same weight."),
+        looks_like(lambda q, k, v, scale, dim, o: _attention(q, k[:, : k.shape[1] // 4 * 4], v[:, :
+                   k.shape[1] // 4 * 4], scale), "the last L % 4 keys are missing."),
+        looks_like(lambda q, k, v, scale, dim, o: _shifted(q, k, v, scale, lambda x: 0), "it is as if no "
+                   "maximum was subtracted: exp overflows, or all are 0."),
+        looks_like(lambda q, k, v, scale, dim, o: _shifted(q, k, v, scale, lambda x: x.amax(
+                   1, keepdim=True).clamp(min=0)), "it is as if the maximum begins at 0: where all scores "
+                   "are far below, every exponential is 0."),
+        Slip("NaN, where some of the four warps have no key: theirs is (−∞, 0, 0). What is −∞ − (−∞), or "
+             "0 / 0?", _empty_warp),
+    ],
+    praise="Attention, from an empty body. This is the inside of flash attention.",
+)  # fmt: skip

@@ -1,0 +1,77 @@
+"""Wrong solutions of week2/attention_one_query."""
+
+from forgekit.lessons.wrong import Wrong
+
+RESCALE_O = "rO[d] = rO[d] * old + new * mV"
+STEP = "m, s = m_new, s * old + new"
+SCORE = "        score = cute.arch.warp_reduction(score, operator.add)\n"
+SCORE_DOWN = """        for k in cutlass.range_constexpr(5):
+            score += cute.arch.shuffle_sync_down(score, offset=16 >> k)
+"""
+LARGEST = "m = cute.arch.fmax(cute.arch.fmax(sM[0], sM[1]), cute.arch.fmax(sM[2], sM[3]))"
+MERGE = """        for w in cutlass.range_constexpr(4):
+            factor = cute.math.exp2(sM[w] - m, fastmath=True)
+            s += sS[w] * factor
+            o += sO[w, tidx] * factor
+"""
+IN_PAIRS = """        m = -Float32.inf
+        for w in cutlass.range_constexpr(4):
+            m_new = cute.arch.fmax(m, sM[w])
+            old = cute.math.exp2(m - m_new, fastmath=True)
+            factor = cute.math.exp2(sM[w] - m_new, fastmath=True)
+            m, s = m_new, s * old + sS[w] * factor
+            o = o * old + sO[w, tidx] * factor
+"""
+BACKWARDS = (
+    IN_PAIRS.replace("sM[w]", "sM[3 - w]").replace("sS[w]", "sS[3 - w]").replace("sO[w", "sO[3 - w")
+)
+NEW_MAXIMUM = "m_new = cute.arch.fmax(m, score)"
+LOOP = "for i in range(warp, mK.shape[1], 4):"
+FIRST_PASS = f"""    {LOOP}
+        score = Float32(0.0)
+        for d in cutlass.range_constexpr(each):
+            score += rQ[d] * mK[head, i, lane + 32 * d].to(Float32)
+        m = cute.arch.fmax(m, cute.arch.warp_reduction(score, operator.add))
+    {LOOP}"""
+QUOTIENT = "(o / s).to(mO.element_type)"
+KEEP_O = "        sO[warp, lane + 32 * d] = rO[d]"
+VALUE = "mV[head, i, lane + 32 * d].to(Float32)"
+KEY = "mK[head, i, lane + 32 * d].to(Float32)"
+BARRIER = "    cute.arch.sync_threads()\n"
+O_SHARED = (
+    "    sO = smem.allocate_tensor(Float32, cute.make_layout((4, dim), stride=(dim, 1)), 16)\n"
+)
+
+WRONG = (
+    Wrong("o not rescaled", {RESCALE_O: "rO[d] = rO[d] + new * mV"}, "o is not rescaled when"),
+    Wrong("s not rescaled", {STEP: "m, s = m_new, s + new"}, "s is not rescaled when"),
+    Wrong("warps added as they are", {"factor = cute.math.exp2(sM[w] - m, fastmath=True)":
+          "factor = Float32(1.0)"}, "each is relative to its own maximum"),
+    Wrong("mean of the warps", {KEEP_O: f"{KEEP_O} / s", "s += sS[w] * factor": "s += 1.0",
+          "o += sO[w, tidx] * factor": "o += sO[w, tidx]"}, "and the mean of the four is taken"),
+    Wrong("only one warp's keys", {MERGE: "        s, o = sS[0], sO[0, tidx]\n"}, "only the keys of warp 0"),
+    Wrong("no maximum", {NEW_MAXIMUM: "m_new = Float32(0.0)", "m, s = -Float32.inf": "m, s = Float32(0.0)"},
+          "as if no maximum was subtracted"),
+    Wrong("the maximum begins at 0", {"m, s = -Float32.inf": "m, s = Float32(0.0)"},
+          "as if the maximum begins at 0"),
+    Wrong("merged in pairs", {LARGEST: "", MERGE: BACKWARDS}, "What is −∞ − (−∞)"),
+    Wrong("no scale", {"scale_log2 = scale * 1.4": "scale_log2 = 1.4"}, "not multiplied by scale"),
+    Wrong("2 for e", {"scale * 1.4426950408889634": "scale"}, "log2(e) is missing"),
+    Wrong("not divided", {QUOTIENT: "o.to(mO.element_type)"}, "by the sum of the exponentials"),
+    Wrong("score of a lane", {SCORE: ""}, "got 0.03006583, expected"),
+    Wrong("score in lane 0 alone", {SCORE: SCORE_DOWN}, "lie in the last 31 elements"),
+    Wrong("last keys left out", {LOOP: "for i in range(warp, mK.shape[1] // 4 * 4, 4):"},
+          "the last L % 4 keys"),
+    Wrong("keys rounded up", {LOOP: "for i in range(warp, cute.ceil_div(mK.shape[1], 4) * 4, 4):"}, "reads mK[0, 5, 0]"),
+    Wrong("no barrier", {BARRIER: ""}, "m = cute.arch.fmax(cute.arch.fmax(sM[0]"),
+    Wrong("a barrier a key", {f"{SCORE}": f"{SCORE}        cute.arch.sync_threads()\n"}, "meets here threads that wait at another line"),
+    Wrong("two passes over K", {f"    {LOOP}": FIRST_PASS}, "Bytes that threads ask for in loads: 31,744"),
+    Wrong("every warp has all keys", {LOOP: "for i in range(mK.shape[1]):"}, "Bytes that threads ask for in loads: 82,944"),
+    Wrong("scores in shared memory", {O_SHARED: f"{O_SHARED}    sScore = smem.allocate_tensor(Float32, "
+          "cute.make_layout(4096), 16)\n", NEW_MAXIMUM: f"""sScore[i] = score
+        {NEW_MAXIMUM}"""}, "Bytes of shared memory a block"),
+    Wrong("one warp a head", {"block=(128, 1, 1)": "block=(32, 1, 1)", LOOP: "for i in range(mK.shape[1]):",
+          "    if tidx < dim:\n": "", f"        {LARGEST}\n        s, o = Float32(0.0), Float32(0.0)\n{MERGE}        mO[head, tidx] = {QUOTIENT}":
+          """    for d in cutlass.range_constexpr(each):
+        mO[head, lane + 32 * d] = (rO[d] / s).to(mO.element_type)"""}, "1 warp a head is launched"),
+)  # fmt: skip
