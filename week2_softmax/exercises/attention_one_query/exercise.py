@@ -52,25 +52,33 @@ def _shifted(q, k, v, scale, by):
     return (weights[:, None] @ v.float())[:, 0] / weights.sum(1, keepdim=True)
 
 
-def _by_warps(q, k, v, scale, *, rescale_o=True, rescale_s=True, merge="right"):
-    """Four warps, warp w with keys w, w + 4, …, in float64, with a rescaling left out."""
-    scores = _scores(q, k, scale)
-    heads, length = scores.shape
-    m = torch.full((heads, WARPS), -torch.inf, dtype=torch.float64)
-    s, o = torch.zeros_like(m), m.new_zeros(heads, WARPS, v.shape[2])
+def _by_warps(q, k, v, scale, *, rescale_o=True, rescale_s=True, reduced=True, merge="all"):
+    """Four warps, warp w with keys w, w + 4, …, in float64, with something left out.
+
+    reduced: whether the lanes add up the score; otherwise each goes on with its own part of it.
+    """
+    heads, length, dim = k.shape
+    scores = k.double() * q.double()[:, None] * scale  # (heads, L, dim)
+    if reduced:
+        scores = scores.sum(2, keepdim=True).expand(-1, -1, dim)
+    else:
+        scores = scores.reshape(heads, length, -1, 32).sum(2).repeat(1, 1, dim // 32)
+    m = torch.full((heads, WARPS, dim), -torch.inf, dtype=torch.float64)
+    s, o = torch.zeros_like(m), torch.zeros_like(m)
     for i in range(length):
         w, x = i % WARPS, scores[:, i]
         m_new = torch.maximum(m[:, w], x)
         old, new = (m[:, w] - m_new).exp(), (x - m_new).exp()
         s[:, w] = s[:, w] * (old if rescale_s else 1) + new
-        o[:, w] = o[:, w] * (old[:, None] if rescale_o else 1) + new[:, None] * v[:, i].double()
+        o[:, w] = o[:, w] * (old if rescale_o else 1) + new * v[:, i].double()
         m[:, w] = m_new
-    if merge == "mean":  # of what each warp has divided by its own sum
-        return (o / s[:, :, None]).nanmean(1)
-    factor = (m - m.amax(1, keepdim=True)).exp() if merge == "right" else torch.ones_like(m)
+    m, s = m[:, :, :1], s[:, :, :1]  # lane 0 hands them over
     if merge == "first":
-        return o[:, 0] / s[:, :1]
-    return (o * factor[:, :, None]).sum(1) / (s * factor).sum(1, keepdim=True)
+        return o[:, 0] / s[:, 0]
+    if merge == "mean":  # of what each warp has divided by its own sum
+        return (o / s).nanmean(1)
+    factor = (m - m.amax(1, keepdim=True)).exp() if merge == "all" else torch.ones_like(m)
+    return (o * factor).sum(1) / (s * factor).sum(1)
 
 
 def _empty_warp(e):
@@ -140,6 +148,8 @@ and L is long, blocks share the keys as warps do here, and merge (m, s, o) once 
                    "rescaled when the maximum grows."),
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, rescale_s=False), "s is not "
                    "rescaled when the maximum grows."),
+        looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, reduced=False), "the score of "
+                   "each lane is its own part of q · K: the warp has not added up."),
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="none"), "the o and s of "
                    "the four warps are added as they are: each is relative to its own maximum."),
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="mean"), "each warp has "

@@ -29,7 +29,7 @@ def attention_one_query_kernel(
     rQ, rO = cute.make_rmem_tensor(each, Float32), cute.make_rmem_tensor(each, Float32)
     for d in cutlass.range_constexpr(each):
         rQ[d] = mQ[head, lane + 32 * d].to(Float32) * scale_log2
-        rO[d] = Float32(0.0)
+    rO.fill(0.0)
     m, s = -Float32.inf, Float32(0.0)
     for i in range(warp, mK.shape[1], 4):
         score = Float32(0.0)

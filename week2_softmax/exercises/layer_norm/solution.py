@@ -34,10 +34,11 @@ def layer_norm_kernel(
     length = Float32(mX.shape[1])
     total, squares = Float32(0.0), Float32(0.0)
     for k in cutlass.range_constexpr(8):
-        rX[k] = Float32(0.0)
+        x = Float32(0.0)
         if tidx + 128 * k < mX.shape[1]:
-            rX[k] = mX[row, tidx + 128 * k].to(Float32)
-        total += rX[k]
+            x = mX[row, tidx + 128 * k].to(Float32)
+        rX[k] = x
+        total += x
     mean = block_sum(total, sPart[None, 0]) / length
     for k in cutlass.range_constexpr(8):
         if tidx + 128 * k < mX.shape[1]:

@@ -39,8 +39,10 @@ WRONG = (
     return total"""}, "Barriers that a warp arrives at: 4"),
     Wrong("read twice", {STORED: STORED.replace("rX[k]", "(mX[row, n].to(Float32) - mean)")},
           "that another request had fetched"),
-    Wrong("no predicate at the load", {"""            rX[k] = mX[row, tidx + 128 * k].to(Float32)""":
-          "            pass\n        rX[k] = mX[row, tidx + 128 * k].to(Float32)"}, "Out of bounds"),
+    Wrong("no predicate at the load", {"            x = mX[row, tidx + 128 * k].to(Float32)":
+          "            pass\n        x = mX[row, tidx + 128 * k].to(Float32)"}, "Out of bounds"),
     Wrong("four rows a block", {"row, _, _ = cute.arch.block_idx()":
           "row = cute.arch.block_idx()[0] * 4 + tidx // 32"}, "of block (1, 0, 0) reads mX[4, 0]"),
 )  # fmt: skip
+
+EQUIVALENT = {"line 5: no predicate": "after the butterfly all lanes of a warp hold its sum"}

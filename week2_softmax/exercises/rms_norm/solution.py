@@ -18,10 +18,11 @@ def rms_norm_kernel(mX: cute.Tensor, mW: cute.Tensor, eps: Float32, mY: cute.Ten
         rX = cute.make_rmem_tensor(16, Float32)  # the row, 16 elements a lane
         total = Float32(0.0)
         for k in cutlass.range_constexpr(16):
-            rX[k] = Float32(0.0)
+            x = Float32(0.0)
             if lane + 32 * k < mX.shape[1]:
-                rX[k] = mX[row, lane + 32 * k].to(Float32)
-            total += rX[k] * rX[k]
+                x = mX[row, lane + 32 * k].to(Float32)
+            rX[k] = x
+            total += x * x
         total = cute.arch.warp_reduction(total, operator.add)
         scale = cute.math.rsqrt(total / Float32(mX.shape[1]) + eps, fastmath=True)
         for k in cutlass.range_constexpr(16):

@@ -4,13 +4,15 @@ from forgekit.lessons.wrong import Wrong
 
 SCALE = "cute.math.rsqrt(total / Float32(mX.shape[1]) + eps, fastmath=True)"
 LOAD = """            if lane + 32 * k < mX.shape[1]:
-                rX[k] = mX[row, lane + 32 * k].to(Float32)
-            total += rX[k] * rX[k]
+                x = mX[row, lane + 32 * k].to(Float32)
+            rX[k] = x
+            total += x * x
 """
 NARROW = """            if lane + 32 * k < mX.shape[1]:
-                x = mX[row, lane + 32 * k]
-                rX[k] = x.to(Float32)
-                total += (x * x).to(Float32)
+                narrow = mX[row, lane + 32 * k]
+                x = narrow.to(Float32)
+                total += (narrow * narrow).to(Float32)
+            rX[k] = x
 """
 CENTRED = f"""        mean = cute.arch.warp_reduction(rX.load().reduce(cute.ReductionOp.ADD, 0.0, 0),
                                         operator.add) / Float32(mX.shape[1])
@@ -37,7 +39,7 @@ WRONG = (
     Wrong("squared in the input's type", {LOAD: NARROW}, "the square of 300 is 90,000"),
     Wrong("mean of the registers", {"total / Float32(mX.shape[1])": "total / Float32(512)"},
           "divided by 512"),
-    Wrong("registers begin at 1", {"rX[k] = Float32(0.0)": "rX[k] = Float32(1.0)"},
+    Wrong("registers begin at 1", {"x = Float32(0.0)": "x = Float32(1.0)"},
           "hold 1 for elements that do not exist"),
     Wrong("shuffle forgotten", {REDUCED: ""}, "With m = 2, n = 4, float32 the result is wrong"),
     Wrong("no predicate on the column", {"if lane + 32 * k < mX.shape[1]:": "if lane >= 0:"},
