@@ -70,6 +70,6 @@ def attention_one_query(
     # [fill]
     #| pass
     scale_log2 = scale * 1.4426950408889634  # 2 ** (x * log2(e)) is e ** x
-    grid = (mQ.shape[0], 1, 1)
-    attention_one_query_kernel(mQ, mK, mV, scale_log2, dim, mO).launch(grid=grid, block=(128, 1, 1))
+    kernel = attention_one_query_kernel(mQ, mK, mV, scale_log2, dim, mO)
+    kernel.launch(grid=(mQ.shape[0], 1, 1), block=(128, 1, 1))
     # [/fill]

@@ -7,9 +7,8 @@ from cutlass import Float32, Int32
 
 @cute.jit
 def insert(rV: cute.Tensor, rI: cute.Tensor, value: Float32, index: Int32):
-    """Put the pair (value, index) at its place among the four best, and drop the last of the five."""
+    """The four best, rV and rI, and a pair: it takes its place, the last of five drops out."""
     # [fill]
-    #| pass
     for k in cutlass.range_constexpr(4):
         v, i = rV[k], rI[k]
         if value > v or (value == v and index < i):
