@@ -687,7 +687,7 @@ fk.exercise("week2/top_k").grade(top_k)
 # %% exercise="week2/rms_norm" part="skeleton"
 @cute.kernel
 def rms_norm_kernel(mX: cute.Tensor, mW: cute.Tensor, eps: Float32, mY: cute.Tensor):
-    # FILL ME IN (roughly 17 lines)
+    # FILL ME IN (roughly 18 lines)
     pass
 
 
@@ -713,10 +713,11 @@ fk.exercise("week2/rms_norm").grade(rms_norm)
 #         rX = cute.make_rmem_tensor(16, Float32)  # the row, 16 elements a lane
 #         total = Float32(0.0)
 #         for k in cutlass.range_constexpr(16):
-#             rX[k] = Float32(0.0)
+#             x = Float32(0.0)
 #             if lane + 32 * k < mX.shape[1]:
-#                 rX[k] = mX[row, lane + 32 * k].to(Float32)
-#             total += rX[k] * rX[k]
+#                 x = mX[row, lane + 32 * k].to(Float32)
+#             rX[k] = x
+#             total += x * x
 #         total = cute.arch.warp_reduction(total, operator.add)
 #         scale = cute.math.rsqrt(total / Float32(mX.shape[1]) + eps, fastmath=True)
 #         for k in cutlass.range_constexpr(16):
@@ -783,7 +784,7 @@ def block_sum(value, sPart: cute.Tensor):
 def layer_norm_kernel(
     mX: cute.Tensor, mW: cute.Tensor, mB: cute.Tensor, eps: Float32, mY: cute.Tensor
 ):
-    # FILL ME IN (roughly 24 lines)
+    # FILL ME IN (roughly 25 lines)
     pass
 
 
@@ -822,10 +823,11 @@ fk.exercise("week2/layer_norm").grade(layer_norm)
 #     length = Float32(mX.shape[1])
 #     total, squares = Float32(0.0), Float32(0.0)
 #     for k in cutlass.range_constexpr(8):
-#         rX[k] = Float32(0.0)
+#         x = Float32(0.0)
 #         if tidx + 128 * k < mX.shape[1]:
-#             rX[k] = mX[row, tidx + 128 * k].to(Float32)
-#         total += rX[k]
+#             x = mX[row, tidx + 128 * k].to(Float32)
+#         rX[k] = x
+#         total += x
 #     mean = block_sum(total, sPart[None, 0]) / length
 #     for k in cutlass.range_constexpr(8):
 #         if tidx + 128 * k < mX.shape[1]:
@@ -1291,7 +1293,7 @@ fk.exercise("week2/attention_one_query").grade(attention_one_query)
 #     rQ, rO = cute.make_rmem_tensor(each, Float32), cute.make_rmem_tensor(each, Float32)
 #     for d in cutlass.range_constexpr(each):
 #         rQ[d] = mQ[head, lane + 32 * d].to(Float32) * scale_log2
-#         rO[d] = Float32(0.0)
+#     rO.fill(0.0)
 #     m, s = -Float32.inf, Float32(0.0)
 #     for i in range(warp, mK.shape[1], 4):
 #         score = Float32(0.0)
