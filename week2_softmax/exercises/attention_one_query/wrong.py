@@ -14,17 +14,18 @@ MERGE = """        for w in cutlass.range_constexpr(4):
             s += sS[w] * factor
             o += sO[w, tidx] * factor
 """
-IN_PAIRS = """        m = -Float32.inf
-        for w in cutlass.range_constexpr(4):
-            m_new = cute.arch.fmax(m, sM[w])
+IN_A_TREE = """        m, s, o = -Float32.inf, Float32(0.0), Float32(0.0)
+        for w in cutlass.range_constexpr(2):
+            m_pair = cute.arch.fmax(sM[2 * w], sM[2 * w + 1])
+            left = cute.math.exp2(sM[2 * w] - m_pair, fastmath=True)
+            right = cute.math.exp2(sM[2 * w + 1] - m_pair, fastmath=True)
+            s_pair = sS[2 * w] * left + sS[2 * w + 1] * right
+            o_pair = sO[2 * w, tidx] * left + sO[2 * w + 1, tidx] * right
+            m_new = cute.arch.fmax(m, m_pair)
             old = cute.math.exp2(m - m_new, fastmath=True)
-            factor = cute.math.exp2(sM[w] - m_new, fastmath=True)
-            m, s = m_new, s * old + sS[w] * factor
-            o = o * old + sO[w, tidx] * factor
+            new = cute.math.exp2(m_pair - m_new, fastmath=True)
+            m, s, o = m_new, s * old + s_pair * new, o * old + o_pair * new
 """
-BACKWARDS = (
-    IN_PAIRS.replace("sM[w]", "sM[3 - w]").replace("sS[w]", "sS[3 - w]").replace("sO[w", "sO[3 - w")
-)
 NEW_MAXIMUM = "m_new = cute.arch.fmax(m, score)"
 LOOP = "for i in range(warp, mK.shape[1], 4):"
 FIRST_PASS = f"""    {LOOP}
@@ -52,7 +53,8 @@ WRONG = (
           "as if no maximum was subtracted"),
     Wrong("the maximum begins at 0", {"m, s = -Float32.inf": "m, s = Float32(0.0)"},
           "as if the maximum begins at 0"),
-    Wrong("merged in pairs", {LARGEST: "", MERGE: BACKWARDS}, "What is −∞ − (−∞)"),
+    Wrong("merged in a tree", {f"{LARGEST}\n        s, o = Float32(0.0), Float32(0.0)\n{MERGE}":
+          IN_A_TREE.removeprefix("        ")}, "What is −∞ − (−∞)"),
     Wrong("no scale", {"scale_log2 = scale * 1.4": "scale_log2 = 1.4"}, "not multiplied by scale"),
     Wrong("2 for e", {"scale * 1.4426950408889634": "scale"}, "log2(e) is missing"),
     Wrong("not divided", {QUOTIENT: "o.to(mO.element_type)"}, "by the sum of the exponentials"),
