@@ -73,6 +73,14 @@ def test_values_tells_how_many_sizes_and_types(scale: Any) -> None:
     assert error.happened.startswith("It does not compile for 8 of float16.\nThis stores a value")
 
 
+def test_a_nan_that_was_computed_is_not_called_unwritten(tmp_path: Path) -> None:
+    """Where the wrong rows are the last ones, it looks as if the first alone had been written."""
+    e = exercise("week0/add_row")
+    nan = e.source.solution.replace("mX[i, j] +", "mX[i, j] * cute.math.log(1.5 - i) +")
+    report = e.grade(load(e, nan, tmp_path, "nan"))
+    assert "NaN" in report.failure.happened and "what is written" not in report.failure.likely
+
+
 class WithGpu(Submission):
     """On a machine with a GPU, which the virtual one plays; it adds `wrong` to results there."""
 
