@@ -1,0 +1,107 @@
+"""Puzzle week2/causal_softmax: scale and causal mask fused into the row."""
+
+import torch
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.pictures import picture
+from forgekit.lessons.puzzle import puzzle
+
+SCALES = (0.5, -2.0, 1.0, 3.0)
+
+
+def _kept(m, n, shift=0):
+    """Which elements take part: those up to column row + N - M."""
+    return torch.ones(m, n, dtype=torch.bool).tril(n - m + shift)
+
+
+def _inputs(draw, m, n):
+    x = (draw(m, n).float() * 6).round() * 0.5
+    x[1::3] *= 40  # rows in which a wrong maximum overflows
+    left_out = ~_kept(m, n)
+    x[left_out] = 300 / SCALES[(m + n) % 4]
+    if n > 8:  # else a number, so that one sees what it does
+        x[left_out & (torch.arange(n) % 2 == 0)] = torch.nan
+        x[left_out & (torch.arange(n) % 3 == 0)] = torch.inf
+    return x.to(draw.dtype), SCALES[(m + n) % 4]
+
+
+def _softmax(x, scale, kept=None):
+    kept = _kept(*x.shape) if kept is None else kept
+    return (x.double() * scale).masked_fill(~kept, -torch.inf).softmax(1)
+
+
+def _maximum_before_scale(x, scale, y):
+    """As float32 has it: exp2 overflows where scale is negative."""
+    x = x.double().masked_fill(~_kept(*x.shape), -torch.inf)
+    e = ((x - x.max(1, keepdim=True).values) * scale).exp().float()
+    return (e / e.sum(1, keepdim=True)).double()
+
+
+def _masked_after(x, scale, y):
+    return (x.double() * scale).softmax(1) * _kept(*x.shape)
+
+
+def _maximum_of_all(x, scale, y):
+    kept = _kept(*x.shape)
+    m = (x.double() * scale).max(1, keepdim=True).values
+    e = (x.double() * scale - m).exp().float().masked_fill(~kept, 0)
+    return (e / e.sum(1, keepdim=True)).double()
+
+
+EXERCISE = puzzle(
+    title="fuse scale and causal mask into the row",
+    task="""
+Row m of `x` are the scores of query m for all keys, and a query sees no later key than itself. With M
+queries for the last M of N keys, N ≥ M, row m keeps the columns up to m + N − M:
+
+`y[m, n] = exp(scale · x[m, n]) / Σ exp(scale · x[m, k])`, the sum over k ≤ m + N − M; 0 beyond.
+
+One read and one write, no mask tensor: a warp a row, four rows a block, the row in registers. N is
+at most 512. What stands beyond the diagonal may be anything, NaN too, and need not be read. The
+scale may be negative. `causal_softmax(x, scale: Float32, y)`, float32 and bfloat16.
+""",
+    hints=(
+        "The mask is a predicate on row and column. What does a register hold that is not loaded, so "
+        "that it changes neither the maximum nor the sum?",
+        "Loop with `cutlass.range_constexpr(16)` over a register tensor: element k of a lane is column "
+        "lane + 32 k. After the load, everything else is softmax in registers, and the store has a "
+        "predicate of its own.",
+        "The scale belongs into the line that loads, before the maximum: the largest of `scale * x` "
+        "is not `scale` times the largest of x where the scale is negative.",
+    ),
+    analysis="""
+Counted for 128 × 128 float32: 64 KB written, and no more than the kept half of the rows' sectors read.
+Three operators after each other (scale, add a mask of 0 and −∞, softmax) read four matrices and
+write three. A mask that is a formula of row and column costs a comparison. Flash attention goes one
+step further: it skips whole tiles beyond the diagonal, and does not write the scores at all.
+""",
+    entry="causal_softmax",
+    inputs=_inputs,
+    result=_softmax,
+    sizes=[(3, 5), (2, 3), (1, 1), (4, 33), (31, 31), (5, 257), (33, 40), (9, 512), (6, 100)],
+    count=[(6, 100), (128, 128)],
+    dtypes=("float32", "bfloat16"),
+    legal=lambda m, n: (min(m, n), max(m, n)),
+    slips=[
+        looks_like(lambda x, scale, y: (x.double() * scale).softmax(1), "nothing is masked: this is the softmax of the whole row."),
+        looks_like(_masked_after, "what lies beyond the diagonal is 0 in the end, but it has been in the sum."),
+        looks_like(_maximum_of_all, "the maximum is taken over the whole row: where what is masked is larger, everything "
+                   "that is kept becomes smaller than float32 can say."),
+        looks_like(_maximum_before_scale, "the maximum is taken before the scale. Where the scale is negative, scale times "
+                   "the largest x is the smallest, and the exponentials overflow."),
+        looks_like(lambda x, scale, y: _softmax(x, scale, _kept(*x.shape, -1)), "the diagonal itself is masked: a query sees its own key."),
+        looks_like(lambda x, scale, y: _softmax(x, scale, _kept(*x.shape, 1)), "a row keeps one column too many."),
+        looks_like(lambda x, scale, y: _softmax(x, scale, torch.ones(x.shape, dtype=torch.bool).tril()), "row m keeps the columns "
+                   "up to m, as if the queries were the first: they are the last M of N."),
+        looks_like(lambda x, scale, y: _softmax(x, 1.0), "the scale has no effect."),
+        looks_like(lambda x, scale, y: _softmax(x, scale * scale), "the scale is applied twice."),
+        looks_like(lambda x, scale, y: _softmax(x, scale * 0.6931471805599453), "exp2(x) is 2 to the power of x, so log₂ e is missing."),
+        looks_like(lambda x, scale, y: _softmax(x, scale * 1.4426950408889634), "log₂ e is applied twice."),
+    ],
+    given=picture(
+        "scale 1, two queries for the last two of three keys",
+        {"x": [[("log 1", 0), ("log 3", 0), "9"], [("log 1", 0), ("log 1", 0), ("log 2", 0)]],
+         "y": [[("0.25", 0), ("0.75", 0), "0"], [("0.25", 0), ("0.25", 0), ("0.5", 0)]]},
+    ),
+    praise="Three operators in one reading.",
+)  # fmt: skip

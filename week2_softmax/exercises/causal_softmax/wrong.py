@@ -1,0 +1,44 @@
+"""Wrong solutions of week2/causal_softmax."""
+
+from forgekit.lessons.wrong import Wrong
+
+KEPT = "if col <= row + N - M:"
+LOAD = "mX[row, col].to(Float32) * scale"
+SCALED = "(x - m) * math.log2(math.e)"
+MAXIMUM = """        m = cute.arch.warp_reduction_max(x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0))
+"""
+STORE = "mY[row, col] = rX[k].to(mY.element_type)"
+
+WRONG = (
+    Wrong("no mask", {KEPT: "if col < N:"}, "nothing is masked"),
+    Wrong("masked at the end", {KEPT: "if col < N:", STORE: """value = rX[k] if col <= row + N - M else Float32(0.0)
+                mY[row, col] = value.to(mY.element_type)"""}, "it has been in the sum"),
+    Wrong("masked after the maximum", {
+        KEPT: "if col < N:",
+        "        e = cute": """        for k in cutlass.range_constexpr(16):
+            if lane + 32 * k > row + N - M:
+                rX[k] = -Float32.inf
+        x = rX.load()
+        e = cute"""}, "taken over the whole row"),
+    Wrong("masked with 0", {"rX.fill(-Float32.inf)": "rX.fill(0.0)"}, "first mismatches"),
+    Wrong("the diagonal too", {KEPT: "if col < row + N - M:"}, "a query sees its own key"),
+    Wrong("one too many", {KEPT: "if col <= row + N - M + 1 and col < N:"}, "one column too many"),
+    Wrong("the first queries", {KEPT: "if col <= row:"}, "the last M of N"),
+    Wrong("no scale", {LOAD: "mX[row, col].to(Float32)"}, "the scale has no effect"),
+    Wrong("scaled twice", {SCALED: f"{SCALED} * scale"}, "applied twice"),
+    Wrong("the scale folded into log2 e", {LOAD: "mX[row, col].to(Float32)", SCALED: "(x - m) * (math.log2(math.e) * scale)"},
+          "scale times the largest x is the smallest"),
+    Wrong("no log2 e", {SCALED: "x - m"}, "2 to the power of x"),
+    Wrong("only what is kept is written", {"            if col < N:\n                mY": f"            {KEPT}\n                mY"},
+          "as fk.empty leaves it"),
+    Wrong("the lane's own maximum", {MAXIMUM: "        m = x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)\n"}, "the kernel wrote nothing, or NaN everywhere"),
+    Wrong("a thread too many reads", {"if row < M:": "if row < M + 4:"}, "Out of bounds"),
+    Wrong("all of it is read", {
+        f"            {KEPT}\n                rX[k] = {LOAD}": f"""            if col < N:
+                value = {LOAD}
+                if col <= row + N - M:
+                    rX[k] = value"""}, "are loaded that the result does not need"),
+    Wrong("read twice", {STORE: """if col <= row + N - M:
+                    rX[k] = cute.math.exp2((mX[row, col].to(Float32) * scale - m) * math.log2(math.e), fastmath=True) / s
+                mY[row, col] = rX[k].to(mY.element_type)"""}, "more often than it needs them"),
+)  # fmt: skip

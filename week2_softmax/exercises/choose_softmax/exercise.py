@@ -1,0 +1,105 @@
+"""Exercise week2/choose_softmax: where a row waits between its two uses."""
+
+from __future__ import annotations
+
+import random
+
+import torch
+
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import GateError, Group, Submission
+from forgekit.lessons.gates.python_function import python_function
+
+__all__ = ["EXERCISE"]
+
+F32, F16, BF16 = torch.float32, torch.float16, torch.bfloat16
+WHOLE = "rows that are not whole vectors of 16 bytes cannot be copied asynchronously, 16 bytes at a time."
+CASES = (
+    ((1000, F32, "sm_80"), "4,000 bytes are far below 64 KB."),
+    ((16_200, F32, "sm_90a"), "64 KB are 65,536 bytes, and this row has 64,800."),
+    ((16_384, F32, "sm_90a"), "64 KB exactly are still allowed."),
+    ((16_000, F16, "sm_90a"), "16,000 float32 in registers are 62.5 KB."),
+    ((20_480, F16, "sm_90a"), "in registers an element takes 4 bytes, whatever its type: this row 80 KB."),
+    ((24_576, F32, "sm_80"), "96 KB exactly are still allowed, and asynchronous copies are there from sm_80 on."),
+    ((49_152, BF16, "sm_100a"), "in shared memory an element has its own type: 2 bytes each are 96 KB."),
+    ((16_385, F32, "sm_90a"), WHOLE),
+    ((20_484, F16, "sm_90a"), WHOLE + " 16 bytes are 8 elements of float16."),
+    ((65_536, BF16, "sm_90a"), "128 KB are two parts of 64 KB."),
+    ((65_536, F32, "sm_90a"), "256 KB: two parts would be 128 KB each."),
+    ((98_304, F32, "sm_90a"), "384 KB are four parts of 96 KB."),
+    ((131_072, F32, "sm_90a"), "512 KB: four parts would be 128 KB each."),
+    ((196_608, F32, "sm_90a"), "768 KB are eight parts of 96 KB."),
+    ((196_612, F32, "sm_90a"), "eight parts would be a little more than 96 KB each."),
+    ((65_536, F32, "sm_80"), "there are no clusters before sm_90."),
+    ((65_536, F32, "sm_89"), "there are no clusters before sm_90."),
+    ((65_536, F32, "sm_100a"), "100 is more than 90, though '1' sorts before '9'."),
+    ((65_538, F32, "sm_100a"), WHOLE),
+)  # fmt: skip
+
+
+def rule(n: int, dtype: torch.dtype, arch: str) -> tuple[str, int]:
+    """What the task says."""
+    row, number = n * dtype.itemsize, int("".join(c for c in arch if c.isdigit()))
+    if n <= 16_384:
+        return "registers", 1
+    blocks = next((b for b in (1, 2, 4, 8) if row <= b * 98_304), 0)
+    if row % 16 or not blocks or (blocks > 1 and number < 90):
+        return "streaming", 1
+    return ("cluster" if blocks > 1 else "staged"), blocks
+
+
+def _rule_kept(handed_in: Submission) -> str:
+    python_function(handed_in, "choose_softmax(n, dtype, arch)")
+    chance = random.Random(handed_in.seed)
+    drawn = [
+        ((round(2 ** chance.uniform(12, 18)) // step * step, dtype, arch), "")
+        for dtype in (F32, F16, BF16)
+        for arch in ("sm_80", "sm_90a", "sm_100a")
+        for step in (1, 8, 8, 8)
+    ]
+    for (n, dtype, arch), why in (*CASES, *drawn):
+        called = f"choose_softmax({n:,}, {dtype}, {arch!r})"
+        try:
+            got = handed_in.value(n, dtype, arch)
+        except Exception as error:
+            raise GateError(f"{called} raised {type(error).__name__}: {error}") from None
+        if got != (want := rule(n, dtype, arch)):
+            raise GateError(f"{called} gives {got!r:.100}; the rule says {want}.", why)
+    return f"{len(CASES) + len(drawn)} calls"
+
+
+EXERCISE = Exercise(
+    title="choose where a row waits",
+    task="""
+Write `choose_softmax(n, dtype, arch)`, which returns `(way, blocks)` for rows of n elements on a GPU
+such as `"sm_90a"`: the first of these that is possible.
+
+1. `"registers"`, 1 block: the row takes at most 64 KB as `float32`, a quarter of the registers of a
+   multiprocessor.
+2. `"staged"`, 1 block: the row is whole vectors of 16 bytes, as `cp.async` wants them, and takes at
+   most 96 KB in its own type. Two such blocks fit a multiprocessor of an A100, H100 or newer.
+3. `"cluster"`, the fewest of 2, 4 and 8 blocks: as before, for the part of a block, and the GPU has
+   clusters, as all have from sm_90 on.
+4. `"streaming"`, 1 block.
+
+1 KB is 1,024 bytes.
+""",
+    hints=(
+        "A row has two sizes: in registers, where everything is float32, and in shared memory, where "
+        "it stays what it is. `dtype.itemsize` is the size of an element.",
+        "Whole vectors are asked of the bytes of a row, and by two of the four ways. What is left to "
+        "a row without them?",
+        "The line that asks for clusters needs the *number* in `arch`: 100 is more than 90, but the "
+        "string 'sm_100a' sorts before 'sm_90a'.",
+    ),
+    analysis="""
+A limit for each place where a row can wait, from the fastest to the slowest, and behind the last a
+kernel that keeps nothing. What the limits should be is measured: why 64 KB and not 256? Because
+whoever takes all registers is alone on his multiprocessor, and nobody loads while he computes.
+forgekit's own rule (`forgekit/ops/tile_choice.py`) has other numbers for each element size, and
+also chooses the threads; the order is the same.
+""",
+    entry="choose_softmax",
+    groups=(Group("The rule", _rule_kept),),
+    praise="Four places for a row, and a rule that knows them.",
+)  # fmt: skip

@@ -1,0 +1,25 @@
+"""Wrong solutions of week2/choose_softmax."""
+
+from forgekit.lessons.wrong import Wrong
+
+NUMBER = 'int(arch.strip("sm_af")) >= 90'
+
+WRONG = (
+    Wrong("registers by the row's own type", {"4 * n <= held": "row <= held"},
+          "in registers an element takes 4 bytes, whatever its type"),
+    Wrong("less than 64 KB", {"4 * n <= held": "4 * n < held"}, "64 KB exactly"),
+    Wrong("64,000 bytes", {"64 * 1024, 96": "64_000, 96"}, "64 KB are 65,536 bytes"),
+    Wrong("shared memory in float32", {"row = n * dtype.itemsize": "row = 4 * n"},
+          "in shared memory an element has its own type"),
+    Wrong("less than 96 KB", {"if row <= asked": "if row < asked"}, "96 KB exactly"),
+    Wrong("any row is copied", {"row % 16 == 0": "row > 0"}, "cannot be copied asynchronously"),
+    Wrong("four elements in any type", {"row % 16 == 0": "n % 4 == 0"}, "16 bytes are 8 elements of float16"),
+    Wrong("clusters everywhere", {NUMBER: "arch"}, "no clusters before sm_90"),
+    Wrong("architectures as strings", {NUMBER: 'arch >= "sm_90"'}, "'1' sorts before '9'"),
+    Wrong("Hopper only", {NUMBER: 'arch == "sm_90a"'}, "100 is more than 90"),
+    Wrong("always eight blocks", {"(2, 4, 8)": "(8,)"}, "two parts of 64 KB"),
+    Wrong("no eight", {"(2, 4, 8)": "(2, 4)"}, "four parts would be 128 KB each"),
+    Wrong("three blocks", {"(2, 4, 8)": "(2, 3, 4, 8)"}, "gives ('cluster', 3)"),
+    Wrong("nothing else than clusters", {'    return "streaming", 1': '    return "cluster", 8'}, "cannot be copied"),
+    Wrong("blocks left out", {'return "cluster", blocks': 'return "cluster"'}, "gives 'cluster'"),
+)  # fmt: skip

@@ -1,0 +1,103 @@
+"""Puzzle week2/router_softmax: short rows, several of them a warp, and a bias on the way."""
+
+import torch
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.pictures import picture
+from forgekit.lessons.puzzle import puzzle
+
+
+def _inputs(draw, m, n):
+    x = draw(m, n).float() * 2
+    x[::2] += 200  # in every second row exp overflows without its maximum
+    return x.to(draw.dtype), draw.integers(-3, 4, n)
+
+
+def _softmax(x, bias):
+    return (x.double() + bias.double()).softmax(1)
+
+
+def _of_warps(what):
+    """Where the maximum, or the sum, is that of all four rows of a warp."""
+
+    def result(x, bias, y):
+        scores = x.double() + bias.double()
+        rows = torch.arange(len(x)) // 4
+        m = scores.max(1).values
+        if what == "m":
+            m = torch.stack([m[rows == r].max() for r in rows])
+        e = (scores - m[:, None]).exp().float()
+        s = e.sum(1)
+        if what == "s":
+            s = torch.stack([s[rows == r].sum() for r in rows])
+        return (e / s[:, None]).double()
+
+    return result
+
+
+def _by_lanes(x, bias, y):
+    """Each lane's columns, every eighth, as a row of their own."""
+    result = torch.empty(x.shape, dtype=torch.float64)
+    for lane in range(8):
+        result[:, lane::8] = _softmax(x[:, lane::8], bias[lane::8])
+    return result
+
+
+def _filled_with_0(x, bias, y):
+    scores = x.double() + bias.double()
+    zeros = torch.zeros(len(x), 64 - x.shape[1], dtype=torch.float64)
+    return torch.cat([scores, zeros], 1).softmax(1)[:, : x.shape[1]]
+
+
+EXERCISE = puzzle(
+    title="serve short rows, with a bias",
+    task="""
+A *router* sends each token to a few of N experts, by the softmax of its N scores plus a bias for each
+expert: `y[m, n] = exp(x[m, n] + b[n]) / Σ exp(x[m, k] + b[k])`. Rows are short, N is at most 64, and there are many:
+**8 lanes a row**, so four rows a warp, 16 a block of 128 threads, the row in registers, x read once. No
+shared memory. `router_softmax(x, b, y)`, all of one type, float32 or float16.
+""",
+    hints=(
+        "`tidx // 8` and `tidx % 8` say whose row and which place in it; a lane has every eighth column, 8 at "
+        "most, in a register tensor.",
+        "`cute.arch.warp_reduction_max` and its siblings take `threads_in_group`: groups of 8 lanes by "
+        "themselves, all in one shuffle.",
+        "The four rows of a warp may end within it, and a shuffle wants all lanes: `row < M` belongs to the "
+        "lines that load and store, and not around the reductions.",
+    ),
+    analysis="""
+With a warp a row, a router of 8 experts has 24 of 32 lanes idle, and five shuffles where three are enough. The
+bias is read once a row by instructions, but it is N numbers, which stay in the cache; added by an operator of
+its own it would cost another reading and writing of all of x. Softmax is the last step of such a chain and
+not the first: whatever is elementwise before it belongs into its load.
+""",
+    entry="router_softmax",
+    inputs=_inputs,
+    result=_softmax,
+    sizes=[(4, 3), (2, 4), (1, 1), (5, 8), (3, 31), (17, 64), (33, 9), (15, 33), (65, 16)],
+    count=[(20, 16), (600, 64)],
+    dtypes=("float32", "float16"),
+    legal=lambda m, n: (m, n),
+    slips=[
+        looks_like(lambda x, bias, y: x.double().softmax(1), "the bias has no effect."),
+        looks_like(lambda x, bias, y: _softmax(x, 2 * bias.double()), "the bias is added twice."),
+        looks_like(lambda x, bias, y: _softmax(x, -bias.double()), "the bias is subtracted."),
+        looks_like(lambda x, bias, y: x.double().softmax(1) + bias.double(), "the bias is added after the softmax."),
+        looks_like(lambda x, bias, y: ((x.double() + bias.double()) * 0.6931471805599453).softmax(1), "exp2(x) is 2 to the power of "
+                   "x, so log₂ e is missing."),
+        looks_like(_of_warps("m"), "what is subtracted is the largest of four rows, those of a warp: in rows much below it every "
+                   "exponential is 0."),
+        looks_like(_of_warps("s"), "what is divided by is the sum of four rows, those of a warp."),
+        looks_like(_by_lanes, "the columns of each lane, every eighth, are a softmax of their own: the eight lanes of a row "
+                   "have not been brought together."),
+        looks_like(_filled_with_0, "places without an element count as 0 in the sum: exp(0) is not 0."),
+        looks_like(lambda x, bias, y: ((x.double() + bias.double()).exp().float() / (x.double() + bias.double()).exp().float()
+                                       .sum(1, keepdim=True)).double(), "exponentials overflow: nothing is subtracted from them."),
+    ],
+    given=picture(
+        "two rows of three scores; the bias makes the last expert likelier",
+        {"x": [[("log 1", 0), ("log 1", 0), ("log 1", 0)], [("log 4", 0), ("log 2", 0), ("log 1", 0)]], "b": [["0", "0", "log 2"]],
+         "y": [[("0.25", 0), ("0.25", 0), ("0.5", 0)], [("0.5", 0), ("0.25", 0), ("0.25", 0)]]},
+    ),
+    praise="Four rows a warp.",
+)  # fmt: skip

@@ -1,0 +1,44 @@
+"""Wrong solutions of week2/router_softmax."""
+
+from forgekit.lessons.wrong import Wrong
+
+BIAS = " + mBias[col].to(Float32)"
+SCALED = "(x - m) * math.log2(math.e)"
+LOAD = """    for k in cutlass.range_constexpr(8):
+        col = lane + 8 * k
+        if row < M and col < N:
+            rX"""
+STORE = LOAD.replace("rX", "mY")
+PLACES = "bidx * 16 + tidx // 8, tidx % 8"
+MAXIMUM = "    m = cute.arch.warp_reduction_max(m, threads_in_group=8)\n"
+SUM = "    s = cute.arch.warp_reduction_sum(s, threads_in_group=8)\n"
+
+
+def _columns(loop: str, count: int, col: str) -> str:
+    return loop.replace("range_constexpr(8)", f"range_constexpr({count})").replace("lane + 8 * k", col)
+
+
+WRONG = (
+    Wrong("no bias", {BIAS: ""}, "the bias has no effect"),
+    Wrong("bias twice", {BIAS: BIAS + BIAS}, "added twice"),
+    Wrong("bias subtracted", {" + mBias": " - mBias"}, "the bias is subtracted"),
+    Wrong("bias after the softmax", {BIAS: "", "= rX[k].to(mY.element_type)": f"= (rX[k]{BIAS}).to(mY.element_type)"},
+          "added after the softmax"),
+    Wrong("no log2 e", {SCALED: "x - m"}, "2 to the power of x"),
+    Wrong("no maximum", {SCALED: "x * math.log2(math.e)"}, "overflow"),
+    Wrong("maximum of the warp", {"m, threads_in_group=8": "m"}, "the largest of four rows"),
+    Wrong("sum of the warp", {"s, threads_in_group=8": "s"}, "the sum of four rows"),
+    Wrong("begins with 0", {"rX.fill(-Float32.inf)": "rX.fill(0.0)"}, "count as 0"),
+    Wrong("every lane by itself", {MAXIMUM: "", SUM: ""}, "are a softmax of their own"),
+    Wrong("8 columns", {LOAD: _columns(LOAD, 1, "lane"), STORE: _columns(STORE, 1, "lane")}, "8 of 31 columns"),
+    Wrong("columns not checked", {LOAD: LOAD.replace(" and col < N", "")}, "thread (22, 0, 0)"),
+    Wrong("rows not checked", {LOAD: LOAD.replace("row < M and ", ""), STORE: STORE.replace("row < M and ", "")}, "thread (32, 0, 0)"),
+    Wrong("blocks rounded down", {"cute.ceil_div(mX.shape[0], 16)": "mX.shape[0] // 16"}, "use cute.ceil_div for the grid"),
+    Wrong("a warp a row", {
+        PLACES: "bidx * 4 + tidx // 32, tidx % 32", LOAD: _columns(LOAD, 2, "lane + 32 * k"), STORE: _columns(STORE, 2, "lane + 32 * k"),
+        "make_rmem_tensor(8, ": "make_rmem_tensor(2, ", "m, threads_in_group=8": "m", "s, threads_in_group=8": "s",
+        "mX.shape[0], 16": "mX.shape[0], 4"}, "Sectors loaded: 80"),
+    Wrong("a thread a row", {
+        PLACES: "bidx * 128 + tidx, 0", LOAD: _columns(LOAD, 64, "k"), STORE: _columns(STORE, 64, "k"),
+        "make_rmem_tensor(8, ": "make_rmem_tensor(64, ", MAXIMUM: "", SUM: "", "mX.shape[0], 16": "mX.shape[0], 128"}, "10.5 sectors on average"),
+)  # fmt: skip
