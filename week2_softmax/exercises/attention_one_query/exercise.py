@@ -11,11 +11,11 @@ from forgekit.lessons.puzzle import puzzle
 
 WARPS = 4
 PICTURE = picture(
-    "one head: a key of a colour, with its value, belongs to one warp",
+    "one head: a colour is a warp",
     {
         "keys and values": [[f"K{i} V{i}" for i in range(9)]],
         "what each warp brings": [["m0 s0 o0", "m1 s1 o1", "m2 s2 o2", "m3 s3 o3"]],
-        "what the head is": [["o"]],
+        "the result": [["o"]],
     },
     lambda text: int(text[1]) % WARPS if len(text) > 1 else None,
 )

@@ -8,15 +8,12 @@ from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
 EPS = 1e-5
+READ = [("read x", 0), ("read r", 1), ("write s", 2)]
 PICTURE = picture(
-    "what a row asks of memory: one kernel, or an addition and then a norm",
+    "what a row asks of memory",
     {
-        "one kernel": [
-            [("read x", 0), ("read r", 1), ("write s", 2), ("write y", 3), "", ""],
-        ],
-        "two kernels": [
-            [("read x", 0), ("read r", 1), ("write s", 2), ("read s", 2), ("write y", 3), ""],
-        ],
+        "one kernel": [[*READ, ("write y", 3)]],
+        "an addition, then a norm": [[*READ, ("read s", 4), ("write y", 3)]],
     },
 )
 

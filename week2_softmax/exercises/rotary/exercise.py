@@ -7,7 +7,7 @@ from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
 PICTURE = picture(
-    "a head of 8 components: those of one colour are a pair and turn by one angle",
+    "one head: a colour is a pair",
     {
         "here, half apart": [[f"x{i}" for i in range(8)]],
         "the other convention, neighbours": [[(f"x{i}", i // 2) for i in range(8)]],
