@@ -17,7 +17,6 @@ from forgekit.course import recorded_files
 from forgekit.errors import PlatformError, UsageError
 
 RUNS = sorted(recorded_files())
-SUMS = (OPERATIONS["row_sum"], OPERATIONS["column_sum"])
 no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="says what happens without a GPU")
 
 
@@ -29,10 +28,10 @@ def test_recorded_runs_are_complete_and_possible(name: str) -> None:
     op = OPERATIONS[json.loads(recorded_files()[name].read_text())["op"]]
     for r in run.rows:
         inputs = op.inputs(torch.empty(r.shape, device="meta"))
-        elements = sum(t.numel() for t in (*inputs, op.reference(*inputs)))
-        moved = elements * getattr(torch, r.dtype).itemsize
+        read, written = sum(t.numel() for t in inputs), op.reference(*inputs).numel()
+        moved = (read + written) * getattr(torch, r.dtype).itemsize
         assert r.gbps == pytest.approx(moved / r.ms / 1e6, rel=2e-3)
-        assert run.percent(r) < (106 if op in SUMS else 102)  # a sum hardly writes
+        assert run.percent(r) < (106 if read > written else 102)  # of a copy, half written
 
 
 def test_a_recorded_run_is_a_table_of_steps() -> None:
