@@ -43,7 +43,8 @@ capability 9.0 and later.
 16 pairs are 128 bytes: the phase of the mbarrier ends when the one arrival of thread 0 and all of
 these bytes are in. Nobody but block 0 has to wait, and nobody may send before `cluster_wait`.
 Blocks 1 to 3 may leave as soon as they have sent: nobody writes to them. A pair travels as two
-words in one store, so m and s of a warp never come apart.
+words in one store, so m and s of a warp never come apart. (With `grid=(4, rows, 1)` it is right,
+too, for up to 65,535 rows: a grid's y ends there.)
 """,
     entry="cluster_lse",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n),),

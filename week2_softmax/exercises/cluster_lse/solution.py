@@ -12,7 +12,8 @@ def cluster_lse_kernel(mX: cute.Tensor, mY: cute.Tensor):
     # [fill]
     #| pass
     tidx, _, _ = cute.arch.thread_idx()
-    rank, row, _ = cute.arch.block_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    rank, row = bidx % 4, bidx // 4
     smem = cutlass.memory.SmemAllocator()
     sPart = smem.allocate_tensor(Float32, cute.make_layout((2, 16)), 8)
     mbar = smem.allocate_tensor(Int64, cute.make_layout(1), 8).iterator
@@ -52,6 +53,6 @@ def cluster_lse(mX: cute.Tensor, mY: cute.Tensor):
     # [fill]
     #| pass
     cluster_lse_kernel(mX, mY).launch(
-        grid=(4, mX.shape[0], 1), block=(128, 1, 1), cluster=(4, 1, 1)
+        grid=(mX.shape[0] * 4, 1, 1), block=(128, 1, 1), cluster=(4, 1, 1)
     )
     # [/fill]
