@@ -14,7 +14,7 @@ WRONG = (
     Wrong("no wait for the pairs", {"        cute.arch.mbarrier_wait(mbar, 0)\n": ""},
           "who reads them has to wait for it"),
     Wrong("the other parity", {"mbarrier_wait(mbar, 0)": "mbarrier_wait(mbar, 1)"},
-          "(0, 0, 0), which writes it"),
+          "mbar, 0), which writes it"),
     Wrong("16 arrivals", {"mbarrier_init(mbar, 1)": "mbarrier_init(mbar, 16)"},
           "misses 15 of 16 arrivals"),
     Wrong("all to one place", {"(rank * 4 + cute.arch.warp_idx())": "cute.arch.warp_idx()"},
