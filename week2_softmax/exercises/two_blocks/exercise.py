@@ -1,0 +1,66 @@
+"""Puzzle week2/two_blocks: two blocks share a row and tell each other what they have found."""
+
+import torch
+
+from forgekit.lessons.gates import Slip, found, looks_like
+from forgekit.lessons.puzzle import puzzle
+
+from ..rows import hard_rows
+
+
+def _alone(x: torch.Tensor) -> torch.Tensor:
+    """Each half of a block as a row of its own."""
+    return torch.cat([half.double().softmax(1) for half in x.split(256, 1)], 1)
+
+
+EXERCISE = puzzle(
+    title="share a row between two blocks",
+    task="""
+Softmax of each row of x, float32, rows of up to 512 elements in whole vectors of four. A cluster of
+two blocks of 64 threads a row; a thread keeps one vector in registers: thread `t` of the block of
+rank `r` has vector `64 r + t`. The pair (m, s) of each of the four warps goes to *both* blocks, by
+`store_async_dsmem`, and an mbarrier in each block counts what comes to it. One read, one write, one
+exchange. `two_blocks(x, y)`, for GPUs of compute capability 9.0 and later.
+""",
+    hints=(
+        "Every thread needs the row's m and s in the end, so each block has a mailbox and an mbarrier "
+        "of its own. How many bytes come to each?",
+        "Between making the mbarrier and the first store to the other block: a fence, "
+        "`cluster_arrive_relaxed()`, what a block can do alone, `cluster_wait()`.",
+        "In the line that sends, lane r of each warp sends to rank r. A warp without a single element "
+        "has m = -inf: subtract 0 there.",
+    ),
+    analysis="""
+Four pairs, 32 bytes, to each of two blocks; one wait, no barrier of a block at all, and no second
+one of the cluster: a block leaves when all that was to come to it has come. Production kernels look
+like this, with 8 or 16 blocks and more vectors a thread.
+""",
+    entry="two_blocks",
+    inputs=lambda draw, m, n: (hard_rows(draw, m, n),),
+    result=lambda x: x.softmax(1),
+    sizes=[(1, 512), (2, 500), (3, 4), (5, 132), (7, 256), (6, 388)],
+    count=[(3, 256), (40, 500)],
+    legal=lambda m, n: (m, max(4, n // 4 * 4)),
+    promise={0: {1: 4}, 1: {1: 4}},
+    slips=[
+        looks_like(lambda x, y: _alone(x), "each block makes a softmax of its own half: the other's "
+                   "pair is missing."),
+        looks_like(lambda x, y: x.double().softmax(1) / 2, "the sum is twice as large as it is to be."),
+        looks_like(lambda x, y: (x.double() - x.double().amax(1, keepdim=True)).exp(), "nothing is "
+                   "divided by the sum."),
+        found("deadlock", "an mbarrier waits for bytes or arrivals that never come: four pairs of 8 "
+              "bytes come to each block, and one thread of it arrives."),
+        Slip("a pair may be sent only after the other block has started and its mbarrier is there: "
+             "cluster_arrive and cluster_wait stand between.",
+             lambda e: e.kinds[0] == "block-lifetime"),
+        Slip("a pair is read before it has come: the mbarrier is to expect the bytes of all four, and "
+             "who reads them has to wait for it.", lambda e: e.kinds[0] == "async-copy"),
+        found("uninitialised-shared", "a place is read that no warp has written to: four warps have a "
+              "place each, by rank and warp."),
+        Slip("rows of 512 and 500 are right. In this one whole warps have no element, their maximum is -inf, "
+             "and -inf - -inf is NaN.",
+             lambda e: not e.kinds and e.case.args[0].shape[1] <= 384 and e.got[1].isnan().all()),
+    ],
+    arch="sm_90a",
+    praise="Two blocks, one row.",
+)  # fmt: skip
