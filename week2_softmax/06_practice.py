@@ -1192,9 +1192,10 @@ plt.show()
 # The exponential is `cute.math.exp2` with log₂ e folded into the scale, as in
 # `02_the_row_in_registers`: q is multiplied by both, once, before the loop.
 #
-# > **Looks right and is wrong.** At the end the four parts are merged in pairs, without the `if`.
-# > Every test passes in which L is 4 or more; with L = 1 three warps have no key. Take the largest
-# > m of all four first: there is a key, so it is finite.
+# > **Looks right and is wrong.** At the end the four parts are merged in a tree, 0 with 1 and 2
+# > with 3, without the `if`. Every test passes in which L is 3 or more. With L = 1 or 2, warps 2
+# > and 3 have no key, and −∞ − (−∞) is NaN. Take the largest m of all four first: there is a key,
+# > so it is finite.
 
 # %% [markdown] exercise="week2/attention_one_query" part="task"
 # ### Exercise 10: attend with one query
@@ -1230,8 +1231,8 @@ plt.show()
 #
 # The maximum of the four m comes first, in the line behind the barrier; then each warp's s and o
 # are multiplied by exp2(m of the warp − maximum). A warp without a key has m = −∞ and gets the
-# factor 0 there; merged in pairs, two of them would be −∞ − (−∞). One division, in the line that
-# stores.
+# factor 0 there; two of those merged with each other would be −∞ − (−∞). One division, in the line
+# that stores.
 #
 # </details>
 
@@ -1338,10 +1339,12 @@ fk.exercise("week2/attention_one_query").grade(attention_one_query)
 # Counted for 8 heads of 1,000 keys of 64 in float16: K and V are 2,048,000 bytes, and 2,052,096 are
 # asked for; the rest is q, once for each warp. Shared memory is 1,056 bytes a block, four times (m,
 # s, o), for 1,000 keys as for 2,000, and 43 instructions are executed a key, ten of them for the
-# five shuffles and additions of the score. Scores through memory would be few bytes here, 4 beside
-# the 256 of a key; with one launch more for each step. It is with L queries that they become L²
-# numbers. Where heads are few and L is long, blocks share the keys as warps do here, and merge (m,
-# s, o) once more: *flash decoding*.
+# five shuffles and additions of the score. With 16 bytes a lane (8 lanes have a key, a warp takes
+# four keys at once, and their groups merge (m, s, o) by shuffles in the end) 32,064 load requests
+# become 4,032 and 43 instructions become 22; that passes as well. Scores through memory would be
+# few bytes here, 4 beside the 256 of a key; with one launch more for each step. It is with L
+# queries that they become L² numbers. Where heads are few and L is long, blocks share the keys as
+# warps do here, and merge (m, s, o) once more: *flash decoding*.
 #
 # </details>
 
