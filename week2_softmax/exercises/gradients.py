@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import torch
+import torch
 
+if TYPE_CHECKING:
     from forgekit.lessons.puzzle import Draw
 
-__all__ = ["dy_and_y", "softmax_gradient"]
+__all__ = ["after_down", "dy_and_y", "shares", "softmax_gradient"]
 
 
 def dy_and_y(draw: Draw, m: int, n: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -20,3 +20,24 @@ def dy_and_y(draw: Draw, m: int, n: int) -> tuple[torch.Tensor, torch.Tensor]:
 def softmax_gradient(dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """dx of y = softmax(x), by rows."""
     return (dy - (dy * y).sum(1, keepdim=True)) * y
+
+
+def shares(values: torch.Tensor, rounded: bool = False) -> torch.Tensor:
+    """What each lane has of the rows' sums (m, n), in the place of every column that is its own.
+
+    rounded: to the type of `values` after each addition.
+    """
+    m, n = values.shape
+    lanes = torch.nn.functional.pad(values, (0, -n % 32)).view(m, -1, 32)
+    total = torch.zeros(m, 32, dtype=values.dtype if rounded else torch.float64)
+    for k in range(lanes.shape[1]):
+        total = (total.double() + lanes[:, k]).to(total.dtype)
+    return total.double().repeat(1, lanes.shape[1])[:, :n]
+
+
+def after_down(values: torch.Tensor) -> torch.Tensor:
+    """As `shares`, after a sum by shuffles down, in which a lane without a source gets its own."""
+    total = shares(torch.nn.functional.pad(values, (0, -values.shape[1] % 32)))[:, :32]
+    for offset in (16, 8, 4, 2, 1):
+        total = total + torch.cat([total[:, offset:], total[:, 32 - offset :]], 1)
+    return total.repeat(1, -(-values.shape[1] // 32))[:, : values.shape[1]]

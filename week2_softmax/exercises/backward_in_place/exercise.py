@@ -5,7 +5,15 @@ import torch
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
-from ..gradients import dy_and_y, softmax_gradient
+from ..gradients import dy_and_y, shares, softmax_gradient
+
+
+def _of_lanes(dy, y):
+    """dx where each lane has used the sum over its own vectors of 16 bytes."""
+    vec = 16 // dy.element_size()
+    of_vectors = (dy.double() * y.double()).unflatten(1, (-1, vec)).sum(2)
+    return (dy.double() - shares(of_vectors).repeat_interleave(vec, 1)) * y.double()
+
 
 EXERCISE = puzzle(
     title="write the gradient over the one that came in",
@@ -47,6 +55,8 @@ same tensor. Two reads and one write, as with a matrix of its own, but one matri
                    "dy less the sum is not yet multiplied by y."),
         looks_like(lambda dy, y: torch.full(dy.shape, -torch.inf), "Σ dy·y is infinite, and no product "
                    "of the inputs is. What is in registers that nothing was loaded into?"),
+        looks_like(_of_lanes, "each lane has used its own share of Σ dy·y: those of the 32 lanes have "
+                   "not been brought together."),
         looks_like(lambda dy, y: dy, "dy is as it was: nothing is stored, or in another place."),
     ],
     praise="One matrix less.",

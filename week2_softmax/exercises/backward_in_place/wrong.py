@@ -22,7 +22,7 @@ WRONG = (
     Wrong("filled as for a maximum", {"        rdY.fill(0.0)\n        rY.fill(0.0)\n":
                                       "        rdY.fill(-Float32.inf)\n        rY.fill(-Float32.inf)\n"},
           "that nothing was loaded into"),
-    Wrong("no shuffles", {REDUCED: ""}, "first mismatches"),
+    Wrong("no shuffles", {REDUCED: ""}, "its own share of Σ dy·y"),
     Wrong("sum of a group of 16", {"warp_reduction(dot, operator.add)":
                                    "warp_reduction(dot, operator.add, threads_in_group=16)"},
           "worst relative difference"),

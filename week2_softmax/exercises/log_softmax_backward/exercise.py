@@ -3,11 +3,16 @@
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
-from ..gradients import softmax_gradient
+from ..gradients import after_down, shares, softmax_gradient
 
 
 def _gradient(dy, y):
     return dy - y.exp() * dy.sum(1, keepdim=True)
+
+
+def _with(total):
+    """dx with another sum of dy."""
+    return lambda dy, y, dx: dy.double() - y.double().exp() * total(dy)
 
 
 EXERCISE = puzzle(
@@ -48,12 +53,18 @@ gradient has four and a write.
                    "formula of softmax, with the logarithms in place of the probabilities."),
         looks_like(lambda dy, y, dx: dy.double() - y.double() * dy.double().sum(1, keepdim=True),
                    "y is the logarithm of a probability; the formula has the probability."),
-        looks_like(lambda dy, y, dx: dy.double() - y.double().exp() * dy.double().mean(1, True),
-                   "Σ dy is divided by the number of columns."),
+        looks_like(_with(lambda dy: dy.double().mean(1, True)), "Σ dy is divided by the number of "
+                   "columns."),
         looks_like(lambda dy, y, dx: dy, "dx is dy: the sum is missing, or 0."),
         looks_like(lambda dy, y, dx: dy.double() - y.double().exp() * (y.double().exp() * dy.double())
                    .sum(1, keepdim=True), "the sum is of dy·p; in the logarithm's gradient it is of "
                    "dy alone."),
+        looks_like(_with(shares), "each lane has used its own share of Σ dy: those of the 32 lanes "
+                   "have not been brought together."),
+        looks_like(_with(after_down), "lane 0 alone has Σ dy, as shuffles down leave it; every lane "
+                   "needs it."),
+        looks_like(_with(lambda dy: shares(dy, rounded=True)[:, :32].sum(1, keepdim=True)), "Σ dy has "
+                   "been rounded to the type of dy at each addition; add up in float32."),
     ],
     praise="Cross-entropy's gradient is one more line.",
 )  # fmt: skip

@@ -19,12 +19,12 @@ WRONG = (
           "divided by the number of columns"),
     Wrong("no sum", {STORE: "mdY[row, n].to(Float32)"}, "the sum is missing, or 0"),
     Wrong("sum of dy times p", {ADD: f"total += {OF_P}"}, "the sum is of dy·p"),
-    Wrong("no shuffles", {REDUCED: ""}, "first mismatches"),
+    Wrong("no shuffles", {REDUCED: ""}, "its own share of Σ dy"),
     Wrong("down, not a butterfly", {REDUCED: """        for k in range(5):
             total += cute.arch.shuffle_sync_down(total, offset=16 >> k)
-"""}, "worst relative difference"),
+"""}, "as shuffles down leave it"),
     Wrong("added up in the type of dy", {ADD: "total = (total + mdY[row, n]).to(mdY.element_type)"
-                                         ".to(Float32)"}, "float16 the result is wrong"),
+                                         ".to(Float32)"}, "rounded to the type of dy at each addition"),
     Wrong("no predicate on the row", {"    if row < mY.shape[0]:": "    if row >= 0:"}, "Out of bounds"),
     Wrong("every lane reads the row", {"""range(lane, mY.shape[1], 32):
             total""": """range(mY.shape[1]):

@@ -5,7 +5,7 @@ import torch
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
-from ..gradients import dy_and_y
+from ..gradients import dy_and_y, shares
 
 
 def _inputs(draw, m, n):
@@ -30,6 +30,11 @@ def _gradient(dy, y, length, summed=None):
     added = _from(y, length if summed is None else summed)
     dot = (dy * y).masked_fill(added, 0).sum(1, keepdim=True)
     return ((dy - dot) * y).masked_fill(_from(y, length), 0)
+
+
+def _of_lanes(dy, y, length):
+    beyond = _from(y, length)
+    return ((dy - shares((dy * y).masked_fill(beyond, 0))) * y).masked_fill(beyond, 0)
 
 
 def _with(change):
@@ -78,6 +83,8 @@ case of its own: its sum is empty, and all of its dx are 0.
                    "whole row, with what lies beyond the length."),
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n[:1].expand(len(n)))), "every row is taken "
                    "to be as long as row 0."),
+        looks_like(_with(_of_lanes), "each lane has used its own share of Σ dy·y: those of the 32 lanes "
+                   "have not been brought together."),
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n * 0)), "dx is dy·y where it is valid: "
                    "Σ dy·y is missing, or 0."),
     ],

@@ -7,6 +7,7 @@ CHECKED = """            dx = Float32(0.0)
             if n < length:
                 dx = (mdY[row, n].to(Float32) - dot) * mY[row, n].to(Float32)
 """
+REDUCED = "        dot = cute.arch.warp_reduction(dot, operator.add)\n"
 TO_THE_END = "for n in range(lane, mY.shape[1], 32):"
 DX = "(mdY[row, n].to(Float32) - dot) * mY[row, n].to(Float32)"
 
@@ -22,6 +23,7 @@ WRONG = (
     Wrong("one column too many", {SUM: "for n in range(lane, length + 1, 32):"}, "one column too many"),
     Wrong("no sum", {f"dx = {DX}": "dx = mdY[row, n].to(Float32) * mY[row, n].to(Float32)"},
           "Σ dy·y is missing"),
+    Wrong("no shuffles", {REDUCED: ""}, "its own share of Σ dy·y"),
     Wrong("the length of the first row", {"mLength[row]": "mLength[0]"}, "as long as row 0"),
     Wrong("only the first 32 columns", {TO_THE_END: "for n in range(lane, 32, 32):"}, "Out of bounds"),
     Wrong("rows of length 0 left out", {"    if row < mY.shape[0]:\n        length = mLength[row]":

@@ -3,7 +3,7 @@
 from forgekit.lessons.gates import Slip, looks_like
 from forgekit.lessons.puzzle import puzzle
 
-from ..gradients import softmax_gradient
+from ..gradients import shares, softmax_gradient
 
 T = 0.5
 
@@ -69,6 +69,8 @@ a second launch, for instance one of week 1.
                    "dz multiplied by t."),
         looks_like(lambda dy, y, x, t, dx, dt: dy.double() * y / t, "dx is dy·y / t: Σ dy·y is "
                    "missing, or 0."),
+        looks_like(lambda dy, y, x, t, dx, dt: (dy.double() - shares(dy * y)) * y / t, "each lane has "
+                   "used its own share of Σ dy·y: those of the 32 lanes have not been brought together."),
         Slip("dt has the wrong sign: a higher temperature makes x / t smaller where x is positive.",
              _dt_is(lambda *a: -_gradients(*a)[1])),
         Slip("dt is divided by t, and needed is t²; x / t has the derivative -x / t².",

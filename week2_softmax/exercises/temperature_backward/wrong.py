@@ -5,6 +5,7 @@ from forgekit.lessons.wrong import Wrong
 DX = "dx = (mdY[row, n] - dot) * mY[row, n] / t"
 ADD = "dt += dx * mX[row, n]"
 DT = "mdT[row] = -dt / t"
+FIRST = "        dot = cute.arch.warp_reduction(dot, operator.add)\n"
 SECOND = "        dt = cute.arch.warp_reduction(dt, operator.add)\n"
 
 WRONG = (
@@ -16,6 +17,7 @@ WRONG = (
     Wrong("dt of dy", {ADD: "dt += mdY[row, n] * mX[row, n] / t"}, "made of dy"),
     Wrong("dt without the sum", {ADD: "dt += mdY[row, n] * mY[row, n] * mX[row, n] / t"},
           "in its dz Σ dy·y is missing"),
+    Wrong("dot not added up", {FIRST: ""}, "its own share of Σ dy·y"),
     Wrong("dt not added up", {SECOND: ""}, "mdT: 2 of 2"),
     Wrong("every lane stores dt", {"        if lane == 0:": "        if lane >= 0:"},
           "stored more than once"),
