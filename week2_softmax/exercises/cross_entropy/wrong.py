@@ -36,3 +36,7 @@ WRONG = (
     Wrong("a share as long as a row", {"make_layout(4), 16)\n    sS": "make_layout(4096), 16)\n    sS"}, "Bytes of shared memory"),
     Wrong("every thread stores", {"    if tidx == 0:": "    if tidx >= 0:"}, "stored more than once"),
 )  # fmt: skip
+
+EQUIVALENT = {
+    "line 20: no predicate": "after both reductions all lanes of a warp hold its m and s, and store them",
+}

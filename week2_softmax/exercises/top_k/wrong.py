@@ -31,3 +31,5 @@ WRONG = (
     Wrong("one lane does it all", {"range(lane, mX.shape[1], 32)": "range(0, mX.shape[1] if lane == 0 else 0)"}, "Percent of the lanes idle"),
     Wrong("no predicate", {"if row < mX.shape[0]:": "if row >= 0:"}, "Out of bounds"),
 )  # fmt: skip
+
+EQUIVALENT = {"line 6: < is <=": "no two pairs are equal but those of no element, which may change places"}
