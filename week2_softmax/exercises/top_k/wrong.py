@@ -32,4 +32,6 @@ WRONG = (
     Wrong("no predicate", {"if row < mX.shape[0]:": "if row >= 0:"}, "Out of bounds"),
 )  # fmt: skip
 
-EQUIVALENT = {"line 6: < is <=": "no two pairs are equal but those of no element, which may change places"}
+EQUIVALENT = {
+    "line 6: < is <=": "no two pairs are equal but those of no element, which may change places"
+}
