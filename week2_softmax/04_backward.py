@@ -446,7 +446,7 @@ fk.exercise("week2/log_softmax_backward").grade(log_softmax_backward)
 # %% [markdown]
 # ## 4. Both rows in registers
 #
-# **Predict:** how many bytes does `backward` move, in matrices of 64 × 1,024?
+# **Predict:** how much does `backward` move? The unit is one matrix, here 64 × 1,024 float32.
 
 # %%
 moved = fk.predict("matrices moved", None)
