@@ -63,8 +63,8 @@ scale may be negative. `causal_softmax(x, scale: Float32, y)`, float32 and bfloa
     hints=(
         "The mask is a predicate on row and column. What does a register hold that is not loaded, so "
         "that it changes neither the maximum nor the sum?",
-        "Loop with `cutlass.range_constexpr(16)` over a register tensor: element k of a lane is column "
-        "lane + 32 k. After the load, everything else is softmax in registers, and the store has a "
+        "Loop with `cutlass.range_constexpr(16)` over a register tensor: element k of a lane stands "
+        "32 k columns to the right of its first. After the load, everything else is softmax in registers, and the store has a "
         "predicate of its own.",
         "The scale belongs into the line that loads, before the maximum: the largest of `scale * x` "
         "is not `scale` times the largest of x where the scale is negative.",

@@ -74,12 +74,12 @@ EXERCISE = Exercise(
 Write `choose_softmax(n, dtype, arch)`, which returns `(way, blocks)` for rows of n elements on a GPU
 such as `"sm_90a"`: the first of these that is possible.
 
-1. `"registers"`, 1 block: the row takes at most 64 KB as `float32`, a quarter of the registers of a
-   multiprocessor.
-2. `"staged"`, 1 block: the row is whole vectors of 16 bytes, as `cp.async` wants them, and takes at
-   most 96 KB in its own type. Two such blocks fit a multiprocessor of an A100, H100 or newer.
-3. `"cluster"`, the fewest of 2, 4 and 8 blocks: as before, for the part of a block, and the GPU has
-   clusters, as all have from sm_90 on.
+1. `"registers"`, 1 block: the row takes at most 64 KB as `float32`, a quarter of the registers of
+   a multiprocessor.
+2. `"staged"`, 1 block: the row is whole vectors of 16 bytes, as `cp.async` wants them, and takes
+   at most 96 KB in its own type.
+3. `"cluster"`, the fewest of 2, 4 and 8 blocks: as before, for the part of a block, and the GPU
+   has clusters, as all have from sm_90 on.
 4. `"streaming"`, 1 block.
 
 1 KB is 1,024 bytes.
