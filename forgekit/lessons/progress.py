@@ -167,7 +167,7 @@ def _mark(row: Row) -> str:
 
 
 _QUIET = "font-size:12px;opacity:.8"
-_CELL = "padding:3px 14px 3px 0;text-align:left;border:0;background:transparent"
+_CELL = "padding:3px 14px 3px 0;text-align:left;border:0;background:none;white-space:nowrap"
 
 
 def _dot(standing: str, radius: str = "50%", said: str = "") -> str:
@@ -204,5 +204,6 @@ def _card(p: Progress) -> str:
     if len(p.weeks) == 1:
         cells = [[f'<td style="{_CELL}">{html.escape(c)}</td>' for c in r.cells] for r in p.rows]
         lines = "".join(f"<tr>{''.join(line)}</tr>" for line in cells)
-        parts.append(f'<table style="border-collapse:collapse;margin-top:12px">{lines}</table>')
+        style = "border-collapse:collapse;margin-top:12px;font-size:12px"
+        parts.append(f'<table style="{style}">{lines}</table>')
     return f'{"".join(parts)}<div style="margin-top:14px">{html.escape(p.closing)}</div></div>'
