@@ -1,0 +1,28 @@
+"""Wrong solutions of week2/logsumexp."""
+
+from forgekit.lessons.wrong import Wrong
+
+GUARD = "shift = Float32(0.0) if m == -Float32.inf else m"
+LOG = "cute.math.log(s, fastmath=True)"
+RESULT = f"(shift + {LOG})"
+LOOP = """        for n in range(lane, mX.shape[1], 32):
+            m = """
+SHARE = "        m = cute.arch.warp_reduction(m, cute.arch.fmax)\n"
+
+WRONG = (
+    Wrong("nothing subtracted", {GUARD: "shift = Float32(0.0)"}, "nothing is subtracted"),
+    Wrong("no guard", {GUARD: "shift = m"}, "only a row of -inf alone is wrong"),
+    Wrong("not added again", {RESULT: LOG}, "not added again outside"),
+    Wrong("no logarithm", {LOG: "s"}, "the logarithm is missing"),
+    Wrong("base 2", {LOG: "cute.math.log2(s, fastmath=True)"}, "to the base 2"),
+    Wrong("each lane its own maximum", {SHARE: ""}, "With m = 3, n = 5"),
+    Wrong("the maximum begins at 0", {"m, s = -Float32.inf,": "m, s = Float32(0.0),"},
+          "the maximum begins at 0"),
+    Wrong("sums not added", {"        s = cute.arch.warp_reduction(s, operator.add)\n": ""},
+          "only what lane 0 has added up"),
+    Wrong("every lane reads the row", {LOOP: LOOP.replace("lane, mX.shape[1], 32", "mX.shape[1]")},
+          "are allowed"),
+    Wrong("no predicate on the row", {"    if row < mX.shape[0]:": "    if row >= 0:"}, "Out of bounds"),
+    Wrong("every lane stores", {"        if lane == 0:": "        if lane >= 0:"}, "stored more than once"),
+    Wrong("a block a row", {"cute.ceil_div(mX.shape[0], 8)": "mX.shape[0]"}, "Threads launched"),
+)  # fmt: skip

@@ -1,0 +1,60 @@
+"""Exercise week2/overflows: where exponentials and their sums end."""
+
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import answers
+
+NINES = "float16: how many elements of 9, until the sum of their exponentials is inf"
+BIG = "float32: how many elements of 88, until the sum of their exponentials is inf"
+THOUSAND = "float16: largest whole x, so that a sum of 1,000 of exp(x) is still finite"
+BOTH = "float32: the weights of [-200, -200]"
+LEFT = "float32: the weight of the 0 in [0, 100]"
+RIGHT_ONE = "float32: the weight of the 100 in [0, 100]"
+LOW = "float32: the weight of the -200 in [0, -200]"
+
+SLIPS = {
+    (NINES, 8): "8 · 8,103 = 64,824 is still below 65,504.",
+    (NINES, 10): "9 · 8,103 is more than 65,504 already.",
+    (NINES, 3): "that is for elements of 10: e is the factor between the two.",
+    (BIG, 2): "e⁸⁸ is 1.65 · 10³⁸: twice that is below 3.40 · 10³⁸.",
+    (BIG, 1): "88 is the last whole number whose exponential is finite.",
+    (THOUSAND, 11): "that is for one element. Here each may have a thousandth of 65,504.",
+    (THOUSAND, 5): "e⁵ is 148, and a thousand of them are more than 65,504.",
+    (THOUSAND, 3): "e⁴ is 54.6: a thousand of them are 54,600.",
+    (BOTH, 0.5): "that is right in real numbers. What is exp(-200) in float32?",
+    (BOTH, 0): "both exponentials are 0, and so is their sum: what is 0/0?",
+    (LEFT, "nan"): "its own exponential is 1, and finite: what is 1/inf?",
+    (LEFT, 1): "the sum is not 1: exp(100) is in it.",
+    (RIGHT_ONE, 1): "that is right in real numbers. Here it is inf/inf.",
+    (RIGHT_ONE, "inf"): "inf is divided by a sum that is inf, too.",
+    (LOW, "nan"): "nothing overflows, and the sum is 1: 0/1 is a number.",
+}
+
+EXERCISE = Exercise(
+    title="predict where softmax overflows",
+    task="""
+Nothing is subtracted: a weight is `exp(x)` divided by the sum of all `exp(x)`, and each result on the
+way is rounded to the type. Answer with numbers, or with `"nan"`. (e⁴ is 54.6, e⁹ is 8,103, e⁸⁸ is
+1.65 · 10³⁸; the largest float16 is 65,504, the largest float32 3.40 · 10³⁸.)
+""",
+    hints=(
+        "A sum overflows when it is larger than the largest number of its type: divide.",
+        "inf behaves like a number: 1/inf is 0. Only inf/inf, 0/0 and inf - inf are NaN.",
+        "In the last four lines, write down both exponentials in float32 and their sum first; below "
+        "-104 an exponential is 0. Then divide.",
+    ),
+    analysis="""
+The line with `[0, 100]` is the nasty one: half of the row is a right answer (the weight of the 0 is
+3.7 · 10⁻⁴⁴) and half of it NaN. And the last line shows that being far *below* does no harm as long
+as something else in the row is not: 0 is the right weight, up to rounding.
+""",
+    entry="ends",
+    groups=(
+        answers(
+            {NINES: 9, BIG: 3, THOUSAND: 4, BOTH: "nan", LEFT: 0, RIGHT_ONE: "nan", LOW: 0},
+            SLIPS,
+            name="Overflow",
+            look_at="Which exponential is inf or 0, and what is their sum?",
+        ),
+    ),
+    praise="You know where it ends.",
+)

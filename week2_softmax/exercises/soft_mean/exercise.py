@@ -1,0 +1,52 @@
+"""Puzzle week2/soft_mean: the mean of values, weighted by a softmax that is never written."""
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
+
+from ..rows import hard_rows
+
+
+def _exp(x):
+    return (x.double() - x.double().amax(1, keepdim=True)).exp()
+
+
+EXERCISE = puzzle(
+    title="a mean weighted by softmax",
+    task="""
+`y[m] = softmax(x[m]) · v`: the mean of the N values `v`, weighted by the softmax of row m, for any M
+and N ≥ 1, in float32 and float16, computed in float32. A warp a row, eight rows a block, no shared
+memory; each row of `x` is read **twice**, and the weights are never stored. `soft_mean(x, v, y)`.
+""",
+    hints=(
+        "A weight is e / s, and s is the same for the whole row: where may the division stand?",
+        "Two sums go through the second loop, that of the exponentials and that of the exponentials "
+        "times values. Both are shared by shuffles.",
+        "The second loop adds to both sums in two lines, and the only division stands behind the "
+        "shuffles, in the line that stores.",
+    ),
+    analysis="""
+One division a row, no weights in memory, and no third reading: a softmax that is used at once is cheaper
+than one that is stored. With a vector of values for each element in place of one number this is
+attention for one query, and it is where this week ends.
+""",
+    entry="soft_mean",
+    inputs=lambda draw, m, n: (hard_rows(draw, m, n), draw(n) + 2),
+    result=lambda x, v: x.softmax(1) @ v,
+    sizes=[(3, 5), (6, 31), (1, 1), (2, 1000), (9, 33), (17, 32), (3, 129), (9, 30)],
+    count=[(9, 200), (60, 300)],
+    dtypes=("float32", "float16"),
+    slips=[
+        looks_like(lambda x, v, y: x.float().exp() @ v.float() / x.float().exp().sum(1), "nothing is "
+                   "subtracted: exponentials overflow, or vanish."),
+        looks_like(lambda x, v, y: _exp(x) @ v.double(), "the sum of the exponentials is not divided "
+                   "out."),
+        looks_like(lambda x, v, y: x.double().softmax(1).sum(1), "the weights add up to 1: the values "
+                   "are missing, or are in both sums."),
+        looks_like(lambda x, v, y: x.double().softmax(1) @ v.double() / x.shape[1], "it is divided by "
+                   "N as well: the weights add up to 1 already."),
+        looks_like(lambda x, v, y: v.double().mean().expand(len(x)), "all values weigh the same."),
+        looks_like(lambda x, v, y: v.double()[x.float().argmax(1)], "this is the value beside the "
+                   "largest element alone."),
+    ],
+    praise="Attention, nearly.",
+)  # fmt: skip
