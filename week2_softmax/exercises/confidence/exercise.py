@@ -1,0 +1,58 @@
+"""Puzzle week2/confidence: the largest weight of a softmax and where it stands, in one reading."""
+
+import torch
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
+
+from ..rows import hard_rows
+
+
+def _first(x):
+    """The first place of the largest, as NumPy defines it."""
+    return torch.from_numpy(x.double().numpy().argmax(1)).int()
+
+
+def _sum(x, m):
+    return (x.double() - m).exp().sum(1)
+
+
+EXERCISE = puzzle(
+    title="how sure is the classifier?",
+    task="""
+`p[m]` is the largest weight of the softmax of row m, and `at[m]` its column, as int32; where several
+are the largest, the first one counts. Any M and N ≥ 1, `x` and `p` in float32 or float16, computed in
+float32. A warp a row, eight rows a block, no shared memory, each row read **once**.
+`confidence(x, p, at)`.
+""",
+    hints=(
+        "What is the exponential of the largest element, relative to the maximum? So what is its weight?",
+        "Three values travel through the loop and through the shuffles: m, s, and the column of m. "
+        "The weight is 1/s.",
+        "The column goes with the larger maximum, and with equal ones the smaller column wins, as in "
+        "`warp_argmax`; a lane without an element holds a column behind every other. Decide about "
+        "the column in a line before m changes.",
+    ),
+    analysis="""
+Classifiers are asked this all day long, and it needs neither the softmax nor a second reading: the
+matrix is read once and two numbers a row are written. Anything that merges may travel along with
+(m, s); with a vector of values in place of the column it is flash attention.
+""",
+    entry="confidence",
+    inputs=lambda draw, m, n: (hard_rows(draw, m, n),),
+    result=lambda x: (x.softmax(1).amax(1), _first(x)),
+    sizes=[(3, 5), (6, 31), (1, 1), (2, 1000), (9, 33), (17, 32), (3, 129), (9, 30)],
+    count=[(9, 200), (60, 300)],
+    dtypes=("float32", "float16"),
+    slips=[
+        looks_like(lambda x, p, at: x.float().amax(1).exp() / _sum(
+            x, x.double().amax(1, keepdim=True)).float(), "s is relative to m, and exp(m) is not: the "
+            "exponential of the largest element, relative to the maximum, is 1."),
+        looks_like(lambda x, p, at: _sum(x, x.double().amax(1, keepdim=True)), "this is the sum: the "
+                   "weight is 1 divided by it."),
+        looks_like(lambda x, p, at: x.double().amax(1), "this is the largest element, not its weight."),
+        looks_like(lambda x, p, at: 1 / _sum(x[:, ::32], x[:, ::32].double().amax(1, keepdim=True)),
+                   "only what lane 0 has seen is in the result."),
+    ],
+    praise="Sure.",
+)  # fmt: skip

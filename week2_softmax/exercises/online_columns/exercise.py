@@ -1,0 +1,55 @@
+"""Puzzle week2/online_columns: softmax of columns in two readings, eight threads a column."""
+
+import torch
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
+
+from ..rows import hard_rows
+
+
+def _exp(x):
+    return (x.double() - x.double().amax(0)).exp()
+
+
+EXERCISE = puzzle(
+    title="softmax of columns, eight threads each",
+    task="""
+`y[:, n]` is the softmax of column n, for any M and N ≥ 1, in float32, float16 and bfloat16, computed in
+float32, in **two** readings. A block has 256 threads and 32 columns: a warp reads 32 neighbours of one
+row, and the eight warps share the rows, as in `tile_columns` of week 1. The eight pairs (m, s) of a
+column meet in shared memory, with one barrier. Columns are hard ones; of a column of −∞ the result is
+NaN. `online_columns(x, y)`.
+""",
+    hints=(
+        "Column `tidx % 32` of the block, rows `tidx // 32`, and 8 further each time: one pair a thread. "
+        "There is nothing to shuffle. Why?",
+        "Two shared tensors of (8, 32) words. After the barrier each thread reads the eight pairs of "
+        "its own column, since each of them needs the result.",
+        "A thread beyond the last column has to reach the barrier: the predicate stands around the two "
+        "loops over rows, and not around what lies between them.",
+    ),
+    analysis="""
+Merging eight pairs one after the other is no worse here than a tree: all threads do it at the same
+time, each for its column, and neighbours read neighbouring words. The operator does not care whether
+it goes through a loop, through lanes or through shared memory.
+""",
+    entry="online_columns",
+    inputs=lambda draw, m, n: (torch.empty(m, n, dtype=draw.dtype).copy_(
+        hard_rows(draw, n, m, masked=True).T),),
+    result=lambda x: x.softmax(0),
+    sizes=[(4, 3), (31, 5), (1, 1), (200, 2), (7, 129), (65, 33), (9, 32), (33, 31)],
+    count=[(40, 70), (150, 100)],
+    dtypes=("float32", "float16", "bfloat16"),
+    waste={"shared_wavefronts": 1.5},
+    slips=[
+        looks_like(lambda x, y: x.double().softmax(1), "this is the softmax of rows."),
+        looks_like(lambda x, y: _exp(x), "the exponentials are not divided by their sum."),
+        looks_like(lambda x, y: x.double() - x.double().logsumexp(0), "this is the logarithm of "
+                   "the softmax."),
+        looks_like(lambda x, y: torch.cat([x.double()[k::8].softmax(0) for k in range(8)])[
+            torch.cat([torch.arange(len(x))[k::8] for k in range(8)]).argsort()], "each warp has made "
+            "a softmax of its own rows: the eight weights of a column add up to 8, or fewer."),
+    ],
+    praise="Nothing to shuffle.",
+)  # fmt: skip

@@ -1,0 +1,140 @@
+"""Exercise week2/what_hides: which row shows which mistake of an online softmax."""
+
+import torch
+
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import choices
+
+INF = torch.inf
+
+
+def _merged(m, s, m2, s2):
+    both = m.maximum(m2)
+    shift = both.where(both > -INF, 0.0)
+    return both, s * (m - shift).exp() + s2 * (m2 - shift).exp()
+
+
+def _unguarded(m, s, x):
+    both = m.maximum(x)
+    return both, s * (m - both).exp() + (x - both).exp()
+
+
+def _not_rescaled(m, s, x):
+    both = m.maximum(x)
+    return both, s + (x - both.where(both > -INF, 0.0)).exp()
+
+
+def _rescaled(m, s, x):
+    return _merged(m, s, x, torch.ones(()))
+
+
+def softmax(row, *, absorb=_rescaled, start=(-INF, 0.0), add=False):
+    """What a warp makes of a row: lane i absorbs x[i], x[i + 32], …, then all lanes are merged.
+
+    add: the lanes' sums are added as they are.
+    """
+    m, s = (torch.full((32,), value) for value in start)
+    for n in range(0, len(row), 32):
+        part = row[n : n + 32]
+        k = len(part)
+        m[:k], s[:k] = absorb(m[:k], s[:k], part)
+    for k in range(5):
+        m2, s2 = (v[torch.arange(32) ^ 1 << k] for v in (m, s))
+        m, s = (m.maximum(m2), s + s2) if add else _merged(m, s, m2, s2)
+    return (row - m[0]).exp() / s[0]
+
+
+def _rows():
+    plain = torch.randn(1000, generator=torch.Generator().manual_seed(1)) * 3
+    first, masked, third, every = (plain.clone() for _ in range(4))
+    first[0] = plain.max() + 0.5
+    masked[:32], third[667:], every[::2] = -INF, -INF, -INF
+    return {
+        "1,000 random": plain,
+        "1,000 random, the first is the largest": first,
+        "1,000, descending": plain.sort(descending=True).values,
+        "1,000 equal": torch.full((1000,), 5.0),
+        "20 random": plain[:20],
+        "1,000 around -1,000": plain - 1000,
+        "1,000, the first 32 masked": masked,
+        "1,000, the last third masked": third,
+        "1,000, every second masked": every,
+    }
+
+
+MISTAKES = {
+    "the sum is not rescaled in the loop": {"absorb": _not_rescaled},
+    "the lanes' sums are added as they are": {"add": True},
+    "m begins at 0": {"start": (0.0, 0.0)},
+    "s begins at 1": {"start": (-INF, 1.0)},
+    "no guard in the loop": {"absorb": _unguarded},
+}
+# (mistake, row) -> what speaks against a wrong answer
+WHY = {
+    (
+        "the sum is not rescaled in the loop",
+        "1,000 random, the first is the largest",
+    ): "lane 0 has it first. The other 31 lanes have maxima of their own, which come at some time.",
+    ("the sum is not rescaled in the loop", "1,000 equal"): "no element is larger than the first.",
+    ("the lanes' sums are added as they are", "1,000, descending"): "in a descending row the lanes "
+    "never rescale, but they end with 32 different maxima.",
+    ("the lanes' sums are added as they are", "1,000 equal"): "all lanes have the same maximum.",
+    ("m begins at 0", "1,000 around -1,000"): "the maximum stays 0, and every exponential is 0.",
+    ("m begins at 0", "1,000 random"): "some element is larger than 0, and then m is right.",
+    ("s begins at 1", "1,000 random"): "the first element rescales it by exp(-inf - x).",
+    ("s begins at 1", "20 random"): "12 lanes keep (-inf, 1), and the merge rescales that by 0.",
+    ("no guard in the loop", "1,000, the first 32 masked"): "each lane begins with -inf - (-inf).",
+    (
+        "no guard in the loop",
+        "1,000, the last third masked",
+    ): "each lane has a finite maximum by then.",
+    (
+        "no guard in the loop",
+        "1,000, every second masked",
+    ): "lanes 0, 2, 4, … see nothing but -inf.",
+}
+
+
+def _word(mistake: str, row: torch.Tensor) -> str:
+    got, want = softmax(row, **MISTAKES[mistake]), row.double().softmax(0)
+    if got.isnan().any():
+        return "NaN"
+    return "right" if torch.allclose(got.double(), want, rtol=1e-3, atol=1e-6) else "wrong"
+
+
+ROWS = _rows()
+RIGHT = {f"{mistake}: {row}": _word(mistake, ROWS[row]) for mistake, row in WHY}
+WORDS = ("right", "wrong", "NaN")
+
+EXERCISE = Exercise(
+    title="say which row shows the mistake",
+    task="""
+An online softmax by a warp: lane i absorbs elements i, i + 32, i + 64, … from (m, s) = (−∞, 0) on, then
+the lanes are merged. In each line one thing is done wrongly and everything else is right. Are the
+weights of that row `"right"` all the same, are they `"wrong"` numbers, or `"NaN"`?
+""",
+    hints=(
+        "What does one lane see? Not the row, but every 32nd element of it.",
+        "A factor that is left out shows only where it would not have been 1; one too many shows only "
+        "where it is not multiplied by 0.",
+        "For each line write down (m, s) of lane 0 and lane 1 before the lanes are merged, and the "
+        "line of the merge that changes them.",
+    ),
+    analysis="""
+`s` may begin with anything: the first element rescales it by $e^{-\\infty}$. And no row shows every
+mistake. A test of an online softmax has rows that ascend, rows with differing maxima in the lanes,
+rows far below 0, masked beginnings, and lanes without anything.
+""",
+    entry="shows",
+    groups=(
+        choices(
+            RIGHT,
+            WORDS,
+            {(f"{mistake}: {row}", word): why for (mistake, row), why in WHY.items()
+             for word in WORDS if word != RIGHT[f"{mistake}: {row}"]},
+            name="Rows",
+            look_at="Follow lanes 0 and 1 through the row.",
+        ),
+    ),
+    praise="You know what to test with.",
+)  # fmt: skip
