@@ -1,4 +1,4 @@
-"""Puzzle week2/block_logsumexp: log-sum-exp of rows in one reading, a block a row."""
+"""Puzzle week2/block_logsumexp: log-sum-exp of rows in one pass, a block a row."""
 
 import torch
 
@@ -23,7 +23,7 @@ def _warp(n):
 
 
 EXERCISE = puzzle(
-    title="log-sum-exp in one reading, a block a row",
+    title="compute log-sum-exp in one pass, a block a row",
     task="""
 `y[m]` is the logarithm of the sum of the exponentials of row m again, in float32, float16 and bfloat16,
 computed in float32; now each element is read **once**, by a block of 256 threads a row, with **one
@@ -39,9 +39,9 @@ barrier** and at most 64 words of shared memory. Rows are hard ones, and of a ro
         "butterfly of three steps merges them. Thread 0 stores m + log(s) in the last line.",
     ),
     analysis="""
-Read once, the row costs half of what two readings cost, and no row of weights is written: this is what
-remains of a softmax when only the loss is wanted. Of a row of −∞ the pair is (−∞, 0), and m + log s
-is −∞ by itself: with (m, s) no case is special any more, except inside the merge.
+A read and a number a row: this is what remains of a softmax when only the loss is wanted. Of a row
+of −∞ the pair is (−∞, 0), and m + log s is −∞ by itself: with (m, s) no case is special any more,
+except inside the merge.
 """,
     entry="block_logsumexp",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True),),
@@ -58,5 +58,5 @@ is −∞ by itself: with (m, s) no case is special any more, except inside the 
         looks_like(lambda x, y: torch.where(x.isneginf().all(1), torch.nan, x.double().logsumexp(1)),
                    "only a row of -inf alone is wrong: somewhere -inf - (-inf) is computed."),
     ],
-    praise="One reading.",
+    praise="One pass.",
 )  # fmt: skip

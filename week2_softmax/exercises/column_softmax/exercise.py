@@ -14,7 +14,7 @@ def _exp(x):
 
 
 EXERCISE = puzzle(
-    title="softmax of columns",
+    title="take the softmax of columns",
     task="""
 `y[:, n]` is the softmax of column n of `x`, for any M and N ≥ 1, in float32, float16 and bfloat16,
 computed in float32: a thread a column, blocks of 128, three loops over the rows. The columns are
@@ -29,7 +29,7 @@ hard ones, and where all of a column is −∞ the result is NaN, as torch has i
         "loop subtract the maximum inside the exponential, and the line that stores divides.",
     ),
     analysis="""
-Neighbouring threads read neighbouring columns, so each of the three readings is coalesced. In softmax
+Neighbouring threads read neighbouring columns, so each of the three passes is coalesced. In softmax
 over the last dimension, the usual one, a thread a row would read with strides instead, and lanes have
 to share a row: that is the only reason for shuffles.
 """,

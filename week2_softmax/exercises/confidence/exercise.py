@@ -1,4 +1,4 @@
-"""Puzzle week2/confidence: the largest weight of a softmax and where it stands, in one reading."""
+"""Puzzle week2/confidence: the largest weight of a softmax and where it stands, in one pass."""
 
 import torch
 
@@ -18,7 +18,7 @@ def _sum(x, m):
 
 
 EXERCISE = puzzle(
-    title="how sure is the classifier?",
+    title="say how sure a classifier is",
     task="""
 `p[m]` is the largest weight of the softmax of row m, and `at[m]` its column, as int32; where several
 are the largest, the first one counts. Any M and N ≥ 1, `x` and `p` in float32 or float16, computed in
@@ -34,7 +34,7 @@ float32. A warp a row, eight rows a block, no shared memory, each row read **onc
         "the column in a line before m changes.",
     ),
     analysis="""
-Classifiers are asked this all day long, and it needs neither the softmax nor a second reading: the
+Classifiers are asked this all day long, and it needs neither the softmax nor a second pass: the
 matrix is read once and two numbers a row are written. Anything that merges may travel along with
 (m, s); with a vector of values in place of the column it is flash attention.
 """,

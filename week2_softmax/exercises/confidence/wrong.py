@@ -29,3 +29,5 @@ WRONG = (
     Wrong("no predicate on the row", {"    if row < mX.shape[0]:": "    if row >= 0:"}, "Out of bounds"),
     Wrong("a fixed grid", {"grid=(blocks, 1, 1)": "grid=(64, 1, 1)"}, "Threads launched"),
 )  # fmt: skip
+
+EQUIVALENT = {"line 9: < is <=": "with the same column nothing changes by taking it"}

@@ -1,4 +1,4 @@
-"""Puzzle week2/logsumexp: the logarithm of a row's sum of exponentials, in two readings."""
+"""Puzzle week2/logsumexp: the logarithm of a row's sum of exponentials, in two passes."""
 
 import torch
 
@@ -20,7 +20,7 @@ def _sum(x):
 
 
 EXERCISE = puzzle(
-    title="log-sum-exp of rows",
+    title="compute log-sum-exp of rows",
     task="""
 `y[m]` is the logarithm of the sum of the exponentials of row m, for any M and N ≥ 1, in float32,
 float16 and bfloat16, computed in float32: a warp a row, eight rows a block, the row read twice. Rows

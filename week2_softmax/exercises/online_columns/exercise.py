@@ -1,4 +1,4 @@
-"""Puzzle week2/online_columns: softmax of columns in two readings, eight threads a column."""
+"""Puzzle week2/online_columns: softmax of columns in two passes, eight threads a column."""
 
 import torch
 
@@ -13,10 +13,10 @@ def _exp(x):
 
 
 EXERCISE = puzzle(
-    title="softmax of columns, eight threads each",
+    title="take the softmax of columns, eight threads each",
     task="""
 `y[:, n]` is the softmax of column n, for any M and N ≥ 1, in float32, float16 and bfloat16, computed in
-float32, in **two** readings. A block has 256 threads and 32 columns: a warp reads 32 neighbours of one
+float32, in **two** passes. A block has 256 threads and 32 columns: a warp reads 32 neighbours of one
 row, and the eight warps share the rows, as in `tile_columns` of week 1. The eight pairs (m, s) of a
 column meet in shared memory, with one barrier. Columns are hard ones; of a column of −∞ the result is
 NaN. `online_columns(x, y)`.

@@ -11,7 +11,7 @@ def _exp(x):
 
 
 EXERCISE = puzzle(
-    title="a mean weighted by softmax",
+    title="average with the weights of a softmax",
     task="""
 `y[m] = softmax(x[m]) · v`: the mean of the N values `v`, weighted by the softmax of row m, for any M
 and N ≥ 1, in float32 and float16, computed in float32. A warp a row, eight rows a block, no shared
@@ -25,7 +25,7 @@ memory; each row of `x` is read **twice**, and the weights are never stored. `so
         "shuffles, in the line that stores.",
     ),
     analysis="""
-One division a row, no weights in memory, and no third reading: a softmax that is used at once is cheaper
+One division a row, no weights in memory, and no third pass: a softmax that is used at once is cheaper
 than one that is stored. With a vector of values for each element in place of one number this is
 attention for one query, and it is where this week ends.
 """,
