@@ -17,7 +17,7 @@ AGAIN = """    s, shift = Float32(0.0), Float32(0.0) if m == -Float32.inf else m
 """
 
 WRONG = (
-    Wrong("no guard", {GUARD: "shift = m"}, "NaN"),
+    Wrong("no guard", {GUARD: "shift = m"}, "has seen nothing but -inf"),
     Wrong("not added again", {f"(m + {LOG})": LOG}, "not added again to the logarithm"),
     Wrong("no logarithm", {f"(m + {LOG})": "(m + s)"}, "the logarithm is missing"),
     Wrong("first warp alone", {READ: "", WARPS: ""}, "only what the first warp has seen"),

@@ -16,7 +16,7 @@ WRONG = (
           "the maximum begins at 0"),
     Wrong("not divided", {"(e / s)": "e"}, "not divided by their sum"),
     Wrong("subtracted once only", {THIRD: THIRD.replace(" - m", "")}, "not in what is divided"),
-    Wrong("not converted", {"(e / s).to(mY.element_type)": "e / s"}, "convert"),
+    Wrong("not converted", {"(e / s).to(mY.element_type)": "e / s"}, "of type Float32 into a tensor of Float16"),
     Wrong("no predicate", {"    if col < mX.shape[1]:": "    if col >= 0:"}, "Out of bounds"),
     Wrong("one row short", {MAXIMUM: MAXIMUM.replace("mX.shape[0]", "mX.shape[0] - 1")},
           "With m = 1, n = 1"),

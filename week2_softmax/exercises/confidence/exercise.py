@@ -2,15 +2,28 @@
 
 import torch
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import Slip, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
+from ..unseen import NAN_FROM_NOTHING
 
 
 def _first(x):
     """The first place of the largest, as NumPy defines it."""
     return torch.from_numpy(x.double().numpy().argmax(1)).int()
+
+
+def _columns(alternative):
+    """Whether the weights are right, and the columns are what `alternative` gives of x."""
+
+    def when(e):
+        x = e.case.args[0].double()
+        at = e.got[2].long()
+        right = torch.allclose(e.got[1].double(), x.softmax(1).amax(1), rtol=1e-2)
+        return right and bool(((at >= 0) & (at < x.shape[1])).all()) and alternative(x, at)
+
+    return when
 
 
 def _sum(x, m):
@@ -53,6 +66,12 @@ matrix is read once and two numbers a row are written. Anything that merges may 
         looks_like(lambda x, p, at: x.double().amax(1), "this is the largest element, not its weight."),
         looks_like(lambda x, p, at: 1 / _sum(x[:, ::32], x[:, ::32].double().amax(1, keepdim=True)),
                    "only what lane 0 has seen is in the result."),
+        Slip("where several are the largest, this is the last of them.", _columns(
+            lambda x, at: bool((at == x.shape[1] - 1 - _first(x.flip(1))).all()))),
+        Slip("each of these columns holds the largest element of its row, but not always the first of "
+             "them: between equal ones it depends on which lane meets which.", _columns(
+                 lambda x, at: bool((x.gather(1, at[:, None])[:, 0] == x.amax(1)).all()))),
+        NAN_FROM_NOTHING,
     ],
     praise="Sure.",
 )  # fmt: skip

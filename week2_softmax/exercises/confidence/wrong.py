@@ -3,7 +3,6 @@
 from forgekit.lessons.wrong import Wrong
 
 SHIFT = "shift = Float32(0.0) if m == -Float32.inf else m"
-BEGIN = "m, s, at = -Float32.inf, Float32(0.0), Int32(mX.shape[1])"
 WEIGHT = "(1.0 / s)"
 SHUFFLES = "        for k in cutlass.range_constexpr(5):\n"
 AGAIN = """        s = Float32(0.0)
@@ -15,16 +14,14 @@ OWN = "s = a[1] * cute.math.exp(a[0] - shift, fastmath=True)"
 
 WRONG = (
     Wrong("exp(m)", {WEIGHT: "(cute.math.exp(m, fastmath=True) / s)"}, "s is relative to m"),
-    Wrong("nothing subtracted", {SHIFT: "shift = Float32(0.0)"}, "the result is wrong"),
-    Wrong("no guard", {SHIFT: "shift = m"}, "NaN"),
+    Wrong("nothing subtracted", {SHIFT: "shift = Float32(0.0)"}, "Inf: 1 in actual"),
+    Wrong("no guard", {SHIFT: "shift = m"}, "has seen nothing but -inf"),
     Wrong("the sum", {WEIGHT: "s"}, "the weight is 1 divided by it"),
     Wrong("the largest element", {WEIGHT: "m"}, "not its weight"),
     Wrong("no shuffles", {"range_constexpr(5)": "range_constexpr(0)"}, "only what lane 0 has seen"),
-    Wrong("not rescaled", {OWN: "s = a[1]"}, "the result is wrong"),
-    Wrong("ties to anybody", {TIE: ""}, "mAt"),
-    Wrong("the last of equals", {TIE: " or (b[0] == a[0] and b[2] > a[2] and b[2] < 100000)"}, "mAt"),
-    Wrong("column 0 where nothing was seen", {BEGIN: BEGIN.replace("Int32(mX.shape[1])", "Int32(0)"), TIE:
-          " or (b[0] == a[0] and b[2] > a[2])"}, "mAt"),
+    Wrong("not rescaled", {OWN: "s = a[1]"}, "got 0.4286026, expected 0.7874315"),
+    Wrong("ties to anybody", {TIE: ""}, "but not always the first"),
+    Wrong("the last of equals", {TIE: " or (b[0] == a[0] and b[2] > a[2] and b[2] < 100000)"}, "this is the last of them"),
     Wrong("read twice", {SHUFFLES: AGAIN + SHUFFLES}, "Bytes that threads ask for in loads"),
     Wrong("no predicate on the row", {"    if row < mX.shape[0]:": "    if row >= 0:"}, "Out of bounds"),
     Wrong("a fixed grid", {"grid=(blocks, 1, 1)": "grid=(64, 1, 1)"}, "Threads launched"),

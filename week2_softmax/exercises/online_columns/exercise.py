@@ -6,6 +6,7 @@ from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
+from ..unseen import NAN_FROM_NOTHING
 
 
 def _exp(x):
@@ -50,6 +51,7 @@ it goes through a loop, through lanes or through shared memory.
         looks_like(lambda x, y: torch.cat([x.double()[k::8].softmax(0) for k in range(8)])[
             torch.cat([torch.arange(len(x))[k::8] for k in range(8)]).argsort()], "each warp has made "
             "a softmax of its own rows: the eight weights of a column add up to 8, or fewer."),
+        NAN_FROM_NOTHING,
     ],
     praise="Nothing to shuffle.",
 )  # fmt: skip

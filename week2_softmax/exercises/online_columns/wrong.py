@@ -16,7 +16,7 @@ MIDDLE = "    sMax[warp, lane], sSum[warp, lane] = m, s\n" + BARRIER + MERGE
 WRONG = (
     Wrong("each warp by itself", {MERGE: ""}, "each warp has made a softmax of its own"),
     Wrong("not divided", {"(e / s)": "e"}, "not divided by their sum"),
-    Wrong("no guard", {GUARD: "shift = m"}, "NaN"),
+    Wrong("no guard", {GUARD: "shift = m"}, "has seen nothing but -inf"),
     Wrong("first sum not rescaled", {"s = a[1] * cute.math.exp(a[0] - shift, fastmath=True)": "s = a[1]"},
           "the result is wrong"),
     Wrong("seven of eight", {"range_constexpr(8)": "range_constexpr(7)"}, "With m = 31, n = 5"),
@@ -24,7 +24,7 @@ WRONG = (
     Wrong("barrier inside the predicate", {
         "    m, s = -Float32.inf, Float32(0.0)\n    if col": "    m, s = -Float32.inf, Float32(0.0)\n    if col",
         MIDDLE: "    if col < mX.shape[1]:\n" + "".join(f"    {line}\n" for line in MIDDLE.splitlines())},
-        "barrier"),
+        "Barrier in divergent code"),
     Wrong("no predicate at the first loop", {FIRST: FIRST.replace("col < mX.shape[1]", "col >= 0")},
           "Out of bounds"),
     Wrong("columns of the tile exchanged", {"stride=(32, 1)": "stride=(1, 8)"}, "Wavefronts of shared"),

@@ -40,6 +40,8 @@ attention for one query, and it is where this week ends.
                    "subtracted: exponentials overflow, or vanish."),
         looks_like(lambda x, v, y: _exp(x) @ v.double(), "the sum of the exponentials is not divided "
                    "out."),
+        looks_like(lambda x, v, y: x.double().softmax(1)[:, ::32] @ v.double()[::32], "of the sum "
+                   "with the values only the part of lane 0 is in the result."),
         looks_like(lambda x, v, y: x.double().softmax(1).sum(1), "the weights add up to 1: the values "
                    "are missing, or are in both sums."),
         looks_like(lambda x, v, y: x.double().softmax(1) @ v.double() / x.shape[1], "it is divided by "

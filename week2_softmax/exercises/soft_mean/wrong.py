@@ -30,7 +30,7 @@ WRONG = (
           "beside the largest element alone"),
     Wrong("values of another column", {"mV[n]": "mV[lane]"}, "the result is wrong"),
     Wrong("each lane its own maximum", {SHARE: ""}, "With m = 3, n = 5"),
-    Wrong("one sum not shared", {SHARE_TOTAL: ""}, "With m = 3, n = 5"),
+    Wrong("one sum not shared", {SHARE_TOTAL: ""}, "only the part of lane 0"),
     Wrong("three passes", {SECOND: THREE}, "Bytes that threads ask for in loads"),
     Wrong("no predicate on the row", {"    if row < mX.shape[0]:": "    if row >= 0:"}, "Out of bounds"),
     Wrong("a fixed grid", {"grid=(blocks, 1, 1)": "grid=(64, 1, 1)"}, "Threads launched"),

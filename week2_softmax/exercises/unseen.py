@@ -1,0 +1,27 @@
+"""What exercises with pairs (m, s) share: NaN where a part of a row has seen nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forgekit.lessons.gates import Slip
+
+if TYPE_CHECKING:
+    from forgekit.lessons.gates.failure import Evidence
+
+__all__ = ["NAN_FROM_NOTHING"]
+
+
+def _nan_of_numbers(e: Evidence) -> bool:
+    """Whether a result is NaN that should be a number."""
+    if not e.got:
+        return False
+    position = next(iter(e.got))
+    return bool((e.got[position].isnan() & ~e.case.expected[position].isnan()).any())
+
+
+NAN_FROM_NOTHING = Slip(
+    "there is NaN where a number is expected. Of exponentials it comes from -inf - (-inf), in a part "
+    "that has seen nothing but -inf or no element at all, or from inf / inf.",
+    _nan_of_numbers,
+)
