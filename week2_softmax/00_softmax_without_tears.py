@@ -324,7 +324,7 @@ print("minus itself:", (nothing_left - nothing_left.max()).tolist())
 # ## 4. Without the maximum
 #
 # Now on the GPU. First the formula as it stands: a warp a row, eight rows a block, as in
-# `warp_normalise`. `cute.math.exp(x, fastmath=True)` takes the special function unit: e^x is
+# `warp_normalise`. `cute.math.exp(x, fastmath=True)` takes the **special function unit**: e^x is
 # 2^(x · log₂ e), so it is a multiplication and one instruction for the power of two, `ex2.approx`.
 
 
