@@ -141,7 +141,8 @@ print("NaN in rows of", wrong[0], "to", wrong[-1], "elements")
 # The first step of the butterfly merges neighbours: as soon as the last two lanes are both empty,
 # −∞ − (−∞) is NaN, and by the last step everybody has it. Rows of 31 elements and more are right.
 # There are two ways out: the line with `if`, or the maximum of all lanes first, after which each
-# lane rescales its sum once, relative to a number that is finite. What if a whole warp is empty, though? That is for you to find, in exercise 3.
+# lane rescales its sum once, relative to a number that is finite. What if a whole warp is empty,
+# though? That is for you to find, in exercise 3.
 #
 # Then the question where the elements stay. A thread has 255 registers at most, for everything.
 #
