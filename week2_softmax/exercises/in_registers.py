@@ -1,0 +1,42 @@
+"""What exercises of 02_the_row_in_registers share: a gate on arithmetic an element."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from forgekit.lessons.gates import Counter, counters
+
+if TYPE_CHECKING:
+    from forgekit.lessons.gates import Group
+    from forgekit.profiling.profile import Profile
+
+__all__ = ["ARITHMETIC", "EXPONENTIALS", "arithmetic"]
+
+ARITHMETIC = r"(fma|mul|add|sub|max|min|div|rcp|ex2|lg2)\S*\.f32"
+EXPONENTIALS = r"ex2\."
+
+
+def arithmetic(
+    make: Callable[..., Any], size: tuple[int, int], *limits: tuple[str, str, float], look_at: str
+) -> Group:
+    """A group that counts PTX instructions of some kinds for each element of a call.
+
+    size: (rows, columns), of full vectors. limits: a pattern of opcodes, what they are called, and
+    how many an element are allowed.
+    """
+    rows, columns = size
+
+    def of(pattern: str) -> Callable[[Profile], float]:
+        def measure(p: Profile) -> float:
+            every = [i for line in p.all_lines for i in line.instructions]
+            found = [i for i in every if re.match(pattern, i.text)]
+            return sum(i["thread_instructions"] for i in found) / (rows * columns)
+
+        return measure
+
+    gates = [
+        Counter(measure=of(pattern), called=called, at_most=most) for pattern, called, most in limits
+    ]
+    return counters(make, size, gates, name="Arithmetic an element", look_at=look_at)

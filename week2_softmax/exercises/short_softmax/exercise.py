@@ -1,0 +1,74 @@
+"""Puzzle week2/short_softmax: rows of at most 64, eight lanes each, in registers."""
+
+import torch
+
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
+
+from ..rows import hard_rows
+
+
+def _of_eight(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """The first eight elements of each row have their softmax; nothing else is stored."""
+    if x.shape[1] <= 8:
+        raise ValueError("not this case")
+    rest = torch.full_like(x[:, 8:], torch.nan, dtype=torch.float64)
+    return torch.cat([x[:, :8].double().softmax(1), rest], 1)
+
+
+def _with_zeros(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """What is not there counts as 0."""
+    n = x.shape[1]
+    return torch.nn.functional.pad(x.double(), (0, 64 - n)).softmax(1)[:, :n]
+
+
+def _of_warps(x: torch.Tensor, *, maximum: bool) -> torch.Tensor:
+    """The maximum, or the sum, is that of the four rows of a warp."""
+    m, n = x.shape
+    rows = torch.nn.functional.pad(x.double(), (0, 0, 0, -m % 4), value=-torch.inf)
+    rows = rows.reshape(-1, 4, n)
+    e = (rows - rows.amax((1, 2) if maximum else 2, keepdim=True)).exp()
+    return (e / e.sum(2 if maximum else (1, 2), keepdim=True)).reshape(-1, n)[:m]
+
+
+EXERCISE = puzzle(
+    title="share a warp among four rows",
+    task="""
+The softmax of rows of at most 64 elements, of which there may be any number, in float32, float16 and
+bfloat16, computed in float32. Eight lanes a row, 16 rows a block of 128, at most eight elements a
+lane, and these stay in registers: each element is read once and written once. No shared memory. Some
+elements are −∞; where all of a row are, it is NaN, as torch has it. Called as `short_softmax(x, y)`.
+""",
+    hints=(
+        "Which row does a thread have, and which of its eight places? That was `short_rows` of week 1. "
+        "Place 0 has the elements 0, 8, 16, …",
+        "A tensor of eight registers is filled with −∞ before it is loaded. Loads and stores have a "
+        "predicate for the row and the column; what stands between them has none.",
+        "Maximum and sum are combined among eight lanes alone: `cute.arch.warp_reduction` takes "
+        "`threads_in_group=8`, in both lines. Of a warp's four rows some may not exist: what they "
+        "compute does no harm as long as the line that stores asks for the row.",
+    ),
+    analysis="""
+Three shuffles a reduction in place of five, and they serve four rows: six shuffles for four rows,
+where a warp a row has forty. The rows that do not exist compute −∞ − (−∞) = NaN in their
+registers; nobody stores it. One division a row, and one multiplication an element.
+""",
+    entry="short_softmax",
+    inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True),),
+    result=lambda x: x.softmax(1),
+    sizes=[(16, 8), (3, 64), (1, 1), (17, 31), (37, 50), (5, 33)],
+    count=[(16, 64), (200, 60)],
+    seeds=1,
+    dtypes=("float32", "float16", "bfloat16"),
+    slips=[
+        looks_like(_of_eight, "the first eight elements of a row have their softmax, and the others "
+                   "are not there: each lane has one element."),
+        looks_like(_with_zeros, "registers without an element take part as if they held 0."),
+        looks_like(lambda x, y: _of_warps(x, maximum=True), "the largest of all four rows of a warp "
+                   "is subtracted."),
+        looks_like(lambda x, y: _of_warps(x, maximum=False), "each row is divided by the sum of all "
+                   "four rows of its warp."),
+    ],
+    waste={"instructions": 2},
+    praise="Four rows a warp, and each read once.",
+)  # fmt: skip
