@@ -37,6 +37,7 @@ def arithmetic(
         return measure
 
     gates = [
-        Counter(measure=of(pattern), called=called, at_most=most) for pattern, called, most in limits
+        Counter(measure=of(pattern), called=called, at_most=most)
+        for pattern, called, most in limits
     ]
     return counters(make, size, gates, name="Arithmetic an element", look_at=look_at)

@@ -1,0 +1,97 @@
+"""Puzzle week2/log2_softmax: weights in bits, without computing a weight."""
+
+import math
+
+import torch
+
+from forgekit.lessons.gates import Case, hinted, looks_like
+from forgekit.lessons.puzzle import Draw, puzzle
+
+from ..in_registers import ARITHMETIC, EXPONENTIALS, arithmetic
+from ..rows import hard_rows
+
+LN_2 = math.log(2)
+
+
+def _log2_softmax(x):
+    return x.log_softmax(1) / LN_2
+
+
+def _scaled(x):
+    return x.double() / LN_2
+
+
+def _natural_sum(x, y):
+    t = _scaled(x) - _scaled(x).amax(1, keepdim=True)
+    return t - t.exp2().sum(1, keepdim=True).log()
+
+
+def _with_zeros(x, y):
+    return _log2_softmax(torch.nn.functional.pad(x.double(), (0, 1024 - x.shape[1])))[
+        :, : x.shape[1]
+    ]
+
+
+def _own_sums(x, y):
+    t = _scaled(x) - _scaled(x).amax(1, keepdim=True)
+    lane = torch.arange(x.shape[1]) % 32
+    sums = torch.zeros(len(x), 32, dtype=torch.float64).index_add(1, lane, t.exp2())
+    return t - sums[:, lane].log2()
+
+
+def _full(m, n, dtype):
+    """Rows of 1,024 for the gate on arithmetic."""
+    import forgekit as fk
+
+    x = Draw(dtype)(m, n)
+    label = f"m = {m}, n = {n:,}, float32"
+    y = fk.empty(m, n, dtype=dtype, device="virtual")
+    return Case((x, y), {1: _log2_softmax(x.double())}, label)
+
+
+EXERCISE = puzzle(
+    title="write weights in bits",
+    task="""
+`y[m, n] = log₂(softmax(x)[m, n])` for rows of any length up to 1,024, in float32 and float16, computed in
+float32: −3 for a weight of 1/8. A weight of 2⁻¹⁰⁰⁰ is not a `float32`, but −1000 is, so no weight may be
+computed on the way. A warp a row, four rows a block, at most 32 elements a lane in registers, each read once
+and written once. Some elements are −∞, and so is y there. For each element there are a maximum, one FMA, one
+`ex2` and two additions. Called as `log2_softmax(x, y)`.
+""",
+    hints=(
+        "log₂(a / b) = log₂ a − log₂ b. What is log₂ of an exponential that is a power of two?",
+        "The exponent t = (x − m) · log₂ e, one FMA, is already log₂ of the numerator, and is kept. The sum is "
+        "that of 2^t over the row.",
+        "The line that ends it is a subtraction, `t - …`: of one logarithm for the row, "
+        "`cute.math.log2(s, fastmath=True)`, computed after the shuffles.",
+    ),
+    analysis="""
+Five operations an element, as many as the softmax itself has. The rounding of m · log₂ e is the same in every
+t *and* in log₂ s, so it cancels here as well. For natural logarithms one more multiplication an element is
+needed, by ln 2; a loss that is reported in bits saves it.
+""",
+    entry="log2_softmax",
+    inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True) * (1 + 19 * (m % 2)),),
+    result=_log2_softmax,
+    sizes=[(2, 4), (1, 1), (5, 33), (3, 1024), (10, 127), (9, 31)],
+    count=[(4, 100), (40, 1000)],
+    dtypes=("float32", "float16"),
+    waste={"instructions": 2},
+    seeds=1,
+    slips=[
+        looks_like(lambda x, y: x.double().log_softmax(1), "it is the natural logarithm."),
+        looks_like(lambda x, y: x.double().softmax(1), "these are the weights, not their logarithms."),
+        hinted("every wrong element is -inf", "-∞ stands where a finite logarithm belongs. That is log₂ of 0, and a "
+               "weight below the smallest float32 becomes 0 when it is computed."),
+        looks_like(lambda x, y: _scaled(x) - _scaled(x).amax(1, keepdim=True), "log₂ of the row's sum is missing: "
+                   "the largest element has 0."),
+        looks_like(_natural_sum, "the natural logarithm of the sum is subtracted from powers of two."),
+        looks_like(lambda x, y: (x.double() * LN_2).log_softmax(1) / LN_2, "the exponents are x − m, so log₂ e is "
+                   "missing: these are weights of powers of two."),
+        looks_like(_with_zeros, "elements that are not there take part as if they were 0."),
+        looks_like(_own_sums, "each lane has the sum of its own elements, and not that of the row."),
+    ],
+    more=(arithmetic(_full, (4, 1024), (ARITHMETIC, "float operations an element", 5.8),
+                     (EXPONENTIALS, "exponentials an element", 1.1), look_at="fk.profile(*{failed})"),),
+    praise="No weight was ever computed.",
+)  # fmt: skip

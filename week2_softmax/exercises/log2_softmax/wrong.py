@@ -1,0 +1,27 @@
+"""Wrong solutions of week2/log2_softmax."""
+
+from forgekit.lessons.wrong import Wrong
+
+LAST = "rX.store(t - cute.math.log2(s, fastmath=True))"
+T = "t = fma(x, LOG2_E, -m * LOG2_E)"
+STORE = """            if lane + 32 * k < mX.shape[1]:
+                mY"""
+
+WRONG = (
+    Wrong("the natural logarithm", {LAST: "rX.store((t - cute.math.log2(s, fastmath=True)) * 0.6931471805599453)"},
+          "it is the natural logarithm"),
+    Wrong("the weights", {LAST: "rX.store(exp2(t) * (1.0 / s))"}, "these are the weights"),
+    Wrong("logarithm of the weights", {LAST: "rX.store(cute.math.log2(exp2(t) * (1.0 / s), fastmath=True))"},
+          "weights below the smallest float32"),
+    Wrong("without the sum", {LAST: "rX.store(t)"}, "log₂ of the row's sum is missing"),
+    Wrong("natural logarithm of the sum", {"cute.math.log2(s": "cute.math.log(s"}, "the natural logarithm of the sum"),
+    Wrong("log2 e forgotten", {T: "t = x - m"}, "log₂ e is missing"),
+    Wrong("filled with 0", {"rX.fill(-Float32.inf)": "rX.fill(0.0)"}, "as if they were 0"),
+    Wrong("by the natural logarithm", {T: "t = x - m", "exp2(t)": "cute.math.exp(t, fastmath=True)",
+                                       LAST: "rX.store((t - cute.math.log(s)) * 1.4426950408889634)"},
+          "Float operations an element: 7"),
+    Wrong("stores what is not there", {STORE: STORE.replace("lane + 32 * k < mX.shape[1]", "lane >= 0")},
+          "writes mY"),
+    Wrong("no shuffles of the sum", {"        s = cute.arch.warp_reduction(s, operator.add)\n": ""},
+          "each lane has the sum of its own elements"),
+)  # fmt: skip

@@ -1,0 +1,124 @@
+"""Puzzle week2/single_pass: online softmax in one reading, a block a row, one barrier."""
+
+import torch
+
+from forgekit.lessons.gates import Case, looks_like
+from forgekit.lessons.puzzle import Draw, puzzle
+
+from ..in_registers import EXPONENTIALS, arithmetic
+from ..rows import hard_rows
+
+
+def _by_thread(x):
+    """(rows, loads, 4 warps, 32 lanes, vector) in float64, and the maximum so far at each vector."""
+    vec = 16 // x.element_size()
+    wide = torch.nn.functional.pad(x.double(), (0, 4096 - x.shape[1]), value=-torch.inf)
+    vectors = wide.reshape(len(x), -1, 4, 32, vec)
+    return vectors, vectors.amax(4).cummax(1).values
+
+
+def _finite(m):
+    return torch.where(m == -torch.inf, 0.0, m)
+
+
+def _not_rescaled(where):
+    """A softmax that does not rescale its sums at vectors, at lanes or at warps."""
+
+    def softmax(x, y):
+        vectors, m_k = _by_thread(x)
+        s_k = (vectors - _finite(m_k)[..., None]).exp().sum(4)  # (rows, loads, 4, 32)
+        m_lane, m_warp, m = m_k[:, -1], m_k[:, -1].amax(2), x.double().amax(1)
+        factor = 1.0 if where == "vectors" else (m_k - _finite(m_lane)[:, None]).exp()
+        s_lane = (s_k * factor).sum(1)
+        factor = 1.0 if where == "lanes" else (m_lane - _finite(m_warp)[..., None]).exp()
+        s_warp = (s_lane * factor).sum(2)
+        factor = 1.0 if where == "warps" else (m_warp - _finite(m)[:, None]).exp()
+        s = (s_warp * factor).sum(1)
+        return (x.double() - m[:, None]).exp() / s[:, None]
+
+    return softmax
+
+
+def _each_warp_alone(x, y):
+    """Each warp's elements, relative to their own maximum and sum."""
+    vectors, _ = _by_thread(x)
+    alone = vectors.transpose(1, 2).flatten(2).softmax(2).reshape(len(x), 4, -1, *vectors.shape[3:])
+    return alone.transpose(1, 2).flatten(1)[:, : x.shape[1]]
+
+
+def _not_corrected(x, y):
+    """Exponentials that stay relative to the maximum so far of their thread, over the right sum."""
+    vectors, m_k = _by_thread(x)
+    e = (vectors - _finite(m_k)[..., None]).exp().flatten(1)[:, : x.shape[1]]
+    m = x.double().amax(1, keepdim=True)
+    return e / (x.double() - m).exp().sum(1, keepdim=True)
+
+
+def _with_zeros(x, y):
+    n = x.shape[1]
+    return torch.nn.functional.pad(x.double(), (0, 4096 - n)).softmax(1)[:, :n]
+
+
+def _full(m, n, dtype):
+    import forgekit as fk
+
+    x = Draw(dtype)(m, n)
+    y = fk.empty(m, n, dtype=dtype, device="virtual")
+    specs = {k: fk.spec(v, divisible={1: 8}) for k, v in enumerate((x, y))}
+    return Case((x, y), {1: x.double().softmax(1)}, f"m = {m}, n = {n:,}, float32", specs)
+
+
+EXERCISE = puzzle(
+    title="a single-pass online softmax",
+    task="""
+The softmax of rows of up to 4,096 elements in whole vectors of 16 bytes, float32 and bfloat16, computed in
+float32; some elements are −∞, and a row that is −∞ everywhere becomes NaN. A block of 128 threads a row.
+
+- The row is read once and written once, by 16 bytes a thread, and stays in registers.
+- Each thread goes through its vectors online: a maximum and a sum relative to it, rescaled once a vector.
+- Pairs (m, s) are merged by shuffles, and across the four warps with **one** barrier and no more than 32 bytes
+  of shared memory for each warp.
+- Each element has one exponential; what belongs to a vector, a lane or a row may have more.
+
+`exp2` and `fma` are yours to use. Called as `single_pass_softmax(x, y)`.
+""",
+    hints=(
+        "Begin with a kernel that stores nothing but its registers: vectors in, vectors out, −∞ where none is. "
+        "Then the loop over vectors, then the lanes, then the warps: after each step `fk.check` of one row with the "
+        "part that is done.",
+        "Keep three things: the exponentials of all vectors, for each vector the maximum *so far* that they are "
+        "relative to, and (m, s). In the end a vector is multiplied by one factor, 2^(its maximum − the row's), over s.",
+        "A thread may have no element, a warp none, a vector nothing but −∞: −∞ − (−∞) is NaN. The number that is "
+        "subtracted in the line of the exponentials, and in each line that rescales, is the maximum, or 0 where "
+        "that is −∞; only the last factor takes the row's maximum as it is.",
+    ),
+    analysis="""
+One reading, one writing, one barrier: nothing is left that memory or waiting could give back. The exponentials
+are computed as vectors arrive, relative to whatever maximum is known then, and corrected by one factor a vector.
+That is the inner loop of flash attention, where the "vectors" are tiles of scores and what is corrected is an
+output. A kernel that takes the maximum of its whole part first, and merges pairs only across lanes and warps, has
+the same traffic and the same single barrier, and is as good.
+""",
+    entry="single_pass_softmax",
+    inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True),),
+    result=lambda x: x.softmax(1),
+    sizes=[(1, 640), (2, 16), (5, 4096), (7, 1000), (1, 8), (6, 1032)],
+    count=[(2, 512), (12, 4000)],
+    dtypes=("float32", "bfloat16"),
+    waste={"load_requests": 1.25, "shared_bytes": 1, "instructions": 2},
+    legal=lambda m, n: (m, max(8, n // 8 * 8)),
+    promise={0: {1: 8}, 1: {1: 8}},
+    seeds=2,
+    slips=[
+        looks_like(_each_warp_alone, "each warp's elements have weights that add up to 1: the warps were not merged."),
+        looks_like(_not_corrected, "the sum is right, but exponentials stay relative to the maximum that was known "
+                   "when they were computed."),
+        looks_like(_not_rescaled("vectors"), "a thread's sum is not rescaled when its maximum grows."),
+        looks_like(_not_rescaled("lanes"), "sums of lanes are added that are relative to different maxima."),
+        looks_like(_not_rescaled("warps"), "sums of warps are added that are relative to different maxima."),
+        looks_like(_with_zeros, "elements that are not there take part as if they were 0."),
+    ],
+    more=(arithmetic(_full, (2, 4096), (EXPONENTIALS, "exponentials an element", 1.9),
+                     look_at="fk.profile(*{failed})"),),
+    praise="One reading, one writing, one barrier. That is a kernel to show around.",
+)  # fmt: skip

@@ -1,0 +1,36 @@
+"""Wrong solutions of week2/single_pass."""
+
+from forgekit.lessons.wrong import Wrong
+
+RESCALE = "s = s * exp2(m - finite(m_new)) + e.reduce"
+SYNC = "    cute.arch.sync_threads()\n"
+LAST = "y = rE[None, k].load() * (exp2(rMax[k] - m_row) * scale)"
+E = "e = exp2(fma(x, LOG2_E, -finite(m_new)))"
+LANES = "s = cute.arch.warp_reduction(s * exp2(m - finite(m_warp)), operator.add)"
+WARPS = "    s = s * exp2(m - finite(m_row))\n"
+
+WRONG = (
+    Wrong("no rescaling", {RESCALE: "s = s + e.reduce"}, "when its maximum grows"),
+    Wrong("exponentials not corrected", {LAST: "y = rE[None, k].load() * scale"},
+          "stay relative to the maximum that was known"),
+    Wrong("no guard", {E: "e = exp2(fma(x, LOG2_E, -m_new))"}, "NaN"),
+    Wrong("lanes not rescaled", {LANES: "s = cute.arch.warp_reduction(s, operator.add)"},
+          "sums of lanes are added"),
+    Wrong("warps not rescaled", {WARPS: ""}, "sums of warps are added"),
+    Wrong("warps not merged", {"m, s = sMax[tidx % 4], sSum[tidx % 4]":
+                               "m, s = sMax[tidx // 32], sSum[tidx // 32] / 4.0"}, "the warps were not merged"),
+    Wrong("no barrier", {SYNC: ""}, "Race in shared memory"),
+    Wrong("two barriers", {SYNC: SYNC + SYNC}, "Barriers that a warp arrives at: 2"),
+    Wrong("exponentials again", {LAST: "y = exp2(fma(rX[None, k].load().to(Float32), LOG2_E, -m_row)) * scale"},
+          "Exponentials an element: 2"),
+    Wrong("filled with 0", {"rX.fill(-mX.element_type.inf)": "rX.fill(0.0)"}, "as if they were 0"),
+    Wrong("read again", {LAST: """if tidx + 128 * k < cute.size(gX, mode=[1]):
+            rX[None, k].store(gX[(None, tidx + 128 * k)].load())
+        y = exp2(fma(rX[None, k].load().to(Float32), LOG2_E, -m_row)) * scale"""},
+          "more often than it needs them"),
+    Wrong("too much shared memory", {
+        "sMax = smem.allocate_tensor(Float32, cute.make_layout(4), 16)":
+        "sMax = smem.allocate_tensor(Float32, cute.make_layout(4096), 16)"}, "Bytes of shared memory"),
+    Wrong("no predicate", {"        if tidx + 128 * k < cute.size(gX, mode=[1]):":
+                           "        if tidx >= 0:"}, "Out of bounds"),
+)  # fmt: skip

@@ -1,0 +1,94 @@
+"""Puzzle week2/temperature: softmax of x / t, with everything folded into one FMA."""
+
+import math
+
+import torch
+
+from forgekit.lessons.gates import Case, looks_like
+from forgekit.lessons.puzzle import Draw, puzzle
+
+from ..in_registers import ARITHMETIC, arithmetic
+from ..rows import hard_rows
+
+T = (0.5, 2.0, 1.0, 3.0)
+
+
+def _unfused(x, t, y):
+    """Each x · log₂ e / t rounded to float32 by itself."""
+    factor = torch.tensor(math.log2(math.e)) / t
+    scaled = x.float() * factor
+    e = (scaled - scaled.amax(1, keepdim=True)).double().exp2()
+    return e / e.sum(1, keepdim=True)
+
+
+def _no_maximum(x, t, y):
+    e = (x.float() / t).exp()
+    return e / e.sum(1, keepdim=True)
+
+
+def _with_zeros(x, t, y):
+    n = x.shape[1]
+    return (torch.nn.functional.pad(x.double(), (0, 1024 - n)) / t).softmax(1)[:, :n]
+
+
+def _full(m, n, dtype):
+    """Rows of 1,024 for the gate on arithmetic."""
+    import forgekit as fk
+
+    x = Draw(dtype)(m, n)
+    y = fk.empty(m, n, dtype=dtype, device="virtual")
+    specs = {k: fk.spec(v, divisible={1: 8}) for k, v in ((0, x), (2, y))}
+    label = f"m = {m}, n = {n:,}, float32"
+    return Case((x, 2.0, y), {2: (x.double() / 2).softmax(1)}, label, specs)
+
+
+EXERCISE = puzzle(
+    title="divide by a temperature for nothing",
+    task="""
+`y = softmax(x / t)` of each row, with a number t > 0, the *temperature*: a small one sharpens the weights, a
+large one makes them equal. Rows of up to 1,024 elements in whole vectors of 16 bytes, float32 and bfloat16,
+computed in float32; some elements are −∞. A warp a row, four rows a block, the row in registers, read once
+and written once by 16 bytes a lane. For each element there are a maximum, **one FMA, one `ex2`**, an
+addition and a multiplication: nothing is spent on t. `exp2` and `fma` are yours to use; called as
+`temperature(x, t, y)`.
+""",
+    hints=(
+        "Write e^((x − m) / t) as a power of two. Which factors of the exponent are the same for the whole "
+        "row?",
+        "There is one factor for x, log₂ e and t together, and one number that is subtracted; both are computed "
+        "once. x goes into the maximum as it was loaded: dividing by t > 0 does not change which one is largest.",
+        "The line of the exponentials is `exp2(fma(x, …, …))`; what stands there is computed in the line before "
+        "it, with the only division by t. The sum gets a reciprocal of its own, one a row.",
+    ),
+    analysis="""
+Constants that scale the exponent are free once there is an FMA: the softmax of attention, with its 1/√d,
+takes exactly the instructions of one without. The rounding of m · log₂ e / t is common to the row, and the
+sum divides it out; with a product of its own for each element, x · log₂ e / t would be rounded before the
+subtraction, and rows around 1,000 show that.
+""",
+    entry="temperature",
+    inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True), T[(m + n // 8) % 4]),
+    result=lambda x, t: (x / t).softmax(1),
+    sizes=[(5, 16), (3, 256), (10, 1024), (7, 1000), (1, 8)],
+    count=[(4, 256), (40, 1000)],
+    dtypes=("float32", "bfloat16"),
+    waste={"load_requests": 1.25, "instructions": 2},
+    legal=lambda m, n: (m, max(8, n // 8 * 8)),
+    promise={0: {1: 8}, 2: {1: 8}},
+    seeds=1,
+    slips=[
+        looks_like(lambda x, t, y: x.double().softmax(1), "it is the softmax of x: t has no effect."),
+        looks_like(lambda x, t, y: (x.double() * t).softmax(1), "x is multiplied by t."),
+        looks_like(lambda x, t, y: (x.double() / t * 0.6931471805599453).softmax(1), "it is a power of two of "
+                   "x / t, and not of e: log₂ e is missing."),
+        looks_like(lambda x, t, y: x.double().softmax(1) / t, "the weights are divided by t, not x."),
+        looks_like(_with_zeros, "elements that are not there take part as if they were 0."),
+        looks_like(_no_maximum, "nothing is subtracted: the exponentials of a row around 1,000 are infinite, and "
+                   "those of one around -1,000 are all 0."),
+        looks_like(_unfused, "x · log₂ e / t is rounded for each element by itself, before the maximum comes off: "
+                   "where x is large, so is that error, and it stays in the exponent."),
+    ],
+    more=(arithmetic(_full, (8, 1024), (ARITHMETIC, "float operations an element", 5.8),
+                     look_at="fk.profile(*{failed})"),),
+    praise="A temperature that costs nothing.",
+)  # fmt: skip

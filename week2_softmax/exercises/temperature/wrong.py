@@ -1,0 +1,23 @@
+"""Wrong solutions of week2/temperature."""
+
+from forgekit.lessons.wrong import Wrong
+
+FACTOR = "factor = LOG2_E / t"
+EXP = "e = exp2(fma(x, factor, -m * factor))"
+
+WRONG = (
+    Wrong("t left out", {FACTOR: "factor = Float32(LOG2_E)"}, "t has no effect"),
+    Wrong("times t", {FACTOR: "factor = LOG2_E * t"}, "multiplied by t"),
+    Wrong("log2 e left out", {FACTOR: "factor = 1.0 / t"}, "log₂ e is missing"),
+    Wrong("the weights divided", {FACTOR: "factor = Float32(LOG2_E)", "(1.0 / s)": "(1.0 / s / t)"},
+          "the weights are divided"),
+    Wrong("a product of its own", {EXP: "e = exp2(x * factor - m * factor)"}, "rounded for each element"),
+    Wrong("divided first", {EXP: "x = x / t\n        m = m / t\n"
+                                 "        e = exp2(fma(x, LOG2_E, -m * LOG2_E))"},
+          "Float operations an element: 6"),
+    Wrong("exp", {EXP: "e = cute.math.exp((x - m) * (1.0 / t), fastmath=True)"},
+          "Float operations an element: 7"),
+    Wrong("divided by s", {"e * (1.0 / s)": "e / s * 1.000001"}, "Float operations an element: 6"),
+    Wrong("no maximum", {EXP: "e = exp2(x * factor)"}, "nothing is subtracted"),
+    Wrong("filled with 0", {"rX.fill(-mX.element_type.inf)": "rX.fill(0.0)"}, "as if they were 0"),
+)  # fmt: skip

@@ -1,0 +1,85 @@
+"""Exercise week2/threads_for: how many threads share a row."""
+
+from __future__ import annotations
+
+import random
+
+import torch
+
+from forgekit.lessons.exercise import Exercise
+from forgekit.lessons.gates import GateError, Group, Submission
+from forgekit.lessons.gates.python_function import python_function
+
+__all__ = ["EXERCISE"]
+
+MOST = 36
+SIGNATURE = "threads_for(columns, dtype)"
+F32, F16 = torch.float32, torch.float16
+CASES = (
+    ((1152, F32), "32 lanes have nine vectors each, 36 elements, which is allowed."),
+    ((8, F32), "a warp is the fewest there is."),
+    ((1156, F32), "289 vectors for 32 lanes: one lane has ten of them, 40 elements."),
+    ((1024, F16), "32 lanes have four vectors of float16 each, 32 elements."),
+    ((1032, F16), "129 vectors of float16 for 32 lanes: one lane has five, 40 elements."),
+    ((4608, F32), "128 threads have 36 elements each."),
+    ((4612, F32), "1,153 vectors for 128 threads: one has ten. The next power of two is 256."),
+    ((36_864, F32), "1,024 threads have 36 elements each, and a block may have as many."),
+    ((36_868, F32), "with 1,024 threads one has 40 elements, and more threads a block does not have: 0."),
+    ((32_768, F16), "1,024 threads have four vectors of float16 each, 32 elements."),
+    ((32_776, F16), "one of 1,024 threads has five vectors of float16, 40 elements: 0."),
+)  # fmt: skip
+
+
+def rule(columns: int, dtype: torch.dtype) -> int:
+    """What the task says."""
+    vec = 16 // dtype.itemsize
+    vectors = columns // vec
+    for threads in (32, 64, 128, 256, 512, 1024):
+        if -(-vectors // threads) * vec <= MOST:
+            return threads
+    return 0
+
+
+def _kept(handed_in: Submission) -> str:
+    python_function(handed_in, SIGNATURE)
+    chance = random.Random(handed_in.seed)
+    drawn = [
+        ((8 * round(2 ** (13 * chance.random())), dtype), "")
+        for dtype in (F32, F16, torch.bfloat16)
+        for _ in range(20)
+    ]
+    for (columns, dtype), why in (*CASES, *drawn):
+        called = f"threads_for({columns:,}, {dtype})"
+        try:
+            got = handed_in.value(columns, dtype)
+        except Exception as error:
+            raise GateError(f"{called} raised {type(error).__name__}: {error}") from None
+        want = rule(columns, dtype)
+        if isinstance(got, bool) or got != want:
+            raise GateError(f"{called} gives {got!r:.100}; the rule says {want}.", why)
+    return f"{len(CASES) + len(drawn)} rows"
+
+
+EXERCISE = Exercise(
+    title="choose the threads of a row",
+    task="""
+A block of 1,024 threads has 64 registers for each. Suppose that 28 are needed for everything but the row;
+then 36 elements are the most. Write `threads_for(columns, dtype)`: the fewest threads, of 32, 64, 128, 256,
+512 and 1,024, with which no thread has more than 36 elements of a row. A row is whole vectors of 16 bytes, and
+so is a thread's part: the first thread has the vectors 0, `threads`, 2 · `threads`, … If 1,024 threads do not
+suffice, the answer is 0.
+""",
+    hints=(
+        "How many elements has a vector, by `dtype.itemsize`? How many vectors has a row?",
+        "Vectors are dealt out like cards. If they do not come out even, who has the most, and how many?",
+        "The line that compares takes the vectors of one thread, *rounded up*, times the elements of a vector.",
+    ),
+    analysis="""
+Registers and threads are two sides of one number: 1,024 threads with 36 elements each have a row of 36,864,
+and with what else they need all 65,536 registers of a multiprocessor. Production kernels have such a table, with other bounds for
+other types, found by measuring.
+""",
+    entry="threads_for",
+    groups=(Group("The rule", _kept),),
+    praise="Now any row knows its threads.",
+)  # fmt: skip
