@@ -17,10 +17,11 @@ def _in_tile(x: torch.Tensor, value: float) -> torch.Tensor:
 EXERCISE = puzzle(
     title="fix the fill",
     task="""
-Somebody took the tail from a kernel that adds up rows. This softmax, for rows of up to 512 `float32` in
-whole vectors, is right for rows of 512, right for scores around +1000, right for masked rows. Make it
-right for all rows of whole vectors, also for those that are −∞ everywhere (NaN, as torch has it) or lie
-far below 0, with loads as wide as they are. Called as `fix_the_fill(x, y)`.
+Somebody took the tail from a kernel that adds up rows. This softmax, for rows of up to 512
+`float32` in whole vectors, is right for rows of 512, right for scores around +1000, right for
+masked rows. Make it right for all rows of whole vectors, also for those that are −∞ everywhere
+(NaN, as torch has it) or lie far below 0, with loads as wide as they are. Called as
+`fix_the_fill(x, y)`.
 """,
     hints=(
         "Run it on one row of four ones: what does it give, and what would four ones among other numbers "
@@ -31,10 +32,11 @@ far below 0, with loads as wide as they are. Called as `fix_the_fill(x, y)`.
         "a large negative number is not the same, for there are rows below it.",
     ),
     analysis="""
-One value is the identity of both reductions: −∞ changes no maximum, and its exponential adds 0. With 0,
-each element that is not there adds e^(−m) to the sum and pulls the maximum up to 0. Where m is large,
-that is nothing, so scores around +1000 hide it; where all scores are far below 0, everything is 0. And
-−10,000, or the lowest number of the type, is "−∞ enough" only for rows that have something above it.
+One value is the identity of both reductions: −∞ changes no maximum, and its exponential adds 0.
+With 0, each element that is not there adds e^(−m) to the sum and pulls the maximum up to 0.
+Where m is large, that is nothing, so scores around +1000 hide it; where all scores are far below
+0, everything is 0. And −10,000, or the lowest number of the type, is "−∞ enough" only for rows
+that have something above it.
 """,
     entry="fix_the_fill",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True) * (1 + 19 * (m % 2)),),

@@ -12,7 +12,7 @@ WRONG = (
           "it is the natural logarithm"),
     Wrong("the weights", {LAST: "rX.store(exp2(t) * (1.0 / s))"}, "these are the weights"),
     Wrong("logarithm of the weights", {LAST: "rX.store(cute.math.log2(exp2(t) * (1.0 / s), fastmath=True))"},
-          "weights below the smallest float32"),
+          "a finite logarithm belongs"),
     Wrong("without the sum", {LAST: "rX.store(t)"}, "log₂ of the row's sum is missing"),
     Wrong("natural logarithm of the sum", {"cute.math.log2(s": "cute.math.log(s"}, "the natural logarithm of the sum"),
     Wrong("log2 e forgotten", {T: "t = x - m"}, "log₂ e is missing"),

@@ -34,10 +34,11 @@ def _of_warps(x: torch.Tensor, *, maximum: bool) -> torch.Tensor:
 EXERCISE = puzzle(
     title="share a warp among four rows",
     task="""
-The softmax of rows of at most 64 elements, of which there may be any number, in float32, float16 and
-bfloat16, computed in float32. Eight lanes a row, 16 rows a block of 128, at most eight elements a
-lane, and these stay in registers: each element is read once and written once. No shared memory. Some
-elements are −∞; where all of a row are, it is NaN, as torch has it. Called as `short_softmax(x, y)`.
+The softmax of rows of at most 64 elements, of which there may be any number, in float32, float16
+and bfloat16, computed in float32. Eight lanes a row, 16 rows a block of 128, at most eight
+elements a lane, and these stay in registers: each element is read once and written once. No
+shared memory. Some elements are −∞; where all of a row are, it is NaN, as torch has it. Called
+as `short_softmax(x, y)`.
 """,
     hints=(
         "Which row does a thread have, and which of its eight places? That was `short_rows` of week 1. "
@@ -49,8 +50,8 @@ elements are −∞; where all of a row are, it is NaN, as torch has it. Called 
         "compute does no harm as long as the line that stores asks for the row.",
     ),
     analysis="""
-Three shuffles a reduction in place of five, and they serve four rows: six shuffles for four rows,
-where a warp a row has forty. The rows that do not exist compute −∞ − (−∞) = NaN in their
+Three shuffles a reduction in place of five, and they serve four rows: six shuffles for four
+rows, where a warp a row has forty. The rows that do not exist compute −∞ − (−∞) = NaN in their
 registers; nobody stores it. One division a row, and one multiplication an element.
 """,
     entry="short_softmax",

@@ -12,8 +12,8 @@ SUM = "s = cute.arch.warp_reduction(s, operator.add, threads_in_group=8)"
 EXP = "cute.math.exp(x - m, fastmath=True)"
 WRONG = (
     Wrong("filled with 0", {FILL: "rX.fill(0.0)"}, "as if they held 0"),
-    Wrong("not filled", {FILL: "pass"}, "held 0"),
-    Wrong("no maximum", {EXP: "cute.math.exp(x, fastmath=True)"}, "NaN"),
+    Wrong("not filled", {FILL: "pass"}, "registers without an element take part"),
+    Wrong("no maximum", {EXP: "cute.math.exp(x, fastmath=True)"}, "every wrong element is NaN"),
     Wrong("maximum of the whole warp", {MAX: "m = cute.arch.warp_reduction(m, cute.arch.fmax)"},
           "the largest of all four rows"),
     Wrong("sum of the whole warp", {SUM: "s = cute.arch.warp_reduction(s, operator.add)"},
@@ -25,7 +25,7 @@ WRONG = (
         "    for k in cutlass.range_constexpr(8):\n" + STORE:
         "    for k in cutlass.range_constexpr(1):\n" + STORE}, "each lane has one element"),
     Wrong("no predicate on the row", {LOAD: LOAD.replace("row < mX.shape[0] and ", "")},
-          "reads mX"),
+          "reads mX[3, 0]"),
     Wrong("stores what is not there", {STORE: STORE.replace(" and lane + 8 * k < mX.shape[1]", "")},
           "writes mY"),
     Wrong("read again", {

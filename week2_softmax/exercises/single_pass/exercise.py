@@ -69,15 +69,17 @@ def _full(m, n, dtype):
 
 
 EXERCISE = puzzle(
-    title="a single-pass online softmax",
+    title="write a single-pass online softmax",
     task="""
-The softmax of rows of up to 4,096 elements in whole vectors of 16 bytes, float32 and bfloat16, computed in
-float32; some elements are −∞, and a row that is −∞ everywhere becomes NaN. A block of 128 threads a row.
+The softmax of rows of up to 4,096 elements in whole vectors of 16 bytes, float32 and bfloat16,
+computed in float32; some elements are −∞, and a row that is −∞ everywhere becomes NaN. A block
+of 128 threads a row.
 
 - The row is read once and written once, by 16 bytes a thread, and stays in registers.
-- Each thread goes through its vectors online: a maximum and a sum relative to it, rescaled once a vector.
-- Pairs (m, s) are merged by shuffles, and across the four warps with **one** barrier and no more than 32 bytes
-  of shared memory for each warp.
+- Each thread goes through its vectors online: a maximum and a sum relative to it, rescaled once
+  a vector.
+- Pairs (m, s) are merged by shuffles, and across the four warps with **one** barrier and at most
+  1 kB of shared memory.
 - Each element has one exponential; what belongs to a vector, a lane or a row may have more.
 
 `exp2` and `fma` are yours to use. Called as `single_pass_softmax(x, y)`.
@@ -93,11 +95,11 @@ float32; some elements are −∞, and a row that is −∞ everywhere becomes N
         "that is −∞; only the last factor takes the row's maximum as it is.",
     ),
     analysis="""
-One reading, one writing, one barrier: nothing is left that memory or waiting could give back. The exponentials
-are computed as vectors arrive, relative to whatever maximum is known then, and corrected by one factor a vector.
-That is the inner loop of flash attention, where the "vectors" are tiles of scores and what is corrected is an
-output. A kernel that takes the maximum of its whole part first, and merges pairs only across lanes and warps, has
-the same traffic and the same single barrier, and is as good.
+The exponentials are computed as vectors arrive, relative to whatever maximum is known then, and
+corrected by one factor a vector. That is the inner loop of flash attention, where the "vectors"
+are tiles of scores and what is corrected is an output. A kernel that takes the maximum of its
+whole part first, and merges pairs only across lanes and warps, has the same traffic and the same
+single barrier.
 """,
     entry="single_pass_softmax",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True),),

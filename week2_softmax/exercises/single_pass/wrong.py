@@ -13,7 +13,7 @@ WRONG = (
     Wrong("no rescaling", {RESCALE: "s = s + e.reduce"}, "when its maximum grows"),
     Wrong("exponentials not corrected", {LAST: "y = rE[None, k].load() * scale"},
           "stay relative to the maximum that was known"),
-    Wrong("no guard", {E: "e = exp2(fma(x, LOG2_E, -m_new))"}, "NaN"),
+    Wrong("no guard", {E: "e = exp2(fma(x, LOG2_E, -m_new))"}, "NaN everywhere"),
     Wrong("lanes not rescaled", {LANES: "s = cute.arch.warp_reduction(s, operator.add)"},
           "sums of lanes are added"),
     Wrong("warps not rescaled", {WARPS: ""}, "sums of warps are added"),

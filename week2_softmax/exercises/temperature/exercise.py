@@ -45,12 +45,12 @@ def _full(m, n, dtype):
 EXERCISE = puzzle(
     title="divide by a temperature for nothing",
     task="""
-`y = softmax(x / t)` of each row, with a number t > 0, the *temperature*: a small one sharpens the weights, a
-large one makes them equal. Rows of up to 1,024 elements in whole vectors of 16 bytes, float32 and bfloat16,
-computed in float32; some elements are −∞. A warp a row, four rows a block, the row in registers, read once
-and written once by 16 bytes a lane. For each element there are a maximum, **one FMA, one `ex2`**, an
-addition and a multiplication: nothing is spent on t. `exp2` and `fma` are yours to use; called as
-`temperature(x, t, y)`.
+`y = softmax(x / t)` of each row, with a number t > 0, the *temperature*: a small one sharpens
+the weights, a large one makes them equal. Rows of up to 1,024 elements in whole vectors of 16
+bytes, float32 and bfloat16, computed in float32; some elements are −∞. A warp a row, four rows a
+block, the row in registers, read once and written once by 16 bytes a lane. For each element
+there are a maximum, **one FMA, one `ex2`**, an addition and a multiplication: nothing is spent
+on t. `exp2` and `fma` are yours to use; called as `temperature(x, t, y)`.
 """,
     hints=(
         "Write e^((x − m) / t) as a power of two. Which factors of the exponent are the same for the whole "
@@ -61,10 +61,10 @@ addition and a multiplication: nothing is spent on t. `exp2` and `fma` are yours
         "it, with the only division by t. The sum gets a reciprocal of its own, one a row.",
     ),
     analysis="""
-Constants that scale the exponent are free once there is an FMA: the softmax of attention, with its 1/√d,
-takes exactly the instructions of one without. The rounding of m · log₂ e / t is common to the row, and the
-sum divides it out; with a product of its own for each element, x · log₂ e / t would be rounded before the
-subtraction, and rows around 1,000 show that.
+Constants that scale the exponent are free once there is an FMA: the softmax of attention, with
+its 1/√d, takes exactly the instructions of one without. The rounding of m · log₂ e / t is common
+to the row, and the sum divides it out; with a product of its own for each element, x · log₂ e /
+t would be rounded before the subtraction, and rows around 1,000 show that.
 """,
     entry="temperature",
     inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True), T[(m + n // 8) % 4]),

@@ -63,11 +63,11 @@ def _kept(handed_in: Submission) -> str:
 EXERCISE = Exercise(
     title="choose the threads of a row",
     task="""
-A block of 1,024 threads has 64 registers for each. Suppose that 28 are needed for everything but the row;
-then 36 elements are the most. Write `threads_for(columns, dtype)`: the fewest threads, of 32, 64, 128, 256,
-512 and 1,024, with which no thread has more than 36 elements of a row. A row is whole vectors of 16 bytes, and
-so is a thread's part: the first thread has the vectors 0, `threads`, 2 · `threads`, … If 1,024 threads do not
-suffice, the answer is 0.
+A block of 1,024 threads has 64 registers for each. Suppose that 28 are needed for everything but
+the row; then 36 elements are the most. Write `threads_for(columns, dtype)`: the fewest threads,
+of 32, 64, 128, 256, 512 and 1,024, with which no thread has more than 36 elements of a row. A
+row is whole vectors of 16 bytes, and so is a thread's part: the first thread has the vectors 0,
+`threads`, 2 · `threads`, … If 1,024 threads do not suffice, the answer is 0.
 """,
     hints=(
         "How many elements has a vector, by `dtype.itemsize`? How many vectors has a row?",
@@ -75,9 +75,9 @@ suffice, the answer is 0.
         "The line that compares takes the vectors of one thread, *rounded up*, times the elements of a vector.",
     ),
     analysis="""
-Registers and threads are two sides of one number: 1,024 threads with 36 elements each have a row of 36,864,
-and with what else they need all 65,536 registers of a multiprocessor. Production kernels have such a table, with other bounds for
-other types, found by measuring.
+Registers and threads are two sides of one number: 1,024 threads with 36 elements each have a row
+of 36,864, and with what else they need all 65,536 registers of a multiprocessor. Production
+kernels have such a table, with other bounds for other types, found by measuring.
 """,
     entry="threads_for",
     groups=(Group("The rule", _kept),),
