@@ -10,17 +10,6 @@ from cutlass import Float32
 LOG2_E = math.log2(math.e)
 
 
-@cute.jit
-def exp2(x):
-    return cute.math.exp2(x, fastmath=True)
-
-
-@cute.jit
-def fma(x, a, b):
-    """x · a + b, one instruction an element."""
-    return cute.math.fma(x, cute.full_like(x, a), cute.full_like(x, b))
-
-
 @cute.kernel
 def log2_softmax_kernel(mX: cute.Tensor, mY: cute.Tensor):
     # [fill]
@@ -37,8 +26,9 @@ def log2_softmax_kernel(mX: cute.Tensor, mY: cute.Tensor):
         x = rX.load()
         m = x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)
         m = cute.arch.warp_reduction(m, cute.arch.fmax)
-        t = fma(x, LOG2_E, -m * LOG2_E)
-        s = exp2(t).reduce(cute.ReductionOp.ADD, 0.0, 0)
+        t = cute.math.fma(x, cute.full_like(x, LOG2_E), cute.full_like(x, -m * LOG2_E))
+        e = cute.math.exp2(t, fastmath=True)
+        s = e.reduce(cute.ReductionOp.ADD, 0.0, 0)
         s = cute.arch.warp_reduction(s, operator.add)
         rX.store(t - cute.math.log2(s, fastmath=True))
         for k in cutlass.range_constexpr(32):

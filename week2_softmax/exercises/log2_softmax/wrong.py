@@ -3,21 +3,22 @@
 from forgekit.lessons.wrong import Wrong
 
 LAST = "rX.store(t - cute.math.log2(s, fastmath=True))"
-T = "t = fma(x, LOG2_E, -m * LOG2_E)"
+T = "t = cute.math.fma(x, cute.full_like(x, LOG2_E), cute.full_like(x, -m * LOG2_E))"
+E = "e = cute.math.exp2(t, fastmath=True)"
 STORE = """            if lane + 32 * k < mX.shape[1]:
                 mY"""
 
 WRONG = (
     Wrong("the natural logarithm", {LAST: "rX.store((t - cute.math.log2(s, fastmath=True)) * 0.6931471805599453)"},
           "it is the natural logarithm"),
-    Wrong("the weights", {LAST: "rX.store(exp2(t) * (1.0 / s))"}, "these are the weights"),
-    Wrong("logarithm of the weights", {LAST: "rX.store(cute.math.log2(exp2(t) * (1.0 / s), fastmath=True))"},
+    Wrong("the weights", {LAST: "rX.store(e * (1.0 / s))"}, "these are the weights"),
+    Wrong("logarithm of the weights", {LAST: "rX.store(cute.math.log2(e * (1.0 / s), fastmath=True))"},
           "a finite logarithm belongs"),
     Wrong("without the sum", {LAST: "rX.store(t)"}, "log₂ of the row's sum is missing"),
     Wrong("natural logarithm of the sum", {"cute.math.log2(s": "cute.math.log(s"}, "the natural logarithm of the sum"),
     Wrong("log2 e forgotten", {T: "t = x - m"}, "log₂ e is missing"),
     Wrong("filled with 0", {"rX.fill(-Float32.inf)": "rX.fill(0.0)"}, "as if they were 0"),
-    Wrong("by the natural logarithm", {T: "t = x - m", "exp2(t)": "cute.math.exp(t, fastmath=True)",
+    Wrong("by the natural logarithm", {T: "t = x - m", E: "e = cute.math.exp(t, fastmath=True)",
                                        LAST: "rX.store((t - cute.math.log(s)) * 1.4426950408889634)"},
           "Float operations an element: 7"),
     Wrong("stores what is not there", {STORE: STORE.replace("lane + 32 * k < mX.shape[1]", "lane >= 0")},

@@ -82,7 +82,7 @@ of 128 threads a row.
   1 kB of shared memory.
 - Each element has one exponential; what belongs to a vector, a lane or a row may have more.
 
-`exp2` and `fma` are yours to use. Called as `single_pass_softmax(x, y)`.
+`exp2` and `fma` of this notebook are yours to use. Called as `single_pass_softmax(x, y)`.
 """,
     hints=(
         "Begin with a kernel that stores nothing but its registers: vectors in, vectors out, −∞ where none is. "

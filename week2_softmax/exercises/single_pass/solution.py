@@ -10,6 +10,7 @@ from cutlass import Float32
 LOG2_E = math.log2(math.e)
 
 
+# [fill]
 @cute.jit
 def exp2(x):
     return cute.math.exp2(x, fastmath=True)
@@ -21,7 +22,6 @@ def fma(x, a, b):
     return cute.math.fma(x, cute.full_like(x, a), cute.full_like(x, b))
 
 
-# [fill]
 @cute.jit
 def finite(m):
     return Float32(0.0) if m == -Float32.inf else m

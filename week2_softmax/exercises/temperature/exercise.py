@@ -50,7 +50,7 @@ the weights, a large one makes them equal. Rows of up to 1,024 elements in whole
 bytes, float32 and bfloat16, computed in float32; some elements are −∞. A warp a row, four rows a
 block, the row in registers, read once and written once by 16 bytes a lane. For each element
 there are a maximum, **one FMA, one `ex2`**, an addition and a multiplication: nothing is spent
-on t. `exp2` and `fma` are yours to use; called as `temperature(x, t, y)`.
+on t. `exp2` and `fma` of this notebook are yours to use; called as `temperature(x, t, y)`.
 """,
     hints=(
         "Write e^((x − m) / t) as a power of two. Which factors of the exponent are the same for the whole "

@@ -10,17 +10,6 @@ from cutlass import Float32
 LOG2_E = math.log2(math.e)
 
 
-@cute.jit
-def exp2(x):
-    return cute.math.exp2(x, fastmath=True)
-
-
-@cute.jit
-def fma(x, a, b):
-    """x · a + b, one instruction an element."""
-    return cute.math.fma(x, cute.full_like(x, a), cute.full_like(x, b))
-
-
 @cute.kernel
 def temperature_kernel(mX: cute.Tensor, t: Float32, mY: cute.Tensor):
     # [fill]
@@ -42,7 +31,8 @@ def temperature_kernel(mX: cute.Tensor, t: Float32, mY: cute.Tensor):
         m = x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)
         m = cute.arch.warp_reduction(m, cute.arch.fmax)
         factor = LOG2_E / t
-        e = exp2(fma(x, factor, -m * factor))
+        power = cute.math.fma(x, cute.full_like(x, factor), cute.full_like(x, -m * factor))
+        e = cute.math.exp2(power, fastmath=True)
         s = e.reduce(cute.ReductionOp.ADD, 0.0, 0)
         s = cute.arch.warp_reduction(s, operator.add)
         rX.store((e * (1.0 / s)).to(mY.element_type))
