@@ -225,8 +225,8 @@ x, y = fk.randn(128), fk.empty(128)
 run_by_index = fk.compile(by_index, x, y, 4)
 run_by_index(x, y)
 assert compare(y, x).ok
-print([line.split()[0] for line in run_by_index.ptx.splitlines() if ".local." in line])
-print([line.split()[0] for line in run_registers.ptx.splitlines() if ".local." in line])
+for name, run in (("by_index", run_by_index), ("registers", run_registers)):
+    print(f"{name:>9}: {run.ptx.count('st.local')} st.local, {run.ptx.count('ld.local')} ld.local")
 
 # %% [markdown]
 # `st.local` and `ld.local`: what is indexed has to have addresses, so the compiler moved it to
@@ -460,9 +460,8 @@ figure.colorbar(image, ax=both, label="column")
 plt.show()
 
 # %% [markdown]
-# > **Looks right and is wrong.** The next exercise is this kernel with one line changed. It is
-# > right for rows of whole tiles, for rows around +1,000 of any length, for masked rows. What is
-# > wrong?
+# > **Looks right and is wrong.** The next exercise is this kernel with one line changed. It is right
+# > for rows of whole tiles, and for rows around +1,000 of any length. What is wrong?
 
 # %% [markdown] exercise="week2/fix_the_fill" part="task"
 # ### Exercise 2: fix the fill
@@ -1029,10 +1028,10 @@ axes.legend(loc="center left", fontsize=8)
 plt.show()
 
 # %% [markdown]
-# Rows of 8,192 spill. Long before that, something else runs out. A multiprocessor has 65,536 registers for
-# all its threads, so the more a thread has, the fewer warps there are, to load while others
-# compute. A warp for a row is good up to some thousand elements. Beyond that, a row needs more
-# threads, with fewer elements each. How many?
+# Rows of 8,192 spill. Long before that, something else runs out: a multiprocessor has 65,536
+# registers for all its threads, so the more a thread has, the fewer warps there are, to load while
+# others compute. A warp for a row is good up to some thousand elements. Beyond that, a row needs
+# more threads, with fewer elements each. How many?
 
 # %% [markdown] exercise="week2/threads_for" part="task"
 # ### Exercise 5: choose the threads of a row
@@ -1423,8 +1422,9 @@ steps = {
 # ## 8. What the H200 says
 #
 # **Predict**, of 32,768 rows of 4,096 `bfloat16`: which step gains most over the one before it in
-# the list, after `vectors`? How many times as fast as torch is the fastest of all? And of 8,192 rows
-# of 16,384, with 8 warps each: how long does `two_exchanges` take if `single_pass` takes 0.147 ms?
+# the list, after `vectors`? How many times as fast as torch is the fastest of all? And of 8,192
+# rows of 16,384, with 8 warps each: how long does `two_exchanges` take if `single_pass` takes 0.147
+# ms?
 
 # %%
 gains_most = fk.predict("reciprocal, mul_sub or exp2", None)

@@ -18,10 +18,9 @@ EXERCISE = puzzle(
     title="fix the fill",
     task="""
 Somebody took the tail from a kernel that adds up rows. This softmax, for rows of up to 512
-`float32` in whole vectors, is right for rows of 512, right for scores around +1000, right for
-masked rows. Make it right for all rows of whole vectors, also for those that are −∞ everywhere
-(NaN, as torch has it) or lie far below 0, with loads as wide as they are. Called as
-`fix_the_fill(x, y)`.
+`float32` in whole vectors, is right for rows of 512, and right for scores around +1000. Make it
+right for all rows of whole vectors, also for those that are −∞ everywhere (NaN, as torch has
+it) or lie far below 0, with loads as wide as they are. Called as `fix_the_fill(x, y)`.
 """,
     hints=(
         "Run it on one row of four ones: what does it give, and what would four ones among other numbers "
