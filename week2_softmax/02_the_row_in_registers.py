@@ -460,17 +460,16 @@ figure.colorbar(image, ax=both, label="column")
 plt.show()
 
 # %% [markdown]
-# > **Looks right and is wrong.** The next exercise is this kernel with one line changed. It is right
-# > for rows of whole tiles, and for rows around +1,000 of any length. What is wrong?
+# > **Looks right and is wrong.** The next exercise is this kernel with one line changed. It is
+# > right for rows of whole tiles, and for rows around +1,000 of any length. What is wrong?
 
 # %% [markdown] exercise="week2/fix_the_fill" part="task"
 # ### Exercise 2: fix the fill
 #
 # Somebody took the tail from a kernel that adds up rows. This softmax, for rows of up to 512
-# `float32` in whole vectors, is right for rows of 512, right for scores around +1000, right for
-# masked rows. Make it right for all rows of whole vectors, also for those that are −∞ everywhere
-# (NaN, as torch has it) or lie far below 0, with loads as wide as they are. Called as
-# `fix_the_fill(x, y)`.
+# `float32` in whole vectors, is right for rows of 512, and right for scores around +1000. Make it
+# right for all rows of whole vectors, also for those that are −∞ everywhere (NaN, as torch has
+# it) or lie far below 0, with loads as wide as they are. Called as `fix_the_fill(x, y)`.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -771,7 +770,7 @@ for softmax in (vectors, reciprocal, mul_sub, folded):
 # bytes, float32 and bfloat16, computed in float32; some elements are −∞. A warp a row, four rows a
 # block, the row in registers, read once and written once by 16 bytes a lane. For each element
 # there are a maximum, **one FMA, one `ex2`**, an addition and a multiplication: nothing is spent
-# on t. `exp2` and `fma` are yours to use; called as `temperature(x, t, y)`.
+# on t. `exp2` and `fma` of this notebook are yours to use; called as `temperature(x, t, y)`.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -799,20 +798,9 @@ for softmax in (vectors, reciprocal, mul_sub, folded):
 LOG2_E = math.log2(math.e)
 
 
-@cute.jit
-def exp2(x):
-    return cute.math.exp2(x, fastmath=True)
-
-
-@cute.jit
-def fma(x, a, b):
-    """x · a + b, one instruction an element."""
-    return cute.math.fma(x, cute.full_like(x, a), cute.full_like(x, b))
-
-
 @cute.kernel
 def temperature_kernel(mX: cute.Tensor, t: Float32, mY: cute.Tensor):
-    # FILL ME IN (roughly 24 lines)
+    # FILL ME IN (roughly 25 lines)
     pass
 
 
@@ -830,17 +818,6 @@ fk.exercise("week2/temperature").grade(temperature)
 #
 # ```python
 # LOG2_E = math.log2(math.e)
-#
-#
-# @cute.jit
-# def exp2(x):
-#     return cute.math.exp2(x, fastmath=True)
-#
-#
-# @cute.jit
-# def fma(x, a, b):
-#     """x · a + b, one instruction an element."""
-#     return cute.math.fma(x, cute.full_like(x, a), cute.full_like(x, b))
 #
 #
 # @cute.kernel
@@ -862,7 +839,8 @@ fk.exercise("week2/temperature").grade(temperature)
 #         m = x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)
 #         m = cute.arch.warp_reduction(m, cute.arch.fmax)
 #         factor = LOG2_E / t
-#         e = exp2(fma(x, factor, -m * factor))
+#         power = cute.math.fma(x, cute.full_like(x, factor), cute.full_like(x, -m * factor))
+#         e = cute.math.exp2(power, fastmath=True)
 #         s = e.reduce(cute.ReductionOp.ADD, 0.0, 0)
 #         s = cute.arch.warp_reduction(s, operator.add)
 #         rX.store((e * (1.0 / s)).to(mY.element_type))
@@ -918,20 +896,9 @@ fk.exercise("week2/temperature").grade(temperature)
 LOG2_E = math.log2(math.e)
 
 
-@cute.jit
-def exp2(x):
-    return cute.math.exp2(x, fastmath=True)
-
-
-@cute.jit
-def fma(x, a, b):
-    """x · a + b, one instruction an element."""
-    return cute.math.fma(x, cute.full_like(x, a), cute.full_like(x, b))
-
-
 @cute.kernel
 def log2_softmax_kernel(mX: cute.Tensor, mY: cute.Tensor):
-    # FILL ME IN (roughly 19 lines)
+    # FILL ME IN (roughly 20 lines)
     pass
 
 
@@ -951,17 +918,6 @@ fk.exercise("week2/log2_softmax").grade(log2_softmax)
 # LOG2_E = math.log2(math.e)
 #
 #
-# @cute.jit
-# def exp2(x):
-#     return cute.math.exp2(x, fastmath=True)
-#
-#
-# @cute.jit
-# def fma(x, a, b):
-#     """x · a + b, one instruction an element."""
-#     return cute.math.fma(x, cute.full_like(x, a), cute.full_like(x, b))
-#
-#
 # @cute.kernel
 # def log2_softmax_kernel(mX: cute.Tensor, mY: cute.Tensor):
 #     tidx, _, _ = cute.arch.thread_idx()
@@ -976,8 +932,9 @@ fk.exercise("week2/log2_softmax").grade(log2_softmax)
 #         x = rX.load()
 #         m = x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)
 #         m = cute.arch.warp_reduction(m, cute.arch.fmax)
-#         t = fma(x, LOG2_E, -m * LOG2_E)
-#         s = exp2(t).reduce(cute.ReductionOp.ADD, 0.0, 0)
+#         t = cute.math.fma(x, cute.full_like(x, LOG2_E), cute.full_like(x, -m * LOG2_E))
+#         e = cute.math.exp2(t, fastmath=True)
+#         s = e.reduce(cute.ReductionOp.ADD, 0.0, 0)
 #         s = cute.arch.warp_reduction(s, operator.add)
 #         rX.store(t - cute.math.log2(s, fastmath=True))
 #         for k in cutlass.range_constexpr(32):
@@ -1151,7 +1108,7 @@ assert right(two_exchanges, warps=4, columns=(8, 504, 1024))
 #   1 kB of shared memory.
 # - Each element has one exponential; what belongs to a vector, a lane or a row may have more.
 #
-# `exp2` and `fma` are yours to use. Called as `single_pass_softmax(x, y)`.
+# `exp2` and `fma` of this notebook are yours to use. Called as `single_pass_softmax(x, y)`.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -1181,18 +1138,7 @@ assert right(two_exchanges, warps=4, columns=(8, 504, 1024))
 LOG2_E = math.log2(math.e)
 
 
-@cute.jit
-def exp2(x):
-    return cute.math.exp2(x, fastmath=True)
-
-
-@cute.jit
-def fma(x, a, b):
-    """x · a + b, one instruction an element."""
-    return cute.math.fma(x, cute.full_like(x, a), cute.full_like(x, b))
-
-
-# FILL ME IN (roughly 3 lines)
+# FILL ME IN (roughly 10 lines)
 @cute.kernel
 def single_pass_kernel(mX: cute.Tensor, mY: cute.Tensor):
     # FILL ME IN (roughly 41 lines)
@@ -1516,7 +1462,7 @@ fk.predictions()
 # |---|---|---|
 # | 0 in the tail | for some lengths and values | hard rows, lengths that are no whole tiles |
 # | an index known only at run time | never | `.local` in the PTX |
-# | product and difference not fused | where x is large | hard rows; on a GPU by luck alone |
+# | product and difference not fused | where x is large | hard rows, on the virtual GPU |
 # | too many elements a thread | never | `run.registers`, `run.spill_bytes` |
 #
 # **The bad number: 55 %.** A multiprocessor's registers hold 65,536 numbers, and a row is not all
