@@ -690,11 +690,13 @@ print(source[source.index("    @cute.kernel") :])
 # | `tile.mailbox(1)` | a word of shared memory for each warp that shares a row | `02_shuffle` |
 # | `tile.row_and_lane` | which row, which place among its threads, parts included | section 1 |
 # | `valid` | threads beyond the last row read it again and store nothing | – |
-# | `head_of`, `vectors_of` | a row that begins anywhere: its first whole vector, and how many | – |
-# | `rX`, `rSum` | (vector, loads) in registers, and a `Float32` for each place of a vector | `03` |
-# | `for first in …` | all threads of a row, `loads` vectors each, on to the next round | `03` |
-# | `if not tile.exact: fill` | a tail is the identity: zeros, then a predicated load | `03` |
-# | `tile.load(…)` | all `loads` first, and only then the additions: bytes in flight | `03` |
+# | `whole_vectors` | a row that begins anywhere: it, from its first whole vector on | – |
+# | `tiled_copy`, `tXgX`, `tXcX` | a row's tiles by a TV layout, and their coordinates | `03` |
+# | `tXrX`, `rSum` | a tile in registers, and a `Float32` for each place of a vector | `03` |
+# | `for k in …` | all threads of a row, `loads` vectors each, on to the next tile | `03` |
+# | `fill_tail` | a tail is the identity: zeros, then a predicated load | `03` |
+# | `tXpX = tile.inside(…)` | what the row has; no predicate where a row is whole tiles | `03` |
+# | `cute.copy` | all `loads` first, and only then the additions: bytes in flight | `03` |
 # | `reduce(ADD)` | the places of a vector become one number, once, after the loop | – |
 # | `edge_of` | elements before the first and behind the last vector, one for a thread | – |
 # | `tile.sum` | shuffles, then the mailbox: one barrier, or a cluster's mbarrier | `02`, `04` |

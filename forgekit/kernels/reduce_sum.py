@@ -13,7 +13,7 @@ import cutlass.cute as cute
 from cuda.bindings.driver import CUstream
 from cutlass import Float32, Int32, const_expr
 
-from forgekit.kernels import VECTOR_BYTES, WARP
+from forgekit.kernels import VECTOR_BYTES
 from forgekit.kernels.columns import ColumnTile
 from forgekit.kernels.rows import RowTile
 
@@ -36,38 +36,36 @@ class RowSum:
         tile = self.tile
         sPart, mbar = tile.mailbox(1)
         row, lane, valid = tile.row_and_lane(mX.shape[0])
-        gX = mX[row, None]
-        head = tile.head_of(gX)
-        gVX = tile.vectors_of(gX, head)  # (V, vectors)
+        head, mVX = tile.whole_vectors(row, mX)
 
-        rX = cute.make_rmem_tensor((tile.vector, tile.loads), mX.element_type)
-        rSum = cute.make_rmem_tensor(tile.vector, Float32)
+        tiled_copy = tile.tiled_copy(mX.element_type)
+        thr_copy = tiled_copy.get_slice(lane)
+        mcX = cute.make_identity_tensor(mVX.shape)
+        gX, cX = (cute.local_tile(mT, tile.tiler, (row, None)) for mT in (mVX, mcX))
+        tXgX, tXcX = thr_copy.partition_S(gX), thr_copy.partition_S(cX)  # ((V,1),1,loads,k)
+
+        tXrX = cute.make_rmem_tensor_like(tXgX[None, None, None, 0])  # ((V,1),1,loads)
+        rSum = cute.make_rmem_tensor_like(tXrX[None, 0, 0], Float32)  # ((V,1))
         rSum.fill(0.0)
-        for first in cutlass.range(lane, gVX.shape[1], tile.step * tile.loads, unroll=1):
-            if const_expr(not tile.exact):
-                rX.fill(0.0)
-            tile.load(gVX, rX, first)  # all of them under way before the first is used
-            for k in cutlass.range_constexpr(tile.loads):
-                rSum.store(rSum.load() + rX[None, k].load().to(Float32))
+        for k in cutlass.range(tXgX.shape[3], unroll=1):
+            tXpX = tile.inside(tXcX[None, None, None, k], mVX.shape)
+            tile.fill_tail(tXrX, 0.0)
+            cute.copy(tiled_copy, tXgX[None, None, None, k], tXrX, pred=tXpX)
+            for i in cutlass.range_constexpr(tile.loads):
+                rSum.store(rSum.load() + tXrX[None, 0, i].load().to(Float32))
         total = rSum.load().reduce(cute.ReductionOp.ADD, 0.0, 0)
-        if const_expr(tile.edges):
-            at = tile.edge_of(gVX, head, mX.shape[1], lane)
-            if at >= 0:
-                total += gX[at].to(Float32)
-
+        total += tile.load_edge(mX, row, tile.edge_of(head, mX.shape[1], lane), 0.0)
         total = tile.sum(total, sPart, mbar)
         # By the first thread of a cluster, or of a part; no row has both.
-        part = lane // tile.threads % tile.split
         if valid and lane % (tile.threads * tile.cluster) == 0:
-            mY[row * tile.split + part] = total.to(mY.element_type)
+            mY[row * tile.split + lane // tile.threads % tile.split] = total.to(mY.element_type)
 
 
 class ShortRowSum:
     """mY (M) = sums of the rows of mX (M, N), each held by its threads at once.
 
     turns: rows of the same threads, 1 for those of several warps; all are loaded before the first
-    is added up, since a short row alone leaves too few bytes in flight. Rows of a warp are
-    neighbours, and its lanes store their sums side by side.
+    is added up, since a short row alone leaves too few bytes in flight.
     """
 
     def __init__(self, tile: RowTile, turns: int = 1) -> None:
@@ -75,7 +73,6 @@ class ShortRowSum:
         # A load of a row's whole 128 bytes passes L1 by: 1.5 % faster on an H200. Where two loads
         # share such a line that is 11 % slower; longer pieces of a row were not measured.
         self.past_l1 = tile.exact and tile.vector > 1 and tile.threads * VECTOR_BYTES == 128
-        self.beside = max(1, WARP // tile.threads)  # rows that a warp reads at a time
 
     @cute.jit
     def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
@@ -86,34 +83,38 @@ class ShortRowSum:
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
-        tile, turns, beside, rows = self.tile, self.turns, self.beside, mX.shape[0]
+        tile, turns, rows = self.tile, self.turns, mX.shape[0]
         sPart, mbar = tile.mailbox(1)
         tidx, _, _ = cute.arch.thread_idx()
         bidx, _, _ = cute.arch.block_idx()
-        lane, group = tidx % tile.threads, bidx * tile.rows + tidx // tile.threads
-        first = group // beside * (beside * turns) + group % beside
+        lane, first = tidx % tile.threads, bidx * tile.rows * turns + tidx // tile.threads
+        tiled_copy = tile.tiled_copy(mX.element_type, past_l1=self.past_l1)
+        thr_copy = tiled_copy.get_slice(lane)
+        cX = cute.local_tile(cute.make_identity_tensor(mX.shape), tile.tiler, (0, 0))
+        tXcX = thr_copy.partition_S(cX)  # ((V,1),1,loads)
+        tXpX = tile.inside(tXcX, mX.shape)
 
-        rX = cute.make_rmem_tensor((tile.vector, tile.loads, turns), mX.element_type)
-        if const_expr(not tile.exact):
-            rX.fill(0.0)
+        shape = ((tile.vector, 1), 1, tile.loads, turns)
+        tXrX = cute.make_rmem_tensor(shape, mX.element_type)
         for turn in cutlass.range_constexpr(turns):
-            row = first + turn * beside
+            row = first + turn * tile.rows
             row = row if row < rows else rows - 1  # once more, and not stored
-            gVX = tile.vectors_of(mX[row, None], 0)  # (V, vectors)
-            tile.load(gVX, rX[None, None, turn], lane, past_l1=self.past_l1)
+            tXgX = thr_copy.partition_S(cute.local_tile(mX, tile.tiler, (row, 0)))
+            tile.fill_tail(tXrX[None, None, None, turn], 0.0)
+            cute.copy(tiled_copy, tXgX, tXrX[None, None, None, turn], pred=tXpX)
 
         mine = Float32(0.0)
         for turn in cutlass.range_constexpr(turns):
-            rSum = rX[None, 0, turn].load().to(Float32)
+            rSum = tXrX[None, 0, 0, turn].load().to(Float32)
             for k in cutlass.range_constexpr(1, tile.loads):
-                rSum = rSum + rX[None, k, turn].load().to(Float32)
+                rSum = rSum + tXrX[None, 0, k, turn].load().to(Float32)
             total = tile.sum(rSum.reduce(cute.ReductionOp.ADD, 0.0, 0), sPart, mbar)
-            # Lane i of a group keeps the sum of its ith row, until each of them has one to store.
+            # Lane i of a row keeps the sum of its ith turn, until each of them has one to store.
             place = turn % tile.threads
             if lane == place:
                 mine = total
             if const_expr(place + 1 == tile.threads or turn + 1 == turns):
-                row = first + (turn - place + lane) * beside
+                row = first + (turn - place + lane) * tile.rows
                 if lane <= place and row < rows:
                     mY[row] = mine.to(mY.element_type)
 

@@ -16,7 +16,7 @@ from typing import Any
 import cutlass
 import cutlass.cute as cute
 from cutlass import Float32, Int32, Int64, const_expr
-from cutlass.cute.nvgpu import CacheEvictionPriority
+from cutlass.cute.nvgpu import CacheEvictionPriority, CopyG2ROp, CopyUniversalOp
 
 from forgekit.errors import UsageError, got_needed
 from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP, check_threads, shares_warps
@@ -33,7 +33,8 @@ class RowTile:
     cluster: blocks that share a row and exchange what they find. split: blocks that share a row,
     each with a result of its own. Where a row has several blocks, a block has one row.
 
-    exact: a row has as many elements as its threads read at a time, so none has to be left out.
+    whole: loads that all threads have, whatever the row's place in memory: only the others need a
+    predicate. Of a kernel that goes on in rounds: all loads, if every round is full.
     edges: a row need not begin or end at a vector: what stands before its first and behind its last
     whole one is read element by element, by 2 * vector threads at least.
 
@@ -47,7 +48,7 @@ class RowTile:
     vector: int = 1
     cluster: int = 1
     split: int = 1
-    exact: bool = False
+    whole: int = 0
     edges: bool = False
 
     def __post_init__(self) -> None:
@@ -70,6 +71,11 @@ class RowTile:
     def block(self) -> int:
         """Threads of a block."""
         return self.threads * self.rows
+
+    @property
+    def exact(self) -> bool:
+        """Whether a row is all that its threads read at a time, or several times that."""
+        return self.whole == self.loads
 
     @property
     def blocks(self) -> int:
@@ -100,6 +106,27 @@ class RowTile:
         return shape
 
     # -- which thread reads what ------------------------------------------------------------------
+    @property
+    def tiler(self) -> tuple[int, int]:
+        """Rows and columns of a tile: what the threads of a row read at a time."""
+        return 1, self.step * self.loads * self.vector
+
+    def tiled_copy(self, dtype: Any, past_l1: bool = False):  # type: ignore[no-untyped-def]
+        """The TV layout of a tile: a row's threads side by side, a vector each, `loads` times.
+
+        past_l1: loads without a place in L1.
+        """
+        bits = self.vector * dtype.width
+        atom = cute.make_copy_atom(CopyUniversalOp(), dtype, num_bits_per_copy=bits)
+        if past_l1:
+            evict = CacheEvictionPriority.NO_ALLOCATE
+            atom = cute.make_copy_atom(
+                CopyG2ROp(), dtype, num_bits_per_copy=bits, l1c_evict_priority=evict
+            )
+        thr_layout = cute.make_layout((1, self.step))  # (1,step):(0,1)
+        val_layout = cute.make_layout((1, self.vector))  # (1,V):(0,1)
+        return cute.make_tiled_copy_tv(atom, thr_layout, val_layout)
+
     @cute.jit
     def row_and_lane(self, rows: Int32):  # type: ignore[no-untyped-def]
         """The thread's row, its place among the threads of the row, and whether there is a row.
@@ -116,63 +143,59 @@ class RowTile:
             row = row if valid else rows - 1
         return row, lane, valid
 
-    @cute.jit
-    def head_of(self, gX: cute.Tensor):  # type: ignore[no-untyped-def]
-        """Elements of a row (N) before its first whole vector."""
-        head = Int32(0)
-        if const_expr(self.edges):  # as many as are missing to the next multiple of V
-            at = gX.iterator.toint() // (gX.element_type.width // 8)
-            head = Int32(-at & (self.vector - 1))
-            if head > gX.shape[0]:
-                head = gX.shape[0]
-        return head
+    def inside(self, tXcX: cute.Tensor, shape):  # type: ignore[no-untyped-def]
+        """tXpX: which of a thread's vectors, at tXcX ((V,1),1,loads), a matrix of `shape` has."""
+        tXpX = cute.make_rmem_tensor((1, 1, self.loads), cutlass.Boolean)
+        for k in range(self.loads):
+            tXpX[k] = k < self.whole or cute.elem_less(tXcX[0, 0, k][1], shape[1])
+        return tXpX
+
+    def fill_tail(self, tXrX: cute.Tensor, value: Any) -> None:
+        """What a predicate may leave out of tXrX ((V,1),1,loads) = value."""
+        for k in range(self.whole, self.loads):
+            tXrX[None, 0, k].fill(value)
+
+    # -- rows that begin anywhere: by hand, as no layout has another shift for each row -----------
+    def whole_vectors(self, row: Int32, *tensors: cute.Tensor):  # type: ignore[no-untyped-def]
+        """Elements of the thread's row before its first whole vector; and the matrices, with that
+        row from there on in the place of every row. Without edges: 0, and as they are."""
+        if not self.edges:
+            return Int32(0), *tensors
+        V, mX = self.vector, tensors[0]
+        bytes_ = mX.element_type.width // 8
+        missing = -(mX[row, None].iterator.toint() // bytes_) & (V - 1)  # to the next multiple of V
+        head = cutlass.min(Int32(missing), mX.shape[1])
+        layout = cute.make_layout((mX.shape[0], (mX.shape[1] - head) // V * V), stride=(0, 1))
+        starts = ((mT[row, None].iterator + head).align(V * bytes_) for mT in tensors)
+        return head, *(cute.make_tensor(start, layout) for start in starts)
 
     @cute.jit
-    def vectors_of(self, gX: cute.Tensor, head):  # type: ignore[no-untyped-def]
-        """The whole vectors of a row (N): a tensor (vector, how many)."""
-        V = self.vector
-        start, step = gX.iterator, V
-        if const_expr(self.edges):
-            start = (start + head).align(V * gX.element_type.width // 8)
-        if const_expr(V == 1):
-            step = gX.stride[0]
-        vectors = (gX.shape[0] - head) // V
-        layout = cute.make_layout((V, vectors), stride=(1, step))  # (V,vectors):(1,V)
-        return cute.make_tensor(start, layout)
-
-    def has(self, gV: cute.Tensor, c):  # type: ignore[no-untyped-def]
-        """Whether vector c is one of gV (V, vectors)."""
-        return True if self.exact else c < gV.shape[1]
-
-    @cute.jit
-    def load(self, gV: cute.Tensor, rX: cute.Tensor, first, past_l1: cutlass.Constexpr = False):  # type: ignore[no-untyped-def]
-        """rX (vector, loads) = the thread's vectors of gV from `first` on; the others stay.
-
-        past_l1: without a place in L1.
-        """
-        evict = CacheEvictionPriority.NO_ALLOCATE if past_l1 else CacheEvictionPriority.EVICT_NORMAL
-        for k in cutlass.range_constexpr(self.loads):
-            if self.has(gV, first + k * self.step):
-                gX = gV[None, first + k * self.step]
-                cute.autovec_copy(gX, rX[None, k], l1c_evict_priority=evict)
-
-    @cute.jit
-    def store(self, rX: cute.Tensor, gV: cute.Tensor, first, valid):  # type: ignore[no-untyped-def]
-        """The thread's vectors of gV from `first` on = rX (vector, loads), if `valid`."""
-        if valid:
-            for k in cutlass.range_constexpr(self.loads):
-                if self.has(gV, first + k * self.step):
-                    cute.autovec_copy(rX[None, k], gV[None, first + k * self.step])
-
-    @cute.jit
-    def edge_of(self, gV: cute.Tensor, head: Int32, size: Int32, lane):  # type: ignore[no-untyped-def]
+    def edge_of(self, head: Int32, columns: Int32, lane) -> Int32:  # type: ignore[no-untyped-def]
         """The one element outside whole vectors that is this thread's; -1 if none is."""
-        V, mine = self.vector, Int32(-1)
-        if lane < head:
-            mine = Int32(lane)
-        elif lane >= V and lane < V + (size - head) % V:
-            mine = head + gV.shape[1] * V + lane - V
+        mine = Int32(-1)
+        if const_expr(self.edges):
+            V, tail = self.vector, (columns - head) % self.vector
+            if lane < head:
+                mine = Int32(lane)
+            elif lane >= V and lane < V + tail:
+                mine = columns - tail + lane - V
         return mine
+
+    @cute.jit
+    def load_edge(self, mX: cute.Tensor, row: Int32, at: Int32, empty) -> Float32:  # type: ignore[no-untyped-def]
+        """The element that `edge_of` has found, or `empty`."""
+        value = Float32(empty)
+        if const_expr(self.edges):
+            if at >= 0:
+                value = mX[row, at].to(Float32)
+        return value
+
+    @cute.jit
+    def store_edge(self, value: Float32, mY: cute.Tensor, row: Int32, at: Int32, valid):  # type: ignore[no-untyped-def]
+        """That element of mY = value, if `valid`."""
+        if const_expr(self.edges):
+            if at >= 0 and valid:
+                mY[row, at] = value.to(mY.element_type)
 
     # -- bringing results together ----------------------------------------------------------------
     def mailbox(self, values: int):  # type: ignore[no-untyped-def]
@@ -239,6 +262,12 @@ class RowTile:
     def over_parts(self, value, op: Callable):  # type: ignore[no-untyped-def]
         """`value` of a group of lanes that has read all parts, combined; all of them get it."""
         return cute.arch.warp_reduction(value, op, threads_in_group=group_of(self.parts))
+
+    def add_up(self, x: cute.TensorSSA):  # type: ignore[no-untyped-def]
+        """The sum of a thread's elements ((V,1),1,loads): those of a place of the vectors first, as
+        one sum waits for another."""
+        ADD = cute.ReductionOp.ADD
+        return x.reduce(ADD, 0.0, (None, 1, 1)).reduce(ADD, 0.0, 0)
 
     @cute.jit
     def sum(self, value: Float32, sPart: cute.Tensor, mbar) -> Float32:  # type: ignore[no-untyped-def]

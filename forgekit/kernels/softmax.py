@@ -14,7 +14,7 @@ import operator
 import cutlass
 import cutlass.cute as cute
 from cuda.bindings.driver import CUstream
-from cutlass import Float32, Int32, const_expr
+from cutlass import Float32, const_expr
 
 from forgekit.kernels.rows import RowTile
 
@@ -83,21 +83,23 @@ class Softmax:
         tile = self.tile
         sPart, mbar = tile.mailbox(2)
         row, lane, valid = tile.row_and_lane(mX.shape[0])
-        gX, gY = mX[row, None], mY[row, None]
-        head = tile.head_of(gX)
-        gVX, gVY = tile.vectors_of(gX, head), tile.vectors_of(gY, head)  # (V, vectors)
+        head, mVX, mVY = tile.whole_vectors(row, mX, mY)
+
+        tiled_copy = tile.tiled_copy(mX.element_type)
+        thr_copy = tiled_copy.get_slice(lane)
+        tXgX, tXgY, tXcX = (
+            thr_copy.partition_S(cute.local_tile(mT, tile.tiler, (row, 0)))
+            for mT in (mVX, mVY, cute.make_identity_tensor(mVX.shape))
+        )  # ((V,1),1,loads)
+        tXpX = tile.inside(tXcX, mVX.shape)
 
         # The only read of the row. What lies outside it counts as -inf: exp(-inf) = 0.
-        rX = cute.make_rmem_tensor((tile.vector, tile.loads), mX.element_type)
-        if const_expr(not tile.exact):
-            rX.fill(-mX.element_type.inf)
-        tile.load(gVX, rX, lane)
-        at, edge = Int32(-1), -Float32.inf
-        if const_expr(tile.edges):
-            at = tile.edge_of(gVX, head, mX.shape[1], lane)
-            if at >= 0:
-                edge = gX[at].to(Float32)
-        x = rX.load().to(Float32)
+        tXrX = cute.make_rmem_tensor_like(tXgX)
+        tile.fill_tail(tXrX, -mX.element_type.inf)
+        cute.copy(tiled_copy, tXgX, tXrX, pred=tXpX)
+        at = tile.edge_of(head, mX.shape[1], lane)
+        edge = tile.load_edge(mX, row, at, -Float32.inf)
+        x = tXrX.load().to(Float32)
 
         # Each warp by itself: its maximum, and the exponentials relative to that.
         m = x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)
@@ -106,7 +108,7 @@ class Softmax:
         m = tile.over_warp(m, cute.arch.fmax)
         shift = finite(m)
         e = exp(x - shift)
-        s = e.reduce(cute.ReductionOp.ADD, 0.0, 0)
+        s = tile.add_up(e)
         if const_expr(tile.edges):
             edge = exp(edge - shift)
             s += edge
@@ -114,12 +116,13 @@ class Softmax:
 
         # Then all warps. What is relative to the warp's maximum becomes relative to the row's.
         m_row, s = of_parts(tile, m, s, sPart, mbar)
-        scale = exp(m - m_row) / s if const_expr(tile.parts > 1) else 1.0 / s
-        rX.store((e * scale).to(mX.element_type))
-        tile.store(rX, gVY, lane, valid)
-        if const_expr(tile.edges):
-            if at >= 0 and valid:
-                gY[at] = (edge * scale).to(mX.element_type)
+        scale = cute.arch.rcp_approx(s)
+        if const_expr(tile.parts > 1):
+            scale *= exp(m - m_row)
+        tXrX.store((e * scale).to(mX.element_type))
+        if valid:
+            cute.copy(tiled_copy, tXrX, tXgY, pred=tXpX)
+        tile.store_edge(edge * scale, mY, row, at, valid)
 
 
 class SoftmaxBackward:
@@ -140,29 +143,29 @@ class SoftmaxBackward:
         tile = self.tile
         sPart, mbar = tile.mailbox(1)
         row, lane, valid = tile.row_and_lane(mY.shape[0])
-        gdY, gY, gdX = mdY[row, None], mY[row, None], mdX[row, None]
-        head = tile.head_of(gY)
-        gVdY, gVY, gVdX = (tile.vectors_of(gT, head) for gT in (gdY, gY, gdX))  # (V, vectors)
+        head, mVY, mVdY, mVdX = tile.whole_vectors(row, mY, mdY, mdX)
+
+        tiled_copy = tile.tiled_copy(mY.element_type)
+        thr_copy = tiled_copy.get_slice(lane)
+        tXgdY, tXgY, tXgdX, tXcX = (
+            thr_copy.partition_S(cute.local_tile(mT, tile.tiler, (row, 0)))
+            for mT in (mVdY, mVY, mVdX, cute.make_identity_tensor(mVY.shape))
+        )  # ((V,1),1,loads)
+        tXpX = tile.inside(tXcX, mVY.shape)
 
         # The only reads of both rows. What lies outside them counts as 0.
-        shape = (tile.vector, tile.loads)
-        rdY, rY = (cute.make_rmem_tensor(shape, mY.element_type) for _ in range(2))
-        if const_expr(not tile.exact):
-            rdY.fill(0.0)
-            rY.fill(0.0)
-        tile.load(gVdY, rdY, lane)
-        tile.load(gVY, rY, lane)
-        at, edge_dy, edge_y = Int32(-1), Float32(0.0), Float32(0.0)
-        if const_expr(tile.edges):
-            at = tile.edge_of(gVY, head, mY.shape[1], lane)
-            if at >= 0:
-                edge_dy, edge_y = gdY[at].to(Float32), gY[at].to(Float32)
-        dy, y = rdY.load().to(Float32), rY.load().to(Float32)
+        tXrdY, tXrY = cute.make_rmem_tensor_like(tXgdY), cute.make_rmem_tensor_like(tXgY)
+        tile.fill_tail(tXrdY, 0.0)
+        tile.fill_tail(tXrY, 0.0)
+        cute.copy(tiled_copy, tXgdY, tXrdY, pred=tXpX)
+        cute.copy(tiled_copy, tXgY, tXrY, pred=tXpX)
+        at = tile.edge_of(head, mY.shape[1], lane)
+        edge_dy, edge_y = (tile.load_edge(mT, row, at, 0.0) for mT in (mdY, mY))
+        dy, y = tXrdY.load().to(Float32), tXrY.load().to(Float32)
 
-        dot = (dy * y).reduce(cute.ReductionOp.ADD, 0.0, 0) + edge_dy * edge_y
+        dot = tile.add_up(dy * y) + edge_dy * edge_y
         dot = tile.sum(dot, sPart, mbar)
-        rY.store(((dy - dot) * y).to(mY.element_type))
-        tile.store(rY, gVdX, lane, valid)
-        if const_expr(tile.edges):
-            if at >= 0 and valid:
-                gdX[at] = ((edge_dy - dot) * edge_y).to(mY.element_type)
+        tXrY.store(((dy - dot) * y).to(mY.element_type))
+        if valid:
+            cute.copy(tiled_copy, tXrY, tXgdX, pred=tXpX)
+        tile.store_edge((edge_dy - dot) * edge_y, mdX, row, at, valid)

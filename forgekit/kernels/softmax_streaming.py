@@ -7,104 +7,88 @@ N. Gimelshein, 2018); the second writes the result.
 
 import cutlass
 import cutlass.cute as cute
-from cuda.bindings.driver import CUstream
-from cutlass import Float32, Int32, const_expr
+from cutlass import Float32
 
-from forgekit.kernels.rows import RowTile
-from forgekit.kernels.softmax import absorb, exp, of_threads
+from forgekit.kernels.softmax import Softmax, SoftmaxBackward, absorb, exp, of_threads
 
 __all__ = ["StreamingSoftmax", "StreamingSoftmaxBackward"]
 
 
-class StreamingSoftmax:
+class StreamingSoftmax(Softmax):
     """mY (M, N) = softmax of each row of mX (M, N), computed in float32."""
-
-    def __init__(self, tile: RowTile) -> None:
-        self.tile = tile
-
-    @cute.jit
-    def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
-        shape = self.tile.launch_shape(mX.shape[0])
-        self.kernel(mX, mY).launch(**shape, stream=stream)
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
         tile = self.tile
         sPart, mbar = tile.mailbox(2)
         row, lane, valid = tile.row_and_lane(mX.shape[0])
-        gX, gY = mX[row, None], mY[row, None]
-        head = tile.head_of(gX)
-        gVX, gVY = tile.vectors_of(gX, head), tile.vectors_of(gY, head)  # (V, vectors)
-        rX = cute.make_rmem_tensor((tile.vector, tile.loads), mX.element_type)
-        at, edge = Int32(-1), -Float32.inf
-        if const_expr(tile.edges):
-            at = tile.edge_of(gVX, head, mX.shape[1], lane)
-            if at >= 0:
-                edge = gX[at].to(Float32)
+        head, mVX, mVY = tile.whole_vectors(row, mX, mY)
+
+        tiled_copy = tile.tiled_copy(mX.element_type)
+        thr_copy = tiled_copy.get_slice(lane)
+        tXgX, tXgY, tXcX = (
+            thr_copy.partition_S(cute.local_tile(mT, tile.tiler, (row, None)))
+            for mT in (mVX, mVY, cute.make_identity_tensor(mVX.shape))
+        )  # ((V,1),1,loads,k)
+        tXrX = cute.make_rmem_tensor_like(tXgX[None, None, None, 0])  # ((V,1),1,loads)
+        at = tile.edge_of(head, mX.shape[1], lane)
+        edge = tile.load_edge(mX, row, at, -Float32.inf)
 
         m = edge
         s = Float32(1.0) if edge != -Float32.inf else Float32(0.0)
-        for first in cutlass.range(lane, gVX.shape[1], tile.step * tile.loads, unroll=1):
-            rX.fill(-mX.element_type.inf)
-            tile.load(gVX, rX, first)
-            m, s = absorb(m, s, rX.load().to(Float32))
+        for k in cutlass.range(tXgX.shape[3], unroll=1):
+            tXpX = tile.inside(tXcX[None, None, None, k], mVX.shape)
+            tile.fill_tail(tXrX, -mX.element_type.inf)
+            cute.copy(tiled_copy, tXgX[None, None, None, k], tXrX, pred=tXpX)
+            m, s = absorb(m, s, tXrX.load().to(Float32))
         m, s = of_threads(tile, m, s, sPart, mbar)
 
-        scale = 1.0 / s
-        for first in cutlass.range(lane, gVX.shape[1], tile.step * tile.loads, unroll=1):
-            tile.load(gVX, rX, first)
-            rX.store((exp(rX.load().to(Float32) - m) * scale).to(mX.element_type))
-            tile.store(rX, gVY, first, valid)
-        if const_expr(tile.edges):
-            if at >= 0 and valid:
-                gY[at] = (exp(edge - m) * scale).to(mX.element_type)
+        scale = cute.arch.rcp_approx(s)
+        for k in cutlass.range(tXgX.shape[3], unroll=1):
+            tXpX = tile.inside(tXcX[None, None, None, k], mVX.shape)
+            cute.copy(tiled_copy, tXgX[None, None, None, k], tXrX, pred=tXpX)
+            tXrX.store((exp(tXrX.load().to(Float32) - m) * scale).to(mX.element_type))
+            if valid:
+                cute.copy(tiled_copy, tXrX, tXgY[None, None, None, k], pred=tXpX)
+        tile.store_edge(exp(edge - m) * scale, mY, row, at, valid)
 
 
-class StreamingSoftmaxBackward:
+class StreamingSoftmaxBackward(SoftmaxBackward):
     """mdX (M, N) = (mdY - sum of mdY·mY over the row) · mY, computed in float32."""
-
-    def __init__(self, tile: RowTile) -> None:
-        self.tile = tile
-
-    @cute.jit
-    def __call__(
-        self, mdY: cute.Tensor, mY: cute.Tensor, mdX: cute.Tensor, stream: CUstream
-    ) -> None:
-        shape = self.tile.launch_shape(mY.shape[0])
-        self.kernel(mdY, mY, mdX).launch(**shape, stream=stream)
 
     @cute.kernel
     def kernel(self, mdY: cute.Tensor, mY: cute.Tensor, mdX: cute.Tensor) -> None:
         tile = self.tile
         sPart, mbar = tile.mailbox(1)
         row, lane, valid = tile.row_and_lane(mY.shape[0])
-        gdY, gY, gdX = mdY[row, None], mY[row, None], mdX[row, None]
-        head = tile.head_of(gY)
-        gVdY, gVY, gVdX = (tile.vectors_of(gT, head) for gT in (gdY, gY, gdX))  # (V, vectors)
-        shape = (tile.vector, tile.loads)
-        rdY, rY = (cute.make_rmem_tensor(shape, mY.element_type) for _ in range(2))
-        at, edge_dy, edge_y = Int32(-1), Float32(0.0), Float32(0.0)
-        if const_expr(tile.edges):
-            at = tile.edge_of(gVY, head, mY.shape[1], lane)
-            if at >= 0:
-                edge_dy, edge_y = gdY[at].to(Float32), gY[at].to(Float32)
+        head, mVY, mVdY, mVdX = tile.whole_vectors(row, mY, mdY, mdX)
+
+        tiled_copy = tile.tiled_copy(mY.element_type)
+        thr_copy = tiled_copy.get_slice(lane)
+        tXgdY, tXgY, tXgdX, tXcX = (
+            thr_copy.partition_S(cute.local_tile(mT, tile.tiler, (row, None)))
+            for mT in (mVdY, mVY, mVdX, cute.make_identity_tensor(mVY.shape))
+        )  # ((V,1),1,loads,k)
+        tXrdY, tXrY = (cute.make_rmem_tensor_like(tXgY[None, None, None, 0]) for _ in range(2))
+        at = tile.edge_of(head, mY.shape[1], lane)
+        edge_dy, edge_y = (tile.load_edge(mT, row, at, 0.0) for mT in (mdY, mY))
 
         dot = edge_dy * edge_y
-        for first in cutlass.range(lane, gVY.shape[1], tile.step * tile.loads, unroll=1):
-            rdY.fill(0.0)
-            rY.fill(0.0)
-            tile.load(gVdY, rdY, first)
-            tile.load(gVY, rY, first)
-            product = rdY.load().to(Float32) * rY.load().to(Float32)
-            dot += product.reduce(cute.ReductionOp.ADD, 0.0, 0)
+        for k in cutlass.range(tXgY.shape[3], unroll=1):
+            tXpX = tile.inside(tXcX[None, None, None, k], mVY.shape)
+            tile.fill_tail(tXrdY, 0.0)
+            tile.fill_tail(tXrY, 0.0)
+            cute.copy(tiled_copy, tXgdY[None, None, None, k], tXrdY, pred=tXpX)
+            cute.copy(tiled_copy, tXgY[None, None, None, k], tXrY, pred=tXpX)
+            dot += tile.add_up(tXrdY.load().to(Float32) * tXrY.load().to(Float32))
         dot = tile.sum(dot, sPart, mbar)
 
-        for first in cutlass.range(lane, gVY.shape[1], tile.step * tile.loads, unroll=1):
-            tile.load(gVdY, rdY, first)
-            tile.load(gVY, rY, first)
-            dx = (rdY.load().to(Float32) - dot) * rY.load().to(Float32)
-            rY.store(dx.to(mY.element_type))
-            tile.store(rY, gVdX, first, valid)
-        if const_expr(tile.edges):
-            if at >= 0 and valid:
-                gdX[at] = ((edge_dy - dot) * edge_y).to(mY.element_type)
+        for k in cutlass.range(tXgY.shape[3], unroll=1):
+            tXpX = tile.inside(tXcX[None, None, None, k], mVY.shape)
+            cute.copy(tiled_copy, tXgdY[None, None, None, k], tXrdY, pred=tXpX)
+            cute.copy(tiled_copy, tXgY[None, None, None, k], tXrY, pred=tXpX)
+            dx = (tXrdY.load().to(Float32) - dot) * tXrY.load().to(Float32)
+            tXrY.store(dx.to(mY.element_type))
+            if valid:
+                cute.copy(tiled_copy, tXrY, tXgdX[None, None, None, k], pred=tXpX)
+        tile.store_edge((edge_dy - dot) * edge_y, mdX, row, at, valid)

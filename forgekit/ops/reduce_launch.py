@@ -216,7 +216,7 @@ def tile_of(choice: RowChoice) -> Any:
 
     return RowTile(
         choice.threads, choice.rows, choice.loads, choice.vector, choice.cluster, choice.split,
-        choice.exact, choice.edges,
+        choice.whole, choice.edges,
     )  # fmt: skip
 
 

@@ -11,9 +11,9 @@ import functools
 from dataclasses import dataclass
 
 from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP, shares_warps
-from forgekit.ops.tile_choice import Op, RowChoice
+from forgekit.ops.tile_choice import Op, RowChoice, whole_loads
 
-__all__ = ["RowProblem", "capacity", "is_exact", "shared_limit", "why_not"]
+__all__ = ["RowProblem", "capacity", "shared_limit", "why_not"]
 
 KERNELS: dict[Op, tuple[str, ...]] = {
     "sum": ("sum", "short"),
@@ -57,15 +57,6 @@ def capacity(choice: RowChoice) -> int:
     return choice.threads * choice.loads * choice.vector * choice.cluster * choice.split
 
 
-def is_exact(choice: RowChoice, size: int) -> bool:
-    """Whether the threads of a row of `size` elements never have to leave one out."""
-    if choice.edges or choice.kernel == "streaming":
-        return False
-    if choice.kernel == "sum":
-        return size % capacity(choice) == 0
-    return size == capacity(choice)
-
-
 def why_not(choice: RowChoice, problem: RowProblem, clusters: int, shared: int) -> str | None:
     """Why the configuration cannot serve the rows, None if it can.
 
@@ -77,6 +68,7 @@ def why_not(choice: RowChoice, problem: RowProblem, clusters: int, shared: int) 
     block = c.threads * c.rows
     several = c.cluster * c.split > 1
     short = c.kernel == "short"
+    outside = c.vector - 1 if c.edges else 0  # elements of a row that no vector holds, at least
     elements = c.loads * c.vector * c.turns
     rules = {
         "kernel of another operator": c.kernel in KERNELS[p.op],
@@ -94,8 +86,8 @@ def why_not(choice: RowChoice, problem: RowProblem, clusters: int, shared: int) 
         "parts for an operator without a second step": c.split == 1 or p.op == "sum",
         "too many parts": c.split <= MOST_PARTS,
         "parts and a cluster": c.split == 1 or c.cluster == 1,
-        "rows too long": c.kernel in ("sum", "streaming") or capacity(c) >= p.size,
-        "exact where it is not": not c.exact or is_exact(c, p.size),
+        "rows too long": c.kernel in ("sum", "streaming") or capacity(c) >= p.size - outside,
+        "more whole loads than there are": c.whole <= whole_loads(c, p.size),
         "too many elements a thread": c.kernel == "shared" or elements <= MOST_ELEMENTS,
         "too many loads": c.kernel != "shared" or c.loads <= MOST_LOADS,
         "shared memory needs whole vectors": c.kernel != "shared" or (c.vector > 1 and not c.edges),
@@ -116,9 +108,10 @@ def _is_sound(choice: RowChoice) -> bool:
     """Whether numbers are positive and flags are flags: a file may hold anything."""
     for field in dataclasses.fields(choice):
         value = getattr(choice, field.name)
-        if field.name in ("exact", "edges"):
+        least = 0 if field.name == "whole" else 1
+        if field.name == "edges":
             if type(value) is not bool:
                 return False
-        elif field.name != "kernel" and (type(value) is not int or value < 1):
+        elif field.name != "kernel" and (type(value) is not int or value < least):
             return False
     return True

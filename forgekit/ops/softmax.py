@@ -120,14 +120,14 @@ def _run(x: Tensor, dim: int, variant: str | None, backend: str | None) -> Tenso
             dim = normal_dim(dim, x.dim())
         arch = None if x.is_cuda else virtual_arch(x)
         address = x.data_ptr() % VECTOR_BYTES
-        run, shape, stride = _plan(x.dtype, arch, x.shape, x.stride(), address, dim, variant)
+        run, empty = _plan(x.dtype, arch, x.shape, x.stride(), address, dim, variant)
     except (RuntimeError, TypeError, ValueError):
         if batched(x):
             result: Tensor = torch.ops.forgekit.softmax(x, dim, variant, backend)
             return result
         _check(x, dim, variant)  # says it in the user's terms
         raise
-    y = x.new_empty_strided(shape, stride)
+    y = empty(x)
     if run is not None:
         run(x.resolve_neg() if x.is_neg() else x, y)
     return y
@@ -151,7 +151,7 @@ def _run_backward(
         arch = None if y.is_cuda else virtual_arch(y)
         addresses = grad.data_ptr() % VECTOR_BYTES, y.data_ptr() % VECTOR_BYTES
         strides = grad.stride(), y.stride()
-        run, shape, stride = _backward_plan(
+        run, empty = _backward_plan(
             y.dtype, arch, (grad.shape, y.shape), strides, addresses, dim, variant
         )
     except (RuntimeError, TypeError, ValueError):
@@ -160,7 +160,7 @@ def _run_backward(
             return result
         _check_pair(grad, y, dim, variant)
         raise
-    dx = y.new_empty_strided(shape, stride)
+    dx = empty(y)
     if run is not None:
         run(
             grad.resolve_neg() if grad.is_neg() else grad,
@@ -179,8 +179,8 @@ def _plan(
     address: int,
     dim: int,
     variant: str | None,
-) -> tuple[Run | None, tuple[int, ...], tuple[int, ...]]:
-    """What fills y from such an x (None: it has no elements), and y's shape and strides."""
+) -> tuple[Run | None, Callable[[Tensor], Tensor]]:
+    """What fills y from such an x (None: it has no elements), and what allocates y for x."""
     check_float(dtype)
     axis, result = normal_dim(dim, len(shape)), tuple(shape)
     fill: Run | None
@@ -189,7 +189,7 @@ def _plan(
     else:  # the one element is a row
         row = launcher(dtype, arch, (1,), (1,), address, 0, variant)
         fill = row and (lambda x, y: row(x.view(1), y.view(1)))
-    return fill, result, contiguous_stride(result)
+    return fill, _allocator(result, stride)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -201,8 +201,8 @@ def _backward_plan(
     addresses: tuple[int, int],
     dim: int,
     variant: str | None,
-) -> tuple[BackwardRun | None, tuple[int, ...], tuple[int, ...]]:
-    """What fills dx from such a grad and y (None: no elements), and dx's shape and strides."""
+) -> tuple[BackwardRun | None, Callable[[Tensor], Tensor]]:
+    """What fills dx from such a grad and y (None: no elements), and what allocates dx for y."""
     check_float(dtype, "y")
     _check_shapes(*shapes)
     axis, result = normal_dim(dim, len(shapes[1])), tuple(shapes[1])
@@ -212,7 +212,15 @@ def _backward_plan(
     else:
         row = backward_launcher(dtype, arch, (1,), ((1,), (1,)), addresses, 0, variant)
         fill = row and (lambda grad, y, dx: row(grad.view(1), y.view(1), dx.view(1)))
-    return fill, result, contiguous_stride(result)
+    return fill, _allocator(result, strides[1])
+
+
+def _allocator(shape: tuple[int, ...], stride: tuple[int, ...]) -> Callable[[Tensor], Tensor]:
+    """What makes a contiguous tensor like those of this shape and strides, in the least time."""
+    kept = contiguous_stride(shape)
+    if stride == kept:
+        return torch.empty_like
+    return lambda x: x.new_empty_strided(shape, kept)
 
 
 # -- what is refused -------------------------------------------------------------------------

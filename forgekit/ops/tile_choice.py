@@ -3,19 +3,25 @@
 Rows are counted in vectors of 16 bytes, since a thread reads one at a time. Each table is searched
 for the first rule that a row is short enough for; the last serves all that are longer. Reasons with
 a number were measured on one H200 on 2026-11-21; `book/measured/tiles_h200.json` holds the last
-runs, of the sizes that matter most, `short_rows_h200.json` those of short rows, of 2026-11-22. Rows
-that have edges, or are read by elements, take the rule of rows of as many accesses. What `forgekit
-tune` has found on the GPU at hand goes before the rules (`forgekit.ops.tuned`).
+runs, of the sizes that matter most, `short_rows_h200.json` those of short sums and
+`softmax_rows_h200.json` those of softmax and its gradient, of 2026-11-22. Rows that have edges, or
+are read by elements, take the rule of rows of as many accesses. What `forgekit tune` has found on
+the GPU at hand goes before the rules (`forgekit.ops.tuned`).
+
+Tried for softmax and its gradient, and left: loads past L1, 4 to 11 % slower where rows are many.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP
 
-__all__ = ["RULES", "SMS", "Kernel", "Op", "RowChoice", "Rule", "choose_rows", "power_below"]
+__all__ = [
+    "RULES", "SMS", "Kernel", "Op", "RowChoice", "Rule", "choose_rows", "power_below",
+    "whole_loads",
+]  # fmt: skip
 
 Op = Literal["sum", "softmax", "softmax_backward"]
 Kernel = Literal["sum", "short", "registers", "shared", "streaming"]
@@ -29,9 +35,9 @@ class Rule:
     """vectors: the longest row it serves. kernel: "sum" loops over a row, "short" holds it at once;
     "registers" and "shared" say where a row is kept between its two uses; "streaming" reads it
     twice. loads: vectors of a thread; threads follow.
-    threads: of a block, at most; more blocks of a cluster follow. rows: of a block, where
-    its threads are few. turns: of "short" rows,
-    those of the same threads, where rows are many. why: what was seen."""
+    threads: of a block, at most; more blocks of a cluster follow. rows: of a block, at most; as
+    many as fill 128 threads if left out. turns: of "short" rows, those of the same threads, where
+    rows are many. why: what was seen."""
 
     vectors: int
     kernel: Kernel
@@ -57,30 +63,41 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
     ("sum", 2): SUM,
     ("sum", 4): SUM,
     ("softmax", 2): (
+        Rule(16, "registers", 1, "a load a thread: up to 1 % before two"),
         Rule(64, "registers", 2, "short rows: lanes before loads"),
-        Rule(256, "registers", 8, "a warp a row, or half of one, needs no barrier"),
-        Rule(512, "registers", 6, "96 threads x 2 rows: 2 % before 128 x 1", rows=2),
+        Rule(96, "registers", 3, "a warp a row needs no barrier"),
+        Rule(128, "registers", 2, "64 threads x 1: 2 % before a warp, many rows or few", rows=1),
+        Rule(256, "registers", 4, "as before: 1 to 4 % before a warp, 2 % before x 2 rows", rows=1),
+        Rule(512, "registers", 3, "192 x 1: 5 % before 96 x 2 where rows are few, as fast else"),
+        Rule(1024, "shared", 8, "128 threads: 5 % before 192 where rows are few, as fast else"),
         Rule(6144, "shared", 6, "exponentials in registers leave room for one block an SM"),
         Rule(ANY, "shared", 8, "small blocks of a large cluster wait least", threads=128),
     ),
     ("softmax", 4): (
+        Rule(16, "registers", 1, "as for 2 bytes"),
         Rule(64, "registers", 2, "short rows: lanes before loads"),
-        Rule(256, "registers", 8, "a warp a row, or half of one, needs no barrier"),
-        Rule(1024, "registers", 4, "few rows like many threads, many rows do not mind"),
+        Rule(128, "registers", 4, "a warp a row: as fast as half of one, fewer registers"),
+        Rule(256, "registers", 8, "a warp a row: 64 threads gain 1 %, lose 2 where rows are few"),
+        Rule(512, "registers", 4, "few rows like many threads, many rows do not mind"),
+        Rule(1024, "shared", 8, "128 threads: 7 % before 256 in registers where rows are few"),
         Rule(2048, "registers", 2, "1024 threads: 1 % before 512 x 4"),
         Rule(4096, "registers", 4, "as long as a block has registers for it"),
         Rule(8192, "shared", 8, "as fast as registers; more than one block an SM where shorter"),
         Rule(ANY, "shared", 16, "small blocks of a large cluster wait least", threads=128),
     ),
     ("softmax_backward", 2): (
+        Rule(16, "registers", 1, "as forward"),
         Rule(64, "registers", 2, "short rows: lanes before loads"),
-        Rule(256, "registers", 8, "a warp a row, or half of one, needs no barrier"),
+        Rule(128, "registers", 1, "128 threads: 7 % before 16 where rows are few, as fast else"),
+        Rule(256, "registers", 2, "128 threads: 2 % before a warp where rows are few"),
         Rule(2048, "registers", 4, "3 % before 1 load where rows are few; threads matter little"),
         Rule(ANY, "registers", 8, "clusters of 128 threads: 10 % before one block", threads=128),
     ),
     ("softmax_backward", 4): (
+        Rule(16, "registers", 1, "as forward"),
         Rule(64, "registers", 2, "short rows: lanes before loads"),
-        Rule(256, "registers", 8, "a warp a row, or half of one, needs no barrier"),
+        Rule(128, "registers", 4, "as forward"),
+        Rule(256, "registers", 8, "a warp: 3 % before two, 8 rows 1 % before 4 if few", rows=8),
         Rule(2048, "registers", 4, "as for 2 bytes"),
         Rule(8192, "registers", 6, "clusters of 2 or 4: before one block of 1024", threads=352),
         Rule(ANY, "registers", 8, "16 blocks of a cluster: 3 to 10 % before 8", threads=256),
@@ -91,7 +108,7 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
 
 @dataclass(frozen=True)
 class RowChoice:
-    """A kernel over rows and the fields of its `RowTile`."""
+    """A kernel over rows and the fields of its `RowTile`; turns: of `ShortRowSum`."""
 
     kernel: Kernel
     threads: int
@@ -100,7 +117,7 @@ class RowChoice:
     vector: int
     cluster: int = 1
     split: int = 1
-    exact: bool = False
+    whole: int = 0
     edges: bool = False
     turns: int = 1
 
@@ -115,15 +132,34 @@ def choose_rows(
     edges: rows do not begin and end at vectors. clusters: blocks that a cluster may have, 1 on
     GPUs without.
     """
-    vectors = max(1, -(-size // vector))
+    choice = _choose(op, rows, size, itemsize, vector, edges, clusters)
+    return replace(choice, whole=whole_loads(choice, size))
+
+
+def whole_loads(choice: RowChoice, size: int) -> int:
+    """Loads that all threads have in rows of `size` elements, wherever in memory these begin."""
+    c = choice
+    together = c.threads * c.cluster * c.split  # vectors of a load
+    if c.kernel in ("sum", "streaming"):  # in rounds
+        return 0 if c.edges or size % (c.vector * together * c.loads) else c.loads
+    outside = c.vector - 1 if c.edges else 0  # elements before the first whole vector, at most
+    return min(c.loads, max(0, size - outside) // c.vector // together)
+
+
+def _choose(
+    op: Op, rows: int, size: int, itemsize: int, vector: int, edges: bool, clusters: int
+) -> RowChoice:
+    vectors = max(1, size // vector if edges else -(-size // vector))
     rule = next(r for r in RULES[op, itemsize] if vectors <= r.vectors)
     kernel, loads, most = rule.kernel, rule.loads, rule.threads
-    if kernel == "shared" and (edges or vector == 1):  # asynchronous copies need whole vectors
-        kernel, loads, most = "registers", 8, 1024
+    if kernel == "shared" and vector == 1:  # asynchronous copies need whole vectors
+        kernel, most = "registers", 1024
+    if op == "softmax" and edges and vectors > 512:  # likewise; a cluster: 5 to 20 % before a block
+        kernel, loads, most = "registers", 4 if clusters > 1 else 8, 256
     if kernel == "short" and (edges or vector == 1):
         kernel, loads = "sum", max(loads, 2)
     if vector == 1 and size <= 8:  # a thread a row: a fifth of a warp's instructions for size 5
-        return RowChoice(kernel if op == "sum" else "registers", 1, 128, size, 1, exact=True)
+        return RowChoice(kernel if op == "sum" else "registers", 1, 128, size, 1)
     if vector == 1:  # short rows: lanes before loads; long ones: as many as registers allow
         loads = 1 if size <= WARP else 4 if size <= 1024 else 16 if op == "softmax_backward" else 32
     threads = _threads(-(-vectors // loads), 2 * vector if edges else 1)
@@ -135,12 +171,14 @@ def choose_rows(
     while threads > most and cluster < clusters:
         cluster *= 2
         threads = _threads(-(-vectors // (loads * cluster)), WARP)
+    loads = -(-vectors // (threads * cluster))
     shared = threads * loads * VECTOR_BYTES if kernel == "shared" else 0
     if threads > MOST_THREADS or shared > (SHARED_BYTES if clusters < 16 else 2 * SHARED_BYTES):
         return _streaming(vector, edges, clusters)
-    beside = (rule.rows or max(1, 128 // threads)) if cluster == 1 else 1
-    exact = not edges and size == threads * loads * vector * cluster
-    return RowChoice(kernel, threads, beside, loads, vector, cluster, 1, exact, edges)
+    beside = max(1, 128 // threads) if cluster == 1 else 1
+    if rule.rows and vector > 1:  # no fewer blocks than SMs
+        beside = power_below(rows // SMS, rule.rows)
+    return RowChoice(kernel, threads, beside, loads, vector, cluster, edges=edges)
 
 
 def _threads(lanes: int, least: int) -> int:
@@ -162,8 +200,7 @@ def _short(rows: int, size: int, loads: int, turns: int, vector: int) -> RowChoi
     beside = max(1, 256 // threads)
     if turns > 1 and rows < 64 * beside * turns:
         return _short(rows, size, 2, 1, vector)
-    exact = size == threads * loads * vector
-    return RowChoice("short", threads, beside, loads, vector, exact=exact, turns=turns)
+    return RowChoice("short", threads, beside, loads, vector, turns=turns)
 
 
 def _sum(
@@ -179,8 +216,7 @@ def _sum(
     elif wanted > 1:
         threads, cluster = 1024, power_below(wanted, 8)
     beside = max(1, 256 // threads) if cluster * parts == 1 else 1
-    exact = not edges and size % (threads * loads * vector * cluster * parts) == 0
-    return RowChoice("sum", threads, beside, loads, vector, cluster, parts, exact, edges)
+    return RowChoice("sum", threads, beside, loads, vector, cluster, parts, edges=edges)
 
 
 def power_below(size: int, most: int) -> int:

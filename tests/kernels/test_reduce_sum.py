@@ -108,7 +108,7 @@ SHORT = {
     "a thread a row": RowChoice("short", 1, 64, 5, 1, turns=3),
     "more turns than lanes": RowChoice("short", 2, 48, 2, 8, turns=5),
     "fewer turns than lanes": RowChoice("short", 8, 12, 2, 8, turns=2),
-    "a line a load": RowChoice("short", 8, 8, 1, 8, turns=4, exact=True),
+    "a line a load": RowChoice("short", 8, 8, 1, 8, turns=4, whole=1),
     "a warp": RowChoice("short", 32, 2, 1, 8, turns=4),
     "a block": RowChoice("short", 96, 1, 2, 8),
 }
@@ -122,7 +122,7 @@ def test_short_rows(name: str, arch: str | None) -> None:
     dtype = torch.float32 if choice.vector == 1 else torch.float16
     whole = choice.threads * choice.loads * choice.vector
     for M in (1, *(choice.rows * choice.turns * k + d for k in (1, 3) for d in (-1, 0, 1))):
-        for N in {whole, whole if choice.exact else whole - choice.vector}:
+        for N in {whole, whole if choice.whole else whole - choice.vector}:
             x = normal(max(M, 1), N, dtype=dtype, arch=arch)
             assert_sums(row_sums(choice, x, arch), x, 1)
 

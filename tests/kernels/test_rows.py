@@ -42,7 +42,7 @@ EDGES = {
 
 def tile_of(choice: RowChoice) -> RowTile:
     return RowTile(choice.threads, choice.rows, choice.loads, choice.vector, choice.cluster,
-                   choice.split, choice.exact, choice.edges)  # fmt: skip
+                   choice.split, choice.whole, choice.edges)  # fmt: skip
 
 
 def check(choice: RowChoice, x: torch.Tensor, arch: str | None) -> None:
@@ -79,7 +79,7 @@ def test_rows_that_begin_anywhere(name: str, arch: str | None) -> None:
 @pytest.mark.parametrize("arch", WHERE)
 def test_exact(arch: str | None) -> None:
     for choice in (RowChoice("sum", 64, 2, 2, 4), RowChoice("sum", 32, 1, 1, 4, cluster=2)):
-        choice = replace(choice, exact=True)
+        choice = replace(choice, whole=choice.loads)
         if choice.cluster <= clusters_of(arch):
             capacity = capacity_of(choice)
             check(choice, integers(3, capacity, arch=arch), arch)

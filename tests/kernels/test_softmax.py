@@ -218,7 +218,7 @@ def test_many_warps(arch: str | None) -> None:
             check(y.read(), given, 1)
     x = normal(3, 256, arch=arch)
     y = Output((3, 256), x.dtype, arch)
-    compile_rows("softmax", RowChoice("registers", 64, 1, 1, 4, exact=True), x.dtype, arch)(
+    compile_rows("softmax", RowChoice("registers", 64, 1, 1, 4, whole=1), x.dtype, arch)(
         x, y.tensor
     )
     assert_softmax(y.read(), x, 1)

@@ -17,8 +17,8 @@ import torch
 from forgekit.devices import use_target
 from forgekit.errors import PlatformError
 from forgekit.ops import softmax, softmax_launch, tuned, tuning_files
-from forgekit.ops.row_limits import RowProblem, is_exact, why_not
-from forgekit.ops.tile_choice import RULES, RowChoice, choose_rows
+from forgekit.ops.row_limits import RowProblem, why_not
+from forgekit.ops.tile_choice import RULES, RowChoice, choose_rows, whole_loads
 
 ARCH = "sm_90a"
 NAME = f"virtual GPU ({ARCH})"
@@ -26,7 +26,7 @@ SHARED = 227 * 1024
 SHAPE = (6, 1024)
 ROWS = RowProblem("softmax", *SHAPE, "float16", 8, False)
 TABLE = choose_rows("softmax", *SHAPE, 2, 8, False, 16)
-OTHER = RowChoice("registers", 64, 1, 2, 8, exact=True)
+OTHER = RowChoice("registers", 32, 1, 4, 8, whole=4)
 
 
 @pytest.fixture(autouse=True)
@@ -156,24 +156,25 @@ def test_a_file_that_does_not_count_is_told_once_and_replaced(
     ("change", "said"),
     [
         ({"threads": 32}, "rows too long"),
-        ({"threads": 48, "loads": 3, "exact": False}, "neither whole warps nor a power of two"),
+        ({"threads": 48, "loads": 3, "whole": 0}, "neither whole warps nor a power of two"),
         ({"threads": 16, "rows": 3, "loads": 8}, "no whole warps in a block"),
-        ({"threads": 128, "rows": 16, "exact": False}, "too many threads"),
-        ({"threads": 128}, "exact where it is not"),
+        ({"threads": 128, "rows": 16, "whole": 0}, "too many threads"),
+        ({"threads": 128}, "more whole loads"),
         ({"threads": 0}, "whole numbers"),
         ({"threads": "64"}, "whole numbers"),
         ({"threads": True}, "whole numbers"),
-        ({"exact": 1}, "whole numbers"),
-        ({"loads": 16, "exact": False}, "too many elements a thread"),
-        ({"kernel": "streaming", "threads": 1024, "cluster": 32, "exact": False}, "too many"),
-        ({"cluster": 3, "exact": False}, "not a power of two"),
-        ({"cluster": 2, "rows": 2, "exact": False}, "several rows a block"),
+        ({"whole": -1}, "whole numbers"),
+        ({"whole": True}, "whole numbers"),
+        ({"loads": 16, "whole": 0}, "too many elements a thread"),
+        ({"kernel": "streaming", "threads": 1024, "cluster": 32, "whole": 0}, "too many"),
+        ({"cluster": 3, "whole": 0}, "not a power of two"),
+        ({"cluster": 2, "rows": 2, "whole": 0}, "several rows a block"),
         ({"cluster": 4, "threads": 16}, "no whole warps"),
-        ({"split": 2, "exact": False}, "second step"),
-        ({"kernel": "shared", "threads": 1024, "loads": 16, "exact": False}, "shared memory"),
+        ({"split": 2, "whole": 0}, "second step"),
+        ({"kernel": "shared", "threads": 1024, "loads": 16, "whole": 0}, "shared memory"),
         ({"kernel": "sum"}, "another operator"),
         ({"vector": 4, "threads": 128}, "other accesses"),
-        ({"edges": True, "exact": False}, "other accesses"),
+        ({"edges": True, "whole": 0}, "other accesses"),
         ({"color": 1}, "TypeError"),
         (None, "TypeError"),
     ],
@@ -265,7 +266,7 @@ def test_the_table_keeps_the_limits(clusters: int) -> None:
                     choice = choose_rows(op, rows, size, itemsize, vector, edges, clusters)
                     problem = RowProblem(op, rows, size, "", vector, edges)
                     assert why_not(choice, problem, clusters, shared) is None, (problem, choice)
-                    assert choice.exact == is_exact(choice, size), (problem, choice)
+                    assert choice.whole == whole_loads(choice, size), (problem, choice)
 
 
 def test_nothing_is_warned_of_what_is_right() -> None:

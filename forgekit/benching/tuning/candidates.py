@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterator
 
 from forgekit.kernels import WARP
-from forgekit.ops.row_limits import RowProblem, is_exact, why_not
-from forgekit.ops.tile_choice import Kernel, RowChoice, _threads
+from forgekit.ops.row_limits import RowProblem, why_not
+from forgekit.ops.tile_choice import Kernel, RowChoice, _threads, whole_loads
 
 __all__ = ["candidates", "same_bits"]
 
@@ -37,7 +37,7 @@ def candidates(
     made = _sums(problem, table) if problem.op == "sum" else _softmaxes(problem, table)
     found: dict[RowChoice, float] = {}
     for one in made:
-        choice = dataclasses.replace(one, exact=is_exact(one, problem.size))
+        choice = dataclasses.replace(one, whole=whole_loads(one, problem.size))
         fits = choice.kernel != "registers" or _block_elements(choice) <= IN_REGISTERS
         if exact and not same_bits(choice, table):
             continue
@@ -54,14 +54,15 @@ def same_bits(choice: RowChoice, table: RowChoice) -> bool:
     """
     loads = table.loads if table.kernel in ("sum", "short") else choice.loads
     same = dataclasses.replace(
-        choice, rows=table.rows, loads=loads, exact=table.exact, turns=table.turns
+        choice, rows=table.rows, loads=loads, whole=table.whole, turns=table.turns
     )
     return same == table
 
 
 def _softmaxes(problem: RowProblem, table: RowChoice) -> Iterator[RowChoice]:
     """Threads follow from loads and cluster, as a row has to fit."""
-    vectors = -(-problem.size // problem.vector)
+    outside = problem.vector - 1 if problem.edges else 0
+    vectors = -(-(problem.size - outside) // problem.vector)
     least = 2 * problem.vector if problem.edges else 1
     kernels: list[Kernel] = ["registers"]
     if problem.op == "softmax":

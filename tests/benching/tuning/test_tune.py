@@ -75,7 +75,7 @@ def test_the_candidates_of_a_usual_softmax() -> None:
     problem = RowProblem("softmax", 8192, 8192, "bfloat16", 8, False)
     table = RowChoice("shared", 192, 1, 6, 8)
     found = candidates(problem, table, clusters=16, shared=SHARED)
-    told = {(c.kernel, c.threads, c.loads, c.cluster, c.exact) for c in found}
+    told = {(c.kernel, c.threads, c.loads, c.cluster, c.whole) for c in found}
     assert {
         ("registers", 192, 6, 1, False), ("shared", 256, 4, 1, True), ("shared", 128, 8, 1, True),
         ("shared", 96, 12, 1, False), ("shared", 96, 6, 2, False), ("registers", 352, 3, 1, False),
@@ -100,7 +100,7 @@ def test_what_is_said_to_keep_every_bit_does(op: str, shape: tuple[int, int], dt
 def test_other_bits_are_refused_where_all_are_to_stay() -> None:
     case = Case("reduce_sum", (64, 4000), "float32")
     problem, table, _ = tune.plan(case, ARCH, TuneSettings())
-    other = replace(table, threads=table.threads // 2, exact=False)
+    other = replace(table, threads=table.threads // 2, whole=0)
     CheckedCalls(case, problem, ARCH).checked(other)
     calls = CheckedCalls(case, problem, ARCH, exact=True)
     calls.checked(table)
