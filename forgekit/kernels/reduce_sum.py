@@ -72,7 +72,8 @@ class ShortRowSum:
         self.tile, self.turns = tile, turns
         # A load of a row's whole 128 bytes passes L1 by: 1.5 % faster on an H200. Where two loads
         # share such a line that is 11 % slower; longer pieces of a row were not measured.
-        self.past_l1 = tile.exact and tile.vector > 1 and tile.threads * VECTOR_BYTES == 128
+        exact = tile.whole == tile.loads
+        self.past_l1 = exact and tile.vector > 1 and tile.threads * VECTOR_BYTES == 128
 
     @cute.jit
     def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:

@@ -73,11 +73,6 @@ class RowTile:
         return self.threads * self.rows
 
     @property
-    def exact(self) -> bool:
-        """Whether a row is all that its threads read at a time, or several times that."""
-        return self.whole == self.loads
-
-    @property
     def blocks(self) -> int:
         """Blocks that share a row."""
         return self.cluster * self.split
@@ -117,12 +112,9 @@ class RowTile:
         past_l1: loads without a place in L1.
         """
         bits = self.vector * dtype.width
-        atom = cute.make_copy_atom(CopyUniversalOp(), dtype, num_bits_per_copy=bits)
-        if past_l1:
-            evict = CacheEvictionPriority.NO_ALLOCATE
-            atom = cute.make_copy_atom(
-                CopyG2ROp(), dtype, num_bits_per_copy=bits, l1c_evict_priority=evict
-            )
+        how = {"l1c_evict_priority": CacheEvictionPriority.NO_ALLOCATE} if past_l1 else {}
+        op = CopyG2ROp() if past_l1 else CopyUniversalOp()
+        atom = cute.make_copy_atom(op, dtype, num_bits_per_copy=bits, **how)
         thr_layout = cute.make_layout((1, self.step))  # (1,step):(0,1)
         val_layout = cute.make_layout((1, self.vector))  # (1,V):(0,1)
         return cute.make_tiled_copy_tv(atom, thr_layout, val_layout)

@@ -81,10 +81,10 @@ ROWS = [  # shape, dtype, what is launched for dim 1: softmax | gradient
     ((2, 4097), F32, "Softmax edges | SoftmaxBackward edges"),
     ((2, 5000), BF16, "StagedSoftmax | SoftmaxBackward"),
     ((1, 20000), F32, "StagedSoftmax | SoftmaxBackward cluster 4"),
-    ((1, 20001), BF16, "Softmax edges | SoftmaxBackward edges cluster 4"),
+    ((1, 20001), BF16, "Softmax edges cluster 4 | SoftmaxBackward edges cluster 4"),
     ((1, 32768), F32, "StagedSoftmax exact | SoftmaxBackward cluster 4"),
     ((1, 60000), BF16, "StagedSoftmax cluster 8 | SoftmaxBackward cluster 8"),
-    ((1, 70001), F32, "Softmax edges cluster 4 | SoftmaxBackward edges cluster 16"),
+    ((1, 70001), F32, "Softmax edges cluster 16 | SoftmaxBackward edges cluster 16"),
     ((1, 140000), F32, "StagedSoftmax cluster 16 | SoftmaxBackward cluster 16"),
     ((1, 1100000), F32, "StreamingSoftmax cluster 8 | StreamingSoftmaxBackward cluster 8"),
 ]

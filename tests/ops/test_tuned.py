@@ -26,7 +26,7 @@ SHARED = 227 * 1024
 SHAPE = (6, 1024)
 ROWS = RowProblem("softmax", *SHAPE, "float16", 8, False)
 TABLE = choose_rows("softmax", *SHAPE, 2, 8, False, 16)
-OTHER = RowChoice("registers", 32, 1, 4, 8, whole=4)
+OTHER = RowChoice("registers", 64, 2, 2, 8, whole=2)
 
 
 @pytest.fixture(autouse=True)
@@ -169,9 +169,9 @@ def test_a_file_that_does_not_count_is_told_once_and_replaced(
         ({"kernel": "streaming", "threads": 1024, "cluster": 32, "whole": 0}, "too many"),
         ({"cluster": 3, "whole": 0}, "not a power of two"),
         ({"cluster": 2, "rows": 2, "whole": 0}, "several rows a block"),
-        ({"cluster": 4, "threads": 16}, "no whole warps"),
-        ({"split": 2, "whole": 0}, "second step"),
-        ({"kernel": "shared", "threads": 1024, "loads": 16, "whole": 0}, "shared memory"),
+        ({"cluster": 4, "threads": 16, "rows": 1}, "no whole warps"),
+        ({"split": 2, "rows": 1, "whole": 0}, "second step"),
+        ({"kernel": "shared", "threads": 512, "loads": 16, "whole": 0}, "shared memory"),
         ({"kernel": "sum"}, "another operator"),
         ({"vector": 4, "threads": 128}, "other accesses"),
         ({"edges": True, "whole": 0}, "other accesses"),
