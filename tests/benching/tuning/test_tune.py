@@ -26,7 +26,7 @@ from forgekit.ops.tile_choice import RULES, RowChoice, choose_rows
 from tests.benching.tuning.tune_work import fewest_loads, tune_or_fail
 
 ARCH = "sm_90a"
-SETTINGS = TuneSettings(most=3, device="virtual", arch=ARCH)
+SETTINGS = TuneSettings(most=5, device="virtual", arch=ARCH)
 CASE = Case("softmax", (6, 1024), "float16")
 SHARED = 227 * 1024
 
@@ -187,32 +187,32 @@ def test_what_has_no_rows_is_refused(case: Case) -> None:
 def test_the_best_is_stored_and_used() -> None:
     x = torch.randn(CASE.shape).half()
     ops.softmax(x)
-    assert choice_used() == (16, 8, 8)
+    assert choice_used() == (64, 1, 2)
     steps: list[int] = []
     outcome = tune_case(CASE, SETTINGS, timer=fewest_loads, step=lambda: steps.append(1))
-    assert len(steps) == outcome.tried == 4
+    assert len(steps) == outcome.tried == 6
     assert outcome.table is not None and outcome.best is not None
-    assert outcome.best.choice.loads == 4
-    assert outcome.gain == pytest.approx(1 - 6 / 10)
-    assert choice_used() == (16, 8, 8)  # nothing of the search stays in the launchers
+    assert outcome.best.choice.loads == 1
+    assert outcome.gain == pytest.approx(1 - 1.25 / 2.25)
+    assert choice_used() == (64, 1, 2)  # nothing of the search stays in the launchers
     assert tune.keep(outcome)
     best = outcome.best.choice
-    assert choice_used() == (best.threads, best.rows, best.loads) != (16, 8, 8)
+    assert choice_used() == (best.threads, best.rows, best.loads) != (64, 1, 2)
     torch.testing.assert_close(ops.softmax(x), x.softmax(-1))
     assert torch.equal(ops.softmax(x), ops.softmax(x))
     [found] = tuning_files.stored()
     kept = found.entries["softmax float16 6x1024 vector=8"]
-    assert (found.gpu, kept["ms"], kept["table_ms"]) == (f"virtual GPU ({ARCH})", 6, 10)
+    assert (found.gpu, kept["ms"], kept["table_ms"]) == (f"virtual GPU ({ARCH})", 1.25, 2.25)
 
 
 def test_where_nothing_is_faster_the_table_stays_and_an_old_entry_goes() -> None:
     tune.keep(tune_case(CASE, SETTINGS, timer=fewest_loads))
-    assert choice_used() != (16, 8, 8)
+    assert choice_used() != (64, 1, 2)
     outcome = tune_case(CASE, SETTINGS, timer=lambda *args: Timing(1.0, 0.9, 1.1))
     assert outcome.best is None and outcome.table is not None and outcome.gain == 0
-    assert outcome.table.choice.loads == 8  # what was stored is not what it is compared with
+    assert outcome.table.choice.loads == 2  # what was stored is not what it is compared with
     assert tune.keep(outcome)
-    assert choice_used() == (16, 8, 8) and tuning_files.stored()[0].entries == {}
+    assert choice_used() == (64, 1, 2) and tuning_files.stored()[0].entries == {}
 
 
 def test_what_was_found_with_other_kernels_is_not_stored() -> None:
