@@ -70,10 +70,10 @@ scale may be negative. `causal_softmax(x, scale: Float32, y)`, float32 and bfloa
         "is not `scale` times the largest of x where the scale is negative.",
     ),
     analysis="""
-Counted for 128 × 128 float32: 64 KB written, and no more than the kept half of the rows' sectors read.
-Three operators after each other (scale, add a mask of 0 and −∞, softmax) read four matrices and
-write three. A mask that is a formula of row and column costs a comparison. Flash attention goes one
-step further: it skips whole tiles beyond the diagonal, and does not write the scores at all.
+Counted for 128 × 128 float32: of 2,048 sectors of `x` 1,088 are read, and each of `y` is written
+once. Three operators after each other (scale, add a mask of 0 and −∞, softmax) read four matrices
+and write three. A mask that is a formula of row and column costs a comparison. Flash attention goes
+one step further: it skips whole tiles beyond the diagonal, and does not write the scores at all.
 """,
     entry="causal_softmax",
     inputs=_inputs,

@@ -15,7 +15,8 @@ SUM = "    s = cute.arch.warp_reduction_sum(s, threads_in_group=8)\n"
 
 
 def _columns(loop: str, count: int, col: str) -> str:
-    return loop.replace("range_constexpr(8)", f"range_constexpr({count})").replace("lane + 8 * k", col)
+    loop = loop.replace("range_constexpr(8)", f"range_constexpr({count})")
+    return loop.replace("lane + 8 * k", col)
 
 
 WRONG = (

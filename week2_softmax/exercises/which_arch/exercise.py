@@ -20,7 +20,9 @@ SHUFFLES = "`shfl.sync.bfly` stands in all three columns of the first table."
 COPIES = "`cp.async` has a number in the rows of 20,480, from the first architecture on."
 STREAMS = "the kernel for sm_80 loads 2 sectors where 1 would do: it reads the row twice."
 LATER = "it stands in two of the three columns."
-PACKED = "the number of `max` and of `sub` is the same for sm_80 and sm_90a; look at the next column."
+PACKED = (
+    "the number of `max` and of `sub` is the same for sm_80 and sm_90a; look at the next column."
+)
 ONE = "`ex2.approx` stands in all three columns, once an element."
 
 EXERCISE = Exercise(
