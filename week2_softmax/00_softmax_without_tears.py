@@ -15,7 +15,7 @@
 # passes over memory.
 # **You will learn** where exponentials end, why subtracting the maximum changes nothing but the
 # rounding, what a masked row gives, and how to count passes over memory.
-# **You need** week 1. About 30 minutes, and 45 more for the exercises.
+# **You need** week 1. About 30 minutes, and 55 more for the exercises.
 #
 # A **softmax** makes weights of a row of numbers: all between 0 and 1, and together 1.
 #

@@ -15,7 +15,7 @@
 # blocks.
 # **You will learn** how a sum is corrected after the fact, why (maximum, sum) is an operator like
 # any other, and which rows hide that the correction was forgotten.
-# **You need** `00_softmax_without_tears`. About 35 minutes, and 60 more for the exercises.
+# **You need** `00_softmax_without_tears`. About 35 minutes, and 75 more for the exercises.
 #
 # **The bad number: three reads and a write.** The sum has to wait for the maximum, and the
 # maximum is known when the row has been read to its end. So it seems.
@@ -95,8 +95,9 @@ plt.show()
 # ## 2. Two numbers for a part of a row
 #
 # Week 1 had a rule: an operator that is associative and has an identity goes through every tree,
-# over lanes, warps and blocks. A single element is the pair (x, 1), for $e^{x - x} = 1$. Nothing is
-# (−∞, 0). And two parts of a row are merged by rescaling *both* to the larger maximum:
+# over lanes, warps and blocks. A single element is the pair (x, 1), for $e^{x - x} = 1$. The pair
+# of no element at all is (−∞, 0). And two parts of a row are merged by rescaling *both* to the
+# larger maximum:
 #
 # $$m = \max(m_a, m_b) \qquad s = s_a\, e^{m_a - m} + s_b\, e^{m_b - m}$$
 #
