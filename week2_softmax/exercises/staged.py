@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from forgekit.lessons.gates import Submission
     from forgekit.lessons.gates.submission import MakeCase
 
-__all__ = ["asynchronous", "not_rescaled", "overlapping"]
+__all__ = ["announced", "asynchronous", "not_rescaled", "overlapping"]
 
 
 def not_rescaled(x: torch.Tensor, threads: int, vec: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -29,6 +29,26 @@ def not_rescaled(x: torch.Tensor, threads: int, vec: int) -> tuple[torch.Tensor,
     s = (parts - so_far[..., None]).exp().nan_to_num().sum((1, 3))  # (M,threads)
     m = so_far[:, -1].amax(1, keepdim=True)
     return m, (s * (so_far[:, -1] - m).exp()).sum(1, keepdim=True)
+
+
+def announced(make: MakeCase, size: tuple[int, ...]) -> Group:
+    """The mbarrier is made known to the cluster before others use it. The sanitizer takes any
+    barrier of the cluster for an order, so it is the PTX that is read."""
+
+    def run(handed_in: Submission) -> str:
+        ptx = handed_in.compiled(make(*size, dtype=torch.float32)).ptx
+        if "fence.mbarrier_init" in ptx:
+            return "by a fence"
+        if re.search(r"barrier\.cluster\.arrive\S*\.relaxed", ptx):
+            raise GateError(
+                "No fence follows the making of the mbarrier, and the arrival is relaxed.",
+                "a relaxed arrival makes nothing known: another block may send its pair to an "
+                "mbarrier that it does not see as made.",
+                "cute.arch.mbarrier_init_fence()",
+            )
+        return "by the arrival at the cluster's barrier"
+
+    return Group("The mbarrier is made known", run)
 
 
 def asynchronous(make: MakeCase, size: tuple[int, ...]) -> Group:

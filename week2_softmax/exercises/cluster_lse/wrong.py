@@ -7,6 +7,7 @@ EXPECT = "mbarrier_arrive_and_expect_tx(mbar, 16 * 8)"
 RESCALED = "s * cute.math.exp(m - m_new, fastmath=True)"
 
 WRONG = (
+    Wrong("no fence", {"    cute.arch.mbarrier_init_fence()\n": ""}, "a relaxed arrival makes nothing known"),
     Wrong("sent at once", {ARRIVE: "", WAIT: ""}, "only after block 0 has started"),
     Wrong("eight bytes too few", {"16 * 8)": "15 * 8)"}, "is to expect the bytes of all 16"),
     Wrong("eight bytes too many", {"16 * 8)": "17 * 8)"}, "bytes or arrivals that never come"),

@@ -8,6 +8,7 @@ GUARD = "Float32(0.0) if m == -Float32.inf else m"
 LOAD = "    if v < cute.size(gX, mode=[1]):\n        cute.autovec_copy(gX[None, v], rX)\n"
 
 WRONG = (
+    Wrong("no fence", {"    cute.arch.mbarrier_init_fence()\n": ""}, "a relaxed arrival makes nothing known"),
     Wrong("sent at once", {ARRIVE: "", WAIT: ""}, "only after the other block has started"),
     Wrong("eight bytes too few", {"4 * 8)": "3 * 8)"}, "is to expect the bytes of all four"),
     Wrong("eight bytes too many", {"4 * 8)": "5 * 8)"}, "four pairs of 8 bytes come to each block"),
