@@ -20,7 +20,7 @@ from forgekit.ops import tuned, tuning_files
 from forgekit.ops.tile_choice import RowChoice
 from tests.benching.tuning.tune_work import fewest_loads
 
-NARROW = ["tune", "--op", "softmax", "--dtype", "float16", "--shape", "6x1024"]
+NARROW = ["tune", "--op", "softmax", "--dtype", "float16", "--shape", "6x2048"]
 
 
 @pytest.fixture(autouse=True)
@@ -46,17 +46,17 @@ def test_a_search_prints_stores_shows_and_clears(
     assert main([*NARROW, "--shape", "3x1"]) == 0
     head, first, second = capsys.readouterr().out.splitlines()
     assert head.split() == ["table's", "choice", "µs", "best", "µs", "gain"]
-    assert first.split("  ")[0] == "softmax 6×1024 float16, 3 tried"
-    assert "registers 16 threads, 8 loads, 8 rows  10000.0  registers " in first
+    assert first.split("  ")[0] == "softmax 6×2048 float16, 3 tried"
+    assert "registers 64 threads, 4 loads 4250.0 registers " in " ".join(first.split())
     assert first.endswith(" %")
     assert second.endswith("stays")
     [found] = tuning_files.stored()
-    assert list(found.entries) == ["softmax float16 6x1024 vector=8"]
+    assert list(found.entries) == ["softmax float16 6x2048 vector=8"]
 
     assert main(["tune", "--show"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith(f"virtual GPU (sm_90a): {found.file}\n")
-    assert "softmax float16 6x1024 vector=8  registers 16 threads, 8 loads, 8 rows" in shown
+    assert "softmax float16 6x2048 vector=8  registers 64 threads, 4 loads" in shown
     assert main(["tune", "--clear"]) == 0
     assert capsys.readouterr().out == f"removed {found.file}\n"
     assert main(["tune", "--show"]) == 0
@@ -83,7 +83,7 @@ def test_what_was_found_before_ctrl_c_is_kept(
     assert main([*NARROW, "--shape", "3x1"]) == 130
     said = capsys.readouterr()
     assert "interrupted; what was found before is kept" in said.err
-    assert "softmax 6×1024" in said.out and "3×1" not in said.out
+    assert "softmax 6×2048" in said.out and "3×1" not in said.out
     assert len(tuning_files.stored()[0].entries) == 1
 
 
@@ -107,8 +107,8 @@ def test_a_failure_is_told_and_is_the_exit_status(
     monkeypatch.setattr(search, "choose_rows", lambda *args: wrong)
     assert main(NARROW) == 1
     out = capsys.readouterr().out
-    assert "nothing was measured\nsoftmax 6×1024 float16: not measured: the table's own" in out
-    assert "dropped registers 32 threads, 2 loads: wrong: 6,144 of" in out
+    assert "nothing was measured\nsoftmax 6×2048 float16: not measured: the table's own" in out
+    assert "dropped registers 32 threads, 2 loads: wrong: 12,288 of" in out
 
 
 def test_results_of_a_worker_with_other_kernels_are_not_stored(
@@ -134,7 +134,7 @@ def test_with_a_scheduler_sizes_come_in_any_order(
     monkeypatch.setattr("forgekit.benching.suites.spread.spread", spread)
     assert main([*NARROW, "--shape", "3x1", "--scheduler", "local:2"]) == 1
     out = capsys.readouterr().out
-    assert "softmax 6×1024 float16, 3 tried" in out
+    assert "softmax 6×2048 float16, 3 tried" in out
     assert "softmax 3×1 float16: not measured: ValueError: no" in out
     assert len(tuning_files.stored()[0].entries) == 1
 
