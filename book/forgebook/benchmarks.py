@@ -80,7 +80,7 @@ def _file(file: Path, data: dict[str, Any]) -> str:
         return _steps(file.stem, data)
     if {"operation", "size", "vgpu_ms"} <= rows[0].keys():
         return _virtual(data)
-    if {"op", "kernel", "threads", "gbps"} <= rows[0].keys():
+    if "ceiling_gbps" in data and {"op", "kernel", "threads", "gbps"} <= rows[0].keys():
         return _configurations(data)
     return _other(file.stem, data)
 
@@ -228,6 +228,8 @@ def _other(name: str, data: dict[str, Any]) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.4g}"
+    if isinstance(value, list):
+        return " × ".join(f"{size:,}" for size in value)
     return "–" if value is None else str(value)
 
 

@@ -119,7 +119,6 @@ def test_links_of_the_glossary(monkeypatch: pytest.MonkeyPatch) -> None:
 # Terms that no notebook introduces yet, and why.
 ELSEWHERE = {
     "reduction": "week 1, whose title it is",
-    **dict.fromkeys(("mbarrier",), "week 2"),
     **dict.fromkeys(("ceiling", "cold"), "the page with the benchmarks"),
 }
 
