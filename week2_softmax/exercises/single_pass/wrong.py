@@ -2,31 +2,34 @@
 
 from forgekit.lessons.wrong import Wrong
 
-RESCALE = "s = s * exp2(m - finite(m_new)) + e.reduce"
+RESCALE = "s = s * exp2(m - shift) + e.reduce"
 SYNC = "    cute.arch.sync_threads()\n"
 LAST = "y = rE[None, k].load() * (exp2(rMax[k] - m_row) * scale)"
-E = "e = exp2(fma(x, LOG2_E, -finite(m_new)))"
-LANES = "s = cute.arch.warp_reduction(s * exp2(m - finite(m_warp)), operator.add)"
-WARPS = "    s = s * exp2(m - finite(m_row))\n"
+SHIFT = "shift = Float32(0.0) if m_new == -Float32.inf else m_new"
+LANES = "s = cute.arch.warp_reduction(s * exp2(m - shift), operator.add)"
+WARPS = "    s = s * exp2(m - shift)\n    s ="
+AGAIN = """x = rX[None, k].load().to(Float32)
+        power = cute.math.fma(x, cute.full_like(x, LOG2_E), cute.full_like(x, -m_row))
+        y = exp2(power) * scale"""
 
 WRONG = (
     Wrong("no rescaling", {RESCALE: "s = s + e.reduce"}, "when its maximum grows"),
     Wrong("exponentials not corrected", {LAST: "y = rE[None, k].load() * scale"},
           "stay relative to the maximum that was known"),
-    Wrong("no guard", {E: "e = exp2(fma(x, LOG2_E, -m_new))"}, "NaN everywhere"),
+    Wrong("no guard", {SHIFT: "shift = m_new"}, "NaN everywhere"),
     Wrong("lanes not rescaled", {LANES: "s = cute.arch.warp_reduction(s, operator.add)"},
           "sums of lanes are added"),
-    Wrong("warps not rescaled", {WARPS: ""}, "sums of warps are added"),
+    Wrong("warps not rescaled", {WARPS: "    s ="}, "sums of warps are added"),
     Wrong("warps not merged", {"m, s = sMax[tidx % 4], sSum[tidx % 4]":
                                "m, s = sMax[tidx // 32], sSum[tidx // 32] / 4.0"}, "the warps were not merged"),
     Wrong("no barrier", {SYNC: ""}, "Race in shared memory"),
     Wrong("two barriers", {SYNC: SYNC + SYNC}, "Barriers that a warp arrives at: 2"),
-    Wrong("exponentials again", {LAST: "y = exp2(fma(rX[None, k].load().to(Float32), LOG2_E, -m_row)) * scale"},
+    Wrong("exponentials again", {LAST: AGAIN},
           "Exponentials an element: 2"),
     Wrong("filled with 0", {"rX.fill(-mX.element_type.inf)": "rX.fill(0.0)"}, "as if they were 0"),
     Wrong("read again", {LAST: """if tidx + 128 * k < cute.size(gX, mode=[1]):
             rX[None, k].store(gX[(None, tidx + 128 * k)].load())
-        y = exp2(fma(rX[None, k].load().to(Float32), LOG2_E, -m_row)) * scale"""},
+        """ + AGAIN},
           "more often than it needs them"),
     Wrong("too much shared memory", {
         "sMax = smem.allocate_tensor(Float32, cute.make_layout(4), 16)":
