@@ -451,7 +451,7 @@ def registers_of(run, n, threads):
 
 x, y = fk.randn(1, 100), fk.empty(1, 100)
 watched = {"registers": fk.compile(registers, x, y, 4), "vectors": compiled(vectors, x, y)}
-figure, both = plt.subplots(1, 2, figsize=(9, 1.9), sharey=True)
+figure, both = plt.subplots(1, 2, figsize=(7.5, 1.7), sharey=True)
 for axes, (name, run) in zip(both, watched.items(), strict=True):
     image = axes.imshow(registers_of(run, 100, 32), aspect="auto", cmap="viridis", vmin=0, vmax=99)
     axes.set(xlabel="lane", title=name, yticks=range(4))
@@ -971,7 +971,7 @@ for n in (256, 512, 1024, 2048, 4096, 8192):
     print(f"rows of {n:5,}: {n // 32:3} elements a lane, {run.registers:3} registers", end=", ")
     print(f"{run.spill_bytes:,} bytes spilled")
 
-figure, axes = plt.subplots(figsize=(6.4, 2.6))
+figure, axes = plt.subplots(figsize=(5.4, 2.3))
 axes.plot(list(need), list(need.values()), "o-", label="registers of a lane")
 axes.axhline(255, color="tab:red", linestyle=":", label="255: the most there are")
 for per_lane, r in need.items():
@@ -1306,7 +1306,7 @@ print(fk.sanitize(run_single, x, y, schedule="adversarial", seeds=1))
 
 # %%
 held = registers_of(run_single, 1000, 128)
-figure, axes = plt.subplots(figsize=(9, 1.9))
+figure, axes = plt.subplots(figsize=(7.5, 1.7))
 image = axes.imshow(held, aspect="auto", cmap="viridis")
 for warp in range(1, 4):
     axes.axvline(32 * warp - 0.5, color="white")
@@ -1405,7 +1405,7 @@ times
 # And how many elements should a thread have? A dot is a kernel and a length of row:
 
 # %%
-figure, axes = plt.subplots(figsize=(6.4, 3))
+figure, axes = plt.subplots(figsize=(5.4, 2.6))
 for dtype, color in (("float32", "tab:blue"), ("bfloat16", "tab:orange")):
     for row in times.rows:
         if row.dtype == dtype and row.step.startswith(("single_pass", "exp2")):
