@@ -1138,10 +1138,9 @@ assert right(two_exchanges, warps=4, columns=(8, 504, 1024))
 LOG2_E = math.log2(math.e)
 
 
-# FILL ME IN (roughly 10 lines)
 @cute.kernel
 def single_pass_kernel(mX: cute.Tensor, mY: cute.Tensor):
-    # FILL ME IN (roughly 41 lines)
+    # FILL ME IN (roughly 45 lines)
     pass
 
 
@@ -1159,22 +1158,6 @@ fk.exercise("week2/single_pass").grade(single_pass_softmax)
 #
 # ```python
 # LOG2_E = math.log2(math.e)
-#
-#
-# @cute.jit
-# def exp2(x):
-#     return cute.math.exp2(x, fastmath=True)
-#
-#
-# @cute.jit
-# def fma(x, a, b):
-#     """x · a + b, one instruction an element."""
-#     return cute.math.fma(x, cute.full_like(x, a), cute.full_like(x, b))
-#
-#
-# @cute.jit
-# def finite(m):
-#     return Float32(0.0) if m == -Float32.inf else m
 #
 #
 # @cute.kernel
@@ -1195,6 +1178,7 @@ fk.exercise("week2/single_pass").grade(single_pass_softmax)
 #             rX[None, k].store(gX[(None, tidx + 128 * k)].load())
 #
 #     # Online, as the vectors arrive. Maxima are multiplied by log2 e.
+#     exp2 = partial(cute.math.exp2, fastmath=True)
 #     rE = cute.make_rmem_tensor((vec, loads), Float32)  # (Vec,loads)
 #     rMax = cute.make_rmem_tensor(loads, Float32)  # (loads)
 #     m, s = -Float32.inf, Float32(0.0)
@@ -1202,21 +1186,24 @@ fk.exercise("week2/single_pass").grade(single_pass_softmax)
 #         x = rX[None, k].load().to(Float32)
 #         largest = x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)
 #         m_new = cute.arch.fmax(m, largest * LOG2_E)
-#         e = exp2(fma(x, LOG2_E, -finite(m_new)))
-#         s = s * exp2(m - finite(m_new)) + e.reduce(cute.ReductionOp.ADD, 0.0, 0)
+#         shift = Float32(0.0) if m_new == -Float32.inf else m_new
+#         e = exp2(cute.math.fma(x, cute.full_like(x, LOG2_E), cute.full_like(x, -shift)))
+#         s = s * exp2(m - shift) + e.reduce(cute.ReductionOp.ADD, 0.0, 0)
 #         m = m_new
 #         rE[None, k].store(e)
 #         rMax[k] = m
 #
 #     # Lanes, then warps.
 #     m_warp = cute.arch.warp_reduction(m, cute.arch.fmax)
-#     s = cute.arch.warp_reduction(s * exp2(m - finite(m_warp)), operator.add)
+#     shift = Float32(0.0) if m_warp == -Float32.inf else m_warp
+#     s = cute.arch.warp_reduction(s * exp2(m - shift), operator.add)
 #     if tidx % 32 == 0:
 #         sMax[tidx // 32], sSum[tidx // 32] = m_warp, s
 #     cute.arch.sync_threads()
 #     m, s = sMax[tidx % 4], sSum[tidx % 4]
 #     m_row = cute.arch.warp_reduction(m, cute.arch.fmax, threads_in_group=4)
-#     s = s * exp2(m - finite(m_row))
+#     shift = Float32(0.0) if m_row == -Float32.inf else m_row
+#     s = s * exp2(m - shift)
 #     s = cute.arch.warp_reduction(s, operator.add, threads_in_group=4)
 #
 #     scale = 1.0 / s
