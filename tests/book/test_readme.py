@@ -26,7 +26,7 @@ def test_its_numbers_are_the_recorded_ones() -> None:
     assert make_readme.filled(TEXT) == TEXT
 
 
-@pytest.mark.parametrize("week", ["week0", "week1"])
+@pytest.mark.parametrize("week", ["week0", "week1", "week2"])
 def test_its_weeks_have_so_many_notebooks_and_exercises(week: str) -> None:
     text = " ".join(TEXT.split())
     said = re.search(
