@@ -149,11 +149,10 @@ def _run_backward(
         if grad.dtype is not y.dtype or grad.get_device() != y.get_device():
             _check_pair(grad, y, dim)
         arch = None if y.is_cuda else virtual_arch(y)
-        addresses = grad.data_ptr() % VECTOR_BYTES, y.data_ptr() % VECTOR_BYTES
-        strides = grad.stride(), y.stride()
         run, empty = _backward_plan(
-            y.dtype, arch, (grad.shape, y.shape), strides, addresses, dim, variant
-        )
+            y.dtype, arch, grad.shape, y.shape, grad.stride(), y.stride(),
+            grad.data_ptr() % VECTOR_BYTES, y.data_ptr() % VECTOR_BYTES, dim, variant,
+        )  # fmt: skip
     except (RuntimeError, TypeError, ValueError):
         if batched(grad) or batched(y):
             result: Tensor = torch.ops.forgekit.softmax_backward(grad, y, dim, variant, backend)
@@ -194,25 +193,22 @@ def _plan(
 
 @functools.lru_cache(maxsize=4096)
 def _backward_plan(
-    dtype: torch.dtype,
-    arch: str | None,
-    shapes: tuple[tuple[int, ...], tuple[int, ...]],
-    strides: tuple[tuple[int, ...], tuple[int, ...]],
-    addresses: tuple[int, int],
-    dim: int,
-    variant: str | None,
-) -> tuple[BackwardRun | None, Callable[[Tensor], Tensor]]:
+    dtype: torch.dtype, arch: str | None, grad_shape: tuple[int, ...], shape: tuple[int, ...],
+    grad_stride: tuple[int, ...], stride: tuple[int, ...], grad_address: int, address: int,
+    dim: int, variant: str | None,
+) -> tuple[BackwardRun | None, Callable[[Tensor], Tensor]]:  # fmt: skip
     """What fills dx from such a grad and y (None: no elements), and what allocates dx for y."""
     check_float(dtype, "y")
-    _check_shapes(*shapes)
-    axis, result = normal_dim(dim, len(shapes[1])), tuple(shapes[1])
+    _check_shapes(grad_shape, shape)
+    axis, result, addresses = normal_dim(dim, len(shape)), tuple(shape), (grad_address, address)
     fill: BackwardRun | None
     if result:
+        strides = grad_stride, stride
         fill = backward_launcher(dtype, arch, result, strides, addresses, axis, variant)
     else:
         row = backward_launcher(dtype, arch, (1,), ((1,), (1,)), addresses, 0, variant)
         fill = row and (lambda grad, y, dx: row(grad.view(1), y.view(1), dx.view(1)))
-    return fill, _allocator(result, strides[1])
+    return fill, _allocator(result, stride)
 
 
 def _allocator(shape: tuple[int, ...], stride: tuple[int, ...]) -> Callable[[Tensor], Tensor]:
