@@ -6,6 +6,9 @@
 A constructor takes a `RowTile`, whose threads read the whole row at a time. Statistics are combined
 as in M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", 2018: a maximum and
 the sum of exponentials relative to it, (m, s), become those of a larger part by rescaling s.
+
+Beside kernels that found each vector by hand, these take as long on an H200, within 1 %, or less;
+but for 512 rows of 4096 float32 in registers, 6 % more: those wait in shared memory now.
 """
 
 import math
