@@ -19,7 +19,11 @@ EXPONENTIALS = r"ex2\."
 
 
 def arithmetic(
-    make: Callable[..., Any], size: tuple[int, int], *limits: tuple[str, str, float], look_at: str
+    make: Callable[..., Any],
+    size: tuple[int, int],
+    *limits: tuple[str, str, float],
+    look_at: str,
+    dtype: str = "float32",
 ) -> Group:
     """A group that counts PTX instructions of some kinds for each element of a call.
 
@@ -40,4 +44,4 @@ def arithmetic(
         Counter(measure=of(pattern), called=called, at_most=most)
         for pattern, called, most in limits
     ]
-    return counters(make, size, gates, name="Arithmetic an element", look_at=look_at)
+    return counters(make, size, gates, dtype, name="Arithmetic an element", look_at=look_at)

@@ -65,7 +65,7 @@ def _full(m, n, dtype):
     x = Draw(dtype)(m, n)
     y = fk.empty(m, n, dtype=dtype, device="virtual")
     specs = {k: fk.spec(v, divisible={1: 8}) for k, v in enumerate((x, y))}
-    return Case((x, y), {1: x.double().softmax(1)}, f"m = {m}, n = {n:,}, float32", specs)
+    return Case((x, y), {1: x.double().softmax(1)}, f"m = {m}, n = {n:,}, bfloat16", specs)
 
 
 EXERCISE = puzzle(
@@ -120,7 +120,7 @@ single barrier.
         looks_like(_not_rescaled("warps"), "sums of warps are added that are relative to different maxima."),
         looks_like(_with_zeros, "elements that are not there take part as if they were 0."),
     ],
-    more=(arithmetic(_full, (2, 4096), (EXPONENTIALS, "exponentials an element", 1.9),
+    more=(arithmetic(_full, (2, 4096), (EXPONENTIALS, "exponentials an element", 2.0), dtype="bfloat16",
                      look_at="fk.profile(*{failed})"),),
     praise="One reading, one writing, one barrier. That is a kernel to show around.",
 )  # fmt: skip
