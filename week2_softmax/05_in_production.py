@@ -20,7 +20,8 @@
 #
 # The week has four softmaxes by now, and each is the right one somewhere: the row waits in
 # registers, in the shared memory of a block, in that of a cluster, or nowhere and is read again. A
-# caller brings any row, and any GPU. **The bad number: three kernels out of four are the wrong one.**
+# caller brings any row, and any GPU. **The bad number: three kernels out of four are the wrong
+# one.**
 
 # %%
 import collections
