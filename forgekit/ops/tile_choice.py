@@ -88,7 +88,7 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
     ("softmax_backward", 2): (
         Rule(16, "registers", 1, "as forward"),
         Rule(64, "registers", 2, "short rows: lanes before loads"),
-        Rule(128, "registers", 1, "128 threads: 8 % before 16 for 1,000 rows, 3 % behind for 2,048"),
+        Rule(128, "registers", 1, "128 threads: 8 % before 16 for 1,000 rows, 3 behind for 2,048"),
         Rule(256, "registers", 2, "128 threads: 2 % before a warp where rows are few"),
         Rule(2048, "registers", 4, "3 % before 1 load where rows are few; threads matter little"),
         Rule(ANY, "registers", 8, "clusters of 128 threads: 10 % before one block", threads=128),
