@@ -26,9 +26,9 @@ def tried(week: str) -> Any:
 @pytest.mark.parametrize(
     ("week", "times", "few", "many", "share"),
     [
-        ("week1_reduce", {"naive": 8, "smem": 1, "shuffle": 1}, "vectorized", "shuffle", 1 / 2),
+        ("week1_reduce", {"naive": 8, "smem": 1, "shuffle": 1}, "vectorized", "shuffle", 0.53),
         ("week2_softmax", {"three_pass": 2, "two_pass": 1.5, "online": 1}, "vectorized", "online",
-         1 / 3),
+         0.43),
     ],
 )  # fmt: skip
 def test_it_counts_what_the_page_says(
@@ -40,4 +40,4 @@ def test_it_counts_what_the_page_says(
         moved = found[name].counters.global_bytes
         assert moved / found.moved_bytes == pytest.approx(wanted, rel=0.01)
     instructions = [found[name].instructions_per_byte for name in (few, many)]
-    assert instructions[0] / instructions[1] == pytest.approx(share, rel=0.05)
+    assert instructions[0] / instructions[1] == pytest.approx(share, abs=0.005)

@@ -26,7 +26,7 @@ WRONG = (
     Wrong("bias after the softmax", {BIAS: "", "= rX[k].to(mY.element_type)": f"= (rX[k]{BIAS}).to(mY.element_type)"},
           "added after the softmax"),
     Wrong("no log2 e", {SCALED: "x - m"}, "2 to the power of x"),
-    Wrong("no maximum", {SCALED: "x * math.log2(math.e)"}, "overflow"),
+    Wrong("no maximum", {SCALED: "x * math.log2(math.e)"}, "exponentials overflow"),
     Wrong("maximum of the warp", {"m, threads_in_group=8": "m"}, "the largest of four rows"),
     Wrong("sum of the warp", {"s, threads_in_group=8": "s"}, "the sum of four rows"),
     Wrong("begins with 0", {"rX.fill(-Float32.inf)": "rX.fill(0.0)"}, "count as 0"),

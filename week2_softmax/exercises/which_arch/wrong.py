@@ -12,9 +12,9 @@ WRONG = (
     Wrong("shared memory of all", {"another block's shared memory\": \"sm_90a\"":
                                    "another block's shared memory\": \"sm_80\""}, "its own shared memory only"),
     Wrong("three at once on Hopper", {'maximum in 4 instructions": "sm_100a"': 'maximum in 4 instructions": "sm_90a"'},
-          "the same for sm_80 and sm_90a"),
+          "7 `max.NaN.f32` for"),
     Wrong("two at once on Ampere", {'8 elements in 4 instructions": "sm_100a"': '8 elements in 4 instructions": "sm_80"'},
-          "the same for sm_80 and sm_90a"),
+          "8 `sub.f32` for"),
     Wrong("exp2 is new", {'one instruction": "sm_80"': 'one instruction": "sm_100a"'}, "once an element"),
     Wrong("another GPU", {'one instruction": "sm_80"': 'one instruction": "sm_75"'}, "is not one of"),
 )  # fmt: skip
