@@ -12,16 +12,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from forgekit.errors import UsageError, got_needed
 from forgekit.lessons.gates.counters import line_of_most
 from forgekit.lessons.gates.failure import GateError, Group
 from forgekit.lessons.gates.submission import Submission
 from forgekit.lessons.gates.values import check_values
+from forgekit.vgpu.listeners import Listener
 
 if TYPE_CHECKING:
     from forgekit.lessons.exercise import Exercise
     from forgekit.lessons.gates.submission import MakeCase
     from forgekit.profiling.profile import Profile
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.machine import Machine
 
 __all__ = ["QUANTITIES", "Quantity", "economical"]
 
@@ -128,9 +133,33 @@ QUANTITIES: dict[str, Quantity] = {
     ),
 }  # fmt: skip
 
-_FEW = (
-    16  # times fewer threads than the solution, more than vectors explain: a GPU would stand idle
-)
+# Times fewer threads than the solution, more than vectors explain: a GPU would stand idle.
+_FEW = 16
+
+# Times further from an even share than the solution: one of four warps does the work of all.
+_UNEVEN = 2.5
+
+
+class WarpShares(Listener):
+    """Counts the instructions of each warp."""
+
+    def __init__(self) -> None:
+        self._batches: list[Array] = []
+
+    def on_batch(self, m: Machine) -> None:
+        self._batches.append(np.zeros(len(m.lanes(None)), np.int64))
+        self._warps: dict[int, tuple[Array | None, Array]] = {}
+
+    def on_run(self, m: Machine, start: int, stop: int, mask: Array | None) -> None:
+        if id(mask) not in self._warps:  # few are different; kept, a mask's id stays its own
+            self._warps[id(mask)] = (mask, np.asarray(m.lanes(mask).any(axis=1)))
+        self._batches[-1][self._warps[id(mask)][1]] += stop - start
+
+    @property
+    def unevenness(self) -> float:
+        """Instructions of the warp that executes most, beside those of a warp on average."""
+        each = np.concatenate(self._batches) if self._batches else np.ones(1)
+        return float(each.max() / max(each.mean(), 1.0))
 
 
 def economical(
@@ -163,15 +192,18 @@ def economical(
         told = ""
         for size in sizes:
             case = make(*size, dtype=getattr(torch, dtype))
-            profile, after = handed_in.counted(case)
+            shares = WarpShares()
+            profile, after = handed_in.counted(case, shares)
             check_values(handed_in, case, after)
             assert handed_in.exercise is not None
             ideal = _ideal(handed_in.exercise, make, size, dtype, handed_in.arch)
-            for key, quantity in QUANTITIES.items():
-                factor = changed.get(key, quantity.factor)
+            for key in QUANTITIES:
+                factor = changed.get(key, QUANTITIES[key].factor)
                 if factor is not None and factor != math.inf:
-                    _compare(quantity, factor, profile, ideal[key], case.label)
+                    _compare(key, factor, profile, ideal, case.label)
             _enough_threads(launched_threads(profile), ideal["threads"], case.label)
+            if size == sizes[-1]:
+                _evenly_shared(shares.unevenness, ideal["unevenness"], case.label)
             told = f"{case.label}: " + ", ".join(
                 f"{QUANTITIES[key].called} {QUANTITIES[key].measure(profile):,.0f}"
                 for key in ("load_sectors", "store_sectors", "threads")
@@ -181,16 +213,22 @@ def economical(
     return Group(name, run)
 
 
-def _compare(quantity: Quantity, factor: float, profile: Profile, ideal: float, label: str) -> None:
-    value, most = quantity.measure(profile), factor * ideal + quantity.slack
+def _compare(
+    key: str, factor: float, profile: Profile, ideal: Mapping[str, float], label: str
+) -> None:
+    quantity = QUANTITIES[key]
+    value, most = quantity.measure(profile), factor * ideal[key] + quantity.slack
     if value <= most:
         return
+    why, bytes_ = quantity, QUANTITIES["loaded"]
+    if key == "load_sectors" and bytes_.measure(profile) > bytes_.factor * ideal["loaded"]:
+        why = bytes_  # no question of alignment: more is asked for
     called = quantity.called[0].upper() + quantity.called[1:]
     raise GateError(
-        f"{called}: {value:,.0f} with {label}; the solution needs {ideal:,.0f}, and at most "
-        f"{most:,.0f} are allowed.{line_of_most(profile, quantity.line)}",
-        quantity.says,
-        quantity.look_at or "fk.profile(*{failed})",
+        f"{called}: {value:,.0f} with {label}; the solution needs {ideal[key]:,.0f}, and at most "
+        f"{most:,.0f} are allowed.{line_of_most(profile, why.line)}",
+        why.says,
+        why.look_at or "fk.profile(*{failed})",
     )
 
 
@@ -204,6 +242,17 @@ def _enough_threads(value: int, ideal: float, label: str) -> None:
         )
 
 
+def _evenly_shared(value: float, ideal: float, label: str) -> None:
+    if value > _UNEVEN * ideal:
+        raise GateError(
+            f"One warp executes {value:.1f} times as many instructions as the average warp with "
+            f"{label}; in the solution it is {ideal:.1f} times.",
+            "most of the warps that are launched have next to nothing to do, and a block takes as "
+            "long as its slowest warp.",
+            "fk.footprint(*{failed}, by='warp')",
+        )
+
+
 @functools.lru_cache(maxsize=512)
 def _ideal(
     exercise: Exercise, make: MakeCase, size: tuple[int, ...], dtype: str, arch: str | None
@@ -212,5 +261,7 @@ def _ideal(
     import torch
 
     case = make(*size, dtype=getattr(torch, dtype))
-    profile, _ = Submission(exercise.reference(), arch, exercise).counted(case)
-    return {key: quantity.measure(profile) for key, quantity in QUANTITIES.items()}
+    shares = WarpShares()
+    profile, _ = Submission(exercise.reference(), arch, exercise).counted(case, shares)
+    found = {key: quantity.measure(profile) for key, quantity in QUANTITIES.items()}
+    return {**found, "unevenness": shares.unevenness}

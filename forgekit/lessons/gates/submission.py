@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
     from forgekit.lessons.exercise import Exercise
     from forgekit.profiling.profile import Profile
+    from forgekit.vgpu.listeners import Listener
 
 __all__ = ["Case", "MakeCase", "Submission"]
 
@@ -72,8 +73,10 @@ class Submission:
         text = "".join("".join(linecache.getlines(file)).split())
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
 
-    def counted(self, case: Case) -> tuple[Profile, dict[int, Any]]:
+    def counted(self, case: Case, *more: Listener) -> tuple[Profile, dict[int, Any]]:
         """One call on the virtual GPU: its profile, and the arguments as they are after it.
+
+        more: what else is to watch the call.
 
         Raises:
             GateError: it does not compile, or was stopped.
@@ -84,7 +87,7 @@ class Submission:
 
         run, args, counts = self.compiled(case), self.arguments(case), Counting()
         try:
-            after = run_again(run, tuple(args.values()), listeners=(counts,))
+            after = run_again(run, tuple(args.values()), listeners=(counts, *more))
         except KernelError as error:
             raise GateError(f"With {case.label} the kernel was stopped.\n{error}") from None
         return of_counts(run.name, counts), dict(zip(args, after, strict=True))

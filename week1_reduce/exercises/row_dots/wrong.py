@@ -41,6 +41,13 @@ WRONG = (
         "Nothing wasted",
     ),
     Wrong(
+        "a warp does it all",
+        {
+            "for n in range(tidx, mA.shape[1], 128):": "for n in range(lane, mA.shape[1] if warp == 0 else 0, 32):"
+        },
+        "as long as its slowest warp",
+    ),
+    Wrong(
         "two blocks a row",
         {"grid=(mA.shape[0], 1, 1)": "grid=(mA.shape[0] + 1, 1, 1)"},
         "Out of bounds",
