@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -154,3 +155,15 @@ def test_files_find_their_section(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_counts_of_the_virtual_gpu_are_no_times() -> None:
     virtual = replace(results(), machines=[replace(GPU, device="virtual", ceiling_gbps=None)])
     assert operators.markdown(virtual) == ""
+
+
+def test_what_the_page_says_of_peers_is_what_was_recorded() -> None:
+    book = Path(__file__).resolve().parents[2] / "book"
+    rows = json.loads((book / "measured" / "softmax_peers_h200.json").read_text())["rows"]
+    page = (book / "benchmarks.md").read_text()
+    for op, name in (("softmax", "softmax"), ("softmax_backward", "gradient")):
+        for peer in ("quack", "torch"):
+            found = [r[f"{peer}_us"] / r["forgekit_us"] for r in rows
+                     if r["op"] == op and r[f"{peer}_us"]]  # fmt: skip
+            mean = math.prod(found) ** (1 / len(found))
+            assert f"| {name}, {peer} | {len(found)} | {mean:.3f} | {min(found):.3f} |" in page
