@@ -12,17 +12,21 @@ if TYPE_CHECKING:
 __all__ = ["hard_rows"]
 
 
-def hard_rows(draw: Draw, m: int, n: int, *, masked: bool = False) -> torch.Tensor:
+def hard_rows(
+    draw: Draw, m: int, n: int, *, masked: bool = False, low: float = 20_000
+) -> torch.Tensor:
     """Rows (m, n) of five kinds in turn: plain; large, so that exp overflows; small, so that all
     exponentials are 0; ascending, with a new maximum at each element; and descending.
 
+    low: how far below 0 the small ones of float32 lie: below what often passes for -inf, such as
+    -10,000. Of narrower types it is 1,000, since farther off nearly all elements would be equal.
     masked: some elements are -inf as well, the first of a row among them, and in every seventh row
     from the sixth on all of them, which makes torch's softmax of it NaN.
     """
     x = draw(m, n) * 3
     kinds = (torch.arange(m) + n) % 5
     x[kinds == 1] += 1000
-    x[kinds == 2] -= 1000
+    x[kinds == 2] -= low if x.dtype == torch.float32 else 1000
     x[kinds == 3] = x[kinds == 3].sort(dim=1).values
     x[kinds == 4] = x[kinds == 4].sort(dim=1, descending=True).values
     if masked:

@@ -67,7 +67,8 @@ to the row, and the sum divides it out; with a product of its own for each eleme
 t would be rounded before the subtraction, and rows around 1,000 show that.
 """,
     entry="temperature",
-    inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True), T[(m + n // 8) % 4]),
+    # low: x / t, rounded, may be right; at -20,000 its error would be too large.
+    inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True, low=1000), T[(m + n // 8) % 4]),
     result=lambda x, t: (x / t).softmax(1),
     sizes=[(5, 16), (3, 256), (10, 1024), (7, 1000), (1, 8)],
     count=[(4, 256), (40, 1000)],
