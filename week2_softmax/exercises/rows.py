@@ -9,7 +9,13 @@ import torch
 if TYPE_CHECKING:
     from forgekit.lessons.puzzle import Draw
 
-__all__ = ["hard_rows"]
+__all__ = ["far_below", "hard_rows"]
+
+
+def far_below(x: torch.Tensor) -> int:
+    """What to subtract from a row of x (M, N) so that a maximum which begins at a finite number,
+    such as -65,504, is larger than all of it; in float16 as far as its numbers reach."""
+    return 60_000 if x.dtype == torch.float16 else 100_000
 
 
 def hard_rows(

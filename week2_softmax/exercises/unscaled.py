@@ -1,8 +1,14 @@
-"""What the sum of an online softmax becomes without its rescaling, to recognise that mistake."""
+"""What the sum of an online softmax becomes without its rescaling, to recognise that mistake; and
+what is said of a maximum with a wrong beginning."""
 
 import torch
 
-__all__ = ["not_in_loop", "not_in_merge"]
+__all__ = ["FINITE", "not_in_loop", "not_in_merge"]
+
+FINITE = (
+    "it is as if the maximum begins at a finite number, and not at −∞: in a row whose elements are all "
+    "far below it every exponential is 0."
+)
 
 
 def not_in_loop(x: torch.Tensor, threads: int) -> torch.Tensor:

@@ -22,14 +22,16 @@ PICTURE = picture(
 
 
 def _inputs(draw, heads, length, dim):
-    """Scores of three kinds in turn: plain; from 60 to 120, rising, so that exp overflows and there
-    is a new maximum at each key; and around -120, so that all exponentials are 0."""
-    scale = 1 / math.sqrt(dim)
+    """Scores of four kinds in turn: plain; from 60 to 120, rising, so that exp overflows and there
+    is a new maximum at each key; around -120, so that all exponentials are 0; and plain but for the
+    first key of warp 2, whose score is 110 above the others."""
+    scale = 0.75 / math.sqrt(dim)
     q, k, v = draw(heads, dim), draw(heads, length, dim), draw(heads, length, dim)
     along = q / (q.float().square().sum(1, keepdim=True) * scale).to(q.dtype)  # a score of 1
     if heads > 1:
-        k[1::3] += torch.linspace(60, 120, length).to(k.dtype)[:, None] * along[1::3, None]
-    k[2::3] -= 120 * along[2::3, None]
+        k[1::4] += torch.linspace(60, 120, length).to(k.dtype)[:, None] * along[1::4, None]
+    k[2::4] -= 120 * along[2::4, None]
+    k[3::4, 2:3] += 110 * along[3::4, None]
     return q, k, v, scale, dim
 
 
@@ -77,7 +79,8 @@ def _by_warps(q, k, v, scale, *, rescale_o=True, rescale_s=True, reduced=True, m
         return o[:, 0] / s[:, 0]
     if merge == "mean":  # of what each warp has divided by its own sum
         return (o / s).nanmean(1)
-    factor = (m - m.amax(1, keepdim=True)).exp() if merge == "all" else torch.ones_like(m)
+    largest = {"all": m.amax(1, keepdim=True), "of warp 0": m[:, :1]}.get(merge, m)
+    factor = (m - largest).float().exp()  # overflows as in the kernel
     return (o * factor).sum(1) / (s * factor).sum(1)
 
 
@@ -103,16 +106,16 @@ def _four_warps(handed_in):
 EXERCISE = puzzle(
     title="attend with one query",
     task="""
-When a language model writes its next word, each head has one query `q` of `dim` components, and all
-keys and values so far, `K` and `V` of shape (heads, L, dim):
+When a language model writes its next word, each head has one query of `dim` components, and all
+keys and values so far: `q` and `o` have the shape (heads, dim), `K` and `V` (heads, L, dim).
 
     o = softmax(q · Kᵀ · scale) V
 
 One pass over K and V, and no score ever reaches memory. A block of four warps a head; warp w has keys
-w, w + 4, w + 8, …; a key is one load of the warp for 32 components. Each warp keeps m, s and its o in
-registers; the four meet once, in shared memory, behind the only barrier. L is anything from 1 on,
-`dim` is 32 or 64 and known when the kernel is compiled; float32 and float16, computed in float32. The
-host function is `attention_one_query(mQ, mK, mV, scale: Float32, dim: cutlass.Constexpr, mO)`.
+w, w + 4, w + 8, …; the warp reads a key together, 32 components with each load. Each warp keeps m, s
+and its o in registers; the four meet once, in shared memory, behind the only barrier. L is anything
+from 1 on, `scale` any number, `dim` is 32 or 64 and known when the kernel is compiled; float32 and
+float16, computed in float32. The host function is `attention_one_query(mQ, mK, mV, scale: Float32, dim: cutlass.Constexpr, mO)`.
 """,
     hints=(
         "Write `online` for a row of scores first. Then let a second thing go with the sum: wherever s "
@@ -139,7 +142,7 @@ and L is long, blocks share the keys as warps do here, and merge (m, s, o) once 
     given=PICTURE,
     inputs=_inputs,
     result=_attention,
-    sizes=[(1, 5, 32), (2, 33, 32), (1, 1, 64), (3, 31, 64), (1, 257, 32), (3, 64, 32), (6, 3, 64)],
+    sizes=[(1, 6, 32), (2, 33, 32), (1, 1, 64), (4, 31, 64), (1, 257, 32), (3, 64, 32), (6, 3, 64)],
     count=[(2, 40, 32), (2, 150, 64)],
     dtypes=("float32", "float16"),
     legal=lambda heads, length, dim: (heads, length, 64 if dim > 32 else 32),
@@ -155,11 +158,15 @@ and L is long, blocks share the keys as warps do here, and merge (m, s, o) once 
                    "each lane is its own part of q · K: the warp has not added up."),
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="none"), "the o and s of "
                    "the four warps are added as they are: each is relative to its own maximum."),
+        looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="of warp 0"), "the maximum "
+                   "of warp 0 is taken for that of all four: relative to it the s of another warp overflows."),
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="mean"), "each warp has "
                    "divided by its own sum, and the mean of the four is taken: a warp with small scores "
                    "counts as much as one with large ones."),
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="first"), "only the keys "
                    "of warp 0 are in the result."),
+        looks_like(lambda q, k, v, scale, dim, o: _attention(q, k, v, 1 / math.sqrt(q.shape[1])), "the scores "
+                   "are multiplied by 1 / √dim: `scale` is an argument, and another number here."),
         looks_like(lambda q, k, v, scale, dim, o: _attention(q, k, v, 1.0), "the scores are not "
                    "multiplied by scale."),
         looks_like(lambda q, k, v, scale, dim, o: _attention(q, k, v, scale * math.log(2)), "it is 2 to "
@@ -168,6 +175,8 @@ and L is long, blocks share the keys as warps do here, and merge (m, s, o) once 
                    "divided by the sum of the exponentials."),
         looks_like(lambda q, k, v, scale, dim, o: v.double().mean(1), "o is the mean of the values: all "
                    "keys have the same weight."),
+        looks_like(lambda q, k, v, scale, dim, o: _attention(q, k[:, :-1], v[:, :-1], scale), "the last key is "
+                   "missing."),
         looks_like(lambda q, k, v, scale, dim, o: _attention(q, k[:, : k.shape[1] // 4 * 4], v[:, :
                    k.shape[1] // 4 * 4], scale), "the last L % 4 keys are missing."),
         looks_like(lambda q, k, v, scale, dim, o: _shifted(q, k, v, scale, lambda x: 0), "it is as if no "

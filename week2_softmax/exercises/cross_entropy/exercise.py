@@ -1,5 +1,7 @@
 """Puzzle week2/cross_entropy: the loss of a classifier, a block a row."""
 
+import math
+
 import torch
 from torch.nn import functional
 
@@ -7,14 +9,16 @@ from forgekit.lessons.gates import looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
-from ..rows import hard_rows
+from ..rows import far_below, hard_rows
 from ..targets import IGNORED, some_targets
-from ..unscaled import not_in_loop, not_in_merge
+from ..unscaled import FINITE, not_in_loop, not_in_merge
 
 
 def _inputs(draw, m, n):
     x = hard_rows(draw, m, n)
     x[2::3] += 30_000
+    x[3::4] -= far_below(x)
+    x[::3, 40:41] += 200  # of warp 1: all the others are nothing beside it
     return x, some_targets(draw, m, n)
 
 
@@ -49,6 +53,34 @@ def _less_lse(x, target, *outputs):
     return _kept(x.double().logsumexp(1).float() - x_target.float(), target)
 
 
+def _relative_to(maximum):
+    """The loss with exponentials in float32, relative to another number than the maximum."""
+
+    def result(x, target, *outputs):
+        x_target, m = _of(x, target)[0], maximum(x.double())
+        return _kept(m - x_target + (x.double() - m[:, None]).float().exp().sum(1).log(), target)
+
+    return result
+
+
+def _of_warp_0(x):
+    return x[:, torch.arange(x.shape[1]) % 128 < 32].max(1).values
+
+
+def _scaled_first(in_lse, at_target):
+    """With x · log2(e) rounded to float32, in lse, at the target or in both: where the compiler has
+    made one instruction of product and difference the product is exact."""
+
+    def result(x, target, *outputs):
+        log2_e = torch.tensor(math.log2(math.e)).double()  # float32's
+        exact = x.double() * log2_e
+        a, b = (exact.float().double() if rounded else exact for rounded in (in_lse, at_target))
+        lse = (a * math.log(2)).logsumexp(1)
+        return _kept(lse - _of(b, target)[0] * math.log(2), target)
+
+    return result
+
+
 def _nan_of_empty_warps(x, target, *outputs):
     if x.shape[1] > 96:  # each warp has an element
         raise ValueError
@@ -59,9 +91,10 @@ EXERCISE = puzzle(
     title="compute the loss of a classifier",
     task="""
 Cross-entropy of each row: `loss[m] = lse[m] − x[m, target[m]]`, where `lse[m] = log Σ exp(x[m, n])` is wanted, too: the
-gradient needs it. A block of 128 threads a row, **which is read once**; one barrier. A target of −100 is to be
-ignored: the loss is 0, lse as usual. x is float32 or float16 and may lie around 30,000, all of it finite; target is int64 as
-in torch; loss and lse are float32 in both cases. `cross_entropy(x, target, loss, lse)`.
+gradient needs it. A block of 128 threads a row, **which is read once**, except that x[m, target[m]]
+may be read again; one barrier. A target of −100 is to be ignored: the loss is 0, lse as usual. x is float32 or float16, all
+of it finite, and a row may lie anywhere: around 30,000, or around −60,000. target is int64 as in torch; loss and lse are
+float32 in both cases, computed in float32. `cross_entropy(x, target, loss, lse)`.
 """,
     hints=(
         "The pair (m, s) of a thread goes through two trees: the lanes of a warp by shuffles, four warps through shared "
@@ -93,6 +126,13 @@ kept for the gradient, which needs no reduction then: the next exercise.
                    "own."),
         looks_like(_with(not_in_loop), "a thread's sum keeps terms relative to an older maximum: whenever the maximum "
                    "grows, what has been added up so far has to be rescaled."),
+        looks_like(_relative_to(_of_warp_0), "the maximum of warp 0 is taken for that of the row: relative to it the exponentials of "
+                   "another warp overflow."),
+        looks_like(_relative_to(lambda x: x.max(1).values.clamp(min=0)), FINITE),
+        looks_like(_relative_to(lambda x: x.max(1).values.clamp(min=-10_000)), FINITE),
+        *(looks_like(_scaled_first(*rounded), "x · log₂ e, rounded to float32 before anything is subtracted, gives exactly this: near "
+                     "43,000 its digits end at 0.004. Subtract first: x − m is exact near the maximum; then multiply.")
+          for rounded in ((True, True), (True, False), (False, True))),
         looks_like(_less_lse, "lse, rounded to float32, less x[target] gives exactly this: near 30,000 its digits end at 0.002. "
                    "What can x[target] be subtracted from before log s is added?"),
     ],

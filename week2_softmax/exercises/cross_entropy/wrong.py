@@ -18,6 +18,16 @@ ONE_PASS = """    for n in range(tidx, mX.shape[1], 128):
         s += cute.math.exp(value - m_new, fastmath=True)
         m = m_new
 """
+SCALED = {
+    ONE_PASS: ONE_PASS.replace(".to(Float32)", ".to(Float32) * 1.4426950408889634").replace(
+        "exp(", "exp2("
+    ),
+    GUARD: GUARD.replace("exp(", "exp2("),
+    "sS[w] * cute.math.exp(": "sS[w] * cute.math.exp2(",
+    "log_s = cute.math.log(s, fastmath=True)": "log_s = cute.math.log2(s, fastmath=True)",
+    "mLse[row] = m + log_s": "mLse[row] = (m + log_s) * 0.6931471805599453",
+    LOSS: "loss = (m - mX[row, target].to(Float32) * 1.4426950408889634 + log_s) * 0.6931471805599453",
+}
 
 WRONG = (
     Wrong("warps without an element", {GUARD: GUARD.replace("m > -Float32.inf", "m_warp >= m")}, "a warp without any element"),
@@ -29,6 +39,9 @@ WRONG = (
     Wrong("no rescaling in the loop", {RESCALE: ""}, "relative to an older maximum"),
     Wrong("no rescaling of the lanes", {GUARD: ""}, "a maximum of its own"),
     Wrong("no rescaling of the warps", {"sS[w] * cute.math.exp(sM[w] - m, fastmath=True)": "sS[w]"}, "With m = 3, n = 131"),
+    Wrong("the maximum of warp 0", {"m = cute.arch.fmax(cute.arch.fmax(sM[0], sM[1]), cute.arch.fmax(sM[2], sM[3]))": "m = sM[0]"}, "the maximum of warp 0 is taken for"),
+    Wrong("the maximum begins at -65504", {"m, s = -Float32.inf": "m, s = Float32(-65504.0)"}, "as if the maximum begins at a finite number"),
+    Wrong("scaled before the maximum", SCALED, "Subtract first"),
     Wrong("no barrier", {BARRIER: ""}, "Race in shared memory"),
     Wrong("two barriers", {BARRIER: BARRIER * 2}, "Barriers that a warp"),
     Wrong("two passes", {ONE_PASS: TWO_PASSES}, "Bytes that threads ask for"),

@@ -29,13 +29,20 @@ def _overflowing(x, target, lse, g, dx):
     return torch.where(target == IGNORED, 0 * g, g)[:, None] * (p - 1.0 * at)
 
 
+def _lse_of_row_0(x, target, lse, g, dx):
+    p = (x.double() - lse[0].double()).float().exp()
+    at = torch.arange(x.shape[1]) == target[:, None]
+    return torch.where(target == IGNORED, 0 * g, g)[:, None] * (p - 1.0 * at)
+
+
 EXERCISE = puzzle(
     title="compute the gradient of the loss",
     task="""
 The gradient of exercise 3: `dx[m, n] = g[m] · (softmax(x[m])[n] − [n = target[m]])`, where `[…]` is 1 if it
 holds and else 0; g is the gradient that arrives for the row's loss, and all of dx is 0 where the target is −100. The
 softmax comes from `lse`, so nothing is reduced: one read, one write, no barrier, no shared memory. A block of 128 threads a
-row. `cross_entropy_backward(x, target, lse, g, dx)`: x and dx float32 or float16, target int64, lse and g float32.
+row. `cross_entropy_backward(x, target, lse, g, dx)`: x and dx float32 or float16, target int64, lse and g float32;
+computed in float32.
 """,
     hints=(
         "exp(x) / Σ exp(x) without a division, and without a number that overflows: where is lse subtracted?",
@@ -51,7 +58,7 @@ hold two matrices of logits.
     entry="cross_entropy_backward",
     inputs=_inputs,
     result=_gradient,
-    sizes=[(2, 4), (2, 5), (1, 1), (5, 31), (3, 129), (2, 1000), (4, 65), (3, 300)],
+    sizes=[(2, 4), (3, 5), (1, 1), (5, 31), (3, 129), (2, 1000), (4, 65), (3, 300)],
     count=[(5, 100), (61, 500)],
     dtypes=("float32", "float16"),
     slips=[
@@ -59,6 +66,7 @@ hold two matrices of logits.
         looks_like(lambda *args: -_gradient(*args[:4]), "the sign is turned round."),
         looks_like(lambda *args: _gradient(*args[:4], ignored=1.0), "rows whose target is −100 have the gradient of all "
                    "others, less nothing: it has to be 0."),
+        looks_like(_lse_of_row_0, "all rows are computed with the lse of row 0."),
         looks_like(_overflowing, "what is computed is a quotient of two exponentials, not a difference of exponents: exp(89) is infinite in float32, "
                    "and ∞ / ∞ is NaN."),
         looks_like(lambda x, target, lse, g, dx: _gradient(x, target, lse, g * 0 + 1), "g has no effect: this is the gradient of "

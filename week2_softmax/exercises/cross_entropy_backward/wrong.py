@@ -19,6 +19,7 @@ WRONG = (
     Wrong("g only for the softmax", {"(g * p).to": "p.to", P: P.replace("p = ", "p = g * ")}, "With m = 2, n = 4"),
     Wrong("sign", {"(g * p).to": "(-g * p).to"}, "the sign is turned round"),
     Wrong("overflow", {P: "p = cute.math.exp(mX[row, n].to(Float32), fastmath=True) / cute.math.exp(lse, fastmath=True)"}, "not a difference of exponents"),
+    Wrong("lse of row 0", {"mLse[row], mG": "mLse[0], mG"}, "with the lse of row 0"),
     Wrong("target corrected afterwards", {CHOSEN: "", STORE: STORE + AFTERWARDS}, "Race in global memory"),
     Wrong("ignored rows not written", {IGNORED: "", STORE: STORE.replace("        mdX", "        if target != -100:\n            mdX")}, "as fk.empty leaves it"),
     Wrong("128 elements a row", {LOOP: "    n = tidx\n    if n < mX.shape[1]:\n"}, "With m = 3, n = 129"),

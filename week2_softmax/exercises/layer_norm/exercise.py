@@ -9,13 +9,15 @@ EPS = 1e-5
 
 
 def _inputs(draw, m, n):
-    """Numbers of about 1000 ± 4, of which float32 has seven digits."""
+    """Numbers of about 1000 ± 4, of which float32 has seven digits, or of about -3000 ± 16; an eps
+    that is next to nothing, or one that is not."""
     x = draw(m, n) * 4 + 1000
     x[2::4] = 1000.0
-    return x, draw(n) + 1, draw(n), EPS
+    x[3::4] = x[3::4] * 4 - 7000
+    return x, draw(n) + 1, draw(n), (EPS, 0.5)[n % 2]
 
 
-def _norm(x, w, b, eps=EPS, *, of=None, more=0.0, centre=True):
+def _norm(x, w, b, eps, *, of=None, more=0.0, centre=True):
     """In float64. of: what the sum of the squares is divided by; more: registers without an
     element that are in it, as 0 - mean; centre: whether the mean is subtracted in the end."""
     x, w, b = x.double(), w.double(), b.double()
@@ -23,6 +25,11 @@ def _norm(x, w, b, eps=EPS, *, of=None, more=0.0, centre=True):
     squares = (x - mean).square().sum(1, keepdim=True) + more * mean.square()
     scale = (squares / (of or x.shape[1]) + eps).rsqrt()
     return (x - mean if centre else x) * scale * w + b
+
+
+def _eps_outside(x, w, b, eps):
+    x = x.double() - x.double().mean(1, keepdim=True)
+    return x / (x.square().mean(1, keepdim=True).sqrt() + eps) * w.double() + b.double()
 
 
 def _scaled(e):
@@ -42,8 +49,8 @@ EXERCISE = puzzle(
     task="""
 LayerNorm: `y[m, n] = (x[m, n] − mean) / sqrt(variance + eps) · w[n] + b[n]`, with mean and variance
 (divided by N) of row m, for rows of at most 1,024 elements, in float32 and float16, computed in
-float32. The numbers are about 1000 ± 4, in some rows all the same: the mean of the squares less the
-square of the mean has lost most of its digits. A block of 128 threads a row, `x` is read once, and two barriers are enough. The host
+float32. A row may lie anywhere, such as about 1000 ± 4 or −3000 ± 16, and in some all elements are the
+same: the mean of the squares less the square of the mean has lost most of its digits. A block of 128 threads a row, `x` is read once, and two barriers are enough. The host
 function is `layer_norm(mX, mW, mB, eps: Float32, mY)`; `block_sum` is there to be used twice, but
 need not be.
 """,
@@ -72,20 +79,24 @@ three shuffles for one make it 63,200 instructions where two passes are 50,100.
     dtypes=("float32", "float16"),
     atol=2e-4,
     slips=[
-        looks_like(lambda x, w, b, eps, y: _norm(x, w, 0 * b), "the bias is not added."),
-        looks_like(lambda x, w, b, eps, y: _norm(x, torch.ones(1), b), "the weight is not multiplied."),
-        looks_like(lambda x, w, b, eps, y: _norm(x, w, b, centre=False), "the mean is not subtracted from "
+        looks_like(lambda x, w, b, eps, y: _norm(x, w, 0 * b, eps), "the bias is not added."),
+        looks_like(lambda x, w, b, eps, y: _norm(x, torch.ones(1), b, eps), "the weight is not multiplied."),
+        looks_like(lambda x, w, b, eps, y: _norm(x, w, b, eps, centre=False), "the mean is not subtracted from "
                    "what is stored."),
-        looks_like(lambda x, w, b, eps, y: _norm(x, w, b, of=x.shape[1] - 1), "the sum of the squares is "
+        looks_like(lambda x, w, b, eps, y: _norm(x, w, b, eps, of=x.shape[1] - 1), "the sum of the squares is "
                    "divided by N - 1."),
-        looks_like(lambda x, w, b, eps, y: _norm(x, w, b, of=1), "the sum of the squares is not divided "
+        looks_like(lambda x, w, b, eps, y: _norm(x, w, b, eps, of=1), "the sum of the squares is not divided "
                    "by N."),
-        looks_like(lambda x, w, b, eps, y: _norm(x, w, b, more=1024 - x.shape[1]), "registers without an "
+        looks_like(lambda x, w, b, eps, y: _norm(x, w, b, eps, more=1024 - x.shape[1]), "registers without an "
                    "element are in the variance: each adds the square of 0 - mean."),
+        looks_like(lambda x, w, b, eps, y: _norm(x, w, b, EPS), "it is as if eps were 0.00001: it is an "
+                   "argument, and another number here."),
         looks_like(lambda x, w, b, eps, y: _norm(x, w, b, 0.0), "it is as if eps were 0: where all "
-                   "elements are equal, 0 is divided by 0."),
+                   "elements of a row are equal, 0 would be divided by 0."),
+        looks_like(lambda x, w, b, eps, y: _eps_outside(x, w, b, eps), "eps is added to the root, and it "
+                   "belongs below it."),
         Slip("the mean is right, and the variance is not: each row is x - mean with a wrong factor, or "
-             "NaN. The mean of the squares is about 1,000,016 here, where float32 has steps of 1/16: a "
+             "NaN. Where the mean of the squares is a million or more float32 has steps of 1/16 or more: a "
              "difference of two such numbers has few right digits.", _scaled),
     ],
     praise="Two passes, and memory saw one.",

@@ -20,7 +20,7 @@ BLOCK = """    if lane == 0:
 
 WRONG = (
     Wrong("mean of squares less square of mean",
-          {SQUARES: ONE_PASS, VARIANCE: f"{VARIANCE} - mean * mean"}, "where float32 has steps of 1/16"),
+          {SQUARES: ONE_PASS, VARIANCE: f"{VARIANCE} - mean * mean"}, "has few right digits"),
     Wrong("registers without an element", {SQUARES: SQUARES.replace("tidx + 128 * k", "tidx")
           .replace("< mX.shape[1]", ">= 0")}, "each adds the square of 0 - mean"),
     Wrong("divided by N - 1", {VARIANCE: VARIANCE.replace("length", "(length - 1.0)")},
@@ -31,6 +31,12 @@ WRONG = (
     Wrong("no weight", {STORED: STORED.replace(" * mW[n].to(Float32)", "")},
           "the weight is not multiplied"),
     Wrong("no eps", {"variance + eps": "variance"}, "as if eps were 0"),
+    Wrong("eps written in", {"variance + eps": "variance + 1e-5"}, "as if eps were 0.00001"),
+    Wrong("eps outside", {"cute.math.rsqrt(variance + eps, fastmath=True)": "1.0 / (cute.math.sqrt(variance) + eps)"},
+          "eps is added to the root"),
+    Wrong("1000 written in", {"            x = mX[row, tidx + 128 * k].to(Float32)\n": """            x = mX[row, tidx + 128 * k].to(Float32) - 1000.0
+            squares += x * x
+""", "            squares += rX[k] * rX[k]\n": "", VARIANCE: f"{VARIANCE} - mean * mean"}, "the variance is not"),
     Wrong("the sum of a warp", {BLOCK: "    return value\n"}, "With m = 2, n = 1,000"),
     Wrong("words used twice", {"sPart[None, 1]": "sPart[None, 0]"}, "sPart[warp] = value"),
     Wrong("no barrier", {BARRIER: ""}, "return sPart[0] + sPart[1]"),

@@ -4,14 +4,15 @@ from forgekit.lessons.gates import looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
-from ..rows import hard_rows
-from ..unscaled import not_in_loop, not_in_merge
+from ..rows import far_below, hard_rows
+from ..unscaled import FINITE, not_in_loop, not_in_merge
 
 
 def _inputs(draw, m, n):
     x = hard_rows(draw, m, n)
     x[1::3, -1] -= 300  # its exponential is 0
     x[2::3] += 30_000
+    x[3::5] -= far_below(x)
     return (x,)
 
 
@@ -31,12 +32,23 @@ def _with(sums):
                          - sums(x, 32).log()[:, None])  # fmt: skip
 
 
+def _at_least(start):
+    """The result with exponentials in float32, relative to a maximum that begins at a number."""
+
+    def result(x, y):
+        x = x.double()
+        m = x.max(1, keepdim=True).values.clamp(min=start)
+        return x - m - (x - m).float().exp().sum(1, keepdim=True).log()
+
+    return result
+
+
 EXERCISE = puzzle(
     title="take the logarithm of a softmax",
     task="""
 `y[m, n] = log(softmax(x[m])[n])`, in float32, float16 and bfloat16, computed in float32. A warp a row, four
-rows a block, and a row is read twice at most. All elements are finite; a row may lie around 30,000, and an
-element may be so far below its row's maximum that its softmax is 0: its logarithm is not −∞. `log_softmax(x, y)`.
+rows a block, and a row is read twice at most. All elements are finite; a row may lie anywhere, around 30,000
+or −60,000, and an element may be so far below its row's maximum that its softmax is 0: its logarithm is not −∞. `log_softmax(x, y)`.
 """,
     hints=(
         "The logarithm of a quotient is a difference: write log(exp(x − m) / s) without exp and "
@@ -66,6 +78,8 @@ row: with the row in registers it is one read.
         looks_like(_with(not_in_merge), "the sums of the lanes are added as they are, each relative to a maximum of its own."),
         looks_like(_with(not_in_loop), "a lane's sum keeps terms relative to an older maximum: whenever the maximum grows, what "
                    "has been added up so far has to be rescaled."),
+        looks_like(_at_least(0.0), FINITE),
+        looks_like(_at_least(-10_000.0), FINITE),
         looks_like(_less_lse, "x less the row's log-sum-exp, once that is rounded to float32, gives exactly this: near "
                    "30,000 its digits end at 0.002. What can be subtracted from x before log s is added to it?"),
     ],

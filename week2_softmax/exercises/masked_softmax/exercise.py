@@ -1,22 +1,29 @@
 """Puzzle week2/masked_softmax: a softmax with a temperature, over some of a row's elements."""
 
+import math
+
 import torch
 
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
-from ..rows import hard_rows
-from ..unscaled import not_in_loop, not_in_merge
+from ..rows import far_below, hard_rows
+from ..unscaled import FINITE, not_in_loop, not_in_merge
 
 
 def _inputs(draw, m, n):
     x, mask = hard_rows(draw, m, n), draw.integers(0, 2, m, n, dtype=torch.uint8)
     mask[3::4] = 0  # rows without any element
     mask[0, 0] = 1
+    x[2::4] -= far_below(x)
+    if n > 4:  # else 0 or 1
+        mask[0, 1] = 0
+        mask *= torch.tensor([1, 2, 255], dtype=torch.uint8)[torch.arange(n) % 3]
     x[mask == 0] = 9
-    if n > 4:  # else a number, so that one sees what it does
-        left_out = torch.arange(m * n).reshape(m, n) % 3 * (1 - mask)
+    if n > 4:  # else a number, so that one sees what it does; and in the first row
+        left_out = torch.arange(m * n).reshape(m, n) % 3 * (mask == 0)
+        left_out[0] = 0
         x[left_out == 1], x[left_out == 2] = torch.nan, torch.inf
     return x, mask, (0.5, 2.0, 1.0)[(m + n) % 3]
 
@@ -27,13 +34,45 @@ def _softmax(x, mask, t):
 
 
 def _mask_after(x, mask, t, y):
-    return ((x.double() / t).softmax(1) * mask).nan_to_num(0.0)
+    return ((x.double() / t).softmax(1) * (mask != 0)).nan_to_num(0.0)
 
 
 def _by_a_factor(x, mask, t, y):
     m = x.double().masked_fill(mask == 0, -torch.inf).max(1, keepdim=True).values
     e = ((x.double() - m) / t).exp().float()
     return (e / e.masked_fill(mask == 0, 0).sum(1, keepdim=True) * mask).double()
+
+
+def _scaled_first(x, mask, t, y):
+    """With x · log2(e) / t rounded to float32 before the maximum is subtracted."""
+    scale = torch.tensor(math.log2(math.e) / t)
+    return _softmax((x.float() * scale).double() * math.log(2), mask, 1.0)
+
+
+def _relative_to(maximum):
+    """With exponentials in float32, relative to another number than the maximum."""
+
+    def result(x, mask, t, y):
+        x, out = x.double(), mask == 0
+        e = ((x - maximum(x, out)[:, None]) / t).float().exp().masked_fill(out, 0)
+        return (e / e.sum(1, keepdim=True)).masked_fill(out, 0)
+
+    return result
+
+
+def _at_least(start):
+    return lambda x, out: x.masked_fill(out, -torch.inf).max(1).values.clamp(min=start)
+
+
+def _of_all(x, out):
+    """As fmax finds it, which leaves NaN out."""
+    return x.nan_to_num(-torch.inf, torch.inf).max(1).values
+
+
+def _of_all_online(x, mask, t, y):
+    """NaN, too, where a lane's maximum is still -inf behind its first element, or is inf."""
+    bad = x[:, :32].isnan().any(1, keepdim=True) | (x == torch.inf).any(1, keepdim=True)
+    return _relative_to(_of_all)(x, mask, t, y).masked_fill(bad & (mask != 0), torch.nan)
 
 
 def _no_number(x, mask, t, y):
@@ -53,14 +92,20 @@ def _with(sums):
     return result
 
 
+OF_ALL = (
+    "the maximum is that of all elements, also of those left out: one of them may be NaN or ∞, or so much "
+    "larger that every exponential is 0."
+)
+
 EXERCISE = puzzle(
     title="leave elements out, at a temperature",
     task="""
 The softmax of `x / t` over those elements of a row whose `mask` is not 0:
 `y[m, n] = exp(x[m, n] / t) / Σ exp(x[m, k] / t)` with the sum over all k with `mask[m, k] ≠ 0`. Where the mask is
-0, y is 0, whatever x holds there: it may be large, infinite or NaN. A row whose mask is 0 everywhere is 0 everywhere
-(torch would give NaN). A warp a row, four rows a block, rows read twice at most. The host function is
-`masked_softmax(mX, mMask, t: Float32, mY)`; `mask` is uint8, t > 0, and x and y are float32 or bfloat16.
+0, y is 0, whatever x holds there: it may be large, infinite or NaN. A row may lie anywhere, around −100,000 as well. Where
+the mask is 0 in a whole row, the row is 0 (torch would give NaN). A warp a row, four rows a block, rows read twice at most. The host function is
+`masked_softmax(mX, mMask, t: Float32, mY)`; `mask` is uint8, t > 0, and x and y are float32 or bfloat16, computed
+in float32.
 """,
     hints=(
         "A masked element takes part in nothing: neither in the maximum nor in the sum. What do m and s of a lane hold "
@@ -88,10 +133,18 @@ equal.
         looks_like(lambda x, mask, t, y: _softmax(x, mask, 1.0 / t), "x is multiplied by the temperature, not divided."),
         looks_like(lambda x, mask, t, y: _softmax(x, mask, t * 1.4426950408889634), "exp2(x) is 2 to the power of x, so "
                    "log₂ e is missing in front."),
-        looks_like(lambda x, mask, t, y: _softmax(x, 1 - mask, t), "the mask is taken the other way round."),
-        looks_like(lambda x, mask, t, y: _softmax(x.nan_to_num(0.0) * mask, mask + 1, t) * mask, "the elements left out "
+        looks_like(lambda x, mask, t, y: _softmax(x, mask == 0, t), "the mask is taken the other way round."),
+        looks_like(lambda x, mask, t, y: _softmax(x.masked_fill(mask == 0, 0), mask >= 0, t) * (mask != 0), "the elements left out "
                    "count as 0 in the sum: exp(0) is not 0."),
+        looks_like(lambda x, mask, t, y: _softmax(x, mask == 1, t), "only elements with a mask of 1 take part: each whose "
+                   "mask is not 0 has to."),
         looks_like(_by_a_factor, "NaN and ∞ times 0 are NaN: an element is left out by a predicate, not by a factor."),
+        looks_like(_relative_to(_of_all), OF_ALL),
+        looks_like(_of_all_online, OF_ALL),
+        looks_like(_relative_to(_at_least(0.0)), FINITE),
+        looks_like(_relative_to(_at_least(-10_000.0)), FINITE),
+        looks_like(_scaled_first, "x · log₂ e / t, rounded to float32 before the maximum is subtracted, gives exactly this: in a row "
+                   "far from 0 its digits are gone. Subtract first, and multiply the difference."),
         looks_like(_no_number, "a lane whose first element is left out computes −∞ − −∞, which is NaN, and so is the sum "
                    "of its row."),
         looks_like(_with(not_in_merge), "the sums of the lanes are added as they are, each relative to a maximum of its "

@@ -11,6 +11,26 @@ LAST = """            y = Float32(0.0)
                 e = """
 SCALE = "scale = math.log2(math.e) / t"
 MERGE = "s * cute.math.exp2((m - m_row) * scale, fastmath=True)"
+ONLINE = """            if mMask[row, n] != 0:
+                value = mX[row, n].to(Float32)
+                m_new = cute.arch.fmax(m, value)
+                s = s * cute.math.exp2((m - m_new) * scale, fastmath=True)
+                s += cute.math.exp2((value - m_new) * scale, fastmath=True)
+                m = m_new
+"""
+OF_ALL = """            value = mX[row, n].to(Float32)
+            m_new = cute.arch.fmax(m, value)
+            s = s * cute.math.exp2((m - m_new) * scale, fastmath=True)
+            if mMask[row, n] != 0:
+                s += cute.math.exp2((value - m_new) * scale, fastmath=True)
+            m = m_new
+"""
+OF_ALL_FIRST = """            m = cute.arch.fmax(m, mX[row, n].to(Float32))
+        m_row = cute.arch.warp_reduction_max(m)
+        for n in range(lane, mX.shape[1], 32):
+            if mMask[row, n] != 0:
+                s += cute.math.exp2((mX[row, n].to(Float32) - m_row) * scale, fastmath=True)
+"""
 
 WRONG = (
     Wrong("masked by a factor", {LAST + EXP + "\n                y = e / s": f"            y = {EXP} / s * mMask[row, n].to(Float32)"},
@@ -34,6 +54,15 @@ WRONG = (
     Wrong("no temperature", {SCALE: "scale = math.log2(math.e)"}, "the temperature has no effect"),
     Wrong("temperature multiplied", {SCALE: "scale = math.log2(math.e) * t"}, "not divided"),
     Wrong("base 2", {SCALE: "scale = 1.0 / t"}, "2 to the power of x"),
+    Wrong("mask is 1", {TAKES_PART: TAKES_PART.replace("!= 0", "== 1"), LAST: LAST.replace("!= 0", "== 1")}, "a mask of 1 take part"),
+    Wrong("maximum of all", {ONLINE: OF_ALL}, "also of those left out"),
+    Wrong("maximum of all, by a pass of its own", {ONLINE: OF_ALL_FIRST, MERGE: "s",
+          "        m_row = cute.arch.warp_reduction_max(m)\n        #": "        #"}, "also of those left out"),
+    Wrong("the maximum begins at 0", {"m, s = -Float32.inf": "m, s = Float32(0.0)"}, "begins at a finite number"),
+    Wrong("the maximum begins at -10000", {"m, s = -Float32.inf": "m, s = Float32(-10000.0)"}, "begins at a finite number"),
+    Wrong("scaled before the maximum", {ONLINE: ONLINE.replace("value = mX[row, n].to(Float32)", "value = mX[row, n].to(Float32) * scale")
+          .replace(") * scale, fast", "), fast"), MERGE: MERGE.replace(" * scale", ""),
+          EXP: "cute.math.exp2(mX[row, n].to(Float32) * scale - m_row, fastmath=True)"}, "Subtract first"),
     Wrong("mask negated", {TAKES_PART: TAKES_PART.replace("!=", "=="), LAST: LAST.replace("!=", "==")}, "the other way round"),
     Wrong("lanes not rescaled", {MERGE: "s"}, "a maximum of its own"),
     Wrong("no rescaling in the loop", {"                s = s * cute.math.exp2((m - m_new) * scale, fastmath=True)\n": ""}, "relative to an older maximum"),

@@ -13,26 +13,26 @@ def _inputs(draw, m, n):
     x[1::4] *= 2e-3  # as small as the root of eps
     x[2::4] = 0.0
     x[3::4, 0] = 300.0  # whose square float16 does not have
-    return x, draw(n) + 1, EPS
+    return x, draw(n) + 1, (EPS, 0.1)[n % 2]
 
 
-def _norm(x, w, eps=EPS, *, of=None, more=0.0, root=True):
+def _norm(x, w, eps, *, of=None, more=0.0, root=True):
     """In float64. of: what the sum of the squares is divided by; more: what is in it as well."""
     x, w = x.double(), w.double()
     mean = (x.square().sum(1, keepdim=True) + more) / (of or x.shape[1])
     return x / ((mean + eps).sqrt() if root else mean + eps) * w
 
 
-def _centred(x, w):
-    return _norm(x.double() - x.double().mean(1, keepdim=True), w)
+def _centred(x, w, eps):
+    return _norm(x.double() - x.double().mean(1, keepdim=True), w, eps)
 
 
-def _eps_outside(x, w):
-    return x.double() / (x.double().square().mean(1, keepdim=True).sqrt() + EPS) * w.double()
+def _eps_outside(x, w, eps):
+    return x.double() / (x.double().square().mean(1, keepdim=True).sqrt() + eps) * w.double()
 
 
-def _overflown(x, w):
-    return torch.where(x.square().isinf().any(1, keepdim=True), 0.0, _norm(x, w))
+def _overflown(x, w, eps):
+    return torch.where(x.square().isinf().any(1, keepdim=True), 0.0, _norm(x, w, eps))
 
 
 EXERCISE = puzzle(
@@ -65,24 +65,26 @@ has to be rescaled. `eps` is not decoration: without it a row of zeros becomes 0
     count=[(5, 100), (40, 400)],
     dtypes=("float32", "float16", "bfloat16"),
     slips=[
-        looks_like(lambda x, w, eps, y: _norm(x, torch.ones(1)), "the weight is not multiplied."),
-        looks_like(lambda x, w, eps, y: _norm(x, w, 0.0), "it is as if eps were 0: a row of zeros is "
-                   "divided by 0."),
-        looks_like(lambda x, w, eps, y: _norm(x, w, of=1), "each row is divided by the root of "
+        looks_like(lambda x, w, eps, y: _norm(x, torch.ones(1), eps), "the weight is not multiplied."),
+        looks_like(lambda x, w, eps, y: _norm(x, w, EPS), "it is as if eps were 0.00001: it is an argument, "
+                   "and another number here."),
+        looks_like(lambda x, w, eps, y: _norm(x, w, 0.0), "it is as if eps were 0: a row of zeros "
+                   "would be divided by 0."),
+        looks_like(lambda x, w, eps, y: _norm(x, w, eps, of=1), "each row is divided by the root of "
                    "the sum of its squares: the mean is missing."),
-        looks_like(lambda x, w, eps, y: _norm(x, w, root=False), "each row is divided by the mean "
+        looks_like(lambda x, w, eps, y: _norm(x, w, eps, root=False), "each row is divided by the mean "
                    "square: the root is missing."),
-        looks_like(lambda x, w, eps, y: _eps_outside(x, w), "eps is added to the root, and it belongs "
+        looks_like(lambda x, w, eps, y: _eps_outside(x, w, eps), "eps is added to the root, and it belongs "
                    "below it."),
-        looks_like(lambda x, w, eps, y: _norm(x, w.repeat_interleave(32)[: len(w)]), "x[m, n] is "
+        looks_like(lambda x, w, eps, y: _norm(x, w.repeat_interleave(32)[: len(w)], eps), "x[m, n] is "
                    "multiplied by w[n // 32], and not by w[n]."),
-        looks_like(lambda x, w, eps, y: _norm(x, w, of=512), "the sum of the squares is divided by "
+        looks_like(lambda x, w, eps, y: _norm(x, w, eps, of=512), "the sum of the squares is divided by "
                    "512, which is how many registers a warp has for the row."),
-        looks_like(lambda x, w, eps, y: _norm(x, w, more=512 - x.shape[1]), "it is as if the registers "
+        looks_like(lambda x, w, eps, y: _norm(x, w, eps, more=512 - x.shape[1]), "it is as if the registers "
                    "hold 1 for elements that do not exist: each adds 1 to the sum of the squares."),
-        looks_like(lambda x, w, eps, y: _overflown(x, w), "0 in float16 where a row has a 300: the "
+        looks_like(lambda x, w, eps, y: _overflown(x, w, eps), "0 in float16 where a row has a 300: the "
                    "square of 300 is 90,000, and the largest float16 is 65,504. The rest is divided by ∞."),
-        looks_like(lambda x, w, eps, y: _centred(x, w), "the mean is subtracted: that is LayerNorm."),
+        looks_like(lambda x, w, eps, y: _centred(x, w, eps), "the mean is subtracted: that is LayerNorm."),
     ],
     praise="The normalisation of a language model, in one pass.",
 )  # fmt: skip

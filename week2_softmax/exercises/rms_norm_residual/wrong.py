@@ -22,6 +22,7 @@ WRONG = (
     Wrong("not normalised", {Y: "y = rS[None, k].load()"}, "it is not normalised"),
     Wrong("no weight", {Y: "y = rS[None, k].load() * scale"}, "the weight is not multiplied"),
     Wrong("no eps", {" + eps": ""}, "as if eps were 0"),
+    Wrong("eps written in", {" + eps": " + 1e-5"}, "as if eps were 0.00001"),
     Wrong("mean of the registers", {"Float32(mX.shape[1])": "512.0"}, "which is how many registers"),
     Wrong("registers begin at 1", {"rS.fill(0.0)": "rS.fill(1.0)"}, "each adds 1 to the sum"),
     Wrong("squares in the input's type", {TOTAL: "h = s.to(mX.element_type)\n        total = (h * h).to("

@@ -13,6 +13,8 @@ def _inputs(draw, m, n):
     x[1::4] = draw(m, n)[1::4]
     if n > 31:
         x[2::4, 2:] = -torch.inf  # as a mask leaves it
+    if n > 101:
+        x[::4, 5:102:32] = torch.tensor([20.0, 23.0, 22.0, 21.0])  # all four in one lane
     return (x,)
 
 

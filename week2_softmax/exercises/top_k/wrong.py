@@ -24,6 +24,7 @@ WRONG = (
     Wrong("displaced index forgotten", {DISPLACED: "            value = v\n"}, "got 5, expected 0"),
     Wrong("merged one by one", {MERGE: ONE_BY_ONE}, "got 3, expected -1"),
     Wrong("only the first of the partner", {"            for k in cutlass.range_constexpr(4):\n                insert": "            for k in cutlass.range_constexpr(1):\n                insert"}, "got -2, expected -1"),
+    Wrong("three of the partner", {"            for k in cutlass.range_constexpr(4):\n                insert": "            for k in cutlass.range_constexpr(3):\n                insert"}, "expected 20"),
     Wrong("smallest", {BETTER: "if value < v or (value == v and index < i):", "-Float32.inf": "Float32.inf"}, "these are the smallest"),
     Wrong("index of the lane", {"mX[row, n], n)": "mX[row, n], lane)"}, "got 0, expected 22"),
     Wrong("four steps", {"range_constexpr(5)": "range_constexpr(4)"}, "With m = 5, n = 31"),
