@@ -174,8 +174,8 @@ taken.against(math.ceil(32_000 / 128))
 #
 # `y[m, n] = log(softmax(x[m])[n])`, in float32, float16 and bfloat16, computed in float32. A warp a
 # row, four rows a block, and a row is read twice at most. All elements are finite; a row may lie
-# around 30,000, and an element may be so far below its row's maximum that its softmax is 0: its
-# logarithm is not −∞. `log_softmax(x, y)`.
+# anywhere, around 30,000 or −60,000, and an element may be so far below its row's maximum that its
+# softmax is 0: its logarithm is not −∞. `log_softmax(x, y)`.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -259,10 +259,11 @@ fk.exercise("week2/log_softmax").grade(log_softmax)
 #
 # The softmax of `x / t` over those elements of a row whose `mask` is not 0: `y[m, n] = exp(x[m, n]
 # / t) / Σ exp(x[m, k] / t)` with the sum over all k with `mask[m, k] ≠ 0`. Where the mask is 0, y
-# is 0, whatever x holds there: it may be large, infinite or NaN. A row whose mask is 0 everywhere
-# is 0 everywhere (torch would give NaN). A warp a row, four rows a block, rows read twice at most.
-# The host function is `masked_softmax(mX, mMask, t: Float32, mY)`; `mask` is uint8, t > 0, and x
-# and y are float32 or bfloat16.
+# is 0, whatever x holds there: it may be large, infinite or NaN. A row may lie anywhere, around
+# −100,000 as well. Where the mask is 0 in a whole row, the row is 0 (torch would give NaN). A warp
+# a row, four rows a block, rows read twice at most. The host function is `masked_softmax(mX, mMask,
+# t: Float32, mY)`; `mask` is uint8, t > 0, and x and y are float32 or bfloat16, computed in
+# float32.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -352,10 +353,11 @@ fk.exercise("week2/masked_softmax").grade(masked_softmax)
 # ### Exercise 3: compute the loss of a classifier
 #
 # Cross-entropy of each row: `loss[m] = lse[m] − x[m, target[m]]`, where `lse[m] = log Σ exp(x[m,
-# n])` is wanted, too: the gradient needs it. A block of 128 threads a row, **which is read once**;
-# one barrier. A target of −100 is to be ignored: the loss is 0, lse as usual. x is float32 or
-# float16 and may lie around 30,000, all of it finite; target is int64 as in torch; loss and lse are
-# float32 in both cases. `cross_entropy(x, target, loss, lse)`.
+# n])` is wanted, too: the gradient needs it. A block of 128 threads a row, **which is read once**,
+# except that x[m, target[m]] may be read again; one barrier. A target of −100 is to be ignored: the
+# loss is 0, lse as usual. x is float32 or float16, all of it finite, and a row may lie anywhere:
+# around 30,000, or around −60,000. target is int64 as in torch; loss and lse are float32 in both
+# cases, computed in float32. `cross_entropy(x, target, loss, lse)`.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -457,7 +459,8 @@ fk.exercise("week2/cross_entropy").grade(cross_entropy)
 # is 1 if it holds and else 0; g is the gradient that arrives for the row's loss, and all of dx is 0
 # where the target is −100. The softmax comes from `lse`, so nothing is reduced: one read, one
 # write, no barrier, no shared memory. A block of 128 threads a row. `cross_entropy_backward(x,
-# target, lse, g, dx)`: x and dx float32 or float16, target int64, lse and g float32.
+# target, lse, g, dx)`: x and dx float32 or float16, target int64, lse and g float32; computed in
+# float32.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -745,10 +748,11 @@ fk.exercise("week2/rms_norm").grade(rms_norm)
 #
 # LayerNorm: `y[m, n] = (x[m, n] − mean) / sqrt(variance + eps) · w[n] + b[n]`, with mean and
 # variance (divided by N) of row m, for rows of at most 1,024 elements, in float32 and float16,
-# computed in float32. The numbers are about 1000 ± 4, in some rows all the same: the mean of the
-# squares less the square of the mean has lost most of its digits. A block of 128 threads a row, `x`
-# is read once, and two barriers are enough. The host function is `layer_norm(mX, mW, mB, eps:
-# Float32, mY)`; `block_sum` is there to be used twice, but need not be.
+# computed in float32. A row may lie anywhere, such as about 1000 ± 4 or −3000 ± 16, and in some all
+# elements are the same: the mean of the squares less the square of the mean has lost most of its
+# digits. A block of 128 threads a row, `x` is read once, and two barriers are enough. The host
+# function is `layer_norm(mX, mW, mB, eps: Float32, mY)`; `block_sum` is there to be used twice, but
+# need not be.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -864,7 +868,9 @@ fk.exercise("week2/layer_norm").grade(layer_norm)
 # residual, and `y = s / sqrt(mean of s² + eps) · w`, which goes into the next layer. Both are
 # written, each element once, in the type of the inputs; computed in float32. Float32 and float16,
 # rows of at most 512 elements and of whole vectors, loads and stores of 16 bytes; a warp a row,
-# four rows a block. The host function is `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
+# four rows a block. A lane keeps its sums of the row in a register tensor of shape `((vec,), 4)`:
+# four vectors, as long as 16 bytes of the input, even where the row has fewer. The host function is
+# `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -1200,17 +1206,17 @@ plt.show()
 # %% [markdown] exercise="week2/attention_one_query" part="task"
 # ### Exercise 10: attend with one query
 #
-# When a language model writes its next word, each head has one query `q` of `dim` components, and
-# all keys and values so far, `K` and `V` of shape (heads, L, dim):
+# When a language model writes its next word, each head has one query of `dim` components, and all
+# keys and values so far: `q` and `o` have the shape (heads, dim), `K` and `V` (heads, L, dim).
 #
 #     o = softmax(q · Kᵀ · scale) V
 #
 # One pass over K and V, and no score ever reaches memory. A block of four warps a head; warp w has
-# keys w, w + 4, w + 8, …; a key is one load of the warp for 32 components. Each warp keeps m, s and
-# its o in registers; the four meet once, in shared memory, behind the only barrier. L is anything
-# from 1 on, `dim` is 32 or 64 and known when the kernel is compiled; float32 and float16, computed
-# in float32. The host function is `attention_one_query(mQ, mK, mV, scale: Float32, dim:
-# cutlass.Constexpr, mO)`.
+# keys w, w + 4, w + 8, …; the warp reads a key together, 32 components with each load. Each warp
+# keeps m, s and its o in registers; the four meet once, in shared memory, behind the only barrier.
+# L is anything from 1 on, `scale` any number, `dim` is 32 or 64 and known when the kernel is
+# compiled; float32 and float16, computed in float32. The host function is `attention_one_query(mQ,
+# mK, mV, scale: Float32, dim: cutlass.Constexpr, mO)`.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -44,7 +44,7 @@ WRONG = (
     cute.arch.sync_threads()
     return total"""}, "Barriers that a warp arrives at: 4"),
     Wrong("read twice", {STORED: STORED.replace("rX[k]", "(mX[row, n].to(Float32) - mean)")},
-          "that another request had fetched"),
+          "or more often than it needs them"),
     Wrong("no predicate at the load", {"            x = mX[row, tidx + 128 * k].to(Float32)":
           "            pass\n        x = mX[row, tidx + 128 * k].to(Float32)"}, "Out of bounds"),
     Wrong("four rows a block", {"row, _, _ = cute.arch.block_idx()":

@@ -47,7 +47,7 @@ WRONG = (
           "Out of bounds"),
     Wrong("no predicate on the row", {"if row < mX.shape[0]:": "if row >= 0:"}, "reads mX[2, 0]"),
     Wrong("read twice", {PRODUCT: PRODUCT.replace("rX[k]", "mX[row, n].to(Float32)")},
-          "that another request had fetched"),
+          "or more often than it needs them"),
     Wrong("a block a row", {"bidx * 4 + tidx // 32, tidx % 32": "bidx, tidx % 32",
                             "cute.ceil_div(mX.shape[0], 4)": "mX.shape[0]"}, "Bytes stored: 8,000"),
 )  # fmt: skip
