@@ -63,6 +63,10 @@ def _relative_to(maximum):
     return result
 
 
+def _at_least(start):
+    return lambda x: x.max(1).values.clamp(min=start)
+
+
 def _of_warp_0(x):
     return x[:, torch.arange(x.shape[1]) % 128 < 32].max(1).values
 
@@ -128,8 +132,7 @@ kept for the gradient, which needs no reduction then: the next exercise.
                    "grows, what has been added up so far has to be rescaled."),
         looks_like(_relative_to(_of_warp_0), "the maximum of warp 0 is taken for that of the row: relative to it the exponentials of "
                    "another warp overflow."),
-        looks_like(_relative_to(lambda x: x.max(1).values.clamp(min=0)), FINITE),
-        looks_like(_relative_to(lambda x: x.max(1).values.clamp(min=-10_000)), FINITE),
+        *(looks_like(_relative_to(_at_least(start)), FINITE) for start in (0.0, -10_000.0, -65_504.0)),
         *(looks_like(_scaled_first(*rounded), "x · log₂ e, rounded to float32 before anything is subtracted, gives exactly this: near "
                      "43,000 its digits end at 0.004. Subtract first: x − m is exact near the maximum; then multiply.")
           for rounded in ((True, True), (True, False), (False, True))),

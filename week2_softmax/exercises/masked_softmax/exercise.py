@@ -141,8 +141,7 @@ equal.
         looks_like(_by_a_factor, "NaN and ∞ times 0 are NaN: an element is left out by a predicate, not by a factor."),
         looks_like(_relative_to(_of_all), OF_ALL),
         looks_like(_of_all_online, OF_ALL),
-        looks_like(_relative_to(_at_least(0.0)), FINITE),
-        looks_like(_relative_to(_at_least(-10_000.0)), FINITE),
+        *(looks_like(_relative_to(_at_least(start)), FINITE) for start in (0.0, -10_000.0, -65_504.0)),
         looks_like(_scaled_first, "x · log₂ e / t, rounded to float32 before the maximum is subtracted, gives exactly this: in a row "
                    "far from 0 its digits are gone. Subtract first, and multiply the difference."),
         looks_like(_no_number, "a lane whose first element is left out computes −∞ − −∞, which is NaN, and so is the sum "
