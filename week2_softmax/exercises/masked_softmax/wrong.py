@@ -57,8 +57,8 @@ WRONG = (
     Wrong("mask is 1", {TAKES_PART: TAKES_PART.replace("!= 0", "== 1"), LAST: LAST.replace("!= 0", "== 1")}, "a mask of 1 take part"),
     Wrong("maximum of all", {ONLINE: OF_ALL}, "also of those left out"),
     Wrong("maximum of all, by a pass of its own", {ONLINE: OF_ALL_FIRST, MERGE: "s",
-          "        m_row = cute.arch.warp_reduction_max(m)\n        #": "        #"}, "also of those left out"),
-    Wrong("the maximum begins at 0", {"m, s = -Float32.inf": "m, s = Float32(0.0)"}, "begins at a finite number"),
+          "        m_row = cute.arch.warp_reduction_max(m)\n        #": "        #"}, "larger that every exponential is 0"),
+    Wrong("the maximum begins at 0", {"m, s = -Float32.inf": "m, s = Float32(0.0)"}, "far below it every exponential is 0"),
     Wrong("the maximum begins at -10000", {"m, s = -Float32.inf": "m, s = Float32(-10000.0)"}, "begins at a finite number"),
     Wrong("scaled before the maximum", {ONLINE: ONLINE.replace("value = mX[row, n].to(Float32)", "value = mX[row, n].to(Float32) * scale")
           .replace(") * scale, fast", "), fast"), MERGE: MERGE.replace(" * scale", ""),
