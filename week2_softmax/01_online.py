@@ -88,9 +88,9 @@ axes.legend(loc="lower right")
 plt.show()
 
 # %% [markdown]
-# The n-th of n random numbers is the largest with probability 1/n, and 1 + 1/2 + … + 1/1000 is 7.5:
-# hardly ever is there anything to rescale. Remember that when you test it. (The row in the picture
-# rises on average, or there would be little to see.)
+# The n-th of n random numbers is the largest with probability 1/n, and 1 + 1/2 + … + 1/1000 is 7.5,
+# near which an average of 200 rows comes. Hardly ever is there anything to rescale. Remember that
+# when you test it. (The row in the picture rises on average, or there would be little to see.)
 #
 # ## 2. Two numbers for a part of a row
 #

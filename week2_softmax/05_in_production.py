@@ -511,10 +511,11 @@ if host.exists():
 # the Python before it, whatever the kernel does. CUDA graphs take that away, and fusion takes away
 # whole calls.
 #
-# A shape at which one is behind is a place to look: all configurations that come into question, in
-# turn, in one run. A later run did that for 2,048 × 1,024 `bfloat16`, with quack's kernel and the
-# rule's old choice among them. Its calls are in CUDA graphs, without what a launch costs the CPU,
-# so differences between kernels show that the table above hides:
+# A shape at which one is behind, or hardly ahead, is a place to look: all configurations that come
+# into question, in turn, in one run. A later run did that for 2,048 × 1,024 `bfloat16`, where the
+# table above has quack close behind, with quack's kernel and the rule's old choice among them. Its
+# calls are in CUDA graphs, without what a launch costs the CPU, so differences between kernels show
+# that the table above hides:
 
 # %%
 tried = Path("../book/measured/softmax_rows_h200.json")

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from forgekit.lessons.gates import Group
     from forgekit.profiling.profile import Profile
 
-__all__ = ["ARITHMETIC", "EXPONENTIALS", "arithmetic"]
+__all__ = ["ARITHMETIC", "DIVISIONS", "EXPONENTIALS", "arithmetic"]
 
 ARITHMETIC = r"(fma|mul|add|sub|max|min|div|rcp|ex2|lg2)\S*\.f32"
+DIVISIONS = r"div\.\S*f32"  # of PTX one instruction, of the machine many
 EXPONENTIALS = r"ex2\."
 
 

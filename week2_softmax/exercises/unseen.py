@@ -22,6 +22,6 @@ def _nan_of_numbers(e: Evidence) -> bool:
 
 NAN_FROM_NOTHING = Slip(
     "there is NaN where a number is expected. Of exponentials it comes from -inf - (-inf), in a part "
-    "that has seen nothing but -inf or no element at all, or from inf / inf.",
+    "that has seen nothing but -inf or no element at all, or from inf / inf or 0 / 0.",
     _nan_of_numbers,
 )

@@ -83,19 +83,24 @@ def counters(
 
 
 def _told(gate: Counter, value: float, label: str) -> str:
+    close = any(
+        bound is not None and bound != value and _number(bound) == _number(value)
+        for bound in (gate.at_least, gate.at_most)
+    )
+    number = _exact if close else _number
     bounds = [
-        f"{word} {_number(bound)}"
+        f"{word} {number(bound)}"
         for word, bound in (("at least", gate.at_least), ("at most", gate.at_most))
         if bound is not None
     ]
     known = [
-        f"{word} {_number(number)}"
-        for word, number in (("as given", gate.baseline), ("ideal", gate.ideal))
-        if number is not None
+        f"{word} {_number(count)}"
+        for word, count in (("as given", gate.baseline), ("ideal", gate.ideal))
+        if count is not None
     ]
     more = f" ({', '.join(known)})" if known else ""
     called = gate.called[0].upper() + gate.called[1:]
-    return f"{called}: {_number(value)} with {label}; needed {' and '.join(bounds)}{more}."
+    return f"{called}: {number(value)} with {label}; needed {' and '.join(bounds)}{more}."
 
 
 def line_of_most(profile: Profile, measure: Any, high: bool = True) -> str:
@@ -116,5 +121,12 @@ def line_of_most(profile: Profile, measure: Any, high: bool = True) -> str:
     return f"\n{part} of it at {line.where}: {line.text}{why}"
 
 
+def _exact(value: float) -> str:
+    """So that a number just beyond its limit does not look equal to it."""
+    return f"{value:,.3f}".rstrip("0").rstrip(".")
+
+
 def _number(value: float) -> str:
+    if 0 < value < 0.1:
+        return f"{value:.2g}"
     return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"

@@ -121,11 +121,14 @@ QUANTITIES: dict[str, Quantity] = {
         "wavefronts of shared memory",
         _sum("shared_load_wavefronts", "shared_store_wavefronts", "shared_atomic_wavefronts",
              "shared_async_wavefronts"),
-        1.5, 32, look_at="fk.banks(*{failed})",
+        1.5, 32,
+        says="an access of a warp takes more than one where its lanes want different words of one "
+        "bank.",
+        look_at="fk.banks(*{failed})",
     ),
     "barriers": Quantity(
         "barriers that a warp arrives at", barriers, 1,
-        says="a barrier makes a whole block wait, and this one orders nothing that has to be.",
+        says="a barrier makes a whole block wait, and the solution gets by with fewer.",
     ),
     "instructions": Quantity(
         "instructions executed, once for each warp", _sum("warp_instructions"), 3, 256,

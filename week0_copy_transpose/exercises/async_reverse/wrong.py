@@ -52,7 +52,7 @@ WRONG = (
     Wrong(
         "a doubled grid", {"grid=(mX.shape[0],": "grid=(2 * mX.shape[0],"}, "more blocks than rows"
     ),
-    Wrong("five barriers", {_BARRIER: 5 * _BARRIER}, "this one orders nothing"),
+    Wrong("five barriers", {_BARRIER: 5 * _BARRIER}, "the solution gets by with fewer"),
     Wrong(
         "shared memory for eight rows",
         {"make_layout(128 * vec)": "make_layout(1024 * vec)"},

@@ -36,7 +36,7 @@ WRONG = (
         "total += sW[k] * (mX",
     ),
     Wrong("no barrier", {SYNC: ""}, "may not have stored yet"),
-    Wrong("a barrier for each", {FILTER: SYNC + FILTER}, "this one orders nothing"),
+    Wrong("a barrier for each", {FILTER: SYNC + FILTER}, "the solution gets by with fewer"),
     Wrong("a filter of three", {"range(taps)": "range(3)"}, "n = 1, taps = 1"),
     Wrong(
         "two taps of halo too few",

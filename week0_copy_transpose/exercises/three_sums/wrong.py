@@ -23,7 +23,7 @@ WRONG = (
           "or more often than it needs them"),
     Wrong("a barrier more", {"    mY[row, tidx] = total":
                              "    cute.arch.sync_threads()\n    mY[row, tidx] = total"},
-          "this one orders nothing that has to be"),
+          "the solution gets by with fewer"),
     Wrong("too much shared memory", {"cute.make_layout(128)": "cute.make_layout(8192)"},
           "every byte that a block takes"),
     Wrong("only the own element", {"total += sRow[tidx - 1]": "total += 0.0",

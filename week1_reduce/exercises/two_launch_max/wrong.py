@@ -21,7 +21,7 @@ WRONG = (
           "With m = 1, n = 1,025"),
     Wrong("a barrier more", {"    best = max_of_block(best)\n    if tidx == 0:\n        mY":
                              "    cute.arch.sync_threads()\n    best = max_of_block(best)\n"
-                             "    if tidx == 0:\n        mY"}, "this one orders nothing"),
+                             "    if tidx == 0:\n        mY"}, "the solution gets by with fewer"),
     Wrong("shared memory of a whole piece", {"cute.make_layout(8)": "cute.make_layout(1024)"},
           "every byte that a block takes"),
 )  # fmt: skip

@@ -20,6 +20,8 @@ WRONG = (
     Wrong("no guard", {GUARD: "shift = m"}, "has seen nothing but -inf"),
     Wrong("not added again", {f"(m + {LOG})": LOG}, "not added again to the logarithm"),
     Wrong("no logarithm", {f"(m + {LOG})": "(m + s)"}, "the logarithm is missing"),
+    Wrong("an identity of -10,000", {"m, s = -Float32.inf, Float32(0.0)": "m, s = Float32(-1.0e4), Float32(0.0)"},
+          "float32 the result is wrong"),
     Wrong("first warp alone", {READ: "", WARPS: ""}, "only what the first warp has seen"),
     Wrong("lanes not merged", {LANES: ""}, "the result is wrong"),
     Wrong("first sum not rescaled", {"s = a[1] * cute.math.exp(a[0] - shift, fastmath=True)": "s = a[1]"},

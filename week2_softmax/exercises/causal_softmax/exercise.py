@@ -37,6 +37,18 @@ def _maximum_before_scale(x, scale, y):
     return (e / e.sum(1, keepdim=True)).double()
 
 
+def _nothing_masked(x, scale, y):
+    """No evidence where NaN or inf, beyond the diagonal, makes NaN of more than one mistake."""
+    whole = (x.double() * scale).softmax(1)
+    return whole if x.isfinite().all() else whole.new_full(whole.shape, -1.0)
+
+
+def _mask_added(x, scale, y):
+    """A mask of 0 and -inf added to what may be NaN or infinite."""
+    added = torch.zeros(x.shape).masked_fill(~_kept(*x.shape), -torch.inf)
+    return (x.double() * scale + added).softmax(1)
+
+
 def _masked_after(x, scale, y):
     return (x.double() * scale).softmax(1) * _kept(*x.shape)
 
@@ -83,7 +95,9 @@ one step further: it skips whole tiles beyond the diagonal, and does not write t
     dtypes=("float32", "bfloat16"),
     legal=lambda m, n: (min(m, n), max(m, n)),
     slips=[
-        looks_like(lambda x, scale, y: (x.double() * scale).softmax(1), "nothing is masked: this is the softmax of the whole row."),
+        looks_like(_nothing_masked, "nothing is masked: this is the softmax of the whole row."),
+        looks_like(_mask_added, "NaN or infinity from beyond the diagonal takes part: NaN + (−∞) and ∞ + (−∞) are NaN. What "
+                   "does not count is to be selected away, or not read; adding −∞ is not enough."),
         looks_like(_masked_after, "what lies beyond the diagonal is 0 in the end, but it has been in the sum."),
         looks_like(_maximum_of_all, "the maximum is taken over the whole row: where what is masked is larger, everything "
                    "that is kept becomes smaller than float32 can say."),

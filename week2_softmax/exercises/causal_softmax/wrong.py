@@ -11,6 +11,8 @@ STORE = "mY[row, col] = rX[k].to(mY.element_type)"
 
 WRONG = (
     Wrong("no mask", {KEPT: "if col < N:"}, "nothing is masked"),
+    Wrong("a mask added", {f"{KEPT}\n                rX[k] = {LOAD}": f"""if col < N:
+                rX[k] = {LOAD} + (Float32(0.0) if col <= row + N - M else -Float32.inf)"""}, "adding −∞ is not enough"),
     Wrong("masked at the end", {KEPT: "if col < N:", STORE: """value = rX[k] if col <= row + N - M else Float32(0.0)
                 mY[row, col] = value.to(mY.element_type)"""}, "it has been in the sum"),
     Wrong("masked after the maximum", {

@@ -21,6 +21,13 @@ WRONG = (
     Wrong("no shuffles", {"range_constexpr(5)": "range_constexpr(0)"}, "only what lane 0 has seen"),
     Wrong("not rescaled", {OWN: "s = a[1]"}, "got 0.4286026, expected 0.7874315"),
     Wrong("ties to anybody", {TIE: ""}, "but not always the first"),
+    Wrong("the later one of a lane", {"        for n in range(lane, mX.shape[1], 32):\n            m, s, at = surer((m, s, at), (mX[row, n].to(Float32), Float32(1.0), Int32(n)))\n": """        for n in range(lane, mX.shape[1], 32):
+            x = mX[row, n].to(Float32)
+            later = Int32(n) if x >= m else at
+            m, s, at = surer((m, s, at), (x, Float32(1.0), Int32(n)))
+            at = later
+"""}, "but not always the first"),
+    Wrong("an identity of -10,000", {"m, s, at = -Float32.inf": "m, s, at = Float32(-1.0e4)"}, "float32 the result is wrong"),
     Wrong("the last of equals", {TIE: " or (b[0] == a[0] and b[2] > a[2] and b[2] < 100000)"}, "this is the last of them"),
     Wrong("read twice", {SHUFFLES: AGAIN + SHUFFLES}, "Bytes that threads ask for in loads"),
     Wrong("no predicate on the row", {"    if row < mX.shape[0]:": "    if row >= 0:"}, "Out of bounds"),

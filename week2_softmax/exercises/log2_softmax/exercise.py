@@ -92,7 +92,7 @@ multiplication an element is needed, by ln 2; a loss that is reported in bits sa
         looks_like(_with_zeros, "elements that are not there take part as if they were 0."),
         looks_like(_own_sums, "each lane has the sum of its own elements, and not that of the row."),
     ],
-    more=(arithmetic(_full, (4, 1024), (ARITHMETIC, "float operations an element", 5.8),
+    more=(arithmetic(_full, (4, 1024), (ARITHMETIC, "float operations an element", 6.1),
                      (EXPONENTIALS, "exponentials an element", 1.1), look_at="fk.profile(*{failed})"),),
     praise="No weight was ever computed.",
 )  # fmt: skip

@@ -10,11 +10,22 @@ from forgekit.lessons.puzzle import puzzle
 def _inputs(draw, m, n):
     x = draw(m, n).float() * 2
     x[::2] += 200  # in every second row exp overflows without its maximum
-    return x.to(draw.dtype), draw.integers(-3, 4, n)
+    bias = draw.integers(-3, 4, n)
+    if n > 4:  # an expert that is switched off, though in every third row it scores best
+        x[1::3, n // 2] += 300
+        bias[n // 2] = -1e9 if draw.dtype == torch.float32 else -60_000
+    return x.to(draw.dtype), bias
 
 
 def _softmax(x, bias):
     return (x.double() + bias.double()).softmax(1)
+
+
+def _maximum_before_bias(x, bias, y):
+    """As float32 has it: every exponential is 0 where the best score's expert is switched off."""
+    scores = x.double() + bias.double()
+    e = (scores - x.double().amax(1, keepdim=True)).exp().float()
+    return (e / e.sum(1, keepdim=True)).double()
 
 
 def _of_warps(what):
@@ -55,7 +66,8 @@ EXERCISE = puzzle(
 A *router* sends each token to a few of N experts, by the softmax of its N scores plus a bias for each
 expert: `y[m, n] = exp(x[m, n] + b[n]) / Σ exp(x[m, k] + b[k])`. Rows are short, N is at most 64, and there are many:
 **8 lanes a row**, so four rows a warp, 16 a block of 128 threads, the row in registers, x read once. No
-shared memory. `router_softmax(x, b, y)`, all of one type, float32 or float16.
+shared memory. `router_softmax(x, b, y)`, all of one type, float32 or float16,
+computed in float32, x + b too. A bias may be anything: −10⁹ switches an expert off.
 """,
     hints=(
         "`tidx // 8` and `tidx % 8` say whose row and which place in it; a lane has every eighth column, 8 at "
@@ -85,6 +97,8 @@ not the first: whatever is elementwise before it belongs into its load.
         looks_like(lambda x, bias, y: x.double().softmax(1) + bias.double(), "the bias is added after the softmax."),
         looks_like(lambda x, bias, y: ((x.double() + bias.double()) * 0.6931471805599453).softmax(1), "exp2(x) is 2 to the power of "
                    "x, so log₂ e is missing."),
+        looks_like(_maximum_before_bias, "the maximum is taken before the bias: where the expert with the largest x is switched "
+                   "off by its bias, every exponential is 0."),
         looks_like(_of_warps("m"), "what is subtracted is the largest of four rows, those of a warp: in rows much below it every "
                    "exponential is 0."),
         looks_like(_of_warps("s"), "what is divided by is the sum of four rows, those of a warp."),

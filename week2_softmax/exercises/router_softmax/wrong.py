@@ -10,6 +10,10 @@ LOAD = """    for k in cutlass.range_constexpr(8):
             rX"""
 STORE = LOAD.replace("rX", "mY")
 PLACES = "bidx * 16 + tidx // 8, tidx % 8"
+LATE = """    for k in cutlass.range_constexpr(8):
+        if lane + 8 * k < N:
+            rX[k] = rX[k] + mBias[lane + 8 * k].to(Float32)
+"""
 MAXIMUM = "    m = cute.arch.warp_reduction_max(m, threads_in_group=8)\n"
 SUM = "    s = cute.arch.warp_reduction_sum(s, threads_in_group=8)\n"
 
@@ -27,6 +31,8 @@ WRONG = (
           "added after the softmax"),
     Wrong("no log2 e", {SCALED: "x - m"}, "2 to the power of x"),
     Wrong("no maximum", {SCALED: "x * math.log2(math.e)"}, "exponentials overflow"),
+    Wrong("maximum before the bias", {BIAS: "", SCALED: "(rX.load() - m) * math.log2(math.e)", "    m = cute.arch": LATE + "    m = cute.arch"},
+          "the maximum is taken before the bias"),
     Wrong("maximum of the warp", {"m, threads_in_group=8": "m"}, "the largest of four rows"),
     Wrong("sum of the warp", {"s, threads_in_group=8": "s"}, "the sum of four rows"),
     Wrong("begins with 0", {"rX.fill(-Float32.inf)": "rX.fill(0.0)"}, "count as 0"),

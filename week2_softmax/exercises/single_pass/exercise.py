@@ -5,7 +5,7 @@ import torch
 from forgekit.lessons.gates import Case, looks_like
 from forgekit.lessons.puzzle import Draw, puzzle
 
-from ..in_registers import EXPONENTIALS, arithmetic
+from ..in_registers import DIVISIONS, EXPONENTIALS, arithmetic
 from ..rows import hard_rows
 
 
@@ -80,7 +80,8 @@ of 128 threads a row.
   a vector.
 - Pairs (m, s) are merged by shuffles, and across the four warps with **one** barrier and at most
   1 kB of shared memory.
-- Each element has one exponential; what belongs to a vector, a lane or a row may have more.
+- Each element has one exponential and no division; what belongs to a vector, a lane or a row
+  may have more.
 
 `exp2` and `fma` of this notebook are yours to use. Called as `single_pass_softmax(x, y)`.
 """,
@@ -120,7 +121,8 @@ single barrier.
         looks_like(_not_rescaled("warps"), "sums of warps are added that are relative to different maxima."),
         looks_like(_with_zeros, "elements that are not there take part as if they were 0."),
     ],
-    more=(arithmetic(_full, (2, 4096), (EXPONENTIALS, "exponentials an element", 2.0), dtype="bfloat16",
+    more=(arithmetic(_full, (2, 4096), (EXPONENTIALS, "exponentials an element", 2.0),
+                     (DIVISIONS, "divisions an element", 0.1), dtype="bfloat16",
                      look_at="fk.profile(*{failed})"),),
     praise="One reading, one writing, one barrier. That is a kernel to show around.",
 )  # fmt: skip

@@ -26,6 +26,10 @@ WRONG = (
     Wrong("two barriers", {SYNC: SYNC + SYNC}, "Barriers that a warp arrives at: 2"),
     Wrong("exponentials again", {LAST: AGAIN},
           "Exponentials an element: 2"),
+    Wrong("a division an element", {"scale = 1.0 / s": "scale = Float32(1.0)", "m_row) * scale)": "m_row) * scale) / s"},
+          "Divisions an element: 1"),
+    Wrong("an identity of -10,000", {"m, s = -Float32.inf, Float32(0.0)": "m, s = Float32(-1.0e4), Float32(0.0)"},
+          "float32 the result is wrong"),
     Wrong("filled with 0", {"rX.fill(-mX.element_type.inf)": "rX.fill(0.0)"}, "as if they were 0"),
     Wrong("read again", {LAST: """if tidx + 128 * k < cute.size(gX, mode=[1]):
             rX[None, k].store(gX[(None, tidx + 128 * k)].load())

@@ -7,7 +7,7 @@ import torch
 from forgekit.lessons.gates import Case, looks_like
 from forgekit.lessons.puzzle import Draw, puzzle
 
-from ..in_registers import ARITHMETIC, arithmetic
+from ..in_registers import ARITHMETIC, DIVISIONS, arithmetic
 from ..rows import hard_rows
 
 T = (0.5, 2.0, 1.0, 3.0)
@@ -49,8 +49,8 @@ EXERCISE = puzzle(
 the weights, a large one makes them equal. Rows of up to 1,024 elements in whole vectors of 16
 bytes, float32 and bfloat16, computed in float32; some elements are −∞. A warp a row, four rows a
 block, the row in registers, read once and written once by 16 bytes a lane. For each element
-there are a maximum, **one FMA, one `ex2`**, an addition and a multiplication: nothing is spent
-on t. `exp2` and `fma` of this notebook are yours to use; called as `temperature(x, t, y)`.
+there are a maximum, **one FMA, one `ex2`**, an addition and a multiplication, and no division:
+nothing is spent on t. `exp2` and `fma` of this notebook are yours to use; called as `temperature(x, t, y)`.
 """,
     hints=(
         "Write e^((x − m) / t) as a power of two. Which factors of the exponent are the same for the whole "
@@ -90,6 +90,7 @@ t would be rounded before the subtraction, and rows around 1,000 show that.
                    "where x is large, so is that error, and it stays in the exponent."),
     ],
     more=(arithmetic(_full, (8, 1024), (ARITHMETIC, "float operations an element", 5.8),
+                     (DIVISIONS, "divisions an element", 0.1),
                      look_at="fk.profile(*{failed})"),),
     praise="A temperature that costs nothing.",
 )  # fmt: skip

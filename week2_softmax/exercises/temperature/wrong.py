@@ -18,6 +18,7 @@ WRONG = (
     Wrong("exp", {EXP: "e = cute.math.exp((x - m) * (1.0 / t), fastmath=True)"},
           "Float operations an element: 7"),
     Wrong("divided by s", {"e * (1.0 / s)": "e / s * 1.000001"}, "Float operations an element: 6.3"),
+    Wrong("a division an element", {"e * (1.0 / s)": "e / s"}, "Divisions an element: 1"),
     Wrong("no maximum", {POWER: "power = x * factor"}, "nothing is subtracted"),
     Wrong("filled with 0", {"rX.fill(-mX.element_type.inf)": "rX.fill(0.0)"}, "as if they were 0"),
 )  # fmt: skip
