@@ -6,13 +6,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 
 from forgekit.lessons.gates import Counter, GateError, Group, counted, counters
+from forgekit.vgpu.listeners import Listener
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates import Submission
     from forgekit.lessons.gates.submission import MakeCase
+    from forgekit.vgpu.listeners import Access
+    from forgekit.vgpu.machine import Machine
 
 __all__ = ["announced", "asynchronous", "not_rescaled", "overlapping"]
 
@@ -75,17 +79,38 @@ def asynchronous(make: MakeCase, size: tuple[int, ...]) -> Group:
     )  # fmt: skip
 
 
+class FirstRead(Listener):
+    """Counts a thread's copies that are in flight when shared memory is first read."""
+
+    def __init__(self) -> None:
+        self.in_flight: int | None = None
+
+    def on_batch(self, m: Machine) -> None:
+        self._copies = np.zeros(m.shape, np.int64)
+
+    def on_access(self, m: Machine, access: Access) -> None:
+        who = m.expand(access.mask)
+        if access.kind == "async store":
+            self._copies += who
+        elif access.kind == "load" and access.space == "shared" and self.in_flight is None:
+            self.in_flight = int(self._copies[who].max())
+
+    def on_async_done(self, m: Machine, access: Access) -> None:
+        self._copies -= m.expand(access.mask)
+
+
 def overlapping(case: MakeCase, size: tuple[int, ...], dtype: torch.dtype, says: str) -> Group:
-    """The first wait leaves newer groups in flight. says: what it means that it does not."""
+    """Newer copies are in flight when the first is read. says: what it means that none is."""
 
     def run(handed_in: Submission) -> str:
-        ptx = handed_in.compiled(case(*size, dtype=dtype)).ptx
-        waits = [int(n) for n in re.findall(r"cp\.async\.wait_group\s+(\d+)", ptx)]
-        if not waits or not waits[0]:
-            which = f"the first of {len(waits)} waits" if waits else "a wait"
-            raise GateError(
-                f"In the PTX {which} is for all groups.", says, "fk.timeline(*{failed})"
-            )
-        return f"the first wait leaves {waits[0]} in flight"
+        call, first = case(*size, dtype=dtype), FirstRead()
+        handed_in.counted(call, first)
+        if first.in_flight:
+            return f"a thread has {first.in_flight} in flight when it first reads"
+        waits = re.findall(r"cp\.async\.wait_group\s+(\d+)", handed_in.compiled(call).ptx)
+        found = "No copy is in flight any more when shared memory is first read."
+        if waits[:1] == ["0"]:
+            found = f"In the PTX the first of {len(waits)} waits is for all groups."
+        raise GateError(found, says, "fk.timeline(*{failed})")
 
     return Group("In flight while it computes", run)

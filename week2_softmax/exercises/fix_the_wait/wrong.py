@@ -16,6 +16,8 @@ WRONG = (
     Wrong("still one too many", {COUNT: MORE}, "at most the 3 - k newer groups"),
     Wrong("the other way round", {"wait_group(3 - k)": "wait_group(k)"}, "the first of 4 waits is for all"),
     Wrong("all at once", {"wait_group(3 - k)": "wait_group(0)"}, "right, and nothing is computed"),
+    Wrong("all at once, later", {WAIT: WAIT + "        cute.arch.cp_async_wait_group(0)\n"},
+          "No copy is in flight any more"),
     Wrong("meeting before the wait", {WAIT: "", SYNC: SYNC + "    cute.arch.cp_async_wait_group(0)\n"},
           "here: it is the waiting"),
     Wrong("a barrier for each group", {WAIT: WAIT + "        cute.arch.sync_threads()\n",

@@ -17,6 +17,9 @@ WRONG = (
     Wrong("one wait for all", {WAIT: "", "    m, s = -Float32": "    cute.arch.cp_async_wait_group(0)\n"
                                "    m, s = -Float32"}, "is for all groups"),
     Wrong("waits for all each time", {"wait_group(7 - k)": "wait_group(0)"}, "nothing is computed while"),
+    Wrong("a second wait for all", {WAIT: WAIT + "        cute.arch.cp_async_wait_group(0)\n"},
+          "No copy is in flight any more"),
+    Wrong("commit in the if", {COMMIT: "    " + COMMIT}, "In this row lanes have fewer"),
     Wrong("no rescaling", {RESCALED: "s"}, "is not rescaled when a larger one comes"),
     Wrong("maximum of the lane", {" - m_row, fastmath=True) * (1.0": " - m, fastmath=True) * (1.0"},
           "its own maximum"),

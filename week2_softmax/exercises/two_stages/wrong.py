@@ -12,6 +12,8 @@ WRONG = (
     Wrong("no wait", {WAIT: ""}, "read before its copy has come"),
     Wrong("two in flight", {"wait_group(1)": "wait_group(2)"}, "tile k is read and tile k + 1 is in flight"),
     Wrong("waits for all", {"wait_group(1)": "wait_group(0)"}, "start the next tile first"),
+    Wrong("a second wait for all", {WAIT: WAIT + "        cute.arch.cp_async_wait_group(0)\n"},
+          "No copy is in flight any more"),
     Wrong("commit in the if", {NEXT + COMMIT: NEXT + "    " + COMMIT}, "every round has to commit"),
     Wrong("one buffer", {"(k + 1) % 2": "0", "k % 2": "0"}, "in two different buffers"),
     Wrong("the other buffer", {"None, k % 2": "None, (k + 1) % 2"}, "was never copied to"),
