@@ -1,4 +1,4 @@
-"""Exercises of week 0 may be solved in more than one way: each way that is one has to pass."""
+"""Exercises may be solved in more than one way: each way that is one has to pass."""
 
 from __future__ import annotations
 
@@ -59,6 +59,18 @@ WAYS = {
         "a barrier with a number": {
             "64]\n        cute.arch.sync_threads()":
             "64]\n        cute.arch.barrier(barrier_id=1, number_of_threads=64)"
+        },
+    },
+    "week2/two_blocks": {
+        "each thread merges all pairs": {
+            "lane % 4], sPart[1, lane % 4]\n    m_row = cute.arch.warp_reduction(m, "
+            "cute.arch.fmax, threads_in_group=4)\n": "0], Float32(0.0)\n    m_row = m\n"
+            "    for k in cutlass.range_constexpr(1, 4):\n"
+            "        m_row = cute.arch.fmax(m_row, sPart[0, k])\n",
+            "    s *= cute.math.exp(m - m_row, fastmath=True)\n"
+            "    s = cute.arch.warp_reduction(s, operator.add, threads_in_group=4)\n":
+            "    for k in cutlass.range_constexpr(4):\n"
+            "        s += sPart[1, k] * cute.math.exp(sPart[0, k] - m_row, fastmath=True)\n",
         },
     },
 }  # fmt: skip
