@@ -131,8 +131,8 @@ def check_values(
         evidence = Evidence(kinds, report.hints, str(report), got, case)
         likely = _written(handed_in) or explained(slips, evidence)
         if not likely and not found:
-            if device == "gpu" or "unwritten-output" in kinds:  # a NaN may have been computed
-                likely = _unwritten(handed_in, case, got[position])
+            partly = device == "gpu" or "unwritten-output" in kinds  # a NaN may be computed, too
+            likely = _unwritten(handed_in, case, got[position], partly)
             likely = likely or _unread(handed_in, case)
         raise GateError(happened, likely, look_at)
 
@@ -175,9 +175,10 @@ def _unread(handed_in: Submission, case: Case) -> str:
     return f"no thread reads {' or '.join(never)}.{dropped}"
 
 
-def _unwritten(handed_in: Submission, case: Case, got: Any) -> str:
-    """What the launch itself says of elements that still hold the poison: nothing was stored, or
-    fewer threads than elements were launched and those beyond them are the ones missing."""
+def _unwritten(handed_in: Submission, case: Case, got: Any, partly: bool) -> str:
+    """What the launch itself says of elements that still hold the poison: nothing was stored, or,
+    if some were certainly not, fewer threads than elements were launched and those beyond them are
+    the ones missing."""
     from forgekit.tensors import poison
 
     blank = got.isnan() if got.is_floating_point() else got == poison(got.dtype)
@@ -189,6 +190,8 @@ def _unwritten(handed_in: Submission, case: Case, got: Any) -> str:
         behind = "st.global" in handed_in.compiled(case).ptx
         why = ", for the predicate of its stores is never true" if behind else ""
         return f"nothing is stored: no thread writes to global memory{why}."
+    if not partly:
+        return ""
     if got.dim() == 2 and len(profile.launches) == 1:
         return _box(~blank, profile.launches[0])
     threads = sum(math.prod(x.grid) * math.prod(x.block) for x in profile.launches)
