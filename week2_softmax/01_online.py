@@ -791,8 +791,9 @@ fk.exercise("week2/block_logsumexp").grade(block_logsumexp)
 # `y[:, n]` is the softmax of column n, for any M and N ≥ 1, in float32, float16 and bfloat16,
 # computed in float32, in **two** passes. A block has 256 threads and 32 columns: a warp reads 32
 # neighbours of one row, and the eight warps share the rows, as in `tile_columns` of week 1. The
-# eight pairs (m, s) of a column meet in shared memory, with one barrier. Columns are hard ones; of
-# a column of −∞ the result is NaN. `online_columns(x, y)`.
+# eight pairs (m, s) of a column meet in shared memory, with one barrier and without bank conflicts:
+# mind the stride of their layout. Columns are hard ones; of a column of −∞ the result is NaN.
+# `online_columns(x, y)`.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -814,7 +815,6 @@ fk.exercise("week2/block_logsumexp").grade(block_logsumexp)
 # loops over rows, and not around what lies between them.
 #
 # </details>
-
 
 # %% exercise="week2/online_columns" part="skeleton"
 # FILL ME IN (roughly 7 lines)

@@ -765,12 +765,12 @@ for softmax in (vectors, reciprocal, mul_sub, folded):
 # %% [markdown] exercise="week2/temperature" part="task"
 # ### Exercise 3: divide by a temperature for nothing
 #
-# `y = softmax(x / t)` of each row, with a number t > 0, the *temperature*: a small one sharpens
-# the weights, a large one makes them equal. Rows of up to 1,024 elements in whole vectors of 16
-# bytes, float32 and bfloat16, computed in float32; some elements are −∞. A warp a row, four rows a
-# block, the row in registers, read once and written once by 16 bytes a lane. For each element
-# there are a maximum, **one FMA, one `ex2`**, an addition and a multiplication: nothing is spent
-# on t. `exp2` and `fma` of this notebook are yours to use; called as `temperature(x, t, y)`.
+# `y = softmax(x / t)` of each row, with a number t > 0, the *temperature*: a small one sharpens the
+# weights, a large one makes them equal. Rows of up to 1,024 elements in whole vectors of 16 bytes,
+# float32 and bfloat16, computed in float32; some elements are −∞. A warp a row, four rows a block,
+# the row in registers, read once and written once by 16 bytes a lane. For each element there are a
+# maximum, **one FMA, one `ex2`**, an addition and a multiplication, and no division: nothing is
+# spent on t. `exp2` and `fma` of this notebook are yours to use; called as `temperature(x, t, y)`.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -1106,7 +1106,8 @@ assert right(two_exchanges, warps=4, columns=(8, 504, 1024))
 #   a vector.
 # - Pairs (m, s) are merged by shuffles, and across the four warps with **one** barrier and at most
 #   1 kB of shared memory.
-# - Each element has one exponential; what belongs to a vector, a lane or a row may have more.
+# - Each element has one exponential and no division; what belongs to a vector, a lane or a row
+#   may have more.
 #
 # `exp2` and `fma` of this notebook are yours to use. Called as `single_pass_softmax(x, y)`.
 #

@@ -771,7 +771,7 @@ print({name: round(times, 2) for name, times in totals.items()})
 # each expert: `y[m, n] = exp(x[m, n] + b[n]) / Σ exp(x[m, k] + b[k])`. Rows are short, N is at most
 # 64, and there are many: **8 lanes a row**, so four rows a warp, 16 a block of 128 threads, the row
 # in registers, x read once. No shared memory. `router_softmax(x, b, y)`, all of one type, float32
-# or float16.
+# or float16, computed in float32, x + b too. A bias may be anything: −10⁹ switches an expert off.
 #
 # <details><summary>Hint 1</summary>
 #
