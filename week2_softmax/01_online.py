@@ -816,6 +816,7 @@ fk.exercise("week2/block_logsumexp").grade(block_logsumexp)
 #
 # </details>
 
+
 # %% exercise="week2/online_columns" part="skeleton"
 # FILL ME IN (roughly 7 lines)
 @cute.kernel
