@@ -50,6 +50,8 @@ that have something above it.
                    "were 0: they raise the maximum of a row of negative numbers, and each adds to the sum."),
         looks_like(lambda x, y: _in_tile(x, -10_000.0), "elements that are not there take part with a finite "
                    "number, and where all elements of a row are smaller, that becomes the maximum."),
+        looks_like(lambda x, y: _in_tile(x, -3.4028234663852886e38), "elements that are not there take "
+                   "part with the lowest number of the type; in a row of −∞ it is the largest of all."),
     ],
     praise="The identity of the operator, and of nothing else.",
 )  # fmt: skip

@@ -14,7 +14,7 @@ WRONG = (
     Wrong("as given", {FILL: "tXrX.fill(0.0)"}, "as if they were 0"),
     Wrong("the identity of min", {FILL: "tXrX.fill(Float32.inf)"}, "NaN everywhere"),
     Wrong("a large negative number", {FILL: "tXrX.fill(-10000.0)"}, "with a finite number"),
-    Wrong("the lowest number", {FILL: "tXrX.fill(-3.4028234663852886e38)"}, "that becomes the maximum"),
+    Wrong("the lowest number", {FILL: "tXrX.fill(-3.4028234663852886e38)"}, "in a row of −∞ it is the largest"),
     Wrong("filled after the copy", {f"{FILL}\n    {COPY}": f"{COPY}\n    {FILL}"},
           "no thread reads mX"),
     Wrong("no predicate", {COPY: "cute.copy(tiled_copy, tXgX, tXrX)"}, "Out of bounds"),
