@@ -26,7 +26,7 @@ WRONG = (
             later = Int32(n) if x >= m else at
             m, s, at = surer((m, s, at), (x, Float32(1.0), Int32(n)))
             at = later
-"""}, "but not always the first"),
+"""}, "Equal ones meet in the loop of a lane"),
     Wrong("an identity of -10,000", {"m, s, at = -Float32.inf": "m, s, at = Float32(-1.0e4)"}, "float32 the result is wrong"),
     Wrong("the last of equals", {TIE: " or (b[0] == a[0] and b[2] > a[2] and b[2] < 100000)"}, "this is the last of them"),
     Wrong("read twice", {SHUFFLES: AGAIN + SHUFFLES}, "Bytes that threads ask for in loads"),
