@@ -123,7 +123,7 @@ def test_a_solution_opens(visit: Open) -> None:
     code.locator("summary").focus()
     page.keyboard.press("Enter")
     assert code.locator("pre").first.is_visible()
-    assert "sync_threads" in code.inner_text()
+    assert "lower_triangle_kernel" in code.inner_text()
 
 
 def test_a_prediction_stays_hidden(visit: Open) -> None:
