@@ -19,7 +19,7 @@ import torch
 
 from forgekit.errors import UsageError, got_needed
 
-__all__ = ["DTYPES", "DType", "cute_type", "dtype_info", "tolerance"]
+__all__ = ["DTYPES", "DType", "cute_type", "dtype_info", "scaled_atol", "tolerance"]
 
 
 @dataclass(frozen=True)
@@ -135,6 +135,13 @@ def cute_type(dtype: object) -> Any:
     import cutlass
 
     return getattr(cutlass, dtype_info(dtype).cute_name)
+
+
+def scaled_atol(dtype: object, scale: float) -> float:
+    """The table's atol for expected values whose root mean square is `scale`: smaller where they
+    are below 1, never below the dtype's smallest value."""
+    row = dtype_info(dtype)
+    return max(row.atol * min(1.0, scale or 1.0), row.smallest) if row.is_float else row.atol
 
 
 def tolerance(dtype: object) -> tuple[float, float]:

@@ -75,15 +75,13 @@ OPERATIONS = {
 
 def _right(op: Operation, y: torch.Tensor, want: torch.Tensor, x: torch.Tensor) -> bool:
     """Whether y is what is wanted, up to rounding; compared where it is, as matrices are large."""
-    from forgekit.dtypes import dtype_info
+    from forgekit.dtypes import scaled_atol, tolerance
 
     if op.exact:
         return bool((y == want).all())
-    info, large = dtype_info(y.dtype), want.abs()
-    rtol, atol = info.rtol, info.atol
+    (rtol, atol), large = tolerance(y.dtype), want.abs()
     if op.size is None:  # as in `fk.check`
-        atol *= min(1.0, want.double().square().mean().sqrt().item())
-        atol = max(atol, info.smallest)
+        atol = scaled_atol(y.dtype, want.double().square().mean().sqrt().item())
     else:
         large = op.size(x.double()).maximum(large)
     return bool(((y.double() - want).abs() <= atol + rtol * large).all())

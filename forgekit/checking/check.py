@@ -22,7 +22,7 @@ import torch
 from forgekit.arguments import checked, dense
 from forgekit.checking.hints import hints
 from forgekit.checking.report import MISSING, NAN, WRONG, CheckReport, Mismatch, in_notebook
-from forgekit.dtypes import DType, dtype_info
+from forgekit.dtypes import DType, dtype_info, scaled_atol
 from forgekit.errors import CheckError, UsageError, brief, got_needed
 from forgekit.tensors import poison
 
@@ -260,18 +260,15 @@ def _check_comparable(got: Array, dtype: DType, want: Array, want_dtype: DType) 
 
 
 def _scaled_atol(dtype: DType, want: Array) -> float:
-    """The table's atol, smaller where the expected values are; never below the dtype's smallest
-    value.
-    """
-    if not dtype.is_float or want.size == 0:
+    """`scaled_atol` of the expected values that are finite."""
+    if not dtype.is_float:
         return dtype.atol
     square, count = 0.0, 0
     for chunk in _chunks(want.reshape(-1)):
         finite = chunk[np.isfinite(chunk)].astype(np.float64)
         with np.errstate(over="ignore"):
             square, count = square + float(np.sum(finite * finite)), count + finite.size
-    scale = (square / count) ** 0.5 if count else 1.0
-    return max(dtype.atol * min(1.0, scale or 1.0), dtype.smallest)
+    return scaled_atol(dtype, (square / count) ** 0.5 if count else 1.0)
 
 
 def _nothing_to_compare(want: Array, dtype: DType) -> str:

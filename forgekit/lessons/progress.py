@@ -12,6 +12,7 @@ from forgekit import course
 from forgekit.errors import UsageError, brief, got_needed
 from forgekit.lessons import records
 from forgekit.lessons.records import Record
+from forgekit.profiling.words import plural
 
 if TYPE_CHECKING:
     from forgekit.lessons.exercise import Exercise
@@ -58,7 +59,7 @@ class Row:
 
     @property
     def help(self) -> str:
-        parts = [_count(self.record.hints, "hint")] if self.record.hints else []
+        parts = [plural(self.record.hints, "hint")] if self.record.hints else []
         return ", ".join([*parts, "solution"] if self.record.solution_seen else parts)
 
     @property
@@ -140,14 +141,10 @@ def _by_notebook(rows: Sequence[Row]) -> list[list[Row]]:
     return [list(of) for _, of in groupby(rows, lambda row: row.exercise.notebook)]
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
 def _score(rows: Sequence[Row], passed: str = "", written: str = "") -> str:
     whole = [row for row in rows if row.exercise.is_whole_kernel]
     done, kernels = (sum(row.record.passed for row in of) for of in (rows, whole))
-    of = _count(len(rows), "exercise"), _count(len(whole), "whole kernel")
+    of = plural(len(rows), "exercise"), plural(len(whole), "whole kernel")
     return f"{done} of {of[0]}{passed}, {kernels} of {of[1]}{written}"
 
 
@@ -157,8 +154,8 @@ def _effort(rows: Sequence[Row]) -> str:
     first, tries = sum(r.passed_at_try == 1 for r in known), sum(r.tries for r in known)
     hints, seen = sum(r.hints for r in known), sum(r.solution_seen for r in known)
     parts = [f"{first} at the first try, tries in all: {tries}"] if tries else []
-    parts += [_count(hints, "hint")] if hints else []
-    parts += [f"{_count(seen, 'solution')} seen before a pass"] if seen else []
+    parts += [plural(hints, "hint")] if hints else []
+    parts += [f"{plural(seen, 'solution')} seen before a pass"] if seen else []
     return ", ".join(parts) or "not begun"
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import torch
 
     from forgekit.lessons.gates.failure import Group, Slip
+    from forgekit.lessons.gates.submission import MakeCase
 
 __all__ = ["Draw", "puzzle"]
 
@@ -82,7 +83,7 @@ def puzzle(
     promise: Promise | Callable[..., Promise] | None = None,
     waste: Mapping[str, float | None] | None = None,
     slips: Sequence[Slip] = (),
-    more: Sequence[Group] = (),
+    more: Callable[[MakeCase], Sequence[Group]] | None = None,
     seeds: int = 2,
     rtol: float | None = None,
     atol: float | None = None,
@@ -102,8 +103,9 @@ def puzzle(
         legal: makes a size that may be of one that was drawn, such as whole tiles.
         promise: argument's position -> {mode: the number that its size is a multiple of}; or a
             function of the size that gives it.
-        waste: as in `economical`. slips: misconceptions, by values and findings. more:
-            groups after the usual ones. seeds: adversarial schedules. rtol, atol: as in `fk.check`.
+        waste: as in `economical`. slips: misconceptions, by values and findings. more: of what
+            makes a Case, as `values` wants it, the groups after the usual ones. seeds: adversarial
+            schedules. rtol, atol: as in `fk.check`.
         texts: title, task, hints, analysis, entry, praise, given of the `Exercise`.
     """
     tolerances: dict[str, Any] = {"rtol": 0.0, "atol": 0.0} if exact else {}
@@ -118,7 +120,7 @@ def puzzle(
             values(make, sizes, dtypes, slips=slips, drawn=legal or 2),
             clean(make, orders, dtypes[0], seeds=seeds, slips=slips),
             economical(make, count, dtypes[0], waste=waste),
-            *more,
+            *(more(make) if more else ()),
         ),
         **texts,
     )

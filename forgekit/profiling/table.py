@@ -102,7 +102,7 @@ def heading(p: Profile) -> str:
     for launch in p.launches:
         kernels[launch.kernel] = kernels.get(launch.kernel, 0) + 1
     each = ", ".join(f"{k} × {n}" if n > 1 else k for k, n in kernels.items())
-    return f"{p.name}: {plural(len(p.launches), 'launch').replace('launchs', 'launches')}: {each}"
+    return f"{p.name}: {plural(len(p.launches), 'launch')}: {each}"
 
 
 def traffic(p: Profile) -> list[str]:

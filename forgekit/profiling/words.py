@@ -8,8 +8,12 @@ __all__ = ["extent", "plural", "seconds", "size"]
 
 
 def plural(count: int, noun: str) -> str:
-    """`1 sector`, `2,560 sectors`"""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+    """`1 sector`, `2,560 sectors`, `3 branches`, `2 copies`"""
+    if count == 1:
+        return f"1 {noun}"
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return f"{count:,} {noun[:-1]}ies"
+    return f"{count:,} {noun}" + ("es" if noun.endswith("ch") else "s")
 
 
 def size(count: float, *, exact: bool = False) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from forgekit.profiling.words import plural
 from forgekit.viz.layouts.compose import compose, wrap_layout
 from forgekit.viz.layouts.grid import Block, Grid
 from forgekit.viz.layouts.reading import ThreadValues, read_thread_values, read_tile
 from forgekit.viz.layouts.scene import Item, Label, Scene, text_width
 from forgekit.viz.layouts.tv import tile_grid, tv_notes, tv_swatches
-from forgekit.viz.layouts.words import plural, thread_values_told, tv_in_words
+from forgekit.viz.layouts.words import thread_values_told, tv_in_words
 
 __all__ = ["mma_scene"]
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from forgekit.errors import UsageError, got_needed
+from forgekit.profiling.words import plural
 from forgekit.viz.layouts.compose import Swatch, blocks_of, compose
 from forgekit.viz.layouts.grid import Axis, Content, Grid, nested_axis, plain_axis
 from forgekit.viz.layouts.palette import NOTHING, thread_colour
 from forgekit.viz.layouts.plain import cell_size
 from forgekit.viz.layouts.reading import ThreadValues, read_thread_values, read_tile
 from forgekit.viz.layouts.scene import Scene
-from forgekit.viz.layouts.words import plural, thread_values_told, tv_in_words
+from forgekit.viz.layouts.words import thread_values_told, tv_in_words
 
 __all__ = ["copy_scene", "tile_grid", "tv_notes", "tv_scene", "tv_swatches"]
 

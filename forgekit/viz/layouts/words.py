@@ -6,16 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from forgekit.profiling.words import plural
 from forgekit.viz.layouts.reading import Array, ThreadValues
 
-__all__ = ["offsets_in_words", "offsets_told", "plural", "table_in_words", "thread_values_told",
+__all__ = ["offsets_in_words", "offsets_told", "table_in_words", "thread_values_told",
            "tv_in_words"]  # fmt: skip
 
 _MOST_SPELT = 64  # cells that a description lists one by one
-
-
-def plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def offsets_told(layout: Any, offsets: Array) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forgekit.arguments import checked
+from forgekit.profiling.words import plural
 from forgekit.vgpu.counters.rules import SECTOR_BYTES
 from forgekit.viz.runs.lines import Line
 from forgekit.viz.runs.warp_access import WARPS, WarpAccess, warp_accesses
@@ -45,7 +46,7 @@ class SectorCount:
     @property
     def told(self) -> str:
         """`32 sectors for 128 bytes asked, 4 would do (12 % used)`"""
-        text = f"{_plural(self.sectors, 'sector')} for {_plural(self.asked_bytes, 'byte')} asked"
+        text = f"{plural(self.sectors, 'sector')} for {plural(self.asked_bytes, 'byte')} asked"
         if self.sectors > self.ideal:
             text += f", {self.ideal} would do"
         if self.turns and self.sectors > self.ideal:
@@ -72,7 +73,7 @@ class Coalescing(WarpPicture):
 
     @property
     def told(self) -> list[tuple[str, str]]:
-        return [(c.told, f"{_plural(c.lines, 'line')} of 128 bytes") for c in self.counts]
+        return [(c.told, f"{plural(c.lines, 'line')} of 128 bytes") for c in self.counts]
 
     @functools.cached_property
     def figure(self) -> Figure:
@@ -115,7 +116,3 @@ def coalescing(
     found = warp_accesses("coalescing", "global", kernel, args, line=line, kind=kind, block=block,
                           warp=warp, index=index, warps=warps)  # fmt: skip
     return Coalescing(found.name, found.accesses, found.omitted, found.error, found.notes)
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")

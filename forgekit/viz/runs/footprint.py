@@ -12,6 +12,7 @@ import numpy as np
 from forgekit.arguments import checked
 from forgekit.compiling.replay import bind
 from forgekit.errors import KernelError, SourceLine, UsageError, got_needed, source_line
+from forgekit.profiling.words import extent, plural
 from forgekit.viz.runs.lines import Line, chosen_lines, line_names
 from forgekit.viz.runs.replay import one_of, replay, stop_notes
 
@@ -80,7 +81,7 @@ class Footprint:
             return f"{self.name}: nothing was launched"
         numbers = f"line{'s' * (len(self.lines) > 1)} {line_names(self.lines)}"
         alone = f", {numbers} alone" if self.lines else ""
-        blocks, threads = _size(self.grid, "block"), _size(self.block, "thread")
+        blocks, threads = extent(self.grid, "block"), extent(self.block, "thread")
         more = f", the largest of {self.launches} launches" if self.launches > 1 else ""
         return f"{self.name}{alone}: {blocks} of {threads}{more}"
 
@@ -127,9 +128,9 @@ class Footprint:
             verb = {"any": "touched", "load": "read", "store": "written"}[self.kind]
             return f"0 of {total:,} elements {verb}"
         threads = self.threads[name]
-        text = f"{'; '.join(parts)}, by {_plural(threads, 'thread')}"
+        text = f"{'; '.join(parts)}, by {plural(threads, 'thread')}"
         idle = self.all_threads - threads
-        return text + (f"; {_plural(idle, 'thread')} had none" if idle else "")
+        return text + (f"; {plural(idle, 'thread')} had none" if idle else "")
 
     def __repr__(self) -> str:
         return self.summary
@@ -301,15 +302,6 @@ def _shared(values: Array, info: TensorInfo) -> Array:
 
 
 # -- words ------------------------------------------------------------------------------------
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
-
-
-def _size(size: tuple[int, int, int], noun: str) -> str:
-    """`8 blocks`, or `1,024 blocks (32 × 32)`."""
-    used = size[: max((i + 1 for i, n in enumerate(size) if n > 1), default=1)]
-    shape = f" ({' × '.join(f'{n:,}' for n in used)})" if len(used) > 1 else ""
-    return _plural(math.prod(size), noun) + shape
 
 
 def _times(counts: Array) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from forgekit.arguments import checked
 from forgekit.compiling.replay import bind
 from forgekit.errors import KernelError, SourceLine, UsageError, brief, got_needed
+from forgekit.profiling.words import plural
 from forgekit.viz.runs.lines import Line, chosen_lines, line_names
 from forgekit.viz.runs.replay import block_number, linear_block, replay, stop_notes
 from forgekit.viz.runs.timeline_trace import BlockTimeline, Meeting, Split, Step, steps_of
@@ -75,11 +76,11 @@ class Timeline:
         where = f"{self.name}, block {self.block}{launch}{alone if self.lines else ''}"
         if not self.steps:
             return f"{where}: nothing was executed"
-        split = f"{_plural(len(self.splits), 'divergent branch')}" if self.splits else (
+        split = f"{plural(len(self.splits), 'divergent branch')}" if self.splits else (
             "no divergence")  # fmt: skip
-        met = _plural(len(self.meetings), "barrier") if self.meetings else "no barrier"
-        return (f"{where}: {_plural(self.warps, 'warp')}, "
-                f"{_plural(self.instructions, 'warp instruction')}, {met}, {split}")  # fmt: skip
+        met = plural(len(self.meetings), "barrier") if self.meetings else "no barrier"
+        return (f"{where}: {plural(self.warps, 'warp')}, "
+                f"{plural(self.instructions, 'warp instruction')}, {met}, {split}")  # fmt: skip
 
     @property
     def notes(self) -> list[str]:
@@ -106,7 +107,7 @@ class Timeline:
         told = []
         for source, found in counts.items():
             other = found.pop("other", 0)
-            parts = [_plural(n, noun) for noun, n in found.items()]
+            parts = [plural(n, noun) for noun, n in found.items()]
             parts += [f"{other:,} other{'s' * (other > 1)}"] if other else []
             where = f"line {source.line}" if source is not None else "no line"
             told.append(f"{where}: {', '.join(parts)}")
@@ -118,7 +119,7 @@ class Timeline:
             for first, count in step.loops:
                 before, source = most.get(first, (0, step.source))
                 most[first] = max(before, count), source
-        return [f"loop from line {s.line if s else '?'}: {_plural(n, 'iteration')}"
+        return [f"loop from line {s.line if s else '?'}: {plural(n, 'iteration')}"
                 for n, s in most.values()]  # fmt: skip
 
     def _waits(self) -> list[str]:
@@ -245,15 +246,6 @@ def _of_lines(
 
 
 # -- words ------------------------------------------------------------------------------------
-def _plural(count: int, noun: str) -> str:
-    if count == 1:
-        return f"1 {noun}"
-    if noun == "asynchronous copy":
-        return f"{count:,} asynchronous copies"
-    ending = "es" if noun.endswith("ch") else "s"
-    return f"{count:,} {noun}{ending}"
-
-
 def _warps(numbers: list[int]) -> str:
     return f"warp{'s' * (len(numbers) > 1)} {spans(numbers)}"
 

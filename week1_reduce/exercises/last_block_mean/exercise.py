@@ -3,7 +3,6 @@
 import torch
 
 from forgekit.lessons.gates import looks_like
-from forgekit.lessons.gates.submission import Case
 from forgekit.lessons.puzzle import puzzle
 
 from ..across_blocks import fenced
@@ -13,13 +12,6 @@ def _means(x: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.Te
     """Sums of pieces of 1,024 columns, and the mean of each row."""
     parts = torch.stack([piece.sum(1) for piece in x.split(1024, dim=1)], dim=1)
     return parts, x.mean(1)
-
-
-def _case(m: int, n: int, dtype: torch.dtype) -> Case:
-    pieces = -(-n // 1024)
-    args = (torch.zeros(m, n, dtype=dtype), torch.zeros(m, dtype=torch.int32),
-            torch.zeros(m, pieces), torch.zeros(m))  # fmt: skip
-    return Case(args, {}, f"m = {m}, n = {n}, float32")
 
 
 EXERCISE = puzzle(
@@ -58,6 +50,6 @@ another, so it does not matter how many of them run at a time.
                                                           x.split(1024, dim=1)], 1),
                    "only the first 256 columns of a piece are in its sum."),
     ],
-    more=(fenced(_case, (1, 2048)),),
+    more=lambda make: (fenced(make, (1, 2048)),),
     praise="One launch, any number of blocks, and the same bits every time.",
 )  # fmt: skip

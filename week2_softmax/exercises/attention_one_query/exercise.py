@@ -147,7 +147,7 @@ and L is long, blocks share the keys as warps do here, and merge (m, s, o) once 
     dtypes=("float32", "float16"),
     legal=lambda heads, length, dim: (heads, length, 64 if dim > 32 else 32),
     promise={0: {1: 32}, 1: {2: 32}, 2: {2: 32}, 5: {1: 32}},
-    more=[Group("Keys shared by warps", _four_warps)],
+    more=lambda make: [Group("Keys shared by warps", _four_warps)],
     atol=3e-5,  # a score of 120 is rounded by up to 4e-6 at each addition, and so its exponential
     slips=[
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, rescale_o=False), "o is not "

@@ -2,20 +2,11 @@
 
 import torch
 
-import forgekit as fk
-from forgekit.lessons.gates import Case, Slip, found
+from forgekit.lessons.gates import Slip, found
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
 from ..staged import asynchronous, overlapping
-
-
-def _case(m: int, n: int, dtype: torch.dtype) -> Case:
-    x = fk.randn(m, n, dtype=dtype, device="virtual")
-    y = fk.empty(m, n, dtype=dtype, device="virtual")
-    expected = {1: (x - x.amax(1, keepdim=True)).flip(1)}
-    return Case((x, y), expected, f"m = {m}, n = {n}", specs={0: fk.spec(x, divisible={1: 4})})
-
 
 EXERCISE = puzzle(
     title="fix the waiting",
@@ -58,9 +49,9 @@ it.) And the last wait has to be 0: after it a thread has all of its own copies,
               "waited for it; now all lanes have to meet. A shuffle orders no memory."),
         found("uninitialised-shared", "what is read was never copied."),
     ],
-    more=(
-        asynchronous(_case, (5, 500)),
-        overlapping(_case, (5, 500), torch.float32, "waiting for all groups at once is right, and "
+    more=lambda make: (
+        asynchronous(make, (5, 500)),
+        overlapping(make, (5, 500), torch.float32, "waiting for all groups at once is right, and "
                     "nothing is computed while copies are in flight."),
     ),
     praise="A count of groups, each thread's own.",

@@ -4,8 +4,8 @@ import math
 
 import torch
 
-from forgekit.lessons.gates import Case, hinted, looks_like
-from forgekit.lessons.puzzle import Draw, puzzle
+from forgekit.lessons.gates import hinted, looks_like
+from forgekit.lessons.puzzle import puzzle
 
 from ..in_registers import ARITHMETIC, EXPONENTIALS, arithmetic
 from ..rows import hard_rows
@@ -37,16 +37,6 @@ def _own_sums(x, y):
     lane = torch.arange(x.shape[1]) % 32
     sums = torch.zeros(len(x), 32, dtype=torch.float64).index_add(1, lane, t.exp2())
     return t - sums[:, lane].log2()
-
-
-def _full(m, n, dtype):
-    """Rows of 1,024 for the gate on arithmetic."""
-    import forgekit as fk
-
-    x = Draw(dtype)(m, n)
-    label = f"m = {m}, n = {n:,}, float32"
-    y = fk.empty(m, n, dtype=dtype, device="virtual")
-    return Case((x, y), {1: _log2_softmax(x.double())}, label)
 
 
 EXERCISE = puzzle(
@@ -92,7 +82,7 @@ multiplication an element is needed, by ln 2; a loss that is reported in bits sa
         looks_like(_with_zeros, "elements that are not there take part as if they were 0."),
         looks_like(_own_sums, "each lane has the sum of its own elements, and not that of the row."),
     ],
-    more=(arithmetic(_full, (4, 1024), (ARITHMETIC, "float operations an element", 6.1),
+    more=lambda make: (arithmetic(make, (4, 1024), (ARITHMETIC, "float operations an element", 6.1),
                      (EXPONENTIALS, "exponentials an element", 1.1), look_at="fk.profile(*{failed})"),),
     praise="No weight was ever computed.",
 )  # fmt: skip

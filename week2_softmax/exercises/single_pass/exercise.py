@@ -2,8 +2,8 @@
 
 import torch
 
-from forgekit.lessons.gates import Case, looks_like
-from forgekit.lessons.puzzle import Draw, puzzle
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
 
 from ..in_registers import DIVISIONS, EXPONENTIALS, arithmetic
 from ..rows import hard_rows
@@ -59,15 +59,6 @@ def _with_zeros(x, y):
     return torch.nn.functional.pad(x.double(), (0, 4096 - n)).softmax(1)[:, :n]
 
 
-def _full(m, n, dtype):
-    import forgekit as fk
-
-    x = Draw(dtype)(m, n)
-    y = fk.empty(m, n, dtype=dtype, device="virtual")
-    specs = {k: fk.spec(v, divisible={1: 8}) for k, v in enumerate((x, y))}
-    return Case((x, y), {1: x.double().softmax(1)}, f"m = {m}, n = {n:,}, bfloat16", specs)
-
-
 EXERCISE = puzzle(
     title="write a single-pass online softmax",
     task="""
@@ -121,7 +112,7 @@ single barrier.
         looks_like(_not_rescaled("warps"), "sums of warps are added that are relative to different maxima."),
         looks_like(_with_zeros, "elements that are not there take part as if they were 0."),
     ],
-    more=(arithmetic(_full, (2, 4096), (EXPONENTIALS, "exponentials an element", 2.0),
+    more=lambda make: (arithmetic(make, (2, 4096), (EXPONENTIALS, "exponentials an element", 2.0),
                      (DIVISIONS, "divisions an element", 0.1), dtype="bfloat16",
                      look_at="fk.profile(*{failed})"),),
     praise="One reading, one writing, one barrier. That is a kernel to show around.",

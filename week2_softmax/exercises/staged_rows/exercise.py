@@ -1,22 +1,12 @@
 """Puzzle week2/staged_rows: a softmax whose rows wait in shared memory."""
 
-from typing import Any
-
 import torch
 
-import forgekit as fk
-from forgekit.lessons.gates import Case, Slip, found, looks_like
+from forgekit.lessons.gates import Slip, found, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
 from ..staged import asynchronous, not_rescaled, overlapping
-
-
-def _case(m: int, n: int, dtype: torch.dtype) -> Case:
-    x = fk.randn(m, n, dtype=dtype, device="virtual")
-    y = fk.empty(m, n, dtype=dtype, device="virtual")
-    specs: dict[int, Any] = {k: fk.spec(t, divisible={1: 4}) for k, t in enumerate((x, y))}
-    return Case((x, y), {1: x.double().softmax(1)}, f"m = {m}, n = {n}", specs=specs)
 
 
 def _without_tail(x: torch.Tensor) -> torch.Tensor:
@@ -89,9 +79,9 @@ has room for blocks, wait there together. No barrier: nobody reads what another 
         looks_like(lambda x, y: (x.double() - x.double().amax(1, keepdim=True)).exp(), "nothing is "
                    "divided by the sum."),
     ],
-    more=(
-        asynchronous(_case, (5, 1000)),
-        overlapping(_case, (5, 1000), torch.float32, "nothing is computed while copies are in "
+    more=lambda make: (
+        asynchronous(make, (5, 1000)),
+        overlapping(make, (5, 1000), torch.float32, "nothing is computed while copies are in "
                     "flight: the first look could begin when the first of eight groups is there."),
     ),
     praise="The row waits, and no register with it.",

@@ -4,8 +4,8 @@ import math
 
 import torch
 
-from forgekit.lessons.gates import Case, looks_like
-from forgekit.lessons.puzzle import Draw, puzzle
+from forgekit.lessons.gates import looks_like
+from forgekit.lessons.puzzle import puzzle
 
 from ..in_registers import ARITHMETIC, DIVISIONS, arithmetic
 from ..rows import hard_rows
@@ -29,17 +29,6 @@ def _no_maximum(x, t, y):
 def _with_zeros(x, t, y):
     n = x.shape[1]
     return (torch.nn.functional.pad(x.double(), (0, 1024 - n)) / t).softmax(1)[:, :n]
-
-
-def _full(m, n, dtype):
-    """Rows of 1,024 for the gate on arithmetic."""
-    import forgekit as fk
-
-    x = Draw(dtype)(m, n)
-    y = fk.empty(m, n, dtype=dtype, device="virtual")
-    specs = {k: fk.spec(v, divisible={1: 8}) for k, v in ((0, x), (2, y))}
-    label = f"m = {m}, n = {n:,}, float32"
-    return Case((x, 2.0, y), {2: (x.double() / 2).softmax(1)}, label, specs)
 
 
 EXERCISE = puzzle(
@@ -89,7 +78,7 @@ t would be rounded before the subtraction, and rows around 1,000 show that.
         looks_like(_unfused, "x · log₂ e / t is rounded for each element by itself, before the maximum comes off: "
                    "where x is large, so is that error, and it stays in the exponent."),
     ],
-    more=(arithmetic(_full, (8, 1024), (ARITHMETIC, "float operations an element", 5.8),
+    more=lambda make: (arithmetic(make, (8, 1024), (ARITHMETIC, "float operations an element", 5.8),
                      (DIVISIONS, "divisions an element", 0.1),
                      look_at="fk.profile(*{failed})"),),
     praise="A temperature that costs nothing.",

@@ -1,22 +1,12 @@
 """Puzzle week2/two_blocks: two blocks share a row and tell each other what they have found."""
 
-from typing import Any
-
 import torch
 
-import forgekit as fk
-from forgekit.lessons.gates import Case, Slip, found, looks_like
+from forgekit.lessons.gates import Slip, found, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
 from ..staged import announced
-
-
-def _case(m: int, n: int, dtype: torch.dtype) -> Case:
-    x = fk.randn(m, n, dtype=dtype, device="virtual")
-    y = fk.empty(m, n, dtype=dtype, device="virtual")
-    specs: dict[int, Any] = {k: fk.spec(t, divisible={1: 4}) for k, t in enumerate((x, y))}
-    return Case((x, y), {1: x.double().softmax(1)}, f"m = {m}, n = {n}", specs=specs)
 
 
 def _alone(x: torch.Tensor) -> torch.Tensor:
@@ -73,7 +63,7 @@ like this, with 8 or 16 blocks and more vectors a thread.
              "and -inf - -inf is NaN.",
              lambda e: not e.kinds and e.case.args[0].shape[1] <= 384 and e.got[1].isnan().all()),
     ],
-    more=(announced(_case, (2, 512)),),
+    more=lambda make: (announced(make, (2, 512)),),
     arch="sm_90a",
     praise="Two blocks, one row.",
 )  # fmt: skip

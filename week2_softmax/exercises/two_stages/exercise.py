@@ -2,19 +2,11 @@
 
 import torch
 
-import forgekit as fk
-from forgekit.lessons.gates import Case, found, looks_like
+from forgekit.lessons.gates import found, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
 from ..staged import asynchronous, not_rescaled, overlapping
-
-
-def _case(m: int, n: int, dtype: torch.dtype) -> Case:
-    x = fk.randn(m, n, dtype=dtype, device="virtual")
-    y = fk.empty(m, dtype=dtype, device="virtual")
-    expected = {1: x.double().logsumexp(1)}
-    return Case((x, y), expected, f"m = {m}, n = {n}", specs={0: fk.spec(x, divisible={1: 4})})
 
 
 def _without_rescaling(x: torch.Tensor) -> torch.Tensor:
@@ -77,9 +69,9 @@ it is; where others read them, a barrier stands at the end of each round.
         looks_like(lambda x, y: x.double().logsumexp(1) - x.double().amax(1), "the maximum has to be "
                    "added again, after the logarithm."),
     ],
-    more=(
-        asynchronous(_case, (5, 1000)),
-        overlapping(_case, (5, 1000), torch.float32, "nothing is computed while a copy is in flight: "
+    more=lambda make: (
+        asynchronous(make, (5, 1000)),
+        overlapping(make, (5, 1000), torch.float32, "nothing is computed while a copy is in flight: "
                     "start the next tile first, and let its group stay open."),
     ),
     praise="One in use, one in flight.",
