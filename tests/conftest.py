@@ -1,14 +1,25 @@
-"""The browser of all tests that look at pages."""
+"""What all tests share: the virtual GPU is off after each; the browser that looks at pages."""
 
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@pytest.fixture(autouse=True)
+def virtual_gpu_is_off_afterwards() -> Iterator[None]:
+    """The one who forgets fails, and not a test after it."""
+    yield
+    intercept: Any = sys.modules.get("forgekit.vgpu.intercept")
+    if intercept and intercept.is_installed():
+        intercept.uninstall()
+        pytest.fail("the virtual GPU is still installed: forgekit.vgpu.installed() ends by itself")
 
 
 # Playwright's event loop counts as running in this thread for as long as the fixture lives: a

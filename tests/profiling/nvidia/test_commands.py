@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import forgekit.vgpu
 from forgekit.commands.cli import main
 from forgekit.profiling.nvidia import tools
 
@@ -352,9 +353,12 @@ def test_a_script_with_dashes_of_its_own_is_no_command(tmp_path, capfd, monkeypa
     monkeypatch.setenv("FORGEKIT_DEVICE", "virtual")
     script = tmp_path / "s.py"
     script.write_text("import sys\nprint(sys.argv[1:])\n")
-    assert main(["sanitize", "--seed", "3", str(script), "--tool", "x"]) == 0
-    assert "['--tool', 'x']" in capfd.readouterr().out
-    assert main(["sanitize", str(script), "--json", "y"]) == 0
-    assert "['--json', 'y']" in capfd.readouterr().out
-    assert main(["profile", str(script), "ncu"]) == 0
-    assert "['ncu']" in capfd.readouterr().out
+    monkeypatch.setattr(sys, "argv", sys.argv)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with forgekit.vgpu.installed():  # a script has it to the end of its process
+        assert main(["sanitize", "--seed", "3", str(script), "--tool", "x"]) == 0
+        assert "['--tool', 'x']" in capfd.readouterr().out
+        assert main(["sanitize", str(script), "--json", "y"]) == 0
+        assert "['--json', 'y']" in capfd.readouterr().out
+        assert main(["profile", str(script), "ncu"]) == 0
+        assert "['ncu']" in capfd.readouterr().out
