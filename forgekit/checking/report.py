@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from forgekit.profiling.words import plural
+from forgekit.text import plural
 
 __all__ = ["EQUAL", "MISSING", "NAN", "WRONG", "CheckReport", "Mismatch", "in_notebook"]
 

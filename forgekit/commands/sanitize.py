@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from forgekit.commands import script as scripts
 from forgekit.errors import UsageError, got_needed
-from forgekit.profiling.words import plural
+from forgekit.text import plural
 
 if TYPE_CHECKING:
     from forgekit.profiling.nvidia.sanitizer import Result

@@ -12,7 +12,7 @@ from forgekit import course
 from forgekit.errors import UsageError, brief, got_needed
 from forgekit.lessons import records
 from forgekit.lessons.records import Record
-from forgekit.profiling.words import plural
+from forgekit.text import plural
 
 if TYPE_CHECKING:
     from forgekit.lessons.exercise import Exercise

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from forgekit.profiling.lines import Accesses, Line
-from forgekit.profiling.words import plural, size
+from forgekit.text import plural, size
 
 __all__ = ["LANES", "Finding", "findings", "worst"]
 

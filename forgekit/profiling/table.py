@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from forgekit.errors import display_path
 from forgekit.profiling.findings import LANES, Finding
 from forgekit.profiling.lines import NO_LINE, Accesses, Line
-from forgekit.profiling.words import extent, plural, seconds, size
+from forgekit.text import extent, plural, seconds, size
 
 if TYPE_CHECKING:
     from forgekit.profiling.profile import Profile

@@ -13,8 +13,8 @@ from forgekit.benching.notebook import tables
 from forgekit.benching.recorded import Recorded, RecordedRow
 from forgekit.errors import UsageError, brief, got_needed
 from forgekit.profiling.gpus import Gpu
-from forgekit.profiling.words import plural
-from forgekit.profiling.words import size as bytes_told
+from forgekit.text import plural
+from forgekit.text import size as bytes_told
 
 if TYPE_CHECKING:
     from forgekit.viz.timing.picture import TimingPicture

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from forgekit.benching.notebook.quantities import COUNTED, TIMED, Quantity
-from forgekit.profiling.words import size as bytes_told
+from forgekit.text import size as bytes_told
 
 if TYPE_CHECKING:
     from forgekit.benching.measuring import Measured

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from forgekit.benching.suites.results import Key, Row, SuiteResults
 from forgekit.errors import UsageError, brief, got_needed
-from forgekit.profiling.words import plural
+from forgekit.text import plural
 
 __all__ = ["COUNTED", "Change", "Comparison", "check_comparable", "check_overlap", "compare",
            "parse_percent"]  # fmt: skip

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import ForgekitError, UsageError, brief, got_needed
 from forgekit.output_files import check_output, write_output
-from forgekit.profiling.words import plural
+from forgekit.text import plural
 from forgekit.vgpu import Listener, options
 
 if TYPE_CHECKING:

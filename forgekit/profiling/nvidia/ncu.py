@@ -14,7 +14,7 @@ from typing import Any
 from forgekit.errors import ForgekitError, PlatformError, UsageError, got_needed
 from forgekit.profiling.nvidia.text import aligned, cut, number, short_count, short_name
 from forgekit.profiling.nvidia.tools import ask, watch
-from forgekit.profiling.words import seconds
+from forgekit.text import seconds
 
 __all__ = [
     "CUTE_KERNELS",

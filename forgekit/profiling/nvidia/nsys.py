@@ -12,7 +12,7 @@ from typing import Any
 from forgekit.errors import ForgekitError
 from forgekit.profiling.nvidia.text import aligned, cut, number, short_name
 from forgekit.profiling.nvidia.tools import ask, watch
-from forgekit.profiling.words import seconds
+from forgekit.text import seconds
 
 __all__ = ["Run", "Summary", "as_tables", "command_line", "run", "summaries"]
 

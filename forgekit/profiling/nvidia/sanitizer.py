@@ -12,7 +12,7 @@ from typing import Any
 from forgekit.errors import ForgekitError
 from forgekit.profiling.nvidia.text import aligned, cut, short_name
 from forgekit.profiling.nvidia.tools import watch
-from forgekit.profiling.words import plural
+from forgekit.text import plural
 
 __all__ = ["TOOLS", "Result", "as_table", "command_line", "environment", "result", "run", "trouble"]
 

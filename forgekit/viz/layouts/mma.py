@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from forgekit.profiling.words import plural
+from forgekit.text import plural
 from forgekit.viz.layouts.compose import compose, wrap_layout
 from forgekit.viz.layouts.grid import Block, Grid
 from forgekit.viz.layouts.reading import ThreadValues, read_thread_values, read_tile

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from forgekit.errors import UsageError, got_needed
-from forgekit.profiling.words import plural
+from forgekit.text import plural
 from forgekit.viz.layouts.compose import Swatch, blocks_of, compose
 from forgekit.viz.layouts.grid import Axis, Content, Grid, nested_axis, plain_axis
 from forgekit.viz.layouts.palette import NOTHING, thread_colour

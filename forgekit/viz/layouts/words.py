@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from forgekit.profiling.words import plural
+from forgekit.text import plural
 from forgekit.viz.layouts.reading import Array, ThreadValues
 
 __all__ = ["offsets_in_words", "offsets_told", "table_in_words", "thread_values_told",

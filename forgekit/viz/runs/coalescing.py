@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forgekit.arguments import checked
-from forgekit.profiling.words import plural
+from forgekit.text import plural
 from forgekit.vgpu.counters.rules import SECTOR_BYTES
 from forgekit.viz.runs.lines import Line
 from forgekit.viz.runs.warp_access import WARPS, WarpAccess, warp_accesses

@@ -12,7 +12,7 @@ import numpy as np
 from forgekit.arguments import checked
 from forgekit.compiling.replay import bind
 from forgekit.errors import KernelError, SourceLine, UsageError, got_needed, source_line
-from forgekit.profiling.words import extent, plural
+from forgekit.text import extent, plural
 from forgekit.viz.runs.lines import Line, chosen_lines, line_names
 from forgekit.viz.runs.replay import one_of, replay, stop_notes
 

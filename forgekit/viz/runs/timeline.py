@@ -13,7 +13,7 @@ import numpy as np
 from forgekit.arguments import checked
 from forgekit.compiling.replay import bind
 from forgekit.errors import KernelError, SourceLine, UsageError, brief, got_needed
-from forgekit.profiling.words import plural
+from forgekit.text import plural
 from forgekit.viz.runs.lines import Line, chosen_lines, line_names
 from forgekit.viz.runs.replay import block_number, linear_block, replay, stop_notes
 from forgekit.viz.runs.timeline_trace import BlockTimeline, Meeting, Split, Step, steps_of

@@ -1,0 +1,166 @@
+"""Numbers and tables as a person reads them: plain text, Markdown, and HTML for any page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+
+# -- numbers ------------------------------------------------------------------------------------
+def plural(count: int, noun: str) -> str:
+    """`1 sector`, `2,560 sectors`, `3 branches`, `2 copies`"""
+    if count == 1:
+        return f"1 {noun}"
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return f"{count:,} {noun[:-1]}ies"
+    return f"{count:,} {noun}" + ("es" if noun.endswith("ch") else "s")
+
+
+def size(count: float, *, exact: bool = False) -> str:
+    """Bytes in decimal units, `2.62 MB`; exact: `1,280 bytes`."""
+    if exact or count < 1000:
+        return plural(int(count), "byte") if exact else f"{int(count)} B"
+    return _scaled(count, ("kB", 1e3), ("MB", 1e6), ("GB", 1e9))
+
+
+def seconds(value: float) -> str:
+    """`0.14 µs`, `1.2 ms`"""
+    if not value:
+        return "0 s"
+    return _scaled(value, ("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0))
+
+
+def _scaled(value: float, *units: tuple[str, float]) -> str:
+    """Three digits that count, in the first unit that has no more; the last takes what is left."""
+    unit, factor = next(((u, f) for u, f in units if value < 999.5 * f), units[-1])
+    value = float(f"{value / factor:.3g}") if value < 999.5 * factor else value / factor
+    digits = max(2 - math.floor(math.log10(value)), 0) if value else 0
+    return f"{value:,.{digits}f} {unit}"
+
+
+def extent(dims: tuple[int, int, int], noun: str) -> str:
+    """`8 blocks`, or `1,024 blocks (32 × 32)`."""
+    used = dims[: max((i + 1 for i, n in enumerate(dims) if n > 1), default=1)]
+    shape = f" ({' × '.join(f'{n:,}' for n in used)})" if len(used) > 1 else ""
+    return plural(math.prod(dims), noun) + shape
+
+
+def shortened(text: str, width: int) -> str:
+    """The text, or its beginning and `…`."""
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+# -- tables -------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Cell:
+    """A cell that is more than its text.
+
+    span: how many columns it takes; style: CSS of its own; title: shown when pointed at.
+    """
+
+    text: str
+    span: int = 1
+    style: str = ""
+    title: str = ""
+
+
+Row = Sequence[str | Cell]
+
+# Every style stands at its element: pages that show notebooks often drop style sheets. Colours are
+# the page's own, or translucent, so that they do on white and on black.
+_TABLE = "border-collapse:collapse;margin:0;font-size:12px;color:inherit;border:0;"
+_CELL = "padding:3px 9px;border:0;background:transparent;vertical-align:top;"
+_WORDS = _CELL + "text-align:left;"
+_NUMBER = _CELL + "text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums;"
+_HEAD = "border-bottom:1px solid currentColor;font-weight:600;"
+
+
+@dataclass(frozen=True)
+class Table:
+    """rows of texts or `Cell`s below heads (empty for none; a head may have several lines).
+
+    left: the columns of words; the others hold numbers, which stand at the right. styles: of
+    whole rows, by their number.
+    """
+
+    heads: Row
+    rows: Sequence[Row]
+    left: Iterable[int] = (0,)
+    styles: Mapping[int, str] | None = None
+
+    def lines(self, *, widest: Mapping[int, int] | None = None, gap: str = "  ") -> list[str]:
+        """As plain text. widest: column -> the letters after which its cells are cut."""
+        head = [_cell(h).text.split("\n") for h in self.heads]
+        deep = max(map(len, head), default=0)
+        tops = [[*[""] * (deep - len(parts)), *parts] for parts in head]
+        rows: list[Row] = [[column[i] for column in tops] for i in range(deep)]
+        rows += self.rows
+        columns = max(sum(_cell(c).span for c in row) for row in rows) if rows else 0
+        widths = [0] * columns
+        for row in rows:
+            for at, cell in _placed(row):
+                if cell.span == 1:
+                    most = (widest or {}).get(at, len(cell.text))
+                    widths[at] = max(widths[at], min(len(cell.text), most))
+        for row in rows:  # what spans several columns may widen the last of them
+            for at, cell in _placed(row):
+                if cell.span > 1:
+                    last = at + cell.span - 1
+                    room = sum(widths[at : last + 1]) + len(gap) * (cell.span - 1)
+                    widths[last] += max(len(cell.text) - room, 0)
+        return [self._line(row, widths, gap) for row in rows]
+
+    def _line(self, row: Row, widths: Sequence[int], gap: str) -> str:
+        parts = []
+        for at, cell in _placed(row):
+            width = sum(widths[at : at + cell.span]) + len(gap) * (cell.span - 1)
+            text = shortened(cell.text, width)
+            words = at in tuple(self.left) or cell.span > 1
+            parts.append(text.ljust(width) if words else text.rjust(width))
+        return gap.join(parts).rstrip()
+
+    def markdown(self) -> str:
+        """As Markdown."""
+        left = tuple(self.left)
+        heads = [_cell(h).text for h in self.heads]
+        rules = "".join("---|" if i in left else "---:|" for i in range(len(heads)))
+        body = [[_cell(c).text for c in row] for row in self.rows]
+        return "\n".join([_bars(heads), f"|{rules}", *map(_bars, body)])
+
+    def html(self, style: str = "") -> str:
+        """As HTML; style: CSS added to the table's own."""
+        heads = f"<thead>{self._html_row('th', self.heads, _HEAD)}</thead>" if self.heads else ""
+        styles = self.styles or {}
+        rows = (self._html_row("td", row, "", styles.get(i, "")) for i, row in enumerate(self.rows))
+        return f'<table style="{_TABLE}{style}">{heads}<tbody>{"".join(rows)}</tbody></table>'
+
+    def _html_row(self, tag: str, row: Row, style: str, own: str = "") -> str:
+        left = tuple(self.left)
+        cells = []
+        for at, cell in _placed(row):
+            base = _WORDS if at in left or cell.span > 1 else _NUMBER
+            span = f' colspan="{cell.span}"' if cell.span > 1 else ""
+            scope = ' scope="col"' if tag == "th" else ""
+            title = f' title="{escape(cell.title)}"' if cell.title else ""
+            text = escape(cell.text).replace("\n", "<br>")
+            cells.append(f'<{tag}{span}{scope}{title} style="{base}{style}{cell.style}">'
+                         f"{text}</{tag}>")  # fmt: skip
+        return f'<tr style="background:{own or "transparent"}">{"".join(cells)}</tr>'
+
+
+def _cell(cell: str | Cell) -> Cell:
+    return cell if isinstance(cell, Cell) else Cell(cell)
+
+
+def _placed(row: Row) -> Iterable[tuple[int, Cell]]:
+    """Each cell with the number of its first column."""
+    at = 0
+    for cell in map(_cell, row):
+        yield at, cell
+        at += cell.span
+
+
+def _bars(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
