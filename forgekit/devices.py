@@ -2,39 +2,26 @@
 
 Where they run is, in this order: the argument of a call, `use_target(...)`, the environment
 variables FORGEKIT_DEVICE (gpu or cuda, virtual or cpu, auto) and FORGEKIT_ARCH, and else the GPU if
-there is one. The makers of tensors for that place stand in `tensors.py`, and can be had from here
-too.
+there is one. `tensors.py` makes tensors for that place. Imports torch only when asked.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
+import shutil
 import threading
 from dataclasses import dataclass
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from forgekit.arguments import checked
 from forgekit.errors import PlatformError, UsageError, brief, got_needed
-from forgekit.vgpu.architectures import ARCHITECTURES as VIRTUAL_ARCHS
-from forgekit.vgpu.architectures import DEFAULT_ARCH
+from forgekit.vgpu.architectures import ARCHITECTURES, DEFAULT_ARCH
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = [
-    "VIRTUAL_ARCHS",
-    "Machine",
-    "Target",
-    "TargetChoice",
-    "current_target",
-    "gpu_report",
-    "use_target",
-]
-
 Kind = Literal["gpu", "virtual"]
-
-_TENSOR_MAKERS = {"arange", "empty", "full", "ones", "rand", "randint", "randn", "zeros"}
 
 _KINDS: dict[str, Kind | None] = {
     "gpu": "gpu", "cuda": "gpu", "virtual": "virtual", "cpu": "virtual", "auto": None,
@@ -62,33 +49,26 @@ class Target:
         return torch.device("cuda" if self.kind == "gpu" else "cpu")
 
 
-@dataclass(frozen=True)
-class _Wish:
-    """A choice of device and architecture, each with the words that name where it came from."""
-
-    device: str | None = None
-    arch: str | None = None
-    device_from: str = "device"
-    arch_from: str = "arch"
+Request = tuple[str | None, str | None]  # device and architecture; None where nothing is asked for
 
 
 class _Chosen(threading.local):
     """What use_target() set: by the main thread for all, by another for itself. Not of a context,
     as notebook cells do not share these."""
 
-    of_all = _Wish()
-    own: _Wish | None = None
+    of_all: Request = (None, None)
+    own: Request | None = None
 
-    def get(self) -> _Wish:
+    def get(self) -> Request:
         return self.own or _Chosen.of_all
 
-    def put(self, wish: _Wish | None) -> _Wish | None:
+    def put(self, request: Request | None) -> Request | None:
         """Set it for this thread, or for all; returns what was set before."""
         if threading.current_thread() is threading.main_thread():
-            before: _Wish | None = _Chosen.of_all
-            _Chosen.of_all = wish or _Wish()
+            before: Request | None = _Chosen.of_all
+            _Chosen.of_all = request or (None, None)
         else:
-            before, self.own = self.own, wish
+            before, self.own = self.own, request
         return before
 
 
@@ -109,27 +89,28 @@ def current_target(device: str | None = None, arch: str | None = None) -> Target
         PlatformError: a GPU is asked for and there is none, or it is older than compute capability
             8.0.
     """
-    return _resolve(_Wish(device, arch), _chosen.get())
+    return _resolve((device, arch), _chosen.get())
 
 
-def _resolve(wish: _Wish, chosen: _Wish) -> Target:
+def _resolve(given: Request, chosen: Request) -> Target:
     import torch
 
-    device, device_from = wish.device, wish.device_from
-    if device is None and chosen.device is not None:
-        device, device_from = chosen.device, chosen.device_from
-    if device is None and os.environ.get("FORGEKIT_DEVICE"):
-        device, device_from = os.environ["FORGEKIT_DEVICE"], "FORGEKIT_DEVICE"
-    arch, arch_from = wish.arch, wish.arch_from
-    if arch is None and chosen.arch is not None:
-        arch, arch_from = chosen.arch, chosen.arch_from
-    if arch is None and os.environ.get("FORGEKIT_ARCH"):
-        arch, arch_from = os.environ["FORGEKIT_ARCH"], "FORGEKIT_ARCH"
-
+    device, device_from = _first("device", given[0], chosen[0], "FORGEKIT_DEVICE")
+    arch, arch_from = _first("arch", given[1], chosen[1], "FORGEKIT_ARCH")
     kind = _kind(device, device_from)
     if kind is None:
         kind = "gpu" if torch.cuda.is_available() else "virtual"
     return _gpu(arch, arch_from, device_from) if kind == "gpu" else _virtual(arch, arch_from)
+
+
+def _first(
+    name: str, given: str | None, chosen: str | None, variable: str
+) -> tuple[str | None, str]:
+    """What is asked for: by the call, by use_target, by the environment; and what to call it."""
+    asked = chosen if given is None else given
+    if asked is None and os.environ.get(variable):
+        return os.environ[variable], variable
+    return asked, name
 
 
 def _kind(device: str | None, said_by: str) -> Kind | None:
@@ -143,9 +124,9 @@ def _kind(device: str | None, said_by: str) -> Kind | None:
 
 def _virtual(arch: str | None, said_by: str) -> Target:
     arch = DEFAULT_ARCH if arch is None else arch
-    if arch not in VIRTUAL_ARCHS:
-        near = next((a for a in VIRTUAL_ARCHS if a.rstrip("a") == arch), DEFAULT_ARCH)
-        needed = f"one of {', '.join(VIRTUAL_ARCHS)} for the virtual GPU"
+    if arch not in ARCHITECTURES:
+        near = next((a for a in ARCHITECTURES if a.rstrip("a") == arch), DEFAULT_ARCH)
+        needed = f"one of {', '.join(ARCHITECTURES)} for the virtual GPU"
         raise UsageError(got_needed(said_by, brief(arch), needed, f"use {near}"))
     return Target("virtual", arch, f"virtual GPU ({arch})")
 
@@ -190,19 +171,13 @@ class TargetChoice:
     """
 
     def __init__(self, device: str | None = None, arch: str | None = None) -> None:
-        wish = _Wish(device, arch)
-        self.target = _resolve(wish, _Wish())
-        self._before = _chosen.put(wish)
+        self.target = _resolve((device, arch), (None, None))
+        self._before = _chosen.put((device, arch))
 
     def __enter__(self) -> Target:
         return self.target
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         _chosen.put(self._before)
 
     def __repr__(self) -> str:
@@ -252,8 +227,6 @@ def gpu_report() -> Machine:
     """Look at this machine. Raises nothing; imports torch and asks the driver."""
     import platform
 
-    from forgekit.compiling.resources import find_disassembler
-
     torch_version = torch_cuda = gpu = target = problem = None
     try:
         import torch
@@ -268,7 +241,7 @@ def gpu_report() -> Machine:
         driver=_driver_version(),
         torch=torch_version,
         torch_cuda=torch_cuda,
-        dsl=_package_version("nvidia-cutlass-dsl"),
+        dsl=package_version("nvidia-cutlass-dsl"),
         target=target,
         target_problem=problem,
         disassembler=find_disassembler(),
@@ -277,16 +250,8 @@ def gpu_report() -> Machine:
     )
 
 
-def __getattr__(name: str) -> Any:
-    # The makers of tensors, without importing torch as long as nobody asks for one.
-    if name in _TENSOR_MAKERS:
-        from forgekit import tensors
-
-        return getattr(tensors, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def _package_version(name: str) -> str | None:
+def package_version(name: str) -> str | None:
+    """The version of an installed package, None if it is not installed."""
     from importlib import metadata
 
     try:
@@ -296,7 +261,6 @@ def _package_version(name: str) -> str | None:
 
 
 def _driver_version() -> str | None:
-    import shutil
     import subprocess
 
     tool = shutil.which("nvidia-smi")
@@ -309,3 +273,17 @@ def _driver_version() -> str | None:
         return None
     lines = done.stdout.split()
     return lines[0] if lines else None
+
+
+def find_disassembler() -> str | None:
+    """Path of nvdisasm: on the PATH, in the CUDA toolkit, or in the package that ships it."""
+    if found := shutil.which("nvdisasm"):
+        return found
+    roots = [os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]
+    try:
+        nvidia = importlib.import_module("nvidia")  # the namespace of NVIDIA's wheels
+        roots += [os.path.join(p, d) for p in nvidia.__path__ for d in ("cu13", "cuda_nvdisasm")]
+    except ImportError:
+        pass
+    candidates = [os.path.join(r, "bin", "nvdisasm") for r in roots if r]
+    return next((c for c in candidates if os.access(c, os.X_OK)), None)

@@ -15,7 +15,7 @@ from forgekit.errors import PlatformError, UsageError
 def clean(monkeypatch):
     for variable in ("FORGEKIT_DEVICE", "FORGEKIT_ARCH"):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setattr(devices._Chosen, "of_all", devices._Wish())
+    monkeypatch.setattr(devices._Chosen, "of_all", (None, None))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
 
 
@@ -260,14 +260,6 @@ def test_makers_use_the_gpu(gpu, monkeypatch):
     tensors.zeros(3)
     tensors.zeros(3, device="virtual")
     assert asked == [torch.device("cuda"), torch.device("cpu")]
-
-
-def test_makers_can_be_had_from_devices():
-    from forgekit.devices import randn
-
-    assert randn is tensors.randn
-    with pytest.raises(AttributeError, match="no attribute 'rand_'"):
-        _ = devices.rand_
 
 
 # Facts for `forgekit doctor`

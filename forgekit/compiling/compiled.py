@@ -28,7 +28,7 @@ from forgekit.compiling.parameters import (
 )
 from forgekit.compiling.resources import Resources, code_bytes, disassemble
 from forgekit.compiling.specs import TensorSpec
-from forgekit.devices import VIRTUAL_ARCHS, Target, current_target
+from forgekit.devices import Target, current_target, package_version
 from forgekit.diagnosing.source_lint import (
     explain_print_of_runtime_value,
     find_print_of_runtime_values,
@@ -36,6 +36,7 @@ from forgekit.diagnosing.source_lint import (
 )
 from forgekit.errors import ArgumentMismatchError, PlatformError, UsageError, brief, got_needed
 from forgekit.vgpu import hooks
+from forgekit.vgpu.architectures import ARCHITECTURES
 from forgekit.vgpu.limits import name_beyond_ascii
 
 __all__ = ["CompiledKernel", "cache_clear", "cache_info", "compile"]
@@ -112,7 +113,7 @@ class CompiledKernel:
         """The same function for the same arguments on the virtual GPU, for a look inside."""
         if self.target.kind == "virtual":
             return self
-        arch = self.target.arch if self.target.arch in VIRTUAL_ARCHS else None
+        arch = self.target.arch if self.target.arch in ARCHITECTURES else None
         values = [p.value for p in self.parameters if p.kind != "stream"]
         return compile(self.fn, *values, options=self.options, device="virtual", arch=arch)
 
@@ -223,16 +224,10 @@ def _key(fn: Any, parameters: list[Parameter], target: Target, options: str) -> 
 @functools.cache
 def _versions() -> tuple[str, ...]:
     import platform
-    from importlib import metadata
 
     names = ("nvidia-cutlass-dsl", "nvidia-cutlass-dsl-libs-cu13", "apache-tvm-ffi", "forgekit")
-    versions = [f"python {platform.python_version()} {platform.machine()}"]
-    for name in names:
-        try:
-            versions.append(f"{name} {metadata.version(name)}")
-        except metadata.PackageNotFoundError:
-            versions.append(f"{name} -")
-    return tuple(versions)
+    python = f"python {platform.python_version()} {platform.machine()}"
+    return (python, *(f"{name} {package_version(name) or '-'}" for name in names))
 
 
 def _require_dsl() -> None:

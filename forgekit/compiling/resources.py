@@ -5,18 +5,14 @@ All of it comes from the compiler on this machine; no GPU is needed.
 
 from __future__ import annotations
 
-import importlib
-import os
 import re
-import shutil
 import struct
 import subprocess
 import tempfile
 from dataclasses import dataclass
 
+from forgekit.devices import find_disassembler
 from forgekit.errors import PlatformError
-
-__all__ = ["Resources", "code_bytes", "disassemble", "parse_ptxas"]
 
 _ENTRY = re.compile(r"Compiling entry function '+([^']+)'+ for")
 _NUMBERS = {
@@ -68,20 +64,6 @@ def code_bytes(cubin: bytes) -> int:
     entry, count = struct.unpack_from("<HH", cubin, 58)
     headers = [struct.unpack_from("<IIQQQQ", cubin, table + k * entry) for k in range(count)]
     return sum(size for _, _, flags, _, _, size in headers if flags & 4)
-
-
-def find_disassembler() -> str | None:
-    """Path of nvdisasm: on the PATH, in the CUDA toolkit, or in the package that ships it."""
-    if found := shutil.which("nvdisasm"):
-        return found
-    roots = [os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]
-    try:
-        nvidia = importlib.import_module("nvidia")  # the namespace of NVIDIA's wheels
-        roots += [os.path.join(p, d) for p in nvidia.__path__ for d in ("cu13", "cuda_nvdisasm")]
-    except ImportError:
-        pass
-    candidates = [os.path.join(r, "bin", "nvdisasm") for r in roots if r]
-    return next((c for c in candidates if os.access(c, os.X_OK)), None)
 
 
 def disassemble(cubin: bytes) -> str:
