@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from forgekit.arguments import checked
 from forgekit.errors import PlatformError, UsageError, brief, got_needed
-from forgekit.vgpu.architectures import ARCHITECTURES, DEFAULT_ARCH
+from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
 
 if TYPE_CHECKING:
     import torch

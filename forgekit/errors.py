@@ -334,7 +334,7 @@ class KernelError(ForgekitError):
         lines: the Python lines concerned, with `file` and `line`; empty where they are not known.
         who: ((x, y, z) of the block, of the thread) that was the first; None where nobody is.
         place: the element or offset, as in the message.
-        overrun: of an access outside a tensor, its numbers (`vgpu.faults.Overrun`); None elsewhere.
+        overrun: of an access outside a tensor, its numbers (a `faults.Overrun`); None elsewhere.
     """
 
     kind: str = ""

@@ -18,7 +18,7 @@ import torch
 from forgekit.arguments import checked
 from forgekit.devices import current_target
 from forgekit.errors import PlatformError, UsageError, brief, got_needed
-from forgekit.vgpu import fresh
+from forgekit.vgpu.memory import fresh
 
 __all__ = ["arange", "empty", "full", "ones", "rand", "randint", "randn", "zeros"]
 

@@ -16,7 +16,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 def virtual_gpu_is_off_afterwards() -> Iterator[None]:
     """The one who forgets fails, and not a test after it."""
     yield
-    intercept: Any = sys.modules.get("forgekit.vgpu.intercept")
+    intercept: Any = sys.modules.get("forgekit.vgpu.host.intercept")
     if intercept and intercept.is_installed():
         intercept.uninstall()
         pytest.fail("the virtual GPU is still installed: forgekit.vgpu.installed() ends by itself")

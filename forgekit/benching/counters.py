@@ -14,8 +14,8 @@ from forgekit.vgpu.listeners import Listener
 
 if TYPE_CHECKING:
     from forgekit.profiling.metrics import Counts
-    from forgekit.vgpu.async_operations import AsyncOperation
     from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.machine.async_operations import AsyncOperation
 
 __all__ = ["Counters", "count_call"]
 
@@ -113,7 +113,7 @@ def count_call(call: Callable[[], Any]) -> Counters | None:
     """
     from forgekit.profiling.profile import of_counts
     from forgekit.vgpu import options
-    from forgekit.vgpu.counting import Counting
+    from forgekit.vgpu.counters.counting import Counting
 
     counting, bulk = Counting(), _Bulk()
     with options(listeners=(counting, bulk), sanitize=False, schedule="default"):

@@ -37,8 +37,8 @@ def main(
         UsageError: no such file or GPU.
     """
     from forgekit.profiling.profile import of_counts
-    from forgekit.vgpu.counting import Counting
-    from forgekit.vgpu.launching import options_of_all_threads
+    from forgekit.vgpu.counters.counting import Counting
+    from forgekit.vgpu.host.launching import options_of_all_threads
 
     if script in TOOLS and not Path(script).is_file():
         needed = f"`forgekit profile {script}` first, its options behind it"

@@ -204,7 +204,7 @@ class VirtualBackend(_Backend):
         return self.caller(raw, compiled), parts
 
     def load(self, fn: Any, compiled: CompiledKernel, parts: dict[str, bytes]) -> Call:
-        from forgekit.vgpu.revive import revive
+        from forgekit.vgpu.host.intercept import revive
 
         self.restore_artefacts(compiled, parts)
         # Constants are in the code already; the rest arrives packed, so types say nothing more.

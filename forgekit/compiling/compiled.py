@@ -35,9 +35,8 @@ from forgekit.diagnosing.source_lint import (
     kernel_names_beyond_ascii,
 )
 from forgekit.errors import ArgumentMismatchError, PlatformError, UsageError, brief, got_needed
-from forgekit.vgpu import hooks
-from forgekit.vgpu.architectures import ARCHITECTURES
-from forgekit.vgpu.limits import name_beyond_ascii
+from forgekit.vgpu.host import hooks
+from forgekit.vgpu.host.limits import ARCHITECTURES, name_beyond_ascii
 
 __all__ = ["CompiledKernel", "cache_clear", "cache_info", "compile"]
 

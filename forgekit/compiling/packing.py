@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING
 
-from forgekit.vgpu.arguments import READ_ONLY_ATTRIBUTE, SOURCE_ATTRIBUTE
+from forgekit.vgpu.host.arguments import READ_ONLY_ATTRIBUTE, SOURCE_ATTRIBUTE
 
 if TYPE_CHECKING:
     import torch

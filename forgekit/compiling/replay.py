@@ -68,7 +68,7 @@ def copied(args: tuple[Any, ...]) -> tuple[Any, ...]:
 def _copy(value: Any, storages: dict[tuple[str, int], torch.UntypedStorage]) -> Any:
     import torch
 
-    from forgekit.vgpu import fresh
+    from forgekit.vgpu.memory import fresh
 
     if not isinstance(value, torch.Tensor):
         return value

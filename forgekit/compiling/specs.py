@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from forgekit.arguments import dense
 from forgekit.errors import ArgumentMismatchError, UsageError, brief, got_needed
-from forgekit.vgpu.signature import MOST, beyond_32_bits
+from forgekit.vgpu.host.signature import MOST, beyond_32_bits
 
 if TYPE_CHECKING:
     import torch

@@ -14,7 +14,7 @@ from forgekit.viz.runs.lines import line_at
 
 if TYPE_CHECKING:
     from forgekit.vgpu.counters.costs import AccessCounts
-    from forgekit.vgpu.counting import LaunchCounts
+    from forgekit.vgpu.counters.counting import LaunchCounts
 
 __all__ = ["NO_LINE", "Accesses", "Instruction", "Launch", "Line", "TensorTraffic", "summed"]
 

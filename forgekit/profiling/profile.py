@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
     from forgekit.profiling.findings import Finding
     from forgekit.profiling.show import Pictures
-    from forgekit.vgpu.counting import Counting
+    from forgekit.vgpu.counters.counting import Counting
     from forgekit.vgpu.listeners import Listener
 
 __all__ = ["Profile", "profile"]
@@ -312,7 +312,7 @@ def profile(kernel: CompiledKernel, *args: Any, gpu: str | Gpu | None = None) ->
 
 def count(kernel: CompiledKernel, args: tuple[Any, ...], gpu: str | Gpu | None = None) -> Profile:
     """`profile`, without a look at what was predicted."""
-    from forgekit.vgpu.counting import Counting
+    from forgekit.vgpu.counters.counting import Counting
 
     args = bind("profile", kernel, args)
     chosen = _gpu(gpu)

@@ -3,34 +3,30 @@
     import forgekit.vgpu
     forgekit.vgpu.install()      # from here on, unmodified CuTe DSL code runs without a GPU
 
-It knows PTX and NumPy, and nothing of torch, notebooks or lessons. From text to result:
+It knows PTX and NumPy, and nothing of torch, notebooks or lessons. From the bottom to the top; each
+imports only from those above it:
 
-    ptx.py          text -> instructions, each with its Python line
-    program.py, dataflow.py    instructions -> one step each; registers, variables, liveness
+    floats.py, fp8.py    arithmetic of f16, bf16, tf32, fp8 on arrays of bits
+    ptx/            text -> instructions, each with its Python line
+    memory/         global, shared and local memory; every access checked
+    machine/        runs a batch of blocks in lockstep: groups, divergence, barriers, mbarriers
     opcodes/        what each opcode means
-    machine.py, barriers.py    runs a batch of blocks in lockstep: groups, divergence, barriers
-    clusters.py, mbarriers.py    what blocks of a cluster share
-    async_operations.py    bulk copies and `st.async` in flight
-    wait_queue.py   who waits for that; what happens when everybody waits
-    memory.py, storage.py, addressing.py    global, shared and local memory; every access checked
-    faults.py, stuck.py    what a student reads when a kernel is stopped
-    launching.py, limits.py    a launch: limits, batches, output
-    intercept.py, hooks.py, host.py    the road from CuTe DSL's host code to a launch
-    arguments.py, live_tensors.py, signature.py    a call's tensors; whether they fit the function
-    listeners.py    what can watch a run
+    program.py      instructions -> one step each; registers, variables, liveness
+    listeners.py    what can watch a run: counters/ counts, tracing.py records addresses,
+                    sanitizer/ finds races and reads of what nobody has written
+    host/           the road from CuTe DSL's host code to a launch
 """
 
 from __future__ import annotations
 
-from forgekit.vgpu.intercept import (
-    ARCHITECTURES,
-    DEFAULT_ARCH,
+from forgekit.vgpu.host.intercept import (
     install,
     installed,
     is_installed,
     uninstall,
 )
-from forgekit.vgpu.launching import LaunchRecord, Options, options
+from forgekit.vgpu.host.launching import LaunchRecord, Options, options
+from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
 from forgekit.vgpu.listeners import Listener
 
 __all__ = [

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.addressing import Target
-    from forgekit.vgpu.async_operations import AsyncOperation
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.machine.async_operations import AsyncOperation
+    from forgekit.vgpu.memory.addressing import Target
 
 
 class Access(NamedTuple):

@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forgekit.errors import PtxSyntaxError, UnsupportedPtxError
-from forgekit.vgpu import dataflow, opcodes, ptx
+from forgekit.vgpu import opcodes, ptx
 from forgekit.vgpu.memory import SHARED_RESERVED
 from forgekit.vgpu.opcodes.special import SPECIAL_REGISTERS
-from forgekit.vgpu.sources import attribute, describe_source
+from forgekit.vgpu.ptx import dataflow
+from forgekit.vgpu.ptx.source_lines import attribute, describe_source
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.launching import LaunchRecord
+    from forgekit.vgpu.host.launching import LaunchRecord
     from forgekit.vgpu.machine import Machine
 
     Step = Callable[[Machine], object]

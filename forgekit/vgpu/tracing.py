@@ -21,10 +21,10 @@ from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.memory import WINDOW_SHIFT, TensorInfo
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.async_operations import AsyncOperation
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.launching import LaunchRecord
+    from forgekit.vgpu.host.launching import LaunchRecord
     from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.machine.async_operations import AsyncOperation
     from forgekit.vgpu.memory import GlobalMemory
     from forgekit.vgpu.program import Program
     from forgekit.vgpu.ptx import SourceLine

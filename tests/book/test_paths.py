@@ -51,5 +51,5 @@ def test_they_are_there(page: str, there: set[str]) -> None:
 def test_a_file_that_is_not_there_is_noticed(there: set[str]) -> None:
     assert NAMED.findall("`forgekit/notebook_outputs.py`") == ["forgekit/notebook_outputs.py"]
     assert "forgekit/notebook_outputs.py" not in there
-    assert {"forgekit/commands/notebook_outputs.py", "vgpu/machine.py", ".ci/run"} <= there
+    assert {"forgekit/commands/notebook_outputs.py", "vgpu/machine/machine.py", ".ci/run"} <= there
     assert Path(__file__).name in there

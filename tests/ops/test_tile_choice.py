@@ -6,7 +6,7 @@ import pytest
 
 from forgekit.ops.row_limits import RowProblem, why_not
 from forgekit.ops.tile_choice import RULES, Op, RowChoice, choose_rows, whole_loads
-from forgekit.vgpu.limits import max_shared_bytes
+from forgekit.vgpu.host.limits import max_shared_bytes
 
 CLUSTERS = (1, 16)
 OPS: tuple[Op, ...] = ("sum", "softmax", "softmax_backward")

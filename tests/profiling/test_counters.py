@@ -9,8 +9,8 @@ import pytest
 
 from forgekit.vgpu.counters import rules
 from forgekit.vgpu.counters.costs import AccessCounts, Costs, paired
+from forgekit.vgpu.counters.counting import Counting
 from forgekit.vgpu.counters.warps import Unlike, warps
-from forgekit.vgpu.counting import Counting
 from tests.profiling.obvious import LANES, OBVIOUS, past_l1, through_l1
 from tests.vgpu.ptx_launch import launch
 

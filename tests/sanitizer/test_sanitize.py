@@ -15,7 +15,7 @@ import forgekit as fk
 import forgekit.vgpu
 from forgekit.commands.cli import main
 from forgekit.errors import CheckError, SanitizerError, UsageError
-from forgekit.vgpu import fresh
+from forgekit.vgpu.memory import fresh
 from tests.kernels import simple
 from tests.sanitizer import bank, order_kernels
 from tests.sanitizer.bank import compile_correct

@@ -25,7 +25,8 @@ from io import StringIO
 import forgekit as fk
 import forgekit.vgpu
 from forgekit.errors import ForgekitError, KernelError
-from forgekit.vgpu import launching, opcodes
+from forgekit.vgpu import opcodes
+from forgekit.vgpu.host import launching
 from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.memory import Allocation, GlobalMemory
 from forgekit.vgpu.program import load

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from forgekit.vgpu import launching
+from forgekit.vgpu.host import launching
 from forgekit.vgpu.memory import GlobalMemory, TensorInfo
 from forgekit.vgpu.program import DTYPES, load
 

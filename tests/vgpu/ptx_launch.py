@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from forgekit.vgpu import arguments, launching
+from forgekit.vgpu.host import arguments, launching
 from forgekit.vgpu.memory import GlobalMemory
 from forgekit.vgpu.program import load
 

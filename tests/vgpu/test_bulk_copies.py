@@ -7,7 +7,7 @@ import pytest
 from ptx_launch import launch
 
 from forgekit.errors import KernelError, MemoryAccessError, UnsupportedPtxError
-from forgekit.vgpu.counting import Counting
+from forgekit.vgpu.counters.counting import Counting
 from forgekit.vgpu.tracing import AccessTrace
 
 WORDS = 64  # of a copy: two for each thread

@@ -143,7 +143,7 @@ def test_a_tensor_map_is_refused_at_the_copy():
 def test_descriptors_made_by_the_host_are_refused():
     from cutlass._mlir import ir
 
-    from forgekit.vgpu import host
+    from forgekit.vgpu.host import cuda_runtime as host
 
     text = """module {
       llvm.func @_cuTensorMapEncodeTiled() -> i32

@@ -12,7 +12,7 @@ import torch
 
 import forgekit.vgpu
 from forgekit.errors import ArgumentMismatchError, LaunchError, MemoryAccessError, UsageError
-from forgekit.vgpu import hooks
+from forgekit.vgpu.host import hooks
 
 cutlass = pytest.importorskip("cutlass")
 import cutlass.cute as cute  # noqa: E402

@@ -8,7 +8,7 @@ from ptx_launch import launch
 
 from forgekit import vgpu
 from forgekit.errors import LaunchError, UsageError
-from forgekit.vgpu import launching
+from forgekit.vgpu.host import launching
 from forgekit.vgpu.listeners import Listener
 
 COUNT = "red.global.add.s32 [%rd0], 1; ret;"

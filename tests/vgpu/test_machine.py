@@ -14,7 +14,8 @@ from ptx_launch import kernel, launch
 from structured import IN_BASE, INPUTS, OUT_BASE, REGISTERS, Generator, interpret
 
 from forgekit.errors import DeadlockError, InstructionBudgetError
-from forgekit.vgpu import launching, ptx
+from forgekit.vgpu import ptx
+from forgekit.vgpu.host import launching
 from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.machine import Machine
 

@@ -7,7 +7,7 @@ import pytest
 from ptx_launch import launch
 
 from forgekit.errors import DeadlockError, KernelError
-from forgekit.vgpu.mbarriers import State, pack, unpack
+from forgekit.vgpu.machine.mbarriers import State, pack, unpack
 
 HEAD = """.shared .align 8 .b8 s[64]; mov.b32 %r1, s;
 mul.wide.u32 %rd10, %r0, 4; add.s64 %rd11, %rd0, %rd10; """

@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from forgekit.errors import UsageError
-from forgekit.vgpu import arguments
+from forgekit.vgpu.host import arguments
 from forgekit.vgpu.memory import GUARD_BYTES, GlobalMemory, TensorInfo, byte_range
-from forgekit.vgpu.storage import LocalMemory, SharedMemory, block_bytes
+from forgekit.vgpu.memory.storage import LocalMemory, SharedMemory, block_bytes
 
 
 def memory_of(**tensors: object) -> GlobalMemory:

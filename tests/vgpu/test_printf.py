@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from ptx_launch import launch
 
-from forgekit.vgpu import printf
+from forgekit.vgpu.machine import printf
+from forgekit.vgpu.machine.printf import format_c
 from forgekit.vgpu.memory import GlobalMemory, TensorInfo
-from forgekit.vgpu.printf import format_c
 
 
 class Holder:

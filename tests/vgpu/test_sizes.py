@@ -14,8 +14,8 @@ from cutlass.cute.runtime import from_dlpack, make_fake_tensor
 import forgekit as fk
 from forgekit import vgpu
 from forgekit.errors import ArgumentMismatchError, LaunchError, MemoryAccessError
-from forgekit.vgpu import arguments, launching
-from forgekit.vgpu.launching import LaunchRecord
+from forgekit.vgpu.host import arguments, launching
+from forgekit.vgpu.host.launching import LaunchRecord
 from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.memory import GlobalMemory, TensorInfo
 from forgekit.vgpu.program import load

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from forgekit.vgpu import launching
+from forgekit.vgpu.host import launching
 from forgekit.vgpu.memory import GlobalMemory, TensorInfo
 from forgekit.vgpu.program import load
 

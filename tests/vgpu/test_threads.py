@@ -14,7 +14,7 @@ import torch
 import forgekit as fk
 import forgekit.vgpu
 from forgekit.lessons.gates import submission
-from forgekit.vgpu import launching
+from forgekit.vgpu.host import launching
 
 cutlass = pytest.importorskip("cutlass")
 import cutlass.cute as cute  # noqa: E402

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from forgekit.errors import MemoryAccessError, UsageError
-from forgekit.vgpu import launching
+from forgekit.vgpu.host import launching
 from forgekit.vgpu.memory import GlobalMemory, Region, TensorInfo
 from forgekit.vgpu.program import load
 from forgekit.vgpu.tracing import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.faults import Overrun
+    from forgekit.vgpu.memory.faults import Overrun
 
 __all__ = ["overrun_diagnosis"]
 

@@ -83,7 +83,7 @@ class Submission:
         """
         from forgekit.compiling.replay import run_again
         from forgekit.profiling.profile import of_counts
-        from forgekit.vgpu.counting import Counting
+        from forgekit.vgpu.counters.counting import Counting
 
         run, args, counts = self.compiled(case), self.arguments(case), Counting()
         try:
@@ -178,7 +178,7 @@ class Submission:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """What this thread prints while it compiles is dropped; what others print is not."""
-    from forgekit.vgpu import hooks
+    from forgekit.vgpu.host import hooks
 
     with hooks.lock:  # the DSL exchanges sys.stdout, too
         before = sys.stdout

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from forgekit.vgpu import addressing
-from forgekit.vgpu.addressing import Target
 from forgekit.vgpu.floats import Array
-from forgekit.vgpu.memory import Allocation, Region
+from forgekit.vgpu.memory import Allocation, Region, addressing
+from forgekit.vgpu.memory.addressing import Target
 
 READ, WRITTEN = "read", "written"
 _WAYS = {

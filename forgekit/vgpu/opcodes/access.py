@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forgekit.vgpu import addressing
+from forgekit.vgpu.memory import addressing
 from forgekit.vgpu.opcodes import UnknownVariantError, counted, expect, opcode
 from forgekit.vgpu.ptx import TYPE_BYTES, Address, Register, Symbol, Vector
 

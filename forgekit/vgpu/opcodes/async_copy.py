@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu import addressing
 from forgekit.vgpu.listeners import Access
+from forgekit.vgpu.memory import addressing
 from forgekit.vgpu.opcodes import UnknownVariantError, counted, expect, opcode
 from forgekit.vgpu.opcodes.access import address_of
 from forgekit.vgpu.ptx import Immediate, Register

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu import addressing, floats
+from forgekit.vgpu import floats
+from forgekit.vgpu.memory import addressing
 from forgekit.vgpu.opcodes import UnknownVariantError, counted, one_of, opcode
 from forgekit.vgpu.opcodes.access import address_of, space_of
 from forgekit.vgpu.opcodes.floating import packed

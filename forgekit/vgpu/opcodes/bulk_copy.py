@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu import addressing, clusters, faults
-from forgekit.vgpu.async_operations import NO_MBARRIER, AsyncOperation, End
+from forgekit.vgpu.machine.async_operations import NO_MBARRIER, AsyncOperation, End
+from forgekit.vgpu.memory import addressing, clusters, faults
 from forgekit.vgpu.opcodes import UnknownVariantError, counted, expect, opcode
 from forgekit.vgpu.opcodes.access import address_of
 from forgekit.vgpu.ptx import TYPE_BYTES, Immediate, Vector

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu import clusters
-from forgekit.vgpu.clusters import ClusterBarrier
+from forgekit.vgpu.machine.barriers import ClusterBarrier
+from forgekit.vgpu.memory import clusters
 from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, counted, opcode
 
 if TYPE_CHECKING:

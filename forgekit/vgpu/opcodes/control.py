@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forgekit.errors import KernelError
-from forgekit.vgpu import printf
+from forgekit.vgpu.machine import printf
 from forgekit.vgpu.opcodes import UnknownVariantError, allow, counted, expect, opcode
 from forgekit.vgpu.opcodes.warp import warp_step
 from forgekit.vgpu.ptx import Symbol, Vector

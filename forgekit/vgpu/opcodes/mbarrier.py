@@ -1,4 +1,4 @@
-"""`mbarrier`: barrier objects in shared memory; see `forgekit.vgpu.mbarriers`."""
+"""`mbarrier`: barrier objects in shared memory; see `forgekit.vgpu.machine.mbarriers`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu.mbarriers import unpack
+from forgekit.vgpu.machine.mbarriers import unpack
 from forgekit.vgpu.opcodes import Compute, UnknownVariantError, counted, opcode
 from forgekit.vgpu.opcodes.access import address_of, space_of
 from forgekit.vgpu.ptx import Address, Register

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forgekit.vgpu import clusters
+from forgekit.vgpu.memory import clusters
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array

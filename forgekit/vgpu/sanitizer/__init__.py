@@ -16,7 +16,7 @@
     reach.py       from an access to the units it touches
 
 Out of bounds, misaligned, deadlocked: these the machine finds itself, always
-(`forgekit.vgpu.faults`).
+(`forgekit.vgpu.memory.faults`).
 """
 
 from __future__ import annotations

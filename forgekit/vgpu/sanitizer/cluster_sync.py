@@ -18,9 +18,9 @@ from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE
 from forgekit.vgpu.sanitizer.sync_clocks import AsyncToken, SyncClocks, waited_for
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.async_operations import AsyncOperation
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.machine.async_operations import AsyncOperation
     from forgekit.vgpu.sanitizer.clocks import WarpClocks
     from forgekit.vgpu.sanitizer.listener import Sanitizer
     from forgekit.vgpu.sanitizer.reach import Reach

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu import dataflow, ptx
+from forgekit.vgpu import ptx
+from forgekit.vgpu.ptx import dataflow
 from forgekit.vgpu.sanitizer import undefined_bits, undefined_warps
 from forgekit.vgpu.sanitizer.taints import Taints
 from forgekit.vgpu.sanitizer.undefined_bits import registers

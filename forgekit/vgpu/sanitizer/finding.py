@@ -6,7 +6,7 @@ import textwrap
 from dataclasses import dataclass, field
 
 from forgekit.vgpu.ptx import SourceLine
-from forgekit.vgpu.sources import describe_source
+from forgekit.vgpu.ptx.source_lines import describe_source
 
 # kind -> what it is called in a title
 KINDS = {

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu import fresh
 from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.machine import WARP
+from forgekit.vgpu.memory import fresh
 from forgekit.vgpu.ptx import SourceLine
 from forgekit.vgpu.sanitizer import words
 from forgekit.vgpu.sanitizer.clocks import WarpClocks
@@ -32,10 +32,10 @@ from forgekit.vgpu.sanitizer.warps import (
 )
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.async_operations import AsyncOperation
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.launching import LaunchRecord
+    from forgekit.vgpu.host.launching import LaunchRecord
     from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.machine.async_operations import AsyncOperation
     from forgekit.vgpu.memory import Allocation, GlobalMemory
     from forgekit.vgpu.program import Program
     from forgekit.vgpu.sanitizer.lifetimes import Bad

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.addressing import Target
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.listeners import Access
     from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.memory.addressing import Target
     from forgekit.vgpu.ptx import Instruction
 
 

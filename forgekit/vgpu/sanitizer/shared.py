@@ -17,10 +17,10 @@ from forgekit.vgpu.sanitizer.reach import Reach, is_ordered, reach
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE, Shadow, Touch
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.addressing import Target
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.listeners import Access
     from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.memory.addressing import Target
     from forgekit.vgpu.sanitizer.clocks import Snapshot, WarpClocks
     from forgekit.vgpu.sanitizer.listener import Sanitizer
     from forgekit.vgpu.sanitizer.sync_history import SyncHistory

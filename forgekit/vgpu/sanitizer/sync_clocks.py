@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.async_operations import AsyncOperation
     from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.machine.async_operations import AsyncOperation
     from forgekit.vgpu.sanitizer.clocks import WarpClocks
 
 

@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu import fresh
 from forgekit.vgpu.machine import WARP
+from forgekit.vgpu.memory import fresh
 from forgekit.vgpu.sanitizer.clocks import in_block_order
 from forgekit.vgpu.sanitizer.reach import Reach, bytes_reached, is_ordered, reach
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE, Shadow, Touch
 from forgekit.vgpu.sanitizer.sources import Reading, Sources
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.addressing import Target
-    from forgekit.vgpu.async_operations import AsyncOperation, End
-    from forgekit.vgpu.dataflow import Origins
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.launching import LaunchRecord
+    from forgekit.vgpu.host.launching import LaunchRecord
     from forgekit.vgpu.listeners import Access
     from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.machine.async_operations import AsyncOperation, End
     from forgekit.vgpu.memory import Allocation, GlobalMemory
+    from forgekit.vgpu.memory.addressing import Target
     from forgekit.vgpu.program import Program
+    from forgekit.vgpu.ptx.dataflow import Origins
     from forgekit.vgpu.sanitizer.clocks import Snapshot, WarpClocks
     from forgekit.vgpu.sanitizer.listener import Sanitizer
     from forgekit.vgpu.sanitizer.sync_history import SyncHistory

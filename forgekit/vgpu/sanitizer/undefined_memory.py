@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu import addressing, ptx
-from forgekit.vgpu.memory import element_view
+from forgekit.vgpu import ptx
+from forgekit.vgpu.memory import addressing, element_view
 from forgekit.vgpu.sanitizer.taints import Taint, Taints, pack, unpack
 from forgekit.vgpu.sanitizer.undefined_bits import registers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from forgekit.vgpu.addressing import Target
-    from forgekit.vgpu.async_operations import AsyncOperation, End
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.listeners import Access
     from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.machine.async_operations import AsyncOperation, End
     from forgekit.vgpu.memory import Allocation
+    from forgekit.vgpu.memory.addressing import Target
     from forgekit.vgpu.sanitizer.listener import Sanitizer
 
 _GRANULE = 4  # bytes of memory that share an origin

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu.barriers import EVERYONE
 from forgekit.vgpu.machine import WARP
+from forgekit.vgpu.machine.barriers import EVERYONE
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.barriers import Barrier
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.machine.barriers import Barrier
     from forgekit.vgpu.sanitizer.listener import Sanitizer
 
 _LANES = np.arange(WARP, dtype=np.uint32)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from forgekit.vgpu.ptx.source_lines import describe_source
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE
-from forgekit.vgpu.sources import describe_source
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.launching import Dim3
+    from forgekit.vgpu.host.launching import Dim3
     from forgekit.vgpu.memory import TensorInfo
     from forgekit.vgpu.ptx import SourceLine
     from forgekit.vgpu.sanitizer.listener import Sanitizer

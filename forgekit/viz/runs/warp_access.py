@@ -19,7 +19,7 @@ from forgekit.viz.theme import spans
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
-    from forgekit.vgpu.launching import LaunchRecord
+    from forgekit.vgpu.host.launching import LaunchRecord
     from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.memory import GlobalMemory
     from forgekit.vgpu.program import Program

@@ -1,7 +1,7 @@
 """The DSL's methods that are replaced, once a process, so that its launches can come to us.
 
 Each replacement does what the original did for everything that was not compiled for the virtual
-GPU. Whether new compilations are is `active`, which `forgekit.vgpu.intercept` switches.
+GPU. Whether new compilations are is `active`, which `forgekit.vgpu.host.intercept` switches.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from typing import Any
 
 from forgekit.errors import PlatformError, UsageError
 from forgekit.scratch import scratch
-from forgekit.vgpu import arguments, host, launching
-from forgekit.vgpu.limits import BEYOND_32_BITS, name_beyond_ascii
+from forgekit.vgpu.host import arguments, launching
+from forgekit.vgpu.host import cuda_runtime as host
+from forgekit.vgpu.host.limits import BEYOND_32_BITS, name_beyond_ascii
+from forgekit.vgpu.host.signature import MOST, CallSignature, check_uncompiled
 from forgekit.vgpu.memory import GlobalMemory
-from forgekit.vgpu.signature import MOST, CallSignature, check_uncompiled
 
 active = False  # whether new compilations are for the virtual GPU
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu import stuck
+from forgekit.vgpu.machine import stuck
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.machine.machine import Machine
 
 _FRUITLESS = 64  # rounds of waits that end without success until that counts as a deadlock
 

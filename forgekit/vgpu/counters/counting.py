@@ -24,10 +24,10 @@ from forgekit.vgpu.memory import WINDOW_MASK
 from forgekit.vgpu.ptx import Register
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.async_operations import AsyncOperation
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.launching import LaunchRecord
+    from forgekit.vgpu.host.launching import LaunchRecord
     from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.machine.async_operations import AsyncOperation
     from forgekit.vgpu.program import Program
 
 _SPACES = ("global", "shared")

@@ -13,7 +13,7 @@ from forgekit.vgpu.memory import LOCAL_WINDOW
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.machine.machine import Machine
 
 _SPEC = re.compile(
     r"%(%|[-+ #0]*(?:\*|\d+)?(?:\.(?:\*|\d+))?(hh|h|ll|l|z|j|t|L)?([diouxXcsfFeEgGaAp]))"

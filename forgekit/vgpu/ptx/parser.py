@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 
 from forgekit.errors import PtxSyntaxError
-from forgekit.vgpu.ptx import (
+from forgekit.vgpu.ptx.instructions import (
     TYPE_BYTES,
     Instruction,
     Kernel,
@@ -22,7 +22,7 @@ from forgekit.vgpu.ptx import (
     Symbol,
     Variable,
 )
-from forgekit.vgpu.ptx_operands import IDENT, read_number, read_operands
+from forgekit.vgpu.ptx.operands import IDENT, read_number, read_operands
 
 _STRING_OR_COMMENT = re.compile(r'"[^"\n]*"|//[^\n]*|/\*.*?\*/', re.S)
 _ASSEMBLY = re.compile(r"// begin inline asm$.*?// end inline asm$", re.S | re.M)
@@ -51,6 +51,16 @@ _MOST_REGISTERS = 1 << 18  # of a kernel; compilers make some thousands
 # What a scope declares, apart from its labels.
 _INNER_REG = re.compile(r"(?:^|[;{}])\s*\.reg\s+\.\w+\s+([^;]*)", re.S)
 _INNER_PARAM = re.compile(rf"(?:^|[;{{}}])\s*\.param\b[^;\[]*?\.\w+\s+({IDENT})")
+
+
+def parse(text: str) -> Module:
+    """Parse a PTX module.
+
+    Raises:
+        PtxSyntaxError: text that is not the PTX described above, with the number and text of the
+            line.
+    """
+    return Parser(text).module()
 
 
 class Parser:

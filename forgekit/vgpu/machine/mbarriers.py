@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from forgekit.errors import KernelError
-from forgekit.vgpu import addressing
+from forgekit.vgpu.memory import addressing
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.machine.machine import Machine
 
 BYTES = 8
 MOST_ARRIVALS = (1 << 20) - 1  # also the most bytes that may be missing

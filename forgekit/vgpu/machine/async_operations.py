@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu.addressing import Target
 from forgekit.vgpu.memory import element_view
+from forgekit.vgpu.memory.addressing import Target
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.machine.machine import Machine
     from forgekit.vgpu.memory import Allocation
 
 NO_MBARRIER = -1

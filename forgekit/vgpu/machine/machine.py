@@ -18,24 +18,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu import stuck
-from forgekit.vgpu.async_operations import AsyncOperations
-from forgekit.vgpu.barriers import Barriers
-from forgekit.vgpu.clusters import ClusterBarrier
 from forgekit.vgpu.listeners import Access
-from forgekit.vgpu.mbarriers import Mbarriers
+from forgekit.vgpu.machine import stuck
+from forgekit.vgpu.machine.async_operations import AsyncOperations
+from forgekit.vgpu.machine.barriers import Barriers, ClusterBarrier
+from forgekit.vgpu.machine.mbarriers import Mbarriers
+from forgekit.vgpu.machine.printf import Printer
+from forgekit.vgpu.machine.wait_queue import WaitQueue
 from forgekit.vgpu.memory import GlobalMemory
-from forgekit.vgpu.printf import Printer
-from forgekit.vgpu.storage import LocalMemory, SharedMemory
-from forgekit.vgpu.wait_queue import WaitQueue
+from forgekit.vgpu.memory.storage import LocalMemory, SharedMemory
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.addressing import Target
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.launching import LaunchRecord
+    from forgekit.vgpu.host.launching import LaunchRecord
     from forgekit.vgpu.listeners import Listener
+    from forgekit.vgpu.machine.adversary import Adversary
+    from forgekit.vgpu.memory.addressing import Target
     from forgekit.vgpu.program import Program
-    from forgekit.vgpu.schedule import Adversary
 
 WARP = 32
 

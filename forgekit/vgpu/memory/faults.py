@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from forgekit.errors import KernelError, MemoryAccessError
-from forgekit.vgpu import clusters
-from forgekit.vgpu.memory import SHARED_RESERVED, SHARED_WINDOW, TensorInfo
+from forgekit.vgpu.memory import clusters
+from forgekit.vgpu.memory.allocations import SHARED_RESERVED, SHARED_WINDOW, TensorInfo
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.storage import LocalMemory, SharedMemory
+    from forgekit.vgpu.memory.storage import LocalMemory, SharedMemory
 
 # An address farther than this from every tensor is not told as an overrun of one.
 _NEAR_BYTES = 1 << 31

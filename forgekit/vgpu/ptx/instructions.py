@@ -1,8 +1,4 @@
-"""PTX as plain data: kernels, variables, instructions with their source lines.
-
-`ptx_parser` makes it from text. Nothing is interpreted here; what an opcode means is decided in
-`forgekit.vgpu.opcodes`.
-"""
+"""PTX as plain data: kernels, variables, instructions with their source lines."""
 
 from __future__ import annotations
 
@@ -129,15 +125,3 @@ TYPE_BYTES = {
     "b32": 4, "u32": 4, "s32": 4, "f32": 4, "f16x2": 4, "bf16x2": 4,
     "b64": 8, "u64": 8, "s64": 8, "f64": 8, "f32x2": 8, "b128": 16, "pred": 1,
 }  # fmt: skip
-
-
-def parse(text: str) -> Module:
-    """Parse a PTX module.
-
-    Raises:
-        PtxSyntaxError: text that is not the PTX that `ptx_parser` describes, with the number and
-            text of the line.
-    """
-    from forgekit.vgpu.ptx_parser import Parser  # it needs the types above
-
-    return Parser(text).module()

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 from forgekit.errors import UsageError
-from forgekit.vgpu import launching, limits, program
+from forgekit.vgpu import program
+from forgekit.vgpu.host import launching, limits
 from forgekit.vgpu.memory import GlobalMemory
 
 _Pointer = ctypes.c_void_p

@@ -1,33 +1,22 @@
 """Route CuTe DSL's launches to the virtual GPU, or leave them alone.
 
 The DSL's host code is compiled to machine code that calls the CUDA runtime; on the virtual GPU it
-is linked against callbacks of `forgekit.vgpu.host` instead. `forgekit.vgpu.hooks` replaces the
-DSL's methods once; `install` and `uninstall` switch whether new compilations come here.
+is linked against callbacks of `cuda_runtime` instead. `hooks` replaces the DSL's methods once;
+`install` and `uninstall` switch whether new compilations come here.
 """
 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 from collections.abc import Iterator
 from typing import Any
 
 from forgekit.errors import UsageError, brief, got_needed
-from forgekit.vgpu import hooks
-from forgekit.vgpu.architectures import ARCHITECTURES, DEFAULT_ARCH
-from forgekit.vgpu.host import make_engine
-
-__all__ = [
-    "ARCHITECTURES",
-    "DEFAULT_ARCH",
-    "install",
-    "installed",
-    "is_installed",
-    "make_engine",
-    "prepare",
-    "uninstall",
-]
-
+from forgekit.vgpu.host import hooks
+from forgekit.vgpu.host.cuda_runtime import make_engine
+from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
 
 _before: dict[str, Any] | None = None  # the DSL's settings before install
 
@@ -116,3 +105,24 @@ def prepare() -> None:
     """Make the DSL ready for functions of the virtual GPU, without switching to it."""
     with hooks.lock:
         hooks.replace_methods()
+
+
+def revive(
+    module: bytes, function_name: str, signature: inspect.Signature, ptx: str, arch: str
+) -> Any:
+    """The DSL's compiled function for MLIR bytecode of its compiler, linked to the virtual GPU.
+
+    function_name: the host function's mangled name; signature: its Python signature; ptx: the
+    kernels it launches.
+    """
+    prepare()
+    from cutlass._mlir import ir
+    from cutlass.cutlass_dsl.cuda_jit_executor import CudaDialectJitCompiledFunction
+
+    with ir.Context(), ir.Location.unknown():
+        parsed = ir.Module.parse(module)
+        engine = make_engine(parsed, 2, ptx, arch)
+        entry = engine.lookup(function_name)
+    return CudaDialectJitCompiledFunction(
+        parsed, engine, entry, signature, function_name, None, False, None
+    )

@@ -18,7 +18,7 @@ from forgekit.errors import KernelError, got_needed
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.machine.machine import Machine
 
 BARRIERS_PER_BLOCK = 16  # PTX ISA, "barrier": resources 0 to 15
 _WARP = 32
@@ -178,5 +178,69 @@ class Barriers:
     def _error(self, what: str, got: str, needed: str, remedy: str) -> KernelError:
         error = KernelError(got_needed(what, got, needed, remedy))
         source = self.machine.program.instructions[self.machine.pc].source
+        error.kind, error.lines = "barrier-count", (source,) if source is not None else ()
+        return error
+
+
+class ClusterBarrier:
+    """`barrier.cluster`: every thread of a cluster that has not exited arrives, then waits.
+
+    A thread that has arrived keeps the number of the phase it arrived in until it has waited.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine: Machine = weakref.proxy(machine)
+        self.phase = np.zeros(machine.n_blocks // machine.cluster_blocks, np.int64)
+        self.since = np.full(machine.shape, -1, np.int64)  # -1: has not arrived
+
+    def _now(self) -> Array:
+        """The phase of each thread's cluster, (blocks, 1)."""
+        return np.repeat(self.phase, self.machine.cluster_blocks)[:, None]
+
+    def here(self) -> Array:
+        """The threads that have arrived in the phase that is going on."""
+        return np.asarray(self.since == self._now())
+
+    def arrive(self, mask: Array | None) -> None:
+        m = self.machine
+        who = m.expand(mask)
+        if (self.since[who] >= 0).any():
+            raise self._misused(who & (self.since >= 0), "arrival before the wait for the last one")
+        self.since = np.where(who, self._now(), self.since)
+        for listener in m.listeners:
+            listener.on_cluster_arrive(m, mask)
+        self.release()
+
+    def release(self) -> None:
+        """Open the barrier of the clusters in which everybody who is left has arrived."""
+        m = self.machine
+        here, n = self.here(), len(self.phase)
+        missing = m.expand(m.alive) & ~here
+        done = here.reshape(n, -1).any(axis=1) & ~missing.reshape(n, -1).any(axis=1)
+        if not done.any():
+            return
+        self.phase = self.phase + done
+        for listener in m.listeners:
+            listener.on_cluster_done(m, done)
+        m.wait_queue.wake("cluster", done)
+
+    def wait(self, mask: Array | None) -> Array:
+        """The threads of `mask` that may pass, (blocks, threads); they have waited."""
+        who = self.machine.expand(mask)
+        if (self.since[who] < 0).any():
+            raise self._misused(who & (self.since < 0), "attempt to wait without having arrived")
+        passing = who & (self.since < self._now())
+        self.since = np.where(passing, -1, self.since)
+        return np.asarray(passing)
+
+    def _misused(self, who: Array, what: str) -> KernelError:
+        m = self.machine
+        error = KernelError(
+            f"Cluster barrier: {m.where()}\n"
+            f"  {m.who(who)}: an {what}.\n"
+            "Every thread calls cute.arch.cluster_arrive() once, and then cute.arch.cluster_wait() "
+            "once."
+        )
+        source = m.program.instructions[m.pc].source
         error.kind, error.lines = "barrier-count", (source,) if source is not None else ()
         return error

@@ -6,7 +6,16 @@ import re
 import struct
 from collections.abc import Callable, Container
 
-from forgekit.vgpu.ptx import Address, Immediate, Negated, Operand, Pair, Register, Symbol, Vector
+from forgekit.vgpu.ptx.instructions import (
+    Address,
+    Immediate,
+    Negated,
+    Operand,
+    Pair,
+    Register,
+    Symbol,
+    Vector,
+)
 
 IDENT = r"[A-Za-z_$%][\w$]*"
 _NAME = re.compile(rf"{IDENT}(\.\w+)?")

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from forgekit.errors import SourceLine as NamedLine
-from forgekit.vgpu.ptx import Instruction, SourceLine
+from forgekit.vgpu.ptx.instructions import Instruction, SourceLine
 
 
 def source_text(source: SourceLine) -> str:

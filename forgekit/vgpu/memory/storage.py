@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu.memory import SHARED_RESERVED, element_view
+from forgekit.vgpu.memory.allocations import SHARED_RESERVED, element_view
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.schedule import Adversary
+    from forgekit.vgpu.machine.adversary import Adversary
 
 # Memory nobody has written yet: all ones, which is NaN in every floating-point format, so that a
 # kernel that reads it shows.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forgekit.errors import ArgumentMismatchError, got_needed
-from forgekit.vgpu.arguments import SOURCE_ATTRIBUTE, TensorView, describe, is_tensor
+from forgekit.vgpu.host.arguments import SOURCE_ATTRIBUTE, TensorView, describe, is_tensor
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from forgekit.errors import DeadlockError, InstructionBudgetError
 from forgekit.vgpu.ptx import Symbol
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.machine.machine import Machine
+    from forgekit.vgpu.machine.wait_queue import Waiting
     from forgekit.vgpu.ptx import SourceLine
-    from forgekit.vgpu.wait_queue import Waiting
 
 
 def deadlock(m: Machine) -> DeadlockError:

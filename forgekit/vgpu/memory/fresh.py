@@ -16,7 +16,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.memory import Allocation
+    from forgekit.vgpu.memory.allocations import Allocation
 
 
 @dataclass

@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING
 from forgekit.errors import LaunchError, got_needed
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.launching import LaunchRecord
+    from forgekit.vgpu.host.launching import LaunchRecord
     from forgekit.vgpu.program import Program
+
+# The architectures that the virtual GPU stands in for.
+ARCHITECTURES = ("sm_80", "sm_90a", "sm_100a")
+DEFAULT_ARCH = "sm_90a"
 
 # CUDA C++ programming guide, "Technical specifications per compute capability".
 MAX_BLOCK_THREADS = 1024

@@ -15,18 +15,17 @@ import numpy as np
 
 from forgekit import environment
 from forgekit.errors import KernelError, SanitizerError, UsageError, brief, got_needed
-from forgekit.vgpu import clusters
-from forgekit.vgpu.limits import check_limits
+from forgekit.vgpu.host.limits import check_limits
 from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.machine import Machine
-from forgekit.vgpu.memory import GlobalMemory, TensorInfo
-from forgekit.vgpu.printf import Printer
+from forgekit.vgpu.machine.adversary import Adversary
+from forgekit.vgpu.machine.printf import Printer
+from forgekit.vgpu.memory import GlobalMemory, TensorInfo, clusters
+from forgekit.vgpu.memory.storage import block_bytes
 from forgekit.vgpu.program import Program
 from forgekit.vgpu.sanitizer import Finding, Sanitizer
 from forgekit.vgpu.sanitizer.finding import several
 from forgekit.vgpu.sanitizer.listener import unwritten
-from forgekit.vgpu.schedule import Adversary
-from forgekit.vgpu.storage import block_bytes
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from forgekit.vgpu import clusters, faults
-from forgekit.vgpu.memory import WINDOW_MASK, WINDOW_SHIFT, Allocation
+from forgekit.vgpu.memory import clusters, faults
+from forgekit.vgpu.memory.allocations import WINDOW_MASK, WINDOW_SHIFT, Allocation
 from forgekit.vgpu.ptx import Register, Vector
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.storage import LocalMemory, SharedMemory
+    from forgekit.vgpu.memory.storage import LocalMemory, SharedMemory
 
 WRITING = ("writes", "updates")
 

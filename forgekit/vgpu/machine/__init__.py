@@ -1,0 +1,15 @@
+"""The machine: runs a batch of blocks in lockstep, and what its threads wait for.
+
+machine.py          the scheduler: groups of threads, divergence, registers, warp rules
+barriers.py         barriers of a block and of a cluster
+mbarriers.py        barrier objects in shared memory
+async_operations.py    bulk copies and `st.async` in flight
+wait_queue.py       who waits for those; what happens when all are blocked
+stuck.py            what a student reads about a deadlock or an endless loop
+adversary.py        adversarial schedules
+printf.py           `cute.printf`
+"""
+
+from forgekit.vgpu.machine.machine import WARP, Machine, pack_lanes
+
+__all__ = ["WARP", "Machine", "pack_lanes"]

@@ -1,0 +1,65 @@
+"""Clusters: blocks that run at the same time and reach each other's shared memory.
+
+The blocks of a launch are numbered so that those of a cluster follow each other, in order of their
+rank. A `shared::cluster` address says in its upper bits whose shared memory it means: rank + 1, or
+0 for a block's own (every `shared::cta` address is also a `shared::cluster` address).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.host.launching import Dim3
+    from forgekit.vgpu.machine import Machine
+
+RANK_SHIFT = 24  # a block's shared memory is smaller than 16 MiB
+_OFFSET = (1 << RANK_SHIFT) - 1
+
+
+# -- numbers --------------------------------------------------------------------------------------
+def block_coordinates(number: Array, grid: Dim3, cluster: Dim3) -> tuple[Array, Array, Array]:
+    """(x, y, z) of blocks by their numbers."""
+    which, rank = np.divmod(number, math.prod(cluster))
+    found, outer, inner = [], 1, 1
+    for size, extent in zip(grid, cluster, strict=True):
+        along = size // extent
+        found.append(which // outer % along * extent + rank // inner % extent)
+        outer, inner = outer * along, inner * extent
+    x, y, z = found
+    return x, y, z
+
+
+# -- addresses ------------------------------------------------------------------------------------
+def mapped(address: Array, rank: Array) -> Array:
+    """The same place in the shared memory of the cluster's block `rank`."""
+    kind = address.dtype.type
+    whose = (rank.astype(address.dtype) + kind(1)) << kind(RANK_SHIFT)
+    above = ~kind((1 << 32) - 1) if address.dtype.itemsize == 8 else kind(0)  # a generic window
+    return (address & (above | kind(_OFFSET))) | whose
+
+
+def split(m: Machine, address: Array) -> tuple[Array, Array]:
+    """(rank, address within the block's shared memory) of `shared::cluster` addresses.
+
+    The rank is that of no block of the cluster if the address is none of it.
+    """
+    kind = address.dtype.type
+    whose = ((address & kind(0xFFFFFFFF)) >> kind(RANK_SHIFT)).astype(np.int64)
+    rank = np.where(whose == 0, own_rank(m), whose - 1)
+    return rank, address & kind(_OFFSET)
+
+
+def own_rank(m: Machine) -> Array:
+    """(blocks, 1): each block's rank in its cluster."""
+    return (np.arange(m.n_blocks, dtype=np.int64) % m.cluster_blocks)[:, None]
+
+
+def row_of(m: Machine, rank: Array) -> Array:
+    """The row, in the batch, of the block `rank` of each thread's cluster."""
+    rows = np.arange(m.n_blocks, dtype=np.int64)[:, None]
+    return rows - rows % m.cluster_blocks + rank
