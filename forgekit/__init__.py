@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from forgekit.profiling.predictions import Prediction, Predictions, predict, predictions
     from forgekit.profiling.profile import Profile, profile
     from forgekit.tensors import arange, empty, full, ones, rand, randint, randn, zeros
+    from forgekit.tracing.banks import BankConflicts, banks
+    from forgekit.tracing.coalescing import Coalescing, coalescing
+    from forgekit.tracing.footprint import Footprint, footprint
+    from forgekit.tracing.timeline import Timeline, timeline
     from forgekit.viz.explorer.explore import Explorer, explore
-    from forgekit.viz.runs.banks import BankConflicts, banks
-    from forgekit.viz.runs.coalescing import Coalescing, coalescing
-    from forgekit.viz.runs.footprint import Footprint, footprint
-    from forgekit.viz.runs.timeline import Timeline, timeline
 
     device: torch.device
     target: Target
@@ -72,11 +72,11 @@ _HOME = {
     "profiling.predictions": ("Prediction", "Predictions", "predict", "predictions"),
     "profiling.profile": ("Profile", "profile"),
     "tensors": ("arange", "empty", "full", "ones", "rand", "randint", "randn", "zeros"),
-    "viz.runs.banks": ("BankConflicts", "banks"),
-    "viz.runs.coalescing": ("Coalescing", "coalescing"),
+    "tracing.banks": ("BankConflicts", "banks"),
+    "tracing.coalescing": ("Coalescing", "coalescing"),
     "viz.explorer.explore": ("Explorer", "explore"),
-    "viz.runs.footprint": ("Footprint", "footprint"),
-    "viz.runs.timeline": ("Timeline", "timeline"),
+    "tracing.footprint": ("Footprint", "footprint"),
+    "tracing.timeline": ("Timeline", "timeline"),
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

@@ -5,4 +5,10 @@
 
 from __future__ import annotations
 
-DRAWERS: dict[str, dict[str, str]] = {}
+DRAWERS: dict[str, dict[str, str]] = {
+    "forgekit.show.Picture": {"html": "viz.png:picture_html"},
+    "forgekit.tracing.banks.BankConflicts": {"figure": "viz.runs.banks_figure:draw"},
+    "forgekit.tracing.coalescing.Coalescing": {"figure": "viz.runs.coalescing_figure:draw"},
+    "forgekit.tracing.footprint.Footprint": {"figure": "viz.runs.footprint_figure:draw"},
+    "forgekit.tracing.timeline.Timeline": {"figure": "viz.runs.timeline_figure:draw"},
+}

@@ -6,8 +6,12 @@ of a type to the functions that draw it, which are imported when they are first 
 
 from __future__ import annotations
 
+import functools
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Shown:
@@ -32,6 +36,16 @@ class Shown:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         bundle = draw(self, "bundle") if drawer(type(self), "bundle") else {}
         return bundle or {"text/plain": repr(self), "text/html": draw(self, "html")}
+
+
+class Picture(Shown):
+    """A result that is shown as one picture, with `alt` beside it."""
+
+    @functools.cached_property
+    def figure(self) -> Figure:
+        """The picture, a matplotlib Figure."""
+        figure: Figure = draw(self, "figure")
+        return figure
 
 
 def draw(result: Any, form: str, **options: Any) -> Any:

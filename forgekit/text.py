@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,6 +46,19 @@ def extent(dims: tuple[int, int, int], noun: str) -> str:
     used = dims[: max((i + 1 for i, n in enumerate(dims) if n > 1), default=1)]
     shape = f" ({' × '.join(f'{n:,}' for n in used)})" if len(used) > 1 else ""
     return plural(math.prod(dims), noun) + shape
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """`0–15, 24` for numbers in ascending order; a stride is said: `0, 2, … 30`."""
+    steps = {b - a for a, b in itertools.pairwise(numbers)}
+    if len(numbers) > 3 and len(steps) == 1 and steps != {1}:
+        return f"{numbers[0]}, {numbers[1]}, … {numbers[-1]}"
+    starts = [i for i, n in enumerate(numbers) if i == 0 or n != numbers[i - 1] + 1]
+    parts = []
+    for start, end in zip(starts, [*starts[1:], len(numbers)], strict=True):
+        first, last = numbers[start], numbers[end - 1]
+        parts.append(str(first) if first == last else f"{first}–{last}")
+    return ", ".join(parts)
 
 
 def shortened(text: str, width: int) -> str:

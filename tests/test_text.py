@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.text import Cell, Table, extent, plural, seconds, shortened, size
+from forgekit.text import Cell, Table, extent, plural, seconds, shortened, size, spans
 
 
 def test_numbers():
@@ -16,6 +16,8 @@ def test_numbers():
         "0 s", "140 ns", "1.20 ms", "75.0 s"]  # fmt: skip
     assert extent((8, 1, 1), "block") == "8 blocks"
     assert extent((32, 1, 4), "block") == "128 blocks (32 × 1 × 4)"
+    assert spans([]) == "" and spans([*range(16), 24]) == "0–15, 24" and spans([3]) == "3"
+    assert spans([*range(0, 32, 2)]) == "0, 2, … 30" and spans([0, 2, 4]) == "0, 2, 4"
     assert shortened("abcdef", 4) == "abc…" and shortened("abc", 3) == "abc"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import SourceLine, UsageError, display_path, source_line
 from forgekit.profiling.metrics import Counts, total
-from forgekit.viz.runs.lines import line_at
+from forgekit.tracing.source_lines import line_at
 
 if TYPE_CHECKING:
     from forgekit.vgpu.counters.costs import AccessCounts

@@ -36,8 +36,8 @@ class Pictures:
 
 def show(profile: Profile, line: int | str | Line | None, options: dict[str, Any]) -> Pictures:
     """See `Profile.show`."""
-    from forgekit.viz.runs.banks import banks
-    from forgekit.viz.runs.coalescing import coalescing
+    from forgekit.tracing.banks import banks
+    from forgekit.tracing.coalescing import coalescing
 
     chosen = _line(profile, line)
     kernel, args = profile.call

@@ -15,6 +15,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from forgekit.tracing.footprint import Footprint, footprint
     from forgekit.viz.layouts.api import (
         display_copy_layout,
         display_layout,
@@ -47,13 +48,12 @@ if TYPE_CHECKING:
     )
     from forgekit.viz.layouts.picture import LayoutPicture
     from forgekit.viz.mismatch import mismatch_map
-    from forgekit.viz.runs.footprint import Footprint, footprint
 
 _ELSEWHERE = {
-    "Footprint": "runs.footprint",
-    "LayoutPicture": "layouts.picture",
-    "footprint": "runs.footprint",
-    "mismatch_map": "mismatch",
+    "Footprint": "tracing.footprint",
+    "LayoutPicture": "viz.layouts.picture",
+    "footprint": "tracing.footprint",
+    "mismatch_map": "viz.mismatch",
 }
 
 __all__ = [
@@ -71,7 +71,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'forgekit.viz' has no attribute {name!r}")
-    module = importlib.import_module(f"forgekit.viz.{_ELSEWHERE.get(name, 'layouts.api')}")
+    module = importlib.import_module(f"forgekit.{_ELSEWHERE.get(name, 'viz.layouts.api')}")
     value = globals()[name] = getattr(module, name)
     return value
 

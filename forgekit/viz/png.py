@@ -12,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["img_tag", "png_bytes"]
+    from forgekit.show import Picture
 
 _DPI = 144
 _CSS_PIXELS = 96  # an inch of the figure on the page
@@ -53,3 +53,8 @@ def img_tag(figure: Figure, alt: str, dpi: int = _DPI) -> str:
     style = f"width:{round(figure.get_size_inches()[0] * _CSS_PIXELS)}px;max-width:100%"
     text = html.escape(alt, quote=True)
     return f'<img alt="{text}" style="{style}" src="data:image/png;base64,{data}">'
+
+
+def picture_html(shown: Picture) -> str:
+    """What a notebook shows of a result that is one picture."""
+    return img_tag(shown.figure, shown.alt)

@@ -13,10 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 
-__all__ = ["LETTERS", "LINE", "NOT_TOUCHED", "RED", "TEXT", "UNTOUCHED", "WIDTH", "Canvas",
-           "axes_at", "draw_heading", "draw_lanes", "fitting", "fitting_size", "heading_height",
-           "ink", "lane_colours", "spans", "text_at", "ticks", "wrap"]  # fmt: skip
-
 Array = np.ndarray[Any, np.dtype[Any]]
 
 TEXT, RED = "#7F7F7F", "#D55E00"  # the grey reads on white and on black
@@ -38,22 +34,6 @@ def wrap(text: str, inches: float, letters: float = LETTERS) -> list[str]:
     while len(shorter := textwrap.wrap(text, width := width - 1)) == len(lines) > 1:
         lines = shorter
     return lines
-
-
-def spans(numbers: Sequence[int]) -> str:
-    """`0–15, 24` for numbers in ascending order; a stride is said: `0, 2, … 30`."""
-    numbers = list(numbers)
-    steps = set(np.diff(numbers).tolist())
-    if len(numbers) > 3 and len(steps) == 1 and steps != {1}:
-        return f"{numbers[0]}, {numbers[1]}, … {numbers[-1]}"
-    parts: list[str] = []
-    start = 0
-    for i in range(1, len(numbers) + 1):
-        if i == len(numbers) or numbers[i] != numbers[i - 1] + 1:
-            first, last = numbers[start], numbers[i - 1]
-            parts.append(str(first) if first == last else f"{first}–{last}")
-            start = i
-    return ", ".join(parts)
 
 
 def fitting(choices: Sequence[str], inches: float, size: float) -> str:

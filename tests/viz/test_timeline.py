@@ -11,9 +11,9 @@ from forgekit.errors import MemoryAccessError, UsageError
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
-from forgekit.viz.runs.replay import replay
+from forgekit.tracing.observe import replay
+from forgekit.tracing.timeline_steps import BlockTimeline, steps_of
 from forgekit.viz.runs.timeline_columns import MOST, columns_of
-from forgekit.viz.runs.timeline_trace import BlockTimeline, steps_of
 from tests.viz import warp_kernels as kernels
 from tests.viz.pictures import assert_legible, boxes, line_of, texts, virtual
 
@@ -199,7 +199,7 @@ def test_a_kernel_that_fails(capsys):
 
 
 def test_a_run_too_long_to_be_recorded(monkeypatch):
-    monkeypatch.setattr("forgekit.viz.runs.timeline_trace._LIMIT", 60)
+    monkeypatch.setattr("forgekit.tracing.timeline_steps._LIMIT", 60)
     shown = late(30)
     assert not shown.complete and shown.steps
     assert shown.notes == ["Only the beginning of this long run was recorded."]

@@ -155,7 +155,7 @@ def _written(handed_in: Submission) -> str:
 
 def _unread(handed_in: Submission, case: Case) -> str:
     """Which inputs no thread reads."""
-    from forgekit.viz.runs.footprint import MOST_ELEMENTS, footprint
+    from forgekit.tracing.footprint import MOST_ELEMENTS, footprint
 
     run = handed_in.compiled(case)
     sizes = {k: value.numel() for k, value in enumerate(case.args) if hasattr(value, "numel")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from forgekit.text import spans
 from forgekit.vgpu.counters.rules import BANK_BYTES, BANKS
 from forgekit.viz.theme import (
     LETTERS,
@@ -17,17 +18,14 @@ from forgekit.viz.theme import (
     heading_height,
     ink,
     lane_colours,
-    spans,
     wrap,
 )
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from forgekit.viz.runs.banks import BankConflicts, BankUse, Pass
-    from forgekit.viz.runs.warp_access import WarpAccess
-
-__all__ = ["draw"]
+    from forgekit.tracing.banks import BankConflicts, BankUse, Pass
+    from forgekit.tracing.warp_access import WarpAccess
 
 _MOST_ROWS, _MOST_OF_SEVERAL = 32, 9
 _HEAD, _TAIL = 6, 2  # wavefronts before and after those left out

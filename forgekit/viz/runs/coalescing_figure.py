@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forgekit.text import spans
+from forgekit.tracing.coalescing import LINE_BYTES, Coalescing, SectorCount
 from forgekit.vgpu.counters.rules import SECTOR_BYTES
-from forgekit.viz.runs.coalescing import LINE_BYTES, Coalescing, SectorCount
 from forgekit.viz.theme import (
     LETTERS,
     LINE,
@@ -22,16 +23,13 @@ from forgekit.viz.theme import (
     heading_height,
     ink,
     lane_colours,
-    spans,
     wrap,
 )
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from forgekit.viz.runs.warp_access import WarpAccess
-
-__all__ = ["draw"]
+    from forgekit.tracing.warp_access import WarpAccess
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from forgekit.viz.runs.footprint import Footprint
-
-__all__ = ["draw"]
+    from forgekit.tracing.footprint import Footprint
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

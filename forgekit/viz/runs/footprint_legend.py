@@ -13,9 +13,7 @@ from forgekit.viz.theme import LINE, RED, TEXT, UNTOUCHED, axes_at, text_at, tic
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from forgekit.viz.runs.footprint import Footprint
-
-__all__ = ["CLASH", "Colours", "Legend", "keys", "often"]
+    from forgekit.tracing.footprint import Footprint
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

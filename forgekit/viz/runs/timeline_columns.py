@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forgekit.viz.runs.timeline_trace import KINDS
+from forgekit.tracing.timeline_steps import KINDS
 
 if TYPE_CHECKING:
     from forgekit.errors import SourceLine
-    from forgekit.viz.runs.timeline import Timeline
-
-__all__ = ["MOST", "Column", "columns_of"]
+    from forgekit.tracing.timeline import Timeline
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forgekit.viz.runs.timeline import ORDER, Timeline
+from forgekit.text import spans
+from forgekit.tracing.timeline import ORDER, Timeline
 from forgekit.viz.runs.timeline_columns import Column, columns_of
 from forgekit.viz.theme import (
     LINE,
@@ -19,7 +20,6 @@ from forgekit.viz.theme import (
     fitting,
     heading_height,
     ink,
-    spans,
     wrap,
 )
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from forgekit.errors import SourceLine
-
-__all__ = ["draw"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

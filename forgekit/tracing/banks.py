@@ -9,18 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forgekit.arguments import checked
+from forgekit.text import spans
+from forgekit.tracing.source_lines import Line
+from forgekit.tracing.warp_access import LANES, WARPS, WarpAccess, WarpAccesses
+from forgekit.tracing.warp_trace import trace_warps
 from forgekit.vgpu.counters.rules import BANK_BYTES, BANKS, load_parts
-from forgekit.viz.runs.lines import Line
-from forgekit.viz.runs.warp_access import LANES, WARPS, WarpAccess, warp_accesses
-from forgekit.viz.runs.warp_picture import WarpPicture
-from forgekit.viz.theme import spans
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from forgekit.compiling.compiled import CompiledKernel
-
-__all__ = ["BankConflicts", "BankUse", "Pass", "bank_use", "banks"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -115,7 +111,7 @@ def _why(access: WarpAccess, passes: tuple[Pass, ...], conflicts: bool) -> str:
     return "no two words in one bank" if count > 1 else "one lane alone"
 
 
-class BankConflicts(WarpPicture):
+class BankConflicts(WarpAccesses):
     """Accesses of warps to shared memory, their addresses offsets in the block's; `uses` has the
     wavefronts and banks of each.
     """
@@ -128,15 +124,8 @@ class BankConflicts(WarpPicture):
         return tuple(bank_use(a) for a in self.accesses)
 
     @property
-    def told(self) -> list[tuple[str, str]]:
+    def costs(self) -> list[tuple[str, str]]:
         return [(use.told, _banks_told(use)) for use in self.uses]
-
-    @functools.cached_property
-    def figure(self) -> Figure:
-        """The picture, a matplotlib Figure: a column a bank, a row a wavefront."""
-        from forgekit.viz.runs.banks_figure import draw
-
-        return draw(self)
 
 
 def _banks_told(use: BankUse) -> str:
@@ -167,6 +156,5 @@ def banks(
         UsageError: not a compiled kernel, arguments it was not compiled for, or no access of this
             sort; the message says where there are some.
     """
-    found = warp_accesses("banks", "shared", kernel, args, line=line, kind=kind, block=block,
-                          warp=warp, index=index, warps=warps)  # fmt: skip
-    return BankConflicts(found.name, found.accesses, found.omitted, found.error, found.notes)
+    return trace_warps(BankConflicts, kernel, args, line=line, kind=kind, block=block, warp=warp,
+                       index=index, warps=warps)  # fmt: skip

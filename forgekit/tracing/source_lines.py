@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from forgekit.vgpu.program import Program
     from forgekit.vgpu.ptx import SourceLine as PtxLine
 
-__all__ = ["Line", "chosen_lines", "line_at", "line_names"]
-
 _NEAR = 20  # lines between a kernel's first decorator and its `def`
 
 Line: TypeAlias = "int | str | SourceLine | PtxLine"

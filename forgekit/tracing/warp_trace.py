@@ -1,21 +1,20 @@
-"""One access of one warp: which lane asks for which bytes, picked out of a whole run."""
+"""Record what one block does in one memory space, and pick accesses of single warps out of it."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from forgekit.compiling.replay import bind
-from forgekit.errors import KernelError, SourceLine, UsageError, brief, got_needed
-from forgekit.vgpu.counters import rules
+from forgekit.errors import SourceLine, UsageError, brief, got_needed
+from forgekit.text import spans
+from forgekit.tracing.observe import block_number, linear_block, one_of, replay, stop_notes
+from forgekit.tracing.source_lines import Line, chosen_lines, line_at
+from forgekit.tracing.warp_access import LANES, WarpAccess, WarpAccesses
 from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.memory import SHARED_RESERVED, WINDOW_MASK, WINDOW_SHIFT
-from forgekit.viz.runs.lines import Line, chosen_lines, line_at
-from forgekit.viz.runs.replay import block_number, linear_block, one_of, replay, stop_notes
-from forgekit.viz.theme import spans
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
@@ -24,122 +23,13 @@ if TYPE_CHECKING:
     from forgekit.vgpu.memory import GlobalMemory
     from forgekit.vgpu.program import Program
 
-__all__ = ["LANES", "WARPS", "WarpAccess", "WarpAccesses", "warp_accesses"]
-
 Array = np.ndarray[Any, np.dtype[Any]]
+W = TypeVar("W", bound=WarpAccesses)
 
-LANES = 32
-WARPS = 32  # of the largest block
 MAX_PANELS = 6  # accesses in one picture
 _LIMIT = 1 << 22  # lanes recorded; 9 bytes each
 _WINDOWS = {"global": 0, "shared": 1}
 _KINDS = ("any", "load", "store", "atomic")
-
-
-@dataclass(frozen=True, eq=False)
-class WarpAccess:
-    """One access of one warp, by the instruction of one source line.
-
-    Attributes:
-        kind: `load`, `store`, `atomic`, `async load` or `async store`.
-        source: the Python line; None where the PTX has no line information.
-        tensor: names of the tensors reached; empty for shared memory.
-        block, warp: linear numbers, in the grid and in the block.
-        index, times: it is number `index` of the `times` that this warp did this on this line.
-        address: (32,) bytes; virtual in global memory, offsets in shared memory.
-        active: (32,) which lanes take part. width: bytes each.
-        element: (32,) what each lane asks for, such as `mX[3, 0]`; empty for shared memory.
-        other: of an asynchronous copy, the addresses in the other memory. past_l1: whether it
-            goes past the L1 cache.
-    """
-
-    kind: str
-    source: SourceLine | None
-    tensor: str
-    block: int
-    warp: int
-    index: int
-    times: int
-    address: Array
-    active: Array
-    width: int
-    element: tuple[str, ...]
-    other: Array | None = None
-    past_l1: bool = False
-
-    @property
-    def cost(self) -> tuple[int, int]:
-        """(sectors or wavefronts, the fewest that would do), as the profiler counts them."""
-        here, active = np.maximum(self.address, 0)[None], self.active[None]
-        if self.other is not None:
-            pair = (here, self.other[None])
-            rule = rules.past_l1 if self.past_l1 else rules.through_l1
-            found = rule(*(pair if self.element[self.lanes[0]] else pair[::-1]), active, self.width)
-            cost = found[0 if self.element[self.lanes[0]] else 1]
-        elif not self.element[self.lanes[0]]:
-            cost = rules.wavefronts(here, active, self.width, self.kind)
-        elif self.kind == "atomic":
-            cost = rules.atomic_sectors(here, active, self.width)
-        else:
-            cost = rules.sectors(here, active, self.width)
-        return int(cost[0][0]), int(cost[1][0])
-
-    @property
-    def lanes(self) -> Array:
-        """Numbers of the active lanes."""
-        return np.flatnonzero(self.active)
-
-    @property
-    def asked_bytes(self) -> int:
-        """Distinct bytes asked for."""
-        return len(np.unique(self.address[self.active])) * self.width
-
-    @property
-    def place(self) -> str:
-        """`load of mX, line 12`"""
-        kind = {"async load": "asynchronous load", "async store": "asynchronous store"}
-        of = f" of {self.tensor}" if self.tensor else ""
-        line = f", line {self.source.line}" if self.source is not None else ""
-        return f"{kind.get(self.kind, self.kind)}{of}{line}"
-
-    @property
-    def details(self) -> str:
-        """`warp 0 of block 0, all 32 lanes, 4 bytes each; 128 bytes from lane to lane`"""
-        count = len(self.lanes)
-        who = f"all {LANES} lanes" if count == LANES else (
-            f"lane{'s' * (count > 1)} {spans(self.lanes.tolist())}")  # fmt: skip
-        each = " each" if count > 1 else ""
-        unit = "byte" if self.width == 1 else "bytes"
-        text = f"warp {self.warp} of block {self.block}, {who}, {self.width} {unit}{each}"
-        if self.times > 1:
-            text += f", the {_ordinal(self.index + 1)} of {self.times:,} on this line"
-        return f"{text}; {self.pattern}" if self.pattern else text
-
-    @property
-    def pattern(self) -> str:
-        """How the addresses go from lane to lane; empty for one lane."""
-        lanes, address = self.lanes, self.address[self.active]
-        if len(lanes) < 2:
-            return ""
-        steps = np.diff(address)
-        if not steps.any():
-            return "all at the same address"
-        strides = set((steps / np.diff(lanes)).tolist())
-        if len(strides) > 1:
-            return "not in equal steps"
-        stride = strides.pop()
-        return f"{stride:,.0f} bytes from lane to lane".replace("-", "−")
-
-
-@dataclass(frozen=True, eq=False)
-class WarpAccesses:
-    """What was picked out of a run: `omitted` accesses more were meant than are shown."""
-
-    name: str
-    accesses: tuple[WarpAccess, ...]
-    omitted: int
-    error: KernelError | None
-    notes: list[str]
 
 
 class _Event(NamedTuple):
@@ -203,9 +93,8 @@ class _BlockTrace(Listener):
         return last is not None and (last.pc, last.kind, last.other) == (pc, "async load", None)
 
 
-def warp_accesses(
-    what: str,
-    space: str,
+def trace_warps(
+    result: type[W],
     kernel: CompiledKernel,
     args: tuple[Any, ...],
     *,
@@ -215,13 +104,14 @@ def warp_accesses(
     warp: int,
     index: int,
     warps: int,
-) -> WarpAccesses:
-    """Run a kernel and pick accesses to a memory space out of the run; see `fk.coalescing`.
+) -> W:
+    """Run a kernel and pick accesses to the memory of `result` out of it; see `fk.coalescing`.
 
     Raises:
         UsageError: wrong arguments, or no access of this sort; it says where there are some.
     """
-    args = bind(what, kernel, args)
+    space = result.memory
+    args = bind(result.called, kernel, args)
     one_of("kind", kind, _KINDS)
     trace, error, records = replay(kernel, args, lambda: _BlockTrace(block, space))
     number = block_number(block, records) if records else 0
@@ -245,7 +135,7 @@ def warp_accesses(
     if not trace.complete:
         notes.append("The run was too long to be recorded to its end.")
     shown = tuple(found[:MAX_PANELS])
-    return WarpAccesses(kernel.name, shown, len(found) - len(shown), error, notes)
+    return result(kernel.name, shown, len(found) - len(shown), error, notes)
 
 
 def _of_warp(
@@ -297,13 +187,7 @@ def _elements(memory: GlobalMemory | None, address: Array, active: Array) -> tup
     return element, " and ".join(names)
 
 
-def _ordinal(number: int) -> str:
-    """`1st`, `12th`"""
-    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number:,}" + ("th" if number % 100 in (11, 12, 13) else ending)
-
-
-# -- what can be wrong with a wish ---------------------------------------------------------------
+# -- what can be wrong with a request -------------------------------------------------------------
 def _require_events(
     space: str, kind: str, events: list[_Event], all_events: list[_Event], block: int
 ) -> None:

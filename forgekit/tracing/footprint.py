@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,18 +11,15 @@ import numpy as np
 from forgekit.arguments import checked
 from forgekit.compiling.replay import bind
 from forgekit.errors import KernelError, SourceLine, UsageError, got_needed, source_line
+from forgekit.show import Picture
 from forgekit.text import extent, plural
-from forgekit.viz.runs.lines import Line, chosen_lines, line_names
-from forgekit.viz.runs.replay import one_of, replay, stop_notes
+from forgekit.tracing.observe import one_of, replay, stop_notes
+from forgekit.tracing.source_lines import Line, chosen_lines, line_names
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from forgekit.compiling.compiled import CompiledKernel
     from forgekit.vgpu.memory import TensorInfo
     from forgekit.vgpu.tracing import AccessTrace
-
-__all__ = ["Footprint", "footprint"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -36,8 +32,8 @@ _NOTHING = np.zeros(0, np.int32)
 MOST_ELEMENTS = 1 << 27  # some 3 GiB of numbers
 
 
-@dataclass(frozen=True, eq=False)
-class Footprint:
+@dataclass(frozen=True, eq=False, repr=False)
+class Footprint(Picture):
     """What a kernel touched in its tensors; a notebook shows it as a picture.
 
     Attributes:
@@ -131,23 +127,6 @@ class Footprint:
         text = f"{'; '.join(parts)}, by {plural(threads, 'thread')}"
         idle = self.all_threads - threads
         return text + (f"; {plural(idle, 'thread')} had none" if idle else "")
-
-    def __repr__(self) -> str:
-        return self.summary
-
-    # -- pictures -----------------------------------------------------------------------------
-    @functools.cached_property
-    def figure(self) -> Figure:
-        """The picture, a matplotlib Figure: a panel a tensor."""
-        from forgekit.viz.runs.footprint_figure import draw
-
-        return draw(self)
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        from forgekit.viz.png import img_tag
-
-        alt = self.summary.replace("\n ", ";")
-        return {"text/plain": self.summary, "text/html": img_tag(self.figure, alt)}
 
 
 @checked()

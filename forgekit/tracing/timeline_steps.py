@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from forgekit.errors import SourceLine
+from forgekit.tracing.source_lines import line_at
 from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.ptx import Symbol
-from forgekit.viz.runs.lines import line_at
 
 if TYPE_CHECKING:
     from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.program import Program
     from forgekit.vgpu.ptx import Instruction
-
-__all__ = ["KINDS", "BlockTimeline", "Meeting", "Split", "Step", "steps_of"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -13,19 +12,15 @@ import numpy as np
 from forgekit.arguments import checked
 from forgekit.compiling.replay import bind
 from forgekit.errors import KernelError, SourceLine, UsageError, brief, got_needed
-from forgekit.text import plural
-from forgekit.viz.runs.lines import Line, chosen_lines, line_names
-from forgekit.viz.runs.replay import block_number, linear_block, replay, stop_notes
-from forgekit.viz.runs.timeline_trace import BlockTimeline, Meeting, Split, Step, steps_of
-from forgekit.viz.theme import spans
+from forgekit.show import Picture
+from forgekit.text import plural, spans
+from forgekit.tracing.observe import block_number, linear_block, replay, stop_notes
+from forgekit.tracing.source_lines import Line, chosen_lines, line_names
+from forgekit.tracing.timeline_steps import BlockTimeline, Meeting, Split, Step, steps_of
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from forgekit.compiling.compiled import CompiledKernel
     from forgekit.vgpu.machine import Machine
-
-__all__ = ["Meeting", "Split", "Step", "Timeline", "timeline"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -38,8 +33,8 @@ _NOUN = {("global", "load"): "global load", ("global", "store"): "global store",
          ("branch", ""): "branch"}  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class Timeline:
+@dataclass(frozen=True, eq=False, repr=False)
+class Timeline(Picture):
     """What the warps of one block executed; a notebook shows it as a picture.
 
     Attributes:
@@ -147,22 +142,6 @@ class Timeline:
             part = "parts" if len(warps) == 1 else "part"
             told.append(f"divergence, {where}: {_warps(warps)} {part} into {' and '.join(parts)}")
         return _capped(told, "kinds of divergence")
-
-    def __repr__(self) -> str:
-        return self.summary
-
-    @functools.cached_property
-    def figure(self) -> Figure:
-        """The picture, a matplotlib Figure: a row a warp, a column a step."""
-        from forgekit.viz.runs.timeline_figure import draw
-
-        return draw(self)
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        from forgekit.viz.png import img_tag
-
-        alt = "; ".join(line.strip() for line in self.summary.split("\n"))
-        return {"text/plain": self.summary, "text/html": img_tag(self.figure, alt)}
 
 
 @checked(launch=(0, None))

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from forgekit.vgpu.listeners import Listener
     from forgekit.vgpu.machine import Machine
 
-__all__ = ["block_number", "linear_block", "one_of", "replay", "stop_notes"]
-
 L = TypeVar("L", bound="Listener")
 
 

@@ -10,17 +10,13 @@ import numpy as np
 
 from forgekit.arguments import checked
 from forgekit.text import plural
+from forgekit.tracing.source_lines import Line
+from forgekit.tracing.warp_access import WARPS, WarpAccess, WarpAccesses
+from forgekit.tracing.warp_trace import trace_warps
 from forgekit.vgpu.counters.rules import SECTOR_BYTES
-from forgekit.viz.runs.lines import Line
-from forgekit.viz.runs.warp_access import WARPS, WarpAccess, warp_accesses
-from forgekit.viz.runs.warp_picture import WarpPicture
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from forgekit.compiling.compiled import CompiledKernel
-
-__all__ = ["LINE_BYTES", "Coalescing", "SectorCount", "coalescing", "count_sectors"]
 
 LINE_BYTES = 128  # of the L1 and L2 caches: four sectors
 
@@ -61,7 +57,7 @@ def count_sectors(access: WarpAccess) -> SectorCount:
     return SectorCount(count, ideal, lines, access.asked_bytes, access.kind == "atomic")
 
 
-class Coalescing(WarpPicture):
+class Coalescing(WarpAccesses):
     """Accesses of warps to global memory; `counts` has the sectors of each."""
 
     memory = "global"
@@ -72,15 +68,8 @@ class Coalescing(WarpPicture):
         return tuple(count_sectors(a) for a in self.accesses)
 
     @property
-    def told(self) -> list[tuple[str, str]]:
+    def costs(self) -> list[tuple[str, str]]:
         return [(c.told, f"{plural(c.lines, 'line')} of 128 bytes") for c in self.counts]
-
-    @functools.cached_property
-    def figure(self) -> Figure:
-        """The picture, a matplotlib Figure: a panel an access, a row a line of 128 bytes."""
-        from forgekit.viz.runs.coalescing_figure import draw
-
-        return draw(self)
 
 
 @checked(warp=(0, None), index=(0, None), warps=(1, WARPS))
@@ -113,6 +102,5 @@ def coalescing(
         UsageError: not a compiled kernel, arguments it was not compiled for, or no access of this
             sort; the message says where there are some.
     """
-    found = warp_accesses("coalescing", "global", kernel, args, line=line, kind=kind, block=block,
-                          warp=warp, index=index, warps=warps)  # fmt: skip
-    return Coalescing(found.name, found.accesses, found.omitted, found.error, found.notes)
+    return trace_warps(Coalescing, kernel, args, line=line, kind=kind, block=block, warp=warp,
+                       index=index, warps=warps)  # fmt: skip

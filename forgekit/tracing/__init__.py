@@ -1,0 +1,1 @@
+"""What one run of a kernel touched, as data: footprint, accesses of warps, timeline."""

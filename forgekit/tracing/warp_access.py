@@ -1,0 +1,177 @@
+"""Accesses of single warps, picked out of a run: which lane asks for which bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from forgekit.errors import SourceLine
+from forgekit.show import Picture
+from forgekit.text import spans
+from forgekit.vgpu.counters import rules
+
+if TYPE_CHECKING:
+    from forgekit.errors import KernelError
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+LANES = 32
+WARPS = 32  # of the largest block
+
+
+@dataclass(frozen=True, eq=False)
+class WarpAccess:
+    """One access of one warp, by the instruction of one source line.
+
+    Attributes:
+        kind: `load`, `store`, `atomic`, `async load` or `async store`.
+        source: the Python line; None where the PTX has no line information.
+        tensor: names of the tensors reached; empty for shared memory.
+        block, warp: linear numbers, in the grid and in the block.
+        index, times: it is number `index` of the `times` that this warp did this on this line.
+        address: (32,) bytes; virtual in global memory, offsets in shared memory.
+        active: (32,) which lanes take part. width: bytes each.
+        element: (32,) what each lane asks for, such as `mX[3, 0]`; empty for shared memory.
+        other: of an asynchronous copy, the addresses in the other memory. past_l1: whether it
+            goes past the L1 cache.
+    """
+
+    kind: str
+    source: SourceLine | None
+    tensor: str
+    block: int
+    warp: int
+    index: int
+    times: int
+    address: Array
+    active: Array
+    width: int
+    element: tuple[str, ...]
+    other: Array | None = None
+    past_l1: bool = False
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        """(sectors or wavefronts, the fewest that would do), as the profiler counts them."""
+        here, active = np.maximum(self.address, 0)[None], self.active[None]
+        if self.other is not None:
+            pair = (here, self.other[None])
+            rule = rules.past_l1 if self.past_l1 else rules.through_l1
+            found = rule(*(pair if self.element[self.lanes[0]] else pair[::-1]), active, self.width)
+            cost = found[0 if self.element[self.lanes[0]] else 1]
+        elif not self.element[self.lanes[0]]:
+            cost = rules.wavefronts(here, active, self.width, self.kind)
+        elif self.kind == "atomic":
+            cost = rules.atomic_sectors(here, active, self.width)
+        else:
+            cost = rules.sectors(here, active, self.width)
+        return int(cost[0][0]), int(cost[1][0])
+
+    @property
+    def lanes(self) -> Array:
+        """Numbers of the active lanes."""
+        return np.flatnonzero(self.active)
+
+    @property
+    def asked_bytes(self) -> int:
+        """Distinct bytes asked for."""
+        return len(np.unique(self.address[self.active])) * self.width
+
+    @property
+    def place(self) -> str:
+        """`load of mX, line 12`"""
+        kind = {"async load": "asynchronous load", "async store": "asynchronous store"}
+        of = f" of {self.tensor}" if self.tensor else ""
+        line = f", line {self.source.line}" if self.source is not None else ""
+        return f"{kind.get(self.kind, self.kind)}{of}{line}"
+
+    @property
+    def details(self) -> str:
+        """`warp 0 of block 0, all 32 lanes, 4 bytes each; 128 bytes from lane to lane`"""
+        count = len(self.lanes)
+        who = f"all {LANES} lanes" if count == LANES else (
+            f"lane{'s' * (count > 1)} {spans(self.lanes.tolist())}")  # fmt: skip
+        each = " each" if count > 1 else ""
+        unit = "byte" if self.width == 1 else "bytes"
+        text = f"warp {self.warp} of block {self.block}, {who}, {self.width} {unit}{each}"
+        if self.times > 1:
+            text += f", the {_ordinal(self.index + 1)} of {self.times:,} on this line"
+        return f"{text}; {self.pattern}" if self.pattern else text
+
+    @property
+    def pattern(self) -> str:
+        """How the addresses go from lane to lane; empty for one lane."""
+        lanes, address = self.lanes, self.address[self.active]
+        if len(lanes) < 2:
+            return ""
+        steps = np.diff(address)
+        if not steps.any():
+            return "all at the same address"
+        strides = set((steps / np.diff(lanes)).tolist())
+        if len(strides) > 1:
+            return "not in equal steps"
+        stride = strides.pop()
+        return f"{stride:,.0f} bytes from lane to lane".replace("-", "−")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WarpAccesses(Picture):
+    """Accesses of warps to one kind of memory; a notebook shows them as a picture.
+
+    Attributes:
+        name: the host function's name.
+        accesses: what is shown, each with its addresses by lane.
+        omitted: how many accesses more were meant than a picture holds.
+        error: what stopped the kernel, else None. notes: what the picture says in red.
+    """
+
+    name: str
+    accesses: tuple[WarpAccess, ...]
+    omitted: int
+    error: KernelError | None
+    notes: list[str]
+
+    memory: ClassVar[str]  # global or shared
+    called: ClassVar[str]  # the public function's name
+
+    @property
+    def costs(self) -> list[tuple[str, str]]:
+        """Of each access: what it costs, and details of that, in words."""
+        raise NotImplementedError
+
+    @property
+    def headline(self) -> str:
+        if len(self.accesses) == 1:
+            return f"{self.accesses[0].place}: {self.costs[0][0]}"
+        who = {(a.block, a.warp) for a in self.accesses}
+        if not who:
+            return f"{self.name}: no access to {self.memory} memory"
+        if len(who) == 1:
+            ((block, warp),) = who
+            return f"{self.name}: what warp {warp} of block {block} asks of {self.memory} memory"
+        return f"{self.name}: what {len(who)} warps ask of {self.memory} memory"
+
+    @property
+    def more(self) -> list[str]:
+        """What is missing from the picture."""
+        if not self.omitted:
+            return []
+        these = "access is" if self.omitted == 1 else "accesses are"
+        return [f"{self.omitted} more {these} not shown; line= and kind= choose"]
+
+    @property
+    def summary(self) -> str:
+        """All that the picture says with numbers."""
+        lines = [f"{self.called} of {self.name}"]
+        for access, (title, details) in zip(self.accesses, self.costs, strict=True):
+            lines.append(f"  {access.place}: {title}")
+            lines.append(f"    {access.details}; {details}")
+        return "\n".join(lines + [f"  {note}" for note in (*self.more, *self.notes)])
+
+
+def _ordinal(number: int) -> str:
+    """`1st`, `12th`"""
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}" + ("th" if number % 100 in (11, 12, 13) else ending)
