@@ -55,7 +55,7 @@ def spans(numbers: Sequence[int]) -> str:
         return f"{numbers[0]}, {numbers[1]}, … {numbers[-1]}"
     starts = [i for i, n in enumerate(numbers) if i == 0 or n != numbers[i - 1] + 1]
     parts = []
-    for start, end in zip(starts, [*starts[1:], len(numbers)], strict=True):
+    for start, end in zip(starts, [*starts[1:], len(numbers)], strict=False):
         first, last = numbers[start], numbers[end - 1]
         parts.append(str(first) if first == last else f"{first}–{last}")
     return ", ".join(parts)
