@@ -1,7 +1,7 @@
 """The suites on a GPU that Modal rents out; needs the extra `remote` and an account there.
 
-    modal run forgekit/benching/modal_app.py --suite smoke --out results.json
-    FORGEKIT_MODAL_GPU=H200 modal run forgekit/benching/modal_app.py --suite short --peers torch
+    modal run forgekit/commands/modal_app.py --suite smoke --out results.json
+    FORGEKIT_MODAL_GPU=H200 modal run forgekit/commands/modal_app.py --suite short --peers torch
 
 Takes the options of `forgekit bench`, which `forgekit bench --help` lists. Only the measuring
 happens there; reports, files and comparisons are made here. A run costs money: the suite `smoke`
@@ -21,8 +21,6 @@ import modal
 if TYPE_CHECKING:
     from forgekit.benching.suites.running import Outcome, Settings
     from forgekit.benching.suites.suite import Case
-
-__all__ = ["app", "main", "measure"]
 
 GPU = os.environ.get("FORGEKIT_MODAL_GPU", "H100")
 _HOUR_S = 3600

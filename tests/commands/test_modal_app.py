@@ -46,9 +46,9 @@ def modal_app(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
         vars(stand_in).update(App=_App, Image=types.SimpleNamespace(debian_slim=lambda v: _Image()),
                               is_local=lambda: True)  # fmt: skip
         monkeypatch.setitem(sys.modules, "modal", stand_in)
-    monkeypatch.delitem(sys.modules, "forgekit.benching.modal_app", raising=False)
-    yield importlib.import_module("forgekit.benching.modal_app")
-    sys.modules.pop("forgekit.benching.modal_app", None)
+    monkeypatch.delitem(sys.modules, "forgekit.commands.modal_app", raising=False)
+    yield importlib.import_module("forgekit.commands.modal_app")
+    sys.modules.pop("forgekit.commands.modal_app", None)
 
 
 def test_the_function_runs_the_cases(modal_app: ModuleType) -> None:
