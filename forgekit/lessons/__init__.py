@@ -1,7 +1,6 @@
 """What the notebooks ask, grade and explain: exercises, hints, progress.
 
-`exercise.py` lists the exercises; each is a module of its week with texts and gates, and a solution
-with marked lines under `solutions/`. Here belongs what a lesson says to its student; what draws,
-computes with layouts or runs kernels belongs elsewhere, and no other package but `commands` imports
-this one.
+`exercise.py` finds the exercises, each a folder of its week: texts and gates, a solution with
+marked lines, wrong solutions. `puzzle.py` makes one of a line of torch. `gates/` is what a
+submission has to pass, `grading.py` takes it through, `records.py` keeps what was passed.
 """

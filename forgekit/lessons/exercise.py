@@ -21,15 +21,12 @@ from typing import TYPE_CHECKING, Any
 from forgekit import course
 from forgekit.errors import UsageError, got_needed
 from forgekit.lessons import records
-from forgekit.lessons.progress import progress
 from forgekit.lessons.skeleton import Source, read_source
 
 if TYPE_CHECKING:
-    from forgekit.lessons.failed import FailedCall
     from forgekit.lessons.gates.failure import Group
+    from forgekit.lessons.grading import FailedCall
     from forgekit.lessons.report import GradeReport, Note
-
-__all__ = ["Exercise", "all_exercises", "exercise"]
 
 NOTHING = object()  # stands for an argument that was left out
 
@@ -85,14 +82,14 @@ class Exercise:
         return f"{self.name}: {self.title} ({self.notebook}; {state})"
 
     # -- what a student calls -------------------------------------------------------------------
-    def grade(self, handed_in: Any = NOTHING, *, arch: str | None = None) -> GradeReport:
+    def grade(self, submission: Any = NOTHING, *, arch: str | None = None) -> GradeReport:
         """Pass what was handed in through the gates; stops at the first group that is not passed.
 
         Kernels run on the virtual GPU, where counters and the sanitizer are; on a machine with a
         GPU the values are checked there as well. The result is kept for `fk.progress()`.
 
         Args:
-            handed_in: what the task asks for: a `@cute.jit` function, a Python function, a value.
+            submission: what the task asks for: a `@cute.jit` function, a Python function, a value.
             arch: what the virtual GPU compiles for, such as "sm_80"; leave it out for the usual.
 
         Returns:
@@ -104,13 +101,13 @@ class Exercise:
         from forgekit.devices import current_target
         from forgekit.lessons.grading import grade
 
-        if handed_in is NOTHING:
+        if submission is NOTHING:
             remedy = f"write .grade({self.entry})"
             raise UsageError(got_needed("grade", "nothing", "what the task asks for", remedy))
         if arch is not None:
             current_target("virtual", arch)  # refuses it here: later it looks like the kernel's
 
-        report = grade(self, handed_in, arch or self.arch, untouched=self._is_skeleton(handed_in))
+        report = grade(self, submission, arch or self.arch, untouched=self._is_skeleton(submission))
         records.change(self.name, functools.partial(_tried, report=report))
         return replace(report, standing=_standing(self.week)) if report else report
 
@@ -166,10 +163,10 @@ class Exercise:
         """The solution as Markdown: code, then analysis."""
         return f"```python\n{self.source.solution}```\n\n{self.analysis.strip()}\n"
 
-    def _is_skeleton(self, handed_in: Any) -> bool:
+    def _is_skeleton(self, submission: Any) -> bool:
         """Whether a function was handed in whose cell or file still is the skeleton."""
         try:
-            file = inspect.getsourcefile(inspect.unwrap(handed_in)) or ""
+            file = inspect.getsourcefile(inspect.unwrap(submission)) or ""
         except TypeError:
             return False
         text = _bare("".join(linecache.getlines(file)))
@@ -200,8 +197,9 @@ def _bare(text: str) -> str:
 
 
 def _standing(week: str) -> str:
-    rows = [row for row in progress().rows if row.week == week]
-    return f"{sum(r.record.passed for r in rows)} of {len(rows)} of {week}"
+    names = [name for name in course.exercise_folders() if name.startswith(f"{week}/")]
+    known = records.all_records()
+    return f"{sum(known[n].passed for n in names if n in known)} of {len(names)} of {week}"
 
 
 def exercise(name: str) -> Exercise:

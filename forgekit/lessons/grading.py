@@ -1,37 +1,92 @@
-"""Take what was handed in through the groups of an exercise, up to the first that fails."""
+"""Take a submission through the groups of an exercise; the call at which that stopped."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import ForgekitError
 from forgekit.lessons.gates.failure import GateError
 from forgekit.lessons.gates.submission import Submission
-from forgekit.lessons.report import GradeReport, Outcome
+from forgekit.lessons.report import GradeReport, Pass
 from forgekit.lessons.skeleton import PLACEHOLDER
 
 if TYPE_CHECKING:
+    from forgekit.checking.report import CheckReport
+    from forgekit.compiling.compiled import CompiledKernel
     from forgekit.lessons.exercise import Exercise
-    from forgekit.lessons.failed import FailedCall
     from forgekit.lessons.gates.failure import Group
+    from forgekit.lessons.gates.submission import Case
 
-__all__ = ["FAILED", "grade"]
+
+@dataclass(frozen=True)
+class FailedCall:
+    """A compiled kernel and its arguments: `fk.footprint(*failed)`, `fk.profile(*failed)`.
+
+    Iterating gives the kernel, then copies of the arguments of its call. `show()` runs it and
+    compares its result.
+    """
+
+    kernel: CompiledKernel
+    case: Case
+
+    def __iter__(self) -> Iterator[Any]:
+        yield self.kernel
+        yield from self._arguments()
+
+    def _arguments(self) -> tuple[Any, ...]:
+        from forgekit.compiling.replay import copied
+
+        kinds = [p.kind for p in self.kernel.parameters if p.kind != "stream"]
+        pairs = zip(kinds, copied(self.case.args), strict=False)
+        return tuple(value for kind, value in pairs if kind in ("tensor", "scalar"))
+
+    def show(self) -> CheckReport:
+        """Run the call on the virtual GPU and check its first wrong result, or its last.
+
+        Raises:
+            KernelError: what stops the kernel, as in the grade.
+        """
+        from forgekit.checking.check import compare
+        from forgekit.checking.report import in_notebook
+        from forgekit.compiling.replay import run_again
+
+        kinds = [p.kind for p in self.kernel.parameters if p.kind != "stream"]
+        places = [k for k, kind in enumerate(kinds) if kind in ("tensor", "scalar")]
+        after = dict(zip(places, run_again(self.kernel, self._arguments()), strict=True))
+        report = None
+        for position, want in self.case.expected.items():
+            name = self.kernel.parameters[position].name
+            report = compare(
+                after[position], want, name=name, tile=self.case.tile, **self.case.tolerances
+            )
+            if not report.ok:
+                break
+        assert report is not None
+        if in_notebook():
+            report.show()
+        return report
+
+    def __repr__(self) -> str:
+        return f"the call of {self.kernel.name} with {self.case.label}"
+
 
 FAILED: dict[str, FailedCall] = {}  # exercise's name -> the call at which its last grade stopped
 
 
-def grade(exercise: Exercise, handed_in: Any, arch: str | None, *, untouched: bool) -> GradeReport:
-    """The report on what was handed in. untouched: it still is the skeleton."""
+def grade(exercise: Exercise, value: Any, arch: str | None, *, untouched: bool) -> GradeReport:
+    """The report on what was submitted. untouched: it still is the skeleton."""
     names = [group.name for group in exercise.groups]
     if untouched:
         todo = f"Fill in the lines marked {PLACEHOLDER}, run that cell, then this one."
         failure = GateError("This is the skeleton, as it was given.", look_at=todo)
         return _report(exercise, [], names, failure, untouched=True)
-    submission = Submission(handed_in, arch, exercise)
-    passed: list[Outcome] = []
+    submission = Submission(value, arch, exercise)
+    passed: list[Pass] = []
     for number, group in enumerate(exercise.groups):
         try:
-            passed.append(Outcome(group.name, group.run(submission)))
+            passed.append(Pass(group.name, group.run(submission)))
         except GateError as failure:
             missing = failure.unanswered
             _keep_failed(exercise, submission, failure)
@@ -48,18 +103,16 @@ def grade(exercise: Exercise, handed_in: Any, arch: str | None, *, untouched: bo
     return _report(exercise, passed, [])
 
 
-def _passes(group: Group, submission: Submission) -> Outcome | None:
+def _passes(group: Group, submission: Submission) -> Pass | None:
     """What a group says of a pass; None if it is not passed."""
     try:
-        return Outcome(group.name, group.run(submission))
+        return Pass(group.name, group.run(submission))
     except Exception:  # why not is told once the groups before it are passed
         return None
 
 
 def _keep_failed(exercise: Exercise, submission: Submission, failure: GateError) -> None:
     """The call that failed can be run and drawn from the notebook; the advice says how."""
-    from forgekit.lessons.failed import FailedCall
-
     call = f'fk.exercise("{exercise.name}").failed'
     FAILED.pop(exercise.name, None)
     try:
@@ -87,7 +140,7 @@ def _unexpected(error: Exception) -> GateError:
 
 def _report(
     exercise: Exercise,
-    passed: list[Outcome],
+    passed: list[Pass],
     rest: list[str],
     failure: GateError | None = None,
     *,

@@ -21,8 +21,6 @@ from dataclasses import dataclass
 from forgekit.errors import UsageError, got_needed
 from forgekit.lessons.exercise import Exercise, exercise
 
-__all__ = ["PARTS", "filled", "first_stale"]
-
 PARTS = ("task", "skeleton", "grade", "solution")
 _CELL = re.compile(r"^# %%.*$", re.MULTILINE)
 _OURS = re.compile(

@@ -9,8 +9,6 @@ from forgekit.viz.layouts.grid import Axis, Content, Grid, plain_axis
 from forgekit.viz.layouts.palette import NOTHING, thread_colour
 from forgekit.viz.layouts.picture import LayoutPicture
 
-__all__ = ["coloured", "numbers", "picture"]
-
 Cell = str | tuple[str, int]  # its text, or also the number of its colour
 Rows = Sequence[Sequence[Cell]]
 

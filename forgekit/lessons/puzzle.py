@@ -20,10 +20,9 @@ from forgekit.lessons.gates.values import values
 if TYPE_CHECKING:
     import torch
 
-    from forgekit.lessons.gates.failure import Group, Slip
+    from forgekit.lessons.gates.failure import Group
+    from forgekit.lessons.gates.misconceptions import Misconception
     from forgekit.lessons.gates.submission import MakeCase
-
-__all__ = ["Draw", "puzzle"]
 
 Promise = Mapping[int, Mapping[int, int]]
 
@@ -82,7 +81,7 @@ def puzzle(
     legal: Callable[..., tuple[int, ...]] | None = None,
     promise: Promise | Callable[..., Promise] | None = None,
     waste: Mapping[str, float | None] | None = None,
-    slips: Sequence[Slip] = (),
+    misconceptions: Sequence[Misconception] = (),
     more: Callable[[MakeCase], Sequence[Group]] | None = None,
     seeds: int = 2,
     rtol: float | None = None,
@@ -103,8 +102,8 @@ def puzzle(
         legal: makes a size that may be of one that was drawn, such as whole tiles.
         promise: argument's position -> {mode: the number that its size is a multiple of}; or a
             function of the size that gives it.
-        waste: as in `economical`. slips: misconceptions, by values and findings. more: of what
-            makes a Case, as `values` wants it, the groups after the usual ones. seeds: adversarial
+        waste: as in `economical`. misconceptions: shown by values and findings. more: of what makes
+            a Case, as `values` wants it, the groups after the usual ones. seeds: adversarial
             schedules. rtol, atol: as in `fk.check`.
         texts: title, task, hints, analysis, entry, praise, given of the `Exercise`.
     """
@@ -117,8 +116,8 @@ def puzzle(
     orders = list(sizes[-2:])
     return Exercise(
         groups=(
-            values(make, sizes, dtypes, slips=slips, drawn=legal or 2),
-            clean(make, orders, dtypes[0], seeds=seeds, slips=slips),
+            values(make, sizes, dtypes, misconceptions=misconceptions, drawn=legal or 2),
+            clean(make, orders, dtypes[0], seeds=seeds, misconceptions=misconceptions),
             economical(make, count, dtypes[0], waste=waste),
             *(more(make) if more else ()),
         ),

@@ -20,8 +20,6 @@ from typing import Any
 
 from forgekit import environment, shared_files
 
-__all__ = ["Record", "all_records", "change", "forget", "path", "record"]
-
 _VERSION, _NAME = 1, "progress.json"
 _memory: dict[str, Record] = {}  # where there is no file, or none that can be written
 _unwritable: set[Path] = set()

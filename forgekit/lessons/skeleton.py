@@ -22,8 +22,6 @@ from pathlib import Path
 
 from forgekit.errors import UsageError, got_needed
 
-__all__ = ["Source", "read_source"]
-
 PLACEHOLDER = "FILL ME IN"
 _BEGIN, _END, _STARTER = "# [fill]", "# [/fill]", re.compile(r"^(\s*)#\| ?(.*)$")
 

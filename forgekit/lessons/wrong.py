@@ -14,8 +14,6 @@ from forgekit.course import load_part
 if TYPE_CHECKING:
     from forgekit.lessons.exercise import Exercise
 
-__all__ = ["Wrong", "wrong_solutions"]
-
 
 @dataclass(frozen=True)
 class Wrong:

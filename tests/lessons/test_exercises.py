@@ -32,12 +32,12 @@ def polite(report: GradeReport) -> bool:
 
 @exercises
 def test_skeleton_fails_politely(e: Exercise, tmp_path: Path) -> None:
-    handed_in = load(e, e.source.skeleton, tmp_path, "skeleton")
-    report = e.grade(handed_in)
+    submission = load(e, e.source.skeleton, tmp_path, "skeleton")
+    report = e.grade(submission)
     assert not report
     assert polite(report)
     assert e.source.skeleton.count(PLACEHOLDER) >= 1
-    if callable(handed_in):
+    if callable(submission):
         assert report.untouched
         swapped = e.source.skeleton.replace(PLACEHOLDER, "fill me in")  # no longer as it was given
         touched = load(e, swapped, tmp_path, "begun")
@@ -48,12 +48,12 @@ def test_skeleton_fails_politely(e: Exercise, tmp_path: Path) -> None:
 @exercises
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 def test_solution_passes(e: Exercise, arch: str, tmp_path: Path) -> None:
-    handed_in = load(e, e.source.solution, tmp_path, "solution")
-    if not callable(handed_in) and arch != "sm_90a":
+    submission = load(e, e.source.solution, tmp_path, "solution")
+    if not callable(submission) and arch != "sm_90a":
         pytest.skip("an answer has no architecture")
     if e.arch not in (None, arch):
         pytest.skip(f"it needs {e.arch}")
-    report = e.grade(handed_in, arch=arch)
+    report = e.grade(submission, arch=arch)
     assert report, report
     assert polite(report)
 
@@ -61,9 +61,9 @@ def test_solution_passes(e: Exercise, arch: str, tmp_path: Path) -> None:
 @pytest.mark.gpu
 @exercises
 def test_solution_passes_on_a_gpu(e: Exercise, tmp_path: Path) -> None:
-    handed_in = load(e, e.source.solution, tmp_path, "solution")
+    submission = load(e, e.source.solution, tmp_path, "solution")
     with fk.use_target("gpu"):
-        report = e.grade(handed_in)
+        report = e.grade(submission)
     assert report, report
     if any(outcome.name == "Values" for outcome in report.passed):
         assert "also on this GPU" in repr(report)

@@ -15,9 +15,10 @@ from forgekit.lessons.exercise import exercise
 from forgekit.lessons.gates import (
     Case,
     Counter,
+    Evidence,
     GateError,
     Group,
-    Slip,
+    Misconception,
     Submission,
     answer,
     answers,
@@ -29,7 +30,6 @@ from forgekit.lessons.gates import (
     looks_like,
     values,
 )
-from forgekit.lessons.gates.failure import Evidence
 from tests.lessons.submitted import load
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
@@ -57,9 +57,9 @@ def case(n: int, dtype: torch.dtype) -> Case:
     return Case((x, y), {1: 3 * x.float() + 1}, f"{n} of {str(dtype).removeprefix('torch.')}")
 
 
-def stopped(group: Group, handed_in: Any) -> GateError:
+def stopped(group: Group, submission: Any) -> GateError:
     with pytest.raises(GateError) as error:
-        group.run(Submission(handed_in))
+        group.run(Submission(submission))
     return error.value
 
 
@@ -107,24 +107,24 @@ def test_with_a_gpu_each_case_runs_there_after_the_virtual_one(
     real = devices.current_target
     here = SimpleNamespace(kind="gpu")
     monkeypatch.setattr(devices, "current_target", lambda d=None, a=None: real(d, a) if d else here)
-    group, handed_in = values(case, [(8,), (130,)]), WithGpu(scale())
-    assert group.run(handed_in) == "2 sizes in float32, also on this GPU"
-    assert handed_in.ran == ["virtual", "gpu"] * 2
-    handed_in.wrong = 1.0
+    group, submission = values(case, [(8,), (130,)]), WithGpu(scale())
+    assert group.run(submission) == "2 sizes in float32, also on this GPU"
+    assert submission.ran == ["virtual", "gpu"] * 2
+    submission.wrong = 1.0
     with pytest.raises(GateError) as error:
-        group.run(handed_in)
+        group.run(submission)
     assert "wrong on the GPU (on the virtual GPU it is right)" in error.value.happened
 
 
 def test_the_first_size_that_fails_is_told_with_the_first_slip_that_fits(scale: Any) -> None:
-    slips = [
-        Slip("never", lambda e: 1 / 0 > 0),  # one that raises is one that does not fit
+    misconceptions = [
+        Misconception("never", lambda e: 1 / 0 > 0),  # one that raises is one that does not fit
         looks_like(lambda x, y: x, "copied"),
         hinted("NaN", "left out"),
         found("out-of-bounds", "beyond the end", text="mX[8]"),
         looks_like(lambda x, y: 3 * x, "one left away"),
     ]
-    group = values(case, [(8,), (130,)], slips=slips, look_at="look here")
+    group = values(case, [(8,), (130,)], misconceptions=misconceptions, look_at="look here")
     copied = stopped(group, scale(store="mY[i] = mX[i]"))
     assert copied.happened.startswith("With 8 of float32 the result is wrong.\nWRONG  mY: 8 of 8")
     assert (copied.likely, copied.look_at) == ("copied", "look here")
@@ -236,8 +236,10 @@ def test_clean_tells_the_finding_and_its_slip(tmp_path: Path) -> None:
         return Case((x, fk.empty(n, 64, device="virtual")), {1: x.roll(-2, dims=1)}, f"{n} rows")
 
     assert values(rows, [(2,)]).run(Submission(rotate))  # in the usual order all is right
-    slips = [found("shared-race", "elsewhere", text="mX["), found("shared-race", "a race")]
-    error = stopped(clean(rows, [(1,), (2,)], slips=slips, look_at="there"), rotate)
+    misconceptions = [found("shared-race", "elsewhere", text="mX["), found("shared-race", "a race")]
+    error = stopped(
+        clean(rows, [(1,), (2,)], misconceptions=misconceptions, look_at="there"), rotate
+    )
     assert error.happened.startswith("With 1 rows the sanitizer objects.\nrotate: 1 finding")
     assert (error.likely, error.look_at) == ("a race", "there")
     good = load(e, e.source.solution, tmp_path, "mended")
@@ -251,7 +253,7 @@ def test_counters_tell_value_threshold_baseline_and_ideal(scale: Any) -> None:
     told = counters(case, (1024,), [passing, ratio], name="x").run(Submission(good))
     assert told == "sectors loaded 128, thousands 0.1"
     high = Counter("global_load_sectors", "sectors loaded", at_most=64, baseline=4096, ideal=32,
-                   slips=[counted(lambda p: p.global_load_sectors > 1e6, "far too many"),
+                   misconceptions=[counted(lambda p: p.global_load_sectors > 1e6, "far too many"),
                           counted(lambda p: p.global_load_sectors == 128, "twice")],
                    look_at="its own")  # fmt: skip
     error = stopped(counters(case, (1024,), [passing, high], name="x", look_at="of all"), good)
@@ -310,8 +312,8 @@ def test_right_answers_pass_however_they_are_written(given: Any) -> None:
     ],
 )
 def test_a_wrong_answer_is_told_its_slip(change: Any, says: str, likely: str) -> None:
-    slips = {("a", 32): "that is all of them", ("c", False): "c again", ("b", 9): "not a"}
-    error = stopped(answers(RIGHT, slips), RIGHT | change)
+    misconceptions = {("a", 32): "that is all of them", ("c", False): "c again", ("b", 9): "not a"}
+    error = stopped(answers(RIGHT, misconceptions), RIGHT | change)
     assert says in error.happened and error.likely == likely and not error.unanswered
 
 

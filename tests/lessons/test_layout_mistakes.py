@@ -53,17 +53,17 @@ WRONG_OFFSETS = [
 ]
 
 
-@pytest.mark.parametrize(("coord", "answer", "slip"), WRONG_OFFSETS)
-def test_each_wrong_offset_gets_its_slip(coord: Any, answer: int, slip: str) -> None:
+@pytest.mark.parametrize(("coord", "answer", "misconception"), WRONG_OFFSETS)
+def test_each_wrong_offset_gets_its_slip(coord: Any, answer: int, misconception: str) -> None:
     reply = about_offsets(LAYOUT, {coord: answer})
     assert not reply.right
-    assert repr(reply) == f"{coord!s:>12}  {answer} is not right: {slip}"
+    assert repr(reply) == f"{coord!s:>12}  {answer} is not right: {misconception}"
     assert str(RIGHT[coord]) not in reply.text.split(":")[-1]  # no answer given away
 
 
 def test_every_slip_is_in_the_bank() -> None:
-    slips = {slip for _, _, slip in WRONG_OFFSETS}
-    assert slips == {FROM_THE_RIGHT, NOT_SPLIT, INDEX, ADDED, TURNED, MODE_1, MODE_0, ANY}
+    misconceptions = {misconception for _, _, misconception in WRONG_OFFSETS}
+    assert misconceptions == {FROM_THE_RIGHT, NOT_SPLIT, INDEX, ADDED, TURNED, MODE_1, MODE_0, ANY}
 
 
 def test_the_exercise_asks_for_these() -> None:

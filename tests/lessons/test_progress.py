@@ -265,7 +265,7 @@ def test_a_week_says_what_was_passed_and_with_what_help() -> None:
     shown = week._repr_mimebundle_()
     assert shown["text/plain"] == repr(week)
     assert (
-        ">open, tries: 3</td>" in shown["text/html"] and shown["text/html"].count("<tr>") == count
+        ">open, tries: 3</td>" in shown["text/html"] and shown["text/html"].count("<tr ") == count
     )
     change(OTHER, passed)
     exercise(OTHER).hint()

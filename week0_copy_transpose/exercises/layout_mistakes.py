@@ -33,7 +33,7 @@ class Reply:
 
 # -- offsets of coordinates -------------------------------------------------------------------
 def about_offsets(layout: Layout, answers: Mapping[Any, Any]) -> Reply:
-    """Whether each offset is that of its coordinate; if not, the likely slip.
+    """Whether each offset is that of its coordinate; if not, the likely misconception.
 
     Args:
         layout: of two modes or more. answers: coordinate -> offset, None where there is none yet.
@@ -69,9 +69,9 @@ def about_offset(layout: Layout, coord: Any, answer: Any) -> Reply:
         return Reply(False, f"{answer!r} is no offset; write one whole number")
     if offset == wanted:
         return Reply(True, f"{offset} is right")
-    slips = (says for value, says in _slips(layout, coord) if value == offset)
-    slip = next(slips, "split each index, multiply by the strides, add")
-    return Reply(False, f"{offset} is not right: {slip}")
+    misconceptions = (says for value, says in _slips(layout, coord) if value == offset)
+    misconception = next(misconceptions, "split each index, multiply by the strides, add")
+    return Reply(False, f"{offset} is not right: {misconception}")
 
 
 def _slips(layout: Layout, coord: Any) -> Iterator[tuple[int, str]]:

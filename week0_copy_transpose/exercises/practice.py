@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from forgekit.lessons.gates import Slip
-from forgekit.lessons.gates.failure import Evidence
+from forgekit.lessons.gates import Evidence, Misconception
 from forgekit.lessons.pictures import coloured, numbers, picture
 
 __all__ = ["coloured", "halo_missing", "numbers", "picture"]
 
 
-def halo_missing(most: int) -> Slip:
+def halo_missing(most: int) -> Misconception:
     """Wrong is nothing but the last elements, at most so many, of blocks of 128, and not only at
     the end of all."""
 
@@ -19,7 +18,7 @@ def halo_missing(most: int) -> Slip:
         at_ends = (wrong % 128 >= 128 - most).all()
         return bool(len(wrong) and at_ends and int(wrong[0]) + most < len(got))
 
-    return Slip(
+    return Misconception(
         "all that is wrong are the last elements of blocks of 128: they need elements of x that "
         "belong to the next block, the halo.",
         when,

@@ -15,15 +15,15 @@ from forgekit.compiling.specs import TensorSpec
 from forgekit.lessons.gates import (
     Case,
     Counter,
+    Evidence,
     GateError,
     Group,
-    Slip,
+    Misconception,
     counted,
     counters,
     found,
     looks_like,
 )
-from forgekit.lessons.gates.failure import Evidence
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates import Submission
@@ -86,7 +86,7 @@ def left_by(
     *,
     tile: tuple[int, int] = (32, 32),
     block: tuple[int, int] = (32, 8),
-) -> Slip:
+) -> Misconception:
     """Threads went beyond `tensor`, and each with the very element that is its own: so the index
     is right, and the predicate is what let them through.
 
@@ -108,7 +108,7 @@ def left_by(
         )  # fmt: skip
         return any(np.array_equal(number, o.numbers) for number in element(places))
 
-    return Slip(says, when)
+    return Misconception(says, when)
 
 
 def _of_load(p: Places, tile: tuple[int, int]) -> Iterator[np.ndarray]:
@@ -123,7 +123,7 @@ def _of_store(p: Places, tile: tuple[int, int]) -> Iterator[np.ndarray]:
 
 
 # -- mistakes -----------------------------------------------------------------------------------
-def mistakes(height: int, width: int) -> list[Slip]:
+def mistakes(height: int, width: int) -> list[Misconception]:
     """Slips of wrong values; a block's tile of mX has `height` rows and `width` columns."""
 
     def in_tiles(x: torch.Tensor, turned: bool) -> torch.Tensor:
@@ -158,11 +158,11 @@ def mistakes(height: int, width: int) -> list[Slip]:
     half, whole = slice(height, width), slice(None)
     return [
         looks_like(lambda x, y: x, "turned twice, or not at all: the result is x itself."),
-        Slip(
+        Misconception(
             f"only {height} of the {width} rows that a tile has in mY are ever written.",
             lambda e: never_written(e, half, whole),
         ),
-        Slip(_ORIGIN, lambda e: never_written(e, whole, half)),
+        Misconception(_ORIGIN, lambda e: never_written(e, whole, half)),
         looks_like(
             sizes_exchanged,
             "M and N are exchanged in the store's predicate: mY has N rows and M columns.",
@@ -177,7 +177,7 @@ def mistakes(height: int, width: int) -> list[Slip]:
             lambda x, y: in_tiles(x, turned=True),
             _ORIGIN,
         ),
-        Slip(
+        Misconception(
             f"the second loop reads outside of the tile, which has {height} rows and {width} "
             "columns: which of `tx` and `ty + k` runs over its rows now?",
             lambda e: "out-of-bounds" in e.kinds and " reads " in e.text and "shared-m" in e.text,
@@ -192,7 +192,7 @@ def mistakes(height: int, width: int) -> list[Slip]:
     ]
 
 
-def predicate_mistakes(height: int, width: int) -> list[Slip]:
+def predicate_mistakes(height: int, width: int) -> list[Misconception]:
     """Out of bounds, in a kernel of 32 × 8 threads that moves one element at a time."""
     tile = (height, width)
     return [
@@ -207,13 +207,13 @@ def predicate_mistakes(height: int, width: int) -> list[Slip]:
     ]
 
 
-def race_mistakes() -> list[Slip]:
+def race_mistakes() -> list[Misconception]:
     return [
         found(
             "divergent-barrier",
             "the barrier stands where not all threads of the block come by; take it out of the if.",
         ),
-        Slip(
+        Misconception(
             "nothing makes a thread wait until the others have stored: between the store to sX "
             "and the load from it belongs cute.arch.sync_threads().",
             lambda e: "shared-race" in e.kinds and " reads shared memory" in e.text,
@@ -229,9 +229,9 @@ def race_mistakes() -> list[Slip]:
 def layout_in_a_branch(gate: Group) -> Group:
     """The gate, which also knows the layout chosen in an `if` that is not `const_expr`."""
 
-    def run(handed_in: Submission) -> str:
+    def run(submission: Submission) -> str:
         try:
-            return gate.run(handed_in)
+            return gate.run(submission)
         except GateError as failure:
             text = failure.happened
             if "does not compile" in text and "layout_s" in text and "branch" in text:
@@ -256,8 +256,8 @@ def sectors(kind: str, m: int, n: int, bits: int, **more: Any) -> Counter:
     """
     least = m * n * bits // 8 // 32
     verb = {"global_load": "loaded", "global_store": "stored"}[kind]
-    more["slips"] = [
-        *more.get("slips", ()),
+    more["misconceptions"] = [
+        *more.get("misconceptions", ()),
         counted(
             lambda p: p[f"{kind}_bytes_asked"] > m * n * bits // 8,
             f"elements are {verb} more than once.",
@@ -266,8 +266,10 @@ def sectors(kind: str, m: int, n: int, bits: int, **more: Any) -> Counter:
     return Counter(f"{kind}_sectors", f"sectors {verb}", at_most=least, ideal=least, **more)
 
 
-def conflicts(size: tuple[int, int], dtype: str, slips: list[Slip], name: str) -> Group:
-    """No bank conflict of loads, nor of stores; slips: for the loads."""
+def conflicts(
+    size: tuple[int, int], dtype: str, misconceptions: list[Misconception], name: str
+) -> Group:
+    """No bank conflict of loads, nor of stores; misconceptions: for the loads."""
     stores = [
         counted(
             lambda p: True,
@@ -278,9 +280,9 @@ def conflicts(size: tuple[int, int], dtype: str, slips: list[Slip], name: str) -
     gates = [
         Counter(
             f"shared_{kind}_bank_conflicts", f"bank conflicts of shared {kind}s", at_most=0,
-            ideal=0, slips=of, look_at=f"fk.banks(*{{failed}}, kind='{kind}')",
+            ideal=0, misconceptions=of, look_at=f"fk.banks(*{{failed}}, kind='{kind}')",
         )
-        for kind, of in (("load", slips), ("store", stores))
+        for kind, of in (("load", misconceptions), ("store", stores))
     ]  # fmt: skip
     return counters(case, size, gates, dtype, name=name)
 
@@ -294,7 +296,7 @@ def through_shared(size_bytes: int) -> list[Counter]:
     return [
         Counter(
             f"shared_{kind}_bytes_asked", f"bytes {verb} shared memory", at_least=size_bytes,
-            slips=[counted(lambda p, kind=kind: not p[f"shared_{kind}_requests"], says)],
+            misconceptions=[counted(lambda p, kind=kind: not p[f"shared_{kind}_requests"], says)],
             look_at="Every element goes from mX to sX, and from sX to mY.",
         )
         for kind, verb in (("store", "written to"), ("load", "read from"))
@@ -315,7 +317,7 @@ def read_whole(m: int, n: int) -> list[Counter]:
     return [
         Counter(
             f"shared_{kind}_wavefronts", f"wavefronts of shared {kind}s", at_most=few, ideal=few,
-            slips=[
+            misconceptions=[
                 counted(asked(kind, 2), f"an element has more than one {kind} of shared memory."),
                 counted(asked(kind, 1), turns),
             ],
@@ -337,7 +339,7 @@ def still_coalesced(m: int, n: int) -> Group:
         sectors("global_load", m, n, 32, look_at="fk.coalescing(*{failed}, kind='load')"),
         sectors(
             "global_store", m, n, 32,
-            slips=[counted(lambda p: p.global_store_sectors_per_request > 31, strided)],
+            misconceptions=[counted(lambda p: p.global_store_sectors_per_request > 31, strided)],
             look_at="fk.coalescing(*{failed}, kind='store')",
         ),
     ]  # fmt: skip

@@ -24,10 +24,10 @@ def fenced(make: Callable[..., Case], size: tuple[int, ...]) -> Group:
     between the counter and the loads of all parts. The sanitizer takes any atomic for an order, so
     it is the PTX that is read."""
 
-    def run(handed_in: Submission) -> str:
+    def run(submission: Submission) -> str:
         import torch
 
-        ptx = handed_in.compiled(make(*size, dtype=torch.float32)).ptx
+        ptx = submission.compiled(make(*size, dtype=torch.float32)).ptx
         counter: Any = _ATOMIC.search(ptx)
         if counter is None:
             raise GateError("No atomic addition to global memory is in the PTX, so nobody counts.")

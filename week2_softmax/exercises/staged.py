@@ -39,8 +39,8 @@ def announced(make: MakeCase, size: tuple[int, ...]) -> Group:
     """The mbarrier is made known to the cluster before others use it. The sanitizer takes any
     barrier of the cluster for an order, so it is the PTX that is read."""
 
-    def run(handed_in: Submission) -> str:
-        ptx = handed_in.compiled(make(*size, dtype=torch.float32)).ptx
+    def run(submission: Submission) -> str:
+        ptx = submission.compiled(make(*size, dtype=torch.float32)).ptx
         if "fence.mbarrier_init" in ptx:
             return "by a fence"
         if re.search(r"barrier\.cluster\.arrive\S*\.relaxed", ptx):
@@ -65,12 +65,12 @@ def asynchronous(make: MakeCase, size: tuple[int, ...]) -> Group:
             Counter(
                 lambda p: p["global_load_requests"] - p["global_async_requests"],
                 "loads into registers", at_most=0, ideal=0,
-                slips=[counted(lambda p: True, "elements are loaded into registers: all of them are "
+                misconceptions=[counted(lambda p: True, "elements are loaded into registers: all of them are "
                                "to come by cp.async, and to be read from shared memory.")],
             ),
             Counter(
                 "global_async_requests", "cp.async requests", at_most=requests, ideal=requests,
-                slips=[counted(lambda p: p["global_async_bytes_asked"] <= 4 * m * n, "each element "
+                misconceptions=[counted(lambda p: p["global_async_bytes_asked"] <= 4 * m * n, "each element "
                                "is copied once, but a warp's copy can bring 512 bytes, 16 a lane."),
                        counted(lambda p: True, "elements are copied more than once.")],
             ),
@@ -102,12 +102,12 @@ class FirstRead(Listener):
 def overlapping(case: MakeCase, size: tuple[int, ...], dtype: torch.dtype, says: str) -> Group:
     """Newer copies are in flight when the first is read. says: what it means that none is."""
 
-    def run(handed_in: Submission) -> str:
+    def run(submission: Submission) -> str:
         call, first = case(*size, dtype=dtype), FirstRead()
-        handed_in.counted(call, first)
+        submission.counted(call, first)
         if first.in_flight:
             return f"a thread has {first.in_flight} in flight when it first reads"
-        waits = re.findall(r"cp\.async\.wait_group\s+(\d+)", handed_in.compiled(call).ptx)
+        waits = re.findall(r"cp\.async\.wait_group\s+(\d+)", submission.compiled(call).ptx)
         found = "No copy is in flight any more when shared memory is first read."
         if waits[:1] == ["0"]:
             found = f"In the PTX the first of {len(waits)} waits is for all groups."

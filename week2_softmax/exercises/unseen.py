@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forgekit.lessons.gates import Slip
+from forgekit.lessons.gates import Misconception
 
 if TYPE_CHECKING:
-    from forgekit.lessons.gates.failure import Evidence
+    from forgekit.lessons.gates import Evidence
 
 __all__ = ["NAN_FROM_NOTHING"]
 
@@ -20,7 +20,7 @@ def _nan_of_numbers(e: Evidence) -> bool:
     return bool((e.got[position].isnan() & ~e.case.expected[position].isnan()).any())
 
 
-NAN_FROM_NOTHING = Slip(
+NAN_FROM_NOTHING = Misconception(
     "there is NaN where a number is expected. Of exponentials it comes from -inf - (-inf), in a part "
     "that has seen nothing but -inf or no element at all, or from inf / inf or 0 / 0.",
     _nan_of_numbers,

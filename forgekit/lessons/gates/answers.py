@@ -1,17 +1,19 @@
-"""Gates on answers: a number, a table, a Python function; no kernel needed."""
+"""Gates on what is no kernel: numbers, words out of a list, a Python function, a key."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from forgekit.lessons.gates.failure import GateError, Group
 
 if TYPE_CHECKING:
-    from forgekit.lessons.gates.submission import Submission
+    import torch
 
-__all__ = ["answer", "answers"]
+    from forgekit.lessons.gates.submission import Submission
 
 _OPEN = "There is no answer yet: write it in place of None."
 
@@ -23,14 +25,14 @@ def answer(check: Callable[[Any], str | None], *, name: str = "Answer", look_at:
     if it is right. It is not asked where nothing was handed in (None or `...`, also inside).
     """
 
-    def run(handed_in: Submission) -> str:
-        if _unanswered(handed_in.value):
+    def run(submission: Submission) -> str:
+        if _unanswered(submission.value):
             raise GateError(_OPEN, unanswered=True)
         try:
-            wrong = check(handed_in.value)
+            wrong = check(submission.value)
         except Exception as error:  # a check compares and computes; an odd answer may refuse
             raise GateError(
-                f"{handed_in.value!r:.200} cannot be used as an answer: {error}"
+                f"{submission.value!r:.200} cannot be used as an answer: {error}"
             ) from None
         if wrong:
             raise GateError(wrong, look_at=look_at)
@@ -41,7 +43,7 @@ def answer(check: Callable[[Any], str | None], *, name: str = "Answer", look_at:
 
 def answers(
     right: Mapping[str, Any],
-    slips: Mapping[tuple[str, Any], str] | None = None,
+    misconceptions: Mapping[tuple[str, Any], str] | None = None,
     *,
     name: str = "Answers",
     look_at: str = "",
@@ -50,27 +52,32 @@ def answers(
 
     Args:
         right: question -> the answer; compared with `==`, numbers within 0.5 %.
-        slips: (question, wrong answer) -> what leads to that answer.
+        misconceptions: (question, wrong answer) -> what leads to that answer.
     """
-    known = dict(slips or {})
+    known = dict(misconceptions or {})
 
-    def run(handed_in: Submission) -> str:
-        given = handed_in.value
-        if not isinstance(given, Mapping):
-            raise GateError(f"Needed is the dict of the skeleton; handed in was {given!r:.200}.")
-        missing = [q for q in right if _unanswered(given.get(q))]
-        if missing:
-            raise GateError(f"No answer yet: {_listed(missing)}.", unanswered=True)
+    def run(submission: Submission) -> str:
+        given = _given(submission.value, right)
         for question, want in right.items():
             got = given[question]
             if not _equal(got, want):
-                slip = next(
+                misconception = next(
                     (text for (q, v), text in known.items() if q == question and _equal(got, v)), ""
                 )
-                raise GateError(f"{question!r}: {got!r:.100} is not right.", slip, look_at)
+                raise GateError(f"{question!r}: {got!r:.100} is not right.", misconception, look_at)
         return f"{len(right)} answers"
 
     return Group(name, run)
+
+
+def _given(value: Any, questions: Iterable[str]) -> Mapping[str, Any]:
+    """The dict of the skeleton, with an answer to each question."""
+    if not isinstance(value, Mapping):
+        raise GateError(f"Needed is the dict of the skeleton; handed in was {value!r:.200}.")
+    missing = [repr(q) for q in questions if _unanswered(value.get(q))]
+    if missing:
+        raise GateError(f"No answer yet: {', '.join(missing)}.", unanswered=True)
+    return value
 
 
 def _unanswered(value: Any) -> bool:
@@ -97,5 +104,141 @@ def _equal(got: Any, want: Any) -> bool:
         return False
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(repr(n) for n in names)
+def one_of(
+    question: str, got: Any, words: Sequence[str], names: Mapping[str, str] | None = None
+) -> str:
+    """The word that was meant, case and blanks apart. Raises GateError if it is none of `words`."""
+    asked = " ".join(got.split()).lower() if isinstance(got, str) else got
+    known = {w.lower(): w for w in words} | {k.lower(): w for k, w in (names or {}).items()}
+    if not isinstance(asked, str) or asked not in known:
+        listed = ", ".join(f'"{w}"' for w in words)
+        raise GateError(f"{question!r}: {got!r:.100} is not one of: {listed}.")
+    return known[asked]
+
+
+def choices(
+    right: Mapping[str, str],
+    words: Sequence[str],
+    misconceptions: Mapping[tuple[str, str], str],
+    *,
+    names: Mapping[str, str] | None = None,
+    name: str,
+    look_at: str,
+) -> Group:
+    """A group of questions; a dict of words is handed in.
+
+    It says how many are wrong and explains the first of them, without naming the others: there are
+    few words, and trying them one by one teaches nothing.
+
+    Args:
+        right: question -> the word. words: what may be answered; names: other names of these.
+        misconceptions: (question, wrong word) -> what speaks against it.
+    """
+
+    def run(submission: Submission) -> str:
+        given = _given(submission.value, right)
+        said = {q: one_of(q, given[q], words, names) for q in right}
+        wrong = [q for q, word in said.items() if word != right[q]]
+        if wrong:
+            are = "is" if len(wrong) == 1 else "are"
+            begin = "" if len(wrong) == 1 else "of the first of them: "
+            why = misconceptions.get((wrong[0], said[wrong[0]]), "")
+            raise GateError(
+                f"{len(wrong)} of {len(right)} {are} not right.", why and begin + why, look_at
+            )
+        return f"{len(right)} answers"
+
+    return Group(name, run)
+
+
+def python_function(submission: Submission, skeleton: str) -> Callable[..., Any]:
+    """What was handed in, if it is a function that can be called as the skeleton.
+
+    skeleton: its first line, such as "cache_key(x)".
+
+    Raises:
+        GateError: it is something else, or takes other arguments.
+    """
+    value = submission.value
+    name, _, parameters = skeleton.rstrip(")").partition("(")
+    look_at = f"Hand in {name} itself, as the cell of the grade does, without calling it."
+    if isinstance(value, type) or not callable(value):
+        raise GateError(f"Handed in was {value!r:.120}, and needed is a function.", look_at=look_at)
+    try:
+        inspect.signature(value).bind(*parameters.split(", "))
+    except TypeError:
+        raise GateError(f"It cannot be called as {skeleton}.", look_at=look_at) from None
+    except ValueError:  # built in: its parameters are not known
+        pass
+    return value
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two tensors, in words; what is said if a key takes them for different, or for the same."""
+
+    one: torch.Tensor
+    other: torch.Tensor
+    words: str
+    says: str
+
+
+def keys(
+    skeleton: str,
+    pairs: Callable[[], Iterable[Pair]],
+    *,
+    same: bool,
+    name: str,
+    more: tuple[Any, ...] = (),
+) -> Group:
+    """A group that asks for the keys of pairs of tensors.
+
+    skeleton: as in `python_function`. same: whether the keys of a pair have to be equal. more: what
+    the function takes besides a tensor.
+    """
+
+    def run(submission: Submission) -> str:
+        function = python_function(submission, skeleton)
+        count = 0
+        for pair in pairs():
+            one, other = key_of(function, pair.one, *more), key_of(function, pair.other, *more)
+            if (one == other) is not same:
+                got = "different keys" if same else "the same key"
+                needed = "share one kernel" if same else "need different machine code"
+                happened = f"{pair.words}: these {needed}, and got {got}.\n{one!r:.160}"
+                happened += f"\n{other!r:.160}" if same else ""
+                raise GateError(happened[0].upper() + happened[1:], pair.says)
+            count += 1
+        return f"{count} pairs"
+
+    return Group(name, run)
+
+
+def key_of(function: Callable[..., Any], x: torch.Tensor, *more: Any) -> Any:
+    """The key of a tensor, usable in a dict. Raises GateError if it is not."""
+    import torch
+
+    name = getattr(function, "__name__", "it")
+    try:
+        key = function(x, *more)
+    except Exception as error:
+        where = f"{tuple(x.shape)}, strides {x.stride()}, {x.dtype}, on {x.device}"
+        raise GateError(f"{name} raised {type(error).__name__}: {error}\nfor {where}") from None
+    if key is None:
+        raise GateError(
+            f"{name} returned None, so all tensors have one key.",
+            "a function that ends without `return` returns None.",
+        )
+    try:
+        hash(key)
+    except TypeError as error:
+        remedy = "Use a tuple, of tuples where need be; lists and dicts can change."
+        happened = f"{key!r:.120} cannot be a key of a dict: {error}."
+        raise GateError(happened, look_at=remedy) from None
+    parts = key if isinstance(key, tuple) else (key,)
+    if any(isinstance(part, torch.Tensor) for part in parts):
+        raise GateError(
+            "The key holds the tensor itself, which a dict then never lets go.",
+            look_at="Put facts about the tensor into the key.",
+        )
+    return key

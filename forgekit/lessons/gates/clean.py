@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from forgekit.errors import UnsupportedPtxError
-from forgekit.lessons.gates.failure import Evidence, GateError, Group, Slip, explained
+from forgekit.lessons.gates.failure import GateError, Group
+from forgekit.lessons.gates.misconceptions import Evidence, Misconception, explained
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates.submission import MakeCase, Submission
-
-__all__ = ["clean"]
 
 WATCH = (
     'fk.sanitize(*{failed}, schedule="adversarial") tells all of it again; fk.timeline(*{failed}) '
@@ -26,15 +25,15 @@ def clean(
     *,
     seeds: int = 2,
     name: str = "Every order of threads",
-    slips: Sequence[Slip] = (),
+    misconceptions: Sequence[Misconception] = (),
     look_at: str = WATCH,
 ) -> Group:
     """A group that runs the sanitizer in the usual order and in `seeds` adversarial ones.
 
-    make, sizes, slips, look_at: as in `values`.
+    make, sizes, misconceptions, look_at: as in `values`.
     """
 
-    def run(handed_in: Submission) -> str:
+    def run(submission: Submission) -> str:
         import torch
 
         from forgekit.checking.sanitize import sanitize
@@ -42,10 +41,10 @@ def clean(
         orders = 0
         for size in sizes:
             case = make(*size, dtype=getattr(torch, dtype))
-            args = handed_in.arguments(case)
+            args = submission.arguments(case)
             try:
                 report = sanitize(
-                    handed_in.compiled(case), *args.values(), schedule="adversarial", seeds=seeds
+                    submission.compiled(case), *args.values(), schedule="adversarial", seeds=seeds
                 )
             except UnsupportedPtxError as error:
                 raise GateError(f"The virtual GPU cannot run it.\n{error}") from None
@@ -54,7 +53,7 @@ def clean(
                 kinds = tuple(f.kind for f in report.findings)
                 evidence = Evidence(kinds=kinds, text=str(report), case=case)
                 happened = f"With {case.label} the sanitizer objects.\n{_first(str(report))}"
-                raise GateError(happened, explained(slips, evidence), look_at)
+                raise GateError(happened, explained(misconceptions, evidence), look_at)
         return f"no finding in {orders} orders"
 
     return Group(name, run)

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import UsageError
-from forgekit.lessons.gates.failure import Evidence, GateError, Group, Slip, explained
+from forgekit.lessons.gates.failure import GateError, Group
+from forgekit.lessons.gates.misconceptions import Evidence, Misconception, explained
 from forgekit.lessons.gates.values import check_values
 from forgekit.profiling.findings import access_reason
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates.submission import MakeCase, Submission
     from forgekit.profiling.profile import Profile
-
-__all__ = ["Counter", "counters", "line_of_most"]
 
 
 @dataclass(frozen=True)
@@ -27,8 +26,8 @@ class Counter:
         at_most, at_least: the threshold, one or both.
         called: what the number is, in words that stand before "is 12": "sectors a store request".
         baseline: what the skeleton, as given, has; ideal: what can be had at best.
-        slips: what a number that is too large or too small tells.
-        look_at: what to look at where no slip fits.
+        misconceptions: what a number that is too large or too small tells.
+        look_at: what to look at where no misconception fits.
     """
 
     measure: str | Callable[[Any], float]
@@ -37,7 +36,7 @@ class Counter:
     at_least: float | None = None
     baseline: float | None = None
     ideal: float | None = None
-    slips: Sequence[Slip] = ()
+    misconceptions: Sequence[Misconception] = ()
     look_at: str = ""
 
     def of(self, profile: Any) -> float:
@@ -58,12 +57,12 @@ def counters(
     make: as in `values`. size: one on which the numbers are smooth, with whole tiles.
     """
 
-    def run(handed_in: Submission) -> str:
+    def run(submission: Submission) -> str:
         import torch
 
         case = make(*size, dtype=getattr(torch, dtype))
-        counts, after = handed_in.counted(case)
-        check_values(handed_in, case, after)
+        counts, after = submission.counted(case)
+        check_values(submission, case, after)
         told = []
         for gate in gates:
             value = gate.of(counts)
@@ -73,7 +72,7 @@ def counters(
                 evidence = Evidence(case=case, counts=counts)
                 raise GateError(
                     _told(gate, value, case.label) + (line_of_most(counts, gate.measure, high)),
-                    explained(gate.slips, evidence),
+                    explained(gate.misconceptions, evidence),
                     gate.look_at or look_at,
                 )
             told.append(f"{gate.called} {_number(value)}")

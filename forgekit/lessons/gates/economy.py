@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
 
-__all__ = ["QUANTITIES", "Quantity", "economical"]
-
 
 @dataclass(frozen=True)
 class Quantity:
@@ -189,17 +187,17 @@ def economical(
             needed = f"one of {', '.join(QUANTITIES)}"
             raise UsageError(got_needed("waste", repr(key), needed, "check the name"))
 
-    def run(handed_in: Submission) -> str:
+    def run(submission: Submission) -> str:
         import torch
 
         told = ""
         for size in sizes:
             case = make(*size, dtype=getattr(torch, dtype))
             shares = WarpShares()
-            profile, after = handed_in.counted(case, shares)
-            check_values(handed_in, case, after)
-            assert handed_in.exercise is not None
-            ideal = _ideal(handed_in.exercise, make, size, dtype, handed_in.arch)
+            profile, after = submission.counted(case, shares)
+            check_values(submission, case, after)
+            assert submission.exercise is not None
+            ideal = _ideal(submission.exercise, make, size, dtype, submission.arch)
             for key in QUANTITIES:
                 factor = changed.get(key, QUANTITIES[key].factor)
                 if factor is not None and factor != math.inf:

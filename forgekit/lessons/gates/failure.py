@@ -1,18 +1,16 @@
-"""A group of gates, and what is said when one of them does not let a solution through."""
+"""A group of gates, and what is said when one of them does not let a submission through."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from forgekit.errors import KernelError, is_user_file
+from forgekit.errors import is_user_file
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates.submission import Submission
-
-__all__ = ["Evidence", "GateError", "Group", "Slip", "explained"]
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 # A place in the compiler's words, `--> file:line`, and the lines of source that it shows there.
@@ -40,37 +38,6 @@ class GateError(Exception):
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """What a slip is recognised by.
-
-    kinds: of the sanitizer's findings or of the error that stopped the kernel (such as
-    "shared-race", "out-of-bounds"); hints: facts about wrong values, as `fk.check` gives them;
-    got: parameter's position -> the tensor after the run; case: the call; counts: the profile;
-    error: what stopped the kernel. What does not apply is empty or None.
-    """
-
-    kinds: tuple[str, ...] = ()
-    hints: tuple[str, ...] = ()
-    text: str = ""
-    got: dict[int, Any] | None = None
-    case: Any = None
-    counts: Any = None
-    error: KernelError | None = None
-
-
-@dataclass(frozen=True)
-class Slip:
-    """A misconception and how it shows.
-
-    says: what is said of it, one or two sentences to the student. when: whether the evidence is
-    of this slip; one that raises counts as no.
-    """
-
-    says: str
-    when: Callable[[Evidence], bool]
-
-
-@dataclass(frozen=True)
 class Group:
     """Gates that belong together.
 
@@ -88,14 +55,3 @@ def _plain(text: str) -> str:
     """Without colours, and without places that are not in a student's code."""
     text = _COLOUR.sub("", text)
     return _PLACE.sub(lambda m: m[0] if is_user_file(m["file"]) else "", text)
-
-
-def explained(slips: Sequence[Slip], evidence: Evidence, otherwise: str = "") -> str:
-    """What is said of the first slip that the evidence shows, or `otherwise`."""
-    for slip in slips:
-        try:
-            if slip.when(evidence):
-                return slip.says
-        except Exception:  # the evidence has not what this slip looks at
-            continue
-    return otherwise

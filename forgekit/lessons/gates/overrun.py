@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from forgekit.vgpu.memory.faults import Overrun
 
-__all__ = ["overrun_diagnosis"]
-
 
 def overrun_diagnosis(o: Overrun | None) -> str:
     """One or two sentences: a vector over the edge, no predicate, a wrong bound, a shifted index,

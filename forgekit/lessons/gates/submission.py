@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from forgekit.profiling.profile import Profile
     from forgekit.vgpu.listeners import Listener
 
-__all__ = ["Case", "MakeCase", "Submission"]
-
 
 @dataclass(frozen=True)
 class Case:

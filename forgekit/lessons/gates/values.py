@@ -8,15 +8,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import KernelError
-from forgekit.lessons.gates.failure import Evidence, GateError, Group, Slip, explained
+from forgekit.lessons.gates.failure import GateError, Group
+from forgekit.lessons.gates.misconceptions import Evidence, Misconception, explained
 from forgekit.lessons.gates.overrun import overrun_diagnosis
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates.submission import Case, MakeCase, Submission
 
 SHOW = "{failed}.show() runs this very call again and draws what is wrong."
-
-__all__ = ["check_values", "drawn_sizes", "values"]
 
 
 def values(
@@ -25,7 +24,7 @@ def values(
     dtypes: Sequence[str] = ("float32",),
     *,
     name: str = "Values",
-    slips: Sequence[Slip] = (),
+    misconceptions: Sequence[Misconception] = (),
     look_at: str = SHOW,
     drawn: Callable[..., tuple[int, ...]] | int = 0,
     **tolerances: float,
@@ -38,24 +37,24 @@ def values(
     Args:
         make: `make(*size, dtype=)` gives a Case; dtype is torch's. sizes: the easiest to read
             first, for the first that fails is the one explained. dtypes: names such as "float16".
-        slips: misconceptions to recognise. look_at: what to look at where none is.
+        misconceptions: misconceptions to recognise. look_at: what to look at where none is.
         drawn: how many more sizes, up to the largest given, are drawn from a seed that the text of
             the submission decides; or a function that makes a legal size of one drawn, for two.
         tolerances: rtol and atol of `fk.check`.
     """
 
-    def run(handed_in: Submission) -> str:
+    def run(submission: Submission) -> str:
         import torch
 
         from forgekit.devices import current_target
 
         devices = ["virtual"] + (["gpu"] if current_target().kind == "gpu" else [])
-        every = [*sizes, *drawn_sizes(sizes, drawn, handed_in.seed)]
+        every = [*sizes, *drawn_sizes(sizes, drawn, submission.seed)]
         for dtype in dtypes:
             for size in every:
                 case = make(*size, dtype=getattr(torch, dtype))
                 for device in devices:
-                    _one(handed_in, case, device, slips, look_at, tolerances)
+                    _one(submission, case, device, misconceptions, look_at, tolerances)
         types = f"{len(dtypes)} types" if len(dtypes) > 1 else dtypes[0]
         on_gpu = ", also on this GPU" if "gpu" in devices else ""
         count = f"{len(every)} size{'s' * (len(every) != 1)}"
@@ -78,31 +77,31 @@ def drawn_sizes(
 
 
 def _one(
-    handed_in: Submission,
+    submission: Submission,
     case: Case,
     device: str,
-    slips: Sequence[Slip],
+    misconceptions: Sequence[Misconception],
     look_at: str,
     tolerances: dict[str, Any],
 ) -> None:
     try:
-        args = handed_in.run(case, device)
+        args = submission.run(case, device)
     except KernelError as error:
         evidence = Evidence(kinds=(error.kind or "",), text=str(error), case=case, error=error)
         happened = f"With {case.label} the kernel was stopped.\n{error}"
-        likely = _written(handed_in) or explained(
-            slips, evidence, otherwise=overrun_diagnosis(error.overrun)
+        likely = _written(submission) or explained(
+            misconceptions, evidence, otherwise=overrun_diagnosis(error.overrun)
         )
         raise GateError(happened, likely, "" if look_at == SHOW else look_at) from None
-    check_values(handed_in, case, args, device, slips, look_at, tolerances)
+    check_values(submission, case, args, device, misconceptions, look_at, tolerances)
 
 
 def check_values(
-    handed_in: Submission,
+    submission: Submission,
     case: Case,
     args: dict[int, Any],
     device: str = "virtual",
-    slips: Sequence[Slip] = (),
+    misconceptions: Sequence[Misconception] = (),
     look_at: str = SHOW,
     tolerances: dict[str, Any] | None = None,
 ) -> None:
@@ -114,7 +113,7 @@ def check_values(
     from forgekit.checking.check import compare
 
     _check_inputs(args, case)
-    names = [p.name for p in handed_in.compiled(case, device).parameters]
+    names = [p.name for p in submission.compiled(case, device).parameters]
     for position, want in case.expected.items():
         report = compare(
             args[position].cpu(), want, name=names[position], max_shown=3, tile=case.tile,
@@ -125,43 +124,43 @@ def check_values(
         got = {k: args[k].cpu() for k in case.expected}
         where = " on the GPU (on the virtual GPU it is right)" if device == "gpu" else ""
         happened = f"With {case.label} the result is wrong{where}.\n{report}"
-        kinds, found = _findings(handed_in, case) if device == "virtual" else ((), "")
+        kinds, found = _findings(submission, case) if device == "virtual" else ((), "")
         if found:
             happened += f"\n\nThe sanitizer says of this very call:\n{found}"
         evidence = Evidence(kinds, report.hints, str(report), got, case)
-        likely = _written(handed_in) or explained(slips, evidence)
+        likely = _written(submission) or explained(misconceptions, evidence)
         if not likely and not found:
             partly = device == "gpu" or "unwritten-output" in kinds  # a NaN may be computed, too
-            likely = _unwritten(handed_in, case, got[position], partly)
-            likely = likely or _unread(handed_in, case)
+            likely = _unwritten(submission, case, got[position], partly)
+            likely = likely or _unread(submission, case)
         raise GateError(happened, likely, look_at)
 
 
-def _findings(handed_in: Submission, case: Case) -> tuple[tuple[str, ...], str]:
+def _findings(submission: Submission, case: Case) -> tuple[tuple[str, ...], str]:
     """Kinds of what the sanitizer finds in a call, its notes too, and the first error in words."""
     from forgekit.checking.sanitize import counted, sanitize
 
-    report = sanitize(handed_in.compiled(case), *handed_in.arguments(case).values())
+    report = sanitize(submission.compiled(case), *submission.arguments(case).values())
     found = report.errors
     return tuple(f.kind for f in report.findings), counted(found[0]) if found else ""
 
 
-def _written(handed_in: Submission) -> str:
+def _written(submission: Submission) -> str:
     """The first thing in the source that compiles and cannot be meant."""
     from forgekit.diagnosing.source_slips import find_slips
 
-    return next(iter(find_slips(handed_in.value)), "")
+    return next(iter(find_slips(submission.value)), "")
 
 
-def _unread(handed_in: Submission, case: Case) -> str:
+def _unread(submission: Submission, case: Case) -> str:
     """Which inputs no thread reads."""
     from forgekit.tracing.footprint import MOST_ELEMENTS, footprint
 
-    run = handed_in.compiled(case)
+    run = submission.compiled(case)
     sizes = {k: value.numel() for k, value in enumerate(case.args) if hasattr(value, "numel")}
     if max(sizes.values()) > MOST_ELEMENTS:
         return ""
-    touched = footprint(run, *handed_in.arguments(case).values(), kind="load").touched
+    touched = footprint(run, *submission.arguments(case).values(), kind="load").touched
     inputs = [run.parameters[k].name for k, n in sizes.items() if n and k not in case.expected]
     never = [name for name in inputs if not touched[name]["count"].any()]
     if not never:
@@ -175,7 +174,7 @@ def _unread(handed_in: Submission, case: Case) -> str:
     return f"no thread reads {' or '.join(never)}.{dropped}"
 
 
-def _unwritten(handed_in: Submission, case: Case, got: Any, partly: bool) -> str:
+def _unwritten(submission: Submission, case: Case, got: Any, partly: bool) -> str:
     """What the launch itself says of elements that still hold the poison: nothing was stored, or,
     if some were certainly not, fewer threads than elements were launched and those beyond them are
     the ones missing."""
@@ -184,10 +183,10 @@ def _unwritten(handed_in: Submission, case: Case, got: Any, partly: bool) -> str
     blank = got.isnan() if got.is_floating_point() else got == poison(got.dtype)
     if not blank.any():
         return ""
-    profile, _ = handed_in.counted(case)
+    profile, _ = submission.counted(case)
     stores = profile["global_store_requests"] + profile["global_atomic_requests"]
     if not stores + profile["global_reduction_requests"]:
-        behind = "st.global" in handed_in.compiled(case).ptx
+        behind = "st.global" in submission.compiled(case).ptx
         why = ", for the predicate of its stores is never true" if behind else ""
         return f"nothing is stored: no thread writes to global memory{why}."
     if not partly:

@@ -38,7 +38,7 @@ be faster than reading `a` and `b` once and writing `z` once.
     sizes=[(8,), (1,), (128,), (1000,), (2500,), (129,), (257,)],
     count=[(100,), (100_003,)],
     dtypes=("float32", "float16"),
-    slips=[
+    misconceptions=[
         looks_like(lambda a, b, z: a, "z holds a: b is not added."),
         looks_like(lambda a, b, z: a - b, "b is subtracted."),
         looks_like(lambda a, b, z: a * b, "the elements are multiplied."),

@@ -12,9 +12,10 @@ from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import (
     Case,
     Counter,
+    Evidence,
     GateError,
     Group,
-    Slip,
+    Misconception,
     clean,
     counted,
     counters,
@@ -23,7 +24,6 @@ from forgekit.lessons.gates import (
     looks_like,
     values,
 )
-from forgekit.lessons.gates.failure import Evidence
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates import Submission
@@ -51,7 +51,7 @@ def _case(m: int, n: int, dtype: torch.dtype) -> Case:
     )
 
 
-def _unguarded(verb: str, says: str) -> Slip:
+def _unguarded(verb: str, says: str) -> Misconception:
     """The copy that was stopped stands there without a predicate."""
 
     def when(e: Evidence) -> bool:
@@ -59,7 +59,7 @@ def _unguarded(verb: str, says: str) -> Slip:
         plain = "cute.copy(" in line and "pred=" not in line
         return "out-of-bounds" in e.kinds and plain and f" {verb} m" in e.text
 
-    return Slip(says, when)
+    return Misconception(says, when)
 
 
 def _outside(e: Evidence) -> tuple[set[int], set[int]]:
@@ -70,7 +70,7 @@ def _outside(e: Evidence) -> tuple[set[int], set[int]]:
     return {int(r) for r in rows if r >= m}, {int(c) for c in columns if c >= n}
 
 
-def _mode(rows: bool) -> list[Slip]:
+def _mode(rows: bool) -> list[Misconception]:
     """Of a case in which only rows, or only columns, are beyond the matrix."""
     mode, other = ("row", "columns") if rows else ("column", "rows")
 
@@ -86,12 +86,12 @@ def _mode(rows: bool) -> list[Slip]:
         return here(e) and rows and e.case.args[0].shape[0] % 4 != 0
 
     return [
-        Slip("with 4 rows all is right, where a thread's four vectors are all inside or all "
+        Misconception("with 4 rows all is right, where a thread's four vectors are all inside or all "
              "outside. Here they differ: the predicate of vector `v` has to ask for the "
              "coordinate of vector `v`.", of_another),
-        Slip(f"the {mode} after the last is let through, and none beyond it: the last {mode} is "
+        Misconception(f"the {mode} after the last is let through, and none beyond it: the last {mode} is "
              f"that of the size less 1.", one_too_many),
-        Slip(f"the {other} of this matrix fill the tiles, and {mode}s far beyond the last are "
+        Misconception(f"the {other} of this matrix fill the tiles, and {mode}s far beyond the last are "
              f"reached: the predicate does not look at the {mode}.", lambda e: here(e) and
              bool(_outside(e)[0 if rows else 1])),
     ]  # fmt: skip
@@ -123,7 +123,7 @@ def _moved(kind: str, times: int, m: int, n: int, vec: int) -> Counter:
         called=f"{kind} requests",
         at_most=fewest * 3 // 2,
         ideal=fewest,
-        slips=[
+        misconceptions=[
             counted(lambda p: p[f"global_{kind}_bytes_asked"] > 1.01 * once, twice),
             counted(lambda p: True, scalar),
         ],
@@ -137,7 +137,7 @@ def _values() -> Group:
         sizes=[(16, 256), (4, 256), (5, 256), (16, 264), (3, 8), (37, 200)],
         drawn=lambda m, n: (m, -(-n // 8) * 8),
         dtypes=("float32", "float16", "bfloat16"),
-        slips=[
+        misconceptions=[
             looks_like(lambda x, y, z, a: x, "the kernel still copies `x`."),
             looks_like(lambda x, y, z, a: a * x.float(), "`y` is not added."),
             looks_like(lambda x, y, z, a: x.float() + y.float(), "`a` is left out."),
@@ -159,9 +159,9 @@ def _values() -> Group:
         " to compare",
     )  # fmt: skip
 
-    def run(handed_in: Submission) -> str:
+    def run(submission: Submission) -> str:
         try:
-            return gate.run(handed_in)
+            return gate.run(submission)
         except GateError as failure:
             if "the result is wrong" in failure.happened and "NaN" not in failure.happened:
                 failure.look_at = (

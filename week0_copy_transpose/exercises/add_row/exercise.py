@@ -43,7 +43,7 @@ down eight rows makes an eighth of them; try it, it passes as well.
     sizes=[(3, 4), (1, 1), (8, 32), (40, 1), (2, 129), (65, 33), (9, 100)],
     count=[(24, 90), (260, 330)],
     dtypes=("float32", "float16"),
-    slips=[
+    misconceptions=[
         looks_like(lambda x, r, z: x, "z holds x: r is not added."),
         looks_like(lambda x, r, z: x + r[0], "every column gets the first element of r."),
         looks_like(

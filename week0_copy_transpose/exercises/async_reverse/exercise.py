@@ -12,9 +12,10 @@ from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import (
     Case,
     Counter,
+    Evidence,
     GateError,
     Group,
-    Slip,
+    Misconception,
     clean,
     counted,
     counters,
@@ -23,7 +24,6 @@ from forgekit.lessons.gates import (
     looks_like,
     values,
 )
-from forgekit.lessons.gates.failure import Evidence
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates import Submission
@@ -62,37 +62,37 @@ def _waiting() -> Group:
     gate = clean(
         _case,
         sizes=[(2, 512), (3, 104)],
-        slips=[
+        misconceptions=[
             found("divergent-barrier", "the barrier is within the `if`, and some threads never "
                   "reach it. What all threads have to do stands outside."),
-            Slip("the barrier comes before the wait. A thread waits for its *own* copies alone; so "
+            Misconception("the barrier comes before the wait. A thread waits for its *own* copies alone; so "
                  "all wait first, and meet at the barrier afterwards.",
                  lambda e: {"async-copy", "shared-race"} <= set(e.kinds)),
             found("shared-race", "more than one thread copies to the same place: each vector is one "
                   "thread's.", text="writes another value there"),
             found("shared-race", "each thread has waited for its own copies. The elements it reads "
                   "were copied by other threads, which takes a barrier."),
-            Slip("the copy's place in shared memory is beyond what the block has: a vector's place "
+            Misconception("the copy's place in shared memory is beyond what the block has: a vector's place "
                  "has the vector's number.", lambda e: _where(e, "copies to", "shared-memory")),
-            Slip("the loop leaves the row in shared memory, whose elements are number 0 to n - 1: "
+            Misconception("the loop leaves the row in shared memory, whose elements are number 0 to n - 1: "
                  "element j comes from n - 1 - j, if j is less than n.",
                  lambda e: _where(e, "reads", "shared-memory")),
-            Slip("there are more blocks than rows.", _a_block_too_many),
-            Slip("threads beyond the end of the row copy, too: a row has n // vec vectors, and a "
+            Misconception("there are more blocks than rows.", _a_block_too_many),
+            Misconception("threads beyond the end of the row copy, too: a row has n // vec vectors, and a "
                  "block 128 threads.", lambda e: _where(e, "copies from", "mX[")),
-            Slip("what is read was never copied, or only a part of it. Each thread with a vector "
+            Misconception("what is read was never copied, or only a part of it. Each thread with a vector "
                  "copies the whole of it, 16 bytes.",
                  lambda e: e.kinds == ("uninitialised-shared",)),
         ],
         look_at="fk.timeline(*{failed})  # what stands between copy and read?",
     )  # fmt: skip
 
-    def run(handed_in: Submission) -> str:
+    def run(submission: Submission) -> str:
         try:
-            return gate.run(handed_in)
+            return gate.run(submission)
         except GateError as failure:
             if not failure.likely and "Asynchronous copy" in failure.happened:
-                ptx = handed_in.compiled(_case(2, 512, torch.float32)).ptx
+                ptx = submission.compiled(_case(2, 512, torch.float32)).ptx
                 failure.likely = _not_awaited(ptx)
             raise
 
@@ -158,10 +158,10 @@ side. The reversal itself happens in shared memory, which does not mind.
             sizes=[(2, 512), (1, 8), (3, 104), (2, 504)],
             drawn=lambda m, n: (m, -(-n // 8) * 8),
             dtypes=("float32", "float16", "bfloat16"),
-            slips=[
+            misconceptions=[
                 looks_like(lambda x, y: x, "the rows are copied, and not reversed."),
                 found("out-of-bounds", "threads beyond the end of the row copy, too."),
-                Slip("in float32 all sizes are right, so the mistake is in what depends on the "
+                Misconception("in float32 all sizes are right, so the mistake is in what depends on the "
                      "type: 16 bytes are 8 elements of this one.",
                      lambda e: e.case.args[0].element_size() == 2),
             ],
@@ -172,13 +172,13 @@ side. The reversal itself happens in shared memory, which does not mind.
             [
                 Counter(
                     _plain_loads, "loads into registers", at_most=0, ideal=0,
-                    slips=[counted(lambda p: True, "elements are loaded into registers, in the "
+                    misconceptions=[counted(lambda p: True, "elements are loaded into registers, in the "
                                    "loop or on their way to shared memory. All of them are to come "
                                    "by `cute.copy` with `atom`, and to be read from `sRow`.")],
                 ),
                 Counter(
                     "global_async_requests", "cp.async requests", at_most=16, ideal=16,
-                    slips=[
+                    misconceptions=[
                         counted(lambda p: p["global_async_bytes_asked"] > _BYTES,
                                 "elements are copied more than once."),
                         counted(lambda p: _bytes_a_copy(p) <= 16,

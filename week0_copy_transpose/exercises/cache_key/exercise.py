@@ -154,13 +154,13 @@ def _families() -> Sequence[Callable[[int, int], torch.Tensor]]:
     )
 
 
-def _own(handed_in: Submission) -> None:
+def _own(submission: Submission) -> None:
     """The key is made from the tensor's own properties, not from forgekit's spec."""
     asked: list[object] = []
     # A spec that is only half made raises sooner or later, in the student's function.
     watch = mock.patch.object(TensorSpec, "__post_init__", lambda spec: asked.append(spec))
     with watch, contextlib.suppress(Exception):
-        handed_in.value(_matrix(4, 8))
+        submission.value(_matrix(4, 8))
     if asked:
         raise GateError(
             "The key is forgekit's own: fk.spec(x) knows the answer.",
@@ -168,12 +168,12 @@ def _own(handed_in: Submission) -> None:
         )
 
 
-def _told_apart(handed_in: Submission) -> str:
-    _own(handed_in)
-    return _DIFFERENT.run(handed_in)
+def _told_apart(submission: Submission) -> str:
+    _own(submission)
+    return _DIFFERENT.run(submission)
 
 
-def _hits(handed_in: Submission) -> str:
+def _hits(submission: Submission) -> str:
     """A working day: many sizes, few kernels."""
     chance, families = random.Random(0), _families()
     calls = [
@@ -181,7 +181,7 @@ def _hits(handed_in: Submission) -> str:
         for _ in range(20)
         for k, make in enumerate(families)
     ]
-    found = {key_of(handed_in.value, x) for _, x in calls}
+    found = {key_of(submission.value, x) for _, x in calls}
     if len(found) != len(families):
         raise GateError(
             f"{len(calls)} calls with tensors of {len(families)} kinds led to {len(found)} kernels.",

@@ -61,7 +61,7 @@ rounding keeps the order; it costs one conversion more.
     exact=True,
     sizes=[(8,), (1,), (128,), (1000,), (2500,), (127,), (129,)],
     count=[(1000,), (100_003,)],
-    slips=[
+    misconceptions=[
         looks_like(lambda x, low, high, y: x.to(torch.bfloat16), "nothing is clamped."),
         looks_like(
             lambda x, low, high, y: x.clamp(min=low).to(torch.bfloat16),

@@ -51,7 +51,7 @@ a thread, from registers, are the next step.
     result=_filtered,
     sizes=[(8, 3), (1, 1), (1000, 5), (128, 2), (300, 32), (5, 9), (129, 4), (259, 32)],
     count=[(1000, 9), (10_001, 32)],
-    slips=[
+    misconceptions=[
         looks_like(
             lambda x, w, y: _filtered(x, w.flip(0)),
             "the filter is applied backwards: w[k] belongs to x[i + k].",

@@ -30,7 +30,7 @@ bytes move for each element of `y`, and there is nothing to be saved.
     legal=lambda h: (-(-h // 8) * 8,),
     promise={0: {0: 16}, 1: {0: 8}},
     waste={"instructions": 1.4},
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x[: len(y)], "the second half is left out."),
         looks_like(lambda x, y: 2 * x[: len(y)], "the first half is added to itself."),
         looks_like(lambda x, y: x[0::2] + x[1::2], "neighbours are added, and not the halves."),

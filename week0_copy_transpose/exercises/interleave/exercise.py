@@ -48,7 +48,7 @@ coalesced, and each load asks for half a warp's sectors. It passes too, with twi
     count=[(1000,), (50_001,)],
     dtypes=("float32", "float16"),
     waste={"instructions": 3.5},
-    slips=[
+    misconceptions=[
         looks_like(lambda a, b, z: _woven(b, a), "a and b have changed places."),
         looks_like(lambda a, b, z: torch.cat((a, b)), "b stands behind a, not between."),
         looks_like(lambda a, b, z: _woven(a, a), "b is never read."),

@@ -31,7 +31,7 @@ fetched.
     count=[(9, 33), (200, 210)],
     dtypes=("float32", "float16"),
     exact=True,
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x, "everything is copied, also what lies above the diagonal."),
         looks_like(lambda x, y: x.tril(-1), "the diagonal itself is not kept: there, `col == row`."),
         looks_like(lambda x, y: x.triu(), "it is the upper triangle that is kept: row and column "

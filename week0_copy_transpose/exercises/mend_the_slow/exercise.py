@@ -120,7 +120,7 @@ The rest is what lies between `padded` and `padded_4` above: four elements a thr
             sizes=[(32, 32), (64, 32), (2, 3), (1, 1), (33, 31), (31, 33), (1, 70), (100, 65)],
             rtol=0,
             atol=0,
-            slips=[
+            misconceptions=[
                 looks_like(lambda x, y: x.T, "it is transposed, not turned: `M - 1 -` is missing."),
                 looks_like(
                     lambda x, y: x.rot90(1),
@@ -151,7 +151,7 @@ The rest is what lies between `padded` and `padded_4` above: four elements a thr
         clean(
             _case,
             sizes=[(33, 70), (64, 96)],
-            slips=_ORDER,
+            misconceptions=_ORDER,
         ),
         counters(
             _case,
@@ -163,7 +163,7 @@ The rest is what lies between `padded` and `padded_4` above: four elements a thr
                     at_most=_LEAST,
                     baseline=_LEAST,
                     ideal=_LEAST,
-                    slips=[
+                    misconceptions=[
                         counted(
                             lambda p: p.global_load_sectors_per_request > 16,
                             "now the load is strided: the exchange of tidx and tidy belongs behind "
@@ -178,7 +178,7 @@ The rest is what lies between `padded` and `padded_4` above: four elements a thr
                     at_most=_LEAST,
                     baseline=8 * _LEAST,
                     ideal=_LEAST,
-                    slips=[
+                    misconceptions=[
                         counted(
                             lambda p: p.global_store_sectors_per_request > 31,
                             "neighbouring threads still store to neighbouring *rows* of mY, as in "
@@ -203,7 +203,7 @@ The rest is what lies between `padded` and `padded_4` above: four elements a thr
                     "bank conflicts of shared loads",
                     at_most=0,
                     ideal=0,
-                    slips=[
+                    misconceptions=[
                         counted(
                             lambda p: p.shared_load_wavefronts_per_request > 31,
                             "the store is fixed, and the shared load is sick now: a column of sT "
@@ -222,7 +222,7 @@ The rest is what lies between `padded` and `padded_4` above: four elements a thr
                     "bank conflicts of shared stores",
                     at_most=0,
                     ideal=0,
-                    slips=[
+                    misconceptions=[
                         counted(
                             lambda p: True,
                             "the conflict is where sT is *stored*: there, too, 32 lanes want 32 "
@@ -236,7 +236,7 @@ The rest is what lies between `padded` and `padded_4` above: four elements a thr
                     "wavefronts of shared memory",
                     at_most=2 * 256 * 320 // 32,
                     ideal=2 * 256 * 320 // 32,
-                    slips=[
+                    misconceptions=[
                         counted(
                             lambda p: p.shared_load_requests > 256 * 320 // 32,
                             "no conflict, because the lanes of a warp read sT one after the other, "
@@ -258,7 +258,7 @@ The rest is what lies between `padded` and `padded_4` above: four elements a thr
                     "percent of lanes active",
                     at_least=75,
                     ideal=100,
-                    slips=[
+                    misconceptions=[
                         counted(
                             lambda p: True,
                             "the counters above are good because most lanes do nothing: what used "
@@ -271,7 +271,7 @@ The rest is what lies between `padded` and `padded_4` above: four elements a thr
                     "blocks for 80 tiles",
                     at_least=_BLOCKS,
                     baseline=80,
-                    slips=[
+                    misconceptions=[
                         counted(
                             lambda p: True,
                             "a few blocks do all the work one after the other. The counters do not "
@@ -285,7 +285,7 @@ The rest is what lies between `padded` and `padded_4` above: four elements a thr
                     "threads",
                     at_least=256 * 320 // 64,
                     baseline=256 * 320,
-                    slips=[
+                    misconceptions=[
                         counted(
                             lambda p: True,
                             "one thread moves more than 64 elements, one after the other; too few "

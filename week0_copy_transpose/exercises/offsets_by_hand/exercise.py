@@ -16,8 +16,8 @@ LAYOUT = Layout((3, (2, 4)), (2, (1, 6)))
 COORDINATES = ((1, 0), (1, (0, 2)), (2, 3), (0, 6), 7)
 
 
-def _offsets(handed_in: Submission) -> str:
-    given = handed_in.value
+def _offsets(submission: Submission) -> str:
+    given = submission.value
     if not isinstance(given, Mapping):
         raise GateError(f"Needed is the dictionary of the skeleton; handed in was {given!r:.200}.")
     missing = [c for c in COORDINATES if c not in given]

@@ -1,4 +1,4 @@
-"""Wrong answers of week0/offsets_by_hand; all slips of one offset stand in
+"""Wrong answers of week0/offsets_by_hand; all misconceptions of one offset stand in
 `test_layout_mistakes.py`."""
 
 from forgekit.lessons.wrong import Wrong

@@ -14,8 +14,7 @@ import forgekit as fk
 from forgekit.compiling.compiled import CompiledKernel
 from forgekit.errors import ArgumentMismatchError, ForgekitError, KernelError
 from forgekit.lessons.exercise import Exercise
-from forgekit.lessons.gates import GateError, Group, Submission
-from forgekit.lessons.gates.python_function import python_function
+from forgekit.lessons.gates import GateError, Group, Submission, python_function
 
 __all__ = ["EXERCISE"]
 
@@ -71,9 +70,9 @@ class _Trial:
     seen: list[_Call] = field(default_factory=list)
 
     @classmethod
-    def of(cls, handed_in: Submission) -> _Trial:
-        make = python_function(handed_in, "one_kernel_per_n(compile, fn)")
-        compiler = _Compiler(handed_in.arch)
+    def of(cls, submission: Submission) -> _Trial:
+        make = python_function(submission, "one_kernel_per_n(compile, fn)")
+        compiler = _Compiler(submission.arch)
         try:
             call = make(compiler, double)
         except Exception as error:
@@ -175,15 +174,15 @@ def _tensors(
     )
 
 
-def _values(handed_in: Submission) -> str:
-    trial = _Trial.of(handed_in)
+def _values(submission: Submission) -> str:
+    trial = _Trial.of(submission)
     for m, n in _BOTH:
         trial.run(*_tensors(m, n), f"{m}×{n}")
     return f"{len(_BOTH)} calls"
 
 
-def _compilations(handed_in: Submission) -> str:
-    trial = _Trial.of(handed_in)
+def _compilations(submission: Submission) -> str:
+    trial = _Trial.of(submission)
     for m, n in _BOTH:
         trial.run(*_tensors(m, n), f"{m}×{n}")
     count, shapes = len(trial.compiler.made), ", ".join(f"{m}×{n}" for m, n in _BOTH)
@@ -200,9 +199,9 @@ def _compilations(handed_in: Submission) -> str:
     return f"{len(_BOTH)} calls, 2 compilations"
 
 
-def _rest_of_key(handed_in: Submission) -> str:
+def _rest_of_key(submission: Submission) -> str:
     """The same N, and yet another kernel."""
-    trial = _Trial.of(handed_in)
+    trial = _Trial.of(submission)
     plain = _tensors(5, 48)
     padded = _tensors(5, 48, pitch=64)
     by_eight, by_four = _tensors(5, 48, start=2), _tensors(5, 48, start=1)
@@ -222,8 +221,8 @@ def _rest_of_key(handed_in: Submission) -> str:
     return f"{len(calls)} calls"
 
 
-def _knows_n(handed_in: Submission) -> str:
-    trial = _Trial.of(handed_in)
+def _knows_n(submission: Submission) -> str:
+    trial = _Trial.of(submission)
     for m, n in ((5, 48), (7, 33)):
         trial.run(*_tensors(m, n), f"{m}×{n}")
         for name, spec in trial.compiler.made[-1].specs.items():

@@ -14,8 +14,7 @@ from forgekit.compiling.compiled import CompiledKernel
 from forgekit.compiling.specs import TensorSpec
 from forgekit.errors import ForgekitError
 from forgekit.lessons.exercise import Exercise
-from forgekit.lessons.gates import GateError, Group, Submission
-from forgekit.lessons.gates.python_function import python_function
+from forgekit.lessons.gates import GateError, Group, Submission, python_function
 
 __all__ = ["EXERCISE"]
 
@@ -47,8 +46,8 @@ def _pair(m: int, n: int, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tenso
     return x, fk.empty(m, n, dtype=dtype, device="virtual")
 
 
-def _compiled(handed_in: Submission, *tensors: torch.Tensor) -> CompiledKernel:
-    promise = python_function(handed_in, "promise(x)")
+def _compiled(submission: Submission, *tensors: torch.Tensor) -> CompiledKernel:
+    promise = python_function(submission, "promise(x)")
     specs: list[Any] = []
     for t in tensors:
         try:
@@ -61,17 +60,17 @@ def _compiled(handed_in: Submission, *tensors: torch.Tensor) -> CompiledKernel:
     wrong = next((s for s in specs if not isinstance(s, TensorSpec)), None)
     if wrong is not None or not all(isinstance(s, TensorSpec) for s in specs):
         raise GateError(f"promise returned {wrong!r:.100}; needed is what fk.spec(x, …) returns.")
-    return fk.compile(by_vectors, *specs, device="virtual", arch=handed_in.arch)
+    return fk.compile(by_vectors, *specs, device="virtual", arch=submission.arch)
 
 
 def _name(t: torch.Tensor) -> str:
     return f"{tuple(t.shape)} {str(t.dtype).removeprefix('torch.')}"
 
 
-def _one_load(handed_in: Submission) -> str:
+def _one_load(submission: Submission) -> str:
     for dtype in _DTYPES:
         x, y = _pair(6, 64, dtype)
-        kernel = _compiled(handed_in, x, y)
+        kernel = _compiled(submission, x, y)
         bits = [int(v or 1) * int(b) for v, b in _LOAD.findall(kernel.ptx)]
         if bits != [128]:
             raise GateError(
@@ -94,12 +93,12 @@ def _too_little(bits: list[int], dtype: torch.dtype, spec: TensorSpec) -> str:
 
 
 def _serves(
-    handed_in: Submission, cases: list[tuple[int, int]], dtype: torch.dtype, start: int = 0
+    submission: Submission, cases: list[tuple[int, int]], dtype: torch.dtype, start: int = 0
 ) -> None:
     """start: bytes from a multiple of 64 to the first element of x."""
     from forgekit.checking.check import compare
 
-    kernel = _compiled(handed_in, *_pair(6, 64, dtype))
+    kernel = _compiled(submission, *_pair(6, 64, dtype))
     for m, n in cases:
         x, y = _pair(m, n, dtype)
         if start:
@@ -129,22 +128,22 @@ def _too_much(text: str) -> str:
     return "more is promised than a load of 128 bits needs, and fewer tensors fit."
 
 
-def _odd_rows(handed_in: Submission) -> str:
+def _odd_rows(submission: Submission) -> str:
     for dtype in _DTYPES:
-        _serves(handed_in, [(1, 64), (5, 64), (33, 64)], dtype)
+        _serves(submission, [(1, 64), (5, 64), (33, 64)], dtype)
     return "1, 5 and 33 rows"
 
 
-def _other_widths(handed_in: Submission) -> str:
-    _serves(handed_in, [(3, 4), (3, 12), (7, 100), (2, 256)], torch.float32)
-    _serves(handed_in, [(3, 8), (7, 104), (2, 256)], torch.float16)
-    _serves(handed_in, [(3, 64)], torch.float32, start=16)
+def _other_widths(submission: Submission) -> str:
+    _serves(submission, [(3, 4), (3, 12), (7, 100), (2, 256)], torch.float32)
+    _serves(submission, [(3, 8), (7, 104), (2, 256)], torch.float16)
+    _serves(submission, [(3, 64)], torch.float32, start=16)
     return "every multiple of 16 bytes"
 
 
-def _refuses(handed_in: Submission) -> str:
+def _refuses(submission: Submission) -> str:
     """What the promise excludes must be refused, or it was none."""
-    kernel = _compiled(handed_in, *_pair(6, 64, torch.float32))
+    kernel = _compiled(submission, *_pair(6, 64, torch.float32))
     flat = fk.randn(6 * 64 + 1, device="virtual")
     for x, words in (
         (fk.randn(6, 66, device="virtual"), "66 columns"),

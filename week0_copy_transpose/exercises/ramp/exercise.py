@@ -35,7 +35,7 @@ itself, and often all it needs.
     sizes=[(8,), (1,), (128,), (1000,), (2500,), (129,), (257,)],
     count=[(100,), (100_003,)],
     in_place=True,
-    slips=[
+    misconceptions=[
         looks_like(lambda y: y, "nothing is stored, or what was there is stored again."),
         looks_like(lambda y: _ramp(y) - 5, "5 is not added."),
         looks_like(lambda y: 5 + torch.arange(len(y), dtype=y.dtype), "the number of the element "

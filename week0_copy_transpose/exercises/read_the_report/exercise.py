@@ -7,8 +7,7 @@ from numbers import Real
 from typing import Any
 
 from forgekit.lessons.exercise import Exercise
-from forgekit.lessons.gates import GateError, Group, Submission
-from forgekit.lessons.gates.choices import choices, one_of
+from forgekit.lessons.gates import GateError, Group, Submission, choices, one_of
 
 __all__ = ["EXERCISE", "NUMBERS", "SICK"]
 
@@ -104,8 +103,8 @@ def _about_gain(got: Any) -> None:
     raise GateError(f"{where} is not right.", likely, "The row of times.")
 
 
-def _worth(handed_in: Submission) -> str:
-    given = handed_in.value
+def _worth(submission: Submission) -> str:
+    given = submission.value
     if not isinstance(given, Mapping):
         raise GateError(f"Needed is the dict of the skeleton; handed in was {given!r:.200}.")
     asked = ("begin with", "gain of B")

@@ -1,11 +1,10 @@
 """Exercise week0/reverse: an index computed backwards, and off by one if one is hasty."""
 
-from forgekit.lessons.gates import Slip, looks_like
-from forgekit.lessons.gates.failure import Evidence
+from forgekit.lessons.gates import Evidence, Misconception, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 
-def _reads(shift: int) -> Slip:
+def _reads(shift: int) -> Misconception:
     """All threads that left x did so reading element n - 1 - i + shift."""
     says = {
         1: "off by one: thread i reads element n - i, and the last element is number n - 1.",
@@ -17,7 +16,7 @@ def _reads(shift: int) -> Slip:
         o = e.error.overrun if e.error is not None else None
         return o is not None and bool((o.numbers == o.elements - 1 - o.threads + shift).all())
 
-    return Slip(says, when)
+    return Misconception(says, when)
 
 
 def _from_the_end(e: Evidence) -> bool:
@@ -46,10 +45,10 @@ by one, thread 0 reads `mX[n]`: try it and read what the virtual GPU says.
     sizes=[(8,), (1,), (128,), (1000,), (2500,), (129,), (257,)],
     count=[(100,), (100_003,)],
     exact=True,
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x, "the kernel still copies."),
         _reads(1),
-        Slip(
+        Misconception(
             "there is no counting from the end here, as Python's lists have it: index -1 lies "
             "before the array.",
             _from_the_end,

@@ -2,8 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import Slip, found, looks_like
-from forgekit.lessons.gates.failure import Evidence
+from forgekit.lessons.gates import Evidence, Misconception, found, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..practice import numbers, picture
@@ -51,7 +50,7 @@ wants the same four sectors, in whichever order the lanes name them.
     sizes=[(7,), (8,), (1,), (2,), (127,), (1000,), (2500,), (129,), (513,)],
     count=[(1000,), (100_001,)],
     dtypes=("float32", "float16"),
-    slips=[
+    misconceptions=[
         looks_like(
             lambda x: x,
             "x is as it was: either nothing is exchanged, or every pair is exchanged twice.",
@@ -61,7 +60,7 @@ wants the same four sectors, in whichever order the lanes name them.
             "the front half is right, and the back half is as it was: what belongs there is never "
             "stored, or it was overwritten before it was read.",
         ),
-        Slip("thread 0 reaches element n, and the last one is number n - 1.", _last_is_n),
+        Misconception("thread 0 reaches element n, and the last one is number n - 1.", _last_is_n),
         found(
             "out-of-bounds",
             "the reversal is of the whole array, not of each block by itself.",

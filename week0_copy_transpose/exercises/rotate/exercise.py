@@ -42,8 +42,8 @@ def _case(rows: int, dtype: torch.dtype) -> Case:
     return Case((x, y), {1: x.roll(-2, dims=1)}, f"{rows} × 64")
 
 
-def _not_everywhere(handed_in: Submission) -> str:
-    written = len(_BARRIER.findall(handed_in.compiled(_case(_ROWS, torch.float32)).ptx))
+def _not_everywhere(submission: Submission) -> str:
+    written = len(_BARRIER.findall(submission.compiled(_case(_ROWS, torch.float32)).ptx))
     if written > _ALLOWED:
         raise GateError(
             f"A thread waits at {written} barriers. {_ALLOWED - 1} are enough; {_ALLOWED} are "
@@ -91,9 +91,9 @@ class _Exchange(Listener):
         return "one round is gone, or does nothing, and the other does the work of both."
 
 
-def _through_shared_memory(handed_in: Submission) -> str:
+def _through_shared_memory(submission: Submission) -> str:
     case = _case(_ROWS, torch.float32)
-    run, args = handed_in.compiled(case), tuple(handed_in.arguments(case).values())
+    run, args = submission.compiled(case), tuple(submission.arguments(case).values())
     seen, needed = _Exchange(), 2 * 64 * _ROWS
     run_again(run, args, listeners=(seen,))
     if seen.reads < needed:
@@ -132,7 +132,7 @@ slow ones finish reading.)
         values(
             _case,
             sizes=[(1,), (4,), (33,)],
-            slips=[
+            misconceptions=[
                 looks_like(lambda x, y: x.roll(-1, dims=1), "it rotates once only."),
                 looks_like(lambda x, y: x.roll(-3, dims=1), "it rotates three times."),
                 looks_like(lambda x, y: x.roll(2, dims=1), "it rotates the other way."),
@@ -144,7 +144,7 @@ slow ones finish reading.)
         clean(
             _case,
             sizes=[(_ROWS,)],
-            slips=[
+            misconceptions=[
                 found("divergent-barrier", _DIVERGENT),
                 found("uninitialised-shared", "a thread reads before its neighbour has written: "
                       "the barrier between write and read is gone."),

@@ -42,7 +42,7 @@ would cost 32 wavefronts a load in place of one.
     count=[(64, 64), (256, 200)],
     dtypes=("float32", "int32"),
     waste={"threads": 4},
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x.T, "that is the transpose: the columns do not run backwards."),
         looks_like(lambda x, y: x.rot90(1), "that is a quarter turn the other way."),
         looks_like(lambda x, y: x.rot90(-1).flip((0, 1)), "that is a quarter turn the other way."),

@@ -23,7 +23,7 @@ multiply-add*, which rounds once. Look for it in `fk.compile(scale, x, y).ptx`.
     result=lambda x: 3 * x + 1,
     sizes=[(8,), (1,), (128,), (1000,), (2500,), (129,), (257,)],
     count=[(100,), (100_003,)],
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x, "the kernel still copies."),
         looks_like(lambda x, y: 3 * (x + 1), "1 is added before the multiplication."),
         looks_like(lambda x, y: 3 * x, "the + 1 is missing."),

@@ -34,7 +34,7 @@ each row, but it is small, and a cache has it.
     legal=lambda m, n: (m, -(-n // 8) * 8),
     promise={0: {1: 8}, 1: {0: 8}, 2: {1: 8}},
     waste={"instructions": 1.4},
-    slips=[
+    misconceptions=[
         looks_like(lambda x, w, y: x, "x is copied: `w` is left out."),
         looks_like(lambda x, w, y: x + w, "the factors are added."),
         looks_like(lambda x, w, y: x * w[: 16 // x.element_size()].repeat(len(w))[: len(w)],

@@ -61,7 +61,7 @@ loads and the store, not around the whole.
     exact=True,
     sizes=[(8,), (1,), (1000,), (128,), (2500,), (129,), (257,)],
     count=[(1000,), (50_001,)],
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x, "y holds x: nothing is compared."),
         looks_like(lambda x, y: _max_of(x, 3), "that is the largest of three."),
         looks_like(lambda x, y: _max_of(x, 5), "that is the largest of five."),

@@ -39,7 +39,7 @@ but each is an instruction and a request; the profile counts them.
     result=_sums,
     sizes=[(1,), (2,), (7,), (5,), (3,)],
     count=[(2,), (300,)],
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x, "only the element itself is stored."),
         looks_like(lambda x, y: _shifted(x, 1) + x, "the right neighbour is missing."),
         looks_like(lambda x, y: _sums(x) - _shifted(x, 1), "the left neighbour is missing."),

@@ -39,7 +39,7 @@ and 16 there, half a sector each, and the other half is read by the tile to the 
     dtypes=("float32", "float16"),
     exact=True,
     legal=lambda m, n: (2 * max(1, m // 2), 4 * max(1, n // 4)),
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: _rows(x, (0, 2, 1, 3)),
                    "tiles are counted along the rows of tiles: tile 1 lies beside tile 0."),
         looks_like(lambda x, y: _rows(x, (2, 0, 3, 1)),

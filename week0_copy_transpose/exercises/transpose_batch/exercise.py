@@ -33,7 +33,7 @@ be B launches: for small matrices a launch takes longer than the work in it.
     dtypes=("float32", "float16"),
     exact=True,
     waste={"threads": 1, "shared_wavefronts": 1.0},
-    slips=[
+    misconceptions=[
         *predicate_mistakes(32, 32),
         *race_mistakes(),
         looks_like(

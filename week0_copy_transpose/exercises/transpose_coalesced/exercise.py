@@ -40,17 +40,17 @@ make a store coalesced; only the addresses of the 32 lanes do.
             dtypes=(*WORDS, "bfloat16"),
             rtol=0,
             atol=0,
-            slips=mistakes(32, 32),
+            misconceptions=mistakes(32, 32),
             drawn=2,
         ),
-        clean(case, sizes=[(33, 47)], slips=race_mistakes()),
+        clean(case, sizes=[(33, 47)], misconceptions=race_mistakes()),
         counters(
             case,
             _SIZE,
             [
                 sectors(
                     "global_store", *_SIZE, 32, baseline=8 * 96 * 128 // 8,
-                    slips=[
+                    misconceptions=[
                         counted(
                             lambda p: p.global_store_sectors_per_request > 31,
                             "32 sectors a request: neighbouring threads still write one below the "
@@ -68,7 +68,7 @@ make a store coalesced; only the addresses of the 32 lanes do.
             [
                 sectors(
                     "global_load", *_SIZE, 32,
-                    slips=[
+                    misconceptions=[
                         counted(
                             lambda p: p.global_load_sectors_per_request > 31,
                             "the strided access has moved from the store to the load: now "

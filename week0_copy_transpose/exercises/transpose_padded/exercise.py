@@ -60,11 +60,11 @@ multiples of 16 bytes. That is why the next exercise does without.
                 dtypes=WORDS,
                 rtol=0,
                 atol=0,
-                slips=mistakes(32, 64),
+                misconceptions=mistakes(32, 64),
                 drawn=2,
             ),
         ),
-        clean(case, sizes=[(33, 70)], slips=race_mistakes()),
+        clean(case, sizes=[(33, 70)], misconceptions=race_mistakes()),
         conflicts(
             _SIZE,
             "float32",

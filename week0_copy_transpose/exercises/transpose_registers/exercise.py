@@ -82,7 +82,7 @@ def _requests(kind: str) -> Counter:
     verb = {"load": "reads", "store": "writes"}[kind]
     return Counter(
         f"global_{kind}_requests", f"{kind} requests", at_most=_FEWEST, ideal=_FEWEST,
-        slips=[
+        misconceptions=[
             counted(
                 lambda p: p[f"global_{kind}_requests"] == 8 * _FEWEST,
                 f"each lane {verb} 2 bytes at a time. Eight elements side by side are one access "
@@ -132,7 +132,7 @@ of eight, the shared tile is still the answer.
             dtypes=("float16", "bfloat16", "int16"),
             rtol=0,
             atol=0,
-            slips=[
+            misconceptions=[
                 left_by(
                     "mX",
                     _own_rows,
@@ -157,15 +157,15 @@ of eight, the shared tile is still the answer.
             ],
             drawn=_multiples,
         ),
-        clean(_case, sizes=[(40, 72)], dtype="float16", slips=race_mistakes()),
+        clean(_case, sizes=[(40, 72)], dtype="float16", misconceptions=race_mistakes()),
         counters(
             _case,
             _SIZE,
             [
                 _requests("load"),
                 _requests("store"),
-                sectors("global_load", *_SIZE, 16, slips=_HALF, look_at=_SEE.format("load")),
-                sectors("global_store", *_SIZE, 16, slips=_HALF, look_at=_SEE.format("store")),
+                sectors("global_load", *_SIZE, 16, misconceptions=_HALF, look_at=_SEE.format("load")),
+                sectors("global_store", *_SIZE, 16, misconceptions=_HALF, look_at=_SEE.format("store")),
             ],
             "float16",
             name="16 bytes an access",
@@ -181,7 +181,7 @@ of eight, the shared tile is still the answer.
                 ),
                 Counter(
                     barriers, "arrivals of warps at a barrier", at_most=0, ideal=0,
-                    slips=[
+                    misconceptions=[
                         counted(
                             lambda p: True,
                             "no thread here reads what another one has stored, so there is nothing "
@@ -192,7 +192,7 @@ of eight, the shared tile is still the answer.
                 ),
                 Counter(
                     _local_accesses, "accesses to local memory", at_most=0, ideal=0,
-                    slips=[
+                    misconceptions=[
                         counted(
                             lambda p: True,
                             "an index into rX or rY is known only at run time, and registers have "

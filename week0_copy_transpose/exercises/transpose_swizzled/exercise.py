@@ -86,14 +86,14 @@ the tile *and* on the type.
             dtypes=WORDS,
             rtol=0,
             atol=0,
-            slips=[
+            misconceptions=[
                 looks_like(lambda x, y: _of_tiles(x, True), _ONE_SIDE),
                 looks_like(lambda x, y: _of_tiles(x, False), _ONE_SIDE),
                 *mistakes(32, 64),
             ],
             drawn=2,
         ),
-        clean(case, sizes=[(33, 70)], slips=race_mistakes()),
+        clean(case, sizes=[(33, 70)], misconceptions=race_mistakes()),
         conflicts(
             _SIZE,
             "float32",
@@ -124,7 +124,7 @@ the tile *and* on the type.
                 Counter(
                     lambda p: p.shared_bytes, "bytes of shared memory a block", at_most=_TILE_BYTES,
                     ideal=_TILE_BYTES,
-                    slips=[
+                    misconceptions=[
                         counted(
                             lambda p: p.shared_bytes <= 1.5 * _TILE_BYTES,
                             "the tile has places between its rows: that is padding. A swizzle "

@@ -11,7 +11,8 @@ from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import (
     Case,
     Counter,
-    Slip,
+    Evidence,
+    Misconception,
     clean,
     counted,
     counters,
@@ -19,7 +20,6 @@ from forgekit.lessons.gates import (
     looks_like,
     values,
 )
-from forgekit.lessons.gates.failure import Evidence
 
 if TYPE_CHECKING:
     from forgekit.profiling.profile import Profile
@@ -90,7 +90,7 @@ def _gate(kind: str, width: int, requests: int) -> Counter:
         called=f"{kind} requests",
         at_most=requests * 5 // 4,
         ideal=requests,
-        slips=[
+        misconceptions=[
             counted(lambda p: _bytes_a_lane(p, kind) < 1.2 * width, scalar),
             counted(
                 lambda p: (
@@ -123,7 +123,7 @@ def _once(kind: str) -> Counter:
         called=f"bytes that threads {kind}",
         at_most=2 * _SIZE,
         ideal=2 * _SIZE,
-        slips=[counted(lambda p: True, says + "`i` or `tidx`?")],
+        misconceptions=[counted(lambda p: True, says + "`i` or `tidx`?")],
     )
 
 
@@ -156,12 +156,12 @@ is the same, next to nothing, because there is one last tile, however long the v
             _case,
             sizes=[(16,), (1000,), (1001,), (1,), (3,), (1023,)],
             dtypes=("float32", "float16", "bfloat16"),
-            slips=[
-                Slip("a vector of float16 has 8 elements, not 4: use `vec`. (With float32 no size "
+            misconceptions=[
+                Misconception("a vector of float16 has 8 elements, not 4: use `vec`. (With float32 no size "
                      "is stopped.)", _stopped_in_16_bits),
-                Slip("the last vector hangs over the end. `zipped_divide` rounds the number of "
+                Misconception("the last vector hangs over the end. `zipped_divide` rounds the number of "
                      "vectors up, so the predicate has to count whole ones.", _hangs_over),
-                Slip("of the elements that are left over, the first is number n // vec * vec, and "
+                Misconception("of the elements that are left over, the first is number n // vec * vec, and "
                      "there are n % vec.", _of_the_rest),
                 looks_like(_rest_from_the_front, "what is left over is read from the wrong place: "
                            "n // vec counts vectors, and the index counts elements."),
@@ -170,7 +170,7 @@ is the same, next to nothing, because there is one last tile, however long the v
                            "n // vec * vec, on both sides."),
                 looks_like(_first_of_the_rest, "of the elements that are left over, only the first "
                            "is copied."),
-                Slip(
+                Misconception(
                     "in float32 all sizes are right, so the mistake is in what depends on the "
                     "type: 16 bytes are 4 elements of float32, and 8 of this type.",
                     lambda e: e.case.args[0].element_size() == 2,

@@ -30,8 +30,8 @@ _FORM = 'Needed is the dictionary of the skeleton, such as {"A": (shape, stride)
 
 
 def _puzzle(name: str) -> Group:
-    def run(handed_in: Submission) -> str:
-        given = handed_in.value
+    def run(submission: Submission) -> str:
+        given = submission.value
         if not isinstance(given, Mapping) or name not in given:
             raise GateError(f"{_FORM}; handed in was {given!r:.200}.")
         pair = given[name]

@@ -1,4 +1,4 @@
-"""Wrong answers of week0/which_layout; all slips stand in `test_layout_mistakes.py`."""
+"""Wrong answers of week0/which_layout; all misconceptions stand in `test_layout_mistakes.py`."""
 
 from forgekit.lessons.wrong import Wrong
 

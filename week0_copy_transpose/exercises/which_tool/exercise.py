@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forgekit.lessons.exercise import Exercise
-from forgekit.lessons.gates.choices import choices
+from forgekit.lessons.gates import choices
 
 __all__ = ["EXERCISE"]
 

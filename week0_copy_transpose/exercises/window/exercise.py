@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
-from forgekit.lessons.gates import Slip, looks_like
-from forgekit.lessons.gates.failure import Evidence
+from forgekit.lessons.gates import Evidence, Misconception, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..practice import picture
@@ -47,8 +46,8 @@ def _outside(e: Evidence) -> dict[str, bool]:
     }
 
 
-def _leaves(where: str, says: str) -> Slip:
-    return Slip(says, lambda e: _outside(e).get(where, False))
+def _leaves(where: str, says: str) -> Misconception:
+    return Misconception(says, lambda e: _outside(e).get(where, False))
 
 
 _X = torch.arange(1, 25).reshape(4, 6)
@@ -96,7 +95,7 @@ begin at a multiple of 8 elements costs a fifth sector each request; there is no
     ],
     count=[(40, 100, 5, 8), (300, 500, 77, 131)],
     dtypes=("float32", "float16"),
-    slips=[
+    misconceptions=[
         looks_like(
             lambda x, top, left, y: x[: y.shape[0], : y.shape[1]],
             "the window is cut at (0, 0): top and left are not added.",

@@ -49,7 +49,7 @@ of the operator that combines, not that of the mapping.
     count=[(100,), (40_003,)],
     waste={"load_requests": 1.5},
     dtypes=("float32", "float16"),
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: torch.stack([p.double().sum() for p in x.split(PIECE)]),
                    "the elements are added as they are, with their signs."),
         looks_like(_whole_vectors, "nobody adds the elements behind the last whole vector."),

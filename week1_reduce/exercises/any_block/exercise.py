@@ -39,7 +39,7 @@ two often enough; what is left of a row or of a grid hardly ever is.
     result=lambda x: x.sum(1),
     sizes=[(2, 3), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (3, 300)],
     count=[(3, 100), (40, 1000)],
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: _tree(x, 0), "of 3 words that are left, the third is never added to "
                    "anything."),
         looks_like(lambda x, y: _tree(x, 1), "where an odd number of words is left, one behind them, "

@@ -9,8 +9,7 @@ import torch
 
 from forgekit.benching.recorded import Recorded, recorded
 from forgekit.lessons.exercise import Exercise
-from forgekit.lessons.gates import GateError, Group, Submission
-from forgekit.lessons.gates.python_function import python_function
+from forgekit.lessons.gates import GateError, Group, Submission, python_function
 
 __all__ = ["EXERCISE"]
 
@@ -46,24 +45,24 @@ def rule(m: int, n: int, dtype: torch.dtype) -> tuple[int, int]:
     return threads, max(parts, 1)
 
 
-def _answer(handed_in: Submission, m: int, n: int, dtype: torch.dtype) -> object:
+def _answer(submission: Submission, m: int, n: int, dtype: torch.dtype) -> object:
     called = f"choose({m:,}, {n:,}, {dtype})"
     try:
-        return handed_in.value(m, n, dtype)
+        return submission.value(m, n, dtype)
     except Exception as error:
         raise GateError(f"{called} raised {type(error).__name__}: {error}") from None
 
 
-def _rule_kept(handed_in: Submission) -> str:
-    python_function(handed_in, SIGNATURE)
-    chance = random.Random(handed_in.seed)
+def _rule_kept(submission: Submission) -> str:
+    python_function(submission, SIGNATURE)
+    chance = random.Random(submission.seed)
     drawn = [
         ((chance.randint(1, 3000), 8 * round(4 ** (8.5 * chance.random())), dtype), "")
         for dtype in (F32, F16, torch.bfloat16)
         for _ in range(20)
     ]
     for (m, n, dtype), why in (*CASES, *drawn):
-        got, want = _answer(handed_in, m, n, dtype), rule(m, n, dtype)
+        got, want = _answer(submission, m, n, dtype), rule(m, n, dtype)
         if got != want:
             happened = f"choose({m:,}, {n:,}, {dtype}) gives {got!r:.100}; the rule says {want}."
             raise GateError(happened, why)
@@ -78,11 +77,11 @@ def _times(run: Recorded) -> dict[tuple[tuple[int, ...], str], dict[str, float]]
     return found
 
 
-def _as_recorded(handed_in: Submission) -> str:
+def _as_recorded(submission: Submission) -> str:
     names = {(8, 1): "8 lanes a row", (32, 1): "a warp a row", (256, 1): "a block a row"}
     worst = 1.0
     for ((m, n), dtype), ms in _times(recorded("week1/05_choose")).items():
-        got = _answer(handed_in, m, n, getattr(torch, dtype))
+        got = _answer(submission, m, n, getattr(torch, dtype))
         assert isinstance(got, tuple)  # it keeps the rule
         best = min(ms[name] for name in (*names.values(), "parts, two launches") if name in ms)
         worst = max(worst, ms[names.get(got, "parts, two launches")] / best)

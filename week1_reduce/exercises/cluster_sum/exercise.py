@@ -39,7 +39,7 @@ them to leave is the first.
     result=lambda x: x.sum(1),
     sizes=[(1, 512), (1, 1), (3, 33), (2, 1000), (7, 129), (1, 5000), (3, 1025)],
     count=[(1, 600), (4, 5_000)],
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: _of_rank_0(x), "only the share of the first block is in the sum."),
         looks_like(lambda x, y: 4 * x.double().sum(1), "each of the four blocks has added up the "
                    "whole row."),

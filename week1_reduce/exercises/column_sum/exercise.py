@@ -26,7 +26,7 @@ does not matter to a warp.
     sizes=[(3, 4), (1, 1), (31, 33), (1000, 7), (5, 1025), (33, 129), (7, 300)],
     count=[(9, 100), (64, 1500)],
     dtypes=("float32", "float16", "bfloat16"),
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x[0], "only the first row is in the result."),
         looks_like(lambda x, y: x[-1], "only the last row is in the result: each element replaces "
                    "the sum in place of being added."),

@@ -44,7 +44,7 @@ not of these; CuTe DSL leaves the order of floating-point operations as you wrot
     count=[(40, 50), (300, 200)],
     rtol=2.0**-23,
     atol=0.0,
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: _plain(x), "this is the sum one by one: what is lost is not kept, or "
                    "not added."),
     ],

@@ -30,7 +30,7 @@ instructions than one addition a lane, and one reduction at the end.
     count=[(5, 100), (203, 300)],
     dtypes=("int32",),
     exact=True,
-    slips=[
+    misconceptions=[
         looks_like(lambda x, v, y: (x != v).sum(1).int(), "what is counted is what is *not* equal to v."),
         looks_like(lambda x, v, y: (x == 0).sum(1).int(), "what is counted is the zeros, not v."),
         looks_like(lambda x, v, y: x.sum(1).int(), "the elements are added up, not counted."),

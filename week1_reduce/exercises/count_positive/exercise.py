@@ -30,7 +30,7 @@ address are done one after the other.
     result=lambda x: (x > 0).sum(1).to(torch.int32),
     sizes=[(1, 2048), (1, 2049), (3, 1), (2, 1000), (300, 33), (1, 7000), (3, 4097)],
     count=[(1, 2050), (4, 9_000)],
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: (x < 0).sum(1).to(torch.int32), "the negative ones are counted."),
         looks_like(lambda x, y: torch.full_like(y, x.shape[1]), "all elements are counted."),
         looks_like(lambda x, y: y.new_zeros(len(y)), "the counts are 0: they are cleared after the "

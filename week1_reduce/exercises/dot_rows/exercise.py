@@ -44,7 +44,7 @@ system more easily than one with a single input.
     dtypes=("float32", "float16"),
     legal=lambda m, n: (m, max(8, n // 8 * 8)),
     promise={0: {1: 8}, 1: {1: 8}},
-    slips=[
+    misconceptions=[
         looks_like(lambda a, b, y: of_lanes(a.double() * b, 1, 4), "the result is what lane 0 has: "
                    "the lanes of a row have not met."),
         looks_like(lambda a, b, y: of_lanes(a.double() * b, 16, 4), "the result is what half of the "

@@ -43,7 +43,7 @@ thread; in the loop only the row goes on, by `used // N`.
     sizes=[(4, 3), (1, 1), (256, 2), (300, 7), (1000, 3), (257, 32), (31, 31), (600, 5)],
     count=[(300, 3), (3000, 7)],
     dtypes=("float32", "float16"),
-    slips=[
+    misconceptions=[
         looks_like(
             lambda x, y: torch.stack([p[:: 256 // x.shape[1]].sum(0) for p in x.double().split(ROWS)]),
             "only the sums of the first N threads arrive; those of the others are in shared memory, "

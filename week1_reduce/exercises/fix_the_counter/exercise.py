@@ -40,7 +40,7 @@ on.
     sizes=[(256,), (1,), (1000,), (33,), (5000,), (1025,)],
     count=[(100,), (20_000,)],
     exact=True,
-    slips=[
+    misconceptions=[
         looks_like(lambda x, count, part, y: _largest(x, count)[0].clamp(min=0),
                    "a part is never below 0, and all elements are."),
     ],

@@ -41,7 +41,7 @@ their last one once more. Four moves a vector are the price of the right answer.
     waste={"load_requests": 1.5},
     legal=lambda m, n: (m, max(4, n // 4 * 4)),
     promise={0: {1: 4}},
-    slips=[
+    misconceptions=[
         looks_like(_left_over, "lanes without a vector in the last tile add the one that is left in "
                    "their registers from the tile before."),
         looks_like(lambda x, y: x.double().sum(1) + -x.shape[1] % 128, "lanes without a vector add "

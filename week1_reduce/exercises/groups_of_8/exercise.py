@@ -45,7 +45,7 @@ lines. Short rows are served this way: a warp for four rows of 8.
     sizes=[(16,), (1,), (8,), (1000,), (33,), (1025,), (2500,), (127,)],
     count=[(100,), (20_000,)],
     dtypes=("float32", "float16"),
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x[::8], "each sum is the first element of its group alone."),
         looks_like(lambda x, y: _groups(x)[:, :4].sum(1), "only the first four of each group are in "
                    "its sum."),

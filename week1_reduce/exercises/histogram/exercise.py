@@ -35,7 +35,7 @@ byte only makes 32 of them take turns. A counter for each warp, added up at the 
     count=[(2, 100), (20, 900)],
     dtypes=("uint8",),
     exact=True,
-    slips=[
+    misconceptions=[
         looks_like(lambda x, h: 2 * _histogram(x), "every byte is counted twice."),
         looks_like(lambda x, h: _histogram(x[:, :256]), "only the first 256 elements of a row are counted."),
     ],

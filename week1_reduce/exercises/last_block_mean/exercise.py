@@ -45,7 +45,7 @@ another, so it does not matter how many of them run at a time.
     result=_means,
     sizes=[(1, 1024), (1, 1025), (3, 1), (2, 1000), (7, 33), (1, 5000), (3, 2049)],
     count=[(1, 1025), (4, 9_000)],
-    slips=[
+    misconceptions=[
         looks_like(lambda x, count, part, y: torch.stack([p[:, :256].double().sum(1) for p in
                                                           x.split(1024, dim=1)], 1),
                    "only the first 256 columns of a piece are in its sum."),

@@ -39,7 +39,7 @@ The merge is associative up to rounding, so it goes through a tree like a sum; i
     count=[(5, 100), (67, 300)],
     rtol=2e-4,
     atol=1e-5,
-    slips=[
+    misconceptions=[
         looks_like(lambda x, a, b: x.double().sum(1), "the first result is the sum: it is not divided by n."),
     ],
     given=picture(

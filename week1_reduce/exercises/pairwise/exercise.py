@@ -29,8 +29,8 @@ class Counted:
         return self + other
 
 
-def _sums(handed_in: Submission) -> str:
-    function = python_function(handed_in, "pairwise(values)")
+def _sums(submission: Submission) -> str:
+    function = python_function(submission, "pairwise(values)")
     for n in LENGTHS:
         values = [float(k) for k in range(1, n + 1)]
         got, want = _called(function, list(values), n), n * (n + 1) / 2
@@ -61,8 +61,8 @@ def _called(function, values, n):
         raise GateError(f"With {n} numbers it raises {type(error).__name__}: {error}") from None
 
 
-def _depth(handed_in: Submission) -> str:
-    function = python_function(handed_in, "pairwise(values)")
+def _depth(submission: Submission) -> str:
+    function = python_function(submission, "pairwise(values)")
     for n in LENGTHS:
         got = _called(function, [Counted((k,)) for k in range(n)], n)
         most = math.ceil(math.log2(n)) if n > 1 else 0
@@ -80,10 +80,10 @@ def _depth(handed_in: Submission) -> str:
     return f"at most {math.ceil(math.log2(LENGTHS[-1]))} additions for {LENGTHS[-1]:,} numbers"
 
 
-def _error(handed_in: Submission) -> str:
+def _error(submission: Submission) -> str:
     values = list(np.random.default_rng(0).random(10_000).astype(np.float32))
     exact = math.fsum(values)
-    off = abs(float(handed_in.value(values)) - exact) / exact * 2**24
+    off = abs(float(submission.value(values)) - exact) / exact * 2**24
     if off > 16:
         raise GateError(f"The sum of 10,000 float32 is off by {off:.0f} u.")
     return f"off by {off:.1f} u"

@@ -32,7 +32,7 @@ Decoupled look-back (Merrill and Garland, 2016) lets many blocks share a row and
     result=lambda x: x.cumsum(1),
     sizes=[(1, 5), (1, 1), (3, 33), (2, 64), (5, 1000), (9, 31), (3, 100)],
     count=[(5, 100), (101, 300)],
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: _pieces(x), "each piece begins again at 0: nothing is carried over."),
         looks_like(lambda x, y: x.double().cumsum(1) - x, "each sum lacks its own element: this is the *exclusive* prefix sum."),
     ],

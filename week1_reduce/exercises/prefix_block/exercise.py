@@ -37,7 +37,7 @@ for every thread to add up those before its own warp; with 32 warps, one warp wo
     result=lambda x: x.cumsum(1),
     sizes=[(1,), (2,), (5,), (3,), (4,)],
     count=[(2,), (200,)],
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: _in_warps(x), "each warp begins again at 0: the totals of the warps before are missing."),
         looks_like(lambda x, y: _exclusive(x), "each sum lacks its own element: this is the *exclusive* prefix sum."),
         looks_like(lambda x, y: x.double().flip(1).cumsum(1).flip(1), "it is what stands to the *right* that is added up."),

@@ -35,7 +35,7 @@ map and a sum, and the map is free while memory is what one waits for.
     sizes=[(2, 4), (1, 1), (3, 31), (2, 129), (3, 1025), (2, 33), (3, 200)],
     count=[(3, 100), (64, 700)],
     dtypes=("float32", "float16"),
-    slips=[
+    misconceptions=[
         looks_like(lambda a, b, z: a.double().sum(1), "a is added up; b is not in it."),
         looks_like(lambda a, b, z: (a.double() + b.double()).sum(1), "the elements are added, not multiplied."),
         looks_like(lambda a, b, z: (a.double() * b.double())[:, :128].sum(1), "only the first 128 elements "

@@ -34,7 +34,7 @@ involved: the result is the same bits in every kernel.
     exact=True,
     legal=lambda m, n: (m, max(8, n // 8 * 8)),
     promise={0: {1: 8}},
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x.amax(1).clamp(min=0), "the largest element is never below 0: what "
                    "a lane begins with takes part as if it were an element."),
         looks_like(lambda x, y: x[:, :1].amax(1), "only the first element is in the result."),

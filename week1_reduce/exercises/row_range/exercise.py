@@ -28,7 +28,7 @@ two reductions over a row also reads the row once in place of twice, which is wh
     sizes=[(2, 5), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (3, 300)],
     count=[(3, 100), (40, 1000)],
     dtypes=("float32", "float16"),
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x.amax(1), "this is the largest element alone: the smallest one "
                    "comes out as 0."),
         looks_like(lambda x, y: x.double().amin(1) - x.amax(1), "the largest is subtracted from the "

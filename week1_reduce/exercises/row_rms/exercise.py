@@ -36,7 +36,7 @@ first a *prologue* and the second an *epilogue*.
     sizes=[(2, 4), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (3, 300)],
     count=[(3, 200), (40, 1000)],
     dtypes=("float32", "float16", "bfloat16"),
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x.double().square().sum(1), "this is the sum of the squares."),
         looks_like(lambda x, y: x.double().square().sum(1).sqrt(), "this is the root of the sum: it "
                    "is not divided by the number of elements."),

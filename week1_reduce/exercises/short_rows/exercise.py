@@ -32,7 +32,7 @@ takes less than half the time of `vectors` for a million rows of 64 float32.
     dtypes=("float32", "float16"),
     legal=lambda m, n: (m, max(8, n // 8 * 8)),
     promise={0: {1: 8}},
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x[:, : 8 * (16 // x.element_size())].double().sum(1),
                    "each lane adds one vector, and the row has more than eight."),
         looks_like(lambda x, y: x.double().sum(1) + 1, "the sum does not begin at 0."),

@@ -32,7 +32,7 @@ over blocks as well, and then it is `04_few_long_rows` once more, with columns.
     sizes=[(16, 4), (1, 1), (31, 33), (1000, 3), (7, 129), (9, 32), (33, 31)],
     count=[(40, 70), (600, 100)],
     dtypes=("float32", "float16", "bfloat16"),
-    slips=[
+    misconceptions=[
         looks_like(
             lambda x, y: x.double()[0::8].sum(0),
             "it is the sum of rows 0, 8, 16, …: the sums of the other warps are not added.",

@@ -36,7 +36,7 @@ elements are put into pairs (*associative*), and which has a value that changes 
     sizes=[(2, 5), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (3, 300)],
     count=[(3, 100), (40, 1000)],
     dtypes=("float32", "float16"),
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x.amax(1) * 0, "threads without elements put a 0 into the tree, and "
                    "0 is larger than any of these."),
         looks_like(lambda x, y: x.amin(1), "this is the smallest element."),

@@ -36,7 +36,7 @@ Top-k for small k is the same with more numbers a lane.
     count=[(5, 100), (203, 300)],
     legal=lambda m, n: (m, max(2, n)),
     exact=True,
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x.max(1, keepdim=True).values.expand(-1, 2), "the largest stands in both "
                    "places: it is merged with itself."),
     ],

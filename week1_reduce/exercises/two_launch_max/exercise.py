@@ -40,7 +40,7 @@ as each part and the order of the parts are fixed.
     sizes=[(1, 1024), (1, 1025), (3, 1), (2, 1000), (7, 33), (1, 5000), (3, 2049)],
     count=[(1, 1025), (4, 12_000)],
     exact=True,
-    slips=[
+    misconceptions=[
         looks_like(lambda x, part, y: torch.stack([p.amax(1).clamp(min=0) for p in
                                                    x.split(1024, dim=1)], 1),
                    "a part is never below 0: what a thread begins with takes part as if it were an "

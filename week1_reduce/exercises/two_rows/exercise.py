@@ -30,7 +30,7 @@ served better by several in a block than by a block each.
     count=[(25, 100), (41, 1000)],
     waste={"threads": 1.25},
     dtypes=("float32", "float16"),
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x.double().sum(1) + x.double().sum(1).roll(-1), "both rows of a block "
                    "end up in one sum."),
         looks_like(lambda x, y: x[:, :128].double().sum(1), "only the first 128 elements of a row are "

@@ -41,7 +41,7 @@ gives the same: a result one can test.
     sizes=[(2, 5), (1, 1), (3, 31), (2, 1000), (1, 1025), (3, 129), (17, 32), (9, 30)],
     count=[(3, 100), (100, 1000)],
     dtypes=("float32", "float16"),
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: _last(x), "where several are the largest, the last one is given."),
         looks_like(lambda x, y: _first(-x), "this is where the smallest one stands."),
         looks_like(lambda x, y: x.double().amax(1).int(), "this is the largest element, not where it "

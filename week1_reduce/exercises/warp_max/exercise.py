@@ -27,7 +27,7 @@ a maximum does not round. That is not so for sums.
     sizes=[(2, 5), (1, 1), (3, 31), (2, 1000), (1, 1025), (3, 129), (17, 32), (9, 30)],
     count=[(3, 100), (100, 1000)],
     dtypes=("float32", "float16"),
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x.amax(1) * 0, "lanes without elements bring a 0 along, and 0 is "
                    "larger than any of these."),
         looks_like(lambda x, y: x.amin(1), "this is the smallest element."),

@@ -28,7 +28,7 @@ again with the result. The second reading is week 2's story.
     sizes=[(2, 5), (1, 1), (3, 31), (2, 1000), (1, 1025), (3, 129), (17, 32), (9, 30)],
     count=[(3, 100), (60, 500)],
     dtypes=("float32", "float16", "bfloat16"),
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x, "x is copied: nothing is divided."),
         looks_like(lambda x, y: x.double() * x.double().sum(1, keepdim=True), "each element is "
                    "multiplied by the sum."),

@@ -51,7 +51,7 @@ Whole blocks and arrays follow in `06_practice`.
     sizes=[(5,), (1,), (32,), (1000,), (33,), (1025,), (2500,), (127,)],
     count=[(100,), (20_000,)],
     dtypes=("float32", "float16"),
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x, "x is copied: no lane adds anything."),
         looks_like(lambda x, y: _wrapped(x), "a lane without a source gets its own value, and here "
                    "it is added."),

@@ -27,7 +27,7 @@ differences of large sums lose digits that a short sum keeps.
     sizes=[(10,), (8,), (135,), (136,), (1000,), (9,), (263,)],
     count=[(100,), (20_000,)],
     legal=lambda n: (n + 7,),
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x.double().unfold(0, 7, 1).sum(1)[: len(x) - 7], "windows of 7 elements are added up, not of 8."),
         looks_like(lambda x, y: x[: len(x) - 7], "y holds x: nothing is added."),
     ],

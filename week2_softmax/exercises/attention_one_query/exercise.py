@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from forgekit.lessons.gates import GateError, Group, Slip, looks_like
+from forgekit.lessons.gates import GateError, Group, Misconception, looks_like
 from forgekit.lessons.gates.economy import launched_threads
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
@@ -90,10 +90,10 @@ def _empty_warp(e):
     return e.case.args[1].shape[1] < WARPS and bool(got.isnan().all())
 
 
-def _four_warps(handed_in):
+def _four_warps(submission):
     """Of the call that was counted last."""
-    heads, length, _ = handed_in.last.args[1].shape
-    each = launched_threads(handed_in.counted(handed_in.last)[0]) // (32 * heads)
+    heads, length, _ = submission.last.args[1].shape
+    each = launched_threads(submission.counted(submission.last)[0]) // (32 * heads)
     if each < WARPS:
         raise GateError(
             f"{each} warp a head is launched, and needed are {WARPS}.",
@@ -149,7 +149,7 @@ and L is long, blocks share the keys as warps do here, and merge (m, s, o) once 
     promise={0: {1: 32}, 1: {2: 32}, 2: {2: 32}, 5: {1: 32}},
     more=lambda make: [Group("Keys shared by warps", _four_warps)],
     atol=3e-5,  # a score of 120 is rounded by up to 4e-6 at each addition, and so its exponential
-    slips=[
+    misconceptions=[
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, rescale_o=False), "o is not "
                    "rescaled when the maximum grows."),
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, rescale_s=False), "s is not "
@@ -184,7 +184,7 @@ and L is long, blocks share the keys as warps do here, and merge (m, s, o) once 
         looks_like(lambda q, k, v, scale, dim, o: _shifted(q, k, v, scale, lambda x: x.amax(
                    1, keepdim=True).clamp(min=0)), "it is as if the maximum begins at 0: where all scores "
                    "are far below, every exponential is 0."),
-        Slip("NaN, where some of the four warps have no key: theirs is (−∞, 0, 0). What is −∞ − (−∞), or "
+        Misconception("NaN, where some of the four warps have no key: theirs is (−∞, 0, 0). What is −∞ − (−∞), or "
              "0 / 0?", _empty_warp),
     ],
     praise="Attention, from an empty body. This is the inside of flash attention.",

@@ -49,7 +49,7 @@ same tensor. Two reads and one write, as with a matrix of its own, but one matri
     waste={"load_requests": 1.5},
     legal=lambda m, n: (m, max(8, n // 8 * 8)),
     promise={0: {1: 8}, 1: {1: 8}},
-    slips=[
+    misconceptions=[
         looks_like(lambda dy, y: dy.double() * y.double(), "dx is dy·y: Σ dy·y is missing, or 0."),
         looks_like(lambda dy, y: dy.double() - (dy.double() * y.double()).sum(1, keepdim=True),
                    "dy less the sum is not yet multiplied by y."),

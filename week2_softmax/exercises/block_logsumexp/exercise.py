@@ -50,7 +50,7 @@ except inside the merge.
     sizes=[(3, 5), (4, 1000), (6, 31), (1, 1), (2, 1025), (9, 33), (3, 129), (6, 300)],
     count=[(3, 500), (20, 2000)],
     dtypes=("float32", "float16", "bfloat16"),
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: _sum(x).log(), "the maximum is not added again to the logarithm."),
         looks_like(lambda x, y: _sum(x) + x.double().amax(1), "the logarithm is missing."),
         looks_like(lambda x, y: x.double().amax(1), "this is the maximum alone."),

@@ -94,7 +94,7 @@ one step further: it skips whole tiles beyond the diagonal, and does not write t
     count=[(6, 100), (128, 128)],
     dtypes=("float32", "bfloat16"),
     legal=lambda m, n: (min(m, n), max(m, n)),
-    slips=[
+    misconceptions=[
         looks_like(_nothing_masked, "nothing is masked: this is the softmax of the whole row."),
         looks_like(_mask_added, "NaN or infinity from beyond the diagonal takes part: NaN + (−∞) and ∞ + (−∞) are NaN. What "
                    "does not count is to be selected away, or not read; adding −∞ is not enough."),

@@ -7,8 +7,7 @@ import random
 import torch
 
 from forgekit.lessons.exercise import Exercise
-from forgekit.lessons.gates import GateError, Group, Submission
-from forgekit.lessons.gates.python_function import python_function
+from forgekit.lessons.gates import GateError, Group, Submission, python_function
 
 __all__ = ["EXERCISE"]
 
@@ -48,9 +47,9 @@ def rule(n: int, dtype: torch.dtype, arch: str) -> tuple[str, int]:
     return ("cluster" if blocks > 1 else "staged"), blocks
 
 
-def _rule_kept(handed_in: Submission) -> str:
-    python_function(handed_in, "choose_softmax(n, dtype, arch)")
-    chance = random.Random(handed_in.seed)
+def _rule_kept(submission: Submission) -> str:
+    python_function(submission, "choose_softmax(n, dtype, arch)")
+    chance = random.Random(submission.seed)
     drawn = [
         ((round(2 ** chance.uniform(12, 18)) // step * step, dtype, arch), "")
         for dtype in (F32, F16, BF16)
@@ -60,7 +59,7 @@ def _rule_kept(handed_in: Submission) -> str:
     for (n, dtype, arch), why in (*CASES, *drawn):
         called = f"choose_softmax({n:,}, {dtype}, {arch!r})"
         try:
-            got = handed_in.value(n, dtype, arch)
+            got = submission.value(n, dtype, arch)
         except Exception as error:
             raise GateError(f"{called} raised {type(error).__name__}: {error}") from None
         if got != (want := rule(n, dtype, arch)):

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from forgekit.lessons.gates import Slip, found, looks_like
+from forgekit.lessons.gates import Misconception, found, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
@@ -51,7 +51,7 @@ too, for up to 65,535 rows: a grid's y ends there.)
     result=lambda x: x.logsumexp(1),
     sizes=[(1, 512), (2, 1), (3, 33), (2, 1000), (7, 129), (1, 5000), (3, 1025)],
     count=[(1, 600), (4, 5_000)],
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: _of_rank_0(x), "the result is that of the first block's share "
                    "alone."),
         looks_like(lambda x, y: _without_rescaling(x), "what a thread has added up relative to an "
@@ -65,15 +65,15 @@ too, for up to 65,535 rows: a grid's y ends there.)
                    "are read four times, and no others."),
         looks_like(lambda x, y: x.double().logsumexp(1) + math.log(4), "each of the four blocks has "
                    "gone through the whole row."),
-        Slip("a row of 512 is right. In this one whole warps have no element, their maximum is -inf, "
+        Misconception("a row of 512 is right. In this one whole warps have no element, their maximum is -inf, "
              "and -inf - -inf is NaN.",
              lambda e: not e.kinds and e.case.args[0].shape[1] < 512 and e.got[1].isnan().all()),
         found("deadlock", "the mbarrier waits for bytes or arrivals that never come: 16 pairs of 8 "
               "bytes, and one arrival."),
-        Slip("a pair may be sent only after block 0 has started and its mbarrier is there: "
+        Misconception("a pair may be sent only after block 0 has started and its mbarrier is there: "
              "cluster_arrive and cluster_wait stand between.",
              lambda e: e.kinds[0] == "block-lifetime"),
-        Slip("a pair is read before it has come: the mbarrier is to expect the bytes of all 16, and "
+        Misconception("a pair is read before it has come: the mbarrier is to expect the bytes of all 16, and "
              "who reads them has to wait for it.", lambda e: e.kinds[0] == "async-copy"),
         found("uninitialised-shared", "a place is read that no warp has written to: 16 warps have a "
               "place each, by rank and warp."),

@@ -40,7 +40,7 @@ to share a row: that is the only reason for shuffles.
     sizes=[(4, 3), (31, 5), (1, 1), (40, 2), (7, 129), (33, 31), (5, 8), (12, 9)],
     count=[(12, 40), (30, 500)],
     dtypes=("float32", "float16", "bfloat16"),
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x.float().exp() / x.float().exp().sum(0), "nothing is subtracted: "
                    "this is exp(x) / sum(exp(x)), which overflows."),
         looks_like(lambda x, y: x.float().exp() / _exp(x).sum(0).float(), "the maximum is subtracted "

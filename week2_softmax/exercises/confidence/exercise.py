@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import Slip, looks_like
+from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
@@ -69,7 +69,7 @@ matrix is read once and two numbers a row are written. Anything that merges may 
     sizes=[(3, 5), (6, 31), (1, 1), (2, 1000), (9, 33), (17, 32), (3, 129), (9, 30)],
     count=[(9, 200), (60, 300)],
     dtypes=("float32", "float16"),
-    slips=[
+    misconceptions=[
         looks_like(lambda x, p, at: x.float().amax(1).exp() / _sum(
             x, x.double().amax(1, keepdim=True)).float(), "s is relative to m, and exp(m) is not: the "
             "exponential of the largest element, relative to the maximum, is 1."),
@@ -78,9 +78,9 @@ matrix is read once and two numbers a row are written. Anything that merges may 
         looks_like(lambda x, p, at: x.double().amax(1), "this is the largest element, not its weight."),
         looks_like(lambda x, p, at: 1 / _sum(x[:, ::32], x[:, ::32].double().amax(1, keepdim=True)),
                    "only what lane 0 has seen is in the result."),
-        Slip("where several are the largest, this is the last of them.", _columns(
+        Misconception("where several are the largest, this is the last of them.", _columns(
             lambda x, at: bool((at == x.shape[1] - 1 - _first(x.flip(1))).all()))),
-        Slip("each of these columns holds the largest element of its row, but not always the first of "
+        Misconception("each of these columns holds the largest element of its row, but not always the first of "
              "them. Equal ones meet in the loop of a lane, and when lanes are merged.", _columns(
                  lambda x, at: bool((x.gather(1, at[:, None])[:, 0] == x.amax(1)).all()))),
         NAN_FROM_NOTHING,

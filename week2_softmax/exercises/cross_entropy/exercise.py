@@ -120,7 +120,7 @@ kept for the gradient, which needs no reduction then: the next exercise.
     count=[(5, 100), (61, 500)],
     dtypes=("float32", "float16"),
     waste={"shared_wavefronts": 4},  # all warps may merge what the four have found
-    slips=[
+    misconceptions=[
         looks_like(lambda *args: -_loss(*args), "the sign is turned round."),
         looks_like(lambda *args: (-_loss(*args)).exp(), "this is the softmax at the target: its logarithm is missing."),
         looks_like(lambda x, target, *outputs: _kept(x.double().logsumexp(1), target), "this is lse alone."),

@@ -61,7 +61,7 @@ hold two matrices of logits.
     sizes=[(2, 4), (3, 5), (1, 1), (5, 31), (3, 129), (2, 1000), (4, 65), (3, 300)],
     count=[(5, 100), (61, 500)],
     dtypes=("float32", "float16"),
-    slips=[
+    misconceptions=[
         looks_like(lambda *args: _gradient(*args[:4], chosen=0.0), "this is g · softmax: nothing is subtracted at the target."),
         looks_like(lambda *args: -_gradient(*args[:4]), "the sign is turned round."),
         looks_like(lambda *args: _gradient(*args[:4], ignored=1.0), "rows whose target is −100 have the gradient of all "

@@ -45,7 +45,7 @@ that have something above it.
     waste={"load_requests": 1.25},
     legal=lambda m, n: (m, max(4, n // 4 * 4)),
     promise={0: {1: 4}, 1: {1: 4}},
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: _in_tile(x, 0.0), "elements that are not there take part as if they "
                    "were 0: they raise the maximum of a row of negative numbers, and each adds to the sum."),
         looks_like(lambda x, y: _in_tile(x, -10_000.0), "elements that are not there take part with a finite "

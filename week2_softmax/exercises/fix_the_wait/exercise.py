@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import Slip, found
+from forgekit.lessons.gates import Misconception, found
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
@@ -37,8 +37,8 @@ it.) And the last wait has to be 0: after it a thread has all of its own copies,
     count=[(3, 256), (60, 500)],
     legal=lambda m, n: (m, max(4, n // 4 * 4)),
     promise={0: {1: 4}},
-    slips=[
-        Slip("a vector is read before its copy has come, and every lane has committed four groups "
+    misconceptions=[
+        Misconception("a vector is read before its copy has come, and every lane has committed four groups "
              "here: it is the waiting. When the vector of group k is read, at most the 3 - k newer "
              "groups may be in flight.",
              lambda e: "async-copy" in e.kinds and e.case.args[0].shape[1] == 512),

@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import Slip, looks_like
+from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 EPS = 1e-5
@@ -78,7 +78,7 @@ three shuffles for one make it 63,200 instructions where two passes are 50,100.
     count=[(5, 100), (20, 700)],
     dtypes=("float32", "float16"),
     atol=2e-4,
-    slips=[
+    misconceptions=[
         looks_like(lambda x, w, b, eps, y: _norm(x, w, 0 * b, eps), "the bias is not added."),
         looks_like(lambda x, w, b, eps, y: _norm(x, torch.ones(1), b, eps), "the weight is not multiplied."),
         looks_like(lambda x, w, b, eps, y: _norm(x, w, b, eps, centre=False), "the mean is not subtracted from "
@@ -95,7 +95,7 @@ three shuffles for one make it 63,200 instructions where two passes are 50,100.
                    "elements of a row are equal, 0 would be divided by 0."),
         looks_like(lambda x, w, b, eps, y: _eps_outside(x, w, b, eps), "eps is added to the root, and it "
                    "belongs below it."),
-        Slip("the mean is right, and the variance is not: each row is x - mean with a wrong factor, or "
+        Misconception("the mean is right, and the variance is not: each row is x - mean with a wrong factor, or "
              "NaN. Where the mean of the squares is a million or more float32 has steps of 1/16 or more: a "
              "difference of two such numbers has few right digits.", _scaled),
     ],

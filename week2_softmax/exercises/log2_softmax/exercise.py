@@ -69,7 +69,7 @@ multiplication an element is needed, by ln 2; a loss that is reported in bits sa
     dtypes=("float32", "float16"),
     waste={"instructions": 2},
     seeds=1,
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x.double().log_softmax(1), "it is the natural logarithm."),
         looks_like(lambda x, y: x.double().softmax(1), "these are the weights, not their logarithms."),
         hinted("every wrong element is -inf", "-∞ stands where a finite logarithm belongs. That is log₂ of 0, and a "

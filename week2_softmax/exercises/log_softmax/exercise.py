@@ -69,7 +69,7 @@ row: with the row in registers it is one read.
     sizes=[(2, 4), (1, 1), (5, 31), (3, 33), (2, 1000), (9, 65), (3, 100)],
     count=[(5, 100), (103, 300)],
     dtypes=("float32", "float16", "bfloat16"),
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x.double().softmax(1), "this is the softmax: its logarithm is not taken."),
         looks_like(_with(lambda x, threads: _sums(x).log2().exp()), "log s is taken to the base 2 here, and x − m is not."),
         looks_like(lambda x, y: x.double().log_softmax(1) / 0.6931471805599453, "this is the logarithm to the base 2."),

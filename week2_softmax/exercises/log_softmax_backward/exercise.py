@@ -46,7 +46,7 @@ gradient has four and a write.
     sizes=[(2, 5), (1, 1), (3, 31), (2, 1000), (1, 1025), (3, 129), (17, 32), (5, 33)],
     count=[(3, 100), (60, 500)],
     dtypes=("float32", "float16", "bfloat16"),
-    slips=[
+    misconceptions=[
         looks_like(lambda dy, y, dx: softmax_gradient(dy.double(), y.double().exp()), "this is the "
                    "gradient of softmax, whose sum is of dy·p, and which is multiplied by p."),
         looks_like(lambda dy, y, dx: softmax_gradient(dy.double(), y.double()), "this is the "

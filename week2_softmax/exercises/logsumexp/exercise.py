@@ -44,7 +44,7 @@ itself: one decision a row, nothing an element. Softmax did not need it, since t
     sizes=[(3, 5), (6, 31), (1, 1), (2, 1000), (9, 33), (17, 32), (3, 129), (9, 30)],
     count=[(9, 100), (60, 300)],
     dtypes=("float32", "float16", "bfloat16"),
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x.float().exp().sum(1).log(), "nothing is subtracted: exponentials "
                    "overflow, or vanish."),
         looks_like(lambda x, y: _from_zero(x), "the maximum begins at 0, which is larger than anything "

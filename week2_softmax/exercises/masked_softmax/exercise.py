@@ -127,7 +127,7 @@ equal.
     sizes=[(2, 4), (4, 5), (1, 1), (5, 31), (3, 33), (2, 1000), (9, 65), (6, 100)],
     count=[(5, 100), (103, 300)],
     dtypes=("float32", "bfloat16"),
-    slips=[
+    misconceptions=[
         looks_like(_mask_after, "the elements left out are set to 0 at the end, but they have been in the maximum or the sum."),
         looks_like(lambda x, mask, t, y: _softmax(x, mask, 1.0), "the temperature has no effect: this is the softmax of x."),
         looks_like(lambda x, mask, t, y: _softmax(x, mask, 1.0 / t), "x is multiplied by the temperature, not divided."),

@@ -50,8 +50,8 @@ MISTAKES: tuple[tuple[Callable[[float, float, float, float], Pair], str], ...] =
 )  # fmt: skip
 
 
-def _called(handed_in: Submission, a: Pair, b: Pair) -> Pair:
-    function = python_function(handed_in, "merge(a, b)")
+def _called(submission: Submission, a: Pair, b: Pair) -> Pair:
+    function = python_function(submission, "merge(a, b)")
     asked = f"merge({_shown(a)}, {_shown(b)})"
     try:
         got: Any = function(a, b)
@@ -102,26 +102,26 @@ def _shown(pair: Pair) -> str:
     return f"({pair[0]:g}, {pair[1]:.6g})"
 
 
-def _pairs(handed_in: Submission) -> str:
+def _pairs(submission: Submission) -> str:
     for a, b in PARTS:
-        _called(handed_in, a, b)
+        _called(submission, a, b)
     return f"{len(PARTS)} pairs of parts"
 
 
-def _nothing(handed_in: Submission) -> str:
+def _nothing(submission: Submission) -> str:
     for a, b in ((NOTHING, (3.0, 1.5)), ((-3.0, 1.5), NOTHING), (NOTHING, NOTHING)):
-        _called(handed_in, a, b)
+        _called(submission, a, b)
     return "(-inf, 0) changes nothing, on either side"
 
 
-def _trees(handed_in: Submission) -> str:
+def _trees(submission: Submission) -> str:
     chance = random.Random(2)
     for _ in range(50):
         row = [chance.choice((chance.gauss(0, 50), -INF)) for _ in range(12)]
         pairs: list[Pair] = [(x, 1.0 if x > -INF else 0.0) for x in row]
         while len(pairs) > 1:
             k = chance.randrange(len(pairs) - 1)
-            pairs[k : k + 2] = [_called(handed_in, pairs[k], pairs[k + 1])]
+            pairs[k : k + 2] = [_called(submission, pairs[k], pairs[k + 1])]
     return "50 rows, each in a tree of its own"
 
 

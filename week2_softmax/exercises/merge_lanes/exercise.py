@@ -58,7 +58,7 @@ not have.
     result=_merged,
     sizes=[(3,), (5,), (1,), (8,), (31,), (100,), (9,), (17,)],
     count=[(20,), (500,)],
-    slips=[
+    misconceptions=[
         looks_like(_column(lambda m, s: s.sum(1)), "the sums are added as they are: each is relative "
                    "to its own lane's maximum."),
         looks_like(_unguarded, "only where no lane has seen anything is the sum NaN: -inf - (-inf)."),

@@ -18,9 +18,9 @@ def _draw(*shape: int, seed: int) -> Tensor:
     return torch.randn(shape, generator=generator, dtype=torch.float64)
 
 
-def _call(handed_in: Submission, f: Callable, x: Tensor, dy: Tensor, **options: float) -> Tensor:
+def _call(submission: Submission, f: Callable, x: Tensor, dy: Tensor, **options: float) -> Tensor:
     """The result, of the right shape, and x as it was before."""
-    function, before = python_function(handed_in, SKELETON), x.clone()
+    function, before = python_function(submission, SKELETON), x.clone()
     try:
         got = function(f, x, dy, **options)
     except GateError:
@@ -37,10 +37,10 @@ def _call(handed_in: Submission, f: Callable, x: Tensor, dy: Tensor, **options: 
     return got
 
 
-def _quadratic(handed_in: Submission) -> str:
+def _quadratic(submission: Submission) -> str:
     """f(x) = 3x² with a large step: central differences are exact, others are off by the step."""
     x, dy, eps = torch.tensor([1.0, 2.0, -1.0], dtype=torch.float64), _draw(3, seed=1), 0.25
-    got, want = _call(handed_in, lambda x: 3 * x**2, x, dy, eps=eps), 6 * x * dy
+    got, want = _call(submission, lambda x: 3 * x**2, x, dy, eps=eps), 6 * x * dy
     known = {
         "the differences are not multiplied by dy.": 6 * x,
         "it is twice that: a difference over 2·eps is divided by eps.": 2 * want,
@@ -64,11 +64,11 @@ def _shown(values: Tensor) -> str:
     return "[" + ", ".join(f"{v:.3f}" for v in values.reshape(-1).tolist()) + "]"
 
 
-def _softmax(handed_in: Submission) -> str:
+def _softmax(submission: Submission) -> str:
     x, dy = _draw(3, 5, seed=2), _draw(3, 5, seed=3)
     y = x.softmax(1)
     want = (dy - (dy * y).sum(1, keepdim=True)) * y
-    got = _call(handed_in, lambda x: x.detach().softmax(1), x, dy)
+    got = _call(submission, lambda x: x.detach().softmax(1), x, dy)
     off = float((got - want).abs().max())
     if not off < 1e-8:
         alone = got - dy * y * (1 - y)
@@ -78,7 +78,7 @@ def _softmax(handed_in: Submission) -> str:
         raise GateError(
             f"The gradient of softmax is off by up to {off:.2g}; 1e-8 is allowed.", likely
         )
-    narrow = _call(handed_in, lambda x: x.detach().logsumexp(1), x, dy[:, 0])
+    narrow = _call(submission, lambda x: x.detach().logsumexp(1), x, dy[:, 0])
     if not torch.allclose(narrow, y * dy[:, :1], atol=1e-8):
         raise GateError(
             "The gradient of f(x) = logsumexp(x, 1), whose result has one element a row, is wrong."
@@ -86,7 +86,7 @@ def _softmax(handed_in: Submission) -> str:
     return f"softmax, off by {off:.0e}"
 
 
-def _calls(handed_in: Submission) -> str:
+def _calls(submission: Submission) -> str:
     count = 0
 
     def counted(x: Tensor) -> Tensor:
@@ -95,7 +95,7 @@ def _calls(handed_in: Submission) -> str:
         return x.detach().softmax(1)
 
     x, dy = _draw(4, 6, seed=4), _draw(4, 6, seed=5)
-    _call(handed_in, counted, x, dy)
+    _call(submission, counted, x, dy)
     if count > 48:
         raise GateError(
             f"f is called {count} times for 24 elements; two calls an element are enough."

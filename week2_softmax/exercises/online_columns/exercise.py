@@ -44,7 +44,7 @@ it goes through a loop, through lanes or through shared memory.
     count=[(40, 70), (150, 100)],
     dtypes=("float32", "float16", "bfloat16"),
     waste={"shared_wavefronts": 1.5},
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: x.double().softmax(1), "this is the softmax of rows."),
         looks_like(lambda x, y: _exp(x), "the exponentials are not divided by their sum."),
         looks_like(lambda x, y: x.double() - x.double().logsumexp(0), "this is the logarithm of "

@@ -73,7 +73,7 @@ case of its own: its sum is empty, and all of its dx are 0.
     dtypes=("float32", "float16"),
     atol=1e-6,
     waste={"idle_lanes": None},
-    slips=[
+    misconceptions=[
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n).masked_fill(_from(y, n), torch.nan)),
                    "nothing is stored beyond the length; 0 is asked for there, to the end of the row."),
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n).masked_fill(_from(y, n + 1), torch.nan)),

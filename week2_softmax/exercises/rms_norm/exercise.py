@@ -64,7 +64,7 @@ has to be rescaled. `eps` is not decoration: without it a row of zeros becomes 0
     sizes=[(2, 4), (1, 1), (3, 31), (4, 500), (5, 33), (3, 512), (9, 257), (7, 129)],
     count=[(5, 100), (40, 400)],
     dtypes=("float32", "float16", "bfloat16"),
-    slips=[
+    misconceptions=[
         looks_like(lambda x, w, eps, y: _norm(x, torch.ones(1), eps), "the weight is not multiplied."),
         looks_like(lambda x, w, eps, y: _norm(x, w, EPS), "it is as if eps were 0.00001: it is an argument, "
                    "and another number here."),

@@ -3,7 +3,7 @@
 import torch
 
 from forgekit.checking.check import compare
-from forgekit.lessons.gates import Slip, looks_like
+from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
@@ -54,7 +54,7 @@ def _second(alternative, says):
         want = alternative(*e.case.args[:4])
         return compare(e.got[5], want, **e.case.tolerances).ok
 
-    return Slip(says, when)
+    return Misconception(says, when)
 
 
 EXERCISE = puzzle(
@@ -94,7 +94,7 @@ element of `y` differs by a rounding, hardly more.
     legal=lambda m, n: (m, max(8, n // 8 * 8)),
     promise={0: {1: 8}, 1: {1: 8}, 2: {0: 8}, 4: {1: 8}, 5: {1: 8}},
     waste={"load_requests": 1.25, "store_sectors": 1},
-    slips=[
+    misconceptions=[
         looks_like(lambda x, r, *_: x, "the first output is x: the residual is not added."),
         looks_like(lambda x, r, *_: x.double() - r.double(), "the residual is subtracted."),
         looks_like(lambda x, r, w, eps, *_: _norm(x.double() + r.double(), w, eps), "the first output is the "

@@ -90,7 +90,7 @@ tokens stand, and on nothing else of their places: that is why attention wants i
     count=[(5, 2, 64), (21, 8, 128)],
     dtypes=("float32", "float16"),
     legal=lambda tokens, heads, dim: (tokens, heads, max(2, dim // 2 * 2)),
-    slips=[
+    misconceptions=[
         looks_like(lambda x, cos, sin: _neighbours(x, cos, sin), "neighbours are turned, 2j and 2j + 1: "
                    "that is the other convention."),
         looks_like(lambda x, cos, sin: _rotated(x, cos, sin, sign=-1), "the pairs turn by -θ: the signs "

@@ -90,7 +90,7 @@ not the first: whatever is elementwise before it belongs into its load.
     count=[(20, 16), (600, 64)],
     dtypes=("float32", "float16"),
     legal=lambda m, n: (m, n),
-    slips=[
+    misconceptions=[
         looks_like(lambda x, bias, y: x.double().softmax(1), "the bias has no effect."),
         looks_like(lambda x, bias, y: _softmax(x, 2 * bias.double()), "the bias is added twice."),
         looks_like(lambda x, bias, y: _softmax(x, -bias.double()), "the bias is subtracted."),

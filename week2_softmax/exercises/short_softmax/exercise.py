@@ -61,7 +61,7 @@ registers; nobody stores it. One division a row, and one multiplication an eleme
     count=[(16, 64), (200, 60)],
     seeds=1,
     dtypes=("float32", "float16", "bfloat16"),
-    slips=[
+    misconceptions=[
         looks_like(_of_eight, "the first eight elements of a row have their softmax, and the others "
                    "are not there: each lane has one element."),
         looks_like(_with_zeros, "registers without an element take part as if they held 0."),

@@ -35,7 +35,7 @@ attention for one query, and it is where this week ends.
     sizes=[(3, 5), (6, 31), (1, 1), (2, 1000), (9, 33), (17, 32), (3, 129), (9, 30)],
     count=[(9, 200), (60, 300)],
     dtypes=("float32", "float16"),
-    slips=[
+    misconceptions=[
         looks_like(lambda x, v, y: x.float().exp() @ v.float() / x.float().exp().sum(1), "nothing is "
                    "subtracted: exponentials overflow, or vanish."),
         looks_like(lambda x, v, y: _exp(x) @ v.double(), "the sum of the exponentials is not divided "

@@ -80,9 +80,9 @@ class Launchers:
             raise GateError(f"`{name}` gets tensors that do not fit together: {what}.")
 
 
-def _made(handed_in: Submission) -> tuple[Any, Launchers]:
+def _made(submission: Submission) -> tuple[Any, Launchers]:
     kernels = Launchers()
-    function = python_function(handed_in, "softmax_operator(forward, backward)")
+    function = python_function(submission, "softmax_operator(forward, backward)")
     op = _tried("Making the operator", lambda: function(kernels.forward, kernels.backward))
     if not isinstance(op, CustomOpDef):
         raise GateError(
@@ -116,8 +116,8 @@ def _x(*shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(1)).to(dtype)
 
 
-def _values(handed_in: Submission) -> str:
-    op, _ = _made(handed_in)
+def _values(submission: Submission) -> str:
+    op, _ = _made(submission)
     for dtype in (torch.float64, torch.float32, torch.bfloat16):
         for x in (_x(3, 5, dtype=dtype), _x(2, 3, 4, dtype=dtype), _x(7, 2, dtype=dtype).T):
             before = x.clone()
@@ -136,8 +136,8 @@ def _values(handed_in: Submission) -> str:
     return "3 shapes in 3 types"
 
 
-def _gradient(handed_in: Submission) -> str:
-    op, _ = _made(handed_in)
+def _gradient(submission: Submission) -> str:
+    op, _ = _made(submission)
     x = _x(2, 5).requires_grad_()
     kept: list[Tensor] = []
     with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
@@ -159,8 +159,8 @@ def _gradient(handed_in: Submission) -> str:
     return "gradcheck in float64; y is all that is kept"
 
 
-def _opcheck(handed_in: Submission) -> str:
-    op, _ = _made(handed_in)
+def _opcheck(submission: Submission) -> str:
+    op, _ = _made(submission)
     x = _x(3, 5, dtype=torch.float32).requires_grad_()
     cases = ((x, T), (_x(4, 2).T.requires_grad_(), T))
     for case in cases:
@@ -181,8 +181,8 @@ def _opcheck(handed_in: Submission) -> str:
     return ", ".join(name.removeprefix("test_") for name in found)
 
 
-def _compiled(handed_in: Submission) -> str:
-    op, kernels = _made(handed_in)
+def _compiled(submission: Submission) -> str:
+    op, kernels = _made(submission)
     torch.compiler.reset()  # a function is compiled anew a few times only
 
     def loss(x: Tensor, w: Tensor) -> Tensor:

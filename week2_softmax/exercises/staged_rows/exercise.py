@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import Slip, found, looks_like
+from forgekit.lessons.gates import Misconception, found, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
@@ -61,8 +61,8 @@ has room for blocks, wait there together. No barrier: nobody reads what another 
     count=[(3, 256), (40, 1000)],
     legal=lambda m, n: (m, max(4, n // 4 * 4)),
     promise={0: {1: 4}, 1: {1: 4}},
-    slips=[
-        Slip("a read of shared memory comes before the wait that covers its copy. While the vector of "
+    misconceptions=[
+        Misconception("a read of shared memory comes before the wait that covers its copy. While the vector of "
              "group k is used, at most the 7 - k newer groups may be in flight.",
              lambda e: "async-copy" in e.kinds and e.case.args[0].shape[1] == 1024),
         found("async-copy", "rows of 1,024, where all eight vectors of a lane are there, are right. "

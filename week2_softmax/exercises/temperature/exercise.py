@@ -66,7 +66,7 @@ t would be rounded before the subtraction, and rows around 1,000 show that.
     legal=lambda m, n: (m, max(8, n // 8 * 8)),
     promise={0: {1: 8}, 2: {1: 8}},
     seeds=1,
-    slips=[
+    misconceptions=[
         looks_like(lambda x, t, y: x.double().softmax(1), "it is the softmax of x: t has no effect."),
         looks_like(lambda x, t, y: (x.double() * t).softmax(1), "x is multiplied by t."),
         looks_like(lambda x, t, y: (x.double() / t * 0.6931471805599453).softmax(1), "it is a power of two of "

@@ -1,6 +1,6 @@
 """Puzzle week2/temperature_backward: the gradient of softmax(x / t), by x and by t."""
 
-from forgekit.lessons.gates import Slip, looks_like
+from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..gradients import shares, softmax_gradient
@@ -62,7 +62,7 @@ a second launch, for instance one of week 1.
     rtol=1e-4,
     atol=1e-5,
     waste={"loaded": 1.1},
-    slips=[
+    misconceptions=[
         looks_like(lambda dy, y, x, t, dx, dt: softmax_gradient(dy.double(), y.double()), "dx is dz, "
                    "the gradient by x / t: it is not yet divided by t."),
         looks_like(lambda dy, y, x, t, dx, dt: softmax_gradient(dy.double(), y.double()) * t, "dx is "
@@ -71,13 +71,13 @@ a second launch, for instance one of week 1.
                    "missing, or 0."),
         looks_like(lambda dy, y, x, t, dx, dt: (dy.double() - shares(dy * y)) * y / t, "each lane has "
                    "used its own share of Σ dy·y: those of the 32 lanes have not been brought together."),
-        Slip("dt has the wrong sign: a higher temperature makes x / t smaller where x is positive.",
+        Misconception("dt has the wrong sign: a higher temperature makes x / t smaller where x is positive.",
              _dt_is(lambda *a: -_gradients(*a)[1])),
-        Slip("dt is divided by t, and needed is t²; x / t has the derivative -x / t².",
+        Misconception("dt is divided by t, and needed is t²; x / t has the derivative -x / t².",
              _dt_is(lambda *a: _gradients(*a)[1] * a[3])),
-        Slip("dt is -Σ dy·x / t²: it is made of dy, the gradient by y, in place of dz.",
+        Misconception("dt is -Σ dy·x / t²: it is made of dy, the gradient by y, in place of dz.",
              _dt_is(lambda dy, y, x, t: -(dy * x).sum(1) / t**2)),
-        Slip("dt is -Σ dy·y·x / t²: in its dz Σ dy·y is missing.",
+        Misconception("dt is -Σ dy·y·x / t²: in its dz Σ dy·y is missing.",
              _dt_is(lambda dy, y, x, t: -(dy * y * x).sum(1) / t**2)),
     ],
     praise="Temperatures can be learnt.",

@@ -7,8 +7,7 @@ import random
 import torch
 
 from forgekit.lessons.exercise import Exercise
-from forgekit.lessons.gates import GateError, Group, Submission
-from forgekit.lessons.gates.python_function import python_function
+from forgekit.lessons.gates import GateError, Group, Submission, python_function
 
 __all__ = ["EXERCISE"]
 
@@ -40,9 +39,9 @@ def rule(columns: int, dtype: torch.dtype) -> int:
     return 0
 
 
-def _kept(handed_in: Submission) -> str:
-    python_function(handed_in, SIGNATURE)
-    chance = random.Random(handed_in.seed)
+def _kept(submission: Submission) -> str:
+    python_function(submission, SIGNATURE)
+    chance = random.Random(submission.seed)
     drawn = [
         ((8 * round(2 ** (13 * chance.random())), dtype), "")
         for dtype in (F32, F16, torch.bfloat16)
@@ -51,7 +50,7 @@ def _kept(handed_in: Submission) -> str:
     for (columns, dtype), why in (*CASES, *drawn):
         called = f"threads_for({columns:,}, {dtype})"
         try:
-            got = handed_in.value(columns, dtype)
+            got = submission.value(columns, dtype)
         except Exception as error:
             raise GateError(f"{called} raised {type(error).__name__}: {error}") from None
         want = rule(columns, dtype)

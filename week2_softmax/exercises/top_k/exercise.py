@@ -2,8 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import looks_like
-from forgekit.lessons.gates.failure import Slip
+from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
@@ -79,14 +78,14 @@ select).
     count=[(5, 100), (60, 300)],
     legal=lambda m, n: (m, max(4, n)),
     exact=True,
-    slips=[
+    misconceptions=[
         looks_like(lambda x, *outputs: -(-x).topk(4, 1).values, "these are the smallest."),
         looks_like(lambda x, *outputs: _top(x)[0].flip(1), "these are the right four, the smallest first."),
         looks_like(lambda x, *outputs: x.max(1, keepdim=True).values.expand(-1, 4), "the largest stands in all four places: "
                    "what it displaces has to move on."),
-        Slip("all values are right, and each index stands at its value: but among equal elements another one than "
+        Misconception("all values are right, and each index stands at its value: but among equal elements another one than "
              "the first is taken, or one twice.", _other_of_equals),
-        Slip("all values are right. Where they are −∞ an index is that of no element: what a list is filled with has to come "
+        Misconception("all values are right. Where they are −∞ an index is that of no element: what a list is filled with has to come "
              "after every element, by its index where the values are equal.", _no_element),
         looks_like(_of_lanes, "each lane brings only its largest element: one lane may have all four."),
     ],

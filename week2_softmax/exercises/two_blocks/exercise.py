@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import Slip, found, looks_like
+from forgekit.lessons.gates import Misconception, found, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
@@ -44,7 +44,7 @@ like this, with 8 or 16 blocks and more vectors a thread.
     legal=lambda m, n: (m, max(4, n // 4 * 4)),
     promise={0: {1: 4}, 1: {1: 4}},
     waste={"shared_wavefronts": 4},  # each thread may read all four pairs: 8 broadcasts, not 2
-    slips=[
+    misconceptions=[
         looks_like(lambda x, y: _alone(x), "each block makes a softmax of its own half: the other's "
                    "pair is missing."),
         looks_like(lambda x, y: x.double().softmax(1) / 2, "the sum is twice as large as it is to be."),
@@ -52,14 +52,14 @@ like this, with 8 or 16 blocks and more vectors a thread.
                    "divided by the sum."),
         found("deadlock", "an mbarrier waits for bytes or arrivals that never come: four pairs of 8 "
               "bytes come to each block, and one thread of it arrives."),
-        Slip("a pair may be sent only after the other block has started and its mbarrier is there: "
+        Misconception("a pair may be sent only after the other block has started and its mbarrier is there: "
              "cluster_arrive and cluster_wait stand between.",
              lambda e: e.kinds[0] == "block-lifetime"),
-        Slip("a pair is read before it has come: the mbarrier is to expect the bytes of all four, and "
+        Misconception("a pair is read before it has come: the mbarrier is to expect the bytes of all four, and "
              "who reads them has to wait for it.", lambda e: e.kinds[0] == "async-copy"),
         found("uninitialised-shared", "a place is read that no warp has written to: four warps have a "
               "place each, by rank and warp."),
-        Slip("rows of 512 and 500 are right. In this one whole warps have no element, their maximum is -inf, "
+        Misconception("rows of 512 and 500 are right. In this one whole warps have no element, their maximum is -inf, "
              "and -inf - -inf is NaN.",
              lambda e: not e.kinds and e.case.args[0].shape[1] <= 384 and e.got[1].isnan().all()),
     ],

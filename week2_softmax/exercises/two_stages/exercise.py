@@ -51,7 +51,7 @@ it is; where others read them, a barrier stands at the end of each round.
     count=[(3, 512), (20, 4000)],
     legal=lambda m, n: (m, max(4, n // 4 * 4)),
     promise={0: {1: 4}},
-    slips=[
+    misconceptions=[
         found("async-copy", "a buffer is read before its copy has come, or taken by a new copy that "
               "nothing keeps from it. In round k, tile k is read and tile k + 1 is in flight, in two "
               "different buffers; the number in the wait counts groups, so every round has to "

@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import Slip, looks_like
+from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
@@ -66,8 +66,8 @@ rows in registers; one kernel for each of the three would move y twice more, and
     rtol=1e-4,
     atol=1e-5,
     waste={"loaded": 1.1},
-    slips=[
-        Slip("dx is w·y: the value has not been taken off.", _without_the_value),
+    misconceptions=[
+        Misconception("dx is w·y: the value has not been taken off.", _without_the_value),
         looks_like(lambda x, w, value, dx: (w * x.exp()).sum(1) / x.exp().sum(1), "exponentials "
                    "overflow or are all 0: no maximum has been taken off."),
         looks_like(lambda x, w, value, dx: (w * (x.double() - x.amax(1, True)).exp()).sum(1), "value "

@@ -1,0 +1,109 @@
+"""Reports, notes and progress as a notebook shows them, on light and on dark pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from html import escape
+
+from forgekit.lessons.progress import MARKS, Progress, Row, by_notebook, effort, score
+from forgekit.lessons.report import GradeReport, Note
+
+_GREEN, _RED, _GREY = "#009E73", "#D55E00", "#7f7f7f"  # the first two are Okabe and Ito's
+
+
+# -- the report on a submission -----------------------------------------------------------------
+def report_html(report: GradeReport) -> str:
+    """Groups passed, the one that was not and why, those still to come."""
+    colour = _GREEN if report else (_GREY if report.untouched else _RED)
+    parts = [
+        f'<div style="border-left:4px solid {colour};padding:2px 0 2px 12px;max-width:880px;'
+        'font-size:13px;line-height:1.45">',
+        f'<div style="color:{colour}"><b>{escape(report.headline)}</b></div>',
+    ]
+    parts += [_group(_GREEN, "&#10003;", group.name, group.seen) for group in report.passed]
+    if report.failure is None:
+        parts.append(f'<div style="margin-top:6px">{escape(report.closing)}</div>')
+        return "".join(parts) + "</div>"
+    if not report.untouched:
+        parts.append(_group(_RED, "&#10007;", report.failed))
+    parts.append(_happened(report.failure.happened))
+    for word, text in (("Why", report.failure.likely), ("Next", report.failure.look_at)):
+        if text:
+            words = f"<b>{word}.</b> {_with_code(text)}"
+            parts.append(f'<div style="margin:4px 0 4px 20px">{words}</div>')
+    parts += [_group(_GREY, "&#9675;", name) for name in report.open_groups]
+    if report.advice:
+        parts.append(f'<div style="margin-top:6px;opacity:.75">{escape(report.advice)}</div>')
+    return "".join(parts) + "</div>"
+
+
+def _group(colour: str, mark: str, name: str, seen: str = "") -> str:
+    more = f' <span style="opacity:.7">{escape(seen)}</span>' if seen else ""
+    return (
+        f'<div><span style="color:{colour};display:inline-block;width:20px">{mark}</span>'
+        f"{escape(name)}{more}</div>"
+    )
+
+
+def _happened(text: str) -> str:
+    """The first line as it is; what follows, quoted from a tool, with its own line breaks."""
+    first, _, rest = text.partition("\n")
+    quoted = (
+        '<pre style="margin:4px 0;padding:6px 8px;font-size:12px;white-space:pre-wrap;'
+        f'background:rgba(127,127,127,.12)">{escape(rest)}</pre>'
+        if rest
+        else ""
+    )
+    return f'<div style="margin:4px 0 4px 20px">{_with_code(first)}{quoted}</div>'
+
+
+def _with_code(text: str) -> str:
+    """Our own words, with `code` and line breaks in them."""
+    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escape(text)).replace("\n", "<br>")
+
+
+def note_bundle(note: Note) -> dict[str, str]:
+    """A note, set as Markdown."""
+    return {"text/plain": repr(note), "text/markdown": f"**{note.title}**\n\n{note.text}"}
+
+
+# -- the card of all weeks ----------------------------------------------------------------------
+_SMALL = "font-size:12px;opacity:.8"
+
+
+def progress_html(p: Progress) -> str:
+    """The card: a mark for each exercise, week by week; of one week alone also a table."""
+    parts = [
+        '<div style="font-size:13px;max-width:780px;padding:16px 22px;border:1px solid '
+        'rgba(127,127,127,.4);border-top:5px solid #009E73;border-radius:6px">'
+        f'<div style="{_SMALL};letter-spacing:.15em">KERNEL FORGE</div>'
+        f'<div style="font-size:20px">{score(p.rows, " passed", " written")}</div>'
+    ]
+    for week, rows in p.weeks.items():
+        dots = " ".join(map(_dots, by_notebook(rows)))
+        parts.append(
+            f'<div style="margin-top:14px"><b>{escape(week)}.</b> {score(rows)}</div>'
+            f'<div style="margin:3px -2px">{dots}</div><div style="{_SMALL}">{effort(rows)}</div>'
+        )
+    key = " &nbsp; ".join(f"{_dot(standing)} {standing}" for standing in MARKS)
+    key += f" &nbsp; {_dot('passed', '2px')} squares: whole kernels"
+    parts.append(f'<div style="{_SMALL};margin-top:14px">{key}</div>')
+    if len(p.weeks) == 1:
+        parts.append(p.table.html("margin-top:12px;white-space:nowrap"))
+    return f'{"".join(parts)}<div style="margin-top:14px">{escape(p.closing)}</div></div>'
+
+
+def _dots(rows: Sequence[Row]) -> str:
+    found = ""
+    for row in rows:
+        radius = "2px" if row.exercise.is_whole_kernel else "50%"
+        found += _dot(row.standing, radius, ", ".join(filter(None, (row.name, *row.cells[2:]))))
+    return f'<span style="white-space:nowrap;margin-right:9px">{found}</span>'
+
+
+def _dot(standing: str, radius: str = "50%", title: str = "") -> str:
+    return (
+        f'<span title="{escape(title)}" style="display:inline-block;width:12px;height:12px;'
+        f'margin:2px;border-radius:{radius};vertical-align:middle;{MARKS[standing][1]}"></span>'
+    )

@@ -1,0 +1,88 @@
+"""Misconceptions, by what shows them: a finding, a number, or wrong values of a certain shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from forgekit.errors import KernelError
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a misconception is recognised by.
+
+    kinds: of the sanitizer's findings or of the error that stopped the kernel (such as
+    "shared-race", "out-of-bounds"); hints: facts about wrong values, as `fk.check` gives them;
+    got: parameter's position -> the tensor after the run; case: the call; counts: the profile;
+    error: what stopped the kernel. What does not apply is empty or None.
+    """
+
+    kinds: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+    text: str = ""
+    got: dict[int, Any] | None = None
+    case: Any = None
+    counts: Any = None
+    error: KernelError | None = None
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """A misconception and how it shows.
+
+    says: what is said of it, one or two sentences to the student. when: whether the evidence is
+    of this misconception; one that raises counts as no.
+    """
+
+    says: str
+    when: Callable[[Evidence], bool]
+
+
+def explained(known: Sequence[Misconception], evidence: Evidence, otherwise: str = "") -> str:
+    """What is said of the first misconception that the evidence shows, or `otherwise`."""
+    for one in known:
+        try:
+            if one.when(evidence):
+                return one.says
+        except Exception:  # the evidence has not what this one looks at
+            continue
+    return otherwise
+
+
+def found(kind: str, says: str, *, text: str = "") -> Misconception:
+    """The sanitizer's finding, or what stopped the kernel, is of this kind (a key of
+    `forgekit.vgpu.sanitizer.finding.KINDS`), and its text contains `text`.
+    """
+    return Misconception(says, lambda e: kind in e.kinds and text in e.text)
+
+
+def hinted(text: str, says: str) -> Misconception:
+    """One of the facts that `fk.check` gives of wrong values contains this text."""
+    return Misconception(says, lambda e: any(text in hint for hint in e.hints))
+
+
+def counted(when: Callable[[Any], bool], says: str) -> Misconception:
+    """The profile shows it."""
+    return Misconception(says, lambda e: e.counts is not None and when(e.counts))
+
+
+def looks_like(alternative: Callable[..., Any], says: str) -> Misconception:
+    """The first result is wrong, and just what a certain mistake would give.
+
+    alternative: of the call's arguments, what the first expected tensor would then hold.
+    """
+
+    def when(e: Evidence) -> bool:
+        from forgekit.checking.check import compare
+
+        if not e.got:
+            return False
+        position, tolerances = next(iter(e.got)), e.case.tolerances
+        got = e.got[position]
+        if compare(got, e.case.expected[position], **tolerances).ok:
+            return False  # it is another result that is wrong
+        return compare(got, alternative(*e.case.args), **tolerances).ok
+
+    return Misconception(says, when)
