@@ -12,7 +12,6 @@ Names are imported when they are first used, so that `import forgekit` alone is 
 from __future__ import annotations
 
 import importlib
-import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -159,6 +158,4 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-importlib.import_module("forgekit.diagnosing.script_errors").install()
-if "IPython" in sys.modules:  # in a notebook, what CuTe DSL raises is told in the student's terms
-    importlib.import_module("forgekit.diagnosing.notebook_errors").install()
+importlib.import_module("forgekit.diagnosing.tracebacks").install()

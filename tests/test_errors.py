@@ -282,9 +282,9 @@ def test_a_kernel_stopped_by_hand_shows_the_users_line(told):
 
 
 def test_another_handler_of_ipythons_errors_is_left_alone():
-    from forgekit.diagnosing import notebook_errors
+    from forgekit.diagnosing import tracebacks
 
-    assert notebook_errors.install() is False  # no shell runs here
+    assert tracebacks._install_handler() is False  # no shell runs here
 
 
 MINE = """
@@ -330,11 +330,11 @@ def test_a_traceback_ends_at_the_users_line(command, tmp_path):
 
 def test_the_exception_keeps_its_frames_and_its_cause(monkeypatch):
     """For a debugger: the hook shortens only what is printed."""
-    from forgekit.diagnosing import script_errors
+    from forgekit.diagnosing import tracebacks
 
     shown = []
     monkeypatch.setattr(sys, "excepthook", lambda *given: shown.append(frames(given[2])))
-    script_errors.install()
+    tracebacks.install()
     try:
         fk.Layout("a")
     except UsageError as error:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from forgekit.compiling.fingerprint import portable_path, this_process
 from forgekit.compiling.packing import pack
 from forgekit.compiling.resources import Resources, parse_ptxas
-from forgekit.diagnosing.diagnosis import explain_compile_error
 from forgekit.errors import PlatformError, UsageError, got_needed
 from forgekit.scratch import scratch
 
@@ -76,6 +75,8 @@ class _Backend:
                     got, needed = f"{compiled.options} ({error.strerror})", "a folder to write to"
                     remedy = "name another, or leave --dump-dir out"
                     raise PlatformError(got_needed("options", got, needed, remedy)) from None
+                from forgekit.diagnosing.diagnosis import explain_compile_error
+
                 raise explain_compile_error(error, fn) from None
             if os.path.exists(report):
                 with open(report, encoding="utf-8", errors="replace") as file:

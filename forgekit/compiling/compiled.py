@@ -29,11 +29,8 @@ from forgekit.compiling.parameters import (
 from forgekit.compiling.resources import Resources, code_bytes, disassemble
 from forgekit.compiling.specs import TensorSpec
 from forgekit.devices import Target, current_target, package_version
-from forgekit.diagnosing.source_lint import (
-    explain_print_of_runtime_value,
-    find_print_of_runtime_values,
-    kernel_names_beyond_ascii,
-)
+from forgekit.diagnosing.lint import find_prints
+from forgekit.diagnosing.sources import kernel_names_beyond_ascii
 from forgekit.errors import ArgumentMismatchError, PlatformError, UsageError, brief, got_needed
 from forgekit.vgpu.host import hooks
 from forgekit.vgpu.host.limits import ARCHITECTURES, name_beyond_ascii
@@ -172,8 +169,8 @@ def compile(
             return found
         if unnameable := kernel_names_beyond_ascii(fn):
             raise UsageError(name_beyond_ascii(unnameable[0]))
-        for line, text in find_print_of_runtime_values(fn):
-            warnings.warn(explain_print_of_runtime_value(line, text), stacklevel=2)
+        for warning in find_prints(fn):
+            warnings.warn(warning, stacklevel=2)
         compiled = CompiledKernel(fn, parameters, target, key.digest, options)
         began = time.perf_counter()
         on_disk = cache and key.portable

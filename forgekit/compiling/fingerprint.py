@@ -22,7 +22,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from forgekit.diagnosing.source_lint import unwrap
+from forgekit.diagnosing.sources import unwrap
 from forgekit.errors import is_library, is_user_file
 
 __all__ = ["Fingerprint", "fingerprint", "portable_path", "this_process"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from forgekit.arguments import dense
 from forgekit.compiling.specs import TensorSpec, spec
-from forgekit.diagnosing.source_lint import unwrap
+from forgekit.diagnosing.sources import unwrap
 from forgekit.errors import ArgumentMismatchError, UsageError, brief, got_needed
 
 _RETURNS_NOTHING = "a compiled kernel returns nothing, it writes into its arguments"

@@ -1,24 +1,19 @@
 """Tell a student what CuTe DSL's compiler means: `explain_compile_error` turns its error into a
 CompileError.
 
-The mistakes it knows stand in `diagnosis_rules.py`; anything else still comes with the student's
-line and the compiler's own words.
+`rules.toml` has the mistakes it knows; anything else still comes with the student's line and the
+compiler's own words.
 """
 
 from __future__ import annotations
 
-import difflib
 import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
 
-from forgekit.diagnosing.rules import MLIR_TYPES, RENAMED, RULES, Rule
-from forgekit.diagnosing.source_lint import (
-    explain_print_of_runtime_value,
-    find_print_of_runtime_values,
-    reached_functions,
-)
+from forgekit.diagnosing.rules import Rule, recognise
+from forgekit.diagnosing.sources import reached_functions
 from forgekit.errors import (
     CompileError,
     SourceLine,
@@ -28,12 +23,6 @@ from forgekit.errors import (
     source_line,
     user_line,
 )
-
-__all__ = [
-    "explain_compile_error",
-    "explain_print_of_runtime_value",
-    "find_print_of_runtime_values",
-]
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _MLIR_PLACE = re.compile(r'\("(?P<file>[^"]+)":(?P<line>\d+):\d+\)')
@@ -47,7 +36,6 @@ _NOISE = re.compile(
 )
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _PATH = re.compile(r'(?<![\w/])(?:[A-Za-z]:)?[/\\][^\s":]+\.py\b')
-_IMPORTS = {"cute": "import cutlass.cute as cute"}
 _REPEATED = re.compile(r"\?(?:,\?){9,}")
 _NO_LINE_IN_TRACEBACK = frozenset({"DSLRuntimeError", "CompilerDiagnosticError"})
 
@@ -70,23 +58,13 @@ def explain_compile_error(exc: BaseException, fn: object = None) -> CompileError
     place = _place_of(exc, "\n".join(texts))
     lines = _source_lines(fn)
     # The outermost exception is the most to the point; what it came from may name another mistake.
-    rule, fields = _first_match([texts[0], "\n".join(texts)], place, lines, exc)
+    obj = getattr(exc, "obj", None)
+    rule, fields = recognise([texts[0], "\n".join(texts)], place, lines, obj)
     if place is None and rule is not None and rule.find:
         place = next((line for line in lines if re.search(rule.find, line.text)), None)
     if place is None and (rule is None or rule.at == "call"):
         place = user_line(exc.__traceback__) or calling_user_line()
     return _build(rule, fields, place, exc)
-
-
-def _first_match(
-    texts: list[str], place: SourceLine | None, lines: list[SourceLine], exc: BaseException
-) -> tuple[Rule | None, dict[str, str]]:
-    for text in texts:
-        for rule in RULES:
-            fields = _match(rule, text, place, lines, exc)
-            if fields is not None:
-                return rule, fields
-    return None, {}
 
 
 def _chain(exc: BaseException) -> Iterator[BaseException]:
@@ -129,45 +107,6 @@ def _source_lines(fn: object) -> list[SourceLine]:
         for source in (reached_functions(fn) if fn is not None else [])
         for number, text in enumerate(source.lines)
     ]
-
-
-def _match(
-    rule: Rule, text: str, place: SourceLine | None, lines: list[SourceLine], exc: BaseException
-) -> dict[str, str] | None:
-    """The fields of a rule that fits, or None."""
-    pattern = rule.pattern.replace("{renamed}", "|".join(RENAMED))
-    found = re.search(pattern, " ".join(text.split()))
-    if found is None:
-        return None
-    fields = {key: value or "" for key, value in found.groupdict().items()}
-    if rule.line:
-        on_line = re.search(rule.line, place.text if place is not None else "")
-        if on_line is None:
-            return None
-        fields.update({key: value or "" for key, value in on_line.groupdict().items()})
-    if rule.source:
-        wanted = rule.source.format_map(fields)
-        if not any(re.search(wanted, line.text) for line in lines):
-            return None
-    return _derived(fields, exc)
-
-
-def _derived(fields: dict[str, str], exc: BaseException) -> dict[str, str]:
-    """Add the fields that a pattern cannot capture: CuTe's type names, bytes of bits, new names."""
-    for key, value in list(fields.items()):
-        fields[key] = MLIR_TYPES.get(value, value).strip()
-        if value.isdecimal():
-            fields[f"{key}_bytes"] = str(int(value) // 8)
-    imported = _IMPORTS.get(fields.get("var", ""), f"import {fields.get('var', '')}")
-    fields["import_line"] = f"`{imported}`"
-    tensor = fields.get("tensor")
-    fields["target"] = f"{tensor}.element_type" if tensor else f"cutlass.{fields.get('needed')}"
-    name = fields.get("name", "")
-    if name in RENAMED:
-        fields["new_name"] = RENAMED[name]
-    near = difflib.get_close_matches(name, dir(getattr(exc, "obj", None)), n=1)
-    fields["did_you_mean"] = f"; did you mean `{near[0]}`?" if near else "."
-    return fields
 
 
 def _without_suggestions(text: str) -> str:

@@ -14,13 +14,10 @@ import cutlass
 import cutlass.cute as cute
 from cutlass.cute.runtime import make_fake_compact_tensor
 
-from forgekit.diagnosing.diagnosis import (
-    explain_compile_error,
-    explain_print_of_runtime_value,
-    find_print_of_runtime_values,
-)
+from forgekit.diagnosing.diagnosis import explain_compile_error
+from forgekit.diagnosing.lint import find_prints
 from forgekit.diagnosing.rules import RENAMED, RULES
-from forgekit.diagnosing.source_lint import reached_functions, unwrap
+from forgekit.diagnosing.sources import reached_functions, unwrap
 from forgekit.errors import CompileError
 
 KERNELS = Path(__file__).parent / "mistakes" / "kernels.py"
@@ -229,7 +226,7 @@ def test_notebook_cell_is_called_cell(line_info):
     assert (error.filename, error.line, error.source_line) == (name, 5, "a[t, 0] = 1.0")
     assert "cell, line 5: a[t, 0] = 1.0" in str(error)
     assert "4711" not in str(error) and "123456789" not in str(error)
-    assert find_print_of_runtime_values(scope["host"]) == [("cell, line 6", "print(t)")]
+    assert printed(scope["host"]) == ["cell, line 6: print(t)"]
 
 
 def test_anything_else_still_says_what_happened():
@@ -266,26 +263,29 @@ def test_outside_jit():
     assert explain_compile_error(caught.value).kind == "outside-jit"
 
 
+def printed(fn):
+    """The lines that the warnings name."""
+    return [warning.partition("\n")[0] for warning in find_prints(fn)]
+
+
 def test_prints_of_runtime_values_are_found():
     flagged = [
-        (f"kernels.py, line {number}", line.strip())
+        f"kernels.py, line {number}: {line.strip()}"
         for number, line in enumerate(KERNELS.read_text().splitlines(), start=1)
         if line.endswith("# flagged")
     ]
     assert len(flagged) == 4
-    assert find_print_of_runtime_values(kernels.prints) == flagged
-    assert find_print_of_runtime_values(kernels.prints_host) == flagged  # reached through the host
-    assert find_print_of_runtime_values(kernels.copy) == []
-    assert find_print_of_runtime_values(None) == []
-    warning = explain_print_of_runtime_value(*flagged[0])
-    assert "cute.printf" in warning and warning.startswith(f"{flagged[0][0]}: print(t)")
+    assert printed(kernels.prints) == flagged
+    assert printed(kernels.prints_host) == flagged  # reached through the host
+    assert find_prints(kernels.copy) == find_prints(None) == []
+    assert "cute.printf" in find_prints(kernels.prints)[0]
 
 
 def test_prints_are_found_after_compiling_too():
     """Compiling replaces the code of a function; its source must still be found."""
-    before = find_print_of_runtime_values(kernels.prints_host)
+    before = find_prints(kernels.prints_host)
     cute.compile(kernels.prints_host, *map(argument, kernels.TWO), options="--gpu-arch sm_90a")
-    assert find_print_of_runtime_values(kernels.prints_host) == before != []
+    assert find_prints(kernels.prints_host) == before != []
 
 
 class Operator:
@@ -303,7 +303,7 @@ class Operator:
 def test_functions_of_an_operator_object_are_reached(fn):
     names = [source.function.__name__ for source in reached_functions(fn)]
     assert names == ["__call__", "kernel"]
-    assert [text for _, text in find_print_of_runtime_values(fn)] == ["print(t)"]
+    assert [line.rpartition(": ")[2] for line in printed(fn)] == ["print(t)"]
 
 
 def test_unwrap():
@@ -320,7 +320,7 @@ def uses_a_lambda(x):
 
 
 def test_a_lambda_reached_by_name_prints_nothing():
-    assert find_print_of_runtime_values(uses_a_lambda) == []
+    assert find_prints(uses_a_lambda) == []
 
 
 def test_the_remedy_for_a_stored_type_names_the_tensor_that_is_stored_to():

@@ -147,9 +147,9 @@ def _findings(submission: Submission, case: Case) -> tuple[tuple[str, ...], str]
 
 def _written(submission: Submission) -> str:
     """The first thing in the source that compiles and cannot be meant."""
-    from forgekit.diagnosing.source_slips import find_slips
+    from forgekit.diagnosing.lint import find_mistakes
 
-    return next(iter(find_slips(submission.value)), "")
+    return next(iter(find_mistakes(submission.value)), "")
 
 
 def _unread(submission: Submission, case: Case) -> str:

@@ -1,4 +1,4 @@
-"""Slips that compile: found where they stand, and nothing said of code that may be right."""
+"""Mistakes that compile: found where they stand, and nothing said of code that may be right."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ pytest.importorskip("cutlass")
 import cutlass
 import cutlass.cute as cute
 
-from forgekit.diagnosing.source_slips import find_slips
+from forgekit.diagnosing.lint import find_mistakes
 
 
 def tuples(cX: cute.Tensor, shape: cute.Shape):
@@ -46,18 +46,18 @@ def right(atom, mX: cute.Tensor, tXgX: cute.Tensor, shape: cute.Shape, i):
     return viewed[0, 0] + handed[0] + filled[0]
 
 
-def test_tuples_compared_are_told_with_their_line_and_the_cure() -> None:
-    (told,) = find_slips(tuples)
+def test_tuples_compared_are_found_with_their_line_and_the_cure() -> None:
+    (found,) = find_mistakes(tuples)
     line = tuples.__code__.co_firstlineno + 2
-    assert told.startswith(f"test_source_slips.py, line {line}: `<` compares tuples from the left")
-    assert "`cute.elem_less(cX[0, 0], shape)`" in told
-    assert "cute.elem_less(coord, mX.shape)" in find_slips(whole_shape)[0]
+    assert found.startswith(f"test_lint.py, line {line}: `<` compares tuples from the left")
+    assert "`cute.elem_less(cX[0, 0], shape)`" in found
+    assert "cute.elem_less(coord, mX.shape)" in find_mistakes(whole_shape)[0]
 
 
-def test_registers_that_nothing_is_stored_in_are_told() -> None:
-    told = find_slips(never_filled)
-    assert [text.rpartition("`, so")[0].rpartition("`")[2] for text in told] == ["tXpX", "tXrY"]
+def test_registers_that_nothing_is_stored_in_are_found() -> None:
+    found = find_mistakes(never_filled)
+    assert [text.rpartition("`, so")[0].rpartition("`")[2] for text in found] == ["tXpX", "tXrY"]
 
 
 def test_nothing_is_said_of_what_may_be_right() -> None:
-    assert find_slips(right) == []
+    assert find_mistakes(right) == []

@@ -1,0 +1,143 @@
+"""What compiles and is surely a mistake, found in the source of a student's CuTe DSL functions.
+
+Conservative: nothing is said of what may be right.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from forgekit.diagnosing.sources import FunctionSource, reached_functions
+from forgekit.errors import SourceLine
+
+# Calls that give a value which differs from thread to thread, so it is never known at compile time.
+_THREAD_INDICES = {"thread_idx", "block_idx", "lane_idx", "warp_idx"}
+# A tensor's own facts that may be static, and calls that take a value apart without its number.
+_STATIC = {"layout", "shape", "stride", "element_type", "dtype", "memspace", "iterator", "type"}
+_STATIC_CALLS = {"type", "len", "isinstance"}
+# Attributes of a tensor in registers that store nothing in it.
+_READ = {"load", "layout", "shape", "stride", "element_type", "dtype", "type"}
+
+
+def find_mistakes(fn: object) -> list[str]:
+    """The mistakes in `fn` and in the functions that it reaches, each with its line in a sentence:
+    tuples compared by `<`, registers that are read and that nothing is stored in.
+
+    A tensor that is handed to any function but as a source or a predicate may be filled there.
+    """
+    return [
+        f"{source.line(node).where}: {says}"
+        for source in reached_functions(fn)
+        for node, says in (*_tuples_compared(source.tree), *_never_filled(source.tree))
+    ]
+
+
+def find_prints(fn: object) -> list[str]:
+    """A warning for each line on which `fn`, or a function that it reaches, prints a value of the
+    run: `print(x)` runs at compile time, shows `?`, and is no error to the compiler.
+
+    Such a value comes from thread_idx, block_idx, lane_idx or warp_idx, or from indexing a
+    parameter annotated as a tensor.
+    """
+    return [
+        f"{line}\n"
+        "print() runs once, at compile time, where this value is not known yet and shows as `?`; "
+        'use cute.printf("{}", value) to print from the kernel while it runs.'
+        for source in reached_functions(fn)
+        for line in _prints_in(source)
+    ]
+
+
+# -- tuples compared, registers never filled ------------------------------------------------------
+def _tuples_compared(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+    annotated = [a for a in ast.walk(tree) if isinstance(a, ast.arg) and a.annotation is not None]
+    shapes = {a.arg for a in annotated if ast.unparse(a.annotation or a).endswith("Shape")}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Compare(
+                left=ast.Subscript() | ast.Name() as left,
+                ops=[ast.Lt() | ast.LtE()],
+                comparators=[ast.Name() | ast.Attribute(attr="shape") as right],
+            ) if isinstance(right, ast.Attribute) or right.id in shapes:
+                each = f"`cute.elem_less({ast.unparse(left)}, {ast.unparse(right)})`"
+                says = "`<` compares tuples from the left, as words in a dictionary: where the row "
+                says += f"is smaller, the column is not asked. {each} compares each entry."
+                yield node, says
+
+
+def _never_filled(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+    """Tensors in registers, predicates among them, of which all uses are reads."""
+    made: dict[str, ast.expr] = {}
+    reads: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func) as call):
+                if ast.unparse(func).rpartition(".")[2].startswith("make_rmem_tensor"):
+                    made[name] = call
+            case ast.Attribute(value=ast.Name() as used, attr=attr) if attr in _READ:
+                reads.add(used)
+            case ast.Subscript(value=ast.Name() as used, slice=at, ctx=ast.Load()):
+                if not _keeps_a_mode(at):
+                    reads.add(used)
+            case ast.Call(func=func, args=args, keywords=keywords):
+                if ast.unparse(func).rpartition(".")[2] == "copy":
+                    reads.update(args[1:2])  # the source
+                reads.update(k.value for k in keywords if k.arg == "pred")
+    for name, where in made.items():
+        uses = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == name]
+        used_after = [n for n in uses if isinstance(n.ctx, ast.Load)]
+        if used_after and reads.issuperset(used_after):
+            yield where, f"nothing is ever stored in `{name}`, so it holds anything."
+
+
+# -- values of the run, printed at compile time ---------------------------------------------------
+def _prints_in(source: FunctionSource) -> Iterator[SourceLine]:
+    definition = next((n for n in ast.walk(source.tree) if isinstance(n, ast.FunctionDef)), None)
+    if definition is None:  # a lambda
+        return
+    parameters = [*definition.args.posonlyargs, *definition.args.args, *definition.args.kwonlyargs]
+    annotated = [(p.arg, p.annotation) for p in parameters if p.annotation is not None]
+    tensors = {name for name, annotation in annotated if "Tensor" in ast.unparse(annotation)}
+    statements = [n for n in ast.walk(definition) if isinstance(n, ast.Assign | ast.Call)]
+    known: set[str] = set()
+    for node in sorted(statements, key=lambda n: (n.lineno, n.col_offset)):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                named = [t for t in targets if not isinstance(t, ast.Subscript)]
+                names = {n.id for t in named for n in ast.walk(t) if isinstance(n, ast.Name)}
+                known = known | names if _is_runtime(value, tensors, known) else known - names
+            case ast.Call(func=ast.Name(id="print"), args=printed):
+                if any(_is_runtime(one, tensors, known) for one in printed):
+                    yield source.line(node)
+
+
+def _is_runtime(value: ast.expr, tensors: set[str], known: set[str]) -> bool:
+    """Whether an expression surely holds a value of the run: a thread index, an element of a tensor
+    that is indexed by one, or something computed from such a value.
+    """
+    match value:
+        case ast.Name(id=name):
+            return name in known
+        case ast.Call(func=ast.Attribute(attr=name)) if name in _THREAD_INDICES:
+            return True
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name in _STATIC_CALLS:
+            return False
+        case ast.Subscript(value=ast.Name(id=name), slice=at) if name in tensors:
+            return not _keeps_a_mode(at)  # a tensor again, whose layout may print
+        case ast.Attribute(attr=name) if name in _STATIC:
+            return False
+        case ast.Call(args=parts):
+            pass
+        case ast.Subscript(value=part) | ast.Attribute(value=part) | ast.FormattedValue(value=part):
+            parts = [part]
+        case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.BoolOp() | ast.JoinedStr():
+            parts = [c for c in ast.iter_child_nodes(value) if isinstance(c, ast.expr)]
+        case _:
+            return False
+    return any(_is_runtime(part, tensors, known) for part in parts)
+
+
+def _keeps_a_mode(index: ast.expr) -> bool:
+    """Whether an index has a None, as in `mX[None, 0]`."""
+    return any(isinstance(n, ast.Constant) and n.value is None for n in ast.walk(index))

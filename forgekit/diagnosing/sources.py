@@ -1,0 +1,114 @@
+"""The source of a student's CuTe DSL functions, and which of them a host function reaches."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from forgekit.errors import SourceLine, is_library, is_user_file
+
+
+@dataclass(frozen=True)
+class FunctionSource:
+    """A function's file, the 1-based number of its first line there, its lines, and its syntax
+    tree.
+    """
+
+    function: FunctionType
+    filename: str
+    first_line: int
+    lines: tuple[str, ...]
+    tree: ast.AST
+
+    def line(self, node: ast.expr | ast.stmt) -> SourceLine:
+        """The line on which a node of the tree begins."""
+        index = node.lineno - 1
+        return SourceLine(self.filename, self.first_line + index, self.lines[index].strip())
+
+
+def unwrap(fn: object) -> FunctionType | None:
+    """The plain function under @cute.jit or @cute.kernel (they leave it in `__wrapped__`), a bound
+    method or an object with `__call__`; None if there is none.
+    """
+    seen = 0
+    if not isinstance(fn, FunctionType) and not hasattr(fn, "__wrapped__"):
+        fn = getattr(fn, "__func__", None) or inspect.getattr_static(type(fn), "__call__", None)
+    while hasattr(fn, "__wrapped__") and seen < 8:
+        fn, seen = fn.__wrapped__, seen + 1
+    return fn if isinstance(fn, FunctionType) else None
+
+
+def _read(function: FunctionType) -> FunctionSource | None:
+    try:
+        lines, first = inspect.getsourcelines(function)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, TypeError, SyntaxError):
+        return None
+    return FunctionSource(function, function.__code__.co_filename, first, tuple(lines), tree)
+
+
+def _names_used(source: FunctionSource, owner: type | None) -> Iterator[Any]:
+    """The objects that names and `self.x`, `module.x` in a function stand for."""
+    function = source.function
+    cells = function.__closure__ or ()
+    scope = dict(function.__globals__)
+    for name, cell in zip(function.__code__.co_freevars, cells, strict=False):
+        try:
+            scope[name] = cell.cell_contents
+        except ValueError:
+            continue
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Name):
+            yield scope.get(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            base = owner if node.value.id == "self" else scope.get(node.value.id)
+            yield inspect.getattr_static(base, node.attr, None) if base is not None else None
+
+
+def reached_functions(fn: object) -> list[FunctionSource]:
+    """The sources of `fn` and of every function of the student's that it names, directly or not.
+
+    Functions of libraries, and those whose source is not to be had, are left out.
+    """
+    if isinstance(fn, FunctionType):
+        owner = None
+    else:
+        bound = getattr(fn, "__self__", fn)
+        owner = bound if isinstance(bound, type) else type(bound)
+    todo, found, seen = [fn], [], set()
+    while todo:
+        function = unwrap(todo.pop(0))
+        if function is None or function in seen:
+            continue
+        seen.add(function)
+        top = function.__module__.partition(".")[0] if function.__module__ else ""
+        if (is_library(top) and top != "forgekit") or not is_user_file(
+            function.__code__.co_filename
+        ):
+            continue
+        source = _read(function)
+        if source is not None:
+            found.append(source)
+            todo += [
+                o for o in _names_used(source, owner) if callable(o) and not isinstance(o, type)
+            ]
+    return found
+
+
+def kernel_names_beyond_ascii(fn: object) -> list[str]:
+    """Names of kernels that `fn` reaches, and of its class, that no GPU's compiler takes."""
+    named: list[str] = []
+    for source in reached_functions(fn):
+        for node in ast.walk(source.tree):
+            match node:  # kernel(…).launch(…)
+                case ast.Call(func=ast.Attribute(attr="launch", value=ast.Call(func=kernel))):
+                    text = ast.unparse(kernel)
+                    named.append(text.rpartition(".")[2])
+                    if text.startswith("self."):
+                        named.append(type(getattr(fn, "__self__", fn)).__name__)
+    return [name for name in named if not name.isascii()]

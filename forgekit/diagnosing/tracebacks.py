@@ -1,0 +1,120 @@
+"""Errors of forgekit and CuTe DSL end at the user's own line, not at a file of a library.
+
+In a script `install` puts a hook before Python's, which prints what nobody caught; the exception
+itself keeps all its frames, for a debugger. In a notebook it puts a handler before IPython's: what
+the DSL raises where it is called directly reads as what `compile` raises, and everything else goes
+on to IPython unchanged. FORGEKIT_TRACEBACK=full shows all frames. Frames are hidden from pytest's
+report by `ForgekitError` itself. Imports neither torch nor CuTe DSL.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Any
+
+from forgekit.errors import ForgekitError, is_user_frame, user_line, wants_all_frames
+
+_BOLD_RED, _RESET = "\x1b[1;31m", "\x1b[0m"
+_SIMULATOR = "forgekit.vgpu"
+
+
+def install() -> None:
+    """Put the hook before the one there is, and the handler into the notebook, if this is one."""
+    _install_hook()
+    if "IPython" in sys.modules:
+        _install_handler()
+
+
+# -- scripts --------------------------------------------------------------------------------------
+def _install_hook() -> None:
+    before = sys.excepthook
+
+    def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        short = None if wants_all_frames() else _to_the_users_line(trace)
+        if not isinstance(error, ForgekitError) or short is None:
+            before(kind, error, trace)
+            return
+        cause, context = error.__cause__, error.__context__
+        try:
+            error.__cause__ = error.__context__ = None  # frames of torch's, say
+            before(kind, error.with_traceback(short), short)
+        finally:
+            error.__cause__, error.__context__ = cause, context
+            error.__traceback__ = trace
+
+    sys.excepthook = show
+
+
+def _to_the_users_line(trace: TracebackType | None) -> TracebackType | None:
+    """A copy of a traceback without what follows the user's last frame; None if he has none."""
+    if trace is None:
+        return None
+    rest = _to_the_users_line(trace.tb_next)
+    if rest is None and not is_user_frame(trace.tb_frame):
+        return None
+    return TracebackType(rest, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
+
+
+# -- notebooks ------------------------------------------------------------------------------------
+def _install_handler() -> bool:
+    """False where there is no shell or another handler."""
+    from IPython.core.getipython import get_ipython
+
+    shell: Any = get_ipython()
+    if shell is None or shell.custom_exceptions:
+        return False
+    shell.set_custom_exc((Exception, KeyboardInterrupt), _show)
+    return True
+
+
+def _show(
+    shell: Any,
+    kind: type[BaseException],
+    error: BaseException,
+    trace: TracebackType | None,
+    tb_offset: int | None = None,
+) -> None:
+    """Show `error` in few lines if it is the DSL's or stopped a kernel, else as IPython does."""
+    described = _briefly(error, trace)
+    if described is None:
+        # IPython shows a cell that cannot be parsed without frames: none of them is the student's.
+        ran = not isinstance(error, SyntaxError) or user_line(trace) is not None
+        shell.showtraceback((kind, error, trace), tb_offset=tb_offset, running_compiled_code=ran)
+        return
+    shell._get_exc_info((kind, error, trace))  # for %tb and %debug
+    instead, lines = described
+    shell._showtraceback(type(instead), instead, lines)
+
+
+def _briefly(
+    error: BaseException, trace: TracebackType | None
+) -> tuple[BaseException, list[str]] | None:
+    """The exception to name and the lines to show; None where IPython's own way is right."""
+    if isinstance(error, KeyboardInterrupt):
+        if not _passes_through(trace, _SIMULATOR):
+            return None
+        line = user_line(trace)
+        lines = [f"{_BOLD_RED}KeyboardInterrupt{_RESET}: the kernel was stopped"]
+        return error, [*lines, *(["", f"  {line}"] if line is not None else [])]
+    if isinstance(error, ForgekitError) or not _is_of(type(error).__module__, "cutlass"):
+        return None
+    try:
+        from forgekit.diagnosing.diagnosis import explain_compile_error
+
+        instead = explain_compile_error(error)
+        return instead, instead._render_traceback_()
+    except Exception:  # a traceback too long is better than none
+        return None
+
+
+def _is_of(module: str, package: str) -> bool:
+    return module == package or module.startswith(package + ".")
+
+
+def _passes_through(trace: TracebackType | None, package: str) -> bool:
+    while trace is not None:
+        if _is_of(str(trace.tb_frame.f_globals.get("__name__", "")), package):
+            return True
+        trace = trace.tb_next
+    return False
