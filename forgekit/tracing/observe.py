@@ -11,7 +11,7 @@ from forgekit.errors import KernelError, MemoryAccessError, UsageError, brief, g
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
-    from forgekit.vgpu.host.launching import LaunchRecord
+    from forgekit.vgpu.launch_record import LaunchRecord
     from forgekit.vgpu.listeners import Listener
     from forgekit.vgpu.machine import Machine
 

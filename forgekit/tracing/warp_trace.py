@@ -18,7 +18,7 @@ from forgekit.vgpu.memory import SHARED_RESERVED, WINDOW_MASK, WINDOW_SHIFT
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
-    from forgekit.vgpu.host.launching import LaunchRecord
+    from forgekit.vgpu.launch_record import LaunchRecord
     from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.memory import GlobalMemory
     from forgekit.vgpu.program import Program

@@ -8,6 +8,7 @@ imports only from those above it:
 
     floats.py, fp8.py    arithmetic of f16, bf16, tf32, fp8 on arrays of bits
     ptx/            text -> instructions, each with its Python line
+    launch_record.py    one launch: grid, blocks, parameters; where a block stands
     memory/         global, shared and local memory; every access checked
     machine/        runs a batch of blocks in lockstep: groups, divergence, barriers, mbarriers
     opcodes/        what each opcode means
@@ -25,8 +26,9 @@ from forgekit.vgpu.host.intercept import (
     is_installed,
     uninstall,
 )
-from forgekit.vgpu.host.launching import LaunchRecord, Options, options
+from forgekit.vgpu.host.launching import Options, options
 from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
+from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.listeners import Listener
 
 __all__ = [

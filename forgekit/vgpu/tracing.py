@@ -22,7 +22,7 @@ from forgekit.vgpu.memory import WINDOW_SHIFT, TensorInfo
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.host.launching import LaunchRecord
+    from forgekit.vgpu.launch_record import LaunchRecord
     from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.machine.async_operations import AsyncOperation
     from forgekit.vgpu.memory import GlobalMemory

@@ -16,7 +16,8 @@ from cutlass import Float32, Int32, cute
 import forgekit as fk
 import forgekit.vgpu
 from forgekit.vgpu import ptx
-from forgekit.vgpu.program import Decoder, Program
+from forgekit.vgpu.opcodes.decoder import Decoder
+from forgekit.vgpu.program import Program
 from forgekit.vgpu.ptx.dataflow import reads_and_writes
 from forgekit.vgpu.sanitizer import undefined_bits
 from forgekit.vgpu.sanitizer.listener import Sanitizer

@@ -25,7 +25,7 @@ from io import StringIO
 import forgekit as fk
 import forgekit.vgpu
 from forgekit.errors import ForgekitError, KernelError
-from forgekit.vgpu import opcodes
+from forgekit.vgpu import LaunchRecord, opcodes
 from forgekit.vgpu.host import launching
 from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.memory import Allocation, GlobalMemory
@@ -48,7 +48,7 @@ class Launch:
 
     name: str
     text: str
-    record: launching.LaunchRecord
+    record: LaunchRecord
     memory: GlobalMemory
 
     def fresh_memory(self) -> GlobalMemory:
@@ -66,7 +66,7 @@ class _Launches(Listener):
     """Keeps each launch as it begins."""
 
     def __init__(self) -> None:
-        self.found: dict[str, tuple[launching.LaunchRecord, GlobalMemory]] = {}
+        self.found: dict[str, tuple[LaunchRecord, GlobalMemory]] = {}
 
     def on_batch(self, m) -> None:
         if m.record.kernel not in self.found:

@@ -17,9 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from forgekit.vgpu import LaunchRecord
 from forgekit.vgpu.host import launching
 from forgekit.vgpu.memory import GlobalMemory, TensorInfo
-from forgekit.vgpu.program import DTYPES, load
+from forgekit.vgpu.opcodes.decoder import DTYPES
+from forgekit.vgpu.program import load
 
 INF, NAN = float("inf"), float("nan")
 BYTES = {name: dtype.itemsize for name, dtype in DTYPES.items()} | {
@@ -130,7 +132,7 @@ END:
 def execute(ptx: str, params: bytes, memory: GlobalMemory, n: int) -> None:
     """Launch kernel `k` with at least n threads."""
     grid = (-(-n // _BLOCK), 1, 1)
-    record = launching.LaunchRecord("k", grid, (_BLOCK, 1, 1), 0, params)
+    record = LaunchRecord("k", grid, (_BLOCK, 1, 1), 0, params)
     launching.launch(load(ptx)["k"], record, memory)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from forgekit.vgpu import LaunchRecord
 from forgekit.vgpu.host import arguments, launching
 from forgekit.vgpu.memory import GlobalMemory
 from forgekit.vgpu.program import load
@@ -63,9 +64,7 @@ def launch(
     arguments.register(memory, zip(names, arrays, strict=False))
     addresses = [memory.translate(a.ctypes.data) for a in arrays]
     params = b"".join(a.to_bytes(8, "little") for a in addresses if a is not None)
-    record = launching.LaunchRecord(
-        "k", dim(grid), dim(block), shared, params, dim(cluster), cooperative
-    )
+    record = LaunchRecord("k", dim(grid), dim(block), shared, params, dim(cluster), cooperative)
     with launching.options(**{"sanitize": False, **options}):
         launching.launch(load(text)["k"], record, memory)
 

@@ -15,7 +15,7 @@ import forgekit as fk
 from forgekit import vgpu
 from forgekit.errors import ArgumentMismatchError, LaunchError, MemoryAccessError
 from forgekit.vgpu.host import arguments, launching
-from forgekit.vgpu.host.launching import LaunchRecord
+from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.memory import GlobalMemory, TensorInfo
 from forgekit.vgpu.program import load
@@ -301,7 +301,7 @@ def test_blocks_of_high_numbers(sanitize, cluster):
 
 
 def test_a_wrong_access_names_a_high_block():
-    watcher = launching.LaunchRecord("k", LARGEST, (32, 1, 1), 0, b"")
+    watcher = LaunchRecord("k", LARGEST, (32, 1, 1), 0, b"")
     ready = load(kernel(f"{BODY} st.global.b32 [%rd0], %r1; ret;", 0))["k"]
     first = math.prod(LARGEST) - 1
     with pytest.raises(MemoryAccessError, match=r"of block \(2147483646, 65534, 65534\)"):

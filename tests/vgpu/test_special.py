@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from forgekit.vgpu import LaunchRecord
 from forgekit.vgpu.host import launching
 from forgekit.vgpu.memory import GlobalMemory, TensorInfo
 from forgekit.vgpu.program import load
@@ -37,7 +38,7 @@ def read(register: str, width: int = 32) -> list[int]:
     ret;
 }}"""
     params = address.to_bytes(8, "little") + bytes(8)
-    launching.launch(load(text)["k"], launching.LaunchRecord("k", GRID, BLOCK, 0, params), memory)
+    launching.launch(load(text)["k"], LaunchRecord("k", GRID, BLOCK, 0, params), memory)
     return out.tolist()
 
 

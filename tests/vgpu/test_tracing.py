@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from forgekit.errors import MemoryAccessError, UsageError
+from forgekit.vgpu import LaunchRecord
 from forgekit.vgpu.host import launching
 from forgekit.vgpu.memory import GlobalMemory, Region, TensorInfo
 from forgekit.vgpu.program import load
@@ -53,7 +54,7 @@ def traced(body, x, y, *, grid=1, block=8, limit=None, **options):
         regions.append(Region(start, size, info, start, owner=array))
     memory.add_tensors(regions)
     params = b"".join(memory.translate(r.first).to_bytes(8, "little") for r in regions)
-    record = launching.LaunchRecord("k", (grid, 1, 1), (block, 1, 1), 0, params)
+    record = LaunchRecord("k", (grid, 1, 1), (block, 1, 1), 0, params)
     trace = AccessTrace() if limit is None else AccessTrace(limit)
     error = None
     with launching.options(listeners=(trace,), **options):

@@ -25,7 +25,7 @@ from forgekit.vgpu.ptx import Register
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.host.launching import LaunchRecord
+    from forgekit.vgpu.launch_record import LaunchRecord
     from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.machine.async_operations import AsyncOperation
     from forgekit.vgpu.program import Program

@@ -16,6 +16,7 @@ from typing import Any
 from forgekit.errors import UsageError
 from forgekit.vgpu import program
 from forgekit.vgpu.host import launching, limits
+from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.memory import GlobalMemory
 
 _Pointer = ctypes.c_void_p
@@ -122,9 +123,7 @@ class Runtime:
 
         def run(memory: GlobalMemory) -> None:
             translated = launching.translate_pointers(packed, memory, slots)
-            record = launching.LaunchRecord(
-                name, grid, block, shared, translated, cluster, cooperative
-            )
+            record = LaunchRecord(name, grid, block, shared, translated, cluster, cooperative)
             launching.launch(ready, record, memory)
 
         _recorded.launches.append(run)

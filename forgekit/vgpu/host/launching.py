@@ -9,28 +9,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from forgekit import environment
 from forgekit.errors import KernelError, SanitizerError, UsageError, brief, got_needed
 from forgekit.vgpu.host.limits import check_limits
+from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.machine.adversary import Adversary
 from forgekit.vgpu.machine.printf import Printer
-from forgekit.vgpu.memory import GlobalMemory, TensorInfo, clusters
+from forgekit.vgpu.memory import GlobalMemory, TensorInfo
 from forgekit.vgpu.memory.storage import block_bytes
 from forgekit.vgpu.program import Program
 from forgekit.vgpu.sanitizer import Finding, Sanitizer
 from forgekit.vgpu.sanitizer.finding import several
 from forgekit.vgpu.sanitizer.listener import unwritten
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-
-Dim3 = tuple[int, int, int]
 
 # Threads in a batch: registers of one instruction then fit a core's L2 cache (measured on an
 # AMD EPYC with 1 MiB of L2 a core: 16 to 64 thousand are equally fast, less and more are slower).
@@ -45,45 +40,6 @@ _PROGRESS_AFTER_S = 2.0
 
 # Of an endless launch, this part is gone through again.
 _OF_AN_ENDLESS = 20
-
-
-@dataclass(frozen=True)
-class LaunchRecord:
-    """One launch: the geometry and parameters the host code asked for.
-
-    grid, block, cluster: (x, y, z); shared_bytes: dynamic shared memory of a block; params: the
-    parameters' bytes as the kernel sees them; symbols: virtual addresses of module variables.
-    """
-
-    kernel: str
-    grid: Dim3
-    block: Dim3
-    shared_bytes: int
-    params: bytes
-    cluster: Dim3 = (1, 1, 1)
-    cooperative: bool = False
-    symbols: dict[str, int] = field(default_factory=dict)
-
-    def coordinates(self, block: int, thread: int) -> tuple[Dim3, Dim3]:
-        """(x, y, z) of a block and of a thread, from their numbers (see `clusters`)."""
-        bx, by, _ = self.block
-        x, y, z = clusters.block_coordinates(np.array(block), self.grid, self.cluster)
-        return (
-            (int(x), int(y), int(z)),
-            (thread % bx, thread // bx % by, thread // (bx * by)),
-        )
-
-    @property
-    def cluster_blocks(self) -> int:
-        """Blocks of a cluster."""
-        return math.prod(self.cluster)
-
-    def linear_blocks(self, numbers: Array) -> Array:
-        """The linear indexes in the grid, x fastest, of blocks by their numbers."""
-        if self.cluster[1:] == (1, 1):
-            return numbers
-        x, y, z = clusters.block_coordinates(numbers, self.grid, self.cluster)
-        return x + self.grid[0] * (y + self.grid[1] * z)
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from forgekit.errors import LaunchError, got_needed
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.host.launching import LaunchRecord
+    from forgekit.vgpu.launch_record import LaunchRecord
     from forgekit.vgpu.program import Program
 
 # The architectures that the virtual GPU stands in for.

@@ -177,9 +177,7 @@ class Barriers:
 
     def _error(self, what: str, got: str, needed: str, remedy: str) -> KernelError:
         error = KernelError(got_needed(what, got, needed, remedy))
-        source = self.machine.program.instructions[self.machine.pc].source
-        error.kind, error.lines = "barrier-count", (source,) if source is not None else ()
-        return error
+        return self.machine.marked(error, "barrier-count")
 
 
 class ClusterBarrier:
@@ -235,12 +233,10 @@ class ClusterBarrier:
 
     def _misused(self, who: Array, what: str) -> KernelError:
         m = self.machine
-        error = KernelError(
+        text = (
             f"Cluster barrier: {m.where()}\n"
             f"  {m.who(who)}: an {what}.\n"
             "Every thread calls cute.arch.cluster_arrive() once, and then cute.arch.cluster_wait() "
             "once."
         )
-        source = m.program.instructions[m.pc].source
-        error.kind, error.lines = "barrier-count", (source,) if source is not None else ()
-        return error
+        return m.marked(KernelError(text), "barrier-count")

@@ -14,10 +14,11 @@ divergent code runs at full speed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from forgekit.errors import KernelError
 from forgekit.vgpu.listeners import Access
 from forgekit.vgpu.machine import stuck
 from forgekit.vgpu.machine.async_operations import AsyncOperations
@@ -30,11 +31,13 @@ from forgekit.vgpu.memory.storage import LocalMemory, SharedMemory
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.host.launching import LaunchRecord
+    from forgekit.vgpu.launch_record import LaunchRecord
     from forgekit.vgpu.listeners import Listener
     from forgekit.vgpu.machine.adversary import Adversary
     from forgekit.vgpu.memory.addressing import Target
     from forgekit.vgpu.program import Program
+
+E = TypeVar("E", bound=KernelError)
 
 WARP = 32
 
@@ -347,6 +350,12 @@ class Machine:
     # -- errors ---------------------------------------------------------------------------
     def where(self, pc: int | None = None) -> str:
         return self.program.where(self.pc if pc is None else pc)
+
+    def marked(self, error: E, kind: str) -> E:
+        """The error with what a program can read of it: its slug, the line that runs."""
+        source = self.program.instructions[self.pc].source
+        error.kind, error.lines = kind, () if source is None else (source,)
+        return error
 
     def thread_name(self, block: int, thread: int) -> str:
         """`thread (3, 0, 0) of block (7, 0, 0)`, from indexes into the batch."""

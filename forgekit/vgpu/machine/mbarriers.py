@@ -191,13 +191,11 @@ class Mbarriers:
 
     def _error(self, does: str, mask: Array | None = None) -> KernelError:
         m = self.machine
-        error = KernelError(
+        text = (
             f"Misused mbarrier: {m.where()}\n"
             f"  {m.who(m.mask if mask is None else mask)} {does}.\n"
             "One thread makes it with mbarrier_init(count), then comes mbarrier_init_fence() and a "
             "barrier (of the cluster, where others arrive from afar); then in each phase `count` "
             "arrivals, no more."
         )
-        source = m.program.instructions[m.pc].source
-        error.kind, error.lines = "mbarrier", (source,) if source is not None else ()
-        return error
+        return m.marked(KernelError(text), "mbarrier")

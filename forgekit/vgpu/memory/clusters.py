@@ -1,40 +1,23 @@
-"""Clusters: blocks that run at the same time and reach each other's shared memory.
+"""Shared memory of all blocks of a cluster, which run at the same time.
 
-The blocks of a launch are numbered so that those of a cluster follow each other, in order of their
-rank. A `shared::cluster` address says in its upper bits whose shared memory it means: rank + 1, or
-0 for a block's own (every `shared::cta` address is also a `shared::cluster` address).
+A `shared::cluster` address says in its upper bits whose shared memory it means: rank + 1, or 0 for
+a block's own (every `shared::cta` address is also a `shared::cluster` address).
 """
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.host.launching import Dim3
     from forgekit.vgpu.machine import Machine
 
 RANK_SHIFT = 24  # a block's shared memory is smaller than 16 MiB
 _OFFSET = (1 << RANK_SHIFT) - 1
 
 
-# -- numbers --------------------------------------------------------------------------------------
-def block_coordinates(number: Array, grid: Dim3, cluster: Dim3) -> tuple[Array, Array, Array]:
-    """(x, y, z) of blocks by their numbers."""
-    which, rank = np.divmod(number, math.prod(cluster))
-    found, outer, inner = [], 1, 1
-    for size, extent in zip(grid, cluster, strict=True):
-        along = size // extent
-        found.append(which // outer % along * extent + rank // inner % extent)
-        outer, inner = outer * along, inner * extent
-    x, y, z = found
-    return x, y, z
-
-
-# -- addresses ------------------------------------------------------------------------------------
 def mapped(address: Array, rank: Array) -> Array:
     """The same place in the shared memory of the cluster's block `rank`."""
     kind = address.dtype.type

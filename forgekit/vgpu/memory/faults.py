@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from forgekit.errors import KernelError, MemoryAccessError
-from forgekit.vgpu.memory import clusters
+from forgekit.vgpu.launch_record import block_coordinates
 from forgekit.vgpu.memory.allocations import SHARED_RESERVED, SHARED_WINDOW, TensorInfo
 
 if TYPE_CHECKING:
@@ -65,12 +65,9 @@ def _marked(
     error: KernelError, m: Machine, kind: str, where: tuple[int, int], place: str = ""
 ) -> KernelError:
     """The error with what a program can read of it: kind, line, block and thread, place."""
-    source = m.program.instructions[m.pc].source
-    error.kind = kind
-    error.lines = (source,) if source is not None else ()
     error.who = m.record.coordinates(m.blocks[where[0]], where[1])
     error.place = place
-    return error
+    return m.marked(error, kind)
 
 
 def out_of_bounds(m: Machine, kind: str, address: Array, bad: Array, width: int) -> Exception:
@@ -110,7 +107,7 @@ def _overrun(
     present = first + np.arange(m.n_blocks * m.block_threads)
     threads = first + block * m.block_threads + thread
     wide, high, _ = m.record.block
-    bx, by, _ = clusters.block_coordinates(m.blocks.start + block, m.record.grid, m.record.cluster)
+    bx, by, _ = block_coordinates(m.blocks.start + block, m.record.grid, m.record.cluster)
     places = np.stack((bx * wide + thread % wide, by * high + thread // wide % high), axis=-1)
     numbers, per_access = reached // info.itemsize, max(width // info.itemsize, 1)
     return Overrun(

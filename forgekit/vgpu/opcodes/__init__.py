@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import functools
 import importlib
+import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    from forgekit.vgpu.ptx import Instruction, Operand
+from forgekit.vgpu.ptx import Instruction, Operand
+
+Meaning = Callable[..., Any]
+REGISTRY: dict[str, Meaning] = {}
 
 T = TypeVar("T")
 
@@ -39,15 +42,6 @@ class Compute:
     result: str | tuple[str, ...]
     targets: tuple[Operand | None, ...] | None = None
     operands: tuple[Operand, ...] | None = None
-
-
-Meaning = Callable[..., Any]
-REGISTRY: dict[str, Meaning] = {}
-
-_MODULES = (
-    "integer", "bits", "fields", "floating", "functions", "compare", "convert", "access",
-    "atomics", "warp", "control", "async_copy", "clusters", "mbarrier", "bulk_copy",
-)  # fmt: skip
 
 
 def opcode(*names: str) -> Callable[[Meaning], Meaning]:
@@ -114,8 +108,8 @@ def one_of(instruction: Instruction, what: str, *known: str) -> str:
 
 @functools.cache
 def _register_all() -> None:
-    for module in _MODULES:
-        importlib.import_module(f"{__name__}.{module}")
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
 
 
 def lookup(instruction: Instruction) -> Meaning | None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.memory import addressing
 from forgekit.vgpu.opcodes import UnknownVariantError, counted, expect, opcode
-from forgekit.vgpu.ptx import TYPE_BYTES, Address, Register, Symbol, Vector
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.program import Decoder, Fetch, Step
-    from forgekit.vgpu.ptx import Instruction, Operand
+from forgekit.vgpu.opcodes.decoder import Decoder, Fetch, Step
+from forgekit.vgpu.ptx import TYPE_BYTES, Address, Instruction, Operand, Register, Symbol, Vector
 
 SPACES = ("global", "shared", "local", "param", "const")
 
@@ -81,13 +79,9 @@ def ld(ins: Instruction, d: Decoder) -> Step:
     if space == "param":
         return _ld_param(ins, d, kind, writers)
     address = address_of(ins.operands[1], space, d)
-    guard = d.guard()
     signed = f"i{elem}" if kind[0] == "s" else None
 
-    def step(m: Machine) -> None:
-        mask = m.active(guard(m) if guard else None)
-        if guard and mask is not None and not mask.any():
-            return
+    def load(m: Machine, mask: Array | None) -> None:
         where = address(m)
         found = addressing.targets(m, space, "reads", where, mask, elem, count)
         values = addressing.load(found, count)
@@ -95,7 +89,7 @@ def ld(ins: Instruction, d: Decoder) -> Step:
         for write, value in zip(writers, values, strict=True):
             write(m, value.view(signed) if signed else value)
 
-    return step
+    return d.guarded(load)
 
 
 def _ld_param(ins: Instruction, d: Decoder, kind: str, writers: list) -> Step:
@@ -144,20 +138,16 @@ def st(ins: Instruction, d: Decoder) -> Step:
 
         return keep
     address = address_of(ins.operands[0], space, d)
-    guard = d.guard()
     elem = TYPE_BYTES[kind]
 
-    def step(m: Machine) -> None:
-        mask = m.active(guard(m) if guard else None)
-        if guard and mask is not None and not mask.any():
-            return
+    def store(m: Machine, mask: Array | None) -> None:
         where = address(m)
         found = addressing.targets(m, space, "writes", where, mask, elem, count)
         written = [f(m) for f in values]
         addressing.store(found, written)
         m.notify("store", space, where, mask, elem * count, found, written)
 
-    return step
+    return d.guarded(store)
 
 
 @opcode(

@@ -8,21 +8,17 @@ reads what was there before, as it may on a GPU.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from forgekit.vgpu.floats import Array
 from forgekit.vgpu.listeners import Access
+from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.memory import addressing
 from forgekit.vgpu.opcodes import UnknownVariantError, counted, expect, opcode
 from forgekit.vgpu.opcodes.access import address_of
-from forgekit.vgpu.ptx import Immediate, Register
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.program import Decoder, Fetch, Step
-    from forgekit.vgpu.ptx import Instruction
+from forgekit.vgpu.opcodes.decoder import Decoder, Fetch, Step
+from forgekit.vgpu.ptx import Immediate, Instruction, Register
 
 _STATE = "cp.async"
 _WORD = 4  # sizes are 4, 8 or 16 bytes; the bytes to read may be any number
@@ -81,12 +77,8 @@ def _copy(ins: Instruction, d: Decoder) -> Step:
     source = address_of(ins.operands[1], "global", d)
     count = _bytes_to_read(ins, d, size)
     everything = np.array([[size]], np.uint32)
-    guard = d.guard()
 
-    def step(m: Machine) -> None:
-        mask = m.active(guard(m) if guard else None)
-        if guard and mask is not None and not mask.any():
-            return
+    def start(m: Machine, mask: Array | None) -> None:
         to, at = target(m), source(m)
         n = count(m) if count else everything
         # Addresses are checked here, where the copy stands in the source.
@@ -105,7 +97,7 @@ def _copy(ins: Instruction, d: Decoder) -> Step:
             copy.moved = True
         _pending(m).copies.append(copy)
 
-    return step
+    return d.guarded(start)
 
 
 def _bytes_to_read(ins: Instruction, d: Decoder, size: int) -> Fetch | None:

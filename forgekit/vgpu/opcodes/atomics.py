@@ -7,24 +7,20 @@ are the same in every run. (A GPU serves them in any order.)
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from forgekit.vgpu import floats
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.memory import addressing
 from forgekit.vgpu.opcodes import UnknownVariantError, counted, one_of, opcode
 from forgekit.vgpu.opcodes.access import address_of, space_of
+from forgekit.vgpu.opcodes.decoder import Decoder, Step
 from forgekit.vgpu.opcodes.floating import packed
-from forgekit.vgpu.ptx import TYPE_BYTES, Register
+from forgekit.vgpu.ptx import TYPE_BYTES, Instruction, Register
 
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.program import Decoder, Step
-    from forgekit.vgpu.ptx import Instruction
-
-    Operation = Callable[..., Array]
+Operation = Callable[..., Array]
 
 _OPERATIONS = ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec")
 
@@ -91,13 +87,9 @@ def atomic(ins: Instruction, d: Decoder) -> Step:
     run = operation(name, kind)
     if kind == "f32" and name == "add" and space == "global":
         run = _add_flushed
-    guard = d.guard()
     elem = TYPE_BYTES[kind]
 
-    def step(m: Machine) -> None:
-        mask = m.active(guard(m) if guard else None)
-        if mask is not None and not mask.any():
-            return
+    def update(m: Machine, mask: Array | None) -> None:
         where = address(m)
         olds = []
         # Every thread acts, also those that share address and value with their whole block.
@@ -117,7 +109,7 @@ def atomic(ins: Instruction, d: Decoder) -> Step:
                 result[part] = old
             write(m, result)
 
-    return step
+    return d.guarded(update)
 
 
 def _subnormal(x: Array) -> Array:

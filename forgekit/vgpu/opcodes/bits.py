@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from forgekit.vgpu.floats import Array
 from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, counted, expect, opcode
-from forgekit.vgpu.ptx import Immediate, Vector
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.program import Decoder
-    from forgekit.vgpu.ptx import Instruction
-
+from forgekit.vgpu.opcodes.decoder import Decoder
+from forgekit.vgpu.ptx import Immediate, Instruction, Vector
 
 _WORDS = ("b16", "b32", "b64")
 

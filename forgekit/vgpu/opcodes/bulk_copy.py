@@ -5,25 +5,16 @@ Addresses are checked where the instruction stands. Copies by tensor map (TMA) a
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.machine.async_operations import NO_MBARRIER, AsyncOperation, End
-from forgekit.vgpu.memory import addressing, clusters, faults
+from forgekit.vgpu.memory import Allocation, addressing, clusters, faults
 from forgekit.vgpu.opcodes import UnknownVariantError, counted, expect, opcode
 from forgekit.vgpu.opcodes.access import address_of
-from forgekit.vgpu.ptx import TYPE_BYTES, Immediate, Vector
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.memory import Allocation
-    from forgekit.vgpu.program import Decoder, Fetch, Step
-    from forgekit.vgpu.ptx import Instruction, Operand
-
-    Finder = Callable[[Machine, Array, Array, Array], End]  # addresses, sizes, who takes part
+from forgekit.vgpu.opcodes.decoder import Decoder, Fetch, Step
+from forgekit.vgpu.ptx import TYPE_BYTES, Immediate, Instruction, Operand, Vector
 
 ALIGN = 16  # of addresses and sizes: PTX ISA, "cp.async.bulk"
 _SPACES = ("shared:cluster", "shared:cta", "global")
@@ -70,12 +61,8 @@ def _copy(ins: Instruction, d: Decoder, to: str, source: str) -> Step:
     size_of = d.fetch(operands[2], "u32")
     mbarrier = address_of(operands[3], "shared", d) if tells else None
     several = d.fetch(operands[4], "b16") if multicast else None
-    guard = d.guard()
 
-    def step(m: Machine) -> None:
-        mask = m.active(guard(m) if guard else None)
-        if mask is not None and not mask.any():
-            return
+    def start(m: Machine, mask: Array | None) -> None:
         full = m.expand(mask)
         sizes = np.broadcast_to(size_of(m), m.shape)
         at, into = source_of(m), target_of(m)
@@ -95,7 +82,7 @@ def _copy(ins: Instruction, d: Decoder, to: str, source: str) -> Step:
                        _part(begin, who[full]), words[who])
             )  # fmt: skip
 
-    return step
+    return d.guarded(start)
 
 
 def _blocks(m: Machine, bits: Array, full: Array) -> list[tuple[Array, Array]]:
@@ -184,12 +171,8 @@ def st_async(ins: Instruction, d: Decoder) -> Step:
     size = elem * len(fetches)
     address = address_of(ins.operands[0], "shared", d)
     mbarrier = address_of(ins.operands[2], "shared", d)
-    guard = d.guard()
 
-    def step(m: Machine) -> None:
-        mask = m.active(guard(m) if guard else None)
-        if mask is not None and not mask.any():
-            return
+    def start(m: Machine, mask: Array | None) -> None:
         full = m.expand(mask)
         (t,) = addressing.targets(m, "cluster", "writes", address(m), mask, elem, len(fetches))
         start = np.broadcast_to(t.places, m.shape)[full] * size
@@ -203,7 +186,7 @@ def st_async(ins: Instruction, d: Decoder) -> Step:
             AsyncOperation(m.pc, np.flatnonzero(full), sizes, End(start), None, words, values)
         )
 
-    return step
+    return d.guarded(start)
 
 
 def _values(operand: Operand, bits: str, d: Decoder) -> list[Fetch]:

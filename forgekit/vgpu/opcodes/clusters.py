@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.machine.barriers import ClusterBarrier
 from forgekit.vgpu.memory import clusters
 from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, counted, opcode
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.program import Decoder, Step
-    from forgekit.vgpu.ptx import Instruction
+from forgekit.vgpu.opcodes.decoder import Decoder, Step
+from forgekit.vgpu.ptx import Instruction
 
 _ORDER = ("release", "relaxed", "acquire", "aligned")
 
@@ -41,27 +37,21 @@ def getctarank(ins: Instruction, d: Decoder) -> Step:
 def barrier_cluster(ins: Instruction, d: Decoder) -> Step:
     """`barrier.cluster.arrive` and `.wait`; both order memory here, `.relaxed` too."""
     allow(ins, "cluster", "arrive", "wait", *_ORDER)
-    guard = d.guard()
     arrives = "arrive" in ins.opcode
     if not arrives and "wait" not in ins.opcode:
         raise UnknownVariantError("neither arrive nor wait")
 
-    def arrive(m: Machine) -> None:
-        mask = m.active(guard(m) if guard else None)
-        if mask is None or mask.any():
-            _barrier(m).arrive(mask)
+    def arrive(m: Machine, mask: Array | None) -> None:
+        _barrier(m).arrive(mask)
 
-    def wait(m: Machine) -> bool:
-        mask = m.active(guard(m) if guard else None)
-        if mask is not None and not mask.any():
-            return False
+    def wait(m: Machine, mask: Array | None) -> bool:
         passing = _barrier(m).wait(mask)
         for listener in m.listeners:
             listener.on_cluster_wait(m, passing)
         skipping = ~m.expand(mask)
         return m.sleep_until(passing | skipping, "cluster", _cluster_of(m))
 
-    return arrive if arrives else wait
+    return d.guarded(arrive if arrives else wait)
 
 
 def _barrier(m: Machine) -> ClusterBarrier:

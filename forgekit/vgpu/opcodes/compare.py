@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from forgekit.vgpu import floats
+from forgekit.vgpu.floats import Array
 from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, counted, opcode
+from forgekit.vgpu.opcodes.decoder import Decoder
 from forgekit.vgpu.opcodes.floating import PACKED
-from forgekit.vgpu.ptx import Pair
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.program import Decoder
-    from forgekit.vgpu.ptx import Instruction
+from forgekit.vgpu.ptx import Instruction, Pair
 
 _ORDERED = {
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,

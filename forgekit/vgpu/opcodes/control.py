@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 
 from forgekit.errors import KernelError
-from forgekit.vgpu.machine import printf
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.machine import Machine, printf
 from forgekit.vgpu.opcodes import UnknownVariantError, allow, counted, expect, opcode
+from forgekit.vgpu.opcodes.decoder import Decoder, Step
 from forgekit.vgpu.opcodes.warp import warp_step
-from forgekit.vgpu.ptx import Symbol, Vector
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.program import Decoder, Step
-    from forgekit.vgpu.ptx import Instruction
+from forgekit.vgpu.ptx import Instruction, Symbol, Vector
 
 
 @opcode("bra")
@@ -74,18 +68,11 @@ def leave(ins: Instruction, d: Decoder) -> Step:
 
 @opcode("trap", "brkpt")
 def trap(ins: Instruction, d: Decoder) -> Step:
-    guard = d.guard()
+    def stop(m: Machine, mask: Array | None) -> None:
+        text = f"The kernel trapped (a failed assertion): {m.where()}\n  {m.who(mask)}"
+        raise m.marked(KernelError(text), "trap")
 
-    def step(m: Machine) -> None:
-        mask = m.active(guard(m) if guard else None)
-        if mask is None or mask.any():
-            error = KernelError(
-                f"The kernel trapped (a failed assertion): {m.where()}\n  {m.who(mask)}"
-            )
-            error.kind, error.lines = "trap", (ins.source,) if ins.source is not None else ()
-            raise error
-
-    return step
+    return d.guarded(stop)
 
 
 @opcode("bar", "barrier")
@@ -94,32 +81,28 @@ def bar(ins: Instruction, d: Decoder) -> Step:
     allow(ins, "sync", "arrive", "red", "warp", "cta", "aligned", "popc", "and", "or", "u32",
           "pred")  # fmt: skip
     if "warp" in parts:
-        return warp_barrier(ins, d)
+        return warp_step(d, counted(ins, 1)[0], lambda m: None)
     if "red" in parts:
         raise UnknownVariantError("a reduction barrier")
     wait = "arrive" not in parts
     operands = counted(ins, 1, 2)
     number = d.fetch(operands[0], "u32")
     count = d.fetch(operands[1], "u32") if len(operands) > 1 else None
-    guard = d.guard()
 
-    def step(m: Machine) -> bool:
-        mask = m.mask if guard is None else m.active(guard(m))
-        if guard is not None and mask is not None and not mask.any():
-            return False
+    def arrive(m: Machine, mask: Array | None) -> bool:
         numbers, counts = number(m), count(m) if count else _NO_COUNT
         waiting = False
         for (one, threads), part in _by_value(m, mask, numbers, counts):
             for listener in m.listeners:
                 listener.on_barrier(m, part, one, threads or None)
             waiting |= m.barriers.arrive(one, threads or None, part, wait)
-        if waiting and guard is not None:  # threads that skip the barrier go on
+        if waiting and mask is not m.mask:  # threads that skip the barrier go on
             rest = m.expand(m.mask) & ~m.expand(mask)
             if rest.any():
                 m.join(m.pc + 1, rest)
         return waiting
 
-    return step
+    return d.guarded(arrive)
 
 
 _NOTHING = np.zeros((1, 1), np.uint64)
@@ -140,10 +123,6 @@ def _by_value(
         yield pair, mask if part.sum() == full.sum() else part
 
 
-def warp_barrier(ins: Instruction, d: Decoder) -> Step:
-    return warp_step(d, counted(ins, 1)[0], lambda m: None)
-
-
 @opcode("call")
 def call(ins: Instruction, d: Decoder) -> Step:
     """`call.uni (retval0), vprintf, (param0, param1)`."""
@@ -155,12 +134,10 @@ def call(ins: Instruction, d: Decoder) -> Step:
     if len(found) != 2:
         raise UnknownVariantError(f"vprintf of {len(found)} arguments")
     form, values = found
-    guard = d.guard()
 
-    def step(m: Machine) -> None:
-        mask = m.active(guard(m) if guard else None)
+    def show(m: Machine, mask: Array | None) -> None:
         # Nothing stored to a parameter: whatever was there, on a GPU.
         format_string, data = (m.state.get(name, _NOTHING) for name in (form, values))
         printf.emit(m, mask, format_string, data)  # type: ignore[arg-type]
 
-    return step
+    return d.guarded(show)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from forgekit.vgpu import floats, fp8
+from forgekit.vgpu.floats import Array
 from forgekit.vgpu.memory import LOCAL_WINDOW, SHARED_WINDOW
 from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, opcode
+from forgekit.vgpu.opcodes.decoder import Decoder
+from forgekit.vgpu.ptx import Instruction
 
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.program import Decoder
-    from forgekit.vgpu.ptx import Instruction
-
-    Fn = Callable[..., Array]
+Fn = Callable[..., Array]
 
 _FLOATS = ("f16", "bf16", "f32", "f64")
 _INTEGER_ROUNDING = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from forgekit.vgpu.floats import Array
 from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, opcode
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.program import Decoder
-    from forgekit.vgpu.ptx import Instruction
+from forgekit.vgpu.opcodes.decoder import Decoder
+from forgekit.vgpu.ptx import Instruction
 
 TYPES = ("u32", "s32", "u64", "s64")
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from forgekit.vgpu import floats
+from forgekit.vgpu.floats import Array
 from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, opcode
+from forgekit.vgpu.opcodes.decoder import Decoder
+from forgekit.vgpu.ptx import Instruction
 
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.program import Decoder
-    from forgekit.vgpu.ptx import Instruction
-
-    Fn = Callable[..., Array]
+Fn = Callable[..., Array]
 
 FLOAT_TYPES = {"f16", "bf16", "f16x2", "bf16x2", "f32", "f64", "f32x2"}
 MODES = ("rn", "rz", "rm", "rp")

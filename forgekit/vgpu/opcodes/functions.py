@@ -10,21 +10,18 @@ many units near zero.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from forgekit.vgpu import floats
+from forgekit.vgpu.floats import Array
 from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, opcode
+from forgekit.vgpu.opcodes.decoder import Decoder
 from forgekit.vgpu.opcodes.floating import MODES, PACKED, canonical, flushing, packed, widen
 from forgekit.vgpu.opcodes.integer import divide_integers
+from forgekit.vgpu.ptx import Instruction
 
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.program import Decoder
-    from forgekit.vgpu.ptx import Instruction
-
-    Fn = Callable[..., Array]
+Fn = Callable[..., Array]
 
 
 def _compute(ins: Instruction, fn: Fn, count: int) -> Compute:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, counted, opcode
+from forgekit.vgpu.opcodes.decoder import Decoder
 from forgekit.vgpu.opcodes.floating import FLOAT_TYPES, float_meaning, packed
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.program import Decoder
-    from forgekit.vgpu.ptx import Instruction
+from forgekit.vgpu.ptx import Instruction
 
 INTEGERS = ("u16", "s16", "u32", "s32", "u64", "s64")
 _WIDER = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}

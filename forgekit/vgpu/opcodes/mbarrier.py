@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.machine.mbarriers import unpack
 from forgekit.vgpu.opcodes import Compute, UnknownVariantError, counted, opcode
 from forgekit.vgpu.opcodes.access import address_of, space_of
-from forgekit.vgpu.ptx import Address, Register
+from forgekit.vgpu.opcodes.decoder import Decoder, Step
+from forgekit.vgpu.ptx import Address, Instruction, Operand, Register
 
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.program import Decoder, Step
-    from forgekit.vgpu.ptx import Instruction, Operand
-
-    # (machine, threads that take part, their words) -> nothing
-    Action = Callable[[Machine, Array, Array], None]
+# (machine, threads that take part, their words) -> nothing
+Action = Callable[[Machine, Array, Array], None]
 
 
 def _space(ins: Instruction) -> str:
@@ -32,16 +28,13 @@ def _space(ins: Instruction) -> str:
 def _step(ins: Instruction, d: Decoder, operand: Operand, action: Action) -> Step:
     """A step that finds the mbarrier of each thread that takes part."""
     space = _space(ins)
-    address, guard = address_of(operand, space, d), d.guard()
+    address = address_of(operand, space, d)
 
-    def step(m: Machine) -> None:
-        mask = m.active(guard(m) if guard else None)
-        if mask is not None and not mask.any():
-            return
+    def act(m: Machine, mask: Array | None) -> None:
         words = m.mbarriers.places(space, address(m), mask)
         action(m, m.expand(mask), words)
 
-    return step
+    return d.guarded(act)
 
 
 def _tell(m: Machine, what: str, who: Array, words: Array) -> None:
@@ -133,14 +126,11 @@ def wait(ins: Instruction, d: Decoder) -> Step:
     """
     space, by_parity = _space(ins), "parity" in ins.opcode
     counted(ins, 3, 4)  # the fourth is a time
-    address, guard = address_of(ins.operands[1], space, d), d.guard()
+    address = address_of(ins.operands[1], space, d)
     asked = d.fetch(ins.operands[2], "u32" if by_parity else "b64")
     write = d.writer(ins.operands[0], "pred")
 
-    def step(m: Machine) -> bool:
-        mask = m.active(guard(m) if guard else None)
-        if mask is not None and not mask.any():
-            return False
+    def ask(m: Machine, mask: Array | None) -> bool:
         who = m.expand(mask)
         words = m.mbarriers.places(space, address(m), mask)
         phase = np.zeros(m.shape, np.int64)
@@ -160,4 +150,4 @@ def wait(ins: Instruction, d: Decoder) -> Step:
         write(m, ended)
         return False
 
-    return step
+    return d.guarded(ask)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.launch_record import block_coordinates
+from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.memory import clusters
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
 
 U32, U64 = np.dtype("u4"), np.dtype("u8")
 
@@ -70,7 +69,7 @@ def _thread_along(axis: int) -> Callable[[Any], Array]:
 
 def _block_along(axis: int) -> Callable[[Any], Array]:
     """One coordinate of the block in the grid."""
-    return lambda m: clusters.block_coordinates(_block(m), m.record.grid, m.record.cluster)[axis]
+    return lambda m: block_coordinates(_block(m), m.record.grid, m.record.cluster)[axis]
 
 
 def _in_clusters(

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu.machine import WARP, pack_lanes
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.machine import WARP, Machine, pack_lanes
 from forgekit.vgpu.opcodes import UnknownVariantError, counted, one_of, opcode
-from forgekit.vgpu.ptx import Pair
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.program import Decoder, Step
-    from forgekit.vgpu.ptx import Instruction, Operand
+from forgekit.vgpu.opcodes.decoder import Decoder, Step
+from forgekit.vgpu.ptx import Instruction, Operand, Pair
 
 _LANES = np.arange(WARP, dtype=np.uint32)
 _EVERY_LANE = np.full((1, 1, 1), 0xFFFFFFFF, np.uint32)

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.program import Program, Step
+    from forgekit.vgpu.opcodes.decoder import Step
+    from forgekit.vgpu.program import Program
     from forgekit.vgpu.ptx import Instruction
     from forgekit.vgpu.sanitizer.listener import Sanitizer
 

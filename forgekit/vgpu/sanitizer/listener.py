@@ -33,7 +33,7 @@ from forgekit.vgpu.sanitizer.warps import (
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.host.launching import LaunchRecord
+    from forgekit.vgpu.launch_record import LaunchRecord
     from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.machine.async_operations import AsyncOperation
     from forgekit.vgpu.memory import Allocation, GlobalMemory

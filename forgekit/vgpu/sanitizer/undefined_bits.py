@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forgekit.vgpu import opcodes, ptx
-from forgekit.vgpu.program import DTYPES, Decoder
+from forgekit.vgpu.opcodes.decoder import DTYPES, Decoder
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array

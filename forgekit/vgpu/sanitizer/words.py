@@ -8,7 +8,7 @@ from forgekit.vgpu.ptx.source_lines import describe_source
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.host.launching import Dim3
+    from forgekit.vgpu.launch_record import Dim3
     from forgekit.vgpu.memory import TensorInfo
     from forgekit.vgpu.ptx import SourceLine
     from forgekit.vgpu.sanitizer.listener import Sanitizer

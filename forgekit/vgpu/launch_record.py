@@ -1,0 +1,66 @@
+"""One launch as the host code asked for it, and where its blocks stand.
+
+Blocks are numbered so that those of a cluster follow each other, in order of their rank.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from forgekit.vgpu.floats import Array
+
+Dim3 = tuple[int, int, int]
+
+
+def block_coordinates(number: Array, grid: Dim3, cluster: Dim3) -> tuple[Array, Array, Array]:
+    """(x, y, z) of blocks by their numbers."""
+    which, rank = np.divmod(number, math.prod(cluster))
+    found, outer, inner = [], 1, 1
+    for size, extent in zip(grid, cluster, strict=True):
+        along = size // extent
+        found.append(which // outer % along * extent + rank // inner % extent)
+        outer, inner = outer * along, inner * extent
+    x, y, z = found
+    return x, y, z
+
+
+@dataclass(frozen=True)
+class LaunchRecord:
+    """One launch: the geometry and parameters the host code asked for.
+
+    grid, block, cluster: (x, y, z); shared_bytes: dynamic shared memory of a block; params: the
+    parameters' bytes as the kernel sees them; symbols: virtual addresses of module variables.
+    """
+
+    kernel: str
+    grid: Dim3
+    block: Dim3
+    shared_bytes: int
+    params: bytes
+    cluster: Dim3 = (1, 1, 1)
+    cooperative: bool = False
+    symbols: dict[str, int] = field(default_factory=dict)
+
+    def coordinates(self, block: int, thread: int) -> tuple[Dim3, Dim3]:
+        """(x, y, z) of a block and of a thread, from their numbers."""
+        bx, by, _ = self.block
+        x, y, z = block_coordinates(np.array(block), self.grid, self.cluster)
+        return (
+            (int(x), int(y), int(z)),
+            (thread % bx, thread // bx % by, thread // (bx * by)),
+        )
+
+    @property
+    def cluster_blocks(self) -> int:
+        """Blocks of a cluster."""
+        return math.prod(self.cluster)
+
+    def linear_blocks(self, numbers: Array) -> Array:
+        """The linear indexes in the grid, x fastest, of blocks by their numbers."""
+        if self.cluster[1:] == (1, 1):
+            return numbers
+        x, y, z = block_coordinates(numbers, self.grid, self.cluster)
+        return x + self.grid[0] * (y + self.grid[1] * z)

@@ -1,0 +1,296 @@
+"""From an instruction to a step; what an opcode's function has to reach the operands.
+
+A step is a function of the machine; it returns a true value when it changed the groups (a branch,
+an exit, a wait), after which the scheduler chooses again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.errors import PtxSyntaxError, UnsupportedPtxError
+from forgekit.vgpu import ptx
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.machine import Machine
+from forgekit.vgpu.opcodes import Compute, UnknownVariantError, lookup
+from forgekit.vgpu.opcodes.special import SPECIAL_REGISTERS
+from forgekit.vgpu.ptx.source_lines import describe_source
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.program import Program
+
+Step = Callable[[Machine], object]
+Fetch = Callable[[Machine], Array]
+
+# NumPy's type for the bits of each PTX type; bf16 and the packed types are handled as bits.
+DTYPES: dict[str, np.dtype] = {
+    name: np.dtype(kind)
+    for name, kind in {
+        "pred": "?", "b8": "u1", "u8": "u1", "s8": "i1", "b16": "u2", "u16": "u2", "s16": "i2",
+        "f16": "f2", "bf16": "u2", "b32": "u4", "u32": "u4", "s32": "i4", "f32": "f4",
+        "f16x2": "u4", "bf16x2": "u4", "b64": "u8", "u64": "u8", "s64": "i8", "f64": "f8",
+        "f32x2": "u8",
+    }.items()
+}  # fmt: skip
+
+
+class Decoder:
+    """Turns instructions into steps; opcode modules use it to reach operands."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.instruction = program.instructions[0] if program.instructions else None
+
+    def step(self, instruction: ptx.Instruction) -> Step:
+        self.instruction = instruction
+        meaning = lookup(instruction)
+        if meaning is None:
+            raise self.unsupported("opcode")
+        try:
+            result = meaning(instruction, self)
+            return self._compute_step(result) if isinstance(result, Compute) else result
+        except UnknownVariantError as error:
+            raise self.unsupported(f"variant ({error})") from None
+
+    def unsupported(self, what: str) -> UnsupportedPtxError:
+        i = self.instruction
+        assert i is not None
+        place = describe_source(i.source) if i.source else "no source line"
+        return UnsupportedPtxError(
+            f"The virtual GPU does not know this {what} yet: {i.name}\n"
+            f"  PTX line {i.line}: {i.text}\n"
+            f"  from {place}\n"
+            f"To add it, register it in forgekit/vgpu/opcodes/ (see CONTRIBUTING.md, "
+            f"'The virtual GPU'), or run this kernel on a GPU."
+        )
+
+    # -- operands -------------------------------------------------------------------------
+    def register_type(self, name: str) -> str:
+        kind = self.program.kernel.registers.get(name)
+        if kind is None:
+            raise self.malformed(f"undeclared register {name}")
+        if kind not in DTYPES:
+            raise UnknownVariantError(f"{name}, a register of type .{kind}")
+        return kind
+
+    def malformed(self, what: str) -> PtxSyntaxError:
+        i = self.instruction
+        assert i is not None
+        return PtxSyntaxError(f"PTX line {i.line}: {what}\n    {i.text}")
+
+    @staticmethod
+    def dtype(ptype: str) -> np.dtype:
+        """NumPy's type for a PTX type that an operand can have."""
+        if ptype not in DTYPES:
+            raise UnknownVariantError(f".{ptype} where a type is meant")
+        return DTYPES[ptype]
+
+    def fetch(self, operand: object, ptype: str) -> Fetch:
+        """A function of the machine that gives the operand as an array of NumPy's type."""
+        dtype = self.dtype(ptype)
+        match operand:
+            case ptx.Register(name) if name in SPECIAL_REGISTERS:
+                special = SPECIAL_REGISTERS[name]
+                if special.dtype.itemsize == dtype.itemsize:
+                    return lambda m: special.value(m).view(dtype)
+                return lambda m: special.value(m).astype(dtype)
+            case ptx.Register(name):
+                return self._fetch_register(name, dtype)
+            case ptx.Negated(ptx.Register(name)) if ptype == "pred":
+                fetch = self._fetch_register(name, dtype)
+                return lambda m: ~fetch(m)
+            case ptx.Immediate():
+                value = _immediate(operand, ptype)
+                return lambda m: value
+            case ptx.Symbol(name, offset):
+                return self._fetch_symbol(name, offset, dtype)
+        raise UnknownVariantError(f"{_spelled(operand)} as an operand")
+
+    def _fetch_register(self, name: str, dtype: np.dtype) -> Fetch:
+        have = DTYPES[self.register_type(name)]
+        self._same_kind(name, have, dtype)
+        i = self.program.registers[name]
+        if have.itemsize == dtype.itemsize:
+
+            def get(m: Machine) -> Array:
+                a = m.regs[i]
+                return a if a.dtype is dtype else a.view(dtype)
+
+            return get
+        if have.itemsize < dtype.itemsize:
+            raise UnknownVariantError(f"register {name} is narrower than the operand")
+        wide, narrow = np.dtype(f"u{have.itemsize}"), np.dtype(f"u{dtype.itemsize}")
+        return lambda m: m.regs[i].view(wide).astype(narrow).view(dtype)
+
+    @staticmethod
+    def _same_kind(name: str, have: np.dtype, want: np.dtype) -> None:
+        """Predicates are no numbers."""
+        if (have.kind == "b") != (want.kind == "b"):
+            raise UnknownVariantError(f"{name}, {'a' if have.kind == 'b' else 'no'} predicate")
+
+    def _fetch_symbol(self, name: str, offset: int, dtype: np.dtype) -> Fetch:
+        address = self.symbol_address(name)
+        if address is not None:
+            value = _wrapped(address + offset, dtype)
+            return lambda m: value
+        if name in self.program.module.variables:  # placed at launch
+            return lambda m: _wrapped(m.record.symbols[name] + offset, dtype)
+        if name in self.program.param_offsets:
+            copies = (i for i in self.program.instructions if "tensor" in i.opcode)
+            self.instruction = next(copies, self.instruction)
+            raise UnknownVariantError(
+                "a kernel parameter's address, as of a tensor map (TMA): copy without a tensor "
+                "map, by cp.async, bulk copies or plain loads"
+            )
+        raise self.malformed(f"unknown symbol {name}")
+
+    def symbol_address(self, name: str) -> int | None:
+        p = self.program
+        for table in (p.static_shared, p.dynamic_shared, p.local_offsets):
+            if name in table:
+                return table[name]
+        return None
+
+    def guard(self) -> Fetch | None:
+        """The instruction's guard predicate as a function of the machine, if it has one."""
+        assert self.instruction is not None
+        guard = self.instruction.guard
+        return None if guard is None else self.fetch(guard, "pred")
+
+    def guarded(self, act: Callable[[Machine, Array | None], object]) -> Step:
+        """A step: `act(machine, mask)`, mask the threads whose guard is true; none if there are
+        none."""
+        guard = self.guard()
+        if guard is None:
+            return lambda m: act(m, m.mask)
+
+        def step(m: Machine) -> object:
+            mask = m.active(guard(m))
+            assert mask is not None
+            return act(m, mask) if mask.any() else False
+
+        return step
+
+    def destination(self, operand: object, result: str) -> tuple[int | None, np.dtype | None]:
+        """(register index, dtype to widen to or None); index None for the sink `_`."""
+        if operand is None or (isinstance(operand, ptx.Register) and operand.name == "_"):
+            return None, None
+        if not isinstance(operand, ptx.Register):
+            raise UnknownVariantError(f"{_spelled(operand)} as the result")
+        have, want = DTYPES[self.register_type(operand.name)], self.dtype(result)
+        self._same_kind(operand.name, have, want)
+        if want.itemsize > have.itemsize:
+            raise UnknownVariantError(f"register {operand.name} is narrower than the result")
+        widen = None
+        if want.itemsize < have.itemsize:
+            widen = np.dtype(f"{'i' if want.kind == 'i' else 'u'}{have.itemsize}")
+        return self.program.registers[operand.name], widen
+
+    def writer(self, operand: object, result: str) -> Callable[[Machine, Array], None]:
+        """A function that writes a value of PTX type `result`, respecting the guard."""
+        index, widen = self.destination(operand, result)
+        guard = self.guard()
+        if index is None:
+            return lambda m, value: None
+
+        def write(m: Machine, value: Array) -> None:
+            if widen is not None:
+                value = value.astype(widen)
+            m.write_where(index, value, guard(m) if guard else None)
+
+        return write
+
+    # -- pure instructions ----------------------------------------------------------------
+    def _compute_step(self, compute: Compute) -> Step:
+        assert self.instruction is not None
+        operands = self.instruction.operands
+        sources = operands[1:] if compute.operands is None else compute.operands
+        if not operands or len(sources) != len(compute.sources):
+            raise UnknownVariantError(f"{len(operands)} operands")
+        fetches = [self.fetch(o, t) for o, t in zip(sources, compute.sources, strict=True)]
+        fn = compute.fn
+        if isinstance(compute.result, tuple):
+            targets = compute.targets
+            assert targets is not None
+            places = [self.destination(o, t) for o, t in zip(targets, compute.result, strict=True)]
+            guard = self.guard()
+
+            def several(m: Machine) -> None:
+                values = fn(*[f(m) for f in fetches])
+                held = guard(m) if guard else None  # before one of the results overwrites it
+                for (to, wider), value in zip(places, values, strict=True):
+                    if to is not None:
+                        m.write_where(to, value if wider is None else value.astype(wider), held)
+
+            return several
+        index, widen = self.destination(operands[0], compute.result)
+        if self.instruction.guard is not None or widen is not None or index is None:
+            write = self.writer(operands[0], compute.result)
+            return lambda m: write(m, fn(*[f(m) for f in fetches]))
+        return _plain_step(fn, fetches, index)
+
+
+def _plain_step(fn: Callable[..., Array], fetches: list[Fetch], d: int) -> Step:
+    """The common case, unrolled by arity: no guard, one result of the register's width."""
+    if len(fetches) == 2:
+        f, g = fetches
+
+        def two(m: Machine) -> None:
+            value = fn(f(m), g(m))
+            if m.protected >> d & 1:
+                m.merge(d, value, m.mask)
+            else:
+                m.regs[d] = value
+
+        return two
+    if len(fetches) == 1:
+        (only,) = fetches
+
+        def one(m: Machine) -> None:
+            value = fn(only(m))
+            if m.protected >> d & 1:
+                m.merge(d, value, m.mask)
+            else:
+                m.regs[d] = value
+
+        return one
+
+    def many(m: Machine) -> None:
+        value = fn(*[f(m) for f in fetches])
+        if m.protected >> d & 1:
+            m.merge(d, value, m.mask)
+        else:
+            m.regs[d] = value
+
+    return many
+
+
+def _spelled(operand: object) -> str:
+    """What kind of operand it is; the message quotes the instruction itself."""
+    return {
+        "Immediate": "a number", "Symbol": "a name", "Address": "an address in brackets",
+        "Vector": "a list in braces", "Pair": "a pair of registers",
+        "Negated": "a negated predicate",
+    }.get(type(operand).__name__, "nothing")  # fmt: skip
+
+
+def _wrapped(value: int, dtype: np.dtype) -> Array:
+    """A constant as PTX takes it: cut off at the type's width."""
+    return np.array([[value % 256**dtype.itemsize]], f"u{dtype.itemsize}").view(dtype)
+
+
+def _immediate(operand: ptx.Immediate, ptype: str) -> Array:
+    dtype = DTYPES[ptype]
+    if ptype == "pred":
+        return np.array([[bool(operand.bits)]])
+    bits = operand.bits & (256**dtype.itemsize - 1)
+    if operand.width == 64 and dtype.itemsize == 4:  # a double literal for a float operand
+        return np.array([[operand.bits]], "u8").view("f8").astype("f4").view(dtype)
+    if operand.width == 32 and ptype == "f64":
+        return np.array([[operand.bits]], "u4").view("f4").astype("f8")
+    if operand.width is None and ptype in ("f32", "f64"):
+        return np.array([[operand.bits]], dtype)
+    return np.array([[bits]], f"u{dtype.itemsize}").view(dtype)
