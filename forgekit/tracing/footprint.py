@@ -18,8 +18,8 @@ from forgekit.tracing.source_lines import Line, chosen_lines, line_names
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
+    from forgekit.tracing.access_trace import AccessTrace
     from forgekit.vgpu.memory import TensorInfo
-    from forgekit.vgpu.tracing import AccessTrace
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -157,7 +157,7 @@ def footprint(
         UsageError: not a compiled kernel, arguments it was not compiled for, an unknown tensor
             name, `by` or `kind`, or a line without accesses to global memory.
     """
-    from forgekit.vgpu.tracing import AccessTrace
+    from forgekit.tracing.access_trace import AccessTrace
 
     args = bind("footprint", kernel, args)
     one_of("by", by, (None, "block", "warp", "thread", "count"))
@@ -271,7 +271,7 @@ def _touched(
 
 def _shared(values: Array, info: TensorInfo) -> Array:
     """Each element's value, where only the first of those that share memory has one so far."""
-    from forgekit.vgpu.tracing import element_numbers, element_offsets, nested_modes
+    from forgekit.tracing.access_trace import element_numbers, element_offsets, nested_modes
 
     if nested_modes(info) is None:
         same = element_numbers(info, element_offsets(info))

@@ -13,8 +13,8 @@ imports only from those above it:
     machine/        runs a batch of blocks in lockstep: groups, divergence, barriers, mbarriers
     opcodes/        what each opcode means
     program.py      instructions -> one step each; registers, variables, liveness
-    listeners.py    what can watch a run: counters/ counts, tracing.py records addresses,
-                    sanitizer/ finds races and reads of what nobody has written
+    listeners.py    what can watch a run: counters/ counts, sanitizer/ finds races and reads of
+                    what nobody has written (forgekit.tracing records who touched what)
     host/           the road from CuTe DSL's host code to a launch
 """
 

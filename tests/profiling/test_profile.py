@@ -17,7 +17,7 @@ from forgekit.errors import ArgumentMismatchError, MemoryAccessError, UsageError
 from forgekit.profiling.gpus import GPUS, gpu_named
 from forgekit.profiling.metrics import GLOBAL_KINDS, METRICS, SHARED_KINDS, metric
 from forgekit.profiling.profile import Profile
-from forgekit.vgpu.tracing import AccessTrace
+from forgekit.tracing.access_trace import AccessTrace
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 

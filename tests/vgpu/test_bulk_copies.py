@@ -7,8 +7,8 @@ import pytest
 from ptx_launch import launch
 
 from forgekit.errors import KernelError, MemoryAccessError, UnsupportedPtxError
+from forgekit.tracing.access_trace import AccessTrace
 from forgekit.vgpu.counters.counting import Counting
-from forgekit.vgpu.tracing import AccessTrace
 
 WORDS = 64  # of a copy: two for each thread
 FRESH = 0xFFFFFFFF  # what nobody has written

@@ -14,12 +14,12 @@ from cutlass.cute.runtime import from_dlpack, make_fake_tensor
 import forgekit as fk
 from forgekit import vgpu
 from forgekit.errors import ArgumentMismatchError, LaunchError, MemoryAccessError
+from forgekit.tracing.access_trace import AccessTrace
 from forgekit.vgpu.host import arguments, launching
 from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.memory import GlobalMemory, TensorInfo
 from forgekit.vgpu.program import load
-from forgekit.vgpu.tracing import AccessTrace
 from tests.vgpu.ptx_launch import kernel, launch
 
 BIG = 2**32 + 10

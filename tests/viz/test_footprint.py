@@ -366,7 +366,7 @@ def test_no_elements():
 
 
 def test_more_accesses_than_are_recorded(monkeypatch):
-    monkeypatch.setattr("forgekit.vgpu.tracing.AccessTrace.__init__.__defaults__", (12,))
+    monkeypatch.setattr("forgekit.tracing.access_trace.AccessTrace.__init__.__defaults__", (12,))
     shown = copied(8, 8)
     assert (shown.recorded, shown.accesses) == (12, 16)
     assert shown.touched["mY"]["count"].tolist() == [1] * 4 + [0] * 4
@@ -385,7 +385,7 @@ def test_pieces_of_the_record_make_no_difference(monkeypatch):
         return arrays, [s.threads for s in shown], [s._repr_mimebundle_() for s in shown]
 
     whole = seen()
-    monkeypatch.setattr("forgekit.vgpu.tracing._PIECE", 3)
+    monkeypatch.setattr("forgekit.tracing.access_trace._PIECE", 3)
     monkeypatch.setattr("forgekit.viz.runs.footprint_legend._PIECE", 3)
     assert seen() == whole
 

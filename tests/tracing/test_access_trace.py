@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 
 from forgekit.errors import MemoryAccessError, UsageError
-from forgekit.vgpu import LaunchRecord
-from forgekit.vgpu.host import launching
-from forgekit.vgpu.memory import GlobalMemory, Region, TensorInfo
-from forgekit.vgpu.program import load
-from forgekit.vgpu.tracing import (
+from forgekit.tracing.access_trace import (
     ATOMIC,
     KINDS,
     LOAD,
@@ -17,6 +13,10 @@ from forgekit.vgpu.tracing import (
     element_numbers,
     element_offsets,
 )
+from forgekit.vgpu import LaunchRecord
+from forgekit.vgpu.host import launching
+from forgekit.vgpu.memory import GlobalMemory, Region, TensorInfo
+from forgekit.vgpu.program import load
 
 # In every kernel: r1 = block * threads + thread; rd1, rd2 = x, y; rd3 = 4 * r1.
 PTX = """
@@ -168,7 +168,7 @@ def test_reading_the_trace_while_it_grows_loses_nothing():
 
 @pytest.mark.parametrize("piece", [1, 3, 16, 100])
 def test_touches_in_pieces_are_all_the_touches(piece, monkeypatch):
-    monkeypatch.setattr("forgekit.vgpu.tracing._PIECE", piece)
+    monkeypatch.setattr("forgekit.tracing.access_trace._PIECE", piece)
     body = "ld.global.b32 %r5, [%rd1]; ld.global.v2.b32 {%r5, %r6}, [%rd1+8];"
     trace, _ = traced(body + COPY, *arrays(), block=3)
     for name in ("x", "y"):
