@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile
+from xdist.scheduler import LoadScopeScheduling
 
 from forgekit.commands.notebook_outputs import KERNEL_ENVIRONMENT, volatile_patterns
 
@@ -61,6 +63,21 @@ def _compare_outputs(self: IPyNbCell, test: list[Any], ref: list[Any], **options
 RunningKernel.execute_cell_input = _execute
 _nbval_setup, IPyNbFile.setup = IPyNbFile.setup, _start_kernel
 _nbval_compare, IPyNbCell.compare_outputs = IPyNbCell.compare_outputs, _compare_outputs
+
+
+class _Groups(LoadScopeScheduling):
+    """Tests of one group run on one worker: a notebook; an exercise with its wrong solutions, whose
+    own counts are made once; else a module with its fixtures."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file, _, test = nodeid.partition("::")
+        exercise = re.search(r"\[.*?(week\d/\w+)", test)
+        return f"{file} {exercise[1]}" if exercise and file.endswith("test_exercises.py") else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    """What spreads the tests over the cores."""
+    return _Groups(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
