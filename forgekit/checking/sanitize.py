@@ -159,7 +159,7 @@ def sanitize(
         UsageError: not a compiled kernel, arguments it was not compiled for, an unknown schedule.
         UnsupportedPtxError: the kernel uses something the virtual GPU does not know.
     """
-    from forgekit.vgpu.host.launching import SCHEDULES
+    from forgekit.vgpu.host.options import SCHEDULES
 
     if schedule not in SCHEDULES:
         needed = "one of " + ", ".join(repr(s) for s in SCHEDULES)

@@ -38,7 +38,7 @@ def main(
     """
     from forgekit.profiling.profile import of_counts
     from forgekit.vgpu.counters.counting import Counting
-    from forgekit.vgpu.host.launching import options_of_all_threads
+    from forgekit.vgpu.host.options import options_of_all_threads
 
     if script in TOOLS and not Path(script).is_file():
         needed = f"`forgekit profile {script}` first, its options behind it"

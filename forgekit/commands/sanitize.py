@@ -31,7 +31,7 @@ def main(script: str, arguments: list[str], *, schedule: str = "default", seed: 
         UsageError: no such file, an unknown schedule.
     """
     from forgekit.checking.sanitize import counted, distinct
-    from forgekit.vgpu.host.launching import SCHEDULES, options_of_all_threads
+    from forgekit.vgpu.host.options import SCHEDULES, options_of_all_threads
     from forgekit.vgpu.sanitizer import Finding
 
     if schedule not in SCHEDULES:

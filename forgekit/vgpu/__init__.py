@@ -26,8 +26,8 @@ from forgekit.vgpu.host.intercept import (
     is_installed,
     uninstall,
 )
-from forgekit.vgpu.host.launching import Options, options
 from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
+from forgekit.vgpu.host.options import Options, options
 from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.listeners import Listener
 

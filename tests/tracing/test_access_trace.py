@@ -15,6 +15,7 @@ from forgekit.tracing.access_trace import (
 )
 from forgekit.vgpu import LaunchRecord
 from forgekit.vgpu.host import launching
+from forgekit.vgpu.host.options import options as run_options
 from forgekit.vgpu.memory import GlobalMemory, Region, TensorInfo
 from forgekit.vgpu.program import load
 
@@ -57,7 +58,7 @@ def traced(body, x, y, *, grid=1, block=8, limit=None, **options):
     record = LaunchRecord("k", (grid, 1, 1), (block, 1, 1), 0, params)
     trace = AccessTrace() if limit is None else AccessTrace(limit)
     error = None
-    with launching.options(listeners=(trace,), **options):
+    with run_options(listeners=(trace,), **options):
         try:
             launching.launch(load(PTX.format(body=body))["k"], record, memory)
         except MemoryAccessError as stopped:

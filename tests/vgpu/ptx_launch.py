@@ -9,6 +9,7 @@ import numpy as np
 
 from forgekit.vgpu import LaunchRecord
 from forgekit.vgpu.host import arguments, launching
+from forgekit.vgpu.host.options import options as run_options
 from forgekit.vgpu.memory import GlobalMemory
 from forgekit.vgpu.program import load
 
@@ -65,7 +66,7 @@ def launch(
     addresses = [memory.translate(a.ctypes.data) for a in arrays]
     params = b"".join(a.to_bytes(8, "little") for a in addresses if a is not None)
     record = LaunchRecord("k", dim(grid), dim(block), shared, params, dim(cluster), cooperative)
-    with launching.options(**{"sanitize": False, **options}):
+    with run_options(**{"sanitize": False, **options}):
         launching.launch(load(text)["k"], record, memory)
 
 

@@ -14,7 +14,7 @@ import torch
 import forgekit as fk
 import forgekit.vgpu
 from forgekit.lessons.gates import submission
-from forgekit.vgpu.host import launching
+from forgekit.vgpu.host import options
 
 cutlass = pytest.importorskip("cutlass")
 import cutlass.cute as cute  # noqa: E402
@@ -81,7 +81,7 @@ def no_trace():
         yield
     sys.setswitchinterval(interval)
     assert (sys.stdout, sys.stderr) == before
-    assert launching.current() == launching.Options()
+    assert options.current() == options.Options()
 
 
 def tensors(number: int, size: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -128,20 +128,20 @@ def test_options_are_those_of_the_thread_that_sets_them():
         with forgekit.vgpu.options(budget=7):
             began.set()
             assert ended.wait(60)
-            return launching.current().sanitize, launching.current().budget
+            return options.current().sanitize, options.current().budget
 
     with ThreadPoolExecutor(1) as pool:
         with forgekit.vgpu.options(sanitize=False):
             result = pool.submit(other)
             assert began.wait(60)
-            assert launching.current().budget == launching.Options().budget
+            assert options.current().budget == options.Options().budget
         ended.set()
         assert result.result() == (True, 7)
 
 
 def test_a_command_s_options_are_those_of_the_threads_of_its_script():
     findings: list[Any] = []
-    with launching.options_of_all_threads(findings=findings), ThreadPoolExecutor(1) as pool:
+    with options.options_of_all_threads(findings=findings), ThreadPoolExecutor(1) as pool:
         _, wrong = compiled(0)
         pool.submit(wrong, *tensors(0, 64)).result()
     assert [f.kind for f in findings if f.severity == "error"] == ["shared-race"]

@@ -1,7 +1,7 @@
 """The DSL's methods that are replaced, once a process, so that its launches can come to us.
 
 Each replacement does what the original did for everything that was not compiled for the virtual
-GPU. Whether new compilations are is `active`, which `forgekit.vgpu.host.intercept` switches.
+GPU. Whether new compilations are is `active`, which `intercept` switches.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import os
 import shutil
 import tempfile
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from forgekit.errors import PlatformError, UsageError
 from forgekit.scratch import scratch
-from forgekit.vgpu.host import arguments, launching
-from forgekit.vgpu.host import cuda_runtime as host
+from forgekit.vgpu.host import arguments, cuda_runtime, launching
 from forgekit.vgpu.host.limits import BEYOND_32_BITS, name_beyond_ascii
 from forgekit.vgpu.host.signature import MOST, CallSignature, check_uncompiled
 from forgekit.vgpu.memory import GlobalMemory
@@ -82,34 +82,38 @@ def replace_methods() -> None:
         replace()
 
 
+def _replaces(owner: Any, name: str) -> Callable[[Callable], Callable]:
+    """Make a function the method `name` of a class; its first argument is the original."""
+    original = getattr(owner, name)
+
+    def put(function: Callable) -> Callable:
+        @functools.wraps(original)
+        def method(*args: Any, **kwargs: Any) -> Any:
+            return function(original, *args, **kwargs)
+
+        is_static = isinstance(inspect.getattr_static(owner, name), staticmethod)
+        setattr(owner, name, staticmethod(method) if is_static else method)
+        return function
+
+    return put
+
+
 def _one_at_a_time() -> None:
     """Compilations wait for each other, whether `cute.compile` or a call asks for them."""
     from cutlass.base_dsl import compiler, dsl
 
-    rewrite = dsl.BaseDSL._preprocess_and_replace_code
-    compiler.CompileCallable._compile = _locked(compiler.CompileCallable._compile)
-    dsl.BaseDSL._preprocess_and_replace_code = staticmethod(_locked(rewrite))
-    run = dsl.BaseDSL._func
+    @_replaces(compiler.CompileCallable, "_compile")
+    @_replaces(dsl.BaseDSL, "_preprocess_and_replace_code")
+    def locked(original: Any, *args: Any, **kwargs: Any) -> Any:
+        with lock:
+            return original(*args, **kwargs)
 
-    @functools.wraps(run)
-    def func(self: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
+    @_replaces(dsl.BaseDSL, "_func")
+    def run(original: Any, self: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
         with lock:
             # The caller has set it; another thread's compilation may have cleared it since.
             self.decorator_location = function._decorator_location
-            return run(self, function, *args, **kwargs)
-
-    dsl.BaseDSL._func = func
-
-
-def _locked(function: Any) -> Any:
-    """The function, by one thread at a time."""
-
-    @functools.wraps(function)
-    def locked(*args: Any, **kwargs: Any) -> Any:
-        with lock:
-            return function(*args, **kwargs)
-
-    return locked
+            return original(self, function, *args, **kwargs)
 
 
 def _compiling() -> None:
@@ -117,15 +121,13 @@ def _compiling() -> None:
     from cutlass.base_dsl import dsl
     from cutlass.base_dsl.compiler import EnableTVMFFI, KeepPTX
 
-    prepare = dsl.BaseDSL._prepare_compilation
-
-    @functools.wraps(prepare)
-    def prepare_compilation(self: Any, *args: Any, **kwargs: Any) -> Any:
+    @_replaces(dsl.BaseDSL, "_prepare_compilation")
+    def prepare(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
         _local.compiling = None
         if not active:
-            return prepare(self, *args, **kwargs)
+            return original(self, *args, **kwargs)
         self.compile_options = copy.deepcopy(self.compile_options)
-        setup = prepare(self, *args, **kwargs)
+        setup = original(self, *args, **kwargs)
         options = self.compile_options.options
         wants_tvm_ffi, options[EnableTVMFFI].value = options[EnableTVMFFI].value, False
         keep = options[KeepPTX]
@@ -145,23 +147,17 @@ def _compiling() -> None:
         )
         return setup
 
-    dsl.BaseDSL._prepare_compilation = prepare_compilation
-
 
 def _naming() -> None:
     """A kernel's name beyond ASCII is refused before the compiler calls all of its code invalid."""
     from cutlass.base_dsl import dsl
 
-    name_it = dsl.BaseDSL._customize_generated_name
-
-    @functools.wraps(name_it)
-    def customize_generated_name(self: Any, default_name: str, *args: Any, **kwargs: Any) -> Any:
-        name = name_it(self, default_name, *args, **kwargs)
+    @_replaces(dsl.BaseDSL, "_customize_generated_name")
+    def name(original: Any, self: Any, default_name: str, *args: Any, **kwargs: Any) -> Any:
+        name = original(self, default_name, *args, **kwargs)
         if active and default_name.startswith("kernel_") and not str(name).isascii():
             raise UsageError(name_beyond_ascii(self.funcBody.__name__))
         return name
-
-    dsl.BaseDSL._customize_generated_name = customize_generated_name
 
 
 def _annotations(signature: inspect.Signature) -> dict[str, Any]:
@@ -172,15 +168,11 @@ def _launching() -> None:
     """A number of blocks that the launch's 32 bits cannot hold becomes one that is refused."""
     from cutlass.cutlass_dsl.cutlass import CutlassBaseDSL
 
-    launch = CutlassBaseDSL.cuda_launch_func
-
-    @functools.wraps(launch)
-    def cuda_launch_func(stream: Any, kernel: Any, x: Any, y: Any, z: Any, *args: Any,
-                         **kwargs: Any) -> None:  # fmt: skip
+    @_replaces(CutlassBaseDSL, "cuda_launch_func")
+    def launch(original: Any, stream: Any, kernel: Any, x: Any, y: Any, z: Any, *args: Any,
+               **kwargs: Any) -> None:  # fmt: skip
         grid = (_in_32_bits(size) for size in (x, y, z)) if active else (x, y, z)
-        launch(stream, kernel, *grid, *args, **kwargs)
-
-    CutlassBaseDSL.cuda_launch_func = staticmethod(cuda_launch_func)
+        original(stream, kernel, *grid, *args, **kwargs)
 
 
 def _in_32_bits(size: Any) -> Any:
@@ -202,24 +194,22 @@ def _building() -> None:
     """The engine of a compiled function is linked against the virtual GPU."""
     from cutlass.base_dsl import compiler, dsl
 
-    make_real_engine = compiler.Compiler.jit
-
-    @functools.wraps(make_real_engine)
-    def jit(self: Any, module: Any, opt_level: int = 2, shared_libs: Any = ()) -> Any:
+    @_replaces(compiler.Compiler, "jit")
+    def make_engine(
+        original: Any, self: Any, module: Any, opt_level: int = 2, shared_libs: Any = ()
+    ) -> Any:
         options = import_dsl().compile_options
         text = _read(_local.compiling.ptx_file) if _local.compiling else None
         if text is None:  # not for us, or no kernel in this function
-            return make_real_engine(self, module, opt_level, shared_libs)
+            return original(self, module, opt_level, shared_libs)
         arch = options.gpu_arch or import_dsl().envar.arch
-        return host.make_engine(module, opt_level, text, arch)
+        return cuda_runtime.make_engine(module, opt_level, text, arch)
 
-    build = dsl.BaseDSL._build_jit_function
-
-    @functools.wraps(build)
-    def build_jit_function(self: Any, *args: Any, **kwargs: Any) -> Any:
-        function = build(self, *args, **kwargs)
+    @_replaces(dsl.BaseDSL, "_build_jit_function")
+    def build(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
+        function = original(self, *args, **kwargs)
         compilation = _local.compiling
-        if compilation and host.is_virtual(function.engine):
+        if compilation and cuda_runtime.is_virtual(function.engine):
             setattr(function.execution_args, _SIGNATURE, compilation.signature)
             if compilation.wanted_file:
                 os.makedirs(os.path.dirname(compilation.wanted_file) or ".", exist_ok=True)
@@ -227,42 +217,32 @@ def _building() -> None:
             os.unlink(compilation.ptx_file)  # another kernel of the same name must not find it
         return function
 
-    can_run = type(import_dsl())._runtime_can_run_compiled
-
-    @functools.wraps(can_run)
-    def runtime_can_run(self: Any, runtime_arch: str | None, compiled_arch: str | None) -> bool:
-        return active or can_run(self, runtime_arch, compiled_arch)
-
-    compiler.Compiler.jit = jit
-    dsl.BaseDSL._build_jit_function = build_jit_function
-    type(import_dsl())._runtime_can_run_compiled = runtime_can_run
+    @_replaces(type(import_dsl()), "_runtime_can_run_compiled")
+    def can_run(original: Any, self: Any, *archs: str | None) -> bool:
+        return active or original(self, *archs)
 
 
 def _calling() -> None:
     """A call's arguments are remembered, and its launches run when the host function returns."""
     from cutlass.base_dsl import dsl, jit_executor
 
-    run = jit_executor.JitExecutor.run_compiled_program
-
-    @functools.wraps(run)
-    def run_compiled_program(self: Any, exe_args: list[Any]) -> Any:
+    @_replaces(jit_executor.JitExecutor, "run_compiled_program")
+    def run(original: Any, self: Any, exe_args: list[Any]) -> Any:
         named, _local.arguments = _local.arguments, []
-        if not host.is_virtual(self.jit_module.engine):
-            return run(self, exe_args)
+        if not cuda_runtime.is_virtual(self.jit_module.engine):
+            return original(self, exe_args)
         with lock:
             memory = GlobalMemory()
             arguments.register(memory, named)
-            host.take_launches()
-            result = run(self, exe_args)
-            for launch in host.take_launches():
+            cuda_runtime.take_launches()
+            result = original(self, exe_args)
+            for launch in cuda_runtime.take_launches():
                 launch(memory)
             launching.finish_call(memory)
             return result
 
-    generate = jit_executor.ExecutionArgs._generate_execution_args
-
-    @functools.wraps(generate)
-    def generate_execution_args(self: Any, args: tuple, kwargs: dict) -> Any:
+    @_replaces(jit_executor.ExecutionArgs, "_generate_execution_args")
+    def generate(original: Any, self: Any, args: tuple, kwargs: dict) -> Any:
         names = self._meta.all_names
         signature = getattr(self, _SIGNATURE, None)
         if signature is not None:
@@ -271,14 +251,12 @@ def _calling() -> None:
                     *args[len(names) :])  # fmt: skip
             kwargs = {n: signature.fit(n, a) for n, a in kwargs.items()}
         _local.arguments = [*zip(names, args, strict=False), *kwargs.items()]
-        return generate(self, args, kwargs)
+        return original(self, args, kwargs)
 
-    generate_types = dsl.BaseDSL.generate_mlir_function_types
-
-    @functools.wraps(generate_types)
-    def generate_mlir_function_types(
-        self: Any, func: Any, function_name: str, args: Any, kwonlyargs: Any, sig: Any,
-        compile_only: bool = False,
+    @_replaces(dsl.BaseDSL, "generate_mlir_function_types")
+    def generate_types(
+        original: Any, self: Any, func: Any, function_name: str, args: Any, kwonlyargs: Any,
+        sig: Any, compile_only: bool = False,
     ) -> Any:  # fmt: skip
         named = [*zip(sig.parameters, args, strict=False), *kwonlyargs.items()]
         if active:
@@ -287,11 +265,7 @@ def _calling() -> None:
                 check_uncompiled(name, value, annotations.get(name))
         if not compile_only:
             _local.arguments = named
-        return generate_types(self, func, function_name, args, kwonlyargs, sig, compile_only)
-
-    jit_executor.JitExecutor.run_compiled_program = run_compiled_program
-    jit_executor.ExecutionArgs._generate_execution_args = generate_execution_args
-    dsl.BaseDSL.generate_mlir_function_types = generate_mlir_function_types
+        return original(self, func, function_name, args, kwonlyargs, sig, compile_only)
 
 
 def _loading() -> None:
@@ -299,33 +273,28 @@ def _loading() -> None:
     from cutlass.cutlass_dsl import cuda_jit_executor
 
     function = cuda_jit_executor.CudaDialectJitCompiledFunction
-    devices, load = function.num_devices.func, function._load_cuda_library
+    devices = function.num_devices.func
 
     def count_devices(self: Any) -> int:
-        return 1 if host.is_virtual(self.engine) else devices(self)
+        return 1 if cuda_runtime.is_virtual(self.engine) else devices(self)
 
-    @functools.wraps(load)
-    def load_cuda_library(self: Any) -> list[Any]:
-        libraries = load(self)
-        return [] if host.is_virtual(self.engine) else libraries
+    @_replaces(function, "_load_cuda_library")
+    def load(original: Any, self: Any) -> list[Any]:
+        libraries = original(self)
+        return [] if cuda_runtime.is_virtual(self.engine) else libraries
 
     function.num_devices = functools.cached_property(count_devices)
     function.num_devices.__set_name__(function, "num_devices")
-    function._load_cuda_library = load_cuda_library
 
 
 def _tensors() -> None:
     """A runtime tensor remembers what it was made from."""
     from cutlass.cute import runtime
 
-    make = runtime._Tensor.__init__
-
-    @functools.wraps(make)
-    def init(self: Any, tensor: object, *args: Any, **kwargs: Any) -> None:
-        make(self, tensor, *args, **kwargs)
+    @_replaces(runtime._Tensor, "__init__")
+    def init(original: Any, self: Any, tensor: object, *args: Any, **kwargs: Any) -> None:
+        original(self, tensor, *args, **kwargs)
         setattr(self, arguments.SOURCE_ATTRIBUTE, tensor)
-
-    runtime._Tensor.__init__ = init
 
 
 def _read(path: str) -> str | None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import replace
 
 import numpy as np
 
-from forgekit import environment
-from forgekit.errors import KernelError, SanitizerError, UsageError, brief, got_needed
+from forgekit.errors import KernelError, SanitizerError
 from forgekit.vgpu.host.limits import check_limits
+from forgekit.vgpu.host.options import current, options
 from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.machine import Machine
@@ -23,111 +20,17 @@ from forgekit.vgpu.machine.printf import Printer
 from forgekit.vgpu.memory import GlobalMemory, TensorInfo
 from forgekit.vgpu.memory.storage import block_bytes
 from forgekit.vgpu.program import Program
-from forgekit.vgpu.sanitizer import Finding, Sanitizer
+from forgekit.vgpu.sanitizer import Sanitizer
 from forgekit.vgpu.sanitizer.finding import several
 from forgekit.vgpu.sanitizer.listener import unwritten
 
-# Threads in a batch: registers of one instruction then fit a core's L2 cache (measured on an
-# AMD EPYC with 1 MiB of L2 a core: 16 to 64 thousand are equally fast, less and more are slower).
-BATCH_THREADS = 32 * 1024
-
 # Shared and local memory of a batch. It is filled before every batch, so less is also faster.
 BATCH_BYTES = 64 << 20
-
-SCHEDULES = ("default", "adversarial")
 
 _PROGRESS_AFTER_S = 2.0
 
 # Of an endless launch, this part is gone through again.
 _OF_AN_ENDLESS = 20
-
-
-@dataclass
-class Options:
-    """What a run of the virtual GPU can be told; by default, the environment decides.
-
-    budget: instructions of a batch of blocks before a kernel counts as endless; listeners: watch
-    every launch; batch_threads: threads run in lockstep; progress: show a bar on long launches;
-    prints: show what kernels print.
-
-    sanitize: look for races, memory nobody wrote and the like, and raise SanitizerError when the
-    launch is over. findings: a list that takes what is found, also notes, in place of raising; no
-    block inside switches the sanitizer off then. launched: a list that takes the name of each
-    kernel that is launched, whoever else listens.
-    schedule: `default` (lockstep) or `adversarial`: threads run in adversarial orders, asynchronous
-    copies arrive at adversarial times, and memory nobody wrote holds noise, all drawn from `seed`.
-    """
-
-    budget: int = field(
-        default_factory=functools.partial(environment.number, "FORGEKIT_BUDGET", 4_000_000)
-    )
-    listeners: tuple[Listener, ...] = ()
-    batch_threads: int = BATCH_THREADS
-    progress: bool = True
-    prints: bool = True
-    sanitize: bool = field(
-        default_factory=functools.partial(environment.is_on, "FORGEKIT_SANITIZER", True)
-    )
-    findings: list[Finding] | None = None
-    launched: list[str] | None = None
-    schedule: str = "default"
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.schedule, str) or self.schedule not in SCHEDULES:
-            raise UsageError(
-                got_needed("schedule", brief(self.schedule), f"one of {', '.join(SCHEDULES)}",
-                           "leave it out for the usual order")
-            )  # fmt: skip
-
-
-_options: ContextVar[Options | None] = ContextVar("forgekit_vgpu_options", default=None)
-_of_process: Options | None = None  # for threads that have none of their own
-
-
-def current() -> Options:
-    """The options that count here and now.
-
-    Raises:
-        UsageError: the environment says what cannot be.
-    """
-    return _options.get() or _of_process or Options()
-
-
-@contextmanager
-def options(**changes: object) -> Iterator[Options]:
-    """Change the virtual GPU's options within a `with` block, in this thread alone; see
-    `Options`."""
-    before, chosen = _options.get(), _changed(changes)
-    _options.set(chosen)
-    try:
-        yield chosen
-    finally:
-        _options.set(before)
-
-
-@contextmanager
-def options_of_all_threads(**changes: object) -> Iterator[None]:
-    """`options`, also for all threads that are started: for a command that runs a script."""
-    global _of_process
-    before = _of_process
-    with options(**changes) as _of_process:
-        try:
-            yield
-        finally:
-            _of_process = before
-
-
-def _changed(changes: dict[str, object]) -> Options:
-    known = [f.name for f in fields(Options)]
-    for name in changes:
-        if name not in known:
-            needed = f"one of {', '.join(known)}"
-            raise UsageError(got_needed("option", brief(name), needed, "check the name"))
-    before = current()
-    if before.findings is not None and not changes.get("sanitize", True):
-        del changes["sanitize"]
-    return replace(before, **changes)  # type: ignore[arg-type]
 
 
 def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None:

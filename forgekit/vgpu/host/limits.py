@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from forgekit.errors import LaunchError, got_needed
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.launch_record import LaunchRecord
-    from forgekit.vgpu.program import Program
+from forgekit.vgpu.launch_record import Dim3, LaunchRecord
+from forgekit.vgpu.program import Program
 
 # The architectures that the virtual GPU stands in for.
 ARCHITECTURES = ("sm_80", "sm_90a", "sm_100a")
@@ -29,7 +26,7 @@ MAX_SHARED_BYTES = {"sm_80": 163 * 1024, "sm_86": 99 * 1024, "sm_89": 99 * 1024,
 
 
 def name_beyond_ascii(name: str) -> str:
-    """What is told of a kernel that NVIDIA's compiler takes for invalid because of its name."""
+    """The message about a kernel whose name makes NVIDIA's compiler call its code invalid."""
     return got_needed(
         "name of a kernel, or of its class or a constant in it", repr(name),
         "letters of ASCII, a to z: the name becomes one of machine code",
@@ -48,88 +45,61 @@ def check_limits(program: Program, record: LaunchRecord) -> None:
     Raises:
         LaunchError: what is too large, and what would do.
     """
-    block, grid = record.block, record.grid
-    if BEYOND_32_BITS in grid:
-        direction = "xyz"[grid.index(BEYOND_32_BITS)]
-        raise LaunchError(
-            got_needed(
-                "launch",
-                f"a grid of more than {MAX_GRID[0]:,} blocks in {direction}",
-                f"at most {MAX_GRID}, counted in 32 bits",
-                "let each block do more, or launch for pieces of the input",
-            )
-        )
-    if min(*block, *grid) < 1:
-        raise LaunchError(
-            got_needed(
-                "launch",
-                f"grid {grid} of blocks {block}",
-                "at least 1 in every direction",
-                "skip the launch for empty input, or use cute.ceil_div for the grid",
-            )
-        )
-    if math.prod(block) > MAX_BLOCK_THREADS or any(
-        b > m for b, m in zip(block, MAX_BLOCK, strict=True)
-    ):
-        raise LaunchError(
-            got_needed(
-                "launch",
-                f"a block of {block} = {math.prod(block):,} threads",
-                f"at most {MAX_BLOCK_THREADS} threads and {MAX_BLOCK} by direction",
-                "use a smaller block and more blocks, or let each thread do more",
-            )
-        )
-    if any(g > m for g, m in zip(grid, MAX_GRID, strict=True)):
-        raise LaunchError(
-            got_needed(
-                "launch",
-                f"a grid of {grid} blocks",
-                f"at most {MAX_GRID}",
-                "put the long direction into x, or let each block do more",
-            )
-        )
+    _check_geometry(record.grid, record.block)
     required, most = program.kernel.required_block, program.kernel.max_threads
-    if (required is not None and required != block) or (most and math.prod(block) > most):
+    block, threads = record.block, math.prod(record.block)
+    if (required is not None and required != block) or (most and threads > most):
         needed = required or f"at most {most} threads"
-        raise LaunchError(
-            got_needed(
-                "launch", f"a block of {block}", f"{needed}, which was compiled in",
-                "launch the block that the kernel was compiled for, or compile it again",
-            )
+        raise _refused(
+            f"a block of {block}", f"{needed}, which was compiled in",
+            "launch the block that the kernel was compiled for, or compile it again",
         )  # fmt: skip
-    _check_together(program, record)
-    limit = max_shared_bytes(program.target)
-    need = program.shared_bytes(record)
-    if need > limit:
-        raise LaunchError(
-            got_needed(
-                "launch",
-                f"{need:,} bytes of shared memory a block",
-                f"at most {limit:,} on {program.target}",
-                "use smaller tiles, fewer stages or a narrower type",
-            )
-        )
-
-
-def _check_together(program: Program, record: LaunchRecord) -> None:
-    """Blocks that need each other: clusters and cooperative launches."""
     if record.cluster != (1, 1, 1):
         _check_cluster(program, record)
-    blocks, threads = math.prod(record.grid), math.prod(record.block)
+    blocks = math.prod(record.grid)
     fit = MULTIPROCESSORS * min(BLOCKS_A_MULTIPROCESSOR, THREADS_A_MULTIPROCESSOR // threads)
-    if record.cooperative and blocks > fit:
-        raise LaunchError(
-            got_needed(
-                "cooperative launch", f"{blocks:,} blocks of {threads} threads",
-                f"at most {fit:,}, which a GPU of {MULTIPROCESSORS} multiprocessors runs at once",
-                "let each block do more",
-            )
+    if record.cooperative and blocks > fit:  # its blocks wait for each other
+        raise _refused(
+            f"{blocks:,} blocks of {threads} threads",
+            f"at most {fit:,}, which a GPU of {MULTIPROCESSORS} multiprocessors runs at once",
+            "let each block do more", what="cooperative launch",
+        )  # fmt: skip
+    limit, need = max_shared_bytes(program.target), program.shared_bytes(record)
+    if need > limit:
+        raise _refused(
+            f"{need:,} bytes of shared memory a block", f"at most {limit:,} on {program.target}",
+            "use smaller tiles, fewer stages or a narrower type",
+        )  # fmt: skip
+
+
+def _check_geometry(grid: Dim3, block: Dim3) -> None:
+    threads = math.prod(block)
+    if BEYOND_32_BITS in grid:
+        raise _refused(
+            f"a grid of more than {MAX_GRID[0]:,} blocks in {'xyz'[grid.index(BEYOND_32_BITS)]}",
+            f"at most {MAX_GRID}, counted in 32 bits",
+            "let each block do more, or launch for pieces of the input",
+        )
+    if min(*block, *grid) < 1:
+        raise _refused(
+            f"grid {grid} of blocks {block}", "at least 1 in every direction",
+            "skip the launch for empty input, or use cute.ceil_div for the grid",
+        )  # fmt: skip
+    if threads > MAX_BLOCK_THREADS or _exceeds(block, MAX_BLOCK):
+        raise _refused(
+            f"a block of {block} = {threads:,} threads",
+            f"at most {MAX_BLOCK_THREADS} threads and {MAX_BLOCK} by direction",
+            "use a smaller block and more blocks, or let each thread do more",
+        )
+    if _exceeds(grid, MAX_GRID):
+        raise _refused(
+            f"a grid of {grid} blocks", f"at most {MAX_GRID}",
+            "put the long direction into x, or let each block do more",
         )  # fmt: skip
 
 
 def _check_cluster(program: Program, record: LaunchRecord) -> None:
-    cluster = record.cluster
-    what, remedy = f"clusters of {cluster} blocks", ""
+    cluster, remedy = record.cluster, ""
     if program.target.startswith("sm_8"):
         needed, remedy = f"blocks without clusters on {program.target}", "compile for sm_90a"
     elif min(cluster) < 1 or record.cluster_blocks > MAX_CLUSTER:
@@ -140,4 +110,12 @@ def _check_cluster(program: Program, record: LaunchRecord) -> None:
         remedy = "round the grid up to a multiple of the cluster; blocks without work return"
     else:
         return
-    raise LaunchError(got_needed("launch", what, needed, remedy))
+    raise _refused(f"clusters of {cluster} blocks", needed, remedy)
+
+
+def _exceeds(sizes: Dim3, limits: Dim3) -> bool:
+    return any(n > most for n, most in zip(sizes, limits, strict=True))
+
+
+def _refused(got: str, needed: str, remedy: str, what: str = "launch") -> LaunchError:
+    return LaunchError(got_needed(what, got, needed, remedy))

@@ -1,0 +1,108 @@
+"""The options of a run on the virtual GPU: of this thread, of the process, of the environment."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, fields, replace
+
+from forgekit import environment
+from forgekit.errors import UsageError, brief, got_needed
+from forgekit.vgpu.listeners import Listener
+from forgekit.vgpu.sanitizer import Finding
+
+# Threads in a batch: registers of one instruction then fit a core's L2 cache (measured on an
+# AMD EPYC with 1 MiB of L2 a core: 16 to 64 thousand are equally fast, less and more are slower).
+BATCH_THREADS = 32 * 1024
+
+SCHEDULES = ("default", "adversarial")
+
+
+@dataclass
+class Options:
+    """How a run of the virtual GPU goes; by default, the environment decides.
+
+    budget: instructions of a batch of blocks before a kernel counts as endless; listeners: watch
+    every launch; batch_threads: threads run in lockstep; progress: show a bar on long launches;
+    prints: show what kernels print.
+
+    sanitize: look for races, memory nobody wrote and the like, and raise SanitizerError when the
+    launch is over. findings: a list that takes what is found, also notes, in place of raising; no
+    block inside switches the sanitizer off then. launched: a list that takes the name of each
+    kernel that is launched, whoever else listens.
+    schedule: `default` (lockstep) or `adversarial`: threads run in adversarial orders, asynchronous
+    copies arrive at adversarial times, and memory nobody wrote holds noise, all drawn from `seed`.
+    """
+
+    budget: int = field(
+        default_factory=functools.partial(environment.number, "FORGEKIT_BUDGET", 4_000_000)
+    )
+    listeners: tuple[Listener, ...] = ()
+    batch_threads: int = BATCH_THREADS
+    progress: bool = True
+    prints: bool = True
+    sanitize: bool = field(
+        default_factory=functools.partial(environment.is_on, "FORGEKIT_SANITIZER", True)
+    )
+    findings: list[Finding] | None = None
+    launched: list[str] | None = None
+    schedule: str = "default"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.schedule, str) or self.schedule not in SCHEDULES:
+            raise UsageError(
+                got_needed("schedule", brief(self.schedule), f"one of {', '.join(SCHEDULES)}",
+                           "leave it out for the usual order")
+            )  # fmt: skip
+
+
+_options: ContextVar[Options | None] = ContextVar("forgekit_vgpu_options", default=None)
+_of_process: Options | None = None  # for threads that have none of their own
+
+
+def current() -> Options:
+    """The options that count here and now.
+
+    Raises:
+        UsageError: the environment says what cannot be.
+    """
+    return _options.get() or _of_process or Options()
+
+
+@contextmanager
+def options(**changes: object) -> Iterator[Options]:
+    """Change the virtual GPU's options within a `with` block, in this thread alone; see
+    `Options`."""
+    before, chosen = _options.get(), _changed(changes)
+    _options.set(chosen)
+    try:
+        yield chosen
+    finally:
+        _options.set(before)
+
+
+@contextmanager
+def options_of_all_threads(**changes: object) -> Iterator[None]:
+    """`options`, also for all threads that are started: for a command that runs a script."""
+    global _of_process
+    before = _of_process
+    with options(**changes) as _of_process:
+        try:
+            yield
+        finally:
+            _of_process = before
+
+
+def _changed(changes: dict[str, object]) -> Options:
+    known = [f.name for f in fields(Options)]
+    for name in changes:
+        if name not in known:
+            needed = f"one of {', '.join(known)}"
+            raise UsageError(got_needed("option", brief(name), needed, "check the name"))
+    before = current()
+    if before.findings is not None and not changes.get("sanitize", True):
+        del changes["sanitize"]
+    return replace(before, **changes)  # type: ignore[arg-type]
