@@ -60,6 +60,7 @@ __all__ = [
     "is_user_file",
     "is_user_frame",
     "source_line",
+    "usage_error",
     "user_line",
     "wants_all_frames",
     "with_article",
@@ -272,6 +273,11 @@ class ForgekitError(Exception):
 
 class UsageError(ForgekitError, ValueError):
     """A forgekit function was given something it cannot take."""
+
+
+def usage_error(what: str, got: object, needed: object, remedy: str) -> UsageError:
+    """A UsageError in the house's order; the arguments are those of `got_needed`."""
+    return UsageError(got_needed(what, got, needed, remedy))
 
 
 class ArgumentMismatchError(UsageError):

@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from forgekit.arguments import checked
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import UsageError, brief, usage_error
 from forgekit.layouts.layout import Layout, unchecked
 from forgekit.layouts.swizzle import ComposedLayout
 from forgekit.layouts.tuples import Basis, IntTuple, checked_tuple, flat, integer_or_none, text
-
-__all__ = ["coalesce", "complement", "composition", "filter_zeros", "left_inverse", "right_inverse"]
 
 Mode = tuple[int, Any]  # size and stride of one innermost mode
 
@@ -42,13 +40,11 @@ def joined(layouts: list[Layout]) -> Layout:
 def require_integers(layout: Layout, what: str) -> None:
     """Raise UsageError if a stride is a basis element such as 1@0."""
     if any(isinstance(stride, Basis) for stride in flat(layout.stride)):
-        raise UsageError(
-            got_needed(
-                f"{what} of {layout}",
-                "strides like 1@0",
-                "integer strides",
-                "compose the coordinate layout with a layout of memory first",
-            )
+        raise usage_error(
+            f"{what} of {layout}",
+            "strides like 1@0",
+            "integer strides",
+            "compose the coordinate layout with a layout of memory first",
         )
 
 
@@ -82,13 +78,11 @@ def coalesce(layout: Layout | ComposedLayout, profile: object = None) -> Any:
             return layout
         return from_modes(merged(flat_modes(layout)))
     if not isinstance(layout.shape, tuple) or len(profile) > layout.rank:
-        raise UsageError(
-            got_needed(
-                "profile",
-                text(profile),
-                f"no more entries than modes of {layout}",
-                "give one entry for each mode to coalesce",
-            )
+        raise usage_error(
+            "profile",
+            text(profile),
+            f"no more entries than modes of {layout}",
+            "give one entry for each mode to coalesce",
         )
     modes = list(layout)
     for i, part in enumerate(profile):
@@ -139,13 +133,11 @@ def as_layout(value: Any, what: str) -> Layout:
         return value
     if integer_or_none(value) is not None:
         return Layout(value)
-    raise UsageError(
-        got_needed(
-            f"{what}: tiler",
-            brief(value),
-            "a Layout, an integer, or a tuple of them with one entry for each mode",
-            "for example (32, 8)",
-        )
+    raise usage_error(
+        f"{what}: tiler",
+        brief(value),
+        "a Layout, an integer, or a tuple of them with one entry for each mode",
+        "for example (32, 8)",
     )
 
 
@@ -155,13 +147,11 @@ def by_mode(
     """`function(mode, entry)` for each mode of a layout; None and modes beyond the tiler stay."""
     checked_tuple(tiler, f"{what}: tiler", leaf=lambda entry: entry)  # as deep as can be
     if len(tiler) > layout.rank:
-        raise UsageError(
-            got_needed(
-                f"{what}: tiler",
-                f"{len(tiler)} entries",
-                f"at most {layout.rank}, the modes of {layout}",
-                "give one entry for each mode, None to keep one whole",
-            )
+        raise usage_error(
+            f"{what}: tiler",
+            f"{len(tiler)} entries",
+            f"at most {layout.rank}, the modes of {layout}",
+            "give one entry for each mode, None to keep one whole",
         )
     modes = list(layout)
     for i, entry in enumerate(tiler):
@@ -218,13 +208,11 @@ def _merged_keeping_last(layout: Layout) -> list[Mode]:
 
 
 def _no_composition(a: Layout, size: int, stride: int, why: str) -> UsageError:
-    return UsageError(
-        got_needed(
-            "composition",
-            f"{a} o {size}:{stride}, where {why}",
-            "sizes and strides that divide one another",
-            "choose a tile that divides the modes of the layout",
-        )
+    return usage_error(
+        "composition",
+        f"{a} o {size}:{stride}, where {why}",
+        "sizes and strides that divide one another",
+        "choose a tile that divides the modes of the layout",
     )
 
 
@@ -265,7 +253,7 @@ def complement(layout: Layout, cotarget: Any = 1) -> Layout:
 
 def _no_complement(layout: Layout, got: str, needed: str) -> UsageError:
     remedy = "use a layout or tiler whose coordinates all have different offsets"
-    return UsageError(got_needed(f"complement of {layout}", got, needed, remedy))
+    return usage_error(f"complement of {layout}", got, needed, remedy)
 
 
 @checked()
@@ -311,13 +299,11 @@ def left_inverse(layout: Layout) -> Layout:
     reached, index_stride, last = 1, 0, 1
     for stride, size, index in sorted(steps, key=lambda step: step[0]):
         if stride < 0 or stride % reached:
-            raise UsageError(
-                got_needed(
-                    f"left inverse of {layout}",
-                    f"the stride {stride} after {reached}",
-                    "positive strides, each a multiple of the smaller ones",
-                    "use a compact or padded layout such as (4,8):(9,1)",
-                )
+            raise usage_error(
+                f"left inverse of {layout}",
+                f"the stride {stride} after {reached}",
+                "positive strides, each a multiple of the smaller ones",
+                "use a compact or padded layout such as (4,8):(9,1)",
             )
         found.append((stride // reached, index_stride))
         reached, index_stride, last = stride, index, size

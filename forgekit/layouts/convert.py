@@ -6,13 +6,11 @@ import sys
 from typing import Any
 
 from forgekit.arguments import dense
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 from forgekit.layouts.layout import Layout
 from forgekit.layouts.parse import Described, parse
 from forgekit.layouts.swizzle import ComposedLayout
 from forgekit.layouts.tuples import Basis, integer_or_none, parts
-
-__all__ = ["of", "read"]
 
 _KINDS = "a layout, a tensor, CuTe's text of one, or a tuple (shape, stride)"
 
@@ -46,7 +44,7 @@ def read(value: object) -> Described:
     if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "is_nested"):
         return _read_torch(dense("layout", value, meta=True))
     shown = brief(value) if isinstance(value, tuple | list) else f"a {type(value).__name__}"
-    raise UsageError(got_needed("layout", shown, _KINDS, "for example fk.Layout((4, 8), (8, 1))"))
+    raise usage_error("layout", shown, _KINDS, "for example fk.Layout((4, 8), (8, 1))")
 
 
 def _read_torch(tensor: Any) -> Described:
@@ -66,17 +64,15 @@ def _read_cute(value: Any) -> Described:
         from cutlass._mlir import ir
 
         if ir.Context.current is None or handle.context is not ir.Context.current:
-            raise UsageError(
-                got_needed(
-                    f"CuTe {type(value).__name__.lstrip('_')}",
-                    "one whose @cute.jit function has ended (CuTe has freed it)",
-                    "one of the function that is being traced now",
-                    "inside the function, make it fk.Layout.of(layout) and return that",
-                )
+            raise usage_error(
+                f"CuTe {type(value).__name__.lstrip('_')}",
+                "one whose @cute.jit function has ended (CuTe has freed it)",
+                "one of the function that is being traced now",
+                "inside the function, make it fk.Layout.of(layout) and return that",
             )
     elif not _prints_layout(value):
         name = type(value).__name__
-        raise UsageError(got_needed("layout", f"CuTe's {name}", _KINDS, "pass one of its layouts"))
+        raise usage_error("layout", f"CuTe's {name}", _KINDS, "pass one of its layouts")
     return parse(str(value))
 
 

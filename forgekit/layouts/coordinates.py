@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, usage_error
 from forgekit.layouts.tuples import Basis, IntTuple, product, text
-
-__all__ = ["add", "basis_offset", "compact_strides", "crd2idx", "idx2crd"]
 
 
 def crd2idx(coord: IntTuple, shape: IntTuple, stride: IntTuple) -> IntTuple:
@@ -38,14 +36,12 @@ def crd2idx(coord: IntTuple, shape: IntTuple, stride: IntTuple) -> IntTuple:
 
 
 def _misfit(coord: IntTuple, shape: IntTuple) -> UsageError:
-    return UsageError(
-        got_needed(
-            "coordinate",
-            text(coord),
-            f"an integer or a tuple nested like the shape {text(shape)}",
-            "one integer may stand for a whole nested mode, but not the reverse; "
-            "layout.flatten() takes one integer per innermost mode",
-        )
+    return usage_error(
+        "coordinate",
+        text(coord),
+        f"an integer or a tuple nested like the shape {text(shape)}",
+        "one integer may stand for a whole nested mode, but not the reverse; "
+        "layout.flatten() takes one integer per innermost mode",
     )
 
 
@@ -98,13 +94,11 @@ def add(a: IntTuple, b: IntTuple) -> IntTuple:
         number, other = (b, a) if isinstance(a, tuple) else (a, b)
         if number == 0:
             return other
-        raise UsageError(
-            got_needed(
-                "offset",
-                f"{text(a)} + {text(b)}",
-                "integers only or coordinates only",
-                "do not mix integer strides with basis strides such as 1@0",
-            )
+        raise usage_error(
+            "offset",
+            f"{text(a)} + {text(b)}",
+            "integers only or coordinates only",
+            "do not mix integer strides with basis strides such as 1@0",
         )
     return a + b
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from forgekit.arguments import checked
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 from forgekit.layouts.algebra import as_layout, by_mode, coalesce, complement, composition, joined
 from forgekit.layouts.layout import Layout
 from forgekit.layouts.swizzle import ComposedLayout
-
-__all__ = ["flat_divide", "logical_divide", "tiled_divide", "zipped_divide"]
 
 
 @checked()
@@ -44,13 +42,11 @@ def zipped_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
     if isinstance(layout, ComposedLayout):
         return _with_outer(layout, zipped_divide(layout.outer, tiler))
     if not isinstance(tiler, tuple | Layout) or tiler == ():
-        raise UsageError(
-            got_needed(
-                "zipped, tiled or flat divide: tiler",
-                brief(tiler),
-                "a tuple with one entry for each mode, or a Layout",
-                "write (4,) to cut mode 0 into tiles of 4",
-            )
+        raise usage_error(
+            "zipped, tiled or flat divide: tiler",
+            brief(tiler),
+            "a tuple with one entry for each mode, or a Layout",
+            "write (4,) to cut mode 0 into tiles of 4",
         )
     return _unzip(logical_divide(layout, tiler), tiler)
 
@@ -77,13 +73,11 @@ def _unzip(divided: Layout, tiler: Any) -> Layout:
     """The first parts of the modes that a tiler cut as one mode, their second parts as another."""
     if not isinstance(tiler, tuple):
         if divided.rank != 2:
-            raise UsageError(
-                got_needed(
-                    "zipped, tiled or flat divide",
-                    f"None for the mode {divided}",
-                    "a size for each mode of the tiler",
-                    "give the mode's whole size, or use logical_divide",
-                )
+            raise usage_error(
+                "zipped, tiled or flat divide",
+                f"None for the mode {divided}",
+                "a size for each mode of the tiler",
+                "give the mode's whole size, or use logical_divide",
             )
         return divided
     pairs = zip(divided, tiler, strict=False)

@@ -13,8 +13,6 @@ from forgekit.layouts.parse import Described
 from forgekit.layouts.swizzle import ComposedLayout, Swizzle
 from forgekit.layouts.tuples import text
 
-__all__ = ["Explanation", "ModeRow", "explain"]
-
 _HEADINGS = ("mode", "size:stride", "what it does")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import UsageError, brief, got_needed, usage_error
 from forgekit.layouts import coordinates
 from forgekit.layouts.tuples import (
     DYNAMIC_REMEDY,
@@ -24,8 +24,6 @@ from forgekit.layouts.tuples import (
     text,
     to_coordinate,
 )
-
-__all__ = ["Layout"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -59,13 +57,11 @@ class Layout:
         else:
             checked_stride = checked_tuple(stride, "stride", leaf=_stride_leaf)
         if not congruent(checked_shape, checked_stride):
-            raise UsageError(
-                got_needed(
-                    "stride",
-                    f"{text(checked_stride)} for shape {text(checked_shape)}",
-                    "one stride for each size, nested like the shape",
-                    "for example Layout((4, (2, 2)), (1, (4, 8)))",
-                )
+            raise usage_error(
+                "stride",
+                f"{text(checked_stride)} for shape {text(checked_shape)}",
+                "one stride for each size, nested like the shape",
+                "for example Layout((4, (2, 2)), (1, (4, 8)))",
             )
         object.__setattr__(self, "shape", checked_shape)
         object.__setattr__(self, "stride", checked_stride)
@@ -199,13 +195,11 @@ def _size_leaf(value: object) -> int | Dynamic:
         return value
     number = integer_or_none(value)
     if number is None or number < 1:
-        raise UsageError(
-            got_needed(
-                "shape entry",
-                brief(value),
-                "a positive integer",
-                "give sizes as integers or nested tuples of integers, such as (4, (2, 2))",
-            )
+        raise usage_error(
+            "shape entry",
+            brief(value),
+            "a positive integer",
+            "give sizes as integers or nested tuples of integers, such as (4, (2, 2))",
         )
     return number
 
@@ -215,13 +209,11 @@ def _stride_leaf(value: object) -> int | Basis | Dynamic:
         return value
     number = integer_or_none(value)
     if number is None:
-        raise UsageError(
-            got_needed(
-                "stride entry",
-                brief(value),
-                "an integer",
-                "give strides in elements, nested like the shape, such as (1, (4, 8))",
-            )
+        raise usage_error(
+            "stride entry",
+            brief(value),
+            "an integer",
+            "give strides in elements, nested like the shape, such as (1, (4, 8))",
         )
     return number
 
@@ -229,15 +221,11 @@ def _stride_leaf(value: object) -> int | Basis | Dynamic:
 def _without_none(coord: object) -> IntTuple:
     wanted = to_coordinate(coord)
     if None in flat(wanted):
-        raise UsageError(
-            got_needed(
-                "coordinate", text(wanted), "integers only", "use layout(coord) to slice with None"
-            )
+        raise usage_error(
+            "coordinate", text(wanted), "integers only", "use layout(coord) to slice with None"
         )
     return wanted
 
 
 def _dynamic(what: str, layout: str) -> UsageError:
-    return UsageError(
-        got_needed(f"{what} {layout}", "? (known only at run time)", "numbers", DYNAMIC_REMEDY)
-    )
+    return usage_error(f"{what} {layout}", "? (known only at run time)", "numbers", DYNAMIC_REMEDY)

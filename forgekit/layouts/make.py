@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from forgekit.arguments import checked
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 from forgekit.layouts.algebra import (
     composition,
     filter_zeros,
@@ -31,22 +31,6 @@ from forgekit.layouts.tuples import (
     text,
     weakly_congruent,
 )
-
-__all__ = [
-    "append",
-    "cosize",
-    "group_modes",
-    "make_identity_layout",
-    "make_layout",
-    "make_layout_like",
-    "make_layout_tv",
-    "make_ordered_layout",
-    "prepend",
-    "product_each",
-    "select",
-    "size",
-    "tile_to_shape",
-]
 
 
 @checked()
@@ -93,10 +77,8 @@ def make_ordered_layout(shape: Any, order: Any) -> Layout:
     plain = Layout(shape).shape
     wanted = checked_tuple(order, "order", leaf=_order_leaf)
     if not weakly_congruent(wanted, plain):
-        raise UsageError(
-            got_needed(
-                "order", text(wanted), f"one entry for each mode of {text(plain)}", "such as (1, 0)"
-            )
+        raise usage_error(
+            "order", text(wanted), f"one entry for each mode of {text(plain)}", "such as (1, 0)"
         )
     return Layout(plain, _ordered(plain, wanted, wanted, plain))
 
@@ -104,7 +86,7 @@ def make_ordered_layout(shape: Any, order: Any) -> Layout:
 def _order_leaf(value: object) -> int:
     number = integer_or_none(value)
     if number is None:
-        raise UsageError(got_needed("order", brief(value), "integers", "such as (1, 0)"))
+        raise usage_error("order", brief(value), "integers", "such as (1, 0)")
     return number
 
 
@@ -175,13 +157,11 @@ def tile_to_shape(atom: Layout | ComposedLayout, shape: Any, order: Any) -> Any:
     """
     target = product_each(Layout(shape).shape)
     if atom.rank > len(target):
-        raise UsageError(
-            got_needed(
-                "tile_to_shape",
-                f"an atom of {atom.rank} modes for the shape {text(target)}",
-                "a shape with at least the modes of the atom",
-                "give one size for each mode",
-            )
+        raise usage_error(
+            "tile_to_shape",
+            f"an atom of {atom.rank} modes for the shape {text(target)}",
+            "a shape with at least the modes of the atom",
+            "give one size for each mode",
         )
     of_atom = (*product_each(atom.shape), *[1] * len(target))[: len(target)]
     copies = tuple(-(-t // a) for t, a in zip(target, of_atom, strict=True))
@@ -193,7 +173,7 @@ def select(layout: Layout, modes: Sequence[int]) -> Layout:
     """The chosen top-level modes, in the order given."""
     if any(integer_or_none(i) is None for i in modes):
         needed, remedy = "a list of modes", "write select(layout, [0, 2]), say"
-        raise UsageError(got_needed("select, modes", brief(modes), needed, remedy))
+        raise usage_error("select, modes", brief(modes), needed, remedy)
     return joined([layout.mode(i) for i in modes])
 
 
@@ -204,13 +184,11 @@ def group_modes(layout: Layout, begin: int, end: int | None = None) -> Layout:
     first = begin if begin >= 0 else begin + len(modes)
     last = len(modes) if end is None else end
     if not 0 <= first < last <= len(modes):
-        raise UsageError(
-            got_needed(
-                f"group_modes of {layout}",
-                f"begin {begin}, end {end}",
-                f"0 <= begin < end <= {len(modes)}",
-                "count modes from 0; end is the first mode that is left out",
-            )
+        raise usage_error(
+            f"group_modes of {layout}",
+            f"begin {begin}, end {end}",
+            f"0 <= begin < end <= {len(modes)}",
+            "count modes from 0; end is the first mode that is left out",
         )
     return joined([*modes[:first], joined(modes[first:last]), *modes[last:]])
 

@@ -8,19 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from forgekit.arguments import checked
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 from forgekit.layouts.algebra import as_layout, by_mode, coalesce, complement, composition, joined
 from forgekit.layouts.layout import Layout
 from forgekit.layouts.swizzle import ComposedLayout
-
-__all__ = [
-    "blocked_product",
-    "flat_product",
-    "logical_product",
-    "raked_product",
-    "tiled_product",
-    "zipped_product",
-]
 
 
 @checked()
@@ -103,13 +94,11 @@ def _zipped(first: Layout, second: Layout) -> Layout:
     if not isinstance(first.shape, tuple):
         return joined([joined([first, second])])
     if not isinstance(second.shape, tuple) or first.rank != second.rank:
-        raise UsageError(
-            got_needed(
-                "blocked or raked product",
-                f"{first} and {second}",
-                "block and tiler with the same number of modes",
-                "write a one-mode layout with a tuple, Layout((4,))",
-            )
+        raise usage_error(
+            "blocked or raked product",
+            f"{first} and {second}",
+            "block and tiler with the same number of modes",
+            "write a one-mode layout with a tuple, Layout((4,))",
         )
     return joined([joined(list(pair)) for pair in zip(first, second, strict=True)])
 
@@ -123,8 +112,6 @@ def _padded(layout: Layout, rank: int) -> Layout:
 
 def _require_layout(tiler: Any) -> None:
     if not isinstance(tiler, Layout):
-        raise UsageError(
-            got_needed(
-                "product: tiler", brief(tiler), "a Layout", "write Layout((2, 3)), say, for (2, 3)"
-            )
+        raise usage_error(
+            "product: tiler", brief(tiler), "a Layout", "write Layout((2, 3)), say, for (2, 3)"
         )

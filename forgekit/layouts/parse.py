@@ -15,12 +15,10 @@ import re
 from dataclasses import dataclass
 
 from forgekit.arguments import checked
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import UsageError, usage_error
 from forgekit.layouts.layout import Layout
 from forgekit.layouts.swizzle import ComposedLayout, Swizzle
 from forgekit.layouts.tuples import Basis, Dynamic, IntTuple
-
-__all__ = ["Described", "parse"]
 
 _EXAMPLE = 'for example "(4,8):(8,1)" or "tensor<ptr<f32, gmem> o (4,8):(8,1)>", as CuTe prints it'
 _SPACES = ("gmem", "smem", "rmem", "generic", "tmem", "dsmem")
@@ -65,7 +63,7 @@ class _Reader:
     def error(self, needed: str) -> UsageError:
         shown = self.text if len(self.text) <= 100 else self.text[:97] + "..."
         rest = self.text[self.at : self.at + 20] or "the end"
-        return UsageError(got_needed(f'reading "{shown}"', rest, needed, _EXAMPLE))
+        return usage_error(f'reading "{shown}"', rest, needed, _EXAMPLE)
 
     def take(self, pattern: str) -> str | None:
         """The text that a pattern matches here, spaces after it skipped; None if it does not."""

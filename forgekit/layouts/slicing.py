@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from forgekit.arguments import checked
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import usage_error
 from forgekit.layouts import coordinates
 from forgekit.layouts.layout import Layout
 from forgekit.layouts.tuples import IntTuple, flat, leaf_map, text, to_coordinate, weakly_congruent
-
-__all__ = ["slice_and_offset", "slice_layout"]
 
 
 @checked()
@@ -23,13 +21,11 @@ def slice_layout(layout: Layout, coord: object) -> Layout:
     if wanted is None:
         return layout
     if not weakly_congruent(wanted, layout.shape):
-        raise UsageError(
-            got_needed(
-                "coordinate",
-                text(wanted),
-                f"a tuple nested like the shape {text(layout.shape)}",
-                "one integer or None for each mode",
-            )
+        raise usage_error(
+            "coordinate",
+            text(wanted),
+            f"a tuple nested like the shape {text(layout.shape)}",
+            "one integer or None for each mode",
         )
     return Layout(_kept(wanted, layout.shape), _kept(wanted, layout.stride))
 

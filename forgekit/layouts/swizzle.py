@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import UsageError, brief, usage_error
 from forgekit.layouts import coordinates
 from forgekit.layouts.layout import Layout
 from forgekit.layouts.slicing import slice_and_offset
@@ -20,8 +20,6 @@ from forgekit.layouts.tuples import (
     text,
     to_coordinate,
 )
-
-__all__ = ["ComposedLayout", "Swizzle"]
 
 _OFFSET_BITS = 32
 
@@ -67,7 +65,7 @@ class Swizzle:
         """The swizzled offset."""
         if integer_or_none(offset) is None:
             remedy = "compose it with a layout for coordinates: ComposedLayout(swizzle, 0, layout)"
-            raise UsageError(got_needed(f"{self}", brief(offset), "an offset, an integer", remedy))
+            raise usage_error(f"{self}", brief(offset), "an offset, an integer", remedy)
         mask = (1 << self.bits) - 1
         source = self.base + max(self.shift, 0)
         target = self.base + max(-self.shift, 0)
@@ -76,13 +74,11 @@ class Swizzle:
 
 def _bad_swizzle(swizzle: Swizzle, why: str) -> UsageError:
     got = f"{brief((swizzle.bits, swizzle.base, swizzle.shift))}: {why}"
-    return UsageError(
-        got_needed(
-            "Swizzle(bits, base, shift)",
-            got,
-            "integers with bits >= 0, base >= 0 and abs(shift) >= bits",
-            "128-byte rows of 16-byte chunks are Swizzle(3, 4, 3) in bytes",
-        )
+    return usage_error(
+        "Swizzle(bits, base, shift)",
+        got,
+        "integers with bits >= 0, base >= 0 and abs(shift) >= bits",
+        "128-byte rows of 16-byte chunks are Swizzle(3, 4, 3) in bytes",
     )
 
 
@@ -90,7 +86,7 @@ def _offset(value: object) -> int | Basis | Dynamic:
     number = value if isinstance(value, Basis | Dynamic) else integer_or_none(value)
     if number is None:
         needed, remedy = "an integer, or a tuple of integers", "write 0 for none"
-        raise UsageError(got_needed("ComposedLayout, offset", brief(value), needed, remedy))
+        raise usage_error("ComposedLayout, offset", brief(value), needed, remedy)
     return number
 
 
@@ -108,13 +104,11 @@ class ComposedLayout:
 
     def __post_init__(self) -> None:
         if not isinstance(self.inner, Swizzle | Layout) or not isinstance(self.outer, Layout):
-            raise UsageError(
-                got_needed(
-                    "ComposedLayout(inner, offset, outer)",
-                    f"{brief(self.inner)}, {brief(self.outer)}",
-                    "inner a Swizzle or Layout, outer a Layout",
-                    "for example ComposedLayout(Swizzle(3, 4, 3), 0, Layout((8, 64), (64, 1)))",
-                )
+            raise usage_error(
+                "ComposedLayout(inner, offset, outer)",
+                f"{brief(self.inner)}, {brief(self.outer)}",
+                "inner a Swizzle or Layout, outer a Layout",
+                "for example ComposedLayout(Swizzle(3, 4, 3), 0, Layout((8, 64), (64, 1)))",
             )
         object.__setattr__(self, "offset", checked_tuple(self.offset, "offset", leaf=_offset))
 
@@ -179,13 +173,11 @@ class ComposedLayout:
         Raises UsageError, as CuTe does, if the inner function is a Layout.
         """
         if isinstance(self.inner, Layout):
-            raise UsageError(
-                got_needed(
-                    f"cosize of {self}",
-                    "a layout as the inner function",
-                    "a swizzle",
-                    "use composition(inner, outer) to make one layout of the two",
-                )
+            raise usage_error(
+                f"cosize of {self}",
+                "a layout as the inner function",
+                "a swizzle",
+                "use composition(inner, outer) to make one layout of the two",
             )
         return self.outer.cosize()
 

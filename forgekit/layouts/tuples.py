@@ -11,24 +11,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, TypeAlias
 
-from forgekit.errors import UsageError, brief, got_needed
-
-__all__ = [
-    "Basis",
-    "Dynamic",
-    "IntTuple",
-    "congruent",
-    "depth_of",
-    "flat",
-    "has_dynamic",
-    "is_leaf",
-    "leaf_map",
-    "parts",
-    "product",
-    "text",
-    "to_coordinate",
-    "weakly_congruent",
-]
+from forgekit.errors import brief, usage_error
 
 # An int, or a nested tuple of ints (of a stride also of Basis). Recursive types say more than
 # mypy can follow through the algebra, so this name documents and does not check.
@@ -51,7 +34,7 @@ class Dynamic:
         for what, number in (("divisor", self.divisor), ("bits", self.bits)):
             if (integer_or_none(number) or 0) < 1:
                 needed = "an integer of 1 or more"
-                raise UsageError(got_needed(f"Dynamic, {what}", brief(number), needed, "try 1"))
+                raise usage_error(f"Dynamic, {what}", brief(number), needed, "try 1")
 
     def __str__(self) -> str:
         wide = ["i64"] if self.bits == 64 else []
@@ -78,7 +61,7 @@ class Basis:
         if not whole or any((-1 if (m := integer_or_none(k)) is None else m) < 0 for k in path):
             got = f"{brief(self.value)}, {brief(self.mode)}"
             needed = "an integer and a tuple of modes that count from 0"
-            raise UsageError(got_needed("Basis", got, needed, "write Basis(1, (0,)), say"))
+            raise usage_error("Basis", got, needed, "write Basis(1, (0,)), say")
 
     def __str__(self) -> str:
         return f"{self.value}@" + "@".join(str(mode) for mode in reversed(self.mode))
@@ -128,9 +111,7 @@ def product(value: IntTuple) -> int:
     result = 1
     for leaf in _leaves(value):
         if isinstance(leaf, Dynamic):
-            raise UsageError(
-                got_needed("size", "? (known only at run time)", "a number", DYNAMIC_REMEDY)
-            )
+            raise usage_error("size", "? (known only at run time)", "a number", DYNAMIC_REMEDY)
         result *= leaf
     return result
 
@@ -185,7 +166,7 @@ def checked_tuple(
     if isinstance(value, tuple | list):
         if depth >= _DEEPEST:
             remedy = "take fewer modes in modes"
-            raise UsageError(got_needed(what, f"more than {_DEEPEST} levels", "fewer", remedy))
+            raise usage_error(what, f"more than {_DEEPEST} levels", "fewer", remedy)
         return tuple(checked_tuple(part, what, leaf=leaf, depth=depth + 1) for part in value)
     return leaf(value)
 
@@ -208,13 +189,11 @@ def to_coordinate(coord: object) -> IntTuple:
     def leaf(value: object) -> int | None:
         number = integer_or_none(value)
         if number is None and value is not None:
-            raise UsageError(
-                got_needed(
-                    "coordinate",
-                    brief(value),
-                    "an integer, or a tuple of integers",
-                    "write layout(5) or layout((1, 2)); None takes a whole mode",
-                )
+            raise usage_error(
+                "coordinate",
+                brief(value),
+                "an integer, or a tuple of integers",
+                "write layout(5) or layout((1, 2)); None takes a whole mode",
             )
         return number
 

@@ -20,8 +20,6 @@ from forgekit.layouts.tuples import (
     text,
 )
 
-__all__ = ["coverage", "example", "extent", "kind", "order", "step", "swizzle_words"]
-
 _DTYPES = {
     "bf16": "bfloat16",
     "tf32": "TensorFloat-32",

@@ -8,8 +8,6 @@ from forgekit.layouts import ComposedLayout, Layout, Swizzle
 from forgekit.viz.layouts.banks import BANK_BITS, conflict_ways
 from forgekit.viz.layouts.reading import offsets_of
 
-__all__ = ["MOST_PADDING", "bank_choices"]
-
 MOST_PADDING = 8  # elements
 _MOST_BITS = 5  # 32 banks
 

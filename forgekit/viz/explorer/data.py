@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 from forgekit.layouts import ComposedLayout, Layout, Swizzle, read
 from forgekit.layouts.tuples import Basis, flat
 from forgekit.viz.explorer.banks import bank_choices
@@ -19,8 +19,6 @@ from forgekit.viz.explorer.steps import tile_and_threads
 from forgekit.viz.layouts.banks import element_width
 from forgekit.viz.layouts.palette import INK, NOTHING, bank_colour, offset_colour, thread_colour
 from forgekit.viz.layouts.reading import Array, offsets_of
-
-__all__ = ["MOST_SIDE", "build"]
 
 MOST_SIDE = 64  # rows and columns that can still be read, hovered and walked through with keys
 _RAMP = 24  # colours from the first offset to the last
@@ -112,16 +110,16 @@ def _read(value: Any, dtype: Any, memory: str | None) -> Subject:
     layout = described.layout
     if not layout.is_static:
         remedy = "give the sizes of one case: fk.explore(fk.Layout((16, 32), (32, 1))), say"
-        raise UsageError(got_needed("layout", f"{layout} with ? in it", "numbers only", remedy))
+        raise usage_error("layout", f"{layout} with ? in it", "numbers only", remedy)
     outer = layout.outer if isinstance(layout, ComposedLayout) else layout
     if any(isinstance(stride, Basis) for stride in flat(outer.stride)):
         remedy = "draw it with forgekit.viz.draw_layout, or explore the tensor itself"
-        raise UsageError(got_needed("layout", f"{layout}, whose offsets are coordinates",
-                                    "offsets into memory", remedy))  # fmt: skip
+        raise usage_error("layout", f"{layout}, whose offsets are coordinates",
+                                    "offsets into memory", remedy)  # fmt: skip
     if layout.rank not in (1, 2):
         remedy = "slice it, as in layout((None, None, 0)), or group modes: ((4, 2), 8)"
         got = f"{layout} with {layout.rank} modes"
-        raise UsageError(got_needed("layout", got, "one or two modes", remedy))
+        raise usage_error("layout", got, "one or two modes", remedy)
     rows, columns = _picture(layout)
     bits, name = _element(dtype, described.dtype)
     space = _space(memory, described.space)
@@ -143,7 +141,7 @@ def _picture(layout: Layout | ComposedLayout) -> tuple[int, int]:
     if max(rows, columns) > MOST_SIDE:
         remedy = ("explore one tile of it, such as zipped_divide(layout, (32, 32))[0], or draw all "
                   "of it with forgekit.viz.draw_layout")  # fmt: skip
-        raise UsageError(got_needed(f"layout {layout}", got, needed, remedy))
+        raise usage_error(f"layout {layout}", got, needed, remedy)
     return rows, columns
 
 
@@ -165,7 +163,7 @@ def _space(memory: str | None, own: str | None) -> str | None:
         return own if own in _SPACES else None
     if memory not in _SPACES:
         remedy = "leave it out to have the tensor's own, or neither"
-        raise UsageError(got_needed("memory", brief(memory), "'gmem' or 'smem'", remedy))
+        raise usage_error("memory", brief(memory), "'gmem' or 'smem'", remedy)
     return memory
 
 
@@ -176,5 +174,5 @@ def _with_pointer(layout: Any, swizzle: Swizzle, bits: int) -> ComposedLayout:
         got = f"{swizzle} of bytes behind elements of {bits} bits"
         remedy = "write the swizzle into the layout: ComposedLayout(Swizzle(…), 0, layout)"
         needed = "a swizzle that keeps elements whole"
-        raise UsageError(got_needed("pointer", got, needed, remedy))
+        raise usage_error("pointer", got, needed, remedy)
     return ComposedLayout(Swizzle(swizzle.bits, swizzle.base - down, swizzle.shift), 0, layout)

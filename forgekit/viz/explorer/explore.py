@@ -9,8 +9,6 @@ from typing import Any
 from forgekit.arguments import checked
 from forgekit.output_files import write_output
 
-__all__ = ["Explorer", "explore"]
-
 
 class Explorer:
     """What `explore` returns: as the last line of a cell it shows itself, `print` gives its words.

@@ -16,8 +16,6 @@ from typing import Any
 
 from forgekit.viz.layouts.palette import THEME
 
-__all__ = ["fragment", "packed", "page", "words_of"]
-
 _SCRIPTS = ("math.js", "panels.js", "explorer.js")
 # Roles that only the explorer has, on a light page and on a dark one.
 _MORE = {"soft": ("#F1F3F5", "#282B31"), "focus": ("#0B62C4", "#7CB8FF")}

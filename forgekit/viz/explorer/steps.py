@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 from forgekit.layouts import (
     ComposedLayout,
     Layout,
@@ -20,8 +20,6 @@ from forgekit.layouts import (
 )
 from forgekit.layouts.tuples import flat, parts, text
 from forgekit.viz.layouts.reading import Array, offsets_of
-
-__all__ = ["tile_and_threads"]
 
 _MOST = 16_384  # elements of all tiles, with those beyond the layout
 
@@ -35,7 +33,7 @@ def tile_and_threads(layout: Any, offsets: Array, tile: Any, tv: Any) -> Parts:
         tiler, tv = tv
         if tile is not None and tuple(parts(tile)) != tuple(parts(tiler)):
             remedy = "give the tiler once: leave tile out"
-            raise UsageError(got_needed("tile", brief(tile), f"{tiler}, as tv has", remedy))
+            raise usage_error("tile", brief(tile), f"{tiler}, as tv has", remedy)
         tile = tiler
     steps, block, tile_data = [_first(layout)], layout, None
     if tile is not None:
@@ -74,7 +72,7 @@ def _divided(layout: Any, tile: Any) -> tuple[Any, dict[str, Any], list[dict[str
     divided = zipped_divide(layout, tiler)
     if divided.size() > _MOST:
         got, needed = f"{divided.size():,} elements", f"at most {_MOST:,}"
-        raise UsageError(got_needed(f"tile {brief(tile)}", got, needed, "take a smaller tile"))
+        raise usage_error(f"tile {brief(tile)}", got, needed, "take a smaller tile")
     numbered = zipped_divide(make_identity_layout(outer.shape), tiler)
     inner, rest = divided.mode(0), divided.mode(1)
     size, count = inner.size(), rest.size()
@@ -131,7 +129,7 @@ def _composed(
         remedy = "choose a TV layout whose strides divide the tile's modes; make_layout_tv does"
         got = f"{composed}, which is another function"
         needed = "sizes and strides that divide one another"
-        raise UsageError(got_needed(f"composition of {block} with {tv}", got, needed, remedy))
+        raise usage_error(f"composition of {block} with {tv}", got, needed, remedy)
     each = [[indices[v * threads + t] for v in range(values)] for t in range(threads)]
     kept = _all_of(composed.shape[1])
     piece, _ = _slice(composed, (0, kept))
@@ -153,24 +151,24 @@ def _composed(
 def _thread_values(tv: Any, tile: dict[str, Any]) -> tuple[int, int, list[int]]:
     if tv.rank != 2:
         remedy = "give ((threads…),(values…)), such as what make_layout_tv returns"
-        raise UsageError(got_needed("tv", f"{tv} of rank {tv.rank}", "a thread and a value mode",
-                                    remedy))  # fmt: skip
+        raise usage_error("tv", f"{tv} of rank {tv.rank}", "a thread and a value mode",
+                                    remedy)  # fmt: skip
     threads, values = tv.size(0), tv.size(1)
     if threads > _MOST_THREADS or threads * values > _MOST_PAIRS:
         got = f"{threads:,} threads with {values:,} values"
         needed = f"at most {_MOST_THREADS:,} threads and {_MOST_PAIRS:,} values in all"
-        raise UsageError(got_needed(f"tv {tv}", got, needed, "explore one warp of it"))
+        raise usage_error(f"tv {tv}", got, needed, "explore one warp of it")
     found = offsets_of(tv)
     if found.ndim != 1:
         remedy = "give strides that number the tile's elements, rows fastest"
         got = f"{tv}, whose values are coordinates"
-        raise UsageError(got_needed("tv", got, "indices of the tile", remedy))
+        raise usage_error("tv", got, "indices of the tile", remedy)
     indices = [int(i) for i in found]
     worst = max(indices) if min(indices) >= 0 else min(indices)
     if not 0 <= worst < tile["size"]:
         remedy = "give the tile that this TV layout covers (make_layout_tv returns it too)"
         needed = f"elements 0 to {tile['size'] - 1} of the tile {text(tile['shape'])}"
-        raise UsageError(got_needed(f"tv {tv}", f"element {worst}", needed, remedy))
+        raise usage_error(f"tv {tv}", f"element {worst}", needed, remedy)
     return threads, values, indices
 
 

@@ -13,8 +13,6 @@ from forgekit.viz.layouts.palette import NOTHING, bank_colour, offset_colour, th
 from forgekit.viz.layouts.raster import png_bytes
 from forgekit.viz.layouts.scene import Scene
 
-__all__ = ["still_png"]
-
 _MOST_WRITTEN = 128  # cells with a number in each: more would make most of the page's bytes
 _OVERVIEW_PX = 320
 _NOTES = {

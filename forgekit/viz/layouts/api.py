@@ -13,20 +13,9 @@ import os
 from typing import Any
 
 from forgekit.arguments import checked
-from forgekit.errors import PlatformError, UsageError, brief, got_needed
+from forgekit.errors import PlatformError, UsageError, brief, got_needed, usage_error
 from forgekit.viz.layouts.picture import LayoutPicture
 from forgekit.viz.layouts.tiled import tidfrg_D, tidfrg_S
-
-__all__ = [
-    "display_copy_layout", "display_layout", "display_mma_from_layouts", "display_mma_layout",
-    "display_offsets", "display_svg", "display_swizzle_layout", "display_tiled_copy",
-    "display_tiled_mma", "display_tv_layout", "draw_copy_layout", "draw_layout",
-    "draw_mma_from_layouts", "draw_offsets", "draw_swizzle_layout", "draw_tiled_copy",
-    "draw_tiled_mma", "draw_tv_layout", "render_copy_layout_svg", "render_layout_svg",
-    "render_mma_from_layouts", "render_mma_layout_svg", "render_swizzle_layout_svg",
-    "render_tiled_copy_svg", "render_tiled_mma_svg", "render_tv_layout_svg", "tidfrg_D",
-    "tidfrg_S",
-]  # fmt: skip
 
 Path = str | os.PathLike[str]
 OURS = "forgekit"
@@ -325,7 +314,7 @@ def _handed_over(backend: str, name: str, *args: Any) -> bool:
         return False
     if backend != "cute-viz":
         remedy = "leave it out to have forgekit draw"
-        raise UsageError(got_needed("backend", brief(backend), "'forgekit' or 'cute-viz'", remedy))
+        raise usage_error("backend", brief(backend), "'forgekit' or 'cute-viz'", remedy)
     try:
         cute_viz = importlib.import_module("cute_viz")
     except ImportError as error:

@@ -12,10 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 from forgekit.viz.layouts.reading import Array
-
-__all__ = ["BANKS", "BANK_BITS", "bank_of", "conflict_ways", "element_width"]
 
 BANKS, BANK_BITS = 32, 32
 _WARP, _SERVED_BITS = 32, 1024
@@ -30,7 +28,7 @@ def element_width(element_bits: Any, dtype: str | None) -> int:
     if element_bits not in _WIDTHS or isinstance(element_bits, bool):
         remedy = "16 for Float16 and BFloat16, 32 for Float32"
         needed = "one of " + ", ".join(map(str, _WIDTHS))
-        raise UsageError(got_needed("element_bits", brief(element_bits), needed, remedy))
+        raise usage_error("element_bits", brief(element_bits), needed, remedy)
     return int(element_bits)
 
 

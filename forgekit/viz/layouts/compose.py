@@ -11,8 +11,6 @@ from forgekit.viz.layouts.grid import Block, Grid
 from forgekit.viz.layouts.palette import INK
 from forgekit.viz.layouts.scene import Item, Label, Rect, Scene, text_width
 
-__all__ = ["Swatch", "blocks_of", "compose", "wrap_layout"]
-
 _PAD, _GAP = 20.0, 30.0
 _TITLE, _TEXT, _LINE = 14.5, 12.0, 18.0
 _LEAST, _PAGE = 340.0, 1040.0  # width of the content, px

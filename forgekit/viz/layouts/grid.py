@@ -10,8 +10,6 @@ from typing import Any
 from forgekit.viz.layouts.palette import ACCENT, INK, PAPER
 from forgekit.viz.layouts.scene import Cell, Item, Label, Line, Rect, Tiles, text_width
 
-__all__ = ["Axis", "Block", "Content", "Grid", "nested_axis", "plain_axis"]
-
 _MOST_SIDE, _MOST_DRAWN = 64, 2048  # cells along a side and in all, drawn one by one
 _OVERVIEW_PX, _LEAST_PX = 448.0, 96.0
 _MOST_LINES = 128  # between groups of an overview; more would hide it

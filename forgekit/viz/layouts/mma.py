@@ -12,8 +12,6 @@ from forgekit.viz.layouts.scene import Item, Label, Scene, text_width
 from forgekit.viz.layouts.tv import tile_grid, tv_notes, tv_swatches
 from forgekit.viz.layouts.words import thread_values_told, tv_in_words
 
-__all__ = ["mma_scene"]
-
 _SIZE, _LEAST = 11.5, 270.0  # px, letters and width of the layouts' text
 _MOST_ACROSS, _MOST_DOWN = 40, 64  # cells of both matrices, drawn one by one
 

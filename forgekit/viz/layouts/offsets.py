@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from forgekit.arguments import dense
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 from forgekit.layouts import Layout
 from forgekit.layouts.tuples import integer_or_none
 from forgekit.viz.layouts.compose import blocks_of, compose
@@ -16,8 +16,6 @@ from forgekit.viz.layouts.plain import Table, cell_size
 from forgekit.viz.layouts.reading import MOST_CELLS, Array
 from forgekit.viz.layouts.scene import Scene
 from forgekit.viz.layouts.words import offsets_in_words, table_in_words
-
-__all__ = ["offsets_scene", "read_offsets"]
 
 _REMEDY = "give equally long rows of offsets, such as [[0, 1, 2], [3, 4, 5]]"
 _BIGGEST = np.iinfo(np.int64).max
@@ -48,28 +46,28 @@ def read_offsets(table: Any, what: str = "table of offsets") -> Array:
     if hasattr(table, "is_nested"):  # a tensor
         cells = dense(what, table).numel()
     if cells > MOST_CELLS:  # before it is made a list
-        raise UsageError(got_needed(what, brief(table), f"at most {MOST_CELLS:,} cells", _REMEDY))
+        raise usage_error(what, brief(table), f"at most {MOST_CELLS:,} cells", _REMEDY)
     rows = table.tolist() if hasattr(table, "tolist") else table
     if not isinstance(rows, list | tuple) or not rows:
-        raise UsageError(got_needed(what, brief(table), needed, _REMEDY))
+        raise usage_error(what, brief(table), needed, _REMEDY)
     lengths = []
     for i, row in enumerate(rows):
         if not isinstance(row, list | tuple) or not row:
-            raise UsageError(got_needed(f"{what}, row {i}", brief(row), "integers", _REMEDY))
+            raise usage_error(f"{what}, row {i}", brief(row), "integers", _REMEDY)
         lengths.append(len(row))
     if len(set(lengths)) > 1:
         odd = next(i for i, length in enumerate(lengths) if length != lengths[0])
         got = f"{lengths[odd]} entries"
         same = f"{lengths[0]}, as in row 0"
-        raise UsageError(got_needed(f"{what}, row {odd}", got, same, _REMEDY))
+        raise usage_error(f"{what}, row {odd}", got, same, _REMEDY)
     if len(rows) * lengths[0] > MOST_CELLS:
         got, most = f"{len(rows) * lengths[0]:,} cells", f"at most {MOST_CELLS:,}"
-        raise UsageError(got_needed(what, got, most, "draw a part of it"))
+        raise usage_error(what, got, most, "draw a part of it")
     for i, row in enumerate(rows):
         for j, entry in enumerate(row):
             offset = integer_or_none(entry)
             if offset is None or abs(offset) > _BIGGEST:
                 where = f"{what}, row {i}, column {j}"
                 integer = "an integer" if offset is None else "an integer of 64 bits"
-                raise UsageError(got_needed(where, brief(entry), integer, _REMEDY))
+                raise usage_error(where, brief(entry), integer, _REMEDY)
     return np.array(rows, np.int64)

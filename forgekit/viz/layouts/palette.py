@@ -8,11 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = [
-    "ACCENT", "INK", "NOTHING", "PAPER", "THEME", "bank_colour", "luminance", "mix",
-    "offset_colour", "thread_colour",
-]  # fmt: skip
-
 # Role -> colour on a light page, colour on a dark page.
 THEME = {
     "card": ("#FFFFFF", "#1B1D21"),  # the picture's own ground

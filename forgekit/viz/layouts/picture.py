@@ -10,8 +10,6 @@ from forgekit.arguments import checked
 from forgekit.viz.layouts.scene import Scene
 from forgekit.viz.saving import save_picture
 
-__all__ = ["LayoutPicture"]
-
 _LARGE = 700_000  # square CSS pixels
 _PAGE_PX = 760  # what a notebook beside an open sidebar leaves on a laptop's screen
 

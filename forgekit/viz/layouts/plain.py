@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 from forgekit.layouts import ComposedLayout, Layout
 from forgekit.viz.layouts.compose import Swatch, blocks_of, compose
 from forgekit.viz.layouts.grid import Axis, Content, Grid, nested_axis, plain_axis
@@ -16,8 +16,6 @@ from forgekit.viz.layouts.palette import offset_colour
 from forgekit.viz.layouts.reading import Array, read_table
 from forgekit.viz.layouts.scene import Scene
 from forgekit.viz.layouts.words import offsets_told, table_in_words
-
-__all__ = ["Table", "cell_size", "layout_scene", "nested_text"]
 
 _BAR = 32  # cells in a row of a layout of one mode
 _MOST_PANELS = 64
@@ -30,11 +28,11 @@ def layout_scene(value: Any, *, flatten_hierarchical: bool = True, arrange: str 
     if arrange not in (None, "modes", "tiles"):
         needed = "None, 'modes' or 'tiles'"
         remedy = "'modes': mode 0 down and mode 1 across; 'tiles': mode 1 counts tiles of mode 0"
-        raise UsageError(got_needed("arrange", brief(arrange), needed, remedy))
+        raise usage_error("arrange", brief(arrange), needed, remedy)
     layout, offsets = read_table(value)
     if layout.rank == 0:
         remedy = "give it a mode, such as 1:0"
-        raise UsageError(got_needed("layout", layout, "at least one mode", remedy))
+        raise usage_error("layout", layout, "at least one mode", remedy)
     table = Table(layout, offsets)
     nested = not flatten_hierarchical
     notes: list[str] = []
@@ -155,7 +153,7 @@ def _slices(table: Table, nested: bool) -> list[Grid]:
     if count > _MOST_PANELS:
         remedy = "draw fewer of them: slice the layout, or group its modes into two"
         needed = f"at most {_MOST_PANELS} slices of {rows} × {columns}"
-        raise UsageError(got_needed(f"layout {table.layout}", f"{count:,}", needed, remedy))
+        raise usage_error(f"layout {table.layout}", f"{count:,}", needed, remedy)
     cell = cell_size(columns * min(count, 3), table.longest)
     grids = []
     for part in range(count):
@@ -181,7 +179,7 @@ def _as_tiles(layout: Layout | ComposedLayout, arrange: str | None) -> bool:
     if arrange == "tiles" and not fits:
         needed = "two modes of at most two entries each, such as ((2,2),(3,4))"
         remedy = "use arrange='modes'"
-        raise UsageError(got_needed("arrange='tiles'", layout, needed, remedy))
+        raise usage_error("arrange='tiles'", layout, needed, remedy)
     both = fits and all(isinstance(m, tuple) for m in modes)
     return fits if arrange == "tiles" else both and arrange is None
 

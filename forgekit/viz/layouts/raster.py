@@ -17,8 +17,6 @@ from forgekit.viz.layouts.svg import CELL_GAP, HATCH, cell_texts, hatch_lines
 if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw
 
-__all__ = ["png_bytes"]
-
 _NARROW = 0.92  # DejaVu is wider than the fonts of most pages
 
 

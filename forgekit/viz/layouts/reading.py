@@ -12,12 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import UsageError, brief, usage_error
 from forgekit.layouts import Basis, ComposedLayout, Layout, read
 from forgekit.layouts.tuples import flat
-
-__all__ = ["MOST_CELLS", "Array", "ThreadValues", "offsets_of", "read_layout", "read_table",
-           "read_thread_values", "read_tile", "too_large"]  # fmt: skip
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -29,15 +26,13 @@ def read_layout(value: Any, what: str = "layout") -> Layout | ComposedLayout:
     layout = read(value).layout
     if not layout.is_static:
         remedy = "draw it for a size: forgekit.layouts.Layout((64, 32), (32, 1)), say"
-        raise UsageError(got_needed(what, f"{layout} with ? in it", "numbers only", remedy))
+        raise usage_error(what, f"{layout} with ? in it", "numbers only", remedy)
     return layout
 
 
 def too_large(what: str, size: int, layout: object) -> UsageError:
     remedy = "draw a part of it: the first tile, or the same layout with smaller modes"
-    return UsageError(
-        got_needed(f"{what} {layout}", f"{size:,} cells", f"at most {MOST_CELLS:,}", remedy)
-    )
+    return usage_error(f"{what} {layout}", f"{size:,} cells", f"at most {MOST_CELLS:,}", remedy)
 
 
 def read_table(value: Any, what: str = "layout") -> tuple[Layout | ComposedLayout, Array]:
@@ -93,13 +88,13 @@ def read_tile(tile: Any, rank: int, what: str) -> tuple[int, ...]:
     remedy = f"give {rank} sizes, such as {'(16, 8, 16)' if rank == 3 else '(8, 8)'}"
     needed = f"{rank} positive integers"
     if not isinstance(modes, tuple | list) or len(modes) != rank:
-        raise UsageError(got_needed(what, brief(tile), needed, remedy))
+        raise usage_error(what, brief(tile), needed, remedy)
     sizes = []
     for mode in modes:
         try:
             sizes.append(read_layout(mode, what).size() if _is_layout(mode) else _product(mode))
         except (TypeError, ValueError):
-            raise UsageError(got_needed(what, _shown(tile), needed, remedy)) from None
+            raise usage_error(what, _shown(tile), needed, remedy) from None
     if math.prod(sizes) > MOST_CELLS * (64 if rank == 3 else 1):
         raise too_large(what, math.prod(sizes), tuple(sizes))
     return tuple(sizes)
@@ -190,8 +185,8 @@ def read_thread_values(
     layout, offsets = read_table(value, what)
     if layout.rank < 2:
         remedy = "give ((threads…),(values…)), such as what cute.make_layout_tv returns"
-        raise UsageError(
-            got_needed(what, f"{layout} of rank {layout.rank}", "a thread and a value mode", remedy)
+        raise usage_error(
+            what, f"{layout} of rank {layout.rank}", "a thread and a value mode", remedy
         )
     made_for, pattern = pattern, _pattern(pattern or tile, tile)
     fits = made_for is None or pattern == made_for
@@ -227,7 +222,7 @@ def _pattern(pattern: tuple[int, int], tile: tuple[int, int]) -> tuple[int, int]
         return tile
     needed = f"a multiple of {pattern[0]} rows and of {pattern[1]} columns"
     remedy = f"draw the tile {pattern} that it covers at once"
-    raise UsageError(got_needed("tile", tile, needed, remedy))
+    raise usage_error("tile", tile, needed, remedy)
 
 
 def _outside(what: str, layout: object, offset: Any, tile: tuple[int, int]) -> UsageError:
@@ -237,4 +232,4 @@ def _outside(what: str, layout: object, offset: Any, tile: tuple[int, int]) -> U
         got = f"a value at index {int(offset)}"
     needed = f"coordinates inside the tile {tile}, which has {math.prod(tile)} elements"
     remedy = "give the tile that this layout covers (make_layout_tv returns it too)"
-    return UsageError(got_needed(f"{what} {layout}", got, needed, remedy))
+    return usage_error(f"{what} {layout}", got, needed, remedy)

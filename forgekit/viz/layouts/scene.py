@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-__all__ = ["Cell", "Item", "Label", "Line", "Panel", "Rect", "Scene", "Tiles", "text_width"]
-
 
 @dataclass(frozen=True)
 class Rect:

@@ -8,8 +8,6 @@ from xml.sax.saxutils import escape, quoteattr
 from forgekit.viz.layouts.palette import INK, THEME
 from forgekit.viz.layouts.scene import Cell, Item, Label, Line, Rect, Scene, Tiles
 
-__all__ = ["CELL_GAP", "HATCH", "cell_texts", "hatch_lines", "svg_text"]
-
 CELL_GAP = 0.75  # px between cells
 HATCH = "#B4BAC3"
 

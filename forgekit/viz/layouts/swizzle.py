@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import usage_error
 from forgekit.layouts import ComposedLayout, Layout, read
 from forgekit.viz.layouts.banks import BANKS, bank_of, conflict_ways, element_width
 from forgekit.viz.layouts.compose import Swatch, blocks_of, compose
@@ -18,8 +18,6 @@ from forgekit.viz.layouts.reading import Array, offsets_of, read_layout
 from forgekit.viz.layouts.scene import Scene
 from forgekit.viz.layouts.words import offsets_told, table_in_words
 
-__all__ = ["swizzle_scene"]
-
 
 def swizzle_scene(value: Any, *, element_bits: int | None = None) -> Scene:
     """The scene of a layout in shared memory; see `forgekit.viz.draw_swizzle_layout`."""
@@ -27,14 +25,14 @@ def swizzle_scene(value: Any, *, element_bits: int | None = None) -> Scene:
     bits = element_width(element_bits, described.dtype)
     if layout.rank not in (1, 2):
         remedy = "slice it: layout((None, None, 0))"
-        raise UsageError(got_needed("layout", f"{layout} of rank {layout.rank}", "rank 1 or 2",
-                                    remedy))  # fmt: skip
+        raise usage_error("layout", f"{layout} of rank {layout.rank}", "rank 1 or 2",
+                                    remedy)  # fmt: skip
     rows = layout.size(0) if layout.rank == 2 else 1
     columns = layout.size() // rows
     offsets, title = offsets_of(layout), str(layout)
     if offsets.ndim != 1:
         remedy = "draw it with draw_layout"
-        raise UsageError(got_needed("layout", layout, "offsets into memory", remedy))
+        raise usage_error("layout", layout, "offsets into memory", remedy)
     plain = _without_swizzle(layout)
     if described.pointer_swizzle is not None:
         swizzle = described.pointer_swizzle

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import usage_error
 from forgekit.viz.layouts.mma import mma_scene
 from forgekit.viz.layouts.reading import read_tile
 from forgekit.viz.layouts.scene import Scene
 from forgekit.viz.layouts.tv import copy_layouts
-
-__all__ = ["tidfrg_D", "tidfrg_S", "tiled_copy_scene", "tiled_mma_scene"]
 
 
 def tiled_copy_scene(tiled_copy: Any, tile_mn: Any) -> Scene:
@@ -57,7 +55,7 @@ def _require(what: str, value: Any, attribute: str, needed: str) -> None:
     """
     if not hasattr(type(value), attribute):
         remedy = "draw layouts themselves with draw_layout or draw_tv_layout"
-        raise UsageError(got_needed(what, type(value).__name__, needed, remedy))
+        raise usage_error(what, type(value).__name__, needed, remedy)
     handle = getattr(getattr(value, "_trait", None), "value", None)
     if handle is None:
         return
@@ -66,4 +64,4 @@ def _require(what: str, value: Any, attribute: str, needed: str) -> None:
     if ir.Context.current is None or handle.context is not ir.Context.current:
         remedy = "draw it inside the @cute.jit function that makes it"
         got = "one whose @cute.jit function has ended (CuTe has freed it)"
-        raise UsageError(got_needed(what, got, "one that is being traced now", remedy))
+        raise usage_error(what, got, "one that is being traced now", remedy)

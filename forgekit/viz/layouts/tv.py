@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import usage_error
 from forgekit.text import plural
 from forgekit.viz.layouts.compose import Swatch, blocks_of, compose
 from forgekit.viz.layouts.grid import Axis, Content, Grid, nested_axis, plain_axis
@@ -13,8 +13,6 @@ from forgekit.viz.layouts.plain import cell_size
 from forgekit.viz.layouts.reading import ThreadValues, read_thread_values, read_tile
 from forgekit.viz.layouts.scene import Scene
 from forgekit.viz.layouts.words import thread_values_told, tv_in_words
-
-__all__ = ["copy_scene", "tile_grid", "tv_notes", "tv_scene", "tv_swatches"]
 
 _WARP = 32
 _MOST_THREADS, _MOST_VALUES = 32, 16  # of the table
@@ -171,5 +169,5 @@ def copy_layouts(source: Any, target: Any, tile_mn: Any, pattern: Any = None) ->
     if both[0].threads != both[1].threads:
         got = f"{both[0].threads} threads in the source, {both[1].threads} in the destination"
         remedy = "both layouts must have the same thread mode, as those of one tiled copy have"
-        raise UsageError(got_needed("copy", got, "equal numbers", remedy))
+        raise usage_error("copy", got, "equal numbers", remedy)
     return copy_scene(*both)

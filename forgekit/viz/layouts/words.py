@@ -9,9 +9,6 @@ import numpy as np
 from forgekit.text import plural
 from forgekit.viz.layouts.reading import Array, ThreadValues
 
-__all__ = ["offsets_in_words", "offsets_told", "table_in_words", "thread_values_told",
-           "tv_in_words"]  # fmt: skip
-
 _MOST_SPELT = 64  # cells that a description lists one by one
 
 
