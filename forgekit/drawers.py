@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 DRAWERS: dict[str, dict[str, str]] = {
+    "forgekit.layouts.explain.Explanation": {"html": "layouts.explain:explanation_html"},
     "forgekit.show.Picture": {"html": "viz.png:picture_html"},
     "forgekit.tracing.banks.BankConflicts": {"figure": "viz.runs.banks_figure:draw"},
     "forgekit.tracing.coalescing.Coalescing": {"figure": "viz.runs.coalescing_figure:draw"},

@@ -9,9 +9,8 @@ from forgekit.layouts.algebra import (
     right_inverse,
 )
 from forgekit.layouts.convert import of, read
-from forgekit.layouts.divide import flat_divide, logical_divide, tiled_divide, zipped_divide
 from forgekit.layouts.explain import Explanation, explain
-from forgekit.layouts.layout import Layout
+from forgekit.layouts.layout import Layout, slice_and_offset, slice_layout
 from forgekit.layouts.make import (
     append,
     cosize,
@@ -27,60 +26,28 @@ from forgekit.layouts.make import (
     size,
     tile_to_shape,
 )
-from forgekit.layouts.multiply import (
+from forgekit.layouts.parse import Described, parse
+from forgekit.layouts.swizzle import ComposedLayout, Swizzle
+from forgekit.layouts.tiling import (
     blocked_product,
+    flat_divide,
     flat_product,
+    logical_divide,
     logical_product,
     raked_product,
+    tiled_divide,
     tiled_product,
+    zipped_divide,
     zipped_product,
 )
-from forgekit.layouts.parse import Described, parse
-from forgekit.layouts.slicing import slice_and_offset, slice_layout
-from forgekit.layouts.swizzle import ComposedLayout, Swizzle
 from forgekit.layouts.tuples import Basis, Dynamic
 
 __all__ = [
-    "Basis",
-    "ComposedLayout",
-    "Described",
-    "Dynamic",
-    "Explanation",
-    "Layout",
-    "Swizzle",
-    "append",
-    "blocked_product",
-    "coalesce",
-    "complement",
-    "composition",
-    "cosize",
-    "explain",
-    "filter_zeros",
-    "flat_divide",
-    "flat_product",
-    "group_modes",
-    "left_inverse",
-    "logical_divide",
-    "logical_product",
-    "make_identity_layout",
-    "make_layout",
-    "make_layout_like",
-    "make_layout_tv",
-    "make_ordered_layout",
-    "of",
-    "parse",
-    "prepend",
-    "product_each",
-    "raked_product",
-    "read",
-    "right_inverse",
-    "select",
-    "size",
-    "slice_and_offset",
-    "slice_layout",
-    "tile_to_shape",
-    "tiled_divide",
-    "tiled_product",
-    "zipped_divide",
-    "zipped_product",
-]
+    "Basis", "ComposedLayout", "Described", "Dynamic", "Explanation", "Layout", "Swizzle",
+    "append", "blocked_product", "coalesce", "complement", "composition", "cosize", "explain",
+    "filter_zeros", "flat_divide", "flat_product", "group_modes", "left_inverse", "logical_divide",
+    "logical_product", "make_identity_layout", "make_layout", "make_layout_like", "make_layout_tv",
+    "make_ordered_layout", "of", "parse", "prepend", "product_each", "raked_product", "read",
+    "right_inverse", "select", "size", "slice_and_offset", "slice_layout", "tile_to_shape",
+    "tiled_divide", "tiled_product", "zipped_divide", "zipped_product",
+]  # fmt: skip

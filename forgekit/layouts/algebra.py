@@ -7,6 +7,7 @@ that CuTe DSL 4.8.1 prints. Source: CUTLASS, media/docs/cpp/cute/02_layout_algeb
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from forgekit.arguments import checked
@@ -70,7 +71,7 @@ def coalesce(layout: Layout | ComposedLayout, profile: object = None) -> Any:
     modes than the layout.
     """
     if isinstance(layout, ComposedLayout):
-        return ComposedLayout(layout.inner, layout.offset, coalesce(layout.outer, profile))
+        return replace(layout, outer=coalesce(layout.outer, profile))
     layout.require_static("coalesce")
     checked_tuple(profile, "profile", leaf=lambda entry: entry)
     if not isinstance(profile, tuple) or not profile:
@@ -118,7 +119,7 @@ def composition(a: Layout | ComposedLayout, b: Any) -> Any:
     negative strides.
     """
     if isinstance(a, ComposedLayout):
-        return ComposedLayout(a.inner, a.offset, composition(a.outer, b))
+        return replace(a, outer=composition(a.outer, b))
     if isinstance(b, tuple):
         return joined(by_mode(composition, a, b, "composition")[: len(b)])
     other = as_layout(b, "composition")

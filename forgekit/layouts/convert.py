@@ -27,6 +27,9 @@ def of(value: object) -> Layout | ComposedLayout:
     return read(value).layout
 
 
+Layout.of = staticmethod(of)
+
+
 def read(value: object) -> Described:
     """All that a value says of a layout or tensor: takes what `of` takes."""
     if isinstance(value, Described):

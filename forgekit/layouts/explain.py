@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 from forgekit.layouts import wording
 from forgekit.layouts.convert import read
 from forgekit.layouts.layout import Layout
 from forgekit.layouts.parse import Described
-from forgekit.layouts.swizzle import ComposedLayout, Swizzle
+from forgekit.layouts.swizzle import ComposedLayout, Swizzle, outer_of
 from forgekit.layouts.tuples import text
+from forgekit.show import Shown
+from forgekit.text import Cell, Row, Table
 
-_HEADINGS = ("mode", "size:stride", "what it does")
+_CODE = "font-family:monospace;"
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class ModeRow:
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation:
+class Explanation(Shown):
     """What `explain` says; printing it, or naming it at the end of a cell, shows it.
 
     Attributes:
@@ -39,31 +41,22 @@ class Explanation:
     paragraph: str
     rows: tuple[ModeRow, ...]
 
-    def __str__(self) -> str:
-        table = [_HEADINGS, *((row.mode, row.layout, row.words) for row in self.rows)]
-        widths = [max(len(line[i]) for line in table) for i in range(2)]
-        lines = [
-            f"{mode:<{widths[0]}}  {layout:<{widths[1]}}  {words}" for mode, layout, words in table
-        ]
-        return "\n".join([self.subject, self.paragraph, "", *lines])
+    @property
+    def summary(self) -> str:
+        """Subject, paragraph and the table of modes."""
+        cells = [(row.mode, row.layout, row.words) for row in self.rows]
+        return "\n".join([self.subject, self.paragraph, "", *_table(cells).lines()])
 
-    __repr__ = __str__
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"text/plain": str(self), "text/html": self._html()}
+def explanation_html(explanation: Explanation) -> str:
+    """The same as HTML."""
+    cells = [(row.mode, Cell(row.layout, style=_CODE), row.words) for row in explanation.rows]
+    subject, paragraph = escape(explanation.subject), escape(explanation.paragraph)
+    return f"<p><code>{subject}</code><br>{paragraph}</p>{_table(cells).html()}"
 
-    def _html(self) -> str:
-        left = ' style="text-align:left"'
-        heads = "".join(f'<th scope="col"{left}>{escape(name)}</th>' for name in _HEADINGS)
-        body = "".join(
-            f"<tr><td{left}>{escape(row.mode)}</td><td{left}><code>{escape(row.layout)}</code></td>"
-            f"<td{left}>{escape(row.words)}</td></tr>"
-            for row in self.rows
-        )
-        return (
-            f"<p><code>{escape(self.subject)}</code><br>{escape(self.paragraph)}</p>"
-            f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
-        )
+
+def _table(rows: Sequence[Row]) -> Table:
+    return Table(("mode", "size:stride", "what it does"), rows, left=range(3))
 
 
 def explain(value: object) -> Explanation:
@@ -74,9 +67,8 @@ def explain(value: object) -> Explanation:
     and strides count elements. Raises UsageError for anything else.
     """
     described = read(value)
-    layout = described.layout
-    outer = layout.outer if isinstance(layout, ComposedLayout) else layout
-    return Explanation(str(layout), _paragraph(described, outer), tuple(_rows(outer, "")))
+    outer = outer_of(described.layout)
+    return Explanation(str(described.layout), _paragraph(described, outer), tuple(_rows(outer, "")))
 
 
 def _paragraph(described: Described, outer: Layout) -> str:

@@ -1,11 +1,14 @@
-"""Layout: a shape and a stride, which together are a function from coordinates to offsets."""
+"""Layout: a shape and a stride, which together are a function from coordinates to offsets, and its
+slices: a coordinate with None keeps the modes where None stands and fixes the others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+from forgekit.arguments import checked
 from forgekit.errors import UsageError, brief, got_needed, usage_error
 from forgekit.layouts import coordinates
 from forgekit.layouts.tuples import (
@@ -19,10 +22,12 @@ from forgekit.layouts.tuples import (
     flat,
     has_dynamic,
     integer_or_none,
+    leaf_map,
     parts,
     product,
     text,
     to_coordinate,
+    weakly_congruent,
 )
 
 
@@ -48,6 +53,10 @@ class Layout:
     shape: IntTuple
     stride: IntTuple
 
+    of: ClassVar[
+        Callable[[object], Any]
+    ]  # forgekit.layouts.of: convert.py, above this file, sets it
+
     def __init__(self, shape: object, stride: object = None) -> None:
         checked_shape = checked_tuple(shape, "shape", leaf=_size_leaf)
         if stride is None:
@@ -66,15 +75,6 @@ class Layout:
         object.__setattr__(self, "shape", checked_shape)
         object.__setattr__(self, "stride", checked_stride)
 
-    @classmethod
-    def of(cls, value: object) -> Any:
-        """What a CuTe layout or tensor, its printed text or a tuple (shape, stride) describes:
-        a Layout or ComposedLayout. See `forgekit.layouts.of`.
-        """
-        from forgekit.layouts.convert import of
-
-        return of(value)
-
     def __str__(self) -> str:
         return f"{text(self.shape)}:{text(self.stride)}"
 
@@ -84,8 +84,6 @@ class Layout:
         """The offset of a coordinate; a Layout if the coordinate holds None."""
         wanted = to_coordinate(coord)
         if None in flat(wanted):
-            from forgekit.layouts.slicing import slice_layout
-
             return slice_layout(self, wanted)
         self.require_static("the offset of a coordinate")
         return coordinates.crd2idx(wanted, self.shape, self.stride)
@@ -229,3 +227,41 @@ def _without_none(coord: object) -> IntTuple:
 
 def _dynamic(what: str, layout: str) -> UsageError:
     return usage_error(f"{what} {layout}", "? (known only at run time)", "numbers", DYNAMIC_REMEDY)
+
+
+@checked()
+def slice_layout(layout: Layout, coord: object) -> Layout:
+    """The modes of `layout` at which `coord` is None, in order, as `layout(coord)` gives in CuTe.
+
+    The offset of the fixed modes is dropped; `slice_and_offset` gives it too. A tuple in the
+    coordinate opens the mode it stands at, so `(None, (1, None))` of a 2-mode layout gives 2 modes.
+    Raises UsageError if the coordinate does not fit the shape.
+    """
+    wanted = to_coordinate(coord)
+    if wanted is None:
+        return layout
+    if not weakly_congruent(wanted, layout.shape):
+        raise usage_error(
+            "coordinate",
+            text(wanted),
+            f"a tuple nested like the shape {text(layout.shape)}",
+            "one integer or None for each mode",
+        )
+    return Layout(_kept(wanted, layout.shape), _kept(wanted, layout.stride))
+
+
+@checked()
+def slice_and_offset(layout: Layout, coord: object) -> tuple[Layout, IntTuple]:
+    """The slice at a coordinate with None, and the offset at which it begins."""
+    wanted = to_coordinate(coord)
+    sliced = slice_layout(layout, wanted)
+    layout.require_static("the offset of a slice")
+    start = leaf_map(lambda c: 0 if c is None else c, wanted)
+    return sliced, coordinates.crd2idx(start, layout.shape, layout.stride)
+
+
+def _kept(coord: IntTuple, value: IntTuple) -> tuple[IntTuple, ...]:
+    """The parts of a value at which the coordinate is None, opened where it is a tuple."""
+    if isinstance(coord, tuple):
+        return tuple(p for c, v in zip(coord, value, strict=True) for p in _kept(c, v))
+    return (value,) if coord is None else ()

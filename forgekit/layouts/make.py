@@ -18,8 +18,8 @@ from forgekit.layouts.algebra import (
     right_inverse,
 )
 from forgekit.layouts.layout import Layout
-from forgekit.layouts.multiply import blocked_product, raked_product
 from forgekit.layouts.swizzle import ComposedLayout
+from forgekit.layouts.tiling import blocked_product, raked_product
 from forgekit.layouts.tuples import (
     Basis,
     IntTuple,

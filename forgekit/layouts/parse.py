@@ -12,7 +12,7 @@ The forms are those that CuTe DSL 4.8.1 was seen to print; tests/layouts/test_pa
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from forgekit.arguments import checked
 from forgekit.errors import UsageError, usage_error
@@ -87,35 +87,35 @@ class _Reader:
 
     def described(self) -> Described:
         if self.take(r"!cute\.(layout|composed_layout)<"):
-            return self.closed(Described(self.quoted_layout()), ">")
+            return self.closed(Described(self.quoted_layout()))
         if self.take(r"!cute\.memref<"):
             described = self.pointer()
-            return self.closed(_with(described, self.quoted_layout()), ">")
+            return self.closed(replace(described, layout=self.quoted_layout()))
         if self.take(r"!cute\.coord_tensor<"):
             self.need('"', "a quoted coordinate")
             origin = self.tuple()
             self.need(r'"\s*,', "a quoted coordinate and a layout")
-            return self.closed(Described(self.quoted_layout(), origin=origin), ">")
+            return self.closed(Described(self.quoted_layout(), origin=origin))
         if self.take(r"tensor<ptr<"):
-            described = self.closed(self.pointer(), ">")
+            described = self.closed(self.pointer())
             self.need("o ", "' o ' and a layout")
-            return self.closed(_with(described, self.layout()), ">")
+            return self.closed(replace(described, layout=self.layout()))
         if self.take(r"tensor<(?=[(\d?])"):
             origin = self.tuple()
             self.need("o ", "' o ' and a layout")
-            return self.closed(Described(self.layout(), origin=origin), ">")
+            return self.closed(Described(self.layout(), origin=origin))
         if self.take(r"Tensor<0x[0-9a-f]+@"):
             space = self.need("[a-z]+", "a memory space")
             self.need("o ", "' o ' and a layout")
-            return self.closed(Described(self.layout(), space=space), ">")
+            return self.closed(Described(self.layout(), space=space))
         if self.take("FakeTensor<"):
             return self.fake_tensor()
         if self.take("tensor_value<"):
             raise self.error("a layout; a tensor value (what .load() returns) has a shape only")
         return Described(self.layout())
 
-    def closed(self, described: Described, bracket: str) -> Described:
-        self.need(bracket, repr(bracket))
+    def closed(self, described: Described) -> Described:
+        self.need(">", "'>'")
         return described
 
     def fake_tensor(self) -> Described:
@@ -124,7 +124,7 @@ class _Reader:
         shape = self.tuple()
         self.need(",", "','")
         stride = self.tuple()
-        return self.closed(Described(Layout(shape, stride), dtype=dtype), ">")
+        return self.closed(Described(Layout(shape, stride), dtype=dtype))
 
     def pointer(self) -> Described:
         """`f32, gmem, align<16>, S<3,4,3>`, up to the bracket or the quoted layout after it."""
@@ -205,14 +205,3 @@ class _Reader:
         while self.take("@"):
             modes.append(int(self.need(r"\d+", "the number of a mode")))
         return Basis(value, tuple(reversed(modes))) if modes else value
-
-
-def _with(described: Described, layout: Layout | ComposedLayout) -> Described:
-    return Described(
-        layout,
-        described.dtype,
-        described.space,
-        described.align_bytes,
-        described.origin,
-        described.pointer_swizzle,
-    )

@@ -8,8 +8,7 @@ from typing import Any
 
 from forgekit.errors import UsageError, brief, usage_error
 from forgekit.layouts import coordinates
-from forgekit.layouts.layout import Layout
-from forgekit.layouts.slicing import slice_and_offset
+from forgekit.layouts.layout import Layout, slice_and_offset
 from forgekit.layouts.tuples import (
     Basis,
     Dynamic,
@@ -192,3 +191,8 @@ class ComposedLayout:
     def flatten(self) -> ComposedLayout:
         """The same function with the nesting of its modes removed."""
         return ComposedLayout(self.inner, self.offset, self.outer.flatten())
+
+
+def outer_of(layout: Layout | ComposedLayout) -> Layout:
+    """The layout without what it is composed with."""
+    return layout.outer if isinstance(layout, ComposedLayout) else layout

@@ -76,11 +76,6 @@ class Basis:
     __rmul__ = __mul__
 
 
-def is_leaf(value: IntTuple) -> bool:
-    """Whether a value is a single entry and not a tuple."""
-    return not isinstance(value, tuple)
-
-
 def parts(value: IntTuple) -> tuple[Any, ...]:
     """The top-level entries: the tuple itself, or a single entry as a tuple of one."""
     return value if isinstance(value, tuple) else (value,)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from forgekit.layouts.coordinates import add, basis_offset
+from forgekit.layouts.coordinates import crd2idx
 from forgekit.layouts.layout import Layout
 from forgekit.layouts.parse import Described
-from forgekit.layouts.swizzle import ComposedLayout, Swizzle
+from forgekit.layouts.swizzle import ComposedLayout, Swizzle, outer_of
 from forgekit.layouts.tuples import (
     Basis,
     Dynamic,
@@ -16,7 +16,6 @@ from forgekit.layouts.tuples import (
     flat,
     has_dynamic,
     leaf_map,
-    parts,
     text,
 )
 
@@ -188,13 +187,12 @@ def _bits(first: int, count: int) -> str:
 
 def example(described: Described) -> str:
     """A worked line: `Element (1,2) lies at 1·1 + 2·4 = 9`."""
-    layout = described.layout
-    outer = layout.outer if isinstance(layout, ComposedLayout) else layout
+    layout, outer = described.layout, outer_of(described.layout)
     coord = _example_coordinate(outer)
     if coord is None:
         return ""
     where = f"Element {text(coord)}"
-    pairs = [(c, d) for c, d in zip(flat(coord), flat(outer.stride), strict=True)]
+    pairs = list(zip(flat(coord), flat(outer.stride), strict=True))
     if any(isinstance(d, Basis) for _, d in pairs):
         return _coordinate_example(described, outer, coord) if layout is outer else ""
     total = " + ".join(f"{c}·?" if isinstance(d, Dynamic) else f"{c}·{d}" for c, d in pairs)
@@ -212,17 +210,10 @@ def example(described: Described) -> str:
 
 
 def _coordinate_example(described: Described, layout: Layout, coord: IntTuple) -> str:
-    start = described.origin
-    leaves = [] if start is None else flat(start)
-    if not layout.is_static and any(
-        isinstance(d, Basis) and isinstance(d.value, Dynamic) for d in flat(layout.stride)
-    ):
+    moved = described.origin is not None and any(start != 0 for start in flat(described.origin))
+    if moved or has_dynamic(layout.stride):
         return ""
-    if any(leaf != 0 for leaf in leaves):
-        return ""
-    value: IntTuple = 0
-    for c, d in zip(flat(coord), flat(layout.stride), strict=True):
-        value = add(value, basis_offset(d * c) if isinstance(d, Basis) else c * d)
+    value = crd2idx(coord, layout.shape, layout.stride)
     return f"Element {text(coord)} is the coordinate {text(value)}"
 
 
@@ -236,8 +227,5 @@ def _example_coordinate(layout: Layout) -> IntTuple | None:
         wanted = next(numbers)
         return wanted if isinstance(size, Dynamic) else min(wanted, size - 1)
 
-    def walk(shape: IntTuple) -> IntTuple:
-        return tuple(walk(s) for s in shape) if isinstance(shape, tuple) else pick(shape)
-
-    coord = walk(layout.shape)
-    return coord if any(parts(flat(coord))) else None
+    coord = leaf_map(pick, layout.shape)
+    return coord if any(flat(coord)) else None

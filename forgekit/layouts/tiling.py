@@ -1,10 +1,11 @@
-"""Products: repeating a layout over a grid of copies.
+"""Tiles: cutting a layout into them (divides), and repeating a layout as one (products).
 
 The results have CuTe's form. Source: CUTLASS, media/docs/cpp/cute/02_layout_algebra.md.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from forgekit.arguments import checked
@@ -14,6 +15,80 @@ from forgekit.layouts.layout import Layout
 from forgekit.layouts.swizzle import ComposedLayout
 
 
+# -- divides ------------------------------------------------------------------------------------
+@checked()
+def logical_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
+    """The layout cut by a tiler: mode 0 walks within a tile, mode 1 over the tiles.
+
+    `tiler` is a Layout, an integer n (tiles of n neighbours), or a tuple of those, one for each
+    mode: then each mode becomes (within, over); None and modes beyond the tuple stay whole. Where
+    a tile does not divide, the number of tiles is rounded up. Raises UsageError where composition
+    and complement do, and for a tiler with more entries than modes.
+    """
+    if isinstance(layout, ComposedLayout):
+        return replace(layout, outer=logical_divide(layout.outer, tiler))
+    if isinstance(tiler, tuple):
+        return joined(by_mode(logical_divide, layout, tiler, "logical_divide"))
+    tile = as_layout(tiler, "logical_divide")
+    return composition(layout, joined([tile, complement(tile, coalesce(layout))]))
+
+
+@checked()
+def zipped_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
+    """logical_divide with the parts gathered: ((tile modes), (rest modes)).
+
+    `zipped_divide(gA, (8, 8))[(None, (1, 2))]` is the tile in row 1, column 2. As in CuTe, the
+    tiler is a tuple or a Layout, an integer is refused, and None is taken only for a mode of
+    exactly two parts, which then become its tile and its rest.
+    """
+    if isinstance(layout, ComposedLayout):
+        return replace(layout, outer=zipped_divide(layout.outer, tiler))
+    if not isinstance(tiler, tuple | Layout) or tiler == ():
+        raise usage_error(
+            "zipped, tiled or flat divide: tiler",
+            brief(tiler),
+            "a tuple with one entry for each mode, or a Layout",
+            "write (4,) to cut mode 0 into tiles of 4",
+        )
+    return _unzip(logical_divide(layout, tiler), tiler)
+
+
+@checked()
+def tiled_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
+    """zipped_divide with the rest modes at top level: ((tile modes), rest0, rest1, ...)."""
+    if isinstance(layout, ComposedLayout):
+        return replace(layout, outer=tiled_divide(layout.outer, tiler))
+    tile, rest = zipped_divide(layout, tiler)
+    return joined([tile, *rest])
+
+
+@checked()
+def flat_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
+    """zipped_divide with all modes at top level: (tile0, tile1, ..., rest0, rest1, ...)."""
+    if isinstance(layout, ComposedLayout):
+        return replace(layout, outer=flat_divide(layout.outer, tiler))
+    tile, rest = zipped_divide(layout, tiler)
+    return joined([*tile, *rest])
+
+
+def _unzip(divided: Layout, tiler: Any) -> Layout:
+    """The first parts of the modes that a tiler cut as one mode, their second parts as another."""
+    if not isinstance(tiler, tuple):
+        if divided.rank != 2:
+            raise usage_error(
+                "zipped, tiled or flat divide",
+                f"None for the mode {divided}",
+                "a size for each mode of the tiler",
+                "give the mode's whole size, or use logical_divide",
+            )
+        return divided
+    pairs = zip(divided, tiler, strict=False)
+    halves = [_unzip(mode, entry) for mode, entry in pairs]
+    beyond = list(divided)[len(tiler) :]
+    return joined([joined([h[0] for h in halves]), joined([h[1] for h in halves] + beyond)])
+
+
+# -- products -----------------------------------------------------------------------------------
 @checked()
 def logical_product(block: Layout | ComposedLayout, tiler: Any) -> Any:
     """The block repeated over a tiler: mode 0 is the block, mode 1 walks over its copies.
@@ -22,7 +97,7 @@ def logical_product(block: Layout | ComposedLayout, tiler: Any) -> Any:
     block, None leaving a mode alone. Raises UsageError where composition and complement do.
     """
     if isinstance(block, ComposedLayout):
-        return ComposedLayout(block.inner, block.offset, logical_product(block.outer, tiler))
+        return replace(block, outer=logical_product(block.outer, tiler))
     if tiler is None:
         return block
     if isinstance(tiler, tuple):
@@ -43,7 +118,7 @@ def zipped_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
 def tiled_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
     """zipped_product with the tiler's modes at top level: ((block modes), copies0, ...)."""
     if isinstance(block, ComposedLayout):
-        return ComposedLayout(block.inner, block.offset, tiled_product(block.outer, tiler))
+        return replace(block, outer=tiled_product(block.outer, tiler))
     within, over = zipped_product(block, tiler)
     return joined([within, *over])
 
@@ -52,7 +127,7 @@ def tiled_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
 def flat_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
     """zipped_product with all modes at top level: (block0, ..., copies0, ...)."""
     if isinstance(block, ComposedLayout):
-        return ComposedLayout(block.inner, block.offset, flat_product(block.outer, tiler))
+        return replace(block, outer=flat_product(block.outer, tiler))
     within, over = zipped_product(block, tiler)
     return joined([*within, *over])
 
@@ -79,8 +154,7 @@ def raked_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
 
 def _interleaved(block: Layout | ComposedLayout, tiler: Layout, *, block_first: bool) -> Any:
     if isinstance(block, ComposedLayout):
-        outer = _interleaved(block.outer, tiler, block_first=block_first)
-        return ComposedLayout(block.inner, block.offset, outer)
+        return replace(block, outer=_interleaved(block.outer, tiler, block_first=block_first))
     _require_layout(tiler)
     rank = max(block.rank, tiler.rank)
     within, over = logical_product(_padded(block, rank), _padded(tiler, rank))
