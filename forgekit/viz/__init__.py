@@ -43,10 +43,9 @@ if TYPE_CHECKING:
         render_tiled_copy_svg,
         render_tiled_mma_svg,
         render_tv_layout_svg,
-        tidfrg_D,
-        tidfrg_S,
     )
     from forgekit.viz.layouts.picture import LayoutPicture
+    from forgekit.viz.layouts.tiled import tidfrg_D, tidfrg_S
     from forgekit.viz.mismatch import mismatch_map
 
 _ELSEWHERE = {
@@ -54,6 +53,8 @@ _ELSEWHERE = {
     "LayoutPicture": "viz.layouts.picture",
     "footprint": "tracing.footprint",
     "mismatch_map": "viz.mismatch",
+    "tidfrg_D": "viz.layouts.tiled",
+    "tidfrg_S": "viz.layouts.tiled",
 }
 
 __all__ = [

@@ -77,7 +77,7 @@ def test_a_nested_mode_shows_its_parts() -> None:
 def test_notebooks_get_a_table() -> None:
     bundle = fk.explain(PRINTED["shared, pointer"])._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "text/html"}
-    assert bundle["text/html"].count("<tr>") == 3
+    assert bundle["text/html"].count("<tr") == 3
     assert "S&lt;3,4,3&gt;" in bundle["text/html"]
 
 

@@ -15,7 +15,6 @@ from typing import Any
 from forgekit.arguments import checked
 from forgekit.errors import PlatformError, UsageError, brief, got_needed, usage_error
 from forgekit.viz.layouts.picture import LayoutPicture
-from forgekit.viz.layouts.tiled import tidfrg_D, tidfrg_S
 
 Path = str | os.PathLike[str]
 OURS = "forgekit"
