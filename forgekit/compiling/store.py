@@ -31,12 +31,13 @@ from forgekit import environment, shared_files
 __all__ = ["folder", "load", "save"]
 
 _MAGIC = b"forgekit compiled kernel 2\n"
-_LIMIT_BYTES = 256 * 2**20  # the oldest files beyond this total are removed
+_LIMIT_BYTES = 256 * 2**20  # beyond this total the oldest files are removed, down to three quarters
 _ENTRY = re.compile(r"[0-9a-f]{64}\.forgekit")
 _TEMPORARY = re.compile(r"\.[0-9a-f]{64}\.[0-9a-f]{16}\.forgekit-tmp")
 _STALE_S = 3600.0  # a temporary file this old is one of a process that was killed
 
 _warned: set[str] = set()
+_unchecked_bytes: int | None = None  # saved by this process since it looked at the total
 
 
 def folder() -> Path | None:
@@ -120,7 +121,7 @@ def save(key: str, parts: dict[str, bytes]) -> bool:
                 raise
         except OSError:  # a full or read-only disk costs a recompilation, nothing else
             return False
-        _shrink(where)
+        _shrink_in_time(where, len(body))
         return True
 
 
@@ -162,6 +163,17 @@ def _read(where: int, name: str, most_bytes: int = -1) -> bytes:
         return b""
 
 
+def _shrink_in_time(where: int, saved_bytes: int) -> None:
+    """Look at the total with a process's first entry and with every 16th of the limit after that:
+    to list thousands of files takes longer than many a compilation."""
+    global _unchecked_bytes
+    known = _unchecked_bytes
+    _unchecked_bytes = 0 if known is None else known + saved_bytes
+    if known is None or _unchecked_bytes > _LIMIT_BYTES // 16:
+        _unchecked_bytes = 0
+        _shrink(where)
+
+
 def _shrink(where: int) -> None:
     """Remove the least recently used entries beyond the limit, and what killed processes left."""
     with contextlib.suppress(OSError):
@@ -174,8 +186,9 @@ def _shrink(where: int) -> None:
             return
         entries = [e for e in entries if _read(where, e[1], len(_MAGIC)) == _MAGIC]
         total = sum(found.st_size for found, _ in entries)
+        enough = _LIMIT_BYTES * 3 // 4 if total > _LIMIT_BYTES else total
         for found, name in sorted(entries, key=lambda e: e[0].st_mtime):
-            if total <= _LIMIT_BYTES:
+            if total <= enough:
                 break
             _remove(where, name, lambda head: head == _MAGIC)
             total -= found.st_size
