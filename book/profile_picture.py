@@ -9,8 +9,8 @@ from pathlib import Path
 
 from drawing import svg, text
 
-from forgekit.profiling.lines import Accesses, Line
 from forgekit.profiling.profile import Profile
+from forgekit.profiling.profiled_lines import Accesses, ProfiledLine
 
 __all__ = ["Panel", "picture"]
 
@@ -93,7 +93,7 @@ def _well(profile: Profile) -> str:
     return f"no line stands out: {moved:,} bytes move for the {touched:,} that have to"
 
 
-def _source(first: Line) -> list[str]:
+def _source(first: ProfiledLine) -> list[str]:
     """The lines of a kernel from its `def` on, up to the empty line behind it."""
     assert first.source is not None
     lines = Path(first.source.filename).read_text(encoding="utf-8").splitlines()

@@ -120,6 +120,13 @@ def checked(**limits: Limits) -> Callable[[F], F]:
     return decorate
 
 
+def require_one_of(what: str, got: object, known: tuple[object, ...]) -> None:
+    """Raise UsageError for an option that is none of `known`."""
+    if not (got is None or isinstance(got, str)) or got not in known:
+        needed = "one of " + ", ".join(repr(k) for k in known)
+        raise UsageError(got_needed(what, brief(got), needed, "choose one of these"))
+
+
 def dense(what: str, value: Any, *, meta: bool = False) -> Any:
     """The value, if it is a torch tensor of numbers in memory, side by side or strided.
 

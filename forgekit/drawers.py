@@ -8,6 +8,11 @@ from __future__ import annotations
 DRAWERS: dict[str, dict[str, str]] = {
     "forgekit.layouts.explain.Explanation": {"html": "layouts.explain:explanation_html"},
     "forgekit.show.Picture": {"html": "viz.png:picture_html"},
+    "forgekit.checking.check_report.CheckReport": {"html": "viz.reports:check_html"},
+    "forgekit.checking.sanitize.SanitizerReport": {"html": "viz.reports:sanitizer_html"},
+    "forgekit.profiling.pictures.Pictures": {"html": "viz.reports:pictures_html"},
+    "forgekit.profiling.predictions.Predictions": {"html": "viz.reports:predictions_html"},
+    "forgekit.profiling.profile.Profile": {"html": "viz.reports:profile_html"},
     "forgekit.tracing.banks.BankConflicts": {"figure": "viz.runs.banks_figure:draw"},
     "forgekit.tracing.coalescing.Coalescing": {"figure": "viz.runs.coalescing_figure:draw"},
     "forgekit.tracing.footprint.Footprint": {"figure": "viz.runs.footprint_figure:draw"},

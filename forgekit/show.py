@@ -48,6 +48,15 @@ class Picture(Shown):
         return figure
 
 
+def in_notebook() -> bool:
+    """Whether this code runs in a Jupyter kernel."""
+    try:
+        from IPython.core.getipython import get_ipython
+    except ImportError:
+        return False
+    return hasattr(get_ipython(), "kernel")
+
+
 def draw(result: Any, form: str, **options: Any) -> Any:
     """What the drawer of the result's type makes of it.
 

@@ -36,7 +36,7 @@ from cutlass.cute.nvgpu import CopyUniversalOp
 
 import forgekit as fk
 from forgekit.benching.recorded import recorded
-from forgekit.checking.check import compare
+from forgekit.checking.compare import compare
 
 # %% [markdown]
 # ## 1. Read twice

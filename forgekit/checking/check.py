@@ -1,37 +1,18 @@
-"""check(): is what a kernel wrote what it should be, and if not, where, by how much and in what
-pattern.
-
-|actual - expected| <= atol + rtol * |expected|, computed in float64. Unless they are given, both
-come from the table in `dtypes.py`, by the dtype of `actual`. The table's atol is for values of a
-typical size of 1 or more; for smaller ones it shrinks with the root mean square of `expected` (a
-softmax over 1000 columns has values near 0.001: an atol of 1e-5 would hide mistakes of 1 %).
-Integers and booleans must be equal. NaN equals NaN only, infinity equals infinity of the same sign.
-Where all of `expected` is the poison of `empty`, nothing is right: nobody computed it.
-"""
+"""check(): is what a kernel wrote what it should be, and if not, where, by how much and why."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import numpy as np
-import torch
-
-from forgekit.arguments import checked, dense
-from forgekit.checking.hints import hints
-from forgekit.checking.report import MISSING, NAN, WRONG, CheckReport, Mismatch, in_notebook
-from forgekit.dtypes import DType, dtype_info, scaled_atol
+from forgekit.arguments import checked
+from forgekit.checking.check_report import CheckReport
+from forgekit.checking.compare import compare
 from forgekit.errors import CheckError, UsageError, brief, got_needed
-from forgekit.tensors import poison
+from forgekit.show import in_notebook
 
-__all__ = ["CheckReport", "check", "compare"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
 OnFail = Literal["raise", "report"]
-
-_CHUNK = 1 << 17  # elements compared at once: their float64 copies stay in the L2 cache
 
 
 @checked(rtol=(0, None), atol=(0, None), max_shown=(0, None))
@@ -58,7 +39,8 @@ def check(
         actual, expected: torch tensors on any device, NumPy arrays, or nested lists; of equal
             shape. `expected` may be of a wider type of the same sort (float32 for float16, int64
             for int32).
-        rtol, atol: tolerances; None takes those of `actual`'s dtype, see the module's text.
+        rtol, atol: tolerances; None takes those of `actual`'s dtype, of which
+            `forgekit/checking/compare.py` says more.
         name: what to call `actual` in the report.
         max_shown: how many wrong elements to list.
         tile: the kernel's tile, to tell and draw which tiles are wrong; an int, or one per last
@@ -109,9 +91,9 @@ def _adversarial(
 ) -> CheckReport:
     """The report of the first adversarial schedule with wrong values, or the one there is."""
     from forgekit import vgpu
-    from forgekit.checking.sanitize import numbers
+    from forgekit.checking.sanitize import seed_numbers
 
-    for seed in numbers(seeds):
+    for seed in seed_numbers(seeds):
         with vgpu.options(schedule="adversarial", seed=seed, sanitize=False):
             again()
         called = f"{name or 'actual'} (adversarial schedule, seed {seed})"
@@ -133,258 +115,3 @@ def _on_fail(wish: str | None) -> OnFail:
     raise UsageError(
         got_needed(said_by, brief(wish), '"raise" or "report"', "leave it out to decide by itself")
     )
-
-
-def compare(
-    actual: object,
-    expected: object,
-    *,
-    rtol: float | None = None,
-    atol: float | None = None,
-    name: str | None = None,
-    max_shown: int = 5,
-    tile: int | tuple[int, ...] | None = None,
-) -> CheckReport:
-    """The report of `check`, without showing or raising. Raises UsageError as `check` does."""
-    got, dtype = _read(actual, None, "actual")
-    want, want_dtype = _read(expected, dtype, "expected")
-    _check_comparable(got, dtype, want, want_dtype)
-    for label, value in (("rtol", rtol), ("atol", atol), ("max_shown", max_shown)):
-        if value is not None and not value >= 0:
-            raise UsageError(
-                got_needed(label, value, "a number >= 0", "leave it out for the default")
-            )
-    rtol = dtype.rtol if rtol is None else float(rtol)
-    atol = _scaled_atol(dtype, want) if atol is None else float(atol)
-    scan = _Scan(got, want, dtype, rtol, atol)
-    scan.run()
-    useless = _nothing_to_compare(want, want_dtype)
-    if useless and not scan.codes.any():  # both are poison: equal, and yet nothing was computed
-        scan.codes[:] = NAN if dtype.is_float else MISSING
-    codes = scan.codes.reshape(got.shape)
-    wrong = int(np.count_nonzero(scan.codes))
-    tile = tile_sizes(tile)
-    return CheckReport(
-        name=name,
-        shape=tuple(got.shape),
-        dtype=dtype.name,
-        expected_dtype=want_dtype.name,
-        total=got.size,
-        wrong=wrong,
-        rtol=rtol,
-        atol=atol,
-        worst_absolute=scan.mismatch_at(scan.worst_absolute[1]),
-        worst_relative=scan.mismatch_at(scan.worst_relative[1]),
-        first=tuple(scan.first(max_shown)) if wrong and not useless else (),
-        nan_counts=(scan.nans[0], scan.nans[1]),
-        inf_counts=(scan.infs[0], scan.infs[1]),
-        hints=hints(got, want, codes, rtol, atol, tile) if wrong and not useless else (),
-        codes=codes,
-        useless=useless if wrong else "",
-        tile=tile,
-    )
-
-
-def tile_sizes(tile: object) -> tuple[int, ...] | None:
-    """What `tile=` says, as a tuple. Raises UsageError for what is no tile."""
-    sizes = tile if isinstance(tile, tuple) else (tile,)
-    if tile is None:
-        return None
-    if not sizes or any(type(size) is not int or size < 1 for size in sizes):
-        needed = "an int of 1 or more, or one for each of the last dimensions"
-        raise UsageError(got_needed("tile", brief(tile), needed, "write (16, 16), say"))
-    return sizes
-
-
-def _read(values: object, like: DType | None, label: str) -> tuple[Array, DType]:
-    """The values as an array (bfloat16 and float8 widened to float32), and their true dtype."""
-    if values is None:
-        needed = "a torch tensor or an array of numbers"
-        remedy = (
-            "a compiled kernel returns nothing, it writes into its arguments: write `run(x, y)` "
-            "without `y =` before it, and check y"
-        )
-        raise UsageError(got_needed(label, "None", needed, remedy))
-    if isinstance(values, torch.Tensor):
-        tensor = dense(label, values).detach()
-        if tensor.is_complex():
-            _refuse_dtype(label, values.dtype)
-        info = dtype_info(tensor.dtype)
-        tensor = tensor.cpu()
-        return (tensor.float() if info.numpy_is_bits else tensor).resolve_neg().numpy(), info
-    try:
-        array = np.asarray(values)
-        if like is not None and not hasattr(values, "dtype"):
-            # Bare numbers and lists carry no dtype of their own, so they take that of the other
-            # side.
-            array = array.astype(np.float64 if like.is_float else like.numpy_view)
-        return array, dtype_info(array.dtype)
-    except (TypeError, ValueError) as exc:
-        if isinstance(exc, UsageError):
-            _refuse_dtype(label, getattr(values, "dtype", type(values).__name__))
-        needed, remedy = "a torch tensor or an array of numbers", "give check(actual, expected)"
-        raise UsageError(got_needed(label, type(values).__name__, needed, remedy)) from exc
-
-
-def _refuse_dtype(label: str, dtype: object) -> None:
-    remedy = "compare the parts, such as x.real and x.imag, or convert with .to(dtype)"
-    raise UsageError(got_needed(label, dtype, "real numbers or booleans", remedy)) from None
-
-
-def _check_comparable(got: Array, dtype: DType, want: Array, want_dtype: DType) -> None:
-    if got.shape != want.shape:
-        hint = "compare tensors of equal shape"
-        if got.ndim == 2 and got.shape == want.shape[::-1]:
-            hint = "one of them is transposed: compare with expected.T"
-        raise UsageError(
-            got_needed(
-                "shape of actual", tuple(got.shape), f"{tuple(want.shape)} as expected has", hint
-            )
-        )
-    if dtype is want_dtype or (
-        dtype.is_float and want_dtype.is_float and want_dtype.bits > dtype.bits
-    ):
-        return
-    both_int = not dtype.is_float and not want_dtype.is_float
-    if both_int and np.can_cast(got.dtype, want.dtype, "safe") and dtype.name != "bool":
-        return
-    remedy = f"convert the reference with expected.to(torch.{dtype.name})"
-    raise UsageError(
-        got_needed(
-            "dtype of expected",
-            want_dtype.name,
-            f"{dtype.name} or a wider type of its sort",
-            remedy,
-        )
-    )
-
-
-def _scaled_atol(dtype: DType, want: Array) -> float:
-    """`scaled_atol` of the expected values that are finite."""
-    if not dtype.is_float:
-        return dtype.atol
-    square, count = 0.0, 0
-    for chunk in _chunks(want.reshape(-1)):
-        finite = chunk[np.isfinite(chunk)].astype(np.float64)
-        with np.errstate(over="ignore"):
-            square, count = square + float(np.sum(finite * finite)), count + finite.size
-    return scaled_atol(dtype, (square / count) ** 0.5 if count else 1.0)
-
-
-def _nothing_to_compare(want: Array, dtype: DType) -> str:
-    """Why no result can be checked against `want`, if all of it is what `empty` fills with."""
-    if want.size == 0 or dtype.name == "bool":  # True is poison, but a usual mask too
-        return ""
-    if dtype.is_float:
-        if not np.isnan(want.flat[0]) or not np.isnan(want).all():
-            return ""
-        held = "NaN"
-    else:
-        value = poison(dtype.torch_dtype)
-        if want.flat[0] != value or not (want == value).all():
-            return ""
-        held = f"{value:,}"
-    return (
-        f"expected is all {held}, as fk.empty leaves it: nothing to compare with; were the "
-        "arguments swapped?"
-    )
-
-
-def _chunks(flat: Array) -> list[Array]:
-    return [flat[start : start + _CHUNK] for start in range(0, flat.size, _CHUNK)]
-
-
-@dataclass
-class _Scan:
-    """One pass over both arrays, chunk by chunk, that fills in the code of every element."""
-
-    got: Array
-    want: Array
-    dtype: DType
-    rtol: float
-    atol: float
-    codes: Array = field(init=False)
-    worst_absolute: tuple[float, int] = (0.0, -1)
-    worst_relative: tuple[float, int] = (0.0, -1)
-    nans: tuple[int, int] = (0, 0)
-    infs: tuple[int, int] = (0, 0)
-
-    def run(self) -> None:
-        self.codes = np.zeros(self.got.size, np.uint8)
-        self.flat = (self.got.reshape(-1), self.want.reshape(-1))
-        pairs = zip(_chunks(self.flat[0]), _chunks(self.flat[1]), strict=True)
-        for number, (got, want) in enumerate(pairs):
-            start = number * _CHUNK
-            codes = self.codes[start : start + got.size]
-            if self.dtype.is_float:
-                self._float_chunk(got, want, codes, start)
-            else:
-                self._exact_chunk(got, want, codes, start)
-
-    def _float_chunk(self, got: Array, want: Array, codes: Array, start: int) -> None:
-        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            a, e = got.astype(np.float64), want.astype(np.float64)  # signalling NaN: invalid
-            finite = bool(np.isfinite(a.sum()) and np.isfinite(e.sum()))
-            difference = np.abs(a - e)
-            magnitude = np.abs(e)
-            right = difference <= magnitude * self.rtol + self.atol
-            if not finite:
-                a_nan, e_nan = np.isnan(a), np.isnan(e)
-                self._count_special(a, e, a_nan, e_nan)
-                right &= np.isfinite(e)
-                right |= (a == e) | (a_nan & e_nan)
-                difference[~np.isfinite(difference)] = (
-                    0.0  # told apart by the counts of NaN and Inf
-                )
-                magnitude[~np.isfinite(magnitude)] = 0.0
-            self._note_worst(difference, magnitude, start)
-            if right.all():
-                return
-            codes[~right] = WRONG
-            codes[~right & (a == 0)] = MISSING
-            codes[~right & np.isnan(a)] = NAN
-
-    def _exact_chunk(self, got: Array, want: Array, codes: Array, start: int) -> None:
-        wrong = got != want
-        if not wrong.any():
-            return
-        codes[wrong] = WRONG
-        if self.dtype.name != "bool":
-            codes[wrong & ((got == 0) | (got == poison(self.dtype.torch_dtype)))] = MISSING
-        a, e = got[wrong].astype(np.float64), want[wrong].astype(np.float64)
-        difference, magnitude = np.zeros(got.size), np.zeros(got.size)
-        difference[wrong], magnitude[wrong] = np.abs(a - e), np.abs(e)
-        self._note_worst(difference, magnitude, start)
-
-    def _count_special(self, a: Array, e: Array, a_nan: Array, e_nan: Array) -> None:
-        counts = [int(np.count_nonzero(x)) for x in (a_nan, e_nan, np.isinf(a), np.isinf(e))]
-        self.nans = (self.nans[0] + counts[0], self.nans[1] + counts[1])
-        self.infs = (self.infs[0] + counts[2], self.infs[1] + counts[3])
-
-    def _note_worst(self, difference: Array, magnitude: Array, start: int) -> None:
-        at = int(np.argmax(difference))
-        if difference[at] > self.worst_absolute[0]:
-            self.worst_absolute = (float(difference[at]), start + at)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            relative = np.where(magnitude > 0, difference / magnitude, 0.0)
-        at = int(np.argmax(relative))
-        if relative[at] > self.worst_relative[0]:
-            self.worst_relative = (float(relative[at]), start + at)
-
-    def mismatch_at(self, position: int) -> Mismatch | None:
-        if position < 0:
-            return None
-        index = tuple(int(i) for i in np.unravel_index(position, self.got.shape))
-        return Mismatch(index, self.flat[0][position].item(), self.flat[1][position].item())
-
-    def first(self, count: int) -> list[Mismatch]:
-        found: list[Mismatch] = []
-        for start in range(0, self.codes.size, _CHUNK):
-            for position in np.flatnonzero(self.codes[start : start + _CHUNK])[
-                : count - len(found)
-            ]:
-                mismatch = self.mismatch_at(start + int(position))
-                found += [mismatch] if mismatch is not None else []
-            if len(found) >= count:
-                break
-        return found

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["hints"]
-
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _MAX_HINTS = 3

@@ -7,12 +7,12 @@ which mistakes that looked harmless become wrong numbers.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from forgekit.arguments import checked
+from forgekit.arguments import checked, require_one_of
+from forgekit.checking.compare import compare
 from forgekit.compiling.replay import bind, run_again
 from forgekit.errors import (
     KernelError,
@@ -22,12 +22,12 @@ from forgekit.errors import (
     brief,
     got_needed,
 )
+from forgekit.show import Shown
+from forgekit.text import plural
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
     from forgekit.vgpu.sanitizer import Finding
-
-__all__ = ["Difference", "SanitizerReport", "sanitize"]
 
 MOST_SEEDS = 10_000  # each a run of the kernel
 SEEDS = 3  # of the adversarial schedule, where none are asked for
@@ -53,8 +53,8 @@ class Difference:
         )
 
 
-@dataclass(frozen=True)
-class SanitizerReport:
+@dataclass(frozen=True, repr=False)
+class SanitizerReport(Shown):
     """What the sanitizer found; true if that is nothing but notes.
 
     Attributes:
@@ -80,36 +80,31 @@ class SanitizerReport:
     @property
     def headline(self) -> str:
         """`transpose: clean (4 runs)` or `transpose: 2 findings`"""
-        runs = f"{len(self.schedules)} run{'s' * (len(self.schedules) != 1)}"
+        runs = plural(len(self.schedules), "run")
         if not self.findings and not self.differences:
             return f"{self.name}: clean ({runs})"
         parts = []
         errors, notes = len(self.errors), len(self.findings) - len(self.errors)
         if errors:
-            parts.append(f"{errors} finding{'s' * (errors != 1)}")
+            parts.append(plural(errors, "finding"))
         if self.differences:
             parts.append("results that depend on the order of threads")
         if notes:
-            parts.append(f"{notes} note{'s' * (notes != 1)}")
+            parts.append(plural(notes, "note"))
         return f"{self.name}: {', '.join(parts)} ({runs})"
 
-    def __str__(self) -> str:
-        told = [counted(f) for f in self.findings] + self._changes
-        return "\n\n".join([self.headline, *told])
+    @property
+    def summary(self) -> str:
+        return "\n\n".join([self.headline, *map(counted, self.findings), *self.changes])
 
     @property
-    def _changes(self) -> list[str]:
+    def changes(self) -> list[str]:
         """What is said of results that differ."""
-        told = [str(d) for d in self.differences]
-        if told and not self.errors:
-            told.append("No finding explains it. It may be meant, where places in the output come "
-                        "from an atomic counter.")  # fmt: skip
-        return told
-
-    __repr__ = __str__
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/plain": str(self), "text/html": _as_html(self)}
+        texts = [str(d) for d in self.differences]
+        if texts and not self.errors:
+            texts.append("No finding explains it. It may be meant, where places in the output come "
+                         "from an atomic counter.")  # fmt: skip
+        return texts
 
 
 def counted(finding: Finding) -> str:
@@ -118,23 +113,6 @@ def counted(finding: Finding) -> str:
         return finding.message
     title, _, rest = finding.message.partition("\n")
     return f"{title}  (×{finding.count:,})\n{rest}" if rest else title
-
-
-_COLOURS = {"error": "#d55e00", "note": "#0072b2"}  # of the Okabe–Ito palette
-
-
-def _as_html(report: SanitizerReport) -> str:
-    colour = "#009e73" if report else _COLOURS["error"]
-    parts = [f'<div style="border-left:4px solid {colour};padding-left:10px">']
-    parts.append(f"<b>{html.escape(report.headline)}</b>")
-    for finding in report.findings:
-        title, _, rest = counted(finding).partition("\n")
-        mark = f'<b style="color:{_COLOURS[finding.severity]}">{html.escape(title)}</b>'
-        body = html.escape(rest)
-        parts.append(f'<div style="margin-top:8px">{mark}<div style="white-space:pre-wrap">'
-                     f"{body}</div></div>")  # fmt: skip
-    parts += [f'<div style="margin-top:8px">{html.escape(d)}</div>' for d in report._changes]
-    return "".join([*parts, "</div>"])
 
 
 @checked()
@@ -161,13 +139,11 @@ def sanitize(
     """
     from forgekit.vgpu.host.options import SCHEDULES
 
-    if schedule not in SCHEDULES:
-        needed = "one of " + ", ".join(repr(s) for s in SCHEDULES)
-        raise UsageError(got_needed("schedule", brief(schedule), needed, "choose one of these"))
+    require_one_of("schedule", schedule, SCHEDULES)
     if schedule != "adversarial" and seeds is not None:
         remedy = 'add schedule="adversarial"'
         raise UsageError(got_needed("seeds", brief(seeds), "an adversarial schedule", remedy))
-    drawn = numbers(seeds) if schedule == "adversarial" else []
+    drawn = seed_numbers(seeds) if schedule == "adversarial" else []
     args = bind("sanitize", kernel, args)
     found: dict[object, Finding] = {}
     usual, stopped = _run(kernel, args, found)
@@ -183,7 +159,7 @@ def sanitize(
     return SanitizerReport(kernel.name, findings, differences, tuple(schedules))
 
 
-def numbers(seeds: int | Iterable[int] | None) -> list[int]:
+def seed_numbers(seeds: int | Iterable[int] | None) -> list[int]:
     """The seeds meant by a count, by a list, or by nothing."""
     if seeds is None:
         return list(range(SEEDS))
@@ -263,8 +239,6 @@ def _of_the_compiler(kernel: CompiledKernel) -> list[Finding]:
 
 
 def _compare(usual: dict[str, Any], other: dict[str, Any], seed: int) -> list[Difference]:
-    from forgekit.checking.check import compare
-
     differences = []
     for name, want in usual.items():
         report = compare(other[name], want) if want.numel() else None

@@ -13,7 +13,7 @@ from forgekit.lessons.report import GradeReport, Pass
 from forgekit.lessons.skeleton import PLACEHOLDER
 
 if TYPE_CHECKING:
-    from forgekit.checking.report import CheckReport
+    from forgekit.checking.check_report import CheckReport
     from forgekit.compiling.compiled import CompiledKernel
     from forgekit.lessons.exercise import Exercise
     from forgekit.lessons.gates.failure import Group
@@ -48,8 +48,8 @@ class FailedCall:
         Raises:
             KernelError: what stops the kernel, as in the grade.
         """
-        from forgekit.checking.check import compare
-        from forgekit.checking.report import in_notebook
+        from forgekit.checking.compare import compare
+        from forgekit.show import in_notebook
         from forgekit.compiling.replay import run_again
 
         kinds = [p.kind for p in self.kernel.parameters if p.kind != "stream"]

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from forgekit.errors import UsageError, brief, got_needed
 
-__all__ = ["DEFAULT", "GPUS", "Gpu", "gpu_here", "gpu_named", "gpu_of"]
-
 _KB, _MB = 1024, 1024**2
 
 

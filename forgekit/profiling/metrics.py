@@ -9,8 +9,6 @@ from typing import Any
 
 from forgekit.errors import UsageError, brief, got_needed
 
-__all__ = ["GLOBAL_KINDS", "METRICS", "SHARED_KINDS", "Counts", "Metric", "metric"]
-
 # kind -> (ncu's op, what it is called in a sentence)
 GLOBAL_KINDS = {
     "global_load": ("ld", "loads from global memory, cp.async's included, as in ncu"),

@@ -6,7 +6,6 @@ else, in words, with the answer given by the notebook. Wrong ones are kept as we
 
 from __future__ import annotations
 
-import html
 import math
 import threading
 from dataclasses import dataclass
@@ -15,8 +14,7 @@ from typing import Any
 
 from forgekit.errors import UsageError, brief, got_needed
 from forgekit.profiling.metrics import Counts, metric
-
-__all__ = ["Prediction", "Predictions", "predict", "predictions", "take"]
+from forgekit.show import Shown
 
 _TODO = "write your number in place of None and run this cell again"
 _LONG = 400  # characters of a value that was said
@@ -48,47 +46,43 @@ class Prediction:
         _keep(self)
         print(self)
 
+    @property
+    def said_text(self) -> str:
+        return "–" if self.open else _text(self.said)
+
+    @property
+    def answer_text(self) -> str:
+        return "" if self.answer is None else _text(self.answer)
+
     def __repr__(self) -> str:
         if self.answer is None:
-            said = "nothing written down yet" if self.open else f"you say {_text(self.said)}"
+            said = "nothing written down yet" if self.open else f"you say {self.said_text}"
             return f"{self.question}: {said}"
         if self.open:
-            return f"{self.question}: nothing written down; it is {_text(self.answer)}"
-        verdict = "right" if self.right else f"it is {_text(self.answer)}"
+            return f"{self.question}: nothing written down; it is {self.answer_text}"
+        verdict = "right" if self.right else f"it is {self.answer_text}"
         if self.right and _is_fraction(self.answer) and self.said != self.answer:
-            verdict = f"right, within 1 %; it is {_text(self.answer)}"
+            verdict = f"right, within 1 %; it is {self.answer_text}"
         mark = ": " if self.right else "; "
-        return f"{self.question}: you said {_text(self.said)}{mark}{verdict}"
+        return f"{self.question}: you said {self.said_text}{mark}{verdict}"
 
 
-@dataclass(frozen=True)
-class Predictions:
+@dataclass(frozen=True, repr=False)
+class Predictions(Shown):
     """Predictions; as the last line of a cell it shows them, one a line."""
 
     all: tuple[Prediction, ...] = ()
 
-    def __repr__(self) -> str:
+    @property
+    def summary(self) -> str:
         if not self.all:
             return "no predictions yet"
-        lines = [repr(p) for p in self.all]
-        return "\n".join([*lines, f"({_TODO})"] if self._to_do else lines)
+        return "\n".join([*map(repr, self.all), *([f"({self.to_do})"] if self.to_do else [])])
 
     @property
-    def _to_do(self) -> bool:
-        return any(p.open and p.answer is None for p in self.all)
-
-    def _repr_html_(self) -> str:
-        if not self.all:
-            return f"<p>{self!r}</p>"
-        rows = "".join(f"<tr>{_cells(p)}</tr>" for p in self.all)
-        known = any(p.answer is not None for p in self.all)
-        heads = ("", "you said", "it is") if known else ("", "you say", "")
-        head = "".join(f'<th style="{_CELL}">{h}</th>' for h in heads)
-        todo = f'<div style="{_CELL};opacity:.7;font-size:12px">{_TODO}</div>'
-        return (
-            '<table style="border-collapse:collapse;font-size:13px">'
-            f"<tr>{head}</tr>{rows}</table>{todo if self._to_do else ''}"
-        )
+    def to_do(self) -> str:
+        """What to do where a number is missing; empty if none is."""
+        return _TODO if any(p.open and p.answer is None for p in self.all) else ""
 
 
 class _Waiting(threading.local):
@@ -191,18 +185,3 @@ def _text(value: Any) -> str:
         return text if 0 < len(text) <= _LONG else brief(value)
     value = value if isinstance(value, int) else float(value)
     return f"{value:,.0f}" if value == round(value) else f"{value:,.2f}"
-
-
-_CELL = "padding:3px 10px;text-align:left;border:0;background:transparent"
-_GREEN, _RED = "#009E73", "#D55E00"
-
-
-def _cells(p: Prediction) -> str:
-    said = "–" if p.open else _text(p.said)
-    colour = "inherit" if p.open or p.answer is None else (_GREEN if p.right else _RED)
-    answer = "" if p.answer is None else _text(p.answer)
-    return (
-        f'<td style="{_CELL}">{html.escape(p.question)}</td>'
-        f'<td style="{_CELL};color:{colour}">{html.escape(said)}</td>'
-        f'<td style="{_CELL}">{html.escape(answer)}</td>'
-    )

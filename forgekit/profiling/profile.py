@@ -7,11 +7,10 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from forgekit.arguments import checked
+from forgekit.arguments import checked, require_one_of
 from forgekit.compiling.replay import bind, copied, run_again
 from forgekit.errors import UsageError, brief, got_needed
 from forgekit.profiling.gpus import DEFAULT, Gpu, gpu_here, gpu_named
-from forgekit.profiling.lines import Launch, Line, TensorTraffic, launch_of, summed
 from forgekit.profiling.metrics import (
     GLOBAL_KINDS,
     METRICS,
@@ -21,22 +20,21 @@ from forgekit.profiling.metrics import (
     metric,
     total,
 )
-from forgekit.profiling.names import kernel_name
 from forgekit.profiling.predictions import Predictions, take
+from forgekit.profiling.profiled_lines import Launch, ProfiledLine, TensorTraffic, launch_of, summed
+from forgekit.show import Shown
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
-    from forgekit.profiling.findings import Finding
-    from forgekit.profiling.show import Pictures
+    from forgekit.profiling.pictures import Pictures
+    from forgekit.profiling.waste import Waste
     from forgekit.vgpu.counters.counting import Counting
     from forgekit.vgpu.listeners import Listener
-
-__all__ = ["Profile", "profile"]
 
 L = TypeVar("L", bound="Listener")
 
 
-class Profile:
+class Profile(Shown):
     """What a function's kernels cost, by source line; a notebook shows it as a table.
 
     `p["global_load_sectors"]`, `p.global_load_sectors` and Nsight Compute's name of it,
@@ -59,7 +57,7 @@ class Profile:
         launches: Iterable[Launch],
         gpu: Gpu,
         *,
-        lines: tuple[Line, ...] | None = None,
+        lines: tuple[ProfiledLine, ...] | None = None,
         again: tuple[CompiledKernel, tuple[Any, ...]] | None = None,
         predicted: Predictions | None = None,
     ) -> None:
@@ -88,22 +86,22 @@ class Profile:
         return [*super().__dir__(), *(m.name for m in METRICS)]
 
     @functools.cached_property
-    def all_lines(self) -> tuple[Line, ...]:
+    def all_lines(self) -> tuple[ProfiledLine, ...]:
         """Every line of every launch, in source order, whatever is shown."""
         return summed(self.launches)
 
     @property
-    def worst(self) -> Finding | None:
+    def worst(self) -> Waste | None:
         """The line that wastes most of those shown, and why; None if nothing stands out."""
         return next(iter(self.findings), None)
 
     @functools.cached_property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[Waste]:
         """All that stands out, the largest waste first."""
-        from forgekit.profiling.findings import findings
+        from forgekit.profiling.waste import waste_of
 
         shown = {line.key for line in self.lines}
-        return [f for f in findings(self.all_lines) if f.line.key in shown]
+        return [f for f in waste_of(self.all_lines) if f.line.key in shown]
 
     @functools.cached_property
     def tensors(self) -> dict[str, TensorTraffic]:
@@ -156,7 +154,7 @@ class Profile:
     @checked()
     def filter(
         self,
-        keep: Callable[[Line], bool] | None = None,
+        keep: Callable[[ProfiledLine], bool] | None = None,
         *,
         line: int | str | Iterable[int] | None = None,
         kind: str | None = None,
@@ -179,11 +177,11 @@ class Profile:
         if kernel is not None:
             launches = tuple(x for x in self.launches if x.kernel == kernel)
             known = {x.kernel: None for x in self.launches}
-            _known("kernel", kernel, tuple(known))
+            require_one_of("kernel", kernel, tuple(known))
             mine = {x.key: x for x in summed(launches)}
             lines = tuple(mine[x.key] for x in lines if x.key in mine)
         if kind is not None:
-            _known("kind", kind, ("global", "shared", *GLOBAL_KINDS, *SHARED_KINDS))
+            require_one_of("kind", kind, ("global", "shared", *GLOBAL_KINDS, *SHARED_KINDS))
             lines = tuple(x for x in lines if any(_is(k, kind) for k in x.accesses))
         if isinstance(line, str):
             wanted = "".join(line.split())
@@ -197,7 +195,9 @@ class Profile:
             lines = tuple(x for x in lines if keep(x))
         return self._with(lines, launches)
 
-    def _with(self, lines: tuple[Line, ...], launches: tuple[Launch, ...] | None = None) -> Profile:
+    def _with(
+        self, lines: tuple[ProfiledLine, ...], launches: tuple[Launch, ...] | None = None
+    ) -> Profile:
         chosen = self.launches if launches is None else launches
         again, predicted = self._again, self.predicted
         return Profile(self.name, chosen, self.gpu, lines=lines, again=again, predicted=predicted)
@@ -259,7 +259,7 @@ class Profile:
         run_again(kernel, args, listeners=(listener,))
         return listener
 
-    def show(self, line: int | str | Line | None = None, **options: Any) -> Pictures:
+    def show(self, line: int | str | ProfiledLine | None = None, **options: Any) -> Pictures:
         """Pictures of a line's memory accesses: sectors of global memory, banks of shared memory.
 
         Args:
@@ -271,20 +271,16 @@ class Profile:
         Raises:
             UsageError: no such line, one without memory accesses, or none that stands out.
         """
-        from forgekit.profiling.show import show
+        from forgekit.profiling.pictures import show
 
         return show(self, line, options)
 
     # -- as it is shown ---------------------------------------------------------------------------
-    def __repr__(self) -> str:
+    @property
+    def summary(self) -> str:
         from forgekit.profiling.table import as_text
 
         return as_text(self)
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        from forgekit.profiling.html_table import as_html
-
-        return {"text/plain": repr(self), "text/html": as_html(self)}
 
 
 @checked()
@@ -330,7 +326,7 @@ def of_counts(
     again: tuple[CompiledKernel, tuple[Any, ...]] | None = None,
 ) -> Profile:
     """The profile of all launches that a listener has counted."""
-    launches = [launch_of(x, kernel_name(x.program)) for x in counts.launches]
+    launches = [launch_of(x) for x in counts.launches]
     return Profile(name, launches, gpu or _gpu(None), again=again)
 
 
@@ -350,9 +346,3 @@ def _numbers(line: Any) -> set[int]:
 
 def _is(kind: str, wanted: str) -> bool:
     return kind == wanted or kind.startswith(wanted + "_")
-
-
-def _known(what: str, got: str, known: tuple[str, ...]) -> None:
-    if got not in known:
-        needed = "one of " + ", ".join(repr(k) for k in known)
-        raise UsageError(got_needed(what, brief(got), needed, "choose one of these"))

@@ -1,24 +1,23 @@
-"""A profile as plain text of at most 100 columns, and the rows that the HTML table shows too."""
+"""A profile in words: its table, the line that wastes most, the device memory it touched."""
 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forgekit.errors import display_path
-from forgekit.profiling.findings import LANES, Finding
-from forgekit.profiling.lines import NO_LINE, Accesses, Line
-from forgekit.text import extent, plural, seconds, size
+from forgekit.profiling.profiled_lines import NO_LINE, Accesses, ProfiledLine
+from forgekit.profiling.waste import LANES, Waste
+from forgekit.text import Table, extent, plural, seconds, size
 
 if TYPE_CHECKING:
     from forgekit.profiling.profile import Profile
 
-__all__ = ["LEGEND", "Row", "as_text", "rows"]
-
 WIDTH = 100
-HEADS = ("line", "source", "PTX instr.", "lanes", "access", "requests", "each (ideal)", "moved")
-_LEFT = (1, 4)  # columns of words
+HEADS = ("line", "source", "PTX\ninstr.", "lanes", "access", "requests", "each\n(ideal)", "moved")
+WORDS = (1, 4)  # columns of words
 LEGEND = (
     "PTX instr.: executed, once a warp (machine code has another number). lanes: active, of 32. "
     "each: sectors a request of global, wavefronts a request of shared memory (ideal: the fewest "
@@ -27,51 +26,67 @@ LEGEND = (
 
 
 @dataclass(frozen=True)
-class Row:
-    """A row of the table: of a line (its first), or of one more kind of access of that line.
+class ProfileRow:
+    """A row of the table: a line and its first kind of access, or one more kind.
 
-    number, text, instructions, lanes are empty in a further row; share: instructions beside those
-    of the line that has most, 0 to 1; wasteful: the worst finding is about this row.
+    file: the file that begins here, where there are several. worst: what the profile finds worst,
+    if that is about this line.
     """
 
-    number: str
-    text: str
-    instructions: str
-    lanes: str
-    access: str
-    requests: str
-    each: str
-    unit: str
-    moved: str
-    share: float
-    wasteful: bool
-    line: Line
+    line: ProfiledLine
+    access: Accesses | None
+    first: bool
+    file: str
+    worst: Waste | None
+
+    @property
+    def wasteful(self) -> bool:
+        """Whether what is worst is about this very row."""
+        kind = self.access.kind if self.access else LANES
+        return self.worst is not None and self.worst.kind == kind
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        return (*self._of_line, *self._of_access)
+
+    @property
+    def _of_line(self) -> tuple[str, ...]:
+        if not self.first:
+            return "", "", "", ""
+        number = str(self.line.number) if self.line.source else "–"
+        instructions = f"{self.line['warp_instructions']:,}"
+        return number, self.line.text, instructions, f"{self.line['thread_efficiency']:.0f} %"
+
+    @property
+    def _of_access(self) -> tuple[str, ...]:
+        a = self.access
+        if a is None:
+            return "", "", "", ""
+        each = f"{_short(a.units / a.requests)} ({_short(a.ideal / a.requests)})"
+        moved = size(a.bytes_moved) if a.is_global else ""
+        return access_name(a.kind), f"{a.requests:,}", each, moved
 
 
-def rows(line: Line, most: float, finding: Finding | None) -> list[Row]:
-    """The rows of a line; most: the most instructions of a line; finding: the worst, if here."""
-    result = []
-    count = line["warp_instructions"]
-    for i, a in enumerate(line.accesses.values() or [None]):
-        first = not i
-        bad = finding is not None and finding.kind == (a.kind if a else LANES)
-        result.append(
-            Row(
-                number=(str(line.number) if line.source else "–") if first else "",
-                text=line.text if first else "",
-                instructions=f"{count:,}" if first else "",
-                lanes=f"{line['thread_efficiency']:.0f} %" if first else "",
-                access=access_name(a.kind) if a else "",
-                requests=f"{a.requests:,}" if a else "",
-                each=_each(a) if a else "",
-                unit=a.unit if a else "",
-                moved=size(a.bytes_moved) if a and a.is_global else "",
-                share=count / most if most and first else 0.0,
-                wasteful=bad,
-                line=line,
-            )
-        )
-    return result
+def rows(p: Profile) -> Iterator[ProfileRow]:
+    """The rows of all lines shown."""
+    several = len({x.source.filename for x in p.lines if x.source}) > 1
+    before = None
+    for line in p.lines:
+        file = ""
+        if several and line.source and line.source.filename != before:
+            before = line.source.filename
+            file = display_path(before)
+        worst = p.worst if p.worst is not None and p.worst.line.key == line.key else None
+        for i, access in enumerate(line.accesses.values() or [None]):
+            yield ProfileRow(line, access, not i, "" if i else file, worst)
+
+
+def total_cells(p: Profile) -> tuple[str, ...]:
+    """The table's last row."""
+    moved = sum(a.bytes_moved for line in p.all_lines for a in line.accesses.values())
+    instructions, lanes = p.total["warp_instructions"], p.total["thread_efficiency"]
+    sized = size(moved) if moved else ""
+    return ("", "all lines", f"{instructions:,}", f"{lanes:.0f} %", "", "", "", sized)
 
 
 def access_name(kind: str) -> str:
@@ -80,15 +95,11 @@ def access_name(kind: str) -> str:
     return known.get(kind, kind.replace("_", " "))
 
 
-def _each(a: Accesses) -> str:
-    return f"{_short(a.units / a.requests)} ({_short(a.ideal / a.requests)})"
-
-
 def _short(value: float) -> str:
     return f"{value:.0f}" if value == round(value) else f"{value:.1f}"
 
 
-# -- what stands above and below the table, in both forms -----------------------------------------
+# -- what stands above and below the table -------------------------------------------------------
 def heading(p: Profile) -> str:
     """`transpose: 1,024 blocks (32 × 32) of 256 threads (32 × 8)`"""
     if not p.launches:
@@ -137,11 +148,7 @@ def verdict(p: Profile) -> str:
     return f"line {finding.line.number or NO_LINE}{kind}: {finding.reason}"
 
 
-def several_files(p: Profile) -> bool:
-    return len({x.source.filename for x in p.lines if x.source}) > 1
-
-
-# -- plain text ----------------------------------------------------------------------
+# -- plain text ----------------------------------------------------------------------------------
 def as_text(p: Profile) -> str:
     """The whole profile in lines of at most 100 columns."""
     out = textwrap.wrap(heading(p), WIDTH)
@@ -159,48 +166,17 @@ def as_text(p: Profile) -> str:
 
 
 def _table(p: Profile) -> list[str]:
-    worst = p.worst
-    found: list[Row | str] = []
-    previous = None
-    for line in p.lines:
-        if several_files(p) and line.source and line.source.filename != previous:
-            previous = line.source.filename
-            found.append(display_path(previous))
-        here = worst if worst is not None and worst.line.key == line.key else None
-        found += rows(line, 1.0, here)
-    pairs = [h.rpartition(" ") for h in HEADS]
-    upper, lower = tuple(a for a, *_ in pairs), tuple(b for *_, b in pairs)
-    cells = [upper, lower, total_cells(p)] + [_cells(r) for r in found if isinstance(r, Row)]
-    widths = [max(len(c[i]) for c in cells) for i in range(len(HEADS))]
-    others = sum(widths) - widths[1] + 2 * (len(HEADS) - 1) + 2
-    widths[1] = max(min(widths[1], WIDTH - others), 6)
-    lines = [_line(upper, widths, " "), _line(lower, widths, " ")]
-    for row in found:
-        if isinstance(row, str):
-            lines.append(f"  {row}")
-        else:
-            lines.append(_line(_cells(row), widths, ">" if row.wasteful else " "))
-    lines += ["", _line(total_cells(p), widths, " ")] if len(p.lines) > 1 else []
-    return [*lines, ""]
-
-
-def _cells(row: Row) -> tuple[str, ...]:
-    return (row.number, row.text, row.instructions, row.lanes, row.access, row.requests, row.each,
-            row.moved)  # fmt: skip
-
-
-def total_cells(p: Profile) -> tuple[str, ...]:
-    """The table's last row."""
-    moved = sum(a.bytes_moved for line in p.all_lines for a in line.accesses.values())
-    instructions, lanes = p.total["warp_instructions"], p.total["thread_efficiency"]
-    sized = size(moved) if moved else ""
-    return ("", "all lines", f"{instructions:,}", f"{lanes:.0f} %", "", "", "", sized)
-
-
-def _line(cells: tuple[str, ...], widths: list[int], mark: str) -> str:
-    parts = []
-    for i, (text, width) in enumerate(zip(cells, widths, strict=True)):
-        if len(text) > width:
-            text = text[: width - 1] + "…"
-        parts.append(text.ljust(width) if i in _LEFT else text.rjust(width))
-    return f"{mark} " + "  ".join(parts).rstrip()
+    found = list(rows(p))
+    table = Table(HEADS, [*(row.cells for row in found), total_cells(p)], left=WORDS)
+    beyond = max(map(len, table.lines())) + 2 - WIDTH
+    if beyond > 0:  # the source is cut
+        widest = max(len(row.cells[1]) for row in found)
+        lines = table.lines(widest={1: max(widest - beyond, 6)})
+    else:
+        lines = table.lines()
+    heads, body, whole = lines[:2], lines[2:-1], lines[-1]
+    out = [f"  {line}" for line in heads]
+    for row, line in zip(found, body, strict=True):
+        out += [f"  {row.file}"] if row.file else []
+        out.append(f"{'>' if row.wasteful else ' '} {line}")
+    return [*out, *(["", f"  {whole}"] if len(p.lines) > 1 else []), ""]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forgekit.arguments import checked
+from forgekit.arguments import checked, require_one_of
 from forgekit.compiling.replay import bind
 from forgekit.errors import KernelError, SourceLine, UsageError, got_needed, source_line
 from forgekit.show import Picture
 from forgekit.text import extent, plural
-from forgekit.tracing.observe import one_of, replay, stop_notes
+from forgekit.tracing.observe import replay, stop_notes
 from forgekit.tracing.source_lines import Line, chosen_lines, line_names
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Footprint(Picture):
         return notes
 
     def _of(self, name: str) -> dict[str, Array]:
-        one_of("tensor", name, tuple(self.touched))
+        require_one_of("tensor", name, tuple(self.touched))
         return self.touched[name]
 
     def verb(self, name: str) -> str:
@@ -160,13 +160,13 @@ def footprint(
     from forgekit.tracing.access_trace import AccessTrace
 
     args = bind("footprint", kernel, args)
-    one_of("by", by, (None, "block", "warp", "thread", "count"))
-    one_of("kind", kind, ("any", "load", "store"))
+    require_one_of("by", by, (None, "block", "warp", "thread", "count"))
+    require_one_of("kind", kind, ("any", "load", "store"))
     runtime = [p for p in kernel.parameters if p.kind in ("tensor", "scalar")]
     shapes = {p.name: getattr(a, "shape", ()) for p, a in zip(runtime, args, strict=True)
               if p.kind == "tensor"}  # fmt: skip
     if tensor is not None:
-        one_of("tensor", tensor, tuple(shapes))
+        require_one_of("tensor", tensor, tuple(shapes))
         shapes = {tensor: shapes[tensor]}
     for name, shape in shapes.items():
         if math.prod(shape) > MOST_ELEMENTS:

@@ -60,13 +60,6 @@ def _run(
 
 
 # -- what callers give, and what they are told -------------------------------------------------
-def one_of(what: str, got: object, known: tuple[object, ...]) -> None:
-    """Raise UsageError for an option that is none of `known`."""
-    if not (got is None or isinstance(got, str)) or got not in known:
-        needed = "one of " + ", ".join(repr(k) for k in known)
-        raise UsageError(got_needed(what, brief(got), needed, "choose one of these"))
-
-
 def stop_notes(error: KernelError | None, anything: bool) -> list[str]:
     """What stopped the kernel, in lines for a picture."""
     if error is None:

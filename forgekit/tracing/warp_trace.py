@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from forgekit.arguments import require_one_of
 from forgekit.compiling.replay import bind
 from forgekit.errors import SourceLine, UsageError, brief, got_needed
 from forgekit.text import spans
-from forgekit.tracing.observe import block_number, linear_block, one_of, replay, stop_notes
+from forgekit.tracing.observe import block_number, linear_block, replay, stop_notes
 from forgekit.tracing.source_lines import Line, chosen_lines, line_at
 from forgekit.tracing.warp_access import LANES, WarpAccess, WarpAccesses
 from forgekit.vgpu.listeners import Access, Listener
@@ -112,7 +113,7 @@ def trace_warps(
     """
     space = result.memory
     args = bind(result.called, kernel, args)
-    one_of("kind", kind, _KINDS)
+    require_one_of("kind", kind, _KINDS)
     trace, error, records = replay(kernel, args, lambda: _BlockTrace(block, space))
     number = block_number(block, records) if records else 0
     events = [e for e in trace.events if kind == "any" or e.kind.endswith(kind)]

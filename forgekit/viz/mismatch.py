@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forgekit.arguments import checked
+from forgekit.checking.check_report import CheckReport
+from forgekit.checking.compare import compare, tile_sizes
 from forgekit.errors import UsageError, got_needed
 from forgekit.viz.theme import TEXT, ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from forgekit.checking.report import CheckReport
-
-__all__ = ["mismatch_map"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -54,17 +52,12 @@ def mismatch_map(
     Raises:
         UsageError: no expected values, or the two cannot be compared.
     """
-    from forgekit.checking.check import tile_sizes
-    from forgekit.checking.report import CheckReport
-
     if isinstance(report_or_actual, CheckReport):
         report = report_or_actual
     elif expected is None:
         remedy = "give a CheckReport, or both tensors"
         raise UsageError(got_needed("mismatch_map", "one tensor", "actual and expected", remedy))
     else:
-        from forgekit.checking.check import compare
-
         report = compare(report_or_actual, expected)
     borders = report.tile if tile is None else tile_sizes(tile)
     return _draw(report, borders)

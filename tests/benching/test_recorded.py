@@ -12,7 +12,7 @@ import torch
 from forgekit.benching.recorded import recorded
 from forgekit.benching.steps import OPERATIONS, _rows, _steps, main
 from forgekit.benching.timing import Timing, time_gpu
-from forgekit.checking.check import compare
+from forgekit.checking.compare import compare
 from forgekit.course import recorded_files
 from forgekit.errors import PlatformError, UsageError
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from forgekit.checking import check as checking
-from forgekit.checking.check import check, compare
+from forgekit.checking.check import check
+from forgekit.checking.compare import _CHUNK, compare
 from forgekit.errors import CheckError, UsageError
 from forgekit.tensors import arange, empty, randint, randn
 
@@ -123,7 +123,9 @@ def test_expected_that_nobody_computed_is_not_right(dtype):
         report = compare(poisoned.clone(), poisoned)
         assert not report.ok and report.wrong == poisoned.numel()
         assert "as fk.empty leaves it: nothing to compare with; were the arguments" in str(report)
-        assert "<img" not in report._repr_html_() and str(report).count("\n") == 0
+        assert (
+            "<img" not in report._repr_mimebundle_()["text/html"] and str(report).count("\n") == 0
+        )
         assert not compare(torch.ones_like(poisoned), poisoned).ok
     partly = poisoned.clone()
     partly[0, 0] = 1
@@ -270,7 +272,7 @@ def test_report_in_full():
 
 
 def test_worst_is_found_beyond_the_first_chunk():
-    expected = torch.ones(3 * checking._CHUNK + 5)
+    expected = torch.ones(3 * _CHUNK + 5)
     actual = expected.clone()
     actual[7], actual[-2] = 3.0, -9.0
     report = compare(actual, expected)
@@ -509,17 +511,15 @@ def test_notebook_shows_no_traceback(notebook):
 
 def test_html_reads_on_light_and_dark_pages():
     report = compare(broken(randn(8, 8), (0, 0)), randn(8, 8), name="<y>")
-    html = report._repr_html_()
+    html = report._repr_mimebundle_()["text/html"]
     assert "color:inherit" in html and "border-left:4px solid #D55E00" in html
     assert "&lt;y&gt;" in html and "<y>" not in html
     assert 'alt="WRONG  &lt;y&gt;: 1 of 64' in html
-    right = compare(randn(3), randn(3))
-    assert "#009E73" in right._repr_html_() and "<img" not in right._repr_html_()
-    assert set(report._repr_mimebundle_()) == {"text/plain", "text/html"}
-    assert (
-        report._repr_html_()
-        == compare(broken(randn(8, 8), (0, 0)), randn(8, 8), name="<y>")._repr_html_()
-    )
+    bundle = compare(randn(3), randn(3))._repr_mimebundle_()
+    assert "#009E73" in bundle["text/html"] and "<img" not in bundle["text/html"]
+    assert set(bundle) == {"text/plain", "text/html"}
+    again = compare(broken(randn(8, 8), (0, 0)), randn(8, 8), name="<y>")
+    assert html == again._repr_mimebundle_()["text/html"]
 
 
 def test_sixteen_million_elements():

@@ -74,7 +74,7 @@ def test_what_was_said_stands_beside_the_answer(
 
 def test_all_are_kept_the_first_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert repr(fk.predictions()) == "no predictions yet"
-    assert "no predictions yet" in fk.predictions()._repr_html_()
+    assert "no predictions yet" in fk.predictions()._repr_mimebundle_()["text/html"]
     fk.predict("offset", 14).against(15)
     fk.predict("start", None).against((3, 4))
     for again in (14, 15, 15, None, ...):  # the same answer twice is one
@@ -103,9 +103,9 @@ def test_the_html_table_escapes_and_colours() -> None:
     fk.predict("<b>?", "<i>").against("<u>")
     fk.predict("right", 1).against(1)
     fk.predict("open", None).against(1)
-    table = fk.predictions()._repr_html_()
+    table = fk.predictions()._repr_mimebundle_()["text/html"]
     assert "&lt;b&gt;?" in table and "&lt;i&gt;" in table and "<u>" not in table
-    assert table.count(module._RED) == 1 and table.count(module._GREEN) == 1
+    assert table.count("#D55E00") == 1 and table.count("#009E73") == 1
     assert ">–<" in table
 
 

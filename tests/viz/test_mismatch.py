@@ -9,7 +9,7 @@ import torch
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
 
-from forgekit.checking.check import compare
+from forgekit.checking.compare import compare
 from forgekit.errors import UsageError
 from forgekit.viz import mismatch_map
 

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from forgekit.benching.measuring import Measured, measure
-from forgekit.checking.check import compare
+from forgekit.checking.compare import compare
 from forgekit.devices import Target, current_target
 from forgekit.dtypes import tolerance
 from forgekit.errors import CheckError, UsageError, brief, got_needed

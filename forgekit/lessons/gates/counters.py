@@ -10,7 +10,7 @@ from forgekit.errors import UsageError
 from forgekit.lessons.gates.failure import GateError, Group
 from forgekit.lessons.gates.misconceptions import Evidence, Misconception, explained
 from forgekit.lessons.gates.values import check_values
-from forgekit.profiling.findings import access_reason
+from forgekit.profiling.waste import access_reason
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates.submission import MakeCase, Submission

@@ -75,7 +75,7 @@ def looks_like(alternative: Callable[..., Any], says: str) -> Misconception:
     """
 
     def when(e: Evidence) -> bool:
-        from forgekit.checking.check import compare
+        from forgekit.checking.compare import compare
 
         if not e.got:
             return False

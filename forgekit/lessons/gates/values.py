@@ -110,7 +110,7 @@ def check_values(
     Raises:
         GateError: an output is wrong, or an input has changed.
     """
-    from forgekit.checking.check import compare
+    from forgekit.checking.compare import compare
 
     _check_inputs(args, case)
     names = [p.name for p in submission.compiled(case, device).parameters]

@@ -12,23 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from forgekit.errors import ForgekitError, PlatformError, UsageError, got_needed
-from forgekit.profiling.nvidia.text import aligned, cut, number, short_count, short_name
+from forgekit.profiling.nvidia.text import number, short_count, short_name
 from forgekit.profiling.nvidia.tools import ask, watch
-from forgekit.text import seconds
-
-__all__ = [
-    "CUTE_KERNELS",
-    "Choice",
-    "Kernel",
-    "Run",
-    "as_table",
-    "command_line",
-    "explain",
-    "kernels",
-    "launches",
-    "run",
-    "unknown_metrics",
-]
+from forgekit.text import Table, plural, seconds, shortened
 
 CUTE_KERNELS = "kernel_cutlass"  # what CuTe DSL's names of kernels begin with
 SECTIONS = ("SpeedOfLight", "WarpStateStats", "Occupancy", "LaunchStats")
@@ -233,7 +219,7 @@ def as_table(found: Sequence[Kernel], asked: Sequence[str] = ()) -> str:
     """The kernels as text of at most 100 columns; asked: the metrics to show instead."""
     if asked:
         return "\n\n".join(_metrics(kernel) for kernel in found)
-    lines = aligned(HEADS, [_row(kernel) for kernel in found])
+    lines = Table(HEADS, [_row(kernel) for kernel in found]).lines()
     depth = len(lines) - len(found)
     body = [text for k, line in zip(found, lines[depth:], strict=True) for text in (line, _more(k))]
     return "\n".join([*lines[:depth], *body, "", LEGEND])
@@ -241,7 +227,7 @@ def as_table(found: Sequence[Kernel], asked: Sequence[str] = ()) -> str:
 
 def _row(k: Kernel) -> list[str]:
     return [
-        cut(short_name(k.name), NAME_WIDTH),
+        shortened(short_name(k.name), NAME_WIDTH),
         "–" if k.duration_ns is None else seconds(k.duration_ns / 1e9),
         _fixed(k.dram_gbps),
         _fixed(k.dram_percent),
@@ -267,14 +253,14 @@ def _more(k: Kernel) -> str:
 
 
 def _launches(k: Kernel) -> str:
-    return f"{k.launches} launch{'es' * (k.launches != 1)}, grid {k.grid}, block {k.block}"
+    return f"{plural(k.launches, 'launch')}, grid {k.grid}, block {k.block}"
 
 
 def _metrics(k: Kernel) -> str:
     head = f"{short_name(k.name)}, {_launches(k)}"
     time = "–" if k.duration_ns is None else seconds(k.duration_ns / 1e9)
     rows = [["time", time], *([m, _exact(v)] for m, v in k.metrics.items())]
-    return "\n".join([head, *(f"  {line}" for line in aligned(("metric", "median"), rows))])
+    return "\n".join([head, *(f"  {line}" for line in Table(("metric", "median"), rows).lines())])
 
 
 def _fixed(value: float | None, digits: int = 0) -> str:

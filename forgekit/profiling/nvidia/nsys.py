@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from forgekit.errors import ForgekitError
-from forgekit.profiling.nvidia.text import aligned, cut, number, short_name
+from forgekit.profiling.nvidia.text import number, short_name
 from forgekit.profiling.nvidia.tools import ask, watch
-from forgekit.text import seconds
-
-__all__ = ["Run", "Summary", "as_tables", "command_line", "run", "summaries"]
+from forgekit.text import Table, seconds, shortened
 
 REPORTS = ("cuda_gpu_kern_sum", "cuda_api_sum", "cuda_gpu_mem_time_sum")
 # The column that counts tells the tables of `nsys stats` apart.
@@ -118,7 +116,7 @@ def as_tables(found: dict[str, list[Summary]]) -> str:
     for table, title in TITLES.items():
         rows = found[table]
         shown = [_row(row) for row in rows[:ROWS_SHOWN]]
-        lines = aligned((title, "count", "total", "median", "%"), shown) if rows else []
+        lines = Table((title, "count", "total", "median", "%"), shown).lines() if rows else []
         if len(rows) > ROWS_SHOWN:
             lines.append(f"and {len(rows) - ROWS_SHOWN} more")
         parts.append("\n".join(lines or [NOTHING[table]]))
@@ -128,5 +126,5 @@ def as_tables(found: dict[str, list[Summary]]) -> str:
 def _row(row: Summary) -> list[str]:
     median = "–" if row.median_ns is None else seconds(row.median_ns / 1e9)
     total = seconds(row.total_ns / 1e9)
-    name = cut(short_name(row.name), NAME_WIDTH)
+    name = shortened(short_name(row.name), NAME_WIDTH)
     return [name, f"{row.count:,}", total, median, f"{row.percent:.1f}"]

@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from forgekit.errors import ForgekitError
-from forgekit.profiling.nvidia.text import aligned, cut, short_name
+from forgekit.profiling.nvidia.text import short_name
 from forgekit.profiling.nvidia.tools import watch
-from forgekit.text import plural
-
-__all__ = ["TOOLS", "Result", "as_table", "command_line", "environment", "result", "run", "trouble"]
+from forgekit.text import Table, plural, shortened
 
 # Tool -> what it looks for.
 TOOLS = {
@@ -157,10 +155,10 @@ def as_table(results: Sequence[Result]) -> str:
     """The results as text of at most 100 columns."""
     rows = []
     for r in results:
-        rows.append([r.tool, _count(r), cut(r.kind or "", TEXT_WIDTH)])
+        rows.append([r.tool, _count(r), shortened(r.kind or "", TEXT_WIDTH)])
         if r.kind and (r.kernel or r.file):
-            rows.append(["", "", cut(_where(r), TEXT_WIDTH)])
-    return "\n".join(aligned(("tool", "errors", "first error"), rows, left=(0, 2)))
+            rows.append(["", "", shortened(_where(r), TEXT_WIDTH)])
+    return "\n".join(Table(("tool", "errors", "first error"), rows, left=(0, 2)).lines())
 
 
 def _count(r: Result) -> str:

@@ -96,7 +96,7 @@ class _Trial:
         Raises:
             GateError: it raised, or the values are wrong.
         """
-        from forgekit.checking.check import compare
+        from forgekit.checking.compare import compare
 
         self.seen.append((x, y))
         self.compiler.launches, _Compiler.latest = [], None

@@ -96,7 +96,7 @@ def _serves(
     submission: Submission, cases: list[tuple[int, int]], dtype: torch.dtype, start: int = 0
 ) -> None:
     """start: bytes from a multiple of 64 to the first element of x."""
-    from forgekit.checking.check import compare
+    from forgekit.checking.compare import compare
 
     kernel = _compiled(submission, *_pair(6, 64, dtype))
     for m, n in cases:

@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.checking.check import compare
+from forgekit.checking.compare import compare
 from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle

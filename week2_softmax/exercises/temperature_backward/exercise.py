@@ -22,7 +22,7 @@ def _dt_is(formula):
     """That dt, the second result, is what `formula` of dy, y, x (float64) and t says."""
 
     def when(e):
-        from forgekit.checking.check import compare
+        from forgekit.checking.compare import compare
 
         dy, y, x, t = e.case.args[:4]
         return compare(

@@ -31,7 +31,7 @@ def _online(x, w, *, rescale_s=True, rescale_t=True):
 
 def _without_the_value(e):
     """dx is w·y, the value rightly computed beside it."""
-    from forgekit.checking.check import compare
+    from forgekit.checking.compare import compare
 
     x, w = e.case.args[:2]
     return compare(e.got[3], w.double() * x.double().softmax(1), rtol=1e-4, atol=1e-5).ok

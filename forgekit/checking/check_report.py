@@ -1,30 +1,17 @@
-"""What check() found, as data, as plain text and as HTML for a notebook."""
+"""What check() found, as data and as plain text."""
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from forgekit.text import plural
-
-__all__ = ["EQUAL", "MISSING", "NAN", "WRONG", "CheckReport", "Mismatch", "in_notebook"]
+from forgekit.show import Shown
+from forgekit.text import Table, plural
 
 # Codes of elements. The larger one wins where several share a cell of a picture.
 EQUAL, WRONG, MISSING, NAN = 0, 1, 2, 3
-
-_GREEN, _RED = "#009E73", "#D55E00"  # Okabe-Ito's bluish green and vermillion
-
-
-def in_notebook() -> bool:
-    """Whether this code runs in a Jupyter kernel."""
-    try:
-        from IPython.core.getipython import get_ipython
-    except ImportError:
-        return False
-    return hasattr(get_ipython(), "kernel")
 
 
 @dataclass(frozen=True)
@@ -57,8 +44,13 @@ def _numbers(m: Mismatch) -> tuple[str, str]:
     return str(m.got), str(m.expected)
 
 
-@dataclass
-class CheckReport:
+def _where(m: Mismatch) -> str:
+    got, expected = _numbers(m)
+    return f"at {m.place}: got {got}, expected {expected}"
+
+
+@dataclass(repr=False)
+class CheckReport(Shown):
     """The result of a comparison; true if all values are right.
 
     Attributes:
@@ -91,10 +83,10 @@ class CheckReport:
     nan_counts: tuple[int, int]
     inf_counts: tuple[int, int]
     hints: tuple[str, ...]
-    codes: np.ndarray[Any, np.dtype[Any]] = field(repr=False, compare=False)
+    codes: np.ndarray[Any, np.dtype[Any]] = field(compare=False)
     tile: tuple[int, ...] | None = None
     useless: str = ""
-    _shown_in: int | None = field(default=None, init=False, repr=False, compare=False)
+    _shown_in: int | None = field(default=None, init=False, compare=False)
 
     @property
     def ok(self) -> bool:
@@ -142,10 +134,10 @@ class CheckReport:
         )
         worst = self.worst_absolute
         if worst is not None and self._is_wrong(worst):
-            lines.append(f"worst difference: {worst.absolute:.4g} {self._told(worst)}")
+            lines.append(f"worst difference: {worst.absolute:.4g} {_where(worst)}")
         worst = self.worst_relative
         if worst is not None and self._is_wrong(worst):
-            lines.append(f"worst relative difference: {worst.relative:.3g} {self._told(worst)}")
+            lines.append(f"worst relative difference: {worst.relative:.3g} {_where(worst)}")
         for what, (got, expected) in (("NaN", self.nan_counts), ("Inf", self.inf_counts)):
             if got or expected:
                 lines.append(f"{what}: {got:,} in actual, {expected:,} in expected")
@@ -154,64 +146,20 @@ class CheckReport:
     def _is_wrong(self, m: Mismatch) -> bool:
         return bool(self.codes[m.index] != EQUAL)
 
-    def _told(self, m: Mismatch) -> str:
-        got, expected = _numbers(m)
-        return f"at {m.place}: got {got}, expected {expected}"
+    @property
+    def table(self) -> Table:
+        """The first wrong elements."""
+        rows = [(m.place, *_numbers(m)) for m in self.first]
+        return Table(("first mismatches", "got", "expected"), rows)
 
     @property
-    def table(self) -> list[tuple[str, str, str]]:
-        """(index, got, expected) of the first wrong elements."""
-        return [(m.place, *_numbers(m)) for m in self.first]
-
-    def __str__(self) -> str:
+    def summary(self) -> str:
         lines = [self.headline, *(f"  {line}" for line in self.details)]
         if self.first:
-            rows = [("first mismatches", "got", "expected"), *self.table]
-            widths = [max(len(row[i]) for row in rows) for i in range(3)]
-            for place, got, expected in rows:
-                lines.append(f"  {place:<{widths[0]}}  {got:>{widths[1]}}  {expected:>{widths[2]}}")
+            lines += [f"  {line}" for line in self.table.lines()]
             if self.wrong > len(self.first):
                 lines.append(f"  ... and {self.wrong - len(self.first):,} more")
         return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        """A block that takes its text colour from the page, so that it reads on light and dark
-        ones.
-        """
-        colour = _GREEN if self.ok else _RED
-        mark, _, rest = self.headline.partition("  ")
-        head = f'<b style="color:{colour}">{mark}</b> <span>{html.escape(rest)}</span>'
-        parts = [f"<div>{head}</div>"]
-        parts += [f'<div style="opacity:.85">{html.escape(line)}</div>' for line in self.details]
-        if self.first:
-            parts.append(self._html_table())
-        if not self.ok and not self.useless:
-            parts.append(self._html_picture())
-        style = f"border-left:4px solid {colour};padding:.2em .8em;margin:.3em 0;color:inherit"
-        return f'<div style="{style}">{"".join(parts)}</div>'
-
-    def _html_table(self) -> str:
-        cell = 'style="text-align:right;padding:0 .8em;border:none;background:transparent"'
-        rows = [("first mismatches", "got", "expected"), *self.table]
-        body = "".join(
-            "<tr style='background:transparent'>"
-            + "".join(f"<td {cell}>{html.escape(text)}</td>" for text in row)
-            + "</tr>"
-            for row in rows
-        )
-        return f'<table style="color:inherit;border:none;margin:.3em 0">{body}</table>'
-
-    def _html_picture(self) -> str:
-        from forgekit.viz.mismatch import mismatch_map
-        from forgekit.viz.png import img_tag
-
-        return img_tag(mismatch_map(self), "; ".join([self.headline, *self.hints]))
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/plain": str(self), "text/html": self._repr_html_()}
 
     def show(self) -> None:
         """Show the report in the notebook cell that runs now."""

@@ -12,10 +12,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from forgekit.profiling.lines import Accesses, Line
+from forgekit.profiling.profiled_lines import Accesses, ProfiledLine
 from forgekit.text import plural, size
-
-__all__ = ["LANES", "Finding", "findings", "worst"]
 
 LANES = "lanes"
 _ISSUED, _SECTORS = 4, 2  # in a cycle
@@ -28,14 +26,14 @@ _VERBS = {
 
 
 @dataclass(frozen=True)
-class Finding:
-    """Waste at one line.
+class Waste:
+    """What one line wastes.
 
     line; kind: the kind of access, such as `global_store`, or `lanes` for idle lanes; share: of
     the kernel's cycles, 0 to 1, by the estimate above; reason: in a sentence.
     """
 
-    line: Line
+    line: ProfiledLine
     kind: str
     share: float
     reason: str
@@ -44,12 +42,7 @@ class Finding:
         return f"{self.line.where}: {self.reason}"
 
 
-def worst(lines: Sequence[Line]) -> Finding | None:
-    """The finding of the largest share; None if nothing stands out."""
-    return next(iter(findings(lines)), None)
-
-
-def findings(lines: Sequence[Line]) -> list[Finding]:
+def waste_of(lines: Sequence[ProfiledLine]) -> list[Waste]:
     """All that stands out, the largest share first."""
     whole = sum(_cycles(line) for line in lines)
     found = []
@@ -57,21 +50,21 @@ def findings(lines: Sequence[Line]) -> list[Finding]:
         for kind, a in line.accesses.items():
             wasted = (a.units - a.ideal) / (_SECTORS if a.is_global else 1)
             if wasted >= _WORTH * whole and wasted:
-                found.append(Finding(line, kind, wasted / whole, access_reason(a)))
+                found.append(Waste(line, kind, wasted / whole, access_reason(a)))
         idle = (line["warp_instructions"] - line["thread_instructions"] / 32) / _ISSUED
         if idle >= _WORTH * whole and idle:
-            found.append(Finding(line, LANES, idle / whole, _lanes_reason(line)))
+            found.append(Waste(line, LANES, idle / whole, _lanes_reason(line)))
     return sorted(found, key=lambda f: -f.share)
 
 
-def _cycles(line: Line) -> float:
+def _cycles(line: ProfiledLine) -> float:
     accesses = line.accesses.values()
     return line["warp_instructions"] / _ISSUED + sum(
         a.units / (_SECTORS if a.is_global else 1) for a in accesses
     )
 
 
-def _lanes_reason(line: Line) -> str:
+def _lanes_reason(line: ProfiledLine) -> str:
     active = line["thread_instructions"] / line["warp_instructions"]
     text = f"of a warp's 32 lanes {active:.3g} take part on average, and the others wait"
     if line["divergent_branches"]:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import functools
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from forgekit.errors import SourceLine, UsageError, display_path, source_line
+from forgekit.errors import SourceLine, UsageError, display_path
 from forgekit.profiling.metrics import Counts, total
 from forgekit.tracing.source_lines import line_at
 
 if TYPE_CHECKING:
     from forgekit.vgpu.counters.costs import AccessCounts
     from forgekit.vgpu.counters.counting import LaunchCounts
-
-__all__ = ["NO_LINE", "Accesses", "Instruction", "Launch", "Line", "TensorTraffic", "summed"]
+    from forgekit.vgpu.program import Program
 
 NO_LINE = "(no line)"
-_NEAR = 20  # lines between a kernel's first decorator and its `def`
+_PREFIX = "kernel_cutlass_"  # of the compiler's names of kernels
 
 
 @dataclass(frozen=True)
@@ -88,17 +87,22 @@ class _Counted:
 
 @dataclass(frozen=True, eq=False)
 class Instruction(_Counted):
-    """One PTX instruction of a line: its kernel, its text and line in the PTX, its counts."""
+    """One PTX instruction: its kernel, its text and line in the PTX, its Python line, its counts.
+
+    accesses: kind of memory access -> what it cost; one kind, or the two of cp.async.
+    """
 
     kernel: str
     pc: int
     text: str
     ptx_line: int
+    source: SourceLine | None
     counts: Counts
+    accesses: dict[str, Accesses]
 
 
 @dataclass(frozen=True, eq=False)
-class Line(_Counted):
+class ProfiledLine(_Counted):
     """One Python source line.
 
     Attributes:
@@ -129,7 +133,7 @@ class Line(_Counted):
 
     @property
     def key(self) -> tuple[str, int]:
-        return (self.source.filename, self.source.line) if self.source else ("~", 0)
+        return _place(self.source)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -177,7 +181,7 @@ class Launch(_Counted):
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     counts: Counts
-    lines: tuple[Line, ...]
+    lines: tuple[ProfiledLine, ...]
     tensors: dict[str, TensorTraffic]
     shared_bytes: int = 0
 
@@ -187,29 +191,18 @@ class Launch(_Counted):
         return int(self["unique_bytes_read"] + self["unique_bytes_written"])
 
 
-def launch_of(found: LaunchCounts, kernel: str) -> Launch:
+def launch_of(found: LaunchCounts) -> Launch:
     """One launch's counts, by source line."""
-    parts: dict[tuple[str, int], list[tuple[SourceLine | None, Instruction]]] = {}
-    accesses: dict[int, dict[str, AccessCounts]] = {}
+    kernel = kernel_name(found.program)
+    accesses: dict[int, dict[str, Accesses]] = {}
     for (pc, kind), counted in found.accesses.items():
-        accesses.setdefault(pc, {})[kind] = counted
-    for pc, n in enumerate(found.warp_instructions):
-        if not n:
-            continue
-        source = _shown(line_at(found.program, pc))
-        ptx = found.program.instructions[pc]
-        counts = _counts(found, pc, accesses.get(pc, {}))
-        instruction = Instruction(kernel, pc, ptx.text, ptx.line, counts)
-        key = (source.filename, source.line) if source else ("~", 0)
-        parts.setdefault(key, []).append((source, instruction))
-    lines = []
-    for entries in parts.values():
-        instructions = tuple(i for _, i in entries)
-        kinds = [a for i in instructions for a in accesses.get(i.pc, {}).items()]
-        lines.append(
-            Line(entries[0][0], total([i.counts for i in instructions]), _joined(kinds),
-                 instructions)
-        )  # fmt: skip
+        accesses.setdefault(pc, {})[kind] = _accesses(kind, counted)
+    instructions = []
+    for pc in (pc for pc, times in enumerate(found.warp_instructions) if times):
+        ptx, here = found.program.instructions[pc], accesses.get(pc, {})
+        instructions.append(Instruction(kernel, pc, ptx.text, ptx.line, line_at(found.program, pc),
+                                        _counts(found, pc, here.values()), here))  # fmt: skip
+    lines = _by_line(instructions)
     whole = total([line.counts for line in lines])
     whole.add("unique_bytes_read", found.read_bytes)
     whole.add("unique_bytes_written", found.written_bytes)
@@ -217,71 +210,71 @@ def launch_of(found: LaunchCounts, kernel: str) -> Launch:
         t.name: TensorTraffic(t.name, t.dtype, t.shape, t.size_bytes, t.read_bytes, t.written_bytes)
         for t in found.tensors
     }
-    ordered = tuple(sorted(lines, key=lambda line: line.key))
-    shared = found.program.shared_bytes(found.record)
     record = found.record
-    return Launch(kernel, record.grid, record.block, whole, ordered, tensors, shared)
+    shared = found.program.shared_bytes(record)
+    return Launch(kernel, record.grid, record.block, whole, lines, tensors, shared)
 
 
-@functools.lru_cache(maxsize=1 << 12)
-def _shown(source: SourceLine | None) -> SourceLine | None:
-    """The line itself; for a kernel's first decorator, which its prologue carries, the `def`."""
-    if source is None or not source.text.startswith("@"):
-        return source
-    for number in range(source.line + 1, source.line + _NEAR):
-        line = source_line(source.filename, number)
-        if line.text.startswith("def "):
-            return line
-    return source
+def kernel_name(program: Program) -> str:
+    """The name of a kernel in Python; the compiler's own where the source cannot be had."""
+    name = program.kernel.name.removeprefix(_PREFIX)
+    source = line_at(program, 0) if program.instructions else None
+    found = re.match(r"def\s+(\w+)", source.text) if source is not None else None
+    return found[1] if found is not None and name.startswith(found[1]) else name
 
 
-def _counts(found: LaunchCounts, pc: int, accesses: dict[str, AccessCounts]) -> Counts:
+def _accesses(kind: str, a: AccessCounts) -> Accesses:
+    return Accesses(kind, a.requests, a.units, a.ideal, a.low, a.high, a.threads * a.width, a.width,
+                    a.strides)  # fmt: skip
+
+
+def _counts(found: LaunchCounts, pc: int, accesses: Iterable[Accesses]) -> Counts:
     counts = Counts({
         "warp_instructions": found.warp_instructions[pc],
         "thread_instructions": found.thread_instructions[pc],
         "divergent_branches": found.divergent[pc],
     })  # fmt: skip
-    for kind, a in accesses.items():
-        unit = "sectors" if kind.startswith("global") else "wavefronts"
-        counts.add(f"{kind}_requests", a.requests)
-        counts.add(f"{kind}_{unit}", a.units)
-        counts.add(f"{kind}_ideal_{unit}", a.ideal)
-        counts.add(f"{kind}_bytes_asked", a.threads * a.width)
+    for a in accesses:
+        counts.add(f"{a.kind}_requests", a.requests)
+        counts.add(f"{a.kind}_{a.unit}s", a.units)
+        counts.add(f"{a.kind}_ideal_{a.unit}s", a.ideal)
+        counts.add(f"{a.kind}_bytes_asked", a.bytes_asked)
     return counts
 
 
-def _joined(found: Iterable[tuple[str, AccessCounts]]) -> dict[str, Accesses]:
-    result: dict[str, Accesses] = {}
-    for kind, a in found:
-        one = Accesses(
-            kind, a.requests, a.units, a.ideal, a.low, a.high, a.threads * a.width, a.width,
-            a.strides,
-        )  # fmt: skip
-        result[kind] = result[kind] + one if kind in result else one
-    return result
-
-
-def summed(launches: Sequence[Launch]) -> tuple[Line, ...]:
+def summed(launches: Sequence[Launch]) -> tuple[ProfiledLine, ...]:
     """The lines of several launches: what they share is added up, kernels' instructions too."""
     if len(launches) == 1:
         return launches[0].lines
-    parts: dict[tuple[str, int], list[Line]] = {}
-    for launch in launches:
-        for line in launch.lines:
-            parts.setdefault(line.key, []).append(line)
-    result = []
-    for lines in parts.values():
-        kinds: dict[str, Accesses] = {}
-        for line in lines:
-            for kind, a in line.accesses.items():
-                kinds[kind] = kinds[kind] + a if kind in kinds else a
-        instructions: dict[tuple[str, int], Instruction] = {}
-        for i in (i for line in lines for i in line.instructions):
-            same = instructions.get((i.kernel, i.pc))
-            counts = i.counts if same is None else same.counts + i.counts
-            instructions[i.kernel, i.pc] = Instruction(i.kernel, i.pc, i.text, i.ptx_line, counts)
-        result.append(
-            Line(lines[0].source, total([line.counts for line in lines]), kinds,
-                 tuple(instructions.values()))
-        )  # fmt: skip
-    return tuple(sorted(result, key=lambda line: line.key))
+    found: dict[tuple[str, int], Instruction] = {}
+    for i in (i for launch in launches for line in launch.lines for i in line.instructions):
+        same = found.get((i.kernel, i.pc))
+        if same is not None:
+            both = _joined([same.accesses, i.accesses])
+            i = replace(same, counts=same.counts + i.counts, accesses=both)
+        found[i.kernel, i.pc] = i
+    return _by_line(found.values())
+
+
+def _by_line(instructions: Iterable[Instruction]) -> tuple[ProfiledLine, ...]:
+    """Instructions put together by source line, in source order."""
+    parts: dict[tuple[str, int], list[Instruction]] = {}
+    for i in instructions:
+        parts.setdefault(_place(i.source), []).append(i)
+    return tuple(
+        ProfiledLine(part[0].source, total([i.counts for i in part]),
+                     _joined(i.accesses for i in part), tuple(part))
+        for _, part in sorted(parts.items(), key=lambda item: item[0])
+    )  # fmt: skip
+
+
+def _place(source: SourceLine | None) -> tuple[str, int]:
+    """What tells lines apart and orders them; instructions without a line come last."""
+    return (source.filename, source.line) if source else ("~", 0)
+
+
+def _joined(parts: Iterable[dict[str, Accesses]]) -> dict[str, Accesses]:
+    result: dict[str, Accesses] = {}
+    for kind, a in (item for part in parts for item in part.items()):
+        result[kind] = result[kind] + a if kind in result else a
+    return result
