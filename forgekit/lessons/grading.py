@@ -49,8 +49,8 @@ class FailedCall:
             KernelError: what stops the kernel, as in the grade.
         """
         from forgekit.checking.compare import compare
-        from forgekit.show import in_notebook
         from forgekit.compiling.replay import run_again
+        from forgekit.show import in_notebook
 
         kinds = [p.kind for p in self.kernel.parameters if p.kind != "stream"]
         places = [k for k, kind in enumerate(kinds) if kind in ("tensor", "scalar")]
