@@ -60,6 +60,7 @@ class Submission:
     arch: str | None = None
     exercise: Exercise | None = None
     last: Case | None = None
+    _kernels: dict[str, CompiledKernel] = field(default_factory=dict)  # of `last`, by device
 
     @functools.cached_property
     def seed(self) -> int:
@@ -99,13 +100,16 @@ class Submission:
         """
         from forgekit.compiling.compiled import compile
 
-        self.last = case
+        if self.last is not case:
+            self.last, self._kernels = case, {}
+        if device in self._kernels:
+            return self._kernels[device]
         self._check_function(len(case.args))
         example = [case.specs.get(k, a) for k, a in enumerate(case.args)]
         arch = self.arch if device == "virtual" else None
         try:
             with _quiet():
-                return compile(self.value, *example, device=device, arch=arch)
+                kernel = compile(self.value, *example, device=device, arch=arch)
         except CompileError as error:
             raise GateError(f"It does not compile for {case.label}.\n{error}") from None
         except UsageError as error:
@@ -113,6 +117,8 @@ class Submission:
                 f"It cannot be compiled for {case.label}.\n{error}",
                 look_at="The function is to take the arguments that the skeleton takes.",
             ) from None
+        self._kernels[device] = kernel
+        return kernel
 
     def _check_function(self, arguments: int) -> None:
         value = self.value
