@@ -93,8 +93,8 @@ class Listener:
         """A bulk copy or an asynchronous store starts."""
 
     def on_async_completion(self, m: Machine, operation: AsyncOperation, part: Array) -> None:
-        """The operations of `part` have arrived: their mbarrier is told now, or their thread has
-        waited for their group (until their source has been read, with `.read`)."""
+        """The operations of `part` have arrived: they signal their mbarrier now, or their thread
+        has waited for their group (until their source has been read, with `.read`)."""
 
     def on_stop(self, m: Machine) -> None:
         """The kernel is stopped by a mistake, which is raised next."""

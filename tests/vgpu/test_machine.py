@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import signal
-import time
 import zlib
 from collections.abc import Callable
 
@@ -23,22 +23,31 @@ SEEDS = range(40)
 WORDS = REGISTERS + 2
 
 
-def compare(seed: int, *, exits: bool, block: int, grid: int, batch_threads: int = 1 << 15) -> None:
-    """One random kernel on the machine and in the interpreter: the same memory afterwards."""
+@functools.cache
+def expected(
+    seed: int, *, exits: bool, block: int, grid: int
+) -> tuple[str, np.ndarray, np.ndarray, list[int]]:
+    """A random kernel's body, its input, its output in the interpreter, each thread's steps."""
     body = Generator(seed, exits=exits).body()
     n = grid * block
     values = np.random.default_rng(seed).integers(0, 64, n * INPUTS).astype(np.uint32)
-    got = np.zeros(n * WORDS, np.uint32)
-    launch(body, values, got, grid=grid, block=block, shared=1024, batch_threads=batch_threads)
-
     memory = {IN_BASE + 4 * i: int(v) for i, v in enumerate(values)}
     memory |= {OUT_BASE + 4 * i: 0 for i in range(n * WORDS)}
-    interpret(ptx.parse(kernel(body, 2)).kernels["k"], grid, block, memory)
+    steps = interpret(ptx.parse(kernel(body, 2)).kernels["k"], grid, block, memory)
     want = np.array([memory[OUT_BASE + 4 * i] for i in range(n * WORDS)], np.uint32)
+    return body, values, want, steps
+
+
+def compare(seed: int, *, exits: bool, block: int, grid: int, **options: object) -> list[int]:
+    """One random kernel on the machine: the interpreter's memory afterwards. Returns its steps."""
+    body, values, want, steps = expected(seed, exits=exits, block=block, grid=grid)
+    got = np.zeros_like(want)
+    launch(body, values, got, grid=grid, block=block, shared=1024, **options)
     wrong = np.flatnonzero(got != want)
     assert not len(wrong), (
         f"word {wrong[0]} ({len(wrong)} wrong): {got[wrong[0]]:#x} != {want[wrong[0]]:#x}\n{body}"
     )
+    return steps
 
 
 def _random_pick(m: Machine) -> int:
@@ -120,14 +129,8 @@ def test_every_instruction_a_thread_executes_is_counted_once(order, exits, monke
     """Against the interpreter's steps, whatever waits for whom on the way."""
     monkeypatch.setattr(Machine, "pick", ORDERS[order])
     for seed in range(10):
-        body = Generator(seed, exits=exits).body()
-        values = np.random.default_rng(seed).integers(0, 64, 64 * INPUTS).astype(np.uint32)
         counts = Counts()
-        out = np.zeros(64 * WORDS, np.uint32)
-        launch(body, values, out, block=64, shared=1024, listeners=(counts,))
-        memory = {IN_BASE + 4 * i: int(v) for i, v in enumerate(values)}
-        memory |= {OUT_BASE + 4 * i: 0 for i in range(64 * WORDS)}
-        steps = interpret(ptx.parse(kernel(body, 2)).kernels["k"], 1, 64, memory)
+        steps = compare(seed, exits=exits, block=64, grid=1, listeners=(counts,))
         assert counts.counts is not None
         assert counts.counts.sum(axis=0).tolist() == steps
 
@@ -275,27 +278,18 @@ def test_a_loop_without_end_is_stopped():
     assert "options(budget=" in message
 
 
-def test_the_default_budget_stops_within_seconds():
-    start = time.process_time()
-    with pytest.raises(InstructionBudgetError):
-        launch("LOOP: add.s32 %r1, %r0, 1; bra LOOP;", np.zeros(1, np.uint32), block=256)
-    assert time.process_time() - start < 20
-
-
 def test_an_interrupt_passes_straight_through():
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
     old = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, 0.2)
-    start = time.perf_counter()
     try:
         with pytest.raises(KeyboardInterrupt):
             launch("LOOP: add.s32 %r1, %r0, 1; bra LOOP;", np.zeros(1, np.uint32), budget=10**12)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, old)
-    assert time.perf_counter() - start < 5
 
 
 # -- the same every time ---------------------------------------------------------------------------
@@ -356,41 +350,8 @@ def test_output_of_a_batch_that_fails_is_still_shown(monkeypatch):
     out = io.StringIO()
     monkeypatch.setattr("sys.stdout", out)
     head = (
-        "."
-        "g"
-        "l"
-        "o"
-        "b"
-        "a"
-        "l"
-        " "
-        "."
-        "a"
-        "l"
-        "i"
-        "g"
-        "n"
-        " "
-        "1"
-        " "
-        "."
-        "b"
-        "8"
-        " "
-        "f"
-        "o"
-        "r"
-        "m"
-        "["
-        "4"
-        "]"
-        " "
-        "="
-        " "
-        "{"
-        "1"
-        "0"
-        "4, 105, 10, 0};\n.extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);"
+        ".global .align 1 .b8 form[4] = {104, 105, 10, 0};\n"
+        ".extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);"
     )
     body = """.param .b64 param0; .param .b64 param1; .param .b32 retval0;
     mov.u64 %rd1, form; st.param.b64 [param0], %rd1; mov.b64 %rd2, 0; st.param.b64 [param1], %rd2;

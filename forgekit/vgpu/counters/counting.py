@@ -95,7 +95,7 @@ class Counting(Listener):
         launch = self._current
         assert launch is not None
         if access.kind == "async load":
-            self._source = access  # its other half is told next
+            self._source = access  # its other half comes next
         elif access.kind == "async store":
             self._count_copy(m, self._source, access)
         elif access.space == "generic":

@@ -93,7 +93,7 @@ class Runtime:
         return 0
 
     def launch_ex(self, config: int, kernel: int, params: int) -> int:
-        dims = (_I32 * 6).from_address(config)  # signed, so that a grid of -1 is told as such
+        dims = (_I32 * 6).from_address(config)  # signed, so that a grid of -1 is reported as such
         shared = _U64.from_address(config + 24).value
         attributes = _U64.from_address(config + 40).value
         count = ctypes.c_uint32.from_address(config + 48).value

@@ -1,4 +1,4 @@
-"""Hostile schedules: orders of threads that a GPU may choose as well, and in which mistakes show.
+"""Adversarial schedules: orders of threads that a GPU may choose too, in which mistakes show.
 
 In the usual order warps run in lockstep, which makes many races look harmless. An adversary cuts
 the threads that leave a barrier into parts, by warps or by single lanes, and lets each part run as

@@ -48,7 +48,7 @@ class End:
 class AsyncOperation:
     """What one instruction has started: operation i is that of thread `who[i]`, ascending.
 
-    source: None where the bytes are `values`, (n, size). words: the mbarrier that is told, or
+    source: None where the bytes are `values`, (n, size). words: the mbarrier that is signalled, or
     NO_MBARRIER where the thread waits for the `group` (0: not committed). left: not yet arrived.
     """
 
@@ -70,8 +70,8 @@ class AsyncOperation:
         self.group = np.zeros(len(self.who), np.int64)
 
     @property
-    def tells(self) -> bool:
-        """Whether it tells an mbarrier, rather than being waited for by group."""
+    def signals(self) -> bool:
+        """Whether it signals an mbarrier, rather than being waited for by group."""
         return bool(self.words[0] != NO_MBARRIER)
 
 
@@ -90,7 +90,7 @@ class AsyncOperations:
             listener.on_async_start(m, operation)
         self.in_flight.append(operation)
         if m.adversary is not None and m.adversary.eager:
-            if operation.tells:
+            if operation.signals:
                 self._complete(operation, operation.left)
             else:
                 self._move(operation, operation.left)
@@ -98,13 +98,13 @@ class AsyncOperations:
 
     # -- mbarriers --------------------------------------------------------------------------------
     def complete_one(self, awaited: Array | None = None) -> bool:
-        """Let the oldest operation arrive that tells an mbarrier, of `awaited` ones if there is."""
-        telling = [f for f in self.in_flight if f.tells]
-        if not telling:
+        """Let the oldest that signals an mbarrier arrive, of `awaited` ones if there is one."""
+        signalling = [f for f in self.in_flight if f.signals]
+        if not signalling:
             return False
         if awaited is not None:
-            telling = [f for f in telling if np.isin(f.words, awaited).any()] or telling
-        self._complete(telling[0], telling[0].left)
+            signalling = [f for f in signalling if np.isin(f.words, awaited).any()] or signalling
+        self._complete(signalling[0], signalling[0].left)
         return True
 
     def complete_all(self) -> None:
@@ -122,7 +122,7 @@ class AsyncOperations:
         operation.left &= ~part
         if not operation.left.any():
             self.in_flight = [f for f in self.in_flight if f is not operation]
-        if operation.tells:
+        if operation.signals:
             there = part & ~self._gone(operation.words * 8)
             for listener in m.listeners:
                 listener.on_async_completion(m, operation, there)
@@ -165,7 +165,7 @@ class AsyncOperations:
             self._committed = np.zeros(len(full), np.int64)
         self._committed = self._committed + full
         for operation in self.in_flight:
-            if not operation.tells:
+            if not operation.signals:
                 fresh = (operation.group == 0) & full[operation.who]
                 operation.group = np.where(fresh, self._committed[operation.who], operation.group)
 
@@ -179,7 +179,7 @@ class AsyncOperations:
             return
         full = m.expand(mask).reshape(-1)
         for operation in list(self.in_flight):
-            if operation.tells:
+            if operation.signals:
                 continue
             last = self._committed[operation.who] - keep
             due = (

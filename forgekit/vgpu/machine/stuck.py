@@ -89,7 +89,7 @@ def _sources(m: Machine, *pcs: int) -> tuple[SourceLine, ...]:
 
 
 def _looping(m: Machine) -> int:
-    """The instruction that an endless loop is told by: of the innermost loop around the one that
+    """The instruction that an endless loop is named by: of the innermost loop around the one that
     ran last, the nearest that has a line of its own (the compiler's own arithmetic has that after
     the function); of the whole kernel where none has.
     """

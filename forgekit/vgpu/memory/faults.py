@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from forgekit.errors import KernelError, MemoryAccessError
+from forgekit.text import plural
 from forgekit.vgpu.launch_record import block_coordinates
 from forgekit.vgpu.memory.allocations import SHARED_RESERVED, SHARED_WINDOW, TensorInfo
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.memory.storage import LocalMemory, SharedMemory
 
-# An address farther than this from every tensor is not told as an overrun of one.
+# An address farther than this from every tensor is not described as an overrun of one.
 _NEAR_BYTES = 1 << 31
 
 
@@ -49,12 +50,8 @@ def _who(m: Machine, bad: Array) -> tuple[str, tuple[int, int], str]:
     full = np.broadcast_to(bad, m.shape)
     block, thread = (int(i) for i in np.argwhere(full)[0])
     more = int(full.sum()) - 1
-    others = ""
-    if more:
-        others = (
-            f"\n  {more:,} more thread{'s' * (more > 1)} had done so when the kernel was stopped."
-        )
-    return m.thread_name(block, thread), (block, thread), others
+    others = f"\n  {plural(more, 'more thread')} had done so when the kernel was stopped."
+    return m.thread_name(block, thread), (block, thread), others if more else ""
 
 
 def _at(array: Array, m: Machine, where: tuple[int, int]) -> int:
@@ -167,7 +164,7 @@ def _more(width: int, itemsize: int) -> str:
 
 
 def _bytes(count: int) -> str:
-    return f"{count:,} byte{'s' * (count != 1)}"
+    return plural(count, "byte")
 
 
 def unmapped(m: Machine, kind: str, address: Array, mask: Array | None, width: int) -> Exception:
@@ -256,11 +253,10 @@ def slice_error(
 
 def no_such_rank(m: Machine, kind: str, address: Array, bad: Array, width: int) -> Exception:
     name, where, others = _who(m, bad)
-    blocks = m.cluster_blocks
     error = MemoryAccessError(
         f"Out of bounds: {m.where()}\n"
         f"  {name} {kind} {_bytes(width)} at shared::cluster address {_at(address, m, where):#x}, "
-        f"which is in no block of its cluster of {blocks} block{'s' * (blocks != 1)}.{others}\n"
+        f"which is in no block of its cluster of {plural(m.cluster_blocks, 'block')}.{others}\n"
         "The rank given to map_dsmem_ptr() has to be below the number of blocks of the cluster: "
         "look at cluster= of the launch."
     )
@@ -283,7 +279,7 @@ def apart(m: Machine, mask: Array) -> Exception:
     """An asynchronous store and its mbarrier are not in the same block."""
     error = KernelError(
         f"Misused mbarrier: {m.where()}\n"
-        f"  {m.who(mask)} stores into one block's shared memory, and tells another's mbarrier.\n"
+        f"  {m.who(mask)} stores into one block's shared memory, and signals another's mbarrier.\n"
         "The address and the mbarrier of an asynchronous store belong to the same block: map both "
         "to its rank."
     )

@@ -120,7 +120,7 @@ class Blank:
         self._written[:] |= per_byte.reshape(-1, item).all(axis=1)
 
     def elements_left(self) -> Array | None:
-        """Numbers of the elements that nobody has written; None where that cannot be told."""
+        """Numbers of the elements that nobody has written; None where that is not known."""
         return np.flatnonzero(~self._written) if self._whole else None
 
 

@@ -143,7 +143,7 @@ def _wait(m: Machine, keep: int, everything: bool) -> None:
         if due.any():
             if not copy.moved:
                 _perform(m, copy, due)
-            _tell(m, copy, due)
+            _notify_arrival(m, copy, due)
             copy.left &= ~due
     pending.copies = [c for c in pending.copies if c.left.any()]
 
@@ -171,8 +171,8 @@ def _perform(m: Machine, copy: _Copy, due: Array) -> None:
     m.pc = pc
 
 
-def _tell(m: Machine, copy: _Copy, due: Array) -> None:
-    """The threads of `due` know that their copy has arrived."""
+def _notify_arrival(m: Machine, copy: _Copy, due: Array) -> None:
+    """Tell the listeners that copies of the threads of `due` have arrived, as these know."""
     if not m.listeners:
         return
     m.pc, pc = copy.pc, m.pc

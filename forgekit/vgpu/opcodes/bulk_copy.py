@@ -1,4 +1,4 @@
-"""Bulk copies (`cp.async.bulk`) and `st.async`: operations that tell an mbarrier when they arrive.
+"""Bulk copies (`cp.async.bulk`) and `st.async`: operations that signal an mbarrier.
 
 Addresses are checked where the instruction stands. Copies by tensor map (TMA) are refused.
 """
@@ -48,18 +48,18 @@ def cp_async_bulk(ins: Instruction, d: Decoder) -> Step:
 
 def _copy(ins: Instruction, d: Decoder, to: str, source: str) -> Step:
     """`cp.async.bulk [to], [from], size[, [mbarrier]][, blocks][, policy]`."""
-    tells = "mbarrier:complete_tx:bytes" in ins.opcode
+    signals = "mbarrier:complete_tx:bytes" in ins.opcode
     multicast = "multicast:cluster" in ins.opcode
-    if multicast and not tells:
+    if multicast and not signals:
         raise UnknownVariantError("multicast without an mbarrier")
-    count = 3 + tells + multicast + ("L2:cache_hint" in ins.opcode)
+    count = 3 + signals + multicast + ("L2:cache_hint" in ins.opcode)
     operands = counted(ins, count)
     target_of, source_of = (
         address_of(operand, "global" if space == "global" else "shared", d)
         for operand, space in zip(operands[:2], (to, source), strict=True)
     )
     size_of = d.fetch(operands[2], "u32")
-    mbarrier = address_of(operands[3], "shared", d) if tells else None
+    mbarrier = address_of(operands[3], "shared", d) if signals else None
     several = d.fetch(operands[4], "b16") if multicast else None
 
     def start(m: Machine, mask: Array | None) -> None:

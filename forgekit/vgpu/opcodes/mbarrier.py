@@ -37,7 +37,7 @@ def _step(ins: Instruction, d: Decoder, operand: Operand, action: Action) -> Ste
     return d.guarded(act)
 
 
-def _tell(m: Machine, what: str, who: Array, words: Array) -> None:
+def _notify(m: Machine, what: str, who: Array, words: Array) -> None:
     for listener in m.listeners:
         listener.on_mbarrier(m, what, who, words)
 
@@ -52,7 +52,7 @@ def init(ins: Instruction, d: Decoder) -> Step:
 
     def action(m: Machine, who: Array, words: Array) -> None:
         m.mbarriers.make(words[who], _of(m, count(m), who))
-        _tell(m, "init", who, words)
+        _notify(m, "init", who, words)
 
     return _step(ins, d, ins.operands[0], action)
 
@@ -61,7 +61,7 @@ def init(ins: Instruction, d: Decoder) -> Step:
 def inval(ins: Instruction, d: Decoder) -> Step:
     def action(m: Machine, who: Array, words: Array) -> None:
         m.mbarriers.unmake(words[who])
-        _tell(m, "inval", who, words)
+        _notify(m, "inval", who, words)
 
     return _step(ins, d, counted(ins, 1)[0], action)
 
@@ -74,7 +74,7 @@ def expect_tx(ins: Instruction, d: Decoder) -> Step:
 
     def action(m: Machine, who: Array, words: Array) -> None:
         tx = sign * _of(m, amount(m), who)
-        _tell(m, "expect", who, words)
+        _notify(m, "expect", who, words)
         m.mbarriers.change(words[who], np.zeros_like(tx), tx)
 
     return _step(ins, d, ins.operands[0], action)
@@ -101,7 +101,7 @@ def arrive(ins: Instruction, d: Decoder) -> Step:
         ones = np.ones(int(np.count_nonzero(who)), np.int64)
         given = ones if amount is None else _of(m, amount(m), who)
         count, tx = (ones, given) if expects else (given, np.zeros_like(ones))
-        _tell(m, "arrive", who, words)
+        _notify(m, "arrive", who, words)
         old = m.mbarriers.change(words[who], count, tx, drop=drop, ends=ends)
         if write is not None:
             states = np.zeros(m.shape, np.uint64)
@@ -146,7 +146,7 @@ def wait(ins: Instruction, d: Decoder) -> Step:
         if m.sleep_until(ready, "mbarrier", words, parity):
             return True
         if ended.any():
-            _tell(m, "wait", ended, words)
+            _notify(m, "wait", ended, words)
         write(m, ended)
         return False
 

@@ -134,7 +134,7 @@ class ClusterSync:
             else:
                 kind = "async load" if what == READ else "store"
                 self._global.bulk(m, operation, end, kind, token.clock)
-        if operation.tells:
+        if operation.signals:
             size = np.full(len(operation.who), _MBARRIER)
             self._engine(m, operation, token, ATOMIC, operation.words * _MBARRIER, size)
 
@@ -158,7 +158,7 @@ class ClusterSync:
     def async_completed(self, operation: AsyncOperation, part: Array) -> None:
         token = operation.token
         assert isinstance(token, AsyncToken)
-        if operation.tells:
+        if operation.signals:
             words = operation.words[part]
             self._mbarriers.land(token.warp[part], token.epoch[part], words)
         elif part.any():
