@@ -87,12 +87,12 @@ class Blank:
         self._first = -(-begin // entry.itemsize)
         self._last = (begin + allocation.size_bytes) // entry.itemsize
         self._entry = entry
-        self._notice_others(allocation)
+        self._detect_other_writes(allocation)
         info = allocation.regions[0].info
         dense = math.prod(info.shape) * info.itemsize == allocation.size_bytes
         self._whole = dense and len(allocation.regions) == 1
 
-    def _notice_others(self, allocation: Allocation) -> None:
+    def _detect_other_writes(self, allocation: Allocation) -> None:
         """What no longer holds its first bits, somebody has written behind torch's back."""
         item = self._entry.itemsize
         count = self._last - self._first
@@ -103,7 +103,7 @@ class Blank:
     def _written(self) -> Array:
         return self._entry.written[self._first : self._last]
 
-    def known(self, size: int, unit: int, shift: int) -> Array:
+    def is_written(self, size: int, unit: int, shift: int) -> Array:
         """Which of `size` units of `unit` bytes hold something; the first begins `shift` before."""
         item = self._entry.itemsize
         known = np.ones(size * unit, bool)
@@ -112,11 +112,11 @@ class Blank:
         known[begin : begin + len(bytes_known)] = bytes_known
         return np.asarray(known.reshape(size, unit).all(axis=1))
 
-    def learn(self, known: Array, unit: int, shift: int) -> None:
-        """The units of `known` have been written."""
+    def mark_written(self, written: Array, unit: int, shift: int) -> None:
+        """The units of `written` have been written."""
         item = self._entry.itemsize
         begin = shift + self.offset
-        per_byte = np.repeat(known, unit)[begin : begin + len(self._written) * item]
+        per_byte = np.repeat(written, unit)[begin : begin + len(self._written) * item]
         self._written[:] |= per_byte.reshape(-1, item).all(axis=1)
 
     def elements_left(self) -> Array | None:

@@ -55,7 +55,7 @@ class _Tensor:
         self.known: Array | None = None  # units that somebody has written; None: all of them
         self.fresh = blank
         if blank is not None:
-            self.known = blank.known(self.units, unit, self.shift)
+            self.known = blank.is_written(self.units, unit, self.shift)
 
 
 class GlobalCheck:
@@ -195,7 +195,7 @@ class GlobalCheck:
             if tensor is not None and tensor.known is not None and tensor.fresh is not None:
                 if len(tensor.seen):
                     tensor.known |= tensor.seen
-                tensor.fresh.learn(tensor.known, self._unit, tensor.shift)
+                tensor.fresh.mark_written(tensor.known, self._unit, tensor.shift)
 
     # -- reads of what nobody wrote ---------------------------------------------------------------
     def _watch(self, allocation: Allocation) -> _Tensor | None:
