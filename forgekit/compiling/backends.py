@@ -9,101 +9,88 @@ from __future__ import annotations
 
 import inspect
 import io
-import json
-import os
 import tempfile
 from collections.abc import Callable
-from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from forgekit.compiling.fingerprint import portable_path, this_process
-from forgekit.compiling.packing import pack
-from forgekit.compiling.resources import Resources, parse_ptxas
 from forgekit.errors import PlatformError, UsageError, got_needed
 from forgekit.scratch import scratch
+from forgekit.vgpu.host.arguments import READ_ONLY_ATTRIBUTE
+from forgekit.vgpu.host.signature import PackedTensor
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
+    from forgekit.compiling.specs import TensorSpec
 
-    Call = Callable[..., Any]
-
-__all__ = ["GpuBackend", "VirtualBackend", "backend_for"]
+Call = Callable[..., Any]
+Parts = dict[str, bytes]  # what is kept of a compiled function, by name
 
 _EXPORTED = "forgekit_entry"
 
 
-class _Backend:
-    """What both have in common: running the DSL's compiler, and the artefacts it leaves."""
+class Backend:
+    """What both kinds have in common: the DSL's compiler, and the artefacts it leaves."""
 
     extra_options = ""
 
     def stream(self) -> Any:
-        raise AssertionError("a backend knows its streams")
+        """What the DSL's compiler gets for a parameter that is a stream."""
+        raise NotImplementedError
 
-    def stand_ins(self, compiled: CompiledKernel) -> list[Any]:
-        """What the DSL's compiler gets for each parameter."""
-        symbols: dict[str, Any] = {}
-        result = []
-        for p in compiled.parameters:
-            if p.kind == "tensor":
-                result.append(p.value.fake(symbols))
-            elif p.kind == "scalar":
-                result.append(p.value(0))
-            elif p.kind == "stream":
-                result.append(self.stream())
-            else:
-                result.append(p.value)
-        return result
-
-    def run_compiler(self, fn: Any, compiled: CompiledKernel) -> Any:
-        """Call the DSL's compiler; fill in PTX, cubin and resources."""
+    def compile(self, fn: Any, compiled: CompiledKernel) -> Any:
+        """What the DSL makes of a function; fills in PTX, cubin and resources."""
         import cutlass.cute as cute
 
-        with tempfile.TemporaryDirectory(prefix="forgekit-", dir=scratch()) as folder:
-            report = os.path.join(folder, "ptxas.txt")
+        with _temporary_folder() as folder:
+            report = Path(folder, "ptxas.txt")
             options = (
                 f"--gpu-arch {compiled.target.arch} --generate-line-info --keep-ptx --keep-cubin "
                 f"--dump-dir {folder} --remark-filter ptxas --remark-output {report} "
                 f"{self.extra_options} {compiled.options}"
             )
             try:
-                raw = cute.compile(fn, *self.stand_ins(compiled), options=options)
+                raw = cute.compile(fn, *self._stand_ins(compiled), options=options)
             except UsageError:
                 raise
             except Exception as error:
-                if isinstance(error, OSError) and f"{error.filename}" in compiled.options:
-                    got, needed = f"{compiled.options} ({error.strerror})", "a folder to write to"
-                    remedy = "name another, or leave --dump-dir out"
-                    raise PlatformError(got_needed("options", got, needed, remedy)) from None
-                from forgekit.diagnosing.diagnosis import explain_compile_error
-
-                raise explain_compile_error(error, fn) from None
-            if os.path.exists(report):
-                with open(report, encoding="utf-8", errors="replace") as file:
-                    compiled.resources = parse_ptxas(file.read())
+                raise _explained(error, fn, compiled.options) from None
+            compiled.ptxas = report.read_bytes() if report.exists() else b""
         cubin = raw.__cubin__
         compiled.cubin = cubin if isinstance(cubin, bytes) else b""
         compiled.ptx = raw.__ptx__ or ""
         return raw
 
-    @staticmethod
-    def artefacts(compiled: CompiledKernel) -> dict[str, bytes]:
-        resources = {name: asdict(r) for name, r in compiled.resources.items()}
-        return {
-            "ptx": portable_path(compiled.ptx).encode(),
-            "cubin": compiled.cubin,
-            "resources": json.dumps(resources).encode(),
-        }
+    def parts(self, raw: Any, compiled: CompiledKernel) -> Parts:
+        """What `load` needs in another process."""
+        ptx = portable_path(compiled.ptx).encode()
+        return {"ptx": ptx, "cubin": compiled.cubin, "ptxas": compiled.ptxas}
 
-    @staticmethod
-    def restore_artefacts(compiled: CompiledKernel, parts: dict[str, bytes]) -> None:
+    def load(self, compiled: CompiledKernel, parts: Parts) -> Any:
+        """The opposite of `compile` and `parts`."""
         compiled.ptx = this_process(parts["ptx"].decode())
-        compiled.cubin = parts["cubin"]
-        found = json.loads(parts["resources"])
-        compiled.resources = {name: Resources(**fields) for name, fields in found.items()}
+        compiled.cubin, compiled.ptxas = parts["cubin"], parts["ptxas"]
+
+    def caller(self, raw: Any, compiled: CompiledKernel) -> Call:
+        """What launches the function for the run-time arguments, in order."""
+        raise NotImplementedError
+
+    def _stand_ins(self, compiled: CompiledKernel) -> list[Any]:
+        """What the DSL's compiler gets for each parameter."""
+        symbols: dict[str, Any] = {}
+        make: dict[str, Callable[[Any], Any]] = {
+            "tensor": lambda spec: spec.fake(symbols),
+            "scalar": lambda kind: kind(0),
+            "stream": lambda _: self.stream(),
+            "constant": lambda value: value,
+        }
+        return [make[p.kind](p.value) for p in compiled.parameters]
 
 
-class GpuBackend(_Backend):
+class GpuBackend(Backend):
     """Kernels on an NVIDIA GPU."""
 
     extra_options = "--enable-tvm-ffi"
@@ -113,44 +100,36 @@ class GpuBackend(_Backend):
 
         return make_fake_stream(use_tvm_ffi_env_stream=True)
 
-    def compile(self, fn: Any, compiled: CompiledKernel) -> tuple[Call, Callable[[], dict]]:
+    def compile(self, fn: Any, compiled: CompiledKernel) -> Any:
         from cutlass.cutlass_dsl import CuTeDSL
 
         CuTeDSL._get_dsl().envar.arch = compiled.target.arch
-        raw = self.run_compiler(fn, compiled)
+        return super().compile(fn, compiled)
 
-        def parts() -> dict[str, bytes]:
-            with tempfile.TemporaryDirectory(prefix="forgekit-", dir=scratch()) as folder:
-                path = os.path.join(folder, "kernel.o")
-                raw.export_to_c(path, function_name=_EXPORTED)
-                with open(path, "rb") as file:
-                    return self.artefacts(compiled) | {"object": file.read()}
+    def parts(self, raw: Any, compiled: CompiledKernel) -> Parts:
+        with _temporary_folder() as folder:
+            file = Path(folder, "kernel.o")
+            raw.export_to_c(str(file), function_name=_EXPORTED)
+            return super().parts(raw, compiled) | {"object": file.read_bytes()}
 
-        return self.caller(raw, compiled), parts
-
-    def load(self, fn: Any, compiled: CompiledKernel, parts: dict[str, bytes]) -> Call:
+    def load(self, compiled: CompiledKernel, parts: Parts) -> Any:
         import cutlass.cute as cute
 
-        self.restore_artefacts(compiled, parts)
-        with tempfile.TemporaryDirectory(prefix="forgekit-", dir=scratch()) as folder:
-            path = os.path.join(folder, "kernel.o")
-            with open(path, "wb") as file:
-                file.write(parts["object"])
-            module = cute.runtime.load_module(path, enable_tvm_ffi=True)
-        return self.caller(getattr(module, _EXPORTED), compiled)
+        super().load(compiled, parts)
+        with _temporary_folder() as folder:
+            file = Path(folder, "kernel.o")
+            file.write_bytes(parts["object"])
+            module = cute.runtime.load_module(str(file), enable_tvm_ffi=True)
+        return getattr(module, _EXPORTED)
 
-    @staticmethod
-    def caller(raw: Any, compiled: CompiledKernel) -> Call:
-        import torch
-
+    def caller(self, raw: Any, compiled: CompiledKernel) -> Call:
         raw_stream = torch._C._cuda_getCurrentRawStream
         device = torch.cuda.current_device()
         has_stream = any(p.kind == "stream" for p in compiled.parameters)
-        runtime = [p for p in compiled.parameters if p.kind in ("tensor", "scalar")]
         # TVM-FFI refuses sizes beyond 32 bits, but knows nothing of offsets.
         may_wrap = [
             (place, mode, most)
-            for place, p in enumerate(runtime)
+            for place, p in enumerate(compiled.runtime)
             if p.kind == "tensor"
             for mode, most in p.value.safe_sizes
         ]
@@ -178,7 +157,7 @@ class GpuBackend(_Backend):
         return run if has_stream else call
 
 
-class VirtualBackend(_Backend):
+class VirtualBackend(Backend):
     """Kernels on the virtual GPU."""
 
     def stream(self) -> Any:
@@ -186,44 +165,31 @@ class VirtualBackend(_Backend):
 
         return CUstream(0)
 
-    def compile(self, fn: Any, compiled: CompiledKernel) -> tuple[Call, Callable[[], dict]]:
+    def compile(self, fn: Any, compiled: CompiledKernel) -> Any:
         from forgekit import vgpu
 
         with vgpu.installed(compiled.target.arch):
-            raw = self.run_compiler(fn, compiled)
+            raw = super().compile(fn, compiled)
         if (runtime := getattr(raw.engine, "runtime", None)) is not None:
             compiled.ptx = runtime.ptx_text
+        return raw
 
-        def parts() -> dict[str, bytes]:
-            module = io.BytesIO()
-            raw.ir_module.operation.write_bytecode(module)
-            return self.artefacts(compiled) | {
-                "module": module.getvalue(),
-                "name": raw.function_name.encode(),
-            }
+    def parts(self, raw: Any, compiled: CompiledKernel) -> Parts:
+        module = io.BytesIO()
+        raw.ir_module.operation.write_bytecode(module)
+        own = {"module": module.getvalue(), "name": raw.function_name.encode()}
+        return super().parts(raw, compiled) | own
 
-        return self.caller(raw, compiled), parts
-
-    def load(self, fn: Any, compiled: CompiledKernel, parts: dict[str, bytes]) -> Call:
+    def load(self, compiled: CompiledKernel, parts: Parts) -> Any:
         from forgekit.vgpu.host.intercept import revive
 
-        self.restore_artefacts(compiled, parts)
+        super().load(compiled, parts)
         # Constants are in the code already; the rest arrives packed, so types say nothing more.
-        signature = inspect.Signature(
-            [
-                inspect.Parameter(p.name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-                for p in compiled.parameters
-                if p.kind != "constant"
-            ]
-        )
-        raw = revive(
-            parts["module"],
-            parts["name"].decode(),
-            signature,
-            compiled.ptx,
-            compiled.target.arch,
-        )
-        return self.caller(raw, compiled)
+        names = [p.name for p in compiled.parameters if p.kind != "constant"]
+        either = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        signature = inspect.Signature([inspect.Parameter(name, either) for name in names])
+        name, arch = parts["name"].decode(), compiled.target.arch
+        return revive(parts["module"], name, signature, compiled.ptx, arch)
 
     def caller(self, raw: Any, compiled: CompiledKernel) -> Call:
         stream = self.stream()
@@ -250,5 +216,32 @@ class VirtualBackend(_Backend):
         return call
 
 
-def backend_for(kind: str) -> GpuBackend | VirtualBackend:
+def pack(tensor: torch.Tensor, spec: TensorSpec) -> PackedTensor:
+    """A tensor that fits `spec` as the DSL's host functions take it: an 8-byte pointer, each
+    dynamic size as int32, each dynamic stride as int64; what is static is left out."""
+    modes = list(zip(tensor.shape, spec.shape, tensor.stride(), spec.strides, strict=True))
+    fields = [(64, tensor.data_ptr())]
+    fields += [(32, size) for size, known, _, _ in modes if not isinstance(known, int)]
+    fields += [(64, stride) for _, _, stride, known in modes if not isinstance(known, int)]
+    packed = PackedTensor(tensor, fields)
+    setattr(packed, READ_ONLY_ATTRIBUTE, spec.read_only)
+    return packed
+
+
+def backend_for(kind: str) -> Backend:
     return GpuBackend() if kind == "gpu" else VirtualBackend()
+
+
+def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="forgekit-", dir=scratch())
+
+
+def _explained(error: Exception, fn: Any, options: str) -> Exception:
+    """What to raise for an error of the DSL's compiler."""
+    if isinstance(error, OSError) and f"{error.filename}" in options:
+        got, needed = f"{options} ({error.strerror})", "a folder to write to"
+        remedy = "name another, or leave --dump-dir out"
+        return PlatformError(got_needed("options", got, needed, remedy))
+    from forgekit.diagnosing.diagnosis import explain_compile_error
+
+    return explain_compile_error(error, fn)

@@ -17,8 +17,8 @@ from typing import Any
 
 from forgekit.arguments import checked
 from forgekit.compiling import store
-from forgekit.compiling.backends import backend_for
-from forgekit.compiling.fingerprint import Fingerprint, fingerprint
+from forgekit.compiling.backends import Backend, backend_for
+from forgekit.compiling.fingerprint import fingerprint
 from forgekit.compiling.parameters import (
     Parameter,
     bind_call,
@@ -26,7 +26,7 @@ from forgekit.compiling.parameters import (
     function_name,
     match_parameters,
 )
-from forgekit.compiling.resources import Resources, code_bytes, disassemble
+from forgekit.compiling.resources import Resources, code_bytes, disassemble, parse_ptxas
 from forgekit.compiling.specs import TensorSpec
 from forgekit.devices import Target, current_target, package_version
 from forgekit.diagnosing.lint import find_prints
@@ -34,8 +34,6 @@ from forgekit.diagnosing.sources import kernel_names_beyond_ascii
 from forgekit.errors import ArgumentMismatchError, PlatformError, UsageError, brief, got_needed
 from forgekit.vgpu.host import hooks
 from forgekit.vgpu.host.limits import ARCHITECTURES, name_beyond_ascii
-
-__all__ = ["CompiledKernel", "cache_clear", "cache_info", "compile"]
 
 _CACHE_SIZE = 512
 _cache: OrderedDict[str, CompiledKernel] = OrderedDict()
@@ -45,9 +43,10 @@ class CompiledKernel:
     """A compiled function; call it with tensors that fit its specs.
 
     Attributes:
-        ptx: text of the PTX. cubin: machine code. resources: kernel name -> registers, spills.
+        ptx: text of the PTX. cubin: machine code. ptxas: the report of the assembler.
         key: the cache key. compile_ms: milliseconds spent until it could be called. origin: where
         the last `compile` found it: "compiled", "memory" or "disk". target: where it runs.
+        runtime: the parameters that a call passes, which are tensors and scalars.
     """
 
     def __init__(
@@ -62,16 +61,20 @@ class CompiledKernel:
         self.origin = "compiled"
         self.compile_ms = 0.0
         self.ptx = ""
-        self.cubin = b""
-        self.resources: dict[str, Resources] = {}
+        self.cubin = self.ptxas = b""
+        self.runtime = [p for p in parameters if p.kind in ("tensor", "scalar")]
         self._call: Callable[..., Any]
-        self._runtime = [p for p in parameters if p.kind in ("tensor", "scalar")]
         self._device = target.torch_device.type
 
     @property
     def specs(self) -> dict[str, TensorSpec]:
         """Parameter name -> TensorSpec."""
         return {p.name: p.value for p in self.parameters if p.kind == "tensor"}
+
+    @functools.cached_property
+    def resources(self) -> dict[str, Resources]:
+        """Kernel name -> registers, spills, shared memory."""
+        return parse_ptxas(self.ptxas.decode(errors="replace"))
 
     @functools.cached_property
     def sass(self) -> str:
@@ -91,8 +94,7 @@ class CompiledKernel:
     @property
     def spill_bytes(self) -> int:
         """Bytes a thread spills to local memory, stores and loads, the most of any kernel."""
-        all_ = self.resources.values()
-        return max((r.spill_store_bytes + r.spill_load_bytes for r in all_), default=0)
+        return max((r.spill_bytes for r in self.resources.values()), default=0)
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Launch.
@@ -101,7 +103,7 @@ class CompiledKernel:
             ArgumentMismatchError: an argument other than it was compiled for.
             KernelError: the virtual GPU stopped the kernel.
         """
-        if kwargs or len(args) != len(self._runtime):
+        if kwargs or len(args) != len(self.runtime):
             args = bind_call(self.name, self.parameters, args, kwargs)
         self._call(*args)
 
@@ -115,13 +117,13 @@ class CompiledKernel:
 
     def check_arguments(self, args: tuple[Any, ...]) -> None:
         """Raise ArgumentMismatchError for the first argument that was not compiled for."""
-        if not isinstance(args, tuple | list) or len(args) != len(self._runtime):
-            needed = f"a tuple of {len(self._runtime)}: one for each tensor and scalar"
+        if not isinstance(args, tuple | list) or len(args) != len(self.runtime):
+            needed = f"a tuple of {len(self.runtime)}: one for each tensor and scalar"
             raise ArgumentMismatchError(
                 got_needed("check_arguments", brief(args), needed, "pass exactly these")
             )
         sizes: dict[str, tuple[int, str]] = {}
-        for p, value in zip(self._runtime, args, strict=True):
+        for p, value in zip(self.runtime, args, strict=True):
             check_argument(p, value, self._device, sizes)
 
     def __repr__(self) -> str:
@@ -154,13 +156,14 @@ def compile(
         current stream.
 
     Raises:
-        CompileError: a mistake in the kernel, told with its line.
+        CompileError: a mistake in the kernel, with its line.
         UsageError, PlatformError: arguments or a machine that cannot be compiled for.
     """
     _require_dsl()
     target = current_target(device, arch)
     parameters = match_parameters(fn, args)
-    key = _key(fn, parameters, target, options)
+    specs = [p.key() for p in parameters]
+    key = fingerprint(fn, specs, target.kind, target.arch, options, _versions())
     with hooks.lock:
         if cache and key.digest in _cache:
             _cache.move_to_end(key.digest)
@@ -173,31 +176,33 @@ def compile(
             warnings.warn(warning, stacklevel=2)
         compiled = CompiledKernel(fn, parameters, target, key.digest, options)
         began = time.perf_counter()
+        backend = backend_for(target.kind)
         on_disk = cache and key.portable
-        if not (on_disk and _load(fn, compiled)):
-            compiled._call, parts = backend_for(target.kind).compile(fn, compiled)
-            compiled.compile_ms = (time.perf_counter() - began) * 1e3
-            if on_disk and store.folder() is not None:
-                store.save(key.digest, parts())
-        else:
-            compiled.compile_ms = (time.perf_counter() - began) * 1e3
+        call = _from_disk(backend, compiled) if on_disk else None
+        if call is None:
+            raw = backend.compile(fn, compiled)
+            call = backend.caller(raw, compiled)
+        compiled._call = call
+        compiled.compile_ms = (time.perf_counter() - began) * 1e3
+        if on_disk and compiled.origin == "compiled" and store.folder() is not None:
+            store.save(key.digest, backend.parts(raw, compiled))
         _cache[key.digest] = compiled
         while len(_cache) > _CACHE_SIZE:
             _cache.popitem(last=False)
     return compiled
 
 
-def _load(fn: Any, compiled: CompiledKernel) -> bool:
-    """Take the function from disk; False if it is not there or cannot be used."""
+def _from_disk(backend: Backend, compiled: CompiledKernel) -> Callable[..., Any] | None:
+    """What calls the function that is on disk; None if it is not there or cannot be used."""
     parts = store.load(compiled.key)
     if parts is None:
-        return False
+        return None
     try:
-        compiled._call = backend_for(compiled.target.kind).load(fn, compiled, parts)
+        call = backend.caller(backend.load(compiled, parts), compiled)
     except Exception:  # written by another version, or damaged in a way the digest cannot tell
-        return False
+        return None
     compiled.origin = "disk"
-    return True
+    return call
 
 
 def cache_clear() -> None:
@@ -210,11 +215,6 @@ def cache_info() -> list[CompiledKernel]:
     """The compiled functions in memory, least recently used first."""
     with hooks.lock:
         return list(_cache.values())
-
-
-def _key(fn: Any, parameters: list[Parameter], target: Target, options: str) -> Fingerprint:
-    described = [p.key() for p in parameters]
-    return fingerprint(fn, described, target.kind, target.arch, options, _versions())
 
 
 @functools.cache

@@ -25,8 +25,6 @@ from typing import Any
 from forgekit.diagnosing.sources import unwrap
 from forgekit.errors import is_library, is_user_file
 
-__all__ = ["Fingerprint", "fingerprint", "portable_path", "this_process"]
-
 _SIMPLE = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
 _MAX_DEPTH = 12
 _DEF = re.compile(r"\s*(async\s+)?def\s")
@@ -183,12 +181,6 @@ def this_process(text: str) -> str:
     return _KERNEL_PID.sub(f"ipykernel_{os.getpid()}", text)
 
 
-def _is_user_module(value: object) -> bool:
-    return isinstance(value, types.ModuleType) and _counts(
-        value.__name__, getattr(value, "__file__", None)
-    )
-
-
 @functools.lru_cache(maxsize=4096)
 def _names_in(text: str) -> frozenset[str] | None:
     """The global names and the attributes in a function's text; None if it is no whole statement.
@@ -225,8 +217,10 @@ def _captured(function: types.FunctionType, names: frozenset[str] | None) -> dic
     for name in sorted(names - set(function.__code__.co_freevars)):
         if name in function.__globals__:
             value = found[name] = function.__globals__[name]
-            if _is_user_module(value):  # what it reads of a module of the user's: module.NAME
-                found |= {f"{name}.{n}": getattr(value, n) for n in names if hasattr(value, n)}
+            if isinstance(value, types.ModuleType):
+                file = getattr(value, "__file__", None)
+                if _counts(value.__name__, file):  # what it reads of it: module.NAME
+                    found |= {f"{name}.{n}": getattr(value, n) for n in names if hasattr(value, n)}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
             found[name] = cell.cell_contents

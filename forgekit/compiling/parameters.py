@@ -6,14 +6,15 @@ import inspect
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import torch
+
 from forgekit.arguments import dense
 from forgekit.compiling.specs import TensorSpec, spec
 from forgekit.diagnosing.sources import unwrap
 from forgekit.errors import ArgumentMismatchError, UsageError, brief, got_needed
 
 _RETURNS_NOTHING = "a compiled kernel returns nothing, it writes into its arguments"
-
-__all__ = ["Parameter", "bind_call", "check_argument", "function_name", "match_parameters"]
 
 
 @dataclass(frozen=True)
@@ -48,48 +49,30 @@ def match_parameters(fn: Any, args: tuple[Any, ...]) -> list[Parameter]:
     """
     function = unwrap(fn)
     if function is None or not callable(fn):
-        raise UsageError(
-            got_needed(
-                "compile",
-                brief(fn),
-                "a function decorated with @cute.jit, or an object whose __call__ is",
-                "pass the host function itself",
-            )
-        )
-    declared = list(inspect.signature(function).parameters.values())
-    if declared and declared[0].name == "self":
-        declared = declared[1:]
+        needed = "a function decorated with @cute.jit, or an object whose __call__ is"
+        raise UsageError(got_needed("compile", brief(fn), needed, "pass the host function itself"))
+    what, counted = f"compile({function_name(fn)}, …)", f"{len(args)} arguments"
     annotations = _annotations(function)
     result, remaining = [], list(args)
-    for parameter in declared:
-        annotation = annotations.get(parameter.name)
-        if parameter.name == "stream" or "CUstream" in str(annotation):
-            result.append(Parameter(parameter.name, "stream", None))
-        elif remaining:
+    for p in inspect.signature(function).parameters.values():
+        annotation = annotations.get(p.name)
+        if p.name == "self":
+            continue
+        if p.name == "stream" or "CUstream" in str(annotation):
+            result.append(Parameter(p.name, "stream", None))
+            continue
+        if remaining:
             value = remaining.pop(0)
-            optional = parameter.default is not parameter.empty
-            _refuse_no_tensor(parameter.name, annotation, value, optional)
-            result.append(_parameter(parameter.name, annotation, value))
-        elif parameter.default is not parameter.empty:
-            result.append(_parameter(parameter.name, annotation, parameter.default))
+            _refuse_no_tensor(p.name, annotation, value, p.default is not p.empty)
+        elif p.default is not p.empty:
+            value = p.default
         else:
-            raise UsageError(
-                got_needed(
-                    f"compile({function_name(fn)}, …)",
-                    f"{len(args)} arguments",
-                    f"one for parameter {parameter.name!r} too",
-                    "pass an example tensor, a TensorSpec or a value for each parameter",
-                )
-            )
+            remedy = "pass an example tensor, a TensorSpec or a value for each parameter"
+            raise UsageError(got_needed(what, counted, f"one for parameter {p.name!r} too", remedy))
+        result.append(_parameter(p.name, annotation, value))
     if remaining:
-        raise UsageError(
-            got_needed(
-                f"compile({function_name(fn)}, …)",
-                f"{len(args)} arguments",
-                f"{len(args) - len(remaining)}",
-                f"leave out the last {len(remaining)}",
-            )
-        )
+        remedy = f"leave out the last {len(remaining)}"
+        raise UsageError(got_needed(what, counted, f"{len(args) - len(remaining)}", remedy))
     return result
 
 
@@ -104,21 +87,20 @@ def _refuse_no_tensor(name: str, annotation: Any, value: Any, optional: bool) ->
     """Raise UsageError for an array, a list or None where a tensor is meant."""
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
     wants_tensor = text.rpartition(".")[2] == "Tensor"
-    needed = "a torch tensor or a TensorSpec"
     if value is None and wants_tensor and not optional:
-        raise UsageError(got_needed(f"argument {name}", "None", needed, _RETURNS_NOTHING))
-    if type(value).__module__ == "numpy" and type(value).__name__ == "ndarray":
-        if "Constexpr" not in str(annotation):
-            remedy = "pass torch.from_numpy(array)"
-            raise UsageError(got_needed(f"argument {name}", "a NumPy array", needed, remedy))
-    if isinstance(value, list) and wants_tensor:
-        remedy = "pass torch.tensor(values)"
-        raise UsageError(got_needed(f"argument {name}", "a list", needed, remedy))
+        got, remedy = "None", _RETURNS_NOTHING
+    elif isinstance(value, list) and wants_tensor:
+        got, remedy = "a list", "pass torch.tensor(values)"
+    elif isinstance(value, np.ndarray) and "Constexpr" not in str(annotation):
+        got, remedy = "a NumPy array", "pass torch.from_numpy(array)"
+    else:
+        return
+    needed = "a torch tensor or a TensorSpec"
+    raise UsageError(got_needed(f"argument {name}", got, needed, remedy))
 
 
 def _parameter(name: str, annotation: Any, value: Any) -> Parameter:
     import cutlass
-    import torch
 
     if isinstance(value, torch.Tensor | TensorSpec):
         return Parameter(name, "tensor", spec(value))
@@ -130,9 +112,9 @@ def _parameter(name: str, annotation: Any, value: Any) -> Parameter:
         return Parameter(name, "scalar", type(value))
     if isinstance(value, type) and issubclass(value, cutlass.Numeric):
         return Parameter(name, "scalar", value)
-    by_python_type = {bool: "Boolean", int: "Int32", float: "Float32"}
+    by_python_type = {bool: cutlass.Boolean, int: cutlass.Int32, float: cutlass.Float32}
     if type(value) in by_python_type:
-        return Parameter(name, "scalar", getattr(cutlass, by_python_type[type(value)]))
+        return Parameter(name, "scalar", by_python_type[type(value)])
     return Parameter(name, "constant", value)
 
 
@@ -145,44 +127,31 @@ def bind_call(
     Raises:
         ArgumentMismatchError: missing, superfluous or unknown arguments, another constant.
     """
-    visible = [p for p in parameters if p.kind != "stream"]
-    unknown = [repr(given) for given in kwargs if given not in [p.name for p in visible]]
-    if unknown:
-        raise ArgumentMismatchError(
-            got_needed(
-                f"arguments of {name}",
-                f"an unknown name, {', '.join(unknown)}",
-                f"one of {', '.join(p.name for p in visible)}",
-                "use the names in the function's `def`, or pass without names",
-            )
-        )
-    needed = [p.name for p in visible if p.kind != "constant"]
-    with_constants = len(args) + len(kwargs) > len(needed)
-    order = [p.name for p in visible] if with_constants else needed
+    visible = {p.name: p for p in parameters if p.kind != "stream"}
+    needed = [p.name for p in visible.values() if p.kind != "constant"]
+    if unknown := [repr(given) for given in kwargs if given not in visible]:
+        raise _mismatch(
+            f"arguments of {name}", f"an unknown name, {', '.join(unknown)}",
+            f"one of {', '.join(visible)}",
+            "use the names in the function's `def`, or pass without names",
+        )  # fmt: skip
+    order = list(visible) if len(args) + len(kwargs) > len(needed) else needed
     given = dict(zip(order, args, strict=False)) | kwargs
-    if with_constants:
-        for p in visible:
-            if p.kind == "constant" and p.name in given:
-                value = given.pop(p.name)
-                if value is not p.value and not _same(value, p.value):
-                    raise ArgumentMismatchError(
-                        got_needed(
-                            f"argument {p.name}",
-                            brief(value),
-                            f"{brief(p.value)}, which was compiled in",
-                            "compile again for the new value",
-                        )
-                    )
+    for constant in [n for n in given if visible[n].kind == "constant"]:
+        value, known = given.pop(constant), visible[constant].value
+        if value is not known and not _same(value, known):
+            compiled_in = f"{brief(known)}, which was compiled in"
+            remedy = "compile again for the new value"
+            raise _mismatch(f"argument {constant}", brief(value), compiled_in, remedy)
     if len(args) > len(order) or set(given) != set(needed):
-        raise ArgumentMismatchError(
-            got_needed(
-                f"arguments of {name}",
-                f"{len(args) + len(kwargs)}",
-                f"{len(needed)}: {', '.join(needed)}",
-                "pass exactly these",
-            )
-        )
+        expected = f"{len(needed)}: {', '.join(needed)}"
+        counted = f"{len(args) + len(kwargs)}"
+        raise _mismatch(f"arguments of {name}", counted, expected, "pass exactly these")
     return tuple(given[n] for n in needed)
+
+
+def _mismatch(what: str, got: str, needed: str, remedy: str) -> ArgumentMismatchError:
+    return ArgumentMismatchError(got_needed(what, got, needed, remedy))
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -201,35 +170,19 @@ def check_argument(
 
     device: torch's device type. sizes: named sizes seen so far in this call (updated).
     """
-    import torch
-
     if p.kind == "scalar":
         _check_scalar(p, value)
         return
-    if value is None:
-        raise ArgumentMismatchError(
-            got_needed(f"argument {p.name}", "None", f"a torch tensor, {p.value}", _RETURNS_NOTHING)
-        )
     if not isinstance(value, torch.Tensor):
-        raise ArgumentMismatchError(
-            got_needed(
-                f"argument {p.name}",
-                type(value).__name__,
-                f"a torch tensor, {p.value}",
-                "torch.from_numpy and torch.from_dlpack make one",
-            )
-        )
+        got, remedy = type(value).__name__, "torch.from_numpy and torch.from_dlpack make one"
+        if value is None:
+            got, remedy = "None", _RETURNS_NOTHING
+        raise _mismatch(f"argument {p.name}", got, f"a torch tensor, {p.value}", remedy)
     if value.is_nested or value.layout is not torch.strided:
         dense(f"argument {p.name}", value)
     if value.device.type != device:
-        raise ArgumentMismatchError(
-            got_needed(
-                f"argument {p.name}",
-                f"a tensor on {value.device}",
-                f"one on {device}",
-                f'move it with .to("{device}")',
-            )
-        )
+        got, remedy = f"a tensor on {value.device}", f'move it with .to("{device}")'
+        raise _mismatch(f"argument {p.name}", got, f"one on {device}", remedy)
     p.value.check(p.name, value, sizes)
 
 
@@ -248,6 +201,4 @@ def _check_scalar(p: Parameter, value: Any) -> None:
         needed = f"a number ({kind.__name__})"
         fits = isinstance(value, int | float)
     if not fits:
-        raise ArgumentMismatchError(
-            got_needed(f"argument {p.name}", brief(value), needed, "convert it first")
-        )
+        raise _mismatch(f"argument {p.name}", brief(value), needed, "convert it first")

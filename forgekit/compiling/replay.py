@@ -13,11 +13,9 @@ if TYPE_CHECKING:
 
     from forgekit.compiling.compiled import CompiledKernel
 
-__all__ = ["bind", "copied", "run_again"]
-
 
 def bind(what: str, kernel: CompiledKernel, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments as a call takes them. what: the public function that asks.
+    """The arguments as a call takes them; `what` is the public function that asks.
 
     Raises:
         UsageError: not a compiled kernel, or arguments it was not compiled for.
@@ -28,10 +26,9 @@ def bind(what: str, kernel: CompiledKernel, args: tuple[Any, ...]) -> tuple[Any,
     if not isinstance(kernel, CompiledKernel):
         remedy = f"compile it first: run = fk.compile(copy, x, y); fk.{what}(run, x, y)"
         raise UsageError(got_needed(what, kernel, "a compiled kernel", remedy))
-    runtime = [p for p in kernel.parameters if p.kind in ("tensor", "scalar")]
-    if len(args) != len(runtime):
+    if len(args) != len(kernel.runtime):
         args = bind_call(kernel.name, kernel.parameters, args, {})
-    for p, value in zip(runtime, args, strict=True):
+    for p, value in zip(kernel.runtime, args, strict=True):
         if hasattr(value, "is_nested") or (p.kind == "tensor" and value is not None):
             dense(f"argument {p.name}", value)
     return args

@@ -37,22 +37,22 @@ class Resources:
     barriers: int = 0
     shared_bytes: int = 0
 
+    @property
+    def spill_bytes(self) -> int:
+        return self.spill_store_bytes + self.spill_load_bytes
+
     def __str__(self) -> str:
-        spills = self.spill_store_bytes + self.spill_load_bytes
-        spilled = f"{spills} bytes spilled" if spills else "no spills"
+        spilled = f"{self.spill_bytes} bytes spilled" if self.spill_bytes else "no spills"
         return f"{self.registers} registers a thread, {spilled}"
 
 
 def parse_ptxas(text: str) -> dict[str, Resources]:
     """Kernel name -> resources, from ptxas's report (`-v`)."""
-    result = {}
     parts = _ENTRY.split(text)
+    result = {}
     for name, report in zip(parts[1::2], parts[2::2], strict=True):
-        found = {}
-        for field, pattern in _NUMBERS.items():
-            if match := pattern.search(report):
-                found[field] = int(match[1])
-        result[name] = Resources(**found)
+        found = {field: pattern.search(report) for field, pattern in _NUMBERS.items()}
+        result[name] = Resources(**{field: int(m[1]) for field, m in found.items() if m})
     return result
 
 

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from forgekit.arguments import dense
+from forgekit.dtypes import cute_type, dtype_info
 from forgekit.errors import ArgumentMismatchError, UsageError, brief, got_needed
 from forgekit.vgpu.host.signature import MOST, beyond_32_bits
 
-if TYPE_CHECKING:
-    import torch
-
-__all__ = ["TensorSpec", "spec"]
-
 Mode = int | str | None  # a fixed size, a named dynamic size (equal names, equal sizes), dynamic
+Problem = tuple[str, object, object, str]  # what, got, needed, remedy
+Sizes = dict[str, tuple[int, str]]  # name -> its size in this call, and where that was seen
 
 _MAX_ALIGN = 16  # the widest access of one thread, in bytes
 
@@ -46,78 +46,52 @@ class TensorSpec:
     read_only: bool = False
 
     def __post_init__(self) -> None:
-        from forgekit.dtypes import dtype_info
-
-        info = dtype_info(self.dtype)
-        for what, modes in (
-            ("shape", self.shape),
-            ("stride", () if self.stride is None else self.stride),
-        ):
-            if not isinstance(modes, tuple) or not all(map(_is_mode, modes)):
-                remedy = "None stands for a dynamic one"
-                needed = "a tuple of numbers, names and None"
-                raise UsageError(got_needed(f"TensorSpec, {what}", brief(modes), needed, remedy))
-        rank = len(self.shape)
-        if self.stride is not None and len(self.stride) != rank:
-            raise UsageError(
-                got_needed("stride", f"{len(self.stride)} entries", f"{rank}, one a mode",
-                           "leave it out for row-major")
-            )  # fmt: skip
-        item = max(info.bits // 8, 1)
-        align = item if self.align is None else _whole("align", "", self.align)
-        if align < item or align & (align - 1):
-            raise UsageError(
-                got_needed("align", align, f"a power of two of at least {item} bytes", "try 16")
-            )
+        element_bytes = dtype_info(self.dtype).bytes
+        rank = len(_modes("shape", self.shape))
+        stride = _modes("stride", _row_major(self.shape) if self.stride is None else self.stride)
+        if len(stride) != rank:
+            got, remedy = f"{len(stride)} entries", "leave it out for row-major"
+            raise UsageError(got_needed("stride", got, f"{rank}, one a mode", remedy))
+        align = element_bytes if self.align is None else _whole("align", self.align)
+        if align < element_bytes or align & (align - 1):
+            needed = f"a power of two of at least {element_bytes} bytes"
+            raise UsageError(got_needed("align", align, needed, "try 16"))
         divisible = _divisors(self.divisible)
         for mode, divisor in divisible.items():
             if not 0 <= mode < rank or divisor < 1:
-                raise UsageError(
-                    got_needed("divisible", f"{{{mode}: {divisor}}}",
-                               f"a mode of 0 to {rank - 1} and a divisor of at least 1", "fix it")
-                )  # fmt: skip
+                got = f"{{{mode}: {divisor}}}"
+                needed = f"a mode of 0 to {rank - 1} and a divisor of at least 1"
+                raise UsageError(got_needed("divisible", got, needed, "fix it"))
         if not isinstance(self.read_only, bool):
-            got = brief(self.read_only)
-            raise UsageError(got_needed("read_only", got, "True or False", "leave it out"))
+            got, needed = brief(self.read_only), "True or False"
+            raise UsageError(got_needed("read_only", got, needed, "leave it out"))
+        object.__setattr__(self, "stride", stride)
         object.__setattr__(self, "align", align)
-        object.__setattr__(self, "stride", self.stride or self._row_major())
         object.__setattr__(self, "divisible", divisible)
 
     @property
     def strides(self) -> tuple[Mode, ...]:
         return self.stride or ()
 
-    @property
-    def alignment(self) -> int:
-        return self.align or 1
-
     def _row_divisor(self) -> int:
         """What dynamic strides are multiples of: rows start where the fastest mode divides."""
         unit = next((m for m, s in enumerate(self.strides) if s == 1), None)
         return 1 if unit is None else self.divisible.get(unit, 1)
 
-    def _row_major(self) -> tuple[Mode, ...]:
-        strides: list[Mode] = []
-        step: int | None = 1
-        for size in reversed(self.shape):
-            strides.append(step)
-            step = step * size if isinstance(size, int) and step is not None else None
-        return tuple(reversed(strides))
-
     def key(self) -> tuple[object, ...]:
         """What tells this spec from others, as plain data."""
-        return (str(self.dtype), self.shape, self.stride, self.align,
-                tuple(sorted(self.divisible.items())), self.read_only)  # fmt: skip
+        divisible = tuple(sorted(self.divisible.items()))
+        return (str(self.dtype), self.shape, self.stride, self.align, divisible, self.read_only)
 
     def __str__(self) -> str:
         name = str(self.dtype).removeprefix("torch.")
-        modes = ", ".join(
-            ("?" if m is None else str(m))
-            + (f"{{div={self.divisible[k]}}}" if self.divisible.get(k, 1) > 1 else "")
-            for k, m in enumerate(self.shape)
+        divisors = [self.divisible.get(mode, 1) for mode in range(len(self.shape))]
+        shape = ", ".join(
+            ("?" if size is None else str(size)) + (f"{{div={divisor}}}" if divisor > 1 else "")
+            for size, divisor in zip(self.shape, divisors, strict=True)
         )
         strides = ", ".join("?" if m is None else str(m) for m in self.strides)
-        return f"{name} ({modes}):({strides}) align {self.align}"
+        return f"{name} ({shape}):({strides}) align {self.align}"
 
     # -- for the compiler ---------------------------------------------------------------------
     def fake(self, symbols: dict[str, Any]) -> Any:
@@ -125,27 +99,22 @@ class TensorSpec:
         import cutlass.cute as cute
         from cutlass.cute.runtime import make_fake_tensor
 
-        from forgekit.dtypes import cute_type
-
         def size(mode: int, value: Mode) -> Any:
-            divisor = self.divisible.get(mode, 1)
             if isinstance(value, int):
                 return value
-            if value is None:
-                return cute.sym_int(divisibility=divisor)
-            return symbols.setdefault(value, cute.sym_int(divisibility=divisor))
-
-        row_divisor = self._row_divisor()
+            symbol = cute.sym_int(divisibility=self.divisible.get(mode, 1))
+            return symbol if value is None else symbols.setdefault(value, symbol)
 
         def step(value: Mode) -> Any:
             return value if isinstance(value, int) else cute.sym_int64(divisibility=row_divisor)
 
+        row_divisor = self._row_divisor()
         shape = tuple(size(m, v) for m, v in enumerate(self.shape))
         stride = tuple(step(v) for v in self.strides)
         return make_fake_tensor(cute_type(self.dtype), shape, stride, assumed_align=self.align)
 
     # -- for calls ----------------------------------------------------------------------------
-    def check(self, name: str, tensor: torch.Tensor, sizes: dict[str, tuple[int, str]]) -> None:
+    def check(self, name: str, tensor: torch.Tensor, sizes: Sizes) -> None:
         """Refuse a tensor that was not compiled for.
 
         sizes: named sizes seen so far in this call and where; updated.
@@ -155,45 +124,56 @@ class TensorSpec:
         """
         if not hasattr(tensor, "is_nested") or tensor.is_nested:
             dense(f"argument {name}", tensor)
-        problem = self._problem(name, tensor, sizes)
-        if problem is not None:
-            what, got, needed, remedy = problem
+        for what, got, needed, remedy in self._problems(name, tensor, sizes):
             raise ArgumentMismatchError(got_needed(f"argument {name}, {what}", got, needed, remedy))
 
-    def _problem(
-        self, name: str, tensor: torch.Tensor, sizes: dict[str, tuple[int, str]]
-    ) -> tuple[str, object, object, str] | None:
-        """The first thing that does not fit: what, got, needed, remedy."""
+    def _problems(self, name: str, tensor: torch.Tensor, sizes: Sizes) -> Iterator[Problem]:
+        """What does not fit; the first one counts."""
         if tensor.dtype != self.dtype:
             remedy = f"convert with .to({self.dtype}) or compile for {tensor.dtype}"
-            return "dtype", tensor.dtype, self.dtype, remedy
+            yield "dtype", tensor.dtype, self.dtype, remedy
         if tensor.dim() != len(self.shape):
             got = f"{tensor.dim()} (shape {tuple(tensor.shape)})"
-            return "rank", got, len(self.shape), "reshape the tensor or compile for this rank"
+            yield "rank", got, len(self.shape), "reshape the tensor or compile for this rank"
         for mode, (size, want) in enumerate(zip(tensor.shape, self.shape, strict=True)):
             what = f"size of mode {mode}"
             if isinstance(want, int) and size != want:
                 remedy = "compile for this size, or leave the mode dynamic"
-                return what, size, f"{want}, which was compiled in", remedy
+                yield what, size, f"{want}, which was compiled in", remedy
             if isinstance(want, str):
                 known, where = sizes.setdefault(want, (size, f"{name} mode {mode}"))
                 if known != size:
                     needed = f"{known} ({want}, as in {where})"
-                    return what, size, needed, "pass tensors of matching sizes"
-            divisor = self.divisible.get(mode, 1)
-            if size % divisor:
+                    yield what, size, needed, "pass tensors of matching sizes"
+            if size % (divisor := self.divisible.get(mode, 1)):
                 remedy = f"pad it to {-(-size // divisor) * divisor} or compile without divisible"
-                return what, size, f"a multiple of {divisor}", remedy
-        return self.size_problem(tensor) or self._stride_problem(tensor)
+                yield what, size, f"a multiple of {divisor}", remedy
+        if (problem := self.size_problem(tensor)) is not None:
+            yield problem
+        yield from self._stride_problems(tensor)
 
-    def size_problem(self, tensor: torch.Tensor) -> tuple[str, object, object, str] | None:
-        """What of a tensor's layout is beyond a kernel's 32-bit numbers: as `_problem`."""
-        found = beyond_32_bits(
-            tensor.shape,
-            tensor.stride(),
-            [not isinstance(size, int) for size in self.shape],
-            [None if isinstance(step, int) else 64 for step in self.strides],
-        )
+    def _stride_problems(self, tensor: torch.Tensor) -> Iterator[Problem]:
+        divisor = self._row_divisor()
+        for mode, (step, want) in enumerate(zip(tensor.stride(), self.strides, strict=True)):
+            what = f"stride of mode {mode}"
+            if tensor.shape[mode] <= 1:
+                continue  # never multiplied by anything but 0
+            if isinstance(want, int) and step != want:
+                remedy = "pass .contiguous(), or compile for this tensor"
+                yield what, step, f"{want}, which was compiled in", remedy
+            if not isinstance(want, int) and step % divisor:
+                remedy = "pass .contiguous(), or compile without divisible"
+                yield what, step, f"a multiple of {divisor}", remedy
+        if tensor.numel() and tensor.data_ptr() % (self.align or 1):
+            got = f"an address that is not a multiple of {self.align}"
+            needed = f"{self.align} bytes, which was compiled in"
+            yield "alignment", got, needed, "pass .clone(), or compile for this tensor"
+
+    def size_problem(self, tensor: torch.Tensor) -> Problem | None:
+        """What of a tensor's layout is beyond a kernel's 32-bit numbers."""
+        dynamic = [not isinstance(size, int) for size in self.shape]
+        stride_bits = [None if isinstance(step, int) else 64 for step in self.strides]
+        found = beyond_32_bits(tensor.shape, tensor.stride(), dynamic, stride_bits)
         return found and ("layout", *found)
 
     @functools.cached_property
@@ -212,24 +192,6 @@ class TensorSpec:
             return ((0, -1),) if room < 0 else ()
         shares = ((m, room // len(open_) // step + 1) for m, step in open_)
         return tuple((m, most) for m, most in shares if most <= MOST)
-
-    def _stride_problem(self, tensor: torch.Tensor) -> tuple[str, object, object, str] | None:
-        divisor = self._row_divisor()
-        for mode, (step, want) in enumerate(zip(tensor.stride(), self.strides, strict=True)):
-            what = f"stride of mode {mode}"
-            if tensor.shape[mode] <= 1:
-                continue  # never multiplied by anything but 0
-            if isinstance(want, int) and step != want:
-                remedy = "pass .contiguous(), or compile for this tensor"
-                return what, step, f"{want}, which was compiled in", remedy
-            if not isinstance(want, int) and step % divisor:
-                remedy = "pass .contiguous(), or compile without divisible"
-                return what, step, f"a multiple of {divisor}", remedy
-        if tensor.numel() and tensor.data_ptr() % self.alignment:
-            got = f"an address that is not a multiple of {self.alignment}"
-            needed = f"{self.alignment} bytes, which was compiled in"
-            return "alignment", got, needed, "pass .clone(), or compile for this tensor"
-        return None
 
 
 def spec(
@@ -256,8 +218,7 @@ def spec(
         return tensor
     dense("tensor", tensor)
     rank = tensor.dim()
-    fixed = set(range(rank)) if static is True else set() if static is False else _modes(static)
-    divisors = _divisors({} if divisible is None else divisible)
+    fixed = set(range(rank)) if static is True else set() if static is False else _static(static)
     for mode in fixed:
         if not 0 <= mode < rank:
             raise UsageError(got_needed("static", mode, f"modes 0 to {rank - 1}", "fix the number"))
@@ -268,91 +229,103 @@ def spec(
         raise UsageError(got_needed("names", f"{len(labels)}", f"{rank}, one a mode", "use None"))
     shape = tuple(int(n) if m in fixed else labels[m] for m, n in enumerate(tensor.shape))
     unit = _unit_mode(tensor)
-    strides: list[Mode] = [1 if m == unit else None for m in range(rank)]
-    if len(fixed) == rank:
-        strides = [int(s) for s in tensor.stride()]
-    elif tensor.is_contiguous():  # a stride that the fixed sizes alone decide is fixed, too
-        step: int | None = 1
-        for m in reversed(range(rank)):
-            if step is not None and m != unit:
-                strides[m] = step
-            step = step * int(tensor.shape[m]) if step is not None and m in fixed else None
-            if m == unit and m not in fixed:
-                step = None
-    for mode, divisor in divisors.items():
-        if 0 <= mode < rank and divisor > 0 and tensor.shape[mode] % divisor:
-            raise UsageError(
-                got_needed(f"size of mode {mode}", int(tensor.shape[mode]),
-                           f"a multiple of {divisor}", "choose a divisor that divides it")
-            )  # fmt: skip
-    row_divisor = 1 if unit is None else divisors.get(unit, 1)
-    for mode, stride in enumerate(strides):
-        if stride is None and tensor.shape[mode] > 1 and tensor.stride(mode) % row_divisor:
-            needed = f"a multiple of {row_divisor}, for every row has to begin at one"
-            remedy = "pass .contiguous(), or pad the rows"
-            raise UsageError(
-                got_needed(f"stride of mode {mode}", tensor.stride(mode), needed, remedy)
-            )
+    strides = _known_strides(tensor, shape, unit)
+    divisors = _divisors({} if divisible is None else divisible)
+    _check_promise(tensor, divisors, strides, unit)
     if align is None:
         address = tensor.data_ptr() if tensor.numel() else 0
         align = min(_MAX_ALIGN, address & -address) if address else _MAX_ALIGN
         align = max(align, tensor.element_size())
-    return TensorSpec(tensor.dtype, shape, tuple(strides), align, divisors, read_only)
+    return TensorSpec(tensor.dtype, shape, strides, align, divisors, read_only)
 
 
-def _is_mode(mode: object) -> bool:
-    return mode is None or isinstance(mode, str) or (type(mode) is int and mode >= 0)
+def _known_strides(
+    tensor: torch.Tensor, shape: tuple[Mode, ...], unit: int | None
+) -> tuple[Mode, ...]:
+    """Strides that are compiled in: the 1 of the fastest mode, and what the fixed sizes decide."""
+    if all(isinstance(size, int) for size in shape):
+        return tuple(map(int, tensor.stride()))
+    known = _row_major(shape) if tensor.is_contiguous() else (None,) * tensor.dim()
+    return tuple(1 if m == unit else step for m, step in enumerate(known))
 
 
-def _divisors(divisible: object) -> dict[int, int]:
-    """The promise about sizes, as plain numbers.
-
-    Raises:
-        UsageError: it is no mapping, or holds something that is no whole number.
-    """
-    if not isinstance(divisible, Mapping):
-        raise UsageError(
-            got_needed("divisible", divisible, "{mode: number}, such as {1: 4}", "name the mode")
-        )
-    return {
-        _whole("divisible", " as a mode", mode): _whole("divisible", f" for mode {mode}", divisor)
-        for mode, divisor in divisible.items()
-    }
-
-
-def _modes(static: object) -> set[int]:
-    if not isinstance(static, Iterable) or isinstance(static, str):
-        needed = "True, or a list of modes such as [1]"
-        raise UsageError(got_needed("static", brief(static), needed, "write the mode in brackets"))
-    return {_whole("static", " as a mode", mode) for mode in _listed("static", static)}
+def _check_promise(
+    tensor: torch.Tensor, divisors: dict[int, int], strides: tuple[Mode, ...], unit: int | None
+) -> None:
+    """Raise UsageError for a size, or a dynamic stride, that its divisor does not divide."""
+    for mode, divisor in divisors.items():
+        if 0 <= mode < tensor.dim() and divisor > 0 and tensor.shape[mode] % divisor:
+            what, needed = f"size of mode {mode}", f"a multiple of {divisor}"
+            remedy = "choose a divisor that divides it"
+            raise UsageError(got_needed(what, int(tensor.shape[mode]), needed, remedy))
+    row_divisor = 1 if unit is None else divisors.get(unit, 1)
+    for mode, stride in enumerate(strides):
+        if stride is None and tensor.shape[mode] > 1 and tensor.stride(mode) % row_divisor:
+            what, got = f"stride of mode {mode}", tensor.stride(mode)
+            needed = f"a multiple of {row_divisor}, for every row has to begin at one"
+            raise UsageError(got_needed(what, got, needed, "pass .contiguous(), or pad the rows"))
 
 
-def _listed(what: str, values: Any) -> list[Any]:
-    if not isinstance(values, Iterable) or hasattr(values, "ndim"):
-        needed = "a list, one entry a mode"
-        raise UsageError(got_needed(what, brief(values), needed, "write it in brackets"))
-    return list(values)
-
-
-def _whole(what: str, where: str, value: object) -> int:
-    try:
-        return operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        remedy = "use `//`" if isinstance(value, float) else "pass an int"
-        got = f"{brief(value)}{where}"
-        raise UsageError(got_needed(what, got, "a whole number", remedy)) from None
+def _row_major(shape: tuple[Mode, ...]) -> tuple[Mode, ...]:
+    strides: list[Mode] = []
+    step: int | None = 1
+    for size in reversed(shape):
+        strides.append(step)
+        step = step * size if isinstance(size, int) and step is not None else None
+    return tuple(reversed(strides))
 
 
 def _unit_mode(tensor: torch.Tensor) -> int | None:
     """The mode with stride 1: the fastest one; the last of several. A matrix of one column, whose
     strides are both 1, is row-major like any other that torch makes.
     """
-    ones = [m for m, s in enumerate(tensor.stride()) if s == 1]
-    if tensor.is_contiguous() and ones and ones[-1] == tensor.dim() - 1:
-        return ones[-1]
+    ones = [m for m, step in enumerate(tensor.stride()) if step == 1]
     longer = [m for m in ones if tensor.shape[m] > 1]
-    if longer:
-        return longer[-1]
-    if tensor.is_contiguous() and tensor.dim():
-        return tensor.dim() - 1
-    return ones[-1] if ones else None
+    last = tensor.dim() - 1
+    if tensor.is_contiguous() and last >= 0 and (last in ones or not longer):
+        return last
+    return next(reversed(longer or ones), None)
+
+
+# -- what a user gives ----------------------------------------------------------------------------
+def _modes(what: str, modes: object) -> tuple[Mode, ...]:
+    if isinstance(modes, tuple) and all(
+        m is None or isinstance(m, str) or (type(m) is int and m >= 0) for m in modes
+    ):
+        return modes
+    needed, remedy = "a tuple of numbers, names and None", "None stands for a dynamic one"
+    raise UsageError(got_needed(f"TensorSpec, {what}", brief(modes), needed, remedy))
+
+
+def _divisors(divisible: object) -> dict[int, int]:
+    """The promise about sizes, as plain numbers."""
+    if not isinstance(divisible, Mapping):
+        needed, remedy = "{mode: number}, such as {1: 4}", "name the mode"
+        raise UsageError(got_needed("divisible", divisible, needed, remedy))
+    return {
+        _whole("divisible", mode, " as a mode"): _whole("divisible", divisor, f" for mode {mode}")
+        for mode, divisor in divisible.items()
+    }
+
+
+def _static(modes: object) -> set[int]:
+    if not isinstance(modes, Iterable) or isinstance(modes, str):
+        needed, remedy = "True, or a list of modes such as [1]", "write the mode in brackets"
+        raise UsageError(got_needed("static", brief(modes), needed, remedy))
+    return {_whole("static", mode, " as a mode") for mode in _listed("static", modes)}
+
+
+def _listed(what: str, values: Any) -> list[Any]:
+    if not isinstance(values, Iterable) or hasattr(values, "ndim"):
+        needed, remedy = "a list, one entry a mode", "write it in brackets"
+        raise UsageError(got_needed(what, brief(values), needed, remedy))
+    return list(values)
+
+
+def _whole(what: str, value: object, where: str = "") -> int:
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        remedy = "use `//`" if isinstance(value, float) else "pass an int"
+        got = brief(value) + where
+        raise UsageError(got_needed(what, got, "a whole number", remedy)) from None

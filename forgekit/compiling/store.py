@@ -28,8 +28,6 @@ from pathlib import Path
 
 from forgekit import environment, shared_files
 
-__all__ = ["folder", "load", "save"]
-
 _MAGIC = b"forgekit compiled kernel 2\n"
 _LIMIT_BYTES = 256 * 2**20  # beyond this total the oldest files are removed, down to three quarters
 _ENTRY = re.compile(r"[0-9a-f]{64}\.forgekit")
