@@ -6,6 +6,16 @@
 from __future__ import annotations
 
 DRAWERS: dict[str, dict[str, str]] = {
+    "forgekit.benching.notebook.results.Benchmark": {
+        "html": "viz.timing.tables:benchmark_html",
+        "bars": "viz.timing.bars:bars",
+        "roofline": "viz.timing.roofline:roofline",
+    },
+    "forgekit.benching.notebook.results.Sweep": {
+        "html": "viz.timing.tables:sweep_html",
+        "lines": "viz.timing.lines:lines",
+    },
+    "forgekit.benching.recorded.Recorded": {"html": "viz.timing.tables:recorded_html"},
     "forgekit.layouts.explain.Explanation": {"html": "layouts.explain:explanation_html"},
     "forgekit.show.Picture": {"html": "viz.png:picture_html"},
     "forgekit.checking.check_report.CheckReport": {"html": "viz.reports:check_html"},
@@ -19,5 +29,6 @@ DRAWERS: dict[str, dict[str, str]] = {
     "forgekit.tracing.timeline.Timeline": {"figure": "viz.runs.timeline_figure:draw"},
     "forgekit.lessons.progress.Progress": {"html": "lessons.drawing:progress_html"},
     "forgekit.lessons.report.GradeReport": {"html": "lessons.drawing:report_html"},
+    "forgekit.viz.timing.picture.TimingPicture": {"html": "viz.png:picture_html"},
     "forgekit.lessons.report.Note": {"bundle": "lessons.drawing:note_bundle"},
 }

@@ -11,10 +11,10 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from forgebook.groups import Group
-from forgekit.benching.suites.picture import draw
 from forgekit.benching.suites.results import Row
 from forgekit.benching.suites.suite import DTYPES
 from forgekit.viz.theme import TEXT
+from forgekit.viz.timing.suite import draw
 
 __all__ = ["pictures"]
 

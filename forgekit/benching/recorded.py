@@ -7,15 +7,13 @@ device-to-device copy of 1 GB in the same run, bytes read plus written) and `row
 
 from __future__ import annotations
 
-import html
 import json
 from dataclasses import dataclass
-from typing import Any
 
 from forgekit.course import recorded_files
 from forgekit.errors import UsageError, brief, got_needed
-
-__all__ = ["Recorded", "RecordedRow", "recorded"]
+from forgekit.show import Shown
+from forgekit.text import Table
 
 
 @dataclass(frozen=True)
@@ -30,8 +28,8 @@ class RecordedRow:
     gbps: float
 
 
-@dataclass(frozen=True)
-class Recorded:
+@dataclass(frozen=True, repr=False)
+class Recorded(Shown):
     """A recorded run; a notebook shows it as a table, steps down, sizes and types across."""
 
     gpu: str
@@ -63,42 +61,23 @@ class Recorded:
             f"{self.ceiling_gbps:,.0f} GB/s in the same run."
         )
 
-    def _columns(self) -> list[tuple[tuple[int, ...], str]]:
-        return list(dict.fromkeys((r.shape, r.dtype) for r in self.rows))
-
-    def _table(self) -> list[list[str]]:
-        columns = self._columns()
+    @property
+    def table(self) -> Table:
+        """Steps down, sizes and types across."""
+        columns = list(dict.fromkeys((r.shape, r.dtype) for r in self.rows))
         cells = {(r.step, r.shape, r.dtype): r for r in self.rows}
-        table = [["", *(f"{'×'.join(map(str, s))} {d}" for s, d in columns)]]
+        rows = []
         for step in dict.fromkeys(r.step for r in self.rows):
-            row = [step]
-            for shape, dtype in columns:
-                r = cells.get((step, shape, dtype))
-                row.append(f"{r.ms:.3f} ms, {self.percent(r):.0f} %" if r else "–")
-            table.append(row)
-        return table
+            found = (cells.get((step, shape, dtype)) for shape, dtype in columns)
+            times = (f"{r.ms:.3f} ms, {self.percent(r):.0f} %" if r else "–" for r in found)
+            rows.append([step, *times])
+        heads = (f"{'×'.join(map(str, shape))} {dtype}" for shape, dtype in columns)
+        return Table(("", *heads), rows, left=range(len(columns) + 1))
 
-    def __repr__(self) -> str:
-        table = self._table()
-        widths = [max(len(row[k]) for row in table) for k in range(len(table[0]))]
-        lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in table]
-        return "\n".join([self.headline, "", *(line.rstrip() for line in lines)])
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        style = 'style="padding:3px 12px;text-align:left;border:0;background:transparent"'
-        head, *rest = self._table()
-        rows = "".join(
-            "<tr>" + "".join(f"<td {style}>{html.escape(c)}</td>" for c in row) + "</tr>"
-            for row in rest
-        )
-        heads = "".join(f"<th {style}>{html.escape(c)}</th>" for c in head)
-        text = (
-            f'<div style="font-size:13px"><p>{html.escape(self.headline)}</p>'
-            f'<table style="border-collapse:collapse"><tr>{heads}</tr>{rows}</table>'
-            '<p style="opacity:.65;font-size:11px">Median time; percent of that copy\'s GB/s, '
-            "each input read once and each output written once.</p></div>"
-        )
-        return {"text/plain": repr(self), "text/html": text}
+    @property
+    def summary(self) -> str:
+        """The run and its table in plain text."""
+        return "\n".join([self.headline, "", *self.table.lines()])
 
 
 def recorded(name: str) -> Recorded:

@@ -177,8 +177,8 @@ def _with_progress(
 def _write_report(
     results: SuiteResults, text: str, markdown_file: str | None, plot: Path | None
 ) -> None:
-    from forgekit.benching.suites.picture import save
     from forgekit.output_files import write_output
+    from forgekit.viz.timing.suite import save
 
     if markdown_file not in (None, "-"):
         write_output("--markdown", str(markdown_file), text)

@@ -64,8 +64,8 @@ def build_parser() -> argparse.ArgumentParser:
 def early_checks(chosen: argparse.Namespace) -> float:
     """What would be a pity to be told after half an hour; returns the threshold in percent."""
     from forgekit.benching.suites.compare import parse_percent
-    from forgekit.benching.suites.picture import check_plot_file
     from forgekit.output_files import check_output
+    from forgekit.viz.timing.suite import check_plot_file
 
     if chosen.read:
         _check_read(chosen)

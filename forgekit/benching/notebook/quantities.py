@@ -25,7 +25,7 @@ class Quantity:
     value: Callable[[Measured, float | None], float | None]
     digits: int = 1
 
-    def told(self, value: float | None) -> str:
+    def text(self, value: float | None) -> str:
         """`1,160` or `–`"""
         return "–" if value is None else f"{value:,.{self.digits}f}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from forgekit.arguments import checked as checked_call
 from forgekit.benching.measuring import Measured
@@ -13,13 +13,11 @@ from forgekit.benching.notebook import tables
 from forgekit.benching.recorded import Recorded, RecordedRow
 from forgekit.errors import UsageError, brief, got_needed
 from forgekit.profiling.gpus import Gpu
-from forgekit.text import plural
-from forgekit.text import size as bytes_told
+from forgekit.show import Shown, draw
+from forgekit.text import plural, size
 
 if TYPE_CHECKING:
     from forgekit.viz.timing.picture import TimingPicture
-
-__all__ = ["Benchmark", "Outcome", "Size", "Sweep"]
 
 Size = int | tuple[int, ...]
 
@@ -33,8 +31,8 @@ class Outcome:
     failed: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Benchmark:
+@dataclass(frozen=True, eq=False, repr=False)
+class Benchmark(Shown):
     """Variants of one computation, measured in one run; a notebook shows it as a table.
 
     Attributes:
@@ -129,7 +127,7 @@ class Benchmark:
     @property
     def table(self) -> str:
         """The table as text."""
-        return tables.text(tables.columns(self))
+        return "\n".join(tables.columns(self).lines())
 
     def as_dict(self) -> dict[str, Any]:
         """All of it as dicts, lists, numbers and strings."""
@@ -143,21 +141,16 @@ class Benchmark:
                      for o in self.outcomes],
         }  # fmt: skip
 
-    def __repr__(self) -> str:
+    @property
+    def summary(self) -> str:
+        """Headline, table and notes in plain text."""
         return "\n".join([self.headline, "", self.table, "", *self.notes])
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        parts = [("", tables.columns(self))]
-        return {"text/plain": repr(self), "text/html": tables.html(self.headline, parts,
-                                                                   self.notes)}  # fmt: skip
 
     # -- pictures -------------------------------------------------------------------------------
     def plot(self) -> TimingPicture:
         """Bars: on a GPU the rate of each variant beside the ceiling; on the virtual GPU what it
         counted, beside recorded times."""
-        from forgekit.viz.timing.bars import bars
-
-        return bars(self)
+        return cast("TimingPicture", draw(self, "bars"))
 
     def roofline(self) -> TimingPicture:
         """Operations for each byte against operations a second, below what memory and arithmetic
@@ -171,13 +164,11 @@ class Benchmark:
         Raises:
             UsageError: on a GPU without `operations`; nothing was measured.
         """
-        from forgekit.viz.timing.roofline import roofline
-
-        return roofline(self)
+        return cast("TimingPicture", draw(self, "roofline"))
 
 
-@dataclass(frozen=True, eq=False)
-class Sweep:
+@dataclass(frozen=True, eq=False, repr=False)
+class Sweep(Shown):
     """Variants over sizes; a notebook shows it as tables.
 
     Attributes:
@@ -193,13 +184,13 @@ class Sweep:
         """Of the variants of any size, in their order."""
         return tuple(dict.fromkeys(o.name for b in self.benchmarks for o in b.outcomes))
 
-    def __getitem__(self, size: Size) -> Benchmark:
+    def __getitem__(self, length: Size) -> Benchmark:
         """The Benchmark of a size. Raises UsageError if it was not swept."""
         for s, b in zip(self.sizes, self.benchmarks, strict=True):
-            if s == size:
+            if s == length:
                 return b
         known = ", ".join(map(str, self.sizes))
-        raise UsageError(got_needed("size", brief(size), f"one of {known}", "choose one"))
+        raise UsageError(got_needed("size", brief(length), f"one of {known}", "choose one"))
 
     @property
     def kind(self) -> str:
@@ -222,7 +213,7 @@ class Sweep:
     @property
     def headline(self) -> str:
         b = self.benchmarks[0]
-        ends = (bytes_told(x.moved_bytes) for x in (b, self.benchmarks[-1]))
+        ends = (size(x.moved_bytes) for x in (b, self.benchmarks[-1]))
         moved = " to ".join(dict.fromkeys(ends))
         return f"{b.place}: {plural(len(self.sizes), 'size')}, {b.dtype}, {moved} to move"
 
@@ -235,7 +226,7 @@ class Sweep:
     def table(self) -> str:
         """The tables as text, one a metric."""
         parts = tables.sweep_columns(self)
-        return "\n\n".join(f"{title}\n{tables.text(rows)}" for title, rows in parts)
+        return "\n\n".join("\n".join([title, *rows.lines()]) for title, rows in parts)
 
     def as_dict(self) -> dict[str, Any]:
         """All of it as dicts, lists, numbers and strings."""
@@ -243,13 +234,10 @@ class Sweep:
         return {"axis": self.axis, "sizes": sizes,
                 "benchmarks": [b.as_dict() for b in self.benchmarks]}  # fmt: skip
 
-    def __repr__(self) -> str:
+    @property
+    def summary(self) -> str:
+        """Headline, table and notes in plain text."""
         return "\n".join([self.headline, "", self.table, "", *self.notes])
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        parts = tables.sweep_columns(self)
-        return {"text/plain": repr(self), "text/html": tables.html(self.headline, parts,
-                                                                   self.notes)}  # fmt: skip
 
     @checked_call()
     def plot(self, metric: str | None = None) -> TimingPicture:
@@ -262,6 +250,4 @@ class Sweep:
         Raises:
             UsageError: no such metric there.
         """
-        from forgekit.viz.timing.lines import lines
-
-        return lines(self, metric)
+        return cast("TimingPicture", draw(self, "lines", metric=metric))

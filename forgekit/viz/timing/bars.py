@@ -21,8 +21,6 @@ from forgekit.viz.timing.chart import (
 )
 from forgekit.viz.timing.picture import TimingPicture
 
-__all__ = ["bars"]
-
 # Inches.
 _LEFT = 0.12
 _NAMES, _LEAST_NAMES = 2.1, 0.7  # room for the variants' names
@@ -202,7 +200,7 @@ def _panels(b: Benchmark) -> list[_Panel]:
         values = tuple(q.value(o.measured, None) if o.measured is not None else None
                        for o in b.outcomes)  # fmt: skip
         there = [o.measured is not None and o.measured.counters is not None for o in b.outcomes]
-        told = tuple(q.told(v) + ("×" if q.name == "bytes" and v is not None else "") if t else ""
+        told = tuple(q.text(v) + ("×" if q.name == "bytes" and v is not None else "") if t else ""
                      for v, t in zip(values, there, strict=True))  # fmt: skip
         most = max((v for v in values if v is not None), default=1.0)
         most = 100.0 if q.name == "conflicts" else max(most, 1.0)

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-__all__ = ["SMALL", "Frame", "Look", "apart", "caption_height", "draw_caption", "draw_title",
-           "frame", "log_ticks", "look", "size_ticks", "title_lines", "wrapped"]  # fmt: skip
-
 # Okabe-Ito's colours that show on white and on black, and a violet; neighbours differ most.
 _HUES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A6FBF")
 _MARKERS = "os^DvPX"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from forgekit.benching.measuring import Measured
 from forgekit.benching.notebook.quantities import COUNTED, Quantity, at_percentile, quantity
 from forgekit.benching.notebook.results import Size, Sweep
-from forgekit.benching.notebook.tables import recorded_title, size_told
+from forgekit.benching.notebook.tables import recorded_title, size_text
 from forgekit.benching.recorded import RecordedRow
 from forgekit.viz.theme import LETTERS, LINE, TEXT, WIDTH, Canvas
 from forgekit.viz.timing.chart import (
@@ -28,8 +28,6 @@ from forgekit.viz.timing.chart import (
     wrapped,
 )
 from forgekit.viz.timing.picture import TimingPicture
-
-__all__ = ["lines"]
 
 # Inches.
 _LEFT, _LABELS = 0.75, 2.0  # of one large chart: the axis's numbers; names at the right
@@ -107,7 +105,7 @@ def _one(s: Sweep, q: Quantity) -> Canvas:
 def _fill(f: Frame, s: Sweep, q: Quantity, curves: Sequence[_Curve]) -> None:
     """Draw lines, bands and axes."""
     places = [_place(size) for size in s.sizes]
-    size_ticks(f, places, [size_told(size) for size in s.sizes])
+    size_ticks(f, places, [size_text(size) for size in s.sizes])
     most = 0.0
     for k, curve in enumerate(curves):
         style = look(k, len(curves))

@@ -6,18 +6,17 @@ import functools
 import io
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from forgekit.show import Shown
 from forgekit.viz.saving import save_picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["TimingPicture"]
 
-
-@dataclass(frozen=True, eq=False)
-class TimingPicture:
+@dataclass(frozen=True, eq=False, repr=False)
+class TimingPicture(Shown):
     """Shown by a notebook as a picture; `print` gives its words.
 
     Attributes:
@@ -51,11 +50,7 @@ class TimingPicture:
         """
         save_picture(self, path)
 
-    def __repr__(self) -> str:
+    @property
+    def summary(self) -> str:
+        """The same words."""
         return self.words
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        from forgekit.viz.png import img_tag
-
-        alt = "; ".join(line.strip() for line in self.words.split("\n") if line.strip())
-        return {"text/plain": self.words, "text/html": img_tag(self.figure, alt)}

@@ -33,8 +33,6 @@ from forgekit.viz.timing.chart import (
 )
 from forgekit.viz.timing.picture import TimingPicture
 
-__all__ = ["roofline"]
-
 _LEFT, _LABELS, _HEIGHT = 0.8, 2.3, 3.7  # inches
 _LINE = LINE * SMALL / 9
 

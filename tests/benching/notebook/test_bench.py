@@ -16,7 +16,7 @@ import forgekit as fk
 from forgekit import ops
 from forgekit.benching import measuring
 from forgekit.benching.notebook import bench as module
-from forgekit.benching.notebook import tables, variants
+from forgekit.benching.notebook import variants
 from forgekit.benching.peaks import fp32_peak, instruction_peak
 from forgekit.benching.recorded import recorded
 from forgekit.benching.timing import Timing
@@ -382,10 +382,3 @@ def test_every_gpu_of_the_table_has_peaks() -> None:
         assert 1.3e9 < clock < 2.6e9, gpu.name
     assert instruction_peak(gpu_named("H200")) == 33.5e12
     assert fp32_peak(None) is None and instruction_peak(None) is None
-
-
-def test_numbers_line_up() -> None:
-    rows = (tables.Row("a", ("1", "22"), beside="9"), tables.Row("long", (), "why", "–"))
-    assert tables.text(tables.Table(("", "x", "y"), rows, "b")) == (
-        "      x   y  b\na     1  22  9\nlong  why    –"
-    )

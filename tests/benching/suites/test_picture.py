@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from forgekit.benching.suites.picture import draw, save
 from forgekit.benching.suites.results import MachineInfo, Row, SuiteResults
 from forgekit.errors import UsageError
+from forgekit.viz.timing.suite import draw, save
 from tests.benching.suites.suite_made import CASES, GPU, results
 from tests.benching.suites.test_results import COUNTERS
 
