@@ -17,6 +17,8 @@ DRAWERS: dict[str, dict[str, str]] = {
     },
     "forgekit.benching.recorded.Recorded": {"html": "viz.timing.tables:recorded_html"},
     "forgekit.layouts.explain.Explanation": {"html": "layouts.explain:explanation_html"},
+    "forgekit.viz.layouts.picture.LayoutPicture": {"bundle": "viz.layouts.picture:picture_bundle"},
+    "forgekit.viz.explorer.explore.Explorer": {"html": "viz.explorer.page:explorer_html"},
     "forgekit.show.Picture": {"html": "viz.png:picture_html"},
     "forgekit.checking.check_report.CheckReport": {"html": "viz.reports:check_html"},
     "forgekit.checking.sanitize.SanitizerReport": {"html": "viz.reports:sanitizer_html"},

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from forgekit.tracing.footprint import Footprint, footprint
-    from forgekit.viz.layouts.api import (
+    from forgekit.viz.layouts.cute_viz import (
         display_copy_layout,
         display_layout,
         display_mma_from_layouts,
@@ -27,14 +27,6 @@ if TYPE_CHECKING:
         display_tiled_copy,
         display_tiled_mma,
         display_tv_layout,
-        draw_copy_layout,
-        draw_layout,
-        draw_mma_from_layouts,
-        draw_offsets,
-        draw_swizzle_layout,
-        draw_tiled_copy,
-        draw_tiled_mma,
-        draw_tv_layout,
         render_copy_layout_svg,
         render_layout_svg,
         render_mma_from_layouts,
@@ -44,8 +36,13 @@ if TYPE_CHECKING:
         render_tiled_mma_svg,
         render_tv_layout_svg,
     )
+    from forgekit.viz.layouts.mma import draw_mma_from_layouts
+    from forgekit.viz.layouts.offsets import draw_offsets
     from forgekit.viz.layouts.picture import LayoutPicture
-    from forgekit.viz.layouts.tiled import tidfrg_D, tidfrg_S
+    from forgekit.viz.layouts.plain import draw_layout
+    from forgekit.viz.layouts.swizzle import draw_swizzle_layout
+    from forgekit.viz.layouts.tiled import draw_tiled_copy, draw_tiled_mma, tidfrg_D, tidfrg_S
+    from forgekit.viz.layouts.tv import draw_copy_layout, draw_tv_layout
     from forgekit.viz.mismatch import mismatch_map
 
 _ELSEWHERE = {
@@ -72,7 +69,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'forgekit.viz' has no attribute {name!r}")
-    module = importlib.import_module(f"forgekit.{_ELSEWHERE.get(name, 'viz.layouts.api')}")
+    module = importlib.import_module(f"forgekit.{_ELSEWHERE.get(name, 'viz.layouts.cute_viz')}")
     value = globals()[name] = getattr(module, name)
     return value
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from forgekit.layouts import ComposedLayout, Layout, Swizzle
-from forgekit.viz.layouts.banks import BANK_BITS, conflict_ways
+from forgekit.viz.layouts.banks import BANK_BITS, describe_ways, worst_ways
 from forgekit.viz.layouts.reading import offsets_of
 
 MOST_PADDING = 8  # elements
@@ -27,7 +27,7 @@ def bank_choices(
     if isinstance(own, Layout):  # no swizzle, and no plain offsets either
         lab = {"plain": None, "pad_mode": None, "padding": 0, "start": 0,
                "swizzles": [None], "layouts": [[str(layout)], [str(layout)]], "own": 0}  # fmt: skip
-        lab["told"] = [_told(layout, bits)]
+        lab["told"] = [_described(layout, bits)]
         return lab, _step(layout, can_pad=False, can_swizzle=False)
     start = layout.offset if isinstance(layout, ComposedLayout) else 0
     mode, extent, padding = _row_mode(outer)
@@ -48,7 +48,7 @@ def bank_choices(
         "start": start,
         "swizzles": [s and [s.bits, s.base, s.shift] for s in swizzles],
         "layouts": [[str(x) for x in with_pad], [str(x) for x in with_swizzle]],
-        "told": [_told(x, bits) for x in [*with_pad, *with_swizzle[1:]]],
+        "told": [_described(x, bits) for x in [*with_pad, *with_swizzle[1:]]],
         "own": swizzles.index(own) if own is not None and own.bits else 0,
     }
     return lab, _step(layout, can_pad=mode is not None, can_swizzle=len(swizzles) > 1)
@@ -60,12 +60,11 @@ def _with(layout: Layout, swizzle: Swizzle | None, start: Any) -> Layout | Compo
     return ComposedLayout(swizzle or Swizzle(0, 4, 3), start, layout)
 
 
-def _told(layout: Layout | ComposedLayout, bits: int) -> list[str]:
+def _described(layout: Layout | ComposedLayout, bits: int) -> list[str]:
     """The layout, and the conflicts of a warp that reads its columns and its rows."""
     rows = layout.size(0) if layout.rank == 2 else 1
     table = offsets_of(layout).reshape(-1, rows)  # a row of it is a column of the tile
-    worst = [max(conflict_ways(line, bits) for line in lines) for lines in (table, table.T)]
-    return [str(layout), *("no conflict" if n == 1 else f"{n}-way conflict" for n in worst)]
+    return [str(layout), *map(describe_ways, worst_ways(table, bits))]
 
 
 def _row_mode(layout: Layout) -> tuple[int | None, int, int]:

@@ -8,9 +8,13 @@ from typing import Any
 
 from forgekit.arguments import checked
 from forgekit.output_files import write_output
+from forgekit.show import Shown
+from forgekit.viz.explorer import page
+from forgekit.viz.explorer.data import build
+from forgekit.viz.explorer.still import still_png
 
 
-class Explorer:
+class Explorer(Shown):
     """What `explore` returns: as the last line of a cell it shows itself, `print` gives its words.
 
     Attributes:
@@ -20,39 +24,30 @@ class Explorer:
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
 
-    @property
+    @functools.cached_property
     def words(self) -> str:
         """The steps with their layouts and the conflicts of each padding and swizzle, in words."""
-        from forgekit.viz.explorer.page import words_of
+        return page.words_of(self.data)
 
-        return words_of(self.data)
+    @property
+    def summary(self) -> str:
+        """The same."""
+        return self.words
+
+    @functools.cached_property
+    def png(self) -> bytes:
+        """The picture for readers without scripts."""
+        return still_png(self.data)
 
     @functools.cached_property
     def html(self) -> str:
         """One self-contained fragment of HTML: no network, no kernel; equal layouts, equal text."""
-        from forgekit.viz.explorer.page import fragment
-
-        return fragment(self.data, self._png)
+        return page.explorer_html(self)
 
     @checked()
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a whole HTML page to a file. Raises UsageError if it cannot be written."""
-        from forgekit.viz.explorer.page import page
-
-        write_output("output file", path, page(self.data, self._png))
-
-    @functools.cached_property
-    def _png(self) -> bytes:
-        """The picture for readers without scripts."""
-        from forgekit.viz.explorer.still import still_png
-
-        return still_png(self.data)
-
-    def __repr__(self) -> str:
-        return self.words
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"text/plain": self.words, "text/html": self.html}
+        write_output("output file", path, page.whole_page(self))
 
 
 @checked()
@@ -82,6 +77,4 @@ def explore(
 
     Source of banks, sectors and lines: CUDA C++ Programming Guide, shared and global memory.
     """
-    from forgekit.viz.explorer.data import build
-
     return Explorer(build(layout, tile, tv, dtype, memory))

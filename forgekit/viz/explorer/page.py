@@ -12,31 +12,33 @@ import html
 import json
 import re
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from forgekit.viz.layouts.palette import THEME
+from forgekit.layouts.tuples import leaf_map, text
+from forgekit.viz.layouts.palette import THEME, theme_style, variables
+
+if TYPE_CHECKING:
+    from forgekit.viz.explorer.explore import Explorer
 
 _SCRIPTS = ("math.js", "panels.js", "explorer.js")
 # Roles that only the explorer has, on a light page and on a dark one.
 _MORE = {"soft": ("#F1F3F5", "#282B31"), "focus": ("#0B62C4", "#7CB8FF")}
-_LIGHT = ("[data-jp-theme-light=true]", "[data-theme=light]", ".vscode-light")
-_DARK = ("[data-jp-theme-light=false]", "[data-theme=dark]", ".vscode-dark")
 
 
-def fragment(data: dict[str, Any], png: bytes) -> str:
+def explorer_html(explorer: Explorer) -> str:
     """The HTML of one explorer; equal payloads give equal text."""
+    data = explorer.data
     payload = json.dumps(packed(data), separators=(",", ":"), ensure_ascii=False)
     name = "fkx-" + hashlib.sha256(payload.encode()).hexdigest()[:10]
     for character in "<>\u2028\u2029":  # so that no text in it ends the script
         payload = payload.replace(character, f"\\u{ord(character):04x}")
     alt = html.escape(_alt(data), quote=True)
-    image = base64.b64encode(png).decode("ascii")
-    words = html.escape(words_of(data))
+    image = base64.b64encode(explorer.png).decode("ascii")
     return (
         f'<div class="fkx" data-fkx="{name}" role="group" aria-label="Layout explorer">\n'
         f"<style>{_style()}</style>\n"
         f'<img alt="{alt}" style="max-width:100%" src="data:image/png;base64,{image}">\n'
-        f"<details><summary>In words</summary><pre>{words}</pre></details>\n"
+        f"<details><summary>In words</summary><pre>{html.escape(explorer.words)}</pre></details>\n"
         f"<script>{_script(name, payload)}</script>\n</div>"
     )
 
@@ -63,15 +65,15 @@ def packed(value: Any) -> Any:
     return {"runs": runs} if len(runs) < len(value) else value
 
 
-def page(data: dict[str, Any], png: bytes) -> str:
+def whole_page(explorer: Explorer) -> str:
     """A whole HTML document with one explorer."""
-    title = html.escape(f"Layout {data['title']}")
+    title = html.escape(f"Layout {explorer.data['title']}")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{title}</title>\n<style>:root{{color-scheme:light dark}}"
         "body{max-width:1000px;margin:16px auto;padding:0 10px}</style>\n</head>\n<body>\n"
-        f"{fragment(data, png)}\n</body>\n</html>\n"
+        f"{explorer.html}\n</body>\n</html>\n"
     )
 
 
@@ -93,21 +95,18 @@ def words_of(data: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _filled(text: str, data: dict[str, Any]) -> str:
+def _filled(words: str, data: dict[str, Any]) -> str:
     """A step's text for the first tile and the first thread."""
     tile, tv = data["tile"], data["tv"]
     values = {"thread": "0"}
     if tile is not None:
-        values |= {"tile": _zeros(tile["rest"]), "start": str(tile["starts"][0])}
+        values |= {
+            "tile": text(leaf_map(lambda _: 0, tile["rest"])),
+            "start": str(tile["starts"][0]),
+        }
     if tv is not None:
         values["first"] = str(data["offsets"][tile["cells"][tv["elements"][0][0]]])
-    return re.sub(r"\{(\w+)\}", lambda m: values.get(m[1], m[0]), text)
-
-
-def _zeros(shape: Any) -> str:
-    if isinstance(shape, tuple | list):
-        return "(" + ",".join(_zeros(part) for part in shape) + ")"
-    return "0"
+    return re.sub(r"\{(\w+)\}", lambda m: values.get(m[1], m[0]), words)
 
 
 def _alt(data: dict[str, Any]) -> str:
@@ -143,20 +142,10 @@ def _scripts() -> str:
 
 @functools.cache
 def _style() -> str:
-    def variables(index: int) -> str:
-        scheme = ("light", "dark")[index]
-        colours = {**THEME, **_MORE}.items()
-        return f"color-scheme:{scheme};" + "".join(f"--fk-{k}:{v[index]};" for k, v in colours)
-
-    def on(pages: tuple[str, ...]) -> str:
-        return ",".join(f"{page} .fkx" for page in pages)
-
     text = re.sub(r"/\*.*?\*/\n?", "", _read("explorer.css"), flags=re.DOTALL)
-    return (
-        f"{text.strip()}\n.fkx{{{variables(0)}}}"
-        f"@media (prefers-color-scheme:dark){{.fkx{{{variables(1)}}}}}"
-        f"{on(_LIGHT)}{{{variables(0)}}}{on(_DARK)}{{{variables(1)}}}"
-    )
+    light, dark = variables({**THEME, **_MORE})
+    themes = theme_style("fkx", f"color-scheme:light;{light}", f"color-scheme:dark;{dark}")
+    return f"{text.strip()}\n{themes}"
 
 
 def _read(name: str) -> str:

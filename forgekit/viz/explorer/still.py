@@ -9,12 +9,13 @@ from typing import Any
 from forgekit.viz.layouts.banks import bank_of
 from forgekit.viz.layouts.compose import compose
 from forgekit.viz.layouts.grid import Content, Grid, plain_axis
-from forgekit.viz.layouts.palette import NOTHING, bank_colour, offset_colour, thread_colour
+from forgekit.viz.layouts.palette import NOTHING, PAPER, bank_colour, offset_colour, thread_colour
 from forgekit.viz.layouts.raster import png_bytes
 from forgekit.viz.layouts.scene import Scene
 
 _MOST_WRITTEN = 128  # cells with a number in each: more would make most of the page's bytes
 _OVERVIEW_PX = 320
+_STILL = "a still picture: this page runs no scripts; in JupyterLab, trust the notebook to explore"
 _NOTES = {
     "bank": "number and colour: the bank of shared memory",
     "thread": "T: the thread that holds an element, V: as which of its values",
@@ -38,67 +39,58 @@ def still_png(data: dict[str, Any]) -> bytes:
 def _scene(data: dict[str, Any]) -> Scene:
     shows = [step["show"] for step in data["steps"]]
     show = next(x for x in ("thread", "tile", "bank", "offset") if x in shows)
-    rows, columns = data["rows"], data["columns"]
-    grid = Grid("layout", rows, columns, _Content(data, show), plain_axis(rows),
-                plain_axis(columns), _Tile(data), cell=(38.0, 34.0))  # fmt: skip
+    grid = _grid(data, show)
     if len(data["offsets"]) <= _MOST_WRITTEN:
         blocks = [grid.block()]
     else:
-        side = max(_OVERVIEW_PX // max(rows, columns), 3)
+        side = max(_OVERVIEW_PX // max(grid.rows, grid.columns), 3)
         blocks = [grid.overview((side, side)), replace(grid.corner(), cell=(34.0, 30.0)).block()]
-    told = [f"{step['name']}: {step['result']}" for step in data["steps"][1:]]
-    lead = (
-        "a still picture: this page runs no scripts; in JupyterLab, trust the notebook to explore"
-    )
-    return compose(data["title"], told, [blocks], words="", notes=[_NOTES[show], lead])
+    lines = [f"{step['name']}: {step['result']}" for step in data["steps"][1:]]
+    return compose(data["title"], lines, [blocks], words="", notes=[_NOTES[show], _STILL])
 
 
-class _Tile:
-    """Which tile an element belongs to, so that lines run between tiles."""
+def _grid(data: dict[str, Any], show: str) -> Grid:
+    """The elements, with lines between tiles."""
+    rows, columns, offsets = data["rows"], data["columns"], data["offsets"]
+    places: dict[int, tuple[int, int]] = {}  # element -> its tile, its place in it
+    if data["tile"] is not None:
+        size = data["tile"]["size"]
+        places = {c: (k // size, k % size) for k, c in enumerate(data["tile"]["cells"])}
+    holders: dict[int, tuple[int, int]] = {}  # place in a tile -> its first thread and value
+    for thread, elements in enumerate(data["tv"]["elements"] if data["tv"] else ()):
+        for value, place in enumerate(elements):
+            holders.setdefault(place, (thread, value))
 
-    def __init__(self, data: dict[str, Any]) -> None:
-        self.data = data
-        self.places: dict[int, tuple[int, int]] = {}  # element -> its tile, its place in it
-        if data["tile"] is not None:
-            size = data["tile"]["size"]
-            self.places = {c: (k // size, k % size) for k, c in enumerate(data["tile"]["cells"])}
+    def element(row: int, column: int) -> int:
+        return row + column * rows if data["modes"] == 2 else row * columns + column
 
-    def element(self, row: int, column: int) -> int:
-        if self.data["modes"] == 2:
-            return row + column * int(self.data["rows"])
-        return row * int(self.data["columns"]) + column
+    def tile(row: int, column: int) -> tuple[int, int]:
+        number, _ = places.get(element(row, column), (0, 0))
+        return number, number
 
-    def __call__(self, row: int, column: int) -> tuple[Any, Any]:
-        tile = self.places.get(self.element(row, column), (0, 0))[0]
-        return tile, tile
+    def content(row: int, column: int) -> Content:
+        number = element(row, column)
+        if number >= len(offsets):
+            return Content(PAPER, hatched=True)
+        return _content(data, show, offsets[number], *places.get(number, (0, 0)), holders)
+
+    return Grid("layout", rows, columns, content, plain_axis(rows), plain_axis(columns), tile,
+                cell=(38.0, 34.0))  # fmt: skip
 
 
-class _Content:
-    """What the cell of an element shows."""
-
-    def __init__(self, data: dict[str, Any], show: str) -> None:
-        self.data, self.show = data, show
-        self.tile = _Tile(data)
-        self.holders: dict[int, tuple[int, int]] = {}
-        for thread, elements in enumerate(data["tv"]["elements"] if data["tv"] else ()):
-            for value, element in enumerate(elements):
-                self.holders.setdefault(element, (thread, value))
-
-    def __call__(self, row: int, column: int) -> Content:
-        element, data = self.tile.element(row, column), self.data
-        if element >= len(data["offsets"]):
-            return Content("#FFFFFF", hatched=True)
-        offset = data["offsets"][element]
-        tile, place = self.tile.places.get(element, (0, 0))
-        if self.show == "thread":
-            if place not in self.holders:
-                return Content(NOTHING, hatched=True)
-            thread, value = self.holders[place]
-            return Content(thread_colour(thread), (f"T{thread}", f"V{value}"))
-        if self.show == "bank":
-            bank = bank_of(offset, data["bits"])
-            return Content(bank_colour(bank), (str(bank),))
-        if self.show == "tile":
-            return Content(thread_colour(tile), (str(offset),))
-        low, high = data["low"], data["high"]
-        return Content(offset_colour(offset - low, high - low + 1), (str(offset),))
+def _content(
+    data: dict[str, Any], show: str, offset: int, tile: int, place: int,
+    holders: dict[int, tuple[int, int]],
+) -> Content:  # fmt: skip
+    if show == "thread":
+        if place not in holders:
+            return Content(NOTHING, hatched=True)
+        thread, value = holders[place]
+        return Content(thread_colour(thread), (f"T{thread}", f"V{value}"))
+    if show == "bank":
+        bank = bank_of(offset, data["bits"])
+        return Content(bank_colour(bank), (str(bank),))
+    if show == "tile":
+        return Content(thread_colour(tile), (str(offset),))
+    low, high = data["low"], data["high"]
+    return Content(offset_colour(offset - low, high - low + 1), (str(offset),))

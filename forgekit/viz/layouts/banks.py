@@ -52,3 +52,13 @@ def conflict_ways(offsets: Array, element_bits: int) -> int:
             words = np.unique((first[:, None] + np.arange(each)).reshape(-1))
             worst = max(worst, *Counter((words % BANKS).tolist()).values())
     return worst
+
+
+def worst_ways(table: Array, element_bits: int) -> tuple[int, int]:
+    """The most `conflict_ways` of a warp that reads a row of the table, and a column."""
+    row, column = (max(conflict_ways(line, element_bits) for line in t) for t in (table, table.T))
+    return row, column
+
+
+def describe_ways(ways: int) -> str:
+    return "no conflict" if ways == 1 else f"{ways}-way conflict"

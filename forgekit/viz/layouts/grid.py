@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from forgekit.layouts.tuples import flat
 from forgekit.viz.layouts.palette import ACCENT, INK, PAPER
 from forgekit.viz.layouts.scene import Cell, Item, Label, Line, Rect, Tiles, text_width
 
@@ -54,7 +56,7 @@ def plain_axis(size: int, first: int = 0, step: int = 1) -> Axis:
 
 def nested_axis(shape: Any) -> Axis:
     """The coordinates of a nested mode: the innermost entry beside the cells, then outwards."""
-    leaves = [leaf for leaf in _leaves(shape) if leaf > 1] or [1]
+    leaves = [leaf for leaf in flat(shape) if leaf > 1] or [1]
     size = math.prod(leaves)
     levels, span = [], 1
     borders: dict[int, int] = {}
@@ -66,8 +68,11 @@ def nested_axis(shape: Any) -> Axis:
     return Axis(tuple(levels), borders)
 
 
-def _leaves(shape: Any) -> list[int]:
-    return [x for part in shape for x in _leaves(part)] if isinstance(shape, tuple) else [shape]
+def cell_size(columns: int, longest: int, *, lines: int = 1) -> tuple[float, float]:
+    """Width and height of a cell, px: generous in small pictures, tighter in wide ones."""
+    wide = (29.0 if columns <= 32 else 25.0) if lines == 1 else 30.0
+    side = 40.0 if columns <= 8 else 36.0 if columns <= 16 else wide
+    return max(side, longest * 6.0 + 6.0), side
 
 
 @dataclass(frozen=True)
@@ -118,6 +123,15 @@ class Grid:
     cell: tuple[float, float] = (36.0, 36.0)
     frame: str = INK
 
+    def transposed(self) -> Grid:
+        """The same with its rows across."""
+        content, group = self.content, self.group
+        return replace(
+            self, rows=self.columns, columns=self.rows, row_axis=self.column_axis,
+            column_axis=self.row_axis, content=lambda r, c: content(c, r),
+            group=group and (lambda r, c: group(c, r)),
+        )  # fmt: skip
+
     @property
     def is_large(self) -> bool:
         return (max(self.rows, self.columns) > _MOST_SIDE
@@ -162,36 +176,33 @@ class Grid:
         if self.group is None:
             return []
         width, height = cell
-        g = [[self.group(r, c) for c in range(self.columns)] for r in range(self.rows)]
+        groups = [[self.group(r, c) for c in range(self.columns)] for r in range(self.rows)]
 
         def weight(a: tuple[Any, Any], b: tuple[Any, Any]) -> float:
             return 0.0 if a == b else weights[0] if a[0] == b[0] else weights[1]
 
         items: list[Item] = []
-        for r in range(1, self.rows):
-            along = [weight(g[r - 1][c], g[r][c]) for c in range(self.columns)]
-            y = top + r * height
+        for row, (above, below) in enumerate(itertools.pairwise(groups), 1):
+            y = top + row * height
             items += [Line(left + a * width, y, left + b * width, y, INK, w)
-                      for a, b, w in _runs(along)]  # fmt: skip
-        for c in range(1, self.columns):
-            along = [weight(g[r][c - 1], g[r][c]) for r in range(self.rows)]
-            x = left + c * width
+                      for a, b, w in _runs(map(weight, above, below))]  # fmt: skip
+        across = zip(*groups, strict=True)
+        for column, (before, after) in enumerate(itertools.pairwise(across), 1):
+            x = left + column * width
             items += [Line(x, top + a * height, x, top + b * height, INK, w)
-                      for a, b, w in _runs(along)]  # fmt: skip
+                      for a, b, w in _runs(map(weight, before, after))]  # fmt: skip
         return items
 
     def _axis_lines(self, left: float, top: float) -> list[Item]:
         """Borders of nested modes, heavier the further out."""
         width, height = self.cell
         right, bottom = left + self.columns * width, top + self.rows * height
-        items: list[Item] = []
-        for row, weight in self.row_axis.borders.items():
-            y = top + row * height
-            items.append(Line(left, y, right, y, INK, 0.6 + 1.0 * weight))
-        for column, weight in self.column_axis.borders.items():
-            x = left + column * width
-            items.append(Line(x, top, x, bottom, INK, 0.6 + 1.0 * weight))
-        return items
+        rows = [(top + row * height, w) for row, w in self.row_axis.borders.items()]
+        columns = [(left + column * width, w) for column, w in self.column_axis.borders.items()]
+        return [
+            *(Line(left, y, right, y, INK, 0.6 + 1.0 * weight) for y, weight in rows),
+            *(Line(x, top, x, bottom, INK, 0.6 + 1.0 * weight) for x, weight in columns),
+        ]
 
     def _ticks(self, left: float, top: float) -> list[Item]:
         width, height = self.cell
@@ -289,14 +300,14 @@ def _text_size(contents: list[Content], width: float, height: float) -> float:
     return min(13.0, height * (0.33 if lines > 1 else 0.42), wide)
 
 
-def _runs(values: list[Any]) -> list[tuple[int, int, Any]]:
-    """Stretches of equal entries, without those of 0."""
+def _runs(values: Iterable[Any]) -> list[tuple[int, int, Any]]:
+    """Stretches of equal entries, without those of 0: where each begins and ends, its entry."""
     runs, start = [], 0
-    for i in range(1, len(values) + 1):
-        if i == len(values) or values[i] != values[start]:
-            if values[start] != 0:
-                runs.append((start, i, values[start]))
-            start = i
+    for value, same in itertools.groupby(values):
+        end = start + len(list(same))
+        if value != 0:
+            runs.append((start, end, value))
+        start = end
     return runs
 
 
@@ -304,7 +315,7 @@ def _tile_runs(fills: list[list[str]]) -> dict[str, list[tuple[int, int, int, in
     """Stretches of equal colour along rows or along columns, whichever are fewer."""
     along = [(a, r, b - a, 1, fill) for r, row in enumerate(fills) for a, b, fill in _runs(row)]
     down = [(c, a, 1, b - a, fill) for c, column in enumerate(zip(*fills, strict=True))
-            for a, b, fill in _runs(list(column))]  # fmt: skip
+            for a, b, fill in _runs(column)]  # fmt: skip
     found: dict[str, list[tuple[int, int, int, int]]] = {}
     for *where, fill in min(along, down, key=len):
         c, r, columns, rows = where

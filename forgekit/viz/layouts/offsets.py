@@ -1,39 +1,125 @@
-"""The picture of a table of offsets: drawn as a layout is, without saying which layout it is."""
+"""The picture of a table of offsets, and what pictures of layouts show and say of theirs.
+
+A cell has the colour of where its element lies in memory: light first, dark last.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from forgekit.arguments import dense
+from forgekit.arguments import checked, dense
 from forgekit.errors import brief, usage_error
-from forgekit.layouts import Layout
+from forgekit.layouts import ComposedLayout, Layout
 from forgekit.layouts.tuples import integer_or_none
-from forgekit.viz.layouts.compose import blocks_of, compose
-from forgekit.viz.layouts.grid import Grid, plain_axis
-from forgekit.viz.layouts.plain import Table, cell_size
+from forgekit.layouts.tuples import text as cute_text
+from forgekit.text import plural
+from forgekit.viz.layouts.compose import Swatch, blocks_of, compose
+from forgekit.viz.layouts.grid import Content, Grid, cell_size, plain_axis
+from forgekit.viz.layouts.palette import offset_colour
+from forgekit.viz.layouts.picture import LayoutPicture
 from forgekit.viz.layouts.reading import MOST_CELLS, Array
-from forgekit.viz.layouts.scene import Scene
-from forgekit.viz.layouts.words import offsets_in_words, table_in_words
 
+_NEUTRAL = "#E8F1F8"  # of a cell that shows a coordinate
+_MOST_SPELT = 64  # cells that a description lists one by one
 _REMEDY = "give equally long rows of offsets, such as [[0, 1, 2], [3, 4, 5]]"
 _BIGGEST = np.iinfo(np.int64).max
 
 
-def offsets_scene(table: Any, *, title: str) -> Scene:
-    """The scene of a table of offsets; see `forgekit.viz.draw_offsets`."""
+@checked()
+def draw_offsets(table: Any, *, title: str = "offsets") -> LayoutPicture:
+    """A table of offsets, drawn as `draw_layout` draws a layout, which is not named.
+
+    Args:
+        table: rows of integers: nested lists or tuples, or an array of two dimensions.
+        title: stands where a layout's picture has the layout.
+
+    Raises:
+        UsageError: not rows of integers, rows of different lengths, or more than 65,536 cells.
+    """
     offsets = read_offsets(table)
     rows, columns = offsets.shape
     coordinates = Layout((rows, columns))  # only says which (row, column) a cell is
-    drawn = Table(coordinates, offsets.reshape(-1, order="F"))
-    grid = Grid("layout", rows, columns, lambda i, j: drawn.content(i + j * rows),
+    cells = Cells(coordinates, offsets.reshape(-1, order="F"))
+    grid = Grid("layout", rows, columns, lambda i, j: cells.content(i + j * rows),
                 plain_axis(rows), plain_axis(columns),
-                cell=cell_size(columns, drawn.longest))  # fmt: skip
-    told = f"{rows:,} × {columns:,}: {offsets_in_words(drawn.offsets)}"
-    words = ". ".join([str(title), told, table_in_words(coordinates, drawn.offsets)])
-    return compose(str(title), [told], blocks_of([grid]), words=words,
-                   swatches=drawn.legend([grid]))  # fmt: skip
+                cell=cell_size(columns, cells.longest))  # fmt: skip
+    line = f"{rows:,} × {columns:,}: {describe_offsets(cells.offsets)}"
+    words = ". ".join([title, line, cells.spelt_out()])
+    scene = compose(title, [line], blocks_of([grid]), words=words, swatches=cells.legend([grid]))
+    return LayoutPicture(scene)
+
+
+class Cells:
+    """The offset of each linear index of a layout, and how a cell shows one.
+
+    Attributes:
+        layout: names the coordinates. offsets: as `reading.offsets_of` gives them.
+        span: the first and the last offset; None if they are coordinates.
+    """
+
+    def __init__(self, layout: Layout | ComposedLayout, offsets: Array) -> None:
+        self.layout, self.offsets = layout, offsets
+        self.span = (int(offsets.min()), int(offsets.max())) if offsets.ndim == 1 else None
+
+    def text(self, index: int) -> str:
+        return ",".join(map(str, np.atleast_1d(self.offsets[index]).tolist()))
+
+    def coordinate(self, index: int) -> str:
+        """As CuTe writes it: `(1,(0,1))`."""
+        return cute_text(self.layout.coordinate(index))
+
+    def content(self, index: int) -> Content:
+        text, fill = self.text(index), _NEUTRAL
+        if self.span is not None:
+            low, high = self.span
+            fill = offset_colour(int(self.offsets[index]) - low, high - low + 1)
+        data = ("index", str(index)), ("coord", self.coordinate(index)), ("offset", text)
+        return Content(fill, (text,), data=data)
+
+    def legend(self, grids: Sequence[Grid]) -> list[Swatch]:
+        """Colours to offsets, where a grid is an overview without numbers."""
+        if self.span is None or not any(g.is_large for g in grids):
+            return []
+        ramp = tuple(offset_colour(i, 12) for i in range(12))
+        return [Swatch(ramp, f"offset {self.span[0]:,} to {self.span[1]:,}")]
+
+    @property
+    def longest(self) -> int:
+        """Letters of the longest text that a cell shows."""
+        columns = self.offsets.reshape(len(self.offsets), -1)
+        extremes = {*columns.argmin(axis=0), *columns.argmax(axis=0), len(columns) - 1}
+        return max(len(self.text(i)) for i in extremes)
+
+    def described(self) -> list[str]:
+        """`size 64, cosize 64: each offset from 0 to 63 once`"""
+        head = f"size {self.layout.size():,}, cosize {self.layout.cosize():,}"
+        if self.span is None:
+            return [f"{head}: offsets are coordinates"]
+        return [f"{head}: {describe_offsets(self.offsets)}"]
+
+    def spelt_out(self) -> str:
+        """Each coordinate and its offset, if they are few."""
+        if len(self.offsets) > _MOST_SPELT:
+            return ""
+        form = "{}" if self.span else "({})"
+        pairs = [f"{self.coordinate(i)} to {form.format(self.text(i))}"
+                 for i in range(len(self.offsets))]  # fmt: skip
+        return "Coordinate to offset: " + ", ".join(pairs) + "."
+
+
+def describe_offsets(offsets: Array) -> str:
+    """`each offset from 0 to 63 once`: which offsets there are, how many are shared or unused."""
+    found, size = np.unique(offsets), offsets.size
+    low, high = int(found[0]), int(found[-1])
+    if len(found) < size:
+        shared = f"{plural(size, 'coordinate')} share {plural(len(found), 'offset')}"
+        return f"{shared}, {low:,} to {high:,}"
+    if high - low + 1 == size:
+        return f"each offset from {low:,} to {high:,} once"
+    return f"offsets {low:,} to {high:,}, {high - low + 1 - size:,} of them unused"
 
 
 def read_offsets(table: Any, what: str = "table of offsets") -> Array:
@@ -41,7 +127,6 @@ def read_offsets(table: Any, what: str = "table of offsets") -> Array:
 
     Raises UsageError: not rows of integers, rows of different lengths, no or too many cells.
     """
-    needed = "rows of integers"
     cells = table.size if isinstance(table, np.ndarray) else 0
     if hasattr(table, "is_nested"):  # a tensor
         cells = dense(what, table).numel()
@@ -49,19 +134,17 @@ def read_offsets(table: Any, what: str = "table of offsets") -> Array:
         raise usage_error(what, brief(table), f"at most {MOST_CELLS:,} cells", _REMEDY)
     rows = table.tolist() if hasattr(table, "tolist") else table
     if not isinstance(rows, list | tuple) or not rows:
-        raise usage_error(what, brief(table), needed, _REMEDY)
-    lengths = []
+        raise usage_error(what, brief(table), "rows of integers", _REMEDY)
     for i, row in enumerate(rows):
         if not isinstance(row, list | tuple) or not row:
             raise usage_error(f"{what}, row {i}", brief(row), "integers", _REMEDY)
-        lengths.append(len(row))
-    if len(set(lengths)) > 1:
-        odd = next(i for i, length in enumerate(lengths) if length != lengths[0])
-        got = f"{lengths[odd]} entries"
-        same = f"{lengths[0]}, as in row 0"
-        raise usage_error(f"{what}, row {odd}", got, same, _REMEDY)
-    if len(rows) * lengths[0] > MOST_CELLS:
-        got, most = f"{len(rows) * lengths[0]:,} cells", f"at most {MOST_CELLS:,}"
+    width = len(rows[0])
+    for i, row in enumerate(rows):
+        if len(row) != width:
+            needed = f"{width}, as in row 0"
+            raise usage_error(f"{what}, row {i}", f"{len(row)} entries", needed, _REMEDY)
+    if len(rows) * width > MOST_CELLS:
+        got, most = f"{len(rows) * width:,} cells", f"at most {MOST_CELLS:,}"
         raise usage_error(what, got, most, "draw a part of it")
     for i, row in enumerate(rows):
         for j, entry in enumerate(row):

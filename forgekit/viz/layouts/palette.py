@@ -16,6 +16,9 @@ THEME = {
     "dim": ("#5B636E", "#A9B1BC"),  # axes and notes
     "rule": ("#9AA2AD", "#6F7783"),  # brackets of axes
 }
+# Pages that say whether they are light or dark: JupyterLab, the book's theme, VS Code.
+_LIGHT = ("[data-jp-theme-light=true]", "[data-theme=light]", ".vscode-light")
+_DARK = ("[data-jp-theme-light=false]", "[data-theme=dark]", ".vscode-dark")
 INK, PAPER = "#16191D", "#FFFFFF"  # text on cells, which are light on every page, and between them
 NOTHING = "#E9EBEE"  # a cell that no thread holds
 ACCENT = "#D55E00"  # what deserves attention
@@ -27,6 +30,25 @@ _TINTS = (0.38, 0.58, 0.74, 0.16)  # how much white; the eighth, sixteenth … t
 # Lightness falls all the way, so the order stays visible without hue; dark text reads on all.
 _RAMP = ("#FCFBDC", "#DDF0BC", "#ADDDB5", "#7CC7BF", "#5FB0CE", "#6698D2", "#7C82CC")
 _STEPS = 128
+
+
+def theme_style(name: str, light: str, dark: str) -> str:
+    """CSS that gives a class its declarations on light pages, or those on dark ones."""
+
+    def on(pages: tuple[str, ...]) -> str:
+        return ",".join(f"{page} .{name}" for page in pages)
+
+    return (
+        f".{name}{{{light}}}@media (prefers-color-scheme:dark){{.{name}{{{dark}}}}}"
+        f"{on(_LIGHT)}{{{light}}}{on(_DARK)}{{{dark}}}"
+    )
+
+
+def variables(theme: dict[str, tuple[str, str]]) -> tuple[str, str]:
+    """CSS variables of a theme's roles, on light pages and on dark ones."""
+    light, dark = ("".join(f"--fk-{role}:{both[i]};" for role, both in theme.items())
+                   for i in range(2))  # fmt: skip
+    return light, dark
 
 
 def _rgb(colour: str) -> tuple[int, int, int]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from forgekit.errors import UsageError, brief, usage_error
 from forgekit.layouts import Basis, ComposedLayout, Layout, read
-from forgekit.layouts.tuples import flat
+from forgekit.layouts.tuples import flat, has_dynamic, text
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -39,8 +39,11 @@ def read_table(value: Any, what: str = "layout") -> tuple[Layout | ComposedLayou
     """A layout and the offset of each linear index, from a coordinate tensor's own origin."""
     layout = read_layout(value, what)
     offsets, origin = offsets_of(layout), read(value).origin
+    if has_dynamic(origin):
+        remedy = "draw the tile of one block: a tensor that begins at (0,0)"
+        raise usage_error(what, f"one that begins at {text(origin)}", "numbers only", remedy)
     if origin is not None and offsets.ndim == 2:
-        start = _flat_coordinate(origin)
+        start = flat(origin)
         offsets = _widened(offsets, max(offsets.shape[1], len(start)))
         offsets[:, : len(start)] += start
     return layout, offsets
@@ -55,23 +58,20 @@ def offsets_of(layout: Layout | ComposedLayout) -> Array:
         raise too_large("layout", size, layout)
     if isinstance(layout, ComposedLayout):
         return np.array([layout(i) for i in range(size)], np.int64)
-    if any(isinstance(d, Basis) and len(d.mode) > 1 for d in flat(layout.stride)):
-        rows = [_flat_coordinate(layout(i)) for i in range(size)]
+    leaves = list(zip(flat(layout.shape), flat(layout.stride), strict=True))
+    modes = [d.mode for _, d in leaves if isinstance(d, Basis)]
+    if any(len(mode) > 1 for mode in modes):
+        rows = [flat(layout(i)) for i in range(size)]
         return _widened(rows, max(map(len, rows)))
-    table = np.zeros((1, 1), np.int64)
-    for mode in layout:  # an offset is the sum of what each mode adds
-        column = [_flat_coordinate(mode(i)) for i in range(mode.size())]
-        width = max(table.shape[1], *(len(c) for c in column))
-        table = _widened(table, width)
-        added = _widened([[*c] for c in column], width)
-        table = (added[:, None, :] + table[None, :, :]).reshape(-1, width)
+    if 0 < len(modes) < len(leaves):
+        layout(size - 1)  # refuses what mixes coordinates with integers
+    table = np.zeros((size, 1 + max((mode[0] for mode in modes), default=0)), np.int64)
+    index = np.arange(size)
+    for extent, stride in leaves:
+        column, step = (stride.mode[0], stride.value) if isinstance(stride, Basis) else (0, stride)
+        table[:, column] += index % extent * step
+        index //= extent
     return table[:, 0] if table.shape[1] == 1 else table
-
-
-def _flat_coordinate(value: Any) -> tuple[int, ...]:
-    if not isinstance(value, tuple):
-        return (int(value),)
-    return tuple(x for part in value for x in _flat_coordinate(part))
 
 
 def _widened(rows: Any, width: int) -> Array:
@@ -137,13 +137,13 @@ class ThreadValues:
     """
 
     layout: str
-    tile: tuple[int, int]
-    pattern: tuple[int, int]
+    tile: tuple[int, ...]
+    pattern: tuple[int, ...]
     coords: Array
     holders: dict[tuple[int, int], list[tuple[int, int]]]
     thread_shape: Any
     value_shape: Any
-    meant: tuple[int, int] | None = None
+    meant: tuple[int, ...] | None = None
 
     @property
     def threads(self) -> int:
@@ -172,7 +172,7 @@ class ThreadValues:
 
 
 def read_thread_values(
-    value: Any, tile: tuple[int, int], what: str, pattern: tuple[int, int] | None = None
+    value: Any, tile: tuple[int, ...], what: str, pattern: tuple[int, ...] | None = None
 ) -> ThreadValues:
     """A (thread, value) layout over a tile of (rows, columns).
 
@@ -212,7 +212,7 @@ def read_thread_values(
                         None if fits else made_for)  # fmt: skip
 
 
-def _pattern(pattern: tuple[int, int], tile: tuple[int, int]) -> tuple[int, int]:
+def _pattern(pattern: tuple[int, ...], tile: tuple[int, ...]) -> tuple[int, ...]:
     """What of the tile the layout covers; a tile of as many elements but another form is read as
     the pattern itself, as cute-viz does.
     """
@@ -225,7 +225,7 @@ def _pattern(pattern: tuple[int, int], tile: tuple[int, int]) -> tuple[int, int]
     raise usage_error("tile", tile, needed, remedy)
 
 
-def _outside(what: str, layout: object, offset: Any, tile: tuple[int, int]) -> UsageError:
+def _outside(what: str, layout: object, offset: Any, tile: tuple[int, ...]) -> UsageError:
     if np.ndim(offset):
         got = f"a value at coordinate ({', '.join(str(int(x)) for x in offset)})"
     else:

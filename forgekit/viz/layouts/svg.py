@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from xml.sax.saxutils import escape, quoteattr
 
-from forgekit.viz.layouts.palette import INK, THEME
+from forgekit.viz.layouts.palette import INK, THEME, theme_style, variables
 from forgekit.viz.layouts.scene import Cell, Item, Label, Line, Rect, Scene, Tiles
 
 CELL_GAP = 0.75  # px between cells
@@ -15,27 +15,13 @@ _SANS = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-s
 _MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
 _BASELINE = 0.35  # of the letters' size, from the middle of the line down to the baseline
 
-# Pages that say whether they are light or dark: JupyterLab, the book's theme, VS Code.
-_DARK = ("[data-jp-theme-light=false]", "[data-theme=dark]", ".vscode-dark")
-_LIGHT = ("[data-jp-theme-light=true]", "[data-theme=light]", ".vscode-light")
-
 
 def _style() -> str:
-    def variables(index: int) -> str:
-        return "".join(f"--fk-{role}:{both[index]};" for role, both in THEME.items())
-
-    def on(pages: tuple[str, ...]) -> str:
-        return ",".join(f"{page} .fk-layout" for page in pages)
-
     # Renderers that know no variables keep the attribute beside the class, the light colour.
     fills = "".join(f".fk-layout .{role}{{fill:var(--fk-{role})}}" for role in THEME)
     strokes = "".join(f".fk-layout .{role}-s{{stroke:var(--fk-{role})}}" for role in THEME)
-    return (
-        f".fk-layout{{{variables(0)}}}"
-        f"@media (prefers-color-scheme:dark){{.fk-layout{{{variables(1)}}}}}"
-        f"{on(_LIGHT)}{{{variables(0)}}}{on(_DARK)}{{{variables(1)}}}{fills}{strokes}"
-        f".fk-layout text{{font-variant-numeric:tabular-nums;white-space:pre}}"
-    )
+    numbers = ".fk-layout text{font-variant-numeric:tabular-nums;white-space:pre}"
+    return theme_style("fk-layout", *variables(THEME)) + fills + strokes + numbers
 
 
 def svg_text(scene: Scene) -> str:

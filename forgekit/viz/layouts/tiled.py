@@ -4,28 +4,40 @@ from __future__ import annotations
 
 from typing import Any
 
+from forgekit.arguments import checked
 from forgekit.errors import usage_error
-from forgekit.viz.layouts.mma import mma_scene
+from forgekit.viz.layouts.mma import draw_mma
+from forgekit.viz.layouts.picture import LayoutPicture
 from forgekit.viz.layouts.reading import read_tile
-from forgekit.viz.layouts.scene import Scene
-from forgekit.viz.layouts.tv import copy_layouts
+from forgekit.viz.layouts.tv import draw_copy
 
 
-def tiled_copy_scene(tiled_copy: Any, tile_mn: Any) -> Scene:
-    """The scene of a tiled copy; see `forgekit.viz.draw_tiled_copy`."""
+@checked()
+def draw_tiled_copy(tiled_copy: Any, tile_mn: Any) -> LayoutPicture:
+    """Source and destination of a `cute.TiledCopy`, inside the function that makes it.
+
+    A tile of several times what the copy covers at once (its tiler) repeats the pattern, as CuTe
+    does.
+
+    Raises:
+        UsageError: no tiled copy, one whose trace has ended, a tile that is no multiple of it.
+    """
     made = "cute.make_tiled_copy_tv(atom, thr_layout, val_layout)"
     _require("tiled_copy", tiled_copy, "layout_src_tv_tiled", f"a tiled copy, such as {made}")
     source, target = tiled_copy.layout_src_tv_tiled, tiled_copy.layout_dst_tv_tiled
-    return copy_layouts(source, target, tile_mn, read_tile(tiled_copy.tiler_mn, 2, "tiler_mn"))
+    return draw_copy(source, target, tile_mn, read_tile(tiled_copy.tiler_mn, 2, "tiler_mn"))
 
 
-def tiled_mma_scene(tiled_mma: Any, tile_mnk: Any) -> Scene:
-    """The scene of a tiled MMA; see `forgekit.viz.draw_tiled_mma`."""
+@checked()
+def draw_tiled_mma(tiled_mma: Any, tile_mnk: Any) -> LayoutPicture:
+    """A, B and C of a `cute.TiledMma`, inside the function that makes it: a row of A and a column
+    of B meet in their element of C. Raises as `draw_tiled_copy`.
+    """
     made = "cute.make_tiled_mma(op, atom_layout_mnk)"
     _require("tiled_mma", tiled_mma, "tv_layout_C_tiled", f"a tiled MMA, such as {made}")
     layouts = tiled_mma.tv_layout_C_tiled, tiled_mma.tv_layout_A_tiled, tiled_mma.tv_layout_B_tiled
-    m, n, k = (int(tiled_mma.get_tile_size(mode)) for mode in range(3))
-    return mma_scene(layouts, tile_mnk, covers=(m, n, k))
+    covers = tuple(int(tiled_mma.get_tile_size(mode)) for mode in range(3))
+    return draw_mma(layouts, tile_mnk, covers=covers)
 
 
 def tidfrg_S(tiled_copy: Any, tile_mn: Any) -> Any:  # noqa: N802 - cute-viz's name, as CUTLASS's
@@ -50,8 +62,8 @@ def _coordinates(layout: Any, tile_mn: Any) -> Any:
 
 
 def _require(what: str, value: Any, attribute: str, needed: str) -> None:
-    """Whether it is the CuTe object wanted, and alive: what its trace left behind is freed memory,
-    and looking at that would end the process.
+    """Refuse what is not the CuTe object wanted, or is alive no more: a trace leaves freed memory
+    behind, and looking at that would end the process.
     """
     if not hasattr(type(value), attribute):
         remedy = "draw layouts themselves with draw_layout or draw_tv_layout"

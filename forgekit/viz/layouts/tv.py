@@ -2,61 +2,117 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from forgekit.arguments import checked
 from forgekit.errors import usage_error
 from forgekit.text import plural
 from forgekit.viz.layouts.compose import Swatch, blocks_of, compose
-from forgekit.viz.layouts.grid import Axis, Content, Grid, nested_axis, plain_axis
+from forgekit.viz.layouts.grid import Axis, Content, Grid, cell_size, nested_axis, plain_axis
 from forgekit.viz.layouts.palette import NOTHING, thread_colour
-from forgekit.viz.layouts.plain import cell_size
+from forgekit.viz.layouts.picture import LayoutPicture
 from forgekit.viz.layouts.reading import ThreadValues, read_thread_values, read_tile
-from forgekit.viz.layouts.scene import Scene
-from forgekit.viz.layouts.words import thread_values_told, tv_in_words
 
 _WARP = 32
 _MOST_THREADS, _MOST_VALUES = 32, 16  # of the table
+_MOST_SPELT = 64  # values that a description lists one by one
 
 
-def tv_scene(value: Any, tile_mn: Any, *, both: bool = False) -> Scene:
-    """The scene of a thread-value layout; see `forgekit.viz.draw_tv_layout`."""
-    tile = _tile_mn(tile_mn)
-    tv = read_thread_values(value, tile, "TV layout")
-    told = thread_values_told(tv)
+@checked()
+def draw_tv_layout(layout: Any, tile_mn: Any, *, both: bool = False) -> LayoutPicture:
+    """Which thread holds each element of a tile, and as which of its values.
+
+    Args:
+        layout: ((threads),(values)) to linear indices of the tile, rows fastest, or to
+            coordinates (tidfrg_S). tile_mn: rows and columns, as make_layout_tv returns.
+        both: show the other direction beside it, too: (thread, value) to coordinate.
+
+    Raises:
+        UsageError: not of rank 2, dynamic modes, a value outside the tile, too many cells.
+    """
+    tv = read_thread_values(layout, read_tile(tile_mn, 2, "tile_mn"), "TV layout")
+    lines = describe(tv)
     grids = [tile_grid(tv, "tile", caption="Element" if both else "",
                        note="who holds it" if both else "")]  # fmt: skip
     if both:
         grids.append(_table_grid(tv))
-    words = ". ".join([f"Thread-value layout {tv.layout}", *told, tv_in_words(tv)])
-    return compose(tv.layout, told, blocks_of(grids), words=words, swatches=tv_swatches([tv]),
-                   notes=tv_notes([tv]))  # fmt: skip
+    words = ". ".join([f"Thread-value layout {tv.layout}", *lines, spell_out(tv)])
+    return LayoutPicture(
+        compose(tv.layout, lines, blocks_of(grids), words=words, swatches=tv_swatches([tv]),
+                notes=tv_notes([tv]))
+    )  # fmt: skip
 
 
-def copy_scene(source: ThreadValues, target: ThreadValues) -> Scene:
-    """Source and destination of a copy side by side."""
-    cell = cell_size(2 * source.tile[1], len(f"T{source.threads - 1}"), lines=2)
-    grids = [tile_grid(source, "source", caption="Source", cell=cell),
-             tile_grid(target, "destination", caption="Destination", cell=cell)]  # fmt: skip
-    lines = {"source": thread_values_told(source), "destination": thread_values_told(target)}
-    told = [line for line in lines["source"] if line in lines["destination"]]
-    for name, own in lines.items():
-        if rest := [line for line in own if line not in told]:
-            told.append(f"{name}: {'; '.join(rest)}")
-    if source.layout == target.layout:
-        title, told = source.layout, [*told, "each thread writes where it read"]
+@checked()
+def draw_copy_layout(layout_s: Any, layout_d: Any, tile_mn: Any) -> LayoutPicture:
+    """Source and destination of a copy side by side; arguments as those of `draw_tv_layout`."""
+    return draw_copy(layout_s, layout_d, tile_mn)
+
+
+def draw_copy(
+    source: Any, target: Any, tile_mn: Any, pattern: tuple[int, ...] | None = None
+) -> LayoutPicture:
+    """The same for layouts that cover a pattern, which the tile may repeat."""
+    tile = read_tile(tile_mn, 2, "tile_mn")
+    s = read_thread_values(source, tile, "source layout", pattern)
+    d = read_thread_values(target, tile, "destination layout", pattern)
+    if s.threads != d.threads:
+        got = f"{s.threads} threads in the source, {d.threads} in the destination"
+        remedy = "both layouts must have the same thread mode, as those of one tiled copy have"
+        raise usage_error("copy", got, "equal numbers", remedy)
+    cell = cell_size(2 * tile[1], len(f"T{s.threads - 1}"), lines=2)
+    grids = [tile_grid(s, "source", caption="Source", cell=cell),
+             tile_grid(d, "destination", caption="Destination", cell=cell)]  # fmt: skip
+    own = {"source": describe(s), "destination": describe(d)}
+    lines = [line for line in own["source"] if line in own["destination"]]
+    for name, of_one in own.items():
+        if rest := [line for line in of_one if line not in lines]:
+            lines.append(f"{name}: {'; '.join(rest)}")
+    if s.layout == d.layout:
+        title, lines = s.layout, [*lines, "each thread writes where it read"]
     else:
-        title = f"{source.layout} → {target.layout}"
-    words = ". ".join(["Copy", f"source {source.layout}", f"destination {target.layout}", *told,
-                       "Source: " + tv_in_words(source),
-                       "Destination: " + tv_in_words(target)])  # fmt: skip
-    both = [source, target]
-    return compose(title, told, blocks_of(grids), words=words, swatches=tv_swatches(both),
-                   notes=tv_notes(both))  # fmt: skip
+        title = f"{s.layout} → {d.layout}"
+    words = ". ".join(["Copy", f"source {s.layout}", f"destination {d.layout}", *lines,
+                       "Source: " + spell_out(s), "Destination: " + spell_out(d)])  # fmt: skip
+    return LayoutPicture(
+        compose(title, lines, blocks_of(grids), words=words, swatches=tv_swatches([s, d]),
+                notes=tv_notes([s, d]))
+    )  # fmt: skip
 
 
-def _tile_mn(tile_mn: Any) -> tuple[int, int]:
-    rows, columns = read_tile(tile_mn, 2, "tile_mn")
-    return rows, columns
+# -- words --------------------------------------------------------------------------------------
+def describe(tv: ThreadValues) -> list[str]:
+    """Threads, values, tile, and what is shared, left out or repeated."""
+    rows, columns = tv.tile
+    lines = [f"{plural(tv.threads, 'thread')} × {plural(tv.values, 'value')} "
+             f"over a tile of {rows} × {columns}"]  # fmt: skip
+    if tv.repeats != (1, 1):
+        across = " × ".join(str(n) for n in tv.repeats)
+        lines.append(f"the pattern covers {tv.pattern[0]} × {tv.pattern[1]}; the tile repeats it "
+                     f"{across} times")  # fmt: skip
+    if tv.meant is not None:
+        lines.append(f"made for a tile of {tv.meant[0]} × {tv.meant[1]}; drawn in its order "
+                     "over another form")  # fmt: skip
+    if tv.most_holders > 1:
+        shared = sum(len(pairs) > 1 for pairs in tv.holders.values())
+        lines.append(f"{plural(shared, 'element')} held more than once, up to {tv.most_holders} "
+                     "times")  # fmt: skip
+    if tv.uncovered:
+        lines.append(f"{plural(tv.uncovered, 'element')} held by no thread")
+    return lines
+
+
+def spell_out(tv: ThreadValues) -> str:
+    """The elements of the first threads, as a description."""
+    shown = min(tv.threads, max(_MOST_SPELT // max(tv.values, 1), 1))
+    parts = []
+    for thread in range(shown):
+        places = ", ".join(f"({r},{c})" for r, c in tv.coords[thread, :16].tolist())
+        more = ", …" if tv.values > 16 else ""
+        parts.append(f"thread {thread} holds {places}{more}")
+    more = "; and so on" if shown < tv.threads else ""
+    return "(row, column) of the values in order: " + "; ".join(parts) + more + "."
 
 
 def tv_swatches(tvs: list[ThreadValues]) -> list[Swatch]:
@@ -81,20 +137,17 @@ def tv_notes(tvs: list[ThreadValues]) -> list[str]:
     return [note]
 
 
+# -- grids --------------------------------------------------------------------------------------
 def tile_grid(
-    tv: ThreadValues, name: str, *, caption: str = "", note: str = "", transposed: bool = False,
+    tv: ThreadValues, name: str, *, caption: str = "", note: str = "",
     cell: tuple[float, float] | None = None,
 ) -> Grid:  # fmt: skip
-    """The tile with the holder of each element; `transposed` draws its rows across."""
-    rows, columns = tv.tile if not transposed else tv.tile[::-1]
-
-    def where(row: int, column: int) -> tuple[int, int]:
-        return (column, row) if transposed else (row, column)
+    """The tile with the holder of each element."""
+    rows, columns = tv.tile
 
     def content(row: int, column: int) -> Content:
-        place = where(row, column)
-        holders = tv.at(*place)
-        data = [("coord", f"({place[0]},{place[1]})")]
+        holders = tv.at(row, column)
+        data = [("coord", f"({row},{column})")]
         if not holders:
             return Content(NOTHING, hatched=True, data=tuple(data))
         thread, value = holders[0]
@@ -106,9 +159,8 @@ def tile_grid(
                        data=tuple(data))  # fmt: skip
 
     def group(row: int, column: int) -> tuple[Any, Any]:
-        place = where(row, column)
-        holders = tv.at(*place)
-        part = place[0] // tv.pattern[0], place[1] // tv.pattern[1]
+        holders = tv.at(row, column)
+        part = row // tv.pattern[0], column // tv.pattern[1]
         thread = holders[0][0] if holders else -1
         return (part, thread // _WARP), thread
 
@@ -123,16 +175,11 @@ def _table_grid(tv: ThreadValues) -> Grid:
     """
     threads, values = min(tv.threads, _MOST_THREADS), min(tv.values, _MOST_VALUES)
     whole = (threads, values) == (tv.threads, tv.values)
-    turned = threads > 8 and tv.tile[1] > 16 and values <= 8
 
-    def content(row: int, column: int) -> Content:
-        thread, value = (column, row) if turned else (row, column)
+    def content(thread: int, value: int) -> Content:
         m, n = tv.coords[thread, value].tolist()
         data = (("thread", str(thread)), ("value", str(value)), ("coord", f"({m},{n})"))
         return Content(thread_colour(thread), (f"{m},{n}",), data=data)
-
-    def group(row: int, column: int) -> tuple[Any, Any]:
-        return 0, column if turned else row
 
     note = "its coordinate (row,column)"
     if not whole:
@@ -140,14 +187,12 @@ def _table_grid(tv: ThreadValues) -> Grid:
     longest = len(f"{tv.tile[0] - 1},{tv.tile[1] - 1}")
     rows = _axis_of(tv.thread_shape, threads, "T") if whole else _lettered(threads, "T")
     columns = _axis_of(tv.value_shape, values, "V") if whole else _lettered(values, "V")
-    if turned:
-        cell = (max(30.0, longest * 5.4 + 4), 26.0)
-        return Grid("table", values, threads, content, columns, rows, group, "Thread, value", note,
-                    cell)  # fmt: skip
     cell = (max(34.0, longest * 7.4 + 8), 24.0 if threads > 8 else 30.0)
-    return Grid(
-        "table", threads, values, content, rows, columns, group, "Thread, value", note, cell
-    )
+    grid = Grid("table", threads, values, content, rows, columns, lambda thread, _: (0, thread),
+                "Thread, value", note, cell)  # fmt: skip
+    if threads > 8 and tv.tile[1] > 16 and values <= 8:
+        return replace(grid.transposed(), cell=(max(30.0, longest * 5.4 + 4), 26.0))
+    return grid
 
 
 def _lettered(size: int, letter: str) -> Axis:
@@ -157,17 +202,3 @@ def _lettered(size: int, letter: str) -> Axis:
 def _axis_of(shape: Any, size: int, letter: str) -> Axis:
     """Numbers beside the cells, and lines where groups of a nested mode meet."""
     return Axis(_lettered(size, letter).levels, nested_axis(shape).borders)
-
-
-def copy_layouts(source: Any, target: Any, tile_mn: Any, pattern: Any = None) -> Scene:
-    """The scene of two thread-value layouts over one tile."""
-    tile = _tile_mn(tile_mn)
-    both = [
-        read_thread_values(layout, tile, f"{what} layout", pattern)
-        for layout, what in ((source, "source"), (target, "destination"))
-    ]
-    if both[0].threads != both[1].threads:
-        got = f"{both[0].threads} threads in the source, {both[1].threads} in the destination"
-        remedy = "both layouts must have the same thread mode, as those of one tiled copy have"
-        raise usage_error("copy", got, "equal numbers", remedy)
-    return copy_scene(*both)
