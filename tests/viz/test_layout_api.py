@@ -162,10 +162,9 @@ def test_the_backend_gets_the_same_call(name: str, monkeypatch: pytest.MonkeyPat
     module = types.ModuleType("cute_viz")
     setattr(module, name, lambda *args: calls.append(args))
     monkeypatch.setitem(sys.modules, "cute_viz", module)
-    required = [a for a in CUTE_VIZ[name].split(", ") if "=" not in a]
-    getattr(forgekit.viz, name)(*required, backend="cute-viz")
-    defaults = [True] if "=" in CUTE_VIZ[name] else []
-    assert calls == [(*required, *defaults)]
+    given = tuple(False if "=" in a else a for a in CUTE_VIZ[name].split(", "))
+    getattr(forgekit.viz, name)(*given, backend="cute-viz")
+    assert calls == [given]
 
 
 def test_a_missing_or_unknown_backend_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
