@@ -15,7 +15,7 @@ from tests.bad_arguments import Right
 
 @cute.kernel
 def add_kernel(mX: cute.Tensor, mY: cute.Tensor, bias: cutlass.Float32):
-    smem = cutlass.utils.SmemAllocator()
+    smem = cutlass.memory.SmemAllocator()
     sX = smem.allocate_tensor(cutlass.Float32, cute.make_layout(64), 16)
     tidx, _, _ = cute.arch.thread_idx()
     if tidx < mX.shape[0]:
