@@ -2,49 +2,98 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
-from forgekit.benching.suites.suite import OPS, Case, load_suite, select
-from forgekit.commands.bench_options import build_parser, early_checks
-from forgekit.commands.options import chosen_target, words
+import click
+from click.core import ParameterSource
+
+from forgekit.benching.suites.suite import (
+    DTYPES,
+    OPS,
+    Case,
+    check_names,
+    load_suite,
+    select,
+    suite_names,
+)
+from forgekit.commands.options import AtLeast, Command, Names, chosen_target
 from forgekit.errors import UsageError, got_needed
+from forgekit.output_files import check_output, write_output
 
 if TYPE_CHECKING:
     from forgekit.benching.suites.results import SuiteResults
     from forgekit.benching.suites.running import Outcome, Settings
 
-__all__ = ["main", "report_main"]
-
 Outcomes = Iterable[tuple[int, "Outcome"]]
 Measure = Callable[[list[Case], "Settings"], Outcomes]
 
+_OF_REPORTS = ("read", "markdown", "plot", "compare", "fail_on_regression")
 
-def main(arguments: Sequence[str]) -> int:
-    """Run the command; returns 0, 1 (a wrong result, a failure, a regression) or 130 (ctrl-C).
 
-    Raises:
-        UsageError: what an option was given cannot be.
-        PlatformError: no GPU for host times, no Dask, no scheduler.
+@click.command(cls=Command)
+@click.option("--sizes", default="1024", help="comma-separated, default 1024")
+@click.option("--repeats", type=AtLeast(1), default=7, help="the best of so many runs counts")
+@click.option("--no-peers", is_flag=True, help="leave Triton's interpreter out")
+@click.option("--out", type=Path, help="write the numbers as JSON to this file")
+def vgpu(sizes: str, repeats: int, no_peers: bool, out: Path | None) -> int:
+    """Measure how fast the virtual GPU runs three kernels, on one core, beside Triton's interpreter
+    (extra `peers`) and torch on the CPU, on the same machine in the same run."""
+    from forgekit.benching.virtual_gpu.vgpu import report
+
+    return report(sizes, repeats=repeats, peers=not no_peers, out=out)
+
+
+@click.command(
+    cls=Command,
+    others=(vgpu,),
+    short_help="Measure the operators at the sizes of a suite, beside peers; `forgekit bench vgpu` "
+    "the virtual GPU itself",
+)
+@click.option("--suite", help=f"{', '.join(suite_names())}, or a TOML file of yours; default smoke")
+@click.option("--op", type=Names(), default="", help=f"some of {', '.join(OPS)}; default all")
+@click.option("--dtype", type=Names(), default="", help=f"some of {', '.join(DTYPES)}; default all")
+@click.option("--backend", type=Names(), default="kernel",
+              help="such as kernel,ref; default kernel")  # fmt: skip
+@click.option("--variant", type=Names(), default="",
+              help="such as best,naive,online: variants of the kernels")  # fmt: skip
+@click.option("--peers", type=Names(), default="torch",
+              help="some of torch, torch.compile, quack, or none")  # fmt: skip
+@click.option("--repeats", type=AtLeast(1), default=50, help="timed calls of each; default 50")
+@click.option("--device", help="gpu or virtual; otherwise FORGEKIT_DEVICE or what is there")
+@click.option("--host-times", is_flag=True,
+              help="microseconds of host time of a call on 64×64 elements; no suite unless it is "
+              "named")  # fmt: skip
+@click.option("--read", type=Path,
+              help="measure nothing; report on (or compare) this file of --out")  # fmt: skip
+@click.option("--out", type=Path, help="write the results into this JSON file")
+@click.option("--markdown", help="write the report into this file; it is printed where this is "
+              "left out")  # fmt: skip
+@click.option("--plot", type=Path, help="draw the results into this .png or .svg file")
+@click.option("--compare", type=Path, help="a JSON file of --out to compare with")
+@click.option("--fail-on-regression", metavar="5%",
+              help="with --compare: exit with 1 where a row is slower by more, beyond the "
+              "noise")  # fmt: skip
+@click.option("--scheduler", help="spread the cases with Dask: local:2, or tcp://host:8786")
+@click.pass_context
+def bench(context: click.Context, **options: Any) -> int:
+    """Check and measure forgekit's operators at the sizes of a suite. On a GPU: times with a cold
+    L2 cache, beside what peers take and beside a copy of 1 GB. Without a GPU: what the virtual GPU
+    counts. `forgekit bench vgpu` measures the virtual GPU itself.
     """
-    return report_main(arguments, None)
-
-
-def report_main(arguments: Sequence[str], elsewhere: Measure | None) -> int:
-    """The same, with the cases measured by `elsewhere`; None measures them here or with Dask."""
     from forgekit.benching.suites import running
     from forgekit.benching.suites.report import markdown
     from forgekit.benching.suites.results import read_results
 
-    chosen = build_parser().parse_args(list(arguments))
-    if elsewhere is not None and (chosen.scheduler or chosen.host_times):
-        got, remedy = "--scheduler or --host-times", "leave it out"
-        raise UsageError(got_needed("modal", got, "neither", remedy))
-    threshold = early_checks(chosen)
+    chosen = SimpleNamespace(**options)
+    elsewhere: Measure | None = context.obj  # modal_app's; None measures here or with Dask
+    if chosen.read:
+        _check_read(context)
+    threshold = _early_checks(chosen, elsewhere)
     baseline = read_results(chosen.compare) if chosen.compare else None
     if chosen.read:
         results = read_results(chosen.read)
@@ -60,6 +109,47 @@ def report_main(arguments: Sequence[str], elsewhere: Measure | None) -> int:
     finally:
         _write_report(results, text, chosen.markdown, chosen.plot)
     return status
+
+
+def _check_read(context: click.Context) -> None:
+    """Raise UsageError for options that a file, which is read as it stands, cannot follow."""
+    given = [
+        param.opts[0]
+        for param in context.command.params
+        if param.name not in _OF_REPORTS
+        and context.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        got = f"{', '.join(given)} beside it"
+        remedy = "leave that out, or measure again without --read"
+        raise UsageError(got_needed("--read", got, "options of the report alone", remedy))
+
+
+def _early_checks(chosen: SimpleNamespace, elsewhere: Measure | None) -> float:
+    """What should not come out after half an hour; returns the threshold in percent."""
+    from forgekit.benching.suites.compare import parse_percent
+    from forgekit.viz.timing.suite import check_plot_file
+    from forgekit.benching.suites.spread import check_scheduler, local_workers
+
+    if elsewhere and (chosen.scheduler or chosen.host_times):
+        got, remedy = "--scheduler or --host-times", "leave it out"
+        raise UsageError(got_needed("modal", got, "neither", remedy))
+    check_names(chosen.op, chosen.dtype)
+    if chosen.plot:
+        check_plot_file(chosen.plot)
+    report = None if chosen.markdown == "-" else chosen.markdown
+    for option, file in (("--out", chosen.out), ("--markdown", report), ("--plot", chosen.plot)):
+        if file is not None:
+            check_output(option, file)
+    if chosen.scheduler:
+        check_scheduler(chosen.scheduler)
+        if chosen.host_times and local_workers(chosen.scheduler) is None:
+            got, remedy = f"--scheduler {chosen.scheduler}", "leave one of the two out"
+            raise UsageError(got_needed("--host-times", got, "the host at hand", remedy))
+    if chosen.fail_on_regression and not chosen.compare:
+        remedy = "add --compare baseline.json"
+        raise UsageError(got_needed("--fail-on-regression", "no baseline", "one", remedy))
+    return parse_percent(chosen.fail_on_regression or "5%")
 
 
 def _is_slower(
@@ -83,7 +173,7 @@ def _is_slower(
 
 
 def _measured(
-    chosen: argparse.Namespace, elsewhere: Measure | None, baseline: SuiteResults | None
+    chosen: SimpleNamespace, elsewhere: Measure | None, baseline: SuiteResults | None
 ) -> SuiteResults:
     from forgekit.benching.suites import running
     from forgekit.benching.suites.compare import check_comparable, check_overlap
@@ -103,25 +193,24 @@ def _measured(
         measure = elsewhere or partial(_here_or_spread, scheduler=chosen.scheduler)
         _with_progress(results, cases, measure(cases, settings), chosen.out)
     if chosen.host_times and not results.interrupted:
-        ops = [op for op in OPS if op in (words(chosen.op) or OPS)]
+        ops = [op for op in OPS if op in (chosen.op or OPS)]
         running.measure_host(results, ops, settings)
     if chosen.out:
         write_results(results, chosen.out)
     return results
 
 
-def _cases(chosen: argparse.Namespace) -> list[Case]:
+def _cases(chosen: SimpleNamespace) -> list[Case]:
     if chosen.host_times and chosen.suite is None:
         return []
     suite = load_suite(chosen.suite or "smoke")
-    return select(suite, ops=words(chosen.op), dtypes=words(chosen.dtype))
+    return select(suite, ops=chosen.op, dtypes=chosen.dtype)
 
 
-def _settings(chosen: argparse.Namespace, *, here: bool) -> Settings:
+def _settings(chosen: SimpleNamespace, *, here: bool) -> Settings:
     from forgekit.benching.suites.running import Settings, check_host_times
     from forgekit.benching.suites.spread import local_workers
 
-    peers = () if chosen.peers == "none" else words(chosen.peers)
     device, arch = chosen.device, None
     if here and (not chosen.scheduler or local_workers(chosen.scheduler)):
         target = chosen_target(chosen.device)
@@ -130,9 +219,9 @@ def _settings(chosen: argparse.Namespace, *, here: bool) -> Settings:
         device = target.kind
         arch = target.arch if target.kind == "virtual" else None
     settings = Settings(
-        backends=words(chosen.backend) or ("kernel",),
-        variants=words(chosen.variant),
-        peers=peers,
+        backends=chosen.backend or ("kernel",),
+        variants=chosen.variant,
+        peers=() if chosen.peers == ("none",) else chosen.peers,
         repeats=chosen.repeats,
         device=device,
         arch=arch,
@@ -177,7 +266,6 @@ def _with_progress(
 def _write_report(
     results: SuiteResults, text: str, markdown_file: str | None, plot: Path | None
 ) -> None:
-    from forgekit.output_files import write_output
     from forgekit.viz.timing.suite import save
 
     if markdown_file not in (None, "-"):

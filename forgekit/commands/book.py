@@ -11,47 +11,24 @@ import sys
 import time
 from pathlib import Path
 
+import click
+
+from forgekit.commands.options import Command
 from forgekit.course import find_course
 from forgekit.errors import ForgekitError, PlatformError, UsageError
-
-__all__ = ["build_command", "main"]
 
 REPOSITORY = "FORGEKIT_BOOK_REPOSITORY"  # read by book/forgebook
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def build_command(course: Path, output: Path, *, fresh: bool) -> list[str]:
-    """The command line of Jupyter Book 1: warnings are errors, all of them are told."""
-    book = course / "book"
-    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build"]
-    command += [str(course), "--config", str(book / "_config.yml"), "--toc", str(book / "_toc.yml")]
-    command += ["--path-output", str(output), "--warningiserror", "--keep-going", "--quiet"]
-    return [*command, "--all"] if fresh else command
-
-
-def _told(text: str, course: Path) -> str:
-    """The warnings and errors of Jupyter Book's output, without colours and machine paths."""
-    lines = [line.rstrip() for line in _COLOUR.sub("", text).splitlines()]
-    faults = [line for line in lines if re.search(r"WARNING|ERROR|[Ee]rror:|Exception", line)]
-    return "\n".join(faults or lines[-20:]).replace(f"{course}{os.sep}", "")
-
-
-def _size_mb(folder: Path) -> float:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
-
-
-def main(*, output: str | None = None, repository: str | None = None, fresh: bool = False) -> int:
-    """Build the site into `output` (book/ of the course otherwise), below `_build/html`.
-
-    Args:
-        output: the folder that `_build` goes into.
-        repository: address of the sources, for the buttons that open a notebook elsewhere.
-        fresh: read every page again, also those that have not changed, and drop what is there.
-
-    Raises:
-        PlatformError: the extra `book` is not installed. UsageError: no course here.
-        ForgekitError: a page could not be read or a link leads nowhere; the message says which.
-    """
+@click.command(cls=Command)
+@click.option("--output", help="put _build into this folder instead of book/")
+@click.option(
+    "--repository", help="address of the sources: adds buttons that open a notebook elsewhere"
+)
+@click.option("--fresh", is_flag=True, help="read all pages again")
+def book(output: str | None, repository: str | None, fresh: bool) -> int:
+    """Build the course as a web site, in book/_build/html."""
     if importlib.util.find_spec("jupyter_book") is None:
         raise PlatformError(
             "the book needs Jupyter Book 1, which is not installed in this environment; in the "
@@ -69,7 +46,7 @@ def main(*, output: str | None = None, repository: str | None = None, fresh: boo
     if fresh:
         shutil.rmtree(html, ignore_errors=True)
     done = subprocess.run(
-        build_command(course, target, fresh=fresh),
+        _build_command(course, target, fresh=fresh),
         cwd=course,
         env=environment,
         stdout=subprocess.PIPE,
@@ -77,8 +54,28 @@ def main(*, output: str | None = None, repository: str | None = None, fresh: boo
         text=True,
     )
     if done.returncode:
-        raise ForgekitError(f"the book was not built\n{_told(done.stdout, course)}")
+        raise ForgekitError(f"the book was not built\n{_faults(done.stdout, course)}")
     pages = sum(1 for _ in html.rglob("*.html"))
     seconds = time.perf_counter() - start
     print(f"{os.path.relpath(html)}: {pages} pages, {_size_mb(html):.1f} MB ({seconds:.0f} s)")
     return 0
+
+
+def _build_command(course: Path, output: Path, *, fresh: bool) -> list[str]:
+    """The command line of Jupyter Book 1: warnings are errors, all of them are shown."""
+    book = course / "book"
+    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build"]
+    command += [str(course), "--config", str(book / "_config.yml"), "--toc", str(book / "_toc.yml")]
+    command += ["--path-output", str(output), "--warningiserror", "--keep-going", "--quiet"]
+    return [*command, "--all"] if fresh else command
+
+
+def _faults(text: str, course: Path) -> str:
+    """The warnings and errors of Jupyter Book's output, without colours and machine paths."""
+    lines = [line.rstrip() for line in _COLOUR.sub("", text).splitlines()]
+    faults = [line for line in lines if re.search(r"WARNING|ERROR|[Ee]rror:|Exception", line)]
+    return "\n".join(faults or lines[-20:]).replace(f"{course}{os.sep}", "")
+
+
+def _size_mb(folder: Path) -> float:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6

@@ -7,15 +7,20 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
+import click
+
+from forgekit.commands.options import Command
 from forgekit.course import find_course
-from forgekit.devices import Machine, gpu_report
 
-__all__ = ["Finding", "examine", "main"]
+if TYPE_CHECKING:
+    from forgekit.devices import Machine
 
-PROBE = ("-P", "-m", "forgekit.commands.probe")  # -P: no file of the current folder is imported
+PROBE = ("-P", "-m", "forgekit.commands.doctor")  # -P: no file of the current folder is imported
 PROBE_TIMEOUT_S = 120
 NAME_WIDTH = len("disassembler")  # the longest name of a finding
 CHOICES = ("FORGEKIT_DEVICE", "FORGEKIT_ARCH")
@@ -33,6 +38,26 @@ class Finding:
     value: str
     remedy: str = ""
     fatal: bool = False
+
+
+@click.command(cls=Command)
+@click.option("--json", "as_json", is_flag=True, help="print the findings as JSON")
+def doctor(as_json: bool) -> int:
+    """Say what this machine has and what will run where."""
+    findings = []
+    for finding in examine():
+        findings.append(finding)
+        if not as_json:
+            remedy = f": {finding.remedy}" if finding.remedy else ""
+            print(f"{finding.name:<{NAME_WIDTH}}  {finding.value}{remedy}", flush=True)
+    able = not any(finding.fatal for finding in findings)
+    if as_json:
+        report = {"can_run": able, "findings": [asdict(finding) for finding in findings]}
+        print(json.dumps(report, indent=2))
+    else:
+        ready = "Ready: `forgekit lab` opens the first notebook."
+        print(f"\n{ready if able else 'No kernel can run here.'}")
+    return 0 if able else 1
 
 
 def look_at_system(machine: Machine) -> Finding:
@@ -128,14 +153,14 @@ def try_kernel(device: str) -> tuple[bool, str]:
 
 def check_kernels(device: str) -> Finding:
     """One real kernel where kernels run; where a GPU fails it, whether the virtual GPU works."""
-    ran, told = try_kernel(device)
+    ran, outcome = try_kernel(device)
     if ran:
-        return Finding("check", told)
+        return Finding("check", outcome)
     if device == "gpu" and try_kernel("virtual")[0]:
         remedy = "the virtual GPU works, so set FORGEKIT_DEVICE=virtual until the GPU does"
-        return Finding("check", f"failed on the GPU ({told})", remedy)
+        return Finding("check", f"failed on the GPU ({outcome})", remedy)
     remedy = f"`python {' '.join(PROBE)}` shows the whole of it"
-    return Finding("check", f"failed ({told})", remedy, fatal=True)
+    return Finding("check", f"failed ({outcome})", remedy, fatal=True)
 
 
 def examine() -> Iterator[Finding]:
@@ -143,16 +168,12 @@ def examine() -> Iterator[Finding]:
 
     The check is left out where it cannot succeed.
     """
+    from forgekit.devices import gpu_report
+
     machine = gpu_report()
-    findings = [
-        look_at_system(machine),
-        look_at_gpu(machine),
-        look_at_driver(machine),
-        look_at_torch(machine),
-        look_at_dsl(machine),
-        look_at_disassembler(machine),
-        look_at_jupyter(),
-    ]
+    looks = (look_at_system, look_at_gpu, look_at_driver, look_at_torch, look_at_dsl,
+             look_at_disassembler)  # fmt: skip
+    findings = [*(look(machine) for look in looks), look_at_jupyter()]
     yield from findings
     if any(finding.fatal for finding in findings):
         return
@@ -161,19 +182,23 @@ def examine() -> Iterator[Finding]:
         yield check_kernels(machine.target.kind)
 
 
-def main(*, as_json: bool = False) -> int:
-    """Print the report as it is found; 1 only where no kernel can run at all, otherwise 0."""
-    findings = []
-    for finding in examine():
-        findings.append(finding)
-        if not as_json:
-            remedy = f": {finding.remedy}" if finding.remedy else ""
-            print(f"{finding.name:<{NAME_WIDTH}}  {finding.value}{remedy}", flush=True)
-    able = not any(finding.fatal for finding in findings)
-    if as_json:
-        report = {"can_run": able, "findings": [asdict(finding) for finding in findings]}
-        print(json.dumps(report, indent=2))
-        return 0 if able else 1
-    print()
-    print("Ready: `forgekit lab` opens the first notebook." if able else "No kernel can run here.")
-    return 0 if able else 1
+def run_probe() -> float:
+    """Compile, run and check a small kernel where kernels run; returns the seconds it took.
+
+    Raises:
+        ForgekitError: it cannot be compiled or run, or its result is wrong.
+    """
+    import forgekit as fk
+    from forgekit.benching.virtual_gpu.kernels import transpose
+
+    x, y = fk.randn(8, 8), fk.zeros(8, 8)
+    start = time.perf_counter()
+    fk.compile(transpose, x, y)(x, y)
+    y = y.cpu()
+    elapsed_s = time.perf_counter() - start
+    fk.check(y, x.cpu().T)
+    return elapsed_s
+
+
+if __name__ == "__main__":
+    print(f"{run_probe():.3f}")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+import click
+
+from forgekit.commands.options import Command
 from forgekit.course import FIRST_NOTEBOOK, find_course
 from forgekit.errors import PlatformError
-
-__all__ = ["COURSE_OPTIONS", "jupyter_command", "main"]
 
 # What the course asks of JupyterLab, wherever it is started.
 COURSE_OPTIONS = (
@@ -22,32 +24,17 @@ COURSE_OPTIONS = (
 )
 
 
-def jupyter_command(folder: Path, notebook: str | None, options: list[str]) -> list[str]:
-    """The command line that opens JupyterLab in `folder`, at `notebook` if one is named.
+class AllWords(Command):
+    """Every word behind the command's name is JupyterLab's, --help included."""
 
-    The user's `options` stand last: where two set the same thing, JupyterLab takes the last.
-    """
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}"]
-    command += COURSE_OPTIONS
-    if notebook:
-        command.append(f"--LabApp.default_url=/lab/tree/{notebook}")
-    if os.geteuid() == 0:  # as in most containers; without it JupyterLab refuses to start
-        command.append("--ServerApp.allow_root=True")
-    return command + options
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.params["options"] = args
+        return []
 
 
-def _replace_process(command: list[str], folder: Path) -> None:
-    """Become JupyterLab, so that Ctrl-C and the exit status are its own."""
-    os.chdir(folder)
-    sys.stdout.flush()
-    os.execv(command[0], command)
-
-
-def main(options: list[str]) -> int:
-    """Open JupyterLab; `options` (--no-browser, --port 9999, ...) are handed on to it.
-
-    Raises PlatformError where JupyterLab is not installed.
-    """
+@click.command(cls=AllWords)
+def lab(options: list[str]) -> int:
+    """Open JupyterLab at the first notebook; options such as --no-browser go on to it."""
     if importlib.util.find_spec("jupyterlab") is None:
         raise PlatformError(
             "JupyterLab is not installed in this environment; in the course folder run "
@@ -60,9 +47,28 @@ def main(options: list[str]) -> int:
             "opening JupyterLab in the current folder",
             file=sys.stderr,
         )
-        folder, notebook = Path.cwd(), None
-    else:
-        folder = course
-        notebook = FIRST_NOTEBOOK if (course / FIRST_NOTEBOOK).is_file() else None
-    _replace_process(jupyter_command(folder, notebook, options), folder)
+    folder = course or Path.cwd()
+    notebook = FIRST_NOTEBOOK if course and (course / FIRST_NOTEBOOK).is_file() else None
+    _replace_process(_jupyter_command(folder, notebook, options), folder)
     return 0
+
+
+def _jupyter_command(folder: Path, notebook: str | None, options: Sequence[str]) -> list[str]:
+    """The command line that opens JupyterLab in `folder`, at `notebook` if one is named.
+
+    The user's `options` stand last: where two set the same thing, JupyterLab takes the last.
+    """
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}"]
+    command += COURSE_OPTIONS
+    if notebook:
+        command.append(f"--LabApp.default_url=/lab/tree/{notebook}")
+    if os.geteuid() == 0:  # as in most containers; without it JupyterLab refuses to start
+        command.append("--ServerApp.allow_root=True")
+    return [*command, *options]
+
+
+def _replace_process(command: list[str], folder: Path) -> None:
+    """Become JupyterLab, so that Ctrl-C and the exit status are its own."""
+    os.chdir(folder)
+    sys.stdout.flush()
+    os.execv(command[0], command)

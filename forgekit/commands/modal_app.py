@@ -49,11 +49,11 @@ def measure(cases: list[Case], settings: Settings) -> Iterator[tuple[int, Outcom
 @app.local_entrypoint()
 def main(*arguments: str) -> None:
     """`forgekit bench` with these options, measured there."""
-    from forgekit.commands.bench import report_main
+    from forgekit.commands.bench import bench
     from forgekit.errors import ForgekitError
 
     try:
-        status = report_main(list(arguments), measure.remote_gen)
+        status = bench.main(list(arguments), obj=measure.remote_gen, standalone_mode=False)
     except ForgekitError as error:
         sys.exit(f"forgekit: {error}")
     if status:

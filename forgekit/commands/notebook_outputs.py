@@ -1,15 +1,21 @@
-"""What in a notebook's outputs changes from run to run, and is not stored or not compared."""
+"""How a notebook's cells are run, and which of their outputs are stored and compared."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import sysconfig
+import textwrap
 from pathlib import Path
+from subprocess import DEVNULL
+from tempfile import TemporaryDirectory
 from typing import Any
 
-__all__ = ["KERNEL_ENVIRONMENT", "comparable", "normalise", "volatile_patterns"]
+from forgekit.errors import ForgekitError
 
+CELL_TIMEOUT_S = 300
+MAY_FAIL = "raises-exception"
 # The settings of forgekit under which a notebook prints the same on every machine.
 KERNEL_ENVIRONMENT = {
     "FORGEKIT_DEVICE": "virtual",
@@ -33,6 +39,54 @@ TIMINGS = (
     (r"data:image/png;base64,[A-Za-z0-9+/=]+", "PICTURE"),
     (r"\bwidth:\s*\d+px", "width:SIZE"),
 )
+
+
+def execute(notebook: Any, source: Path) -> None:
+    """Run all cells in a fresh kernel, in the folder of the .py.
+
+    Raises:
+        ForgekitError: a cell fails that may not, or does not fail though its tag promises it.
+    """
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+    begun = [0]  # the cells, as their turn came
+    client = NotebookClient(
+        notebook,
+        timeout=CELL_TIMEOUT_S,
+        kernel_name="python3",
+        record_timing=False,
+        coalesce_streams=True,
+        resources={"metadata": {"path": str(source.parent)}},
+        on_cell_execute=lambda cell, cell_index: begun.append(cell_index),
+    )
+    try:
+        with TemporaryDirectory(prefix="forgekit-ipython-") as folder:
+            # What a cell prints reaches the notebook through the client, not through these two.
+            client.execute(env=_environment(folder), stdout=DEVNULL, stderr=DEVNULL)
+    except CellExecutionError as error:
+        raise ForgekitError(
+            f"{source}, cell {begun[-1] + 1}: {error.ename}: {error.evalue}\n"
+            f"{textwrap.indent(notebook.cells[begun[-1]].source, '    ')}\n"
+            f"Nothing was written. Fix the cell, or tag it {MAY_FAIL} if its failure is the lesson"
+        ) from error
+    except (CellTimeoutError, DeadKernelError) as error:
+        raise ForgekitError(f"{source}, cell {begun[-1] + 1}: {error}") from error
+    for number, cell in enumerate(notebook.cells, start=1):
+        promised = MAY_FAIL in cell.metadata.get("tags", [])
+        if promised and not any(out.output_type == "error" for out in cell.outputs):
+            raise ForgekitError(
+                f"{source}, cell {number}: tagged {MAY_FAIL}, and it ran without an exception; "
+                "remove the tag or make the cell show the failure it is about"
+            )
+
+
+def _environment(ipython_folder: str) -> dict[str, str]:
+    """The kernel's environment, without the user's own settings of forgekit and IPython."""
+    kept = {name: text for name, text in os.environ.items() if not name.startswith("FORGEKIT_")}
+    # ipykernel does not pass on what C code prints (cute.printf on the host) under this variable.
+    kept.pop("PYTEST_CURRENT_TEST", None)
+    return {**kept, **KERNEL_ENVIRONMENT, "IPYTHONDIR": ipython_folder}
 
 
 def _folders(course: Path) -> tuple[tuple[str, str], ...]:

@@ -1,24 +1,175 @@
-"""What options mean to the library, and its refusals in the words of the command line."""
+"""What the commands share: how options are read, and refusals in the command line's words."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from forgekit.errors import ForgekitError
+import click
+
+from forgekit.errors import ForgekitError, UsageError, brief, got_needed
+from forgekit.profiling.nvidia.tools import program
 
 if TYPE_CHECKING:
     from forgekit.devices import Target
 
-__all__ = ["as_option", "chosen_target", "words"]
+
+# -- commands -------------------------------------------------------------------------------------
+class Shortened(click.Command):
+    """A command whose options may be shortened while only one begins so: `--dev` for `--device`.
+
+    What click refuses is raised as a UsageError, in the library's order: got, needed, remedy.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        names = [option.lstrip("-") for option in _options(self, ctx)]
+
+        def in_full(name: str) -> str:
+            longer = [full for full in names if full.startswith(name)]
+            return longer[0] if name not in names and len(longer) == 1 else name
+
+        ctx.token_normalize_func = in_full
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            raise _refusal(error, ctx) from None
+
+
+class Command(Shortened):
+    """A command of forgekit's. others: those that stand behind its name, as `profile ncu` does."""
+
+    def __init__(self, *args: Any, others: Sequence[click.Command] = (), **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.others = {str(other.name): other for other in others}
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        if args and args[0] in self.others:
+            name = f"{info_name} {args[0]}"
+            return self.others[args[0]].make_context(name, args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """All of it: click would cut it at the limit."""
+        text = self.short_help or (self.help or "").partition("\n\n")[0]
+        return " ".join(text.split()).rstrip(".")
+
+
+class ScriptCommand(Command):
+    """A command that runs a script; what stands behind the script is the script's own."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.params += [
+            click.Argument(["script"]),
+            click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED),
+        ]
+        self.context_settings = {"allow_interspersed_args": False}
+
+
+class ToolCommand(Command):
+    """Options, then `--`, then a command that runs as it stands, below a tool of NVIDIA's."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, options_metavar="[OPTIONS] -- COMMAND ...", **settings)
+        self.context_settings = {"allow_interspersed_args": False, "allow_extra_args": True}
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        at = args.index("--") if "--" in args else len(args)
+        before, command = args[:at], args[at + 1 :]
+        stray = super().parse_args(ctx, list(before))
+        if stray or not command:
+            own = before[: len(before) - len(stray)]
+            raise _without_dashes(ctx.command_path, args, own, [*stray, *command])
+        ctx.params["command"] = program(command, ctx.command_path)
+        return []
+
+
+def _without_dashes(
+    called: str, words: Sequence[str], own: Sequence[str], meant: Sequence[str]
+) -> UsageError:
+    """The call as it was meant: its own options, `--`, the command."""
+    meant = meant or ["my_program.py"]
+    example = ["python", *meant] if meant[0].endswith(".py") else meant
+    got = f"`{' '.join([called, *words])}`" if words else "no command"
+    remedy = (
+        f"write `{' '.join([called, *own, '--', *example])}`. `--` says where the command begins: "
+        "what is behind it runs as it stands, on the GPU, while "
+        f"`forgekit {called.split()[1]} SCRIPT` without it runs a script on the virtual GPU"
+    )
+    return UsageError(got_needed("the call", got, "options, then `--`, then the command", remedy))
+
+
+# -- types of options -----------------------------------------------------------------------------
+class AtLeast(click.ParamType):
+    """An integer of `least` or more. remedy: what to do about another one."""
+
+    name = "integer"
+
+    def __init__(self, least: int, remedy: str = "leave it out") -> None:
+        self.least = least
+        self.remedy = remedy
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            number = int(value)
+        except ValueError:
+            number = None
+        if number is None or number < self.least:
+            assert param is not None
+            got = brief(value) if number is None else number
+            needed = f"{self.least} or more"
+            raise UsageError(got_needed(param.opts[0], got, needed, self.remedy))
+        return number
+
+
+class Names(click.ParamType):
+    """Words with commas between them."""
+
+    name = "name,..."
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        words = value.split(",") if isinstance(value, str) else value
+        return tuple(word.strip() for word in words if word.strip())
+
+
+# -- refusals -------------------------------------------------------------------------------------
+def _options(command: click.Command, ctx: click.Context) -> list[str]:
+    return [name for param in command.get_params(ctx) for name in param.opts if name[:1] == "-"]
+
+
+def _refusal(error: click.UsageError, ctx: click.Context) -> UsageError:
+    what = ctx.command_path.partition(" ")[2] or "the command"
+    if isinstance(error, click.NoSuchOption):
+        # A short one that is none was taken for the beginning of a long one.
+        got = error.option_name if error.option_name[:2] == "--" else error.option_name[:2]
+        needed = f"some of {', '.join(_options(ctx.command, ctx))}"
+    elif isinstance(error, click.MissingParameter) and error.param is not None:
+        got, needed = f"no {error.param.human_readable_name.upper()}", "one"
+    elif isinstance(error, click.BadOptionUsage):
+        flags = {o for p in ctx.command.params if getattr(p, "is_flag", False) for o in p.opts}
+        what = error.option_name
+        got, needed = ("a value", "none") if what in flags else ("no value", "one")
+    else:
+        got, needed = error.format_message().rstrip(".").removeprefix("Got "), "none"
+    remedy = f"see `{ctx.command_path} --help`"
+    return UsageError(got_needed(what, got, needed, remedy))
 
 
 def as_option(error: ForgekitError, argument: str, remedy: str) -> ForgekitError:
-    """An error about an argument of the library, told of the option of that name; any other as it
+    """An error about an argument of the library, said of the option of that name; any other as it
     is. (A message is `argument: got …, needed …; remedy`.)"""
-    told, _, _ = str(error).rpartition("; ")
-    if not told.startswith(f"{argument}: "):
+    said, _, _ = str(error).rpartition("; ")
+    if not said.startswith(f"{argument}: "):
         return error
-    return type(error)(f"--{told}; {remedy}")
+    return type(error)(f"--{said}; {remedy}")
 
 
 def chosen_target(device: str | None) -> Target:
@@ -35,8 +186,3 @@ def chosen_target(device: str | None) -> Target:
     except ForgekitError as error:
         remedy = "write --device virtual for the virtual GPU, or leave it out"
         raise as_option(error, "device", remedy) from None
-
-
-def words(text: str) -> tuple[str, ...]:
-    """What an option lists with commas."""
-    return tuple(word.strip() for word in text.split(",") if word.strip())

@@ -2,67 +2,52 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from forgekit.benching.suites.suite import DTYPES, Case, load_suite, select, suite_names
-from forgekit.commands.options import words
+from forgekit.commands.options import AtLeast, Command, Names
 from forgekit.errors import PlatformError, UsageError, brief, got_needed
+from forgekit.text import Table, plural
 
 if TYPE_CHECKING:
     from forgekit.benching.tuning.tune import Outcome, Timed, TuneSettings
     from forgekit.ops.tile_choice import RowChoice
 
-__all__ = ["build_parser", "main"]
-
 _OPS = ("reduce_sum", "softmax", "softmax_backward")
-_DESCRIPTION = """\
-Measure configurations around those of forgekit's table, for rows of the sizes given, and keep what
-is faster by more than the noise: in a file for this model of GPU, which sums and softmax then ask
-before the table. Results stay right: each configuration is checked against the reference before it
-is timed, and gives the same bits in every run; its last bits may differ from those before, as it
-may add in another order (with --exact they never do)."""
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser of the command's options."""
-    parser = argparse.ArgumentParser(prog="forgekit tune", description=_DESCRIPTION)
-    suites = ", ".join(suite_names())
-    parser.add_argument("--op", default="", help=f"some of {', '.join(_OPS)}; default all")
-    parser.add_argument("--dtype", default="", help=f"some of {', '.join(DTYPES)}; default all")
-    parser.add_argument(
-        "--shape", action="append", default=[], metavar="8192x8192",
-        help="rows x elements of a row; may be given several times",
-    )  # fmt: skip
-    parser.add_argument("--suite", help=f"the rows of {suites}, or of a TOML file of yours")
-    parser.add_argument(
-        "--exact", action="store_true",
-        help="try only what adds in the same order as the table's choice: no bit changes",
-    )  # fmt: skip
-    parser.add_argument(
-        "--candidates", type=int, default=24, help="to try for each size, at most; default 24"
-    )
-    parser.add_argument("--repeats", type=int, default=50, help="timed calls of each; default 50")
-    parser.add_argument("--dry-run", action="store_true", help="measure and report, store nothing")
-    parser.add_argument(
-        "--scheduler", help="spread the sizes with Dask: local:2, or tcp://host:8786"
-    )
-    parser.add_argument("--show", action="store_true", help="print what is stored, and stop")
-    parser.add_argument("--clear", action="store_true", help="remove what is stored, and stop")
-    return parser
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Run the command; returns 0, 1 (a size failed) or 130 (ctrl-C; what was found is stored).
-
-    Raises:
-        UsageError: what an option was given cannot be.
-        PlatformError: no GPU, no folder for the results, no Dask, no scheduler.
+@click.command(
+    cls=Command,
+    short_help="Search for faster configurations of sums and softmax on the GPU at hand",
+)
+@click.option("--op", type=Names(), default="", help=f"some of {', '.join(_OPS)}; default all")
+@click.option("--dtype", type=Names(), default="", help=f"some of {', '.join(DTYPES)}; default all")
+@click.option("--shape", multiple=True, metavar="8192x8192",
+              help="rows x elements of a row; may be given several times")  # fmt: skip
+@click.option("--suite", help=f"the rows of {', '.join(suite_names())}, or of a TOML file of yours")
+@click.option("--exact", is_flag=True, help="try only what adds in the same order as the table's "
+              "choice: no bit changes")  # fmt: skip
+@click.option("--candidates", type=AtLeast(1), default=24,
+              help="to try for each size, at most; default 24")  # fmt: skip
+@click.option("--repeats", type=AtLeast(1), default=50, help="timed calls of each; default 50")
+@click.option("--dry-run", is_flag=True, help="measure and report, store nothing")
+@click.option("--scheduler", help="spread the sizes with Dask: local:2, or tcp://host:8786")
+@click.option("--show", is_flag=True, help="print what is stored, and stop")
+@click.option("--clear", is_flag=True, help="remove what is stored, and stop")
+def tune(**options: Any) -> int:
+    """Measure configurations around those of forgekit's table, for rows of the sizes given, and
+    keep what is faster by more than the noise: in a file for this model of GPU, which sums and
+    softmax then ask before the table. Results stay right: each configuration is checked against
+    the reference before it is timed, and gives the same bits in every run; its last bits may differ
+    from those before, as it may add in another order (with --exact they never do).
     """
-    chosen = build_parser().parse_args(list(arguments))
+    chosen = SimpleNamespace(**options)
     if chosen.clear or chosen.show:
         return _clear() if chosen.clear else _show()
     cases = _cases(chosen)
@@ -81,9 +66,9 @@ def main(arguments: Sequence[str]) -> int:
     return status or int(any(outcome.left_out for outcome in outcomes))
 
 
-def _cases(chosen: argparse.Namespace) -> list[Case]:
+def _cases(chosen: SimpleNamespace) -> list[Case]:
     """What is to be tuned: rows of the suite, and the shapes."""
-    ops, dtypes = words(chosen.op) or _OPS, words(chosen.dtype) or DTYPES
+    ops, dtypes = chosen.op or _OPS, chosen.dtype or DTYPES
     for name in ops:
         if name not in _OPS:
             remedy = "other operators have no rows to tune"
@@ -109,11 +94,8 @@ def _shape(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def _settings(chosen: argparse.Namespace) -> TuneSettings:
-    """Says first what would be a pity to be told at the end."""
-    for option, number in (("--candidates", chosen.candidates), ("--repeats", chosen.repeats)):
-        if number < 1:
-            raise UsageError(got_needed(option, number, "1 or more", "leave it out"))
+def _settings(chosen: SimpleNamespace) -> TuneSettings:
+    """Refuses first what should not come out at the end."""
     from forgekit.benching.suites.spread import check_scheduler, local_workers
     from forgekit.devices import current_target
     from forgekit.ops import tuning_files
@@ -174,12 +156,12 @@ def _keep(outcome: Outcome) -> None:
 # -- what is printed ------------------------------------------------------------------------------
 def report(outcomes: Sequence[Outcome]) -> list[str]:
     """A table of all sizes that were measured, and below it what was not, and why."""
-    head = ("", "table's choice", "µs", "best", "µs", "gain")
     rows = [_row(outcome) for outcome in outcomes if outcome.table is not None]
-    lines = _aligned([head, *rows]) if rows else ["nothing was measured"]
+    heads = ("", "table's choice", "µs", "best", "µs", "gain")
+    lines = Table(heads, rows, left=(0, 1, 3)).lines() if rows else ["nothing was measured"]
     lines += [f"{o.case}: not measured: {o.left_out}" for o in outcomes if o.left_out]
     for o in outcomes:
-        lines += [f"{o.case}: dropped {told(choice)}: {why}" for choice, why in o.dropped]
+        lines += [f"{o.case}: dropped {in_words(choice)}: {why}" for choice, why in o.dropped]
     return lines
 
 
@@ -192,29 +174,16 @@ def _row(outcome: Outcome) -> tuple[str, ...]:
 
 
 def _timed(timed: Timed) -> tuple[str, str]:
-    return told(timed.choice), f"{1e3 * timed.timing.median_ms:.1f}"
+    return in_words(timed.choice), f"{1e3 * timed.timing.median_ms:.1f}"
 
 
-def told(choice: RowChoice) -> str:
+def in_words(choice: RowChoice) -> str:
     """A configuration in a few words, such as `shared 192 threads, 6 loads, cluster of 2`."""
     c = choice
-    words = [f"{c.kernel} {c.threads} threads", f"{c.loads} load{'s' * (c.loads > 1)}"]
+    words = [f"{c.kernel} {c.threads} threads", plural(c.loads, "load")]
     words += [f"{c.rows} rows"] * (c.rows > 1) + [f"cluster of {c.cluster}"] * (c.cluster > 1)
     words += [f"{c.turns} in turn"] * (c.turns > 1)
     return ", ".join(words + [f"{c.split} parts"] * (c.split > 1))
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Columns side by side; those of numbers at the right."""
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    right = {k for k, title in enumerate(rows[0]) if title in ("µs", "gain")}
-    return [
-        "  ".join(
-            cell.rjust(w) if k in right else cell.ljust(w)
-            for k, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
 
 
 def _show() -> int:
@@ -228,8 +197,8 @@ def _show() -> int:
         print(f"{one.gpu or '?'}: {one.file}" + (f"\nignored: {one.ignored}" * bool(one.ignored)))
         rows = [_stored_row(name, entry) for name, entry in sorted(one.entries.items())]
         if rows:
-            head = ("", "instead of the table's", "µs", "", "µs", "gain", "")
-            print("\n".join(_aligned([head, *rows])))
+            heads = ("", "instead of the table's", "µs", "", "µs", "gain", "")
+            print("\n".join(Table(heads, rows, left=(0, 1, 3, 6)).lines()))
     return 0
 
 
@@ -241,7 +210,7 @@ def _stored_row(name: str, entry: dict[str, object]) -> tuple[str, ...]:
         before_ms, now_ms = float(entry["table_ms"]), float(entry["ms"])  # type: ignore[arg-type]
         gain = f"{100 * (1 - now_ms / before_ms):.1f} %"
         times = f"{1e3 * before_ms:.1f}", f"{1e3 * now_ms:.1f}"
-        return name, told(table), times[0], told(best), times[1], gain, str(entry["date"])
+        return name, in_words(table), times[0], in_words(best), times[1], gain, str(entry["date"])
     except (TypeError, KeyError, ValueError, ZeroDivisionError):
         return name, "cannot be read", "", "", "", "", ""
 

@@ -6,7 +6,6 @@ CPU, which computes the same results natively.
 
 from __future__ import annotations
 
-import argparse
 import datetime
 import importlib.util
 import json
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
 
 OPERATIONS = ("transpose", "row_sum", "softmax")
 SCHEMA, VERSION = "forgekit-bench-vgpu", 1
-_DESCRIPTION = """\
-Measure how fast the virtual GPU runs three kernels, on one core, beside Triton's interpreter (extra
-`peers`) and torch on the CPU, on the same machine in the same run."""
 
 
 @dataclass(frozen=True)
@@ -185,27 +181,24 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line of `forgekit bench vgpu`."""
-    parser = argparse.ArgumentParser(prog="forgekit bench vgpu", description=_DESCRIPTION)
-    parser.add_argument("--sizes", default="1024", help="comma-separated, default 1024")
-    parser.add_argument("--repeats", type=int, default=7, help="the best of so many runs counts")
-    parser.add_argument("--no-peers", action="store_true", help="leave Triton's interpreter out")
-    parser.add_argument("--out", type=Path, help="write the numbers as JSON to this file")
-    chosen = parser.parse_args(arguments)
-    sizes = _sizes(chosen.sizes)
-    if chosen.repeats < 1:
-        raise UsageError(got_needed("--repeats", chosen.repeats, "1 or more", "leave it out"))
-    if chosen.out:
-        check_output("--out", chosen.out)
-    rows = [row for size in sizes for row in _measured(size, chosen.repeats, chosen.no_peers)]
+def report(given: str, *, repeats: int, peers: bool, out: Path | None) -> int:
+    """`forgekit bench vgpu`: measure at the sizes `given` with commas, print a table of it and
+    write the numbers to `out`; peers: beside Triton's interpreter, too.
+
+    Raises:
+        UsageError: no sizes, or a file that cannot be written.
+    """
+    sizes = _sizes(given)
+    if out:
+        check_output("--out", out)
+    rows = [row for size in sizes for row in _measured(size, repeats, peers)]
     print(f"The virtual GPU on {processor()}, {plural(os.cpu_count() or 1, 'core')}, float32, best "
-          f"of {plural(chosen.repeats, 'run')}\n")  # fmt: skip
+          f"of {plural(repeats, 'run')}\n")  # fmt: skip
     print(table(rows))
-    if not chosen.no_peers and all(r.triton_ms is None for r in rows):
+    if peers and all(r.triton_ms is None for r in rows):
         print("\nTriton is not installed: `uv run --extra peers forgekit bench vgpu` compares.")
-    if chosen.out:
-        write_output("--out", chosen.out, json.dumps(_record(rows), indent=1) + "\n")
+    if out:
+        write_output("--out", out, json.dumps(_record(rows), indent=1) + "\n")
     return 0
 
 
@@ -217,8 +210,8 @@ def _sizes(text: str) -> list[int]:
     return [int(word) for word in words]
 
 
-def _measured(size: int, repeats: int, no_peers: bool) -> list[Row]:
-    triton = None if no_peers else triton_times(size, min(repeats, 3))
+def _measured(size: int, repeats: int, peers: bool) -> list[Row]:
+    triton = triton_times(size, min(repeats, 3)) if peers else None
     rows = [measure(operation, size, repeats) for operation in OPERATIONS]
     return rows if triton is None else [replace(r, triton_ms=triton[r.operation]) for r in rows]
 

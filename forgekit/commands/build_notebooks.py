@@ -1,4 +1,4 @@
-"""Notebook pairs: the .py a person edits and the .ipynb built from it, with its outputs."""
+"""`forgekit build-notebooks`: the .ipynb from the .py that a person edits, with its outputs."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import difflib
 import hashlib
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from subprocess import DEVNULL
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from forgekit.commands.notebook_outputs import KERNEL_ENVIRONMENT, comparable, normalise
+import click
+
+from forgekit.commands.notebook_outputs import comparable, execute, normalise
+from forgekit.commands.options import Command
 from forgekit.course import find_course, week_folders
 from forgekit.errors import ForgekitError, PlatformError, UsageError
-from forgekit.lessons.notebook_cells import filled, first_stale
-
-__all__ = ["build", "find_pairs", "first_difference", "main"]
 
 HEADER = "# ---\n# jupyter:\n"  # how a percent-format .py that is a notebook begins
 METADATA = {
@@ -25,8 +23,29 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-CELL_TIMEOUT_S = 300
-MAY_FAIL = "raises-exception"
+
+
+@click.command(cls=Command)
+@click.argument("paths", nargs=-1)
+@click.option("--check", is_flag=True, help="run nothing; only compare each .py with its .ipynb")
+def build_notebooks(paths: tuple[str, ...], check: bool) -> int:
+    """Build each .ipynb, with outputs, from the .py beside it.
+
+    PATHS are notebooks or folders; otherwise every week.
+    """
+    pairs = find_pairs(paths)
+    if check:
+        differences = [text for text in map(first_difference, pairs) if text]
+        for text in differences:
+            print(f"forgekit: {text}")
+        print(f"{len(pairs)} notebook pairs compared, {len(differences)} differ")
+        return 1 if differences else 0
+    for source in pairs:
+        start = time.perf_counter()
+        changed = build(source)
+        elapsed_s = time.perf_counter() - start
+        print(f"{source}: {'built' if changed else 'unchanged'} ({elapsed_s:.1f} s)")
+    return 0
 
 
 def _tools() -> tuple[Any, Any]:
@@ -105,14 +124,6 @@ def _read_source(source: Path) -> Any:
     return notebook
 
 
-def _fill_exercises(source: Path) -> None:
-    """Write the cells that are generated from exercises into the .py, where they differ."""
-    text = source.read_text(encoding="utf-8")
-    new = filled(text)
-    if new != text:
-        source.write_text(new, encoding="utf-8")
-
-
 def _new_id(cell: Any, taken: set[str]) -> str:
     """An id from the cell's content, so that two machines choose the same one."""
     salt = 0
@@ -140,79 +151,26 @@ def _give_ids(cells: list[Any], old_cells: list[Any]) -> None:
         taken.add(cell.id)
 
 
-def _environment(ipython_folder: str) -> dict[str, str]:
-    """The kernel's environment, without the user's own settings of forgekit and IPython."""
-    kept = {name: text for name, text in os.environ.items() if not name.startswith("FORGEKIT_")}
-    # ipykernel does not pass on what C code prints (cute.printf on the host) under this variable.
-    kept.pop("PYTEST_CURRENT_TEST", None)
-    return {**kept, **KERNEL_ENVIRONMENT, "IPYTHONDIR": ipython_folder}
-
-
-def _execute(notebook: Any, source: Path) -> None:
-    """Run all cells in a fresh kernel; raises ForgekitError for the first that fails."""
-    from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-
-    running = 0
-
-    def note_cell(cell: Any, cell_index: int) -> None:
-        nonlocal running
-        running = cell_index
-
-    client = NotebookClient(
-        notebook,
-        timeout=CELL_TIMEOUT_S,
-        kernel_name="python3",
-        record_timing=False,
-        coalesce_streams=True,
-        resources={"metadata": {"path": str(source.parent)}},
-        on_cell_execute=note_cell,
-    )
-    try:
-        with TemporaryDirectory(prefix="forgekit-ipython-") as folder:
-            # What a cell prints reaches the notebook through the client, not through these two.
-            client.execute(env=_environment(folder), stdout=DEVNULL, stderr=DEVNULL)
-    except CellExecutionError as error:
-        raise ForgekitError(
-            f"{source}, cell {running + 1}: {error.ename}: {error.evalue}\n"
-            f"{_quoted(notebook.cells[running].source)}\n"
-            f"Nothing was written. Mend the cell, or tag it {MAY_FAIL} if its failure is the lesson"
-        ) from error
-    except (CellTimeoutError, DeadKernelError) as error:
-        raise ForgekitError(f"{source}, cell {running + 1}: {error}") from error
-
-
-def _quoted(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.splitlines())
-
-
-def _check_promised_failures(notebook: Any, source: Path) -> None:
-    for number, cell in enumerate(notebook.cells, start=1):
-        promised = MAY_FAIL in cell.metadata.get("tags", [])
-        if promised and not any(out.output_type == "error" for out in cell.outputs):
-            raise ForgekitError(
-                f"{source}, cell {number}: tagged {MAY_FAIL}, and it ran without an exception; "
-                "remove the tag or make the cell show the failure it is about"
-            )
-
-
 def build(source: Path) -> bool:
     """Execute the notebook in `source` and write its .ipynb; returns whether that file changed.
 
     Outputs which differ from the ones already stored only in timings keep the stored text, so a
     second build changes nothing. Raises ForgekitError where a cell fails; then nothing is written.
     """
+    from forgekit.lessons.notebook_cells import filled
+
     _, nbformat = _tools()
     if problem := _missing_source(source):
         raise ForgekitError(problem)
-    _fill_exercises(source)
+    text = source.read_text(encoding="utf-8")
+    if (new := filled(text)) != text:  # the cells that are generated from exercises
+        source.write_text(new, encoding="utf-8")
     notebook = _read_source(source)
     built = source.with_suffix(".ipynb")
     before = built.read_text(encoding="utf-8") if built.is_file() else None
     old_cells = nbformat.reads(before, as_version=4).cells if before else []
     _give_ids(notebook.cells, old_cells)
-    _execute(notebook, source)
-    _check_promised_failures(notebook, source)
+    execute(notebook, source)
 
     course = find_course(source.parent) or source.resolve().parent
     old_code = {cell.id: cell for cell in old_cells if cell.cell_type == "code"}
@@ -234,6 +192,8 @@ def build(source: Path) -> bool:
 def first_difference(source: Path) -> str | None:
     """How the .py and the .ipynb of a pair differ, or None: cells' kind, text and tags, and that
     the .ipynb was run from top to bottom. Executes nothing."""
+    from forgekit.lessons.notebook_cells import first_stale
+
     _, nbformat = _tools()
     if problem := _missing_source(source):
         return problem
@@ -272,23 +232,3 @@ def _both(left: Any, right: Any) -> str:
     pairs = zip([*lefts, "(nothing)"], [*rights, "(nothing)"], strict=False)
     here, there = next(((a, b) for a, b in pairs if a != b), (left, right))
     return f"    .py:    {here}\n    .ipynb: {there}"
-
-
-def main(paths: Sequence[str], *, check_only: bool = False) -> int:
-    """Build (or only compare) the pairs under `paths`; returns 0, or 1 where a comparison failed.
-
-    Raises ForgekitError for the first cell that fails, with its number and its message.
-    """
-    pairs = find_pairs(paths)
-    if check_only:
-        differences = [text for text in map(first_difference, pairs) if text]
-        for text in differences:
-            print(f"forgekit: {text}")
-        print(f"{len(pairs)} notebook pairs compared, {len(differences)} differ")
-        return 1 if differences else 0
-    for source in pairs:
-        start = time.perf_counter()
-        changed = build(source)
-        elapsed_s = time.perf_counter() - start
-        print(f"{source}: {'built' if changed else 'unchanged'} ({elapsed_s:.1f} s)")
-    return 0

@@ -1,0 +1,127 @@
+"""`forgekit run`: an unmodified CuTe DSL script, on the virtual GPU where there is no GPU."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import click
+
+from forgekit.commands.options import ScriptCommand, chosen_target
+from forgekit.errors import ForgekitError, KernelError, SourceLine, UsageError, user_line
+
+# What torch says where a script puts tensors on a GPU that is not there.
+_NO_CUDA = (
+    "Torch not compiled with CUDA enabled",
+    "No CUDA GPUs are available",
+    "Found no NVIDIA driver",
+)
+_NO_CUDA_REMEDY = (
+    'torch has no GPU here, and the virtual GPU works on CPU tensors: write device="cpu", or '
+    '`device = "cuda" if torch.cuda.is_available() else "cpu"`.'
+)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a script ended. status: its exit status; stopped: the virtual GPU stopped a kernel."""
+
+    status: int
+    stopped: bool = False
+
+
+@click.command(cls=ScriptCommand)
+@click.option("--device", help="gpu or virtual; otherwise FORGEKIT_DEVICE or what is there")
+def run(script: str, arguments: tuple[str, ...], device: str | None) -> int:
+    """Run a CuTe DSL script as it stands, on the virtual GPU where there is no GPU.
+
+    SCRIPT is the Python file; ARGUMENTS are handed to it.
+    """
+    return run_script(script, arguments, device=device).status
+
+
+def run_script(script: str, arguments: Sequence[str], *, device: str | None = None) -> Ended:
+    """Run `script` as `python script arguments...` would; says how it ended.
+
+    device: "gpu" or "virtual", which wins over FORGEKIT_DEVICE. An exception of the script itself
+    is shown from the script's own line downwards.
+
+    Raises:
+        UsageError: no such file or device.
+        PlatformError: a GPU is asked for and there is none that can be used.
+    """
+    path = Path(script).resolve()
+    if not path.is_file():
+        raise UsageError(f"got {script}, which is no file; needed the path of a Python script")
+    target = chosen_target(device)
+    if device is not None:
+        os.environ["FORGEKIT_DEVICE"] = device
+    if target.kind == "virtual":
+        import forgekit.vgpu
+
+        forgekit.vgpu.install()
+
+    sys.argv = [script, *arguments]
+    sys.path.insert(0, str(path.parent))
+    try:
+        _run_as_main(path)
+    except SystemExit as leaving:
+        return Ended(_status(leaving.code))
+    except ForgekitError as error:
+        _refuse(error, error._where())
+        return Ended(1, stopped=isinstance(error, KernelError))
+    except BrokenPipeError:  # whoever read what it prints has gone
+        raise
+    except Exception as error:
+        if _wants_a_gpu(error):
+            _refuse(_NO_CUDA_REMEDY, user_line(error.__traceback__))
+        else:
+            _show(error, path)
+        return Ended(1)
+    return Ended(0)
+
+
+def launched_nothing(script: str, ended: Ended) -> str:
+    """The words for a script that launched no kernel."""
+    early = f" before it ended with status {ended.status}" if ended.status else ""
+    return f"{Path(script).name} launched no kernel{early}."
+
+
+def _run_as_main(path: Path) -> None:
+    """Execute the file as `__main__`, under its full path: the DSL reads kernels' source there."""
+    module = ModuleType("__main__")
+    module.__file__ = str(path)
+    sys.modules["__main__"] = module
+    exec(compile(path.read_bytes(), path, "exec"), module.__dict__)
+
+
+def _show(error: Exception, script: Path) -> None:
+    """Print an exception of the script as Python does, without the frames above the script."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename != str(script):
+        trace = trace.tb_next
+    # The DSL replaces this hook by one that says a compile error in a few lines.
+    sys.excepthook(type(error), error.with_traceback(trace), trace)
+
+
+def _wants_a_gpu(error: Exception) -> bool:
+    """Whether torch refused device="cuda" because this machine has none."""
+    return isinstance(error, AssertionError | RuntimeError) and any(
+        text in str(error) for text in _NO_CUDA
+    )
+
+
+def _refuse(why: object, where: SourceLine | None) -> None:
+    print(f"forgekit: {why}", *([f"  {where}"] if where else []), sep="\n", file=sys.stderr)
+
+
+def _status(code: object) -> int:
+    """The exit status of a `sys.exit(code)`; what is no status is printed, as Python does."""
+    if code is None or isinstance(code, int):
+        return int(code or 0)
+    print(code, file=sys.stderr)
+    return 1
