@@ -189,11 +189,11 @@ def test_a_marker_that_nothing_makes() -> None:
 
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(book.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(PlatformError, match="uv run --extra book forgekit book"):
-        book.main()
+        book.book.main([], standalone_mode=False)
 
 
-def test_warnings_are_told_without_colours_and_paths() -> None:
+def test_warnings_are_shown_without_colours_and_paths() -> None:
     text = f"\x1b[91m{ROOT}/book/index.md:3: WARNING: no such page\x1b[0m\nreading\n"
-    assert book._told(text, ROOT) == "book/index.md:3: WARNING: no such page"
+    assert book._faults(text, ROOT) == "book/index.md:3: WARNING: no such page"

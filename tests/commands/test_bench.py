@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +15,6 @@ from forgekit import ops, output_files
 from forgekit.benching.suites import running
 from forgekit.benching.suites.results import read_results
 from forgekit.commands import bench as command
-from forgekit.commands.bench_options import build_parser
 from forgekit.commands.cli import main
 
 SUITE = """
@@ -39,7 +39,7 @@ def bench(*words: object) -> int:
 def test_results_report_and_picture(
     suite: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out, told, plot = (tmp_path / name for name in ("r.json", "r.md", "r.svg"))
+    out, report, plot = (tmp_path / name for name in ("r.json", "r.md", "r.svg"))
     assert bench("--suite", suite, "--out", out, "--plot", plot) == 0
     printed = capsys.readouterr().out
     assert "There is no GPU here" in printed and "| 33×40 | float16 | 1 |" in printed
@@ -48,13 +48,13 @@ def test_results_report_and_picture(
     assert [r.case.shape for r in results.rows] == [(33, 40)] * 2 + [(16, 16)] * 2
     assert all(r.counters and r.timing is None for r in results.rows)
     assert plot.read_text().startswith("<?xml")
-    assert bench("--suite", suite, "--markdown", told, "--peers", "none") == 0
-    assert capsys.readouterr().out == "" and "left out" not in told.read_text()
+    assert bench("--suite", suite, "--markdown", report, "--peers", "none") == 0
+    assert capsys.readouterr().out == "" and "left out" not in report.read_text()
     assert bench("--suite", suite, "--markdown", "-", "--dtype", "float32") == 0
     assert "float16" not in capsys.readouterr().out
 
 
-def test_a_wrong_result_is_told_by_the_status(
+def test_a_wrong_result_shows_in_the_status(
     suite: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(ops, "copy_transpose", lambda x: torch.zeros(x.shape[::-1], dtype=x.dtype))
@@ -117,9 +117,9 @@ def test_a_regression_fails_and_is_named(
     same = ("--suite", suite, "--compare", base)
     assert bench(*same, "--fail-on-regression", "5%") == 0
     assert "4 rows compared" in capsys.readouterr().out
-    told = json.loads(base.read_text())
-    told["rows"][1]["counters"]["load_sectors"] //= 2
-    base.write_text(json.dumps(told))
+    saved = json.loads(base.read_text())
+    saved["rows"][1]["counters"]["load_sectors"] //= 2
+    base.write_text(json.dumps(saved))
     assert bench(*same, "--fail-on-regression", "5%") == 1
     assert "slower: forgekit, copy_transpose 33×40 float32: load_sectors +" in (
         capsys.readouterr().out
@@ -133,9 +133,9 @@ def test_a_baseline_of_another_gpu_is_refused_before_anything_runs(
 ) -> None:
     base = tmp_path / "base.json"
     assert bench("--suite", suite, "--out", base) == 0
-    told = json.loads(base.read_text())
-    told["machines"][0]["gpu"] = "NVIDIA H200"
-    base.write_text(json.dumps(told))
+    saved = json.loads(base.read_text())
+    saved["machines"][0]["gpu"] = "NVIDIA H200"
+    base.write_text(json.dumps(saved))
     capsys.readouterr()
     assert bench("--suite", suite, "--compare", base) == 2
     printed = capsys.readouterr()
@@ -157,9 +157,9 @@ def test_a_gate_that_compares_nothing_does_not_pass(
     assert "(suite mine, 2 rows) without any row of mine, needed rows in both" in printed.err
     monkeypatch.delattr(running, "run_case")  # refused before anything is measured
     assert bench(*rest, "--compare", base, "--fail-on-regression", "5%") == 2
-    told = json.loads(base.read_text())
-    told["rows"] = []
-    base.write_text(json.dumps(told))
+    saved = json.loads(base.read_text())
+    saved["rows"] = []
+    base.write_text(json.dumps(saved))
     assert bench("--suite", suite, "--compare", base, "--fail-on-regression", "5%") == 2
 
 
@@ -168,9 +168,9 @@ def test_a_row_that_lost_its_counters_fails_the_gate(
 ) -> None:
     base, now = tmp_path / "base.json", tmp_path / "now.json"
     assert bench("--suite", suite, "--out", base) == 0
-    told = json.loads(base.read_text())
-    told["rows"][2]["counters"] = None
-    now.write_text(json.dumps(told))
+    saved = json.loads(base.read_text())
+    saved["rows"][2]["counters"] = None
+    now.write_text(json.dumps(saved))
     read = ("bench", "--read", str(now), "--compare", str(base), "--fail-on-regression", "5%")
     assert main(read) == 1
     assert "copy_transpose 16×16 float16: was counted, now launches nothing" in (
@@ -254,15 +254,8 @@ def test_host_times_are_those_of_the_host_at_hand(capsys: pytest.CaptureFixture[
 
 @pytest.mark.parametrize(("scheduler", "kind"), [(None, "virtual"), ("tcp://host:1", None)])
 def test_the_device_is_chosen_where_the_cases_run(scheduler: str | None, kind: str | None) -> None:
-    chosen = build_parser().parse_args([])
+    chosen = SimpleNamespace(**command.bench.make_context("bench", []).params)
     chosen.scheduler = scheduler
+    assert chosen.peers == ("torch",)
     with fk.use_target("virtual"):
         assert command._settings(chosen, here=True).device == kind
-
-
-def test_help_names_all_and_other_benchmarks_stay(capsys: pytest.CaptureFixture[str]) -> None:
-    for words, said in ((["--help"], "--fail-on-regression"), (["vgpu", "--help"], "--sizes")):
-        with pytest.raises(SystemExit) as stopped:
-            main(["bench", *words])
-        assert stopped.value.code == 0 and said in capsys.readouterr().out
-    assert build_parser().parse_args([]).peers == "torch"

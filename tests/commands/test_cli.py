@@ -1,10 +1,11 @@
 """The command line: what is called, what is printed, which exit status."""
 
+import io
 import json
 import os
+import re
 import subprocess
 import sys
-import textwrap
 import tomllib
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from forgekit import course
 from forgekit.commands import doctor, lab
-from forgekit.commands.cli import main
+from forgekit.commands.cli import COMMANDS, main
 from forgekit.devices import Machine, Target
 from forgekit.errors import ForgekitError
 
@@ -37,11 +38,12 @@ def changed(machine: Machine, **changes: object) -> Machine:
 
 def test_help_waits_for_no_library():
     """What takes seconds to import is imported by the command that needs it."""
-    command = """import atexit, sys
-from forgekit.commands.cli import main
-heavy = {"torch", "cutlass", "numpy", "matplotlib"}
-atexit.register(lambda: print(heavy & set(sys.modules)))  # --help exits
-main(["--help"])"""
+    command = """import sys
+from forgekit.commands.cli import COMMANDS, main
+for name in COMMANDS:
+    main([name, "--help"] if name != "lab" else [])
+heavy = {"torch", "cutlass", "numpy", "matplotlib", "jupytext", "nbclient", "tqdm"}
+print(heavy & set(sys.modules))"""
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True)
     assert "build-notebooks" in done.stdout
     assert done.stdout.endswith("set()\n"), done.stdout[-200:]
@@ -55,26 +57,83 @@ def test_version_is_the_package_s(capsys):
 
 def test_no_command_prints_the_help(capsys):
     assert main([]) == 0
-    assert "usage: forgekit" in capsys.readouterr().out
+    listed = capsys.readouterr().out
+    assert "Usage: forgekit" in listed and main(["-h"]) == 0
+    assert capsys.readouterr().out == listed
+    assert re.findall(r"^  ([a-z-]+)  +[A-Z]", listed, flags=re.MULTILINE) == list(COMMANDS)
+    assert "..." not in listed.partition("Commands:")[2]  # no sentence is cut off
 
 
-def test_unknown_command_is_a_usage_error(capsys):
-    with pytest.raises(SystemExit, match="2"):
-        main(["no-such-thing"])
-    assert "invalid choice" in capsys.readouterr().err
+CALLS = [[name] for name in COMMANDS if name != "lab"] + [
+    ["bench", "vgpu"], ["profile", "ncu"], ["profile", "nsys"], ["sanitize", "--tool", "memcheck"]
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", CALLS, ids=" ".join)
+def test_every_option_says_what_it_is(words, capsys):
+    assert main([*words, "--help"]) == 0
+    usage, _, options = capsys.readouterr().out.partition("\nOptions:\n")
+    assert usage.startswith(f"Usage: forgekit {' '.join(words[:2]).partition(' --')[0]} ")
+    assert re.findall(r"^  -\S.*", options, flags=re.MULTILINE)
+    assert re.findall(r"^  -\S+(?: \S+)?$", options, flags=re.MULTILINE) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nope"], "the command: got 'nope', needed one of lab, doctor, run, profile, sanitize, "
+         "bench, tune, build-notebooks, book; see `forgekit --help`"),
+        (["--frob"], "the command: got --frob, needed some of --version, -h, --help; see "
+         "`forgekit --help`"),
+        (["doctor", "--frob"], "doctor: got --frob, needed some of --json, -h, --help; see "
+         "`forgekit doctor --help`"),
+        (["doctor", "-j"], "doctor: got -j, needed some of --json, -h, --help; see "
+         "`forgekit doctor --help`"),
+        (["doctor", "--json=3"], "--json: got a value, needed none; see `forgekit doctor --help`"),
+        (["doctor", "x"], "doctor: got unexpected extra argument (x), needed none; see "
+         "`forgekit doctor --help`"),
+        (["run"], "run: got no SCRIPT, needed one; see `forgekit run --help`"),
+        (["run", "--device"], "--device: got no value, needed one; see `forgekit run --help`"),
+        (["bench", "--repeats", "many"], "--repeats: got 'many', needed 1 or more; leave it out"),
+        (["bench", "--re", "1"], "bench: got --re, needed some of --suite, --op, --dtype, "),
+        (["sanitize", "--seed", "-1", "x.py"], "--seed: got -1, needed 0 or more; choose another"),
+    ],
+)  # fmt: skip
+def test_a_wrong_call_is_a_usage_error(words, said, capsys):
+    assert main(words) == 2
+    printed = capsys.readouterr()
+    assert printed.out == "" and printed.err.startswith(f"forgekit: {said}")
+
+
+def test_options_may_be_shortened(on_machine, capsys):
+    on_machine(NO_GPU)
+    assert main(["doctor", "--js"]) == 0
+    assert json.loads(capsys.readouterr().out)["can_run"]
+    assert main(["--vers"]) == 0
+    assert main(["bench", "--rep=0"]) == 2
+    assert capsys.readouterr().err.startswith("forgekit: --repeats: got 0")
 
 
 def test_own_errors_are_one_message_and_no_traceback(monkeypatch, capsys):
-    def fail(**_):
+    def fail():
         raise ForgekitError("got 1, needed 2; use 2")
 
-    monkeypatch.setattr(doctor, "main", fail)
+    monkeypatch.setattr(doctor, "examine", fail)
     assert main(["doctor"]) == 1
     assert capsys.readouterr().err == "forgekit: got 1, needed 2; use 2\n"
 
 
+def test_ctrl_c(monkeypatch, capsys):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(doctor, "examine", interrupted)
+    assert main(["doctor"]) == 130
+    assert capsys.readouterr().err == "forgekit: interrupted\n"
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has it")
-def test_a_full_disk_is_told_once():
+def test_a_full_disk_is_reported_once():
     with open("/dev/full", "w") as full:
         command = [sys.executable, "-m", "forgekit", "--version"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
@@ -89,17 +148,6 @@ def test_a_reader_who_has_gone_ends_it_quietly():
     done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True)
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, "")
-
-
-def test_a_terminal_that_lacks_letters_gets_others(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "forgekit", "run", "--device", "virtual", "script.py"],
-        cwd=_written(tmp_path, "print('3 × 4')"),
-        env=dict(os.environ, PYTHONIOENCODING="ascii"),
-        capture_output=True,
-        text=True,
-    )
-    assert (done.returncode, done.stdout) == (0, "3 ? 4\n")
 
 
 def test_weeks_are_what_pytest_collects():
@@ -154,7 +202,7 @@ def test_lab_without_the_course_opens_the_current_folder(started, tmp_path, monk
 
 
 def test_lab_without_jupyterlab_names_the_remedy(started, monkeypatch, capsys):
-    monkeypatch.setattr(lab.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main(["lab"]) == 1
     assert not started
     error = capsys.readouterr().err
@@ -170,8 +218,8 @@ def on_machine(monkeypatch):
     """Make doctor see the given machine, and its check succeed on the given devices."""
 
     def arrange(machine: Machine, works: tuple[str, ...] = ("gpu", "virtual")) -> None:
-        monkeypatch.setattr(doctor, "gpu_report", lambda: machine)
-        monkeypatch.setattr(doctor, "try_kernel", lambda device: (device in works, "told"))
+        monkeypatch.setattr("forgekit.devices.gpu_report", lambda: machine)
+        monkeypatch.setattr(doctor, "try_kernel", lambda device: (device in works, "outcome"))
 
     return arrange
 
@@ -193,7 +241,7 @@ def test_doctor_without_a_gpu_is_content(on_machine, capsys):
         ({"driver": "580.1"}, ("virtual",), 0, "this PyTorch is built for the CPU"),
         ({"driver": "580.1", "torch_cuda": "13.0"}, ("virtual",), 0, "PyTorch finds no GPU"),
         ({"target": None, "target_problem": "no such arch"}, (), 1, "no such arch"),
-        ({}, (), 1, "failed (told)"),
+        ({}, (), 1, "failed (outcome)"),
         ({"target": Target("gpu", "sm_90a", "H200")}, ("gpu",), 0, "run on the H200"),
         ({"target": Target("gpu", "sm_90a", "H200")}, ("virtual",), 0, "FORGEKIT_DEVICE=virtual"),
         ({"target": Target("gpu", "sm_90a", "H200")}, (), 1, "No kernel can run here"),
@@ -215,17 +263,14 @@ def test_doctor_as_json(on_machine, capsys):
     assert {"name", "value", "remedy", "fatal"} == set(report["findings"][0])
 
 
-def test_doctor_prints_findings_before_the_slow_check():
-    code = """
-import os
-from forgekit.commands import doctor
-doctor.try_kernel = lambda device: (os.write(1, b"the check begins\\n") > 0, "told")
-doctor.main()
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    before, after = done.stdout.split("the check begins\n")
-    assert before.startswith("system        ") and "compiled for" in before
-    assert after.startswith("check         told\n")
+def test_doctor_prints_findings_before_the_slow_check(on_machine, monkeypatch):
+    on_machine(NO_GPU)
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written))
+    seen = []
+    monkeypatch.setattr(doctor, "try_kernel", lambda device: (seen.append(written.getvalue()), ""))
+    main(["doctor"])
+    assert seen[0].startswith(b"system        ") and seen[0].endswith(b"compiled for sm_90a\n")
 
 
 def test_doctor_s_names_fit_their_column(on_machine):
@@ -233,140 +278,10 @@ def test_doctor_s_names_fit_their_column(on_machine):
     assert max(len(finding.name) for finding in doctor.examine()) == doctor.NAME_WIDTH
 
 
-def test_doctor_runs_a_real_kernel_here():
-    done = subprocess.run(
-        [sys.executable, "-m", "forgekit", "doctor"], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "a kernel compiled and ran in" in done.stdout
-
-
-def test_doctor_does_not_import_what_is_in_the_folder(tmp_path, monkeypatch):
-    (tmp_path / "cuda.py").write_text("raise ImportError('not the real one')\n")
-    (tmp_path / "torch.py").write_text("raise ImportError('not the real one')\n")
+def test_doctor_runs_a_real_kernel_here(tmp_path, monkeypatch, capsys):
+    """And imports nothing that lies in the folder."""
+    for name in ("cuda", "torch"):
+        (tmp_path / f"{name}.py").write_text("raise ImportError('not the real one')\n")
     monkeypatch.chdir(tmp_path)
-    assert doctor.try_kernel("virtual")[0]
-
-
-# --- run
-
-
-def _written(folder: Path, text: str) -> Path:
-    (folder / "script.py").write_text(textwrap.dedent(text))
-    return folder
-
-
-def run_script(tmp_path: Path, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    folder = _written(tmp_path, text)
-    command = [sys.executable, "-m", "forgekit", "run", "--device", "virtual", "script.py"]
-    return subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True)
-
-
-def test_run_is_like_python(tmp_path):
-    (tmp_path / "beside.py").write_text("VALUE = 7\n")
-    done = run_script(
-        tmp_path,
-        """
-        import sys
-        from beside import VALUE
-        print(__name__, VALUE, sys.argv)
-        sys.exit(3)
-        """,
-        "--fast",
-        "x",
-    )
-    assert done.stdout == "__main__ 7 ['script.py', '--fast', 'x']\n"
-    assert done.returncode == 3
-
-
-def test_run_executes_kernels_that_know_nothing_of_forgekit(tmp_path):
-    done = run_script(
-        tmp_path,
-        """
-        import cutlass.cute as cute
-        import torch
-        from cutlass.cute.runtime import from_dlpack
-
-        @cute.kernel
-        def double_kernel(mX: cute.Tensor):
-            tidx, _, _ = cute.arch.thread_idx()
-            mX[tidx] = mX[tidx] * 2.0
-
-        @cute.jit
-        def double(mX: cute.Tensor):
-            double_kernel(mX).launch(grid=(1, 1, 1), block=(4, 1, 1))
-
-        x = torch.arange(4, dtype=torch.float32)
-        double(from_dlpack(x))
-        print(x.tolist())
-        """,
-    )
-    assert done.stdout == "[0.0, 2.0, 4.0, 6.0]\n", done.stderr
-
-
-def test_run_shows_an_exception_from_the_script_s_line_on(tmp_path):
-    done = run_script(tmp_path, "def f():\n    return 1 / 0\n\nf()\n")
-    assert done.returncode == 1
-    assert "ZeroDivisionError" in done.stderr
-    assert "line 4" in done.stderr
-    assert "forgekit" not in done.stderr
-
-
-def test_run_says_what_a_kernel_did_wrong_and_where(tmp_path):
-    done = run_script(
-        tmp_path,
-        """
-        import cutlass.cute as cute
-        import torch
-        from cutlass.cute.runtime import from_dlpack
-
-        @cute.kernel
-        def fill_kernel(mX: cute.Tensor):
-            tidx, _, _ = cute.arch.thread_idx()
-            mX[tidx] = 1.0
-
-        @cute.jit
-        def fill(mX: cute.Tensor):
-            fill_kernel(mX).launch(grid=(1, 1, 1), block=(32, 1, 1))
-
-        fill(from_dlpack(torch.zeros(4)))
-        """,
-    )
-    assert done.returncode == 1
-    assert "forgekit: Out of bounds: script.py, line 9: mX[tidx] = 1.0" in done.stderr
-    assert "script.py, line 15: fill(" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize(
-    "refusal",
-    [
-        'AssertionError("Torch not compiled with CUDA enabled")',
-        'RuntimeError("No CUDA GPUs are available")',
-        'RuntimeError("Found no NVIDIA driver on your system. Please check")',
-    ],
-)
-def test_run_names_the_remedy_for_tensors_on_a_gpu_that_is_not_there(tmp_path, refusal):
-    done = run_script(tmp_path, f"def make(device):\n    raise {refusal}\n\nx = make('cuda')\n")
-    assert done.returncode == 1
-    assert "the virtual GPU works on CPU tensors" in done.stderr
-    assert '`device = "cuda" if torch.cuda.is_available() else "cpu"`' in done.stderr
-    assert "script.py, line 2" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_run_shows_other_assertions_as_they_are(tmp_path):
-    done = run_script(tmp_path, "assert 1 == 2, 'arithmetic'\n")
-    assert "AssertionError: arithmetic" in done.stderr and "virtual GPU" not in done.stderr
-
-
-def test_run_shows_a_syntax_error_as_python_does(tmp_path):
-    done = run_script(tmp_path, "x = = 1\n")
-    assert done.returncode == 1
-    assert "SyntaxError" in done.stderr
-    assert "forgekit" not in done.stderr
-
-
-def test_run_without_a_script(capsys):
-    assert main(["run", "nowhere.py"]) == 2
-    assert capsys.readouterr().err.startswith("forgekit: got nowhere.py")
+    assert main(["doctor"]) == 0
+    assert "a kernel compiled and ran in" in capsys.readouterr().out

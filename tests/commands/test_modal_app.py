@@ -16,7 +16,7 @@ import pytest
 
 from forgekit.benching.suites.running import Settings, run_cases
 from forgekit.benching.suites.suite import Case
-from forgekit.commands.bench import report_main
+from forgekit.commands.bench import bench
 from forgekit.errors import UsageError
 
 CASES = [Case("copy_transpose", (n, 40), "float32") for n in (8, 33)]
@@ -68,7 +68,7 @@ def test_the_command_measures_there_and_reports_here(
 
     out = tmp_path / "results.json"
     options = ["--suite", "smoke", "--op", "copy_transpose", "--dtype", "float32"]
-    assert report_main([*options, "--out", str(out)], there) == 0
+    assert bench.main([*options, "--out", str(out)], obj=there, standalone_mode=False) == 0
     [(cases, settings)] = sent
     assert {c.op for c in cases} == {"copy_transpose"} and settings.device is None
     assert len(json.loads(out.read_text())["rows"]) == len(cases)
@@ -78,4 +78,4 @@ def test_the_command_measures_there_and_reports_here(
 @pytest.mark.parametrize("options", [["--host-times"], ["--scheduler", "local:2"]])
 def test_what_does_not_go_together(modal_app: ModuleType, options: list[str]) -> None:
     with pytest.raises(UsageError, match="--scheduler or --host-times"):
-        report_main(options, modal_app.measure.local)
+        bench.main(options, obj=modal_app.measure.local, standalone_mode=False)

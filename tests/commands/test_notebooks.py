@@ -10,7 +10,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from forgekit.commands import notebooks
+from forgekit.commands import build_notebooks as notebooks
 from forgekit.commands.cli import main
 from forgekit.commands.notebook_outputs import comparable, normalise
 from forgekit.errors import ForgekitError, UsageError

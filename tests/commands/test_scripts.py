@@ -1,12 +1,12 @@
-"""`forgekit sanitize` and `forgekit profile` of scripts that end early, or launch nothing."""
+"""`forgekit run`, `sanitize` and `profile` of scripts, also of those that end early."""
 
 from __future__ import annotations
 
+import io
 import json
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
 from forgekit.commands.cli import main
+from tests.commands.conftest import Script
 
 KERNEL = """
 import sys
@@ -32,26 +33,124 @@ def copy(mX: cute.Tensor, mY: cute.Tensor, i: cute.Int32):
 
 x, y = from_dlpack(torch.ones(100)), from_dlpack(torch.zeros(32))
 """
-Script = Callable[[str], str]
-
-
-@pytest.fixture
-def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Script:
-    """Writes a script; what running it changes in this process is put back."""
-    for name in ("argv", "path"):
-        monkeypatch.setattr(sys, name, [*getattr(sys, name)])
-    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
-    monkeypatch.setenv("FORGEKIT_DEVICE", "virtual")
-
-    def write(text: str) -> str:
-        (tmp_path / "script.py").write_text(text)
-        return str(tmp_path / "script.py")
-
-    return write
 
 
 def last_line(capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out.splitlines()[-1]
+
+
+# --- run
+
+
+def run(script: Script, text: str, *arguments: str) -> int:
+    return main(["run", "--device", "virtual", script(text), *arguments])
+
+
+def test_run_is_like_python(
+    script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "beside.py").write_text("VALUE = 7\n")
+    text = "import sys\nfrom beside import VALUE\nprint(__name__, VALUE, sys.argv)\nsys.exit(3)\n"
+    assert run(script, text, "--device", "x", "--", "-h") == 3
+    said = "__main__ 7 ['script.py', '--device', 'x', '--', '-h']\n"
+    assert capsys.readouterr().out == said
+
+
+def test_run_executes_kernels_that_know_nothing_of_forgekit(script: Script) -> None:
+    """In a process of its own; and a pipe that nobody reads any more is no error of the script."""
+    text = """
+        import cutlass.cute as cute
+        import torch
+        from cutlass.cute.runtime import from_dlpack
+
+        @cute.kernel
+        def double_kernel(mX: cute.Tensor):
+            tidx, _, _ = cute.arch.thread_idx()
+            mX[tidx] = mX[tidx] * 2.0
+
+        @cute.jit
+        def double(mX: cute.Tensor):
+            double_kernel(mX).launch(grid=(1, 1, 1), block=(4, 1, 1))
+
+        x = torch.arange(4, dtype=torch.float32)
+        double(from_dlpack(x))
+        for _ in range(100_000):
+            print(x.tolist())
+        """
+    command = [sys.executable, "-m", "forgekit", "run", "--device", "virtual", script(text)]
+    piped = f"set -o pipefail; {shlex.join(command)} | head -1"
+    done = subprocess.run(["bash", "-c", piped], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("[0.0, 2.0, 4.0, 6.0]\n", "")
+    assert done.returncode == 141
+
+
+def test_run_says_what_a_kernel_did_wrong_and_where(
+    script: Script, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(script, f"{KERNEL}copy(x, y, 69)\n") == 1
+    error = capsys.readouterr().err
+    assert "forgekit: Out of bounds: script.py, line 10: mY[tidx] = mX[tidx + i]" in error
+    assert "script.py, line 17: copy(" in error and "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("def f():\n    return 1 / 0\n\nf()\n", ("ZeroDivisionError", "line 4")),
+        ("assert 1 == 2, 'arithmetic'\n", ("AssertionError: arithmetic",)),
+        ("x = = 1\n", ("SyntaxError",)),
+    ],
+)
+def test_run_shows_an_exception_as_python_does_from_the_script_s_line_on(
+    text: str, said: tuple[str, ...], script: Script, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(script, text) == 1
+    error = capsys.readouterr().err
+    assert all(words in error for words in said)
+    assert "forgekit" not in error and "virtual GPU" not in error
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        'AssertionError("Torch not compiled with CUDA enabled")',
+        'RuntimeError("No CUDA GPUs are available")',
+        'RuntimeError("Found no NVIDIA driver on your system. Please check")',
+    ],
+)
+def test_run_names_the_remedy_for_tensors_on_a_gpu_that_is_not_there(
+    refusal: str, script: Script, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(script, f"def make(device):\n    raise {refusal}\n\nx = make('cuda')\n") == 1
+    error = capsys.readouterr().err
+    assert "the virtual GPU works on CPU tensors" in error
+    assert '`device = "cuda" if torch.cuda.is_available() else "cpu"`' in error
+    assert "script.py, line 2" in error and "Traceback" not in error
+
+
+def test_run_without_a_script(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "nowhere.py"]) == 2
+    assert capsys.readouterr().err.startswith("forgekit: got nowhere.py")
+
+
+def test_a_terminal_that_lacks_letters_gets_others(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
+    assert run(script, "print('3 × 4')") == 0
+    assert written.getvalue() == b"3 ? 4\n"
+
+
+def test_a_script_may_close_what_it_prints_to(
+    script: Script, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO()))
+    assert run(script, "import sys\nprint('hi')\nsys.stdout.close()\n") == 0
+    assert capfd.readouterr().err == ""
+
+
+# --- sanitize, profile
 
 
 @pytest.mark.parametrize("before", ["", "copy(x, y, 0)\n"])
@@ -71,8 +170,8 @@ def test_sanitize_says_where_a_script_ended(
     script: Script, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["sanitize", script(f"{KERNEL}copy(x, y, 0)\nsys.exit(3)\n")]) == 3
-    told = "sanitizer: 0 findings, 0 notes before the script ended with status 3"
-    assert last_line(capsys) == told
+    said = "sanitizer: 0 findings, 0 notes before the script ended with status 3"
+    assert last_line(capsys) == said
     assert main(["sanitize", script(f"{KERNEL}copy(x, y, 0)\n")]) == 0
     assert last_line(capsys) == "sanitizer: 0 findings, 0 notes"
 
@@ -119,7 +218,7 @@ def test_profile_as_json_is_nothing_but_json(
 # --- remedies that fit the command
 
 
-def test_an_unknown_gpu_is_told_of_the_option(
+def test_an_unknown_gpu_is_refused_by_the_option_s_name(
     script: Script, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["profile", "--gpu", "Bogus", script("x = 1")]) == 2
@@ -127,7 +226,7 @@ def test_an_unknown_gpu_is_told_of_the_option(
     assert "--gpu: got 'Bogus', needed one of B200" in error and error.endswith("; choose one\n")
 
 
-def test_a_device_is_told_of_the_option(
+def test_a_device_is_refused_by_the_option_s_name(
     script: Script, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
@@ -140,18 +239,6 @@ def test_a_device_is_told_of_the_option(
     monkeypatch.setenv("FORGEKIT_ARCH", "sm_12")
     assert main(["run", "--device", "virtual", file]) == 2
     assert capsys.readouterr().err.startswith("forgekit: FORGEKIT_ARCH: got 'sm_12'")
-
-
-@pytest.mark.parametrize("command", ["run", "profile", "sanitize"])
-def test_only_the_script_is_missing_and_help_says_what_a_command_does(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        main([command])
-    assert capsys.readouterr().err.endswith("arguments are required: script\n")
-    with pytest.raises(SystemExit, match="0"):
-        main([command, "--help"])
-    assert "\nRun a CuTe DSL script" in capsys.readouterr().out
 
 
 RACE = """
@@ -185,15 +272,3 @@ def test_profile_says_what_counts_for_itself(
 ) -> None:
     main(["profile", script(f"{RACE}fk.profile(run, x, y)\n")])
     assert "launched kernels only inside of fk.profile" in last_line(capsys)
-
-
-def test_a_script_may_close_what_it_prints_to(script: Script) -> None:
-    """And a pipe that nobody reads any more is no error of the script."""
-    closes = script("import sys\nprint('hi')\nsys.stdout.close()\n")
-    command = [sys.executable, "-m", "forgekit", "run"]
-    done = subprocess.run([*command, closes], capture_output=True, text=True)
-    assert (done.returncode, done.stdout, "Traceback" in done.stderr) == (0, "hi\n", False)
-    loud = shlex.join([*command, script("for i in range(100_000): print(i)\n")])
-    piped = f"set -o pipefail; {loud} | head -1"
-    done = subprocess.run(["bash", "-c", piped], capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (141, "0\n", "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from forgekit.benching.tuning import tune as search
 from forgekit.benching.tuning.tune import Outcome, Timed, TuneSettings
 from forgekit.commands import tune
 from forgekit.commands.cli import main
+from forgekit.errors import UsageError
 from forgekit.ops import tuned, tuning_files
 from forgekit.ops.tile_choice import RowChoice
 from tests.benching.tuning.tune_work import fewest_loads
@@ -100,7 +102,7 @@ def test_shown_are_also_files_and_entries_that_do_not_count(
     assert lines[-1].split("  ")[0] == "some rows" and "cannot be read" in lines[-1]
 
 
-def test_a_failure_is_told_and_is_the_exit_status(
+def test_a_failure_is_printed_and_is_the_exit_status(
     virtual: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong = RowChoice("registers", 32, 1, 2, 8)
@@ -187,17 +189,19 @@ def test_with_tuning_off_there_is_nowhere_to_store(
     assert capsys.readouterr().out == "FORGEKIT_TUNING=off\n"
 
 
+def cases_of(*words: str) -> list[Case]:
+    return tune._cases(SimpleNamespace(**tune.tune.make_context("tune", list(words)).params))
+
+
 def test_the_rows_of_a_suite(tmp_path: Path) -> None:
-    chosen = tune.build_parser().parse_args(
-        ["--suite", "smoke", "--dtype", "float16", "--shape", "33x127", "--shape", "5x7"]
+    cases = cases_of(
+        "--suite", "smoke", "--dtype", "float16", "--shape", "33x127", "--shape", "5x7"
     )
-    cases = tune._cases(chosen)
     assert len(cases) == 15 and len(set(cases)) == 15
     assert {c.shape for c in cases} == {(33, 127), (5, 7), (1, 1), (128, 1024), (8, 16384)}
     assert {c.op for c in cases} == set(search.OPS) and {c.dim for c in cases} == {-1}
     (tmp_path / "own.toml").write_text(
         '[[group]]\nops = ["reduce_sum"]\ndim = 0\ndtypes = ["float16"]\nshapes = [[8, 8]]\n'
     )
-    columns = tune.build_parser().parse_args(["--suite", str(tmp_path / "own.toml")])
-    with pytest.raises(tune.UsageError, match="no rows in"):
-        tune._cases(columns)
+    with pytest.raises(UsageError, match="no rows in"):
+        cases_of("--suite", str(tmp_path / "own.toml"))
