@@ -152,7 +152,7 @@ def test_a_reader_who_has_gone_ends_it_quietly():
 
 def test_weeks_are_what_pytest_collects():
     pytest_options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]
-    assert pytest_options["ini_options"]["testpaths"] == ["tests", *course.WEEKS]
+    assert pytest_options["ini_options"]["testpaths"] == [*course.WEEKS, "tests"]
 
 
 # --- lab
