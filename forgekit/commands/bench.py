@@ -128,8 +128,8 @@ def _check_read(context: click.Context) -> None:
 def _early_checks(chosen: SimpleNamespace, elsewhere: Measure | None) -> float:
     """What should not come out after half an hour; returns the threshold in percent."""
     from forgekit.benching.suites.compare import parse_percent
-    from forgekit.viz.timing.suite import check_plot_file
     from forgekit.benching.suites.spread import check_scheduler, local_workers
+    from forgekit.viz.timing.suite import check_plot_file
 
     if elsewhere and (chosen.scheduler or chosen.host_times):
         got, remedy = "--scheduler or --host-times", "leave it out"
