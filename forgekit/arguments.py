@@ -19,9 +19,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, TypeVar, cast
 
-from forgekit.errors import CallError, UsageError, brief, got_needed, with_article
-
-__all__ = ["checked", "dense"]
+from forgekit.errors import CallError, brief, usage_error, with_article
 
 F = TypeVar("F", bound=Callable[..., Any])
 Limits = tuple[float, float | None]
@@ -57,7 +55,7 @@ class _Parameter:
         elif kind is _NUMBER and type(value) not in (int, float):
             value = operator.index(value) if isinstance(value, Integral) else float(value)
         if kind is None or (self.limits and kind in (_WHOLE, _NUMBER) and self._beyond(value)):
-            raise UsageError(got_needed(self.what, brief(value), self._needed, self._remedy))
+            raise usage_error(self.what, brief(value), self._needed, self._remedy)
         return value
 
     def _beyond(self, value: Any) -> bool:
@@ -124,7 +122,7 @@ def require_one_of(what: str, got: object, known: tuple[object, ...]) -> None:
     """Raise UsageError for an option that is none of `known`."""
     if not (got is None or isinstance(got, str)) or got not in known:
         needed = "one of " + ", ".join(repr(k) for k in known)
-        raise UsageError(got_needed(what, brief(got), needed, "choose one of these"))
+        raise usage_error(what, brief(got), needed, "choose one of these")
 
 
 def dense(what: str, value: Any, *, meta: bool = False) -> Any:
@@ -136,16 +134,19 @@ def dense(what: str, value: Any, *, meta: bool = False) -> Any:
         UsageError: it is none, or a meta, sparse, quantized or nested one.
     """
     if not _is_tensor(value):
-        raise UsageError(got_needed(what, brief(value), _TENSOR.words, _TENSOR.remedy))
-    for odd, remedy in (
-        ("nested", "pass one of its tensors"),
-        ("sparse", "convert it with .to_dense()"),
-        ("quantized", "convert it with .dequantize()"),
-        ("meta", "make it on the device itself, such as fk.empty(4, 8)"),
-    ):
-        if _is_odd(value, odd) and not (meta and odd == "meta"):
+        raise usage_error(what, brief(value), _TENSOR.words, _TENSOR.remedy)
+    odd = {
+        "nested": (value.is_nested, "pass one of its tensors"),
+        "sparse": (not value.is_nested and "sparse" in str(value.layout),
+                   "convert it with .to_dense()"),
+        "quantized": (value.is_quantized, "convert it with .dequantize()"),
+        "meta": (value.is_meta and not meta,
+                 "make it on the device itself, such as fk.empty(4, 8)"),
+    }  # fmt: skip
+    for kind, (is_one, remedy) in odd.items():
+        if is_one:
             needed = "a dense tensor with its numbers in memory"
-            raise UsageError(got_needed(what, f"a {odd} tensor", needed, remedy))
+            raise usage_error(what, f"a {kind} tensor", needed, remedy)
     return value
 
 
@@ -188,12 +189,8 @@ def _example(name: str, signature: inspect.Signature) -> str:
     return f"{name.rpartition('.')[2]}({', '.join(shown)})"
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+def _of(kinds: Any, but: Any = ()) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kinds) and not isinstance(value, but)
 
 
 def _is_flag(value: Any) -> bool:
@@ -217,47 +214,35 @@ def _is_tensor(value: Any) -> bool:
     return torch is not None and isinstance(value, torch.Tensor)
 
 
-def _is_odd(tensor: Any, kind: str) -> bool:
-    if kind == "sparse":
-        return not tensor.is_nested and "sparse" in str(tensor.layout)
-    return bool(getattr(tensor, f"is_{kind}"))
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
-
-
-def _instance(module: str, name: str, remedy: str) -> _Kind:
-    """An object of a class of ours; if its module is not imported yet, nothing is one."""
+def _instance(name: str, remedy: str = "") -> _Kind:
+    """An object of a class of ours, wherever that stands: known by its name."""
 
     def fits(value: Any) -> bool:
-        home = sys.modules.get(module)
-        return home is not None and isinstance(value, getattr(home, name))
+        ours = [c.__name__ for c in type(value).__mro__ if c.__module__.startswith("forgekit.")]
+        return name in ours
 
     return _Kind(fits, with_article(name), remedy)
 
 
 _LAYOUT = "write Layout((4, 8), (8, 1)), say; layouts.of(...) reads CuTe's"
-_WHOLE = _Kind(_is_whole, "a whole number", "pass an int")
-_NUMBER = _Kind(_is_number, "a number", "pass an int or a float")
+_WHOLE = _Kind(_of(Integral, but=bool), "a whole number", "pass an int")
+_NUMBER = _Kind(_of(Real, but=bool), "a number", "pass an int or a float")
 _TENSOR = _Kind(_is_tensor, "a torch tensor", "pass one such as fk.randn(4, 8)")
 _PATH = _Kind(_is_path, "the name of a file", 'write "picture.svg", say')
 _KINDS = {
-    "None": _Kind(lambda value: value is None, ""),
+    "None": _Kind(_of(type(None)), ""),
     "int": _WHOLE,
     "float": _NUMBER,
     "bool": _Kind(_is_flag, "True or False", "write one of the two"),
-    "str": _Kind(lambda value: isinstance(value, str), "a text", "write it in quotes"),
+    "str": _Kind(_of(str), "a text", "write it in quotes"),
     "Callable": _Kind(callable, "a function", "pass the function itself, without calling it"),
-    "Mapping": _Kind(lambda value: isinstance(value, Mapping), "a dict", "write {1: 4}, say"),
-    "Sequence": _Kind(
-        lambda value: isinstance(value, Sequence) and not isinstance(value, str | bytes), "a list"
-    ),
-    "Iterable": _Kind(_is_list, "a list", "write [0, 1], say"),
-    "tuple": _Kind(lambda value: isinstance(value, tuple), "a tuple", "write (0, 1), say"),
-    "Layout": _instance("forgekit.layouts.layout", "Layout", _LAYOUT),
-    "ComposedLayout": _instance("forgekit.layouts.swizzle", "ComposedLayout", ""),
-    "Gpu": _instance("forgekit.profiling.gpus", "Gpu", "a name in forgekit.profiling.gpus.GPUS"),
+    "Mapping": _Kind(_of(Mapping), "a dict", "write {1: 4}, say"),
+    "Sequence": _Kind(_of(Sequence, but=(str, bytes)), "a list"),
+    "Iterable": _Kind(_of(Iterable, but=(str, bytes, Mapping)), "a list", "write [0, 1], say"),
+    "tuple": _Kind(_of(tuple), "a tuple", "write (0, 1), say"),
+    "Layout": _instance("Layout", _LAYOUT),
+    "ComposedLayout": _instance("ComposedLayout"),
+    "Gpu": _instance("Gpu", "a name in forgekit.profiling.gpus.GPUS"),
     "torch.Tensor": _TENSOR,
     "Tensor": _TENSOR,
     "Path": _PATH,

@@ -11,9 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-from forgekit.errors import UsageError, got_needed
-
-__all__ = ["FIRST_NOTEBOOK", "WEEKS", "find_course", "week_folders"]
+from forgekit.errors import usage_error
 
 WEEKS = ("week0_copy_transpose", "week1_reduce", "week2_softmax")
 FIRST_NOTEBOOK = f"{WEEKS[0]}/00_start_here.ipynb"
@@ -39,8 +37,13 @@ def week_folders(course: Path) -> Iterator[Path]:
 
 def week_title(week: str) -> str:
     """`week0` -> "Week 0: copy and transpose"."""
-    folder = next(name for name in WEEKS if name.startswith(f"{week}_"))
-    return f"Week {week.removeprefix('week')}: {folder.partition('_')[2].replace('_', ' and ')}"
+    operators = _name_of(week).partition("_")[2].replace("_", " and ")
+    return f"Week {week.removeprefix('week')}: {operators}"
+
+
+def _name_of(week: str) -> str:
+    """`week1` -> `week1_reduce`; empty if there is no such week."""
+    return next((name for name in WEEKS if name.startswith(f"{week}_")), "")
 
 
 def _candidates(start: Path | None = None) -> list[Path]:
@@ -54,12 +57,11 @@ def _candidates(start: Path | None = None) -> list[Path]:
 def recorded_files() -> dict[str, Path]:
     """`week0/05_transpose` -> the JSON file in the week's folder `recorded`, for all that are found
     from here."""
-    found: dict[str, Path] = {}
-    for week in (name.partition("_")[0] for name in WEEKS):
-        folder = next((f for f in _week_places(week) if (f / "recorded").is_dir()), None)
-        for file in sorted(folder.glob("recorded/[0-9]*.json")) if folder else ():
-            found[f"{week}/{file.stem}"] = file
-    return found
+    return {
+        f"{week}/{file.stem}": file
+        for week, folder in _weeks_with("recorded")
+        for file in sorted(folder.glob("recorded/[0-9]*.json"))
+    }
 
 
 # -- exercises ------------------------------------------------------------------------------------
@@ -70,35 +72,37 @@ def exercise_folders() -> dict[str, Path]:
     single week, say), then the checkout.
     """
     found: dict[str, Path] = {}
-    for week in (name.partition("_")[0] for name in WEEKS):
-        folder = next((f for f in _week_places(week) if (f / "exercises").is_dir()), None)
-        if folder is None:
-            continue
+    for week, folder in _weeks_with("exercises"):
         held = {p.parent.name: p.parent for p in sorted(folder.glob("exercises/*/exercise.py"))}
         order = [short for short in notebooks_of(folder, week) if short in held]
         found |= {f"{week}/{short}": held[short] for short in [*order, *held]}
     return found
 
 
+def _weeks_with(part: str) -> Iterator[tuple[str, Path]]:
+    """Each week with the nearest of its folders that has such a part, if there is one."""
+    for week in (name.partition("_")[0] for name in WEEKS):
+        if folder := next((f for f in _week_places(week) if (f / part).is_dir()), None):
+            yield week, folder
+
+
 def _week_places(week: str) -> Iterator[Path]:
     """Where a week's folder may be: `week1_reduce` somewhere above, or the current folder itself,
     whatever it is called."""
-    name = next(n for n in WEEKS if n.startswith(f"{week}_"))
+    name = _name_of(week)
     for folder in _candidates():
         yield folder / name
         if folder.name == name:
             yield folder
-    if not any(Path.cwd().name == other for other in WEEKS):
+    if Path.cwd().name not in WEEKS:
         yield Path.cwd().resolve()
 
 
 def where_looked(week: str) -> str:
     """Where a week's exercises were looked for, for an error; "" if there is no such week."""
-    name = next((n for n in WEEKS if n.startswith(f"{week}_")), None)
-    if name is None:
-        return ""
     course = Path(__file__).resolve().parents[1]
-    return f"{name}/exercises in {Path.cwd()} or above it, or in {course}"
+    name = _name_of(week)
+    return name and f"{name}/exercises in {Path.cwd()} or above it, or in {course}"
 
 
 def notebooks_of(folder: Path, week: str) -> dict[str, str]:
@@ -129,7 +133,7 @@ def load_part(folder: Path, part: str) -> ModuleType:
     """
     if not (folder / f"{part}.py").is_file():
         remedy = f"write {part}.py there; CONTRIBUTING.md says what it holds"
-        raise UsageError(got_needed(folder.name, f"no {part}.py", "one in its folder", remedy))
+        raise usage_error(folder.name, f"no {part}.py", "one in its folder", remedy)
     inside = folder.name != "exercises"
     exercises = (folder.parent if inside else folder).resolve()
     digest = hashlib.sha256(str(exercises).encode()).hexdigest()[:12]

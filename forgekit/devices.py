@@ -15,13 +15,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from forgekit.arguments import checked
-from forgekit.errors import PlatformError, UsageError, brief, got_needed
+from forgekit.errors import PlatformError, UsageError, brief, got_needed, usage_error
 from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
 
 if TYPE_CHECKING:
     import torch
 
 Kind = Literal["gpu", "virtual"]
+
+_WITHOUT = "set FORGEKIT_DEVICE=virtual to run on the virtual GPU"
 
 _KINDS: dict[str, Kind | None] = {
     "gpu": "gpu", "cuda": "gpu", "virtual": "virtual", "cpu": "virtual", "auto": None,
@@ -118,7 +120,7 @@ def _kind(device: str | None, said_by: str) -> Kind | None:
     if name not in _KINDS:
         needed = "one of " + ", ".join(_KINDS)
         remedy = 'use "virtual" to run without a GPU'
-        raise UsageError(got_needed(said_by, brief(device), needed, remedy))
+        raise usage_error(said_by, brief(device), needed, remedy)
     return _KINDS[name]
 
 
@@ -127,7 +129,7 @@ def _virtual(arch: str | None, said_by: str) -> Target:
     if arch not in ARCHITECTURES:
         near = next((a for a in ARCHITECTURES if a.rstrip("a") == arch), DEFAULT_ARCH)
         needed = f"one of {', '.join(ARCHITECTURES)} for the virtual GPU"
-        raise UsageError(got_needed(said_by, brief(arch), needed, f"use {near}"))
+        raise usage_error(said_by, brief(arch), needed, f"use {near}")
     return Target("virtual", arch, f"virtual GPU ({arch})")
 
 
@@ -135,30 +137,17 @@ def _gpu(arch: str | None, arch_from: str, device_from: str) -> Target:
     import torch
 
     if not torch.cuda.is_available():
-        raise PlatformError(
-            got_needed(
-                device_from,
-                "gpu",
-                "an NVIDIA GPU that PyTorch can use, and there is none here",
-                "set FORGEKIT_DEVICE=virtual to run on the virtual GPU",
-            )
-        )
+        needed = "an NVIDIA GPU that PyTorch can use, and there is none here"
+        raise PlatformError(got_needed(device_from, "gpu", needed, _WITHOUT))
     name, capability = torch.cuda.get_device_name(), torch.cuda.get_device_capability()
     own = _GPU_ARCHS.get(capability)
     if own is None:
-        raise PlatformError(
-            got_needed(
-                "GPU",
-                f"{name} with compute capability {capability[0]}.{capability[1]}",
-                "one of " + ", ".join(f"{major}.{minor}" for major, minor in _GPU_ARCHS),
-                "set FORGEKIT_DEVICE=virtual to run on the virtual GPU",
-            )
-        )
+        got = f"{name} with compute capability {capability[0]}.{capability[1]}"
+        needed = "one of " + ", ".join(f"{major}.{minor}" for major, minor in _GPU_ARCHS)
+        raise PlatformError(got_needed("GPU", got, needed, _WITHOUT))
     if arch is not None and arch != own:
         remedy = f'leave {arch_from} out, or use device="virtual" for another architecture'
-        raise UsageError(
-            got_needed(arch_from, brief(arch), f"{own}, that of the {name} here", remedy)
-        )
+        raise usage_error(arch_from, brief(arch), f"{own}, that of the {name} here", remedy)
     return Target("gpu", own, name)
 
 

@@ -17,9 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from forgekit.errors import UsageError, got_needed
-
-__all__ = ["DTYPES", "DType", "cute_type", "dtype_info", "scaled_atol", "tolerance"]
+from forgekit.errors import usage_error
 
 
 @dataclass(frozen=True)
@@ -120,9 +118,7 @@ def dtype_info(dtype: object) -> DType:
             found = None
     if found is None:
         names = ", ".join(row.name for row in _ROWS)
-        raise UsageError(
-            got_needed("dtype", dtype, f"one of {names}", "convert the tensor with .to(dtype)")
-        )
+        raise usage_error("dtype", dtype, f"one of {names}", "convert the tensor with .to(dtype)")
     return found
 
 

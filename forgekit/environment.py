@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 
-from forgekit.errors import UsageError, got_needed
-
-__all__ = ["is_on", "number", "path_or_off"]
+from forgekit.errors import usage_error
 
 ON, OFF = ("on", "yes", "true", "1"), ("off", "no", "false", "0")
 
@@ -21,7 +19,7 @@ def is_on(name: str, default: bool) -> bool:
     if said and said not in ON + OFF:
         needed = "on, yes, true, 1, off, no, false or 0"
         usual = "on" if default else "off"
-        raise UsageError(got_needed(name, repr(said), needed, f"unset it for {usual}"))
+        raise usage_error(name, repr(said), needed, f"unset it for {usual}")
     return said in ON if said else default
 
 
@@ -40,7 +38,7 @@ def number(name: str, default: int) -> int:
         found = 0
     if found < 1:
         needed = "a whole number, 1 or more"
-        raise UsageError(got_needed(name, repr(said), needed, f"unset it for {default:,}"))
+        raise usage_error(name, repr(said), needed, f"unset it for {default:,}")
     return found
 
 

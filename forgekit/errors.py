@@ -35,51 +35,17 @@ from dataclasses import dataclass
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType, TracebackType
 from typing import Any
 
-__all__ = [
-    "ArgumentMismatchError",
-    "CallError",
-    "CheckError",
-    "CompileError",
-    "DeadlockError",
-    "ForgekitError",
-    "InstructionBudgetError",
-    "KernelError",
-    "LaunchError",
-    "MemoryAccessError",
-    "PlatformError",
-    "PtxSyntaxError",
-    "SanitizerError",
-    "SourceLine",
-    "UnsupportedPtxError",
-    "UsageError",
-    "brief",
-    "calling_user_line",
-    "display_path",
-    "got_needed",
-    "is_library",
-    "is_user_file",
-    "is_user_frame",
-    "source_line",
-    "usage_error",
-    "user_line",
-    "wants_all_frames",
-    "with_article",
-]
-
 _WIDTH = 96  # characters of a notebook's error box
 _GOT = 400  # characters of what was got, where it is put into words
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+|0x[0-9a-f]{9,}")
 _BOLD_RED, _RESET = "\x1b[1;31m", "\x1b[0m"
 
 # Frames of these packages are never the student's line.
-_LIBRARIES = frozenset(
-    {
-        *("forgekit", "cutlass", "tvm_ffi", "torch", "numpy", "matplotlib"),
-        *("IPython", "ipykernel", "traitlets", "tornado", "zmq", "nbclient"),
-        *("_pytest", "pytest", "pluggy"),
-    }
-)
-# Kernels that forgekit ships are code somebody reads and mends, so their lines count.
+_LIBRARIES = frozenset((
+    "forgekit", "cutlass", "tvm_ffi", "torch", "numpy", "matplotlib", "IPython", "ipykernel",
+    "traitlets", "tornado", "zmq", "nbclient", "_pytest", "pytest", "pluggy",
+))  # fmt: skip
+# Kernels that forgekit ships are code somebody reads and changes, so their lines count.
 _SHOWN_PACKAGE = "forgekit.kernels"
 _FORGEKIT_DIR = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _SHOWN_DIR = os.path.join(_FORGEKIT_DIR, "kernels") + os.sep
@@ -293,7 +259,7 @@ class PlatformError(ForgekitError):
 
 
 class CompileError(ForgekitError):
-    """A mistake in the kernel that CuTe DSL's compiler caught, told in the student's terms.
+    """A mistake in the kernel that CuTe DSL's compiler caught, in the student's terms.
 
     Attributes:
         kind: short slug of the mistake, such as `store-dtype`; `unrecognised` if no rule fits.

@@ -8,8 +8,6 @@ import tempfile
 
 from forgekit.errors import PlatformError, got_needed
 
-__all__ = ["scratch"]
-
 _NEEDED_MIB = 32  # PTX, machine code and ptxas's report of a large kernel, several times over
 
 

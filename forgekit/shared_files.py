@@ -1,4 +1,4 @@
-"""Small files of this user's that processes share: read, locked, replaced at once, set aside.
+"""Files that others may read meanwhile: read, locked, replaced at once, set aside.
 
 A FIFO in a file's place never blocks, and what somebody else put there is never emptied or lost.
 """
@@ -9,12 +9,10 @@ import contextlib
 import errno
 import itertools
 import os
+import secrets
 import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-
-__all__ = ["locked", "open_regular", "read", "replace", "set_aside"]
 
 
 def open_regular(path: str | Path, flags: int = os.O_RDONLY, *, dir_fd: int | None = None) -> int:
@@ -52,23 +50,32 @@ def locked(file: Path) -> Iterator[None]:
         yield
 
 
-def replace(file: Path, text: str) -> None:
-    """Write a file, or what a link names, for its owner alone; a reader sees the old one or the
-    new one.
+def replace(file: Path, content: str | bytes, *, private: bool = True) -> None:
+    """Write a file, or what a link names; a reader sees the old one or the new one.
+
+    private: for its owner alone; else with the permissions that the file has or would get.
 
     Raises:
         OSError: it cannot be written; the old one is there still.
     """
     file = file.resolve()
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    descriptor, partial = create_beside(file, private=private)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as out:
-            out.write(text)
-        os.replace(temporary, file)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(content.encode() if isinstance(content, str) else content)
+        os.replace(partial, file)
+    finally:
+        with contextlib.suppress(OSError):  # it is gone, if all went well
+            partial.unlink()
+
+
+def create_beside(file: Path, *, private: bool = True) -> tuple[int, Path]:
+    """Descriptor and name of a new, empty file in the same folder; see `replace`."""
+    path = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+    if not private and file.exists():
+        path.chmod(stat.S_IMODE(file.stat().st_mode))
+    return descriptor, path
 
 
 def set_aside(file: Path) -> Path:

@@ -10,20 +10,19 @@ from __future__ import annotations
 import contextlib
 import math
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral
 
 import torch
 
 from forgekit.arguments import checked
 from forgekit.devices import current_target
-from forgekit.errors import PlatformError, UsageError, brief, got_needed
+from forgekit.errors import PlatformError, brief, got_needed, usage_error
 from forgekit.vgpu.memory import fresh
-
-__all__ = ["arange", "empty", "full", "ones", "rand", "randint", "randn", "zeros"]
 
 Shape = int | Sequence[int]
 
+_INT64, _SEEDS = (-(2**63), 2**63 - 1), (-(2**63), 2**64 - 1)
 _MOST = 2**59  # elements; of 8 bytes each, as many as an address can reach
 
 
@@ -34,13 +33,11 @@ def _shape(shape: tuple[Shape, ...]) -> tuple[int, ...]:
     for size in sizes:
         if isinstance(size, bool) or not isinstance(size, Integral) or size < 0:
             remedy = "write randn(4, 8) or randn((4, 8)); dtype= and seed= go by name"
-            raise UsageError(
-                got_needed("shape", brief(size), "sizes that are integers >= 0", remedy)
-            )
+            raise usage_error("shape", brief(size), "sizes that are integers >= 0", remedy)
     whole = tuple(operator.index(size) for size in sizes)  # type: ignore[arg-type]
     if max((*whole, math.prod(whole))) > _MOST:
         got = f"{brief(whole)}, which is {math.prod(whole):.3g} elements"
-        raise UsageError(got_needed("shape", got, f"at most {_MOST:.3g}", "take smaller sizes"))
+        raise usage_error("shape", got, f"at most {_MOST:.3g}", "take smaller sizes")
     return whole
 
 
@@ -63,27 +60,36 @@ def _check_dtype(dtype: object) -> None:
     name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", "")
     found = isinstance(getattr(torch, name, None), torch.dtype)
     remedy = f"write dtype=torch.{name if found else 'float32'}"
-    raise UsageError(got_needed("dtype", brief(dtype), "a torch dtype", remedy))
+    raise usage_error("dtype", brief(dtype), "a torch dtype", remedy)
 
 
 def _generator(seed: int) -> torch.Generator:
     return torch.Generator("cpu").manual_seed(seed)
 
 
-def _float_of(dtype: torch.dtype, maker: str) -> torch.dtype:
-    """The dtype to draw in: float64 for itself, float32 for all narrower floats."""
-    _check_dtype(dtype)
-    if not dtype.is_floating_point:
-        needed, remedy = "a floating-point dtype", "use randint(low, high, ...) for integers"
-        raise UsageError(got_needed(f"{maker} dtype", dtype, needed, remedy))
-    return torch.float64 if dtype == torch.float64 else torch.float32
-
-
 def _place(tensor: torch.Tensor, dtype: torch.dtype, device: str | None) -> torch.Tensor:
     return tensor.to(dtype).to(current_target(device).torch_device)
 
 
-@checked(seed=(-(2**63), 2**64 - 1))
+def _drawn(
+    draw: Callable[..., torch.Tensor],
+    shape: tuple[Shape, ...],
+    dtype: torch.dtype,
+    seed: int,
+    device: str | None,
+) -> torch.Tensor:
+    """Random floats: drawn in float64 for itself, in float32 for all narrower types."""
+    _check_dtype(dtype)
+    if not dtype.is_floating_point:
+        needed, remedy = "a floating-point dtype", "use randint(low, high, ...) for integers"
+        raise usage_error(f"{draw.__name__} dtype", dtype, needed, remedy)
+    wide = torch.float64 if dtype == torch.float64 else torch.float32
+    sizes = _shape(shape)
+    with _in_memory(wide, math.prod(sizes)):
+        return _place(draw(sizes, dtype=wide, generator=_generator(seed)), dtype, device)
+
+
+@checked(seed=_SEEDS)
 def randn(
     *shape: Shape, dtype: torch.dtype = torch.float32, seed: int = 0, device: str | None = None
 ) -> torch.Tensor:
@@ -92,14 +98,10 @@ def randn(
     Pass seed=1 for a second tensor of the same shape, or the two are equal. Raises UsageError for
     integer dtypes.
     """
-    drawn = _float_of(dtype, "randn")
-    sizes = _shape(shape)
-    with _in_memory(drawn, math.prod(sizes)):
-        values = torch.randn(sizes, dtype=drawn, generator=_generator(seed))
-        return _place(values, dtype, device)
+    return _drawn(torch.randn, shape, dtype, seed, device)
 
 
-@checked(seed=(-(2**63), 2**64 - 1))
+@checked(seed=_SEEDS)
 def rand(
     *shape: Shape, dtype: torch.dtype = torch.float32, seed: int = 0, device: str | None = None
 ) -> torch.Tensor:
@@ -108,14 +110,10 @@ def rand(
     Pass seed=1 for a second tensor. In narrow dtypes rounding may give 1. Raises UsageError for
     integer dtypes.
     """
-    drawn = _float_of(dtype, "rand")
-    sizes = _shape(shape)
-    with _in_memory(drawn, math.prod(sizes)):
-        values = torch.rand(sizes, dtype=drawn, generator=_generator(seed))
-        return _place(values, dtype, device)
+    return _drawn(torch.rand, shape, dtype, seed, device)
 
 
-@checked(seed=(-(2**63), 2**64 - 1), low=(-(2**63), 2**63 - 1), high=(-(2**63), 2**63 - 1))
+@checked(seed=_SEEDS, low=_INT64, high=_INT64)
 def randint(
     low: int,
     high: int,
@@ -130,7 +128,7 @@ def randint(
     _check_dtype(dtype)
     if low >= high:
         remedy = "give randint(low, high, *shape) with low < high"
-        raise UsageError(got_needed("randint", f"low={low}, high={high}", "low < high", remedy))
+        raise usage_error("randint", f"low={low}, high={high}", "low < high", remedy)
     sizes = _shape(shape)
     with _in_memory(torch.int64, math.prod(sizes)):
         values = torch.randint(low, high, sizes, generator=_generator(seed))
@@ -161,7 +159,7 @@ def _fits(what: str, value: float, dtype: torch.dtype) -> None:
     info = torch.iinfo(dtype)
     if not info.min <= value <= info.max:  # NaN too
         needed = f"a number from {info.min:,} to {info.max:,} ({dtype})"
-        raise UsageError(got_needed(what, brief(value), needed, "use a wider dtype"))
+        raise usage_error(what, brief(value), needed, "use a wider dtype")
 
 
 @checked()
@@ -215,17 +213,17 @@ def arange(
     """
     if not 1 <= len(limits) <= 3:
         remedy = "write arange(end) or arange(start, end, step)"
-        raise UsageError(got_needed("arange", f"{len(limits)} limits", "1 to 3", remedy))
+        raise usage_error("arange", f"{len(limits)} limits", "1 to 3", remedy)
     _check_dtype(dtype)
     start, end, step = (0, limits[0], 1) if len(limits) == 1 else (*limits, 1)[:3]
     wide = torch.float64 if dtype.is_floating_point or dtype.is_complex else torch.int64
     for limit in limits:
         if not math.isfinite(limit):
-            raise UsageError(got_needed("arange", brief(limit), "finite limits", "give a number"))
+            raise usage_error("arange", brief(limit), "finite limits", "give a number")
         _fits("arange", limit, torch.int64)
     if step == 0 or (end - start) * step < 0:
         got = f"start={start}, end={end}, step={step}"
-        raise UsageError(got_needed("arange", got, "a step from start to end", "change its sign"))
+        raise usage_error("arange", got, "a step from start to end", "change its sign")
     count = _shape((math.ceil((end - start) / step),))[0]
     with _in_memory(wide, count):
         return _place(torch.arange(start, end, step, dtype=wide), dtype, device)

@@ -12,7 +12,7 @@ import torch
 from forgekit.arguments import dense
 from forgekit.compiling.specs import TensorSpec, spec
 from forgekit.diagnosing.sources import unwrap
-from forgekit.errors import ArgumentMismatchError, UsageError, brief, got_needed
+from forgekit.errors import ArgumentMismatchError, brief, got_needed, usage_error
 
 _RETURNS_NOTHING = "a compiled kernel returns nothing, it writes into its arguments"
 
@@ -50,7 +50,7 @@ def match_parameters(fn: Any, args: tuple[Any, ...]) -> list[Parameter]:
     function = unwrap(fn)
     if function is None or not callable(fn):
         needed = "a function decorated with @cute.jit, or an object whose __call__ is"
-        raise UsageError(got_needed("compile", brief(fn), needed, "pass the host function itself"))
+        raise usage_error("compile", brief(fn), needed, "pass the host function itself")
     what, counted = f"compile({function_name(fn)}, …)", f"{len(args)} arguments"
     annotations = _annotations(function)
     result, remaining = [], list(args)
@@ -68,11 +68,11 @@ def match_parameters(fn: Any, args: tuple[Any, ...]) -> list[Parameter]:
             value = p.default
         else:
             remedy = "pass an example tensor, a TensorSpec or a value for each parameter"
-            raise UsageError(got_needed(what, counted, f"one for parameter {p.name!r} too", remedy))
+            raise usage_error(what, counted, f"one for parameter {p.name!r} too", remedy)
         result.append(_parameter(p.name, annotation, value))
     if remaining:
         remedy = f"leave out the last {len(remaining)}"
-        raise UsageError(got_needed(what, counted, f"{len(args) - len(remaining)}", remedy))
+        raise usage_error(what, counted, f"{len(args) - len(remaining)}", remedy)
     return result
 
 
@@ -96,7 +96,7 @@ def _refuse_no_tensor(name: str, annotation: Any, value: Any, optional: bool) ->
     else:
         return
     needed = "a torch tensor or a TensorSpec"
-    raise UsageError(got_needed(f"argument {name}", got, needed, remedy))
+    raise usage_error(f"argument {name}", got, needed, remedy)
 
 
 def _parameter(name: str, annotation: Any, value: Any) -> Parameter:

@@ -6,7 +6,7 @@ import ctypes
 from typing import TYPE_CHECKING, Any
 
 from forgekit.arguments import dense
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import usage_error
 
 if TYPE_CHECKING:
     import torch
@@ -25,7 +25,7 @@ def bind(what: str, kernel: CompiledKernel, args: tuple[Any, ...]) -> tuple[Any,
 
     if not isinstance(kernel, CompiledKernel):
         remedy = f"compile it first: run = fk.compile(copy, x, y); fk.{what}(run, x, y)"
-        raise UsageError(got_needed(what, kernel, "a compiled kernel", remedy))
+        raise usage_error(what, kernel, "a compiled kernel", remedy)
     if len(args) != len(kernel.runtime):
         args = bind_call(kernel.name, kernel.parameters, args, {})
     for p, value in zip(kernel.runtime, args, strict=True):

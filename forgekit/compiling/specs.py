@@ -17,7 +17,7 @@ import torch
 
 from forgekit.arguments import dense
 from forgekit.dtypes import cute_type, dtype_info
-from forgekit.errors import ArgumentMismatchError, UsageError, brief, got_needed
+from forgekit.errors import ArgumentMismatchError, brief, got_needed, usage_error
 from forgekit.vgpu.host.signature import MOST, beyond_32_bits
 
 Mode = int | str | None  # a fixed size, a named dynamic size (equal names, equal sizes), dynamic
@@ -51,20 +51,20 @@ class TensorSpec:
         stride = _modes("stride", _row_major(self.shape) if self.stride is None else self.stride)
         if len(stride) != rank:
             got, remedy = f"{len(stride)} entries", "leave it out for row-major"
-            raise UsageError(got_needed("stride", got, f"{rank}, one a mode", remedy))
+            raise usage_error("stride", got, f"{rank}, one a mode", remedy)
         align = element_bytes if self.align is None else _whole("align", self.align)
         if align < element_bytes or align & (align - 1):
             needed = f"a power of two of at least {element_bytes} bytes"
-            raise UsageError(got_needed("align", align, needed, "try 16"))
+            raise usage_error("align", align, needed, "try 16")
         divisible = _divisors(self.divisible)
         for mode, divisor in divisible.items():
             if not 0 <= mode < rank or divisor < 1:
                 got = f"{{{mode}: {divisor}}}"
                 needed = f"a mode of 0 to {rank - 1} and a divisor of at least 1"
-                raise UsageError(got_needed("divisible", got, needed, "fix it"))
+                raise usage_error("divisible", got, needed, "fix it")
         if not isinstance(self.read_only, bool):
             got, needed = brief(self.read_only), "True or False"
-            raise UsageError(got_needed("read_only", got, needed, "leave it out"))
+            raise usage_error("read_only", got, needed, "leave it out")
         object.__setattr__(self, "stride", stride)
         object.__setattr__(self, "align", align)
         object.__setattr__(self, "divisible", divisible)
@@ -221,12 +221,12 @@ def spec(
     fixed = set(range(rank)) if static is True else set() if static is False else _static(static)
     for mode in fixed:
         if not 0 <= mode < rank:
-            raise UsageError(got_needed("static", mode, f"modes 0 to {rank - 1}", "fix the number"))
+            raise usage_error("static", mode, f"modes 0 to {rank - 1}", "fix the number")
     labels = [None] * rank if names is None else _listed("names", names)
     if not all(label is None or isinstance(label, str) for label in labels):
-        raise UsageError(got_needed("names", brief(labels), "names or None", "use None"))
+        raise usage_error("names", brief(labels), "names or None", "use None")
     if len(labels) != rank:
-        raise UsageError(got_needed("names", f"{len(labels)}", f"{rank}, one a mode", "use None"))
+        raise usage_error("names", f"{len(labels)}", f"{rank}, one a mode", "use None")
     shape = tuple(int(n) if m in fixed else labels[m] for m, n in enumerate(tensor.shape))
     unit = _unit_mode(tensor)
     strides = _known_strides(tensor, shape, unit)
@@ -257,13 +257,13 @@ def _check_promise(
         if 0 <= mode < tensor.dim() and divisor > 0 and tensor.shape[mode] % divisor:
             what, needed = f"size of mode {mode}", f"a multiple of {divisor}"
             remedy = "choose a divisor that divides it"
-            raise UsageError(got_needed(what, int(tensor.shape[mode]), needed, remedy))
+            raise usage_error(what, int(tensor.shape[mode]), needed, remedy)
     row_divisor = 1 if unit is None else divisors.get(unit, 1)
     for mode, stride in enumerate(strides):
         if stride is None and tensor.shape[mode] > 1 and tensor.stride(mode) % row_divisor:
             what, got = f"stride of mode {mode}", tensor.stride(mode)
             needed = f"a multiple of {row_divisor}, for every row has to begin at one"
-            raise UsageError(got_needed(what, got, needed, "pass .contiguous(), or pad the rows"))
+            raise usage_error(what, got, needed, "pass .contiguous(), or pad the rows")
 
 
 def _row_major(shape: tuple[Mode, ...]) -> tuple[Mode, ...]:
@@ -294,14 +294,14 @@ def _modes(what: str, modes: object) -> tuple[Mode, ...]:
     ):
         return modes
     needed, remedy = "a tuple of numbers, names and None", "None stands for a dynamic one"
-    raise UsageError(got_needed(f"TensorSpec, {what}", brief(modes), needed, remedy))
+    raise usage_error(f"TensorSpec, {what}", brief(modes), needed, remedy)
 
 
 def _divisors(divisible: object) -> dict[int, int]:
     """The promise about sizes, as plain numbers."""
     if not isinstance(divisible, Mapping):
         needed, remedy = "{mode: number}, such as {1: 4}", "name the mode"
-        raise UsageError(got_needed("divisible", divisible, needed, remedy))
+        raise usage_error("divisible", divisible, needed, remedy)
     return {
         _whole("divisible", mode, " as a mode"): _whole("divisible", divisor, f" for mode {mode}")
         for mode, divisor in divisible.items()
@@ -311,14 +311,14 @@ def _divisors(divisible: object) -> dict[int, int]:
 def _static(modes: object) -> set[int]:
     if not isinstance(modes, Iterable) or isinstance(modes, str):
         needed, remedy = "True, or a list of modes such as [1]", "write the mode in brackets"
-        raise UsageError(got_needed("static", brief(modes), needed, remedy))
+        raise usage_error("static", brief(modes), needed, remedy)
     return {_whole("static", mode, " as a mode") for mode in _listed("static", modes)}
 
 
 def _listed(what: str, values: Any) -> list[Any]:
     if not isinstance(values, Iterable) or hasattr(values, "ndim"):
         needed, remedy = "a list, one entry a mode", "write it in brackets"
-        raise UsageError(got_needed(what, brief(values), needed, remedy))
+        raise usage_error(what, brief(values), needed, remedy)
     return list(values)
 
 
@@ -328,4 +328,4 @@ def _whole(what: str, value: object, where: str = "") -> int:
     except TypeError:
         remedy = "use `//`" if isinstance(value, float) else "pass an int"
         got = brief(value) + where
-        raise UsageError(got_needed(what, got, "a whole number", remedy)) from None
+        raise usage_error(what, got, "a whole number", remedy) from None

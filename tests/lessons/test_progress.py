@@ -209,7 +209,7 @@ def test_where_nothing_can_be_written_it_warns_once_and_goes_on(
     def refused(*_: object, **__: object) -> None:  # a folder that root may not write either
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(shared_files.tempfile, "mkstemp", refused)
+    monkeypatch.setattr(shared_files, "create_beside", refused)
     with pytest.warns(UserWarning, match="lasts as long as this .*FORGEKIT_PROGRESS can name"):
         change(NAME, tried)
     with warnings.catch_warnings():
