@@ -229,12 +229,14 @@ def _of_the_compiler(kernel: CompiledKernel) -> list[Finding]:
     for name, used in kernel.resources.items():
         spilled = used.spill_store_bytes + used.spill_load_bytes
         if spilled:
-            told = (
+            sentences = (
                 f"{used.registers} registers a thread do not suffice: {spilled:,} bytes a thread "
                 "go to local memory and back.",
             )
             advice = "Let each thread hold fewer elements at a time, or use a smaller block."
-            notes.append(Finding("register-pressure", told=told, advice=advice, kernel=name))
+            notes.append(
+                Finding("register-pressure", sentences=sentences, advice=advice, kernel=name)
+            )
     return notes
 
 

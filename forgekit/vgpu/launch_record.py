@@ -54,6 +54,11 @@ class LaunchRecord:
         )
 
     @property
+    def block_warps(self) -> int:
+        """Warps of a block, the last one perhaps in part."""
+        return -(-math.prod(self.block) // 32)
+
+    @property
     def cluster_blocks(self) -> int:
         """Blocks of a cluster."""
         return math.prod(self.cluster)

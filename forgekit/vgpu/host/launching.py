@@ -14,15 +14,14 @@ from forgekit.vgpu.host.limits import check_limits
 from forgekit.vgpu.host.options import current, options
 from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.listeners import Listener
-from forgekit.vgpu.machine import Machine
+from forgekit.vgpu.machine import WARP, Machine
 from forgekit.vgpu.machine.adversary import Adversary
 from forgekit.vgpu.machine.printf import Printer
 from forgekit.vgpu.memory import GlobalMemory, TensorInfo
 from forgekit.vgpu.memory.storage import block_bytes
 from forgekit.vgpu.program import Program
 from forgekit.vgpu.sanitizer import Sanitizer
-from forgekit.vgpu.sanitizer.finding import several
-from forgekit.vgpu.sanitizer.listener import unwritten
+from forgekit.vgpu.sanitizer.findings import unwritten
 
 # Shared and local memory of a batch. It is filled before every batch, so less is also faster.
 BATCH_BYTES = 64 << 20
@@ -47,7 +46,7 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
     if chosen.launched is not None:
         chosen.launched.append(record.kernel)
     sanitizer = Sanitizer(program, record, memory) if chosen.sanitize else None
-    listeners = (*chosen.listeners, *([sanitizer] if sanitizer else []))
+    listeners = (*chosen.listeners, *(sanitizer.listeners if sanitizer else ()))
     try:
         try:
             _run_batches(program, record, memory, listeners)
@@ -65,7 +64,7 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
     if sanitizer is not None and chosen.findings is None:
         errors = [f for f in sanitizer.findings if f.severity == "error"]
         if errors:
-            raise SanitizerError(several(errors), errors)
+            raise SanitizerError("\n\n".join(f.message for f in errors), errors)
 
 
 def _look_again(
@@ -78,7 +77,7 @@ def _look_again(
         budget //= _OF_AN_ENDLESS
     with options(prints=False, budget=budget):  # it has been printed
         try:
-            _run_batches(sanitizer.program, record, memory, (sanitizer,))
+            _run_batches(sanitizer.program, record, memory, sanitizer.listeners)
         except KernelError:
             if error is None:
                 raise
@@ -119,7 +118,7 @@ def _run_batches(
 def _blocks_in_a_batch(program: Program, record: LaunchRecord) -> int:
     """Blocks run in lockstep, whole clusters. (Of a cooperative launch all: they may wait for each
     other.)"""
-    threads = -(-math.prod(record.block) // 32) * 32
+    threads = record.block_warps * WARP
     of_a_block = block_bytes(program.shared_bytes(record), threads, program.local_bytes)
     by_memory = BATCH_BYTES // max(of_a_block, 1)
     together = record.cluster_blocks

@@ -4,7 +4,7 @@ Each warp counts epochs; a barrier that it reaches starts a new one. `vectors[t,
 number of epochs of warp v that are over for everything warp w does from now on, because a barrier
 lay in between (Fidge 1988, Mattern 1988). Where a kernel starts asynchronous operations, those of
 warp v are counted too, as a warp of their own with the number n + v of n warps: they are over for
-those who learn of their arrival only, which the warp itself is not by starting them.
+those who join their completion only, which the warp itself does not by starting them.
 
 Arrays are replaced, never changed, so that a reference to them is a snapshot.
 """
@@ -21,6 +21,7 @@ from forgekit.vgpu.sanitizer.lanes import PartSync, lanes_ordered
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.machine.async_operations import AsyncOperation
     from forgekit.vgpu.sanitizer.shadow import Touch
 
 
@@ -28,7 +29,7 @@ _EVERYONE = -1  # the number of a barrier that the program has not
 
 
 class Snapshot(NamedTuple):
-    """epoch: (teams, counted); vectors: (teams, warps, counted), or None where nobody knows any.
+    """epoch: (teams, counted); vectors: (teams, warps, counted), or None where all are 0.
 
     counted: the warps, and behind them their asynchronous operations if there are any; part_syncs:
     of parts of warps, so far.
@@ -37,6 +38,15 @@ class Snapshot(NamedTuple):
     epoch: Array
     vectors: Array | None
     part_syncs: Sequence[PartSync] = ()
+
+
+class AsyncToken(NamedTuple):
+    """Team, warp and epoch of each operation that one instruction has started."""
+
+    team: Array
+    warp: Array
+    epoch: Array
+    clock: Snapshot  # when it started
 
 
 class WarpClocks:
@@ -49,28 +59,14 @@ class WarpClocks:
         self._start = Snapshot(np.zeros((n_blocks // team, counted), np.int32), None)
         self.now = self._start
         self._part_syncs: list[PartSync] = []
-        self._arrived: dict[int, Array] = {}  # barrier -> what those that have arrived know
+        self._arrived: dict[int, Array] = {}  # barrier -> what is over for those that pass it
 
     def restart(self) -> None:
-        """Everybody has met: nothing before needs to be known any more."""
+        """Everybody has met: nothing before needs to be remembered any more."""
         self.now = self._start
         self._part_syncs = []
         self._arrived.clear()
 
-    def everyone(self, warps: Array) -> None:
-        """Everybody has met, and what was before is still remembered somewhere."""
-        self.arrive(_EVERYONE, warps)
-        self.open(_EVERYONE, warps)
-
-    def all_known(self) -> bool:
-        """Whether somebody in each team knows of all its asynchronous operations."""
-        epoch, vectors, _ = self.now
-        started = epoch[:, self.team_warps :]
-        if vectors is None:
-            return not started.any()
-        return bool((vectors[:, :, self.team_warps :].max(axis=1) >= started).all())
-
-    # -- what a warp can tell, what it learns ---------------------------------------------------
     def vectors(self) -> Array:
         epoch, vectors, _ = self.now
         if vectors is not None:
@@ -78,29 +74,21 @@ class WarpClocks:
         return np.zeros((len(epoch), self.team_warps, epoch.shape[1]), np.int32)
 
     def own(self) -> Array:
-        """(teams, warps, counted): what is over for those whom each warp tells now."""
+        """(teams, warps, counted): what is over for those who join each warp now."""
         own = self.vectors().copy()
         every = np.arange(self.team_warps)
         own[:, every, every] = self.now.epoch[:, : self.team_warps] + 1
         return own
 
     def tick(self, warps: Array) -> None:
-        """A new epoch of these warps, booleans: they have told of the one before."""
+        """A new epoch of these warps, booleans."""
         epoch = self.now.epoch.copy()
         epoch[:, : self.team_warps] += warps.reshape(len(epoch), -1)
         self.now = self.now._replace(epoch=epoch)
 
     def replace(self, vectors: Array) -> None:
-        """What the warps know from now on."""
+        """What is over for the warps from now on."""
         self.now = self.now._replace(vectors=vectors)
-
-    def start_async(self, team: Array, warp: Array) -> Array:
-        """Asynchronous operations of these warps of these teams start; their epochs."""
-        epoch = self.now.epoch.copy()
-        number = epoch[team, self.team_warps + warp]
-        epoch[team, self.team_warps + warp] = number + 1
-        self.now = self.now._replace(epoch=epoch)
-        return number
 
     # -- barriers of a warp and of a block ------------------------------------------------------
     def warp_sync(self, warps: Array, met: Array | None = None) -> None:
@@ -110,29 +98,116 @@ class WarpClocks:
             self.now = self.now._replace(part_syncs=self._part_syncs)
         self.tick(warps)
 
+    def everyone(self, warps: Array) -> None:
+        """Everybody has met, and what was before is still remembered somewhere."""
+        self.arrive(_EVERYONE, warps)
+        self.open(_EVERYONE, warps)
+
     def arrive(self, number: int, warps: Array) -> None:
         """These warps have arrived at a barrier: what they did so far is over for who passes it."""
         own, vectors = self.own(), self.vectors()
         some = warps.reshape(len(own), -1)
-        told = np.where(some[:, :, None], own, 0)
-        brought = told.reshape(*self._split, -1).max(axis=2)  # (teams, blocks of a team, counted)
+        released = np.where(some[:, :, None], own, 0)
+        released = released.reshape(*self._split, -1).max(axis=2)  # (teams, blocks each, counted)
         if number in self._arrived:
-            brought = np.maximum(self._arrived[number], brought)
-        self._arrived[number] = brought
+            released = np.maximum(self._arrived[number], released)
+        self._arrived[number] = released
         self.tick(warps)
         self.replace(vectors)
 
     def open(self, number: int, warps: Array) -> None:
         """A barrier has opened for these warps."""
-        brought = self._arrived.get(number)
+        released = self._arrived.get(number)
         vectors = self.now.vectors
-        if brought is None or vectors is None:
+        if released is None or vectors is None:
             return
         some = warps.reshape(len(vectors), -1)
-        news = np.repeat(brought, self._split[2], axis=1)
-        self.replace(np.where(some[:, :, None], np.maximum(vectors, news), vectors))
+        joined = np.maximum(vectors, np.repeat(released, self._split[2], axis=1))
+        self.replace(np.where(some[:, :, None], joined, vectors))
         blocks = np.asarray(warps.reshape(self._split).any(axis=2))
-        self._arrived[number] = np.where(blocks[:, :, None], 0, brought)
+        self._arrived[number] = np.where(blocks[:, :, None], 0, released)
+
+    # -- asynchronous operations ----------------------------------------------------------------
+    def start_async(self, operation: AsyncOperation) -> AsyncToken:
+        team, warp = np.divmod(operation.who // WARP, self.team_warps)
+        before, epoch = self.now, self.now.epoch.copy()
+        started = epoch[team, self.team_warps + warp]
+        epoch[team, self.team_warps + warp] = started + 1
+        self.now = before._replace(epoch=epoch)
+        return AsyncToken(team, warp, started, before)
+
+    def join_async(self, token: AsyncToken, part: Array) -> None:
+        """The warps that started the operations of `part` have waited for them."""
+        vectors = self.vectors().copy()
+        place = token.team[part], token.warp[part], self.team_warps + token.warp[part]
+        np.maximum.at(vectors, place, token.epoch[part] + 1)
+        self.replace(vectors)
+
+    def all_joined(self) -> bool:
+        """Whether all asynchronous operations of each team are over for somebody in it."""
+        epoch, vectors, _ = self.now
+        started = epoch[:, self.team_warps :]
+        if vectors is None:
+            return not started.any()
+        return bool((vectors[:, :, self.team_warps :].max(axis=1) >= started).all())
+
+
+class SyncClocks:
+    """What passes through clusters' barriers, or mbarriers, from who arrives to who waits.
+
+    Each has a number and, once used, an entry: what is over for those who wait for the phase that
+    is going on, and for those who wait for one that has ended.
+    """
+
+    def __init__(self, clocks: WarpClocks, numbers: int) -> None:
+        self._clocks = clocks
+        self._slots = np.full(numbers, -1, np.int32)
+        self._open = np.zeros((0, clocks.now.epoch.shape[1]), np.int32)
+        self._ended = self._open
+
+    def restart(self) -> None:
+        """Everybody has met."""
+        self._open = np.zeros_like(self._open)
+        self._ended = np.zeros_like(self._ended)
+
+    def _entries(self, numbers: Array) -> Array:
+        new = np.unique(numbers[self._slots[numbers] < 0])
+        if len(new):
+            have = len(self._open)
+            self._slots[new] = np.arange(have, have + len(new))
+            more = ((0, len(new)), (0, 0))
+            self._open, self._ended = np.pad(self._open, more), np.pad(self._ended, more)
+        return self._slots[numbers]
+
+    def arrive(self, warps: Array, numbers: Array) -> None:
+        """Warps, numbered over the batch and once for each number, arrive."""
+        rows = self._clocks.own().reshape(-1, self._open.shape[1])
+        at = self._entries(numbers)
+        np.maximum.at(self._open, at, rows[warps])
+        ticking = np.zeros(len(rows), bool)
+        ticking[warps] = True
+        self._clocks.replace(self._clocks.vectors())
+        self._clocks.tick(ticking)
+
+    def complete_async(self, token: AsyncToken, part: Array, numbers: Array) -> None:
+        """The asynchronous operations of `part` have completed."""
+        place = self._clocks.team_warps + token.warp[part]
+        at = self._entries(numbers)
+        np.maximum.at(self._open, (at, place), token.epoch[part] + 1)
+
+    def end(self, numbers: Array) -> None:
+        """A phase ends."""
+        at = self._entries(numbers)
+        self._ended[at] = np.maximum(self._ended[at], self._open[at])
+        self._open[at] = 0
+
+    def wait(self, warps: Array, numbers: Array) -> None:
+        """Warps join what was before phases that have ended."""
+        vectors = self._clocks.vectors().copy()
+        rows = vectors.reshape(-1, vectors.shape[2])
+        at = self._entries(numbers)
+        np.maximum.at(rows, warps, self._ended[at])
+        self._clocks.replace(vectors)
 
 
 def in_block_order(

@@ -1,8 +1,8 @@
-"""Clusters, mbarriers and asynchronous operations, as far as they order accesses: one batch.
+"""Clusters, mbarriers and asynchronous operations, as far as they order accesses.
 
 Used only for kernels that have them. Between blocks of a cluster, and where something is in flight,
 a barrier of the block does not end everything that was before it; the clocks then run on until a
-moment at which everybody knows everything.
+moment at which everything before is over for everybody.
 """
 
 from __future__ import annotations
@@ -11,18 +11,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.machine import WARP
+from forgekit.vgpu.sanitizer.clocks import AsyncToken, SyncClocks
 from forgekit.vgpu.sanitizer.lifetimes import Lifetimes, Visits
-from forgekit.vgpu.sanitizer.reach import bytes_reached
+from forgekit.vgpu.sanitizer.messages import HAS_LEFT, HAS_LEFT_ITSELF, NOT_STARTED
+from forgekit.vgpu.sanitizer.reach import bytes_reached, reach
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE
-from forgekit.vgpu.sanitizer.sync_clocks import AsyncToken, SyncClocks, waited_for
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.machine.async_operations import AsyncOperation
-    from forgekit.vgpu.sanitizer.clocks import WarpClocks
-    from forgekit.vgpu.sanitizer.listener import Sanitizer
+    from forgekit.vgpu.sanitizer.findings import Report
+    from forgekit.vgpu.sanitizer.lifetimes import Bad
+    from forgekit.vgpu.sanitizer.messages import Message
+    from forgekit.vgpu.sanitizer.order import Order
     from forgekit.vgpu.sanitizer.reach import Reach
     from forgekit.vgpu.sanitizer.shared import SharedCheck
     from forgekit.vgpu.sanitizer.tensors import GlobalCheck
@@ -30,40 +34,42 @@ if TYPE_CHECKING:
 _MBARRIER = 8  # bytes
 
 
-class ClusterSync:
-    """What orders accesses in one batch of such a kernel."""
+class ClusterSync(Listener):
+    """What orders accesses in such a kernel, in the batch that runs; listens after `Sanitizer`."""
 
     def __init__(
-        self,
-        m: Machine,
-        clocks: WarpClocks,
-        shared: SharedCheck | None,
-        tensors: GlobalCheck,
-        report: Sanitizer,
+        self, unit: int, order: Order, shared: SharedCheck, tensors: GlobalCheck, report: Report
     ) -> None:
-        self._clocks, self._shared, self._global, self._report = clocks, shared, tensors, report
-        self._barrier = SyncClocks(clocks, m.n_blocks // m.cluster_blocks)
-        self._mbarriers = SyncClocks(clocks, len(m.shared.data) // _MBARRIER)
+        self._unit, self._order, self._report = unit, order, report
+        self._shared, self._global = shared, tensors
+
+    def on_batch(self, m: Machine) -> None:
+        self._clocks = self._order.clocks
+        self._barrier = SyncClocks(self._clocks, m.n_blocks // m.cluster_blocks)
+        self._mbarriers = SyncClocks(self._clocks, len(m.shared.data) // _MBARRIER)
         self._lifetimes = Lifetimes(m.cluster_blocks, m.n_threads // WARP)
-        self._alone = m.cluster_blocks == 1
         self._quiet = False  # nobody has touched memory since everybody arrived
+
+    def on_batch_end(self, m: Machine) -> None:
+        for bad in self._lifetimes.too_late(self._clocks.now):
+            self._report_visit(m, bad, HAS_LEFT)
 
     # -- barriers ---------------------------------------------------------------------------------
     def block_met(self, m: Machine, warps: Array) -> None:
         """Everybody in the batch has met at the barrier of their block."""
         self._clocks.everyone(warps)
-        if self._alone:
+        if m.cluster_blocks == 1:
             self._everyone_met(m)
 
-    def cluster_arrive(self, m: Machine, mask: Array | None) -> None:
+    def on_cluster_arrive(self, m: Machine, mask: Array | None) -> None:
         warps = np.flatnonzero(m.lanes(mask).any(axis=1))
         self._barrier.arrive(warps, warps // self._clocks.team_warps)
         self._quiet = bool(m.expand(mask).sum() == m.expand(m.alive).sum())
 
-    def cluster_done(self, clusters: Array) -> None:
+    def on_cluster_done(self, m: Machine, clusters: Array) -> None:
         self._barrier.end(np.flatnonzero(clusters))
 
-    def cluster_wait(self, m: Machine, passing: Array) -> None:
+    def on_cluster_wait(self, m: Machine, passing: Array) -> None:
         warps = np.flatnonzero(m.lanes(passing).any(axis=1))
         self._barrier.wait(warps, warps // self._clocks.team_warps)
         if self._quiet and passing.sum() == m.expand(m.alive).sum():
@@ -71,67 +77,67 @@ class ClusterSync:
 
     def _everyone_met(self, m: Machine) -> None:
         """All that was before is over for all that comes, if nothing is in flight."""
-        if self._global.has_shadow or not self._clocks.all_known():
+        if self._global.has_shadow or not self._clocks.all_joined():
             return
-        if self._shared is not None:
-            self._shared.everyone_met(m)
-        self._clocks.restart()
-        self._barrier.forget()
-        self._mbarriers.forget()
-        self._lifetimes.restart()
+        self._shared.everyone_met(m)
+        for part in (self._clocks, self._barrier, self._mbarriers, self._lifetimes):
+            part.restart()
 
     # -- mbarriers --------------------------------------------------------------------------------
-    def mbarrier(self, m: Machine, what: str, who: Array, words: Array) -> None:
-        """Threads make an mbarrier, arrive at it, or have waited for it."""
+    def on_mbarrier(self, m: Machine, what: str, who: Array, words: Array) -> None:
         self._quiet = False
         threads = np.flatnonzero(who)
         numbers = words[who]
-        if self._shared is not None:
-            ones = np.full(len(threads), _MBARRIER)
-            found = bytes_reached(threads, numbers * _MBARRIER, ones, self._report.unit)
-            self._shared.touch(m, WRITE if what in ("init", "inval") else ATOMIC, found)
-            self.visit(m, found)
+        ones = np.full(len(threads), _MBARRIER)
+        found = bytes_reached(threads, numbers * _MBARRIER, ones, self._unit)
+        self._shared.touch(m, WRITE if what in ("init", "inval") else ATOMIC, found)
+        self._visit(m, found)
         if what in ("arrive", "wait"):
             pairs = np.unique(np.stack([threads // WARP, numbers]), axis=1)
             (self._mbarriers.arrive if what == "arrive" else self._mbarriers.wait)(*pairs)
 
-    def phase(self, words: Array) -> None:
+    def on_mbarrier_phase(self, m: Machine, words: Array) -> None:
         self._mbarriers.end(words)
 
     # -- accesses to other blocks, asynchronous ones ----------------------------------------------
-    def visit(self, m: Machine, found: Reach) -> None:
-        """Take note of what an access reaches in other blocks."""
-        assert self._shared is not None
-        block = found.units * self._report.unit // m.shared.stride
-        far = np.flatnonzero(block != found.who // m.n_threads)
-        if not len(far):
-            return
-        who = found.who[far].astype(np.int64)
-        team, place = np.divmod(who // WARP, self._clocks.team_warps)
-        epoch = self._clocks.now.epoch[team, place]
-        self._look(m, Visits(m.pc, who, place, epoch, block[far]))
+    def on_access(self, m: Machine, access: Access) -> None:
+        self._quiet = False
+        if access.space in ("cluster", "generic"):
+            for target in access.targets:
+                if target.space == "shared":
+                    self._visit(m, reach(m, access, target, self._unit))
 
-    def _look(self, m: Machine, visits: Visits) -> None:
+    def _visit(self, m: Machine, found: Reach) -> None:
+        """Take note of what an access reaches in other blocks."""
+        block = found.units * self._unit // m.shared.stride
+        far = np.flatnonzero(block != found.who // m.n_threads)
+        if len(far):
+            who = found.who[far].astype(np.int64)
+            team, place = np.divmod(who // WARP, self._clocks.team_warps)
+            epoch = self._clocks.now.epoch[team, place]
+            self._add(m, Visits(m.pc, who, place, epoch, block[far]))
+
+    def _add(self, m: Machine, visits: Visits) -> None:
         early = self._lifetimes.too_early(visits, self._clocks.now)
         if early is not None:
-            self._report.block_not_there(m, early, "started")
+            self._report_visit(m, early, NOT_STARTED)
         self._lifetimes.add(visits)
 
-    def touched(self) -> None:
-        """Somebody has accessed memory."""
-        self._quiet = False
+    def _report_visit(self, m: Machine, bad: Bad, message: Message) -> None:
+        who = self._report.in_batch(m, bad.who)
+        block, _ = self._report.in_batch(m, bad.block * m.n_threads)
+        if message is HAS_LEFT and who[0] == block:
+            message = HAS_LEFT_ITSELF
+        place = f"shared memory of block {block}"
+        self._report.add(message, (bad.pc,), who, place, count=bad.often)
 
-    def async_start(self, m: Machine, operation: AsyncOperation) -> None:
-        """Asynchronous operations start."""
+    def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
         self._quiet = False
-        token = operation.token = AsyncToken(operation, self._clocks)
-        ends = [(operation.source, READ), (operation.target, WRITE)]
-        for end, what in ends:
-            if end is None:
-                continue
-            if end.allocations is None:
+        token = operation.token = self._clocks.start_async(operation)
+        for end, what in ((operation.source, READ), (operation.target, WRITE)):
+            if end is not None and end.allocations is None:
                 self._engine(m, operation, token, what, end.start, operation.size)
-            else:
+            elif end is not None:
                 kind = "async load" if what == READ else "store"
                 self._global.bulk(m, operation, end, kind, token.clock)
         if operation.signals:
@@ -139,32 +145,19 @@ class ClusterSync:
             self._engine(m, operation, token, ATOMIC, operation.words * _MBARRIER, size)
 
     def _engine(
-        self,
-        m: Machine,
-        operation: AsyncOperation,
-        token: AsyncToken,
-        what: str,
-        start: Array,
+        self, m: Machine, operation: AsyncOperation, token: AsyncToken, what: str, start: Array,
         size: Array,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """An end in shared memory."""
-        assert self._shared is not None
-        found = bytes_reached(operation.who | ENGINE, start, size, self._report.unit)
+        found = bytes_reached(operation.who | ENGINE, start, size, self._unit)
         self._shared.touch(m, what, found, token.clock)
         place = self._clocks.team_warps + token.warp
-        visits = Visits(m.pc, operation.who, place, token.epoch, start // m.shared.stride)
-        self._look(m, visits)
+        self._add(m, Visits(m.pc, operation.who, place, token.epoch, start // m.shared.stride))
 
-    def async_completed(self, operation: AsyncOperation, part: Array) -> None:
+    def on_async_completion(self, m: Machine, operation: AsyncOperation, part: Array) -> None:
         token = operation.token
         assert isinstance(token, AsyncToken)
         if operation.signals:
-            words = operation.words[part]
-            self._mbarriers.land(token.warp[part], token.epoch[part], words)
+            self._mbarriers.complete_async(token, part, operation.words[part])
         elif part.any():
-            waited_for(token, part, self._clocks)
-
-    def finish(self, m: Machine) -> None:
-        """Every thread of the batch has exited."""
-        for bad in self._lifetimes.too_late(self._clocks):
-            self._report.block_not_there(m, bad, "left")
+            self._clocks.join_async(token, part)

@@ -2,8 +2,8 @@
 
 Only a launch in which there is such a read is repeated with it. Registers and shared and local
 memory have undefined bits beside them (rules: `undefined_bits.py`) and the read they come from.
-What is told is a store to global memory, a branch or predicate, an address, the lane of a shuffle:
-what is computed on leftover bytes and dropped is nobody's concern.
+What is reported is a store to global memory, a branch or predicate, an address, the lane of a
+shuffle: what is computed on leftover bytes and dropped is nobody's concern.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forgekit.vgpu import ptx
+from forgekit.vgpu.listeners import Access, Listener
+from forgekit.vgpu.machine import WARP, pack_lanes
 from forgekit.vgpu.ptx import dataflow
-from forgekit.vgpu.sanitizer import undefined_bits, undefined_warps
+from forgekit.vgpu.sanitizer import undefined_bits
 from forgekit.vgpu.sanitizer.taints import Taints
 from forgekit.vgpu.sanitizer.undefined_bits import registers
 from forgekit.vgpu.sanitizer.undefined_memory import UndefinedMemory
@@ -25,12 +27,13 @@ if TYPE_CHECKING:
 
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.machine.async_operations import AsyncOperation
     from forgekit.vgpu.opcodes.decoder import Step
     from forgekit.vgpu.program import Program
     from forgekit.vgpu.ptx import Instruction
-    from forgekit.vgpu.sanitizer.listener import Sanitizer
+    from forgekit.vgpu.sanitizer.findings import Report
 
-# Instructions whose results are told by events, and those whose guard decides what can be seen.
+# Instructions whose results come with events, and those whose guard decides what can be seen.
 _BY_EVENT = frozenset({"ld", "ldu", "atom", "shfl", "vote", "match", "redux", "elect"})
 _DECIDING = frozenset({
     "bra", "ret", "exit", "trap", "brkpt", "bar", "barrier", "st", "atom", "red", "cp", "mbarrier",
@@ -38,19 +41,17 @@ _DECIDING = frozenset({
 })  # fmt: skip
 
 
-class Definedness:
+class Definedness(Listener):
     """The undefined values of one launch.
 
     Attributes:
         program: the kernel with steps that keep account of undefined registers.
-        memory: that of the batch.
     """
 
-    def __init__(self, program: Program, report: Sanitizer) -> None:
+    def __init__(self, program: Program, report: Report) -> None:
         self._report = report
         self._taints = Taints(program, report)
         self._operands = undefined_bits.Operands(program, self._taints.bits_of)
-        self.memory: UndefinedMemory
         dying = dataflow.dying(program.kernel, program.registers, program.live)
         self.program = copy.copy(program)
         self.program.steps = [
@@ -58,16 +59,7 @@ class Definedness:
             for step, i, gone in zip(program.steps, program.instructions, dying, strict=True)
         ]
 
-    def batch(self, m: Machine) -> None:
-        self._taints.registers.clear()
-        self.memory = UndefinedMemory(m, self._taints, self._report)
-
-    def shuffle(self, m: Machine, source: Array) -> None:
-        undefined_warps.shuffle(m, self._taints, source)
-
-    def warp_sync(self, m: Machine, members: Array | None) -> None:
-        undefined_warps.warp_sync(m, self._taints, self._operands, members)
-
+    # -- registers --------------------------------------------------------------------------------
     def _watched(self, step: Step, ins: Instruction, dying: list[int]) -> Step:
         """The step, and what it does to undefined registers."""
         reads, writes = dataflow.reads_and_writes(ins)
@@ -91,7 +83,7 @@ class Definedness:
         return run
 
     def _results(self, ins: Instruction, names: list[str]) -> Callable[[Machine], None] | None:
-        """What an instruction makes of its sources; None where events tell (`_BY_EVENT`)."""
+        """What an instruction makes of its sources; None where events do that (`_BY_EVENT`)."""
         program, root = self._operands.program, ins.opcode[0]
         writes = [program.registers[n] for n in names if n in program.registers]
         if not writes or (root in _BY_EVENT and "param" not in ins.opcode):
@@ -123,7 +115,7 @@ class Definedness:
         return results
 
     def _sinks(self, ins: Instruction) -> Callable[[Machine], None] | None:
-        """Tell of what an undefined guard, address or size decides."""
+        """Reports what an undefined guard, address or size decides."""
         program, root = self._operands.program, ins.opcode[0]
         self._operands.decoder.instruction = ins
         guard = self._operands.decoder.guard()
@@ -140,9 +132,78 @@ class Definedness:
             return None
 
         def sinks(m: Machine) -> None:
-            self._taints.tell_of(m, what, guards, m.mask)
+            self._taints.report_all(m, what, guards, m.mask)
             mask = m.active(guard(m) if guard else None)
-            self._taints.tell_of(m, "address", addresses, mask)
-            self._taints.tell_of(m, "size", others, mask)
+            self._taints.report_all(m, "address", addresses, mask)
+            self._taints.report_all(m, "size", others, mask)
 
         return sinks
+
+    # -- events -----------------------------------------------------------------------------------
+    def on_batch(self, m: Machine) -> None:
+        self._taints.registers.clear()
+        self._memory = UndefinedMemory(m, self._taints, self._report)
+
+    def on_access(self, m: Machine, access: Access) -> None:
+        self._memory.access(m, access)
+
+    def on_async_done(self, m: Machine, access: Access) -> None:
+        self._memory.copied(access)
+
+    def on_mbarrier(self, m: Machine, what: str, who: Array, words: Array) -> None:
+        self._memory.made(words[who])
+
+    def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
+        self._memory.async_start(m, operation)
+
+    def on_shuffle(self, m: Machine, source: Array, members: Array | None) -> None:
+        """Each lane takes the undefined bits of lane `source` of its warp."""
+        taints, ins = self._taints, m.program.instructions[m.pc]
+        target, value, lane = ins.operands[0], *ins.operands[1:3]
+        taints.report_all(m, "lane", registers(lane, m.program), m.mask)
+        result, valid = (
+            (target.first, target.second) if isinstance(target, ptx.Pair) else (target, None)
+        )
+        for register in registers(valid, m.program):
+            taints.define(register, m.mask)
+        for register in registers(result, m.program):
+            taint = taints.of_operand(m, value)
+            if taint is None:
+                taints.define(register, m.mask)
+                continue
+            bits, origin = (_by_warp(m, a) for a in taint)
+            lanes = np.broadcast_to(source, bits.shape)
+            taken = [np.take_along_axis(a, lanes, axis=2).reshape(m.shape) for a in (bits, origin)]
+            taints.put(register, taken[0], taken[1], m.mask)
+
+    def on_warp_sync(self, m: Machine, members: Array | None) -> None:
+        """Votes, matches and reductions: what is undefined in one lane is for all that it meets."""
+        taints, ins = self._taints, m.program.instructions[m.pc]
+        root = ins.opcode[0]
+        if root not in ("vote", "match", "redux", "elect"):
+            return
+        results = registers(ins.operands[0], m.program)
+        taint = taints.of_operand(m, ins.operands[1]) if root != "elect" else None
+        if taint is None:
+            for register in results:
+                taints.define(register, m.mask)
+            return
+        named = np.uint32(0xFFFFFFFF) if members is None else _by_warp(m, members)
+        present = _by_warp(m, m.expand(m.mask))
+        undefined = _by_warp(m, taint.bits != 0) & present
+        bits = pack_lanes(undefined)[..., None] & named
+        origin = np.where(undefined, _by_warp(m, taint.origin), 0).max(axis=2, keepdims=True)
+        if "ballot" not in ins.opcode:
+            bits = bits != 0
+        if root == "vote" and ("any" in ins.opcode or "all" in ins.opcode):
+            holds = _by_warp(m, self._operands.value(ins.operands[1], "pred")(m))
+            deciding = present & ~undefined & (holds if "any" in ins.opcode else ~holds)
+            bits = bits & (pack_lanes(deciding)[..., None] & named == 0)
+        for register in results:
+            whole = [np.broadcast_to(a, present.shape).reshape(m.shape) for a in (bits, origin)]
+            taints.put(register, whole[0], whole[1], m.mask)
+
+
+def _by_warp(m: Machine, value: Array) -> Array:
+    """(blocks, warps, 32)."""
+    return np.broadcast_to(value, m.shape).reshape(m.n_blocks, -1, WARP)

@@ -1,8 +1,8 @@
 """Blocks of a cluster that reach each other's shared memory: is the other one there?
 
 Shared memory is there from when its block starts until its last thread exits. That it has started
-is known through a barrier of the cluster. That it has not left, if one of its warps learns, before
-it exits, that the access is over. The block's own asynchronous copies count like another block's.
+is certain behind a barrier of the cluster. That it has not left, if one of its warps joins, before
+it exits, the access. The block's own asynchronous copies count like another block's.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from forgekit.vgpu.machine import WARP
+
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.sanitizer.clocks import Snapshot, WarpClocks
+    from forgekit.vgpu.sanitizer.clocks import Snapshot
 
 
 class Visits(NamedTuple):
@@ -40,7 +42,7 @@ class Bad(NamedTuple):
 
 
 class Lifetimes:
-    """The accesses of a batch, until it is known that they are over."""
+    """The accesses of a batch, until it is certain that they are over."""
 
     def __init__(self, team: int, block_warps: int) -> None:
         self._team, self._block_warps = team, block_warps
@@ -56,47 +58,38 @@ class Lifetimes:
         self._visits.append(visits)
 
     def too_early(self, visits: Visits, clock: Snapshot) -> Bad | None:
-        """Whether some block may not have started yet."""
+        """Whether some block may not have started yet: no warp of it has been joined."""
         if self._started:
             return None
-        bad = ~self._known(visits.block, clock.vectors, self._warps_of(visits.who), 0)
-        own = visits.who // (self._block_warps * 32) == visits.block
-        return _first(visits, bad & ~own)
+        warp = visits.who // WARP
+        bad = warp // self._block_warps != visits.block
+        if clock.vectors is not None:
+            team, warps = self._warps(visits.block)
+            joined = clock.vectors[team, warp[:, None] % (self._team * self._block_warps), warps]
+            bad &= (joined == 0).all(axis=1)
+        return _first(visits, bad)
 
-    def too_late(self, clocks: WarpClocks) -> list[Bad]:
-        """At the end: accesses to blocks that may have left before."""
-        vectors, found = clocks.now.vectors, []
-        for v in self._visits:
-            known = np.zeros(len(v.who), bool)
-            if vectors is not None:
-                team, mine = np.divmod(v.block, self._team)
-                for warp in range(self._block_warps):
-                    place = mine * self._block_warps + warp
-                    known |= vectors[team, place, v.place] > v.epoch
-            bad = _first(v, ~known)
-            if bad is not None:
-                found.append(bad)
-        return found
+    def too_late(self, clock: Snapshot) -> list[Bad]:
+        """At the end: accesses to blocks that may have left before; none of their warps has joined
+        the access."""
+        found = []
+        for visits in self._visits:
+            bad = np.ones(len(visits.who), bool)
+            if clock.vectors is not None:
+                team, warps = self._warps(visits.block)
+                joined = clock.vectors[team, warps, visits.place[:, None]]
+                bad = (joined <= visits.epoch[:, None]).all(axis=1)
+            found.append(_first(visits, bad))
+        return [bad for bad in found if bad is not None]
 
-    def _warps_of(self, who: Array) -> Array:
-        """The number in its team of each thread's warp."""
-        return np.asarray(who // 32 % (self._team * self._block_warps))
-
-    def _known(self, block: Array, vectors: Array | None, warp: Array, epoch: int) -> Array:
-        """Whether warps know of an epoch of some warp of a block of their team."""
-        if vectors is None:
-            return np.zeros(len(block), bool)
+    def _warps(self, block: Array) -> tuple[Array, Array]:
+        """Blocks' teams, (n, 1), and their warps, numbered in the team: (n, warps of a block)."""
         team, mine = np.divmod(block, self._team)
-        first = mine * self._block_warps
-        found = np.zeros(len(block), bool)
-        for k in range(self._block_warps):
-            found |= vectors[team, warp, first + k] > epoch
-        return found
+        return team[:, None], mine[:, None] * self._block_warps + np.arange(self._block_warps)
 
 
 def _first(visits: Visits, bad: Array) -> Bad | None:
     if not bad.any():
         return None
-    i = int(bad.argmax())
-    count = int(np.count_nonzero(bad))
+    i, count = int(bad.argmax()), int(np.count_nonzero(bad))
     return Bad(visits.pc, int(visits.who[i]), int(visits.block[i]), count)

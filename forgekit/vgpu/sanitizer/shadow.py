@@ -40,7 +40,6 @@ class Touch:
     time: int
     values: Array | None = None
     each: int = 1  # neighbouring entries that belong to one thread
-    base: int = 0  # number of the first thread of its batch
 
 
 class Conflict(NamedTuple):

@@ -11,22 +11,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from forgekit.vgpu.machine import WARP
-from forgekit.vgpu.sanitizer.clocks import in_block_order
+from forgekit.vgpu.sanitizer.copies import Destinations
+from forgekit.vgpu.sanitizer.findings import shared_byte
+from forgekit.vgpu.sanitizer.messages import COPY_IN_FLIGHT
 from forgekit.vgpu.sanitizer.reach import Reach, is_ordered, reach
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE, Shadow, Touch
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
     from forgekit.vgpu.listeners import Access
     from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.memory.addressing import Target
-    from forgekit.vgpu.sanitizer.clocks import Snapshot, WarpClocks
-    from forgekit.vgpu.sanitizer.listener import Sanitizer
-    from forgekit.vgpu.sanitizer.sync_history import SyncHistory
+    from forgekit.vgpu.sanitizer.clocks import Snapshot
+    from forgekit.vgpu.sanitizer.findings import Report
+    from forgekit.vgpu.sanitizer.order import Order
 
 _WHAT = {"load": READ, "store": WRITE, "async store": WRITE, "atomic": ATOMIC}
 _AS_ACCESS = {READ: "load", WRITE: "async store", ATOMIC: "atomic"}
+_DOES = {"load": "reads", "store": "writes", "atomic": "updates", "async store": "copies to"}
 _COLLECTED = 4096  # accesses held before they are gone through
 
 
@@ -43,37 +44,32 @@ class _Held(NamedTuple):
 
 
 class SharedCheck:
-    """The shared memory of one batch of blocks."""
+    """The shared memory of one launch, batch by batch.
 
-    def __init__(
-        self,
-        m: Machine,
-        unit: int,
-        clocks: WarpClocks,
-        sync_history: SyncHistory,
-        report: Sanitizer,
-    ) -> None:
-        self._unit = unit
-        self._clocks = clocks
-        self._sync_history = sync_history
-        self._report = report
-        self._first_warp = m.blocks.start * (m.n_threads // WARP)  # its number in the grid
-        self._n = len(m.shared.data) // unit
+    Attributes:
+        read_blank: somebody has read what nobody has written.
+    """
+
+    def __init__(self, unit: int, order: Order, report: Report) -> None:
+        self.read_blank = False
+        self._unit, self._order, self._report = unit, order, report
+
+    def batch(self, m: Machine) -> None:
+        """A batch of blocks starts."""
+        self._n = len(m.shared.data) // self._unit
         # Who wrote each unit last: the number of the phase between barriers, from 1, above the
         # number of the thread. 0: nobody.
         self._owner = np.zeros(self._n, np.int64)
         self._phase = 1
         self._writes = 0  # in this phase
-        self._flying: Array | None = None  # units an asynchronous copy is on its way to: its pc + 1
-        self._flyer = np.zeros(0, np.int32)
+        self._copies = Destinations(self._n)
         self._held: list[_Held] = []
         self._shadow: Shadow | None = None
 
-    def access(self, m: Machine, access: Access, target: Target) -> Reach | None:
-        """Threads load, store or update, or an asynchronous copy starts; what they reach if it has
-        been found out."""
+    def access(self, m: Machine, access: Access, target: Target) -> None:
+        """Threads load, store or update, or an asynchronous copy starts."""
         found: Reach | None = None
-        if self._flying is not None:
+        if self._copies:
             found = self._meet_copies(m, access.kind, reach(m, access, target, self._unit))
         if access.kind in ("load", "atomic") and self._may_be_blank(m, access):
             found = found or reach(m, access, target, self._unit)
@@ -81,34 +77,29 @@ class SharedCheck:
         if access.kind != "load":
             found = found or reach(m, access, target, self._unit)
             if access.kind == "async store":
-                self._depart(m, found)
+                self._copies.start(m.pc, found)
             else:
                 self._own(found)
         self._hold(m, access, target, found)
-        return found
 
     def touch(self, m: Machine, what: str, found: Reach, clock: Snapshot | None = None) -> None:
         """An mbarrier is used, or an asynchronous operation of the kernel's own starts.
 
         clock: as it was when the operation started.
         """
-        if self._flying is not None:
+        if self._copies:
             found = self._meet_copies(m, _AS_ACCESS[what], found)
         if what != WRITE:
             self._read(found)
         if what != READ:
             self._own(found)
-        self._writes += what != READ
-        now = self._clocks.now if clock is None else clock
-        self._keep(m, _Held(what, m.pc, now, self._sync_history.time, None, None, found))
+        now = self._order.clocks.now if clock is None else clock
+        self._keep(m, _Held(what, m.pc, now, self._order.time, None, None, found))
 
     def copied(self, m: Machine, access: Access, target: Target) -> None:
         """An asynchronous copy has arrived, for the threads that waited for it."""
         found = reach(m, access, target, self._unit)
-        if self._flying is not None:
-            self._flying[found.units] = 0
-            if not self._flying.any():
-                self._flying = None
+        self._copies.complete(found)
         self._own(found)
         self._hold(m, access, target, found)
 
@@ -116,21 +107,20 @@ class SharedCheck:
         self._owner[found.units] = found.who | np.int64(self._phase << 32)
 
     def _hold(self, m: Machine, access: Access, target: Target, found: Reach | None) -> None:
-        ordered = is_ordered(m.program.instructions[m.pc])
-        what = ATOMIC if ordered else _WHAT[access.kind]
-        self._writes += what != READ
-        time = self._sync_history.time
-        self._keep(m, _Held(what, m.pc, self._clocks.now, time, access, target, found))
+        what = ATOMIC if is_ordered(m.program.instructions[m.pc]) else _WHAT[access.kind]
+        now = self._order.clocks.now
+        self._keep(m, _Held(what, m.pc, now, self._order.time, access, target, found))
 
     def _keep(self, m: Machine, held: _Held) -> None:
+        self._writes += held.what != READ
         self._held.append(held)
         if len(self._held) > _COLLECTED:
             self._go_through(m, keep=True)
 
-    # -- reads of what nobody wrote, copies in flight -------------------------------------------
+    # -- reads of what nobody wrote, copies in flight ---------------------------------------------
     def _may_be_blank(self, m: Machine, access: Access) -> bool:
         """Whether a load may have met memory that nobody has written, by what it found."""
-        if self._report.read_blank:
+        if self.read_blank:
             return False  # that one such read is known suffices
         if access.kind != "load" or access.values is None or not m.shared.blank_is_ones:
             return True
@@ -147,28 +137,23 @@ class SharedCheck:
         return False
 
     def _read(self, found: Reach) -> None:
-        if not self._report.read_blank and (self._owner[found.units] == 0).any():
-            self._report.read_blank = True
-
-    def _depart(self, m: Machine, found: Reach) -> None:
-        if self._flying is None:
-            self._flying, self._flyer = np.zeros(self._n, np.int32), np.zeros(self._n, np.int32)
-        self._flying[found.units] = m.pc + 1
-        self._flyer[found.units] = found.who
+        if not self.read_blank and (self._owner[found.units] == 0).any():
+            self.read_blank = True
 
     def _meet_copies(self, m: Machine, access: str, found: Reach) -> Reach:
-        """Tell of units that a copy is in flight to; the rest is looked at further."""
-        assert self._flying is not None
-        copy = self._flying[found.units]
-        bad = np.flatnonzero(copy)
+        """Report units that a copy is in flight to; the rest is looked at further."""
+        in_flight = self._copies.to(found.units)
+        bad = np.flatnonzero(in_flight)
         if not len(bad):
             return found
         unit, who = int(found.units[bad[0]]), int(found.who[bad[0]]) & (ENGINE - 1)
-        self._report.under_way(
-            m, access, self.offset(m, unit), who, int(copy[bad[0]]) - 1,
-            int(self._flyer[unit]), len(bad),
+        pc, copier = self._copies.of(unit)
+        self._report.add(
+            COPY_IN_FLIGHT, (m.pc, pc), self._report.in_batch(m, who),
+            shared_byte(self._offset(m, unit)), count=len(bad), does=_DOES[access],
+            other=self._report.in_batch(m, copier),
         )  # fmt: skip
-        rest = copy == 0
+        rest = ~in_flight
         return Reach(found.units[rest], found.who[rest], None, 1)
 
     # -- races ------------------------------------------------------------------------------------
@@ -187,11 +172,11 @@ class SharedCheck:
         if self._shadow is None and not keep and self._each_alone(touches):
             return
         if self._shadow is None:
-            self._shadow = Shadow(self._n, self._ordered)
+            self._shadow = Shadow(self._n, self._order.in_batch)
         for touch in touches:
             for conflict in self._shadow.add(touch):
-                place = self.offset(m, conflict.unit)
-                self._report.race(m, "shared-race", conflict, place)
+                offset = self._offset(m, conflict.unit)
+                self._report.shared_race(m, conflict, offset)
             if touch.what == READ:  # its threads are in the shadow now
                 touch.units = touch.who = np.zeros(0, np.int32)
 
@@ -215,16 +200,6 @@ class SharedCheck:
                 return False
         return True
 
-    def _ordered(self, earlier: Touch, first: Array, later: Touch, second: Array) -> Array:
-        before, after = first & (ENGINE - 1), second & (ENGINE - 1)
-        engine = first >= ENGINE
-        result = in_block_order(earlier, before, later, after, self._clocks.team_warps, engine)
-        result |= ~engine & (before == after)  # what a thread did before it started the operation
-        rest = np.flatnonzero(~result)
-        a, b = (who[rest] // WARP + self._first_warp for who in (before, after))
-        result[rest] = self._sync_history.ordered(a, earlier, b, later, engine[rest])
-        return result
-
-    def offset(self, m: Machine, unit: int) -> int:
+    def _offset(self, m: Machine, unit: int) -> int:
         """Bytes from the start of the block's shared memory."""
         return unit * self._unit % m.shared.stride

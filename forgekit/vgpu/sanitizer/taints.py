@@ -1,4 +1,4 @@
-"""Registers with undefined bits, the reads these come from, and where that is told.
+"""Registers with undefined bits, the reads these come from, and where that shows.
 
 Sparse: a register that has none is not kept.
 """
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from forgekit.vgpu.sanitizer import messages
+from forgekit.vgpu.sanitizer.findings import shared_byte, thread_name
 from forgekit.vgpu.sanitizer.undefined_bits import bits_dtype, registers
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.program import Program
-    from forgekit.vgpu.sanitizer.listener import Sanitizer
+    from forgekit.vgpu.sanitizer.findings import Report
 
 
 class Taint(NamedTuple):
@@ -56,7 +58,7 @@ def unpack(origin: int) -> Origin:
 class Taints:
     """The undefined registers of a batch."""
 
-    def __init__(self, program: Program, report: Sanitizer) -> None:
+    def __init__(self, program: Program, report: Report) -> None:
         self.registers: dict[int, Taint] = {}
         self._report = report
         self.widths = [bits_dtype(d) for d in program.register_dtypes]
@@ -97,13 +99,13 @@ class Taints:
         found = registers(operand, m.program)
         return self.registers.get(found[0]) if found else None
 
-    def tell_of(self, m: Machine, what: str, found: list[int], mask: Array | None) -> None:
+    def report_all(self, m: Machine, what: str, found: list[int], mask: Array | None) -> None:
         for register in found:
             if register in self.registers:
                 taint = self.registers[register]
-                self.tell(m, what, taint.bits, taint.origin, mask)
+                self.report(m, what, taint.bits, taint.origin, mask)
 
-    def tell(
+    def report(
         self,
         m: Machine,
         what: str,
@@ -123,4 +125,23 @@ class Taints:
             first = int(np.broadcast_to(bits, m.shape).reshape(-1)[who])
             code = int(np.broadcast_to(origin, m.shape).reshape(-1)[who])
             where = place(who, first) if place is not None else ""
-            self._report.uninitialised_shared(m, unpack(code), what, who, where, len(here))
+            report_undefined(self._report, m, unpack(code), what, who, where, len(here))
+
+
+def report_undefined(
+    report: Report, m: Machine, read: Origin, shows: str, thread: int, element: str, count: int
+) -> None:
+    """What was read where nobody had written shows here; the first place for each such read.
+
+    shows: as `messages.uninitialised_shared` has it; element: of global memory.
+    """
+    line, here = report.line(read.pc), report.line(m.pc)
+    same_line = bool(line and here and (line.file, line.line) == (here.file, here.line))
+    reader, user = report.in_batch(m, read.who), report.in_batch(m, thread)
+    elsewhere = here is not None and not same_line
+    report.add(
+        messages.uninitialised_shared(shows), (read.pc,) if same_line else (read.pc, m.pc),
+        reader, shared_byte(read.offset), count=count, same=(read.pc,), element=element,
+        user="the same thread" if user == reader else thread_name(user),
+        where=f" at {report.line_name(m.pc)}" if elsewhere else " in this same line",
+    )  # fmt: skip

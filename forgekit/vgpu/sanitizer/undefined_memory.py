@@ -12,7 +12,7 @@ import numpy as np
 
 from forgekit.vgpu import ptx
 from forgekit.vgpu.memory import addressing, element_view
-from forgekit.vgpu.sanitizer.taints import Taint, Taints, pack, unpack
+from forgekit.vgpu.sanitizer.taints import Taint, Taints, pack, report_undefined, unpack
 from forgekit.vgpu.sanitizer.undefined_bits import registers
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from forgekit.vgpu.machine.async_operations import AsyncOperation, End
     from forgekit.vgpu.memory import Allocation
     from forgekit.vgpu.memory.addressing import Target
-    from forgekit.vgpu.sanitizer.listener import Sanitizer
+    from forgekit.vgpu.sanitizer.findings import Report
 
 _GRANULE = 4  # bytes of memory that share an origin
 
@@ -71,7 +71,7 @@ class _Memory:
 class UndefinedMemory:
     """The memories of a batch."""
 
-    def __init__(self, m: Machine, taints: Taints, report: Sanitizer) -> None:
+    def __init__(self, m: Machine, taints: Taints, report: Report) -> None:
         self._taints = taints
         self._report = report
         self._shared = _Memory(len(m.shared.data), 0xFF)
@@ -89,7 +89,7 @@ class UndefinedMemory:
         elif access.kind == "atomic":
             self._atomic(m, access)
         elif access.kind == "async store":
-            # Too early a read of it is told as such, elsewhere.
+            # Too early a read of it is reported as such, elsewhere.
             self.copied(access)
 
     def copied(self, access: Access) -> None:
@@ -161,7 +161,9 @@ class UndefinedMemory:
                 for k, taint in enumerate(taints):
                     if taint is not None:
                         place = _place_of(m, target, access.width, k * elem)
-                        self._taints.tell(m, "store", taint.bits, taint.origin, target.mask, place)
+                        self._taints.report(
+                            m, "store", taint.bits, taint.origin, target.mask, place
+                        )
             elif target.space == "shared" or len(self._local.bits):
                 self._scatter(m, self._beside(target), target, elem, taints)
 
@@ -188,7 +190,7 @@ class UndefinedMemory:
             if target.space == "global":
                 place = _place_of(m, target, access.width, 0)
                 for taint in values:
-                    self._taints.tell(m, "atomic", taint.bits, taint.origin, target.mask, place)
+                    self._taints.report(m, "atomic", taint.bits, taint.origin, target.mask, place)
                 continue
             old = self._update(m, self._beside(target), target, access.width, values, old,
                                "exch" in ins.opcode)  # fmt: skip
@@ -262,7 +264,7 @@ class UndefinedMemory:
         elif len(bad):
             place = _name(end.allocations[i], start + int(bad[0]))
             code = int(origin[bad[0]])
-            self._report.uninitialised_shared(m, unpack(code), "copy", who, place, 1)
+            report_undefined(self._report, m, unpack(code), "copy", who, place, 1)
 
 
 def _place_of(m: Machine, target: Target, width: int, skip: int) -> Callable[[int, int], str]:

@@ -8,12 +8,20 @@ import numpy as np
 
 from forgekit.vgpu.machine import WARP
 from forgekit.vgpu.machine.barriers import EVERYONE
+from forgekit.vgpu.sanitizer.messages import (
+    INACTIVE_SOURCE,
+    MASKS_DIFFER,
+    NOT_IN_OWN_MASK,
+    PART_OF_A_WARP,
+    SOME_HAVE_LEFT,
+    TWO_LINES,
+)
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.machine.barriers import Barrier
-    from forgekit.vgpu.sanitizer.listener import Sanitizer
+    from forgekit.vgpu.sanitizer.findings import Report
 
 _LANES = np.arange(WARP, dtype=np.uint32)
 _ALL = 0xFFFFFFFF
@@ -24,7 +32,7 @@ def names_everyone(members: Array | None) -> bool:
     return members is None or bool(members.size == 1 and members.flat[0] == _ALL)
 
 
-def check_members(m: Machine, members: Array | None, report: Sanitizer) -> None:
+def check_members(m: Machine, members: Array | None, report: Report) -> None:
     """Each executing lane must be in its own mask, and lanes that name each other must agree."""
     if members is None or names_everyone(members):
         return
@@ -33,7 +41,8 @@ def check_members(m: Machine, members: Array | None, report: Sanitizer) -> None:
     outside = lanes & ((masks >> _LANES & np.uint32(1)) == 0)
     if outside.any():
         warp, lane = (int(i) for i in np.argwhere(outside)[0])
-        report.not_in_own_mask(m, warp, lane, int(masks[warp, lane]), int(outside.sum()))
+        who, mask = report.in_batch(m, warp * WARP + lane), f"mask {masks[warp, lane]:#010x}"
+        report.add(NOT_IN_OWN_MASK, (m.pc,), who, mask, count=int(outside.sum()), lane=lane)
         return
     first = masks[np.arange(len(masks)), lanes.argmax(axis=1)][:, None]
     mixed = np.flatnonzero((lanes & (masks != first)).any(axis=1))
@@ -45,10 +54,14 @@ def check_members(m: Machine, members: Array | None, report: Sanitizer) -> None:
     if wrong.any():
         at, lane, other = (int(i) for i in np.argwhere(wrong)[0])
         warp = int(mixed[at])
-        report.masks_differ(m, warp, lane, other, masks[warp], int(wrong.any(axis=2).sum()))
+        who, mask = report.in_batch(m, warp * WARP + lane), f"mask {masks[warp, lane]:#010x}"
+        report.add(
+            MASKS_DIFFER, (m.pc,), who, mask, count=int(wrong.any(axis=2).sum()),
+            lane=lane, other_lane=other, other_mask=masks[warp, other],
+        )  # fmt: skip
 
 
-def check_shuffle(m: Machine, source: Array, members: Array | None, report: Sanitizer) -> None:
+def check_shuffle(m: Machine, source: Array, members: Array | None, report: Report) -> None:
     """The lanes that are read must execute the shuffle and be named by the reader's mask."""
     if m.mask is None and names_everyone(members):
         return
@@ -61,14 +74,18 @@ def check_shuffle(m: Machine, source: Array, members: Array | None, report: Sani
     bad = lanes & ~there
     if bad.any():
         block, warp, lane = (int(i) for i in np.argwhere(bad)[0])
-        exists = warp * WARP + int(read[block, warp, lane]) < m.block_threads
-        report.inactive_source(
-            m, block, warp * WARP + lane, int(read[block, warp, lane]), exists, int(bad.sum())
-        )
+        lane_read, thread = int(read[block, warp, lane]), warp * WARP + lane
+        exists = warp * WARP + lane_read < m.block_threads
+        nowhere = f"does not exist ({m.block_threads} threads)"
+        report.add(
+            INACTIVE_SOURCE, (m.pc,), report.in_batch(m, block * m.n_threads + thread),
+            f"lane {lane_read}", count=int(bad.sum()), lane=lane,
+            why="takes no part in this instruction" if exists else nowhere,
+        )  # fmt: skip
 
 
 # -- barriers of the block ------------------------------------------------------------------------
-def check_exited(m: Machine, mask: Array | None, number: int, report: Sanitizer) -> None:
+def check_exited(m: Machine, mask: Array | None, number: int, report: Report) -> None:
     """A barrier of the whole block opens, and some of its threads have left without it."""
     if m.alive is None:
         return
@@ -80,11 +97,14 @@ def check_exited(m: Machine, mask: Array | None, number: int, report: Sanitizer)
     gone = _existing(m) & blocks & ~m.expand(m.alive)
     if gone.any():
         here = int((m.expand(mask) & blocks).reshape(-1).argmax())
-        report.some_have_left(m, pc, here, int(gone.reshape(-1).argmax()), int(gone.sum()))
+        count, left = int(gone.sum()), report.in_batch(m, int(gone.reshape(-1).argmax()))
+        threads = "1 thread has" if count == 1 else f"{count:,} threads of all blocks have"
+        who = report.in_batch(m, here)
+        report.add(SOME_HAVE_LEFT, (pc,), who, other=left, threads=threads)
 
 
 def check_lines(
-    m: Machine, mask: Array | None, number: int, count: int | None, report: Sanitizer
+    m: Machine, mask: Array | None, number: int, count: int | None, report: Report
 ) -> None:
     """Threads that meet at a barrier of the whole block should do so at one place in the code."""
     waiting = m.barriers.waiting.get(number)
@@ -94,11 +114,12 @@ def check_lines(
     for arrival in waiting.arrivals:
         if arrival.waits and _line(m, arrival.pc) != _line(m, m.pc):
             if (arrival.mask.any(axis=1) & blocks).any():
-                report.barriers_of_two_lines(m, mask, arrival.pc)
+                who = report.in_batch(m, int(m.expand(mask).reshape(-1).argmax()))
+                report.add(TWO_LINES, (m.pc, arrival.pc), who)
                 return
 
 
-def check_opening(m: Machine, mask: Array | None, number: int, report: Sanitizer) -> None:
+def check_opening(m: Machine, mask: Array | None, number: int, report: Report) -> None:
     """A barrier opens, for which the lanes of a warp had to arrive at one instruction.
 
     Not before it opens is it certain that a lane which is missing does not come: it may still wait
@@ -118,14 +139,14 @@ def check_opening(m: Machine, mask: Array | None, number: int, report: Sanitizer
     _whole_warps(m, waiting, needed, report, blocks)
 
 
-def check_never_opened(m: Machine, report: Sanitizer) -> None:
+def check_never_opened(m: Machine, report: Report) -> None:
     """The batch is over, and some barrier has been arrived at in vain."""
     lanes = m.lanes(_existing(m))
     for waiting in m.barriers.waiting.values():
         _whole_warps(m, waiting, lanes, report)
 
 
-def check_stuck(m: Machine, report: Sanitizer) -> None:
+def check_stuck(m: Machine, report: Report) -> None:
     """In a deadlock: part of a warp is at a barrier; the rest has left, or waits at another one or
     for those lanes."""
     if m.runnable or m.held:  # the kernel is stopped for another reason
@@ -143,7 +164,7 @@ def check_stuck(m: Machine, report: Sanitizer) -> None:
 
 
 def _whole_warps(
-    m: Machine, waiting: Barrier, needed: Array, report: Sanitizer, blocks: Array | None = None
+    m: Machine, waiting: Barrier, needed: Array, report: Report, blocks: Array | None = None
 ) -> None:
     """Each warp (of `blocks`) must have arrived with all lanes `needed`, and equally often."""
     for pc in dict.fromkeys(a.pc for a in waiting.arrivals):
@@ -160,7 +181,8 @@ def _whole_warps(
         if wrong.any():
             warp = int(wrong.argmax())
             there, exist = lanes[warp] == most[warp], m.lanes(_existing(m))[warp]
-            report.part_of_a_warp(m, pc, warp, there, int(exist.sum()))
+            who = report.in_batch(m, warp * WARP + int(there.argmax()))
+            report.add(PART_OF_A_WARP, (pc,), who, there=int(there.sum()), lanes=int(exist.sum()))
 
 
 def _existing(m: Machine) -> Array:

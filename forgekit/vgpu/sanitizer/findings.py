@@ -1,0 +1,190 @@
+"""Findings: what a kernel did that no GPU promises to forgive, where; those of a launch."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from forgekit.vgpu.machine import WARP
+from forgekit.vgpu.memory import fresh
+from forgekit.vgpu.ptx.source_lines import describe_source
+from forgekit.vgpu.sanitizer import messages
+from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.launch_record import Dim3, LaunchRecord
+    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.memory import GlobalMemory
+    from forgekit.vgpu.program import Program
+    from forgekit.vgpu.ptx import SourceLine
+    from forgekit.vgpu.sanitizer.messages import Message
+    from forgekit.vgpu.sanitizer.shadow import Conflict, Touch
+
+    Who = tuple[Dim3, Dim3]  # coordinates of a block, and of a thread of it
+
+_WIDTH = 96  # of a message's lines
+_MOST_FINDINGS = 50  # different ones, of one launch
+_DID = {READ: "read", WRITE: "wrote", ATOMIC: "updated"}
+_ORDERED_VERBS = {"ld": ("reads", "read"), "st": ("writes", "wrote")}
+
+
+@dataclass
+class Finding:
+    """One mistake, however many threads made it.
+
+    kind: one of `KINDS`. lines: the Python lines, the one where it shows first; empty where the
+    PTX has no line information. block, thread: (x, y, z) of the first thread; None where nobody is
+    to be named. place: the element `x[17, 1024] of x: float32 (64, 1024)`, or the shared-memory
+    offset. count: how often, over all threads. sentences: what happened; advice: what to look at.
+    """
+
+    kind: str
+    lines: tuple[SourceLine, ...] = ()
+    block: tuple[int, int, int] | None = None
+    thread: tuple[int, int, int] | None = None
+    place: str = ""
+    count: int = 1
+    sentences: tuple[str, ...] = ()
+    advice: str = ""
+    kernel: str = ""
+    whole: str = field(default="", repr=False)  # the message of a kernel that was stopped
+
+    @property
+    def severity(self) -> str:
+        """`error`, or `note` for what may be meant."""
+        return "note" if self.kind in messages.NOTES else "error"
+
+    @property
+    def title(self) -> str:
+        return messages.KINDS[self.kind]
+
+    @property
+    def message(self) -> str:
+        """The finding in full sentences, several lines."""
+        if self.whole:
+            return self.whole
+        where = f": {describe_source(self.lines[0])}" if self.lines else ""
+        sentences = [f"  {line}" for line in self.sentences]
+        return "\n".join([self.title + where, *sentences, *textwrap.wrap(self.advice, _WIDTH)])
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class Report:
+    """The findings of one launch, in the order in which they were found."""
+
+    def __init__(self, program: Program, record: LaunchRecord) -> None:
+        self.program = program
+        self._record = record
+        self._found: dict[object, Finding] = {}
+
+    @property
+    def findings(self) -> list[Finding]:
+        return list(self._found.values())
+
+    def line(self, pc: int) -> SourceLine | None:
+        return self.program.instructions[pc].source
+
+    def who(self, number: int) -> Who:
+        """A thread by its number in the grid."""
+        return self._record.coordinates(*divmod(number, self._record.block_warps * WARP))
+
+    def in_batch(self, m: Machine, number: int) -> Who:
+        """A thread by its number in the batch."""
+        return self.who(number + m.blocks.start * m.n_threads)
+
+    def add(
+        self,
+        message: Message,
+        pcs: tuple[int, ...],
+        who: Who,
+        place: str = "",
+        *,
+        count: int = 1,
+        same: tuple[int, ...] = (),
+        other: Who | None = None,
+        **fields: object,
+    ) -> None:
+        """Keep a finding with the lines of these instructions, or count one more of its kind.
+
+        same: instructions whose lines two findings share that count as one; without any, `pcs`.
+        other, fields: of the message's text, beside {who}, {place} and {line}, the last one.
+        """
+        key = message.kind, tuple(self.line(pc) or pc for pc in same or pcs)
+        if key in self._found:
+            self._found[key].count += count
+        elif len(self._found) < _MOST_FINDINGS:
+            name = thread_name(who)
+            text = message.text.format(
+                who=name, Who=name.capitalize(), place=place, line=self.line_name(pcs[-1]),
+                other=thread_name(other or who), **fields,
+            )  # fmt: skip
+            lines = tuple(line for pc in pcs if (line := self.line(pc)) is not None)
+            self._found[key] = Finding(
+                message.kind, lines, *who, place, count, tuple(text.split("\n")), message.advice,
+                self._record.kernel,
+            )  # fmt: skip
+
+    def line_name(self, pc: int) -> str:
+        source = self.line(pc)
+        return "a line that is not known" if source is None else describe_source(source)
+
+    def shared_race(self, m: Machine, c: Conflict, offset: int) -> None:
+        """Two threads, or asynchronous operations of theirs, touch the same shared memory with
+        nothing between that orders them."""
+        first, second = (self.in_batch(m, who & (ENGINE - 1)) for who in (c.first, c.second))
+        self._race("shared-race", c, first, second, shared_byte(offset))
+
+    def global_race(self, c: Conflict, place: str) -> None:
+        """The same in global memory; the threads are numbered over the grid."""
+        first, second = (self.who(who & (ENGINE - 1)) for who in (c.first, c.second))
+        self._race("global-race", c, first, second, place)
+
+    def _race(self, kind: str, c: Conflict, first: Who, second: Who, place: str) -> None:
+        pcs = (c.later.pc,) if c.later.pc == c.earlier.pc else (c.later.pc, c.earlier.pc)
+        same_block = first[0] == second[0]
+        if (c.first | c.second) & ENGINE and (kind == "shared-race" or same_block):
+            message = messages.operation(c)
+            does, did = c.later.what, _DID[c.earlier.what]
+        else:
+            same_line = self.line(c.earlier.pc) == self.line(c.later.pc)
+            message = messages.race(kind, c, same_block=same_block, same_line=same_line)
+            does, did = self._verbs(c.later)[0], self._verbs(c.earlier)[1]
+        where = f"at {self.line_name(c.earlier.pc)}" if len(pcs) == 2 else "in this same line"
+        self.add(
+            message, pcs, second, place, count=c.how_often, other=first,
+            does=does, did=did, other_does=c.earlier.what, where=where,
+        )  # fmt: skip
+
+    def _verbs(self, touch: Touch) -> tuple[str, str]:
+        """What an access does and did; volatile and ordered loads and stores count as atomic."""
+        root = self.program.instructions[touch.pc].opcode[0]
+        return _ORDERED_VERBS.get(root, (touch.what, _DID[touch.what]))
+
+
+def thread_name(who: Who) -> str:
+    block, thread = who
+    return f"thread {thread} of block {block}"
+
+
+def shared_byte(offset: int) -> str:
+    return f"shared memory, byte {offset:,}"
+
+
+def unwritten(memory: GlobalMemory) -> list[Finding]:
+    """Notes on the tensors of a call of which some elements have never been written."""
+    notes = []
+    for allocation in memory.allocations:
+        blank = fresh.lookup(allocation)
+        left = blank.elements_left() if blank is not None else None
+        if blank is None or left is None or not len(left):
+            continue
+        info = allocation.regions[0].info
+        first = info.coordinate(int(left[0]) * info.itemsize + blank.offset)
+        kind, text, advice = messages.UNWRITTEN
+        text = text.format(count=len(left), tensor=info, first=first)
+        place = f"{first} of {info}"
+        notes.append(Finding(kind, place=place, count=len(left), sentences=(text,), advice=advice))
+    return notes

@@ -1,0 +1,160 @@
+"""Which accesses of a launch are over before which others begin.
+
+Within a block, or a cluster, the clocks of its warps tell (`clocks.py`). Beyond that there is order
+through memory: atomic, volatile, acquire and release accesses, with which locks, flags and counters
+are made. What a warp did, or has joined at a barrier, is over for every warp that makes such an
+access after it makes one itself, and for those that join one of these. Which address they meet at
+is not compared, so that a correct protocol is never reported.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from forgekit.vgpu.machine import WARP
+from forgekit.vgpu.sanitizer.clocks import WarpClocks, in_block_order
+from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.launch_record import LaunchRecord
+    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.sanitizer.clocks import Snapshot
+    from forgekit.vgpu.sanitizer.shadow import Touch
+
+_NEVER = -1
+
+
+class Order:
+    """What orders the accesses of a launch.
+
+    Attributes:
+        time: counts the accesses.
+        clocks: of the batch; a team is a block or a cluster.
+        base: number in the grid of the batch's first thread.
+    """
+
+    clocks: WarpClocks
+
+    def __init__(self, record: LaunchRecord) -> None:
+        self.time = self.base = 0
+        self._n_warps = record.block_warps * record.cluster_blocks
+        self._history = _SyncHistory(self._n_warps)
+
+    def batch(self, m: Machine) -> None:
+        """A batch of blocks starts."""
+        self.base = m.blocks.start * m.n_threads
+        self.clocks = WarpClocks(
+            m.n_blocks, m.n_threads // WARP, m.cluster_blocks, m.program.is_asynchronous
+        )
+
+    def add_sync(self, m: Machine, mask: Array | None) -> None:
+        """The threads of `mask` make an access that orders others."""
+        warps = np.flatnonzero(m.lanes(mask).any(axis=1)) + self.base // WARP
+        first_team = m.blocks.start // m.cluster_blocks
+        access = _SyncAccess(self.time, frozenset(warps.tolist()), first_team, self.clocks.now)
+        self._history.new.append(access)
+
+    def in_grid(self, earlier: Touch, first: Array, later: Touch, second: Array) -> Array:
+        """Whether the access of thread `first`, numbered over the grid, is over before the later
+        one of thread `second`, which is of the current batch."""
+        threads = first & (ENGINE - 1), second & (ENGINE - 1)
+        return self._ordered(earlier, threads[0], later, threads[1], first >= ENGINE)
+
+    def in_batch(self, earlier: Touch, first: Array, later: Touch, second: Array) -> Array:
+        """The same of threads that are numbered over the current batch."""
+        threads = [(who & (ENGINE - 1)) + np.int64(self.base) for who in (first, second)]
+        return self._ordered(earlier, threads[0], later, threads[1], first >= ENGINE)
+
+    def _ordered(
+        self, earlier: Touch, first: Array, later: Touch, second: Array, engine: Array
+    ) -> Array:
+        result = ~engine & (first == second)  # what a thread did before it started the operation
+        team_threads = self._n_warps * WARP
+        same = first // team_threads == second // team_threads
+        if same.any():
+            result[same] |= in_block_order(
+                earlier, first[same] - self.base, later, second[same] - self.base,
+                self._n_warps, engine[same],
+            )  # fmt: skip
+        rest = np.flatnonzero(~result)
+        warps = first[rest] // WARP, second[rest] // WARP
+        result[rest] = self._history.ordered(warps[0], earlier, warps[1], later, engine[rest])
+        return np.asarray(result)
+
+
+class _SyncAccess(NamedTuple):
+    """Warps that make an access that orders others at once. They are served in order of their
+    numbers."""
+
+    time: int
+    warps: frozenset[int]  # numbered over the grid
+    first_team: int  # of the batch
+    clock: Snapshot
+
+
+class _SyncHistory:
+    """The accesses of a launch that order others; warps_a_team: of a block, or of a cluster."""
+
+    def __init__(self, warps_a_team: int) -> None:
+        self.new: list[_SyncAccess] = []
+        self._warps_a_team = warps_a_team
+        self._of_team: dict[int, list[_SyncAccess]] = {}
+
+    def ordered(
+        self, first: Array, earlier: Touch, second: Array, later: Touch, engine: Array
+    ) -> Array:
+        """Whether the earlier touch by warps `first` is over for the later one by `second`.
+
+        engine: whether it is the touch of an asynchronous operation of the warp.
+        """
+        result = np.zeros(len(first), bool)
+        for access in self.new:
+            for team in {w // self._warps_a_team for w in access.warps}:
+                self._of_team.setdefault(team, []).append(access)
+        self.new = []
+        if not self._of_team or not len(first):
+            return result
+        pairs, which = np.unique(np.stack([first, second, engine]), axis=1, return_inverse=True)
+        for i, (a, b, is_engine) in enumerate(pairs.T.tolist()):
+            released = self._released(a, earlier, bool(is_engine))
+            if released is not None and released < self._acquired(b, later):
+                result |= which.reshape(-1) == i
+        return result
+
+    def _released(self, warp: int, touch: Touch, engine: bool) -> tuple[int, int] | None:
+        """When the touch of a warp was first released: (time, place in the order served)."""
+        team, mine = divmod(warp, self._warps_a_team)
+        place = mine + self._warps_a_team * engine
+        for access in self._of_team.get(team, []):
+            # An atomic access itself releases.
+            if access.time < touch.time + (touch.what != ATOMIC):
+                continue
+            local, vectors = team - access.first_team, access.clock.vectors
+            began = touch.clock.epoch[local, place]
+            for w in self._members(access, team):
+                other = w % self._warps_a_team
+                joined = vectors is not None and vectors[local, other, place] > began
+                if joined or (w == warp and not engine):
+                    return access.time, w
+        return None
+
+    def _acquired(self, warp: int, touch: Touch) -> tuple[int, int]:
+        """When the touching warp has last acquired: (time, place in the order served)."""
+        team, mine = divmod(warp, self._warps_a_team)
+        vectors = touch.clock.vectors
+        for access in reversed(self._of_team.get(team, [])):
+            if access.time >= touch.time:
+                continue
+            local, epoch = team - access.first_team, access.clock.epoch
+            for w in reversed(self._members(access, team)):
+                other = w % self._warps_a_team
+                joined = vectors is not None and vectors[local, mine, other] > epoch[local, other]
+                if joined or w == warp:
+                    return access.time, w
+        return _NEVER, _NEVER
+
+    def _members(self, access: _SyncAccess, team: int) -> list[int]:
+        return sorted(w for w in access.warps if w // self._warps_a_team == team)
