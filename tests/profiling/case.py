@@ -61,13 +61,6 @@ class Case:
         return None
 
 
-def run(case: Case) -> str | None:
-    """Compile and launch on the current device; what is wrong with the result, or None."""
-    tensors = case.make(fk.current_target().torch_device)
-    case.compile(tensors)(*tensors)
-    return case.problem(case.make(torch.device("cpu")), tensors)
-
-
 # -- tensors ------------------------------------------------------------------------------------
 def numbers(count: int, dtype: torch.dtype) -> torch.Tensor:
     """Small integers in a fixed irregular order: exact in every type, and sums of them in fp32."""

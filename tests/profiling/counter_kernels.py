@@ -17,9 +17,7 @@ import torch
 
 from tests.profiling import course_kernels as kernels
 from tests.profiling import global_cases, shared_cases
-from tests.profiling.case import F32, I32, Case, numbers, run, untouched
-
-__all__ = ["KERNELS", "Case", "run"]
+from tests.profiling.case import F32, I32, Case, numbers, untouched
 
 NAMES = (
     "global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors",
