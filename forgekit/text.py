@@ -19,6 +19,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("es" if noun.endswith("ch") else "s")
 
 
+def times(count: int) -> str:
+    """`once`, `twice`, `1,000 times`"""
+    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
+
+
 def size(count: float, *, exact: bool = False) -> str:
     """Bytes in decimal units, `2.62 MB`; exact: `1,280 bytes`."""
     if exact or count < 1000:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forgekit.arguments import checked
-from forgekit.text import spans
-from forgekit.tracing.source_lines import Line
+from forgekit.text import plural, spans
+from forgekit.tracing.source_lines import LineChoice
 from forgekit.tracing.warp_access import LANES, WARPS, WarpAccess, WarpAccesses
 from forgekit.tracing.warp_trace import trace_warps
 from forgekit.vgpu.counters.rules import BANK_BYTES, BANKS, load_parts
@@ -47,9 +47,9 @@ class BankUse:
     why: str
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """`32 wavefronts, 1 would do: all 32 lanes in bank 0`"""
-        text = f"{self.wavefronts} wavefront" + ("" if self.wavefronts == 1 else "s")
+        text = plural(self.wavefronts, "wavefront")
         if self.wavefronts > self.ideal:
             text += f", {self.ideal} would do"
         return f"{text}: {self.why}"
@@ -125,10 +125,10 @@ class BankConflicts(WarpAccesses):
 
     @property
     def costs(self) -> list[tuple[str, str]]:
-        return [(use.told, _banks_told(use)) for use in self.uses]
+        return [(use.text, _banks_text(use)) for use in self.uses]
 
 
-def _banks_told(use: BankUse) -> str:
+def _banks_text(use: BankUse) -> str:
     """`banks 0–31`, `bank 0 of 32`"""
     used = sorted({bank for p in use.passes for bank in p.words})
     if len(used) == BANKS:
@@ -140,7 +140,7 @@ def _banks_told(use: BankUse) -> str:
 def banks(
     kernel: CompiledKernel,
     *args: Any,
-    line: Line | None = None,
+    line: LineChoice | None = None,
     kind: str = "any",
     block: int | tuple[int, ...] = 0,
     warp: int = 0,

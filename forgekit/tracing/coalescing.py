@@ -10,7 +10,7 @@ import numpy as np
 
 from forgekit.arguments import checked
 from forgekit.text import plural
-from forgekit.tracing.source_lines import Line
+from forgekit.tracing.source_lines import LineChoice
 from forgekit.tracing.warp_access import WARPS, WarpAccess, WarpAccesses
 from forgekit.tracing.warp_trace import trace_warps
 from forgekit.vgpu.counters.rules import SECTOR_BYTES
@@ -40,7 +40,7 @@ class SectorCount:
         return 100 * self.asked_bytes / (self.sectors * SECTOR_BYTES)
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """`32 sectors for 128 bytes asked, 4 would do (12 % used)`"""
         text = f"{plural(self.sectors, 'sector')} for {plural(self.asked_bytes, 'byte')} asked"
         if self.sectors > self.ideal:
@@ -69,14 +69,14 @@ class Coalescing(WarpAccesses):
 
     @property
     def costs(self) -> list[tuple[str, str]]:
-        return [(c.told, f"{plural(c.lines, 'line')} of 128 bytes") for c in self.counts]
+        return [(c.text, f"{plural(c.lines, 'line')} of 128 bytes") for c in self.counts]
 
 
 @checked(warp=(0, None), index=(0, None), warps=(1, WARPS))
 def coalescing(
     kernel: CompiledKernel,
     *args: Any,
-    line: Line | None = None,
+    line: LineChoice | None = None,
     kind: str = "any",
     block: int | tuple[int, ...] = 0,
     warp: int = 0,

@@ -12,9 +12,9 @@ from forgekit.arguments import checked, require_one_of
 from forgekit.compiling.replay import bind
 from forgekit.errors import KernelError, SourceLine, UsageError, got_needed, source_line
 from forgekit.show import Picture
-from forgekit.text import extent, plural
-from forgekit.tracing.observe import replay, stop_notes
-from forgekit.tracing.source_lines import Line, chosen_lines, line_names
+from forgekit.text import extent, plural, times
+from forgekit.tracing.observe import observe, stop_notes
+from forgekit.tracing.source_lines import LineChoice, chosen_lines, lines_alone
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
@@ -69,14 +69,12 @@ class Footprint(Picture):
     def many_blocks(self) -> bool:
         return math.prod(self.grid) > 1
 
-    # -- words --------------------------------------------------------------------------------
     @property
     def headline(self) -> str:
         """`copy, line 12 alone: 8 blocks of 128 threads`"""
         if not self.launches:
             return f"{self.name}: nothing was launched"
-        numbers = f"line{'s' * (len(self.lines) > 1)} {line_names(self.lines)}"
-        alone = f", {numbers} alone" if self.lines else ""
+        alone = f", {lines_alone(self.lines)}" if self.lines else ""
         blocks, threads = extent(self.grid, "block"), extent(self.block, "thread")
         more = f", the largest of {self.launches} launches" if self.launches > 1 else ""
         return f"{self.name}{alone}: {blocks} of {threads}{more}"
@@ -85,7 +83,7 @@ class Footprint(Picture):
     def summary(self) -> str:
         """All that the picture says with numbers, in a line for each tensor."""
         lines = [f"footprint of {self.headline}"]
-        lines += [f"  {name}: {self.told(name)}" for name in self.touched]
+        lines += [f"  {name}: {self.describe(name)}" for name in self.touched]
         return "\n".join(lines + [f"  {note}" for note in self.notes])
 
     @property
@@ -108,7 +106,7 @@ class Footprint(Picture):
         verbs = [verb for column, verb, *_ in _WAYS if found[column].any()]
         return " and ".join(verbs) or "untouched"
 
-    def told(self, name: str) -> str:
+    def describe(self, name: str) -> str:
         """`8 of 8 elements read, each once, by 8 threads`"""
         found = self._of(name)
         total = found["count"].size
@@ -136,7 +134,7 @@ def footprint(
     tensor: str | None = None,
     by: str | None = None,
     kind: str = "any",
-    line: Line | None = None,
+    line: LineChoice | None = None,
 ) -> Footprint:
     """Run a kernel on the virtual GPU and show which thread touched which element.
 
@@ -175,7 +173,7 @@ def footprint(
                            f"at most {MOST_ELEMENTS:,}", "show a smaller one, or another: tensor=…")
             )  # fmt: skip
 
-    trace, error, _ = replay(kernel, args, AccessTrace)
+    trace, error, _ = observe(kernel, args, AccessTrace)
     lines, rows = _rows_of(trace, line, error)
     touched, threads = {}, {}
     for name, shape in shapes.items():
@@ -202,7 +200,7 @@ def footprint(
 
 
 def _rows_of(
-    trace: AccessTrace, line: Line | None, error: KernelError | None
+    trace: AccessTrace, line: LineChoice | None, error: KernelError | None
 ) -> tuple[tuple[SourceLine, ...], Array | None]:
     """The lines meant, and which rows of the trace are theirs; None: all."""
     if line is None:
@@ -280,13 +278,9 @@ def _shared(values: Array, info: TensorInfo) -> Array:
     return np.broadcast_to(values[firsts], values.shape) if 0 in info.strides else values
 
 
-# -- words ------------------------------------------------------------------------------------
-
-
 def _times(counts: Array) -> str:
     """How often elements were touched, from counts above 0."""
-    low, high = int(counts.min()), int(counts.max())
-    often = {1: "once", 2: "twice"}.get(high, f"{high:,} times")
+    low, often = int(counts.min()), times(high := int(counts.max()))
     if low == high:
         return often if counts.size == 1 else f"each {often}"
     return f"up to {often}"

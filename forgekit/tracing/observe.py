@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from forgekit.compiling.replay import run_again
 from forgekit.errors import KernelError, MemoryAccessError, UsageError, brief, got_needed
+from forgekit.vgpu.listeners import Listener
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
     from forgekit.vgpu.launch_record import LaunchRecord
-    from forgekit.vgpu.listeners import Listener
     from forgekit.vgpu.machine import Machine
 
-L = TypeVar("L", bound="Listener")
+L = TypeVar("L", bound=Listener)
 
 
-def replay(
+def observe(
     kernel: CompiledKernel, args: tuple[Any, ...], watcher: Callable[[], L]
 ) -> tuple[L, KernelError | None, list[LaunchRecord]]:
     """Run on copies; what `watcher()` saw, what stopped the kernel, and what was launched.
@@ -26,7 +26,7 @@ def replay(
     Blocks run together, and the first wrong access stops them all. The kernel then runs again,
     one block after the other, so that those before the wrong one come to their end.
     """
-    seen, launches = watcher(), _launches()
+    seen, launches = watcher(), _Launches()
     error = _run(kernel, args, (launches, seen))
     records = launches.records
     if isinstance(error, MemoryAccessError) and records and math.prod(records[-1].grid) > 1:
@@ -35,18 +35,15 @@ def replay(
     return seen, error, records
 
 
-def _launches() -> Any:
-    from forgekit.vgpu.listeners import Listener
+class _Launches(Listener):
+    """Lists what was launched."""
 
-    class Launches(Listener):
-        def __init__(self) -> None:
-            self.records: list[LaunchRecord] = []
+    def __init__(self) -> None:
+        self.records: list[LaunchRecord] = []
 
-        def on_batch(self, m: Machine) -> None:
-            if not self.records or self.records[-1] is not m.record:
-                self.records.append(m.record)
-
-    return Launches()
+    def on_batch(self, m: Machine) -> None:
+        if not self.records or self.records[-1] is not m.record:
+            self.records.append(m.record)
 
 
 def _run(
@@ -59,7 +56,7 @@ def _run(
     return None
 
 
-# -- what callers give, and what they are told -------------------------------------------------
+# -- blocks by number or coordinate, and what stopped the kernel -------------------------------
 def stop_notes(error: KernelError | None, anything: bool) -> list[str]:
     """What stopped the kernel, in lines for a picture."""
     if error is None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _NEAR = 20  # lines between a kernel's first decorator and its `def`
 
-Line: TypeAlias = "int | str | SourceLine | PtxLine"
+LineChoice: TypeAlias = "int | str | SourceLine | PtxLine"
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -38,7 +38,7 @@ def line_at(program: Program, pc: int) -> SourceLine | None:
 
 
 def chosen_lines(
-    line: Line, present: Iterable[SourceLine | None], doing: str
+    line: LineChoice, present: Iterable[SourceLine | None], doing: str
 ) -> frozenset[SourceLine]:
     """Those of the lines `present` that a number, a piece of their text or a SourceLine means.
 
@@ -73,3 +73,9 @@ def line_names(lines: Iterable[SourceLine]) -> str:
     if len({s.filename for s in lines}) < 2:
         return ", ".join(str(s.line) for s in lines)
     return ", ".join(f"{s.where.split(',')[0]}:{s.line}" for s in lines)
+
+
+def lines_alone(lines: Iterable[SourceLine]) -> str:
+    """`line 12 alone`, `lines 12, 15 alone`"""
+    lines = list(lines)
+    return f"line{'s' * (len(lines) > 1)} {line_names(lines)} alone"

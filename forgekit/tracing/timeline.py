@@ -11,16 +11,15 @@ import numpy as np
 
 from forgekit.arguments import checked
 from forgekit.compiling.replay import bind
-from forgekit.errors import KernelError, SourceLine, UsageError, brief, got_needed
+from forgekit.errors import KernelError, SourceLine, UsageError, got_needed
 from forgekit.show import Picture
 from forgekit.text import plural, spans
-from forgekit.tracing.observe import block_number, linear_block, replay, stop_notes
-from forgekit.tracing.source_lines import Line, chosen_lines, line_names
+from forgekit.tracing.observe import block_number, observe, stop_notes
+from forgekit.tracing.source_lines import LineChoice, chosen_lines, lines_alone
 from forgekit.tracing.timeline_steps import BlockTimeline, Meeting, Split, Step, steps_of
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
-    from forgekit.vgpu.machine import Machine
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -67,8 +66,8 @@ class Timeline(Picture):
     def headline(self) -> str:
         """`tiled, block 0: 8 warps, 944 warp instructions, 1 barrier, no divergence`"""
         launch = f", launch {self.launch}" if self.launches > 1 else ""
-        alone = f", line{'s' * (len(self.lines) > 1)} {line_names(self.lines)} alone"
-        where = f"{self.name}, block {self.block}{launch}{alone if self.lines else ''}"
+        alone = f", {lines_alone(self.lines)}" if self.lines else ""
+        where = f"{self.name}, block {self.block}{launch}{alone}"
         if not self.steps:
             return f"{where}: nothing was executed"
         split = f"{plural(len(self.splits), 'divergent branch')}" if self.splits else (
@@ -99,14 +98,13 @@ class Timeline(Picture):
             noun = _NOUN.get((step.kind, step.does), "other")
             here = counts.setdefault(step.source, Counter())
             here[noun] += step.instructions * len(step.warps)
-        told = []
+        texts = []
         for source, found in counts.items():
             other = found.pop("other", 0)
             parts = [plural(n, noun) for noun, n in found.items()]
             parts += [f"{other:,} other{'s' * (other > 1)}"] if other else []
-            where = f"line {source.line}" if source is not None else "no line"
-            told.append(f"{where}: {', '.join(parts)}")
-        return told
+            texts.append(f"{_at(source)}: {', '.join(parts)}")
+        return texts
 
     def _loops(self) -> list[str]:
         most: dict[int, tuple[int, SourceLine | None]] = {}
@@ -121,13 +119,14 @@ class Timeline(Picture):
         """Barriers, alike ones together."""
         found: Counter[tuple[str, str, str]] = Counter()
         for m in self.meetings:
-            where = f"line {m.source.line}" if m.source is not None else "no line"
             late = f"{_warps(m.early.tolist())} first" if m.early.size else "none before the others"
             meet = "meets its lanes" if len(m.warps) == 1 else "meet"
-            found[f"barrier {m.number}, {where}", f"{_warps(m.warps.tolist())} {meet}", late] += 1
-        told = [f"{barrier}: {who}{f' {n:,} times' if n > 1 else ''}, {late}"
-                for (barrier, who, late), n in found.items()]  # fmt: skip
-        return _capped(told, "barriers")
+            found[
+                f"barrier {m.number}, {_at(m.source)}", f"{_warps(m.warps.tolist())} {meet}", late
+            ] += 1
+        texts = [f"{barrier}: {who}{f' {n:,} times' if n > 1 else ''}, {late}"
+                 for (barrier, who, late), n in found.items()]  # fmt: skip
+        return _capped(texts, "barriers")
 
     def _parted(self) -> list[str]:
         """Divergence, warps with equal parts together."""
@@ -135,13 +134,13 @@ class Timeline(Picture):
         for s in self.splits:
             warps = found.setdefault((s.source, s.taken, s.rest), [])
             warps += [s.warp] if s.warp not in warps else []
-        told = []
+        texts = []
         for (source, taken, rest), warps in found.items():
-            where = f"line {source.line}" if source is not None else "no line"
             parts = [f"lane{'s' * (len(p) > 1)} {spans(p)}" for p in sorted([taken, rest])]
             part = "parts" if len(warps) == 1 else "part"
-            told.append(f"divergence, {where}: {_warps(warps)} {part} into {' and '.join(parts)}")
-        return _capped(told, "kinds of divergence")
+            who = f"{_warps(warps)} {part} into {' and '.join(parts)}"
+            texts.append(f"divergence, {_at(source)}: {who}")
+        return _capped(texts, "kinds of divergence")
 
 
 @checked(launch=(0, None))
@@ -150,7 +149,7 @@ def timeline(
     *args: Any,
     block: int | tuple[int, ...] = 0,
     launch: int = 0,
-    line: Line | None = None,
+    line: LineChoice | None = None,
 ) -> Timeline:
     """Run a kernel on the virtual GPU and show what the warps of a block execute, step by step.
 
@@ -169,10 +168,7 @@ def timeline(
             or line.
     """
     args = bind("timeline", kernel, args)
-    if isinstance(launch, bool) or not isinstance(launch, int) or launch < 0:
-        needed = "a number from 0 on"
-        raise UsageError(got_needed("launch", brief(launch), needed, "launches count from 0"))
-    trace, error, records = replay(kernel, args, lambda: _Chosen(block, launch))
+    trace, error, records = observe(kernel, args, lambda: BlockTimeline(block, launch))
     if records and launch >= len(records):
         needed = f"0 to {len(records) - 1}"
         raise UsageError(got_needed("launch", launch, needed, "choose one of these"))
@@ -197,18 +193,6 @@ def timeline(
     )
 
 
-class _Chosen(BlockTimeline):
-    """A block by number or coordinate; the grid is known when the launch begins."""
-
-    def __init__(self, wish: int | tuple[int, ...], launch: int) -> None:
-        super().__init__(-1, launch)
-        self._wish = wish
-
-    def on_batch(self, m: Machine) -> None:
-        self.block = linear_block(self._wish, m.record.grid)
-        super().on_batch(m)
-
-
 def _of_lines(
     steps: list[Step], meetings: list[Meeting], lines: frozenset[SourceLine]
 ) -> tuple[list[Step], list[Meeting]]:
@@ -229,7 +213,11 @@ def _warps(numbers: list[int]) -> str:
     return f"warp{'s' * (len(numbers) > 1)} {spans(numbers)}"
 
 
-def _capped(told: list[str], what: str, most: int = 12) -> list[str]:
-    if len(told) <= most:
-        return told
-    return [*told[:most], f"… and {len(told) - most:,} more {what}"]
+def _at(source: SourceLine | None) -> str:
+    return f"line {source.line}" if source is not None else "no line"
+
+
+def _capped(texts: list[str], what: str, most: int = 12) -> list[str]:
+    if len(texts) <= most:
+        return texts
+    return [*texts[:most], f"… and {len(texts) - most:,} more {what}"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from forgekit.errors import SourceLine
+from forgekit.tracing.observe import linear_block
 from forgekit.tracing.source_lines import line_at
 from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.ptx import Symbol
@@ -94,7 +95,7 @@ class _Run:
 class BlockTimeline(Listener):
     """Records the runs of one block in one launch."""
 
-    def __init__(self, block: int, launch: int) -> None:
+    def __init__(self, block: int | tuple[int, ...], launch: int) -> None:
         self.block, self.launch = block, launch
         self.program: Program | None = None
         self.runs: list[_Run] = []
@@ -109,8 +110,9 @@ class BlockTimeline(Listener):
     def on_batch(self, m: Machine) -> None:
         if not self._records or self._records[-1] is not m.record:
             self._records.append(m.record)
-        ours = len(self._records) - 1 == self.launch and self.block in m.blocks
-        self._row = self.block - m.blocks.start if ours else None
+        number = linear_block(self.block, m.record.grid)  # the grid is known only now
+        ours = len(self._records) - 1 == self.launch and number in m.blocks
+        self._row = number - m.blocks.start if ours else None
         if ours:
             self.program = m.program
 

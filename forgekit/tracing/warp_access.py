@@ -9,7 +9,7 @@ import numpy as np
 
 from forgekit.errors import SourceLine
 from forgekit.show import Picture
-from forgekit.text import spans
+from forgekit.text import plural, spans
 from forgekit.vgpu.counters import rules
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ class WarpAccess:
         who = f"all {LANES} lanes" if count == LANES else (
             f"lane{'s' * (count > 1)} {spans(self.lanes.tolist())}")  # fmt: skip
         each = " each" if count > 1 else ""
-        unit = "byte" if self.width == 1 else "bytes"
-        text = f"warp {self.warp} of block {self.block}, {who}, {self.width} {unit}{each}"
+        size = plural(self.width, "byte")
+        text = f"warp {self.warp} of block {self.block}, {who}, {size}{each}"
         if self.times > 1:
             text += f", the {_ordinal(self.index + 1)} of {self.times:,} on this line"
         return f"{text}; {self.pattern}" if self.pattern else text

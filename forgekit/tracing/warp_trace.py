@@ -11,8 +11,8 @@ from forgekit.arguments import require_one_of
 from forgekit.compiling.replay import bind
 from forgekit.errors import SourceLine, UsageError, brief, got_needed
 from forgekit.text import spans
-from forgekit.tracing.observe import block_number, linear_block, replay, stop_notes
-from forgekit.tracing.source_lines import Line, chosen_lines, line_at
+from forgekit.tracing.observe import block_number, linear_block, observe, stop_notes
+from forgekit.tracing.source_lines import LineChoice, chosen_lines, line_at
 from forgekit.tracing.warp_access import LANES, WarpAccess, WarpAccesses
 from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.memory import SHARED_RESERVED, WINDOW_MASK, WINDOW_SHIFT
@@ -67,7 +67,7 @@ class _BlockTrace(Listener):
         address = np.broadcast_to(access.address, m.shape)[row].astype(np.uint64)
         signed = address.astype(np.int64)
         source, self._source = self._source, None
-        if access.kind == "async load":  # its other half is told next
+        if access.kind == "async load":  # its other half comes next
             self._source = signed
         elif access.kind == "async store" and self.space == "global" and self._event_at(m.pc):
             self.events[-1] = self.events[-1]._replace(other=signed)
@@ -99,7 +99,7 @@ def trace_warps(
     kernel: CompiledKernel,
     args: tuple[Any, ...],
     *,
-    line: Line | None,
+    line: LineChoice | None,
     kind: str,
     block: int | tuple[int, ...],
     warp: int,
@@ -114,7 +114,7 @@ def trace_warps(
     space = result.memory
     args = bind(result.called, kernel, args)
     require_one_of("kind", kind, _KINDS)
-    trace, error, records = replay(kernel, args, lambda: _BlockTrace(block, space))
+    trace, error, records = observe(kernel, args, lambda: _BlockTrace(block, space))
     number = block_number(block, records) if records else 0
     events = [e for e in trace.events if kind == "any" or e.kind.endswith(kind)]
     if error is None:

@@ -60,13 +60,6 @@ def ticks(size: int, most: int = 8) -> range:
 
 
 # -- colours ----------------------------------------------------------------------------------
-def lane_colours() -> Array:
-    """(32, 4): a colour for each lane, on the scale that threads have in a footprint."""
-    import matplotlib
-
-    return np.array(matplotlib.colormaps["viridis"](np.linspace(0.25, 1.0, 32)))
-
-
 def ink(rgba: Any) -> str:
     """Black or white, whichever reads on a colour."""
     from matplotlib.colors import to_rgba
@@ -142,18 +135,3 @@ def draw_heading(canvas: Canvas, headline: str, notes: list[str]) -> float:
         canvas.text(WIDTH / 2, y, text, size=11.5, weight="bold", ha="center", gid="title")
         y += 0.23
     return canvas.lines(WIDTH / 2, y, notes, color=RED, ha="center") + 0.06
-
-
-def draw_lanes(
-    canvas: Canvas, y: float, left: float, right: float, active: Array | None = None
-) -> float:
-    """The colours of the 32 lanes, of `active` ones alone; returns where the next thing goes."""
-    colours, across = lane_colours(), (canvas.width - left - right) / 32
-    canvas.text(left - 0.08, y + 0.08, "lane", size=8, ha="right", va="center_baseline")
-    for lane in range(32):
-        there = active is None or bool(active[lane])
-        style = {"facecolor": colours[lane]} if there else NOT_TOUCHED
-        canvas.box(left + lane * across, y, across - 0.012, 0.16, gid="lane key", **style)
-        canvas.text(left + (lane + 0.5) * across, y + 0.08, str(lane), size=7, ha="center",
-                    va="center_baseline", color=ink(colours[lane]) if there else TEXT)  # fmt: skip
-    return y + 0.27

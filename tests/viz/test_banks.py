@@ -58,7 +58,7 @@ def test_a_tile_without_padding():
 
 def test_a_padded_tile():
     use = transposed(1, line=LOAD).uses[0]
-    assert use.told == "1 wavefront: no two words in one bank" and len(use.passes[0].words) == 32
+    assert use.text == "1 wavefront: no two words in one bank" and len(use.passes[0].words) == 32
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_padded_tile():
 )  # fmt: skip
 def test_reasons(index, vector, dtype, told):
     shown = loaded(index, vector, dtype)
-    assert shown.uses[0].told == told
+    assert shown.uses[0].text == told
     assert_legible(shown.figure)
 
 
@@ -94,7 +94,7 @@ def test_reasons(index, vector, dtype, told):
 def test_wide_accesses_in_passes(vector, step, passes, wavefronts, told):
     shown = loaded([step * i for i in range(32)], vector)
     (use,) = shown.uses
-    assert len(use.passes) == passes and use.wavefronts == wavefronts and use.told == told
+    assert len(use.passes) == passes and use.wavefronts == wavefronts and use.text == told
     assert sum(p.wavefronts for p in use.passes) == wavefronts
     lanes = [lane for p in use.passes for lane in p.lanes]
     assert lanes == [*range(32)]
@@ -138,7 +138,7 @@ def test_atomics_take_turns():
     x, y = torch.arange(64, dtype=torch.int32) // 8, fk.zeros(1, dtype=torch.int32)
     run = virtual(kernels.count, x, y)
     shown = fk.banks(run, x, y, kind="atomic")
-    assert shown.uses[0].told == (
+    assert shown.uses[0].text == (
         "8 wavefronts, 1 would do: up to 8 lanes in one bank, where atomics take turns"
     )
     assert texts(shown.figure, "lane") == [
@@ -148,7 +148,7 @@ def test_atomics_take_turns():
     assert_legible(fk.banks(run, x, y).figure)
     assert_legible(fk.coalescing(run, x, y).figure)
     total = fk.coalescing(run, x, y, kind="atomic")
-    assert total.counts[0].told == (
+    assert total.counts[0].text == (
         "32 sectors for 4 bytes asked, 1 would do (lanes at one address take turns)"
     )
 

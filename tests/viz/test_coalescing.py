@@ -129,7 +129,7 @@ def test_asynchronous_copies_and_atomics():
     run = virtual(kernels.asynchronous, fk.spec(x, static=True, align=16), y)
     shown = fk.coalescing(run, x, y, kind="load")
     assert shown.accesses[0].place.startswith("asynchronous load of mX, line ")
-    assert shown.counts[0].told == "16 sectors for 512 bytes asked (100 % used)"
+    assert shown.counts[0].text == "16 sectors for 512 bytes asked (100 % used)"
     x, y = fk.randn(2, 64), fk.zeros(2)
     shown = fk.coalescing(virtual(kernels.reduce, x, y), x, y, kind="atomic", block=1, warp=1)
     assert shown.headline.endswith("1 sector for 4 bytes asked (12 % used)")

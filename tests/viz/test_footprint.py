@@ -159,7 +159,7 @@ def test_copy_by_several_blocks_with_a_predicate():
         assert (found["block"] == element // 128).all() and (found["thread"] == element % 128).all()
         assert (found["count"] == 1).all()
     assert (shown.by, shown.grid, shown.block) == ("block", (8, 1, 1), (128, 1, 1))
-    assert shown.told("mX") == (
+    assert shown.describe("mX") == (
         "1,000 of 1,000 elements read, each once, by 1,000 threads; 24 threads had none"
     )
 
@@ -169,7 +169,7 @@ def test_untouched_elements():
     shown = footprint(second, x, y)
     assert shown.touched["mY"]["count"].tolist() == [1, 0] * 8
     assert shown.touched["mY"]["thread"].tolist()[:6] == [0, -1, 1, -1, 2, -1]
-    assert shown.told("mY") == "8 of 16 elements written, each once, by 8 threads"
+    assert shown.describe("mY") == "8 of 16 elements written, each once, by 8 threads"
 
 
 def test_transpose():
@@ -189,8 +189,8 @@ def test_elements_touched_more_than_once(capsys):
     assert shown.touched["mX"]["thread"].tolist() == [0] + [-1] * 7
     assert shown.touched["mY"]["stores"].tolist() == [2] * 4 + [0] * 4
     assert shown.touched["mY"]["thread"].tolist() == [0, 2, 4, 6] + [-1] * 4
-    assert shown.told("mX") == "1 of 8 elements read, 8 times, by 8 threads"
-    assert shown.told("mY") == "4 of 8 elements written, each twice, by 8 threads"
+    assert shown.describe("mX") == "1 of 8 elements read, 8 times, by 8 threads"
+    assert shown.describe("mY") == "4 of 8 elements written, each twice, by 8 threads"
     assert "hello" not in capsys.readouterr().out
 
 
@@ -198,7 +198,7 @@ def test_atomics():
     x, y = fk.ones(64), fk.zeros(1)
     shown = footprint(sum_atomic, x, y)
     assert shown.touched["mY"]["atomics"].tolist() == [64] and y.item() == 0
-    assert shown.told("mY") == "1 of 1 element updated, 64 times, by 64 threads"
+    assert shown.describe("mY") == "1 of 1 element updated, 64 times, by 64 threads"
     assert footprint(sum_atomic, x, y, kind="store").touched["mY"]["count"].tolist() == [64]
     assert footprint(sum_atomic, x, y, kind="load").touched["mY"]["count"].tolist() == [0]
 
@@ -208,7 +208,7 @@ def test_several_launches_in_place():
     found = shown.touched["mX"]
     assert found["loads"].tolist() == found["stores"].tolist() == [2] * 4 + [1] * 4
     assert shown.headline == "twice: 1 block of 8 threads, the largest of 2 launches"
-    assert shown.told("mX") == (
+    assert shown.describe("mX") == (
         "8 of 8 elements read, up to twice; 8 of 8 written, up to twice, by 12 threads"
     )
 
@@ -216,7 +216,7 @@ def test_several_launches_in_place():
 def test_kind_and_tensor():
     loads = copied(8, 8, kind="load")
     assert loads.touched["mX"]["count"].sum() == 8 and loads.touched["mY"]["count"].sum() == 0
-    assert loads.told("mY") == "0 of 8 elements read"
+    assert loads.describe("mY") == "0 of 8 elements read"
     stores = copied(8, 8, kind="store")
     assert stores.touched["mX"]["count"].sum() == 0 and stores.touched["mY"]["count"].sum() == 8
     assert list(copied(8, 8, tensor="mY").touched) == ["mY"]
@@ -357,12 +357,12 @@ def test_no_elements():
     shown = copied(0, 128)
     assert isinstance(shown.error, LaunchError)
     assert shown.touched["mX"]["count"].shape == (0,)
-    assert shown.headline == "copy: nothing was launched" and shown.told("mX") == "no elements"
+    assert shown.headline == "copy: nothing was launched" and shown.describe("mX") == "no elements"
     assert "no elements" in texts(shown.figure)
     assert "Shown is" not in repr(shown)
     x, empty = fk.arange(8), fk.empty(0)
     shown = footprint(copy, x, empty, 0, 8)
-    assert shown.error is None and shown.told("mX") == "0 of 8 elements touched"
+    assert shown.error is None and shown.describe("mX") == "0 of 8 elements touched"
 
 
 def test_more_accesses_than_are_recorded(monkeypatch):

@@ -11,7 +11,7 @@ from forgekit.errors import MemoryAccessError, UsageError
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
-from forgekit.tracing.observe import replay
+from forgekit.tracing.observe import observe
 from forgekit.tracing.timeline_steps import BlockTimeline, steps_of
 from forgekit.viz.runs.timeline_columns import MOST, columns_of
 from tests.viz import warp_kernels as kernels
@@ -108,7 +108,7 @@ def test_loops_within_a_loop():
 def test_a_predicate_on_the_instruction_itself():
     x, y = fk.ones(64), fk.empty(64)
     run = virtual(kernels.overrun, x, y)
-    trace, _, _ = replay(run, (x, y), lambda: BlockTimeline(0, 0))
+    trace, _, _ = observe(run, (x, y), lambda: BlockTimeline(0, 0))
     (part,) = [r for r in trace.runs if r.touched]
     load, store = sorted(part.touched)[-2:]
     part.touched[load] = np.arange(32) < 3  # `@%p ld.global` for three lanes

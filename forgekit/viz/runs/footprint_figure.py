@@ -89,9 +89,9 @@ def draw(fp: Footprint) -> Figure:
     width = max(width, _LEAST_WITH_NOTES if fp.notes else _LEAST)
     head = wrap(fp.headline, width - 0.4, LETTERS * 0.72)
     notes = [line for note in fp.notes for line in wrap(note, width - 0.4)]
-    told = [wrap(fp.told(p.name), (p.slot if beside else width) - 0.8) for p in panels]
+    described = [wrap(fp.describe(p.name), (p.slot if beside else width) - 0.8) for p in panels]
     top = 0.12 + 0.24 * len(head) + LINE * len(notes)
-    titles = [0.36 + LINE * len(lines) for lines in told]
+    titles = [0.36 + LINE * len(lines) for lines in described]
     below = [p.height + (_BELOW if p.x_label else 0.1) for p in panels]
     high = max(titles) + max(below) if beside else sum(titles) + sum(below)
     legend = Legend(fp, colours, [p.name for p in panels if p.labelled], width)
@@ -102,7 +102,7 @@ def draw(fp: Footprint) -> Figure:
     y = height - 0.13 - 0.24 * len(head)
     text_at(figure, width / 2, y, "\n".join(notes), color=RED, ha="center")
     x, y = _LEFT, height - top
-    for panel, lines, title, rest in zip(panels, told, titles, below, strict=True):
+    for panel, lines, title, rest in zip(panels, described, titles, below, strict=True):
         title = max(titles) if beside else title
         text_at(figure, x, y - 0.08, _panel_head(panel, fp), size=10.5, weight="bold")
         text_at(figure, x, y - 0.28, "\n".join(lines))

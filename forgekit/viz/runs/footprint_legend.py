@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forgekit.text import times
 from forgekit.viz.theme import LINE, RED, TEXT, UNTOUCHED, axes_at, text_at, ticks, wrap
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Colours:
         palette: Any = _BLOCK_COLOURS
         present = _present(found, last) if fp.by == "count" else []
         if fp.by == "count" and len(present) <= len(_BLOCK_COLOURS):
-            self.labels = {int(n): _times(int(n)) for n in present}
+            self.labels = {int(n): times(int(n)) for n in present}
             palette = scale[np.linspace(0, 127, len(present)).astype(int)]
         elif fp.by in ("block", "warp"):
             many = math.prod(fp.grid) if fp.by == "block" else -(-math.prod(fp.block) // 32)
@@ -151,10 +152,6 @@ def _meaning(fp: Footprint) -> str:
     if fp.by == "warp":
         return "warp of its block"
     return f"{fp.by} {_numbered(fp.grid if fp.by == 'block' else fp.block)}".rstrip()
-
-
-def _times(count: int) -> str:
-    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
 
 
 def _numbered(size: tuple[int, int, int]) -> str:
