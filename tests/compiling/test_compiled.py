@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import textwrap
+import types
 from pathlib import Path
 
 import pytest
@@ -425,3 +426,46 @@ FACTOR_OF_LOCALS = 2
 def locals_only(mX):
     tidx = len(mX)
     return tidx * FACTOR_OF_LOCALS
+
+
+def test_a_constant_of_a_users_module_is_part_of_the_key(tmp_path):
+    from forgekit.compiling.fingerprint import fingerprint
+
+    constants = types.ModuleType("constants")
+    constants.__file__ = str(tmp_path / "constants.py")
+    constants.FACTOR, constants.OTHER = 2.0, 1.0
+    fn = define("def f(v):\n    return v * constants.FACTOR\n", "f", constants=constants)
+    first = fingerprint(fn)
+    constants.OTHER = 5.0
+    assert fingerprint(fn) == first
+    constants.FACTOR = 3.0
+    assert fingerprint(fn) != first
+
+
+def test_defaults_are_part_of_the_key():
+    """Their text may stay while what it names has another value."""
+    from forgekit.compiling.fingerprint import fingerprint
+
+    fn = define("def f(v, a=A, *, b=B):\n    return v * a * b\n", "f", A=1, B=2)
+    first = fingerprint(fn)
+    fn.__kwdefaults__ = {"b": 3}
+    second = fingerprint(fn)
+    fn.__defaults__ = (4,)
+    assert len({first, second, fingerprint(fn)}) == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "high"),
+    [("Int8", -128, 127), ("Uint8", 0, 255), ("Int32", -(2**31), 2**31 - 1)],
+)
+def test_a_scalar_fits_its_type(kind, low, high):
+    import cutlass
+
+    from forgekit.compiling.parameters import Parameter, check_argument
+
+    p = Parameter("n", "scalar", getattr(cutlass, kind))
+    for value in (low, high):
+        check_argument(p, value, "cpu", {})
+    for value in (low - 1, high + 1):
+        with pytest.raises(ArgumentMismatchError, match=f"whole number of {low:,} to {high:,}"):
+            check_argument(p, value, "cpu", {})

@@ -154,3 +154,8 @@ def test_numbers_of_other_libraries_become_plain_ones():
     assert made.key() == spec(torch.empty(4, 8), divisible={1: 4}, align=8).key()
     assert type(made.divisible[1]) is int
     assert type(made.align) is int
+
+
+def test_row_major_strides_of_a_spec_made_by_hand():
+    assert TensorSpec(torch.float32, (None, 4, 8)).strides == (32, 8, 1)
+    assert TensorSpec(torch.float32, (4, None, 8)).strides == (None, 8, 1)

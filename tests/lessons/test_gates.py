@@ -30,6 +30,7 @@ from forgekit.lessons.gates import (
     looks_like,
     values,
 )
+from forgekit.lessons.gates.values import drawn_sizes
 from tests.lessons.submitted import load
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
@@ -371,3 +372,19 @@ def test_the_failing_call_can_be_drawn_again(tmp_path: Path, monkeypatch: Any) -
     assert len(args) == 3 and args[0].shape == (8,)
     shown = e.failed.show()
     assert not shown.ok and shown.wrong == 8
+
+
+def test_small_sizes_are_drawn_as_often_as_large_ones() -> None:
+    """Half of them lie below the square root of the largest."""
+    drawn = [n for seed in range(300) for (n,) in drawn_sizes([(7,), (10_000,)], 1, seed)]
+    assert min(drawn) >= 1 and max(drawn) <= 10_000
+    assert 120 <= sum(n <= 100 for n in drawn) <= 180
+
+
+def test_numbers_are_right_within_half_a_percent() -> None:
+    group = answers({"rate": 200.0})
+    for close in (199.1, 200, 200.9):
+        group.run(Submission({"rate": close}))
+    for far in (198.9, 201.1):
+        with pytest.raises(GateError):
+            group.run(Submission({"rate": far}))

@@ -55,3 +55,9 @@ def test_odd_sizes_and_addresses_gather() -> None:
 def test_a_tile_is_obeyed(tile: int, itemsize: int) -> None:
     for shape in ((BIG, BIG), (8191, 8193)):
         assert choose(shape, (shape[1], 1), 0, itemsize, tile).tile == (tile, tile)
+
+
+def test_rows_of_y_are_shifted_where_they_do_not_begin_at_sectors() -> None:
+    for rows, itemsize, shifted in ((40, 4, False), (36, 4, True), (48, 2, False), (40, 2, True)):
+        found = choose((rows, 33), (33, 1), 0, itemsize)
+        assert (found.kernel, found.shifted) == ("gather", shifted), (rows, itemsize)

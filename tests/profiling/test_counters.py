@@ -302,3 +302,14 @@ def test_batches_of_a_launch_are_added_up():
     assert parts.warp_instructions == whole.warp_instructions
     assert parts.accesses == whole.accesses
     assert parts.tensors == whole.tensors
+
+
+@pytest.mark.parametrize(
+    ("units", "stride"),
+    [(LANE, 4), (LANE * 2, 8), (31 - LANE, -4), (np.where(LANE < 2, LANE, 3 * LANE), None)],
+)
+def test_the_distance_of_neighbouring_lanes(units, stride):
+    counts = AccessCounts(4)
+    address = (units * 4 + 4096).astype(np.uint64)[None]
+    Costs().add((counts,), "global_load", address, None, (1, LANES), 4)
+    assert list(counts.strides) == [stride]

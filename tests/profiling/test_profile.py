@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ from forgekit.errors import ArgumentMismatchError, MemoryAccessError, UsageError
 from forgekit.profiling.gpus import GPUS, gpu_named
 from forgekit.profiling.metrics import GLOBAL_KINDS, METRICS, SHARED_KINDS, metric
 from forgekit.profiling.profile import Profile
+from forgekit.profiling.profiled_lines import Accesses
+from forgekit.profiling.waste import access_reason
 from forgekit.tracing.access_trace import AccessTrace
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
@@ -355,3 +358,17 @@ def test_the_command_refuses_what_is_not_there(capsys):
     assert main(["profile", "nowhere.py"]) == 2
     assert main(["profile", "--gpu", "abacus", "nowhere.py"]) == 2
     assert "abacus" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("stride", "cause"),
+    [
+        (8, "8 bytes apart, so all lanes meet in 16 of the 32 banks"),
+        (64, "64 bytes apart, so all lanes meet in 2 of the 32 banks"),
+        (128, "128 bytes apart, so all lanes meet in one bank"),
+        (12, "12 bytes apart"),
+    ],
+)
+def test_banks_that_a_stride_meets(stride, cause):
+    a = Accesses("shared_load", 1, 2, 1, 2, 2, 128, 4, Counter({stride: 1}))
+    assert access_reason(a).endswith(cause)

@@ -144,3 +144,14 @@ def test_vectors_of_the_same_values_are_no_race():
         shadow = Shadow(2, lambda *_: np.zeros(1, bool))
         touch = Touch(WRITE, units, who, 0, clocks.now, 0, np.array(values), each=2)
         assert len(list(shadow.add(touch))) == races
+
+
+@pytest.mark.parametrize("writer", [0, 3])
+def test_a_write_by_one_of_several_readers_races_with_another(writer):
+    clocks = WarpClocks(1, 1)
+    shadow = Shadow(1, lambda earlier, first, *_: np.zeros(len(first), bool))
+    readers = np.arange(4, dtype=np.int32)
+    assert not list(shadow.add(Touch(READ, np.zeros(4, int), readers, 0, clocks.now, 0)))
+    write = Touch(WRITE, np.zeros(1, int), np.array([writer], np.int32), 1, clocks.now, 1)
+    (race,) = shadow.add(write)
+    assert (race.first, race.second) == (3 - writer, writer)

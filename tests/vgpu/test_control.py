@@ -277,3 +277,10 @@ def test_guarded_barriers():
 def test_barriers_that_are_refused():
     with pytest.raises(UnsupportedPtxError, match="does not know this variant"):
         launch("bar.red.popc.u32 %r5, 0, %p1; ret;")
+
+
+def test_a_warp_that_has_left_is_not_counted():
+    """The count is that of the block; its second warp has exited, so the barrier never opens."""
+    body = "setp.ge.u32 %p1, %r0, 32; @%p1 ret; bar.sync 1, 64; ret;"
+    with pytest.raises(DeadlockError):
+        launch(body, block=64)

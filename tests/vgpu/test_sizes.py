@@ -13,6 +13,7 @@ from cutlass.cute.runtime import from_dlpack, make_fake_tensor
 
 import forgekit as fk
 from forgekit import vgpu
+from forgekit.compiling.specs import TensorSpec
 from forgekit.errors import ArgumentMismatchError, LaunchError, MemoryAccessError
 from forgekit.tracing.access_trace import AccessTrace
 from forgekit.vgpu.host import arguments, launching
@@ -325,3 +326,10 @@ def test_progress_knows_the_total_without_a_list(monkeypatch):
     last_first = {"schedule": "adversarial", "seed": 1}
     launch("ret;", grid=10, batch_threads=128, progress=True, **last_first)
     assert told == [(10, 2), 4, 4, "closed"]
+
+
+def test_two_open_modes_share_the_room() -> None:
+    """Each alone may reach 2**31 - 1; both at their limit must not pass it together."""
+    spec = TensorSpec(torch.int8, (None, None), (1024, 1))
+    assert spec.safe_sizes == ((0, 2**20), (1, 2**30))
+    assert sum((most - 1) * (1024, 1)[mode] for mode, most in spec.safe_sizes) < 2**31
