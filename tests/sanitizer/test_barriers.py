@@ -6,10 +6,10 @@ import contextlib
 
 import numpy as np
 import pytest
+from forgekit.vgpu.sanitizer.sync_clocks import SyncClocks
 
 from forgekit.vgpu.sanitizer.clocks import WarpClocks
 from forgekit.vgpu.sanitizer.lifetimes import Bad, Lifetimes, Visits
-from forgekit.vgpu.sanitizer.sync_clocks import SyncClocks
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
