@@ -6,9 +6,8 @@ import contextlib
 
 import numpy as np
 import pytest
-from forgekit.vgpu.sanitizer.sync_clocks import SyncClocks
 
-from forgekit.vgpu.sanitizer.clocks import WarpClocks
+from forgekit.vgpu.sanitizer.clocks import SyncClocks, WarpClocks
 from forgekit.vgpu.sanitizer.lifetimes import Bad, Lifetimes, Visits
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
