@@ -94,10 +94,11 @@ def test_the_unreadable_is_refused() -> None:
         fk.explain("hello")
 
 
-def test_explaining_needs_no_heavy_import() -> None:
+def test_explaining_and_the_names_of_viz_need_no_heavy_import() -> None:
     code = (
-        "import sys, forgekit as fk; fk.explain('(4,8):(8,1)'); fk.Layout(4);"
-        "print([m for m in ('torch', 'cutlass', 'numpy', 'matplotlib') if m in sys.modules])"
+        "import sys, forgekit as fk, forgekit.viz; fk.explain('(4,8):(8,1)'); fk.Layout(4);"
+        "heavy = 'torch', 'cutlass', 'numpy', 'matplotlib', 'PIL', 'IPython';"
+        "print([name for name in heavy if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

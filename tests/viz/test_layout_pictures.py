@@ -15,38 +15,8 @@ from forgekit.layouts import ComposedLayout, Layout, Swizzle
 from forgekit.viz import draw_layout, draw_swizzle_layout
 from forgekit.viz.layouts.palette import INK, THEME, luminance, thread_colour
 from forgekit.viz.layouts.picture import LayoutPicture
-from forgekit.viz.layouts.svg import svg_text
-
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-def panel(picture: LayoutPicture, name: str) -> ET.Element:
-    root = ET.fromstring(picture.svg)
-    (found,) = (g for g in root if g.get("data-panel") == name)
-    return found
-
-
-def cells(picture: LayoutPicture, name: str = "layout") -> list[tuple[dict[str, str], list[str]]]:
-    """(what a cell says of itself, the texts in it) of one panel."""
-    return [
-        ({k.removeprefix("data-"): v for k, v in g.attrib.items()},
-         [text.text or "" for text in g.iter(f"{SVG}text")])
-        for g in panel(picture, name).iter(f"{SVG}g") if "data-coord" in g.attrib
-    ]  # fmt: skip
-
-
-def places(picture: LayoutPicture, name: str = "layout") -> dict[tuple[int, int], str]:
-    """(row, column) on the page -> the first text of the cell there."""
-    found = []
-    for g in panel(picture, name).iter(f"{SVG}g"):
-        if "data-coord" in g.attrib:
-            rect, text = g.find(f"{SVG}rect"), g.find(f"{SVG}text")
-            assert rect is not None and text is not None
-            found.append((float(rect.attrib["y"]), float(rect.attrib["x"]), text.text or ""))
-    rows = sorted({y for y, _, _ in found})
-    columns = sorted({x for _, x, _ in found})
-    return {(rows.index(y), columns.index(x)): text for y, x, text in found}
-
+from tests.layouts.cute_oracle import cute_context
+from tests.viz.layout_cells import SVG, cells, panel, places
 
 LAYOUTS = [
     (8, 1),
@@ -65,23 +35,17 @@ LAYOUTS = [
 @pytest.mark.parametrize(("shape", "stride"), LAYOUTS)
 @pytest.mark.parametrize("flatten", [True, False])
 def test_cells_carry_cutes_own_offsets(shape: Any, stride: Any, flatten: bool) -> None:
-    found: dict[str, Any] = {}
-
-    @cute.jit
-    def trace() -> None:
+    with cute_context():
         layout = cute.make_layout(shape, stride=stride)
-        found["picture"] = draw_layout(layout, flatten_hierarchical=flatten)
-        found["offsets"] = [layout(i) for i in range(cute.size(layout))]
-        found["text"] = str(layout)
-
-    trace()
-    picture = found["picture"]
-    assert picture.title == found["text"]
+        picture = draw_layout(layout, flatten_hierarchical=flatten)
+        offsets = [layout(i) for i in range(cute.size(layout))]
+        printed = str(layout)
+    assert picture.title == printed
     names = [g.get("data-panel") or "" for g in ET.fromstring(picture.svg) if g.tag == f"{SVG}g"]
     drawn = [cell for name in names for cell in cells(picture, name)]
     drawn.sort(key=lambda cell: int(cell[0]["index"]))
-    assert [int(data["offset"]) for data, _ in drawn] == found["offsets"]
-    assert [texts for _, texts in drawn] == [[str(o)] for o in found["offsets"]]
+    assert [int(data["offset"]) for data, _ in drawn] == offsets
+    assert [texts for _, texts in drawn] == [[str(o)] for o in offsets]
     ours = Layout(shape, stride)
     for data, _ in drawn:
         assert data["coord"] == str(ours.coordinate(int(data["index"]))).replace(" ", "")
@@ -134,12 +98,8 @@ def test_further_modes_get_a_grid_each() -> None:
     picture = draw_layout(Layout((2, 2, 2, 2)))
     names = [g.get("data-panel") for g in ET.fromstring(picture.svg) if g.tag == f"{SVG}g"]
     assert names[1:] == [f"layout (_,_,{i},{j})" for j in range(2) for i in range(2)]
-    assert [texts for _, texts in cells(picture, "layout (_,_,1,0)")] == [
-        ["4"],
-        ["6"],
-        ["5"],
-        ["7"],
-    ]
+    texts = [texts for _, texts in cells(picture, "layout (_,_,1,0)")]
+    assert texts == [["4"], ["6"], ["5"], ["7"]]
 
 
 def test_a_coordinate_layout_shows_coordinates_from_its_origin() -> None:
@@ -220,18 +180,13 @@ def test_32_threads_have_32_colours() -> None:
 # -- swizzles and banks -----------------------------------------------------------------------
 @pytest.mark.parametrize("swizzle", [(3, 0, 3), (2, 1, 3), (3, 2, 3), (3, 4, 3)])
 def test_swizzled_cells_carry_cutes_offset_and_its_bank(swizzle: tuple[int, int, int]) -> None:
-    found: dict[str, Any] = {}
-
-    @cute.jit
-    def trace() -> None:
+    with cute_context():
         outer = cute.make_layout((8, 32), stride=(32, 1))
         layout = cute.make_composed_layout(cute.make_swizzle(*swizzle), 0, outer)
-        found["picture"] = draw_swizzle_layout(layout, element_bits=16)
-        found["offsets"] = [[layout((r, c)) for c in range(32)] for r in range(8)]
-
-    trace()
-    drawn = cells(found["picture"])
-    offsets = np.array(found["offsets"]).reshape(-1)
+        picture = draw_swizzle_layout(layout, element_bits=16)
+        offsets = [[layout((r, c)) for c in range(32)] for r in range(8)]
+    drawn = cells(picture)
+    offsets = np.array(offsets).reshape(-1)
     assert [int(data["offset"]) for data, _ in drawn] == offsets.tolist()
     assert [int(data["bank"]) for data, _ in drawn] == (offsets * 2 // 4 % 32).tolist()
     assert [texts for _, texts in drawn] == [[str(o), f"b{o * 2 // 4 % 32}"] for o in offsets]
@@ -270,6 +225,8 @@ def test_a_tensor_brings_its_element_width_and_the_swizzle_of_its_pointer() -> N
     ("value", "options", "message"),
     [
         ("(?,8):(8,1)", {}, r"layout: got .*\? in it, needed numbers only; draw it for a size"),
+        ("tensor<(?,0) o (8,8):(1@0,1@1)>", {}, r"begins at \(\?,0\), needed numbers only"),
+        ("(2,2):(1,1@0)", {}, "do not mix integer strides with basis strides"),
         (((4, 8.5), (1, 4)), {}, "8.5, needed a positive integer"),
         (((4, 8), (1,)), {}, "needed one stride for each size"),
         (Layout((1024, 1024)), {}, "1,048,576 cells, needed at most 65,536; draw a part"),
@@ -315,8 +272,3 @@ def test_dynamic_and_freed_layouts_of_cute_are_refused() -> None:
         dynamic(4)
     with pytest.raises(UsageError, match=r"has ended \(CuTe has freed it\)"):
         draw_layout(kept[0])
-
-
-def test_equal_scenes_give_equal_files() -> None:
-    one, two = (draw_layout(Layout((8, 8))).scene for _ in range(2))
-    assert svg_text(one) == svg_text(two)

@@ -22,18 +22,10 @@ from forgekit.viz import (
     tidfrg_S,
 )
 from forgekit.viz.layouts.picture import LayoutPicture
+from tests.layouts.cute_oracle import cute_context
+from tests.viz.layout_cells import SVG, cells
 
-SVG = "{http://www.w3.org/2000/svg}"
 Holders = dict[tuple[int, int], list[tuple[int, int]]]
-
-
-def cells(picture: LayoutPicture, panel: str) -> list[tuple[dict[str, str], list[str]]]:
-    (found,) = (g for g in ET.fromstring(picture.svg) if g.get("data-panel") == panel)
-    return [
-        ({k.removeprefix("data-"): v for k, v in g.attrib.items()},
-         [text.text or "" for text in g.iter(f"{SVG}text")])
-        for g in found.iter(f"{SVG}g") if "data-coord" in g.attrib
-    ]  # fmt: skip
 
 
 def pair(text: str) -> tuple[int, int]:
@@ -80,27 +72,21 @@ TV_LAYOUTS = [
 
 @pytest.mark.parametrize(("shape", "stride", "tile"), TV_LAYOUTS)
 def test_a_tile_shows_who_holds_each_element(shape: Any, stride: Any, tile: Any) -> None:
-    found: dict[str, Any] = {}
-
-    @cute.jit
-    def trace() -> None:
+    with cute_context():
         layout = cute.make_layout(shape, stride=stride)
-        found["picture"] = draw_tv_layout(layout, tile, both=True)
-        found["holders"] = cutes(layout, tile)
-
-    trace()
-    picture = found["picture"]
-    assert drawn(picture, "tile") == found["holders"]
+        picture = draw_tv_layout(layout, tile, both=True)
+        holders = cutes(layout, tile)
+    assert drawn(picture, "tile") == holders
     assert len(cells(picture, "tile")) == tile[0] * tile[1]
     # The other direction says the same.
     back: Holders = defaultdict(list)
     for data, texts in cells(picture, "table"):
         assert texts == [data["coord"].strip("()")]
         back[pair(data["coord"])].append((int(data["thread"]), int(data["value"])))
-    assert {k: sorted(v) for k, v in back.items()} == found["holders"]
+    assert {k: sorted(v) for k, v in back.items()} == holders
     assert draw_tv_layout((shape, stride), tile, both=True).svg == picture.svg
     one_way = draw_tv_layout((shape, stride), tile)
-    assert drawn(one_way, "tile") == found["holders"] and "table" not in one_way.svg
+    assert drawn(one_way, "tile") == holders and "table" not in one_way.svg
 
 
 def test_shared_and_uncovered_elements_are_told() -> None:
@@ -115,18 +101,13 @@ def test_shared_and_uncovered_elements_are_told() -> None:
 
 
 def test_make_layout_tv_and_its_tiler_can_be_passed_on() -> None:
-    found: dict[str, Any] = {}
-
-    @cute.jit
-    def trace() -> None:
+    with cute_context():
         threads = cute.make_layout((4, 8), stride=(8, 1))
         values = cute.make_layout((2, 4), stride=(4, 1))
         tiler, layout = cute.make_layout_tv(threads, values)
-        found["picture"] = draw_tv_layout(layout, tiler)
-        found["holders"] = cutes(layout, (8, 32))
-
-    trace()
-    assert drawn(found["picture"], "tile") == found["holders"]
+        picture = draw_tv_layout(layout, tiler)
+        holders = cutes(layout, (8, 32))
+    assert drawn(picture, "tile") == holders
 
 
 def test_many_threads_are_an_overview_a_corner_and_the_first_of_the_table() -> None:
@@ -184,71 +165,48 @@ def partitioned(copy: Any, tile: tuple[int, int]) -> dict[tuple[int, int], int]:
 
 
 def test_a_tile_of_several_patterns_repeats_them_as_cute_does() -> None:
-    found: dict[str, Any] = {}
-
-    @cute.jit
-    def trace() -> None:
+    with cute_context():
         copy, tile = tiled_copy("128 bits")
-        found["picture"] = draw_tiled_copy(copy, (2 * tile[0], 3 * tile[1]))
-        found["of"] = partitioned(copy, (2 * tile[0], 3 * tile[1]))
-
-    trace()
-    got = drawn(found["picture"], "source")
-    assert {place: pairs[0][0] for place, pairs in got.items()} == found["of"]
-    assert "the pattern covers 8 × 16; the tile repeats it 2 × 3 times" in repr(found["picture"])
+        picture = draw_tiled_copy(copy, (2 * tile[0], 3 * tile[1]))
+        thread_of = partitioned(copy, (2 * tile[0], 3 * tile[1]))
+    got = drawn(picture, "source")
+    assert {place: pairs[0][0] for place, pairs in got.items()} == thread_of
+    assert "the pattern covers 8 × 16; the tile repeats it 2 × 3 times" in repr(picture)
 
 
 def test_a_tile_of_another_form_is_read_as_cute_viz_reads_it_and_says_so() -> None:
-    found: dict[str, Any] = {}
-
-    @cute.jit
-    def trace() -> None:
+    with cute_context():
         copy, _ = tiled_copy("ldmatrix")
-        found["picture"] = draw_tiled_copy(copy, (8, 8))
-        found["source"] = cutes(copy.layout_src_tv_tiled, (8, 8))
+        picture = draw_tiled_copy(copy, (8, 8))
+        source = cutes(copy.layout_src_tv_tiled, (8, 8))
         with pytest.raises(UsageError, match="needed a multiple of 32 rows and of 2 columns"):
             draw_tiled_copy(copy, (8, 16))
-
-    trace()
-    assert drawn(found["picture"], "source") == found["source"]
-    assert "made for a tile of 32 × 2" in repr(found["picture"])
+    assert drawn(picture, "source") == source
+    assert "made for a tile of 32 × 2" in repr(picture)
 
 
 # -- MMAs -------------------------------------------------------------------------------------
 @pytest.mark.parametrize("mnk", [(16, 8, 8), (16, 8, 16)])
 def test_an_mma_shows_a_b_and_c(mnk: tuple[int, int, int]) -> None:
-    found: dict[str, Any] = {}
-
-    @cute.jit
-    def trace() -> None:
+    with cute_context():
         mma = cute.make_tiled_mma(cute.nvgpu.warp.MmaF16BF16Op(Float16, Float32, mnk))
-        found["picture"] = draw_tiled_mma(mma, mnk)
+        picture = draw_tiled_mma(mma, mnk)
         layouts = mma.tv_layout_C_tiled, mma.tv_layout_A_tiled, mma.tv_layout_B_tiled
-        found["again"] = draw_mma_from_layouts(*layouts, mnk)
+        again = draw_mma_from_layouts(*layouts, mnk)
         m, n, k = mnk
         tiles = {"C": (m, n), "A": (m, k), "B": (n, k)}
-        found["holders"] = {
-            x: cutes(layout, tiles[x]) for x, layout in zip("CAB", layouts, strict=True)
-        }
-
-    trace()
-    for name, holders in found["holders"].items():
-        assert drawn(found["picture"], name) == holders, name
-    assert found["again"].svg == found["picture"].svg
+        holders = {x: cutes(layout, tiles[x]) for x, layout in zip("CAB", layouts, strict=True)}
+    assert {name: drawn(picture, name) for name in holders} == holders
+    assert again.svg == picture.svg
 
 
 @pytest.mark.parametrize("k", [8, 16])
 def test_b_stands_above_c_with_k_running_down(k: int) -> None:
-    found: dict[str, Any] = {}
-
-    @cute.jit
-    def trace() -> None:
+    with cute_context():
         mma = cute.make_tiled_mma(cute.nvgpu.warp.MmaF16BF16Op(Float16, Float32, (16, 8, k)))
-        found["picture"] = draw_tiled_mma(mma, (16, 8, k))
-
-    trace()
+        picture = draw_tiled_mma(mma, (16, 8, k))
     at = {}
-    for group in ET.fromstring(found["picture"].svg):
+    for group in ET.fromstring(picture.svg):
         for g in group.iter(f"{SVG}g"):
             if "data-coord" in g.attrib:
                 rect = g.find(f"{SVG}rect")
@@ -264,20 +222,14 @@ def test_b_stands_above_c_with_k_running_down(k: int) -> None:
 
 
 def test_four_warps_share_a_and_b() -> None:
-    found: dict[str, Any] = {}
-
-    @cute.jit
-    def trace() -> None:
+    with cute_context():
         op = cute.nvgpu.warp.MmaF16BF16Op(Float16, Float32, (16, 8, 16))
         mma = cute.make_tiled_mma(op, (2, 2, 1), permutation_mnk=(32, 32, 16))
-        found["picture"] = draw_tiled_mma(mma, (64, 32, 16))
-        found["A"] = cutes(mma.tv_layout_A_tiled, (32, 16))
-
-    trace()
-    picture = found["picture"]
+        picture = draw_tiled_mma(mma, (64, 32, 16))
+        of_a = cutes(mma.tv_layout_A_tiled, (32, 16))
     assert "A: the pattern covers 32 × 16; the tile repeats it 2 × 1 times" in repr(picture)
     for place, pairs in drawn(picture, "A corner").items():
-        assert pairs == found["A"][place] and len(pairs) == 2
+        assert pairs == of_a[place] and len(pairs) == 2
 
 
 # -- bad input --------------------------------------------------------------------------------
