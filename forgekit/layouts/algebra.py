@@ -6,7 +6,7 @@ that CuTe DSL 4.8.1 prints. Source: CUTLASS, media/docs/cpp/cute/02_layout_algeb
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,15 @@ from forgekit.arguments import checked
 from forgekit.errors import UsageError, brief, usage_error
 from forgekit.layouts.layout import Layout, unchecked
 from forgekit.layouts.swizzle import ComposedLayout
-from forgekit.layouts.tuples import Basis, IntTuple, checked_tuple, flat, integer_or_none, text
+from forgekit.layouts.tuples import (
+    Basis,
+    IntTuple,
+    checked_tuple,
+    flat,
+    integer_or_none,
+    leaf_map,
+    text,
+)
 
 Mode = tuple[int, Any]  # size and stride of one innermost mode
 
@@ -95,14 +103,8 @@ def coalesce(layout: Layout | ComposedLayout, profile: object = None) -> Any:
 def filter_zeros(layout: Layout) -> Layout:
     """The layout with each broadcast mode (stride 0) made size 1."""
     layout.require_static("filter_zeros")
-    sizes = iter([1 if d == 0 else s for s, d in flat_modes(layout)])
-    return Layout(_nested_like(layout.shape, sizes), layout.stride)
-
-
-def _nested_like(shape: IntTuple, leaves: Iterator[int]) -> IntTuple:
-    if isinstance(shape, tuple):
-        return tuple(_nested_like(part, leaves) for part in shape)
-    return next(leaves)
+    sizes = leaf_map(lambda s, d: 1 if d == 0 else s, layout.shape, layout.stride)
+    return unchecked(sizes, layout.stride)
 
 
 @checked()

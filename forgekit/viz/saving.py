@@ -1,28 +1,32 @@
-"""Writing a picture to a file whose name says in which form."""
+"""A picture that can be written to a file, whose name says in which form."""
 
 from __future__ import annotations
 
 import os
-from typing import Protocol
 
+from forgekit.arguments import checked
 from forgekit.output_files import write_output
+from forgekit.show import Shown
 
-__all__ = ["save_picture"]
 
-
-class _Picture(Protocol):
-    @property
-    def png(self) -> bytes: ...
+class SavedPicture(Shown):
+    """Base of pictures that have an SVG and a PNG of their own."""
 
     @property
-    def svg(self) -> str: ...
+    def svg(self) -> str:
+        """The picture as an SVG document."""
+        raise NotImplementedError
 
+    @property
+    def png(self) -> bytes:
+        """The picture as a PNG."""
+        raise NotImplementedError
 
-def save_picture(picture: _Picture, path: str | os.PathLike[str]) -> None:
-    """Write it to a file, as PNG if the name ends in .png, else as SVG.
+    @checked()
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file, as PNG if the name ends in .png, else as SVG.
 
-    Raises UsageError if the file cannot be written.
-    """
-    as_png = os.fspath(path).lower().endswith(".png")
-    data = picture.png if as_png else picture.svg
-    write_output("output file", path, data)
+        Raises UsageError if the file cannot be written.
+        """
+        as_png = os.fspath(path).lower().endswith(".png")
+        write_output("output file", path, self.png if as_png else self.svg)

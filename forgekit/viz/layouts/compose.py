@@ -47,7 +47,7 @@ def _wrapped(blocks: Sequence[Block]) -> list[list[Block]]:
 
 def compose(
     title: str,
-    told: Sequence[str],
+    lines: Sequence[str],
     rows: Sequence[Sequence[Block | None]],
     *,
     words: str,
@@ -58,7 +58,7 @@ def compose(
     """The whole picture.
 
     Args:
-        title: in CuTe's notation. told: lines below it. rows: the grids; None leaves a place free.
+        title: in CuTe's notation. lines: below it. rows: the grids; None leaves a place free.
         words: what the picture shows, for the description. notes: lines at the bottom.
         aligned: in so many rows, blocks of a column begin their cells at the same x.
     """
@@ -72,7 +72,7 @@ def compose(
     for line in wrap_layout(title, letters):
         head.append(Label(_PAD, y + 9, line, _TITLE, "ink", bold=True, mono=True))
         y += _LINE + 3
-    for line in _wrap(told, content):
+    for line in _wrap(lines, content):
         head.append(Label(_PAD, y + 8, line, _TEXT))
         y += _LINE
     y += 12
@@ -83,7 +83,7 @@ def compose(
     for line in _wrap(notes, content):
         y += _LINE
         foot.append(Label(_PAD, y, line, _TEXT))
-    summary = "\n  ".join([title, *told])
+    summary = "\n  ".join([title, *lines])
     bottom = y + (10 if foot or legend else 0) + _PAD - 4
     scene = Scene(content + 2 * _PAD, bottom, title, summary, words)
     card = Rect(0.5, 0.5, scene.width - 1, scene.height - 1, "card", "rim", 1, 8)

@@ -11,6 +11,7 @@ from typing import Any
 from forgekit.layouts.tuples import flat
 from forgekit.viz.layouts.palette import ACCENT, INK, PAPER
 from forgekit.viz.layouts.scene import Cell, Item, Label, Line, Rect, Tiles, text_width
+from forgekit.viz.theme import ticks
 
 _MOST_SIDE, _MOST_DRAWN = 64, 2048  # cells along a side and in all, drawn one by one
 _OVERVIEW_PX, _LEAST_PX = 448.0, 96.0
@@ -261,9 +262,9 @@ class Grid:
             _frame(left, top, across, down),
             _frame(left, top, corner.columns * wide, corner.rows * high, ACCENT),
         ]
-        for n in _sparse(self.columns, int(across / 28)):
+        for n in ticks(self.columns, min(max(int(across / 28), 1), 8)):
             items.append(Label(left + n * wide, top - _LEVEL / 2, str(n), _TICK))
-        for n in _sparse(self.rows, int(down / 16)):
+        for n in ticks(self.rows, min(max(int(down / 16), 1), 8)):
             items.append(Label(left - 5, top + n * high + 5, str(n), _TICK, "dim", "end"))
         items += _caption(self, left)
         width = max(left + across, left + _caption_width(self)) + 2
@@ -328,11 +329,3 @@ def _first(axis: Axis, size: int) -> Axis:
         tuple((a, min(b, size), t) for a, b, t in level if a < size) for level in axis.levels
     )
     return Axis(levels, {k: w for k, w in axis.borders.items() if k < size})
-
-
-def _sparse(size: int, most: int) -> range:
-    """Multiples of a power of two, at most so many and at most eight."""
-    step = 1
-    while size > step * min(max(most, 1), 8):
-        step *= 2
-    return range(0, size, step)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import functools
-import os
 from typing import Any
 
-from forgekit.arguments import checked
-from forgekit.show import Shown
 from forgekit.viz.layouts.raster import png_bytes
 from forgekit.viz.layouts.scene import Scene
 from forgekit.viz.layouts.svg import svg_text
-from forgekit.viz.saving import save_picture
+from forgekit.viz.saving import SavedPicture
 
 _LARGE = 700_000  # square CSS pixels
 _PAGE_PX = 760  # what a notebook beside an open sidebar leaves on a laptop's screen
 
 
-class LayoutPicture(Shown):
+class LayoutPicture(SavedPicture):
     """A picture; as the last line of a cell it shows itself, `print` gives its words.
 
     Attributes:
@@ -54,14 +51,6 @@ class LayoutPicture(Shown):
         """The picture as a PNG with two pixels for a CSS pixel, 1.5 if it is large."""
         large = self.scene.width * self.scene.height > _LARGE
         return png_bytes(self.scene, 1.5 if large else 2.0)
-
-    @checked()
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file, as PNG if the name ends in .png, else as SVG.
-
-        Raises UsageError if the file cannot be written.
-        """
-        save_picture(self, path)
 
 
 def picture_bundle(picture: LayoutPicture) -> tuple[dict[str, Any], dict[str, Any]]:

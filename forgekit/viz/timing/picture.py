@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import functools
 import io
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forgekit.show import Shown
-from forgekit.viz.saving import save_picture
+from forgekit.viz.saving import SavedPicture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TimingPicture(Shown):
+class TimingPicture(SavedPicture):
     """Shown by a notebook as a picture; `print` gives its words.
 
     Attributes:
@@ -42,13 +40,6 @@ class TimingPicture(Shown):
         with matplotlib.rc_context({"svg.hashsalt": "forgekit", "svg.fonttype": "path"}):
             self.figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
         return file.getvalue()
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file, as PNG if the name ends in .png, else as SVG.
-
-        Raises UsageError if the file cannot be written.
-        """
-        save_picture(self, path)
 
     @property
     def summary(self) -> str:
