@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import os
 import re
 import secrets
@@ -35,7 +36,7 @@ _TEMPORARY = re.compile(r"\.[0-9a-f]{64}\.[0-9a-f]{16}\.forgekit-tmp")
 _STALE_S = 3600.0  # a temporary file this old is one of a process that was killed
 
 _warned: set[str] = set()
-_unchecked_bytes: int | None = None  # saved by this process since it looked at the total
+_unchecked_bytes = math.inf  # saved by this process since it looked at the total
 
 
 def folder() -> Path | None:
@@ -165,9 +166,8 @@ def _shrink_in_time(where: int, saved_bytes: int) -> None:
     """Look at the total with a process's first entry and with every 16th of the limit after that:
     to list thousands of files takes longer than many a compilation."""
     global _unchecked_bytes
-    known = _unchecked_bytes
-    _unchecked_bytes = 0 if known is None else known + saved_bytes
-    if known is None or _unchecked_bytes > _LIMIT_BYTES // 16:
+    _unchecked_bytes += saved_bytes
+    if _unchecked_bytes > _LIMIT_BYTES // 16:
         _unchecked_bytes = 0
         _shrink(where)
 
@@ -179,17 +179,18 @@ def _shrink(where: int) -> None:
         for name, found in files:
             if _TEMPORARY.fullmatch(name) and time.time() - found.st_mtime > _STALE_S:
                 _remove(where, name, lambda head: _MAGIC.startswith(head))
-        entries = [(found, name) for name, found in files if _ENTRY.fullmatch(name)]
-        if sum(found.st_size for found, _ in entries) <= _LIMIT_BYTES:
+        entries = {name: found for name, found in files if _ENTRY.fullmatch(name)}
+        if sum(found.st_size for found in entries.values()) <= _LIMIT_BYTES:
             return
-        entries = [e for e in entries if _read(where, e[1], len(_MAGIC)) == _MAGIC]
-        total = sum(found.st_size for found, _ in entries)
-        enough = _LIMIT_BYTES * 3 // 4 if total > _LIMIT_BYTES else total
-        for found, name in sorted(entries, key=lambda e: e[0].st_mtime):
-            if total <= enough:
+        ours = [n for n in entries if _read(where, n, len(_MAGIC)) == _MAGIC]
+        total = sum(entries[name].st_size for name in ours)
+        if total <= _LIMIT_BYTES:
+            return
+        for name in sorted(ours, key=lambda n: entries[n].st_mtime):
+            if total <= _LIMIT_BYTES * 3 // 4:
                 break
             _remove(where, name, lambda head: head == _MAGIC)
-            total -= found.st_size
+            total -= entries[name].st_size
 
 
 def _remove(where: int, name: str, is_ours: Callable[[bytes], bool]) -> None:

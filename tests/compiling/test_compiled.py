@@ -14,6 +14,10 @@ import pytest
 import torch
 
 import forgekit as fk
+from forgekit.compiling.backends import backend_for
+from forgekit.compiling.compiled import CompiledKernel
+from forgekit.compiling.parameters import match_parameters
+from forgekit.devices import Target
 from forgekit.errors import ArgumentMismatchError, CompileError, PlatformError, UsageError
 from tests.kernels import postponed, simple
 
@@ -469,3 +473,25 @@ def test_a_scalar_fits_its_type(kind, low, high):
     for value in (low - 1, high + 1):
         with pytest.raises(ArgumentMismatchError, match=f"whole number of {low:,} to {high:,}"):
             check_argument(p, value, "cpu", {})
+
+
+@pytest.mark.parametrize("fn", [simple.copy, simple.add_on_stream])
+def test_what_a_gpu_is_given_survives_the_disk(fn, monkeypatch):
+    """All but the launch goes without a GPU: the object file is exported and loaded."""
+    monkeypatch.setattr(torch._C, "_cuda_getCurrentRawStream", lambda _: 0, raising=False)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    x, y = fk.randn(100), fk.empty(100)
+    target, backend = Target("gpu", "sm_90a", "pretended"), backend_for("gpu")
+    made, found = (CompiledKernel(fn, match_parameters(fn, (x, y)), target, "", "") for _ in "12")
+    parts = backend.parts(backend.compile(fn, made), made)
+    assert backend.load(found, parts) is not None and len(parts["object"]) > len(made.cubin) > 0
+    assert (found.ptx, found.cubin, found.registers) == (made.ptx, made.cubin, made.registers)
+    passed = []
+    backend.caller(lambda *args: passed.append(args), made)(x, y)
+    assert passed == [(x, y)]
+
+    def refuse(*_: object) -> None:
+        raise TypeError("words of TVM-FFI")
+
+    with pytest.raises(ArgumentMismatchError, match="argument mX: got a tensor on cpu, needed one"):
+        backend.caller(refuse, made)(x, y)

@@ -1,5 +1,6 @@
 """The disk half of the cache: whole or absent, and for its owner alone."""
 
+import math
 import os
 import stat
 
@@ -160,7 +161,7 @@ def test_what_killed_processes_left_goes_in_the_end(own_folder, content, monkeyp
     store.save(KEY, PARTS)
     assert left.exists()  # its process may live
     os.utime(left, (1, 1))
-    monkeypatch.setattr(store, "_unchecked_bytes", None)  # as in the next process
+    monkeypatch.setattr(store, "_unchecked_bytes", math.inf)  # as in the next process
     store.save(KEY, PARTS)
     assert not left.exists()
 
@@ -179,7 +180,7 @@ def test_the_least_recently_used_files_go_first(own_folder, monkeypatch):
 def test_the_folder_is_not_listed_after_each_entry(own_folder, monkeypatch):
     looked = []
     monkeypatch.setattr(store, "_shrink", looked.append)
-    monkeypatch.setattr(store, "_unchecked_bytes", None)
+    monkeypatch.setattr(store, "_unchecked_bytes", math.inf)
     monkeypatch.setattr(store, "_LIMIT_BYTES", 16_000)
     for k in range(6):
         store.save(f"{k}" * 64, {"x": bytes(400)})
