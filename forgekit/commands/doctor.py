@@ -60,16 +60,49 @@ def doctor(as_json: bool) -> int:
     return 0 if able else 1
 
 
-def look_at_system(machine: Machine) -> Finding:
-    """Operating system, Python, cores."""
-    value = f"{machine.os}, Python {machine.python}, {os.cpu_count()} CPU cores"
+def examine() -> Iterator[Finding]:
+    """All findings in the order of the report, each as soon as it is known, the slow check last.
+
+    The check is left out where it cannot succeed.
+    """
+    from forgekit.devices import gpu_report
+
+    machine = gpu_report()
+    findings = [*_installed(machine), _jupyter()]
+    yield from findings
+    if any(finding.fatal for finding in findings):
+        return
+    yield _target(machine)
+    if machine.target is not None:
+        yield _check(machine.target.kind)
+
+
+def _installed(machine: Machine) -> Iterator[Finding]:
+    """System, GPU, driver, PyTorch, compiler, disassembler."""
+    system = f"{machine.os}, Python {machine.python}, {os.cpu_count()} CPU cores"
     if machine.os.startswith("Linux"):
-        return Finding("system", value)
-    remedy = "CuTe DSL's compiler is for Linux only; use WSL2, a container or a remote machine"
-    return Finding("system", value, remedy, fatal=True)
+        yield Finding("system", system)
+    else:
+        remedy = "CuTe DSL's compiler is for Linux only; use WSL2, a container or a remote machine"
+        yield Finding("system", system, remedy, fatal=True)
+    yield _gpu(machine)
+    built = f"for CUDA {machine.torch_cuda}" if machine.torch_cuda else "for the CPU"
+    torch = machine.torch and f"{machine.torch}, built {built}"
+    sass = "kernels show their PTX but no SASS; in the course folder run `uv sync --extra sass`"
+    driver, missing = "no CUDA driver found", "not installed"
+    yield _found("CUDA driver", machine.driver, driver, "kernels run on the virtual GPU")
+    yield _found("PyTorch", torch, missing, INSTALL, fatal=True)
+    yield _found("CuTe DSL", machine.dsl, missing, INSTALL, fatal=True)
+    yield _found("disassembler", machine.disassembler, missing, sass)
 
 
-def look_at_gpu(machine: Machine) -> Finding:
+def _found(
+    name: str, value: str | None, missing: str, remedy: str, *, fatal: bool = False
+) -> Finding:
+    return Finding(name, value) if value else Finding(name, missing, remedy, fatal)
+
+
+def _gpu(machine: Machine) -> Finding:
     """The GPU as PyTorch sees it."""
     if machine.gpu:
         return Finding("GPU", machine.gpu)
@@ -82,37 +115,7 @@ def look_at_gpu(machine: Machine) -> Finding:
     return Finding("GPU", "there is a driver, but PyTorch finds no GPU", remedy)
 
 
-def look_at_driver(machine: Machine) -> Finding:
-    """NVIDIA's driver."""
-    if machine.driver:
-        return Finding("CUDA driver", machine.driver)
-    return Finding("CUDA driver", "no CUDA driver found", "kernels run on the virtual GPU")
-
-
-def look_at_torch(machine: Machine) -> Finding:
-    """PyTorch, which holds the tensors."""
-    if machine.torch is None:
-        return Finding("PyTorch", "not installed", INSTALL, fatal=True)
-    build = f"for CUDA {machine.torch_cuda}" if machine.torch_cuda else "for the CPU"
-    return Finding("PyTorch", f"{machine.torch}, built {build}")
-
-
-def look_at_dsl(machine: Machine) -> Finding:
-    """CuTe DSL, which is the compiler."""
-    if machine.dsl is None:
-        return Finding("CuTe DSL", "not installed", INSTALL, fatal=True)
-    return Finding("CuTe DSL", machine.dsl)
-
-
-def look_at_disassembler(machine: Machine) -> Finding:
-    """nvdisasm, without which a compiled kernel shows its PTX and not its SASS."""
-    if machine.disassembler:
-        return Finding("disassembler", machine.disassembler)
-    remedy = "kernels show their PTX but no SASS; in the course folder run `uv sync --extra sass`"
-    return Finding("disassembler", "not installed", remedy)
-
-
-def look_at_jupyter() -> Finding:
+def _jupyter() -> Finding:
     """JupyterLab, and the course that it opens."""
     try:
         version = importlib.metadata.version("jupyterlab")
@@ -123,7 +126,7 @@ def look_at_jupyter() -> Finding:
     return Finding("JupyterLab", f"{version}, {where}")
 
 
-def look_at_target(machine: Machine) -> Finding:
+def _target(machine: Machine) -> Finding:
     """Where kernels will run, for which architecture they are compiled, and who chose that."""
     if machine.target is None:
         return Finding("kernels", "have nowhere to run", machine.target_problem or "", fatal=True)
@@ -131,6 +134,18 @@ def look_at_target(machine: Machine) -> Finding:
     reason = f" ({', '.join(chosen)})" if chosen else ""
     place = machine.target.name if machine.target.kind == "gpu" else "virtual GPU"
     return Finding("kernels", f"run on the {place}, compiled for {machine.target.arch}{reason}")
+
+
+def _check(device: str) -> Finding:
+    """One real kernel where kernels run; where a GPU fails it, whether the virtual GPU works."""
+    ran, outcome = try_kernel(device)
+    if ran:
+        return Finding("check", outcome)
+    if device == "gpu" and try_kernel("virtual")[0]:
+        remedy = "the virtual GPU works, so set FORGEKIT_DEVICE=virtual until the GPU does"
+        return Finding("check", f"failed on the GPU ({outcome})", remedy)
+    remedy = f"`python {' '.join(PROBE)}` shows the whole of it"
+    return Finding("check", f"failed ({outcome})", remedy, fatal=True)
 
 
 def try_kernel(device: str) -> tuple[bool, str]:
@@ -149,37 +164,6 @@ def try_kernel(device: str) -> tuple[bool, str]:
         return True, f"a kernel compiled and ran in {result.stdout.split()[-1]} s, its result right"
     lines = result.stderr.strip().splitlines()
     return False, lines[-1].strip() if lines else f"exit status {result.returncode}"
-
-
-def check_kernels(device: str) -> Finding:
-    """One real kernel where kernels run; where a GPU fails it, whether the virtual GPU works."""
-    ran, outcome = try_kernel(device)
-    if ran:
-        return Finding("check", outcome)
-    if device == "gpu" and try_kernel("virtual")[0]:
-        remedy = "the virtual GPU works, so set FORGEKIT_DEVICE=virtual until the GPU does"
-        return Finding("check", f"failed on the GPU ({outcome})", remedy)
-    remedy = f"`python {' '.join(PROBE)}` shows the whole of it"
-    return Finding("check", f"failed ({outcome})", remedy, fatal=True)
-
-
-def examine() -> Iterator[Finding]:
-    """All findings in the order of the report, each as soon as it is known, the slow check last.
-
-    The check is left out where it cannot succeed.
-    """
-    from forgekit.devices import gpu_report
-
-    machine = gpu_report()
-    looks = (look_at_system, look_at_gpu, look_at_driver, look_at_torch, look_at_dsl,
-             look_at_disassembler)  # fmt: skip
-    findings = [*(look(machine) for look in looks), look_at_jupyter()]
-    yield from findings
-    if any(finding.fatal for finding in findings):
-        return
-    yield look_at_target(machine)
-    if machine.target is not None:
-        yield check_kernels(machine.target.kind)
 
 
 def run_probe() -> float:

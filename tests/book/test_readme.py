@@ -21,7 +21,7 @@ def test_it_is_short() -> None:
 
 
 def test_its_numbers_are_the_recorded_ones() -> None:
-    """Where not: `uv run python book/make_readme.py` writes them anew."""
+    """Where not: `uv run python book/make_readme.py` writes them again."""
     assert re.findall(r"<!-- numbers: (\w+) -->", TEXT) == list(make_readme.BLOCKS)
     assert make_readme.filled(TEXT) == TEXT
 

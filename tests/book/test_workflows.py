@@ -78,8 +78,8 @@ def test_a_pull_request_is_tested_once() -> None:
 def test_the_recipe_for_classes_is_tested() -> None:
     commands = [step.get("run") for step in steps(ROOT / ".github" / "workflows" / "tests.yml")]
     test = (ROOT / "tests" / "lab" / "test_hub.py").read_text(encoding="utf-8")
-    (told,) = re.findall(r'^MISSING = "(.+)"$', test, flags=re.MULTILINE)
-    assert told in commands
+    (command,) = re.findall(r'^MISSING = "(.+)"$', test, flags=re.MULTILINE)
+    assert command in commands
 
 
 def test_a_deployment_is_not_cut_off() -> None:

@@ -7,21 +7,19 @@ from dataclasses import dataclass
 from forgekit.course import FIRST_NOTEBOOK
 from tests.lab.notebook_page import NotebookPage
 
-__all__ = ["LESSONS", "Lesson", "grade", "progress_of", "unexpected"]
-
 
 @dataclass(frozen=True)
 class Lesson:
     """An exercise of a notebook, the skeleton's line that is to be replaced, and by what.
 
-    told: words of the message about the line `wrong`.
+    advice: words of the message about the line `wrong`.
     """
 
     notebook: str
     exercise: str
     line: str
     wrong: str
-    told: str
+    advice: str
     right: str
 
 

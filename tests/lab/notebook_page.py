@@ -11,8 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Cell", "NotebookPage"]
-
 SLOW_MS = 240_000  # a busy machine may need it; nothing else waits so long
 
 _PANEL = "window.jupyterapp.shell.currentWidget"

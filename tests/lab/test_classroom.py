@@ -69,7 +69,7 @@ def test_no_unexpected_error_stands_anywhere(ran: Run) -> None:
 def test_an_exercise_wrongly_then_rightly(ran: Run, classroom: Classroom) -> None:
     lesson, name = ran.lesson, ran.lesson.exercise
     wrong = grade(ran.notebook, name, lesson.line, lesson.wrong)
-    assert lesson.told in wrong
+    assert lesson.advice in wrong
     assert "PASSED" not in wrong
     assert "PASSED" in grade(ran.notebook, name, lesson.wrong, lesson.right)
     assert "passed at try 2" in progress_of(ran.notebook, name)

@@ -97,7 +97,7 @@ def test_two_users_do_not_meet(hub: Hub) -> None:
         assert unexpected(notebook) == []
 
     name = LESSON.exercise
-    assert LESSON.told in grade(bob, name, LESSON.line, LESSON.wrong)
+    assert LESSON.advice in grade(bob, name, LESSON.line, LESSON.wrong)
     assert "PASSED" in grade(alice, name, LESSON.line, LESSON.right)
     assert "passed at the first try" in progress_of(alice, name)
     assert "open, tries: 1" in progress_of(bob, name)
