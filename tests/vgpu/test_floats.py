@@ -6,6 +6,7 @@ computing with a few bits too few, or rounding twice, gives the wrong neighbour.
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 import struct
@@ -70,6 +71,7 @@ def scaled(significand: int, exponent: int, form: Format) -> int:
     return bits
 
 
+@functools.cache
 def hard_triples(form: Format, count: int) -> list[Triple]:
     """a*b + c whose exact value lies on, or by a hair beside, a tie between two floats.
 
@@ -108,6 +110,7 @@ def hard_triples(form: Format, count: int) -> list[Triple]:
     return cases
 
 
+@functools.cache
 def random_triples(form: Format, count: int) -> list[Triple]:
     """Bits at random: half of them anywhere, half with exponents that make a*b and c meet."""
     rng = random.Random(13)
@@ -206,6 +209,7 @@ def test_square_roots(mode: str) -> None:
     compare(got, [square_root(v, F32, mode) for v in values], F32, [(v,) for v in values])
 
 
+@functools.cache
 def near_ties(source: Format, target: Format) -> list[int]:
     """Bits of `source` on and beside ties of `target` of every kind, and at its range's ends."""
     rng = random.Random(5)

@@ -17,7 +17,11 @@ from cutlass.cute.runtime import from_dlpack, make_fake_compact_tensor  # noqa: 
 from tests.vgpu.kernels import copies, flow, warps, weeks  # noqa: E402
 
 ARCHS = ("sm_80", "sm_90a")
-DTYPES = (torch.float32, torch.float16, torch.bfloat16)
+# Kernels that compute: bfloat16 becomes other instructions on sm_80. Those that only move elements
+# know no more than their width.
+CASES = [(torch.float32, "sm_90a"), (torch.float16, "sm_80"), (torch.bfloat16, "sm_80"),
+         (torch.bfloat16, "sm_90a")]  # fmt: skip
+WIDTHS = [(torch.float32, "sm_80"), (torch.float16, "sm_90a")]
 SHAPES = ((1, 1), (31, 33), (129, 760), (2, 1000))
 EPSILON = {torch.float32: 2.0**-22, torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8}
 
@@ -55,9 +59,8 @@ def random(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
 
 
 # -- the kernels of the course -----------------------------------------------------------------
-@pytest.mark.parametrize("arch", ARCHS)
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_copy(arch, dtype):
+@pytest.mark.parametrize("dtype, arch", WIDTHS)
+def test_copy(dtype, arch):
     for n in (1, 31, 33, 129 * 76, 1000):
         x, y = random(n, dtype=dtype), poisoned(n, dtype=dtype)
         run(weeks.copy, x, y, arch=arch)
@@ -69,20 +72,18 @@ def test_copy_of_nothing():
     run(weeks.copy, x, y)
 
 
-@pytest.mark.parametrize("arch", ARCHS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype, arch", WIDTHS)
 @pytest.mark.parametrize("name", ["transpose_naive", "transpose_padded", "transpose_swizzled"])
-def test_transpose(name, arch, dtype):
+def test_transpose(name, dtype, arch):
     for m, n in SHAPES:
         x, y = random(m, n, dtype=dtype), poisoned(n, m, dtype=dtype)
         run(getattr(weeks, name), x, y, arch=arch)
         assert torch.equal(y, x.T)
 
 
-@pytest.mark.parametrize("arch", ARCHS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype, arch", CASES)
 @pytest.mark.parametrize("name", ["sum_tree", "sum_shuffle"])
-def test_sum(name, arch, dtype):
+def test_sum(name, dtype, arch):
     for m, n in SHAPES:
         x, y = random(m, n, dtype=dtype), poisoned(m, dtype=dtype)
         run(getattr(weeks, name), x, y, arch=arch)
@@ -97,9 +98,8 @@ def test_sum_of_empty_rows_is_zero():
     assert torch.equal(y, torch.zeros(5))
 
 
-@pytest.mark.parametrize("arch", ARCHS)
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_softmax(arch, dtype):
+@pytest.mark.parametrize("dtype, arch", CASES)
+def test_softmax(dtype, arch):
     for m, n in SHAPES:
         x, y = random(m, n, dtype=dtype), poisoned(m, n, dtype=dtype)
         run(weeks.softmax, x, y, arch=arch)
@@ -123,9 +123,8 @@ def test_blackwell(name):
 
 
 # -- copies through layouts ---------------------------------------------------------------------
-@pytest.mark.parametrize("arch", (*ARCHS, "sm_100a"))
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_tiled_copy_of_128_bits(arch, dtype):
+@pytest.mark.parametrize("dtype, arch", [*WIDTHS, (torch.bfloat16, "sm_100a")])
+def test_tiled_copy_of_128_bits(dtype, arch):
     x, y = random(64, 256, dtype=dtype), poisoned(64, 256, dtype=dtype)
     with forgekit.vgpu.installed(arch):
         f = cute.compile(copies.tiled_copy, *(static(t) for t in (x, y)))
@@ -146,9 +145,8 @@ def test_autovec_copy(arch):
     assert torch.equal(y, 2 * x)
 
 
-@pytest.mark.parametrize("arch", ARCHS)
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_predicated_tails(arch, dtype):
+@pytest.mark.parametrize("dtype, arch", CASES)
+def test_predicated_tails(dtype, arch):
     for m, n in SHAPES:
         a, b = random(m, n, dtype=dtype), random(m, n + 1, dtype=dtype)[:, 1:]
         c = poisoned(m, n, dtype=dtype)
@@ -164,9 +162,8 @@ def gmem(n_modes: int, divisibility: int = 1):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("arch", ARCHS)
-@pytest.mark.parametrize("stages", [2, 3, 4])
-def test_async_copy_pipeline(arch, stages):
+@pytest.mark.parametrize("stages, arch", [(2, "sm_80"), (3, "sm_90a"), (4, "sm_80")])
+def test_async_copy_pipeline(stages, arch):
     with forgekit.vgpu.installed(arch):
         f = cute.compile(copies.pipeline, gmem(2, 4), gmem(1), stages)
     assert "cp.async" in f.__ptx__
@@ -281,6 +278,7 @@ def test_several_kernels_and_launches_run_in_order(times):
 @pytest.mark.parametrize(
     "grid, block", [((2, 3, 4), (5, 3, 2)), ((1, 1, 1), (1, 1, 64)), ((7, 1, 2), (33, 1, 1))]
 )
+@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
 def test_grids_and_blocks_of_three_dimensions(grid, block):
     y = torch.full((*grid[::-1], *block[::-1], 6), -1, dtype=torch.int32)
     run(flow.where_am_i, y)
