@@ -1,4 +1,7 @@
-"""The kernels of weeks 0 to 2, as a student writes them: copy, transpose, sum, softmax."""
+"""Kernels of weeks 0 and 2, as a student writes them: copy, transpose, softmax.
+
+Those that forgekit itself offers run in tests/kernels.
+"""
 
 import cutlass
 from cutlass import Float32, cute
@@ -24,34 +27,9 @@ def copy(mX: cute.Tensor, mY: cute.Tensor):
 
 
 @cute.kernel
-def transpose_naive_kernel(mX: cute.Tensor, mY: cute.Tensor):
-    tx, ty, _ = cute.arch.thread_idx()
-    bx, by, _ = cute.arch.block_idx()
-    M, N = mX.shape
-    col = bx * TILE + tx
-    for k in cutlass.range_constexpr(TILE // ROWS):
-        row = by * TILE + ty + ROWS * k
-        if row < M and col < N:
-            mY[col, row] = mX[row, col]
-
-
-@cute.kernel
-def transpose_padded_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def transpose_kernel(mX: cute.Tensor, mY: cute.Tensor):
     layout = cute.make_layout((TILE, TILE), stride=(TILE + 1, 1))
     sT = cutlass.memory.SmemAllocator().allocate_tensor(mX.element_type, layout, 16)
-    transpose_through(sT, mX, mY)
-
-
-@cute.kernel
-def transpose_swizzled_kernel(mX: cute.Tensor, mY: cute.Tensor):
-    plain = cute.make_layout((TILE, TILE), stride=(TILE, 1))
-    layout = cute.make_composed_layout(cute.make_swizzle(5, 0, 5), 0, plain)
-    sT = cutlass.memory.SmemAllocator().allocate_tensor(mX.element_type, layout, 128)
-    transpose_through(sT, mX, mY)
-
-
-@cute.jit
-def transpose_through(sT: cute.Tensor, mX: cute.Tensor, mY: cute.Tensor):
     tx, ty, _ = cute.arch.thread_idx()
     bx, by, _ = cute.arch.block_idx()
     M, N = mX.shape
@@ -66,70 +44,11 @@ def transpose_through(sT: cute.Tensor, mX: cute.Tensor, mY: cute.Tensor):
             mY[row, col] = sT[tx, ty + ROWS * k]
 
 
-def _launch_transpose(kernel, mX, mY):
+@cute.jit
+def transpose(mX: cute.Tensor, mY: cute.Tensor):
     M, N = mX.shape
     grid = (cute.ceil_div(N, TILE), cute.ceil_div(M, TILE), 1)
-    kernel(mX, mY).launch(grid=grid, block=(TILE, ROWS, 1))
-
-
-@cute.jit
-def transpose_naive(mX: cute.Tensor, mY: cute.Tensor):
-    _launch_transpose(transpose_naive_kernel, mX, mY)
-
-
-@cute.jit
-def transpose_padded(mX: cute.Tensor, mY: cute.Tensor):
-    _launch_transpose(transpose_padded_kernel, mX, mY)
-
-
-@cute.jit
-def transpose_swizzled(mX: cute.Tensor, mY: cute.Tensor):
-    _launch_transpose(transpose_swizzled_kernel, mX, mY)
-
-
-@cute.kernel
-def sum_tree_kernel(mX: cute.Tensor, mY: cute.Tensor):
-    """One block a row: each thread sums a strided part, then a tree in shared memory."""
-    tidx, _, _ = cute.arch.thread_idx()
-    row, _, _ = cute.arch.block_idx()
-    sP = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(128), 16)
-    total = Float32(0.0)
-    for c in range(tidx, mX.shape[1], 128):
-        total += mX[row, c].to(Float32)
-    sP[tidx] = total
-    cute.arch.sync_threads()
-    for step in cutlass.range_constexpr(7):
-        half = 64 >> step
-        if tidx < half:
-            sP[tidx] = sP[tidx] + sP[tidx + half]
-        cute.arch.sync_threads()
-    if tidx == 0:
-        mY[row] = sP[0].to(mY.element_type)
-
-
-@cute.kernel
-def sum_shuffle_kernel(mX: cute.Tensor, mY: cute.Tensor):
-    """One warp a row, four rows a block."""
-    bidx, _, _ = cute.arch.block_idx()
-    row = bidx * 4 + cute.arch.warp_idx()
-    total = Float32(0.0)
-    if row < mX.shape[0]:
-        for c in range(cute.arch.lane_idx(), mX.shape[1], 32):
-            total += mX[row, c].to(Float32)
-        for step in cutlass.range_constexpr(5):
-            total += cute.arch.shuffle_sync_bfly(total, offset=16 >> step)
-        if cute.arch.lane_idx() == 0:
-            mY[row] = total.to(mY.element_type)
-
-
-@cute.jit
-def sum_tree(mX: cute.Tensor, mY: cute.Tensor):
-    sum_tree_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(128, 1, 1))
-
-
-@cute.jit
-def sum_shuffle(mX: cute.Tensor, mY: cute.Tensor):
-    sum_shuffle_kernel(mX, mY).launch(grid=(cute.ceil_div(mX.shape[0], 4), 1, 1), block=(128, 1, 1))
+    transpose_kernel(mX, mY).launch(grid=grid, block=(TILE, ROWS, 1))
 
 
 @cute.kernel
