@@ -37,6 +37,18 @@ _INPUTS, _RESULTS = "abcf", "de"
 _BLOCK = 64
 
 
+def limits(kind: str) -> tuple[int, int]:
+    """The least and the largest number of an integer type."""
+    bits = int(kind[1:])
+    return (-(1 << bits - 1), (1 << bits - 1) - 1) if kind[0] == "s" else (0, (1 << bits) - 1)
+
+
+def wrap(x: int, kind: str) -> int:
+    """x modulo 2**bits, in the type's range."""
+    low, high = limits(kind)
+    return (x - low) % (high - low + 1) + low
+
+
 def encode(value: Any, kind: str) -> int:
     """The bits of a value in a PTX type; NaN is the GPU's canonical one."""
     if isinstance(value, tuple):

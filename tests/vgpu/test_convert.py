@@ -12,22 +12,12 @@ import pytest
 from forgekit.errors import UnsupportedPtxError
 from forgekit.vgpu.memory import LOCAL_WINDOW, SHARED_WINDOW
 from tests.vgpu.exact import BF16, EDGES, F16, F32, F64, FORMATS, Format, convert, encode, value
-from tests.vgpu.harness import INF, NAN, check, run
+from tests.vgpu.harness import INF, NAN, check, limits, run, wrap
 
 INTEGERS = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
 NOT_WITH_BF16 = ("u8", "s8")
 MODES = ("rn", "rz", "rm", "rp")
 ROUND = {"rni": round, "rzi": math.trunc, "rmi": math.floor, "rpi": math.ceil}
-
-
-def limits(kind: str) -> tuple[int, int]:
-    bits = int(kind[1:])
-    return (-(1 << bits - 1), (1 << bits - 1) - 1) if kind[0] == "s" else (0, (1 << bits) - 1)
-
-
-def wrap(x: int, kind: str) -> int:
-    low, high = limits(kind)
-    return (x - low) % (high - low + 1) + low
 
 
 def integers(kind: str) -> list[int]:

@@ -9,22 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.vgpu.harness import check
+from tests.vgpu.harness import check, limits, wrap
 
 ALL = ("u16", "s16", "u32", "s32", "u64", "s64")
 SIGNED = ("s16", "s32", "s64")
 MIN32, MAX32 = -(2**31), 2**31 - 1
-
-
-def limits(kind: str) -> tuple[int, int]:
-    bits = int(kind[1:])
-    return (-(1 << bits - 1), (1 << bits - 1) - 1) if kind[0] == "s" else (0, (1 << bits) - 1)
-
-
-def wrap(x: int, kind: str) -> int:
-    """x modulo 2**bits, in the type's range."""
-    low, high = limits(kind)
-    return (x - low) % (high - low + 1) + low
 
 
 def edges(kind: str) -> list[int]:

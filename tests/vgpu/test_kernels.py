@@ -16,6 +16,8 @@ from cutlass.cute.runtime import from_dlpack, make_fake_compact_tensor  # noqa: 
 
 from tests.vgpu.kernels import copies, flow, warps, weeks  # noqa: E402
 
+pytestmark = pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
+
 ARCHS = ("sm_80", "sm_90a")
 # Kernels that compute: bfloat16 becomes other instructions on sm_80. Those that only move elements
 # know no more than their width.
@@ -252,7 +254,6 @@ def test_several_kernels_and_launches_run_in_order(times):
 @pytest.mark.parametrize(
     "grid, block", [((2, 3, 4), (5, 3, 2)), ((1, 1, 1), (1, 1, 64)), ((7, 1, 2), (33, 1, 1))]
 )
-@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
 def test_grids_and_blocks_of_three_dimensions(grid, block):
     y = torch.full((*grid[::-1], *block[::-1], 6), -1, dtype=torch.int32)
     run(flow.where_am_i, y)

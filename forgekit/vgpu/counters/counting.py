@@ -12,23 +12,20 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from forgekit.vgpu.counters.costs import AccessCounts, Costs, paired
 from forgekit.vgpu.counters.touched import READ, WRITTEN, TensorTraffic, Touched
 from forgekit.vgpu.counters.warps import LANES
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.listeners import Access, Listener
+from forgekit.vgpu.machine import Machine
+from forgekit.vgpu.machine.async_operations import AsyncOperation
 from forgekit.vgpu.memory import WINDOW_MASK
+from forgekit.vgpu.program import Program
 from forgekit.vgpu.ptx import Register
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.launch_record import LaunchRecord
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.machine.async_operations import AsyncOperation
-    from forgekit.vgpu.program import Program
 
 _SPACES = ("global", "shared")
 

@@ -7,12 +7,9 @@ far as it can before the next one starts. Everything is drawn from a seed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
+from forgekit.vgpu.floats import Array
 
 _PARTS = 3
 _WARP = 32

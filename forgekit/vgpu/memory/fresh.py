@@ -10,13 +10,12 @@ import ctypes
 import math
 import weakref
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.memory.allocations import Allocation
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.memory.allocations import Allocation
 
 
 @dataclass
