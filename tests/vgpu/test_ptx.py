@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from forgekit.errors import PtxSyntaxError, UnsupportedPtxError
-from forgekit.vgpu import program, ptx
+from forgekit.vgpu import opcodes, program, ptx
 from forgekit.vgpu.ptx import (
     Address,
     Immediate,
@@ -487,3 +487,20 @@ def test_undeclared_register() -> None:
         load("mov.b32 %x1, 0;")
     with pytest.raises(PtxSyntaxError, match="undeclared register %q1"):
         load("@%q1 mov.b32 %r1, 0;")
+
+
+def test_an_opcode_that_liveness_takes_for_another_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a result, and not named in dataflow.py; or named there, with one."""
+
+    def reads(instruction, decoder):
+        fetch = decoder.fetch(instruction.operands[0], "b32")
+        return lambda m: fetch(m)
+
+    def writes(instruction, decoder):
+        write = decoder.writer(instruction.operands[0], "b32")
+        return lambda m: write(m, None)
+
+    for name, meaning in (("frobnicate", reads), ("prefetch", writes)):
+        monkeypatch.setitem(opcodes.REGISTRY, name, meaning)
+        with pytest.raises(UnsupportedPtxError, match=r"_NO_RESULT in ptx/dataflow\.py"):
+            load(f"{name}.b32 %r1;")

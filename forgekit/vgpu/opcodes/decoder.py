@@ -17,6 +17,7 @@ from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.opcodes import Compute, UnknownVariantError, lookup
 from forgekit.vgpu.opcodes.special import SPECIAL_REGISTERS
+from forgekit.vgpu.ptx import dataflow
 from forgekit.vgpu.ptx.source_lines import describe_source
 
 if TYPE_CHECKING:
@@ -43,17 +44,29 @@ class Decoder:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.instruction = program.instructions[0] if program.instructions else None
+        self._read: set[str] = set()  # registers of the instruction
+        self._written: set[str] = set()
 
     def step(self, instruction: ptx.Instruction) -> Step:
         self.instruction = instruction
+        self._read, self._written = set(), set()
         meaning = lookup(instruction)
         if meaning is None:
             raise self.unsupported("opcode")
         try:
             result = meaning(instruction, self)
-            return self._compute_step(result) if isinstance(result, Compute) else result
+            step = self._compute_step(result) if isinstance(result, Compute) else result
+            self._check_dataflow(instruction)
+            return step
         except UnknownVariantError as error:
             raise self.unsupported(f"variant ({error})") from None
+
+    def _check_dataflow(self, instruction: ptx.Instruction) -> None:
+        """Liveness takes the first operand for the result, unless it is told that there is none."""
+        reads, writes = dataflow.reads_and_writes(instruction)
+        if not (self._read <= set(reads) and self._written <= set(writes)):
+            root = instruction.opcode[0]
+            raise UnknownVariantError(f"has {root} a result? see _NO_RESULT in ptx/dataflow.py")
 
     def unsupported(self, what: str) -> UnsupportedPtxError:
         i = self.instruction
@@ -112,6 +125,7 @@ class Decoder:
     def _fetch_register(self, name: str, dtype: np.dtype) -> Fetch:
         have = DTYPES[self.register_type(name)]
         self._same_kind(name, have, dtype)
+        self._read.add(name)
         i = self.program.registers[name]
         if have.itemsize == dtype.itemsize:
 
@@ -187,6 +201,7 @@ class Decoder:
         widen = None
         if want.itemsize < have.itemsize:
             widen = np.dtype(f"{'i' if want.kind == 'i' else 'u'}{have.itemsize}")
+        self._written.add(operand.name)
         return self.program.registers[operand.name], widen
 
     def writer(self, operand: object, result: str) -> Callable[[Machine, Array], None]:
