@@ -80,8 +80,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
     return _Groups(config, log)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests marked `gpu` where there is no GPU."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests marked `weekly` unless -m names them; skip those marked `gpu` where there
+    is no GPU."""
+    if "weekly" not in config.option.markexpr:
+        weekly = [item for item in items if item.get_closest_marker("weekly")]
+        if weekly:
+            config.hook.pytest_deselected(items=weekly)
+            items[:] = [item for item in items if item not in weekly]
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if not marked:
         return

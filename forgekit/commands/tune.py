@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from forgekit.errors import PlatformError, UsageError, brief, got_needed
 from forgekit.text import Table, plural
 
 if TYPE_CHECKING:
-    from forgekit.benching.tuning.tune import Outcome, Timed, TuneSettings
+    from forgekit.benching.tuning import Timed, Tuning
     from forgekit.ops.tile_choice import RowChoice
 
 _OPS = ("reduce_sum", "softmax", "softmax_backward")
@@ -37,7 +38,6 @@ _OPS = ("reduce_sum", "softmax", "softmax_backward")
               help="to try for each size, at most; default 24")  # fmt: skip
 @click.option("--repeats", type=AtLeast(1), default=50, help="timed calls of each; default 50")
 @click.option("--dry-run", is_flag=True, help="measure and report, store nothing")
-@click.option("--scheduler", help="spread the sizes with Dask: local:2, or tcp://host:8786")
 @click.option("--show", is_flag=True, help="print what is stored, and stop")
 @click.option("--clear", is_flag=True, help="remove what is stored, and stop")
 def tune(**options: Any) -> int:
@@ -51,19 +51,30 @@ def tune(**options: Any) -> int:
     if chosen.clear or chosen.show:
         return _clear() if chosen.clear else _show()
     cases = _cases(chosen)
-    settings = _settings(chosen)
-    outcomes: list[Outcome] = []
+    _check_device_and_folder(store=not chosen.dry_run)
+    from tqdm import tqdm
+
+    from forgekit.benching import tuning
+
+    found: list[Tuning] = []
     status = 0
     try:
-        for outcome in _with_progress(cases, settings, chosen.scheduler):
-            outcomes.append(outcome)
+        for case in (bar := tqdm(cases, unit="size", disable=None, file=sys.stderr)):
+            bar.set_postfix_str(str(case))
+            found.append(
+                tuning.tune_case(
+                    case, most=chosen.candidates, exact=chosen.exact, repeats=chosen.repeats
+                )
+            )
             if not chosen.dry_run:
-                _keep(outcome)
+                tuning.keep(found[-1])
     except KeyboardInterrupt:
-        print("forgekit: interrupted; what was found before is kept", file=sys.stderr)
+        kept = "nothing is stored" if chosen.dry_run else "what was found before is kept"
+        print(f"forgekit: interrupted; {kept}", file=sys.stderr)
         status = 130
-    print("\n".join(report(outcomes)))
-    return status or int(any(outcome.left_out for outcome in outcomes))
+    finally:
+        print("\n".join(report(found)))
+    return status or int(any(one.left_out for one in found))
 
 
 def _cases(chosen: SimpleNamespace) -> list[Case]:
@@ -94,83 +105,37 @@ def _shape(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def _settings(chosen: SimpleNamespace) -> TuneSettings:
+def _check_device_and_folder(*, store: bool) -> None:
     """Refuses first what should not come out at the end."""
-    from forgekit.benching.suites.spread import check_scheduler, local_workers
     from forgekit.devices import current_target
     from forgekit.ops import tuning_files
 
-    if chosen.scheduler:
-        check_scheduler(chosen.scheduler)
-    if not chosen.scheduler or local_workers(chosen.scheduler):
-        target = current_target()
-        if target.kind != "gpu":
-            needed = "a GPU, as it goes by times"
-            remedy = "run it on such a machine, or hand it to one with --scheduler tcp://host:8786"
-            raise PlatformError(got_needed("forgekit tune", target.name, needed, remedy))
-    if not chosen.dry_run and tuning_files.folder() is None:
+    target = current_target()
+    if target.kind != "gpu":
+        needed, remedy = "a GPU, as it goes by times", "run it on such a machine"
+        raise PlatformError(got_needed("forgekit tune", target.name, needed, remedy))
+    if store and tuning_files.folder() is None:
         remedy = "unset FORGEKIT_TUNING or name a folder with it, or add --dry-run"
         raise UsageError(got_needed("forgekit tune", "no folder to store in", "a folder", remedy))
-    from forgekit.benching.tuning.tune import TuneSettings
-
-    return TuneSettings(
-        most=chosen.candidates, exact=chosen.exact, repeats=chosen.repeats, device="gpu"
-    )
-
-
-def _with_progress(
-    cases: Sequence[Case], settings: TuneSettings, scheduler: str | None
-) -> Iterable[Outcome]:
-    """The outcomes as they come, and a bar: of configurations here, of sizes with Dask."""
-    from tqdm import tqdm
-
-    from forgekit.benching.tuning import tune
-
-    if scheduler:
-        from forgekit.benching.suites.spread import spread
-
-        pieces = [(case, settings) for case in cases]
-        results = spread(tune.tune_on_worker, pieces, scheduler=scheduler, failed=tune.failed_case)
-        with tqdm(total=len(cases), unit="size", disable=None, file=sys.stderr) as bar:
-            for _, outcome in results:
-                bar.set_postfix_str(str(outcome.case), refresh=False)
-                bar.update()
-                yield outcome
-        return
-    total = tune.configurations(cases, settings)
-    with tqdm(total=total, unit="configuration", disable=None, file=sys.stderr) as bar:
-        bar.set_postfix_str(str(cases[0]))
-        for index, outcome in tune.tune_cases(cases, settings, step=bar.update):
-            bar.set_postfix_str(str(cases[min(index + 1, len(cases) - 1)]))
-            yield outcome
-
-
-def _keep(outcome: Outcome) -> None:
-    from forgekit.benching.tuning.tune import keep
-
-    if not keep(outcome) and outcome.table is not None:
-        said = f"{outcome.case}: the worker has another forgekit or CuTe DSL, so it is not stored"
-        print(f"forgekit: {said}", file=sys.stderr)
 
 
 # -- what is printed ------------------------------------------------------------------------------
-def report(outcomes: Sequence[Outcome]) -> list[str]:
+def report(found: Sequence[Tuning]) -> list[str]:
     """A table of all sizes that were measured, and below it what was not, and why."""
-    rows = [_row(outcome) for outcome in outcomes if outcome.table is not None]
+    rows = [_row(one, one.table) for one in found if one.table]
     heads = ("", "table's choice", "µs", "best", "µs", "gain")
     lines = Table(heads, rows, left=(0, 1, 3)).lines() if rows else ["nothing was measured"]
-    lines += [f"{o.case}: not measured: {o.left_out}" for o in outcomes if o.left_out]
-    for o in outcomes:
-        lines += [f"{o.case}: dropped {in_words(choice)}: {why}" for choice, why in o.dropped]
+    lines += [f"{one.case}: not measured: {one.left_out}" for one in found if one.left_out]
+    for one in found:
+        lines += [f"{one.case}: dropped {in_words(choice)}: {why}" for choice, why in one.dropped]
     return lines
 
 
-def _row(outcome: Outcome) -> tuple[str, ...]:
-    assert outcome.table is not None
-    name = f"{outcome.case}, {outcome.tried} tried"
-    if outcome.best is None:
-        return (name, *_timed(outcome.table), "stays", "", "")
-    return (name, *_timed(outcome.table), *_timed(outcome.best), f"{100 * outcome.gain:.1f} %")
+def _row(one: Tuning, table: Timed) -> tuple[str, ...]:
+    name = f"{one.case}, {one.tried} tried"
+    if one.best is None:
+        return (name, *_timed(table), "stays", "", "")
+    return (name, *_timed(table), *_timed(one.best), f"{100 * one.gain:.1f} %")
 
 
 def _timed(timed: Timed) -> tuple[str, str]:
@@ -187,32 +152,17 @@ def in_words(choice: RowChoice) -> str:
 
 
 def _show() -> int:
+    """What the files of the folder hold, also those that do not count."""
     from forgekit.ops import tuning_files
 
-    where = tuning_files.folder()
-    found = tuning_files.stored()
+    where, found = tuning_files.folder(), tuning_files.stored()
     if not found:
         print(f"nothing is stored in {where}" if where else "FORGEKIT_TUNING=off")
     for one in found:
         print(f"{one.gpu or '?'}: {one.file}" + (f"\nignored: {one.ignored}" * bool(one.ignored)))
-        rows = [_stored_row(name, entry) for name, entry in sorted(one.entries.items())]
-        if rows:
-            heads = ("", "instead of the table's", "µs", "", "µs", "gain", "")
-            print("\n".join(Table(heads, rows, left=(0, 1, 3, 6)).lines()))
+        for name, entry in sorted(one.entries.items()):
+            print(f"{name}: {json.dumps(entry)}")
     return 0
-
-
-def _stored_row(name: str, entry: dict[str, object]) -> tuple[str, ...]:
-    from forgekit.ops.tile_choice import RowChoice
-
-    try:
-        table, best = (RowChoice(**entry[k]) for k in ("table", "choice"))  # type: ignore[arg-type]
-        before_ms, now_ms = float(entry["table_ms"]), float(entry["ms"])  # type: ignore[arg-type]
-        gain = f"{100 * (1 - now_ms / before_ms):.1f} %"
-        times = f"{1e3 * before_ms:.1f}", f"{1e3 * now_ms:.1f}"
-        return name, in_words(table), times[0], in_words(best), times[1], gain, str(entry["date"])
-    except (TypeError, KeyError, ValueError, ZeroDivisionError):
-        return name, "cannot be read", "", "", "", "", ""
 
 
 def _clear() -> int:

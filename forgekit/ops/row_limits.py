@@ -11,11 +11,11 @@ import functools
 from dataclasses import dataclass
 
 from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP, shares_warps
-from forgekit.ops.tile_choice import Op, RowChoice, whole_loads
+from forgekit.ops.tile_choice import Kernel, Op, RowChoice, whole_loads
 
 __all__ = ["RowProblem", "capacity", "shared_limit", "why_not"]
 
-KERNELS: dict[Op, tuple[str, ...]] = {
+KERNELS: dict[Op, tuple[Kernel, ...]] = {
     "sum": ("sum", "short"),
     "softmax": ("registers", "shared", "streaming"),
     "softmax_backward": ("registers", "streaming"),

@@ -11,18 +11,19 @@ from typing import Any
 import pytest
 import torch
 
+from forgekit.benching import tuning
 from forgekit.benching.suites.suite import Case
 from forgekit.benching.timing import Timing
-from forgekit.benching.tuning import tune as search
-from forgekit.benching.tuning.tune import Outcome, Timed, TuneSettings
 from forgekit.commands import tune
 from forgekit.commands.cli import main
+from forgekit.devices import Target, use_target
 from forgekit.errors import UsageError
 from forgekit.ops import tuned, tuning_files
 from forgekit.ops.tile_choice import RowChoice
-from tests.benching.tuning.tune_work import fewest_loads
+from tests.benching.test_tuning import fewest_loads
 
-NARROW = ["tune", "--op", "softmax", "--dtype", "float16", "--shape", "6x2048"]
+NARROW = ["tune", "--op", "softmax", "--dtype", "float16", "--shape", "6x2048",
+          "--candidates", "2"]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -35,11 +36,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.fixture
-def virtual(monkeypatch: pytest.MonkeyPatch) -> None:
+def virtual(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As if the virtual GPU had times."""
-    settings = TuneSettings(most=2, device="virtual", arch="sm_90a")
-    monkeypatch.setattr(tune, "_settings", lambda chosen: settings)
-    monkeypatch.setattr(search, "on_gpu", fewest_loads)
+    monkeypatch.setattr(tune, "_check_device_and_folder", lambda *, store: None)
+    monkeypatch.setattr(tuning, "on_gpu", fewest_loads)
+    with use_target("virtual", "sm_90a"):
+        yield
 
 
 def test_a_search_prints_stores_shows_and_clears(
@@ -58,7 +60,9 @@ def test_a_search_prints_stores_shows_and_clears(
     assert main(["tune", "--show"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith(f"virtual GPU (sm_90a): {found.file}\n")
-    assert "softmax float16 6x2048 vector=8  registers 64 threads, 4 loads" in shown
+    name, _, entry = shown.splitlines()[1].partition(": ")
+    assert name == "softmax float16 6x2048 vector=8"
+    assert json.loads(entry)["table"]["threads"] == 64
     assert main(["tune", "--clear"]) == 0
     assert capsys.readouterr().out == f"removed {found.file}\n"
     assert main(["tune", "--show"]) == 0
@@ -81,7 +85,7 @@ def test_what_was_found_before_ctrl_c_is_kept(
             raise KeyboardInterrupt
         return fewest_loads(call, choice, repeats)
 
-    monkeypatch.setattr(search, "on_gpu", timer)
+    monkeypatch.setattr(tuning, "on_gpu", timer)
     assert main([*NARROW, "--shape", "3x1"]) == 130
     said = capsys.readouterr()
     assert "interrupted; what was found before is kept" in said.err
@@ -99,46 +103,18 @@ def test_shown_are_also_files_and_entries_that_do_not_count(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("?: ") and lines[1].startswith("ignored: it cannot be read (JSON")
     assert lines[3] == "ignored: it was made with another CuTe DSL"
-    assert lines[-1].split("  ")[0] == "some rows" and "cannot be read" in lines[-1]
+    assert lines[-1] == 'some rows: {"ms": 1}'
 
 
 def test_a_failure_is_printed_and_is_the_exit_status(
     virtual: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong = RowChoice("registers", 32, 1, 2, 8)
-    monkeypatch.setattr(search, "choose_rows", lambda *args: wrong)
+    monkeypatch.setattr(tuning, "choose_rows", lambda *args: wrong)
     assert main(NARROW) == 1
     out = capsys.readouterr().out
     assert "nothing was measured\nsoftmax 6×2048 float16: not measured: the table's own" in out
     assert "dropped registers 32 threads, 2 loads: wrong: 12,288 of" in out
-
-
-def test_results_of_a_worker_with_other_kernels_are_not_stored(
-    virtual: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept = Timed(RowChoice("registers", 32, 1, 2, 8), Timing(1.0, 1.0, 1.0))
-    case = Case("softmax", (6, 1024), "float16")
-    outcome = Outcome(case, "k", "B", {"kernels": "0"}, table=kept, best=kept)
-    monkeypatch.setattr(tune, "_with_progress", lambda *args: iter([outcome]))
-    assert main(NARROW) == 0
-    assert "another forgekit or CuTe DSL, so it is not stored" in capsys.readouterr().err
-    assert tuning_files.stored() == []
-
-
-def test_with_a_scheduler_sizes_come_in_any_order(
-    virtual: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def spread(function: Any, items: Any, *, scheduler: str, failed: Any) -> Any:
-        assert scheduler == "local:2"
-        yield 1, failed(items[1], ValueError("no"))
-        yield 0, function(items[0])
-
-    monkeypatch.setattr("forgekit.benching.suites.spread.spread", spread)
-    assert main([*NARROW, "--shape", "3x1", "--scheduler", "local:2"]) == 1
-    out = capsys.readouterr().out
-    assert "softmax 6×2048 float16, 3 tried" in out
-    assert "softmax 3×1 float16: not measured: ValueError: no" in out
-    assert len(tuning_files.stored()[0].entries) == 1
 
 
 @pytest.mark.gpu
@@ -162,7 +138,6 @@ def test_on_a_gpu(capsys: pytest.CaptureFixture[str]) -> None:
         (["--suite", "nowhere"], "--suite: got 'nowhere'"),
         (["--shape", "8x8", "--repeats", "0"], "--repeats: got 0"),
         (["--shape", "8x8", "--candidates", "0"], "--candidates: got 0"),
-        (["--shape", "8x8", "--scheduler", "here"], "--scheduler: got 'here'"),
     ],
 )
 def test_what_cannot_be_is_refused(
@@ -183,7 +158,8 @@ def test_with_tuning_off_there_is_nowhere_to_store(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORGEKIT_TUNING", "off")
-    assert main([*NARROW, "--scheduler", "tcp://localhost:1"]) == 2
+    monkeypatch.setattr("forgekit.devices.current_target", lambda: Target("gpu", "sm_90a", "H"))
+    assert main(NARROW) == 2
     assert "got no folder to store in" in capsys.readouterr().err
     assert main(["tune", "--show"]) == 0
     assert capsys.readouterr().out == "FORGEKIT_TUNING=off\n"
@@ -199,7 +175,7 @@ def test_the_rows_of_a_suite(tmp_path: Path) -> None:
     )
     assert len(cases) == 15 and len(set(cases)) == 15
     assert {c.shape for c in cases} == {(33, 127), (5, 7), (1, 1), (128, 1024), (8, 16384)}
-    assert {c.op for c in cases} == set(search.OPS) and {c.dim for c in cases} == {-1}
+    assert {c.op for c in cases} == set(tuning.OPS) and {c.dim for c in cases} == {-1}
     (tmp_path / "own.toml").write_text(
         '[[group]]\nops = ["reduce_sum"]\ndim = 0\ndtypes = ["float16"]\nshapes = [[8, 8]]\n'
     )

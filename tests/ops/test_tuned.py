@@ -208,6 +208,7 @@ def _store_many(where: Path, who: int, together: Any) -> None:
         tuning_files.keep(NAME, {f"{who} {k}": entry(OTHER)})
 
 
+@pytest.mark.weekly
 def test_processes_that_store_at_once_lose_nothing(folder: Path) -> None:
     context = multiprocessing.get_context("spawn")
     together = context.Barrier(2)

@@ -17,8 +17,6 @@ from forgekit.benching.suites.suite import Case
 from forgekit.benching.timing import ceiling_gbps
 from forgekit.devices import Target, gpu_report
 
-__all__ = ["commit", "lacking_memory", "lost_context", "machine_info", "told"]
-
 _PACKAGES = ("torch", "nvidia-cutlass-dsl", "triton", "quack-kernels")
 
 
@@ -56,7 +54,7 @@ def commit() -> str | None:
         return None
 
 
-def told(error: BaseException) -> str:
+def error_line(error: BaseException) -> str:
     """An error in a line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     said = lines[0] if lines else "no message"
@@ -71,7 +69,7 @@ def lost_context() -> str:
         torch.cuda.synchronize()
         torch.cuda.empty_cache()
     except RuntimeError as error:
-        return told(error)
+        return error_line(error)
     return ""
 
 

@@ -15,10 +15,10 @@ from torch import Tensor
 from forgekit.benching.measuring import measure
 from forgekit.benching.suites.machine import (
     commit,
+    error_line,
     lacking_memory,
     lost_context,
     machine_info,
-    told,
 )
 from forgekit.benching.suites.operations import (
     make_inputs,
@@ -79,9 +79,9 @@ def run_case(case: Case, settings: Settings) -> Outcome:
         try:
             inputs = () if why else make_inputs(case, target.torch_device)
         except torch.OutOfMemoryError as error:
-            why = told(error)
+            why = error_line(error)
         except Exception as error:
-            why, status, lost = told(error), "error", lost_context()
+            why, status, lost = error_line(error), "error", lost_context()
         if why:
             rows = [Row(case, c.name, status, moved, error=why) for c in names]
             return Outcome(tuple(rows), machine, lost=lost)
@@ -108,7 +108,7 @@ def _run(
         except AbsentError as error:
             left_out.append(f"{contender.name}: {error}")
         except Exception as error:
-            rows.append(Row(case, contender.name, "error", moved, error=told(error)))
+            rows.append(Row(case, contender.name, "error", moved, error=error_line(error)))
             lost = lost_context()
             if lost:
                 break
@@ -159,7 +159,7 @@ def measure_host(results: SuiteResults, ops: Sequence[str], settings: Settings) 
                     call = contender.prepare(case, inputs)
                     results.host_us.setdefault(op, {})[contender.name] = round(host_us(call), 2)
                 except Exception as error:
-                    left_out.append(f"{contender.name}: host time of {op}: {told(error)}")
+                    left_out.append(f"{contender.name}: host time of {op}: {error_line(error)}")
             results.add((), machine, left_out)
 
 
@@ -190,7 +190,7 @@ def run_cases(cases: Sequence[Case], settings: Settings) -> Iterator[tuple[int, 
 def failed_case(piece: tuple[Case, Settings], error: BaseException) -> Outcome:
     """What a case gave whose worker never answered."""
     case, settings = piece
-    moved, said = moved_bytes(case), told(error)
+    moved, said = moved_bytes(case), error_line(error)
     rows = [Row(case, c.name, "error", moved, error=said) for c in settings.contenders()]
     return Outcome(tuple(rows), None)
 

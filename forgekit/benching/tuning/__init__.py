@@ -1,1 +1,0 @@
-"""`forgekit tune`: configurations for the GPU at hand."""
