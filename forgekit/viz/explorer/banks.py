@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from forgekit.layouts import ComposedLayout, Layout, Swizzle
+from forgekit.layouts.swizzle import outer_of
 from forgekit.viz.layouts.banks import BANK_BITS, describe_ways, worst_ways
 from forgekit.viz.layouts.reading import offsets_of
 
-MOST_PADDING = 8  # elements
+_MOST_PADDING = 8  # elements
 _MOST_BITS = 5  # 32 banks
 
 
@@ -21,7 +22,7 @@ def bank_choices(
     p, element (i, j) lies (p - padding) × i further on, or × j, as `pad_mode` says. Moving one
     slider sets the other back.
     """
-    outer = layout.outer if isinstance(layout, ComposedLayout) else layout
+    outer = outer_of(layout)
     own = layout.inner if isinstance(layout, ComposedLayout) else None
     lab: dict[str, Any]
     if isinstance(own, Layout):  # no swizzle, and no plain offsets either
@@ -36,7 +37,7 @@ def bank_choices(
     swizzles: list[Swizzle | None] = [None, *_family(outer, mode, extent, bits)]
     if own is not None and own.bits and own not in swizzles:
         swizzles.append(own)
-    pads = range(MOST_PADDING + 1) if mode is not None else range(1)
+    pads = range(_MOST_PADDING + 1) if mode is not None else range(1)
     plain = _padded(outer, mode, -padding)
     padded = [_padded(outer, mode, p - padding) for p in pads]
     with_pad = [_with(layout, None, start) for layout in padded]
@@ -77,7 +78,7 @@ def _row_mode(layout: Layout) -> tuple[int | None, int, int]:
         extent, step = layout.shape[along], layout.stride[mode]
         if layout.stride[along] == 1 and step >= extent and layout.shape[mode] > 1:
             more = step - extent
-            return mode, extent, more if more <= MOST_PADDING else 0
+            return mode, extent, more if more <= _MOST_PADDING else 0
     return None, 0, 0
 
 

@@ -5,8 +5,9 @@ Texts hold `{tile}`, `{start}`, `{thread}`, `{first}` where the page puts the ch
 
 from __future__ import annotations
 
-import math
 from typing import Any
+
+import numpy as np
 
 from forgekit.errors import brief, usage_error
 from forgekit.layouts import (
@@ -18,8 +19,10 @@ from forgekit.layouts import (
     slice_and_offset,
     zipped_divide,
 )
+from forgekit.layouts.swizzle import outer_of
 from forgekit.layouts.tuples import flat, parts, text
-from forgekit.viz.layouts.reading import Array, offsets_of
+from forgekit.text import plural
+from forgekit.viz.layouts.reading import offsets_of
 
 _MOST = 16_384  # elements of all tiles, with those beyond the layout
 
@@ -27,7 +30,7 @@ _MOST_THREADS, _MOST_PAIRS = 1024, 8192
 Parts = tuple[list[dict[str, Any]], dict[str, Any] | None, dict[str, Any] | None]
 
 
-def tile_and_threads(layout: Any, offsets: Array, tile: Any, tv: Any) -> Parts:
+def tile_and_threads(layout: Any, tile: Any, tv: Any) -> Parts:
     """The steps; what cells the tiles have; what elements of a tile the threads have."""
     if _is_pair(tv):
         tiler, tv = tv
@@ -68,15 +71,14 @@ def _divided(layout: Any, tile: Any) -> tuple[Any, dict[str, Any], list[dict[str
     """The tile's layout, where all tiles lie, and the two steps that lead to it."""
     tiler = (tile,) if isinstance(tile, int) and layout.rank == 1 else tile
     tiler = tuple(tiler) if isinstance(tiler, list) else tiler
-    outer = layout.outer if isinstance(layout, ComposedLayout) else layout
     divided = zipped_divide(layout, tiler)
     if divided.size() > _MOST:
         got, needed = f"{divided.size():,} elements", f"at most {_MOST:,}"
         raise usage_error(f"tile {brief(tile)}", got, needed, "take a smaller tile")
-    numbered = zipped_divide(make_identity_layout(outer.shape), tiler)
     inner, rest = divided.mode(0), divided.mode(1)
     size, count = inner.size(), rest.size()
-    cells = [_number(numbered((e, t)), outer) for t in range(count) for e in range(size)]
+    shape = outer_of(layout).shape
+    cells = _numbers(zipped_divide(make_identity_layout(shape), tiler), shape)
     kept = _all_of(inner.shape)
     starts = [_slice(divided, (kept, t))[1] for t in range(count)]
     data = {"shape": inner.shape, "rest": rest.shape, "size": size, "count": count,
@@ -87,11 +89,12 @@ def _divided(layout: Any, tile: Any) -> tuple[Any, dict[str, Any], list[dict[str
              "tile to tile.")  # fmt: skip
     if outside:
         words += f" Tiles reach beyond the tensor ({outside} elements): a kernel needs a predicate."
+    spelt = str(tiler).replace(" ", "")
     names = _modes(inner, "Tile"), _modes(rest, "Rest")
     steps = [
         {"kind": "divide", "name": "zipped_divide", "show": "tile", "words": words,
-         "code": f"gA = zipped_divide(mA, {_tiler(tiler)})", "result": str(divided),
-         "modes": f"({names[0]},{names[1]})"},
+         "code": f"gA = zipped_divide(mA, {spelt})",
+         "result": str(divided), "modes": f"({names[0]},{names[1]})"},
         {"kind": "tile", "name": "one tile", "code": f"blkA = gA[({text(kept)},{{tile}})]",
          "result": str(block), "modes": names[0], "show": "tile",
          "words": "A block takes one tile: it keeps mode 0 and fixes mode 1, so every tile has "
@@ -108,14 +111,15 @@ def _slice(layout: Any, coord: Any) -> tuple[Any, Any]:
     return slice_and_offset(layout, coord)
 
 
-def _number(coord: Any, outer: Layout) -> int:
-    """The number of the element at a coordinate; -1 outside the tensor."""
-    sizes, found = flat(outer.shape), [*flat(coord)]
-    found += [0] * (len(sizes) - len(found))
-    if any(not 0 <= c < s for c, s in zip(found, sizes, strict=True)):
-        return -1
-    strides = [math.prod(sizes[:i]) for i in range(len(sizes))]
-    return sum(c * d for c, d in zip(found, strides, strict=True))
+def _numbers(coordinates: Layout, shape: Any) -> list[int]:
+    """The number of the element at each coordinate of a shape; -1 outside it."""
+    sizes = np.array(flat(shape))
+    found = offsets_of(coordinates).reshape(coordinates.size(), -1)
+    places = np.zeros((len(found), len(sizes)), np.int64)
+    places[:, : found.shape[1]] = found
+    inside = ((places >= 0) & (places < sizes)).all(axis=1)
+    numbers = places @ np.cumprod([1, *sizes[:-1]])
+    return [int(n) for n in np.where(inside, numbers, -1)]
 
 
 def _composed(
@@ -133,12 +137,12 @@ def _composed(
     each = [[indices[v * threads + t] for v in range(values)] for t in range(threads)]
     kept = _all_of(composed.shape[1])
     piece, _ = _slice(composed, (0, kept))
-    slots = f"{values} value" + ("s" if values > 1 else "")
     steps = [
         {"kind": "compose", "name": "composition", "code": f"tidA = composition({name}, {tv})",
          "result": str(composed), "modes": "(thread,value)", "show": "thread",
-         "words": f"Put the TV layout in front: (thread, value) becomes a place in the tile, the "
-                  f"tile's layout makes it an offset. {threads} threads with {slots} each."},
+         "words": "Put the TV layout in front: (thread, value) becomes a place in the tile, the "
+                  "tile's layout makes it an offset. "
+                  f"{threads} threads with {plural(values, 'value')} each."},
         {"kind": "slice", "name": "one thread", "code": f"thrA = tidA[({{thread}},{text(kept)})]",
          "result": str(piece), "modes": "(value)", "show": "thread",
          "words": "A thread fixes mode 0 and keeps its values: thread {thread} begins at offset "
@@ -170,14 +174,6 @@ def _thread_values(tv: Any, tile: dict[str, Any]) -> tuple[int, int, list[int]]:
         needed = f"elements 0 to {tile['size'] - 1} of the tile {text(tile['shape'])}"
         raise usage_error(f"tv {tv}", f"element {worst}", needed, remedy)
     return threads, values, indices
-
-
-def _tiler(tiler: Any) -> str:
-    """A tiler as one writes it in Python: `(8,16)`, `(8,)`."""
-    if not isinstance(tiler, tuple):
-        return str(tiler)
-    comma = "," if len(tiler) == 1 else ""
-    return "(" + ",".join(str(part) for part in tiler) + comma + ")"
 
 
 def _all_of(shape: Any) -> Any:
