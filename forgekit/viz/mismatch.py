@@ -12,6 +12,7 @@ from forgekit.arguments import checked
 from forgekit.checking.check_report import CheckReport
 from forgekit.checking.compare import compare, tile_sizes
 from forgekit.errors import UsageError, got_needed
+from forgekit.viz.cells import cell_steps, reduced, ring, wrapped_width
 from forgekit.viz.theme import TEXT, ticks
 
 if TYPE_CHECKING:
@@ -24,12 +25,10 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _EQUAL_COLOUR = "#C9C9C9"
 _COLOURS = ("#D55E00", "#F0E442", "#0072B2")
 _LABELS = ("wrong value", "0 or never written", "NaN")
-_MAX_CELLS = 256  # cells along an axis; more elements than that are drawn in blocks
 _MAX_GRID = 32  # up to this many cells along an axis a line is drawn between them
 _MAX_TILE_LINES = 64
-_MAX_RINGS = 12
 _MAX_FRAMES, _LEAST_FRAME = 256, 0.012  # of the picture's side
-_BEYOND = 255  # code of a cell after the end of a wrapped 1-D tensor
+_BEYOND = -1  # code of a cell after the end of a wrapped 1-D tensor
 
 
 @checked()
@@ -67,14 +66,15 @@ def _draw(report: CheckReport, tile: tuple[int, ...] | None) -> Figure:
     from matplotlib.figure import Figure
 
     grid, x_label, y_label = _as_grid(report.codes, tile)
-    blocks, (step_y, step_x) = _in_blocks(grid)
+    step_y, step_x = cell_steps(*grid.shape)
+    blocks = reduced(np.maximum, grid, (step_y, step_x))  # the worst of each cell
     width, height = _size(grid.shape)
     figure = Figure(figsize=(width + 1.1, height + 1.25), layout="constrained")
     figure.patch.set_alpha(0.0)
     axes = figure.add_subplot()
     _paint(axes, blocks, grid.shape, (step_y, step_x))
     if max(grid.shape) <= _MAX_GRID:
-        _lines(axes, grid.shape, (1, 1), "white", 0.8)
+        _grid(axes, *grid.shape)
     tiles = _Tiles(report.codes, tile) if tile is not None and report.codes.size else None
     if tiles is not None:
         tiles.draw(axes)
@@ -150,14 +150,14 @@ class _Tiles:
 def _as_grid(codes: Array, tile: tuple[int, ...] | None) -> tuple[Array, str, str]:
     """The codes as rows and columns, with the labels of both axes."""
     if codes.size == 0:
-        return np.full((1, 1), _BEYOND, np.uint8), "no elements", ""
+        return np.full((1, 1), _BEYOND), "no elements", ""
     if codes.ndim >= 2:
         rows = codes.reshape(-1, codes.shape[-1])
         return rows, "column", "row" if codes.ndim == 2 else "row (leading dimensions merged)"
     flat = codes.reshape(-1)
     width = _wrap_width(flat.size, tile)
     rows_needed = -(-flat.size // width)
-    padded = np.full(rows_needed * width, _BEYOND, np.uint8)
+    padded = np.full(rows_needed * width, _BEYOND, np.int8)
     padded[: flat.size] = flat
     if rows_needed == 1:
         return padded.reshape(1, width), "element", ""
@@ -173,23 +173,7 @@ def _wrap_width(size: int, tile: tuple[int, ...] | None) -> int:
         return int(tile[-1])
     if size <= 64:
         return size
-    width = 32
-    while width * width < 4 * size:
-        width *= 2
-    return width
-
-
-def _in_blocks(grid: Array) -> tuple[Array, tuple[int, int]]:
-    """At most _MAX_CELLS cells along each axis, each the largest code of its block."""
-    steps = (-(-grid.shape[0] // _MAX_CELLS), -(-grid.shape[1] // _MAX_CELLS))
-    if steps == (1, 1):
-        return grid, steps
-    # A cell that holds any true element is not beyond the end.
-    visible = np.where(grid == _BEYOND, 0, grid) if (grid == _BEYOND).any() else grid
-    for axis, step in enumerate(steps):
-        visible = np.maximum.reduceat(visible, np.arange(0, visible.shape[axis], step), axis=axis)
-    firsts = grid[:: steps[0], :: steps[1]]
-    return np.where(firsts == _BEYOND, _BEYOND, visible), steps
+    return wrapped_width(size)
 
 
 def _size(shape: tuple[int, ...]) -> tuple[float, float]:
@@ -216,7 +200,7 @@ def _paint(axes: Axes, blocks: Array, shape: tuple[int, ...], steps: tuple[int, 
         interpolation="nearest",
         aspect="auto",
     )
-    _ring(axes, blocks, steps)
+    ring(axes, blocks > 0, steps, s=110, edgecolors="black", linewidths=1.0)
     axes.set_xlim(-0.5, shape[1] - 0.5)
     axes.set_ylim(shape[0] - 0.5, -0.5)
     axes.patch.set_alpha(0.0)
@@ -225,28 +209,11 @@ def _paint(axes: Axes, blocks: Array, shape: tuple[int, ...], steps: tuple[int, 
     axes.set_yticks([] if shape[0] == 1 else ticks(shape[0], most))
 
 
-def _ring(axes: Axes, blocks: Array, steps: tuple[int, int]) -> None:
-    """Circles round a few lonely cells of a large picture, where they would be overlooked."""
-    hit = np.argwhere((blocks > 0) & (blocks != _BEYOND))
-    if max(blocks.shape) <= 2 * _MAX_GRID or not 0 < len(hit) <= _MAX_RINGS:
-        return
-    y, x = ((hit[:, axis] + 0.5) * steps[axis] - 0.5 for axis in (0, 1))
-    axes.scatter(x, y, s=110, facecolors="none", edgecolors="black", linewidths=1.0)
-
-
-def _lines(
-    axes: Axes, shape: tuple[int, ...], steps: tuple[int, int], colour: str, width: float
-) -> None:
-    """Lines between cells, every `steps` of them; an axis whose lines would fill the picture gets
-    none.
-    """
-    for size, step, draw in ((shape[0], steps[0], axes.hlines), (shape[1], steps[1], axes.vlines)):
-        other = shape[1] if draw == axes.hlines else shape[0]
-        if step > 0 and size // step <= _MAX_TILE_LINES:
-            thin = width if size // step <= 16 else width / 2
-            draw(
-                np.arange(step, size, step) - 0.5, -0.5, other - 0.5, colors=colour, linewidths=thin
-            )
+def _grid(axes: Axes, rows: int, columns: int) -> None:
+    """White lines between cells."""
+    for size, draw, end in ((rows, axes.hlines, columns), (columns, axes.vlines, rows)):
+        width = 0.8 if size <= 16 else 0.4
+        draw(np.arange(1, size) - 0.5, -0.5, end - 0.5, colors="white", linewidths=width)
 
 
 def _legend(figure: Figure, blocks: Array, tiles: _Tiles | None) -> None:

@@ -9,12 +9,14 @@ measures them; `golden/h200_counters.json` keeps what an H200 said. The kernels 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 
+import forgekit as fk
 from tests.profiling import course_kernels as kernels
 from tests.profiling import global_cases, shared_cases
 from tests.profiling.case import F32, I32, Case, numbers, untouched
@@ -84,3 +86,11 @@ COURSE = {
 }  # fmt: skip
 
 KERNELS: dict[str, Case] = {**COURSE, **global_cases.CASES, **shared_cases.CASES}
+
+
+@functools.cache
+def profile_of(name: str) -> fk.Profile:
+    case = KERNELS[name]
+    with fk.use_target("virtual"):
+        tensors = case.make(torch.device("cpu"))
+        return fk.profile(case.compile(tensors), *tensors)

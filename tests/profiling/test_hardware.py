@@ -10,7 +10,7 @@ import torch
 
 import forgekit as fk
 from forgekit.compiling.replay import run_again
-from forgekit.profiling.profile import Profile, of_counts
+from forgekit.profiling.profile import of_counts
 from forgekit.vgpu.counters.counting import Counting
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
@@ -50,13 +50,6 @@ EIGHT = (
 def difference(case: str, counter: str) -> list[int] | None:
     found = (cases.get(case, {}).get(counter) for cases in DIFFERENCES.values())
     return next((pair for pair in found if pair is not None), None)
-
-
-def profile_of(name: str) -> Profile:
-    case = KERNELS[name]
-    with fk.use_target("virtual"):
-        tensors = case.make(torch.device("cpu"))
-        return fk.profile(case.compile(tensors), *tensors)
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 import torch
 
 import forgekit as fk
+import forgekit.vgpu
 from forgekit.commands.cli import main
 from forgekit.errors import ArgumentMismatchError, MemoryAccessError, UsageError
 from forgekit.profiling.gpus import GPUS, gpu_named
@@ -28,7 +28,7 @@ import cutlass.cute as cute
 
 from tests.kernels import simple
 from tests.profiling import course_kernels as kernels
-from tests.profiling.test_hardware import profile_of
+from tests.profiling.counter_kernels import profile_of
 
 
 # -- lines, words, views ----------------------------------------
@@ -336,20 +336,19 @@ print("sum", int(x.sum()))
 """
 
 
-def run_command(*arguments: str) -> str:
-    """In a process of its own: the command installs the virtual GPU for good."""
-    command = [sys.executable, "-m", "forgekit", "profile", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-
-def test_the_command_profiles_each_kernel_of_a_script(tmp_path):
+def test_the_command_profiles_each_kernel_of_a_script(tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr(sys, "argv", sys.argv)
+    monkeypatch.setattr(sys, "path", [*sys.path])
     script = tmp_path / "double.py"
     script.write_text(SCRIPT)
-    printed = run_command(str(script))
+    with forgekit.vgpu.installed():  # a script has it to the end of its process
+        assert main(["profile", str(script)]) == 0
+        printed = capfd.readouterr().out
+        assert main(["profile", "--json", "--gpu", "L4", str(script)]) == 0
+        found = json.loads(capfd.readouterr().out)
     assert "sum 256" in printed
     assert "2 launches" in printed
     assert "mX[tidx] = mX[tidx] * 2.0" in printed
-    found = json.loads(run_command("--json", "--gpu", "L4", str(script)))
     assert found["double_kernel"]["total"]["global_load_requests"] == 4
     assert found["double_kernel"]["gpu"] == "L4"
 

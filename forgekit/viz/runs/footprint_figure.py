@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forgekit.viz.cells import cell_steps, reduced, ring, wrapped_width
 from forgekit.viz.runs.footprint_legend import CLASH, Colours, Legend, keys, often
 from forgekit.viz.theme import (
     LETTERS,
@@ -33,9 +34,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 _MAX_STRIP = 64  # elements of a 1-D tensor whose cells are labelled
 _MAX_SIDE = 16  # rows or columns of a picture with labels
-_MAX_CELLS = 256  # cells along an axis; more elements than that share cells
 _MAX_LINES = 64  # borders of blocks along an axis
-_LARGE, _MAX_RINGS = 64, 12  # cells along an axis of a picture in which so few would be overlooked
 
 # Inches.
 _CELL, _GAP = 0.44, 0.04
@@ -147,9 +146,7 @@ def _rows_and_columns(shape: tuple[int, ...]) -> tuple[int, int, str, str]:
         return 1, total, "element" if shape else "", ""
     width = _MAX_SIDE
     if total > _MAX_STRIP:
-        width = 32
-        while width * width < 4 * total:
-            width *= 2
+        width = wrapped_width(total)
     return -(-total // width), width, f"element, {width:,} in a row", ""
 
 
@@ -174,7 +171,7 @@ def _coloured_map(axes: Axes, panel: _Panel, fp: Footprint, colours: Colours) ->
     if panel.beyond:
         _box(axes, 0, whole, panel.columns - panel.beyond, 1, **UNTOUCHED)
     of_cells = panel.spread(keys(fp, panel.name), -2)
-    steps = (-(-panel.rows // _MAX_CELLS), -(-panel.columns // _MAX_CELLS))
+    steps = cell_steps(panel.rows, panel.columns)
     cells, share = _in_cells(of_cells, steps)
     image = colours.rgba(cells)
     # A cell of which only a part was touched lets the hatching shine through.
@@ -184,9 +181,10 @@ def _coloured_map(axes: Axes, panel: _Panel, fp: Footprint, colours: Colours) ->
                 aspect="auto", zorder=2)  # fmt: skip
     axes.set_xlim(-0.5, panel.columns - 0.5)
     axes.set_ylim(panel.rows - 0.5, -0.5)
-    _ring_gaps(axes, cells, share, steps)
+    gaps = (share < 1) & (cells > -2)
+    ring(axes, gaps, steps, s=90, edgecolors=RED, linewidths=1.5, zorder=4)
     if fp.many_blocks and fp.by != "count":
-        blocks = _largest(panel.spread(fp.touched[panel.name]["block"], -2), steps)
+        blocks = reduced(np.maximum, panel.spread(fp.touched[panel.name]["block"], -2), steps)
         _block_borders(axes, panel, blocks, steps)
 
 
@@ -201,34 +199,9 @@ def _box(axes: Axes, x: int, y: int, width: float, height: float, *, inset: floa
 
 def _in_cells(keys: Array, steps: tuple[int, int]) -> tuple[Array, Array]:
     """Each cell's key (-2 beyond the end), and the share of its elements that were touched."""
-    touched = _reduced(np.add, keys, steps, lambda strip: strip >= 0)
-    there = _reduced(np.add, keys, steps, lambda strip: strip > -2)
-    return _largest(keys, steps), touched / np.maximum(there, 1)
-
-
-def _largest(keys: Array, steps: tuple[int, int]) -> Array:
-    return _reduced(np.maximum, keys, steps, lambda strip: strip)
-
-
-def _reduced(
-    how: np.ufunc, keys: Array, steps: tuple[int, int], of: Callable[[Array], Array]
-) -> Array:
-    """A number for each cell; strip by strip, for there may be millions of keys."""
-    rows = []
-    for start in range(0, len(keys), steps[0]):
-        strip = of(keys[start : start + steps[0]])
-        across = how.reduce(strip, axis=0, dtype=np.int64)
-        rows.append(how.reduceat(across, np.arange(0, len(across), steps[1])))
-    return np.array(rows)
-
-
-def _ring_gaps(axes: Axes, cells: Array, share: Array, steps: tuple[int, int]) -> None:
-    """Circles round a few cells with untouched elements, where they would be overlooked."""
-    gaps = np.argwhere((share < 1) & (cells > -2))
-    if max(share.shape) < _LARGE or not 0 < len(gaps) <= _MAX_RINGS:
-        return
-    y, x = ((gaps[:, axis] + 0.5) * steps[axis] - 0.5 for axis in (0, 1))
-    axes.scatter(x, y, s=90, facecolors="none", edgecolors=RED, linewidths=1.5, zorder=4)
+    touched = reduced(np.add, keys, steps, lambda strip: strip >= 0)
+    there = reduced(np.add, keys, steps, lambda strip: strip > -2)
+    return reduced(np.maximum, keys, steps), touched / np.maximum(there, 1)
 
 
 def _labelled_cells(axes: Axes, panel: _Panel, fp: Footprint, colours: Colours) -> None:

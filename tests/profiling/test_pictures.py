@@ -4,23 +4,21 @@ import pytest
 
 import forgekit as fk
 from forgekit.errors import UsageError
-from tests.profiling.counter_kernels import KERNELS
+from tests.profiling.counter_kernels import profile_of
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def conflicts() -> fk.Profile:
     """A transpose through a tile whose columns lie in one bank."""
-    case = KERNELS["t_smem0"]
-    with fk.use_target("virtual"):
-        tensors = case.make("cpu")
-        return fk.profile(case.compile(tensors), *tensors)
+    return profile_of("t_smem0")
 
 
 def test_the_worst_line(conflicts):
-    sectors, banks = conflicts.show()
+    shown = conflicts.show()
+    sectors, banks = shown
     assert "32 wavefronts, 1 would do" in repr(banks)
     assert "(100 % used)" in repr(sectors)
-    bundle = conflicts.show()._repr_mimebundle_()
+    bundle = shown._repr_mimebundle_()
     assert bundle["text/html"].count("<img") == 2
     assert repr(banks) in bundle["text/plain"]
 
@@ -43,9 +41,5 @@ def test_lines_without_pictures(conflicts):
 
 
 def test_nothing_stands_out():
-    case = KERNELS["t_smem1"]
-    with fk.use_target("virtual"):
-        tensors = case.make("cpu")
-        p = fk.profile(case.compile(tensors), *tensors)
-        with pytest.raises(UsageError, match="no line stands out; name one of"):
-            p.show()
+    with pytest.raises(UsageError, match="no line stands out; name one of"):
+        profile_of("t_smem1").show()
