@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import Any, Literal
 
 from forgekit.arguments import checked
 from forgekit.checking.check_report import CheckReport
 from forgekit.checking.compare import compare
 from forgekit.errors import CheckError, UsageError, brief, got_needed
 from forgekit.show import in_notebook
-
-OnFail = Literal["raise", "report"]
 
 
 @checked(rtol=(0, None), atol=(0, None), max_shown=(0, None))
@@ -59,21 +56,20 @@ def check(
         CheckError: values are wrong and this is no notebook; its `report` holds the report.
         UsageError: the two cannot be compared: other shapes, other sorts of dtype, complex numbers.
     """
-    on_fail = _on_fail(on_fail)
-    options: dict[str, Any] = {
-        "rtol": rtol, "atol": atol, "max_shown": max_shown, "tile": tile,
-    }  # fmt: skip
-    report = compare(actual, expected, name=name, **options)
+    raises = _raises(on_fail)
     if again is None and seeds is not None:
-        raise UsageError(
-            got_needed("seeds", seeds, "again= beside it", "add again=lambda: run(x, y)")
-        )
-    if again is not None and not callable(again):
-        remedy = "write again=lambda: run(x, y)"
-        raise UsageError(got_needed("again", brief(again), "a function without arguments", remedy))
-    if report.ok and again is not None:
-        report = _adversarial(report, again, seeds, actual, expected, name, options)
-    if not report.ok and on_fail == "raise":
+        remedy = "add again=lambda: run(x, y)"
+        raise UsageError(got_needed("seeds", seeds, "again= beside it", remedy))
+
+    def compared(called: str | None) -> CheckReport:
+        return compare(actual, expected, rtol=rtol, atol=atol, name=called, max_shown=max_shown,
+                       tile=tile)  # fmt: skip
+
+    report = compared(name)
+    if again is not None and report.ok:
+        wrong = _adversarial(again, seeds, compared, name or "actual")
+        report = report if wrong is None else wrong  # a wrong report is false
+    if not report.ok and raises:
         raise CheckError(str(report), report)
     if in_notebook():
         report.show()
@@ -81,37 +77,29 @@ def check(
 
 
 def _adversarial(
-    report: CheckReport,
     again: Callable[[], object],
     seeds: int | Iterable[int] | None,
-    actual: object,
-    expected: object,
-    name: str | None,
-    options: dict[str, Any],
-) -> CheckReport:
-    """The report of the first adversarial schedule with wrong values, or the one there is."""
+    compared: Callable[[str], CheckReport],
+    name: str,
+) -> CheckReport | None:
+    """The report of the first adversarial schedule with wrong values; None if there is none."""
     from forgekit import vgpu
     from forgekit.checking.sanitize import seed_numbers
 
     for seed in seed_numbers(seeds):
         with vgpu.options(schedule="adversarial", seed=seed, sanitize=False):
             again()
-        called = f"{name or 'actual'} (adversarial schedule, seed {seed})"
-        other = compare(actual, expected, name=called, **options)
-        if not other.ok:
-            return other
-    return report
+        report = compared(f"{name} (adversarial schedule, seed {seed})")
+        if not report.ok:
+            return report
+    return None
 
 
-def _on_fail(wish: str | None) -> OnFail:
-    said_by = "on_fail" if wish is not None else "FORGEKIT_CHECK"
-    wish = os.environ.get("FORGEKIT_CHECK") or None if wish is None else wish
-    if wish is None:
-        return "report" if in_notebook() else "raise"
-    if wish == "raise":
-        return "raise"
-    if wish == "report":
-        return "report"
-    raise UsageError(
-        got_needed(said_by, brief(wish), '"raise" or "report"', "leave it out to decide by itself")
-    )
+def _raises(on_fail: str | None) -> bool:
+    """Whether wrong values raise: as asked for, by default anywhere but in a notebook."""
+    said_by = "on_fail" if on_fail is not None else "FORGEKIT_CHECK"
+    choice = os.environ.get("FORGEKIT_CHECK") or None if on_fail is None else on_fail
+    if choice not in (None, "raise", "report"):
+        needed, remedy = '"raise" or "report"', "leave it out to decide by itself"
+        raise UsageError(got_needed(said_by, brief(choice), needed, remedy))
+    return not in_notebook() if choice is None else choice == "raise"

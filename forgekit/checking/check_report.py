@@ -127,17 +127,13 @@ class CheckReport(Shown):
         """The lines below the headline; none if all is right."""
         if self.ok or self.useless:
             return []
-        lines = (
-            [f"tolerance: rtol {self.rtol:.2g}, atol {self.atol:.2g}"]
-            if self.rtol or self.atol
-            else []
-        )
-        worst = self.worst_absolute
-        if worst is not None and self._is_wrong(worst):
-            lines.append(f"worst difference: {worst.absolute:.4g} {_where(worst)}")
-        worst = self.worst_relative
-        if worst is not None and self._is_wrong(worst):
-            lines.append(f"worst relative difference: {worst.relative:.3g} {_where(worst)}")
+        lines = []
+        if self.rtol or self.atol:
+            lines.append(f"tolerance: rtol {self.rtol:.2g}, atol {self.atol:.2g}")
+        if (m := self.worst_absolute) and self._is_wrong(m):
+            lines.append(f"worst difference: {m.absolute:.4g} {_where(m)}")
+        if (m := self.worst_relative) and self._is_wrong(m):
+            lines.append(f"worst relative difference: {m.relative:.3g} {_where(m)}")
         for what, (got, expected) in (("NaN", self.nan_counts), ("Inf", self.inf_counts)):
             if got or expected:
                 lines.append(f"{what}: {got:,} in actual, {expected:,} in expected")

@@ -10,7 +10,6 @@ Where all of `expected` is the poison of `empty`, nothing is right: nobody compu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -49,12 +48,11 @@ def compare(
     rtol = dtype.rtol if rtol is None else float(rtol)
     atol = _scaled_atol(dtype, want) if atol is None else float(atol)
     scan = _Scan(got, want, dtype, rtol, atol)
-    scan.run()
     useless = _nothing_to_compare(want, want_dtype)
     if useless and not scan.codes.any():  # both are poison: equal, and yet nothing was computed
         scan.codes[:] = NAN if dtype.is_float else MISSING
     codes = scan.codes.reshape(got.shape)
-    wrong = int(np.count_nonzero(scan.codes))
+    wrong = int(np.count_nonzero(codes))
     tile = tile_sizes(tile)
     return CheckReport(
         name=name,
@@ -67,9 +65,9 @@ def compare(
         atol=atol,
         worst_absolute=scan.mismatch_at(scan.worst_absolute[1]),
         worst_relative=scan.mismatch_at(scan.worst_relative[1]),
-        first=tuple(scan.first(max_shown)) if wrong and not useless else (),
-        nan_counts=(scan.nans[0], scan.nans[1]),
-        inf_counts=(scan.infs[0], scan.infs[1]),
+        first=scan.first(max_shown) if wrong and not useless else (),
+        nan_counts=scan.nans,
+        inf_counts=scan.infs,
         hints=hints(got, want, codes, rtol, atol, tile) if wrong and not useless else (),
         codes=codes,
         useless=useless if wrong else "",
@@ -90,8 +88,8 @@ def tile_sizes(tile: object) -> tuple[int, ...] | None:
 
 def _read(values: object, like: DType | None, label: str) -> tuple[Array, DType]:
     """The values as an array (bfloat16 and float8 widened to float32), and their true dtype."""
+    needed = "a torch tensor or an array of numbers"
     if values is None:
-        needed = "a torch tensor or an array of numbers"
         remedy = (
             "a compiled kernel returns nothing, it writes into its arguments: write `run(x, y)` "
             "without `y =` before it, and check y"
@@ -114,7 +112,7 @@ def _read(values: object, like: DType | None, label: str) -> tuple[Array, DType]
     except (TypeError, ValueError) as exc:
         if isinstance(exc, UsageError):
             _refuse_dtype(label, getattr(values, "dtype", type(values).__name__))
-        needed, remedy = "a torch tensor or an array of numbers", "give check(actual, expected)"
+        remedy = "give check(actual, expected)"
         raise UsageError(got_needed(label, type(values).__name__, needed, remedy)) from exc
 
 
@@ -128,27 +126,17 @@ def _check_comparable(got: Array, dtype: DType, want: Array, want_dtype: DType) 
         hint = "compare tensors of equal shape"
         if got.ndim == 2 and got.shape == want.shape[::-1]:
             hint = "one of them is transposed: compare with expected.T"
-        raise UsageError(
-            got_needed(
-                "shape of actual", tuple(got.shape), f"{tuple(want.shape)} as expected has", hint
-            )
-        )
-    if dtype is want_dtype or (
-        dtype.is_float and want_dtype.is_float and want_dtype.bits > dtype.bits
-    ):
+        needed = f"{tuple(want.shape)} as expected has"
+        raise UsageError(got_needed("shape of actual", tuple(got.shape), needed, hint))
+    both_float = dtype.is_float and want_dtype.is_float
+    if dtype is want_dtype or (both_float and want_dtype.bits > dtype.bits):
         return
     both_int = not dtype.is_float and not want_dtype.is_float
     if both_int and np.can_cast(got.dtype, want.dtype, "safe") and dtype.name != "bool":
         return
     remedy = f"convert the reference with expected.to(torch.{dtype.name})"
-    raise UsageError(
-        got_needed(
-            "dtype of expected",
-            want_dtype.name,
-            f"{dtype.name} or a wider type of its sort",
-            remedy,
-        )
-    )
+    needed = f"{dtype.name} or a wider type of its sort"
+    raise UsageError(got_needed("dtype of expected", want_dtype.name, needed, remedy))
 
 
 def _scaled_atol(dtype: DType, want: Array) -> float:
@@ -156,8 +144,9 @@ def _scaled_atol(dtype: DType, want: Array) -> float:
     if not dtype.is_float:
         return dtype.atol
     square, count = 0.0, 0
-    for chunk in _chunks(want.reshape(-1)):
-        finite = chunk[np.isfinite(chunk)].astype(np.float64)
+    flat = want.reshape(-1)
+    for values in (flat[chunk] for chunk in _chunks(flat.size)):
+        finite = values[np.isfinite(values)].astype(np.float64)
         with np.errstate(over="ignore"):
             square, count = square + float(np.sum(finite * finite)), count + finite.size
     return scaled_atol(dtype, (square / count) ** 0.5 if count else 1.0)
@@ -182,36 +171,25 @@ def _nothing_to_compare(want: Array, dtype: DType) -> str:
     )
 
 
-def _chunks(flat: Array) -> list[Array]:
-    return [flat[start : start + _CHUNK] for start in range(0, flat.size, _CHUNK)]
+def _chunks(size: int) -> list[slice]:
+    return [slice(start, start + _CHUNK) for start in range(0, size, _CHUNK)]
 
 
-@dataclass
 class _Scan:
-    """One pass over both arrays, chunk by chunk, that fills in the code of every element."""
+    """One pass over both arrays, chunk by chunk: every element's code, and which are worst.
 
-    got: Array
-    want: Array
-    dtype: DType
-    rtol: float
-    atol: float
-    codes: Array = field(init=False)
-    worst_absolute: tuple[float, int] = (0.0, -1)
-    worst_relative: tuple[float, int] = (0.0, -1)
-    nans: tuple[int, int] = (0, 0)
-    infs: tuple[int, int] = (0, 0)
+    worst_absolute, worst_relative: (how far off, position). nans, infs: how many in (got, want).
+    """
 
-    def run(self) -> None:
-        self.codes = np.zeros(self.got.size, np.uint8)
-        self.flat = (self.got.reshape(-1), self.want.reshape(-1))
-        pairs = zip(_chunks(self.flat[0]), _chunks(self.flat[1]), strict=True)
-        for number, (got, want) in enumerate(pairs):
-            start = number * _CHUNK
-            codes = self.codes[start : start + got.size]
-            if self.dtype.is_float:
-                self._float_chunk(got, want, codes, start)
-            else:
-                self._exact_chunk(got, want, codes, start)
+    def __init__(self, got: Array, want: Array, dtype: DType, rtol: float, atol: float) -> None:
+        self.shape, self.dtype, self.rtol, self.atol = got.shape, dtype, rtol, atol
+        self.got, self.want = got.reshape(-1), want.reshape(-1)
+        self.codes = np.zeros(got.size, np.uint8)
+        self.worst_absolute = self.worst_relative = (0.0, -1)
+        self.nans = self.infs = (0, 0)
+        scan = self._float_chunk if dtype.is_float else self._exact_chunk
+        for chunk in _chunks(got.size):
+            scan(self.got[chunk], self.want[chunk], self.codes[chunk], chunk.start)
 
     def _float_chunk(self, got: Array, want: Array, codes: Array, start: int) -> None:
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
@@ -225,9 +203,7 @@ class _Scan:
                 self._count_special(a, e, a_nan, e_nan)
                 right &= np.isfinite(e)
                 right |= (a == e) | (a_nan & e_nan)
-                difference[~np.isfinite(difference)] = (
-                    0.0  # told apart by the counts of NaN and Inf
-                )
+                difference[~np.isfinite(difference)] = 0.0  # NaN and Inf have counts of their own
                 magnitude[~np.isfinite(magnitude)] = 0.0
             self._note_worst(difference, magnitude, start)
             if right.all():
@@ -266,17 +242,15 @@ class _Scan:
     def mismatch_at(self, position: int) -> Mismatch | None:
         if position < 0:
             return None
-        index = tuple(int(i) for i in np.unravel_index(position, self.got.shape))
-        return Mismatch(index, self.flat[0][position].item(), self.flat[1][position].item())
+        index = tuple(int(i) for i in np.unravel_index(position, self.shape))
+        return Mismatch(index, self.got[position].item(), self.want[position].item())
 
-    def first(self, count: int) -> list[Mismatch]:
-        found: list[Mismatch] = []
-        for start in range(0, self.codes.size, _CHUNK):
-            for position in np.flatnonzero(self.codes[start : start + _CHUNK])[
-                : count - len(found)
-            ]:
-                mismatch = self.mismatch_at(start + int(position))
-                found += [mismatch] if mismatch is not None else []
+    def first(self, count: int) -> tuple[Mismatch, ...]:
+        """The first wrong elements."""
+        found: list[int] = []
+        for chunk in _chunks(self.codes.size):
+            wrong = np.flatnonzero(self.codes[chunk])[: count - len(found)]
+            found += (wrong + chunk.start).tolist()
             if len(found) >= count:
                 break
-        return found
+        return tuple(m for m in map(self.mismatch_at, found) if m is not None)

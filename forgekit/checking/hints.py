@@ -194,14 +194,10 @@ def _of_tiles(wrong: Array, tile: tuple[int, ...]) -> list[str]:
         counts = np.add.reduceat(counts, starts, axis=axis)
         elements = np.add.reduceat(elements, starts, axis=axis)
     hit = counts > 0
-    if int(hit.sum()) == hit.size:
-        return (
-            []
-            if not (counts == counts.reshape(-1)[0]).all()
-            else [
-                f"each of the {hit.size:,} tiles has {int(counts.reshape(-1)[0]):,} wrong elements"
-            ]
-        )
+    if hit.all():
+        each = int(counts.reshape(-1)[0])
+        alike = bool((counts == each).all())
+        return [f"each of the {hit.size:,} tiles has {each:,} wrong elements"] if alike else []
     whole = ", each wrong throughout" if bool((counts[hit] == elements[hit]).all()) else ""
     named = "x".join(str(size) for size in sizes)
     return [f"mismatches lie in {int(hit.sum()):,} of {hit.size:,} tiles of {named}{whole}"]

@@ -24,10 +24,10 @@ from forgekit.errors import (
 )
 from forgekit.show import Shown
 from forgekit.text import plural
+from forgekit.vgpu.sanitizer import Finding
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
-    from forgekit.vgpu.sanitizer import Finding
 
 MOST_SEEDS = 10_000  # each a run of the kernel
 SEEDS = 3  # of the adversarial schedule, where none are asked for
@@ -213,8 +213,6 @@ def _add(found: dict[object, Finding], findings: Sequence[Finding]) -> None:
 
 
 def _of_error(error: KernelError) -> Finding:
-    from forgekit.vgpu.sanitizer import Finding
-
     block, thread = error.who or (None, None)
     return Finding(
         error.kind or "trap", tuple(error.lines), block, thread, error.place, whole=str(error)
@@ -223,8 +221,6 @@ def _of_error(error: KernelError) -> Finding:
 
 def _of_the_compiler(kernel: CompiledKernel) -> list[Finding]:
     """Notes on what the machine code spills, where there is machine code."""
-    from forgekit.vgpu.sanitizer import Finding
-
     notes = []
     for name, used in kernel.resources.items():
         spilled = used.spill_store_bytes + used.spill_load_bytes

@@ -20,18 +20,19 @@ from forgekit.profiling.metrics import (
     metric,
     total,
 )
+from forgekit.profiling.pictures import Pictures, show
 from forgekit.profiling.predictions import Predictions, take
 from forgekit.profiling.profiled_lines import Launch, ProfiledLine, TensorTraffic, launch_of, summed
+from forgekit.profiling.table import as_text
+from forgekit.profiling.waste import Waste, waste_of
 from forgekit.show import Shown
+from forgekit.vgpu.counters.counting import Counting
+from forgekit.vgpu.listeners import Listener
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
-    from forgekit.profiling.pictures import Pictures
-    from forgekit.profiling.waste import Waste
-    from forgekit.vgpu.counters.counting import Counting
-    from forgekit.vgpu.listeners import Listener
 
-L = TypeVar("L", bound="Listener")
+L = TypeVar("L", bound=Listener)
 
 
 class Profile(Shown):
@@ -98,8 +99,6 @@ class Profile(Shown):
     @functools.cached_property
     def findings(self) -> list[Waste]:
         """All that stands out, the largest waste first."""
-        from forgekit.profiling.waste import waste_of
-
         shown = {line.key for line in self.lines}
         return [f for f in waste_of(self.all_lines) if f.line.key in shown]
 
@@ -248,13 +247,10 @@ class Profile(Shown):
         Raises:
             UsageError: the profile is not that of one call.
         """
-        from forgekit.vgpu.listeners import Listener
-
         if not isinstance(listener, Listener):
             remedy = "write a class of it, with the methods for what it watches"
-            raise UsageError(
-                got_needed("rerun", brief(listener), "a forgekit.vgpu.Listener", remedy)
-            )
+            got = brief(listener)
+            raise UsageError(got_needed("rerun", got, "a forgekit.vgpu.Listener", remedy))
         kernel, args = self.call
         run_again(kernel, args, listeners=(listener,))
         return listener
@@ -271,15 +267,11 @@ class Profile(Shown):
         Raises:
             UsageError: no such line, one without memory accesses, or none that stands out.
         """
-        from forgekit.profiling.pictures import show
-
         return show(self, line, options)
 
     # -- as it is shown ---------------------------------------------------------------------------
     @property
     def summary(self) -> str:
-        from forgekit.profiling.table import as_text
-
         return as_text(self)
 
 
@@ -308,8 +300,6 @@ def profile(kernel: CompiledKernel, *args: Any, gpu: str | Gpu | None = None) ->
 
 def count(kernel: CompiledKernel, args: tuple[Any, ...], gpu: str | Gpu | None = None) -> Profile:
     """`profile`, without a look at what was predicted."""
-    from forgekit.vgpu.counters.counting import Counting
-
     args = bind("profile", kernel, args)
     chosen = _gpu(gpu)
     kept = copied(args)

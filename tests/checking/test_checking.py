@@ -282,6 +282,14 @@ def test_worst_is_found_beyond_the_first_chunk():
     assert [m.index for m in report.first] == [(7,), (expected.numel() - 2,)]
 
 
+def test_only_so_many_are_listed_also_across_chunks():
+    expected = torch.ones(2 * _CHUNK)
+    actual = expected.clone()
+    actual[[1, 2, _CHUNK, _CHUNK + 1, _CHUNK + 2]] = 0
+    report = compare(actual, expected, max_shown=3)
+    assert [m.index for m in report.first] == [(1,), (2,), (_CHUNK,)]
+
+
 def test_right_values_report_their_largest_difference():
     expected = torch.tensor([1.0, 4.0])
     report = check(expected + torch.tensor([0.0, 1e-5]), expected)
