@@ -141,7 +141,7 @@ def results(args: tuple[Any, ...]) -> list[Right]:
         Right("Profile.to_json", profile.to_json),
         Right("Profile[]", lambda key: profile.total[key], ("warp_instructions",)),
         Right("Profile.line", lambda key: profile.lines[0][key], ("warp_instructions",)),
-        Right("Footprint.told", footprint.told, ("mX",)),
+        Right("Footprint.describe", footprint.describe, ("mX",)),
         Right("Footprint.verb", footprint.verb, ("mX",)),
         Right("Benchmark.recorded_row", b.recorded_row, ("a",)),
         Right("Benchmark.plot", b.plot),
