@@ -34,6 +34,7 @@ def counted(**how: object) -> int:
         ({"shared": 228 * 1024}, "got 233,472 bytes of shared .* at most 232,448 on sm_90a"),
         ({"shared": 164 * 1024, "target": "sm_80"}, "needed at most 166,912 on sm_80"),
         ({"grid": 10_000, "cooperative": True}, "got 10,000 blocks .* at most 4,224"),
+        ({"grid": 265, "block": 1024, "cooperative": True}, "got 265 blocks .* at most 264"),
     ],
 )  # fmt: skip
 def test_launches_no_gpu_accepts(how, message):
@@ -46,14 +47,16 @@ def test_the_largest_launches_are_accepted():
     assert counted(block=(4, 4, 64)) == 1024
     assert counted(shared=227 * 1024) == 32
     assert counted(grid=(1, 65535, 1), block=1) == 65535
+    assert counted(grid=264, block=1024, cooperative=True) == 264 * 1024
 
 
 def test_a_block_other_than_compiled():
-    head = ".visible .entry k(.param .u64 p0) {} {{ ret; }}"
-    for directive in (".reqntid 64, 1, 1", ".maxntid 16, 1, 1"):
-        text = f".version 8.7\n.target sm_90a\n.address_size 64\n{head.format(directive)}"
+    head = ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p0) "
+    for directive in (".reqntid 64, 1, 1", ".maxntid 31, 1, 1"):
         with pytest.raises(LaunchError, match="which was compiled in; launch the block"):
-            launch(text, np.zeros(1, np.int32), block=32)
+            launch(f"{head}{directive} {{ ret; }}", np.zeros(1, np.int32), block=32)
+    for directive in (".reqntid 32, 1, 1", ".maxntid 32, 1, 1"):
+        launch(f"{head}{directive} {{ ret; }}", np.zeros(1, np.int32), block=32)
 
 
 @pytest.mark.parametrize(
