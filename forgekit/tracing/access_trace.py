@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from forgekit.vgpu.machine.async_operations import AsyncOperation
     from forgekit.vgpu.memory import GlobalMemory
     from forgekit.vgpu.program import Program
-    from forgekit.vgpu.ptx import SourceLine
+    from forgekit.vgpu.ptx import SourceLocation
 
 # A load and a store of each of 2 Mi elements; 45 bytes an access are 180 MiB.
 LIMIT = 1 << 22
@@ -199,7 +199,7 @@ class AccessTrace(Listener):
         known = ", ".join(self.tensors) or "none: nothing was launched"
         raise UsageError(got_needed("tensor", brief(name), f"one of {known}", "check the name"))
 
-    def source(self, row: int) -> SourceLine | None:
+    def source(self, row: int) -> SourceLocation | None:
         """The Python line of an access; None where the PTX has no line information."""
         launch, pc = int(self.accesses.launch[row]), int(self.accesses.pc[row])
         return self._programs[launch].instructions[pc].source

@@ -10,11 +10,11 @@ from forgekit.errors import SourceLine, UsageError, brief, got_needed, source_li
 
 if TYPE_CHECKING:
     from forgekit.vgpu.program import Program
-    from forgekit.vgpu.ptx import SourceLine as PtxLine
+    from forgekit.vgpu.ptx import SourceLocation
 
 _NEAR = 20  # lines between a kernel's first decorator and its `def`
 
-LineChoice: TypeAlias = "int | str | SourceLine | PtxLine"
+LineChoice: TypeAlias = "int | str | SourceLine | SourceLocation"
 
 
 @functools.lru_cache(maxsize=1 << 14)

@@ -13,6 +13,7 @@ import numpy as np
 from forgekit.vgpu.floats import Array
 
 Dim3 = tuple[int, int, int]
+WARP = 32  # lanes
 
 
 def block_coordinates(number: Array, grid: Dim3, cluster: Dim3) -> tuple[Array, Array, Array]:

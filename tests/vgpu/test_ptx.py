@@ -16,7 +16,7 @@ from forgekit.vgpu.ptx import (
     Negated,
     Pair,
     Register,
-    SourceLine,
+    SourceLocation,
     Symbol,
     Vector,
 )
@@ -145,7 +145,7 @@ def test_comments_and_pragmas_are_skipped() -> None:
 
 def test_comment_signs_within_a_path() -> None:
     found = module(".loc 1 5 0\nret;", before='.file 1 "//share//me.py"').kernels["k"]
-    assert found.instructions[0].source == SourceLine("//share//me.py", 5, 0)
+    assert found.instructions[0].source == SourceLocation("//share//me.py", 5, 0)
 
 
 # -- labels and scopes ----------------------------------------------------------------------------
@@ -251,10 +251,10 @@ def test_source_lines() -> None:
     found = module(body, after=files).kernels["k"].instructions
     me = "/home/me/kernels.py"
     assert [i.source for i in found] == [
-        SourceLine(me, 53, 0), SourceLine(me, 56, 17), SourceLine(me, 56, 17),
-        SourceLine("helper.py", 7, 3),
-        SourceLine("helper.py", 7, 3),  # line 0 is no line: what was before goes on
-        SourceLine("?", 1, 1),  # a file that nothing declares
+        SourceLocation(me, 53, 0), SourceLocation(me, 56, 17), SourceLocation(me, 56, 17),
+        SourceLocation("helper.py", 7, 3),
+        SourceLocation("helper.py", 7, 3),  # line 0 is no line: what was before goes on
+        SourceLocation("?", 1, 1),  # a file that nothing declares
     ]  # fmt: skip
 
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from forgekit.vgpu.counters.costs import AccessCounts, Costs, paired
+from forgekit.vgpu.counters.rules import LANES
 from forgekit.vgpu.counters.touched import READ, WRITTEN, TensorTraffic, Touched
-from forgekit.vgpu.counters.warps import LANES
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.listeners import Access, Listener

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from forgekit.vgpu.counters.rules import LANES
 from forgekit.vgpu.floats import Array
 
-LANES = 32
 _TRIES = 6  # patterns looked for one by one among unlike warps, before each warp is its own
 
 # Stands for an inactive lane in a pattern; no distance between two lanes is that large.

@@ -10,6 +10,7 @@ adversary.py        adversarial schedules
 printf.py           `cute.printf`
 """
 
-from forgekit.vgpu.machine.machine import WARP, Machine, pack_lanes
+from forgekit.vgpu.launch_record import WARP
+from forgekit.vgpu.machine.machine import Machine, pack_lanes
 
 __all__ = ["WARP", "Machine", "pack_lanes"]

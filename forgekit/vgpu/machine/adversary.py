@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from forgekit.vgpu.floats import Array
+from forgekit.vgpu.launch_record import WARP
 
 _PARTS = 3
-_WARP = 32
 
 
 class Adversary:
@@ -28,9 +28,9 @@ class Adversary:
     def parts(self, mask: Array) -> list[Array]:
         """The threads of a full mask (blocks, threads) in parts, in the order they shall run."""
         n_blocks, n_threads = mask.shape
-        n_warps = n_threads // _WARP
+        n_warps = n_threads // WARP
         places = self._draw.permuted(np.tile(np.arange(n_warps), (n_blocks, 1)), axis=1)
-        part = np.repeat(places * min(_PARTS, n_warps) // n_warps, _WARP, axis=1)
+        part = np.repeat(places * min(_PARTS, n_warps) // n_warps, WARP, axis=1)
         kind = self._draw.choice(["lanes", "warps"] + ["blocks"] * (n_blocks > 1))
         if kind == "lanes":  # those of a warp go their own ways
             part = part * 2 + self._draw.integers(2, size=mask.shape)

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from forgekit.errors import KernelError, got_needed
+from forgekit.vgpu.launch_record import WARP
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine.machine import Machine
 
 BARRIERS_PER_BLOCK = 16  # PTX ISA, "barrier": resources 0 to 15
-_WARP = 32
 EVERYONE = 0  # the count of a barrier that waits for the whole block
 
 
@@ -89,14 +89,14 @@ class Barriers:
     def _too_many(self, barrier: Barrier, count: int, arriving: Array) -> bool:
         """Whether so many threads arrive at once that the barrier opens before the last of them."""
         already = np.where(barrier.counts == -1, 0, self.arrived(barrier))
-        several = arriving.reshape(len(arriving), -1, _WARP).any(axis=2).sum(axis=1)
+        several = arriving.reshape(len(arriving), -1, WARP).any(axis=2).sum(axis=1)
         new = arriving.sum(axis=1)
         return bool(((already + new > count) & (several > 1)).any())
 
     def _one_by_one(self, number: int, count: int, arriving: Array, wait: bool) -> bool:
         """Warp after warp arrives, in order of their numbers."""
-        warp_of = np.arange(arriving.shape[1]) // _WARP
-        for warp in range(arriving.shape[1] // _WARP):
+        warp_of = np.arange(arriving.shape[1]) // WARP
+        for warp in range(arriving.shape[1] // WARP):
             part = arriving & (warp_of == warp)
             if part.any():
                 self.arrive(number, count, part, wait)
@@ -121,7 +121,7 @@ class Barriers:
             times += arrival.mask
         alive = m.expand(m.alive)
         everyone = (times * alive).sum(axis=1)
-        by_warp = times.reshape(m.n_blocks, -1, _WARP)
+        by_warp = times.reshape(m.n_blocks, -1, WARP)
         absent = (by_warp == 0) & ~alive.reshape(by_warp.shape)
         with_warp = np.where(absent, by_warp.max(axis=2, keepdims=True), by_warp)
         return np.where(barrier.counts == EVERYONE, everyone, with_warp.sum(axis=(1, 2)))
@@ -158,7 +158,7 @@ class Barriers:
                 f"barrier, {where}", f"number {number}",
                 f"0 to {BARRIERS_PER_BLOCK - 1}", "a block has 16 barriers",
             )  # fmt: skip
-        if count is not None and (count <= 0 or count % _WARP):
+        if count is not None and (count <= 0 or count % WARP):
             raise self._error(
                 f"barrier {number}, {where}", f"{count} threads", "a multiple of 32",
                 "barriers count whole warps",

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from forgekit.errors import KernelError
+from forgekit.vgpu.launch_record import WARP, LaunchRecord
 from forgekit.vgpu.listeners import Access
 from forgekit.vgpu.machine import stuck
 from forgekit.vgpu.machine.async_operations import AsyncOperations
@@ -31,15 +32,12 @@ from forgekit.vgpu.memory.storage import LocalMemory, SharedMemory
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.launch_record import LaunchRecord
     from forgekit.vgpu.listeners import Listener
     from forgekit.vgpu.machine.adversary import Adversary
     from forgekit.vgpu.memory.addressing import Target
     from forgekit.vgpu.program import Program
 
 E = TypeVar("E", bound=KernelError)
-
-WARP = 32
 
 # Turns that the lowest group may take while others wait before all groups take turns: what a
 # spinning wait waits for may be done by a group at a higher program counter. A turn that polls

@@ -14,7 +14,7 @@ from forgekit.vgpu.ptx import Symbol
 if TYPE_CHECKING:
     from forgekit.vgpu.machine.machine import Machine
     from forgekit.vgpu.machine.wait_queue import Waiting
-    from forgekit.vgpu.ptx import SourceLine
+    from forgekit.vgpu.ptx import SourceLocation
 
 
 def deadlock(m: Machine) -> DeadlockError:
@@ -82,7 +82,7 @@ def _sleeping(m: Machine) -> Iterator[str]:
             yield f"  {m.mbarriers.describe(word)}"
 
 
-def _sources(m: Machine, *pcs: int) -> tuple[SourceLine, ...]:
+def _sources(m: Machine, *pcs: int) -> tuple[SourceLocation, ...]:
     """The different Python lines of some instructions."""
     found = [m.program.instructions[pc].source for pc in pcs]
     return tuple(dict.fromkeys(source for source in found if source is not None))

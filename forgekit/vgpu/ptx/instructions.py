@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class SourceLine:
+class SourceLocation:
     """A line of the Python source: file as the compiler names it, line and column (1-, 0-based)."""
 
     file: str
@@ -77,7 +77,7 @@ class Instruction:
     guard: Register | Negated | None
     text: str
     line: int
-    source: SourceLine | None
+    source: SourceLocation | None
 
     @property
     def name(self) -> str:

@@ -18,7 +18,7 @@ from forgekit.vgpu.ptx.instructions import (
     Module,
     Negated,
     Register,
-    SourceLine,
+    SourceLocation,
     Symbol,
     Variable,
 )
@@ -236,7 +236,7 @@ class Parser:
         """A `{ … }` body; nested scopes rename what they declare."""
         self.kernel = kernel
         branches: list[tuple[int, Instruction]] = []
-        source: SourceLine | None = None
+        source: SourceLocation | None = None
         counter = 0
         while True:
             self.skip_space()
@@ -258,7 +258,7 @@ class Parser:
                 # Line 0: code of no line, left to the one before.
                 if line and not self.in_assembly(match.start()):
                     file = self.files.get(int(match[1]), "?")
-                    source = SourceLine(file, line, int(match[3]))
+                    source = SourceLocation(file, line, int(match[3]))
             elif match := _LABEL.match(self.text, self.pos):
                 name = self.renamed(match[1])
                 if name in kernel.labels:
@@ -322,7 +322,7 @@ class Parser:
         kernel.variables[variable.name] = variable
 
     def instruction(
-        self, text: str, start: int, line: int, source: SourceLine | None
+        self, text: str, start: int, line: int, source: SourceLocation | None
     ) -> Instruction:
         match = _INSTRUCTION.match(text)
         if not match:

@@ -9,18 +9,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from forgekit.errors import SourceLine as NamedLine
-from forgekit.vgpu.ptx.instructions import Instruction, SourceLine
+from forgekit.errors import SourceLine
+from forgekit.vgpu.ptx.instructions import Instruction, SourceLocation
 
 
-def source_text(source: SourceLine) -> str:
+def source_text(source: SourceLocation) -> str:
     """The text of the line, stripped; empty where it cannot be found."""
     return linecache.getline(source.file, source.line).strip()
 
 
-def describe_source(source: SourceLine) -> str:
+def describe_source(source: SourceLocation) -> str:
     """`cell, line 12: y[i] = x[i]` or `kernels.py, line 12: y[i] = x[i]`; never a folder."""
-    return str(NamedLine(source.file, source.line, source_text(source)))
+    return str(SourceLine(source.file, source.line, source_text(source)))
 
 
 # Instructions that the compiler gives no line of their own, and the calls in Python they come from.
@@ -37,7 +37,7 @@ class _Alike(NamedTuple):
     """Instructions between two lines of the PTX that may come from the same calls."""
 
     at: list[int]
-    before: SourceLine
+    before: SourceLocation
     lines: tuple[int, ...]  # one for each call
     straight: bool  # no branch between them
 
@@ -72,7 +72,7 @@ def _has_line(instruction: Instruction) -> bool:
     return instruction.source is not None and bool(instruction.source.column)
 
 
-def _alike(piece: list[Instruction], start: int, before: SourceLine, last: int) -> list[_Alike]:
+def _alike(piece: list[Instruction], start: int, before: SourceLocation, last: int) -> list[_Alike]:
     """Those of a piece of the PTX, which begins at instruction `start`."""
     text = range(before.line, max(last, before.line) + 1)
     found: dict[tuple[int, ...], list[int]] = {}
@@ -88,9 +88,9 @@ def _alike(piece: list[Instruction], start: int, before: SourceLine, last: int) 
     ]  # fmt: skip
 
 
-def _resolve(alike: list[_Alike]) -> dict[int, SourceLine]:
+def _resolve(alike: list[_Alike]) -> dict[int, SourceLocation]:
     """The lines of instructions, where they are certain; calls found once are no longer open."""
-    found: dict[int, SourceLine] = {}
+    found: dict[int, SourceLocation] = {}
     taken: set[tuple[str, int]] = set()
     for _ in range(2):
         for at, before, lines, straight in alike:
@@ -104,7 +104,7 @@ def _resolve(alike: list[_Alike]) -> dict[int, SourceLine]:
             else:
                 continue
             for k, line in zip(at, left, strict=True):
-                found[k] = SourceLine(before.file, line, before.column)
+                found[k] = SourceLocation(before.file, line, before.column)
     return found
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.memory import GlobalMemory
     from forgekit.vgpu.program import Program
-    from forgekit.vgpu.ptx import SourceLine
+    from forgekit.vgpu.ptx import SourceLocation
     from forgekit.vgpu.sanitizer.messages import Message
     from forgekit.vgpu.sanitizer.shadow import Conflict, Touch
 
@@ -40,7 +40,7 @@ class Finding:
     """
 
     kind: str
-    lines: tuple[SourceLine, ...] = ()
+    lines: tuple[SourceLocation, ...] = ()
     block: tuple[int, int, int] | None = None
     thread: tuple[int, int, int] | None = None
     place: str = ""
@@ -84,7 +84,7 @@ class Report:
     def findings(self) -> list[Finding]:
         return list(self._found.values())
 
-    def line(self, pc: int) -> SourceLine | None:
+    def line(self, pc: int) -> SourceLocation | None:
         return self.program.instructions[pc].source
 
     def who(self, number: int) -> Who:
