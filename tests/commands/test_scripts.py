@@ -259,6 +259,20 @@ run = fk.compile(racy, x, y, device="virtual")
 """
 
 
+def test_sanitize_reports_a_race_of_two_launches_once(
+    script: Script, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sanitize", script(f"{RACE}run(x, y)\nrun(x, y)\nprint('done')\n")]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("done\n") and out.endswith("sanitizer: 1 finding, 0 notes\n")
+    assert out.count("Race in global memory: script.py, line 8") == 1
+
+
+def test_sanitize_knows_its_schedules(script: Script, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sanitize", "--schedule", "nasty", script("x = 1")]) == 2
+    assert "--schedule: got nasty, needed one of default, adversarial" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("call", ["fk.profile(run, x, y)", "fk.bench({'racy': lambda: run(x, y)})"])
 def test_sanitize_looks_inside_what_listens_itself(
     call: str, script: Script, capsys: pytest.CaptureFixture[str]

@@ -8,6 +8,7 @@ end of the line or, where that would be too long, on the line above.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -93,7 +94,9 @@ class Planted:
 
     def lines(self) -> frozenset[tuple[str, int]]:
         """(file, line) of the marked lines."""
-        return frozenset((f, n) for name, f, n in marks(self.family) if name == self.bug.name)
+        return frozenset(
+            (f, n) for name, f, n in marks(self.family.sources) if name == self.bug.name
+        )
 
 
 def compile_correct(family: Family, args: tuple[Any, ...]) -> fk.CompiledKernel:
@@ -113,9 +116,11 @@ def _compile(
     return fk.compile(family.host, *specs, bug)
 
 
-def marks(family: Family) -> Iterator[tuple[str, str, int]]:
-    """(name of a bug, file, line) of every mark in the family's source."""
-    for function in family.sources:
+@functools.cache
+def marks(sources: tuple[Any, ...]) -> list[tuple[str, str, int]]:
+    """(name of a bug, file, line) of every mark in the source of these functions."""
+    found_marks = []
+    for function in sources:
         plain = inspect.unwrap(function)
         lines, first = inspect.getsourcelines(plain)
         above: list[str] = []
@@ -125,9 +130,10 @@ def marks(family: Family) -> Iterator[tuple[str, str, int]]:
             if line.lstrip().startswith("# BUG"):
                 above += names
                 continue
-            for name in [*above, *names]:
-                yield name, str(inspect.getsourcefile(plain)), number
+            file = str(inspect.getsourcefile(plain))
+            found_marks += [(name, file, number) for name in (*above, *names)]
             above = []
+    return found_marks
 
 
 def _modules(package: str) -> Iterator[ModuleType]:

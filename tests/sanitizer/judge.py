@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -74,6 +75,18 @@ def _lines_fit(named: list[Any], planted: Planted) -> bool:
     if not all(lines <= marked for lines in sets):
         return False
     return any(lines if planted.bug.loose else lines == marked for lines in sets)
+
+
+def is_found_alone(planted: Planted, seed: int) -> bool:
+    """Whether an adversarial schedule alone shows the bug, and only lines that are marked."""
+    found: list[Any] = []
+    options = {"schedule": "adversarial", "seed": seed, "findings": found}
+    args = planted.args()
+    run = planted.compile(args)
+    with forgekit.vgpu.options(**options), contextlib.suppress(fk.KernelError):  # a deadlock
+        run(*args)
+    lines = {(at.file, at.line) for f in found if f.kind in planted.bug.kinds for at in f.lines}
+    return bool(lines) and lines <= planted.lines()
 
 
 def is_right(family: Family, args: tuple[Any, ...]) -> bool:

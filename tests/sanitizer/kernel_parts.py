@@ -1,5 +1,6 @@
 """What the kernels of the bank have in common: shared memory, flags in memory, small arguments."""
 
+from collections.abc import Callable
 from typing import Any
 
 import cutlass
@@ -10,8 +11,11 @@ import forgekit as fk
 
 
 def smem(shape: Any, dtype: Any = Float32, stride: Any = None) -> Any:
-    """A tensor in shared memory, aligned to 128 bytes."""
-    layout = cute.make_layout(shape, stride=stride) if stride else cute.make_layout(shape)
+    """A tensor in shared memory, aligned to 128 bytes; shape: or a swizzled layout."""
+    if isinstance(shape, cute.ComposedLayout):
+        layout = shape
+    else:
+        layout = cute.make_layout(shape, stride=stride) if stride else cute.make_layout(shape)
     return cutlass.memory.SmemAllocator().allocate_tensor(dtype, layout, 128)
 
 
@@ -37,6 +41,11 @@ def wait_for(flag: cute.Pointer, value: Int32):
 def cluster_sync():
     cute.arch.cluster_arrive()
     cute.arch.cluster_wait()
+
+
+def pair(n: int) -> Callable[[], tuple[torch.Tensor, torch.Tensor]]:
+    """Makes n random numbers, and room for as many results."""
+    return lambda: (fk.randn(n), fk.empty(n))
 
 
 def integers(*shape: int) -> torch.Tensor:

@@ -2,11 +2,9 @@
 
 import cutlass
 import cutlass.cute as cute
-from cutlass import Float32, Int32
+from cutlass import Int32
 
-
-def smem(count):
-    return cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(count), 16)
+from tests.sanitizer.kernel_parts import smem
 
 
 @cute.kernel

@@ -1,10 +1,6 @@
-"""fk.sanitize, the error of an ordinary run, adversarial schedules in check(), the command line."""
+"""fk.sanitize, the error of an ordinary run, adversarial schedules in check()."""
 
 from __future__ import annotations
-
-import subprocess
-import sys
-import textwrap
 
 import pytest
 import torch
@@ -13,7 +9,6 @@ pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
 import forgekit as fk
 import forgekit.vgpu
-from forgekit.commands.cli import main
 from forgekit.errors import CheckError, SanitizerError, UsageError
 from forgekit.vgpu.memory import fresh
 from tests.kernels import simple
@@ -255,50 +250,3 @@ def test_what_numpy_writes_is_known():
 def test_in_inference_mode():
     with torch.inference_mode():
         assert fk.empty(4).isnan().all()
-
-
-# -- the command line ---------------------------------------------------------------------------
-SCRIPT = """
-    import torch, cutlass, cutlass.cute as cute
-    from cutlass.cute.runtime import from_dlpack
-
-    @cute.kernel
-    def mirror_kernel(mX: cute.Tensor, mY: cute.Tensor):
-        i, _, _ = cute.arch.thread_idx()
-        s = cutlass.memory.SmemAllocator().allocate_tensor(
-            cutlass.Float32, cute.make_layout(64), 16)
-        s[i] = mX[i]
-        BARRIER
-        mY[i] = s[63 - i]
-
-    @cute.jit
-    def mirror(mX: cute.Tensor, mY: cute.Tensor):
-        mirror_kernel(mX, mY).launch(grid=(1, 1, 1), block=(64, 1, 1))
-
-    x, y = torch.arange(64.0), torch.zeros(64)
-    mirror(from_dlpack(x), from_dlpack(y))
-    mirror(from_dlpack(x), from_dlpack(y))
-    print("done")
-"""
-
-
-@pytest.mark.parametrize(("barrier", "status"), [("cute.arch.sync_threads()", 0), ("pass", 1)])
-def test_the_command(tmp_path, barrier, status):
-    script = tmp_path / "mirror.py"
-    script.write_text(textwrap.dedent(SCRIPT).replace("BARRIER", barrier))
-    # In a process of its own: it installs the virtual GPU for good.
-    command = [sys.executable, "-m", "forgekit", "sanitize", str(script)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == status
-    out = done.stdout
-    assert out.startswith("done\n")
-    if status:
-        assert out.count("Race in shared memory: mirror.py, line 12") == 1
-        assert out.endswith("sanitizer: 1 finding, 0 notes\n")
-    else:
-        assert out.endswith("sanitizer: 0 findings, 0 notes\n")
-
-
-def test_the_command_with_an_unknown_schedule(tmp_path, capsys):
-    assert main(["sanitize", "--schedule", "nasty", str(tmp_path / "x.py")]) == 2
-    assert "--schedule: got nasty, needed one of default, adversarial" in capsys.readouterr().err

@@ -6,14 +6,9 @@ from cutlass import Float16, Float32, Int8, Int32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Family
+from tests.sanitizer.kernel_parts import smem
 
 THREADS = 64
-
-
-def smem(layout, dtype=Float32):
-    if not isinstance(layout, cute.ComposedLayout):
-        layout = cute.make_layout(layout)
-    return cutlass.memory.SmemAllocator().allocate_tensor(dtype, layout, 128)
 
 
 @cute.kernel

@@ -6,6 +6,7 @@ from cutlass import Float32, Int32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Family
+from tests.sanitizer.kernel_parts import pair
 
 
 @cute.kernel
@@ -177,10 +178,6 @@ def publish(
 
 def zero():
     return fk.zeros(1, dtype=torch.int32)
-
-
-def pair(n):
-    return lambda: (fk.randn(n), fk.empty(n))
 
 
 def queued(x, n, y):

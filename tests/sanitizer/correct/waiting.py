@@ -10,20 +10,9 @@ from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
 from tests.sanitizer.bank import Family
+from tests.sanitizer.kernel_parts import release, smem, wait_for
 
 THREADS = 64
-
-
-def smem(shape, dtype=Float32):
-    return cutlass.memory.SmemAllocator().allocate_tensor(dtype, cute.make_layout(shape), 16)
-
-
-@cute.jit
-def spin_until(flag: cute.Pointer, value: Int32):
-    """Wait until a flag in global memory is as large as that."""
-    seen = Int32(-1)
-    while seen < value:
-        seen = cute.arch.load(flag, Int32, sem="acquire", scope="gpu")
 
 
 @cute.jit
@@ -31,11 +20,6 @@ def acquire(lock: cute.Pointer):
     taken = Int32(1)
     while taken != 0:
         taken = cute.arch.atomic_cas(lock, cmp=Int32(0), val=Int32(1), sem="acquire", scope="gpu")
-
-
-@cute.jit
-def raise_flag(flag: cute.Pointer, value: Int32):
-    cute.arch.store(flag, value, sem="release", scope="gpu")
 
 
 # -- locks and semaphores -------------------------------------------------------------------------
@@ -85,7 +69,7 @@ def split_k_kernel(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor):
     tidx, _, _ = cute.arch.thread_idx()
     part, _, _ = cute.arch.block_idx()
     if tidx == 0:
-        spin_until(mS.iterator, part)
+        wait_for(mS.iterator, part)
     cute.arch.sync_threads()
     before = Float32(0.0)
     if part > 0:
@@ -93,7 +77,7 @@ def split_k_kernel(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor):
     mY[tidx] = before + mX[part, tidx]
     cute.arch.sync_threads()
     if tidx == 0:
-        raise_flag(mS.iterator, part + 1)
+        release(mS.iterator, part + 1)
 
 
 @cute.jit
@@ -110,7 +94,7 @@ def fix_up_kernel(mX: cute.Tensor, mF: cute.Tensor, mP: cute.Tensor, mY: cute.Te
     if bidx == 0:
         for k in cutlass.range(1, mX.shape[0], unroll=1):
             if tidx == 0:
-                spin_until(mF.iterator + k, Int32(1))
+                wait_for(mF.iterator + k, Int32(1))
             cute.arch.sync_threads()
             total += mP[k, tidx]
         mY[tidx] = total
@@ -120,7 +104,7 @@ def fix_up_kernel(mX: cute.Tensor, mF: cute.Tensor, mP: cute.Tensor, mY: cute.Te
         mP[bidx, tidx] = total
         cute.arch.sync_threads()
         if tidx == 0:
-            raise_flag(mF.iterator + bidx, Int32(1))
+            release(mF.iterator + bidx, Int32(1))
 
 
 @cute.jit
@@ -143,7 +127,7 @@ def rounds_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor):
         cute.arch.sync_threads()
         if tidx == 0:
             cute.arch.atomic_add(mN.iterator, Int32(1), sem="acq_rel", scope="gpu")
-            spin_until(mN.iterator, (k + 1) * blocks)
+            wait_for(mN.iterator, (k + 1) * blocks)
         cute.arch.sync_threads()
         x = mY[k, (bidx + 1) % blocks, tidx] + 1.0
     mY[2, bidx, tidx] = x
@@ -182,10 +166,10 @@ def chained_scan_kernel(
     if tidx == 0:
         before = Float32(0.0)
         if row > 0:
-            spin_until(mF.iterator + row - 1, Int32(1))
+            wait_for(mF.iterator + row - 1, Int32(1))
             before = mT[row - 1]
         mT[row] = before + sWarp[0] + sWarp[1]
-        raise_flag(mF.iterator + row, Int32(1))
+        release(mF.iterator + row, Int32(1))
         sBefore[0] = before
     cute.arch.sync_threads()
     mY[row, tidx] = sBefore[0] + total
@@ -380,10 +364,10 @@ def cluster_flag_kernel(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor):
     cute.arch.sync_threads()
     if tidx == 0:
         if rank > 0:
-            spin_until(mF.iterator + rank - 1, Int32(1))
+            wait_for(mF.iterator + rank - 1, Int32(1))
         for _ in cutlass.range(9, unroll=1):
             mY[rank, 0] = mY[rank, 0] + 1.0
-        raise_flag(mF.iterator + rank, Int32(1))
+        release(mF.iterator + rank, Int32(1))
     cute.arch.sync_threads()
     cute.arch.cluster_arrive()
     cute.arch.cluster_wait()
@@ -404,7 +388,7 @@ def late_lane_kernel(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor):
     if bidx == 0:
         if tidx < 64:
             if tidx == 31:
-                spin_until(mF.iterator, Int32(1))
+                wait_for(mF.iterator, Int32(1))
             cute.arch.barrier(barrier_id=1, number_of_threads=64)
             mY[0, tidx] = mY[1, 63 - tidx]
         else:
@@ -413,7 +397,7 @@ def late_lane_kernel(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor):
         mY[1, tidx] = mX[tidx]
         cute.arch.sync_threads()
         if tidx == 0:
-            raise_flag(mF.iterator, Int32(1))
+            release(mF.iterator, Int32(1))
 
 
 @cute.jit
@@ -429,14 +413,14 @@ def late_arrival_kernel(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor):
     if tidx < 32:
         sX[tidx] = mX[tidx]
         if tidx == 9:
-            spin_until(mL.iterator, Int32(1))
+            wait_for(mL.iterator, Int32(1))
             mY[0] = mY[41]
         cute.arch.barrier_arrive(barrier_id=2, number_of_threads=64)
     else:
         mY[tidx] = 2.0 * mX[tidx - 32]
         cute.arch.sync_warp()
         if tidx == 50:
-            raise_flag(mL.iterator, Int32(1))
+            release(mL.iterator, Int32(1))
         cute.arch.barrier(barrier_id=2, number_of_threads=64)
         if tidx > 32:
             mY[tidx - 32] = sX[63 - tidx]

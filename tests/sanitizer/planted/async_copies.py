@@ -5,14 +5,11 @@ from cutlass import Float32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import smem
 
 THREADS = 64
 TILE = 4 * THREADS
 STAGES = 3
-
-
-def smem(shape):
-    return cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(shape), 16)
 
 
 def vector_atom():

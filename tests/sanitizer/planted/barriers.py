@@ -6,12 +6,9 @@ from cutlass import Float32, Int32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import pair, smem
 
 THREADS = 64
-
-
-def smem(shape, dtype=Float32):
-    return cutlass.memory.SmemAllocator().allocate_tensor(dtype, cute.make_layout(shape), 16)
 
 
 @cute.kernel
@@ -154,10 +151,6 @@ def per_warp_kernel(mY: cute.Tensor, bug: cutlass.Constexpr):
 @cute.jit
 def per_warp(mY: cute.Tensor, bug: cutlass.Constexpr = None):
     per_warp_kernel(mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
-def pair(n):
-    return lambda: (fk.randn(n), fk.empty(n))
 
 
 RACE, STUCK, COUNT = ("shared-race",), ("deadlock",), ("barrier-count",)

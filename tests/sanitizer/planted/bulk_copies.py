@@ -6,14 +6,11 @@ from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import smem
 
 THREADS = 64  # that consume; one more warp produces
 TILE = 2 * THREADS
 STAGES = 2
-
-
-def smem(shape, dtype=Float32):
-    return cutlass.memory.SmemAllocator().allocate_tensor(dtype, cute.make_layout(shape), 16)
 
 
 @cute.jit

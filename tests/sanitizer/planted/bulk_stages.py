@@ -6,7 +6,7 @@ from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import smem
+from tests.sanitizer.kernel_parts import pair, smem
 
 THREADS = 64
 STAGES = 3
@@ -180,10 +180,6 @@ def two_operands(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor, bug: cutlass
     two_operands_kernel(mA, mB, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
 
 
-def vectors(n):
-    return lambda: (fk.randn(n), fk.empty(n))
-
-
 ASYNC, DEADLOCK = ("async-copy",), ("deadlock",)
 LEFT = ("block-lifetime", "uninitialised-shared")
 FAMILIES = (
@@ -201,7 +197,7 @@ FAMILIES = (
             also=("shared-race",), loose=True),
         Bug("reloads_nothing", DEADLOCK, "Bytes are expected that nobody copies."),
     )),
-    Family(in_and_out, (in_and_out_kernel,), vectors(6 * THREADS), lambda x, y: [(y, 2 * x)],
+    Family(in_and_out, (in_and_out_kernel,), pair(6 * THREADS), lambda x, y: [(y, 2 * x)],
            bugs=(
         Bug("not_awaited", ASYNC, "The tile is doubled before it has come.",
             also=(*LEFT, "mbarrier"), loose=True),
@@ -212,7 +208,7 @@ FAMILIES = (
         Bug("read_group", ASYNC, "The wait leaves one store in flight.", also=LEFT),
         Bug("left_early", ("block-lifetime",), "The block ends before its last store has read."),
     )),
-    Family(short_last_tile, (short_last_tile_kernel,), vectors(5 * 32 * 2),
+    Family(short_last_tile, (short_last_tile_kernel,), pair(5 * 32 * 2),
            lambda x, y: [(y, 3 * x)], bugs=(
         Bug("expects_a_whole_tile", DEADLOCK, "The last tile is shorter than what is expected."),
         Bug("past_the_end", ("out-of-bounds",), "Each block copies all there is, and beyond."),

@@ -8,13 +8,10 @@ from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import smem
 
 THREADS = 64
 TILE = 2 * THREADS
-
-
-def smem(shape, dtype=Float32):
-    return cutlass.memory.SmemAllocator().allocate_tensor(dtype, cute.make_layout(shape), 16)
 
 
 def atom_of_32_bits():

@@ -6,20 +6,17 @@ from cutlass import Int32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import smem
 
 THREADS = 64
 BINS = 16
-
-
-def smem(shape):
-    return cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(shape), 16)
 
 
 @cute.kernel
 def histogram_kernel(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Constexpr):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
-    sH = smem(BINS)
+    sH = smem(BINS, Int32)
     cleared = BINS // 2 if cutlass.const_expr(bug == "half_cleared") else BINS
     if cutlass.const_expr(bug != "not_cleared"):
         if tidx < cleared:
@@ -56,7 +53,7 @@ def histogram(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Constexpr = None):
 def scan_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Running sums in log2(64) steps, in one buffer: read, barrier, write, barrier."""
     tidx, _, _ = cute.arch.thread_idx()
-    sX = smem(THREADS)
+    sX = smem(THREADS, Int32)
     sX[tidx] = mX[tidx]
     cute.arch.sync_threads()
     for step in cutlass.range_constexpr(6):
@@ -81,7 +78,7 @@ def scan(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
 def two_buffer_scan_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Running sums from one buffer into the other: one barrier a step is enough."""
     tidx, _, _ = cute.arch.thread_idx()
-    sX = smem((THREADS, 2))
+    sX = smem((THREADS, 2), Int32)
     sX[tidx, 0] = mX[tidx]
     cute.arch.sync_threads()
     for step in cutlass.range_constexpr(6):
@@ -107,7 +104,7 @@ def warp_scan_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Running sums by shuffles, then the total of the first warp is added to the second."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = cute.arch.warp_idx(), cute.arch.lane_idx()
-    sT = smem(2)
+    sT = smem(2, Int32)
     total = mX[tidx]
     for step in cutlass.range_constexpr(5):
         before = cute.arch.shuffle_sync_up(total, offset=1 << step)

@@ -2,16 +2,13 @@
 
 import cutlass
 import torch
-from cutlass import Float32, Int32, Int64, cute
+from cutlass import Int32, Int64, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import pair, smem
 
 THREADS = 64
-
-
-def smem(shape, dtype=Float32):
-    return cutlass.memory.SmemAllocator().allocate_tensor(dtype, cute.make_layout(shape), 16)
 
 
 @cute.kernel
@@ -149,10 +146,6 @@ def awaited_by_one_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constex
 @cute.jit
 def awaited_by_one(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     awaited_by_one_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
-def pair(n):
-    return lambda: (fk.randn(n), fk.empty(n))
 
 
 def groups_mirrored(x, y):

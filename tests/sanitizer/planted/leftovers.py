@@ -9,14 +9,11 @@ from cutlass import Float16, Float32, Int32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import smem
 
 THREADS = 64
 WARP = 32
 N = 50  # elements there are, of 64
-
-
-def smem(shape, dtype=Float32, align=16):
-    return cutlass.memory.SmemAllocator().allocate_tensor(dtype, cute.make_layout(shape), align)
 
 
 @cute.kernel

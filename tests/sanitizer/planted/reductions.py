@@ -8,13 +8,10 @@ from cutlass import Float32, Int32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import smem
 
 THREADS = 64
 WARPS = 2
-
-
-def smem(shape, dtype=Float32):
-    return cutlass.memory.SmemAllocator().allocate_tensor(dtype, cute.make_layout(shape), 16)
 
 
 @cute.kernel

@@ -7,7 +7,7 @@ from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import smem
+from tests.sanitizer.kernel_parts import pair, smem
 
 STAGES = 2
 
@@ -204,10 +204,6 @@ def one_waits_for_all(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr =
     one_waits_for_all_kernel(mX, mY, bug).launch(grid=grid, block=(64, 1, 1))
 
 
-def vectors(n):
-    return lambda: (fk.randn(n), fk.empty(n))
-
-
 def exchanged_squares(x, y):
     return [(y, (x * x).view(-1, 2, 32).flip(1, 2).reshape(-1))]
 
@@ -218,7 +214,7 @@ def weighted(x, y):
 
 RACE, ASYNC, DEADLOCK = ("shared-race",), ("async-copy",), ("deadlock",)
 FAMILIES = (
-    Family(ring_of_warps, (ring_of_warps_kernel,), vectors(5 * 64), exchanged_squares, bugs=(
+    Family(ring_of_warps, (ring_of_warps_kernel,), pair(5 * 64), exchanged_squares, bugs=(
         Bug("announced_first", RACE, "The stage is announced before it is written."),
         Bug("given_back_first", RACE, "The stage is given back before it is read."),
         Bug("counts_half", DEADLOCK, "`full` waits for half of the warp, and is full twice."),
@@ -228,7 +224,7 @@ FAMILIES = (
         Bug("starts_full", DEADLOCK, "The producer begins by waiting for a phase."),
         Bug("never_full", DEADLOCK, "The producer does not arrive."),
     )),
-    Family(bucket_chain, (bucket_chain_kernel,), vectors(4 * 32),
+    Family(bucket_chain, (bucket_chain_kernel,), pair(4 * 32),
            lambda x, y: [(y, x + 1)], bugs=(
         Bug("loader_does_not_wait", RACE, "The loader overwrites what warp 1 may not have read.",
             also=("deadlock", "barrier-count")),
@@ -242,13 +238,13 @@ FAMILIES = (
             also=("uninitialised-shared", *RACE)),
         Bug("passed_on_first", RACE, "The turn is passed on before the update."),
     )),
-    Family(async_loader, (async_loader_kernel,), vectors(7 * 32),
+    Family(async_loader, (async_loader_kernel,), pair(7 * 32),
            lambda x, y: [(y, 2 * x.view(-1, 32).flip(1).reshape(-1))], static=(0,), bugs=(
         Bug("not_awaited", DEADLOCK, "The loader does not wait until a stage is free."),
         Bug("arrives_too_early", (*RACE, *ASYNC), "It arrives when the copies have only begun."),
         Bug("weak_wait", (*RACE, *ASYNC), "The wait leaves one group too many in flight."),
     )),
-    Family(one_waits_for_all, (one_waits_for_all_kernel,), vectors(3 * 64),
+    Family(one_waits_for_all, (one_waits_for_all_kernel,), pair(3 * 64),
            lambda x, y: [(y, x.view(3, 64).flip(1).reshape(-1))], bugs=(
         Bug("others_do_not_wait", (*ASYNC, *RACE), "No barrier after the wait of thread 0.",
             also=("uninitialised-shared",)),

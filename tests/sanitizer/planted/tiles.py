@@ -6,15 +6,11 @@ from cutlass import Float32, Int32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import smem
 
 TILE = 16
 SIDE = 8
 THREADS = 64
-
-
-def smem(shape, stride=None, dtype=Float32):
-    layout = cute.make_layout(shape, stride=stride) if stride else cute.make_layout(shape)
-    return cutlass.memory.SmemAllocator().allocate_tensor(dtype, layout, 16)
 
 
 @cute.kernel
@@ -23,7 +19,7 @@ def transpose_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     bx, by, _ = cute.arch.block_idx()
     M, N = mX.shape
     stride = TILE - 1 if cutlass.const_expr(bug == "rows_overlap") else TILE + 1
-    sT = smem((TILE, TILE), (stride, 1))
+    sT = smem((TILE, TILE), stride=(stride, 1))
     row, column = by * TILE + ty, bx * TILE + tx
     if cutlass.const_expr(bug == "barrier_first"):
         cute.arch.sync_threads()
@@ -54,7 +50,7 @@ def product_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutla
     """C = A B by tiles of 8 x 8; sizes are multiples of 8."""
     tx, ty, _ = cute.arch.thread_idx()
     bx, by, _ = cute.arch.block_idx()
-    sA, sB = smem((SIDE, SIDE), (SIDE, 1)), smem((SIDE, SIDE), (SIDE, 1))
+    sA, sB = smem((SIDE, SIDE), stride=(SIDE, 1)), smem((SIDE, SIDE), stride=(SIDE, 1))
     row, column = by * SIDE + ty, bx * SIDE + tx
     total = Float32(0.0)
     for tile in cutlass.range(mA.shape[1] // SIDE, unroll=1):
@@ -132,7 +128,7 @@ def reverse_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Each warp turns its 32 values around through its own row of shared memory."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
-    sX = smem((2, 32), (32, 1))
+    sX = smem((2, 32), stride=(32, 1))
     sX[warp, lane] = mX[tidx]  # BUG without_syncwarp, across_warps
     if cutlass.const_expr(bug != "without_syncwarp"):
         cute.arch.sync_warp()
