@@ -196,7 +196,7 @@ class Machine:
         driver: version of NVIDIA's driver.
         torch, torch_cuda: versions of PyTorch and of the CUDA it was built for.
         dsl: version of nvidia-cutlass-dsl.
-        target: where kernels run now; None if that cannot be told, then `target_problem` says why.
+        target: where kernels run now; None if that is not clear, then `target_problem` says why.
         disassembler: path of nvdisasm.
     """
 

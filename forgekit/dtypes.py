@@ -1,9 +1,8 @@
 """The one table of element types: torch dtype, CuTe DSL type, bits, NumPy view and tolerances.
 
 A tolerance (rtol, atol) is for comparing a kernel's result in this type with a reference computed
-in fp32
-or fp64: |actual - expected| <= atol + rtol * |expected|. rtol covers the rounding of the result and
-of a short computation in fp32; 1.6e-2 for bf16 and 1e-3 for fp16 are those of
+in fp32 or fp64: |actual - expected| <= atol + rtol * |expected|. rtol covers the rounding of the
+result and of a short computation in fp32; 1.6e-2 for bf16 and 1e-3 for fp16 are those of
 `torch.testing.assert_close`, about 4 and 2 units in the last place. fp32 is ten times looser than
 there, because a row sum or a softmax adds in another order than the reference does. Integers and
 booleans are exact.
@@ -11,6 +10,7 @@ booleans are exact.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,21 +27,13 @@ class DType:
     Attributes:
         torch_dtype: the torch dtype.
         cute_name: name of the type in the `cutlass` module, such as `Float32`.
-        bits: width of an element in memory.
-        numpy_view: NumPy dtype of the same width to view the bits with; equal in meaning unless
-            `numpy_is_bits`, where NumPy has no such type (bfloat16 is viewed as uint16).
         rtol, atol: tolerances; 0 for exact types.
-        smallest: the smallest positive value (subnormal) of a float type, 0 for exact types.
     """
 
     torch_dtype: torch.dtype
     cute_name: str
-    bits: int
-    numpy_view: np.dtype[Any]
     rtol: float = 0.0
     atol: float = 0.0
-    smallest: float = 0.0
-    numpy_is_bits: bool = False
 
     @property
     def name(self) -> str:
@@ -54,41 +46,49 @@ class DType:
 
     @property
     def bytes(self) -> int:
-        return self.bits // 8
+        """Width of an element in memory."""
+        return self.torch_dtype.itemsize
 
+    @property
+    def bits(self) -> int:
+        return self.bytes * 8
 
-def _float(
-    torch_dtype: torch.dtype,
-    cute_name: str,
-    view: type[np.generic],
-    tolerances: tuple[float, float],
-    smallest: float,
-    numpy_is_bits: bool = False,
-) -> DType:
-    bits = torch_dtype.itemsize * 8
-    return DType(torch_dtype, cute_name, bits, np.dtype(view), *tolerances, smallest, numpy_is_bits)
+    @property
+    def smallest(self) -> float:
+        """The smallest positive value (subnormal) of a float type, 0 for exact types."""
+        if not self.is_float:
+            return 0.0
+        info = torch.finfo(self.torch_dtype)
+        return info.smallest_normal * info.eps
 
+    @property
+    def numpy_is_bits(self) -> bool:
+        """Whether NumPy has no such type, so that `numpy_view` shows the bits alone."""
+        return not hasattr(np, self.name)
 
-def _exact(torch_dtype: torch.dtype, cute_name: str, view: type[np.generic]) -> DType:
-    return DType(torch_dtype, cute_name, torch_dtype.itemsize * 8, np.dtype(view))
+    @property
+    def numpy_view(self) -> np.dtype[Any]:
+        """NumPy dtype of the same width to view the bits with, uint16 for bfloat16; equal in
+        meaning unless `numpy_is_bits`."""
+        return np.dtype(f"uint{self.bits}" if self.numpy_is_bits else self.name)
 
 
 _ROWS = (
-    _float(torch.float64, "Float64", np.float64, (1e-11, 1e-11), 2.0**-1074),
-    _float(torch.float32, "Float32", np.float32, (1e-5, 1e-5), 2.0**-149),
-    _float(torch.float16, "Float16", np.float16, (1e-3, 1e-5), 2.0**-24),
-    _float(torch.bfloat16, "BFloat16", np.uint16, (1.6e-2, 1e-5), 2.0**-133, True),
-    _float(torch.float8_e4m3fn, "Float8E4M3FN", np.uint8, (1.25e-1, 1e-3), 2.0**-9, True),
-    _float(torch.float8_e5m2, "Float8E5M2", np.uint8, (2.5e-1, 1e-3), 2.0**-16, True),
-    _exact(torch.int64, "Int64", np.int64),
-    _exact(torch.int32, "Int32", np.int32),
-    _exact(torch.int16, "Int16", np.int16),
-    _exact(torch.int8, "Int8", np.int8),
-    _exact(torch.uint64, "Uint64", np.uint64),
-    _exact(torch.uint32, "Uint32", np.uint32),
-    _exact(torch.uint16, "Uint16", np.uint16),
-    _exact(torch.uint8, "Uint8", np.uint8),
-    _exact(torch.bool, "Boolean", np.bool_),
+    DType(torch.float64, "Float64", 1e-11, 1e-11),
+    DType(torch.float32, "Float32", 1e-5, 1e-5),
+    DType(torch.float16, "Float16", 1e-3, 1e-5),
+    DType(torch.bfloat16, "BFloat16", 1.6e-2, 1e-5),
+    DType(torch.float8_e4m3fn, "Float8E4M3FN", 1.25e-1, 1e-3),
+    DType(torch.float8_e5m2, "Float8E5M2", 2.5e-1, 1e-3),
+    DType(torch.int64, "Int64"),
+    DType(torch.int32, "Int32"),
+    DType(torch.int16, "Int16"),
+    DType(torch.int8, "Int8"),
+    DType(torch.uint64, "Uint64"),
+    DType(torch.uint32, "Uint32"),
+    DType(torch.uint16, "Uint16"),
+    DType(torch.uint8, "Uint8"),
+    DType(torch.bool, "Boolean"),
 )
 
 DTYPES: dict[torch.dtype, DType] = {row.torch_dtype: row for row in _ROWS}
@@ -103,19 +103,16 @@ def dtype_info(dtype: object) -> DType:
         UsageError: the type is none of the table (complex numbers, for example).
     """
     found: DType | None = None
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", "")
     if isinstance(dtype, DType):
         found = dtype
     elif isinstance(dtype, torch.dtype):
         found = DTYPES.get(dtype)
-    elif isinstance(dtype, str) and dtype in _BY_CUTE_NAME:
-        found = _BY_CUTE_NAME[dtype]
-    elif getattr(dtype, "__name__", "") in _BY_CUTE_NAME:
-        found = _BY_CUTE_NAME[str(getattr(dtype, "__name__", ""))]
+    elif name in _BY_CUTE_NAME:
+        found = _BY_CUTE_NAME[name]
     else:
-        try:
+        with contextlib.suppress(TypeError, ValueError, RuntimeError):  # it is no dtype of NumPy's
             found = _BY_NUMPY.get(np.dtype(dtype))  # type: ignore[call-overload]
-        except (TypeError, ValueError, RuntimeError):  # what NumPy says of what is no dtype
-            found = None
     if found is None:
         names = ", ".join(row.name for row in _ROWS)
         raise usage_error("dtype", dtype, f"one of {names}", "convert the tensor with .to(dtype)")
