@@ -83,6 +83,7 @@ def test_every_public_function_is_tried(kernel: tuple[Any, ...]) -> None:
         (lambda run, x, y: fk.progress([]), r"week: got \[\], needed one of "),
         (lambda run, x, y: fk.arange(0, 5, -1), "arange: got start=0, end=5, step=-1"),
         (lambda run, x, y: fk.full(4, 300, dtype=torch.uint8), "value: got 300, needed a numb"),
+        (lambda run, x, y: fk.randn(4, seed=True), "randn, seed: got True, needed a whole number"),
         (lambda run, x, y: fk.zeros(2**40), "tensor: got 4,096.0 GiB of torch.float32"),
         (lambda run, x, y: fk.rand(4, sed=1), r"'sed'; write rand\(\*shape, dtype=.*, seed=0, dev"),
         (lambda run, x, y: fk.profile(run, x.to_sparse(), y, 1.0),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from forgekit import output_files
+from forgekit import output_files, shared_files
 from forgekit.errors import UsageError
 from forgekit.output_files import check_output, write_output
 
@@ -20,6 +20,14 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
         assert file.read_text() == text
     write_output("--plot", str(file), b"three")
     assert file.read_bytes() == b"three" and os.listdir(tmp_path) == ["r.json"]
+
+
+def test_a_new_file_has_the_usual_permissions_and_a_private_one_its_owners(tmp_path: Path) -> None:
+    (tmp_path / "usual").touch()
+    write_output("--out", tmp_path / "new", "x")
+    shared_files.replace(tmp_path / "private", "x")
+    modes = [(tmp_path / name).stat().st_mode & 0o777 for name in ("usual", "new", "private")]
+    assert modes[0] == modes[1] != 0o600 and modes[2] == 0o600
 
 
 def test_a_check_leaves_nothing_behind_and_nothing_changed(tmp_path: Path) -> None:

@@ -32,6 +32,11 @@ def test_a_transposed_tensor_has_its_unit_stride_elsewhere():
     assert spec(torch.empty(10)[::2]).strides == (None,)
 
 
+def test_a_matrix_of_one_column_is_row_major():
+    assert spec(torch.empty(5, 1)).strides == (None, 1)
+    assert spec(torch.empty(5, 3)[:, :1]).strides == (None, 1)
+
+
 def test_static_modes_decide_strides():
     x = torch.empty(3, 5, 7)
     assert spec(x, static=True).strides == (35, 7, 1)
