@@ -11,7 +11,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from forgebook.groups import Group
-from forgekit.benching.suites.results import Row
+from forgekit.benching.suites.results import SuiteRow
 from forgekit.benching.suites.suite import DTYPES
 from forgekit.viz.theme import TEXT
 from forgekit.viz.timing.suite import draw
@@ -36,7 +36,7 @@ def pictures(group: Group) -> str:
     return f'<div class="charts">{"".join(drawn)}</div>' if drawn else ""
 
 
-def _place(row: Row) -> int:
+def _place(row: SuiteRow) -> int:
     """Where a contender stands in the legend."""
     return _ORDER.index(row.contender) if row.contender in _ORDER else len(_ORDER)
 

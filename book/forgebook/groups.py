@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from forgekit.benching.suites.results import Row, SuiteResults
+from forgekit.benching.suites.results import SuiteResults, SuiteRow
 from forgekit.benching.suites.suite import DTYPES, Case
 
 __all__ = ["Group", "groups"]
@@ -38,9 +38,9 @@ class Group:
         of = "grad, y" if self.op == "softmax_backward" else "x"
         return f"forgekit.ops.{self.op}({of}{along})"
 
-    def cases(self) -> dict[Case, dict[str, Row]]:
+    def cases(self) -> dict[Case, dict[str, SuiteRow]]:
         """Case -> contender -> row; from few to many elements."""
-        found: dict[Case, dict[str, Row]] = {}
+        found: dict[Case, dict[str, SuiteRow]] = {}
         ordered = sorted(self.results.rows, key=lambda r: (r.case.elements, r.case.shape))
         for row in sorted(ordered, key=lambda r: DTYPES.index(r.case.dtype)):
             found.setdefault(row.case, {})[row.contender] = row

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from forgebook.charts import pictures
 from forgebook.groups import Group, groups
 from forgekit.benching.suites.report import geometric_means
-from forgekit.benching.suites.results import Row, SuiteResults
+from forgekit.benching.suites.results import SuiteResults, SuiteRow
 from forgekit.benching.suites.suite import DTYPES, Case, load_suite
 from forgekit.errors import UsageError
 from forgekit.profiling.gpus import gpu_of
@@ -167,7 +167,7 @@ def _rows(group: Group) -> str:
     return _folded(title, head, body, f'<ol class="notes">{under}</ol>' if under else "")
 
 
-def _rate(results: SuiteResults, row: Row | None, marks: dict[tuple[str, str], str]) -> str:
+def _rate(results: SuiteResults, row: SuiteRow | None, marks: dict[tuple[str, str], str]) -> str:
     if row is None:
         return "–"
     if row.gbps is None:
@@ -178,7 +178,7 @@ def _rate(results: SuiteResults, row: Row | None, marks: dict[tuple[str, str], s
     return (f"{row.gbps:,.0f}" if row.gbps >= 10 else f"{row.gbps:.2g}") + share
 
 
-def _spread(row: Row | None) -> str:
+def _spread(row: SuiteRow | None) -> str:
     if row is None or row.timing is None:
         return "–"
     t = row.timing
@@ -195,7 +195,7 @@ _MEANING = {
 
 def _notes(group: Group) -> dict[tuple[str, str], str]:
     """(contender, status) -> what happened, and the first of its messages."""
-    found: dict[tuple[str, str], list[Row]] = {}
+    found: dict[tuple[str, str], list[SuiteRow]] = {}
     for row in group.results.rows:
         if row.status != "ok":
             found.setdefault((row.contender, row.status), []).append(row)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.machine.async_operations import AsyncOperation
 
-__all__ = ["Counters", "count_call"]
-
 _SHARED = ("shared_load", "shared_store", "shared_atomic", "shared_async")
 
 

@@ -7,12 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from forgekit.arguments import checked
 from forgekit.benching.counters import Counters, count_call
 from forgekit.benching.timing import Timing, time_gpu
 from forgekit.devices import current_target
-from forgekit.errors import UsageError, brief, got_needed
-
-__all__ = ["Counters", "Measured", "check_moved_bytes", "check_repeats", "measure"]
 
 
 @dataclass(frozen=True)
@@ -61,15 +59,16 @@ class Measured:
         }
 
     @classmethod
-    def from_dict(cls, told: dict[str, Any]) -> Measured:
+    def from_dict(cls, data: dict[str, Any]) -> Measured:
         """What `as_dict` gave."""
-        timing = None if told["ms"] is None else Timing(told["ms"], told["p20_ms"], told["p80_ms"])
-        found = told["counters"]
+        timing = None if data["ms"] is None else Timing(data["ms"], data["p20_ms"], data["p80_ms"])
+        found = data["counters"]
         names = [f.name for f in dataclasses.fields(Counters)]
         counters = found and Counters(**{name: found[name] for name in names})
-        return cls(told["moved_bytes"], timing, counters)
+        return cls(data["moved_bytes"], timing, counters)
 
 
+@checked(moved_bytes=(0, None), repeats=(1, None), warmup=(0, None))
 def measure(
     call: Callable[[], Any], *, moved_bytes: int, repeats: int = 50, warmup: int = 5
 ) -> Measured:
@@ -85,28 +84,6 @@ def measure(
         UsageError: not a function, or a number that cannot be.
         KernelError: the virtual GPU stopped a kernel.
     """
-    if not callable(call):
-        remedy = "write measure(lambda: run(x, y), …)"
-        raise UsageError(got_needed("call", brief(call), "a function without arguments", remedy))
-    check_moved_bytes(moved_bytes)
-    check_repeats(repeats, warmup)
     if current_target().kind == "gpu":
         return Measured(moved_bytes, timing=time_gpu(call, repeats=repeats, warmup=warmup))
     return Measured(moved_bytes, counters=count_call(call))
-
-
-def check_moved_bytes(moved_bytes: object) -> None:
-    """Raise UsageError unless it is a count of bytes."""
-    if type(moved_bytes) is not int or moved_bytes < 0:
-        remedy = "add up x.numel() * x.element_size() of what is read and written"
-        raise UsageError(
-            got_needed("moved_bytes", brief(moved_bytes), "a number of bytes of at least 0", remedy)
-        )
-
-
-def check_repeats(repeats: object, warmup: object) -> None:
-    """Raise UsageError unless they are counts of timed and of untimed calls."""
-    for name, value, least in (("repeats", repeats, 1), ("warmup", warmup, 0)):
-        if type(value) is not int or value < least:
-            needed = f"an integer of at least {least}"
-            raise UsageError(got_needed(name, brief(value), needed, "leave it out for the usual"))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from forgekit.profiling.gpus import Gpu
 
-__all__ = ["fp32_peak", "instruction_peak"]
-
 _ISSUED = 128  # threads' instructions in a clock and multiprocessor: 4 schedulers, a warp each
 
 # GPU of forgekit.profiling.gpus -> (10^12 FP32 operations a second without tensor cores, a fused

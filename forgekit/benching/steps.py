@@ -31,8 +31,6 @@ from forgekit.output_files import check_output, write_output
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["main"]
-
 
 @dataclass(frozen=True)
 class Operation:
@@ -99,7 +97,7 @@ def _steps(notebook: Path) -> dict[str, Any]:
         if header.startswith(" [markdown]"):
             continue
         if not shell.run_cell(source).success and "raises-exception" not in header:
-            raise UsageError(f"{notebook}, cell {number} failed; mend it before it is measured")
+            raise UsageError(f"{notebook}, cell {number} failed; fix it before it is measured")
         if "steps" in shell.user_ns:
             break
     found = shell.user_ns.get("steps")
@@ -140,11 +138,11 @@ def _rows(steps: dict[str, Any], op: Operation, shape: tuple[int, int], dtype: s
     rows = []
     for name, call in calls.items():
         timing = time_gpu(call)
-        told = {"ms": timing.median_ms, "p20_ms": timing.p20_ms, "p80_ms": timing.p80_ms,
+        times = {"ms": timing.median_ms, "p20_ms": timing.p20_ms, "p80_ms": timing.p80_ms,
                 "gbps": timing.gbps(moved)}  # fmt: skip
-        rounded = {key: float(f"{value:.5g}") for key, value in told.items()}
+        rounded = {key: float(f"{value:.5g}") for key, value in times.items()}
         rows.append({"step": name, "shape": list(shape), "dtype": dtype, **rounded})
-        print(f"{dtype:>9} {shape} {name:<28} {told['ms']:8.4f} ms {told['gbps']:7.0f} GB/s")
+        print(f"{dtype:>9} {shape} {name:<28} {times['ms']:8.4f} ms {times['gbps']:7.0f} GB/s")
     return rows
 
 

@@ -10,8 +10,6 @@ from typing import Any
 
 from forgekit.errors import PlatformError
 
-__all__ = ["METHOD", "Timing", "ceiling_gbps", "host_us", "time_gpu", "versions"]
-
 _FLUSH_BYTES = 512 * 2**20  # several times the largest L2 cache, and 120 us of an H200
 _HOST_CALLS = 2000
 METHOD = f"CUDA events, median; {_FLUSH_BYTES >> 20} MB were read before each call"  # to record

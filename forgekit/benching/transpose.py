@@ -36,7 +36,7 @@ Call = Callable[[], object]
 
 
 @dataclass(frozen=True)
-class Row:
+class TransposeRow:
     """One size and dtype. timings: peer -> Timing; a peer that was left out is absent."""
 
     rows: int
@@ -72,7 +72,7 @@ def _peers(x: torch.Tensor, with_compile: bool) -> dict[str, Call]:
 
 def measure(
     rows: int, columns: int, dtype: torch.dtype, repeats: int, *, with_compile: bool = True
-) -> Row:
+) -> TransposeRow:
     """Check forgekit's result against torch's, then time all peers.
 
     Raises:
@@ -85,7 +85,7 @@ def measure(
         name: time_gpu(call, repeats=repeats) for name, call in _peers(x, with_compile).items()
     }
     name = str(dtype).removeprefix("torch.")
-    return Row(rows, columns, name, 2 * x.numel() * x.element_size(), timings)
+    return TransposeRow(rows, columns, name, 2 * x.numel() * x.element_size(), timings)
 
 
 def host_times() -> dict[str, float]:
@@ -94,7 +94,7 @@ def host_times() -> dict[str, float]:
     return {name: host_us(call) for name, call in _peers(x, with_compile=False).items()}
 
 
-def table(rows: Sequence[Row], ceiling: float) -> str:
+def table(rows: Sequence[TransposeRow], ceiling: float) -> str:
     """The rows as a Markdown table: GB/s, and in brackets the percentage of the same copy."""
     lines = [
         f"| M × N | dtype | copy, GB/s (of {ceiling:,.0f}) | torch | torch.compile | forgekit "
@@ -115,7 +115,7 @@ def table(rows: Sequence[Row], ceiling: float) -> str:
     return "\n".join(lines)
 
 
-def record(rows: Sequence[Row], ceiling: float, host: dict[str, float]) -> dict[str, Any]:
+def record(rows: Sequence[TransposeRow], ceiling: float, host: dict[str, float]) -> dict[str, Any]:
     """All that was measured, and on what, as plain data."""
     machine = gpu_report()
     return {

@@ -27,10 +27,10 @@ from forgekit.output_files import check_output, write_output
 
 if TYPE_CHECKING:
     from forgekit.benching.suites.results import SuiteResults
-    from forgekit.benching.suites.running import Outcome, Settings
+    from forgekit.benching.suites.running import CaseOutcome, Settings
 
-Outcomes = Iterable[tuple[int, "Outcome"]]
-Measure = Callable[[list[Case], "Settings"], Outcomes]
+CaseOutcomes = Iterable[tuple[int, "CaseOutcome"]]
+Measure = Callable[[list[Case], "Settings"], CaseOutcomes]
 
 _OF_REPORTS = ("read", "markdown", "plot", "compare", "fail_on_regression")
 
@@ -230,7 +230,9 @@ def _settings(chosen: SimpleNamespace, *, here: bool) -> Settings:
     return settings
 
 
-def _here_or_spread(cases: list[Case], settings: Settings, *, scheduler: str | None) -> Outcomes:
+def _here_or_spread(
+    cases: list[Case], settings: Settings, *, scheduler: str | None
+) -> CaseOutcomes:
     from forgekit.benching.suites.running import failed_case, run_cases
 
     if scheduler is None:
@@ -242,7 +244,7 @@ def _here_or_spread(cases: list[Case], settings: Settings, *, scheduler: str | N
 
 
 def _with_progress(
-    results: SuiteResults, cases: Sequence[Case], outcomes: Outcomes, out: Path | None
+    results: SuiteResults, cases: Sequence[Case], outcomes: CaseOutcomes, out: Path | None
 ) -> None:
     """Fill the results; a bar on a terminal; what is there is in the file after each case."""
     from tqdm import tqdm

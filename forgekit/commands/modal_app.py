@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import modal
 
 if TYPE_CHECKING:
-    from forgekit.benching.suites.running import Outcome, Settings
+    from forgekit.benching.suites.running import CaseOutcome, Settings
     from forgekit.benching.suites.suite import Case
 
 GPU = os.environ.get("FORGEKIT_MODAL_GPU", "H100")
@@ -39,7 +39,7 @@ app = modal.App("forgekit-bench")
 
 
 @app.function(image=_image(), gpu=GPU, timeout=_HOUR_S)
-def measure(cases: list[Case], settings: Settings) -> Iterator[tuple[int, Outcome]]:
+def measure(cases: list[Case], settings: Settings) -> Iterator[tuple[int, CaseOutcome]]:
     """(index, what it gave) for each case, in order: `run_cases`, there."""
     from forgekit.benching.suites.running import run_cases
 

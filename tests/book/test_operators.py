@@ -12,7 +12,7 @@ import pytest
 from forgebook import benchmarks, operators
 from forgebook.groups import groups
 
-from forgekit.benching.suites.results import MachineInfo, Row, SuiteResults, write_results
+from forgekit.benching.suites.results import MachineInfo, SuiteResults, SuiteRow, write_results
 from forgekit.benching.suites.suite import Case
 from forgekit.benching.timing import Timing
 
@@ -21,11 +21,11 @@ LARGE = Case("softmax", (8192, 4096), "float32")
 SMALL = Case("softmax", (64, 64), "bfloat16")
 
 
-def row(case: Case, contender: str, ms: float, moved: int = 200_000_000) -> Row:
-    return Row(case, contender, "ok", moved, Timing(ms, 0.95 * ms, 1.05 * ms), machine=0)
+def row(case: Case, contender: str, ms: float, moved: int = 200_000_000) -> SuiteRow:
+    return SuiteRow(case, contender, "ok", moved, Timing(ms, 0.95 * ms, 1.05 * ms), machine=0)
 
 
-def results(*rows: Row) -> SuiteResults:
+def results(*rows: SuiteRow) -> SuiteResults:
     return SuiteResults("record", "2026-01-02", "abc", machines=[GPU], rows=list(rows))
 
 
@@ -46,7 +46,7 @@ def test_what_is_not_reached_is_said() -> None:
 
 def test_every_peer_beyond_the_noise_counts() -> None:
     """The fastest peer is within the noise, and another, hardly slower, is not."""
-    wide = Row(LARGE, "torch", "ok", 1, Timing(0.18, 0.1, 0.3), machine=0)
+    wide = SuiteRow(LARGE, "torch", "ok", 1, Timing(0.18, 0.1, 0.3), machine=0)
     text = operators.markdown(
         results(row(LARGE, "forgekit", 0.25), wide, row(LARGE, "torch.compile", 0.2))
     )
@@ -79,7 +79,7 @@ def test_what_is_reached_is_said_as_well() -> None:
 
 
 def test_a_peer_without_a_time_has_a_note() -> None:
-    wrong = Row(LARGE, "torch", "wrong", 1, error="7 elements <are> wrong", machine=0)
+    wrong = SuiteRow(LARGE, "torch", "wrong", 1, error="7 elements <are> wrong", machine=0)
     text = operators.markdown(results(row(LARGE, "forgekit", 0.2), wrong))
     assert "<td>wrong<sup>1</sup></td>" in text
     assert "<li>torch, wrong at 1 of 1: its result was further from" in text
@@ -88,7 +88,7 @@ def test_a_peer_without_a_time_has_a_note() -> None:
 
 def test_a_contender_keeps_its_colour() -> None:
     """Also in the picture of a type in which another one has no time."""
-    wrong = Row(SMALL, "torch", "wrong", 1, error="x", machine=0)
+    wrong = SuiteRow(SMALL, "torch", "wrong", 1, error="x", machine=0)
     text = operators.markdown(
         results(
             row(LARGE, "forgekit", 0.2), row(LARGE, "torch", 0.3), row(LARGE, "quack", 0.4),

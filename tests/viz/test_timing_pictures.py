@@ -14,7 +14,7 @@ import pytest
 
 from forgekit.benching.counters import Counters
 from forgekit.benching.measuring import Measured
-from forgekit.benching.notebook.results import Benchmark, Outcome, Sweep
+from forgekit.benching.notebook.results import Benchmark, Sweep, VariantOutcome
 from forgekit.benching.recorded import recorded
 from forgekit.benching.timing import Timing
 from forgekit.errors import UsageError
@@ -58,7 +58,7 @@ RUN = recorded("week0/05_transpose")
 def benchmark(rows: dict[str, Any], kind: str = "virtual", **change: Any) -> Benchmark:
     """rows: name -> Measured, or why it failed."""
     outcomes = tuple(
-        Outcome(name, None, m) if isinstance(m, str) else Outcome(name, m)
+        VariantOutcome(name, None, m) if isinstance(m, str) else VariantOutcome(name, m)
         for name, m in rows.items()
     )
     moved = next((o.measured.moved_bytes for o in outcomes if o.measured is not None), MOVED)

@@ -12,16 +12,13 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable, Mapping, Sequence
-from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from forgekit.arguments import checked, dense
-from forgekit.benching.measuring import check_repeats
-from forgekit.benching.notebook.results import Benchmark, Outcome, Size, Sweep
+from forgekit.benching.notebook.results import Benchmark, Size, Sweep, VariantOutcome
 from forgekit.benching.notebook.variants import (
     Plan,
     check_places,
-    check_tolerances,
     check_variants,
     moved_by_default,
     run_variant,
@@ -42,7 +39,7 @@ Variants = Mapping[str, Callable[..., Any]]
 Number = int | Callable[..., int]
 
 
-@checked(rtol=(0, None), atol=(0, None))
+@checked(rtol=(0, None), atol=(0, None), repeats=(1, None), warmup=(0, None))
 def bench(
     variants: Variants,
     *args: Any,
@@ -88,8 +85,6 @@ def bench(
             result was wrong.
     """
     check_variants(variants)
-    check_tolerances(rtol, atol)
-    check_repeats(repeats, warmup)
     shown = recorded_named(recorded) if isinstance(recorded, str) else recorded
     if shown is not None and not isinstance(shown, Recorded):
         remedy = 'use recorded="week0/05_transpose", say'
@@ -107,10 +102,10 @@ def bench(
         raise runs[0].error
     needed = moved if moved is not None else moved_by_default(args, runs)
     return Benchmark(
-        outcomes=tuple(Outcome(r.name, r.measured_of(needed), r.failed) for r in runs),
+        outcomes=tuple(VariantOutcome(r.name, r.measured_of(needed), r.failed) for r in runs),
         kind=target.kind,
         where=target.name,
-        arguments=plan.told,
+        arguments=plan.text,
         shape=plan.shape,
         dtype=plan.dtype,
         moved_bytes=needed,
@@ -125,6 +120,7 @@ def bench(
     )
 
 
+@checked()
 def sweep(
     variants: Variants | Callable[..., Variants],
     make_arguments: Callable[[Any], Any],
@@ -149,14 +145,7 @@ def sweep(
         UsageError: no sizes, an option that `bench` does not have, or what `bench` raises.
         Exception: what `bench` raises if at some size nothing can be measured.
     """
-    if not callable(make_arguments):
-        needed = "a function size -> arguments"
-        remedy = "write lambda n: (fk.randn(n, n), fk.empty(n, n))"
-        raise UsageError(got_needed("make_arguments", brief(make_arguments), needed, remedy))
-    if not isinstance(axis, str):
-        raise UsageError(got_needed("axis", brief(axis), "a text", "write what a size is"))
     wanted = _sizes(sizes)
-    _check_options(options)
     for name in ("reference", "moved_bytes", "operations"):
         given = options.get(name)
         if given is not None and not callable(given):
@@ -187,21 +176,13 @@ def _sizes(sizes: Sequence[Size]) -> tuple[Size, ...]:
         parts = size if isinstance(size, tuple) and size else (size,)
         if not all(fits(n) for n in parts):
             needed = "integers above 0, or tuples of them"
-            raise UsageError(got_needed("sizes", brief(size), needed, "mend it"))
+            raise UsageError(got_needed("sizes", brief(size), needed, "fix it"))
     if len(set(map(type, sizes))) > 1:
         needed = "all numbers or all tuples"
         raise UsageError(got_needed("sizes", brief(list(sizes)), needed, "write them alike"))
     return tuple(
         sorted(set(sizes), key=lambda s: (math.prod(s if isinstance(s, tuple) else (s,)), s))
     )
-
-
-def _check_options(options: Mapping[str, object]) -> None:
-    known = [p.name for p in signature(bench).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    for name in options:
-        if name not in known:
-            needed = f"one of {', '.join(known)}"
-            raise UsageError(got_needed("sweep's option", brief(name), needed, "look for a slip"))
 
 
 def _number(name: str, given: Number | None, args: tuple[Any, ...]) -> int | None:

@@ -9,8 +9,6 @@ from forgekit.benching.measuring import Measured
 from forgekit.benching.timing import Timing
 from forgekit.errors import UsageError, brief, got_needed
 
-__all__ = ["COUNTED", "TIMED", "Quantity", "quantity"]
-
 
 @dataclass(frozen=True)
 class Quantity:

@@ -23,7 +23,7 @@ Size = int | tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class VariantOutcome:
     """A variant: what it costs, or why that was not measured (measured is None then)."""
 
     name: str
@@ -48,7 +48,7 @@ class Benchmark(Shown):
         date: of the run. versions: of what it depends on, where there are times.
     """
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[VariantOutcome, ...]
     kind: str
     where: str
     arguments: str
@@ -75,11 +75,11 @@ class Benchmark(Shown):
             if o.name == wanted and o.measured is not None:
                 return o.measured
             if o.name == wanted:
-                raise UsageError(got_needed(name, o.failed, "a variant that runs", "mend it"))
+                raise UsageError(got_needed(name, o.failed, "a variant that runs", "fix it"))
         known = ", ".join(repr(o.name) for o in self.outcomes)
         raise UsageError(got_needed("variant", brief(name), f"one of {known}", "choose one"))
 
-    def __iter__(self) -> Iterator[Outcome]:
+    def __iter__(self) -> Iterator[VariantOutcome]:
         return iter(self.outcomes)
 
     @property

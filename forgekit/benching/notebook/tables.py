@@ -10,7 +10,7 @@ from forgekit.text import Cell, Table, size
 
 if TYPE_CHECKING:
     from forgekit.benching.measuring import Measured
-    from forgekit.benching.notebook.results import Benchmark, Outcome, Size, Sweep
+    from forgekit.benching.notebook.results import Benchmark, Size, Sweep, VariantOutcome
 
 NOT_COUNTED = "not counted here"
 _NONE = "–"
@@ -41,18 +41,18 @@ def columns(b: Benchmark) -> Table:
     return Table(("", *heads, *title), rows)
 
 
-def _in_place_of(heads: Sequence[str], o: Outcome) -> Cell:
+def _in_place_of(heads: Sequence[str], o: VariantOutcome) -> Cell:
     return Cell(reason(o), span=len(heads), style="opacity:.75")
 
 
-def reason(o: Outcome) -> str:
+def reason(o: VariantOutcome) -> str:
     """Why a variant has no numbers, in a few words."""
     if not o.failed:
         return NOT_COUNTED
     return o.failed if len(o.failed) <= _SHORT else f"{o.failed.split(':')[0]}, see below"
 
 
-def _timed(o: Outcome, b: Benchmark) -> tuple[str, ...]:
+def _timed(o: VariantOutcome, b: Benchmark) -> tuple[str, ...]:
     if o.measured is None or o.measured.timing is None:
         return ()
     t = o.measured.timing
@@ -60,7 +60,7 @@ def _timed(o: Outcome, b: Benchmark) -> tuple[str, ...]:
     return f"{t.median_ms:.4f}", f"{t.p20_ms:.4f} to {t.p80_ms:.4f}", gbps, f"{percent} %"
 
 
-def _counted(o: Outcome, b: Benchmark) -> tuple[str, ...]:
+def _counted(o: VariantOutcome, b: Benchmark) -> tuple[str, ...]:
     if o.measured is None or o.measured.counters is None:
         return ()
     c = o.measured.counters

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 import torch
@@ -19,16 +18,6 @@ from forgekit.errors import CheckError, UsageError, brief, got_needed
 from forgekit.tensors import poison
 
 _CHUNK = 2**26  # elements compared at once
-
-__all__ = [
-    "Plan",
-    "VariantRun",
-    "check_places",
-    "check_tolerances",
-    "check_variants",
-    "moved_by_default",
-    "run_variant",
-]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +45,12 @@ class Plan:
         return str(self.tensors[0].dtype).removeprefix("torch.") if self.tensors else ""
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """`512×300 float32, 300×512 float32`"""
-        return ", ".join(map(_told, self.args)) or "no arguments"
+        return ", ".join(map(_argument_text, self.args)) or "no arguments"
 
 
-def _told(value: object) -> str:
+def _argument_text(value: object) -> str:
     if isinstance(value, torch.Tensor):
         size = "×".join(map(str, value.shape)) or "scalar"
         return f"{size} {str(value.dtype).removeprefix('torch.')}"
@@ -86,8 +75,8 @@ class VariantRun:
         if isinstance(self.error, CheckError):
             report = self.error.report
             return f"wrong result: {report.wrong:,} of {report.total:,} elements differ"
-        told = (str(self.error).strip().splitlines() or [""])[0]
-        return f"failed: {type(self.error).__name__}: {told}"
+        first = (str(self.error).strip().splitlines() or [""])[0]
+        return f"failed: {type(self.error).__name__}: {first}"
 
     def measured_of(self, moved_bytes: int) -> Measured | None:
         """What was measured, for so many bytes."""
@@ -112,14 +101,6 @@ def check_variants(variants: object) -> None:
             needed = "a compiled kernel or a function of the arguments"
             remedy = "give the function itself, not its result"
             raise UsageError(got_needed(f"variant {name!r}", type(call).__name__, needed, remedy))
-
-
-def check_tolerances(rtol: object, atol: object) -> None:
-    """Raise UsageError unless each is None or a number of 0 or more."""
-    for name, value in (("rtol", rtol), ("atol", atol)):
-        if value is not None and not (isinstance(value, Real) and float(value) >= 0):
-            remedy = "leave it out for that of the dtype"
-            raise UsageError(got_needed(name, brief(value), "a number of 0 or more", remedy))
 
 
 def check_places(tensors: Sequence[torch.Tensor], target: Target) -> None:

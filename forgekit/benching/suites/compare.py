@@ -14,12 +14,9 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from forgekit.benching.suites.results import Key, Row, SuiteResults
+from forgekit.benching.suites.results import Key, SuiteResults, SuiteRow
 from forgekit.errors import UsageError, brief, got_needed
 from forgekit.text import plural
-
-__all__ = ["COUNTED", "Change", "Comparison", "check_comparable", "check_overlap", "compare",
-           "parse_percent"]  # fmt: skip
 
 COUNTED = ("load_sectors", "store_sectors", "atomic_sectors", "bulk_bytes", "shared_wavefronts",
            "warp_instructions")  # fmt: skip
@@ -30,7 +27,7 @@ class Change:
     """A row that got worse or better. percent: of time, or of the counter that rose most, more
     (positive) or less than before; None for one that fails now."""
 
-    row: Row
+    row: SuiteRow
     percent: float | None
     said: str
 
@@ -142,7 +139,7 @@ def compare(results: SuiteResults, baseline: SuiteResults, threshold_percent: fl
     )
 
 
-def _change(row: Row, old: Row, threshold_percent: float) -> Change | None:
+def _change(row: SuiteRow, old: SuiteRow, threshold_percent: float) -> Change | None:
     """How the row changed; None if it did not, or no more than the noise."""
     if row.status != "ok":
         return Change(row, None, f"was right, is now {row.status}: {row.error}")
@@ -157,7 +154,7 @@ def _change(row: Row, old: Row, threshold_percent: float) -> Change | None:
     return _counted_change(row, old, threshold_percent)
 
 
-def _counted_change(row: Row, old: Row, threshold_percent: float) -> Change | None:
+def _counted_change(row: SuiteRow, old: SuiteRow, threshold_percent: float) -> Change | None:
     if old.counters is None:
         return None
     if row.counters is None:

@@ -18,9 +18,6 @@ from forgekit import ref
 from forgekit.benching.suites.suite import Case
 from forgekit.dtypes import dtype_info
 
-__all__ = ["OPERATIONS", "Operation", "make_inputs", "memory_needed", "moved_bytes",
-           "result_shape", "why_wrong"]  # fmt: skip
-
 _PART = 2**25  # elements compared at once: 256 MB in float64
 _COPIES = 6  # of such a part, at the height of a comparison
 _RESERVE = 512 * 2**20  # what flushes the L2 cache, and the compiler's own

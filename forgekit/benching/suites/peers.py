@@ -19,8 +19,6 @@ from forgekit.errors import UsageError, brief, got_needed
 from forgekit.ops import reduce_launch, softmax_launch
 from forgekit.ops.backends import backend_names
 
-__all__ = ["PEERS", "AbsentError", "Call", "Contender", "contenders"]
-
 Call = Callable[[], Tensor]
 Inputs = tuple[Tensor, ...]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from forgekit.benching.suites.results import MachineInfo, Row, SuiteResults
+from forgekit.benching.suites.results import MachineInfo, SuiteResults, SuiteRow
 from forgekit.benching.suites.suite import Case
-
-__all__ = ["geometric_means", "headline", "markdown"]
+from forgekit.text import Table
 
 OWN = "forgekit"
 
@@ -16,7 +15,7 @@ OWN = "forgekit"
 def markdown(results: SuiteResults) -> str:
     """All of the results; a heading and a table for each operator and dimension."""
     parts = [headline(results)]
-    groups: dict[tuple[str, int], list[Row]] = {}
+    groups: dict[tuple[str, int], list[SuiteRow]] = {}
     for row in results.rows:
         groups.setdefault((row.case.op, row.case.dim), []).append(row)
     for (op, dim), rows in groups.items():
@@ -61,19 +60,14 @@ def _gpu(machine: MachineInfo) -> str:
     return f"{machine.gpu} (driver {machine.driver or 'unknown'}, {ceiling})"
 
 
-def _by_case(rows: Sequence[Row]) -> dict[Case, dict[str, Row]]:
-    cases: dict[Case, dict[str, Row]] = {}
+def _by_case(rows: Sequence[SuiteRow]) -> dict[Case, dict[str, SuiteRow]]:
+    cases: dict[Case, dict[str, SuiteRow]] = {}
     for row in rows:
         cases.setdefault(row.case, {})[row.contender] = row
     return cases
 
 
-def _table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    lines = [f"| {' | '.join(head)} |", "|" + "---|" * 2 + "---:|" * (len(head) - 2)]
-    return "\n".join([*lines, *(f"| {' | '.join(cells)} |" for cells in body)])
-
-
-def _times(results: SuiteResults, rows: Sequence[Row]) -> str:
+def _times(results: SuiteResults, rows: Sequence[SuiteRow]) -> str:
     names = list(dict.fromkeys(row.contender for row in rows))
     own = next((name for name in names if name.split()[0] == OWN), None)
     peers = [name for name in names if name.split()[0] != OWN]
@@ -91,14 +85,14 @@ def _times(results: SuiteResults, rows: Sequence[Row]) -> str:
             if peers:
                 cells.append(_ratio(found.get(own), [found[n] for n in peers if n in found]))
         body.append(cells)
-    return _table(head, body)
+    return Table(head, body, left=(0, 1)).markdown()
 
 
 def _shape(case: Case) -> str:
     return f"{case.shape[0]}×{case.shape[1]}"
 
 
-def _rate(results: SuiteResults, row: Row | None) -> str:
+def _rate(results: SuiteResults, row: SuiteRow | None) -> str:
     if row is None:
         return "–"
     if row.gbps is None:
@@ -110,21 +104,21 @@ def _rate(results: SuiteResults, row: Row | None) -> str:
     return f"{row.gbps:,.0f}{share}" if row.gbps >= 10 else f"{row.gbps:.2g}{share}"
 
 
-def _spread(row: Row | None) -> str:
+def _spread(row: SuiteRow | None) -> str:
     if row is None or row.timing is None:
         return "–"
     t = row.timing
     return f"{t.median_ms * 1e3:,.1f} ({t.p20_ms * 1e3:,.1f} to {t.p80_ms * 1e3:,.1f})"
 
 
-def _ratio(own: Row | None, peers: Sequence[Row]) -> str:
+def _ratio(own: SuiteRow | None, peers: Sequence[SuiteRow]) -> str:
     times = [peer.timing.median_ms for peer in peers if peer.timing]
     if own is None or own.timing is None or not times:
         return "–"
     return f"{min(times) / own.timing.median_ms:.2f}×"
 
 
-def geometric_means(rows: Sequence[Row]) -> dict[tuple[str, str], tuple[float, float, int]]:
+def geometric_means(rows: Sequence[SuiteRow]) -> dict[tuple[str, str], tuple[float, float, int]]:
     """(one of forgekit's, peer) -> how many times as fast it is: the geometric mean, the least, and
     of how many cases that both were timed at."""
     cases = _by_case(rows)
@@ -144,7 +138,7 @@ def geometric_means(rows: Sequence[Row]) -> dict[tuple[str, str], tuple[float, f
     return found
 
 
-def _means(rows: Sequence[Row]) -> list[str]:
+def _means(rows: Sequence[SuiteRow]) -> list[str]:
     lines = [
         f"- {own} is {mean:.2f}× as fast as {peer} (geometric mean of {count} cases; "
         f"{least:.2f}× at least)"
@@ -153,7 +147,7 @@ def _means(rows: Sequence[Row]) -> list[str]:
     return ["\n".join(lines)] if lines else []
 
 
-def _counts(rows: Sequence[Row]) -> str:
+def _counts(rows: Sequence[SuiteRow]) -> str:
     names = list(dict.fromkeys(row.contender for row in rows))
     head = ["M × N", "dtype", *(["who"] * (len(names) > 1)), "kernels", "bytes moved ÷ least",
             "sectors a load", "sectors a store", "bank conflicts", "warp instructions",
@@ -164,15 +158,15 @@ def _counts(rows: Sequence[Row]) -> str:
         start = [_shape(row.case), row.case.dtype, *who]
         c = row.counters
         if c is None:
-            told = row.status if row.status != "ok" else "nothing launched"
-            body.append([*start, told, *["–"] * 6])
+            reason = row.status if row.status != "ok" else "nothing launched"
+            body.append([*start, reason, *["–"] * 6])
             continue
         each = c.instructions_per_byte(row.moved_bytes)
         body.append([*start, str(c.kernels), f"{c.global_bytes / row.moved_bytes:.2f}×",
                      f"{c.sectors_per_load:.1f}", f"{c.sectors_per_store:.1f}",
                      f"{c.bank_conflicts:,}", f"{c.warp_instructions:,}",
                      "–" if each is None else f"{each:.1f}"])  # fmt: skip
-    return _table(head, body)
+    return Table(head, body, left=(0, 1)).markdown()
 
 
 def _host(results: SuiteResults) -> list[str]:
@@ -184,7 +178,7 @@ def _host(results: SuiteResults) -> list[str]:
         for op, found in results.host_us.items()
     ]
     title = "## Host time of a call on 64 × 64, µs\n\nBest of five series of 2000 calls."
-    return [title, _table(["operator", "dtype", *names], body)]
+    return [title, Table(("operator", "dtype", *names), body, left=(0, 1)).markdown()]
 
 
 def _trouble(results: SuiteResults) -> list[str]:

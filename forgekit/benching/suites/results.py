@@ -33,14 +33,10 @@ from pathlib import Path
 from typing import Any
 
 from forgekit.benching.counters import Counters
-from forgekit.benching.suites.fields import check_above_0, typed
 from forgekit.benching.suites.suite import DTYPES, OPS, Case
 from forgekit.benching.timing import Timing
 from forgekit.errors import UsageError, got_needed
 from forgekit.output_files import write_output
-
-__all__ = ["SCHEMA", "VERSION", "Key", "MachineInfo", "Row", "SuiteResults", "read_results",
-           "write_results"]  # fmt: skip
 
 Key = tuple[Case, str]
 SCHEMA, VERSION = "forgekit-bench", 1
@@ -59,7 +55,7 @@ class MachineInfo:
 
 
 @dataclass(frozen=True)
-class Row:
+class SuiteRow:
     """One contender at one case."""
 
     case: Case
@@ -98,10 +94,10 @@ class SuiteResults:
     left_out: list[str] = field(default_factory=list)
     machines: list[MachineInfo] = field(default_factory=list)
     host_us: dict[str, dict[str, float]] = field(default_factory=dict)
-    rows: list[Row] = field(default_factory=list)
+    rows: list[SuiteRow] = field(default_factory=list)
 
     def add(
-        self, rows: Iterable[Row], machine: MachineInfo | None, left_out: Iterable[str] = ()
+        self, rows: Iterable[SuiteRow], machine: MachineInfo | None, left_out: Iterable[str] = ()
     ) -> None:
         """Take in what one process measured; machine: None where it never answered."""
         if machine is not None and machine not in self.machines:
@@ -115,7 +111,7 @@ class SuiteResults:
         """The names of the GPUs, each once."""
         return tuple(dict.fromkeys(machine.gpu for machine in self.machines))
 
-    def percent(self, row: Row) -> float | None:
+    def percent(self, row: SuiteRow) -> float | None:
         """Of the ceiling of the process that measured it."""
         ceiling = None if row.machine is None else self.machines[row.machine].ceiling_gbps
         return 100 * row.gbps / ceiling if row.gbps is not None and ceiling else None
@@ -135,7 +131,7 @@ class SuiteResults:
             "rows": [self._row(row) for row in self.rows],
         }
 
-    def _row(self, row: Row) -> dict[str, Any]:
+    def _row(self, row: SuiteRow) -> dict[str, Any]:
         timing = row.timing and {k: _rounded(v) for k, v in asdict(row.timing).items()}
         return {
             "op": row.case.op,
@@ -162,11 +158,11 @@ class SuiteResults:
         """
         try:
             _check_schema(data)
-            typed(cls, data)
+            _typed(cls, data)
             machines = [_read_machine(m) for m in data["machines"]]
             _check_words(data["left_out"], data["host_us"])
             rows = [_read_row(row, len(machines)) for row in data["rows"]]
-            return cls(**typed(cls, {**data, "machines": machines, "rows": rows}))
+            return cls(**_typed(cls, {**data, "machines": machines, "rows": rows}))
         except (KeyError, TypeError, ValueError) as error:
             said = f"no {error}" if isinstance(error, KeyError) else str(error)
             needed = f"results of `forgekit bench --out` (schema {SCHEMA}, version {VERSION})"
@@ -177,6 +173,34 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.5g}")
 
 
+# -- reading ------------------------------------------------------------------------------------
+_PLAIN: dict[str, tuple[type, ...]] = {
+    "str": (str,), "int": (int,), "bool": (bool,), "float": (int, float), "None": (type(None),),
+    "dict": (dict,), "list": (list,),
+}  # fmt: skip
+
+
+def _typed(kind: type, data: Any) -> dict[str, Any]:
+    """The fields of a dataclass out of a dict; TypeError or KeyError where one is amiss."""
+    found = {}
+    for f in dataclasses.fields(kind):
+        value = data[f.name]
+        names = [name.partition("[")[0] for name in str(f.type).split(" | ")]
+        if all(name in _PLAIN for name in names):  # others are read already
+            fits = any(isinstance(value, _PLAIN[name]) for name in names)
+            if not fits or (isinstance(value, bool) and "bool" not in names):
+                raise TypeError(f"{f.name} {value!r}")
+        found[f.name] = value
+    return found
+
+
+def _check_above_0(name: str, value: Any) -> None:
+    """Raise ValueError for what is no number, or none above 0."""
+    fits = isinstance(value, int | float) and not isinstance(value, bool)
+    if not fits or not 0 < value < float("inf"):
+        raise ValueError(f"{name} {value!r}")
+
+
 def _check_schema(data: Any) -> None:
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise ValueError("something else")
@@ -185,9 +209,9 @@ def _check_schema(data: Any) -> None:
 
 
 def _read_machine(data: Any) -> MachineInfo:
-    machine = MachineInfo(**typed(MachineInfo, data))
+    machine = MachineInfo(**_typed(MachineInfo, data))
     if machine.ceiling_gbps is not None:
-        check_above_0("ceiling_gbps", machine.ceiling_gbps)
+        _check_above_0("ceiling_gbps", machine.ceiling_gbps)
     for name, version in machine.versions.items():
         if not isinstance(version, str):
             raise TypeError(f"versions, {name} {version!r}")
@@ -201,27 +225,27 @@ def _check_words(left_out: Any, host_us: Any) -> None:
         if not isinstance(found, dict):
             raise TypeError(f"host_us, {op} {found!r}")
         for name, value in found.items():
-            check_above_0(f"host_us, {op}, {name}", value)
+            _check_above_0(f"host_us, {op}, {name}", value)
 
 
-def _read_row(data: Any, machines: int) -> Row:
+def _read_row(data: Any, machines: int) -> SuiteRow:
     timing, counters = data["timing"], data["counters"]
     read = {
         **data,
         "case": _read_case(data),
-        "timing": None if timing is None else Timing(**typed(Timing, timing)),
-        "counters": None if counters is None else Counters(**typed(Counters, counters)),
+        "timing": None if timing is None else Timing(**_typed(Timing, timing)),
+        "counters": None if counters is None else Counters(**_typed(Counters, counters)),
     }
-    row = Row(**typed(Row, read))
+    row = SuiteRow(**_typed(SuiteRow, read))
     if row.status not in STATUSES:
         raise ValueError(f"status {row.status!r}")
     if not row.contender.strip():
         raise ValueError(f"contender {row.contender!r}")
     if row.machine is not None and not 0 <= row.machine < machines:
         raise ValueError(f"machine {row.machine}")
-    check_above_0("moved_bytes", row.moved_bytes)
+    _check_above_0("moved_bytes", row.moved_bytes)
     for name, value in asdict(row.timing).items() if row.timing else ():
-        check_above_0(name, value)
+        _check_above_0(name, value)
     for name, value in asdict(row.counters).items() if row.counters else ():
         if value < 0:
             raise ValueError(f"{name} {value}")
@@ -233,7 +257,7 @@ def _read_case(data: Any) -> Case:
     fits = isinstance(shape, list) and len(shape) == 2
     if not fits or any(type(size) is not int or size < 1 for size in shape):
         raise ValueError(f"shape {shape!r}")
-    case = Case(**typed(Case, {**data, "shape": tuple(shape)}))
+    case = Case(**_typed(Case, {**data, "shape": tuple(shape)}))
     for name, value, known in (("op", case.op, OPS), ("dtype", case.dtype, DTYPES),
                                ("dim", case.dim, (-1, 0))):  # fmt: skip
         if value not in known:

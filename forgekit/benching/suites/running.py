@@ -27,14 +27,11 @@ from forgekit.benching.suites.operations import (
     why_wrong,
 )
 from forgekit.benching.suites.peers import AbsentError, Contender, contenders
-from forgekit.benching.suites.results import MachineInfo, Row, SuiteResults
+from forgekit.benching.suites.results import MachineInfo, SuiteResults, SuiteRow
 from forgekit.benching.suites.suite import Case
 from forgekit.benching.timing import host_us
 from forgekit.devices import Target, use_target
 from forgekit.errors import PlatformError, got_needed
-
-__all__ = ["Outcome", "Settings", "check_host_times", "exit_status", "failed_case", "measure_host",
-           "merged", "new_results", "run_case", "run_cases"]  # fmt: skip
 
 VIRTUAL_ELEMENTS = 2**20  # of the largest case that the virtual GPU counts in about a second
 
@@ -56,23 +53,23 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CaseOutcome:
     """What one case gave. machine: None where it never came back. too_large: for the virtual GPU,
     so that nothing was run. lost: why this process can use the GPU no more; empty if it can."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[SuiteRow, ...]
     machine: MachineInfo | None
     left_out: tuple[str, ...] = ()
     too_large: bool = False
     lost: str = ""
 
 
-def run_case(case: Case, settings: Settings) -> Outcome:
+def run_case(case: Case, settings: Settings) -> CaseOutcome:
     """Check, then measure, all contenders at one case; what fails is a row with the error."""
     with use_target(settings.device, settings.arch) as target:
         machine = machine_info(target)
         if target.kind == "virtual" and case.elements > VIRTUAL_ELEMENTS:
-            return Outcome((), machine, too_large=True)
+            return CaseOutcome((), machine, too_large=True)
         names = settings.contenders()
         moved = moved_bytes(case)
         why, status, lost = lacking_memory(case, target), "skipped", ""
@@ -83,8 +80,8 @@ def run_case(case: Case, settings: Settings) -> Outcome:
         except Exception as error:
             why, status, lost = error_line(error), "error", lost_context()
         if why:
-            rows = [Row(case, c.name, status, moved, error=why) for c in names]
-            return Outcome(tuple(rows), machine, lost=lost)
+            rows = [SuiteRow(case, c.name, status, moved, error=why) for c in names]
+            return CaseOutcome(tuple(rows), machine, lost=lost)
         return _run(case, names, inputs, settings.repeats, machine)
 
 
@@ -94,8 +91,8 @@ def _run(
     inputs: tuple[Tensor, ...],
     repeats: int,
     machine: MachineInfo,
-) -> Outcome:
-    rows: list[Row] = []
+) -> CaseOutcome:
+    rows: list[SuiteRow] = []
     left_out: list[str] = []
     lost = ""
     for contender in names:
@@ -108,21 +105,23 @@ def _run(
         except AbsentError as error:
             left_out.append(f"{contender.name}: {error}")
         except Exception as error:
-            rows.append(Row(case, contender.name, "error", moved, error=error_line(error)))
+            rows.append(SuiteRow(case, contender.name, "error", moved, error=error_line(error)))
             lost = lost_context()
             if lost:
                 break
-    return Outcome(tuple(rows), machine, tuple(left_out), lost=lost)
+    return CaseOutcome(tuple(rows), machine, tuple(left_out), lost=lost)
 
 
-def _measured(case: Case, contender: Contender, inputs: tuple[Tensor, ...], repeats: int) -> Row:
+def _measured(
+    case: Case, contender: Contender, inputs: tuple[Tensor, ...], repeats: int
+) -> SuiteRow:
     call = contender.prepare(case, inputs)
     moved = moved_bytes(case)
     wrong = _first_result(case, call, inputs)
     if wrong:
-        return Row(case, contender.name, "wrong", moved, error=wrong)
+        return SuiteRow(case, contender.name, "wrong", moved, error=wrong)
     found = measure(call, moved_bytes=moved, repeats=repeats)
-    return Row(case, contender.name, "ok", moved, found.timing, found.counters)
+    return SuiteRow(case, contender.name, "ok", moved, found.timing, found.counters)
 
 
 def _first_result(case: Case, call: Callable[[], Tensor], inputs: tuple[Tensor, ...]) -> str | None:
@@ -168,12 +167,12 @@ def new_results(suite: str) -> SuiteResults:
     return SuiteResults(suite, datetime.date.today().isoformat(), commit())
 
 
-def run_cases(cases: Sequence[Case], settings: Settings) -> Iterator[tuple[int, Outcome]]:
+def run_cases(cases: Sequence[Case], settings: Settings) -> Iterator[tuple[int, CaseOutcome]]:
     """(index, what it gave) for each case, in order, in this process.
 
     A case that breaks the GPU's context ends it: those that follow are rows that say so.
     """
-    lost: Outcome | None = None
+    lost: CaseOutcome | None = None
     for index, case in enumerate(cases):
         if lost is None:
             outcome = run_case(case, settings)
@@ -183,28 +182,28 @@ def run_cases(cases: Sequence[Case], settings: Settings) -> Iterator[tuple[int, 
             continue
         said = f"not run: the GPU's context broke at {culprit} ({lost.lost})"
         moved = moved_bytes(case)
-        rows = [Row(case, c.name, "skipped", moved, error=said) for c in settings.contenders()]
-        yield index, Outcome(tuple(rows), lost.machine)
+        rows = [SuiteRow(case, c.name, "skipped", moved, error=said) for c in settings.contenders()]
+        yield index, CaseOutcome(tuple(rows), lost.machine)
 
 
-def failed_case(piece: tuple[Case, Settings], error: BaseException) -> Outcome:
+def failed_case(piece: tuple[Case, Settings], error: BaseException) -> CaseOutcome:
     """What a case gave whose worker never answered."""
     case, settings = piece
     moved, said = moved_bytes(case), error_line(error)
-    rows = [Row(case, c.name, "error", moved, error=said) for c in settings.contenders()]
-    return Outcome(tuple(rows), None)
+    rows = [SuiteRow(case, c.name, "error", moved, error=said) for c in settings.contenders()]
+    return CaseOutcome(tuple(rows), None)
 
 
 def merged(
     results: SuiteResults,
-    outcomes: Iterable[tuple[int, Outcome]],
+    outcomes: Iterable[tuple[int, CaseOutcome]],
     done: Callable[[SuiteResults, int], None] = lambda results, index: None,
 ) -> SuiteResults:
     """Fill `results` in the suite's order, from outcomes in any order; ctrl-C ends it early.
 
     done: called after each outcome with the results so far and the case's index.
     """
-    found: dict[int, Outcome] = {}
+    found: dict[int, CaseOutcome] = {}
     try:
         for index, outcome in outcomes:
             found[index] = outcome
@@ -215,7 +214,7 @@ def merged(
     return results
 
 
-def _fill(results: SuiteResults, found: dict[int, Outcome]) -> None:
+def _fill(results: SuiteResults, found: dict[int, CaseOutcome]) -> None:
     results.rows, results.machines, results.left_out = [], [], []
     for _, outcome in sorted(found.items()):
         results.add(outcome.rows, outcome.machine, outcome.left_out)

@@ -25,10 +25,8 @@ from forgekit.errors import PlatformError, UsageError, brief, got_needed
 if TYPE_CHECKING:
     from distributed import Client
 
-    from forgekit.benching.suites.running import Outcome, Settings
+    from forgekit.benching.suites.running import CaseOutcome, Settings
     from forgekit.benching.suites.suite import Case
-
-__all__ = ["check_scheduler", "local_workers", "run_case_here", "spread"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -151,7 +149,7 @@ def _environment(number: int) -> dict[str, str]:
     return {"CUDA_VISIBLE_DEVICES": chosen[0] if chosen else str(number)}
 
 
-def run_case_here(piece: tuple[Case, Settings]) -> Outcome:
+def run_case_here(piece: tuple[Case, Settings]) -> CaseOutcome:
     """`run_case` on a worker. One that has lost its GPU's context goes at the next case, which
     then runs on another worker: Dask starts a new process in its place."""
     global _lost

@@ -16,8 +16,6 @@ from typing import Any, NoReturn
 
 from forgekit.errors import UsageError, brief, got_needed
 
-__all__ = ["DTYPES", "OPS", "Case", "check_names", "load_suite", "select", "suite_names"]
-
 OPS = ("copy_transpose", "reduce_sum", "softmax", "softmax_backward")
 DTYPES = ("float16", "bfloat16", "float32")
 

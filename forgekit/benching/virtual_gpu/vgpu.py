@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import ForgekitError, UsageError, brief, got_needed
 from forgekit.output_files import check_output, write_output
-from forgekit.text import plural
+from forgekit.text import Table, plural
 from forgekit.vgpu import Listener, options
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ SCHEMA, VERSION = "forgekit-bench-vgpu", 1
 
 
 @dataclass(frozen=True)
-class Row:
+class VgpuRow:
     """One operation at one size. Times in milliseconds; None where a peer was not measured.
 
     vgpu_ms: bare, nothing watches; sanitizer_ms: with the sanitizer, as a run is by default;
@@ -79,27 +79,7 @@ def _best_ms(run: Callable[[], object], repeats: int) -> float:
     return min(times) * 1e3
 
 
-def bare(run: Callable[..., object], args: Sequence[Any], repeats: int) -> float:
-    """Milliseconds of a run that nothing watches."""
-    with options(progress=False, sanitize=False):
-        return _best_ms(lambda: run(*args), repeats)
-
-
-def sanitized(run: Callable[..., object], args: Sequence[Any], repeats: int) -> float:
-    """Milliseconds of a run with the sanitizer."""
-    with options(progress=False, sanitize=True):
-        return _best_ms(lambda: run(*args), repeats)
-
-
-def profiled(run: Any, args: Sequence[Any], repeats: int) -> float:
-    """Milliseconds of `fk.profile`."""
-    import forgekit as fk
-
-    with options(progress=False):
-        return _best_ms(lambda: fk.profile(run, *args), repeats)
-
-
-def measure(operation: str, size: int, repeats: int) -> Row:
+def measure(operation: str, size: int, repeats: int) -> VgpuRow:
     """Check the result against torch, then time it; the best of `repeats`, compiling excluded."""
     import forgekit as fk
     from forgekit.benching.virtual_gpu import kernels as vgpu_kernels
@@ -118,28 +98,22 @@ def measure(operation: str, size: int, repeats: int) -> Row:
         run(x, y)
     # Sums of numbers near 0 cancel: what counts is the error beside the largest partial sum.
     fk.check(y, expect[operation](), atol=1e-4, on_fail="raise")
-    return Row(
-        operation,
-        size,
-        vgpu_ms=bare(run, (x, y), repeats),
-        sanitizer_ms=sanitized(run, (x, y), repeats),
-        profile_ms=profiled(run, (x, y), repeats),
-        warp_instructions=counter.count,
-        torch_ms=_best_ms(expect[operation], repeats),
-    )
+    with options(progress=False, sanitize=False):
+        bare_ms = _best_ms(lambda: run(x, y), repeats)
+    with options(progress=False, sanitize=True):
+        sanitizer_ms = _best_ms(lambda: run(x, y), repeats)
+    with options(progress=False):
+        profile_ms = _best_ms(lambda: fk.profile(run, x, y), repeats)
+    torch_ms = _best_ms(expect[operation], repeats)
+    return VgpuRow(operation, size, bare_ms, sanitizer_ms, profile_ms, counter.count, torch_ms)
 
 
 def triton_times(size: int, repeats: int) -> dict[str, float] | None:
     """Milliseconds of Triton's interpreter; None without the extra `peers`."""
     if importlib.util.find_spec("triton") is None:
         return None
-    command = [
-        sys.executable,
-        "-m",
-        "forgekit.benching.virtual_gpu.triton_kernels",
-        str(size),
-        str(repeats),
-    ]
+    program = "forgekit.benching.virtual_gpu.triton_kernels"
+    command = [sys.executable, "-m", program, str(size), str(repeats)]
     done = subprocess.run(
         command, capture_output=True, text=True, env={**os.environ, "TRITON_INTERPRET": "1"}
     )
@@ -149,25 +123,21 @@ def triton_times(size: int, repeats: int) -> dict[str, float] | None:
     return found
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[VgpuRow]) -> str:
     """The rows as a Markdown table."""
-    head = (
-        "| operation | size | bare, ms | sanitizer, ms | × bare | profile, ms | × bare "
-        "| M elements/s | M warp instr./s | torch on CPU, ms | Triton's interpreter, ms "
-        "| times faster |"
-    )
-    lines = [head, "|" + "---|" * 12]
+    heads = ("operation", "size", "bare, ms", "sanitizer, ms", "× bare", "profile, ms", "× bare",
+             "M elements/s", "M warp instr./s", "torch on CPU, ms", "Triton's interpreter, ms",
+             "times faster")  # fmt: skip
+    body = []
     for r in rows:
-        peer = f"{r.triton_ms:,.0f} | {r.triton_ms / r.vgpu_ms:,.0f}" if r.triton_ms else "– | –"
-        watched = " | ".join(
-            f"{ms:.1f} | {ms / r.vgpu_ms:.1f}" for ms in (r.sanitizer_ms, r.profile_ms)
-        )
-        lines.append(
-            f"| {r.operation} | {r.size}² | {r.vgpu_ms:.1f} | {watched} "
-            f"| {r.elements_per_s / 1e6:.0f} | {r.warp_instructions_per_s / 1e6:.0f} "
-            f"| {r.torch_ms:.2f} | {peer} |"
-        )
-    return "\n".join(lines)
+        ratios = [f"{ms / r.vgpu_ms:.1f}" for ms in (r.sanitizer_ms, r.profile_ms)]
+        peer = (f"{r.triton_ms:,.0f}", f"{r.triton_ms / r.vgpu_ms:,.0f}") if r.triton_ms else "––"
+        body.append((
+            r.operation, f"{r.size}²", f"{r.vgpu_ms:.1f}", f"{r.sanitizer_ms:.1f}", ratios[0],
+            f"{r.profile_ms:.1f}", ratios[1], f"{r.elements_per_s / 1e6:.0f}",
+            f"{r.warp_instructions_per_s / 1e6:.0f}", f"{r.torch_ms:.2f}", *peer,
+        ))  # fmt: skip
+    return Table(heads, body).markdown()
 
 
 def processor() -> str:
@@ -210,13 +180,13 @@ def _sizes(text: str) -> list[int]:
     return [int(word) for word in words]
 
 
-def _measured(size: int, repeats: int, peers: bool) -> list[Row]:
+def _measured(size: int, repeats: int, peers: bool) -> list[VgpuRow]:
     triton = triton_times(size, min(repeats, 3)) if peers else None
     rows = [measure(operation, size, repeats) for operation in OPERATIONS]
     return rows if triton is None else [replace(r, triton_ms=triton[r.operation]) for r in rows]
 
 
-def _record(rows: Sequence[Row]) -> dict[str, Any]:
+def _record(rows: Sequence[VgpuRow]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "version": VERSION,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forgekit.benching.notebook.quantities import COUNTED
-from forgekit.benching.notebook.results import Benchmark, Outcome
+from forgekit.benching.notebook.results import Benchmark, VariantOutcome
 from forgekit.benching.notebook.tables import reason
 from forgekit.viz.theme import LINE, NOT_TOUCHED, WIDTH, Canvas
 from forgekit.viz.timing.chart import (
@@ -164,7 +164,7 @@ class _Page:
         canvas.text((self.left + end) / 2, y + 0.22, "GB/s, with the 20th to 80th percentile",
                     size=SMALL, ha="center", gid="unit")  # fmt: skip
 
-    def _time(self, canvas: Canvas, o: Outcome, y: float, scale: float, colour: str) -> None:
+    def _time(self, canvas: Canvas, o: VariantOutcome, y: float, scale: float, colour: str) -> None:
         """The bar of a rate with its percentiles, and the numbers at the right."""
         x = WIDTH - _TOLD + 0.12
         if o.measured is None or o.measured.timing is None:

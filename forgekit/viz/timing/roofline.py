@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from forgekit.benching.notebook.results import Benchmark, Outcome
+from forgekit.benching.notebook.results import Benchmark, VariantOutcome
 from forgekit.benching.notebook.tables import recorded_title
 from forgekit.benching.peaks import fp32_peak, instruction_peak
 from forgekit.errors import UsageError, got_needed
@@ -104,7 +104,7 @@ def _roof(b: Benchmark) -> _Roof:
     )  # fmt: skip
 
 
-def _point(b: Benchmark, index: int, o: Outcome, roof: _Roof) -> _Point | None:
+def _point(b: Benchmark, index: int, o: VariantOutcome, roof: _Roof) -> _Point | None:
     m = o.measured
     if m is None or not m.moved_bytes:
         return None

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forgekit.benching.suites.results import Row, SuiteResults
+from forgekit.benching.suites.results import SuiteResults, SuiteRow
 from forgekit.benching.suites.suite import DTYPES
 from forgekit.errors import UsageError, brief, got_needed
 from forgekit.output_files import write_output
@@ -92,7 +92,7 @@ def draw(results: SuiteResults) -> Figure | None:
     return figure
 
 
-def _value(results: SuiteResults, row: Row) -> float | None:
+def _value(results: SuiteResults, row: SuiteRow) -> float | None:
     if row.counters is not None:
         return row.counters.global_bytes / row.moved_bytes
     return results.percent(row)
@@ -106,11 +106,11 @@ def _styles(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     return {name: _STYLES.get(name) or next(others) for name in names}
 
 
-def _title(row: Row) -> str:
+def _title(row: SuiteRow) -> str:
     return row.case.op + ("" if row.case.dim == -1 else f" dim {row.case.dim}")
 
 
-def _bands(rows: Sequence[Row]) -> dict[str, list[tuple[int, int]]]:
+def _bands(rows: Sequence[SuiteRow]) -> dict[str, list[tuple[int, int]]]:
     """Operator -> its sizes, from few to many elements."""
     bands: dict[str, list[tuple[int, int]]] = {}
     for row in rows:
@@ -145,7 +145,7 @@ def _heading(figure: Figure, results: SuiteResults, styles: dict[str, Any], heig
 
 def _panel(
     axes: Axes,
-    rows: Sequence[tuple[Row, float]],
+    rows: Sequence[tuple[SuiteRow, float]],
     shapes: Sequence[tuple[int, int]],
     styles: dict[str, Any],
     limit: float,

@@ -235,8 +235,8 @@ def test_the_reference_is_kept_apart() -> None:
         ({"a": len}, {"rtol": -1}, "rtol: got -1, needed a number of 0 or more"),
         ({"a": len}, {"atol": float("nan")}, "atol: got nan"),
         ({"a": len}, {"atol": "1e-3"}, "atol: got '1e-3'"),
-        ({"a": len}, {"repeats": 0}, "repeats: got 0, needed an integer of at least 1"),
-        ({"a": len}, {"warmup": -1}, "warmup: got -1, needed an integer of at least 0"),
+        ({"a": len}, {"repeats": 0}, "repeats: got 0, needed a whole number of 1 or more"),
+        ({"a": len}, {"warmup": -1}, "warmup: got -1, needed a whole number of 0 or more"),
     ],
 )
 def test_bad_input(pair: Any, given: Any, options: dict[str, Any], words: str) -> None:
@@ -315,8 +315,8 @@ def test_a_sweep_over_shapes_where_something_fails() -> None:
         ([4, (4, 4)], {}, "needed all numbers or all tuples"),
         ([4], {"moved_bytes": 4}, "moved_bytes: got 'int', needed a function of the arguments"),
         ([4], {"reference": torch.ones(1)}, "reference: got 'Tensor', needed a function"),
-        ([4], {"bogus": 1}, "sweep's option: got 'bogus', needed one of moved_bytes, operations"),
-        ([4], {"make": 4}, "make_arguments: got 4, needed a function size -> arguments"),
+        ([4], {"bogus": 1}, "unexpected keyword argument 'bogus'; write bench"),
+        ([4], {"make": 4}, "make_arguments: got 4, needed a function"),
     ],
 )
 def test_bad_sweeps(sizes: Any, options: dict[str, Any], words: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from forgekit.benching.suites.running import Outcome, Settings
+    from forgekit.benching.suites.running import CaseOutcome, Settings
     from forgekit.benching.suites.suite import Case
 
 
@@ -17,7 +17,7 @@ def kill_worker(item: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def run_or_die(piece: tuple[Case, Settings, Path, str]) -> Outcome:
+def run_or_die(piece: tuple[Case, Settings, Path, str]) -> CaseOutcome:
     """A case, and a file named like the GPU that the worker sees. what: "die" ends the first
     worker that takes the piece, "raise" raises."""
     from forgekit.benching.suites.spread import run_case_here

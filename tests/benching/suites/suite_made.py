@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from forgekit.benching.suites.operations import moved_bytes
-from forgekit.benching.suites.results import MachineInfo, Row, SuiteResults
+from forgekit.benching.suites.results import MachineInfo, SuiteResults, SuiteRow
 from forgekit.benching.suites.suite import Case
 from forgekit.benching.timing import Timing
 
@@ -17,9 +17,9 @@ CASES = [
 ]
 
 
-def row(case: Case, contender: str, ms: float, noise: float = 0.01) -> Row:
+def row(case: Case, contender: str, ms: float, noise: float = 0.01) -> SuiteRow:
     timing = Timing(ms, ms * (1 - noise), ms * (1 + noise))
-    return Row(case, contender, "ok", moved_bytes(case), timing)
+    return SuiteRow(case, contender, "ok", moved_bytes(case), timing)
 
 
 def results(

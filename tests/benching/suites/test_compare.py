@@ -12,7 +12,7 @@ from forgekit.benching.suites.compare import (
     compare,
     parse_percent,
 )
-from forgekit.benching.suites.results import MachineInfo, Row, SuiteResults
+from forgekit.benching.suites.results import MachineInfo, SuiteResults, SuiteRow
 from forgekit.errors import UsageError
 from tests.benching.suites.suite_made import CASES, GPU, results
 from tests.benching.suites.test_results import COUNTERS
@@ -56,7 +56,7 @@ def test_only_what_both_have_is_compared() -> None:
 
 def test_a_row_that_fails_now_is_slower() -> None:
     now = results({"forgekit": (1.0, 1.0, 0)})
-    now.add([Row(CASES[2], "forgekit", "wrong", 5, error="3 of 9")], GPU)
+    now.add([SuiteRow(CASES[2], "forgekit", "wrong", 5, error="3 of 9")], GPU)
     [change] = compare(now, results(BEFORE), 5.0).slower
     assert "was right, is now wrong: 3 of 9" in str(change) and change.percent is None
     now.rows[-1] = dataclasses.replace(now.rows[-1], status="skipped")
@@ -67,7 +67,7 @@ def counted(**changes: int) -> SuiteResults:
     made = SuiteResults("mine", "2026-01-02")
     counters = dataclasses.replace(COUNTERS, **changes)
     virtual = MachineInfo("virtual", "virtual GPU (sm_90a)", None, {}, None)
-    made.add([Row(CASES[0], "forgekit", "ok", 5, counters=counters)], virtual)
+    made.add([SuiteRow(CASES[0], "forgekit", "ok", 5, counters=counters)], virtual)
     return made
 
 

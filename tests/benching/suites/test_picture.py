@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from forgekit.benching.suites.results import MachineInfo, Row, SuiteResults
+from forgekit.benching.suites.results import MachineInfo, SuiteResults, SuiteRow
 from forgekit.errors import UsageError
 from forgekit.viz.timing.suite import draw, save
 from tests.benching.suites.suite_made import CASES, GPU, results
@@ -54,7 +54,7 @@ def test_a_contender_looks_alike_in_every_picture() -> None:
 def test_counters_are_bytes_of_the_least() -> None:
     made = SuiteResults("smoke", "2026-01-02")
     virtual = MachineInfo("virtual", "virtual GPU (sm_90a)", None, {}, None)
-    made.add([Row(CASES[0], "forgekit", "ok", 1920, counters=COUNTERS)], virtual)
+    made.add([SuiteRow(CASES[0], "forgekit", "ok", 1920, counters=COUNTERS)], virtual)
     figure = draw(made)
     assert figure is not None
     [axes] = figure.axes
@@ -69,7 +69,7 @@ def test_formats(tmp_path: Path, name: str) -> None:
 
 def test_nothing_to_draw_and_no_format(tmp_path: Path) -> None:
     made = SuiteResults("smoke", "2026-01-02")
-    made.add([Row(CASES[0], "forgekit", "error", 5, error="no")], GPU)
+    made.add([SuiteRow(CASES[0], "forgekit", "error", 5, error="no")], GPU)
     assert not save(made, tmp_path / "x.png") and not list(tmp_path.iterdir())
     with pytest.raises(UsageError, match=r"--plot: got 'x\.jpg', needed \.png or \.svg"):
         save(results(TIMES), tmp_path / "x.jpg")

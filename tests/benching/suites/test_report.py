@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from forgekit.benching.suites.report import geometric_means, markdown
-from forgekit.benching.suites.results import MachineInfo, Row, SuiteResults
+from forgekit.benching.suites.results import MachineInfo, SuiteResults, SuiteRow
 from tests.benching.suites.suite_made import CASES, GPU, results
 from tests.benching.suites.test_results import COUNTERS
 
@@ -42,8 +42,8 @@ def test_geometric_means_over_what_both_were_timed_at() -> None:
 
 def test_trouble_is_told() -> None:
     made = results({"forgekit": (1.0, 0, 0)})
-    made.add([Row(CASES[1], "quack", "error", 5, error="E: a | b")], GPU, ["quack: not there"])
-    made.add([Row(CASES[1], "forgekit", "wrong", 5, error="2 of 9 elements")], None)
+    made.add([SuiteRow(CASES[1], "quack", "error", 5, error="E: a | b")], GPU, ["quack: not there"])
+    made.add([SuiteRow(CASES[1], "forgekit", "wrong", 5, error="2 of 9 elements")], None)
     made.interrupted = True
     text = markdown(made)
     assert "- error: quack, softmax 8×8192 float16: E: a \\| b" in text
@@ -57,9 +57,9 @@ def test_counters_of_the_virtual_gpu() -> None:
     made = SuiteResults("smoke", "2026-01-02")
     virtual = MachineInfo("virtual", "virtual GPU (sm_90a)", None, {}, None)
     rows = [
-        Row(CASES[0], "forgekit", "ok", 3840, counters=COUNTERS),
-        Row(CASES[1], "forgekit", "error", 5, error="no"),
-        Row(CASES[2], "forgekit", "ok", 5),
+        SuiteRow(CASES[0], "forgekit", "ok", 3840, counters=COUNTERS),
+        SuiteRow(CASES[1], "forgekit", "error", 5, error="no"),
+        SuiteRow(CASES[2], "forgekit", "ok", 5),
     ]
     made.add(rows, virtual)
     text = markdown(made)

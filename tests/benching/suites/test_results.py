@@ -12,8 +12,8 @@ import pytest
 from forgekit.benching.counters import Counters
 from forgekit.benching.suites.results import (
     MachineInfo,
-    Row,
     SuiteResults,
+    SuiteRow,
     read_results,
     write_results,
 )
@@ -25,10 +25,10 @@ COUNTERS = Counters(1, 10, 80, 5, 40, 0, 0, 0, 3840, 7, 2, 900, 28000)
 
 def sample() -> SuiteResults:
     made = results({"forgekit": (0.1, 0.2, 0.3), "torch": (0.2, 0.3, 0)})
-    made.add([Row(CASES[2], "torch", "error", 5, error="MemoryError: no")], GPU)
-    made.add([Row(CASES[2], "quack", "skipped", 5, error="lost")], None)
+    made.add([SuiteRow(CASES[2], "torch", "error", 5, error="MemoryError: no")], GPU)
+    made.add([SuiteRow(CASES[2], "quack", "skipped", 5, error="lost")], None)
     virtual = MachineInfo("virtual", "virtual GPU (sm_90a)", None, {}, None)
-    made.add([Row(CASES[2], "forgekit", "ok", 5, counters=COUNTERS)], virtual, ["a", "a"])
+    made.add([SuiteRow(CASES[2], "forgekit", "ok", 5, counters=COUNTERS)], virtual, ["a", "a"])
     made.host_us = {"softmax": {"forgekit": 7.1}}
     made.interrupted = True
     return made

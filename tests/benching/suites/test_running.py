@@ -20,7 +20,7 @@ from forgekit.benching.suites.operations import make_inputs, moved_bytes, result
 from forgekit.benching.suites.peers import contenders
 from forgekit.benching.suites.results import SuiteResults
 from forgekit.benching.suites.running import (
-    Outcome,
+    CaseOutcome,
     Settings,
     exit_status,
     measure_host,
@@ -304,7 +304,7 @@ def test_outcomes_are_merged_in_the_suite_s_order(timed: list[str]) -> None:
     results = merged(new_results("x"), reversed(outcomes), lambda r, k: seen.append(len(r.rows)))
     assert [r.case for r in results.rows] == [TRANSPOSE, CASES[0]] and seen == [1, 2]
     assert len(results.machines) == 1
-    outcomes.append((2, Outcome(outcomes[0][1].rows, None)))
+    outcomes.append((2, CaseOutcome(outcomes[0][1].rows, None)))
     assert merged(new_results("x"), outcomes).rows[2].machine is None
 
 

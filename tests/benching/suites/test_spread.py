@@ -8,7 +8,7 @@ import pytest
 
 from forgekit.benching.suites import running, spread
 from forgekit.benching.suites.running import (
-    Outcome,
+    CaseOutcome,
     Settings,
     failed_case,
     merged,
@@ -62,7 +62,7 @@ def test_a_worker_whose_context_is_lost_leaves_before_its_next_case(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     left: list[int] = []
-    lost = Outcome((), GPU, lost="an illegal memory access")
+    lost = CaseOutcome((), GPU, lost="an illegal memory access")
     monkeypatch.setattr(running, "run_case", lambda case, settings: lost)
     monkeypatch.setattr(spread, "_lost", False)
     monkeypatch.setattr(spread.os, "_exit", left.append)
