@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from forgekit.vgpu.sanitizer.clocks import WarpClocks, in_block_order
+from forgekit.vgpu.sanitizer.clocks import WarpClocks
+from forgekit.vgpu.sanitizer.order import in_block_order
 from forgekit.vgpu.sanitizer.shadow import READ, Touch
 
 WARPS, LANES = 2, 32

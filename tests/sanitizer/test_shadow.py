@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from forgekit.vgpu.sanitizer.clocks import WarpClocks, in_block_order
+from forgekit.vgpu.sanitizer.clocks import WarpClocks
+from forgekit.vgpu.sanitizer.order import in_block_order
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, READ, WRITE, Shadow, Touch
 
 WARPS, LANES, UNITS = 3, 32, 5

@@ -12,18 +12,14 @@ Arrays are replaced, never changed, so that a reference to them is a snapshot.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import WARP
-from forgekit.vgpu.sanitizer.lanes import PartSync, lanes_ordered
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine.async_operations import AsyncOperation
-    from forgekit.vgpu.sanitizer.shadow import Touch
-
+from forgekit.vgpu.machine.async_operations import AsyncOperation
+from forgekit.vgpu.sanitizer.lanes import PartSync
 
 _EVERYONE = -1  # the number of a barrier that the program has not
 
@@ -208,26 +204,3 @@ class SyncClocks:
         at = self._entries(numbers)
         np.maximum.at(rows, warps, self._ended[at])
         self._clocks.replace(vectors)
-
-
-def in_block_order(
-    earlier: Touch, first: Array, later: Touch, second: Array, n_warps: int, engine: Array
-) -> Array:
-    """Whether an access of thread `first` is over before one of thread `second`.
-
-    Threads are numbered over the batch; each pair belongs to one team of `n_warps`. engine: whether
-    the first is that of an asynchronous operation of the thread.
-    """
-    (team, place), mine = np.divmod(first // WARP, n_warps), second // WARP % n_warps
-    same = (place == mine) & ~engine
-    began = earlier.clock.epoch[team, place + n_warps * engine]
-    now = later.clock.epoch[team, mine]
-    result = same & (now > began)
-    if later.clock.part_syncs and result.any():
-        threads = first[result], second[result]
-        result[result] = lanes_ordered(
-            later.clock.part_syncs, threads, began[result], now[result], n_warps
-        )
-    if later.clock.vectors is not None:
-        result |= ~same & (later.clock.vectors[team, mine, place + n_warps * engine] > began)
-    return np.asarray(result)

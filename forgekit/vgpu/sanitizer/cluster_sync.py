@@ -7,29 +7,21 @@ moment at which everything before is over for everybody.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from forgekit.vgpu.floats import Array
 from forgekit.vgpu.listeners import Access, Listener
-from forgekit.vgpu.machine import WARP
+from forgekit.vgpu.machine import WARP, Machine
+from forgekit.vgpu.machine.async_operations import AsyncOperation
 from forgekit.vgpu.sanitizer.clocks import AsyncToken, SyncClocks
-from forgekit.vgpu.sanitizer.lifetimes import Lifetimes, Visits
-from forgekit.vgpu.sanitizer.messages import HAS_LEFT, HAS_LEFT_ITSELF, NOT_STARTED
-from forgekit.vgpu.sanitizer.reach import bytes_reached, reach
+from forgekit.vgpu.sanitizer.findings import Report
+from forgekit.vgpu.sanitizer.lifetimes import Bad, Lifetimes, Visits
+from forgekit.vgpu.sanitizer.messages import HAS_LEFT, HAS_LEFT_ITSELF, NOT_STARTED, Message
+from forgekit.vgpu.sanitizer.order import Order
+from forgekit.vgpu.sanitizer.reach import Reach, bytes_reached, reach
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.machine.async_operations import AsyncOperation
-    from forgekit.vgpu.sanitizer.findings import Report
-    from forgekit.vgpu.sanitizer.lifetimes import Bad
-    from forgekit.vgpu.sanitizer.messages import Message
-    from forgekit.vgpu.sanitizer.order import Order
-    from forgekit.vgpu.sanitizer.reach import Reach
-    from forgekit.vgpu.sanitizer.shared import SharedCheck
-    from forgekit.vgpu.sanitizer.tensors import GlobalCheck
+from forgekit.vgpu.sanitizer.shared import SharedCheck
+from forgekit.vgpu.sanitizer.tensors import GlobalCheck
 
 _MBARRIER = 8  # bytes
 

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from forgekit.vgpu.floats import Array
 from forgekit.vgpu.sanitizer.reach import Reach
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
 
 
 class Destinations:

@@ -9,29 +9,23 @@ shuffle: what is computed on leftover bytes and dropped is nobody's concern.
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
 from forgekit.vgpu import ptx
+from forgekit.vgpu.floats import Array
 from forgekit.vgpu.listeners import Access, Listener
-from forgekit.vgpu.machine import WARP, pack_lanes
-from forgekit.vgpu.ptx import dataflow
+from forgekit.vgpu.machine import WARP, Machine, pack_lanes
+from forgekit.vgpu.machine.async_operations import AsyncOperation
+from forgekit.vgpu.opcodes.decoder import Step
+from forgekit.vgpu.program import Program
+from forgekit.vgpu.ptx import Instruction, dataflow
 from forgekit.vgpu.sanitizer import undefined_bits
+from forgekit.vgpu.sanitizer.findings import Report
 from forgekit.vgpu.sanitizer.taints import Taints
 from forgekit.vgpu.sanitizer.undefined_bits import registers
 from forgekit.vgpu.sanitizer.undefined_memory import UndefinedMemory
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.machine.async_operations import AsyncOperation
-    from forgekit.vgpu.opcodes.decoder import Step
-    from forgekit.vgpu.program import Program
-    from forgekit.vgpu.ptx import Instruction
-    from forgekit.vgpu.sanitizer.findings import Report
 
 # Instructions whose results come with events, and those whose guard decides what can be seen.
 _BY_EVENT = frozenset({"ld", "ldu", "atom", "shfl", "vote", "match", "redux", "elect"})

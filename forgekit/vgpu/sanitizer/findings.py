@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from forgekit.vgpu.machine import WARP
-from forgekit.vgpu.memory import fresh
+from forgekit.vgpu.launch_record import Dim3, LaunchRecord
+from forgekit.vgpu.machine import WARP, Machine
+from forgekit.vgpu.memory import GlobalMemory, fresh
+from forgekit.vgpu.program import Program
+from forgekit.vgpu.ptx import SourceLocation
 from forgekit.vgpu.ptx.source_lines import describe_source
 from forgekit.vgpu.sanitizer import messages
-from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE
+from forgekit.vgpu.sanitizer.messages import Message
+from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE, Conflict, Touch
 
-if TYPE_CHECKING:
-    from forgekit.vgpu.launch_record import Dim3, LaunchRecord
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.memory import GlobalMemory
-    from forgekit.vgpu.program import Program
-    from forgekit.vgpu.ptx import SourceLocation
-    from forgekit.vgpu.sanitizer.messages import Message
-    from forgekit.vgpu.sanitizer.shadow import Conflict, Touch
-
-    Who = tuple[Dim3, Dim3]  # coordinates of a block, and of a thread of it
+Who = tuple[Dim3, Dim3]  # coordinates of a block, and of a thread of it
 
 _WIDTH = 96  # of a message's lines
 _MOST_FINDINGS = 50  # different ones, of one launch

@@ -7,18 +7,19 @@ and asked about when two lanes of one warp touch the same memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from forgekit.vgpu.machine import WARP, pack_lanes
-from forgekit.vgpu.sanitizer.warps import names_everyone
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.machine import WARP, Machine, pack_lanes
 
 _BITS = np.arange(WARP, dtype=np.uint32)
+
+
+def names_everyone(members: Array | None) -> bool:
+    """Whether a member mask is the constant -1."""
+    return members is None or bool(members.size == 1 and members.flat[0] == 0xFFFFFFFF)
 
 
 class PartSync(NamedTuple):
@@ -57,17 +58,17 @@ def lanes_ordered(
     begin[asked], end[asked] = began, now  # the same for all that ask of one thread
     warp = first // WARP
     at = np.divmod(warp, team)
-    knows = np.uint32(1) << (first % WARP).astype(np.uint32)  # the lanes that know
+    joined = np.uint32(1) << (first % WARP).astype(np.uint32)  # the lanes for which it is over
     parts = np.zeros(len(first), now.dtype)
     for sync in _since(syncs, at, begin):
         epoch, met = sync.epoch[at], sync.met[warp]
         here = (begin <= epoch) & (epoch < end) & met.any(axis=1)
         parts += here
-        told = np.where(knows[:, None] >> _BITS & np.uint32(1), met, np.uint32(0))
-        knows |= np.where(here, np.bitwise_or.reduce(told, axis=1), np.uint32(0))
+        released = np.where(joined[:, None] >> _BITS & np.uint32(1), met, np.uint32(0))
+        joined |= np.where(here, np.bitwise_or.reduce(released, axis=1), np.uint32(0))
     by_all = parts < end - begin  # an epoch between ended for the whole warp
     lane = (threads[1] % WARP).astype(np.uint32)
-    return np.asarray(by_all[asked] | (knows[asked] >> lane & np.uint32(1)).astype(bool))
+    return np.asarray(by_all[asked] | (joined[asked] >> lane & np.uint32(1)).astype(bool))
 
 
 def _since(syncs: Sequence[PartSync], at: tuple[Array, Array], begin: Array) -> list[PartSync]:

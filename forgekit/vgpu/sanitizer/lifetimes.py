@@ -7,15 +7,13 @@ it exits, the access. The block's own asynchronous copies count like another blo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import WARP
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.sanitizer.clocks import Snapshot
+from forgekit.vgpu.sanitizer.clocks import Snapshot
 
 
 class Visits(NamedTuple):

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.listeners import Access, Listener
+from forgekit.vgpu.machine import Machine
+from forgekit.vgpu.memory import Allocation, GlobalMemory
+from forgekit.vgpu.program import Program
 from forgekit.vgpu.sanitizer import warps
 from forgekit.vgpu.sanitizer.cluster_sync import ClusterSync
 from forgekit.vgpu.sanitizer.definedness import Definedness
-from forgekit.vgpu.sanitizer.findings import Report
+from forgekit.vgpu.sanitizer.findings import Finding, Report
 from forgekit.vgpu.sanitizer.lanes import meeting
 from forgekit.vgpu.sanitizer.order import Order
 from forgekit.vgpu.sanitizer.reach import is_ordered
 from forgekit.vgpu.sanitizer.shared import SharedCheck
 from forgekit.vgpu.sanitizer.tensors import GlobalCheck
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.launch_record import LaunchRecord
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.memory import Allocation, GlobalMemory
-    from forgekit.vgpu.program import Program
-    from forgekit.vgpu.sanitizer.findings import Finding
 
 
 class Sanitizer(Listener):

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from forgekit.vgpu.sanitizer.shadow import ENGINE, WRITE
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.sanitizer.shadow import Conflict
+from forgekit.vgpu.sanitizer.shadow import ENGINE, WRITE, Conflict
 
 # kind -> what it is called in a title
 KINDS = {

@@ -9,20 +9,17 @@ is not compared, so that a correct protocol is never reported.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from forgekit.vgpu.machine import WARP
-from forgekit.vgpu.sanitizer.clocks import WarpClocks, in_block_order
-from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.launch_record import LaunchRecord
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.sanitizer.clocks import Snapshot
-    from forgekit.vgpu.sanitizer.shadow import Touch
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.launch_record import LaunchRecord
+from forgekit.vgpu.machine import WARP, Machine
+from forgekit.vgpu.sanitizer.clocks import Snapshot, WarpClocks
+from forgekit.vgpu.sanitizer.lanes import lanes_ordered
+from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, Touch
 
 _NEVER = -1
 
@@ -85,6 +82,29 @@ class Order:
         return np.asarray(result)
 
 
+def in_block_order(
+    earlier: Touch, first: Array, later: Touch, second: Array, n_warps: int, engine: Array
+) -> Array:
+    """Whether an access of thread `first` is over before one of thread `second`.
+
+    Threads are numbered over the batch; each pair belongs to one team of `n_warps`. engine: whether
+    the first is that of an asynchronous operation of the thread.
+    """
+    (team, place), mine = np.divmod(first // WARP, n_warps), second // WARP % n_warps
+    same = (place == mine) & ~engine
+    began = earlier.clock.epoch[team, place + n_warps * engine]
+    now = later.clock.epoch[team, mine]
+    result = same & (now > began)
+    if later.clock.part_syncs and result.any():
+        threads = first[result], second[result]
+        result[result] = lanes_ordered(
+            later.clock.part_syncs, threads, began[result], now[result], n_warps
+        )
+    if later.clock.vectors is not None:
+        result |= ~same & (later.clock.vectors[team, mine, place + n_warps * engine] > began)
+    return np.asarray(result)
+
+
 class _SyncAccess(NamedTuple):
     """Warps that make an access that orders others at once. They are served in order of their
     numbers."""
@@ -128,14 +148,10 @@ class _SyncHistory:
         """When the touch of a warp was first released: (time, place in the order served)."""
         team, mine = divmod(warp, self._warps_a_team)
         place = mine + self._warps_a_team * engine
-        for access in self._of_team.get(team, []):
+        for access, w, local, other in self._served(team, 1):
             # An atomic access itself releases.
-            if access.time < touch.time + (touch.what != ATOMIC):
-                continue
-            local, vectors = team - access.first_team, access.clock.vectors
-            began = touch.clock.epoch[local, place]
-            for w in self._members(access, team):
-                other = w % self._warps_a_team
+            if access.time >= touch.time + (touch.what != ATOMIC):
+                vectors, began = access.clock.vectors, touch.clock.epoch[local, place]
                 joined = vectors is not None and vectors[local, other, place] > began
                 if joined or (w == warp and not engine):
                     return access.time, w
@@ -145,16 +161,18 @@ class _SyncHistory:
         """When the touching warp has last acquired: (time, place in the order served)."""
         team, mine = divmod(warp, self._warps_a_team)
         vectors = touch.clock.vectors
-        for access in reversed(self._of_team.get(team, [])):
-            if access.time >= touch.time:
-                continue
-            local, epoch = team - access.first_team, access.clock.epoch
-            for w in reversed(self._members(access, team)):
-                other = w % self._warps_a_team
-                joined = vectors is not None and vectors[local, mine, other] > epoch[local, other]
+        for access, w, local, other in self._served(team, -1):
+            if access.time < touch.time:
+                epoch = access.clock.epoch[local, other]
+                joined = vectors is not None and vectors[local, mine, other] > epoch
                 if joined or w == warp:
                     return access.time, w
         return _NEVER, _NEVER
 
-    def _members(self, access: _SyncAccess, team: int) -> list[int]:
-        return sorted(w for w in access.warps if w // self._warps_a_team == team)
+    def _served(self, team: int, step: int) -> Iterator[tuple[_SyncAccess, int, int, int]]:
+        """A team's accesses, forwards or backwards: the access, its warp, the numbers of the team
+        in its batch and of the warp in its team."""
+        for access in self._of_team.get(team, [])[::step]:
+            for w in sorted(access.warps)[::step]:
+                if w // self._warps_a_team == team:
+                    yield access, w, team - access.first_team, w % self._warps_a_team

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.listeners import Access
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.memory.addressing import Target
-    from forgekit.vgpu.ptx import Instruction
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.listeners import Access
+from forgekit.vgpu.machine import Machine
+from forgekit.vgpu.memory.addressing import Target
+from forgekit.vgpu.ptx import Instruction
 
 
 class Reach(NamedTuple):

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.sanitizer.clocks import Snapshot
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.sanitizer.clocks import Snapshot
 
 READ, WRITE, ATOMIC = "reads", "writes", "updates"
 

@@ -7,23 +7,20 @@ order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from forgekit.vgpu.listeners import Access
+from forgekit.vgpu.machine import Machine
+from forgekit.vgpu.memory.addressing import Target
+from forgekit.vgpu.sanitizer.clocks import Snapshot
 from forgekit.vgpu.sanitizer.copies import Destinations
-from forgekit.vgpu.sanitizer.findings import shared_byte
+from forgekit.vgpu.sanitizer.findings import Report, shared_byte
 from forgekit.vgpu.sanitizer.messages import COPY_IN_FLIGHT
+from forgekit.vgpu.sanitizer.order import Order
 from forgekit.vgpu.sanitizer.reach import Reach, is_ordered, reach
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE, Shadow, Touch
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.listeners import Access
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.memory.addressing import Target
-    from forgekit.vgpu.sanitizer.clocks import Snapshot
-    from forgekit.vgpu.sanitizer.findings import Report
-    from forgekit.vgpu.sanitizer.order import Order
 
 _WHAT = {"load": READ, "store": WRITE, "async store": WRITE, "atomic": ATOMIC}
 _AS_ACCESS = {READ: "load", WRITE: "async store", ATOMIC: "atomic"}

@@ -5,21 +5,17 @@ Sparse: a register that has none is not kept.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.machine import Machine
+from forgekit.vgpu.program import Program
 from forgekit.vgpu.sanitizer import messages
-from forgekit.vgpu.sanitizer.findings import shared_byte, thread_name
+from forgekit.vgpu.sanitizer.findings import Report, shared_byte, thread_name
 from forgekit.vgpu.sanitizer.undefined_bits import bits_dtype, registers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.program import Program
-    from forgekit.vgpu.sanitizer.findings import Report
 
 
 class Taint(NamedTuple):

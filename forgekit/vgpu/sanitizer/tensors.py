@@ -10,30 +10,25 @@ ordered by their barriers, blocks by atomic and ordered accesses only (`order.py
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu.machine import WARP
-from forgekit.vgpu.memory import fresh
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.launch_record import LaunchRecord
+from forgekit.vgpu.listeners import Access
+from forgekit.vgpu.machine import WARP, Machine
+from forgekit.vgpu.machine.async_operations import AsyncOperation, End
+from forgekit.vgpu.memory import Allocation, GlobalMemory, fresh
+from forgekit.vgpu.memory.addressing import Target
+from forgekit.vgpu.program import Program
+from forgekit.vgpu.ptx.dataflow import Origins
+from forgekit.vgpu.sanitizer.clocks import Snapshot
 from forgekit.vgpu.sanitizer.copies import Source, Sources
+from forgekit.vgpu.sanitizer.findings import Report
 from forgekit.vgpu.sanitizer.messages import SOURCE_CHANGED, UNINITIALISED_GLOBAL
+from forgekit.vgpu.sanitizer.order import Order
 from forgekit.vgpu.sanitizer.reach import Reach, bytes_reached, is_ordered, reach
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE, Shadow, Touch
-
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.launch_record import LaunchRecord
-    from forgekit.vgpu.listeners import Access
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.machine.async_operations import AsyncOperation, End
-    from forgekit.vgpu.memory import Allocation, GlobalMemory
-    from forgekit.vgpu.memory.addressing import Target
-    from forgekit.vgpu.program import Program
-    from forgekit.vgpu.ptx.dataflow import Origins
-    from forgekit.vgpu.sanitizer.clocks import Snapshot
-    from forgekit.vgpu.sanitizer.findings import Report
-    from forgekit.vgpu.sanitizer.order import Order
 
 _WHAT = {"load": READ, "async load": READ, "store": WRITE, "atomic": ATOMIC}
 _MOST_THREADS = 1 << 31  # of a launch, so that a thread's number fits 32 bits

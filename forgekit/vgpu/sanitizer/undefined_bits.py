@@ -9,22 +9,20 @@ undefined if any bit of a source is.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from forgekit.vgpu import opcodes, ptx
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.opcodes.decoder import DTYPES, Decoder
+from forgekit.vgpu.program import Program
+from forgekit.vgpu.ptx import Instruction, Operand
 
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.program import Program
-    from forgekit.vgpu.ptx import Instruction, Operand
-
-    # of (machine) -> the undefined bits of each result
-    Rule = Callable[[Machine], tuple[Array, ...]]
-    Fetch = Callable[[Machine], Array]
+# of (machine) -> the undefined bits of each result
+Rule = Callable[[Machine], tuple[Array, ...]]
+Fetch = Callable[[Machine], Array]
 
 _RULES: dict[str, Callable[[Instruction, Operands], Rule | None]] = {}
 

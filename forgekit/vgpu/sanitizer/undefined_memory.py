@@ -6,25 +6,20 @@ what was stored there comes from.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
 from forgekit.vgpu import ptx
-from forgekit.vgpu.memory import addressing, element_view
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.listeners import Access
+from forgekit.vgpu.machine import Machine
+from forgekit.vgpu.machine.async_operations import AsyncOperation, End
+from forgekit.vgpu.memory import Allocation, addressing, element_view
+from forgekit.vgpu.memory.addressing import Target
+from forgekit.vgpu.sanitizer.findings import Report
 from forgekit.vgpu.sanitizer.taints import Taint, Taints, pack, report_undefined, unpack
 from forgekit.vgpu.sanitizer.undefined_bits import registers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.listeners import Access
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.machine.async_operations import AsyncOperation, End
-    from forgekit.vgpu.memory import Allocation
-    from forgekit.vgpu.memory.addressing import Target
-    from forgekit.vgpu.sanitizer.findings import Report
 
 _GRANULE = 4  # bytes of memory that share an origin
 
@@ -99,8 +94,7 @@ class UndefinedMemory:
 
     def _load(self, m: Machine, access: Access) -> None:
         ins = m.program.instructions[m.pc]
-        operand = ins.operands[0]
-        items = operand.items if isinstance(operand, ptx.Vector) else (operand,)
+        items = _items(ins.operands[0])
         elem = access.width // len(items)
         signed = ins.opcode[-1][0] == "s"
         loaded: list[Taint | None] = [None] * len(items)
@@ -152,8 +146,7 @@ class UndefinedMemory:
         return result
 
     def _store(self, m: Machine, access: Access) -> None:
-        operand = m.program.instructions[m.pc].operands[1]
-        items = operand.items if isinstance(operand, ptx.Vector) else (operand,)
+        items = _items(m.program.instructions[m.pc].operands[1])
         taints = [self._taints.of_operand(m, item) for item in items]
         elem = access.width // len(items)
         for target in access.targets:
@@ -231,8 +224,7 @@ class UndefinedMemory:
         """A bulk copy or an asynchronous store starts: it brings what its source holds now."""
         taints: list[Taint | None] = []
         if operation.source is None:
-            operand = m.program.instructions[m.pc].operands[1]
-            items = operand.items if isinstance(operand, ptx.Vector) else (operand,)
+            items = _items(m.program.instructions[m.pc].operands[1])
             taints = [self._taints.of_operand(m, item) for item in items]
         for i, (who, size) in enumerate(
             zip(operation.who.tolist(), operation.size.tolist(), strict=True)
@@ -265,6 +257,11 @@ class UndefinedMemory:
             place = _name(end.allocations[i], start + int(bad[0]))
             code = int(origin[bad[0]])
             report_undefined(self._report, m, unpack(code), "copy", who, place, 1)
+
+
+def _items(operand: object) -> tuple[object, ...]:
+    """The elements of a vector; of anything else, itself."""
+    return tuple(operand.items) if isinstance(operand, ptx.Vector) else (operand,)
 
 
 def _place_of(m: Machine, target: Target, width: int, skip: int) -> Callable[[int, int], str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from forgekit.vgpu.machine import WARP
-from forgekit.vgpu.machine.barriers import EVERYONE
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.machine import WARP, Machine
+from forgekit.vgpu.machine.barriers import EVERYONE, Barrier
+from forgekit.vgpu.sanitizer.findings import Report
+from forgekit.vgpu.sanitizer.lanes import names_everyone
 from forgekit.vgpu.sanitizer.messages import (
     INACTIVE_SOURCE,
     MASKS_DIFFER,
@@ -17,19 +18,7 @@ from forgekit.vgpu.sanitizer.messages import (
     TWO_LINES,
 )
 
-if TYPE_CHECKING:
-    from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.machine.barriers import Barrier
-    from forgekit.vgpu.sanitizer.findings import Report
-
 _LANES = np.arange(WARP, dtype=np.uint32)
-_ALL = 0xFFFFFFFF
-
-
-def names_everyone(members: Array | None) -> bool:
-    """Whether a member mask is the constant -1."""
-    return members is None or bool(members.size == 1 and members.flat[0] == _ALL)
 
 
 def check_members(m: Machine, members: Array | None, report: Report) -> None:
