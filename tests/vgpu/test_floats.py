@@ -149,7 +149,7 @@ def test_fma_rounds_once(kind: str, make: Callable[[Format, int], list[Triple]])
 
 @pytest.mark.parametrize("kind", FMA)
 def test_fma_of_special_values(kind: str) -> None:
-    form, cases = FORMATS[kind], edge_triples(kind)
+    form, cases = FORMATS[kind], edge_triples(kind)[::3]  # each pair with ten of the others
     want = [fma(*case, form) for case in cases]
     with np.errstate(all="ignore"):
         got = FMA[kind](*(array(column, kind) for column in zip(*cases, strict=True)))
@@ -158,7 +158,7 @@ def test_fma_of_special_values(kind: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_fma32_directed(mode: str) -> None:
-    cases = hard_triples(F32, 2000) + random_triples(F32, 2000) + edge_triples("f32")[::7]
+    cases = hard_triples(F32, 2000) + random_triples(F32, 2000) + edge_triples("f32")[::9]
     want = [fma(*case, F32, mode) for case in cases]
     columns = [array(column, "f32") for column in zip(*cases, strict=True)]
     with np.errstate(all="ignore"):
