@@ -57,7 +57,7 @@ class LaunchRecord:
     @property
     def block_warps(self) -> int:
         """Warps of a block, the last one perhaps in part."""
-        return -(-math.prod(self.block) // 32)
+        return -(-math.prod(self.block) // WARP)
 
     @property
     def cluster_blocks(self) -> int:

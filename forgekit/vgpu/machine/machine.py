@@ -69,7 +69,7 @@ class Machine:
         self.budget = budget
         self.n_blocks = len(blocks)
         self.block_threads = int(np.prod(record.block))
-        self.n_threads = -(-self.block_threads // WARP) * WARP
+        self.n_threads = record.block_warps * WARP
         self.shape = (self.n_blocks, self.n_threads)
         self.regs: list[Array] = [np.zeros((1, 1), d) for d in program.register_dtypes]
         self.adversary = adversary

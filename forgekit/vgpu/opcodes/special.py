@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from forgekit.vgpu.floats import Array
-from forgekit.vgpu.launch_record import block_coordinates
+from forgekit.vgpu.launch_record import WARP, block_coordinates
 from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.memory import clusters
 
@@ -50,7 +50,7 @@ def _thread(m: Machine) -> Array:
 
 
 def _lane(m: Machine) -> Array:
-    return _thread(m) % 32
+    return _thread(m) % WARP
 
 
 def _block(m: Machine) -> Array:
@@ -99,8 +99,8 @@ for _axis, _letter in enumerate("xyz"):
     _add(f"%cluster_nctaid.{_letter}", _extent("cluster", _axis))
 
 _add("%laneid", _lane)
-_add("%warpid", lambda m: _thread(m) // 32)
-_add("%nwarpid", lambda m: _constant(m.n_threads // 32))
+_add("%warpid", lambda m: _thread(m) // WARP)
+_add("%nwarpid", lambda m: _constant(m.record.block_warps))
 _add("%cluster_ctarank", _rank)
 _add("%cluster_nctarank", lambda m: _constant(m.cluster_blocks))
 _add("%is_explicit_cluster", lambda m: _constant(m.record.cluster != (1, 1, 1)), np.dtype("?"))
