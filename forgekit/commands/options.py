@@ -22,7 +22,7 @@ class Shortened(click.Command):
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        names = [option.lstrip("-") for option in _options(self, ctx)]
+        names = [name.lstrip("-") for option in _options(self, ctx) for name in option.opts]
 
         def in_full(name: str) -> str:
             longer = [full for full in names if full.startswith(name)]
@@ -141,8 +141,8 @@ class Names(click.ParamType):
 
 
 # -- refusals -------------------------------------------------------------------------------------
-def _options(command: click.Command, ctx: click.Context) -> list[str]:
-    return [name for param in command.get_params(ctx) for name in param.opts if name[:1] == "-"]
+def _options(command: click.Command, ctx: click.Context) -> list[click.Option]:
+    return [param for param in command.get_params(ctx) if isinstance(param, click.Option)]
 
 
 def _refusal(error: click.UsageError, ctx: click.Context) -> UsageError:
@@ -150,13 +150,14 @@ def _refusal(error: click.UsageError, ctx: click.Context) -> UsageError:
     if isinstance(error, click.NoSuchOption):
         # A short one that is none was taken for the beginning of a long one.
         got = error.option_name if error.option_name[:2] == "--" else error.option_name[:2]
-        needed = f"some of {', '.join(_options(ctx.command, ctx))}"
+        names = (max(option.opts, key=len) for option in _options(ctx.command, ctx))
+        needed = f"some of {', '.join(names)}"
     elif isinstance(error, click.MissingParameter) and error.param is not None:
         got, needed = f"no {error.param.human_readable_name.upper()}", "one"
     elif isinstance(error, click.BadOptionUsage):
-        flags = {o for p in ctx.command.params if getattr(p, "is_flag", False) for o in p.opts}
         what = error.option_name
-        got, needed = ("a value", "none") if what in flags else ("no value", "one")
+        flag = any(o.is_flag and what in o.opts for o in _options(ctx.command, ctx))
+        got, needed = ("a value", "none") if flag else ("no value", "one")
     else:
         got, needed = error.format_message().rstrip(".").removeprefix("Got "), "none"
     remedy = f"see `{ctx.command_path} --help`"

@@ -83,11 +83,11 @@ def test_every_option_says_what_it_is(words, capsys):
     [
         (["nope"], "the command: got 'nope', needed one of lab, doctor, run, profile, sanitize, "
          "bench, tune, build-notebooks, book; see `forgekit --help`"),
-        (["--frob"], "the command: got --frob, needed some of --version, -h, --help; see "
+        (["--frob"], "the command: got --frob, needed some of --version, --help; see "
          "`forgekit --help`"),
-        (["doctor", "--frob"], "doctor: got --frob, needed some of --json, -h, --help; see "
+        (["doctor", "--frob"], "doctor: got --frob, needed some of --json, --help; see "
          "`forgekit doctor --help`"),
-        (["doctor", "-j"], "doctor: got -j, needed some of --json, -h, --help; see "
+        (["doctor", "-j"], "doctor: got -j, needed some of --json, --help; see "
          "`forgekit doctor --help`"),
         (["doctor", "--json=3"], "--json: got a value, needed none; see `forgekit doctor --help`"),
         (["doctor", "x"], "doctor: got unexpected extra argument (x), needed none; see "

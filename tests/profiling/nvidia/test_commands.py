@@ -249,6 +249,7 @@ def test_sanitize_with_an_unknown_tool(fakes, capfd):
             ["sanitize", "--tool", "memcheck", "x.py", "--json"],
             "`forgekit sanitize --tool memcheck -- python x.py --json`",
         ),
+        (["sanitize", "--json", "x.py"], "`forgekit sanitize --json -- python x.py`"),
         (["sanitize", "--tool", "memcheck"], "sanitize --tool memcheck -- python my_program.py`"),
         (["sanitize", "--", "x.py"], "`forgekit sanitize -- python x.py`"),
         (["profile", "ncu", "--", "no-such-program"], "got 'no-such-program', which is no program"),
