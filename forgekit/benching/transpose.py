@@ -25,6 +25,7 @@ from forgekit.devices import current_target, gpu_report
 from forgekit.errors import ForgekitError, PlatformError, got_needed
 from forgekit.ops import copy_transpose
 from forgekit.output_files import check_output, write_output
+from forgekit.text import Table
 
 SQUARES = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
 OTHERS = ((1024, 65536), (65536, 1024), (262144, 256), (1048576, 64), (64, 1048576), (1000, 1000),
@@ -96,23 +97,20 @@ def host_times() -> dict[str, float]:
 
 def table(rows: Sequence[TransposeRow], ceiling: float) -> str:
     """The rows as a Markdown table: GB/s, and in brackets the percentage of the same copy."""
-    lines = [
-        f"| M × N | dtype | copy, GB/s (of {ceiling:,.0f}) | torch | torch.compile | forgekit "
-        "| 20th to 80th percentile, µs |",
-        "|" + "---|" * 7,
-    ]
+    body = []
     for row in rows:
         rates = [
             f"{row.gb_per_s(p):,.0f} ({row.percent_of_clone(p):.0f} %)" if p in row.timings else "–"
             for p in PEERS[1:]
         ]
         own = row.timings["forgekit"]
-        lines.append(
-            f"| {row.rows} × {row.columns} | {row.dtype} | {row.gb_per_s('clone'):,.0f} | "
-            + " | ".join(rates)
-            + f" | {own.p20_ms * 1e3:.1f} to {own.p80_ms * 1e3:.1f} |"
-        )
-    return "\n".join(lines)
+        body.append([
+            f"{row.rows} × {row.columns}", row.dtype, f"{row.gb_per_s('clone'):,.0f}", *rates,
+            f"{own.p20_ms * 1e3:.1f} to {own.p80_ms * 1e3:.1f}",
+        ])  # fmt: skip
+    heads = ("M × N", "dtype", f"copy, GB/s (of {ceiling:,.0f})", *PEERS[1:],
+             "20th to 80th percentile, µs")  # fmt: skip
+    return Table(heads, body, left=(0, 1)).markdown()
 
 
 def record(rows: Sequence[TransposeRow], ceiling: float, host: dict[str, float]) -> dict[str, Any]:

@@ -203,9 +203,8 @@ class Sweep(Shown):
         Raises:
             UsageError: there is no variant of that name at any size.
         """
-        names = dict.fromkeys(o.name for b in self.benchmarks for o in b.outcomes)
-        if not isinstance(name, str) or name not in names:
-            known = ", ".join(map(repr, names))
+        if name not in self.names:
+            known = ", ".join(map(repr, self.names))
             raise UsageError(got_needed("variant", brief(name), f"one of {known}", "choose one"))
         found = [{o.name: o.measured for o in b.outcomes} for b in self.benchmarks]
         return [by_name.get(name) for by_name in found]

@@ -70,42 +70,41 @@ def run_case(case: Case, settings: Settings) -> CaseOutcome:
         machine = machine_info(target)
         if target.kind == "virtual" and case.elements > VIRTUAL_ELEMENTS:
             return CaseOutcome((), machine, too_large=True)
-        names = settings.contenders()
-        moved = moved_bytes(case)
-        why, status, lost = lacking_memory(case, target), "skipped", ""
+        if why := lacking_memory(case, target):
+            return CaseOutcome(_unmeasured(case, settings, "skipped", why), machine)
         try:
-            inputs = () if why else make_inputs(case, target.torch_device)
-        except torch.OutOfMemoryError as error:
-            why = error_line(error)
+            inputs = make_inputs(case, target.torch_device)
         except Exception as error:
-            why, status, lost = error_line(error), "error", lost_context()
-        if why:
-            rows = [SuiteRow(case, c.name, status, moved, error=why) for c in names]
-            return CaseOutcome(tuple(rows), machine, lost=lost)
-        return _run(case, names, inputs, settings.repeats, machine)
+            full = isinstance(error, torch.OutOfMemoryError)
+            status = "skipped" if full else "error"
+            rows = _unmeasured(case, settings, status, error_line(error))
+            return CaseOutcome(rows, machine, lost="" if full else lost_context())
+        return _run(case, settings, inputs, machine)
+
+
+def _unmeasured(case: Case, settings: Settings, status: str, why: str) -> tuple[SuiteRow, ...]:
+    """The rows of a case that no contender was measured at."""
+    moved = moved_bytes(case)
+    return tuple(SuiteRow(case, c.name, status, moved, error=why) for c in settings.contenders())
 
 
 def _run(
-    case: Case,
-    names: Sequence[Contender],
-    inputs: tuple[Tensor, ...],
-    repeats: int,
-    machine: MachineInfo,
+    case: Case, settings: Settings, inputs: tuple[Tensor, ...], machine: MachineInfo
 ) -> CaseOutcome:
     rows: list[SuiteRow] = []
     left_out: list[str] = []
     lost = ""
-    for contender in names:
-        moved = moved_bytes(case)
+    for contender in settings.contenders():
         if not contender.own and machine.device == "virtual":
             left_out.append(f"{contender.name}: nothing of it runs on the virtual GPU")
             continue
         try:
-            rows.append(_measured(case, contender, inputs, repeats))
+            rows.append(_measured(case, contender, inputs, settings.repeats))
         except AbsentError as error:
             left_out.append(f"{contender.name}: {error}")
         except Exception as error:
-            rows.append(SuiteRow(case, contender.name, "error", moved, error=error_line(error)))
+            moved, why = moved_bytes(case), error_line(error)
+            rows.append(SuiteRow(case, contender.name, "error", moved, error=why))
             lost = lost_context()
             if lost:
                 break
@@ -180,18 +179,13 @@ def run_cases(cases: Sequence[Case], settings: Settings) -> Iterator[tuple[int, 
             if outcome.lost:
                 lost, culprit = outcome, case
             continue
-        said = f"not run: the GPU's context broke at {culprit} ({lost.lost})"
-        moved = moved_bytes(case)
-        rows = [SuiteRow(case, c.name, "skipped", moved, error=said) for c in settings.contenders()]
-        yield index, CaseOutcome(tuple(rows), lost.machine)
+        why = f"not run: the GPU's context broke at {culprit} ({lost.lost})"
+        yield index, CaseOutcome(_unmeasured(case, settings, "skipped", why), lost.machine)
 
 
 def failed_case(piece: tuple[Case, Settings], error: BaseException) -> CaseOutcome:
     """What a case gave whose worker never answered."""
-    case, settings = piece
-    moved, said = moved_bytes(case), error_line(error)
-    rows = [SuiteRow(case, c.name, "error", moved, error=said) for c in settings.contenders()]
-    return CaseOutcome(tuple(rows), None)
+    return CaseOutcome(_unmeasured(*piece, "error", error_line(error)), None)
 
 
 def merged(

@@ -1,7 +1,9 @@
-"""Dask: two real worker processes, one of which is killed in the middle."""
+"""Dask: a waiting worker; weekly, real worker processes that are killed in the middle."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,12 +23,15 @@ from tests.benching.suites import spread_work
 from tests.benching.suites.suite_made import GPU
 
 dask = pytest.importorskip("dask", reason="Dask is not installed: uv sync --extra remote")
-pytest.importorskip("distributed", reason="Dask is not installed: uv sync --extra remote")
+LocalCluster = pytest.importorskip(
+    "distributed", reason="Dask is not installed: uv sync --extra remote"
+).LocalCluster
 
 CASES = [Case("copy_transpose", (n, 40), "float32") for n in (8, 16, 24, 33, 34, 35, 36, 37)]
 SETTINGS = Settings(device="virtual")
 
 
+@pytest.mark.weekly
 def test_the_cases_of_a_worker_that_is_killed_are_run_again(tmp_path: Path) -> None:
     what = {1: "die", 2: "raise"}
     pieces = [(case, SETTINGS, tmp_path, what.get(k, "")) for k, case in enumerate(CASES)]
@@ -47,6 +52,7 @@ def test_the_cases_of_a_worker_that_is_killed_are_run_again(tmp_path: Path) -> N
     assert results.to_dict() == here.to_dict()
 
 
+@pytest.mark.weekly
 def test_what_kills_every_worker_is_a_failure() -> None:
     with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
         [(index, said)] = spread.spread(
@@ -108,13 +114,37 @@ def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
                            failed=lambda item, error: None))  # fmt: skip
 
 
-def test_workers_of_several_threads_are_refused() -> None:
-    from distributed import LocalCluster
+@contextmanager
+def waiting_worker(threads: int) -> Iterator[str]:
+    """The address of a scheduler whose one worker is in this process."""
+    with LocalCluster(n_workers=1, threads_per_worker=threads, processes=False,
+                      dashboard_address=None, protocol="tcp") as cluster:  # fmt: skip
+        yield cluster.scheduler_address
 
+
+def run_or_raise(piece: tuple[Case, Settings]) -> CaseOutcome:
+    if piece[0] == CASES[2]:
+        raise ValueError("no")
+    return spread.run_case_here(piece)
+
+
+def test_a_waiting_worker_runs_the_cases() -> None:
+    pieces = [(case, SETTINGS) for case in CASES[:4]]
+    with waiting_worker(1) as address:
+        outcomes = spread.spread(run_or_raise, pieces, scheduler=address, failed=failed_case)
+        results = merged(new_results("x"), outcomes)
+    assert [r.case for r in results.rows] == CASES[:4]
+    assert [r.status for r in results.rows] == ["ok", "ok", "error", "ok"]
+    assert results.rows[2].error == "ValueError: no"
+    here = merged(new_results("x"), run_cases(CASES[:4], SETTINGS))
+    del results.rows[2], here.rows[2]
+    assert results.to_dict() == here.to_dict()
+
+
+def test_workers_of_several_threads_are_refused() -> None:
     with (
-        LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None,
-                     protocol="tcp") as cluster,
+        waiting_worker(2) as address,
         pytest.raises(UsageError, match="workers of 2 threads, needed one thread"),
-    ):  # fmt: skip
-        list(spread.spread(spread_work.kill_worker, [1], scheduler=cluster.scheduler_address,
+    ):
+        list(spread.spread(spread_work.kill_worker, [1], scheduler=address,
                            failed=lambda item, error: None))  # fmt: skip
