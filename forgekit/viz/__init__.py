@@ -1,10 +1,11 @@
 """Pictures: of what kernels did (matplotlib Figures) and of layouts (SVG).
 
-    runs/       what a kernel did: footprint, coalescing, banks, timeline
+    runs/       figures of what a kernel touched: footprint, coalescing, banks, timeline
     layouts/    layouts, thread-value layouts, swizzles, copies, mma
     explorer/   layouts to hover and step through
     timing/     benchmarks: bars, lines over sizes, rooflines
-    mismatch.py, theme.py, png.py, saving.py
+    reports.py, mismatch.py     tables and pictures of checks, sanitizer reports, profiles
+    theme.py, cells.py, png.py, saving.py
 
 Names are imported when they are first used, so that `import forgekit.viz` alone is quick.
 """

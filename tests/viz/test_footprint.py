@@ -379,7 +379,7 @@ def test_pieces_of_the_record_make_no_difference(monkeypatch):
         shown = [
             footprint(same, fk.arange(8), fk.empty(8)),
             footprint(twice, fk.zeros(8), by="count"),
-            copied(1000, 128, by="count"),
+            copied(100, 32, by="count"),
         ]
         arrays = [a.tolist() for s in shown for f in s.touched.values() for a in f.values()]
         return arrays, [s.threads for s in shown], [s._repr_mimebundle_() for s in shown]

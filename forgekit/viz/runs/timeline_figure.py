@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forgekit.text import spans
+from forgekit.text import shortened, spans
 from forgekit.tracing.timeline import ORDER, Timeline
 from forgekit.viz.runs.timeline_columns import Column, columns_of
 from forgekit.viz.theme import (
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from forgekit.errors import SourceLine
 
 Array = np.ndarray[Any, np.dtype[Any]]
+_Entry = tuple[str, dict[str, Any]]  # of the legend: what, and how it is drawn
 
 # Okabe-Ito's colours; grey for what is cheap.
 _COLOURS = {"compute": "#B5B5B5", "branch": "#0072B2", "warp-wide": "#CC79A7",
@@ -78,9 +78,10 @@ class _Picture:
         notes = [line for note in shown.notes for line in wrap(note, WIDTH - 0.6)]
         labels = 0.2 if self.upright else 0.34
         below = [line for text in self.left_out for line in wrap(text, WIDTH - 1.2)]
+        legend = self._legend()
         head = heading_height(shown.headline, notes)
         top = head + 0.2 * self.depth + labels + self.signs + 0.04
-        height = top + self.rows_high + 0.26 + LINE * len(below) + 0.24 * len(self._legend())
+        height = top + self.rows_high + 0.26 + LINE * len(below) + 0.24 * len(legend)
         height += 0.155 * len(self.named) + 0.2
         canvas = self.canvas = Canvas(height if self.columns else head + 0.2)
         draw_heading(canvas, shown.headline, notes)
@@ -97,8 +98,7 @@ class _Picture:
         canvas.axes.annotate("", (end, y), (_LEFT, y), arrowprops=arrow)
         canvas.text(_LEFT, y + 0.03, ORDER, size=8, gid="order")
         y = canvas.lines(_LEFT, y + 0.2, below, size=8.5)
-        self._draw_legend(y + 0.04)
-        y += 0.04 + 0.24 * len(self._legend())
+        y = self._draw_legend(legend, y + 0.04)
         for text in self.named:
             canvas.text(_LEFT, y, text, family="monospace", size=8, gid="source")
             y += 0.155
@@ -254,20 +254,20 @@ class _Picture:
                              solid_capstyle="butt")  # fmt: skip
 
     # -- below the bars -----------------------------------------------------------------------
-    def _legend(self) -> list[list[tuple[str, dict[str, Any]]]]:
+    def _legend(self) -> list[list[_Entry]]:
         """Entries of the legend, in rows."""
         kinds = {c.kind for c in self.columns if not c.gap}
-        entries: list[tuple[str, dict[str, Any]]] = [
+        entries: list[_Entry] = [
             (_NAMES.get(kind, kind), {"facecolor": colour})
             for kind, colour in _COLOURS.items() if kind in kinds]  # fmt: skip
-        if any(self._waited()):
+        if any(m.early.size for m in self.shown.meetings):
             entries.append(("waits at a barrier", _WAITING))
         if any(0 < c.lanes[w].sum() < LANES for c in self.columns for w in range(self.shown.warps)):
             entries.append(("lanes that stand by", _IDLE))
         for does, sign in _SIGNS.items():
             if self.signs and any(c.does == does for c in self.columns):
                 entries.append((f"{sign} {does}", {}))
-        rows: list[list[tuple[str, dict[str, Any]]]] = [[]]
+        rows: list[list[_Entry]] = [[]]
         room = WIDTH - _LEFT
         for entry in entries:
             room -= _entry_width(entry)
@@ -277,12 +277,8 @@ class _Picture:
             rows[-1].append(entry)
         return rows
 
-    def _waited(self) -> Iterator[bool]:
-        for m in self.shown.meetings:
-            yield bool(m.early.size)
-
-    def _draw_legend(self, y: float) -> None:
-        for row in self._legend():
+    def _draw_legend(self, rows: list[list[_Entry]], y: float) -> float:
+        for row in rows:
             x = _LEFT
             for entry in row:
                 label, style = entry
@@ -292,6 +288,7 @@ class _Picture:
                                  va="center_baseline", gid="legend")  # fmt: skip
                 x += _entry_width(entry)
             y += 0.24
+        return y
 
     def _named_lines(self) -> list[str]:
         """The source lines, with their text."""
@@ -304,12 +301,11 @@ class _Picture:
         texts = []
         for s in lines[:_MOST_LINES]:
             where = f"{s.where.split(',')[0]}:{s.line}" if several else f"{s.line:>4}"
-            text = f"{where}  {s.text}"
-            texts.append(text if len(text) < 88 else text[:87] + "…")
+            texts.append(shortened(f"{where}  {s.text}", 88))
         return texts
 
 
-def _entry_width(entry: tuple[str, dict[str, Any]]) -> float:
+def _entry_width(entry: _Entry) -> float:
     return (0.28 if entry[1] else 0.0) + 0.25 + 0.0665 * len(entry[0])
 
 
