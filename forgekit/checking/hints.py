@@ -74,7 +74,7 @@ def _of_values(got: Array, want: Array, codes: Array, rtol: float, atol: float) 
             "actual is all NaN, as fk.empty leaves it: the kernel wrote nothing, or NaN everywhere"
         ]
     if flat.size > 1 and (flat == flat[0]).all():
-        return [f"every element of actual is {_told(flat[0])}"]
+        return [f"every element of actual is {_formatted(flat[0])}"]
     with np.errstate(all="ignore"):
         found = _rearranged(got, want, rtol, atol)
         if not found and flat.dtype.kind == "f":
@@ -112,7 +112,7 @@ def _ratio(flat: Array, expected: Array, rtol: float) -> list[str]:
     return [f"actual is expected times {factor:.6g}"]
 
 
-def _told(value: np.generic) -> str:
+def _formatted(value: np.generic) -> str:
     number = value.item()
     return f"{number + 0.0:.7g}" if isinstance(number, float) else str(number)  # -0.0 + 0.0 is 0
 
@@ -124,7 +124,7 @@ def _same_everywhere(wrong_values: Array) -> list[str]:
     if wrong_values.dtype.kind == "f" and np.isnan(wrong_values).all():
         return ["every wrong element is NaN, as fk.empty leaves it"]
     if (wrong_values == wrong_values[0]).all():
-        return [f"every wrong element is {_told(wrong_values[0])}"]
+        return [f"every wrong element is {_formatted(wrong_values[0])}"]
     return []
 
 

@@ -1,4 +1,4 @@
-"""Constants of GPUs that a bound by bandwidth can be told for, each with its source."""
+"""Constants of GPUs whose bandwidth bounds a kernel, each with its source."""
 
 from __future__ import annotations
 

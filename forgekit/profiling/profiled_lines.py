@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from forgekit.errors import SourceLine, UsageError, display_path
 from forgekit.profiling.metrics import Counts, total
 from forgekit.tracing.source_lines import line_at
+from forgekit.vgpu.counters.rules import SECTOR_BYTES
 
 if TYPE_CHECKING:
     from forgekit.vgpu.counters.costs import AccessCounts
@@ -48,7 +49,7 @@ class Accesses:
     @property
     def bytes_moved(self) -> int:
         """Bytes of the sectors; 0 for shared memory."""
-        return 32 * self.units if self.is_global else 0
+        return SECTOR_BYTES * self.units if self.is_global else 0
 
     @property
     def unit(self) -> str:

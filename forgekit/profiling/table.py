@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from forgekit.errors import display_path
 from forgekit.profiling.profiled_lines import NO_LINE, Accesses, ProfiledLine
-from forgekit.profiling.waste import LANES, Waste
+from forgekit.profiling.waste import IDLE_LANES, Waste
 from forgekit.text import Table, extent, plural, seconds, size
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class ProfileRow:
     @property
     def wasteful(self) -> bool:
         """Whether what is worst is about this very row."""
-        kind = self.access.kind if self.access else LANES
+        kind = self.access.kind if self.access else IDLE_LANES
         return self.worst is not None and self.worst.kind == kind
 
     @property
@@ -144,7 +144,7 @@ def verdict(p: Profile) -> str:
     finding = p.worst
     if finding is None:
         return "no line stands out"
-    kind = "" if finding.kind == LANES else f" ({access_name(finding.kind)})"
+    kind = "" if finding.kind == IDLE_LANES else f" ({access_name(finding.kind)})"
     return f"line {finding.line.number or NO_LINE}{kind}: {finding.reason}"
 
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 from forgekit.profiling.profiled_lines import Accesses, ProfiledLine
 from forgekit.text import plural, size
+from forgekit.vgpu.counters.rules import BANK_BYTES, BANKS, LANES
 
-LANES = "lanes"
+IDLE_LANES = "lanes"
 _ISSUED, _SECTORS = 4, 2  # in a cycle
 _WORTH = 0.05  # of the whole kernel's cycles: less does not stand out
 
@@ -51,9 +52,9 @@ def waste_of(lines: Sequence[ProfiledLine]) -> list[Waste]:
             wasted = (a.units - a.ideal) / (_SECTORS if a.is_global else 1)
             if wasted >= _WORTH * whole and wasted:
                 found.append(Waste(line, kind, wasted / whole, access_reason(a)))
-        idle = (line["warp_instructions"] - line["thread_instructions"] / 32) / _ISSUED
+        idle = (line["warp_instructions"] - line["thread_instructions"] / LANES) / _ISSUED
         if idle >= _WORTH * whole and idle:
-            found.append(Waste(line, LANES, idle / whole, _lanes_reason(line)))
+            found.append(Waste(line, IDLE_LANES, idle / whole, _lanes_reason(line)))
     return sorted(found, key=lambda f: -f.share)
 
 
@@ -66,7 +67,7 @@ def _cycles(line: ProfiledLine) -> float:
 
 def _lanes_reason(line: ProfiledLine) -> str:
     active = line["thread_instructions"] / line["warp_instructions"]
-    text = f"of a warp's 32 lanes {active:.3g} take part on average, and the others wait"
+    text = f"of a warp's {LANES} lanes {active:.3g} take part on average, and the others wait"
     if line["divergent_branches"]:
         return f"{text}: lanes of one warp go different ways here"
     return text
@@ -109,9 +110,9 @@ def _shared_cause(a: Accesses) -> str:
     if step is None:
         return ": several lanes need one bank"
     text = f": neighbouring threads are {size(abs(step), exact=True)} apart"
-    if step % 4 == 0 and step:
-        banks = 32 // math.gcd(step // 4, 32)
-        if banks < 32:
-            where = "one bank" if banks == 1 else f"{banks} of the 32 banks"
+    if step % BANK_BYTES == 0 and step:
+        banks = BANKS // math.gcd(step // BANK_BYTES, BANKS)
+        if banks < BANKS:
+            where = "one bank" if banks == 1 else f"{banks} of the {BANKS} banks"
             return f"{text}, so all lanes meet in {where}"
     return text

@@ -11,9 +11,9 @@ import numpy as np
 from forgekit.arguments import checked
 from forgekit.text import plural, spans
 from forgekit.tracing.source_lines import LineChoice
-from forgekit.tracing.warp_access import LANES, WARPS, WarpAccess, WarpAccesses
+from forgekit.tracing.warp_access import WARPS, WarpAccess, WarpAccesses
 from forgekit.tracing.warp_trace import trace_warps
-from forgekit.vgpu.counters.rules import BANK_BYTES, BANKS, load_parts
+from forgekit.vgpu.counters.rules import BANK_BYTES, BANKS, LANES, load_parts
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel

@@ -15,6 +15,7 @@ from forgekit.show import Picture
 from forgekit.text import extent, plural, times
 from forgekit.tracing.observe import observe, stop_notes
 from forgekit.tracing.source_lines import LineChoice, chosen_lines, lines_alone
+from forgekit.vgpu.counters.rules import LANES
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
@@ -255,7 +256,7 @@ def _touched(
     nothing = np.broadcast_to(np.int32(0), total)
     found = {
         "block": block,
-        "warp": np.floor_divide(thread, 32, dtype=np.int16, casting="unsafe"),
+        "warp": np.floor_divide(thread, LANES, dtype=np.int16, casting="unsafe"),
         "thread": thread,
     }
     found |= {column: counts.get(way, nothing) for way, column in enumerate(_COLUMNS)}

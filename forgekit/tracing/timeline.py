@@ -17,6 +17,7 @@ from forgekit.text import plural, spans
 from forgekit.tracing.observe import block_number, observe, stop_notes
 from forgekit.tracing.source_lines import LineChoice, chosen_lines, lines_alone
 from forgekit.tracing.timeline_steps import BlockTimeline, Meeting, Split, Step, steps_of
+from forgekit.vgpu.counters.rules import LANES
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
@@ -181,7 +182,7 @@ def timeline(
     return Timeline(
         name=kernel.name,
         block=number,
-        warps=-(-math.prod(records[launch].block) // 32) if records else 0,
+        warps=-(-math.prod(records[launch].block) // LANES) if records else 0,
         steps=tuple(steps),
         meetings=tuple(meetings),
         splits=tuple(s for s in trace.splits if not lines or s.source in lines),

@@ -10,6 +10,7 @@ import numpy as np
 from forgekit.errors import SourceLine
 from forgekit.tracing.observe import linear_block
 from forgekit.tracing.source_lines import line_at
+from forgekit.vgpu.counters.rules import LANES
 from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.ptx import Symbol
 
@@ -24,7 +25,6 @@ Array = np.ndarray[Any, np.dtype[Any]]
 KINDS = ("compute", "branch", "warp-wide", "shared", "global", "async copy", "barrier")
 _WARP_WIDE = ("shfl", "vote", "redux", "match", "elect", "activemask")
 _LIMIT = 60_000  # instructions of a group of threads that are recorded
-LANES = 32
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,13 +11,13 @@ from forgekit.errors import SourceLine
 from forgekit.show import Picture
 from forgekit.text import plural, spans
 from forgekit.vgpu.counters import rules
+from forgekit.vgpu.counters.rules import LANES
 
 if TYPE_CHECKING:
     from forgekit.errors import KernelError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-LANES = 32
 WARPS = 32  # of the largest block
 
 

@@ -13,7 +13,8 @@ from forgekit.errors import SourceLine, UsageError, brief, got_needed
 from forgekit.text import spans
 from forgekit.tracing.observe import block_number, linear_block, observe, stop_notes
 from forgekit.tracing.source_lines import LineChoice, chosen_lines, line_at
-from forgekit.tracing.warp_access import LANES, WarpAccess, WarpAccesses
+from forgekit.tracing.warp_access import WarpAccess, WarpAccesses
+from forgekit.vgpu.counters.rules import LANES
 from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.memory import SHARED_RESERVED, WINDOW_MASK, WINDOW_SHIFT
 

@@ -78,7 +78,7 @@ def _draw(report: CheckReport, tile: tuple[int, ...] | None) -> Figure:
     tiles = _Tiles(report.codes, tile) if tile is not None and report.codes.size else None
     if tiles is not None:
         tiles.draw(axes)
-    title = _title(report) + (f", in {tiles.told}" if tiles is not None else "")
+    title = _title(report) + (f", in {tiles.counted}" if tiles is not None else "")
     axes.set_title(title, color=TEXT, fontsize=10, wrap=True)
     if step_x > 1 or step_y > 1:
         x_label += f"; one cell is {step_y} x {step_x} elements"
@@ -114,7 +114,7 @@ class _Tiles:
         self.wrong = wrong > 0
 
     @property
-    def told(self) -> str:
+    def counted(self) -> str:
         """`2 of 8 tiles`"""
         return f"{int(self.wrong.sum()):,} of {self.wrong.size:,} tiles"
 

@@ -150,7 +150,7 @@ def test_metrics_have_one_table():
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "text"),
     [
         ("global_load_sector", "global_load_sectors"),
         ("l1tex__t_sectors_pipe_lsu_mem_global_op_ld", "op_ld.sum"),
@@ -158,8 +158,8 @@ def test_metrics_have_one_table():
         ("xyzzy", "Profile.metrics"),
     ],
 )
-def test_a_wrong_name_is_answered_with_near_ones(naive, asked, told):
-    with pytest.raises(UsageError, match=re.escape(told)):
+def test_a_wrong_name_is_answered_with_near_ones(naive, asked, text):
+    with pytest.raises(UsageError, match=re.escape(text)):
         naive[asked]
     with pytest.raises(AttributeError):
         getattr(naive.total, asked)

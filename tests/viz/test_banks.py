@@ -62,7 +62,7 @@ def test_a_padded_tile():
 
 
 @pytest.mark.parametrize(
-    ("index", "vector", "dtype", "told"),
+    ("index", "vector", "dtype", "text"),
     [
         ([5] * 32, 1, torch.float32, "1 wavefront: all lanes read the same address, which is one "
          "broadcast"),
@@ -76,14 +76,14 @@ def test_a_padded_tile():
          "32 wavefronts, 1 would do: all 32 lanes in bank 0"),
     ],
 )  # fmt: skip
-def test_reasons(index, vector, dtype, told):
+def test_reasons(index, vector, dtype, text):
     shown = loaded(index, vector, dtype)
-    assert shown.uses[0].text == told
+    assert shown.uses[0].text == text
     assert_legible(shown.figure)
 
 
 @pytest.mark.parametrize(
-    ("vector", "step", "passes", "wavefronts", "told"),
+    ("vector", "step", "passes", "wavefronts", "text"),
     [
         (2, 1, 2, 2, "2 wavefronts: one for each half warp of 8-byte accesses, no conflict"),
         (4, 1, 4, 4, "4 wavefronts: one for each quarter warp of 16-byte accesses, no conflict"),
@@ -91,10 +91,10 @@ def test_reasons(index, vector, dtype, told):
         (4, 8, 4, 32, "32 wavefronts, 4 would do: lanes 0–7 in banks 0–3"),
     ],
 )
-def test_wide_accesses_in_passes(vector, step, passes, wavefronts, told):
+def test_wide_accesses_in_passes(vector, step, passes, wavefronts, text):
     shown = loaded([step * i for i in range(32)], vector)
     (use,) = shown.uses
-    assert len(use.passes) == passes and use.wavefronts == wavefronts and use.text == told
+    assert len(use.passes) == passes and use.wavefronts == wavefronts and use.text == text
     assert sum(p.wavefronts for p in use.passes) == wavefronts
     lanes = [lane for p in use.passes for lane in p.lanes]
     assert lanes == [*range(32)]

@@ -61,10 +61,10 @@ def test_a_tiled_transpose():
     assert shown.headline == (
         f"tiled, block 0: 8 warps, {shown.instructions} warp instructions, 1 barrier, no divergence"
     )
-    told = repr(shown)
-    assert f"line {into}: 32 global loads, 32 shared stores, " in told
-    assert f"line {barrier.source.line}: 8 barrier arrivals" in told
-    assert "warps 0–7 meet, none before the others" in told and "order, not time" in told
+    text = repr(shown)
+    assert f"line {into}: 32 global loads, 32 shared stores, " in text
+    assert f"line {barrier.source.line}: 8 barrier arrivals" in text
+    assert "warps 0–7 meet, none before the others" in text and "order, not time" in text
 
 
 def test_divergence_and_a_loop():

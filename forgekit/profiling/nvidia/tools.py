@@ -15,8 +15,6 @@ from pathlib import Path
 
 from forgekit.errors import ForgekitError, PlatformError, UsageError, got_needed
 
-__all__ = ["NCU", "NSYS", "SANITIZER", "Tool", "ask", "gpu_count", "program", "require", "watch"]
-
 _STDERR = 2  # the file descriptor: sys.stderr may be no file
 ASK_TIMEOUT_S = 600  # to read a report; the command itself may take as long as it likes
 
@@ -144,9 +142,9 @@ def watch(
         ForgekitError: the tool could not be started.
     """
     sys.stdout.flush()
-    told = os.environ | {"FORGEKIT_DEVICE": "gpu"} | dict(environment or {})
+    variables = os.environ | {"FORGEKIT_DEVICE": "gpu"} | dict(environment or {})
     try:
-        status = subprocess.run(line, stdout=_STDERR if quiet else None, env=told).returncode
+        status = subprocess.run(line, stdout=_STDERR if quiet else None, env=variables).returncode
     except OSError as error:
         raise ForgekitError(f"{line[0]} could not be run: {error}") from None
     return status if status >= 0 else 128 - status
@@ -171,6 +169,6 @@ def ask(line: Sequence[str]) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ForgekitError(f"{name} could not read its report: {error}") from None
     if done.returncode:
-        told = "\n".join((done.stdout + done.stderr).strip().splitlines()[-5:])
-        raise ForgekitError(f"{name} could not read its report: {told}")
+        last = "\n".join((done.stdout + done.stderr).strip().splitlines()[-5:])
+        raise ForgekitError(f"{name} could not read its report: {last}")
     return done.stdout

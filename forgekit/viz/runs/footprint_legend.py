@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forgekit.text import times
+from forgekit.vgpu.counters.rules import LANES
 from forgekit.viz.theme import LINE, RED, TEXT, UNTOUCHED, axes_at, text_at, ticks, wrap
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Colours:
             self.labels = {int(n): times(int(n)) for n in present}
             palette = scale[np.linspace(0, 127, len(present)).astype(int)]
         elif fp.by in ("block", "warp"):
-            many = math.prod(fp.grid) if fp.by == "block" else -(-math.prod(fp.block) // 32)
+            many = math.prod(fp.grid) if fp.by == "block" else -(-math.prod(fp.block) // LANES)
             if many <= len(_BLOCK_COLOURS):
                 self.labels = {i: f"{fp.by} {i}" for i in range(many)}
         self.few = bool(self.labels)

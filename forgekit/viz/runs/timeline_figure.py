@@ -8,6 +8,7 @@ import numpy as np
 
 from forgekit.text import shortened, spans
 from forgekit.tracing.timeline import ORDER, Timeline
+from forgekit.vgpu.counters.rules import LANES
 from forgekit.viz.runs.timeline_columns import Column, columns_of
 from forgekit.viz.theme import (
     LINE,
@@ -41,7 +42,6 @@ _IDLE: dict[str, Any] = {"facecolor": "#808080", "alpha": 0.16}
 _WAITING: dict[str, Any] = {"facecolor": "none", "edgecolor": RED, "hatch": "////"}
 
 _MOST_LINES = 16  # of source in the key
-LANES = 32
 
 # Inches.
 _LEFT, _RIGHT = 0.78, 0.12

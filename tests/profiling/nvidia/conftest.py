@@ -44,7 +44,7 @@ def fakes(tmp_path, monkeypatch) -> Fakes:
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("FORGEKIT_FAKE_SAMPLES", str(SAMPLES))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)  # reads TMPDIR anew
+    monkeypatch.setattr("tempfile.tempdir", None)  # reads TMPDIR again
     monkeypatch.setattr(tools, "gpu_count", lambda: 1)
     monkeypatch.delenv("CUDA_HOME", raising=False)
     monkeypatch.delenv("CUDA_PATH", raising=False)

@@ -78,12 +78,12 @@ def test_a_report_that_cannot_be_moved_is_not_lost(
 def test_ncu_as_json(fakes, capfd):
     assert main(["profile", "ncu", "--json", "--", *SAYS]) == 0
     out, err = capfd.readouterr()
-    told = json.loads(out)
+    printed = json.loads(out)
     assert err == "the program speaks\n"
-    assert (told["tool"], told["command"]) == ("ncu", SAYS)
-    assert [k["function"] for k in told["kernels"]] == ["naive_kernel", "tile_kernel"]
-    assert told["kernels"][0]["duration_ns"] == 17840
-    assert Path(told["report"]).is_file()
+    assert (printed["tool"], printed["command"]) == ("ncu", SAYS)
+    assert [k["function"] for k in printed["kernels"]] == ["naive_kernel", "tile_kernel"]
+    assert printed["kernels"][0]["duration_ns"] == 17840
+    assert Path(printed["report"]).is_file()
 
 
 def test_ncu_of_other_metrics(fakes, capfd):
@@ -154,10 +154,10 @@ def test_nsys(fakes, capfd, tmp_path):
 
 def test_nsys_as_json(fakes, capfd, tmp_path):
     assert main(["profile", "nsys", "--json", "--", *SAYS]) == 0
-    told = json.loads(capfd.readouterr().out)
-    assert [row["function"] for row in told["kernels"]][:2] == ["naive_kernel", "tile_kernel"]
-    assert told["api"][0]["name"] == "cudaMalloc" and told["memory"] == []
-    assert Path(told["report"]).is_file() and not list(tmp_path.rglob("*.sqlite"))
+    printed = json.loads(capfd.readouterr().out)
+    assert [row["function"] for row in printed["kernels"]][:2] == ["naive_kernel", "tile_kernel"]
+    assert printed["api"][0]["name"] == "cudaMalloc" and printed["memory"] == []
+    assert Path(printed["report"]).is_file() and not list(tmp_path.rglob("*.sqlite"))
 
 
 def test_nsys_passes_a_failure_on(fakes, capfd):
@@ -206,10 +206,10 @@ def test_sanitize_as_json(fakes, capfd):
     fakes.behave(racecheck="racecheck.txt")
     assert main(["sanitize", "--json", "--tool=racecheck", "--", *SAYS]) == 1
     out, err = capfd.readouterr()
-    told = json.loads(out)
-    [result] = told["results"]
+    printed = json.loads(out)
+    [result] = printed["results"]
     assert (result["tool"], result["errors"], result["line"]) == ("racecheck", 1, 191)
-    assert "the program speaks" in err and Path(told["logs"], "racecheck.txt").is_file()
+    assert "the program speaks" in err and Path(printed["logs"], "racecheck.txt").is_file()
 
 
 def test_sanitize_passes_a_failure_on(fakes, capfd):
