@@ -53,7 +53,7 @@ class Destinations:
 class Source:
     """Copies that one `cp.async` has started: thread `who[i]` of the batch reads `units[i]`.
 
-    copy: what tells it from others; tensor: which one it reads.
+    copy: as in `Access`; tensor: which one it reads.
     """
 
     copy: object

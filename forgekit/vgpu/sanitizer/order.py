@@ -1,10 +1,10 @@
 """Which accesses of a launch are over before which others begin.
 
-Within a block, or a cluster, the clocks of its warps tell (`clocks.py`). Beyond that there is order
-through memory: atomic, volatile, acquire and release accesses, with which locks, flags and counters
-are made. What a warp did, or has joined at a barrier, is over for every warp that makes such an
-access after it makes one itself, and for those that join one of these. Which address they meet at
-is not compared, so that a correct protocol is never reported.
+Within a block, or a cluster, that follows from the clocks of its warps (`clocks.py`). Beyond that
+there is order through memory: atomic, volatile, acquire and release accesses, with which locks,
+flags and counters are made. What a warp did, or has joined at a barrier, is over for every warp
+that makes such an access after it makes one itself, and for those that join one of these. Which
+address they meet at is not compared, so that a correct protocol is never reported.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ _THREAD = (1 << _SHIFT) - 1
 
 
 class Shadow:
-    """What is known of `n` units; `ordered` tells whether an earlier access comes before a later.
+    """What is known of `n` units; `ordered`: whether an earlier access comes before a later.
 
     ordered: function of (earlier touch, its threads, later touch, its threads) -> booleans.
     """
@@ -71,31 +71,22 @@ class Shadow:
         self._ordered = ordered
         self._touches: list[Touch] = []
         self._writes = np.zeros(n, np.int64)
-        self._reads: tuple[Array, Array] | None = None
-        self._atomics: tuple[Array, Array] | None = None
+        # Of READ and ATOMIC touches since the last write: the lowest and the highest thread's.
+        self._last: dict[str, tuple[Array, Array]] = {}
 
     def add(self, touch: Touch) -> Iterator[Conflict]:
         """Take note of a touch; the conflicts it makes with what was before and within itself."""
         self._touches.append(touch)
         mine = touch.who | np.int64(len(self._touches) << _SHIFT)
         yield from self._against(self._writes, touch)
-        if touch.what != READ and self._reads:
-            for last in self._reads:
-                yield from self._against(last, touch)
-        if touch.what != ATOMIC and self._atomics:
-            for last in self._atomics:
-                yield from self._against(last, touch)
+        for what in (READ, ATOMIC):
+            if what != touch.what and what in self._last:
+                for last in self._last[what]:
+                    yield from self._against(last, touch)
         if touch.what == WRITE:
             yield from self._write(touch, mine)
-        elif touch.what == READ:
-            self._reads = self._reads or self._pair()
-            self._gather(self._reads, touch, mine)
         else:
-            self._atomics = self._atomics or self._pair()
-            self._gather(self._atomics, touch, mine)
-
-    def _pair(self) -> tuple[Array, Array]:
-        return np.zeros(self._n, np.int64), np.zeros(self._n, np.int64)
+            self._gather(touch, mine)
 
     def _others(self, last: Array, touch: Touch) -> Iterator[tuple[Touch, Array, Array]]:
         """Earlier touches by others: the touch, positions in the new one, its threads.
@@ -132,15 +123,16 @@ class Shadow:
                 one = lost[bad][0]
                 yield Conflict(touch, touch, int(touch.units[one]), int(touch.who[one]),
                                int(winner[one] & _THREAD), int(bad.sum()))  # fmt: skip
-        for pair in (self._reads, self._atomics):
-            if pair:
-                for last in pair:
-                    last[touch.units] = 0
+        for pair in self._last.values():
+            for last in pair:
+                last[touch.units] = 0
 
-    def _gather(self, pair: tuple[Array, Array], touch: Touch, mine: Array) -> None:
+    def _gather(self, touch: Touch, mine: Array) -> None:
         """Keep the lowest and the highest of the threads, each with its latest touch."""
         units = touch.units
-        low, high = pair
+        if touch.what not in self._last:
+            self._last[touch.what] = np.zeros(self._n, np.int64), np.zeros(self._n, np.int64)
+        low, high = self._last[touch.what]
         up = np.arange(len(units))
         before = high[units]
         take = up[(before == 0) | (touch.who >= before & _THREAD)]

@@ -1,7 +1,7 @@
 """Shared memory of a batch: races between barriers, memory nobody wrote, copies in flight.
 
 Between two barriers of the whole block accesses are only collected. At the barrier, one pass over
-them tells whether any unit was touched by two threads at all; only then are they gone through in
+them finds whether any unit was touched by two threads at all; only then are they gone through in
 order.
 """
 

@@ -98,28 +98,26 @@ class Taints:
     def report_all(self, m: Machine, what: str, found: list[int], mask: Array | None) -> None:
         for register in found:
             if register in self.registers:
-                taint = self.registers[register]
-                self.report(m, what, taint.bits, taint.origin, mask)
+                self.report(m, what, self.registers[register], mask)
 
     def report(
         self,
         m: Machine,
         what: str,
-        bits: Array,
-        origin: Array,
+        taint: Taint,
         mask: Array | None,
         place: Callable[[int, int], str] | None = None,
     ) -> None:
         """An undefined value shows. place: of (thread of the batch, its undefined bits)."""
-        bad = np.flatnonzero(m.expand(mask) & (bits != 0))
+        bad = np.flatnonzero(m.expand(mask) & (taint.bits != 0))
         if not len(bad):
             return
-        origins = np.broadcast_to(origin, m.shape).reshape(-1)[bad]
-        for read in np.unique(origins >> (_THREAD + _BYTE)):
-            here = bad[origins >> (_THREAD + _BYTE) == read]
+        bits, origins = (np.broadcast_to(a, m.shape).reshape(-1) for a in taint)
+        reads = origins[bad] >> (_THREAD + _BYTE)
+        for read in np.unique(reads):
+            here = bad[reads == read]
             who = int(here[0])
-            first = int(np.broadcast_to(bits, m.shape).reshape(-1)[who])
-            code = int(np.broadcast_to(origin, m.shape).reshape(-1)[who])
+            first, code = int(bits[who]), int(origins[who])
             where = place(who, first) if place is not None else ""
             report_undefined(self._report, m, unpack(code), what, who, where, len(here))
 

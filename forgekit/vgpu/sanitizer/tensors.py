@@ -1,8 +1,8 @@
 """Global memory of a launch: races between threads, reads of what nobody ever wrote.
 
-A tensor that the kernel cannot write to needs no bookkeeping; which ones it can, the origin of the
-addresses in its code tells. Where no tensor is both written and read, it is enough to count the
-stores: as many elements written as stored to, and no two threads have met. Only if the numbers
+A tensor that the kernel cannot write to needs no bookkeeping; which ones it can follows from the
+origin of the addresses in its code. Where no tensor is both written and read, it is enough to count
+the stores: as many elements written as stored to, and no two threads have met. Only if the numbers
 differ, the launch, which can be repeated then, is gone through precisely. Threads of one block are
 ordered by their barriers, blocks by atomic and ordered accesses only (`order.py`).
 """

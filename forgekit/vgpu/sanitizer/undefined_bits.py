@@ -8,6 +8,7 @@ undefined if any bit of a source is.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -189,13 +190,12 @@ def _bit_by_bit(ins: Instruction, o: Operands) -> Rule:
     n = {"xor": 2, "not": 1, "lop3": 3}[ins.opcode[0]]
     sources = [o.undefined(s, kind) for s in ins.operands[1 : 1 + n]]
 
-    def union(m: Machine) -> tuple[Array, ...]:
-        result = sources[0](m)
-        for source in sources[1:]:
-            result = result | source(m)
-        return (result,)
+    return lambda m: (_union(sources, m),)
 
-    return union
+
+def _union(sources: list[Fetch], m: Machine) -> Array:
+    """The bits that are undefined in any source."""
+    return functools.reduce(np.bitwise_or, (source(m) for source in sources))
 
 
 @_rule("selp")
@@ -232,9 +232,7 @@ def _arithmetic(ins: Instruction, o: Operands) -> Rule | None:
     sources = [o.undefined(s, k) for s, k in zip(ins.operands[1:], kinds, strict=False)]
 
     def upwards(m: Machine) -> tuple[Array, ...]:
-        some: Array = np.zeros((1, 1), result)
-        for source in sources:
-            some = some | source(m).astype(result)
+        some = _union(sources, m).astype(result)
         return (some | (~some + result.type(1)),)
 
     return upwards
@@ -246,9 +244,7 @@ def _by_half(ins: Instruction, o: Operands, dtype: np.dtype) -> Rule:
     lower = dtype.type((1 << 4 * dtype.itemsize) - 1)
 
     def by_half(m: Machine) -> tuple[Array, ...]:
-        some: Array = np.zeros((1, 1), dtype)
-        for source in sources:
-            some = some | source(m)
+        some = _union(sources, m)
         return (_halves(some & lower != 0, some >> width != 0, dtype),)
 
     return by_half

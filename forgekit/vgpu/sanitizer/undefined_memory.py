@@ -154,15 +154,12 @@ class UndefinedMemory:
                 for k, taint in enumerate(taints):
                     if taint is not None:
                         place = _place_of(m, target, access.width, k * elem)
-                        self._taints.report(
-                            m, "store", taint.bits, taint.origin, target.mask, place
-                        )
+                        self._taints.report(m, "store", taint, target.mask, place)
             elif target.space == "shared" or len(self._local.bits):
-                self._scatter(m, self._beside(target), target, elem, taints)
+                self._scatter(m, target, elem, taints)
 
-    def _scatter(
-        self, m: Machine, memory: _Memory, target: Target, elem: int, taints: list[Taint | None]
-    ) -> None:
+    def _scatter(self, m: Machine, target: Target, elem: int, taints: list[Taint | None]) -> None:
+        memory = self._beside(target)
         nothing = np.zeros((1, 1), f"u{elem}")
         bits = [nothing if t is None else t.bits.astype(f"u{elem}", copy=False) for t in taints]
         addressing.store([memory.beside(target)], bits)
@@ -177,31 +174,30 @@ class UndefinedMemory:
         ins = m.program.instructions[m.pc]
         returns = ins.opcode[0] == "atom"
         values = [t for o in ins.operands[1 + returns :] if (t := self._taints.of_operand(m, o))]
-        result = registers(ins.operands[0], m.program) if returns else []
         old: list[Taint | None] = [None]
         for target in access.targets:
             if target.space == "global":
                 place = _place_of(m, target, access.width, 0)
                 for taint in values:
-                    self._taints.report(m, "atomic", taint.bits, taint.origin, target.mask, place)
-                continue
-            old = self._update(m, self._beside(target), target, access.width, values, old,
-                               "exch" in ins.opcode)  # fmt: skip
-        for register in result:
+                    self._taints.report(m, "atomic", taint, target.mask, place)
+            else:
+                exchanges = "exch" in ins.opcode
+                old = self._update(m, target, access.width, values, old, exchanges)
+        for register in registers(ins.operands[0], m.program) if returns else ():
             if old[0] is None:
                 self._taints.define(register, access.mask)
             else:
                 self._taints.put(register, old[0].bits != 0, old[0].origin, access.mask)
 
     def _update(
-        self, m: Machine, memory: _Memory, target: Target, width: int, values: list[Taint],
+        self, m: Machine, target: Target, width: int, values: list[Taint],
         old: list[Taint | None], exchanges: bool,
     ) -> list[Taint | None]:  # fmt: skip
         """An atomic on shared memory: in any order, what one thread brings all others may meet."""
         found = self._gathered(m, target, width, old)
         wide = target._replace(places=np.broadcast_to(target.places, m.shape))
         if exchanges:
-            memory.define(wide)
+            self._beside(target).define(wide)
         elif found[0] is not None:  # what was blank is so, from now on, because of this read
             values = [*values, found[0]]
         for taint in values:
@@ -210,7 +206,7 @@ class UndefinedMemory:
             if not here.any():
                 continue
             some = Taint(np.broadcast_to(bits, m.shape), taint.origin)
-            self._scatter(m, memory, wide._replace(mask=here), width, [some])
+            self._scatter(m, wide._replace(mask=here), width, [some])
             if not exchanges:
                 found = self._gathered(m, target, width, found)
         return found

@@ -119,7 +119,7 @@ def check_opening(m: Machine, mask: Array | None, number: int, report: Report) -
         return
     blocks = np.asarray(m.expand(mask).any(axis=1))
     if (waiting.counts[blocks] == EVERYONE).all():
-        # Every living thread is there; if at two lines, that has been told.
+        # Every living thread is there; if at two lines, that has been reported.
         if len({a.pc for a in waiting.arrivals}) == 1 or _lines(m, waiting, blocks) > 1:
             return
         needed = m.lanes(m.alive)
