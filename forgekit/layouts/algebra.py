@@ -12,7 +12,7 @@ from typing import Any
 
 from forgekit.arguments import checked
 from forgekit.errors import UsageError, brief, usage_error
-from forgekit.layouts.layout import Layout, unchecked
+from forgekit.layouts.layout import Layout, Mode, flat_modes, unchecked
 from forgekit.layouts.swizzle import ComposedLayout
 from forgekit.layouts.tuples import (
     Basis,
@@ -23,13 +23,6 @@ from forgekit.layouts.tuples import (
     leaf_map,
     text,
 )
-
-Mode = tuple[int, Any]  # size and stride of one innermost mode
-
-
-def flat_modes(layout: Layout) -> list[Mode]:
-    """Size and stride of each innermost mode."""
-    return list(zip(flat(layout.shape), flat(layout.stride), strict=True))
 
 
 def from_modes(modes: list[Mode]) -> Layout:

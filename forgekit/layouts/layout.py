@@ -128,7 +128,7 @@ class Layout:
         """
         self.require_static("the cosize")
         spans: dict[tuple[int, ...], int] = {}
-        for s, d in zip(flat(self.shape), flat(self.stride), strict=True):
+        for s, d in flat_modes(self):
             mode = d.mode if isinstance(d, Basis) else ()
             step: Any = d.value if isinstance(d, Basis) else d
             spans[mode] = spans.get(mode, 1) + (s - 1) * abs(step)
@@ -174,6 +174,14 @@ class Layout:
     def _require_static_shape(self, what: str) -> None:
         if has_dynamic(self.shape):
             raise _dynamic(f"{what} of", str(self))
+
+
+Mode = tuple[Any, Any]  # size and stride of one innermost mode
+
+
+def flat_modes(layout: Layout) -> list[Mode]:
+    """Size and stride of each innermost mode."""
+    return list(zip(flat(layout.shape), flat(layout.stride), strict=True))
 
 
 class ModeError(UsageError, IndexError):

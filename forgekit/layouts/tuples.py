@@ -123,11 +123,7 @@ def depth_of(value: IntTuple) -> int:
 
 def congruent(a: IntTuple, b: IntTuple) -> bool:
     """Whether two values have the same nesting (CuTe: the same profile)."""
-    if isinstance(a, tuple) != isinstance(b, tuple):
-        return False
-    if not isinstance(a, tuple):
-        return True
-    return len(a) == len(b) and all(congruent(x, y) for x, y in zip(a, b, strict=True))
+    return weakly_congruent(a, b) and weakly_congruent(b, a)
 
 
 def weakly_congruent(a: IntTuple, b: IntTuple) -> bool:

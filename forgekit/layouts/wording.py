@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 from forgekit.layouts.coordinates import crd2idx
-from forgekit.layouts.layout import Layout
+from forgekit.layouts.layout import Layout, flat_modes
 from forgekit.layouts.parse import Described
 from forgekit.layouts.swizzle import ComposedLayout, Swizzle, outer_of
 from forgekit.layouts.tuples import (
@@ -97,7 +97,7 @@ def coverage(layout: Layout) -> str:
     """Which offsets are reached, and whether each once; empty if that is not known."""
     if any(isinstance(d, Basis) for d in flat(layout.stride)):
         return ""
-    repeats = any(s != 1 and d == 0 for s, d in _leaves(layout))
+    repeats = any(s != 1 and d == 0 for s, d in flat_modes(layout))
     if not layout.is_static:
         return "Not one-to-one: stride 0 repeats the same elements" if repeats else ""
     size, cosize = layout.size(), layout.cosize()
@@ -114,13 +114,9 @@ def coverage(layout: Layout) -> str:
     return words + f": not one-to-one, {size} coordinates share {different} offsets{why}"
 
 
-def _leaves(layout: Layout) -> list[tuple[Any, Any]]:
-    return list(zip(flat(layout.shape), flat(layout.stride), strict=True))
-
-
 def distinct_offsets(layout: Layout) -> int | None:
     """How many different offsets there are; None if that would take long to count."""
-    moving = [(s, d) for s, d in _leaves(layout) if s != 1 and d != 0]
+    moving = [(s, d) for s, d in flat_modes(layout) if s != 1 and d != 0]
     reached, count = 0, 1
     for s, d in sorted(moving, key=lambda leaf: abs(leaf[1])):
         if abs(d) <= reached:

@@ -14,6 +14,7 @@ import numpy as np
 
 from forgekit.errors import UsageError, brief, usage_error
 from forgekit.layouts import Basis, ComposedLayout, Layout, read
+from forgekit.layouts.layout import flat_modes
 from forgekit.layouts.tuples import flat, has_dynamic, text
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -58,7 +59,7 @@ def offsets_of(layout: Layout | ComposedLayout) -> Array:
         raise too_large("layout", size, layout)
     if isinstance(layout, ComposedLayout):
         return np.array([layout(i) for i in range(size)], np.int64)
-    leaves = list(zip(flat(layout.shape), flat(layout.stride), strict=True))
+    leaves = flat_modes(layout)
     modes = [d.mode for _, d in leaves if isinstance(d, Basis)]
     if any(len(mode) > 1 for mode in modes):
         rows = [flat(layout(i)) for i in range(size)]
