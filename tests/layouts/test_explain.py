@@ -74,6 +74,13 @@ def test_a_nested_mode_shows_its_parts() -> None:
     ]
 
 
+def test_an_element_of_a_coordinate_tensor_only_where_it_is_known() -> None:
+    said = "Element (1,2) is the coordinate (1,2)"
+    assert said in str(fk.explain("tensor<(0,0) o (2,3):(1@0,1@1)>"))
+    for text in ("tensor<(0,4) o (2,3):(1@0,1@1)>", "(2,3):(?@0,1@1)"):
+        assert "is the coordinate" not in str(fk.explain(text))
+
+
 def test_notebooks_get_a_table() -> None:
     bundle = fk.explain(PRINTED["shared, pointer"])._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "text/html"}

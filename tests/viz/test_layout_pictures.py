@@ -13,8 +13,10 @@ import pytest
 from forgekit.errors import UsageError
 from forgekit.layouts import ComposedLayout, Layout, Swizzle
 from forgekit.viz import draw_layout, draw_swizzle_layout
+from forgekit.viz.layouts.grid import Content, Grid, plain_axis
 from forgekit.viz.layouts.palette import INK, THEME, luminance, thread_colour
 from forgekit.viz.layouts.picture import LayoutPicture
+from forgekit.viz.layouts.scene import Cell, Label, Line, Tiles
 from tests.layouts.cute_oracle import cute_context
 from tests.viz.layout_cells import SVG, cells, panel, places
 
@@ -118,6 +120,23 @@ def test_large_layouts_are_an_overview_and_a_corner(shape: tuple[int, int]) -> N
         "corner" in picture.svg.lower() and f"offset 0 to {math.prod(shape) - 1:,}" in picture.svg
     )
     assert len(picture.svg) < 200_000
+    (dots,) = (item for p in picture.scene.panels for item in p.items if isinstance(item, Tiles))
+    covered = [w * h for runs in dots.runs.values() for _, _, w, h in runs]
+    assert sum(covered) == math.prod(shape)
+
+
+def test_a_transposed_grid_has_its_rows_across() -> None:
+    def content(row: int, column: int) -> Content:
+        return Content(INK, (f"{row},{column}",))
+
+    grid = Grid("g", 2, 3, content, plain_axis(2), plain_axis(3, first=7), lambda r, c: (0, r))
+    block = grid.transposed().block()
+    texts = [item.lines[0] for item in block.items if isinstance(item, Cell)]
+    assert texts == ["0,0", "1,0", "0,1", "1,1", "0,2", "1,2"]
+    ticks = [item.text for item in block.items if isinstance(item, Label)]
+    assert ticks == ["0", "1", "7", "8", "9"]
+    (line,) = (item for item in block.items if isinstance(item, Line))  # between the groups
+    assert line.x1 == line.x2 == block.left + 36 and line.y2 - line.y1 == 3 * 36
 
 
 def test_the_largest_carpet_is_still_drawn() -> None:
