@@ -1,4 +1,4 @@
-"""Every mistake of tests/mistakes is really compiled, and must get its diagnosis and its line."""
+"""Each mistake of mistakes/kernels.py is really compiled, and gets its diagnosis and its line."""
 
 import importlib.util
 import linecache
