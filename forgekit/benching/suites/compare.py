@@ -5,7 +5,7 @@ percentile lies above the baseline's 80th: percentiles that overlap are noise. C
 virtual GPU have no noise: a row is slower where one of `COUNTED` is higher by more than the
 threshold. Only rows of forgekit's own that both runs have are judged; one that was right and is
 now wrong, or fails, or launches nothing any more, is as bad as a slower one. What the peers' times
-did meanwhile is told beside it: where they moved too, it is the machine that changed.
+did meanwhile stands beside it: where they moved too, it is the machine that changed.
 """
 
 from __future__ import annotations

@@ -19,15 +19,14 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from forgekit.benching.counters import count_call
 from forgekit.errors import ForgekitError, UsageError, brief, got_needed
 from forgekit.output_files import check_output, write_output
 from forgekit.text import Table, plural
-from forgekit.vgpu import Listener, options
+from forgekit.vgpu import options
 
 if TYPE_CHECKING:
     import torch
-
-    from forgekit.vgpu.machine import Machine
 
 OPERATIONS = ("transpose", "row_sum", "softmax")
 SCHEMA, VERSION = "forgekit-bench-vgpu", 1
@@ -59,16 +58,6 @@ class VgpuRow:
         return self.warp_instructions / self.vgpu_ms * 1e3
 
 
-class WarpInstructions(Listener):
-    """Counts PTX instructions executed by warps."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def on_run(self, m: Machine, start: int, stop: int, mask: object) -> None:
-        self.count += (stop - start) * int(m.lanes(mask).any(axis=1).sum())  # type: ignore[arg-type]
-
-
 def _best_ms(run: Callable[[], object], repeats: int) -> float:
     run()  # what it needs once, such as modules to import, is not counted
     times = []
@@ -93,9 +82,9 @@ def measure(operation: str, size: int, repeats: int) -> VgpuRow:
         "softmax": lambda: x.softmax(1),
     }
     run = fk.compile(getattr(vgpu_kernels, operation), x, y, device="virtual")
-    counter = WarpInstructions()
-    with options(listeners=(counter,), progress=False, sanitize=False):
-        run(x, y)
+    with options(progress=False):
+        counters = count_call(lambda: run(x, y))
+    assert counters is not None  # it launches a kernel
     # Sums of numbers near 0 cancel: what counts is the error beside the largest partial sum.
     fk.check(y, expect[operation](), atol=1e-4, on_fail="raise")
     with options(progress=False, sanitize=False):
@@ -105,7 +94,9 @@ def measure(operation: str, size: int, repeats: int) -> VgpuRow:
     with options(progress=False):
         profile_ms = _best_ms(lambda: fk.profile(run, x, y), repeats)
     torch_ms = _best_ms(expect[operation], repeats)
-    return VgpuRow(operation, size, bare_ms, sanitizer_ms, profile_ms, counter.count, torch_ms)
+    return VgpuRow(
+        operation, size, bare_ms, sanitizer_ms, profile_ms, counters.warp_instructions, torch_ms
+    )
 
 
 def triton_times(size: int, repeats: int) -> dict[str, float] | None:

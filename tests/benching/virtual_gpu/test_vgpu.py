@@ -8,10 +8,10 @@ import pytest
 import torch
 
 import forgekit as fk
+from forgekit.benching.counters import count_call
 from forgekit.benching.virtual_gpu import vgpu
 from forgekit.commands.cli import main
 from forgekit.errors import CheckError
-from forgekit.vgpu import options
 from tests.kernels import simple
 
 
@@ -37,18 +37,14 @@ def test_warp_instructions_are_counted_exactly():
     body = run.ptx[run.ptx.index("{") : run.ptx.rindex("}")]
     instructions = [t for t in body.splitlines() if t.strip().endswith(";")]
     instructions = [t for t in instructions if not t.strip().startswith((".", "//"))]
-    counter = vgpu.WarpInstructions()
-    with options(listeners=(counter,)):
-        run(x, y)
-    assert counter.count == 4 * len(instructions)  # four warps, and each has work
-    counter = vgpu.WarpInstructions()
-    with options(listeners=(counter,)):
-        run(x[:64], y[:64])
-    assert counter.count == 2 * len(instructions)
-    counter = vgpu.WarpInstructions()
-    with options(listeners=(counter,)):
-        run(x[:32], y[:32])  # the second warp branches past the loads
-    assert len(instructions) < counter.count < 2 * len(instructions)
+
+    def counted(elements):
+        return count_call(lambda: run(x[:elements], y[:elements])).warp_instructions
+
+    assert counted(100) == 4 * len(instructions)  # four warps, and each has work
+    assert counted(64) == 2 * len(instructions)
+    # the second warp branches past the loads
+    assert len(instructions) < counted(32) < 2 * len(instructions)
 
 
 def test_the_command_writes_its_table_and_numbers(tmp_path, capsys):
