@@ -172,25 +172,33 @@ def metric(name: str) -> Metric:
     raise UsageError(got_needed("metric", brief(name), "the name of a metric", remedy))
 
 
-class Counts:
-    """Metrics by name: `c["global_load_sectors"]`, ncu's name, or `c.global_load_sectors`."""
+class ByName:
+    """Metrics as items, by their names or Nsight Compute's, and by their names as attributes."""
+
+    def __getitem__(self, name: str) -> int | float:
+        raise NotImplementedError
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            known = metric(name)
+        except UsageError as error:
+            raise AttributeError(str(error)) from None
+        return self[known.name]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(m.name for m in METRICS)]
+
+
+class Counts(ByName):
+    """Counted values, from which every metric is computed."""
 
     def __init__(self, values: Values | None = None) -> None:
         self._values = dict(values or {})
 
     def __getitem__(self, name: str) -> int | float:
         return metric(name).compute(self._values)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        try:
-            return self[name]
-        except UsageError as error:
-            raise AttributeError(str(error)) from None
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *(m.name for m in METRICS)]
 
     def __add__(self, other: Counts) -> Counts:
         return total([self, other])

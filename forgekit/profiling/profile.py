@@ -15,6 +15,7 @@ from forgekit.profiling.metrics import (
     GLOBAL_KINDS,
     METRICS,
     SHARED_KINDS,
+    ByName,
     Counts,
     Metric,
     metric,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 L = TypeVar("L", bound=Listener)
 
 
-class Profile(Shown):
+class Profile(ByName, Shown):
     """What a function's kernels cost, by source line; a notebook shows it as a table.
 
     `p["global_load_sectors"]`, `p.global_load_sectors` and Nsight Compute's name of it,
@@ -77,14 +78,6 @@ class Profile(Shown):
 
     def __getitem__(self, name: str) -> int | float:
         return self.total[name]
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self.total, name)
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *(m.name for m in METRICS)]
 
     @functools.cached_property
     def all_lines(self) -> tuple[ProfiledLine, ...]:

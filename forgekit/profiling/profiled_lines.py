@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from forgekit.errors import SourceLine, UsageError, display_path
-from forgekit.profiling.metrics import Counts, total
+from forgekit.errors import SourceLine, display_path
+from forgekit.profiling.metrics import ByName, Counts, total
 from forgekit.tracing.source_lines import line_at
 from forgekit.vgpu.counters.rules import SECTOR_BYTES
 
@@ -69,21 +69,13 @@ class Accesses:
         )
 
 
-class _Counted:
-    """Metrics as attributes and items, from `counts`."""
+class _Counted(ByName):
+    """Metrics from `counts`."""
 
     counts: Counts
 
     def __getitem__(self, name: str) -> int | float:
         return self.counts[name]
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name == "counts":
-            raise AttributeError(name)
-        try:
-            return self.counts[name]
-        except UsageError as error:
-            raise AttributeError(str(error)) from None
 
 
 @dataclass(frozen=True, eq=False)
