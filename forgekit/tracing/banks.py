@@ -1,4 +1,4 @@
-"""Show which banks of shared memory a warp's access needs: do lanes wait for each other?"""
+"""Which banks of shared memory a warp's access needs: do lanes wait for each other?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Show which sectors and lines of memory a warp's access touches: is it coalesced?"""
+"""Which sectors and lines of memory a warp's access touches: is it coalesced?"""
 
 from __future__ import annotations
 

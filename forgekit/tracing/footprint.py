@@ -1,4 +1,4 @@
-"""Show which thread touched which element of a kernel's tensors, as data, words and a picture."""
+"""Which thread touched which element of a kernel's tensors, as data and in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Show what the warps of a block do, in program order: barriers, divergence, loops. No time."""
+"""What the warps of a block do, in program order: barriers, divergence, loops. No time."""
 
 from __future__ import annotations
 
