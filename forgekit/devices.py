@@ -188,7 +188,7 @@ def use_target(device: str | None = None, arch: str | None = None) -> TargetChoi
 
 
 @dataclass(frozen=True)
-class Machine:
+class GpuReport:
     """What `forgekit doctor` tells of this machine; None for what is not there.
 
     Attributes:
@@ -212,7 +212,7 @@ class Machine:
     os: str
 
 
-def gpu_report() -> Machine:
+def gpu_report() -> GpuReport:
     """Look at this machine. Raises nothing; imports torch and asks the driver."""
     import platform
 
@@ -225,7 +225,7 @@ def gpu_report() -> Machine:
         target = current_target()
     except (ImportError, RuntimeError, PlatformError, UsageError) as exc:
         problem = str(exc)
-    return Machine(
+    return GpuReport(
         gpu=gpu,
         driver=_driver_version(),
         torch=torch_version,

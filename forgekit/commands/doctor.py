@@ -18,7 +18,7 @@ from forgekit.commands.options import Command
 from forgekit.course import find_course
 
 if TYPE_CHECKING:
-    from forgekit.devices import Machine
+    from forgekit.devices import GpuReport
 
 PROBE = ("-P", "-m", "forgekit.commands.doctor")  # -P: no file of the current folder is imported
 PROBE_TIMEOUT_S = 120
@@ -77,7 +77,7 @@ def examine() -> Iterator[Finding]:
         yield _check(machine.target.kind)
 
 
-def _installed(machine: Machine) -> Iterator[Finding]:
+def _installed(machine: GpuReport) -> Iterator[Finding]:
     """System, GPU, driver, PyTorch, compiler, disassembler."""
     system = f"{machine.os}, Python {machine.python}, {os.cpu_count()} CPU cores"
     if machine.os.startswith("Linux"):
@@ -102,7 +102,7 @@ def _found(
     return Finding(name, value) if value else Finding(name, missing, remedy, fatal)
 
 
-def _gpu(machine: Machine) -> Finding:
+def _gpu(machine: GpuReport) -> Finding:
     """The GPU as PyTorch sees it."""
     if machine.gpu:
         return Finding("GPU", machine.gpu)
@@ -126,7 +126,7 @@ def _jupyter() -> Finding:
     return Finding("JupyterLab", f"{version}, {where}")
 
 
-def _target(machine: Machine) -> Finding:
+def _target(machine: GpuReport) -> Finding:
     """Where kernels will run, for which architecture they are compiled, and who chose that."""
     if machine.target is None:
         return Finding("kernels", "have nowhere to run", machine.target_problem or "", fatal=True)

@@ -14,11 +14,11 @@ import pytest
 from forgekit import course
 from forgekit.commands import doctor, lab
 from forgekit.commands.cli import COMMANDS, main
-from forgekit.devices import Machine, Target
+from forgekit.devices import GpuReport, Target
 from forgekit.errors import ForgekitError
 
 ROOT = Path(__file__).resolve().parents[2]
-NO_GPU = Machine(
+NO_GPU = GpuReport(
     gpu=None,
     driver=None,
     torch="2.13.0+cpu",
@@ -32,8 +32,8 @@ NO_GPU = Machine(
 )
 
 
-def changed(machine: Machine, **changes: object) -> Machine:
-    return Machine(**{**vars(machine), **changes})
+def changed(machine: GpuReport, **changes: object) -> GpuReport:
+    return GpuReport(**{**vars(machine), **changes})
 
 
 def test_help_waits_for_no_library():
@@ -217,7 +217,7 @@ def test_lab_without_jupyterlab_names_the_remedy(started, monkeypatch, capsys):
 def on_machine(monkeypatch):
     """Make doctor see the given machine, and its check succeed on the given devices."""
 
-    def arrange(machine: Machine, works: tuple[str, ...] = ("gpu", "virtual")) -> None:
+    def arrange(machine: GpuReport, works: tuple[str, ...] = ("gpu", "virtual")) -> None:
         monkeypatch.setattr("forgekit.devices.gpu_report", lambda: machine)
         monkeypatch.setattr(doctor, "try_kernel", lambda device: (device in works, "outcome"))
 
