@@ -7,6 +7,8 @@ assembly), labels, predicated instructions and `.loc` line information.
 
 from __future__ import annotations
 
+import bisect
+import math
 import re
 from dataclasses import replace
 
@@ -74,21 +76,17 @@ class Parser:
         # In inline assembly the compiler counts a line on with each line of the assembly.
         self.assembly = [match.span() for match in _ASSEMBLY.finditer(text)]
         self.files = {int(n): path for n, path in _FILE.findall(self.text)}
-        self._counted_line, self._counted_pos = 1, 0
+        self.line_ends = [match.start() for match in re.finditer("\n", text)]
         self.kernel = Kernel("", ())  # the one being read
         self.scopes: list[dict[str, str]] = []  # of each open `{`: names declared -> renamed
-        self.registers: dict[str, str] = {}  # of the kernel being read
 
     # -- positions and errors -------------------------------------------------------------
     def line_at(self, pos: int) -> int:
-        """Line number (1-based); positions are asked for in increasing order."""
-        self._counted_line += self.text.count("\n", self._counted_pos, pos)
-        self._counted_pos = pos
-        return self._counted_line
+        """Line number (1-based)."""
+        return bisect.bisect_left(self.line_ends, pos) + 1
 
     def error(self, message: str, pos: int | None = None) -> PtxSyntaxError:
-        pos = self.pos if pos is None else pos
-        number = self.text.count("\n", 0, pos) + 1
+        number = self.line_at(self.pos if pos is None else pos)
         line = self.original.split("\n")[number - 1].strip()
         return PtxSyntaxError(f"PTX line {number}: {message}\n    {line or '(an empty line)'}")
 
@@ -103,12 +101,15 @@ class Parser:
             self.pos += 1
 
     def statement(self) -> str:
-        """Text up to the next `;`, which is consumed."""
-        end = self.text.find(";", self.pos)
-        if end < 0:
-            raise self.error("a statement without its ';'")
-        result = self.text[self.pos : end].strip()
-        self.pos = end + 1
+        return self.up_to(";", "a statement without its ';'")
+
+    def up_to(self, end: str, missing: str) -> str:
+        """Text up to the next `end`, which is consumed; missing: the error where there is none."""
+        stop = self.text.find(end, self.pos)
+        if stop < 0:
+            raise self.error(missing)
+        result = self.text[self.pos : stop].strip()
+        self.pos = stop + 1
         return result
 
     def rest_of_line(self) -> str:
@@ -132,8 +133,8 @@ class Parser:
                     module.target = words[1].split(",")[0].strip()
                 elif words[0] == ".version":
                     module.version = words[1]
-            elif rest.startswith(".section"):
-                self.section()
+            elif rest.startswith(".section"):  # debug information: of no use here
+                self.up_to("}", "a .section without its '}'")
             elif match := _ENTRY.match(self.text, self.pos):
                 self.function(match, module)
             elif rest.startswith("."):
@@ -145,13 +146,6 @@ class Parser:
         if not module.target:
             raise PtxSyntaxError("PTX text without a .target line: is this PTX at all?")
         return module
-
-    def section(self) -> None:
-        """Debug sections (`.section .debug_… { … }`) are of no use here."""
-        end = self.text.find("}", self.pos)
-        if end < 0:
-            raise self.error("a .section without its '}'")
-        self.pos = end + 1
 
     def variable(self, text: str, start: int) -> Variable:
         match = _VARIABLE.match(text)
@@ -173,14 +167,8 @@ class Parser:
         data = None
         if match["init"] is not None:
             data = self.initial_value(match["init"], width, start).ljust(size, b"\0")
-        return Variable(
-            name=match["name"],
-            space=match["space"],
-            size_bytes=size,
-            align=align,
-            external=bool(match["extern"]) and ".extern" in match["extern"],
-            data=data,
-        )
+        external = ".extern" in (match["extern"] or "")
+        return Variable(match["name"], match["space"], size, align, external, data)
 
     def initial_value(self, text: str, width: int, start: int) -> bytes:
         """The bytes of `12` or `{104, 105, 10}`."""
@@ -220,9 +208,7 @@ class Parser:
                 x, y, z = [*numbers, 1, 1, 1][:3]
                 kernel.required_block = (x, y, z)
             elif directive[1] == "maxntid":
-                kernel.max_threads = 1
-                for n in numbers:
-                    kernel.max_threads *= n
+                kernel.max_threads = math.prod(numbers)
             self.pos = directive.end()
         if match[1] == "func":
             raise self.error(
@@ -271,8 +257,7 @@ class Parser:
                 self.pos += 1
             else:
                 start = self.pos
-                line_number = self.line_at(start)
-                instruction = self.instruction(self.statement(), start, line_number, source)
+                instruction = self.instruction(self.statement(), start, source)
                 kernel.instructions.append(instruction)
                 if instruction.opcode[0] == "bra":
                     branches.append((start, instruction))
@@ -321,9 +306,7 @@ class Parser:
         variable = replace(variable, name=self.renamed(variable.name))
         kernel.variables[variable.name] = variable
 
-    def instruction(
-        self, text: str, start: int, line: int, source: SourceLocation | None
-    ) -> Instruction:
+    def instruction(self, text: str, start: int, source: SourceLocation | None) -> Instruction:
         match = _INSTRUCTION.match(text)
         if not match:
             raise self.error(f"cannot read this instruction: {text!r}", start)
@@ -336,7 +319,8 @@ class Parser:
             operands = read_operands(match["args"], self.renamed, self.kernel.registers)
         except ValueError as error:
             raise self.error(str(error), start) from None
-        return Instruction(opcode, operands, guard, " ".join(text.split()), line, source)
+        one_line = " ".join(text.split())
+        return Instruction(opcode, operands, guard, one_line, self.line_at(start), source)
 
 
 def _blank(match: re.Match[str]) -> str:
