@@ -60,9 +60,9 @@ def explain_compile_error(exc: BaseException, fn: object = None) -> CompileError
     # The outermost exception is the most to the point; what it came from may name another mistake.
     obj = getattr(exc, "obj", None)
     rule, fields = recognise([texts[0], "\n".join(texts)], place, lines, obj)
-    if place is None and rule is not None and rule.find:
+    if place is None and rule.find:
         place = next((line for line in lines if re.search(rule.find, line.text)), None)
-    if place is None and (rule is None or rule.at == "call"):
+    if place is None and rule.at == "call":
         place = user_line(exc.__traceback__) or calling_user_line()
     return _build(rule, fields, place, exc)
 
@@ -138,23 +138,19 @@ def _compiler_text(exc: BaseException, with_suggestions: bool) -> str:
 
 
 def _build(
-    rule: Rule | None, fields: dict[str, str], place: SourceLine | None, exc: BaseException
+    rule: Rule, fields: dict[str, str], place: SourceLine | None, exc: BaseException
 ) -> CompileError:
+    words = _compiler_text(exc, with_suggestions=not rule.remedy)
+    parts = [_wrapped(rule.explanation.format_map(fields))]
     if place is not None:
         place = replace(place, text=place.text.strip())
-    words = _compiler_text(exc, with_suggestions=rule is None)
-    explanation = "CuTe DSL stopped while it compiled this code."
-    if rule is not None:
-        explanation = rule.explanation.format_map(fields)
-    parts = [_wrapped(explanation)]
-    if place is not None:
         parts += ["", f"  {place}"]
-    if rule is not None:
+    if rule.remedy:
         parts += ["", _wrapped("Remedy: " + rule.remedy.format_map(fields))]
     parts += ["", "The compiler's own words:", textwrap.indent(words, "  ")]
     return CompileError(
         "\n".join(parts),
-        kind=rule.kind if rule is not None else "unrecognised",
+        kind=rule.kind,
         filename=place.filename if place is not None else None,
         line=place.line if place is not None else None,
         source_line=place.text if place is not None else None,

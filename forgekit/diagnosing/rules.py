@@ -70,13 +70,17 @@ def _written_out(text: str) -> str:
     return " ".join(text.split())
 
 
+UNRECOGNISED = Rule(
+    "unrecognised", "", "CuTe DSL stopped while it compiled this code.", "", at="call"
+)
 RULES = tuple(Rule(**{k: _written_out(v) for k, v in row.items()}) for row in _TABLE["rules"])
 
 
 def recognise(
     texts: Iterable[str], place: SourceLine | None, lines: Iterable[SourceLine], obj: object
-) -> tuple[Rule | None, dict[str, str]]:
-    """The first rule that fits one of the texts, the most to the point first, with its fields.
+) -> tuple[Rule, dict[str, str]]:
+    """The first rule that fits one of the texts, the most to the point first, with its fields;
+    UNRECOGNISED, which has no remedy, where none does.
 
     obj: what a missing attribute was looked for in, None for none.
     """
@@ -86,7 +90,7 @@ def recognise(
             fields = rule.match(text, line, sources)
             if fields is not None:
                 return rule, _with_derived(fields, obj)
-    return None, {}
+    return UNRECOGNISED, {}
 
 
 def _with_derived(fields: dict[str, str], obj: object) -> dict[str, str]:
