@@ -159,3 +159,17 @@ def test_a_write_by_one_of_several_readers_races_with_another(writer):
     write = Touch(WRITE, np.zeros(1, int), np.array([writer], np.int32), 1, clocks.now, 1)
     (race,) = shadow.add(write)
     assert (race.first, race.second) == (3 - writer, writer)
+
+
+@pytest.mark.parametrize("thread", [3, 5])
+def test_the_latest_read_of_a_thread_counts(thread):
+    """Of two readers one reads again; a write comes after the first reads, not after this one."""
+    clocks = WarpClocks(1, 2)
+    shadow = Shadow(1, lambda earlier, first, *_: np.full(len(first), earlier.pc == 0))
+    for step, who in enumerate(([3, 5], [thread])):
+        units = np.zeros(len(who), int)
+        assert not list(
+            shadow.add(Touch(READ, units, np.array(who, np.int32), step, clocks.now, step))
+        )
+    (race,) = shadow.add(Touch(WRITE, np.zeros(1, int), np.array([40]), 2, clocks.now, 2))
+    assert (race.earlier.pc, race.first) == (1, thread)
