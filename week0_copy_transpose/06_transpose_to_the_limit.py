@@ -482,7 +482,7 @@ for (m, n), guess in which.items():
     choice = choose((m, n), x.stride(), x.data_ptr() % 16, x.element_size())
     guess.against(choice.kernel)
     if choice.kernel != "flat":
-        run = compile_choice(choice, torch.float16, "virtual")
+        run = compile_choice(choice, torch.float16, fk.target.arch)
         p = fk.profile(run, x, fk.empty(n, m, dtype=torch.float16))
         moved = 32 * (p["global_load_sectors"] + p["global_store_sectors"])
         print(f"    {moved / p.bytes_touched:.2f} times the least bytes")

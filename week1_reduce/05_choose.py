@@ -40,7 +40,8 @@ import forgekit as fk
 from forgekit.benching.recorded import recorded
 from forgekit.kernels.reduce_sum import RowSum
 from forgekit.kernels.rows import RowTile
-from forgekit.ops.reduce_launch import launcher
+from forgekit.ops.calls import Call
+from forgekit.ops.reductions import launcher
 from forgekit.ops.tile_choice import choose_rows
 
 # %% [markdown]
@@ -178,7 +179,7 @@ def two_launches(x, y):
 
 def library(x, y):
     arch = None if x.is_cuda else fk.target.arch
-    launcher(x.dtype, arch, tuple(x.shape), x.stride(), x.data_ptr() % 16, 1)(x, y)
+    launcher(Call.of("reduce_sum", x, arch=arch))(x, y)
 
 
 two_launches.calls = lambda x, y: functools.partial(in_two_launches(x, y), x, y)

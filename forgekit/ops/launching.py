@@ -1,4 +1,4 @@
-"""What all operators' launches share: devices, clusters, pieces of what is too long to count."""
+"""What all launches share: devices, clusters, operands that are copied first."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 import torch
 
 from forgekit.errors import PlatformError, got_needed
-
-__all__ = ["PIECE", "clusters_of", "on_its_device", "runner"]
+from forgekit.kernels import VECTOR_BYTES
 
 PIECE = 2**30  # sizes of modes are 32-bit numbers in a kernel, with room for a tile beyond the end
 
@@ -54,3 +53,10 @@ def clusters_of(arch: str | None) -> int:
     else:
         major = int(arch.removeprefix("sm_").rstrip("af")) // 10
     return {8: 1, 9: 16, 10: 16}.get(major, 8)
+
+
+def aligned(x: torch.Tensor) -> torch.Tensor:
+    """A contiguous tensor that begins at a whole vector; `contiguous` leaves a contiguous one where
+    it is."""
+    x = x.contiguous()
+    return x.clone() if x.data_ptr() % VECTOR_BYTES else x

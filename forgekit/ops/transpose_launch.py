@@ -1,22 +1,18 @@
-"""From a choice of kernel to something that can be called with x and y, compiled once."""
+"""From a call of copy_transpose to what launches it, compiled once."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from forgekit.compiling.compiled import compile
 from forgekit.compiling.specs import TensorSpec
 from forgekit.kernels import VECTOR_BYTES
+from forgekit.ops.calls import Call, Launch
 from forgekit.ops.launching import PIECE, runner
-from forgekit.ops.transpose_choice import Choice, choose
-
-__all__ = ["compile_choice", "launcher", "transpose_into"]
-
-Run = Callable[[torch.Tensor, torch.Tensor], None]
+from forgekit.ops.transpose_choice import TILES, Choice, choose
 
 # Types that are moved as integers of their width from the start: DLPack or TVM-FFI lack them.
 _MOVED_AS = {
@@ -31,103 +27,96 @@ _MOVED_AS = {
 }
 
 
-def compile_choice(choice: Choice, dtype: torch.dtype, device: str, arch: str | None = None) -> Any:
+def launcher(call: Call, apart: int | None = None) -> Launch | None:
+    """What transposes such an x into y; None if there is nothing to do.
+
+    apart: elements from one row of y to the next, None for a contiguous y. Compiles at the first
+    call of its kind.
+    """
+    M, N = call.shape
+    if call.tile not in (None, *TILES):
+        raise ValueError("tile")
+    if 0 in call.shape:
+        return None
+    if call.dtype in _MOVED_AS:
+        return _as_integers(call, _MOVED_AS[call.dtype])
+    if max(M, N) > PIECE:
+        return _in_pieces(call)
+    (stride,), (address,) = call.strides, call.addresses
+    choice = choose((M, N), (stride[0], stride[1]), address, call.dtype.itemsize, call.tile, apart)
+    run = runner(compile_choice(choice, call.dtype, call.arch), call.arch)
+    if choice.view == "row":
+        return lambda x, y: run(x.t(), y.t())
+    return _as_a_line(run) if choice.view == "line" else run
+
+
+def _as_integers(call: Call, dtype: torch.dtype) -> Launch | None:
+    run = launcher(call._replace(dtype=dtype))
+
+    def launch(x: Tensor, y: Tensor) -> None:
+        if x.is_conj():  # has other strides once it is resolved
+            return _launch(call._replace(dtype=dtype), x.resolve_conj().view(dtype), y.view(dtype))
+        return run and run(x.view(dtype), y.view(dtype))
+
+    return launch
+
+
+def _as_a_line(run: Launch) -> Launch:
+    """Memory in the order of y already: one column, in pieces if it is long."""
+
+    def launch(x: Tensor, y: Tensor) -> None:
+        source, target = x.t().view(-1, 1), y.view(1, -1)
+        for at in range(0, len(source), PIECE):
+            run(source[at : at + PIECE], target[:, at : at + PIECE])
+
+    return launch
+
+
+def _in_pieces(call: Call) -> Launch:
+    """More rows or columns than a kernel counts: piece by piece."""
+
+    def launch(x: Tensor, y: Tensor) -> None:
+        for m in range(0, x.shape[0], PIECE):
+            for n in range(0, x.shape[1], PIECE):
+                _launch(call, x[m : m + PIECE, n : n + PIECE], y[n : n + PIECE, m : m + PIECE])
+
+    return launch
+
+
+def _launch(call: Call, x: Tensor, y: Tensor) -> None:
+    """The same for another x and a y (N, M) whose rows are contiguous."""
+    run = launcher(Call.of(call.op, x, arch=call.arch, tile=call.tile), y.stride(0))
+    if run is not None:
+        run(x, y)
+
+
+def compile_choice(choice: Choice, dtype: torch.dtype, arch: str | None) -> Any:
     """The compiled kernel of a choice: a function of x (M, N) and y (N, M), both of `dtype`.
 
-    device, arch: see `forgekit.devices.current_target`.
+    arch: of the virtual GPU, None for the GPU.
     """
     from forgekit.kernels.copy_transpose import FlatTranspose, GatherTranspose, VectorTranspose
 
-    bits = dtype.itemsize * 8
-    align = choice.vector * dtype.itemsize
+    bits, align = dtype.itemsize * 8, choice.vector * dtype.itemsize
     kernel: Any
+    y = TensorSpec(dtype, (None, None), (None, 1), VECTOR_BYTES)
     if choice.kernel == "vector":
-        promised = {0: choice.vector, 1: choice.vector}
         kernel = VectorTranspose(bits, choice.tile, choice.vector)
-        x = TensorSpec(dtype, (None, None), (None, 1), align, promised)
-        return compile(kernel, x, x, device=device, arch=arch)
-    down: int | None = None
-    across: int | None = None
-    if choice.kernel == "gather":
-        across = 1 if choice.contiguous else None
+        both = {0: choice.vector, 1: choice.vector}
+        x = y = TensorSpec(dtype, (None, None), (None, 1), align, both)
+    elif choice.kernel == "gather":
         threads = _threads(choice.tile, dtype.itemsize)
         kernel = GatherTranspose(bits, choice.tile, threads, choice.shifted, choice.contiguous)
+        across = 1 if choice.contiguous else None
+        x = TensorSpec(dtype, (None, None), (None, across), align)
     else:
-        down = 1 if choice.vector > 1 else None
         kernel = FlatTranspose(bits, choice.vector > 1)
-    x = TensorSpec(dtype, (None, None), (down, across), align)
-    y = TensorSpec(dtype, (None, None), (None, 1), VECTOR_BYTES)
-    return compile(kernel, x, y, device=device, arch=arch)
+        down = 1 if choice.vector > 1 else None
+        x = TensorSpec(dtype, (None, None), (down, None), align)
+    return compile(kernel, x, y, device="virtual" if arch else "gpu", arch=arch)
 
 
 def _threads(tile: tuple[int, int], itemsize: int) -> int:
     """Threads of a block of "gather": some 20 loads each, but at least 16 bytes to store."""
     vectors = tile[0] * tile[1] * itemsize // VECTOR_BYTES
     return min(512, (64 if tile[1] == 64 else 128) * itemsize, vectors)
-
-
-@functools.lru_cache(maxsize=4096)
-def launcher(
-    dtype: torch.dtype,
-    arch: str | None,
-    shape: tuple[int, int],
-    stride: tuple[int, int],
-    address: int,
-    tile: int | None,
-    apart: int | None = None,
-) -> Run | None:
-    """What transposes such an x into a contiguous y; None if there is nothing to do.
-
-    dtype, shape, stride (elements), address (bytes modulo 16) of x; arch: that of the virtual GPU,
-    None for the GPU; tile, apart: see `choose`. Compiles at the first call of its kind.
-    """
-    if 0 in shape:
-        return None
-    if dtype in _MOVED_AS:
-        return _as_integers(_MOVED_AS[dtype], arch, tile)
-    if max(shape) > PIECE:
-        return _in_pieces(arch, tile)
-    choice = choose(shape, stride, address, dtype.itemsize, tile, apart)
-    run = compile_choice(choice, dtype, "virtual" if arch else "gpu", arch)
-    call: Run = runner(run, arch)
-    if choice.view == "row":
-        return lambda x, y: call(x.t(), y.t())
-    if choice.view == "line":
-        return _as_a_line(call)
-    return call
-
-
-def transpose_into(x: torch.Tensor, y: torch.Tensor, arch: str | None, tile: int | None) -> None:
-    """y (N, M), rows contiguous = x (M, N) transposed."""
-    M, N = x.shape
-    address, apart = x.data_ptr() % VECTOR_BYTES, y.stride(0)
-    run = launcher(x.dtype, arch, (M, N), x.stride(), address, tile, apart)
-    if run is not None:
-        run(x, y)
-
-
-def _as_integers(dtype: torch.dtype, arch: str | None, tile: int | None) -> Run:
-    return lambda x, y: transpose_into(x.resolve_conj().view(dtype), y.view(dtype), arch, tile)
-
-
-def _as_a_line(run: Run) -> Run:
-    """Memory in the order of y already: one column, in pieces if it is long."""
-
-    def call(x: torch.Tensor, y: torch.Tensor) -> None:
-        source, target = x.t().view(-1, 1), y.view(1, -1)
-        for at in range(0, len(source), PIECE):
-            run(source[at : at + PIECE], target[:, at : at + PIECE])
-
-    return call
-
-
-def _in_pieces(arch: str | None, tile: int | None) -> Run:
-    """More rows or columns than a kernel counts: piece by piece."""
-
-    def call(x: torch.Tensor, y: torch.Tensor) -> None:
-        for m in range(0, x.shape[0], PIECE):
-            for n in range(0, x.shape[1], PIECE):
-                piece = x[m : m + PIECE, n : n + PIECE]
-                transpose_into(piece, y[n : n + PIECE, m : m + PIECE], arch, tile)
-
-    return call

@@ -11,8 +11,6 @@ under which all configurations compute the same, with additions in another order
 from __future__ import annotations
 
 import contextlib
-import functools
-import importlib
 from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -22,6 +20,7 @@ from typing import Any
 import torch
 
 from forgekit.ops import tuning_files
+from forgekit.ops.calls import plan
 from forgekit.ops.launching import clusters_of
 from forgekit.ops.row_limits import RowProblem, shared_limit, why_not
 from forgekit.ops.tile_choice import RowChoice
@@ -99,8 +98,5 @@ def trying(choice: RowChoice) -> Iterator[Trial]:
 
 
 def forget() -> None:
-    """Let the operators of this process ask anew, after files have changed."""
-    for name in ("reduce_launch", "softmax_launch", "reduce", "softmax"):
-        for value in vars(importlib.import_module(f"forgekit.ops.{name}")).values():
-            if isinstance(value, functools._lru_cache_wrapper):
-                value.cache_clear()
+    """Let the operators of this process ask again, after files have changed."""
+    plan.cache_clear()

@@ -31,7 +31,7 @@ SCHEMA, VERSION = "forgekit-tuning", 1
 _SOURCES = (
     *(f"kernels/{name}.py" for name in ("rows", "reduce_sum", "softmax", "softmax_staged",
                                         "softmax_streaming")),
-    *(f"ops/{name}.py" for name in ("tile_choice", "reduce_launch", "softmax_launch")),
+    *(f"ops/{name}.py" for name in ("tile_choice", "row_launch")),
 )  # fmt: skip
 _OTHER = {"dsl": "another CuTe DSL", "kernels": "other kernels or another table"}
 

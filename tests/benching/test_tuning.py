@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from forgekit.ops.reduce_launch import row_vectors
 
 from forgekit import ops
 from forgekit.benching import tuning
@@ -26,7 +27,6 @@ from forgekit.benching.tuning import (
 from forgekit.devices import use_target
 from forgekit.errors import PlatformError, UsageError
 from forgekit.ops import softmax_launch, tuned, tuning_files
-from forgekit.ops.reduce_launch import row_vectors
 from forgekit.ops.row_limits import RowProblem, why_not
 from forgekit.ops.tile_choice import RULES, RowChoice, choose_rows
 

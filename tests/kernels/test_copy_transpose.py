@@ -26,7 +26,7 @@ def any_bits(M: int, N: int, dtype: torch.dtype) -> torch.Tensor:
 
 @functools.cache
 def compiled(choice: Choice, dtype: torch.dtype, arch: str = "sm_90a") -> CompiledKernel:
-    return compile_choice(choice, dtype, "virtual", arch)
+    return compile_choice(choice, dtype, arch)
 
 
 def run(kernel: CompiledKernel, x: torch.Tensor) -> None:

@@ -14,8 +14,9 @@ import forgekit as fk
 from forgekit.compiling.replay import run_again
 from forgekit.kernels.reduce_steps import SharedRowSum, ShuffleRowSum
 from forgekit.ops.column_choice import ColumnChoice
+from forgekit.ops.column_launch import compile_columns
 from forgekit.ops.launching import clusters_of
-from forgekit.ops.reduce_launch import _compile_step, compile_columns, compile_rows
+from forgekit.ops.row_launch import compile_rows, compile_step
 from forgekit.ops.tile_choice import RowChoice
 from tests.kernels.rowwise import (
     DTYPES,
@@ -61,20 +62,20 @@ COLUMNS = {
 def row_sums(choice: RowChoice, x: torch.Tensor, arch: str | None) -> torch.Tensor:
     dtype = torch.float32 if choice.split > 1 else x.dtype
     y = Output((x.shape[0] * choice.split,), dtype, arch)
-    compile_rows(choice, x.dtype, arch)(x, y.tensor)
+    compile_rows("sum", choice, x.dtype, arch)(x, y.tensor)
     return y.read().view(x.shape[0], choice.split).sum(1)
 
 
 def column_sums(choice: ColumnChoice, x: torch.Tensor, arch: str | None) -> torch.Tensor:
     dtype = torch.float32 if choice.split > 1 else x.dtype
     y = Output((choice.split, x.shape[0], x.shape[2]), dtype, arch)
-    compile_columns(choice, x.dtype, arch)(x, y.tensor)
+    compile_columns("sum", choice, x.dtype, arch)(x, y.tensor)
     return y.read().sum(0)
 
 
 def step_sums(variant: str, x: torch.Tensor, arch: str | None) -> torch.Tensor:
     y = Output((x.shape[0],), x.dtype, arch)
-    _compile_step(variant, x.dtype, arch)(x, y.tensor)
+    compile_step(variant, x.shape[1], x.dtype, arch)(x, y.tensor)
     return y.read()
 
 
@@ -130,7 +131,7 @@ def test_short_rows(name: str, arch: str | None) -> None:
 def test_only_loads_of_whole_lines_pass_l1_by() -> None:
     """Where two loads share a line, it has to stay there."""
     for name, choice in SHORT.items():
-        assert ("no_allocate" in compile_rows(choice, torch.float16, "sm_90a").ptx) == (
+        assert ("no_allocate" in compile_rows("sum", choice, torch.float16, "sm_90a").ptx) == (
             name == "a line a load"
         )
 
@@ -239,14 +240,14 @@ def kernel_and_tensors(name: str) -> tuple[Any, torch.Tensor, torch.Tensor]:
     dtype = torch.float16 if name == "columns, pairs" else torch.float32
     x = normal(3, 328, dtype=dtype)
     if name in STEPS:
-        return _compile_step(name, dtype, "sm_90a"), x, torch.empty(3, dtype=dtype)
+        return compile_step(name, 0, dtype, "sm_90a"), x, torch.empty(3, dtype=dtype)
     if name in COLUMN_NAMES:
         choice = COLUMN_NAMES[name]
         x = normal(2, 82, 8, dtype=dtype)
         y = torch.empty((choice.split, 2, 8), dtype=torch.float32 if choice.split > 1 else dtype)
-        return compile_columns(choice, dtype, "sm_90a"), x, y
+        return compile_columns("sum", choice, dtype, "sm_90a"), x, y
     row = row_choices(dtype)[name]
-    return compile_rows(row, dtype, "sm_90a"), x, torch.empty(3 * row.split)
+    return compile_rows("sum", row, dtype, "sm_90a"), x, torch.empty(3 * row.split)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -269,7 +270,7 @@ def test_same_bits_in_every_order_of_threads(name: str) -> None:
 def test_blocks_see_what_others_stored_for_them() -> None:
     """The second meeting of a cluster orders its stores, which the virtual GPU does not model."""
     choice = ColumnChoice(32, 4, 4, 4, cluster=4)
-    ptx = compile_columns(choice, torch.float32, "sm_90a").ptx
+    ptx = compile_columns("sum", choice, torch.float32, "sm_90a").ptx
     meetings = re.findall(r"barrier\.cluster\.\w+(?:\.relaxed)?|st\.shared::cluster", ptx)
     stored = meetings.index("st.shared::cluster")
     assert meetings[:stored] == ["barrier.cluster.arrive.relaxed", "barrier.cluster.wait"]

@@ -13,7 +13,7 @@ import forgekit as fk
 from forgekit.errors import UsageError
 from forgekit.kernels.rows import RowTile, group_of
 from forgekit.ops.launching import clusters_of
-from forgekit.ops.reduce_launch import compile_rows
+from forgekit.ops.row_launch import compile_rows
 from forgekit.ops.row_limits import capacity as capacity_of
 from forgekit.ops.tile_choice import RowChoice
 from tests.kernels.rowwise import WHERE, Output, integers, placed
@@ -48,7 +48,7 @@ def tile_of(choice: RowChoice) -> RowTile:
 def check(choice: RowChoice, x: torch.Tensor, arch: str | None) -> None:
     """Sums of integers, so nothing but the right number will do."""
     y = Output((x.shape[0] * choice.split,), torch.float32, arch)
-    compile_rows(choice, torch.float32, arch)(x, y.tensor)
+    compile_rows("sum", choice, torch.float32, arch)(x, y.tensor)
     parts = y.read().view(x.shape[0], choice.split)
     assert torch.equal(parts.double().sum(1), x.cpu().double().sum(1))
 
@@ -114,7 +114,7 @@ def test_tiles_that_would_sum_wrongly(fields: dict[str, int], told: str) -> None
 
 def test_the_order_in_which_blocks_of_a_cluster_meet() -> None:
     """What the virtual GPU cannot notice, as its memory is always in order, stands in the PTX."""
-    ptx = compile_rows(TILES["cluster of 4"], torch.float32, "sm_90a").ptx
+    ptx = compile_rows("sum", TILES["cluster of 4"], torch.float32, "sm_90a").ptx
     steps = re.findall(
         r"mbarrier\.init|expect_tx|fence\.mbarrier_init\.release\.cluster"
         r"|barrier\.cluster\.\S+|st\.async|mbarrier\.try_wait",
@@ -165,7 +165,7 @@ def test_no_order_of_threads_matters(name: str) -> None:
     choice = TILES[name]
     x = integers(3, 4 * 137)
     y = torch.empty(3 * choice.split)
-    kernel = compile_rows(choice, torch.float32, "sm_90a")
+    kernel = compile_rows("sum", choice, torch.float32, "sm_90a")
     seeds = 2 if choice.cluster == 16 else 4
     report = fk.sanitize(kernel, x, y, schedule="adversarial", seeds=seeds)
     assert report and not report.findings, str(report)
@@ -174,6 +174,6 @@ def test_no_order_of_threads_matters(name: str) -> None:
 def test_edges_in_no_order_of_threads() -> None:
     for name in ("two warps, two rows", "cluster of 2"):
         x = placed(integers(3, 150), 3, 151)
-        kernel = compile_rows(EDGES[name], torch.float32, "sm_90a")
+        kernel = compile_rows("sum", EDGES[name], torch.float32, "sm_90a")
         report = fk.sanitize(kernel, x, torch.empty(3), schedule="adversarial")
         assert report and not report.findings, str(report)

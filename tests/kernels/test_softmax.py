@@ -10,12 +10,10 @@ import pytest
 import torch
 
 import forgekit as fk
-from forgekit.compiling.compiled import compile
-from forgekit.kernels.columns import ColumnTile
-from forgekit.kernels.softmax_columns import ColumnSoftmax, ColumnSoftmaxBackward
+from forgekit.ops.column_choice import ColumnChoice
+from forgekit.ops.column_launch import compile_columns
 from forgekit.ops.launching import clusters_of
-from forgekit.ops.reduce_launch import column_spec
-from forgekit.ops.softmax_launch import _compile_step, compile_rows
+from forgekit.ops.row_launch import compile_rows, compile_step
 from forgekit.ops.tile_choice import Kernel, Op, RowChoice
 from tests.kernels.rowwise import (
     WHERE,
@@ -72,13 +70,11 @@ def kernel_of(op: Op, name: str, dtype: torch.dtype, arch: str | None) -> Any:
     if name in ROWS:
         return compile_rows(op, row_choice(name, dtype), dtype, arch)
     if name in STEPS:
-        return _compile_step(name, LONGEST, dtype, arch)
+        return compile_step(name, LONGEST, dtype, arch)
     lanes, rows, loads, vectors = COLUMNS[name]
     vector = 16 // dtype.itemsize if vectors else 1
-    tile = ColumnTile(lanes, rows, loads, vector, once=name.endswith("once"))
-    kernel: Any = (ColumnSoftmax if op == "softmax" else ColumnSoftmaxBackward)(tile)
-    specs = [column_spec(dtype, tile.vector)] * (2 if op == "softmax" else 3)
-    return compile(kernel, *specs, device="virtual" if arch else "gpu", arch=arch)
+    choice = ColumnChoice(lanes, rows, loads, vector, once=name.endswith("once"))
+    return compile_columns(op, choice, dtype, arch)
 
 
 def vector_of(name: str, dtype: torch.dtype) -> int:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from types import ModuleType
 from typing import Any
 
 import pytest
 import torch
 
-from forgekit.ops import launching, reduce_launch, softmax_launch
+from forgekit.ops import column_launch, reductions, row_launch
+from forgekit.ops.calls import Call, Launch
 
-__all__ = ["Launched", "address", "lent", "small_pieces"]
+__all__ = ["Launched", "launched", "launcher", "small_pieces"]
 
 
-def address(x: torch.Tensor) -> int:
-    return x.data_ptr() % 16
+def launcher(
+    op: str, *operands: torch.Tensor, dim: int, arch: str | None, variant: str | None = None
+) -> Launch | None:
+    """What the operator would launch for these operands; meta tensors begin at a vector."""
+    return reductions.launcher(Call.of(op, *operands, arch=arch, dim=dim, variant=variant))
 
 
 def in_words(kernel: Any) -> str:
@@ -37,69 +39,40 @@ class Launched:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.kernels: list[Any] = []
-        for module in (reduce_launch, softmax_launch):
-            self._record(monkeypatch, module)
-            monkeypatch.setattr(module, "tuned_rows", lambda *args: None)
-        self.forget()
-
-    def _record(self, monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> None:
-        compile = module.compile  # type: ignore[attr-defined]
+        self.compiles = True
+        compile = row_launch.compile
 
         def recorded(kernel: Any, *specs: Any, **options: Any) -> Any:
             self.kernels.append(kernel)
-            return compile(kernel, *specs, **options)
+            return compile(kernel, *specs, **options) if self.compiles else lambda *tensors: None
 
-        monkeypatch.setattr(module, "compile", recorded)
-
-    def forget(self) -> None:
-        """Let launchers be made anew."""
-        self.kernels.clear()
-        for made in (reduce_launch.launcher, softmax_launch.launcher,
-                     softmax_launch.backward_launcher):  # fmt: skip
-            made.cache_clear()
-
-    def only_plan(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """From now on note what would be compiled, and compile nothing."""
-
-        def noted(kernel: Any, *specs: Any, **options: Any) -> Any:
-            self.kernels.append(kernel)
-            return lambda *tensors: None
-
-        for module in (reduce_launch, softmax_launch):
-            monkeypatch.setattr(module, "compile", noted)
+        for module in (row_launch, column_launch):
+            monkeypatch.setattr(module, "compile", recorded)
+        monkeypatch.setattr(row_launch, "tuned_rows", lambda *args: None)
 
     @property
     def words(self) -> str:
         """Of all since the last look, in the order of compilation."""
-        told = ", ".join(in_words(kernel) for kernel in self.kernels)
-        self.forget()
-        return told
+        words = ", ".join(in_words(kernel) for kernel in self.kernels)
+        self.kernels.clear()
+        return words
 
 
-def lent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Launched]:
-    """For a fixture: afterwards nothing is left of what was recorded."""
-    launched = Launched(monkeypatch)
-    yield launched
-    launched.forget()
+@pytest.fixture
+def launched(monkeypatch: pytest.MonkeyPatch) -> Launched:
+    return Launched(monkeypatch)
 
 
 def small_pieces(monkeypatch: pytest.MonkeyPatch, size: int) -> list[tuple[Any, ...]]:
     """As if a kernel could count to no more than `size`; what is launched piece by piece."""
-    assert launching.PIECE == reduce_launch.PIECE == softmax_launch.PIECE
     divided: list[tuple[Any, ...]] = []
-    for module in (reduce_launch, softmax_launch):
-        monkeypatch.setattr(module, "PIECE", size)
-        _note_pieces(monkeypatch, module, divided)
+    monkeypatch.setattr(reductions, "PIECE", size)
+    for name in ("_in_pieces", "_sum_of_pieces"):
+        in_pieces = getattr(reductions, name)
+
+        def noted(*args: Any, in_pieces: Any = in_pieces) -> Any:
+            divided.append(args)
+            return in_pieces(*args)
+
+        monkeypatch.setattr(reductions, name, noted)
     return divided
-
-
-def _note_pieces(
-    monkeypatch: pytest.MonkeyPatch, module: ModuleType, divided: list[tuple[Any, ...]]
-) -> None:
-    in_pieces = module._in_pieces  # type: ignore[attr-defined]
-
-    def noted(*args: Any) -> Any:
-        divided.append(args)
-        return in_pieces(*args)
-
-    monkeypatch.setattr(module, "_in_pieces", noted)

@@ -11,6 +11,7 @@ from torch.autograd import forward_ad
 import forgekit as fk
 from forgekit import ref
 from forgekit.ops import copy_transpose, transpose_launch
+from forgekit.ops.calls import plan
 from tests.kernels.test_copy_transpose import any_bits
 
 Op = torch.ops.forgekit.copy_transpose
@@ -84,13 +85,13 @@ def test_what_a_view_only_promises() -> None:
 
 def test_sizes_beyond_32_bits_go_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transpose_launch, "PIECE", 32)
-    transpose_launch.launcher.cache_clear()
+    plan.cache_clear()
     try:
         for shape in ((70, 3), (3, 70), (40, 40), (1, 70), (70, 1)):
             check(any_bits(*shape, torch.float16))
         check(any_bits(7, 9, torch.float16).t())
     finally:
-        transpose_launch.launcher.cache_clear()
+        plan.cache_clear()
 
 
 def test_architecture_is_that_of_the_choice() -> None:

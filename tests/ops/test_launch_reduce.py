@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import torch
 
 from forgekit.errors import UsageError
-from forgekit.ops.reduce_launch import VARIANTS, launcher
+from forgekit.ops.reductions import SUM_VARIANTS
 from tests.kernels.rowwise import WHERE, Output, assert_sums, normal, same_bits
-from tests.ops.launched import Launched, address, lent, small_pieces
+from tests.ops.launched import Launched, launcher, small_pieces
 
 F32, F16, BF16 = torch.float32, torch.float16, torch.bfloat16
-
-
-@pytest.fixture
-def launched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Launched]:
-    yield from lent(monkeypatch)
 
 
 def sums(x: torch.Tensor, dim: int, arch: str | None, variant: str | None = None) -> torch.Tensor:
     shape = tuple(x.shape[:dim] + x.shape[dim + 1 :])
     y = Output(shape, x.dtype, arch)
-    run = launcher(x.dtype, arch, tuple(x.shape), x.stride(), address(x), dim, variant)
+    run = launcher("reduce_sum", x, dim=dim, arch=arch, variant=variant)
     assert run is not None
     assert run(x, y.tensor) is None
     return y.read()
@@ -148,7 +143,7 @@ SERVING = {"naive": {"NaiveRowSum"}, "smem": {"SharedRowSum"}, "shuffle": {"Shuf
 
 
 @pytest.mark.parametrize("arch", WHERE)
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", SUM_VARIANTS)
 def test_variants(variant: str, arch: str | None, launched: Launched) -> None:
     x = normal(2, 9, 40, arch=arch)
     for tensor in (x[0], x[0].t(), x[0, :, 1:], x[0, :, ::3], x[0, 1:2].expand(4, 40)):
@@ -170,7 +165,7 @@ def test_split_takes_two_steps_where_others_take_a_cluster(
 
 def test_no_such_variant() -> None:
     with pytest.raises(UsageError, match="naive"):
-        launcher(F32, "sm_90a", (3, 4), (4, 1), 0, 1, "fastest")
+        launcher("reduce_sum", normal(3, 4), dim=1, arch="sm_90a", variant="fastest")
 
 
 @pytest.mark.parametrize("arch", WHERE)
@@ -179,7 +174,7 @@ def test_empty(arch: str | None) -> None:
         x = normal(*shape, arch=arch)
         for dim in range(x.dim()):
             kept = shape[:dim] + shape[dim + 1 :]
-            run = launcher(F32, arch, shape, x.stride(), 0, dim, None)
+            run = launcher("reduce_sum", x, dim=dim, arch=arch)
             assert (run is None) == (0 in kept)
             if run is not None:
                 y = Output(kept, F32, arch)
@@ -227,7 +222,7 @@ def test_more_elements_than_32_bits_count(shape: tuple[int, ...], dim: int) -> N
         pytest.skip(f"needs {12 * size >> 30} GB of GPU memory")
     x = torch.empty(shape, dtype=F16, device="cuda").random_(-3, 4)
     y = torch.full(shape[:dim] + shape[dim + 1 :], torch.nan, dtype=F16, device="cuda")
-    run = launcher(F16, None, shape, x.stride(), address(x), dim, None)
+    run = launcher("reduce_sum", x, dim=dim, arch=None)
     assert run is not None
     run(x, y)
     expected = x.sum(dim, dtype=F32 if x.shape[dim] < 2**20 else torch.float64)  # exact

@@ -9,7 +9,7 @@ import torch
 
 from forgekit.errors import UsageError
 from forgekit.ops.launching import clusters_of
-from forgekit.ops.softmax_launch import VARIANTS, backward_launcher, launcher
+from forgekit.ops.reductions import SOFTMAX_VARIANTS
 from tests.kernels.rowwise import (
     WHERE,
     Output,
@@ -19,21 +19,16 @@ from tests.kernels.rowwise import (
     extremes,
     normal,
 )
-from tests.ops.launched import Launched, address, lent, small_pieces
+from tests.ops.launched import Launched, launcher, small_pieces
 
 F32, F16, BF16 = torch.float32, torch.float16, torch.bfloat16
-
-
-@pytest.fixture
-def launched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Launched]:
-    yield from lent(monkeypatch)
 
 
 def softmax(
     x: torch.Tensor, dim: int, arch: str | None, variant: str | None = None
 ) -> torch.Tensor:
     y = Output(tuple(x.shape), x.dtype, arch)
-    run = launcher(x.dtype, arch, tuple(x.shape), x.stride(), address(x), dim, variant)
+    run = launcher("softmax", x, dim=dim, arch=arch, variant=variant)
     assert run is not None
     run(x, y.tensor)
     return y.read()
@@ -43,8 +38,7 @@ def gradient(
     dy: torch.Tensor, y: torch.Tensor, dim: int, arch: str | None, variant: str | None = None
 ) -> torch.Tensor:
     dx = Output(tuple(y.shape), y.dtype, arch)
-    strides, addresses = (dy.stride(), y.stride()), (address(dy), address(y))
-    run = backward_launcher(y.dtype, arch, tuple(y.shape), strides, addresses, dim, variant)
+    run = launcher("softmax_backward", dy, y, dim=dim, arch=arch, variant=variant)
     assert run is not None
     run(dy, y, dx.tensor)
     return dx.read()
@@ -103,14 +97,13 @@ RUN = (
 
 @pytest.mark.parametrize(("shape", "dtype", "expected"), ROWS, ids=str)
 def test_what_serves_rows(
-    shape: tuple[int, int], dtype: torch.dtype, expected: str, launched: Launched,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    launched.only_plan(monkeypatch)
-    stride = torch.empty(shape).stride()
-    launcher(dtype, "sm_90a", shape, stride, 0, 1)
+    shape: tuple[int, int], dtype: torch.dtype, expected: str, launched: Launched
+) -> None:
+    launched.compiles = False
+    x = torch.empty(shape, dtype=dtype, device="meta")
+    launcher("softmax", x, dim=1, arch="sm_90a")
     words = launched.words
-    backward_launcher(dtype, "sm_90a", shape, (stride,) * 2, (0, 0), 1)
+    launcher("softmax_backward", x, x, dim=1, arch="sm_90a")
     assert f"{words} | {launched.words}" == expected
 
 
@@ -234,7 +227,7 @@ SERVING = {"three_pass": {"ThreePassSoftmax"}, "two_pass": {"TwoPassSoftmax"},
 
 
 @pytest.mark.parametrize("arch", WHERE)
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", SOFTMAX_VARIANTS)
 def test_variants(variant: str, arch: str | None, launched: Launched) -> None:
     if variant == "cluster" and clusters_of(arch) == 1:
         pytest.skip("no clusters here")
@@ -247,7 +240,7 @@ def test_variants(variant: str, arch: str | None, launched: Launched) -> None:
     assert names == SERVING.get(variant, {"Softmax", "ColumnSoftmax"})
     if variant not in ("vectorized", "cluster"):
         return  # the gradient has no such variants
-    launched.forget()
+    launched.kernels.clear()
     for dim in (1, 2):
         check_gradient(x, x.softmax(dim), dim, arch, variant)
     clusters = {kernel.tile.cluster for kernel in launched.kernels
@@ -274,27 +267,25 @@ def test_extremes(arch: str | None) -> None:
 
 
 # -- refusals, nothing to do ----------------------------------------------------------------------
-def test_no_such_variant() -> None:
-    with pytest.raises(UsageError, match="three_pass"):
-        launcher(F32, "sm_90a", (3, 4), (4, 1), 0, 1, "fastest")
-    with pytest.raises(UsageError, match="three_pass"):
-        backward_launcher(F32, "sm_90a", (3, 4), ((4, 1),) * 2, (0, 0), 1, "fastest")
+def refused(x: torch.Tensor, dim: int, words: str, arch: str, variant: str | None = None) -> None:
+    for op, operands in (("softmax", (x,)), ("softmax_backward", (x, x))):
+        with pytest.raises(UsageError, match=words):
+            launcher(op, *operands, dim=dim, arch=arch, variant=variant)
 
 
-def test_no_clusters_before_sm_90() -> None:
-    with pytest.raises(UsageError, match="sm_90"):
-        launcher(F32, "sm_80", (3, 64), (64, 1), 0, 1, "cluster")
-    with pytest.raises(UsageError, match="sm_90"):
-        backward_launcher(F32, "sm_80", (3, 64), ((64, 1),) * 2, (0, 0), 1, "cluster")
-    assert launcher(F32, "sm_80", (3, 64), (64, 1), 0, 1, "vectorized") is not None
+def test_refusals() -> None:
+    x = torch.empty(3, 64, device="meta")
+    refused(x, 1, "three_pass", "sm_90a", "fastest")
+    refused(x, 1, "sm_90", "sm_80", "cluster")
+    assert launcher("softmax", x, dim=1, arch="sm_80", variant="vectorized") is not None
 
 
 def test_empty() -> None:
     for shape in ((0,), (0, 3), (3, 0), (4, 0, 2)):
-        stride = torch.empty(shape).stride()
+        x = torch.empty(shape, device="meta")
         for dim in range(len(shape)):
-            assert launcher(F32, "sm_90a", shape, stride, 0, dim, None) is None
-            assert backward_launcher(F32, "sm_90a", shape, (stride,) * 2, (0, 0), dim) is None
+            assert launcher("softmax", x, dim=dim, arch="sm_90a") is None
+            assert launcher("softmax_backward", x, x, dim=dim, arch="sm_90a") is None
 
 
 # -- longer than a kernel counts ------------------------------------------------------------------
@@ -329,11 +320,7 @@ def test_pieces_that_do_not_begin_at_a_vector(
 def test_too_long_to_count(launched: Launched, monkeypatch: pytest.MonkeyPatch) -> None:
     small_pieces(monkeypatch, 16)
     for shape, dim in (((3, 17), 1), ((17, 3), 0), ((2, 17, 3), 1)):
-        stride = torch.empty(shape).stride()
-        with pytest.raises(UsageError, match="size of dim"):
-            launcher(F32, "sm_90a", shape, stride, 0, dim, None)
-        with pytest.raises(UsageError, match="size of dim"):
-            backward_launcher(F32, "sm_90a", shape, (stride,) * 2, (0, 0), dim)
+        refused(torch.empty(shape, device="meta"), dim, "size of dim", "sm_90a")
 
 
 # -- more than 2^31 elements ----------------------------------------------------------------------
@@ -352,12 +339,12 @@ def test_more_elements_than_32_bits_count(shape: tuple[int, ...], dim: int) -> N
     every = max(1, shape[dim] >> 10)  # of long rows few elements count: a share is none too small
     x.movedim(dim, -1)[..., ::every].random_(-3, 4)
     y = torch.full(shape, torch.nan, dtype=F16, device="cuda")
-    run = launcher(F16, None, shape, x.stride(), address(x), dim, None)
+    run = launcher("softmax", x, dim=dim, arch=None)
     assert run is not None
     run(x, y)
     assert_shares(x, y, dim)
     dx = torch.full(shape, torch.nan, dtype=F16, device="cuda")
-    back = backward_launcher(F16, None, shape, (x.stride(),) * 2, (address(x),) * 2, dim)
+    back = launcher("softmax_backward", x, y, dim=dim, arch=None)
     assert back is not None
     back(x, y, dx)
     for part in parts_of(x, dim):

@@ -1,10 +1,8 @@
-"""What the operators share: when PyTorch's dispatcher is needed, and what they refuse."""
+"""What the operators refuse, in words: got, needed, remedy."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,96 +11,10 @@ from torch.autograd import forward_ad
 from forgekit.devices import current_target
 from forgekit.errors import UsageError, brief, got_needed
 
-__all__ = [
-    "FLOATS",
-    "batched",
-    "check_float",
-    "check_tensor",
-    "check_variant",
-    "contiguous_stride",
-    "normal_dim",
-    "plain",
-    "plain_pair",
-    "quiet",
-    "recorder",
-    "virtual_arch",
-]
-
 FLOATS = (torch.float16, torch.bfloat16, torch.float32)
 
-_RECORDED = (Tensor, torch.nn.Parameter)
-
-# Looked up once: `plain` stands before every launch.
-_dispatch_modes = torch._C._len_torch_dispatch_stack
-_function_modes = torch._C._len_torch_function_stack
-_transformation = torch._C._functorch.peek_interpreter_stack
-batched = torch._C._functorch.is_legacy_batchedtensor  # many gradients as one, without memory
-_tracing = torch._C._is_tracing
-_grad_enabled = torch.is_grad_enabled
-
-
-def plain(x: Tensor) -> bool:
-    """Whether the dispatcher would do nothing but call the kernel.
-
-    It does more for a gradient, a tensor of a subclass, a fake tensor, and where something watches
-    (see `_unwatched`); and for what is `batched`, which costs too much to ask before each launch:
-    its address cannot be had, and then is the time.
-    """
-    return (
-        type(x) is Tensor
-        and (x.is_cuda or x.is_cpu)
-        and not (x.requires_grad and _grad_enabled())
-        and _unwatched()
-    )
-
-
-def plain_pair(x: Tensor, y: Tensor) -> bool:
-    """`plain` for two tensors at once."""
-    return (
-        type(y) is Tensor
-        and (y.is_cuda or y.is_cpu)
-        and not (y.requires_grad and _grad_enabled())
-        and plain(x)
-    )
-
-
-def quiet(*tensors: object) -> bool:
-    """Whether the dispatcher would do nothing but record a gradient: then `recorder` does the
-    same in a fifth of the time."""
-    return (
-        all(
-            type(x) in _RECORDED and (x.is_cuda or x.is_cpu) and not batched(x)  # type: ignore[attr-defined,arg-type]
-            for x in tensors
-        )
-        and _unwatched()
-    )
-
-
-def _unwatched() -> bool:
-    """No mode, no transformation of torch.func, no forward mode, no trace is under way."""
-    return (
-        not _dispatch_modes()
-        and not _function_modes()
-        and _transformation() is None
-        and forward_ad._current_level < 0
-        and not _tracing()
-    )
-
-
-def recorder(run: Any, remember: Any, backward: Any) -> Callable[..., Tensor]:
-    """`run` with a derivative, without the dispatcher: remember and backward are those that the
-    operator's `register_autograd` takes."""
-
-    class Recorded(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, *inputs: Any) -> Tensor:  # a setup_context of its own costs 30 us
-            result: Tensor = run(*inputs)
-            remember(ctx, inputs, result)
-            return result
-
-    Recorded.backward = staticmethod(backward)  # type: ignore[method-assign]
-    apply: Callable[..., Tensor] = Recorded.apply
-    return apply
+# Whether a tensor is many gradients as one, which has no memory.
+batched = torch._C._functorch.is_legacy_batchedtensor
 
 
 def virtual_arch(x: Tensor) -> str:
@@ -124,11 +36,8 @@ def check_tensor(x: object, name: str = "x") -> None:
     """Raise UsageError for what is no strided tensor on a GPU or the CPU, and for derivatives that
     PyTorch does not have for operators written in Python."""
     if not isinstance(x, Tensor):
-        raise UsageError(
-            got_needed(
-                name, type(x).__name__, "a torch tensor", f"torch.as_tensor({name}) makes one"
-            )
-        )
+        remedy = f"torch.as_tensor({name}) makes one"
+        raise UsageError(got_needed(name, type(x).__name__, "a torch tensor", remedy))
     if x.is_nested:
         remedy = "torch.nested.to_padded_tensor makes one"
         raise UsageError(got_needed(name, "a nested tensor", "one with a single shape", remedy))
@@ -176,16 +85,8 @@ def check_variant(variant: object, variants: tuple[str, ...]) -> None:
     """Raise UsageError for what is neither None nor one of the variants."""
     if not (variant is None or (isinstance(variant, str) and variant in variants)):
         needed = ", ".join(variants) + " or None"
-        raise UsageError(
-            got_needed("variant", brief(variant), needed, "leave it out for the fastest")
-        )
-
-
-def _index(value: object) -> int | None:
-    try:
-        return operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        return None
+        remedy = "leave it out for the fastest"
+        raise UsageError(got_needed("variant", brief(variant), needed, remedy))
 
 
 def normal_dim(dim: object, ndim: int) -> int:
@@ -194,7 +95,10 @@ def normal_dim(dim: object, ndim: int) -> int:
     Raises:
         UsageError: not an int, or not a dimension of such a tensor.
     """
-    number = None if isinstance(dim, bool | Tensor) else _index(dim)
+    try:
+        number = None if isinstance(dim, bool | Tensor) else operator.index(dim)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
     if number is None:
         several = isinstance(dim, tuple | list)
         remedy = (
@@ -211,9 +115,29 @@ def normal_dim(dim: object, ndim: int) -> int:
     return number % sizes
 
 
-def contiguous_stride(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides, in elements, of a new tensor of this shape."""
-    strides = [1]
-    for size in shape[:0:-1]:
-        strides.append(strides[-1] * max(size, 1))
-    return tuple(reversed(strides)) if shape else ()
+def check_backend_result(result: object, op: str, shape: tuple[int, ...], *given: object) -> None:
+    """Raise UsageError unless a backend returned a new contiguous tensor of this shape, and of the
+    dtype and device of the first that it was given."""
+    name, x = f"the backend of {op}", given[0]
+    assert isinstance(x, Tensor)
+    if not isinstance(result, Tensor):
+        raise UsageError(got_needed(name, type(result).__name__, "a tensor", "return the result"))
+    got = (tuple(result.shape), result.dtype, result.device)
+    needed = (tuple(shape), x.dtype, x.device)
+    if got != needed:
+        words = ["{} {} on {}".format(*each) for each in (got, needed)]
+        raise UsageError(got_needed(name, words[0], words[1], "fix the function's result"))
+    if not result.is_contiguous():
+        remedy = "return result.contiguous()"
+        raise UsageError(
+            got_needed(name, f"strides {result.stride()}", "a contiguous tensor", remedy)
+        )
+    if any(isinstance(each, Tensor) and _same_memory(result, each) for each in given):
+        remedy = "write into torch.empty_like(x)"
+        raise UsageError(got_needed(name, "the memory of its input", "a new tensor", remedy))
+
+
+def _same_memory(a: Tensor, b: Tensor) -> bool:
+    if a.numel() == 0 or batched(a) or batched(b):
+        return False
+    return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()

@@ -1,0 +1,102 @@
+"""From columns of a call to the compiled kernel that serves them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from forgekit.compiling.compiled import compile
+from forgekit.compiling.specs import TensorSpec
+from forgekit.kernels import VECTOR_BYTES
+from forgekit.ops.calls import Call, Launch
+from forgekit.ops.column_choice import ColumnChoice, choose_columns
+from forgekit.ops.launching import clusters_of, runner
+from forgekit.ops.views import View
+
+
+def launch_columns(call: Call, view: View) -> Launch:
+    """What reduces tensors (O, M, N) over M, neighbouring columns side by side in memory."""
+    op = call.kind
+    O, M, N = sizes = view.outer, view.reduced, view.inner  # noqa: E741
+    read = view.strides[:1] if op == "sum" else view.strides
+    steps = [(s[0] if O > 1 else M * N, s[1] if M > 1 else N, 1) for s in read]
+    apart = tuple(step for s in steps for step in s[:2])
+    vector = column_vectors(N, apart, call.addresses, call.dtype.itemsize)
+    alone = op != "sum" or call.variant == "split"
+    choice = choose_columns(op, O, M, N, vector, 1 if alone else clusters_of(call.arch))
+    run = runner(compile_columns(op, choice, call.dtype, call.arch), call.arch)
+    if choice.split > 1:
+        return _sum_in_two_steps(call, run, choice, sizes, steps[0])
+    if op == "sum":
+        kept = (1, O, N)
+        return lambda x, y: run(x.as_strided(sizes, steps[0]), y.view(kept))
+
+    def launch(*tensors: Tensor) -> None:
+        run(*(t.as_strided(sizes, step) for t, step in zip(tensors, steps, strict=True)))
+
+    return launch
+
+
+def _sum_in_two_steps(
+    call: Call, run: Launch, choice: ColumnChoice, sizes: tuple[int, ...], step: tuple[int, ...]
+) -> Launch:
+    """The sums of parts of the columns, and then their sums."""
+    outer, _, inner = sizes
+    columns = outer * inner
+    second = choose_columns("sum", 1, choice.split, columns, 4 if columns % 4 == 0 else 1, 1)
+    assert second.cluster == second.split == 1, "parts are few"
+    add_up = runner(
+        compile_columns("sum", second, torch.float32, call.arch, result=call.dtype), call.arch
+    )
+
+    def both(x: Tensor, y: Tensor) -> None:
+        parts = x.new_empty((choice.split, outer, inner), dtype=torch.float32)
+        run(x.as_strided(sizes, step), parts)
+        add_up(parts.view(1, choice.split, columns), y.view(1, 1, columns))
+
+    return both
+
+
+def column_vectors(
+    columns: int, apart: tuple[int, ...], addresses: tuple[int, ...], itemsize: int
+) -> int:
+    """Elements of an access to columns: the largest that divides all that it has to."""
+    vector = VECTOR_BYTES // itemsize
+    while vector > 1 and (
+        any(n % vector for n in (columns, *apart))
+        or any(a % (vector * itemsize) for a in addresses)
+    ):
+        vector //= 2
+    return vector
+
+
+def compile_columns(
+    op: str, choice: ColumnChoice, dtype: torch.dtype, arch: str | None,
+    *, result: torch.dtype | None = None,
+) -> Any:  # fmt: skip
+    """The compiled kernel of a choice: a function of x (O, M, N) and y (split, O, N) for "sum", of
+    x and y for "softmax", of dy, y and dx for "softmax_backward", all (O, M, N).
+
+    result: the dtype of sums, where it is not x's; parts are float32.
+    """
+    from forgekit.kernels.columns import ColumnTile
+    from forgekit.kernels.reduce_sum import ColumnSum
+    from forgekit.kernels.softmax_columns import ColumnSoftmax, ColumnSoftmaxBackward
+
+    tile = ColumnTile(choice.lanes, choice.rows, choice.loads, choice.vector, choice.once)
+    x = _column_spec(dtype, choice.vector)
+    sums = _column_spec(torch.float32 if choice.split > 1 else result or dtype, choice.vector)
+    kernel, specs = {
+        "sum": (lambda tile: ColumnSum(tile, choice.cluster), (x, sums)),
+        "softmax": (ColumnSoftmax, (x, x)),
+        "softmax_backward": (ColumnSoftmaxBackward, (x, x, x)),
+    }[op]
+    return compile(kernel(tile), *specs, device="virtual" if arch else "gpu", arch=arch)
+
+
+def _column_spec(dtype: torch.dtype, vector: int) -> TensorSpec:
+    """Tensors (O, M, N) that are read in vectors of columns."""
+    align = min(vector * dtype.itemsize, VECTOR_BYTES)
+    return TensorSpec(dtype, (None, None, None), (None, None, 1), align, {2: vector})

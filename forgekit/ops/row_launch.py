@@ -1,0 +1,184 @@
+"""From rows of a call to the compiled kernel that serves them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from forgekit.compiling.compiled import compile
+from forgekit.compiling.specs import TensorSpec
+from forgekit.errors import UsageError, got_needed
+from forgekit.kernels import VECTOR_BYTES, WARP
+from forgekit.ops.calls import Call, Launch
+from forgekit.ops.launching import clusters_of, runner
+from forgekit.ops.tile_choice import RowChoice, choose_rows
+from forgekit.ops.tuned import tuned_rows
+from forgekit.ops.views import View
+
+STEPS = ("naive", "smem", "shuffle", "three_pass", "two_pass", "online")  # variants of the lessons
+ADD_PARTS = RowChoice("sum", 128, 1, 2, 1)  # the second step of a sum whose rows were split
+
+
+def launch_rows(call: Call, view: View) -> Launch:
+    """What reduces matrices (M, N) over N. A sum's result is a vector, a softmax's a matrix."""
+    M, N = view.outer * view.inner, view.reduced
+    apart = tuple((s[0] or s[2]) if M > 1 else N for s in view.strides)
+    step = view.strides[0][1] if N > 1 else 1
+    if call.variant in STEPS and call.op != "softmax_backward":  # which has no such kernels
+        run = runner(compile_step(call.variant, N, call.dtype, call.arch), call.arch)
+    else:
+        run = _run_of_choice(call, _choice(call, M, N, apart, step), M)
+    as_they_are = len(call.shape) == 2 and view.inner == 1 and M > 1 and N > 1
+    if call.kind != "sum":
+        return run if as_they_are else _as_rows(run, M, N, apart)
+    if as_they_are:
+        return lambda x, y: run(x, y if y.dim() == 1 else y.view(-1))
+    return lambda x, y: run(x.as_strided((M, N), (apart[0], step)), y.view(-1))
+
+
+def _as_rows(run: Launch, M: int, N: int, apart: tuple[int, ...]) -> Launch:
+    strides = [(each, 1) for each in apart]
+
+    def launch(*tensors: Tensor) -> None:
+        run(*(t.as_strided((M, N), s) for t, s in zip(tensors, strides, strict=True)))
+
+    return launch
+
+
+def _choice(call: Call, rows: int, size: int, apart: tuple[int, ...], step: int) -> RowChoice:
+    """What was tuned, or the table's choice, as far as the variant leaves one."""
+    op = call.kind
+    if op == "sum":
+        apart = apart[:1]
+    vector, edges = row_vectors(
+        size, apart, call.addresses, call.dtype.itemsize, step, sums=op == "sum"
+    )
+    if call.variant is None:
+        found = tuned_rows(op, call.arch, rows, size, call.dtype, vector, edges)
+        if found is not None:
+            return found
+    alone = call.variant == ("split" if op == "sum" else "vectorized")
+    clusters = 1 if alone else clusters_of(call.arch)
+    choice = choose_rows(op, rows, size, call.dtype.itemsize, vector, edges, clusters)
+    return _in_a_cluster(choice, size) if call.variant == "cluster" else choice
+
+
+def row_vectors(
+    size: int, apart: tuple[int, ...], addresses: tuple[int, ...], itemsize: int, step: int,
+    *, sums: bool = False,
+) -> tuple[int, bool]:  # fmt: skip
+    """Elements of an access to rows of operands, and whether rows have an unaligned prefix or tail.
+
+    apart: elements from row to row, of each operand; addresses: in bytes, modulo 16, of those that
+    may lie anywhere; step: elements from one of a row to the next. sums: only one operand is read
+    in vectors.
+    """
+    vector = VECTOR_BYTES // itemsize
+    if step != 1 or size < 4 * vector:
+        return 1, False
+    if size % vector == 0 and not any(a % vector for a in apart) and not any(addresses):
+        return vector, False
+    together = sums or (len({a % vector for a in apart} | {size % vector}) == 1
+                        and not any(addresses))  # fmt: skip
+    return (vector, True) if together else (1, False)
+
+
+def _in_a_cluster(choice: RowChoice, size: int) -> RowChoice:
+    """The same for two blocks a row, where one would do: to see what that costs."""
+    if choice.cluster > 1:
+        return choice
+    vectors = -(-size // choice.vector)
+    lanes = -(-vectors // (2 * choice.loads))
+    threads = max(WARP, -(-lanes // WARP) * WARP)
+    return RowChoice("registers", threads, 1, choice.loads, choice.vector, 2, edges=choice.edges)
+
+
+def _run_of_choice(call: Call, choice: RowChoice, rows: int) -> Launch:
+    """The kernel of a choice; where rows are split, and a second one for the sums of the parts."""
+    run = runner(compile_rows(call.kind, choice, call.dtype, call.arch), call.arch)
+    if choice.split == 1:
+        return run
+    second = compile_rows("sum", ADD_PARTS, torch.float32, call.arch, result=call.dtype)
+    add_up, shape = runner(second, call.arch), (rows, choice.split)
+
+    def both(x: Tensor, y: Tensor) -> None:
+        parts = x.new_empty(shape, dtype=torch.float32)
+        run(x, parts.view(-1))
+        add_up(parts, y)
+
+    return both
+
+
+# -- kernels --------------------------------------------------------------------------------------
+def compile_rows(
+    op: str, choice: RowChoice, dtype: torch.dtype, arch: str | None,
+    *, result: torch.dtype | None = None,
+) -> Any:  # fmt: skip
+    """The compiled kernel of a choice: a function of x (M, N) and y (M · split) for "sum", of x and
+    y for "softmax", of dy, y and dx for "softmax_backward", all (M, N).
+
+    result: the dtype of sums, where it is not x's; parts are float32.
+    """
+    from forgekit.kernels import reduce_sum, softmax, softmax_staged, softmax_streaming
+    from forgekit.kernels.rows import RowTile
+
+    c = choice
+    tile = RowTile(c.threads, c.rows, c.loads, c.vector, c.cluster, c.split, c.whole, c.edges)
+    kernels: dict[tuple[str, str], Any] = {
+        ("sum", "sum"): reduce_sum.RowSum,
+        ("sum", "short"): lambda tile: reduce_sum.ShortRowSum(tile, c.turns),
+        ("softmax", "registers"): softmax.Softmax,
+        ("softmax", "shared"): softmax_staged.StagedSoftmax,
+        ("softmax", "streaming"): softmax_streaming.StreamingSoftmax,
+        ("softmax_backward", "registers"): softmax.SoftmaxBackward,
+        ("softmax_backward", "streaming"): softmax_streaming.StreamingSoftmaxBackward,
+    }
+    x = _row_spec(dtype, choice)
+    sums = TensorSpec(torch.float32 if c.split > 1 else result or dtype, (None,), (1,))
+    specs = {"sum": (x, sums), "softmax": (x, x), "softmax_backward": (x, x, x)}[op]
+    return compile(
+        kernels[op, c.kernel](tile), *specs, device="virtual" if arch else "gpu", arch=arch
+    )
+
+
+def _row_spec(dtype: torch.dtype, choice: RowChoice) -> TensorSpec:
+    """What rows of a choice look like: whole vectors, contiguous at any address, or anything."""
+    if choice.vector == 1:
+        return TensorSpec(dtype, (None, None), (None, None))
+    if choice.edges:
+        return TensorSpec(dtype, (None, None), (None, 1))
+    return TensorSpec(dtype, (None, None), (None, 1), VECTOR_BYTES, {1: choice.vector})
+
+
+def compile_step(variant: str, size: int, dtype: torch.dtype, arch: str | None) -> Any:
+    """A kernel on the way to the fastest, for rows of this size: a function of x and y."""
+    from forgekit.kernels import reduce_steps, softmax_steps
+
+    x, sums = TensorSpec(dtype, (None, None), (None, None)), TensorSpec(dtype, (None,), (1,))
+    make, y = {
+        "naive": (reduce_steps.NaiveRowSum, sums),
+        "smem": (reduce_steps.SharedRowSum, sums),
+        "shuffle": (reduce_steps.ShuffleRowSum, sums),
+        "three_pass": (softmax_steps.ThreePassSoftmax, x),
+        "two_pass": (softmax_steps.TwoPassSoftmax, x),
+        "online": (lambda: softmax_steps.OnlineSoftmax(*online_tile(size)), x),
+    }[variant]
+    kernel: Any = make
+    return compile(kernel(), x, y, device="virtual" if arch else "gpu", arch=arch)
+
+
+def online_tile(size: int) -> tuple[int, int]:
+    """Threads, and elements of each, that keep a row in registers for the variant "online".
+
+    Raises:
+        UsageError: a row of more than 32,768 elements.
+    """
+    loads = min(16, 1 << (-(-size // 256) - 1).bit_length())
+    threads = min(1024, -(-size // (loads * WARP)) * WARP)
+    loads = loads if threads * loads >= size else 32
+    if threads * loads < size:
+        needed, remedy = "32768 at most for variant 'online'", "use another variant"
+        raise UsageError(got_needed("size of dim", size, needed, remedy))
+    return threads, loads
