@@ -29,7 +29,7 @@ GIB = 2**30
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A folder, a cache and backends of its own, and a GiB of memory more than there is in use."""
     folder = tmp_path_factory.mktemp("bad_arguments")
-    known = {op: dict(table) for op, table in backends._table.items()}
+    known = {op: dict(table) for op, table in backends.functions.items()}
     limits = resource.getrlimit(resource.RLIMIT_DATA)
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of torch's, about sparse and quantized tensors
@@ -43,8 +43,8 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
         resource.setrlimit(resource.RLIMIT_DATA, limits)
     for op, table in known.items():
-        backends._table[op].clear()
-        backends._table[op].update(table)
+        backends.functions[op].clear()
+        backends.functions[op].update(table)
 
 
 @pytest.fixture(scope="module")

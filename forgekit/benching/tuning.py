@@ -25,13 +25,14 @@ from forgekit.benching.suites.suite import Case
 from forgekit.benching.timing import Timing, time_gpu
 from forgekit.devices import current_target
 from forgekit.errors import PlatformError, UsageError, got_needed
-from forgekit.kernels import VECTOR_BYTES, WARP
-from forgekit.ops import reduce_launch, softmax_launch, tuned, tuning_files
+from forgekit.kernels import WARP
+from forgekit.ops import tuned, tuning_files
+from forgekit.ops.calls import Call
 from forgekit.ops.launching import PIECE, clusters_of
-from forgekit.ops.reduce_launch import row_vectors
+from forgekit.ops.reductions import launcher
+from forgekit.ops.row_launch import row_vectors
 from forgekit.ops.row_limits import KERNELS, RowProblem, shared_limit, why_not
 from forgekit.ops.tile_choice import Kernel, Op, RowChoice, _threads, choose_rows, whole_loads
-from forgekit.ops.views import contiguous_strides
 
 OPS: dict[str, Op] = {
     "reduce_sum": "sum", "softmax": "softmax", "softmax_backward": "softmax_backward"
@@ -189,17 +190,9 @@ class CheckedCalls:
 
     def _call(self, choice: RowChoice) -> Callable[[], None]:
         """What the operator would launch with this configuration."""
-        dtype, shape, dim = self.inputs[0].dtype, self.case.shape, 1
-        stride, address = contiguous_strides(shape), self.inputs[0].data_ptr() % VECTOR_BYTES
-        run: Callable[..., None] | None
-        with tuned.trying(choice) as trial:  # __wrapped__: what is tried must not stay in the cache
-            if self.problem.op == "softmax_backward":
-                run = softmax_launch.backward_launcher.__wrapped__(
-                    dtype, self.arch, shape, (stride, stride), (address, address), dim
-                )
-            else:
-                module = reduce_launch if self.problem.op == "sum" else softmax_launch
-                run = module.launcher.__wrapped__(dtype, self.arch, shape, stride, address, dim)
+        op = "reduce_sum" if self.problem.op == "sum" else self.problem.op
+        with tuned.trying(choice) as trial:
+            run = launcher(Call.of(op, *self.inputs, arch=self.arch))
         if run is None or trial.asked != [self.problem]:
             raise AssertionError(f"{self.case}: asked for {trial.asked}, planned {self.problem}")
         return functools.partial(run, *self.inputs, self.out)

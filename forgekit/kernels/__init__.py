@@ -1,6 +1,6 @@
 """The production kernels that the weeks build up to, in pure CuTe DSL."""
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import usage_error
 
 WARP = 32  # threads
 MOST_THREADS = 1024  # of a block
@@ -19,6 +19,4 @@ def check_threads(threads: int, kept: bool, needed: str) -> None:
     """Raise UsageError unless `kept`: a kernel would compute something wrong, and not notice."""
     if not kept or threads > MOST_THREADS:
         remedy = "256 is a good start"
-        raise UsageError(
-            got_needed("threads", threads, f"{needed}, {MOST_THREADS} at most", remedy)
-        )
+        raise usage_error("threads", threads, f"{needed}, {MOST_THREADS} at most", remedy)

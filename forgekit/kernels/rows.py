@@ -18,7 +18,7 @@ import cutlass.cute as cute
 from cutlass import Float32, Int32, Int64, const_expr
 from cutlass.cute.nvgpu import CacheEvictionPriority, CopyG2ROp, CopyUniversalOp
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import usage_error
 from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP, check_threads, shares_warps
 
 __all__ = ["RowTile"]
@@ -57,15 +57,15 @@ class RowTile:
         if not 1 <= self.block <= MOST_THREADS:
             got = f"{self.rows} rows of {self.threads} threads"
             needed = f"1 row or more, and {MOST_THREADS} threads in all at most"
-            raise UsageError(got_needed("rows of a block", got, needed, "take fewer of either"))
+            raise usage_error("rows of a block", got, needed, "take fewer of either")
         if self.blocks > 1 and (self.rows > 1 or self.threads % WARP):
             got, needed = f"{self.rows} of {self.threads} threads", "one of whole warps"
             remedy = "share a row among blocks, or a block among rows"
-            raise UsageError(got_needed("rows of a block", got, needed, remedy))
+            raise usage_error("rows of a block", got, needed, remedy)
         if self.edges and self.threads < 2 * self.vector:
             remedy = "take more threads, or edges=False"
             needed = f"{2 * self.vector} at least, as rows have edges"
-            raise UsageError(got_needed("threads", self.threads, needed, remedy))
+            raise usage_error("threads", self.threads, needed, remedy)
 
     @property
     def block(self) -> int:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from forgekit import ref
 from forgekit.arguments import checked
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import UsageError, brief, usage_error
 
 Function = Callable[..., Tensor]
 
@@ -62,17 +62,17 @@ def register_backend(
     new = {op: forward, "softmax_backward": backward} if backward is not None else {op: forward}
     if len(new) > 1 and op != "softmax":
         needed = f"none, as the gradient of {op} is known without"
-        raise UsageError(got_needed("backward", "a function", needed, "leave backward out"))
+        raise usage_error("backward", "a function", needed, "leave backward out")
     if name in ("", "kernel", "ref"):
         needed = "another name than kernel and ref"
-        raise UsageError(got_needed("name", brief(name), needed, 'call it "mine", for example'))
+        raise usage_error("name", brief(name), needed, 'call it "mine", for example')
     for role, (each, function) in zip(("forward", "backward"), new.items(), strict=False):
         if not callable(function):
             remedy = "give the function itself, without calling it"
-            raise UsageError(got_needed(role, type(function).__name__, "a function", remedy))
+            raise usage_error(role, type(function).__name__, "a function", remedy)
         if name in functions[each] and not replace:
             got, remedy = f"{name!r}, which {each} has already", "pass replace=True, or choose one"
-            raise UsageError(got_needed("name", got, "a new name", remedy))
+            raise usage_error("name", got, "a new name", remedy)
     if op == "softmax" and replaced:
         functions["softmax_backward"].pop(name, None)
         if defaults.get("softmax_backward") == name:
@@ -151,10 +151,10 @@ def _choice(name: str, op: str | None) -> dict[str, str]:
 def _functions(op: str) -> dict[str, Function]:
     if op not in OPS:
         remedy = "use the name of a function of forgekit.ops"
-        raise UsageError(got_needed("op", brief(op), "one of " + ", ".join(OPS), remedy))
+        raise usage_error("op", brief(op), "one of " + ", ".join(OPS), remedy)
     return functions[op]
 
 
 def _unknown(name: object, needed: str) -> UsageError:
     remedy = "register yours with forgekit.ops.register_backend"
-    return UsageError(got_needed("backend", brief(name), needed, remedy))
+    return usage_error("backend", brief(name), needed, remedy)

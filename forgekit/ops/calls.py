@@ -19,7 +19,7 @@ Allocate = Callable[[Tensor], Tensor]
 class Call(NamedTuple):
     """All of a call but the values; frozen, and the key of `plan`.
 
-    op: the operator's name. arch: of the virtual GPU, None for the GPU. shape: that of the operands.
+    op: the operator's name. arch: of the virtual GPU, None for the GPU. shape: of all operands.
     strides: of each operand, in elements. addresses: of each, in bytes modulo 16. dim, keepdim,
     variant, tile: as the operator takes them.
     """

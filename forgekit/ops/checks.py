@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from forgekit.devices import current_target
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 
 FLOATS = (torch.float16, torch.bfloat16, torch.float32)
 
@@ -26,9 +26,7 @@ def virtual_arch(x: Tensor) -> str:
     target = current_target()
     if target.kind != "virtual":
         remedy = 'move it with .to("cuda"), or choose fk.use_target("virtual")'
-        raise UsageError(
-            got_needed("x", f"a tensor on {x.device}", f"one on {target.name}", remedy)
-        )
+        raise usage_error("x", f"a tensor on {x.device}", f"one on {target.name}", remedy)
     return target.arch
 
 
@@ -37,24 +35,22 @@ def check_tensor(x: object, name: str = "x") -> None:
     PyTorch does not have for operators written in Python."""
     if not isinstance(x, Tensor):
         remedy = f"torch.as_tensor({name}) makes one"
-        raise UsageError(got_needed(name, type(x).__name__, "a torch tensor", remedy))
+        raise usage_error(name, type(x).__name__, "a torch tensor", remedy)
     if x.is_nested:
         remedy = "torch.nested.to_padded_tensor makes one"
-        raise UsageError(got_needed(name, "a nested tensor", "one with a single shape", remedy))
+        raise usage_error(name, "a nested tensor", "one with a single shape", remedy)
     if x.layout is not torch.strided:
-        raise UsageError(got_needed(name, x.layout, "a strided tensor", f"use {name}.to_dense()"))
+        raise usage_error(name, x.layout, "a strided tensor", f"use {name}.to_dense()")
     if x.device.type not in ("cuda", "cpu", "meta"):
         remedy = 'move it with .to("cuda") or .cpu()'
-        raise UsageError(
-            got_needed(name, f"a tensor on {x.device}", "one on a GPU or the CPU", remedy)
-        )
+        raise usage_error(name, f"a tensor on {x.device}", "one on a GPU or the CPU", remedy)
     if forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None:
         remedy = "use reverse mode, or compute primal and tangent one after the other"
-        raise UsageError(got_needed(name, "a dual tensor", "one without a tangent", remedy))
+        raise usage_error(name, "a dual tensor", "one without a tangent", remedy)
     if _inside_grad(x):
         got = "a tensor inside torch.func.grad, vjp or jacrev"
         remedy = "use torch.autograd.grad, or torch.autograd.functional.jacobian"
-        raise UsageError(got_needed(name, got, "one outside", remedy))
+        raise usage_error(name, got, "one outside", remedy)
 
 
 def _inside_grad(x: Tensor) -> bool:
@@ -78,7 +74,7 @@ def check_float(dtype: torch.dtype, name: str = "x") -> None:
     else:
         remedy = f"convert it with {name}.float()"
     needed = "one of " + ", ".join(str(known).removeprefix("torch.") for known in FLOATS)
-    raise UsageError(got_needed(f"{name}.dtype", str(dtype).removeprefix("torch."), needed, remedy))
+    raise usage_error(f"{name}.dtype", str(dtype).removeprefix("torch."), needed, remedy)
 
 
 def check_variant(variant: object, variants: tuple[str, ...]) -> None:
@@ -86,7 +82,7 @@ def check_variant(variant: object, variants: tuple[str, ...]) -> None:
     if not (variant is None or (isinstance(variant, str) and variant in variants)):
         needed = ", ".join(variants) + " or None"
         remedy = "leave it out for the fastest"
-        raise UsageError(got_needed("variant", brief(variant), needed, remedy))
+        raise usage_error("variant", brief(variant), needed, remedy)
 
 
 def normal_dim(dim: object, ndim: int) -> int:
@@ -107,11 +103,11 @@ def normal_dim(dim: object, ndim: int) -> int:
             else "count from 0, or from -1 backwards"
         )
         got = "None" if dim is None else f"{type(dim).__name__} {brief(dim)}"
-        raise UsageError(got_needed("dim", got, "one int", remedy))
+        raise usage_error("dim", got, "one int", remedy)
     sizes = max(ndim, 1)
     if not -sizes <= number < sizes:
         has = f"an int from {-sizes} to {sizes - 1}, as the tensor has {ndim} dimensions"
-        raise UsageError(got_needed("dim", number, has, "use -1 for the last one"))
+        raise usage_error("dim", number, has, "use -1 for the last one")
     return number % sizes
 
 
@@ -121,20 +117,18 @@ def check_backend_result(result: object, op: str, shape: tuple[int, ...], *given
     name, x = f"the backend of {op}", given[0]
     assert isinstance(x, Tensor)
     if not isinstance(result, Tensor):
-        raise UsageError(got_needed(name, type(result).__name__, "a tensor", "return the result"))
+        raise usage_error(name, type(result).__name__, "a tensor", "return the result")
     got = (tuple(result.shape), result.dtype, result.device)
     needed = (tuple(shape), x.dtype, x.device)
     if got != needed:
         words = ["{} {} on {}".format(*each) for each in (got, needed)]
-        raise UsageError(got_needed(name, words[0], words[1], "fix the function's result"))
+        raise usage_error(name, words[0], words[1], "fix the function's result")
     if not result.is_contiguous():
         remedy = "return result.contiguous()"
-        raise UsageError(
-            got_needed(name, f"strides {result.stride()}", "a contiguous tensor", remedy)
-        )
+        raise usage_error(name, f"strides {result.stride()}", "a contiguous tensor", remedy)
     if any(isinstance(each, Tensor) and _same_memory(result, each) for each in given):
         remedy = "write into torch.empty_like(x)"
-        raise UsageError(got_needed(name, "the memory of its input", "a new tensor", remedy))
+        raise usage_error(name, "the memory of its input", "a new tensor", remedy)
 
 
 def _same_memory(a: Tensor, b: Tensor) -> bool:

@@ -85,7 +85,8 @@ def compile_columns(
     from forgekit.kernels.reduce_sum import ColumnSum
     from forgekit.kernels.softmax_columns import ColumnSoftmax, ColumnSoftmaxBackward
 
-    tile = ColumnTile(choice.lanes, choice.rows, choice.loads, choice.vector, choice.once)
+    once = choice.once and op != "sum"  # which needs nothing twice
+    tile = ColumnTile(choice.lanes, choice.rows, choice.loads, choice.vector, once)
     x = _column_spec(dtype, choice.vector)
     sums = _column_spec(torch.float32 if choice.split > 1 else result or dtype, choice.vector)
     kernel, specs = {

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 from torch.compiler import is_compiling, is_dynamo_compiling
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import usage_error
 from forgekit.kernels import VECTOR_BYTES
 from forgekit.ops.backends import chosen, current_backend, defaults, functions, use_backend
 from forgekit.ops.calls import Allocate, Call, Launch, plan
@@ -46,8 +46,8 @@ def unwatched() -> bool:
 
 
 def only_needs_kernel(x: Any) -> bool:
-    """Whether the dispatcher, unwatched, would only call the kernel: there is no gradient to record,
-    no subclass, no fake tensor, no negated view.
+    """Whether the dispatcher, unwatched, would only call the kernel: there is no gradient to
+    record, no subclass, no fake tensor, no negated view.
 
     What is `batched` it has to see as well, but that costs too much to ask before each launch: its
     address cannot be had, and then is the time.
@@ -121,6 +121,8 @@ class Operator:
                 return self._run_backend(name, self._operands(x, y), options)
         try:
             arch = None if x.is_cuda else virtual_arch(x)
+            strides: tuple[tuple[int, ...], ...]
+            addresses: tuple[int, ...]
             if y is None:
                 strides, addresses = (x.stride(),), (x.data_ptr() % VECTOR_BYTES,)
             else:
@@ -155,7 +157,7 @@ class Operator:
         if wanted is not None:
             remedy = 'leave it out, or pass backend="kernel"'
             got = f"{wanted!r} with the backend {name!r}"
-            raise UsageError(got_needed(what, got, "None, as only kernels have those", remedy))
+            raise usage_error(what, got, "None, as only kernels have those", remedy)
         self.check(*operands, *options)
         shape = self.result_shape(tuple(operands[0].shape), *options)
         if "dim" in named:
@@ -205,9 +207,8 @@ class Operator:
 
     def _split(self, inputs: Options) -> tuple[Options, Options, Any]:
         """Operands, options, backend; PyTorch leaves out the last ones that are defaults."""
-        left_out = (default for _, default in self._arguments[len(inputs) :])
-        *inputs, backend = (*inputs, *left_out)
-        return inputs[: self.operands], tuple(inputs[self.operands :]), backend
+        every = inputs + tuple(default for _, default in self._arguments[len(inputs) :])
+        return every[: self.operands], every[self.operands : -1], every[-1]
 
     def _compute(self, *inputs: Any) -> Tensor:
         (x, *more), options, backend = self._split(inputs)

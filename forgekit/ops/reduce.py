@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 from forgekit.ops.checks import check_float, check_tensor, check_variant, normal_dim
 from forgekit.ops.operators import Operator
 from forgekit.ops.reductions import SUM_VARIANTS, launcher
@@ -55,7 +55,7 @@ def _check(x: Any, dim: object, keepdim: object, variant: object) -> None:
     normal_dim(dim, x.dim())
     if not isinstance(keepdim, bool):
         remedy = "leave it out to drop the dimension"
-        raise UsageError(got_needed("keepdim", brief(keepdim), "True or False", remedy))
+        raise usage_error("keepdim", brief(keepdim), "True or False", remedy)
     check_variant(variant, SUM_VARIANTS)
 
 

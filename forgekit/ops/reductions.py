@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import usage_error
 from forgekit.kernels import VECTOR_BYTES
 from forgekit.ops.calls import Call, Launch
 from forgekit.ops.checks import check_float, check_variant, normal_dim
@@ -76,9 +76,7 @@ def _softmax(call: Call) -> Launch | None:
     check_variant(call.variant, SOFTMAX_VARIANTS)
     if call.variant == "cluster" and clusters_of(call.arch) == 1:
         remedy = "leave variant out; without a GPU, fk.use_target('virtual', arch='sm_90a')"
-        raise UsageError(
-            got_needed("variant", "'cluster'", "a GPU with clusters, sm_90 or later", remedy)
-        )
+        raise usage_error("variant", "'cluster'", "a GPU with clusters, sm_90 or later", remedy)
     if 0 in call.shape:
         return None
     view = fold(call.shape, (*call.strides, contiguous_strides(call.shape)), call.dim)
@@ -86,7 +84,7 @@ def _softmax(call: Call) -> Launch | None:
         return _from_copies(call)
     if view.reduced > PIECE:
         remedy = "compute it piece by piece"
-        raise UsageError(got_needed("size of dim", view.reduced, f"{PIECE} at most", remedy))
+        raise usage_error("size of dim", view.reduced, f"{PIECE} at most", remedy)
     if max(view.outer, view.inner) > PIECE:
         others = (k for k in range(len(call.shape)) if k != call.dim)
         return _in_pieces(call, max(others, key=lambda k: call.shape[k]))

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from forgekit.compiling.compiled import compile
 from forgekit.compiling.specs import TensorSpec
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import usage_error
 from forgekit.kernels import VECTOR_BYTES, WARP
 from forgekit.ops.calls import Call, Launch
 from forgekit.ops.launching import clusters_of, runner
@@ -180,5 +180,5 @@ def online_tile(size: int) -> tuple[int, int]:
     loads = loads if threads * loads >= size else 32
     if threads * loads < size:
         needed, remedy = "32768 at most for variant 'online'", "use another variant"
-        raise UsageError(got_needed("size of dim", size, needed, remedy))
+        raise usage_error("size of dim", size, needed, remedy)
     return threads, loads

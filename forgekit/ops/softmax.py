@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import usage_error
 from forgekit.ops.backends import backend_names
 from forgekit.ops.checks import check_float, check_tensor, check_variant, normal_dim
 from forgekit.ops.operators import Operator
@@ -77,7 +77,7 @@ def _backward(ctx: Any, grad: Tensor, y: Tensor) -> tuple[Tensor]:
     if ctx.backend is not None and ctx.backend not in backend_names("softmax_backward"):
         what = f"gradient of softmax by the backend {ctx.backend!r}"
         remedy = "pass backward= to forgekit.ops.register_backend, or compute under torch.no_grad()"
-        raise UsageError(got_needed(what, "no backward", "one that was registered with it", remedy))
+        raise usage_error(what, "no backward", "one that was registered with it", remedy)
     return (softmax_backward(grad, y, ctx.options[0], backend=ctx.backend),)
 
 
@@ -98,12 +98,12 @@ def _check_pair(grad: Any, y: Any, dim: object, variant: object) -> None:
     if grad.shape != y.shape:
         remedy = "use grad.expand(y.shape) if it has to be repeated"
         needed = f"{tuple(y.shape)}, as y"
-        raise UsageError(got_needed("grad.shape", tuple(grad.shape), needed, remedy))
+        raise usage_error("grad.shape", tuple(grad.shape), needed, remedy)
     for what in ("dtype", "device"):
         got, needed = getattr(grad, what), getattr(y, what)
         if got != needed:
             remedy = f"use grad.to(y.{what})"
-            raise UsageError(got_needed(f"grad.{what}", got, f"{needed}, as y", remedy))
+            raise usage_error(f"grad.{what}", got, f"{needed}, as y", remedy)
 
 
 def _double_backward(

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from forgekit.dtypes import dtype_info
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 from forgekit.ops.checks import check_tensor
 from forgekit.ops.operators import Operator
 from forgekit.ops.transpose_choice import TILES
@@ -52,15 +52,15 @@ def _check(x: Any, tile: object) -> None:
         remedy = (
             "choose rows and columns with x.reshape(rows, columns), or transpose slice by slice"
         )
-        raise UsageError(got_needed("x", shape, "2 dimensions", remedy))
+        raise usage_error("x", shape, "2 dimensions", remedy)
     if x.dtype is torch.complex128:
         remedy = "transpose x.real and x.imag, or use x.to(torch.complex64)"
-        raise UsageError(got_needed("x.dtype", "complex128", "64 bits an element at most", remedy))
+        raise usage_error("x.dtype", "complex128", "64 bits an element at most", remedy)
     if x.dtype not in _COMPLEX:
         dtype_info(x.dtype)
     if tile is not None and not (type(tile) is int and tile in TILES):
         needed = ", ".join(map(str, TILES)) + " or None"
-        raise UsageError(got_needed("tile", brief(tile), needed, "leave it out for the fastest"))
+        raise usage_error("tile", brief(tile), needed, "leave it out for the fastest")
 
 
 _copy_transpose = Operator(

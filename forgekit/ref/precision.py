@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from forgekit.arguments import dense
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import usage_error
 
 __all__ = ["row_wise", "wider"]
 
@@ -34,12 +34,12 @@ def row_wise(dim: int, **tensors: torch.Tensor) -> int:
     for name, x in tensors.items():
         if not dense(name, x, meta=True).is_floating_point() or x.dtype.itemsize < 2:
             needed = "floats of 16 bits or more"
-            raise UsageError(got_needed(name, x.dtype, needed, f"use {name}.float()"))
+            raise usage_error(name, x.dtype, needed, f"use {name}.float()")
         if x.shape != first.shape:
             got, needed = tuple(x.shape), f"the other's shape, {tuple(first.shape)}"
-            raise UsageError(got_needed(f"shape of {name}", got, needed, "pass tensors alike"))
+            raise usage_error(f"shape of {name}", got, needed, "pass tensors alike")
     sizes = max(first.dim(), 1)
     if not -sizes <= dim < sizes:
         needed = f"a dimension from {-sizes} to {sizes - 1}"
-        raise UsageError(got_needed("dim", dim, needed, "use -1 for the last one"))
+        raise usage_error("dim", dim, needed, "use -1 for the last one")
     return dim % sizes

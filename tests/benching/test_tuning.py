@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import torch
-from forgekit.ops.reduce_launch import row_vectors
 
 from forgekit import ops
 from forgekit.benching import tuning
@@ -26,8 +25,11 @@ from forgekit.benching.tuning import (
 )
 from forgekit.devices import use_target
 from forgekit.errors import PlatformError, UsageError
-from forgekit.ops import softmax_launch, tuned, tuning_files
+from forgekit.ops import tuned, tuning_files
+from forgekit.ops.calls import Call, plan
+from forgekit.ops.row_launch import row_vectors
 from forgekit.ops.row_limits import RowProblem, why_not
+from forgekit.ops.softmax import _softmax
 from forgekit.ops.tile_choice import RULES, RowChoice, choose_rows
 
 ARCH = "sm_90a"
@@ -52,7 +54,8 @@ def fewest_loads(call: Callable[[], Any], choice: RowChoice, repeats: int) -> Ti
 
 def choice_used() -> tuple[int, ...]:
     """threads, rows, loads of what the launcher compiled for CASE."""
-    run: Any = softmax_launch.launcher(torch.float16, ARCH, CASE.shape, (1024, 1), 0, 1)
+    x = torch.empty(CASE.shape, dtype=torch.float16)
+    run: Any = plan(_softmax, *Call.of("softmax", x, arch=ARCH)[1:6], (-1, None))[0]
     return run.fn.tile.threads, run.fn.tile.rows, run.fn.tile.loads
 
 

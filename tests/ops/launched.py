@@ -10,7 +10,7 @@ import torch
 from forgekit.ops import column_launch, reductions, row_launch
 from forgekit.ops.calls import Call, Launch
 
-__all__ = ["Launched", "launched", "launcher", "small_pieces"]
+__all__ = ["Launched", "launcher", "small_pieces"]
 
 
 def launcher(
@@ -56,11 +56,6 @@ class Launched:
         words = ", ".join(in_words(kernel) for kernel in self.kernels)
         self.kernels.clear()
         return words
-
-
-@pytest.fixture
-def launched(monkeypatch: pytest.MonkeyPatch) -> Launched:
-    return Launched(monkeypatch)
 
 
 def small_pieces(monkeypatch: pytest.MonkeyPatch, size: int) -> list[tuple[Any, ...]]:

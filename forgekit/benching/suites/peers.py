@@ -16,8 +16,8 @@ from forgekit import ops
 from forgekit.benching.suites.operations import OPERATIONS
 from forgekit.benching.suites.suite import OPS, Case
 from forgekit.errors import UsageError, brief, got_needed
-from forgekit.ops import reduce_launch, softmax_launch
 from forgekit.ops.backends import backend_names
+from forgekit.ops.reductions import SOFTMAX_VARIANTS, SUM_VARIANTS
 
 Call = Callable[[], Tensor]
 Inputs = tuple[Tensor, ...]
@@ -64,8 +64,8 @@ PEERS: dict[str, Callable[[Case, Inputs], Call]] = {
     "quack": _quack,
 }
 
-VARIANTS = {"reduce_sum": reduce_launch.VARIANTS, "softmax": softmax_launch.VARIANTS,
-            "softmax_backward": softmax_launch.VARIANTS}  # fmt: skip
+VARIANTS = {"reduce_sum": SUM_VARIANTS, "softmax": SOFTMAX_VARIANTS,
+            "softmax_backward": SOFTMAX_VARIANTS}  # fmt: skip
 
 
 def _own(backend: str, variant: str | None, case: Case, inputs: Inputs) -> Call:
