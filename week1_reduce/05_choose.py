@@ -677,7 +677,7 @@ fk.exercise("week1/few_columns").grade(few_columns)
 # %% [markdown]
 # ## 5. The production kernel, read aloud
 #
-# This is the kernel that `forgekit.ops.reduce_sum` runs for long rows and for rows with edges, as
+# This is the kernel that `forgekit.ops.reduce_sum` runs for long rows and for unaligned rows, as
 # it stands in the library; `ShortRowSum` beside it is the same without the loop. Read it once and
 # look for what you know; then go on.
 
@@ -688,7 +688,7 @@ print(source[source.index("    @cute.kernel") :])
 # %% [markdown]
 # | lines | what it is | this week's notebook |
 # |---|---|---|
-# | `tile.mailbox(1)` | a word of shared memory for each warp that shares a row | `02_shuffle` |
+# | `tile.reduction_buffer(1)` | shared memory: a word for each warp of a row | `02_shuffle` |
 # | `tile.row_and_lane` | which row, which place among its threads, parts included | section 1 |
 # | `valid` | threads beyond the last row read it again and store nothing | – |
 # | `whole_vectors` | a row that begins anywhere: it, from its first whole vector on | – |
@@ -699,12 +699,12 @@ print(source[source.index("    @cute.kernel") :])
 # | `tXpX = tile.inside(…)` | what the row has; no predicate where a row is whole tiles | `03` |
 # | `cute.copy` | all `loads` first, and only then the additions: bytes in flight | `03` |
 # | `reduce(ADD)` | the places of a vector become one number, once, after the loop | – |
-# | `edge_of` | elements before the first and behind the last vector, one for a thread | – |
-# | `tile.sum` | shuffles, then the mailbox: one barrier, or a cluster's mbarrier | `02`, `04` |
+# | `unaligned_element` | elements outside whole vectors, one for a thread | – |
+# | `tile.sum` | shuffles, then the buffer: one barrier, or a cluster's mbarrier | `02`, `04` |
 # | `if valid and lane % …` | one thread stores, rounding once | `00` |
 #
 # Three things are new. `rSum` keeps a *vector* of sums, and adds its elements up after the loop and
-# not in it. Rows with **edges** read 16 bytes at a time although they begin anywhere: the few
+# not in it. **Unaligned** rows read 16 bytes at a time although they begin anywhere: the few
 # elements outside whole vectors are read one by one, by threads that would otherwise wait. And all
 # that depends on the shape is in `tile`, which is fixed when the kernel is compiled; the `if`s on
 # it are `const_expr`, and leave no instruction behind. How `tile` combines the lanes:

@@ -406,22 +406,22 @@ print(source[source.index("    @cute.kernel") :])
 # %% [markdown]
 # | lines | what it is | where you wrote it |
 # |---|---|---|
-# | `tile.mailbox(2)` | shared memory for (m, s) of each warp that shares a row | `01_online` |
+# | `tile.reduction_buffer(2)` | shared memory for (m, s) of a row's warps | `01_online` |
 # | `row_and_lane`, `valid` | whose row; threads beyond the last store nothing | week 1, `05` |
 # | `whole_vectors` | a row that begins anywhere: its first whole vector | week 1, `05` |
 # | `tiled_copy`, `partition_S` | the TV layout: which vectors are this thread's | `02`, `vectors` |
 # | `tXcX`, `tXpX` | coordinates of these vectors, and which of them exist | `02`, `vectors` |
 # | `fill_tail(…, -inf)` | what is not loaded changes neither maximum nor sum | `02` |
 # | `cute.copy(…, pred=tXpX)` | the only read | `02` |
-# | `edge_of`, `load_edge` | the elements outside whole vectors, one a thread | week 1, `05` |
-# | `over_warp(m, fmax)` | a *warp's* maximum; then exponentials relative to it | `02` |
-# | `of_parts` | (m, s) of all warps, merged: one exchange, one barrier | `01`, `02` |
+# | `load_unaligned` | the elements outside whole vectors, one a thread | week 1, `05` |
+# | `warp_reduce(m, fmax)` | a *warp's* maximum; then exponentials relative to it | `02` |
+# | `reduce_warps` | (m, s) of all warps, merged: one exchange, one barrier | `01`, `02` |
 # | `exp(m - m_row)` | from the warp's maximum to the row's, in one factor | `single_pass` |
 #
 # Three things are worth a second look. Exponentials are computed *before* the exchange, relative to
 # what the warp knows, so nobody waits for a maximum; the correction costs one exponential a thread,
-# and joins the division. `finite` turns −∞ into 0 where a warp has no element yet: −∞ − −∞ again.
-# And all that depends on the shape is in `tile`, fixed at compile time: its `if`s leave no
+# and joins the division. `finite_max` turns −∞ into 0 where a warp has no element yet: −∞ − −∞
+# again. And all that depends on the shape is in `tile`, fixed at compile time: its `if`s leave no
 # instruction.
 #
 # How the results of warps come together, in a block or in a cluster:

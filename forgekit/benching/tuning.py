@@ -61,9 +61,9 @@ def plan(
         raise UsageError(got_needed("case", case, needed, "leave it out"))
     op, (rows, size) = OPS[case.op], case.shape
     itemsize, clusters = getattr(torch, case.dtype).itemsize, clusters_of(arch)
-    vector, edges = row_vectors(size, (size,), (0,), itemsize, 1, sums=op == "sum")
-    problem = RowProblem(op, rows, size, case.dtype, vector, edges)
-    table = choose_rows(op, rows, size, itemsize, vector, edges, clusters)
+    vector, unaligned = row_vectors(size, (size,), (0,), itemsize, 1, sums=op == "sum")
+    problem = RowProblem(op, rows, size, case.dtype, vector, unaligned)
+    table = choose_rows(op, rows, size, itemsize, vector, unaligned, clusters)
     found = candidates(
         problem, table, clusters=clusters, shared=shared_limit(arch), most=most, exact=exact
     )
@@ -135,9 +135,9 @@ def _thread_counts(
         return _halves_and_doubles(table.threads)
     if kernel == "streaming":
         return {table.threads} if table.kernel == kernel else set()
-    outside = problem.vector - 1 if problem.edges else 0
+    outside = problem.vector - 1 if problem.unaligned else 0
     vectors = -(-(problem.size - outside) // problem.vector)
-    least = 2 * problem.vector if problem.edges else 1
+    least = 2 * problem.vector if problem.unaligned else 1
     return {_threads(-(-vectors // (loads * cluster)), max(least, WARP) if cluster > 1 else least)}
 
 

@@ -7,8 +7,6 @@ MOST_THREADS = 1024  # of a block
 VECTOR_BYTES = 16  # the widest access of a thread
 SECTOR_BYTES = 32  # what L2 reads and writes: a part of one costs as much as the whole
 
-__all__ = ["MOST_THREADS", "SECTOR_BYTES", "VECTOR_BYTES", "WARP", "check_threads", "shares_warps"]
-
 
 def shares_warps(threads: int) -> bool:
     """Whether so many threads are whole warps, or a part that divides a warp."""

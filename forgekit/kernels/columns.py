@@ -13,8 +13,6 @@ from cutlass import Float32, Int32
 
 from forgekit.kernels import VECTOR_BYTES
 
-__all__ = ["ColumnTile"]
-
 
 @dataclass(frozen=True)
 class ColumnTile:

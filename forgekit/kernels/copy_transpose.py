@@ -15,8 +15,6 @@ from cuda.bindings.driver import CUstream
 
 from forgekit.kernels import SECTOR_BYTES, VECTOR_BYTES
 
-__all__ = ["FlatTranspose", "GatherTranspose", "VectorTranspose"]
-
 
 def word_of(bits: int):  # type: ignore[no-untyped-def]
     """The type that elements of this width are moved as: floats as integers, so NaNs stay."""

@@ -16,8 +16,6 @@ from cutlass import Float32
 
 from forgekit.kernels import VECTOR_BYTES, WARP, check_threads
 
-__all__ = ["NaiveRowSum", "SharedRowSum", "ShuffleRowSum"]
-
 
 class NaiveRowSum:
     """A thread reads a whole row: 32 sectors for each request of a warp."""

@@ -4,7 +4,7 @@
     ShortRowSum y[m] = sum of x[m, :], where threads hold a row, or several, at once
     ColumnSum   y[o, i] = sum of x[o, :, i]; or its parts, likewise
 
-Every sum is made in an order that the compiled-in numbers decide, and for rows with edges the place
+Every sum is made in an order that the compiled-in numbers decide, and for unaligned rows the place
 of a row in memory: a call repeated gives the same bits.
 """
 
@@ -16,8 +16,6 @@ from cutlass import Float32, Int32, const_expr
 from forgekit.kernels import VECTOR_BYTES
 from forgekit.kernels.columns import ColumnTile
 from forgekit.kernels.rows import RowTile
-
-__all__ = ["ColumnSum", "RowSum", "ShortRowSum"]
 
 
 class RowSum:
@@ -34,9 +32,9 @@ class RowSum:
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
         tile = self.tile
-        sPart, mbar = tile.mailbox(1)
+        sPart, mbar = tile.reduction_buffer(1)
         row, lane, valid = tile.row_and_lane(mX.shape[0])
-        head, mVX = tile.whole_vectors(row, mX)
+        prefix, mVX = tile.whole_vectors(row, mX)
 
         tiled_copy = tile.tiled_copy(mX.element_type)
         thr_copy = tiled_copy.get_slice(lane)
@@ -54,7 +52,9 @@ class RowSum:
             for i in cutlass.range_constexpr(tile.loads):
                 rSum.store(rSum.load() + tXrX[None, 0, i].load().to(Float32))
         total = rSum.load().reduce(cute.ReductionOp.ADD, 0.0, 0)
-        total += tile.load_edge(mX, row, tile.edge_of(head, mX.shape[1], lane), 0.0)
+        total += tile.load_unaligned(
+            mX, row, tile.unaligned_element(prefix, mX.shape[1], lane), 0.0
+        )
         total = tile.sum(total, sPart, mbar)
         # By the first thread of a cluster, or of a part; no row has both.
         if valid and lane % (tile.threads * tile.cluster) == 0:
@@ -85,7 +85,7 @@ class ShortRowSum:
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
         tile, turns, rows = self.tile, self.turns, mX.shape[0]
-        sPart, mbar = tile.mailbox(1)
+        sPart, mbar = tile.reduction_buffer(1)
         tidx, _, _ = cute.arch.thread_idx()
         bidx, _, _ = cute.arch.block_idx()
         lane, first = tidx % tile.threads, bidx * tile.rows * turns + tidx // tile.threads
@@ -166,7 +166,7 @@ class ColumnSum:
         rank = Int32(0)
         if const_expr(self.cluster > 1):
             rank = cute.arch.block_idx_in_cluster()
-            self.to_the_first(rSum, rank, tx, ty)
+            self.cluster_reduce(rSum, rank, tx, ty)
         if ty == 0 and rank == 0 and valid:
             rY = cute.make_rmem_tensor(tile.vector, mY.element_type)
             rY.store(rSum.load().to(mY.element_type))
@@ -174,7 +174,7 @@ class ColumnSum:
             cute.autovec_copy(rY, cute.local_tile(gY, (tile.vector,), (column,)))  # (V):(1)
 
     @cute.jit
-    def to_the_first(self, rSum: cute.Tensor, rank: Int32, tx, ty):  # type: ignore[no-untyped-def]
+    def cluster_reduce(self, rSum: cute.Tensor, rank: Int32, tx, ty):  # type: ignore[no-untyped-def]
         """rSum of the cluster's first block = the sum over all its blocks, in their order."""
         tile = self.tile
         shape = (self.cluster, tile.lanes, tile.vector)

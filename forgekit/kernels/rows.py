@@ -21,8 +21,6 @@ from cutlass.cute.nvgpu import CacheEvictionPriority, CopyG2ROp, CopyUniversalOp
 from forgekit.errors import usage_error
 from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP, check_threads, shares_warps
 
-__all__ = ["RowTile"]
-
 
 @dataclass(frozen=True)
 class RowTile:
@@ -35,8 +33,8 @@ class RowTile:
 
     whole: loads that all threads have, whatever the row's place in memory: only the others need a
     predicate. Of a kernel that goes on in rounds: all loads, if every round is full.
-    edges: a row need not begin or end at a vector: what stands before its first and behind its last
-    whole one is read element by element, by 2 * vector threads at least.
+    unaligned: a row need not begin or end at a vector: what stands before its first and behind its
+    last whole one is read element by element, by 2 * vector threads at least.
 
     Raises:
         UsageError: threads that do not share rows in such a way.
@@ -49,7 +47,7 @@ class RowTile:
     cluster: int = 1
     split: int = 1
     whole: int = 0
-    edges: bool = False
+    unaligned: bool = False
 
     def __post_init__(self) -> None:
         whole = "a power of two up to 32, or whole warps"
@@ -62,9 +60,9 @@ class RowTile:
             got, needed = f"{self.rows} of {self.threads} threads", "one of whole warps"
             remedy = "share a row among blocks, or a block among rows"
             raise usage_error("rows of a block", got, needed, remedy)
-        if self.edges and self.threads < 2 * self.vector:
-            remedy = "take more threads, or edges=False"
-            needed = f"{2 * self.vector} at least, as rows have edges"
+        if self.unaligned and self.threads < 2 * self.vector:
+            remedy = "take more threads, or unaligned=False"
+            needed = f"{2 * self.vector} at least, as rows are unaligned"
             raise usage_error("threads", self.threads, needed, remedy)
 
     @property
@@ -150,47 +148,47 @@ class RowTile:
     # -- rows that begin anywhere: by hand, as no layout has another shift for each row -----------
     def whole_vectors(self, row: Int32, *tensors: cute.Tensor):  # type: ignore[no-untyped-def]
         """Elements of the thread's row before its first whole vector; and the matrices, with that
-        row from there on in the place of every row. Without edges: 0, and as they are."""
-        if not self.edges:
+        row from there on in the place of every row. Of aligned rows: 0, and as they are."""
+        if not self.unaligned:
             return Int32(0), *tensors
         V, mX = self.vector, tensors[0]
         bytes_ = mX.element_type.width // 8
         missing = -(mX[row, None].iterator.toint() // bytes_) & (V - 1)  # to the next multiple of V
-        head = cutlass.min(Int32(missing), mX.shape[1])
-        layout = cute.make_layout((mX.shape[0], (mX.shape[1] - head) // V * V), stride=(0, 1))
-        starts = ((mT[row, None].iterator + head).align(V * bytes_) for mT in tensors)
-        return head, *(cute.make_tensor(start, layout) for start in starts)
+        prefix = cutlass.min(Int32(missing), mX.shape[1])
+        layout = cute.make_layout((mX.shape[0], (mX.shape[1] - prefix) // V * V), stride=(0, 1))
+        starts = ((mT[row, None].iterator + prefix).align(V * bytes_) for mT in tensors)
+        return prefix, *(cute.make_tensor(start, layout) for start in starts)
 
     @cute.jit
-    def edge_of(self, head: Int32, columns: Int32, lane) -> Int32:  # type: ignore[no-untyped-def]
+    def unaligned_element(self, prefix: Int32, columns: Int32, lane) -> Int32:  # type: ignore[no-untyped-def]
         """The one element outside whole vectors that is this thread's; -1 if none is."""
         mine = Int32(-1)
-        if const_expr(self.edges):
-            V, tail = self.vector, (columns - head) % self.vector
-            if lane < head:
+        if const_expr(self.unaligned):
+            V, tail = self.vector, (columns - prefix) % self.vector
+            if lane < prefix:
                 mine = Int32(lane)
             elif lane >= V and lane < V + tail:
                 mine = columns - tail + lane - V
         return mine
 
     @cute.jit
-    def load_edge(self, mX: cute.Tensor, row: Int32, at: Int32, empty) -> Float32:  # type: ignore[no-untyped-def]
-        """The element that `edge_of` has found, or `empty`."""
+    def load_unaligned(self, mX: cute.Tensor, row: Int32, at: Int32, empty) -> Float32:  # type: ignore[no-untyped-def]
+        """The element that `unaligned_element` has found, or `empty`."""
         value = Float32(empty)
-        if const_expr(self.edges):
+        if const_expr(self.unaligned):
             if at >= 0:
                 value = mX[row, at].to(Float32)
         return value
 
     @cute.jit
-    def store_edge(self, value: Float32, mY: cute.Tensor, row: Int32, at: Int32, valid):  # type: ignore[no-untyped-def]
+    def store_unaligned(self, value: Float32, mY: cute.Tensor, row: Int32, at: Int32, valid):  # type: ignore[no-untyped-def]
         """That element of mY = value, if `valid`."""
-        if const_expr(self.edges):
+        if const_expr(self.unaligned):
             if at >= 0 and valid:
                 mY[row, at] = value.to(mY.element_type)
 
     # -- bringing results together ----------------------------------------------------------------
-    def mailbox(self, values: int):  # type: ignore[no-untyped-def]
+    def reduction_buffer(self, values: int):  # type: ignore[no-untyped-def]
         """Shared memory for an exchange of so many values a warp; made before any row is read.
 
         Returns sPart (values, rows, parts), or None where a warp has the row to itself; and for a
@@ -206,11 +204,11 @@ class RowTile:
         mbar = None
         if self.cluster > 1:
             mbar = smem.allocate_tensor(Int64, cute.make_layout(1), 8).iterator
-            self.open_mailbox(mbar, 4 * values * self.parts)
+            self.open_reduction_buffer(mbar, 4 * values * self.parts)
         return sPart, mbar
 
     @cute.jit
-    def open_mailbox(self, mbar: cute.Pointer, expected_bytes: cutlass.Constexpr):  # type: ignore[no-untyped-def]
+    def open_reduction_buffer(self, mbar: cute.Pointer, expected_bytes: cutlass.Constexpr):  # type: ignore[no-untyped-def]
         """Make the mbarrier, and tell the other blocks that it is there."""
         tidx, _, _ = cute.arch.thread_idx()
         if tidx == 0:
@@ -219,7 +217,7 @@ class RowTile:
         cute.arch.mbarrier_init_fence()
         cute.arch.cluster_arrive_relaxed()
 
-    def over_warp(self, value, op: Callable):  # type: ignore[no-untyped-def]
+    def warp_reduce(self, value, op: Callable):  # type: ignore[no-untyped-def]
         """`value` of all threads of a warp that share a row, combined; all of them get it."""
         return cute.arch.warp_reduction(value, op, threads_in_group=min(self.threads, WARP))
 
@@ -243,7 +241,7 @@ class RowTile:
             cute.arch.mbarrier_wait(mbar, 0)
 
     @cute.jit
-    def part_of(self, sPart: cute.Tensor, i: cutlass.Constexpr, k: cutlass.Constexpr, empty):  # type: ignore[no-untyped-def]
+    def read_part(self, sPart: cute.Tensor, i: cutlass.Constexpr, k: cutlass.Constexpr, empty):  # type: ignore[no-untyped-def]
         """Value i of the thread's kth part of its row, or `empty` where there is none."""
         tidx, _, _ = cute.arch.thread_idx()
         part, value = tidx % group_of(self.parts) + k * WARP, Float32(empty)
@@ -251,7 +249,7 @@ class RowTile:
             value = sPart[i, tidx // self.threads, part]
         return value
 
-    def over_parts(self, value, op: Callable):  # type: ignore[no-untyped-def]
+    def reduce_parts(self, value, op: Callable):  # type: ignore[no-untyped-def]
         """`value` of a group of lanes that has read all parts, combined; all of them get it."""
         return cute.arch.warp_reduction(value, op, threads_in_group=group_of(self.parts))
 
@@ -264,13 +262,13 @@ class RowTile:
     @cute.jit
     def sum(self, value: Float32, sPart: cute.Tensor, mbar) -> Float32:  # type: ignore[no-untyped-def]
         """`value` of all threads that share a row, added up; all of them get the sum."""
-        total = self.over_warp(value, operator.add)
+        total = self.warp_reduce(value, operator.add)
         if const_expr(self.parts > 1):
             self.exchange((total,), sPart, mbar)
             total = Float32(0.0)
             for k in cutlass.range_constexpr(self.rounds):
-                total += self.part_of(sPart, 0, k, 0.0)
-            total = self.over_parts(total, operator.add)
+                total += self.read_part(sPart, 0, k, 0.0)
+            total = self.reduce_parts(total, operator.add)
         return total
 
 

@@ -22,8 +22,6 @@ from cutlass import Float32, const_expr
 
 from forgekit.kernels.rows import RowTile
 
-__all__ = ["Softmax", "SoftmaxBackward"]
-
 LOG2_E = math.log2(math.e)
 
 
@@ -33,42 +31,42 @@ def exp(x):  # type: ignore[no-untyped-def]
 
 
 @cute.jit
-def finite(m: Float32) -> Float32:
+def finite_max(m: Float32) -> Float32:
     """What to subtract: the maximum, or 0 where there is none yet, as -inf - -inf is NaN."""
     return Float32(0.0) if m == -Float32.inf else m
 
 
 @cute.jit
-def of_parts(tile: cutlass.Constexpr, m: Float32, s: Float32, sPart: cute.Tensor, mbar):  # type: ignore[no-untyped-def]
+def reduce_warps(tile: cutlass.Constexpr, m: Float32, s: Float32, sPart: cute.Tensor, mbar):  # type: ignore[no-untyped-def]
     """The row's maximum and sum of exponentials, from those of the warps that share it."""
     if const_expr(tile.parts > 1):
         tile.exchange((m, s), sPart, mbar)
         m = -Float32.inf
         for k in cutlass.range_constexpr(tile.rounds):
-            m = cute.arch.fmax(m, tile.part_of(sPart, 0, k, -Float32.inf))
-        m = tile.over_parts(m, cute.arch.fmax)
-        s, shift = Float32(0.0), finite(m)
+            m = cute.arch.fmax(m, tile.read_part(sPart, 0, k, -Float32.inf))
+        m = tile.reduce_parts(m, cute.arch.fmax)
+        s, shift = Float32(0.0), finite_max(m)
         for k in cutlass.range_constexpr(tile.rounds):
-            part = tile.part_of(sPart, 0, k, -Float32.inf)
-            s += tile.part_of(sPart, 1, k, 0.0) * exp(part - shift)
-        s = tile.over_parts(s, operator.add)
+            part = tile.read_part(sPart, 0, k, -Float32.inf)
+            s += tile.read_part(sPart, 1, k, 0.0) * exp(part - shift)
+        s = tile.reduce_parts(s, operator.add)
     return m, s
 
 
 @cute.jit
-def absorb(m: Float32, s: Float32, x: cute.TensorSSA):  # type: ignore[no-untyped-def]
+def online_update(m: Float32, s: Float32, x: cute.TensorSSA):  # type: ignore[no-untyped-def]
     """Maximum and sum of exponentials so far, (m, s), with the elements of x."""
     m_new = cute.arch.fmax(m, x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0))
-    shift = finite(m_new)
+    shift = finite_max(m_new)
     return m_new, s * exp(m - shift) + exp(x - shift).reduce(cute.ReductionOp.ADD, 0.0, 0)
 
 
 @cute.jit
-def of_threads(tile: cutlass.Constexpr, m: Float32, s: Float32, sPart: cute.Tensor, mbar):  # type: ignore[no-untyped-def]
+def block_reduce(tile: cutlass.Constexpr, m: Float32, s: Float32, sPart: cute.Tensor, mbar):  # type: ignore[no-untyped-def]
     """The row's maximum and sum of exponentials, from those of the threads that share it."""
-    m_warp = tile.over_warp(m, cute.arch.fmax)
-    s = tile.over_warp(s * exp(m - finite(m_warp)), operator.add)
-    return of_parts(tile, m_warp, s, sPart, mbar)
+    m_warp = tile.warp_reduce(m, cute.arch.fmax)
+    s = tile.warp_reduce(s * exp(m - finite_max(m_warp)), operator.add)
+    return reduce_warps(tile, m_warp, s, sPart, mbar)
 
 
 class Softmax:
@@ -85,9 +83,9 @@ class Softmax:
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
         tile = self.tile
-        sPart, mbar = tile.mailbox(2)
+        sPart, mbar = tile.reduction_buffer(2)
         row, lane, valid = tile.row_and_lane(mX.shape[0])
-        head, mVX, mVY = tile.whole_vectors(row, mX, mY)
+        prefix, mVX, mVY = tile.whole_vectors(row, mX, mY)
 
         tiled_copy = tile.tiled_copy(mX.element_type)
         thr_copy = tiled_copy.get_slice(lane)
@@ -101,32 +99,32 @@ class Softmax:
         tXrX = cute.make_rmem_tensor_like(tXgX)
         tile.fill_tail(tXrX, -mX.element_type.inf)
         cute.copy(tiled_copy, tXgX, tXrX, pred=tXpX)
-        at = tile.edge_of(head, mX.shape[1], lane)
-        edge = tile.load_edge(mX, row, at, -Float32.inf)
+        at = tile.unaligned_element(prefix, mX.shape[1], lane)
+        rest = tile.load_unaligned(mX, row, at, -Float32.inf)
         x = tXrX.load().to(Float32)
 
         # Each warp by itself: its maximum, and the exponentials relative to that.
         m = x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)
-        if const_expr(tile.edges):
-            m = cute.arch.fmax(m, edge)
-        m = tile.over_warp(m, cute.arch.fmax)
-        shift = finite(m)
+        if const_expr(tile.unaligned):
+            m = cute.arch.fmax(m, rest)
+        m = tile.warp_reduce(m, cute.arch.fmax)
+        shift = finite_max(m)
         e = exp(x - shift)
         s = tile.add_up(e)
-        if const_expr(tile.edges):
-            edge = exp(edge - shift)
-            s += edge
-        s = tile.over_warp(s, operator.add)
+        if const_expr(tile.unaligned):
+            rest = exp(rest - shift)
+            s += rest
+        s = tile.warp_reduce(s, operator.add)
 
         # Then all warps. What is relative to the warp's maximum becomes relative to the row's.
-        m_row, s = of_parts(tile, m, s, sPart, mbar)
+        m_row, s = reduce_warps(tile, m, s, sPart, mbar)
         scale = cute.arch.rcp_approx(s)
         if const_expr(tile.parts > 1):
             scale *= exp(m - m_row)
         tXrX.store((e * scale).to(mX.element_type))
         if valid:
             cute.copy(tiled_copy, tXrX, tXgY, pred=tXpX)
-        tile.store_edge(edge * scale, mY, row, at, valid)
+        tile.store_unaligned(rest * scale, mY, row, at, valid)
 
 
 class SoftmaxBackward:
@@ -145,9 +143,9 @@ class SoftmaxBackward:
     @cute.kernel
     def kernel(self, mdY: cute.Tensor, mY: cute.Tensor, mdX: cute.Tensor) -> None:
         tile = self.tile
-        sPart, mbar = tile.mailbox(1)
+        sPart, mbar = tile.reduction_buffer(1)
         row, lane, valid = tile.row_and_lane(mY.shape[0])
-        head, mVY, mVdY, mVdX = tile.whole_vectors(row, mY, mdY, mdX)
+        prefix, mVY, mVdY, mVdX = tile.whole_vectors(row, mY, mdY, mdX)
 
         tiled_copy = tile.tiled_copy(mY.element_type)
         thr_copy = tiled_copy.get_slice(lane)
@@ -163,13 +161,13 @@ class SoftmaxBackward:
         tile.fill_tail(tXrY, 0.0)
         cute.copy(tiled_copy, tXgdY, tXrdY, pred=tXpX)
         cute.copy(tiled_copy, tXgY, tXrY, pred=tXpX)
-        at = tile.edge_of(head, mY.shape[1], lane)
-        edge_dy, edge_y = (tile.load_edge(mT, row, at, 0.0) for mT in (mdY, mY))
+        at = tile.unaligned_element(prefix, mY.shape[1], lane)
+        rest_dy, rest_y = (tile.load_unaligned(mT, row, at, 0.0) for mT in (mdY, mY))
         dy, y = tXrdY.load().to(Float32), tXrY.load().to(Float32)
 
-        dot = tile.add_up(dy * y) + edge_dy * edge_y
+        dot = tile.add_up(dy * y) + rest_dy * rest_y
         dot = tile.sum(dot, sPart, mbar)
         tXrY.store(((dy - dot) * y).to(mY.element_type))
         if valid:
             cute.copy(tiled_copy, tXrY, tXgdX, pred=tXpX)
-        tile.store_edge((edge_dy - dot) * edge_y, mdX, row, at, valid)
+        tile.store_unaligned((rest_dy - dot) * rest_y, mdX, row, at, valid)

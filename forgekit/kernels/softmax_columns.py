@@ -10,9 +10,7 @@ from cuda.bindings.driver import CUstream
 from cutlass import Float32, Int32, const_expr
 
 from forgekit.kernels.columns import ColumnTile
-from forgekit.kernels.softmax import exp, finite
-
-__all__ = ["ColumnSoftmax", "ColumnSoftmaxBackward"]
+from forgekit.kernels.softmax import exp, finite_max
 
 
 class ColumnSoftmax:
@@ -44,11 +42,11 @@ class ColumnSoftmax:
             for v in cutlass.range_constexpr(tile.vector):
                 x = rX[v, None].load().to(Float32)  # (loads)
                 m = cute.arch.fmax(rM[v], x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0))
-                e = exp(x - finite(m)).reduce(cute.ReductionOp.ADD, 0.0, 0)
-                rS[v] = rS[v] * exp(rM[v] - finite(m)) + e
+                e = exp(x - finite_max(m)).reduce(cute.ReductionOp.ADD, 0.0, 0)
+                rS[v] = rS[v] * exp(rM[v] - finite_max(m)) + e
                 rM[v] = m
 
-        self.of_column(rM, rS, tx, ty)
+        self.block_reduce(rM, rS, tx, ty)
         m, scale = rM.load(), 1.0 / rS.load()  # (V)
         for row in cutlass.range(ty, M, tile.rows * tile.loads, unroll=1):
             if const_expr(not tile.once):
@@ -59,7 +57,7 @@ class ColumnSoftmax:
             tile.store(rX, mY[outer, None, None], row, M, column, valid)
 
     @cute.jit
-    def of_column(self, rM: cute.Tensor, rS: cute.Tensor, tx, ty):  # type: ignore[no-untyped-def]
+    def block_reduce(self, rM: cute.Tensor, rS: cute.Tensor, tx, ty):  # type: ignore[no-untyped-def]
         """rM, rS (V): maximum and sum, of each thread, become those of its columns."""
         tile = self.tile
         if const_expr(tile.rows > 1):
@@ -74,8 +72,8 @@ class ColumnSoftmax:
                     for v in cutlass.range_constexpr(tile.vector):
                         below = sM[ty + height, tx, v]
                         m = cute.arch.fmax(rM[v], below)
-                        s_below = sS[ty + height, tx, v] * exp(below - finite(m))
-                        rS[v] = rS[v] * exp(rM[v] - finite(m)) + s_below
+                        s_below = sS[ty + height, tx, v] * exp(below - finite_max(m))
+                        rS[v] = rS[v] * exp(rM[v] - finite_max(m)) + s_below
                         rM[v] = m
             if ty == 0:
                 cute.autovec_copy(rM, sM[0, tx, None])

@@ -2,7 +2,7 @@
 
 A thread copies its vectors to shared memory without passing them through registers, all at once,
 and looks at them twice: for the statistics, as they come, and for the result. So a block needs few
-registers, however much of a row is its part, and an SM has room for many elements under way.
+registers, however much of a row is its part, and an SM has room for many elements in flight.
 """
 
 import cutlass
@@ -10,15 +10,13 @@ import cutlass.cute as cute
 from cutlass import Float32
 
 from forgekit.kernels import VECTOR_BYTES
-from forgekit.kernels.softmax import Softmax, absorb, exp, of_threads
-
-__all__ = ["StagedSoftmax"]
+from forgekit.kernels.softmax import Softmax, block_reduce, exp, online_update
 
 LINE_BYTES = 128  # asynchronous copies of a warp that begin elsewhere take twice as long
 
 
 class StagedSoftmax(Softmax):
-    """mY (M, N) = softmax of each row of mX (M, N); vectors of 16 bytes, no edges."""
+    """mY (M, N) = softmax of each row of mX (M, N); aligned vectors of 16 bytes."""
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
@@ -28,7 +26,7 @@ class StagedSoftmax(Softmax):
         layout = cute.make_ordered_layout(((V, 1), 1, tile.loads, tile.block), ((0, 1), 2, 4, 3))
         sX = cutlass.memory.SmemAllocator().allocate_tensor(mX.element_type, layout, LINE_BYTES)
         tXsX = sX[None, None, None, tidx]  # ((V,1),1,loads)
-        sPart, mbar = tile.mailbox(2)
+        sPart, mbar = tile.reduction_buffer(2)
 
         row, lane, valid = tile.row_and_lane(mX.shape[0])
         thr_copy = tile.tiled_copy(mX.element_type).get_slice(lane)
@@ -51,8 +49,8 @@ class StagedSoftmax(Softmax):
         for k in cutlass.range_constexpr(tile.loads):
             cute.arch.cp_async_wait_group(tile.loads - 1 - k)
             if tXpX[k]:
-                m, s = absorb(m, s, tXsX[None, None, k].load().to(Float32))
-        m, s = of_threads(tile, m, s, sPart, mbar)
+                m, s = online_update(m, s, tXsX[None, None, k].load().to(Float32))
+        m, s = block_reduce(tile, m, s, sPart, mbar)
 
         # The second look: nothing of the first is kept but the row's maximum and sum.
         scale = cute.arch.rcp_approx(s)

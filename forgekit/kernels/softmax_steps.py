@@ -15,9 +15,7 @@ from cuda.bindings.driver import CUstream
 from cutlass import Float32
 
 from forgekit.kernels.rows import RowTile
-from forgekit.kernels.softmax import exp, finite, of_parts, of_threads
-
-__all__ = ["OnlineSoftmax", "ThreePassSoftmax", "TwoPassSoftmax"]
+from forgekit.kernels.softmax import block_reduce, exp, finite_max, reduce_warps
 
 
 class _RowSoftmax:
@@ -41,14 +39,14 @@ class ThreePassSoftmax(_RowSoftmax):
         tidx, _, _ = cute.arch.thread_idx()
         row, _, _ = cute.arch.block_idx()
         N, T = mX.shape[1], self.tile.threads
-        sMax, _ = self.tile.mailbox(1)
-        sSum, _ = self.tile.mailbox(1)
+        sMax, _ = self.tile.reduction_buffer(1)
+        sSum, _ = self.tile.reduction_buffer(1)
         m = -Float32.inf
         for n in range(tidx, N, T):
             m = cute.arch.fmax(m, mX[row, n].to(Float32))
-        m = self.tile.over_warp(m, cute.arch.fmax)
+        m = self.tile.warp_reduce(m, cute.arch.fmax)
         self.tile.exchange((m,), sMax, None)
-        m = self.tile.over_parts(self.tile.part_of(sMax, 0, 0, -Float32.inf), cute.arch.fmax)
+        m = self.tile.reduce_parts(self.tile.read_part(sMax, 0, 0, -Float32.inf), cute.arch.fmax)
 
         s = Float32(0.0)
         for n in range(tidx, N, T):
@@ -67,14 +65,14 @@ class TwoPassSoftmax(_RowSoftmax):
         tidx, _, _ = cute.arch.thread_idx()
         row, _, _ = cute.arch.block_idx()
         N, T = mX.shape[1], self.tile.threads
-        sPart, _ = self.tile.mailbox(2)
+        sPart, _ = self.tile.reduction_buffer(2)
         m, s = -Float32.inf, Float32(0.0)
         for n in range(tidx, N, T):
             x = mX[row, n].to(Float32)
             m_new = cute.arch.fmax(m, x)
-            s = s * exp(m - finite(m_new)) + exp(x - finite(m_new))
+            s = s * exp(m - finite_max(m_new)) + exp(x - finite_max(m_new))
             m = m_new
-        m, s = of_threads(self.tile, m, s, sPart, None)
+        m, s = block_reduce(self.tile, m, s, sPart, None)
 
         for n in range(tidx, N, T):
             mY[row, n] = (exp(mX[row, n].to(Float32) - m) / s).to(mY.element_type)
@@ -88,17 +86,17 @@ class OnlineSoftmax(_RowSoftmax):
         tidx, _, _ = cute.arch.thread_idx()
         row, _, _ = cute.arch.block_idx()
         N, T = mX.shape[1], self.tile.threads
-        sPart, _ = self.tile.mailbox(2)
+        sPart, _ = self.tile.reduction_buffer(2)
         rX = cute.make_rmem_tensor(self.tile.loads, Float32)
         rX.fill(-Float32.inf)
         for k in cutlass.range_constexpr(self.tile.loads):
             if tidx + k * T < N:
                 rX[k] = mX[row, tidx + k * T].to(Float32)
         m = rX.load().reduce(cute.ReductionOp.MAX, -Float32.inf, 0)
-        m = self.tile.over_warp(m, cute.arch.fmax)
-        s = exp(rX.load() - finite(m)).reduce(cute.ReductionOp.ADD, 0.0, 0)
-        s = self.tile.over_warp(s, operator.add)
-        m, s = of_parts(self.tile, m, s, sPart, None)
+        m = self.tile.warp_reduce(m, cute.arch.fmax)
+        s = exp(rX.load() - finite_max(m)).reduce(cute.ReductionOp.ADD, 0.0, 0)
+        s = self.tile.warp_reduce(s, operator.add)
+        m, s = reduce_warps(self.tile, m, s, sPart, None)
 
         for k in cutlass.range_constexpr(self.tile.loads):
             if tidx + k * T < N:

@@ -9,9 +9,7 @@ import cutlass
 import cutlass.cute as cute
 from cutlass import Float32
 
-from forgekit.kernels.softmax import Softmax, SoftmaxBackward, absorb, exp, of_threads
-
-__all__ = ["StreamingSoftmax", "StreamingSoftmaxBackward"]
+from forgekit.kernels.softmax import Softmax, SoftmaxBackward, block_reduce, exp, online_update
 
 
 class StreamingSoftmax(Softmax):
@@ -20,9 +18,9 @@ class StreamingSoftmax(Softmax):
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
         tile = self.tile
-        sPart, mbar = tile.mailbox(2)
+        sPart, mbar = tile.reduction_buffer(2)
         row, lane, valid = tile.row_and_lane(mX.shape[0])
-        head, mVX, mVY = tile.whole_vectors(row, mX, mY)
+        prefix, mVX, mVY = tile.whole_vectors(row, mX, mY)
 
         tiled_copy = tile.tiled_copy(mX.element_type)
         thr_copy = tiled_copy.get_slice(lane)
@@ -31,17 +29,17 @@ class StreamingSoftmax(Softmax):
             for mT in (mVX, mVY, cute.make_identity_tensor(mVX.shape))
         )  # ((V,1),1,loads,k)
         tXrX = cute.make_rmem_tensor_like(tXgX[None, None, None, 0])  # ((V,1),1,loads)
-        at = tile.edge_of(head, mX.shape[1], lane)
-        edge = tile.load_edge(mX, row, at, -Float32.inf)
+        at = tile.unaligned_element(prefix, mX.shape[1], lane)
+        rest = tile.load_unaligned(mX, row, at, -Float32.inf)
 
-        m = edge
-        s = Float32(1.0) if edge != -Float32.inf else Float32(0.0)
+        m = rest
+        s = Float32(1.0) if rest != -Float32.inf else Float32(0.0)
         for k in cutlass.range(tXgX.shape[3], unroll=1):
             tXpX = tile.inside(tXcX[None, None, None, k], mVX.shape)
             tile.fill_tail(tXrX, -mX.element_type.inf)
             cute.copy(tiled_copy, tXgX[None, None, None, k], tXrX, pred=tXpX)
-            m, s = absorb(m, s, tXrX.load().to(Float32))
-        m, s = of_threads(tile, m, s, sPart, mbar)
+            m, s = online_update(m, s, tXrX.load().to(Float32))
+        m, s = block_reduce(tile, m, s, sPart, mbar)
 
         scale = cute.arch.rcp_approx(s)
         for k in cutlass.range(tXgX.shape[3], unroll=1):
@@ -50,7 +48,7 @@ class StreamingSoftmax(Softmax):
             tXrX.store((exp(tXrX.load().to(Float32) - m) * scale).to(mX.element_type))
             if valid:
                 cute.copy(tiled_copy, tXrX, tXgY[None, None, None, k], pred=tXpX)
-        tile.store_edge(exp(edge - m) * scale, mY, row, at, valid)
+        tile.store_unaligned(exp(rest - m) * scale, mY, row, at, valid)
 
 
 class StreamingSoftmaxBackward(SoftmaxBackward):
@@ -59,9 +57,9 @@ class StreamingSoftmaxBackward(SoftmaxBackward):
     @cute.kernel
     def kernel(self, mdY: cute.Tensor, mY: cute.Tensor, mdX: cute.Tensor) -> None:
         tile = self.tile
-        sPart, mbar = tile.mailbox(1)
+        sPart, mbar = tile.reduction_buffer(1)
         row, lane, valid = tile.row_and_lane(mY.shape[0])
-        head, mVY, mVdY, mVdX = tile.whole_vectors(row, mY, mdY, mdX)
+        prefix, mVY, mVdY, mVdX = tile.whole_vectors(row, mY, mdY, mdX)
 
         tiled_copy = tile.tiled_copy(mY.element_type)
         thr_copy = tiled_copy.get_slice(lane)
@@ -70,10 +68,10 @@ class StreamingSoftmaxBackward(SoftmaxBackward):
             for mT in (mVdY, mVY, mVdX, cute.make_identity_tensor(mVY.shape))
         )  # ((V,1),1,loads,k)
         tXrdY, tXrY = (cute.make_rmem_tensor_like(tXgY[None, None, None, 0]) for _ in range(2))
-        at = tile.edge_of(head, mY.shape[1], lane)
-        edge_dy, edge_y = (tile.load_edge(mT, row, at, 0.0) for mT in (mdY, mY))
+        at = tile.unaligned_element(prefix, mY.shape[1], lane)
+        rest_dy, rest_y = (tile.load_unaligned(mT, row, at, 0.0) for mT in (mdY, mY))
 
-        dot = edge_dy * edge_y
+        dot = rest_dy * rest_y
         for k in cutlass.range(tXgY.shape[3], unroll=1):
             tXpX = tile.inside(tXcX[None, None, None, k], mVY.shape)
             tile.fill_tail(tXrdY, 0.0)
@@ -91,4 +89,4 @@ class StreamingSoftmaxBackward(SoftmaxBackward):
             tXrY.store(dx.to(mY.element_type))
             if valid:
                 cute.copy(tiled_copy, tXrY, tXgdX[None, None, None, k], pred=tXpX)
-        tile.store_edge((edge_dy - dot) * edge_y, mdX, row, at, valid)
+        tile.store_unaligned((rest_dy - dot) * rest_y, mdX, row, at, valid)

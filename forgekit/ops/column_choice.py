@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from forgekit.kernels import WARP
 from forgekit.ops.tile_choice import SMS, Op, power_below
 
-__all__ = ["COLUMNS", "ColumnChoice", "ColumnRule", "Columns", "choose_columns"]
-
 
 @dataclass(frozen=True)
 class ColumnChoice:

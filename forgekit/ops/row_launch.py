@@ -52,16 +52,16 @@ def _choice(call: Call, rows: int, size: int, apart: tuple[int, ...], step: int)
     op = call.kind
     if op == "sum":
         apart = apart[:1]
-    vector, edges = row_vectors(
+    vector, unaligned = row_vectors(
         size, apart, call.addresses, call.dtype.itemsize, step, sums=op == "sum"
     )
     if call.variant is None:
-        found = tuned_rows(op, call.arch, rows, size, call.dtype, vector, edges)
+        found = tuned_rows(op, call.arch, rows, size, call.dtype, vector, unaligned)
         if found is not None:
             return found
     alone = call.variant == ("split" if op == "sum" else "vectorized")
     clusters = 1 if alone else clusters_of(call.arch)
-    choice = choose_rows(op, rows, size, call.dtype.itemsize, vector, edges, clusters)
+    choice = choose_rows(op, rows, size, call.dtype.itemsize, vector, unaligned, clusters)
     return _in_a_cluster(choice, size) if call.variant == "cluster" else choice
 
 
@@ -69,7 +69,8 @@ def row_vectors(
     size: int, apart: tuple[int, ...], addresses: tuple[int, ...], itemsize: int, step: int,
     *, sums: bool = False,
 ) -> tuple[int, bool]:  # fmt: skip
-    """Elements of an access to rows of operands, and whether rows have an unaligned prefix or tail.
+    """Elements of an access to rows of operands, and whether rows are unaligned: have
+    a prefix or a tail outside of whole vectors.
 
     apart: elements from row to row, of each operand; addresses: in bytes, modulo 16, of those that
     may lie anywhere; step: elements from one of a row to the next. sums: only one operand is read
@@ -92,7 +93,9 @@ def _in_a_cluster(choice: RowChoice, size: int) -> RowChoice:
     vectors = -(-size // choice.vector)
     lanes = -(-vectors // (2 * choice.loads))
     threads = max(WARP, -(-lanes // WARP) * WARP)
-    return RowChoice("registers", threads, 1, choice.loads, choice.vector, 2, edges=choice.edges)
+    return RowChoice(
+        "registers", threads, 1, choice.loads, choice.vector, 2, unaligned=choice.unaligned
+    )
 
 
 def _run_of_choice(call: Call, choice: RowChoice, rows: int) -> Launch:
@@ -125,7 +128,7 @@ def compile_rows(
     from forgekit.kernels.rows import RowTile
 
     c = choice
-    tile = RowTile(c.threads, c.rows, c.loads, c.vector, c.cluster, c.split, c.whole, c.edges)
+    tile = RowTile(c.threads, c.rows, c.loads, c.vector, c.cluster, c.split, c.whole, c.unaligned)
     kernels: dict[tuple[str, str], Any] = {
         ("sum", "sum"): reduce_sum.RowSum,
         ("sum", "short"): lambda tile: reduce_sum.ShortRowSum(tile, c.turns),
@@ -147,7 +150,7 @@ def _row_spec(dtype: torch.dtype, choice: RowChoice) -> TensorSpec:
     """What rows of a choice look like: whole vectors, contiguous at any address, or anything."""
     if choice.vector == 1:
         return TensorSpec(dtype, (None, None), (None, None))
-    if choice.edges:
+    if choice.unaligned:
         return TensorSpec(dtype, (None, None), (None, 1))
     return TensorSpec(dtype, (None, None), (None, 1), VECTOR_BYTES, {1: choice.vector})
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP, shares_warps
 from forgekit.ops.tile_choice import Kernel, Op, RowChoice, whole_loads
 
-__all__ = ["RowProblem", "capacity", "shared_limit", "why_not"]
-
 KERNELS: dict[Op, tuple[Kernel, ...]] = {
     "sum": ("sum", "short"),
     "softmax": ("registers", "shared", "streaming"),
@@ -28,14 +26,14 @@ MOST_PARTS = 1024  # of a row, for a second step to add up
 @dataclass(frozen=True)
 class RowProblem:
     """Rows that a configuration is chosen for. dtype: such as "bfloat16". vector: elements of an
-    access. edges: rows do not begin and end at vectors."""
+    access. unaligned: rows do not begin and end at vectors."""
 
     op: Op
     rows: int
     size: int
     dtype: str
     vector: int
-    edges: bool
+    unaligned: bool
 
 
 @functools.cache
@@ -68,21 +66,21 @@ def why_not(choice: RowChoice, problem: RowProblem, clusters: int, shared: int) 
     block = c.threads * c.rows
     several = c.cluster * c.split > 1
     short = c.kernel == "short"
-    outside = c.vector - 1 if c.edges else 0  # elements of a row that no vector holds, at least
+    outside = c.vector - 1 if c.unaligned else 0  # elements of a row that no vector holds, at least
     elements = c.loads * c.vector * c.turns
     rules = {
         "kernel of another operator": c.kernel in KERNELS[p.op],
-        "other accesses": (c.vector, c.edges) == (p.vector, p.edges),
+        "other accesses": (c.vector, c.unaligned) == (p.vector, p.unaligned),
         "threads neither whole warps nor a power of two": shares_warps(c.threads),
         "no whole warps in a block": block % WARP == 0 or c.rows == 1,
         "too many threads": block <= MOST_THREADS,
-        "too few threads for edges": not c.edges or c.threads >= 2 * c.vector,
+        "too few threads for unaligned rows": not c.unaligned or c.threads >= 2 * c.vector,
         "too many blocks of a cluster": c.cluster <= clusters,
         "blocks of a cluster not a power of two": c.cluster & (c.cluster - 1) == 0,
         "several blocks a row, and several rows a block": not several or c.rows == 1,
         "several blocks a row, and no whole warps": not several or c.threads % WARP == 0,
         "several turns, and no short rows of a warp": c.turns == 1 or (short and c.threads <= WARP),
-        "short rows of several blocks, or with edges": not (short and (several or c.edges)),
+        "short rows of several blocks, or unaligned": not (short and (several or c.unaligned)),
         "parts for an operator without a second step": c.split == 1 or p.op == "sum",
         "too many parts": c.split <= MOST_PARTS,
         "parts and a cluster": c.split == 1 or c.cluster == 1,
@@ -90,7 +88,8 @@ def why_not(choice: RowChoice, problem: RowProblem, clusters: int, shared: int) 
         "more whole loads than there are": c.whole <= whole_loads(c, p.size),
         "too many elements a thread": c.kernel == "shared" or elements <= MOST_ELEMENTS,
         "too many loads": c.kernel != "shared" or c.loads <= MOST_LOADS,
-        "shared memory needs whole vectors": c.kernel != "shared" or (c.vector > 1 and not c.edges),
+        "shared memory needs whole vectors": c.kernel != "shared"
+        or (c.vector > 1 and not c.unaligned),
         "too much shared memory": shared_bytes(c) <= shared,
     }
     return next((why for why, kept in rules.items() if not kept), None)
@@ -109,7 +108,7 @@ def _is_sound(choice: RowChoice) -> bool:
     for field in dataclasses.fields(choice):
         value = getattr(choice, field.name)
         least = 0 if field.name == "whole" else 1
-        if field.name == "edges":
+        if field.name == "unaligned":
             if type(value) is not bool:
                 return False
         elif field.name != "kernel" and (type(value) is not int or value < least):

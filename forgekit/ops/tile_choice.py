@@ -4,8 +4,8 @@ Rows are counted in vectors of 16 bytes, since a thread reads one at a time. Eac
 for the first rule that a row is short enough for; the last serves all that are longer. Reasons with
 a number were measured on one H200 on 2026-11-21; `book/measured/tiles_h200.json` holds the last
 runs, of the sizes that matter most, `short_rows_h200.json` those of short sums and
-`softmax_rows_h200.json` those of softmax and its gradient, of 2026-11-22. Rows that have edges, or
-are read by elements, take the rule of rows of as many accesses. What `forgekit tune` has found on
+`softmax_rows_h200.json` those of softmax and its gradient, of 2026-11-22. Unaligned rows, and
+those read by elements, take the rule of rows of as many accesses. What `forgekit tune` has found on
 the GPU at hand goes before the rules (`forgekit.ops.tuned`).
 
 Tried for softmax and its gradient, and left: loads past L1, 4 to 11 % slower where rows are many.
@@ -17,11 +17,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP
-
-__all__ = [
-    "RULES", "SMS", "Kernel", "Op", "RowChoice", "Rule", "choose_rows", "power_below",
-    "whole_loads",
-]  # fmt: skip
 
 Op = Literal["sum", "softmax", "softmax_backward"]
 Kernel = Literal["sum", "short", "registers", "shared", "streaming"]
@@ -118,21 +113,21 @@ class RowChoice:
     cluster: int = 1
     split: int = 1
     whole: int = 0
-    edges: bool = False
+    unaligned: bool = False
     turns: int = 1
 
 
 def choose_rows(
-    op: Op, rows: int, size: int, itemsize: int, vector: int, edges: bool, clusters: int
+    op: Op, rows: int, size: int, itemsize: int, vector: int, unaligned: bool, clusters: int
 ) -> RowChoice:
     """The configuration for `rows` rows of `size` elements.
 
     itemsize: bytes of an element. vector: elements of an access; 1 where they are not neighbours,
     in rows of less than 4 vectors, and where operands begin at different places of a vector.
-    edges: rows do not begin and end at vectors. clusters: blocks that a cluster may have, 1 on
+    unaligned: rows do not begin and end at vectors. clusters: blocks that a cluster may have, 1 on
     GPUs without.
     """
-    choice = _choose(op, rows, size, itemsize, vector, edges, clusters)
+    choice = _choose(op, rows, size, itemsize, vector, unaligned, clusters)
     return replace(choice, whole=whole_loads(choice, size))
 
 
@@ -141,32 +136,34 @@ def whole_loads(choice: RowChoice, size: int) -> int:
     c = choice
     together = c.threads * c.cluster * c.split  # vectors of a load
     if c.kernel in ("sum", "streaming"):  # in rounds
-        return 0 if c.edges or size % (c.vector * together * c.loads) else c.loads
-    outside = c.vector - 1 if c.edges else 0  # elements before the first whole vector, at most
+        return 0 if c.unaligned or size % (c.vector * together * c.loads) else c.loads
+    outside = c.vector - 1 if c.unaligned else 0  # elements before the first whole vector, at most
     return min(c.loads, max(0, size - outside) // c.vector // together)
 
 
 def _choose(
-    op: Op, rows: int, size: int, itemsize: int, vector: int, edges: bool, clusters: int
+    op: Op, rows: int, size: int, itemsize: int, vector: int, unaligned: bool, clusters: int
 ) -> RowChoice:
-    vectors = max(1, size // vector if edges else -(-size // vector))
+    vectors = max(1, size // vector if unaligned else -(-size // vector))
     rule = next(r for r in RULES[op, itemsize] if vectors <= r.vectors)
     kernel, loads, most = rule.kernel, rule.loads, rule.threads
     if kernel == "shared" and vector == 1:  # asynchronous copies need whole vectors
         kernel, most = "registers", 1024
-    if op == "softmax" and edges and vectors > 512:  # likewise; a cluster: 5 to 20 % before a block
+    if (
+        op == "softmax" and unaligned and vectors > 512
+    ):  # likewise; a cluster: 5 to 20 % before a block
         kernel, loads, most = "registers", 4 if clusters > 1 else 8, 256
-    if kernel == "short" and (edges or vector == 1):
+    if kernel == "short" and (unaligned or vector == 1):
         kernel, loads = "sum", max(loads, 2)
     if vector == 1 and size <= 8:  # a thread a row: a fifth of a warp's instructions for size 5
         return RowChoice(kernel if op == "sum" else "registers", 1, 128, size, 1)
     if vector == 1:  # short rows: lanes before loads; long ones: as many as registers allow
         loads = 1 if size <= WARP else 4 if size <= 1024 else 16 if op == "softmax_backward" else 32
-    threads = _threads(-(-vectors // loads), 2 * vector if edges else 1)
+    threads = _threads(-(-vectors // loads), 2 * vector if unaligned else 1)
     if kernel == "short":
         return _short(rows, size, loads, rule.turns, vector)
     if op == "sum":
-        return _sum(rows, size, min(threads, most), loads, vector, edges, clusters)
+        return _sum(rows, size, min(threads, most), loads, vector, unaligned, clusters)
     cluster = 1
     while threads > most and cluster < clusters:
         cluster *= 2
@@ -174,11 +171,11 @@ def _choose(
     loads = -(-vectors // (threads * cluster))
     shared = threads * loads * VECTOR_BYTES if kernel == "shared" else 0
     if threads > MOST_THREADS or shared > (SHARED_BYTES if clusters < 16 else 2 * SHARED_BYTES):
-        return _streaming(vector, edges, clusters)
+        return _streaming(vector, unaligned, clusters)
     beside = max(1, 128 // threads) if cluster == 1 else 1
     if rule.rows and vector > 1:  # no fewer blocks than SMs
         beside = power_below(rows // SMS, rule.rows)
-    return RowChoice(kernel, threads, beside, loads, vector, cluster, edges=edges)
+    return RowChoice(kernel, threads, beside, loads, vector, cluster, unaligned=unaligned)
 
 
 def _threads(lanes: int, least: int) -> int:
@@ -187,10 +184,12 @@ def _threads(lanes: int, least: int) -> int:
     return 1 << (lanes - 1).bit_length() if lanes <= WARP else -(-lanes // WARP) * WARP
 
 
-def _streaming(vector: int, edges: bool, clusters: int) -> RowChoice:
+def _streaming(vector: int, unaligned: bool, clusters: int) -> RowChoice:
     """Rows that nothing holds: 1024 threads, and a few blocks to share a row where they can."""
     cluster = min(clusters, 8)
-    return RowChoice("streaming", 1024, 1, 4 if vector > 1 else 8, vector, cluster, edges=edges)
+    return RowChoice(
+        "streaming", 1024, 1, 4 if vector > 1 else 8, vector, cluster, unaligned=unaligned
+    )
 
 
 def _short(rows: int, size: int, loads: int, turns: int, vector: int) -> RowChoice:
@@ -204,7 +203,7 @@ def _short(rows: int, size: int, loads: int, turns: int, vector: int) -> RowChoi
 
 
 def _sum(
-    rows: int, size: int, threads: int, loads: int, vector: int, edges: bool, clusters: int
+    rows: int, size: int, threads: int, loads: int, vector: int, unaligned: bool, clusters: int
 ) -> RowChoice:
     """Sums keep nothing: blocks of 256 threads at least, and more blocks a row where rows are few:
     those of a cluster, or, for 8 rows and fewer, as many as the GPU has room for, in two steps."""
@@ -216,7 +215,7 @@ def _sum(
     elif wanted > 1:
         threads, cluster = 1024, power_below(wanted, 8)
     beside = max(1, 256 // threads) if cluster * parts == 1 else 1
-    return RowChoice("sum", threads, beside, loads, vector, cluster, parts, edges=edges)
+    return RowChoice("sum", threads, beside, loads, vector, cluster, parts, unaligned=unaligned)
 
 
 def power_below(size: int, most: int) -> int:

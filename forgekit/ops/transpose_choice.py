@@ -10,8 +10,6 @@ from typing import Literal
 
 from forgekit.kernels import SECTOR_BYTES, VECTOR_BYTES
 
-__all__ = ["TILES", "Choice", "choose"]
-
 TILES = (16, 32, 64)  # what a caller may ask for
 FEW_ROWS = 24  # of X, below which tiles leave most threads idle;
 FEW_WHOLE_ROWS = 16  # if X is large and both sides can be accessed 16 bytes at a time

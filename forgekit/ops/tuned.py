@@ -25,20 +25,18 @@ from forgekit.ops.launching import clusters_of
 from forgekit.ops.row_limits import RowProblem, shared_limit, why_not
 from forgekit.ops.tile_choice import RowChoice
 
-__all__ = ["Trial", "forget", "gpu_name", "key", "trying", "tuned_rows"]
-
 EXACT_ROWS = 512  # below, an entry is for that number of rows alone
 
 
 def tuned_rows(
-    op: Any, arch: str | None, rows: int, size: int, dtype: object, vector: int, edges: bool
+    op: Any, arch: str | None, rows: int, size: int, dtype: object, vector: int, unaligned: bool
 ) -> RowChoice | None:
     """The stored configuration for such rows, or None: the table then decides.
 
     Launchers ask once for each kind of call. It costs a look at the file's date.
     """
     name = str(dtype).removeprefix("torch.")
-    problem = RowProblem(op, rows, size, name, vector, edges)
+    problem = RowProblem(op, rows, size, name, vector, unaligned)
     trial = _trial.get()
     if trial is not None:
         trial.asked.append(problem)
@@ -68,7 +66,9 @@ def key(problem: RowProblem) -> str:
     rows from 8192 to 16383, of 4096 elements."""
     p = problem
     rows = p.rows if p.rows < EXACT_ROWS else 1 << p.rows.bit_length() - 1
-    return f"{p.op} {p.dtype} {rows}x{p.size} vector={p.vector}{' edges' if p.edges else ''}"
+    return (
+        f"{p.op} {p.dtype} {rows}x{p.size} vector={p.vector}{' unaligned' if p.unaligned else ''}"
+    )
 
 
 def gpu_name(arch: str | None) -> str:

@@ -24,9 +24,6 @@ from forgekit import environment, shared_files
 from forgekit.compiling import store
 from forgekit.errors import PlatformError, got_needed
 
-__all__ = ["Stored", "clear", "entries_of", "file_of", "folder", "header", "keep", "stored",
-           "warn_once"]  # fmt: skip
-
 SCHEMA, VERSION = "forgekit-tuning", 1
 _SOURCES = (
     *(f"kernels/{name}.py" for name in ("rows", "reduce_sum", "softmax", "softmax_staged",

@@ -7,8 +7,6 @@ import torch
 from forgekit.arguments import dense
 from forgekit.errors import usage_error
 
-__all__ = ["row_wise", "wider"]
-
 _WIDER = {
     torch.float16: torch.float32,
     torch.bfloat16: torch.float32,

@@ -7,8 +7,6 @@ import torch
 from forgekit.arguments import checked
 from forgekit.ref.precision import row_wise, wider
 
-__all__ = ["reduce_sum"]
-
 
 @checked()
 def reduce_sum(x: torch.Tensor, dim: int = -1, keepdim: bool = False) -> torch.Tensor:

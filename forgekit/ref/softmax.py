@@ -7,8 +7,6 @@ import torch
 from forgekit.arguments import checked
 from forgekit.ref.precision import row_wise, wider
 
-__all__ = ["softmax", "softmax_backward"]
-
 
 @checked()
 def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:

@@ -7,8 +7,6 @@ import torch
 from forgekit.arguments import checked, dense
 from forgekit.errors import usage_error
 
-__all__ = ["copy_transpose"]
-
 
 @checked()
 def copy_transpose(x: torch.Tensor) -> torch.Tensor:

@@ -25,8 +25,7 @@ from forgekit.benching.tuning import (
 )
 from forgekit.devices import use_target
 from forgekit.errors import PlatformError, UsageError
-from forgekit.ops import tuned, tuning_files
-from forgekit.ops.calls import Call, plan
+from forgekit.ops import calls, tuned, tuning_files
 from forgekit.ops.row_launch import row_vectors
 from forgekit.ops.row_limits import RowProblem, why_not
 from forgekit.ops.softmax import _softmax
@@ -55,7 +54,7 @@ def fewest_loads(call: Callable[[], Any], choice: RowChoice, repeats: int) -> Ti
 def choice_used() -> tuple[int, ...]:
     """threads, rows, loads of what the launcher compiled for CASE."""
     x = torch.empty(CASE.shape, dtype=torch.float16)
-    run: Any = plan(_softmax, *Call.of("softmax", x, arch=ARCH)[1:6], (-1, None))[0]
+    run: Any = calls.plan(_softmax, *calls.Call.of("softmax", x, arch=ARCH)[1:6], (-1, None))[0]
     return run.fn.tile.threads, run.fn.tile.rows, run.fn.tile.loads
 
 
@@ -70,9 +69,9 @@ def test_candidates_can_run_and_are_neighbours(
     op: Any, itemsize: int, clusters: int, shared: int
 ) -> None:
     for rows, size in ((8192, 8192), (2048, 1024), (64, 131072), (1, 2**24), (9, 64), (70, 8193)):
-        vector, edges = row_vectors(size, (size,), (0,), itemsize, 1, sums=op == "sum")
-        problem = RowProblem(op, rows, size, "", vector, edges)
-        table = choose_rows(op, rows, size, itemsize, vector, edges, clusters)
+        vector, unaligned = row_vectors(size, (size,), (0,), itemsize, 1, sums=op == "sum")
+        problem = RowProblem(op, rows, size, "", vector, unaligned)
+        table = choose_rows(op, rows, size, itemsize, vector, unaligned, clusters)
         found = candidates(problem, table, clusters=clusters, shared=shared)
         assert len(found) >= 3 and table not in found and len(set(found)) == len(found)
         for c in found:

@@ -39,9 +39,9 @@ def row_choices(dtype: torch.dtype) -> dict[str, RowChoice]:
     return {
         "elements": RowChoice("sum", 32, 8, 4, 1),
         "vectors": RowChoice("sum", 64, 4, 2, V),
-        "edges": RowChoice("sum", 64, 2, 2, V, edges=True),
+        "unaligned": RowChoice("sum", 64, 2, 2, V, unaligned=True),
         "cluster": RowChoice("sum", 64, 1, 2, V, cluster=4),
-        "cluster, edges": RowChoice("sum", 32, 1, 1, V, cluster=8, edges=True),
+        "cluster, unaligned": RowChoice("sum", 32, 1, 1, V, cluster=8, unaligned=True),
         "split": RowChoice("sum", 64, 1, 2, V, split=3),
         "short": RowChoice("short", 128, 2, 3, V),
         "short, in turn": RowChoice("short", 32, 2, 3, V, turns=3),
@@ -89,19 +89,19 @@ def need(clusters: int, arch: str | None) -> None:
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [(name, dtype) for name in row_choices(torch.float32) for dtype in DTYPES
-     if dtype != torch.float16 or name in ("vectors", "cluster, edges")],
+     if dtype != torch.float16 or name in ("vectors", "cluster, unaligned")],
     ids=str,
 )  # fmt: skip
 def test_rows(name: str, dtype: torch.dtype, arch: str | None) -> None:
     choice = row_choices(dtype)[name]
     need(choice.cluster, arch)
     V = choice.vector
-    sizes = (1, 3, 5, 33, 1000, 1031) if choice.edges or V == 1 else (V, 3 * V, 128 * V, 1032)
+    sizes = (1, 3, 5, 33, 1000, 1031) if choice.unaligned or V == 1 else (V, 3 * V, 128 * V, 1032)
     if choice.kernel == "short":
         sizes = tuple(N for N in sizes if choice.threads * choice.loads * V >= N)
     for N, M in itertools.product(sizes, (1, 5)):
         x = normal(M, N, dtype=dtype, arch=arch)
-        x = placed(x, N % V, N + 3) if choice.edges else x
+        x = placed(x, N % V, N + 3) if choice.unaligned else x
         assert_sums(row_sums(choice, x, arch), x, 1)
 
 
@@ -180,7 +180,7 @@ def test_other_architectures(arch: str) -> None:
     x = normal(3, 130, 40, dtype=torch.bfloat16)
     columns = ColumnChoice(4, 8, 4, 8, cluster=2 if arch == "sm_100a" else 1)
     assert_sums(column_sums(columns, x, arch), x, 1)
-    rows = row_choices(x.dtype)["cluster, edges" if arch == "sm_100a" else "edges"]
+    rows = row_choices(x.dtype)["cluster, unaligned" if arch == "sm_100a" else "unaligned"]
     assert_sums(row_sums(rows, x[0], arch), x[0], 1)
 
 
@@ -214,7 +214,7 @@ def test_large_values_cancel(name: str) -> None:
     assert torch.equal(sums(name, x.to(dtype), "sm_90a").double(), expected)
 
 
-@pytest.mark.parametrize("name", ["vectors", "edges", "cluster", "naive", "smem", "shuffle"])
+@pytest.mark.parametrize("name", ["vectors", "unaligned", "cluster", "naive", "smem", "shuffle"])
 def test_halves_pass_what_they_cannot_hold(name: str) -> None:
     """Partial sums of float16 up to 120 times its largest number; the result fits."""
     x = torch.full((3, 480), 60000.0)

@@ -33,16 +33,16 @@ TILES = {
     "split": RowChoice("sum", 64, 1, 1, 4, split=3),
 }
 EDGES = {
-    "8 lanes": RowChoice("sum", 8, 4, 1, 4, edges=True),
-    "two warps, two rows": RowChoice("sum", 64, 2, 2, 4, edges=True),
-    "cluster of 2": RowChoice("sum", 32, 1, 1, 4, cluster=2, edges=True),
-    "split": RowChoice("sum", 32, 1, 1, 4, split=2, edges=True),
+    "8 lanes": RowChoice("sum", 8, 4, 1, 4, unaligned=True),
+    "two warps, two rows": RowChoice("sum", 64, 2, 2, 4, unaligned=True),
+    "cluster of 2": RowChoice("sum", 32, 1, 1, 4, cluster=2, unaligned=True),
+    "split": RowChoice("sum", 32, 1, 1, 4, split=2, unaligned=True),
 }
 
 
 def tile_of(choice: RowChoice) -> RowTile:
     return RowTile(choice.threads, choice.rows, choice.loads, choice.vector, choice.cluster,
-                   choice.split, choice.whole, choice.edges)  # fmt: skip
+                   choice.split, choice.whole, choice.unaligned)  # fmt: skip
 
 
 def check(choice: RowChoice, x: torch.Tensor, arch: str | None) -> None:
@@ -104,7 +104,7 @@ def test_other_architectures(arch: str) -> None:
         ({"threads": 32, "rows": 0}, "rows of a block: got 0 rows"),
         ({"threads": 16, "cluster": 2}, "rows of a block: got 1 of 16 threads"),
         ({"threads": 64, "rows": 2, "split": 2}, "rows of a block: got 2 of 64 threads"),
-        ({"threads": 8, "vector": 8, "edges": True}, "threads: got 8, needed 16 at least"),
+        ({"threads": 8, "vector": 8, "unaligned": True}, "threads: got 8, needed 16 at least"),
     ],
 )
 def test_tiles_that_would_sum_wrongly(fields: dict[str, int], told: str) -> None:
@@ -171,7 +171,7 @@ def test_no_order_of_threads_matters(name: str) -> None:
     assert report and not report.findings, str(report)
 
 
-def test_edges_in_no_order_of_threads() -> None:
+def test_unaligned_rows_in_no_order_of_threads() -> None:
     for name in ("two warps, two rows", "cluster of 2"):
         x = placed(integers(3, 150), 3, 151)
         kernel = compile_rows("sum", EDGES[name], torch.float32, "sm_90a")

@@ -28,19 +28,19 @@ from tests.kernels.rowwise import (
     same_bits,
 )
 
-# What a kernel over rows can be: kernel, threads, rows, loads, whether vectors, cluster, edges.
+# What a kernel over rows can be: kernel, threads, rows, loads, whether vectors, cluster, unaligned.
 ROWS: dict[str, tuple[Kernel, int, int, int, bool, int, bool]] = {
     "registers, elements": ("registers", 32, 4, 4, False, 1, False),
     "registers, part of a warp": ("registers", 16, 8, 2, True, 1, False),
     "registers, warps": ("registers", 96, 1, 1, True, 1, False),
-    "registers, edges": ("registers", 64, 2, 1, True, 1, True),
+    "registers, unaligned": ("registers", 64, 2, 1, True, 1, True),
     "registers, cluster": ("registers", 32, 1, 1, True, 4, False),
-    "registers, cluster, edges": ("registers", 32, 1, 1, True, 2, True),
+    "registers, cluster, unaligned": ("registers", 32, 1, 1, True, 2, True),
     "shared": ("shared", 64, 2, 2, True, 1, False),
     "shared, cluster": ("shared", 32, 1, 2, True, 2, False),
     "streaming": ("streaming", 64, 1, 2, True, 1, False),
     "streaming, elements": ("streaming", 64, 1, 2, False, 1, False),
-    "streaming, cluster, edges": ("streaming", 32, 1, 1, True, 2, True),
+    "streaming, cluster, unaligned": ("streaming", 32, 1, 1, True, 2, True),
 }
 BACKWARD = [name for name in ROWS if not name.startswith("shared")]
 COLUMNS = {  # lanes, rows, loads, whether vectors
@@ -52,16 +52,16 @@ COLUMNS = {  # lanes, rows, loads, whether vectors
 STEPS = ("three_pass", "two_pass", "online")
 FORWARD = [*ROWS, *COLUMNS, *STEPS]
 # Which of them are tried with bfloat16, too; float16 differs from that in no more than its range.
-HALVES = ("registers, elements", "registers, edges", "streaming")
+HALVES = ("registers, elements", "registers, unaligned", "streaming")
 LONGEST = 256  # elements of a row that each of these kernels takes, whatever the dtype
 
 
 def row_choice(name: str, dtype: torch.dtype) -> RowChoice:
-    kernel, threads, rows, loads, vectors, cluster, edges = ROWS[name]
+    kernel, threads, rows, loads, vectors, cluster, unaligned = ROWS[name]
     V = 16 // dtype.itemsize if vectors else 1
     if kernel != "streaming":  # room for LONGEST
         loads = max(loads, -(-LONGEST // (threads * V * cluster)))
-    return RowChoice(kernel, threads, rows, loads, V, cluster, edges=edges)
+    return RowChoice(kernel, threads, rows, loads, V, cluster, unaligned=unaligned)
 
 
 @functools.cache
@@ -120,7 +120,7 @@ def sizes_of(name: str, dtype: torch.dtype) -> list[int]:
 
 
 def laid_out(name: str, x: torch.Tensor, offset: int) -> torch.Tensor:
-    """As the kernel can take it: with edges, rows that begin anywhere, each elsewhere."""
+    """As the kernel can take it: unaligned, rows that begin anywhere, each elsewhere."""
     N = x.shape[1]
     return placed(x, offset, N + 8) if name in ROWS and ROWS[name][6] else x
 
@@ -167,8 +167,8 @@ def test_float16(name: str, arch: str | None) -> None:
 
 
 @pytest.mark.parametrize("arch", WHERE)
-@pytest.mark.parametrize("name", ["registers, edges", "registers, cluster, edges",
-                                  "streaming, cluster, edges"])  # fmt: skip
+@pytest.mark.parametrize("name", ["registers, unaligned", "registers, cluster, unaligned",
+                                  "streaming, cluster, unaligned"])  # fmt: skip
 def test_rows_that_begin_anywhere(name: str, arch: str | None) -> None:
     """A row of x and that of y are as far from a vector's beginning: sizes and strides agree."""
     need(name, arch)
@@ -226,7 +226,7 @@ def test_other_architectures(arch: str) -> None:
     names = ["shared", "registers, cluster"] if arch == "sm_100a" else ["shared", "streaming"]
     for name in names:
         assert_softmax(run("softmax", name, x, arch=arch), x, 1)
-    dx = run("softmax_backward", "registers, edges", x, x.softmax(1), arch=arch)
+    dx = run("softmax_backward", "registers, unaligned", x, x.softmax(1), arch=arch)
     assert_gradient(dx, x, x.softmax(1), 1)
 
 
@@ -241,9 +241,9 @@ def test_extremes(name: str, arch: str | None) -> None:
 
 
 @pytest.mark.parametrize("arch", WHERE)
-@pytest.mark.parametrize("name", ["registers, edges", "registers, cluster, edges",
-                                  "streaming, cluster, edges"])  # fmt: skip
-def test_extremes_in_edges(name: str, arch: str | None) -> None:
+@pytest.mark.parametrize("name", ["registers, unaligned", "registers, cluster, unaligned",
+                                  "streaming, cluster, unaligned"])  # fmt: skip
+def test_extremes_outside_whole_vectors(name: str, arch: str | None) -> None:
     """Rows of odd length, one behind the other: every offset from a vector."""
     need(name, arch)
     for N in (7, 103):

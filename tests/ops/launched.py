@@ -26,7 +26,7 @@ def in_words(kernel: Any) -> str:
     words = [type(kernel).__name__]
     if tile is not None and hasattr(tile, "loads"):
         words += ["elements"] * (tile.vector == 1)
-        words += [word for word in ("edges", "once") if getattr(tile, word, False)]
+        words += [word for word in ("unaligned", "once") if getattr(tile, word, False)]
         words += ["exact"] * (getattr(tile, "whole", None) == tile.loads)
         cluster = getattr(kernel, "cluster", getattr(tile, "cluster", 1))
         words += [f"cluster {cluster}"] * (cluster > 1)

@@ -33,19 +33,19 @@ ROWS = [  # shape, dtype, what is launched for dim 1
     ((5, 1), F32, "RowSum elements exact"),
     ((7, 4), F32, "RowSum elements exact"),
     ((7, 15), F32, "RowSum elements"),
-    ((3, 33), F32, "RowSum edges"),
+    ((3, 33), F32, "RowSum unaligned"),
     ((33, 64), BF16, "ShortRowSum exact"),
     ((300, 40), F32, "ShortRowSum"),
     ((5, 1000), F16, "ShortRowSum"),
     ((3, 1024), F32, "ShortRowSum exact"),
     ((3, 4096), F32, "RowSum exact"),
-    ((3, 3001), BF16, "RowSum edges"),
+    ((3, 3001), BF16, "RowSum unaligned"),
     ((2, 8192), F32, "RowSum cluster 2"),
     ((2, 8196), F32, "RowSum cluster 2"),
-    ((1, 20001), F32, "RowSum edges cluster 4"),
+    ((1, 20001), F32, "RowSum unaligned cluster 4"),
     ((2, 65536), BF16, "RowSum cluster 8"),
     ((2, 131072), F32, "RowSum split, RowSum elements"),
-    ((1, 300001), F32, "RowSum edges split, RowSum elements"),
+    ((1, 300001), F32, "RowSum unaligned split, RowSum elements"),
 ]
 
 
@@ -101,10 +101,10 @@ def test_more_rows_than_a_grid_has_in_y(launched: Launched) -> None:
 VIEWS: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], str]] = {
     "whole": (lambda x: x, "ShortRowSum | ColumnSum"),
     "transposed": (lambda x: x.t(), "ColumnSum | ShortRowSum"),
-    "odd part": (lambda x: x[:, :33], "RowSum edges | ColumnSum elements"),
+    "odd part": (lambda x: x[:, :33], "RowSum unaligned | ColumnSum elements"),
     "aligned part": (lambda x: x[:, 8:48], "ShortRowSum | ColumnSum"),
-    "from the second": (lambda x: x[:, 1:], "RowSum edges | ColumnSum elements"),
-    "whole vectors elsewhere": (lambda x: x[:, 1:65], "RowSum edges | ColumnSum elements"),
+    "from the second": (lambda x: x[:, 1:], "RowSum unaligned | ColumnSum elements"),
+    "whole vectors elsewhere": (lambda x: x[:, 1:65], "RowSum unaligned | ColumnSum elements"),
     "every third column": (lambda x: x[:, ::3], "RowSum elements | RowSum elements"),
     "one row, repeated": (lambda x: x[1:2].expand(50, 72), "ShortRowSum | ColumnSum"),
     "one column, repeated": (

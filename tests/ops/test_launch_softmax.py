@@ -68,17 +68,17 @@ def check_both(
 ROWS = [  # shape, dtype, what is launched for dim 1: softmax | gradient
     ((5, 1), F32, "Softmax elements exact | SoftmaxBackward elements exact"),
     ((7, 15), F32, "Softmax elements | SoftmaxBackward elements"),
-    ((3, 33), F32, "Softmax edges | SoftmaxBackward edges"),
-    ((3, 101), F16, "Softmax edges | SoftmaxBackward edges"),
+    ((3, 33), F32, "Softmax unaligned | SoftmaxBackward unaligned"),
+    ((3, 101), F16, "Softmax unaligned | SoftmaxBackward unaligned"),
     ((5, 1000), F32, "Softmax | SoftmaxBackward"),
-    ((3, 1003), BF16, "Softmax edges | SoftmaxBackward edges"),
-    ((2, 4097), F32, "Softmax edges | SoftmaxBackward edges"),
+    ((3, 1003), BF16, "Softmax unaligned | SoftmaxBackward unaligned"),
+    ((2, 4097), F32, "Softmax unaligned | SoftmaxBackward unaligned"),
     ((2, 5000), BF16, "StagedSoftmax | SoftmaxBackward"),
     ((1, 20000), F32, "StagedSoftmax | SoftmaxBackward cluster 4"),
-    ((1, 20001), BF16, "Softmax edges cluster 4 | SoftmaxBackward edges cluster 4"),
+    ((1, 20001), BF16, "Softmax unaligned cluster 4 | SoftmaxBackward unaligned cluster 4"),
     ((1, 32768), F32, "StagedSoftmax exact | SoftmaxBackward cluster 4"),
     ((1, 60000), BF16, "StagedSoftmax cluster 8 | SoftmaxBackward cluster 8"),
-    ((1, 70001), F32, "Softmax edges cluster 16 | SoftmaxBackward edges cluster 16"),
+    ((1, 70001), F32, "Softmax unaligned cluster 16 | SoftmaxBackward unaligned cluster 16"),
     ((1, 140000), F32, "StagedSoftmax cluster 16 | SoftmaxBackward cluster 16"),
     ((1, 1100000), F32, "StreamingSoftmax cluster 8 | StreamingSoftmaxBackward cluster 8"),
 ]
@@ -161,7 +161,7 @@ VIEWS: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], str]] = {
     ),
     "transposed": (
         lambda x: x.t(),
-        "Softmax edges, ColumnSoftmax once | SoftmaxBackward edges, ColumnSoftmaxBackward",
+        "Softmax unaligned, ColumnSoftmax once | SoftmaxBackward unaligned, ColumnSoftmaxBackward",
     ),
     "odd part": (
         lambda x: x[:, :33],
@@ -170,8 +170,8 @@ VIEWS: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], str]] = {
     ),
     "odd rows in step": (
         lambda x: x[:, :69].contiguous(),
-        "Softmax edges, ColumnSoftmax elements once | "
-        "SoftmaxBackward edges, ColumnSoftmaxBackward elements once",
+        "Softmax unaligned, ColumnSoftmax elements once | "
+        "SoftmaxBackward unaligned, ColumnSoftmaxBackward elements once",
     ),
     "whole vectors elsewhere": (
         lambda x: x[:, 1:65],
@@ -192,8 +192,8 @@ VIEWS: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], str]] = {
     ),
     "a column": (
         lambda x: x[:, 3:4],
-        "Softmax elements exact, Softmax edges | "
-        "SoftmaxBackward elements exact, SoftmaxBackward edges",
+        "Softmax elements exact, Softmax unaligned | "
+        "SoftmaxBackward elements exact, SoftmaxBackward unaligned",
     ),
 }
 
@@ -310,7 +310,7 @@ def test_pieces(arch: str | None, launched: Launched, monkeypatch: pytest.Monkey
 def test_pieces_that_do_not_begin_at_a_vector(
     arch: str | None, launched: Launched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Pieces of rows with edges: those of y begin where they begin, which may be elsewhere."""
+    """Pieces of unaligned rows: those of y begin where they begin, which may be elsewhere."""
     small_pieces(monkeypatch, 64)
     x, dy = (normal(3504, arch=arch)[2:3502].view(10, 10, 35) for _ in range(2))
     check(x, 2, arch)

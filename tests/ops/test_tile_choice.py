@@ -17,7 +17,7 @@ SIZES = sorted({
 
 
 def layouts(op: Op, size: int, itemsize: int) -> list[tuple[int, bool]]:
-    """What vector and edges can be for rows of a size; as `row_vectors` gives them."""
+    """What vector and unaligned can be for rows of a size; as `row_vectors` gives them."""
     V = 16 // itemsize
     if size < 4 * V:
         return [(1, False)]
@@ -28,9 +28,9 @@ def layouts(op: Op, size: int, itemsize: int) -> list[tuple[int, bool]]:
 def chosen(op: Op, itemsize: int, clusters: int) -> list[tuple[int, int, RowChoice]]:
     """(rows, size, choice) of all kinds of rows."""
     return [
-        (rows, size, choose_rows(op, rows, size, itemsize, vector, edges, clusters))
+        (rows, size, choose_rows(op, rows, size, itemsize, vector, unaligned, clusters))
         for size in SIZES
-        for vector, edges in layouts(op, size, itemsize)
+        for vector, unaligned in layouts(op, size, itemsize)
         for rows in (1, 8, 40, 200, 10000)
     ]
 
@@ -42,7 +42,7 @@ def test_rows_fit(op: Op, itemsize: int, clusters: int) -> None:
     shared = max_shared_bytes({1: "sm_86", 16: "sm_90a"}[clusters])
     dtype = {2: "bfloat16", 4: "float32"}[itemsize]
     for rows, size, c in chosen(op, itemsize, clusters):
-        problem = RowProblem(op, rows, size, dtype, c.vector, c.edges)
+        problem = RowProblem(op, rows, size, dtype, c.vector, c.unaligned)
         assert why_not(c, problem, clusters, shared) is None, f"{problem}: {c}"
         # Whole where they can be, as that saves a predicate; and no load that nobody has.
         assert c.whole == whole_loads(c, size), f"{problem}: {c}"
@@ -221,25 +221,25 @@ def test_without_clusters(op: Op, itemsize: int) -> None:
 
 def test_rows_without_whole_vectors_never_wait_in_shared_memory() -> None:
     for size in (20000, 100000):
-        edges = choose_rows("softmax", 2000, size + 1, 4, 4, True, 16)
+        unaligned = choose_rows("softmax", 2000, size + 1, 4, 4, True, 16)
         elements = choose_rows("softmax", 2000, size, 4, 1, False, 16)
-        assert edges.kernel == elements.kernel == "registers"
-        assert edges.edges and edges.vector == 4 and elements.vector == 1
+        assert unaligned.kernel == elements.kernel == "registers"
+        assert unaligned.unaligned and unaligned.vector == 4 and elements.vector == 1
         assert choose_rows("softmax", 2000, size, 4, 4, False, 16).kernel == "shared"
 
 
 def test_short_rows_take_turns_where_there_are_64_blocks_of_them() -> None:
-    def words(rows: int, size: int, edges: bool = False) -> str:
-        return told(choose_rows("sum", rows, size, 2, 8, edges, 16))
+    def words(rows: int, size: int, unaligned: bool = False) -> str:
+        return told(choose_rows("sum", rows, size, 2, 8, unaligned, 16))
 
     assert words(1048576, 64) == words(8192, 64) == "short 8x32, 1 loads, 4 turns"
     assert words(8191, 64) == "short 4x64, 2 loads"
     assert words(932068, 72) == words(4096, 72) == "short 8x32, 2 loads, 2 turns"
     assert words(4095, 72) == "short 8x32, 2 loads"
     assert words(1000, 1000) == words(10**6, 1000) == "short 32x8, 4 loads"
-    # What has edges is read by the kernel that knows them.
-    assert words(1048576, 63, edges=True) == "sum 16x16, 2 loads"
-    assert words(1000, 1001, edges=True) == "sum 32x8, 4 loads"
+    # What is unaligned is read by the kernel that knows them.
+    assert words(1048576, 63, unaligned=True) == "sum 16x16, 2 loads"
+    assert words(1000, 1001, unaligned=True) == "sum 32x8, 4 loads"
 
 
 def test_few_rows_are_shared_by_blocks() -> None:

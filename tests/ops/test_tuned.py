@@ -53,7 +53,7 @@ def store(choice: RowChoice = OTHER, problem: RowProblem = ROWS) -> Path:
 
 def asked(problem: RowProblem = ROWS, arch: str = ARCH) -> RowChoice | None:
     p = problem
-    return tuned.tuned_rows(p.op, arch, p.rows, p.size, p.dtype, p.vector, p.edges)
+    return tuned.tuned_rows(p.op, arch, p.rows, p.size, p.dtype, p.vector, p.unaligned)
 
 
 def used() -> RowChoice:
@@ -94,7 +94,7 @@ def test_an_entry_is_for_its_rows_alone() -> None:
     assert asked() == OTHER
     for change in (
         {"op": "softmax_backward"}, {"rows": 7}, {"size": 1032}, {"dtype": "bfloat16"},
-        {"vector": 1}, {"edges": True},
+        {"vector": 1}, {"unaligned": True},
     ):  # fmt: skip
         assert asked(dataclasses.replace(ROWS, **change)) is None, change
     assert asked(arch="sm_80") is None
@@ -176,7 +176,7 @@ def test_a_file_that_does_not_count_is_told_once_and_replaced(
         ({"kernel": "shared", "threads": 512, "loads": 16, "whole": 0}, "shared memory"),
         ({"kernel": "sum"}, "another operator"),
         ({"vector": 4, "threads": 128}, "other accesses"),
-        ({"edges": True, "whole": 0}, "other accesses"),
+        ({"unaligned": True, "whole": 0}, "other accesses"),
         ({"color": 1}, "TypeError"),
         (None, "TypeError"),
     ],
@@ -262,12 +262,12 @@ def test_the_table_keeps_the_limits(clusters: int) -> None:
     shared = SHARED if clusters > 1 else 99 * 1024
     for op, itemsize in RULES:
         for size in (1, 2, 31, 64, 100, 1024, 2048, 4097, 8192, 12345, 32768, 131072, 2**20, 2**24):
-            for vector, edges in ((1, False), (16 // itemsize, size % (16 // itemsize) > 0)):
+            for vector, unaligned in ((1, False), (16 // itemsize, size % (16 // itemsize) > 0)):
                 if vector > 1 and size < 4 * vector:
                     continue
                 for rows in (1, 7, 300, 70000):
-                    choice = choose_rows(op, rows, size, itemsize, vector, edges, clusters)
-                    problem = RowProblem(op, rows, size, "", vector, edges)
+                    choice = choose_rows(op, rows, size, itemsize, vector, unaligned, clusters)
+                    problem = RowProblem(op, rows, size, "", vector, unaligned)
                     assert why_not(choice, problem, clusters, shared) is None, (problem, choice)
                     assert choice.whole == whole_loads(choice, size), (problem, choice)
 
