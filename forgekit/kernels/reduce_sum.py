@@ -52,9 +52,8 @@ class RowSum:
             for i in cutlass.range_constexpr(tile.loads):
                 rSum.store(rSum.load() + tXrX[None, 0, i].load().to(Float32))
         total = rSum.load().reduce(cute.ReductionOp.ADD, 0.0, 0)
-        total += tile.load_unaligned(
-            mX, row, tile.unaligned_element(prefix, mX.shape[1], lane), 0.0
-        )
+        at = tile.unaligned_element(prefix, mX.shape[1], lane)
+        total += tile.load_unaligned(mX, row, at, 0.0)
         total = tile.sum(total, sPart, mbar)
         # By the first thread of a cluster, or of a part; no row has both.
         if valid and lane % (tile.threads * tile.cluster) == 0:

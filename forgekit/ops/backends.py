@@ -132,7 +132,7 @@ def current_backend(op: str, backend: str | None = None) -> str:
     name = backend
     if name is None:
         name = (chosen.get() or {}).get(op) or defaults.get(op, "kernel")
-    if name != "kernel" and not (isinstance(name, str) and name in own):
+    if not isinstance(name, str) or (name != "kernel" and name not in own):
         raise _unknown(name, f"one of {', '.join(('kernel', *own))} for {op}")
     return name
 
@@ -149,7 +149,7 @@ def _choice(name: str, op: str | None) -> dict[str, str]:
 
 
 def _functions(op: str) -> dict[str, Function]:
-    if op not in OPS:
+    if not isinstance(op, str) or op not in OPS:
         remedy = "use the name of a function of forgekit.ops"
         raise usage_error("op", brief(op), "one of " + ", ".join(OPS), remedy)
     return functions[op]
