@@ -112,14 +112,14 @@ def markdown(item: Item, prefix: str) -> str:
         lines.append(f"```python\n{_signature(node)}\n```\n")
     lines.append(_text(ast.get_docstring(node) or ""))
     if isinstance(node, ast.ClassDef):
-        members = list(_members(node))
+        members = list(_members(item))
         if members:
             lines.append("\n".join(members) + "\n")
     return "\n".join(lines)
 
 
-def _members(node: ast.ClassDef) -> Iterator[str]:
-    for member in node.body:
+def _members(item: Item) -> Iterator[str]:
+    for member in _inherited(item):
         if not isinstance(member, ast.FunctionDef) or member.name.startswith("_"):
             continue
         words = (ast.get_docstring(member) or "").split("\n\n")[0]
@@ -129,6 +129,17 @@ def _members(node: ast.ClassDef) -> Iterator[str]:
         value = any(d.endswith("property") for d in decorators)
         call = member.name if value else _signature(member, width=10_000).partition(" -> ")[0]
         yield f"- `.{call}`: {_plain(' '.join(words.split()))}"
+
+
+def _inherited(item: Item) -> list[ast.stmt]:
+    """What stands in a class and, beyond that, in its bases; what all results have is left out."""
+    body = list(item.node.body)
+    own = {getattr(member, "name", "") for member in body}
+    for base in map(ast.unparse, getattr(item.node, "bases", [])):
+        found = _definition(item.module, base) if base != "Shown" else None
+        if found is not None:
+            body += [m for m in _inherited(found) if getattr(m, "name", "") not in own]
+    return body
 
 
 def _signature(node: ast.FunctionDef, width: int = _WIDTH) -> str:

@@ -27,7 +27,7 @@ def of(value: object) -> Layout | ComposedLayout:
     return read(value).layout
 
 
-Layout.of = staticmethod(of)
+Layout._of = staticmethod(of)
 
 
 def read(value: object) -> Described:

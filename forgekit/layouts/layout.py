@@ -53,9 +53,7 @@ class Layout:
     shape: IntTuple
     stride: IntTuple
 
-    of: ClassVar[
-        Callable[[object], Any]
-    ]  # forgekit.layouts.of: convert.py, above this file, sets it
+    _of: ClassVar[Callable[[object], Any]]  # convert.py, which stands above this file, sets it
 
     def __init__(self, shape: object, stride: object = None) -> None:
         checked_shape = checked_tuple(shape, "shape", leaf=_size_leaf)
@@ -74,6 +72,13 @@ class Layout:
             )
         object.__setattr__(self, "shape", checked_shape)
         object.__setattr__(self, "stride", checked_stride)
+
+    @classmethod
+    def of(cls, value: object) -> Any:
+        """What a CuTe layout or tensor, its printed text or a tuple (shape, stride) describes:
+        a Layout or ComposedLayout. See `forgekit.layouts.of`.
+        """
+        return cls._of(value)
 
     def __str__(self) -> str:
         return f"{text(self.shape)}:{text(self.stride)}"
