@@ -144,6 +144,12 @@ def test_the_reference_has_all_public_names() -> None:
     }
 
 
+def test_the_reference_lists_what_a_class_inherits() -> None:
+    (item,) = [i for i in reference.items("forgekit.viz") if i.name == "LayoutPicture"]
+    text = reference.markdown(item, "viz")
+    assert "- `.save(path: " in text and text.count("- `.svg`") == 1
+
+
 def test_a_docstring_as_markdown() -> None:
     (item,) = [i for i in reference.items("forgekit") if i.name == "compile"]
     text = reference.markdown(item, "fk")
