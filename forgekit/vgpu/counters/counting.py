@@ -159,7 +159,7 @@ class _Launch:
         key = (m.pc, kind, space)
         found = self.accesses.get(key)
         if found is None:
-            if kind == "atomic" and space == "global" and _keeps_nothing(m):
+            if kind == "atomic" and space == "global" and _is_reduction(m):
                 kind = "reduction"
             found = self.accesses[key] = (f"{space}_{kind}", AccessCounts(width))
         return found
@@ -193,7 +193,7 @@ def _size(m: Machine, mask: Array | None) -> tuple[int, int]:
     return n_warps * (blocks // rows), int(np.count_nonzero(mask)) * (blocks // rows)
 
 
-def _keeps_nothing(m: Machine) -> bool:
+def _is_reduction(m: Machine) -> bool:
     """Whether an atomic operation's old value is not used: the compiler then makes it a `red`."""
     instruction = m.program.instructions[m.pc]
     if instruction.opcode[0] == "red":

@@ -52,10 +52,10 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
             _run_batches(program, record, memory, listeners)
         except KernelError as error:
             if sanitizer is not None and sanitizer.read_blank and chosen.findings is not None:
-                sanitizer = _look_again(sanitizer, record, memory, error)
+                sanitizer = _rerun_precisely(sanitizer, record, memory, error)
             raise
         if sanitizer is not None and sanitizer.needs_precise_rerun:
-            sanitizer = _look_again(sanitizer, record, memory)
+            sanitizer = _rerun_precisely(sanitizer, record, memory)
         if sanitizer is not None:
             sanitizer.finish()
     finally:
@@ -67,7 +67,7 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
             raise SanitizerError("\n\n".join(f.message for f in errors), errors)
 
 
-def _look_again(
+def _rerun_precisely(
     first: Sanitizer, record: LaunchRecord, memory: GlobalMemory, error: KernelError | None = None
 ) -> Sanitizer:
     """Repeat a launch with a precise sanitizer; error: what has stopped it, and does so again."""

@@ -61,7 +61,7 @@ class Mbarriers:
 
     def __init__(self, machine: Machine) -> None:
         self.machine: Machine = weakref.proxy(machine)
-        self._made: Array | None = None  # which words are mbarriers
+        self._valid: Array | None = None  # which words are mbarriers
 
     @property
     def _words(self) -> Array:
@@ -83,23 +83,23 @@ class Mbarriers:
             result = np.where(here, t.places, result)
         return result
 
-    def make(self, words: Array, counts: Array) -> None:
+    def init(self, words: Array, counts: Array) -> None:
         """`mbarrier.init`: for so many arrivals a phase."""
         if ((counts < 1) | (counts > MOST_ARRIVALS)).any():
             raise self._error(
                 f"makes an mbarrier for {counts.min():,} arrivals; 1 to {MOST_ARRIVALS:,} can be"
             )
-        if self._made is None:
-            self._made = np.zeros(len(self._words), bool)
+        if self._valid is None:
+            self._valid = np.zeros(len(self._words), bool)
         none = np.zeros_like(counts)
         self._words[words] = pack(State(none, counts, counts, none))
-        self._made[words] = True
+        self._valid[words] = True
 
-    def unmake(self, words: Array) -> None:
+    def invalidate(self, words: Array) -> None:
         """`mbarrier.inval`: the memory may be used for other things."""
         self.read(words)
-        assert self._made is not None
-        self._made[words] = False
+        assert self._valid is not None
+        self._valid[words] = False
 
     def read(self, words: Array) -> Array:
         """The words of mbarriers.
@@ -109,7 +109,7 @@ class Mbarriers:
         """
         found = self._words[words]
         good = (found >> np.uint64(_MARK)) == 1
-        if self._made is None or not (good & self._made[words]).all():
+        if self._valid is None or not (good & self._valid[words]).all():
             raise self._error(
                 "uses an mbarrier that nobody has made with mbarrier_init(), or that has been "
                 "overwritten"

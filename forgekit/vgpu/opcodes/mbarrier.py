@@ -51,7 +51,7 @@ def init(ins: Instruction, d: Decoder) -> Step:
     count = d.fetch(counted(ins, 2)[1], "u32")
 
     def action(m: Machine, who: Array, words: Array) -> None:
-        m.mbarriers.make(words[who], _of(m, count(m), who))
+        m.mbarriers.init(words[who], _of(m, count(m), who))
         _notify(m, "init", who, words)
 
     return _step(ins, d, ins.operands[0], action)
@@ -60,7 +60,7 @@ def init(ins: Instruction, d: Decoder) -> Step:
 @opcode("mbarrier.inval")
 def inval(ins: Instruction, d: Decoder) -> Step:
     def action(m: Machine, who: Array, words: Array) -> None:
-        m.mbarriers.unmake(words[who])
+        m.mbarriers.invalidate(words[who])
         _notify(m, "inval", who, words)
 
     return _step(ins, d, counted(ins, 1)[0], action)
