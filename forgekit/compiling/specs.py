@@ -73,6 +73,10 @@ class TensorSpec:
     def strides(self) -> tuple[Mode, ...]:
         return self.stride or ()
 
+    @property
+    def alignment(self) -> int:
+        return self.align or 1
+
     def _row_divisor(self) -> int:
         """What dynamic strides are multiples of: rows start where the fastest mode divides."""
         unit = next((m for m, s in enumerate(self.strides) if s == 1), None)
@@ -164,9 +168,9 @@ class TensorSpec:
             if not isinstance(want, int) and step % divisor:
                 remedy = "pass .contiguous(), or compile without divisible"
                 yield what, step, f"a multiple of {divisor}", remedy
-        if tensor.numel() and tensor.data_ptr() % (self.align or 1):
-            got = f"an address that is not a multiple of {self.align}"
-            needed = f"{self.align} bytes, which was compiled in"
+        if tensor.numel() and tensor.data_ptr() % self.alignment:
+            got = f"an address that is not a multiple of {self.alignment}"
+            needed = f"{self.alignment} bytes, which was compiled in"
             yield "alignment", got, needed, "pass .clone(), or compile for this tensor"
 
     def size_problem(self, tensor: torch.Tensor) -> Problem | None:
