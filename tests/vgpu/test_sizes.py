@@ -292,12 +292,14 @@ def test_blocks_of_high_numbers(sanitize, cluster):
     params = memory.allocations[0].address.to_bytes(8, "little")
     record = LaunchRecord("k", LARGEST, (32, 1, 1), 0, params, cluster)
     first = math.prod(LARGEST) - 20
-    watchers: list = [AccessTrace(), launching.Sanitizer(ready, record, memory)][: 1 + sanitize]
+    trace = AccessTrace()
+    watchers: list[Listener] = [trace]
+    if sanitize:
+        watchers += launching.Sanitizer(ready, record, memory).listeners
     with np.errstate(all="ignore"):
         launching.run_batch(ready, record, memory, range(first, first + 20), listeners=watchers)
     assert x.tolist() == [2**31 - 2, 65534]
-    accesses = watchers[0].accesses
-    assert accesses.block.max() == first + 19
+    assert trace.accesses.block.max() == first + 19
     assert record.coordinates(first + 19, 31) == ((2**31 - 2, 65534, 65534), (31, 0, 0))
 
 
