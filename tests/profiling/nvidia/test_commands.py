@@ -251,6 +251,7 @@ def test_sanitize_with_an_unknown_tool(fakes, capfd):
         ),
         (["sanitize", "--json", "x.py"], "`forgekit sanitize --json -- python x.py`"),
         (["sanitize", "--tool", "memcheck"], "sanitize --tool memcheck -- python my_program.py`"),
+        (["sanitize", "--seed", "3", "--", "x"], "got --seed, needed some of --tool, --json, "),
         (["sanitize", "--", "x.py"], "`forgekit sanitize -- python x.py`"),
         (["profile", "ncu", "--", "no-such-program"], "got 'no-such-program', which is no program"),
     ],
