@@ -235,9 +235,9 @@ def test_doctor_without_a_gpu_is_content(on_machine, capsys):
 @pytest.mark.parametrize(
     ("changes", "works", "status", "expected"),
     [
-        ({"torch": None}, (), 1, "PyTorch       not installed"),
-        ({"dsl": None}, (), 1, "CuTe DSL      not installed"),
-        ({"os": "Darwin 24 arm64"}, (), 1, "WSL2"),
+        ({"torch": None}, ("virtual",), 1, "PyTorch       not installed"),
+        ({"dsl": None}, ("virtual",), 1, "CuTe DSL      not installed"),
+        ({"os": "Darwin 24 arm64"}, ("virtual",), 1, "WSL2"),
         ({"driver": "580.1"}, ("virtual",), 0, "this PyTorch is built for the CPU"),
         ({"driver": "580.1", "torch_cuda": "13.0"}, ("virtual",), 0, "PyTorch finds no GPU"),
         ({"target": None, "target_problem": "no such arch"}, (), 1, "no such arch"),
