@@ -22,15 +22,10 @@ from forgekit.vgpu.ptx.dataflow import reads_and_writes
 from forgekit.vgpu.sanitizer import undefined_bits
 from forgekit.vgpu.sanitizer.listener import Sanitizer
 from tests.sanitizer import bank
-from tests.sanitizer.judge import describe, virtual_gpu
+from tests.sanitizer.judge import describe
 from tests.sanitizer.planted import leftovers
 
-
-@pytest.fixture(autouse=True)
-def on_the_virtual_gpu():
-    with virtual_gpu():
-        yield
-
+pytestmark = pytest.mark.usefixtures("on_the_virtual_gpu")
 
 # -- rules ----------------------------------------------------------------------------------------
 HEADER = """

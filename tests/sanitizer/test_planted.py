@@ -1,4 +1,4 @@
-"""Every planted bug is found, by its name and its lines; nothing is found in correct kernels."""
+"""Every planted bug is found, by its name and its lines."""
 
 from __future__ import annotations
 
@@ -11,14 +11,10 @@ import pytest
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
 from tests.sanitizer import bank
-from tests.sanitizer.judge import (
-    complaints,
-    is_found_alone,
-    judge,
-    results_are_right,
-    virtual_gpu,
-)
+from tests.sanitizer.judge import is_found_alone, judge, results_are_right
 from tests.sanitizer.planted import leftovers
+
+pytestmark = pytest.mark.usefixtures("on_the_virtual_gpu")
 
 ROOT = Path(__file__).parents[2]
 FAMILIES = bank.families()
@@ -28,7 +24,6 @@ ALWAYS = [
     p for p in PLANTED if p.bug.kinds[0] == "divergent-barrier" or p.family in leftovers.FAMILIES
 ]
 HARMLESS_LOOKING = [p for p in PLANTED if p.bug.changes_result]
-SEEDS = 4  # of the adversarial schedules that correct kernels have to stand
 MOST_SEEDS = 12  # until a bug that looks harmless has to show
 
 # Mistakes of a launch, and elements that no line writes.
@@ -37,12 +32,6 @@ WITHOUT_LINES = ("launch-limits", "unwritten-output")
 
 def by_name(case):
     return case.name
-
-
-@pytest.fixture(autouse=True)
-def on_the_virtual_gpu():
-    with virtual_gpu():
-        yield
 
 
 # -- the bank itself -------------------------------------------------------------------------------
@@ -88,12 +77,6 @@ def test_planted_bug_is_found(planted):
 def test_found_in_adversarial_schedules_alone(planted):
     for seed in range(4):
         assert is_found_alone(planted, seed), seed
-
-
-@pytest.mark.parametrize("family", FAMILIES, ids=by_name)
-def test_nothing_is_found_in_a_correct_kernel(family):
-    """In the usual schedule and in adversarial ones; and its results are right in all of them."""
-    assert not complaints(family, seeds=SEEDS)
 
 
 @pytest.mark.parametrize("planted", HARMLESS_LOOKING, ids=by_name)

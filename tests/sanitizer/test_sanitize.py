@@ -14,16 +14,11 @@ from forgekit.vgpu.memory import fresh
 from tests.kernels import simple
 from tests.sanitizer import bank, order_kernels
 from tests.sanitizer.bank import compile_correct
-from tests.sanitizer.judge import virtual_gpu
+
+pytestmark = pytest.mark.usefixtures("on_the_virtual_gpu")
 
 MUTANTS = {p.name: p for p in bank.planted()}
 FAMILIES = {f.name: f for f in bank.families()}
-
-
-@pytest.fixture(autouse=True)
-def on_the_virtual_gpu():
-    with virtual_gpu():
-        yield
 
 
 def mutant(name):
