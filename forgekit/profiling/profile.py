@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from forgekit.arguments import checked, require_one_of
@@ -23,7 +24,7 @@ from forgekit.profiling.metrics import (
 )
 from forgekit.profiling.pictures import Pictures, show
 from forgekit.profiling.predictions import Predictions, take
-from forgekit.profiling.profiled_lines import Launch, ProfiledLine, TensorTraffic, launch_of, summed
+from forgekit.profiling.profiled_lines import Launch, ProfiledLine, launch_of, summed
 from forgekit.profiling.table import as_text
 from forgekit.profiling.waste import Waste, waste_of
 from forgekit.show import Shown
@@ -32,6 +33,7 @@ from forgekit.vgpu.listeners import Listener
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
+    from forgekit.vgpu.counters.touched import TensorTraffic
 
 L = TypeVar("L", bound=Listener)
 
@@ -100,12 +102,9 @@ class Profile(ByName, Shown):
         """Tensor's name -> device memory touched, each byte once a launch."""
         result: dict[str, TensorTraffic] = {}
         for t in (t for launch in self.launches for t in launch.tensors.values()):
-            old = result.get(t.name)
-            read, written = (old.read_bytes, old.written_bytes) if old else (0, 0)
-            result[t.name] = TensorTraffic(
-                t.name, t.dtype, t.shape, t.size_bytes, read + t.read_bytes,
-                written + t.written_bytes,
-            )  # fmt: skip
+            old = result.get(t.name, replace(t, read_bytes=0, written_bytes=0))
+            result[t.name] = replace(t, read_bytes=old.read_bytes + t.read_bytes,
+                                     written_bytes=old.written_bytes + t.written_bytes)  # fmt: skip
         return result
 
     @property

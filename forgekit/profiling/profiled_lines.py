@@ -16,6 +16,7 @@ from forgekit.vgpu.counters.rules import SECTOR_BYTES
 if TYPE_CHECKING:
     from forgekit.vgpu.counters.costs import AccessCounts
     from forgekit.vgpu.counters.counting import LaunchCounts
+    from forgekit.vgpu.counters.touched import TensorTraffic
     from forgekit.vgpu.program import Program
 
 NO_LINE = "(no line)"
@@ -23,7 +24,7 @@ _PREFIX = "kernel_cutlass_"  # of the compiler's names of kernels
 
 
 @dataclass(frozen=True)
-class Accesses:
+class AccessCosts:
     """What one line does to one kind of memory, such as `global_load`.
 
     requests; units: sectors of global, wavefronts of shared memory; ideal: the fewest that would
@@ -55,8 +56,8 @@ class Accesses:
     def unit(self) -> str:
         return "sector" if self.is_global else "wavefront"
 
-    def __add__(self, other: Accesses) -> Accesses:
-        return Accesses(
+    def __add__(self, other: AccessCosts) -> AccessCosts:
+        return AccessCosts(
             self.kind,
             self.requests + other.requests,
             self.units + other.units,
@@ -79,7 +80,7 @@ class _Counted(ByName):
 
 
 @dataclass(frozen=True, eq=False)
-class Instruction(_Counted):
+class ProfiledInstruction(_Counted):
     """One PTX instruction: its kernel, its text and line in the PTX, its Python line, its counts.
 
     accesses: kind of memory access -> what it cost; one kind, or the two of cp.async.
@@ -91,7 +92,7 @@ class Instruction(_Counted):
     ptx_line: int
     source: SourceLine | None
     counts: Counts
-    accesses: dict[str, Accesses]
+    accesses: dict[str, AccessCosts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +108,8 @@ class ProfiledLine(_Counted):
 
     source: SourceLine | None
     counts: Counts
-    accesses: dict[str, Accesses]
-    instructions: tuple[Instruction, ...]
+    accesses: dict[str, AccessCosts]
+    instructions: tuple[ProfiledInstruction, ...]
 
     @property
     def number(self) -> int:
@@ -148,18 +149,6 @@ class ProfiledLine(_Counted):
         return f"{head}\n{body}\n  PTX, executed by so many warps:\n{ptx}"
 
 
-@dataclass(frozen=True)
-class TensorTraffic:
-    """A tensor's distinct bytes that a kernel read and wrote, of `size_bytes` that it spans."""
-
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    size_bytes: int
-    read_bytes: int
-    written_bytes: int
-
-
 @dataclass(frozen=True, eq=False)
 class Launch(_Counted):
     """One launch of one kernel.
@@ -187,22 +176,22 @@ class Launch(_Counted):
 def launch_of(found: LaunchCounts) -> Launch:
     """One launch's counts, by source line."""
     kernel = kernel_name(found.program)
-    accesses: dict[int, dict[str, Accesses]] = {}
+    accesses: dict[int, dict[str, AccessCosts]] = {}
     for (pc, kind), counted in found.accesses.items():
         accesses.setdefault(pc, {})[kind] = _accesses(kind, counted)
     instructions = []
     for pc in (pc for pc, times in enumerate(found.warp_instructions) if times):
-        ptx, here = found.program.instructions[pc], accesses.get(pc, {})
-        instructions.append(Instruction(kernel, pc, ptx.text, ptx.line, line_at(found.program, pc),
-                                        _counts(found, pc, here.values()), here))  # fmt: skip
+        ptx, source = found.program.instructions[pc], line_at(found.program, pc)
+        here = accesses.get(pc, {})
+        counts = _counts(found, pc, here.values())
+        instructions.append(
+            ProfiledInstruction(kernel, pc, ptx.text, ptx.line, source, counts, here)
+        )
     lines = _by_line(instructions)
     whole = total([line.counts for line in lines])
     whole.add("unique_bytes_read", found.read_bytes)
     whole.add("unique_bytes_written", found.written_bytes)
-    tensors = {
-        t.name: TensorTraffic(t.name, t.dtype, t.shape, t.size_bytes, t.read_bytes, t.written_bytes)
-        for t in found.tensors
-    }
+    tensors = {t.name: t for t in found.tensors}
     record = found.record
     shared = found.program.shared_bytes(record)
     return Launch(kernel, record.grid, record.block, whole, lines, tensors, shared)
@@ -216,12 +205,12 @@ def kernel_name(program: Program) -> str:
     return found[1] if found is not None and name.startswith(found[1]) else name
 
 
-def _accesses(kind: str, a: AccessCounts) -> Accesses:
-    return Accesses(kind, a.requests, a.units, a.ideal, a.low, a.high, a.threads * a.width, a.width,
-                    a.strides)  # fmt: skip
+def _accesses(kind: str, a: AccessCounts) -> AccessCosts:
+    asked = a.threads * a.width
+    return AccessCosts(kind, a.requests, a.units, a.ideal, a.low, a.high, asked, a.width, a.strides)
 
 
-def _counts(found: LaunchCounts, pc: int, accesses: Iterable[Accesses]) -> Counts:
+def _counts(found: LaunchCounts, pc: int, accesses: Iterable[AccessCosts]) -> Counts:
     counts = Counts({
         "warp_instructions": found.warp_instructions[pc],
         "thread_instructions": found.thread_instructions[pc],
@@ -239,7 +228,7 @@ def summed(launches: Sequence[Launch]) -> tuple[ProfiledLine, ...]:
     """The lines of several launches: what they share is added up, kernels' instructions too."""
     if len(launches) == 1:
         return launches[0].lines
-    found: dict[tuple[str, int], Instruction] = {}
+    found: dict[tuple[str, int], ProfiledInstruction] = {}
     for i in (i for launch in launches for line in launch.lines for i in line.instructions):
         same = found.get((i.kernel, i.pc))
         if same is not None:
@@ -249,9 +238,9 @@ def summed(launches: Sequence[Launch]) -> tuple[ProfiledLine, ...]:
     return _by_line(found.values())
 
 
-def _by_line(instructions: Iterable[Instruction]) -> tuple[ProfiledLine, ...]:
+def _by_line(instructions: Iterable[ProfiledInstruction]) -> tuple[ProfiledLine, ...]:
     """Instructions put together by source line, in source order."""
-    parts: dict[tuple[str, int], list[Instruction]] = {}
+    parts: dict[tuple[str, int], list[ProfiledInstruction]] = {}
     for i in instructions:
         parts.setdefault(_place(i.source), []).append(i)
     return tuple(
@@ -266,8 +255,8 @@ def _place(source: SourceLine | None) -> tuple[str, int]:
     return (source.filename, source.line) if source else ("~", 0)
 
 
-def _joined(parts: Iterable[dict[str, Accesses]]) -> dict[str, Accesses]:
-    result: dict[str, Accesses] = {}
+def _joined(parts: Iterable[dict[str, AccessCosts]]) -> dict[str, AccessCosts]:
+    result: dict[str, AccessCosts] = {}
     for kind, a in (item for part in parts for item in part.items()):
         result[kind] = result[kind] + a if kind in result else a
     return result

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forgekit.errors import display_path
-from forgekit.profiling.profiled_lines import NO_LINE, Accesses, ProfiledLine
+from forgekit.profiling.profiled_lines import NO_LINE, AccessCosts, ProfiledLine
 from forgekit.profiling.waste import IDLE_LANES, Waste
 from forgekit.text import Table, extent, plural, seconds, size
 
@@ -34,7 +34,7 @@ class ProfileRow:
     """
 
     line: ProfiledLine
-    access: Accesses | None
+    access: AccessCosts | None
     first: bool
     file: str
     worst: Waste | None

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from forgekit.profiling.profiled_lines import Accesses, ProfiledLine
+from forgekit.profiling.profiled_lines import AccessCosts, ProfiledLine
 from forgekit.text import plural, size
 from forgekit.vgpu.counters.rules import BANK_BYTES, BANKS, LANES
 
@@ -73,7 +73,7 @@ def _lanes_reason(line: ProfiledLine) -> str:
     return text
 
 
-def access_reason(a: Accesses) -> str:
+def access_reason(a: AccessCosts) -> str:
     """Why an access takes more sectors or wavefronts than it could."""
     ideal = a.ideal / a.requests
     needed = f"{ideal:.3g} would do"
@@ -87,12 +87,12 @@ def access_reason(a: Accesses) -> str:
     return f"{what} where {needed}{cause}"
 
 
-def _stride(a: Accesses) -> int | None:
+def _stride(a: AccessCosts) -> int | None:
     """The distance of neighbouring lanes that costs most."""
     return max(a.strides, key=lambda s: (a.strides[s], s is not None)) if a.strides else None
 
 
-def _global_cause(a: Accesses) -> str:
+def _global_cause(a: AccessCosts) -> str:
     step = _stride(a)
     if step == 0 and a.kind != "global_load":
         return ": its lanes meet at one address, one after the other"
@@ -103,7 +103,7 @@ def _global_cause(a: Accesses) -> str:
     return ": the warp's bytes begin inside a sector, not at its edge"
 
 
-def _shared_cause(a: Accesses) -> str:
+def _shared_cause(a: AccessCosts) -> str:
     step = _stride(a)
     if step == 0:
         return ": its lanes meet at one address, one after the other"

@@ -22,7 +22,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True)
-class Pass:
+class BankPass:
     """Lanes that are served together: all of a warp, or a half or quarter of it.
 
     lanes: their numbers, active or not. words: bank -> the words it has to serve, one in a
@@ -43,7 +43,7 @@ class BankUse:
 
     wavefronts: int
     ideal: int
-    passes: tuple[Pass, ...]
+    passes: tuple[BankPass, ...]
     why: str
 
     @property
@@ -68,7 +68,7 @@ def bank_use(access: WarpAccess) -> BankUse:
     return BankUse(count, ideal, passes, _why(access, passes, count > ideal))
 
 
-def _pass(access: WarpAccess, lanes: range) -> Pass:
+def _pass(access: WarpAccess, lanes: range) -> BankPass:
     """Lanes that ask for a word share it, but for atomics and asynchronous copies."""
     asked: dict[int, list[tuple[int, ...]]] = {}
     for lane in lanes:
@@ -83,10 +83,10 @@ def _pass(access: WarpAccess, lanes: range) -> Pass:
     words: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
     for word in sorted(asked):
         words.setdefault(word % BANKS, []).extend((word, served) for served in asked[word])
-    return Pass(lanes, words)
+    return BankPass(lanes, words)
 
 
-def _why(access: WarpAccess, passes: tuple[Pass, ...], conflicts: bool) -> str:
+def _why(access: WarpAccess, passes: tuple[BankPass, ...], conflicts: bool) -> str:
     """The reason in a few words."""
     count = len(access.lanes)
     worst = max(passes, key=lambda p: p.wavefronts)

@@ -18,7 +18,7 @@ from forgekit.errors import ArgumentMismatchError, MemoryAccessError, UsageError
 from forgekit.profiling.gpus import GPUS, gpu_named
 from forgekit.profiling.metrics import GLOBAL_KINDS, METRICS, SHARED_KINDS, metric
 from forgekit.profiling.profile import Profile
-from forgekit.profiling.profiled_lines import Accesses
+from forgekit.profiling.profiled_lines import AccessCosts
 from forgekit.profiling.waste import access_reason
 from forgekit.tracing.access_trace import AccessTrace
 
@@ -369,5 +369,5 @@ def test_the_command_refuses_what_is_not_there(capsys):
     ],
 )
 def test_banks_that_a_stride_meets(stride, cause):
-    a = Accesses("shared_load", 1, 2, 1, 2, 2, 128, 4, Counter({stride: 1}))
+    a = AccessCosts("shared_load", 1, 2, 1, 2, 2, 128, 4, Counter({stride: 1}))
     assert access_reason(a).endswith(cause)

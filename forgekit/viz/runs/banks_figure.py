@@ -13,7 +13,7 @@ from forgekit.viz.theme import LINE, NOT_TOUCHED, WIDTH, Canvas, fitting_size, i
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from forgekit.tracing.banks import BankConflicts, BankUse, Pass
+    from forgekit.tracing.banks import BankConflicts, BankPass, BankUse
     from forgekit.tracing.warp_access import WarpAccess
 
 # Inches.
@@ -37,7 +37,7 @@ def draw(shown: BankConflicts) -> Figure:
 class _Wavefront(PanelRow):
     """Number `row` of the wavefronts that serve the lanes of `part`."""
 
-    part: Pass
+    part: BankPass
     row: int
     label: str
 
