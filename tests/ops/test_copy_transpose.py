@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from torch.autograd import forward_ad
 
 import forgekit as fk
 from forgekit import ref
@@ -113,42 +112,6 @@ def test_gradient() -> None:
         assert not copy_transpose(x).requires_grad
 
 
-def test_opcheck() -> None:
-    torch.library.opcheck(Op, (torch.randn(6, 9, requires_grad=True), 32))
-
-
-@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
-def test_compile(backend: str) -> None:
-    def f(x: torch.Tensor) -> torch.Tensor:
-        return copy_transpose(x * 2, tile=32) + 1
-
-    x = torch.randn(9, 6, requires_grad=True)
-    y = torch.compile(f, fullgraph=True, backend=backend)(x)
-    assert torch.equal(y, x.t() * 2 + 1)
-    y.sum().backward()
-    assert torch.equal(x.grad, torch.full_like(x, 2.0))
-
-
-def test_fake_and_meta_tensors() -> None:
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
-    with FakeTensorMode():
-        y = copy_transpose(torch.empty(3, 4))
-    assert y.shape == (4, 3) and y.is_contiguous()
-    meta = copy_transpose(torch.empty(3, 4, device="meta"))
-    assert meta.shape == (4, 3) and meta.device.type == "meta"
-
-
-def test_what_python_operators_cannot_is_refused() -> None:
-    x = torch.randn(3, 4)
-    with pytest.raises(fk.UsageError, match=r"inside torch\.func\.grad"):
-        torch.func.grad(lambda a: (copy_transpose(a) ** 2).sum())(x)
-    with forward_ad.dual_level():
-        dual = forward_ad.make_dual(x, torch.randn(3, 4))
-        with pytest.raises(fk.UsageError, match="dual tensor"):
-            copy_transpose(dual)
-
-
 # -- errors ----------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("x", "tile", "words"),
@@ -168,13 +131,6 @@ def test_errors(x: torch.Tensor, tile: int | None, words: tuple[str, ...]) -> No
         copy_transpose(x, tile=tile)
     for word in words:
         assert word in str(caught.value)
-
-
-def test_the_operator_checks_too() -> None:
-    with pytest.raises(fk.UsageError, match="2 dimensions"):
-        Op(torch.zeros(3))
-    with pytest.raises(fk.UsageError, match="tile: got 5"):
-        Op(torch.zeros(3, 3), 5)
 
 
 # -- on a GPU --------------------------------------------------------------------------------

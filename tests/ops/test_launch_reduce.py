@@ -128,17 +128,6 @@ def test_views(view: str, arch: str | None, launched: Launched) -> None:
     assert arch is None or f"{by_rows} | {launched.words}" == expected
 
 
-@pytest.mark.parametrize("arch", WHERE)
-def test_dims_of_more_dimensions(arch: str | None) -> None:
-    x = normal(4, 6, 40, dtype=BF16, arch=arch)
-    tensors = [x.permute(2, 0, 1), x[:, ::2], x[:, :, ::2]]
-    tensors += [x[:, :1].expand(4, 6, 40), normal(3, 4, 5, 6, arch=arch)]
-    tensors += [normal(3, 4, 5, 6, arch=arch).permute(2, 0, 3, 1), normal(37, arch=arch)]
-    for tensor in tensors:
-        for dim in range(tensor.dim()):
-            check(tensor, dim, arch)
-
-
 SERVING = {"naive": {"NaiveRowSum"}, "smem": {"SharedRowSum"}, "shuffle": {"ShuffleRowSum"}}
 
 

@@ -213,15 +213,6 @@ def test_views(view: str, arch: str | None, launched: Launched) -> None:
     assert arch is None or words == expected
 
 
-@pytest.mark.parametrize("arch", WHERE)
-def test_dims_of_more_dimensions(arch: str | None) -> None:
-    x = normal(4, 6, 40, dtype=BF16, arch=arch, scale=3)
-    for tensor in (x.permute(2, 0, 1), normal(3, 4, 5, 6, dtype=BF16, arch=arch)):
-        for dim in range(tensor.dim() - 1):
-            check(tensor, dim, arch)
-            check_gradient(tensor, tensor.flip(0), dim, arch)
-
-
 SERVING = {"three_pass": {"ThreePassSoftmax"}, "two_pass": {"TwoPassSoftmax"},
            "online": {"OnlineSoftmax"}, "cluster": {"Softmax"}}  # fmt: skip
 

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch.autograd import forward_ad
 
 import forgekit as fk
 from forgekit import ref
 from forgekit.ops import reduce_sum
-from tests.ops.dispatched import VIEWS, Seen, dispatched
+from tests.ops.dispatched import VIEWS
 
 Op = torch.ops.forgekit.reduce_sum
 
@@ -60,6 +59,8 @@ def test_empty(shape: tuple[int, ...]) -> None:
     for dim, keepdim in itertools.product(range(len(shape)), (False, True)):
         y, expected = reduce_sum(x, dim, keepdim), torch.sum(x, dim, keepdim)
         assert y.shape == expected.shape and torch.equal(y, expected)
+    for variant in ("naive", "smem", "shuffle", "vectorized", "split"):
+        assert reduce_sum(torch.ones(2, 0), variant=variant).tolist() == [0.0, 0.0]
 
 
 def test_without_dimensions() -> None:
@@ -82,14 +83,6 @@ def test_a_dim_of_numpy() -> None:
     assert torch.equal(reduce_sum(x, np.int64(0)), reduce_sum(x, 0))
 
 
-@pytest.mark.parametrize("variant", ["naive", "smem", "shuffle", "vectorized", "split"])
-def test_variants(variant: str) -> None:
-    x = torch.randn(6, 40)
-    for dim in (0, 1):
-        torch.testing.assert_close(reduce_sum(x, dim, variant=variant), ref.reduce_sum(x, dim))
-    assert reduce_sum(torch.ones(2, 0), variant=variant).tolist() == [0.0, 0.0]
-
-
 # -- PyTorch ---------------------------------------------------------------------------------
 @pytest.mark.parametrize("keepdim", [False, True])
 @pytest.mark.parametrize("shape", [(2, 3, 4), (5,), (), (2, 0)], ids=str)
@@ -108,69 +101,6 @@ def test_second_derivative() -> None:
     (grad,) = torch.autograd.grad((reduce_sum(x) * w).sum(), x, create_graph=True)
     (grad * 2).sum().backward()
     assert torch.equal(w.grad, torch.full_like(w, 8.0))
-
-
-def test_no_gradient_where_none_is_wanted() -> None:
-    x = torch.nn.Parameter(torch.randn(3, 4))
-    assert reduce_sum(x).requires_grad
-    with torch.no_grad():
-        assert not reduce_sum(x).requires_grad
-    with torch.inference_mode():
-        assert torch.equal(reduce_sum(x), reduce_sum(x.detach()))
-
-
-def test_no_dispatcher_unless_something_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    x = torch.randn(3, 4)
-    with monkeypatch.context() as patch:
-        patch.delattr("forgekit.ops.operators.only_needs_autograd")
-        assert not dispatched(lambda: reduce_sum(x))
-    assert not dispatched(lambda: reduce_sum(x.requires_grad_()).sum().backward())
-    assert dispatched(lambda: Op(x)) == {"forgekit::reduce_sum"}
-    with Seen() as seen:
-        reduce_sum(x.detach(), 0)
-    assert "forgekit.reduce_sum.default" in seen.names
-
-
-@pytest.mark.parametrize("arguments", [(), (0,), (-2, True)], ids=str)
-def test_opcheck(arguments: tuple[Any, ...]) -> None:
-    torch.library.opcheck(Op, (torch.randn(3, 4, 2, requires_grad=True), *arguments))
-
-
-@pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
-def test_compile(backend: str, dynamic: bool) -> None:
-    def f(x: torch.Tensor) -> torch.Tensor:
-        return reduce_sum(x * 2, 0) + reduce_sum(x, -1, True)
-
-    torch._dynamo.reset()
-    compiled = torch.compile(f, fullgraph=True, backend=backend, dynamic=dynamic)
-    for rows in (3, 5):
-        x = torch.randn(rows, 4, requires_grad=True)
-        y = compiled(x)
-        torch.testing.assert_close(y, 2 * x.sum(0) + x.sum(-1, True))
-        y.sum().backward()
-        torch.testing.assert_close(x.grad, torch.full_like(x, 2.0 * rows + 4))
-
-
-def test_fake_and_meta_tensors() -> None:
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
-    with FakeTensorMode():
-        y = reduce_sum(torch.empty(3, 4, 5).permute(2, 0, 1), 1)
-    assert y.shape == (5, 4) and y.is_contiguous()
-    meta = reduce_sum(torch.empty(3, 4, device="meta", dtype=torch.float16), 0, True)
-    assert (meta.shape, meta.dtype, meta.device.type) == ((1, 4), torch.float16, "meta")
-    with pytest.raises(fk.UsageError, match="dim: got 2"):
-        reduce_sum(torch.empty(3, 4, device="meta"), 2)
-
-
-def test_what_python_operators_cannot_is_refused() -> None:
-    x = torch.randn(3, 4)
-    with pytest.raises(fk.UsageError, match=r"inside torch\.func\.grad"):
-        torch.func.grad(lambda a: reduce_sum(reduce_sum(a)))(x)
-    assert torch.equal(torch.func.vmap(reduce_sum, in_dims=1)(x), reduce_sum(x, 0))
-    with forward_ad.dual_level(), pytest.raises(fk.UsageError, match="dual tensor"):
-        reduce_sum(forward_ad.make_dual(x, torch.randn(3, 4)))
 
 
 # -- errors ----------------------------------------------------------------------------------
@@ -217,13 +147,6 @@ def test_errors_where_a_gradient_is_wanted() -> None:
         reduce_sum(x)
     with pytest.raises(fk.UsageError, match="dim: got 5"):
         reduce_sum(torch.zeros(2, 3, requires_grad=True), 5)
-
-
-def test_the_operator_checks_too() -> None:
-    with pytest.raises(fk.UsageError, match="int32"):
-        Op(torch.zeros(3, dtype=torch.int32))
-    with pytest.raises(fk.UsageError, match="dim: got 5"):
-        Op(torch.zeros(3, 3), 5)
 
 
 # -- on a GPU --------------------------------------------------------------------------------

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 import torch
-from torch.autograd import forward_ad
 
 import forgekit as fk
 from forgekit import ref
 from forgekit.ops import softmax, softmax_backward
-from tests.ops.dispatched import VIEWS, Seen, dispatched
+from tests.ops.dispatched import VIEWS
 
 Op = torch.ops.forgekit.softmax
 BackwardOp = torch.ops.forgekit.softmax_backward
@@ -69,12 +68,6 @@ def test_more_dimensions() -> None:
     check_backward(torch.randn(7)[::2], check(torch.randn(7)[::2], 0), 0)
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32], ids=str)
-def test_dtypes(dtype: torch.dtype) -> None:
-    x = torch.randn(3, 40).to(dtype)
-    check_backward(torch.randn(3, 40).to(dtype), check(x))
-
-
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3), (2, 0, 3)], ids=str)
 def test_empty(shape: tuple[int, ...]) -> None:
     x = torch.empty(shape)
@@ -98,13 +91,6 @@ def test_what_a_view_only_promises() -> None:
     assert z.imag.is_neg()
     torch.testing.assert_close(softmax(z.imag), imag.softmax(-1))
     torch.testing.assert_close(softmax_backward(z.imag, z.imag), ref.softmax_backward(imag, imag))
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_variants(variant: str) -> None:
-    x = torch.randn(5, 33)
-    torch.testing.assert_close(softmax(x, variant=variant), ref.softmax(x))
-    assert softmax(torch.ones(2, 0), variant=variant).shape == (2, 0)
 
 
 # -- autograd --------------------------------------------------------------------------------
@@ -159,85 +145,7 @@ def test_second_derivative_in_half_precision() -> None:
     torch.testing.assert_close(second.float(), expected, rtol=2e-2, atol=1e-4)
 
 
-def test_no_gradient_where_none_is_wanted() -> None:
-    x = torch.nn.Parameter(torch.randn(3, 4))
-    assert softmax(x).requires_grad
-    with torch.no_grad():
-        assert not softmax(x).requires_grad
-    with torch.inference_mode():
-        assert torch.equal(softmax(x), softmax(x.detach()))
-
-
 # -- PyTorch ---------------------------------------------------------------------------------
-def test_no_dispatcher_unless_something_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    x = torch.randn(3, 4)
-    with monkeypatch.context() as patch:
-        patch.delattr("forgekit.ops.operators.only_needs_autograd")
-        assert not dispatched(lambda: softmax_backward(x, softmax(x)))
-    assert not dispatched(lambda: softmax(x.requires_grad_()).pow(2).sum().backward())
-    assert dispatched(lambda: Op(x)) == {"forgekit::softmax"}
-    with Seen() as seen:
-        softmax_backward(x.detach(), softmax(x.detach()))
-    assert {"forgekit.softmax.default", "forgekit.softmax_backward.default"} <= set(seen.names)
-
-
-@pytest.mark.parametrize("dim", [-1, 0])
-def test_opcheck(dim: int) -> None:
-    x = torch.randn(3, 4, requires_grad=True)
-    y = torch.rand(4, 3).t().requires_grad_()
-    torch.library.opcheck(Op, (x, dim))
-    torch.library.opcheck(BackwardOp, (x, y, dim))
-
-
-@pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
-def test_compile(backend: str, dynamic: bool) -> None:
-    def f(x: torch.Tensor) -> torch.Tensor:
-        return softmax(x * 2, 0) + softmax_backward(x, softmax(x), -1)
-
-    def expected(x: torch.Tensor) -> torch.Tensor:
-        y = torch.softmax(x, -1)
-        return torch.softmax(x * 2, 0) + y * (x - (x * y).sum(-1, keepdim=True))
-
-    torch._dynamo.reset()
-    compiled = torch.compile(f, fullgraph=True, backend=backend, dynamic=dynamic)
-    for rows in (3, 5):
-        x = torch.randn(rows, 4, requires_grad=True)
-        weight = torch.randn(rows, 4)
-        for order in (compiled(x), torch.autograd.grad(compiled(x), x, weight)[0]):
-            other = expected(x)
-            same = other if order.requires_grad else torch.autograd.grad(other, x, weight)[0]
-            torch.testing.assert_close(order, same, rtol=1e-4, atol=1e-5)
-
-
-def test_fake_and_meta_tensors() -> None:
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
-    with FakeTensorMode():
-        x = torch.empty(3, 4, 5).permute(2, 0, 1)
-        y = softmax(x, 1)
-        dx = softmax_backward(x, y, 1)
-    assert y.shape == dx.shape == (5, 3, 4) and y.is_contiguous() and dx.is_contiguous()
-    meta = torch.empty(3, 4, device="meta", dtype=torch.float16)
-    assert softmax(meta).device.type == "meta" and softmax_backward(meta, meta).dtype == meta.dtype
-    with pytest.raises(fk.UsageError, match="dim: got 2"):
-        softmax(meta, 2)
-
-
-def test_what_python_operators_cannot_is_refused() -> None:
-    x = torch.randn(3, 4)
-    with pytest.raises(fk.UsageError, match=r"inside torch\.func\.grad"):
-        torch.func.grad(lambda a: softmax(a).pow(2).sum())(x)
-    with pytest.raises(fk.UsageError, match=r"inside torch\.func\.grad"):
-        torch.func.grad(lambda a: torch.func.vmap(softmax)(a).pow(2).sum())(x)
-    # What no derivative is asked of is computed there as well.
-    found = torch.func.grad(lambda p: (p @ softmax(x).T).sum())(torch.randn(4, 4))
-    torch.testing.assert_close(found, x.softmax(-1).sum(0).expand(4, 4))
-    torch.testing.assert_close(torch.func.vmap(softmax, in_dims=1, out_dims=1)(x), softmax(x, 0))
-    with forward_ad.dual_level(), pytest.raises(fk.UsageError, match="dual tensor"):
-        softmax(forward_ad.make_dual(x, torch.randn(3, 4)))
-
-
 # -- errors ----------------------------------------------------------------------------------
 ERRORS: list[tuple[Any, dict[str, Any], tuple[str, ...]]] = [
     ([[1.0]], {}, ("got list", "torch.as_tensor")),
@@ -292,17 +200,6 @@ def test_errors_between_grad_and_y(grad: Any, y: Any, words: tuple[str, ...]) ->
         softmax_backward(grad, y)
     for word in words:
         assert word in str(caught.value)
-
-
-def test_the_operators_check_too() -> None:
-    with pytest.raises(fk.UsageError, match="int32"):
-        Op(torch.zeros(3, dtype=torch.int32))
-    with pytest.raises(fk.UsageError, match="dim: got 5"):
-        BackwardOp(torch.zeros(3, 3), torch.zeros(3, 3), 5)
-    with pytest.raises(fk.UsageError, match=r"grad\.shape"):
-        BackwardOp(torch.zeros(3, 3), torch.zeros(3, 4))
-    with pytest.raises(fk.UsageError, match="float64"):
-        softmax(torch.zeros(2, dtype=torch.float64, requires_grad=True))
 
 
 # -- on a GPU --------------------------------------------------------------------------------
