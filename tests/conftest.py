@@ -1,7 +1,8 @@
-"""What all tests share: the virtual GPU is off after each; the browser that looks at pages."""
+"""What all tests share: nothing is left behind; the browser that looks at pages."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -12,10 +13,19 @@ import pytest
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
+def _settings() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.startswith("FORGEKIT_")}
+
+
 @pytest.fixture(autouse=True)
-def virtual_gpu_is_off_afterwards() -> Iterator[None]:
-    """The one who forgets fails, and not a test after it."""
+def nothing_is_left_behind() -> Iterator[None]:
+    """forgekit's settings are as before each test; who leaves the virtual GPU installed fails, and
+    not a test after it."""
+    before = _settings()
     yield
+    for name in _settings().keys() - before.keys():
+        del os.environ[name]
+    os.environ.update(before)
     intercept: Any = sys.modules.get("forgekit.vgpu.host.intercept")
     if intercept and intercept.is_installed():
         intercept.uninstall()
