@@ -1,1 +1,1 @@
-"""The command line: forgekit lab, doctor, run, bench, build-notebooks."""
+"""The command line: a module for each command of `forgekit --help`."""
