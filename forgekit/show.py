@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import functools
 import importlib
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Shown:
+class Shown(ABC):
     """Base of everything that a notebook shows; a subclass has `summary`.
 
     A dataclass among them is declared with `repr=False`, so that `print` gives the summary.
     """
 
     @property
+    @abstractmethod
     def summary(self) -> str:
         """All that is to be said, in plain text."""
-        raise NotImplementedError
 
     @property
     def alt(self) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import io
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,14 +33,14 @@ Parts = dict[str, bytes]  # what is kept of a compiled function, by name
 _EXPORTED = "forgekit_entry"
 
 
-class Backend:
+class Backend(ABC):
     """What both kinds have in common: the DSL's compiler, and the artefacts it leaves."""
 
     extra_options = ""
 
+    @abstractmethod
     def stream(self) -> Any:
         """What the DSL's compiler gets for a parameter that is a stream."""
-        raise NotImplementedError
 
     def compile(self, fn: Any, compiled: CompiledKernel) -> Any:
         """What the DSL makes of a function; fills in PTX, cubin and resources."""
@@ -74,9 +75,9 @@ class Backend:
         compiled.ptx = this_process(parts["ptx"].decode())
         compiled.cubin, compiled.ptxas = parts["cubin"], parts["ptxas"]
 
+    @abstractmethod
     def caller(self, raw: Any, compiled: CompiledKernel) -> Call:
         """What launches the function for the run-time arguments, in order."""
-        raise NotImplementedError
 
     def _stand_ins(self, compiled: CompiledKernel) -> list[Any]:
         """What the DSL's compiler gets for each parameter."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -172,11 +173,11 @@ def metric(name: str) -> Metric:
     raise UsageError(got_needed("metric", brief(name), "the name of a metric", remedy))
 
 
-class ByName:
+class ByName(ABC):
     """Metrics as items, by their names or Nsight Compute's, and by their names as attributes."""
 
-    def __getitem__(self, name: str) -> int | float:
-        raise NotImplementedError
+    @abstractmethod
+    def __getitem__(self, name: str) -> int | float: ...
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

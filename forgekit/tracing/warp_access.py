@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -137,9 +138,9 @@ class WarpAccesses(Picture):
     called: ClassVar[str]  # the public function's name
 
     @property
+    @abstractmethod
     def costs(self) -> list[tuple[str, str]]:
         """Of each access: what it costs, and details of that, in words."""
-        raise NotImplementedError
 
     @property
     def headline(self) -> str:

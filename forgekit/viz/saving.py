@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 
 from forgekit.arguments import checked
 from forgekit.output_files import write_output
@@ -13,14 +14,14 @@ class SavedPicture(Shown):
     """Base of pictures that have an SVG and a PNG of their own."""
 
     @property
+    @abstractmethod
     def svg(self) -> str:
         """The picture as an SVG document."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def png(self) -> bytes:
         """The picture as a PNG."""
-        raise NotImplementedError
 
     @checked()
     def save(self, path: str | os.PathLike[str]) -> None:

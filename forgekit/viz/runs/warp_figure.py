@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -47,7 +48,7 @@ class PanelRow:
 R = TypeVar("R", bound=PanelRow)
 
 
-class Panel(Generic[R]):
+class Panel(ABC, Generic[R]):
     """One access: its title, its source line, its details, and rows that a subclass draws.
 
     cost: for the title, which one of several panels has; foldable: whether many rows may be cut.
@@ -100,11 +101,11 @@ class Panel(Generic[R]):
             y += self.row_height
         return end
 
-    def draw_header(self, canvas: Canvas, y: float) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def draw_header(self, canvas: Canvas, y: float) -> None: ...
 
-    def draw_row(self, canvas: Canvas, y: float, row: R, *, below_cut: bool) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def draw_row(self, canvas: Canvas, y: float, row: R, *, below_cut: bool) -> None: ...
 
     def row_label(self, canvas: Canvas, y: float, text: str, size: float = SMALL) -> None:
         canvas.text(LEFT - 0.08, y + self.row_height / 2, text, size=size, ha="right",
