@@ -20,6 +20,9 @@ LOOKED_AT = ("book/index.html", WHY, LAYOUTS, "book/benchmarks.html", "book/arch
 MORE = ("book/reference.html", "book/glossary.html", "book/exercises.html", "book/setup.html",
         "search.html")  # fmt: skip
 
+# No colour is on its way to another when it is read.
+STILL = {"reduced_motion": "reduce"}
+
 
 @pytest.fixture
 def visit(browser: Any, address: str) -> Iterator[Open]:
@@ -28,7 +31,7 @@ def visit(browser: Any, address: str) -> Iterator[Open]:
     contexts = []
 
     def open_page(name: str, *, width: int = 1280, **options: Any) -> Any:
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        context = browser.new_context(viewport={"width": width, "height": 900}, **STILL, **options)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda m: m.type == "error" and faults.append(m.text))
@@ -173,7 +176,8 @@ CONTRAST = "color-contrast"
 
 
 def violations(browser: Any, axe: str, addresses: list[str], scheme: str, *options: Any) -> Any:
-    context = browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 900})
+    size = {"width": 1280, "height": 900}
+    context = browser.new_context(color_scheme=scheme, viewport=size, **STILL)
     page = context.new_page()
     found = {}
     for address in addresses:

@@ -16,6 +16,7 @@ from forgekit.vgpu.host import hooks
 
 cutlass = pytest.importorskip("cutlass")
 import cutlass.cute as cute  # noqa: E402
+from cutlass.base_dsl.common import DSLRuntimeError  # noqa: E402
 from cutlass.cute.runtime import from_dlpack, make_fake_compact_tensor  # noqa: E402
 from cutlass.cutlass_dsl import CuTeDSL  # noqa: E402
 
@@ -137,6 +138,16 @@ def test_kernels_of_one_name_are_told_apart(installed):
     for value, function in enumerate(compiled, 1):
         function(from_dlpack(x))
         assert (x == value).all()
+    assert not os.listdir(hooks._dump_dir())
+
+
+def test_a_compilation_that_fails_leaves_no_ptx(installed, monkeypatch):
+    def fail(*_: object) -> None:
+        raise RuntimeError("cannot be linked")
+
+    monkeypatch.setattr(hooks.cuda_runtime, "make_engine", fail)
+    with pytest.raises(DSLRuntimeError, match="cannot be linked"):
+        cute.compile(weeks.copy, dynamic(torch.zeros(4)), dynamic(torch.zeros(4)))
     assert not os.listdir(hooks._dump_dir())
 
 

@@ -113,7 +113,18 @@ def _one_at_a_time() -> None:
         with lock:
             # The caller has set it; another thread's compilation may have cleared it since.
             self.decorator_location = function._decorator_location
-            return original(self, function, *args, **kwargs)
+            try:
+                return original(self, function, *args, **kwargs)
+            finally:
+                _end_compilation()
+
+
+def _end_compilation() -> None:
+    """Whether it succeeded or not: another kernel of the same name must not find its PTX."""
+    compilation, _local.compiling = _local.compiling, None
+    if compilation:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(compilation.ptx_file)
 
 
 def _compiling() -> None:
@@ -123,7 +134,7 @@ def _compiling() -> None:
 
     @_replaces(dsl.BaseDSL, "_prepare_compilation")
     def prepare(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
-        _local.compiling = None
+        _end_compilation()
         if not active:
             return original(self, *args, **kwargs)
         self.compile_options = copy.deepcopy(self.compile_options)
@@ -136,8 +147,6 @@ def _compiling() -> None:
         keep.value = True
         keep.dump_path = os.path.join(_dump_dir(), setup.function_name)
         keep.full_ptx_path = f"{keep.dump_path}.{arch}.ptx"
-        with contextlib.suppress(FileNotFoundError):  # of a compilation that failed
-            os.unlink(keep.full_ptx_path)
         given = dict(zip(setup.sig.parameters, setup.canonicalized_args, strict=False))
         given |= setup.canonicalized_kwargs
         _local.compiling = _Compilation(
@@ -214,7 +223,6 @@ def _building() -> None:
             if compilation.wanted_file:
                 os.makedirs(os.path.dirname(compilation.wanted_file) or ".", exist_ok=True)
                 shutil.copy(compilation.ptx_file, compilation.wanted_file)
-            os.unlink(compilation.ptx_file)  # another kernel of the same name must not find it
         return function
 
     @_replaces(type(import_dsl()), "_runtime_can_run_compiled")
