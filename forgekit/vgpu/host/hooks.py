@@ -113,10 +113,12 @@ def _one_at_a_time() -> None:
         with lock:
             # The caller has set it; another thread's compilation may have cleared it since.
             self.decorator_location = function._decorator_location
+            outer, _local.compiling = _local.compiling, None  # one that calls this function
             try:
                 return original(self, function, *args, **kwargs)
             finally:
                 _end_compilation()
+                _local.compiling = outer
 
 
 def _end_compilation() -> None:
