@@ -15,6 +15,8 @@ from tests.lessons.submitted import load
 
 EXERCISES = all_exercises()
 BANK = [(e, w) for e in EXERCISES for w in wrong_solutions(e)]
+# What is handed in is no kernel: Python that gets kernels of the exercise's own.
+NO_KERNEL = ("week0/one_kernel_per_n", "week2/softmax_operator")
 exercises = pytest.mark.parametrize("e", EXERCISES, ids=lambda e: e.name)
 
 
@@ -65,7 +67,7 @@ def test_solution_passes_on_a_gpu(e: Exercise, tmp_path: Path) -> None:
     with fk.use_target("gpu"):
         report = e.grade(submission)
     assert report, report
-    if any(outcome.name == "Values" for outcome in report.passed):
+    if any(outcome.name == "Values" for outcome in report.passed) and e.name not in NO_KERNEL:
         assert "also on this GPU" in repr(report)
 
 
