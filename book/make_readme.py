@@ -1,6 +1,6 @@
 """Fills the README's tables from the recorded numbers: `uv run python book/make_readme.py`.
 
-What stands between `<!-- numbers: NAME -->` and `<!-- /numbers -->` is written anew, from the JSON
+What stands between `<!-- numbers: NAME -->` and `<!-- /numbers -->` is written again, from the JSON
 files in `measured/`. tests/book/test_readme.py fails where the two differ.
 """
 

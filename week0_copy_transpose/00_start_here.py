@@ -274,7 +274,7 @@ for length in (1, 31, 127, 128, 129, 1023, 1024, 1025):
 # ## 7. Now you
 #
 # An exercise is a cell to complete and a cell that grades it. The grade runs your kernel on several
-# sizes, some of them drawn anew for every text you hand in; then in orders of threads that a GPU
+# sizes, some of them drawn again for every text you hand in; then in orders of threads that a GPU
 # might choose; and at last it counts what the kernel does. It stops at the first thing that is
 # wrong and says what it has seen. Hints and the solution are folded away below the task;
 # `fk.exercise("week0/scale").hint()` gives the same hints one by one.

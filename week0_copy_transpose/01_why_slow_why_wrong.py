@@ -12,7 +12,7 @@
 # # See why: slow, or wrong?
 #
 # **You will build** a matrix copy, and a reversal of rows in which threads exchange data; and you
-# mend what turns out to be amiss with them.
+# fix what turns out to be amiss with them.
 # **You will learn** to read a profile by source line, to see which bytes a warp moves and which
 # banks it uses, and to find a mistake that no comparison of values shows.
 # **You need** `00_start_here`, and no GPU: all of this notebook looks inside the virtual GPU, also
@@ -382,7 +382,7 @@ adversarial
 
 # %%
 @cute.kernel
-def mended_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def fixed_kernel(mX: cute.Tensor, mY: cute.Tensor):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     smem = cutlass.memory.SmemAllocator()
@@ -393,20 +393,20 @@ def mended_kernel(mX: cute.Tensor, mY: cute.Tensor):
 
 
 @cute.jit
-def mended(mX: cute.Tensor, mY: cute.Tensor):
-    mended_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(64, 1, 1))
+def fixed(mX: cute.Tensor, mY: cute.Tensor):
+    fixed_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(64, 1, 1))
 
 
 y = fk.empty(4, 64, device="virtual")
-run_mended = fk.compile(mended, x, y, device="virtual")
-run_mended(x, y)
-fk.check(y, x.flip(1), again=lambda: run_mended(x, y))
+run_fixed = fk.compile(fixed, x, y, device="virtual")
+run_fixed(x, y)
+fk.check(y, x.flip(1), again=lambda: run_fixed(x, y))
 
 # %%
-print(fk.sanitize(run_mended, x, y, schedule="adversarial"))
+print(fk.sanitize(run_fixed, x, y, schedule="adversarial"))
 
 # %%
-fk.timeline(run_mended, x, y)
+fk.timeline(run_fixed, x, y)
 
 # %% [markdown]
 # `again=` lets the check repeat the run in such orders, too. Use it whenever threads exchange
@@ -487,10 +487,10 @@ fk.exercise("week0/three_sums").grade(three_sums)
 # </details>
 
 # %% [markdown] exercise="week0/rotate" part="task"
-# ### Exercise 4: mend a race
+# ### Exercise 4: fix a race
 #
 # Each block rotates a row of 64 elements by one place, twice, through one row of shared memory. In
-# the usual order the values are right, and the sanitizer objects. Mend it. (`range_constexpr` is a
+# the usual order the values are right, and the sanitizer objects. Fix it. (`range_constexpr` is a
 # loop that the compiler writes out.)
 #
 # <details><summary>Hint 1</summary>
@@ -643,7 +643,7 @@ fk.predictions()
 # | copy by rows | right | 32 sectors a request, 4 would do |
 # | copy by columns | right | 4 sectors a request |
 # | mirror | right, by luck | a race between two lines |
-# | mended mirror | right | clean, also under adversarial schedules |
+# | fixed mirror | right | clean, also under adversarial schedules |
 # | tile, pitch 32 | right | 32 wavefronts a read, 1 would do |
 # | tile, pitch 33 | right | 1 wavefront |
 #

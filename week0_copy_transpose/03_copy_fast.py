@@ -644,17 +644,17 @@ for name, run in (("strided", run_strided), ("tiled copy", run_tiled)):
 
 # %% [markdown]
 # Strided, each store stands before the next load, and waits for its value: one load at a time. The
-# four loads of the tiled copy do not wait for each other: all are **under way** before the first
+# four loads of the tiled copy do not wait for each other: all are **in flight** before the first
 # value is stored. Memory takes its time to answer, and to be busy all the time it needs many open
-# questions at once. How many follows from one multiplication, *Little's law*: bytes under way =
-# rate × time for an answer. What is under way are loads, and they are half of what a copy moves, so
+# questions at once. How many follows from one multiplication, *Little's law*: bytes in flight =
+# rate × time for an answer. What is in flight are loads, and they are half of what a copy moves, so
 # the rate is half of 4.8 TB/s. An H200 has 132 multiprocessors, the units that blocks run on, with
 # room for 2,048 threads each:
 
 # %%
 for bytes_a_thread in (2, 4, 16, 64):
     most = 132 * 2048 * bytes_a_thread
-    print(f"{bytes_a_thread:2} bytes a thread: {most / 1e6:4.1f} MB under way at most, which is")
+    print(f"{bytes_a_thread:2} bytes a thread: {most / 1e6:4.1f} MB in flight at most, which is")
     print(f"   enough to read 2.4 TB/s if memory answers within {most / 2.4e12 * 1e9:5,.0f} ns")
 
 # %% [markdown]
@@ -887,10 +887,10 @@ print(accesses(run_flat))
 #
 # ## 8. Copies that run by themselves: cp.async
 #
-# In all kernels so far the data pass through registers, and a thread that wants many bytes under
-# way needs a register for each four of them. `cp.async`, an **asynchronous copy**, goes from global
-# to *shared* memory without registers. The thread only starts it and goes on; so there are three
-# things to say:
+# In all kernels so far the data pass through registers, and a thread that wants many bytes in
+# flight needs a register for each four of them. `cp.async`, an **asynchronous copy**, goes from
+# global to *shared* memory without registers. The thread only starts it and goes on; so there are
+# three things to say:
 #
 # - `cute.copy` with a `CopyG2SOp` atom (global to shared) starts copies,
 # - `cp_async_commit_group()` makes a **group** of all that the thread has started by then,
@@ -981,11 +981,11 @@ found
 # %% [markdown]
 # On a GPU this is a matter of luck: the thread reads what is there. If the data are near, in
 # a cache, they may have come in time, and the result is right; until one day they have not. The
-# virtual GPU keeps book of what is under way.
+# virtual GPU keeps book of what is in flight.
 #
 # And what has it brought? For a copy, nothing: shared memory is a detour. The gain comes where data
 # have to be in shared memory anyway, because threads exchange them, as in the exercise, or where a
-# block computes with one tile while the next is under way.
+# block computes with one tile while the next is in flight.
 
 # %% [markdown] exercise="week0/async_reverse" part="task"
 # ### Exercise 4: reverse rows with asynchronous copies
@@ -1077,8 +1077,8 @@ fk.exercise("week0/async_reverse").grade(async_reverse)
 # ```
 #
 # The wait is a matter between a thread and its own copies; the barrier is one between threads. Both
-# are needed, in this order: after a barrier that comes first, the copies of others may still be
-# under way. The wait costs nothing where a thread has copied nothing, so it needs no `if`, and the
+# are needed, in this order: after a barrier that comes first, the copies of others may still be in
+# flight. The wait costs nothing where a thread has copied nothing, so it needs no `if`, and the
 # barrier must not have one.
 #
 # Both sides are coalesced: vectors of 16 bytes in, and out one element a thread, neighbours side by
@@ -1142,7 +1142,7 @@ of_elements.against(round(times.percent(slowest)))
 half = times.row("four, strided", "float16")  # GB/s are of reads and writes, so half are reads
 answer = 132 * 2048 * 2 / (half.gbps / 2)
 print(
-    f"four, strided, float16: bytes under way / rate of reads = {answer:.0f} ns an answer, at most"
+    f"four, strided, float16: bytes in flight / rate of reads = {answer:.0f} ns an answer, at most"
 )
 times
 
@@ -1167,7 +1167,7 @@ times
 #
 # ## Summary
 #
-# | step | load requests for 1 kB | sectors each (ideal) | bytes under way | `float32` | `float16` |
+# | step | load requests for 1 kB | sectors each (ideal) | bytes in flight | `float32` | `float16` |
 # |---|---|---|---|---|---|
 # | one element a thread | 8 | 4 (4) | 4 | 0.320 ms | 0.319 ms |
 # | four, consecutive | 8 | 16 (4) | 4 | 0.323 ms | 0.165 ms |
@@ -1179,7 +1179,7 @@ times
 # | cp.async, tiles across | 2 | 16 (16) | 64 | 0.131 ms | 0.069 ms |
 # | bound | | | | 0.112 ms | 0.056 ms |
 #
-# Counters are for `float32`; bytes under way: those that a thread asks for before it waits. Times
+# Counters are for `float32`; bytes in flight: those that a thread asks for before it waits. Times
 # are of 8192 × 8192, 537 and 268 MB, recorded on an H200 on
 # 21 November 2026. No step has bank conflicts.
 #

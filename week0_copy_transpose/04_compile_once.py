@@ -11,7 +11,7 @@
 # %% [markdown]
 # # Compile once, call often
 #
-# **You will build** a cache of compiled kernels. It goes wrong in two ways, and you mend both.
+# **You will build** a cache of compiled kernels. It goes wrong in two ways, and you fix both.
 # **You will learn** what the first call of a kernel spends its time on, what a compiled kernel
 # remembers of the tensors it was compiled for, and how to choose what it remembers.
 # **You need** `02_see_layouts` (strides, tiles) and `03_copy_fast` (vectors, promises). About 30

@@ -536,7 +536,7 @@ for name, p in (("a thread a row", by_rows), ("a thread a column", by_columns)):
 # <details><summary>Hint 3</summary>
 #
 # Before it is added, each element of the row gets what the addition before it has lost; the line
-# after the addition computes anew what is lost now.
+# after the addition computes again what is lost now.
 #
 # </details>
 

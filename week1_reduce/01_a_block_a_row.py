@@ -635,10 +635,10 @@ fk.exercise("week1/row_rms").grade(row_rms)
 # </details>
 
 # %% [markdown] exercise="week1/any_block" part="task"
-# ### Exercise 4: mend a tree that loses elements
+# ### Exercise 4: fix a tree that loses elements
 #
 # This kernel adds up rows with blocks of 96 threads. Its barriers are in place, it has no
-# conflicts, and for some rows it is right. Mend the tree; the number of threads stays.
+# conflicts, and for some rows it is right. Fix the tree; the number of threads stays.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -820,7 +820,7 @@ for name, p in profiles.items():
     print(f"{name:14s} {lanes:9.0f} %  {waves:10.1f}  {barriers(p):8}  {p.warp_instructions:10,}")
 
 # %% [markdown]
-# What cannot be mended by turning threads and words round is the third column. A tree of n words
+# What cannot be fixed by turning threads and words round is the third column. A tree of n words
 # has log₂ n rounds, what one round stores another thread reads in the next, and through shared
 # memory that takes a barrier. **The bad number: log₂ n barriers**, at each of which the whole block
 # waits for its slowest warp.
@@ -850,7 +850,7 @@ recorded("week1/01_a_block_a_row")
 # of a copy. Rows of 64 give a block of 256 threads hardly anything to do but its tree: between four
 # and six times torch's time, less than three with the first addition. And 64 rows are 64 blocks,
 # for 132 multiprocessors. Two different troubles, then: too much tree for short rows, which the
-# next notebook mends, and too few blocks for few long ones, which `04_few_long_rows` does.
+# next notebook fixes, and too few blocks for few long ones, which `04_few_long_rows` does.
 
 # %% [markdown]
 # ## Summary

@@ -220,7 +220,7 @@ print(fk.sanitize(run_atomic, x, total, y, schedule="adversarial"))
 # %% [markdown]
 # The sums differ in their last bits, and that is all: each is an honest sum, within any tolerance,
 # so no check and no sanitizer objects. But a run repeated gives another result. It is **not
-# deterministic**: the atomic addition is one that rounds, and its order is decided anew each time.
+# deterministic**: the atomic addition is one that rounds, and its order is decided again each time.
 # For a loss that is printed that may be fine. For a test that compares bits, or a bug that shows up
 # in one run of ten, it is not.
 #

@@ -609,7 +609,7 @@ plt.show()
 
 # %% [markdown]
 # Three instead of five, and a third of the instructions. `backward_read_twice` is the same kernel
-# with one change: it fetches both rows anew for the second loop. Section 9 has times of all three,
+# with one change: it fetches both rows again for the second loop. Section 9 has times of all three,
 # so that one can see which of the two changes, vectors or registers, has helped.
 
 # %% [markdown] exercise="week2/backward_in_place" part="task"
@@ -1423,7 +1423,7 @@ fk.predictions()
 #
 # **In practice** `forgekit.ops.softmax` has these parts and more: any dimension, a gradient of the
 # gradient, rows that do not fit into registers. Flash attention keeps neither y nor its matrix, but
-# one number a row, the logarithm of the sum, and computes y anew from it: there the matrix is what
+# one number a row, the logarithm of the sum, and computes y again from it: there the matrix is what
 # does not fit.
 #
 # **Further reading:** [extending

@@ -48,7 +48,7 @@ def _add_launch_buttons(app: Any, config: Any) -> None:
 
 
 def _made_pages(app: Any, env: Any, *changes: set[str]) -> list[str]:
-    """Pages that depend on more than their own text are read anew each time."""
+    """Pages that depend on more than their own text are read again each time."""
     from forgebook import pages
 
     paths = {name: Path(env.doc2path(name)) for name in env.found_docs}

@@ -104,7 +104,7 @@ def _check(name: str, part: str, markdown: bool) -> None:
         raise UsageError(got_needed(f"part of {name}", repr(part), PARTS, "choose one of these"))
     if markdown != (part in ("task", "solution")):
         kind = "a [markdown] cell" if not markdown else "a code cell"
-        raise UsageError(got_needed(f"{part} of {name}", "another kind", kind, "mend the header"))
+        raise UsageError(got_needed(f"{part} of {name}", "another kind", kind, "fix the header"))
 
 
 def _wanted(e: Exercise, part: str, number: int) -> str:

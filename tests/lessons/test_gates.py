@@ -243,7 +243,7 @@ def test_clean_tells_the_finding_and_its_slip(tmp_path: Path) -> None:
     )
     assert error.happened.startswith("With 1 rows the sanitizer objects.\nrotate: 1 finding")
     assert (error.likely, error.look_at) == ("a race", "there")
-    good = load(e, e.source.solution, tmp_path, "mended")
+    good = load(e, e.source.solution, tmp_path, "fixed")
     assert clean(rows, [(2,)], seeds=3).run(Submission(good)) == "no finding in 4 orders"
 
 

@@ -45,7 +45,7 @@ def test_empty_cells_are_filled_and_filling_twice_changes_nothing() -> None:
     for name in ("week0/scale", "week0/rotate"):
         assert exercise(name).source.skeleton in once
         assert f'fk.exercise("{name}").grade({exercise(name).entry})\n' in once
-    assert "### Exercise 1: scale a vector" in once and "### Exercise 2: mend a race" in once
+    assert "### Exercise 1: scale a vector" in once and "### Exercise 2: fix a race" in once
     assert "# %%\nprint('between')\n" in once and once.endswith("# %%\nlast = 1\n")
 
 

@@ -143,8 +143,8 @@ thread now reads what *other* threads have copied. Rows are whole vectors, but n
     ),
     analysis="""
 The wait is a matter between a thread and its own copies; the barrier is one between threads. Both
-are needed, in this order: after a barrier that comes first, the copies of others may still be under
-way. The wait costs nothing where a thread has copied nothing, so it needs no `if`, and the barrier
+are needed, in this order: after a barrier that comes first, the copies of others may still be in
+flight. The wait costs nothing where a thread has copied nothing, so it needs no `if`, and the barrier
 must not have one.
 
 Both sides are coalesced: vectors of 16 bytes in, and out one element a thread, neighbours side by

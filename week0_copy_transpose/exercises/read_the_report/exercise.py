@@ -162,5 +162,5 @@ Four kernels are sick in four places, and only three of those are seen on the vi
         ),
         Group("What it is worth", _worth),
     ),
-    praise="The counters say what is wrong with a kernel; the time says which one to mend first.",
+    praise="The counters say what is wrong with a kernel; the time says which one to fix first.",
 )

@@ -108,10 +108,10 @@ def _through_shared_memory(submission: Submission) -> str:
 
 
 EXERCISE = Exercise(
-    title="mend a race",
+    title="fix a race",
     task="""
 Each block rotates a row of 64 elements by one place, twice, through one row of shared memory. In
-the usual order the values are right, and the sanitizer objects. Mend it. (`range_constexpr` is a
+the usual order the values are right, and the sanitizer objects. Fix it. (`range_constexpr` is a
 loop that the compiler writes out.)
 """,
     hints=(

@@ -3,7 +3,7 @@
 from forgekit.lessons.wrong import Wrong
 
 LOOP = "for _ in cutlass.range_constexpr(2):"
-MENDED = """        value = sRow[(tidx + 1) % 64]
+FIXED = """        value = sRow[(tidx + 1) % 64]
         cute.arch.sync_threads()
 """
 BARRIERS = """        sRow[tidx] = value
@@ -18,9 +18,9 @@ WRONG = (
         value = sRow[(tidx + 1) % 64]
         cute.arch.sync_threads()
 """}, "the barrier between write and read is gone"),
-    Wrong("barrier of a warp", {MENDED: MENDED.replace("sync_threads", "sync_warp")},
+    Wrong("barrier of a warp", {FIXED: FIXED.replace("sync_threads", "sync_warp")},
           "a fast warp begins the next round"),
-    Wrong("some threads wait", {MENDED: """        value = sRow[(tidx + 1) % 64]
+    Wrong("some threads wait", {FIXED: """        value = sRow[(tidx + 1) % 64]
         if tidx < 63:
             cute.arch.sync_threads()
 """}, "not all threads of the block reach this barrier"),

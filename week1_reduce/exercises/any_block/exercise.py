@@ -16,10 +16,10 @@ def _tree(x, round_up):
 
 
 EXERCISE = puzzle(
-    title="mend a tree that loses elements",
+    title="fix a tree that loses elements",
     task="""
 This kernel adds up rows with blocks of 96 threads. Its barriers are in place, it has no conflicts,
-and for some rows it is right. Mend the tree; the number of threads stays.
+and for some rows it is right. Fix the tree; the number of threads stays.
 """,
     hints=(
         "96, 48, 24, 12, 6, 3: and then? Follow the last three words to the end.",

@@ -30,7 +30,7 @@ second variable and add it to the next number. (`compensated(x, y)`; blocks of 1
         "Two variables live through the loop: the sum, and what is still to be added.",
         "With `s = total + value`, what `s` has of `value` is `s - total`.",
         "Before it is added, each element of the row gets what the addition before it has lost; the "
-        "line after the addition computes anew what is lost now.",
+        "line after the addition computes again what is lost now.",
     ),
     analysis="""
 Four operations an element in place of one, and no more bytes: while a kernel waits for memory, that

@@ -17,7 +17,7 @@ SLIPS = {
     (
         "float32, one atomic_add of a block",
         "same bits",
-    ): "each addition rounds, and which block adds first is decided anew in every launch.",
+    ): "each addition rounds, and which block adds first is decided again in every launch.",
     ("int32, one atomic_add of a block", "may differ"): "whole numbers are added without rounding "
     "(and an overflow wraps around in the same way): no order can be seen in the result.",
     (

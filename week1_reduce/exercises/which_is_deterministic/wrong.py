@@ -8,7 +8,7 @@ WRONG = (
         {
             '"float32, one atomic_add of a block": "may differ"': '"float32, one atomic_add of a block": "same bits"'
         },
-        "decided anew",
+        "decided again",
     ),
     Wrong(
         "atomic int",

@@ -183,7 +183,7 @@ def _opcheck(submission: Submission) -> str:
 
 def _compiled(submission: Submission) -> str:
     op, kernels = _made(submission)
-    torch.compiler.reset()  # a function is compiled anew a few times only
+    torch.compiler.reset()  # a function is compiled again a few times only
 
     def loss(x: Tensor, w: Tensor) -> Tensor:
         return (op(x @ w, T) * x).sum()
