@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Operation:
+class StepOp:
     """What the steps compute.
 
     Attributes:
@@ -58,20 +58,20 @@ def _softmax_backward(dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return torch._softmax_backward_data(dy, y, 1, y.dtype)
 
 
-OPERATIONS = {
-    "copy": Operation(lambda x: x, lambda x: x.clone(), exact=True),
-    "transpose": Operation(lambda x: x.T, lambda x: x.T.contiguous(), exact=True),
-    "row_sum": Operation(lambda x: x.double().sum(1), lambda x: x.sum(1),
+STEP_OPS = {
+    "copy": StepOp(lambda x: x, lambda x: x.clone(), exact=True),
+    "transpose": StepOp(lambda x: x.T, lambda x: x.T.contiguous(), exact=True),
+    "row_sum": StepOp(lambda x: x.double().sum(1), lambda x: x.sum(1),
                          size=lambda x: x.square().sum(1).sqrt()),
-    "column_sum": Operation(lambda x: x.double().sum(0), lambda x: x.sum(0),
+    "column_sum": StepOp(lambda x: x.double().sum(0), lambda x: x.sum(0),
                             size=lambda x: x.square().sum(0).sqrt()),
-    "softmax": Operation(lambda x: x.double().softmax(1), lambda x: x.softmax(1)),
-    "softmax_backward": Operation(lambda dy, y: _softmax_backward(dy.double(), y.double()),
+    "softmax": StepOp(lambda x: x.double().softmax(1), lambda x: x.softmax(1)),
+    "softmax_backward": StepOp(lambda dy, y: _softmax_backward(dy.double(), y.double()),
                                   _softmax_backward, lambda x: (x, x.flip(1).softmax(1))),
 }  # fmt: skip
 
 
-def _right(op: Operation, y: torch.Tensor, want: torch.Tensor, x: torch.Tensor) -> bool:
+def _right(op: StepOp, y: torch.Tensor, want: torch.Tensor, x: torch.Tensor) -> bool:
     """Whether y is what is wanted, up to rounding; compared where it is, as matrices are large."""
     from forgekit.dtypes import scaled_atol, tolerance
 
@@ -108,7 +108,7 @@ def _steps(notebook: Path) -> dict[str, Any]:
     return found
 
 
-def _rows(steps: dict[str, Any], op: Operation, shape: tuple[int, int], dtype: str) -> list[Any]:
+def _rows(steps: dict[str, Any], op: StepOp, shape: tuple[int, int], dtype: str) -> list[Any]:
     import torch
 
     import forgekit as fk
@@ -150,7 +150,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print, and write the JSON."""
     parser = argparse.ArgumentParser(prog="python -m forgekit.benching.steps", description=__doc__)
     parser.add_argument("notebook", type=Path)
-    parser.add_argument("--op", choices=sorted(OPERATIONS), required=True)
+    parser.add_argument("--op", choices=sorted(STEP_OPS), required=True)
     parser.add_argument("--size", type=int, nargs=2, action="append", metavar=("ROWS", "COLUMNS"))
     parser.add_argument("--dtype", nargs="+", default=["float32", "float16"])
     parser.add_argument("--out", type=Path)
@@ -165,7 +165,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     rows = []
     for size in args.size or [(8192, 8192)]:
         for dtype in args.dtype:
-            rows += _rows(steps, OPERATIONS[args.op], tuple(size), dtype)
+            rows += _rows(steps, STEP_OPS[args.op], tuple(size), dtype)
     data = {
         "gpu": torch.cuda.get_device_name(),
         "date": datetime.date.today().isoformat(),

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from forgekit.benching.recorded import recorded
-from forgekit.benching.steps import OPERATIONS, _rows, _steps, main
+from forgekit.benching.steps import STEP_OPS, _rows, _steps, main
 from forgekit.benching.timing import Timing, time_gpu
 from forgekit.checking.compare import compare
 from forgekit.course import recorded_files
@@ -25,7 +25,7 @@ def test_recorded_runs_are_complete_and_possible(name: str) -> None:
     run = recorded(name)
     assert run.gpu and run.date and {"torch", "nvidia-cutlass-dsl"} <= set(run.versions)
     assert {r.step for r in run.rows} > {"torch"}
-    op = OPERATIONS[json.loads(recorded_files()[name].read_text())["op"]]
+    op = STEP_OPS[json.loads(recorded_files()[name].read_text())["op"]]
     for r in run.rows:
         inputs = op.inputs(torch.empty(r.shape, device="meta"))
         read, written = sum(t.numel() for t in inputs), op.reference(*inputs).numel()
@@ -69,7 +69,7 @@ def test_times_need_a_gpu(tmp_path: Path) -> None:
 
 def test_operations_say_what_a_step_computes() -> None:
     x = torch.arange(6.0).view(2, 3)
-    for op in OPERATIONS.values():
+    for op in STEP_OPS.values():
         inputs = op.inputs(x)
         assert compare(op.torch(*inputs), op.reference(*inputs)).ok
         assert torch.equal(op.torch(*inputs), op.reference(*inputs)) or not op.exact
@@ -77,7 +77,7 @@ def test_operations_say_what_a_step_computes() -> None:
 
 def test_a_gradient_is_recorded_from_two_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
     x = torch.randn(3, 5, dtype=torch.float64, requires_grad=True)
-    op = OPERATIONS["softmax_backward"]
+    op = STEP_OPS["softmax_backward"]
     dy, y = op.inputs(x.detach())
     (want,) = torch.autograd.grad(x.flip(1).softmax(1), x, dy)  # y is softmax of x.flip(1)
     assert torch.allclose(op.reference(dy, y), want.flip(1))

@@ -81,8 +81,8 @@ def test_every_option_says_what_it_is(words, capsys):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["nope"], "the command: got 'nope', needed one of lab, doctor, run, profile, sanitize, "
-         "bench, tune, build-notebooks, book; see `forgekit --help`"),
+        (["nope"], f"the command: got 'nope', needed one of {', '.join(COMMANDS)}; see "
+         "`forgekit --help`"),
         (["--frob"], "the command: got --frob, needed some of --version, --help; see "
          "`forgekit --help`"),
         (["doctor", "--frob"], "doctor: got --frob, needed some of --json, --help; see "

@@ -24,7 +24,7 @@ _RESERVE = 512 * 2**20  # what flushes the L2 cache, and the compiler's own
 
 
 @dataclass(frozen=True)
-class Operation:
+class BenchedOp:
     """inputs: how many tensors; torch: (*inputs, dim) -> what torch's users write for it."""
 
     inputs: int
@@ -37,11 +37,11 @@ def _softmax_backward(grad: Tensor, y: Tensor, dim: int) -> Tensor:
     return result
 
 
-OPERATIONS = {
-    "copy_transpose": Operation(1, lambda x, dim: x.t().contiguous()),
-    "reduce_sum": Operation(1, lambda x, dim: x.sum(dim)),
-    "softmax": Operation(1, lambda x, dim: x.softmax(dim)),
-    "softmax_backward": Operation(2, _softmax_backward),
+BENCHED_OPS = {
+    "copy_transpose": BenchedOp(1, lambda x, dim: x.t().contiguous()),
+    "reduce_sum": BenchedOp(1, lambda x, dim: x.sum(dim)),
+    "softmax": BenchedOp(1, lambda x, dim: x.softmax(dim)),
+    "softmax_backward": BenchedOp(2, _softmax_backward),
 }
 
 
@@ -71,7 +71,7 @@ def result_shape(case: Case) -> tuple[int, ...]:
 
 def moved_bytes(case: Case) -> int:
     """Bytes of the inputs, each read once, and of the output, written once."""
-    inputs = OPERATIONS[case.op].inputs * case.elements
+    inputs = BENCHED_OPS[case.op].inputs * case.elements
     return (inputs + math.prod(result_shape(case))) * getattr(torch, case.dtype).itemsize
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from forgekit import ops
-from forgekit.benching.suites.operations import OPERATIONS
+from forgekit.benching.suites.operations import BENCHED_OPS
 from forgekit.benching.suites.suite import OPS, Case
 from forgekit.errors import UsageError, brief, got_needed
 from forgekit.ops.backends import backend_names
@@ -38,12 +38,12 @@ class Contender:
 
 
 def _torch(case: Case, inputs: Inputs) -> Call:
-    return partial(OPERATIONS[case.op].torch, *inputs, dim=case.dim)
+    return partial(BENCHED_OPS[case.op].torch, *inputs, dim=case.dim)
 
 
 def _torch_compile(case: Case, inputs: Inputs) -> Call:
     torch._dynamo.reset()  # otherwise sizes count as recompilations and become dynamic
-    compiled = torch.compile(OPERATIONS[case.op].torch, dynamic=False)
+    compiled = torch.compile(BENCHED_OPS[case.op].torch, dynamic=False)
     return partial(compiled, *inputs, dim=case.dim)
 
 

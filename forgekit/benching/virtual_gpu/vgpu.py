@@ -28,7 +28,7 @@ from forgekit.vgpu import options
 if TYPE_CHECKING:
     import torch
 
-OPERATIONS = ("transpose", "row_sum", "softmax")
+VGPU_KERNELS = ("transpose", "row_sum", "softmax")
 SCHEMA, VERSION = "forgekit-bench-vgpu", 1
 
 
@@ -173,7 +173,7 @@ def _sizes(text: str) -> list[int]:
 
 def _measured(size: int, repeats: int, peers: bool) -> list[VgpuRow]:
     triton = triton_times(size, min(repeats, 3)) if peers else None
-    rows = [measure(operation, size, repeats) for operation in OPERATIONS]
+    rows = [measure(operation, size, repeats) for operation in VGPU_KERNELS]
     return rows if triton is None else [replace(r, triton_ms=triton[r.operation]) for r in rows]
 
 

@@ -15,7 +15,7 @@ from forgekit.errors import CheckError
 from tests.kernels import simple
 
 
-@pytest.mark.parametrize("operation", vgpu.OPERATIONS)
+@pytest.mark.parametrize("operation", vgpu.VGPU_KERNELS)
 @pytest.mark.parametrize("size", [1, 33, 130])
 def test_each_operation_is_right_at_any_size(operation, size):
     row = vgpu.measure(operation, size, repeats=1)

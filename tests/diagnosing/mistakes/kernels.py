@@ -15,7 +15,7 @@ from cutlass import Float32, Int32
 CASES = {}
 
 
-def case(kind, *arguments, name=None):
+def case(kind, *arguments):
     """Register a kernel of two tensors under a host function that launches it."""
 
     def register(kernel):
@@ -23,7 +23,7 @@ def case(kind, *arguments, name=None):
         def host(a: cute.Tensor, b: cute.Tensor):
             kernel(a, b).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
-        CASES[name or kernel.__name__] = (host, arguments or ("f32", "f32"), kind)
+        CASES[kernel.__name__] = (host, arguments or ("f32", "f32"), kind)
         return kernel
 
     return register
@@ -341,6 +341,14 @@ def tiler_of_higher_rank(a: cute.Tensor, b: cute.Tensor):
     b[t] = tiles[t]
 
 
+@case("layout-rank")
+@cute.kernel
+def strides_of_fewer_modes(a: cute.Tensor, b: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    layout = cute.make_layout((4, 8), stride=(8,))  # wrong
+    b[t] = a[layout(t)]
+
+
 @case("arch-feature")
 @cute.kernel
 def packed_on_hopper(a: cute.Tensor, b: cute.Tensor):
@@ -634,7 +642,7 @@ CASES |= {
     "torch_annotated_kernel": (launches_torch_annotated, TWO, "torch-annotation"),
 }
 
-# Mistakes of the call: the line told is the one that calls compile.
+# Mistakes of the call: the line named is the one that calls compile.
 CALLS = {
     "argument_missing": (copy, ("f32",), "missing-argument"),
     "argument_extra": (copy, ("f32", "f32", "f32"), "extra-argument"),
