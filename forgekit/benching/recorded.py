@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass
 
 from forgekit.course import recorded_files
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 from forgekit.show import Shown
 from forgekit.text import Table
 
@@ -48,7 +48,7 @@ class Recorded(Shown):
             if (r.step, r.dtype) == (step, dtype) and shape in (None, r.shape):
                 return r
         known = ", ".join(dict.fromkeys(r.step for r in self.rows))
-        raise UsageError(got_needed("step", f"{step!r}, {dtype}", f"one of {known}", "choose one"))
+        raise usage_error("step", f"{step!r}, {dtype}", f"one of {known}", "choose one")
 
     def percent(self, row: RecordedRow) -> float:
         """Of the copy's bandwidth in the same run."""
@@ -90,7 +90,7 @@ def recorded(name: str) -> Recorded:
     files = recorded_files()
     if name not in files:
         known = ", ".join(files) or "none: no week's folder `recorded` is found from here"
-        raise UsageError(got_needed("recorded run", brief(name), f"one of {known}", "choose one"))
+        raise usage_error("recorded run", brief(name), f"one of {known}", "choose one")
     data = json.loads(files[name].read_text(encoding="utf-8"))
     rows = tuple(
         RecordedRow(r["step"], tuple(r["shape"]), r["dtype"], r["ms"], r["gbps"])

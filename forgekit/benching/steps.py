@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forgekit.benching.timing import METHOD, ceiling_gbps, time_gpu, versions
-from forgekit.errors import ForgekitError, PlatformError, UsageError, got_needed
+from forgekit.errors import ForgekitError, PlatformError, UsageError, usage_error
 from forgekit.output_files import check_output, write_output
 
 if TYPE_CHECKING:
@@ -102,8 +102,8 @@ def _steps(notebook: Path) -> dict[str, Any]:
             break
     found = shell.user_ns.get("steps")
     if not isinstance(found, dict) or not found:
-        raise UsageError(
-            got_needed("steps", found, "a dict name -> host function", "leave it in the last cell")
+        raise usage_error(
+            "steps", found, "a dict name -> host function", "leave it in the last cell"
         )
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 
 _KB, _MB = 1024, 1024**2
 
@@ -92,7 +92,7 @@ def gpu_named(name: str) -> Gpu:
     if len(begins) == 1:
         return begins[0]
     needed = "one of " + ", ".join(g.name for g in begins or GPUS.values())
-    raise UsageError(got_needed("gpu", brief(name), needed, "choose one, or pass a Gpu"))
+    raise usage_error("gpu", brief(name), needed, "choose one, or pass a Gpu")
 
 
 def gpu_here() -> Gpu | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import UsageError, brief, usage_error
 
 # kind -> (ncu's op, what it is called in a sentence)
 GLOBAL_KINDS = {
@@ -167,10 +167,10 @@ def metric(name: str) -> Metric:
         return found
     if name in _MACHINE_CODE:
         remedy = f"ask for {_MACHINE_CODE[name]}, which counts PTX instructions"
-        raise UsageError(got_needed("metric", name, "no count of machine code", remedy))
+        raise usage_error("metric", name, "no count of machine code", remedy)
     near = difflib.get_close_matches(str(name), _BY_NAME, n=3, cutoff=0.5)
     remedy = f"did you mean {' or '.join(near)}?" if near else "Profile.metrics lists them all"
-    raise UsageError(got_needed("metric", brief(name), "the name of a metric", remedy))
+    raise usage_error("metric", brief(name), "the name of a metric", remedy)
 
 
 class ByName(ABC):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 from forgekit.profiling.profiled_lines import ProfiledLine
 from forgekit.show import Shown
 from forgekit.tracing.banks import banks
@@ -46,7 +46,7 @@ def show(
         pictures.append(banks(kernel, *args, line=chosen.source, **options))
     if not pictures:
         needed = f"a line with memory accesses: {_with_accesses(profile) or 'there is none'}"
-        raise UsageError(got_needed("line", chosen.where, needed, "choose one of these"))
+        raise usage_error("line", chosen.where, needed, "choose one of these")
     return Pictures(pictures)
 
 
@@ -55,17 +55,17 @@ def _line(profile: Profile, line: int | str | ProfiledLine | None) -> ProfiledLi
         if profile.worst is not None:
             return profile.worst.line
         remedy = f"name one of {_with_accesses(profile)}"
-        raise UsageError(got_needed("line", "none", "one, since no line stands out", remedy))
+        raise usage_error("line", "none", "one, since no line stands out", remedy)
     if isinstance(line, ProfiledLine):
         return line
     if not isinstance(line, int | str) or isinstance(line, bool):
         needed = "the number of a line, a piece of its text or a line of the profile"
-        raise UsageError(got_needed("line", brief(line), needed, "leave it out for the worst"))
+        raise usage_error("line", brief(line), needed, "leave it out for the worst")
     found = [x for x in profile.filter(line=line).lines if x.source]
     if not found:
         known = _with_accesses(profile) or "there is none"
         needed = f"a line of the profile with memory accesses: {known}"
-        raise UsageError(got_needed("line", brief(line), needed, "choose one of these"))
+        raise usage_error("line", brief(line), needed, "choose one of these")
     return next((x for x in found if x.accesses), found[0])
 
 

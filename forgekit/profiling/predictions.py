@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 from forgekit.profiling.metrics import Counts, metric
 from forgekit.show import Shown
 
@@ -116,7 +116,7 @@ def predict(question: str | None = None, said: Any = None, /, **numbers: Any) ->
     """
     if (question is None) == (not numbers):
         remedy = 'write fk.predict(global_load_sectors=64) or fk.predict("blocks", 8)'
-        raise UsageError(got_needed("predict", "neither or both", "one of two forms", remedy))
+        raise usage_error("predict", "neither or both", "one of two forms", remedy)
     if question is not None:
         words = question if isinstance(question, str) else brief(question)
         return Prediction(words, said)
@@ -125,7 +125,7 @@ def predict(question: str | None = None, said: Any = None, /, **numbers: Any) ->
         known = metric(name)
         is_number = isinstance(number, Real) and not isinstance(number, bool)
         if number is not None and number is not ... and not is_number:
-            raise UsageError(got_needed(name, brief(number), "a number", "write one, or None"))
+            raise usage_error(name, brief(number), "a number", "write one, or None")
         found.append(Prediction(name.replace("_", " "), number, known.name))
     _waiting.all = found
     return Predictions(tuple(found))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from forgekit.arguments import checked, require_one_of
 from forgekit.compiling.replay import bind, copied, run_again
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 from forgekit.profiling.gpus import DEFAULT, Gpu, gpu_here, gpu_named
 from forgekit.profiling.metrics import (
     GLOBAL_KINDS,
@@ -230,7 +230,7 @@ class Profile(ByName, Shown):
         """
         if self._again is None:
             remedy = "use fk.profile(kernel, *args)"
-            raise UsageError(got_needed("profile", "that of a script", "one of a call", remedy))
+            raise usage_error("profile", "that of a script", "one of a call", remedy)
         return self._again
 
     def rerun(self, listener: L) -> L:
@@ -242,7 +242,7 @@ class Profile(ByName, Shown):
         if not isinstance(listener, Listener):
             remedy = "write a class of it, with the methods for what it watches"
             got = brief(listener)
-            raise UsageError(got_needed("rerun", got, "a forgekit.vgpu.Listener", remedy))
+            raise usage_error("rerun", got, "a forgekit.vgpu.Listener", remedy)
         kernel, args = self.call
         run_again(kernel, args, listeners=(listener,))
         return listener
@@ -322,7 +322,7 @@ def _numbers(line: Any) -> set[int]:
     found = set() if hasattr(line, "ndim") else set(map(brief, line))
     if not found or not all(isinstance(number, str) and number.isdigit() for number in found):
         needed = "a number, several numbers or a piece of a line's text"
-        raise UsageError(got_needed("line", brief(line), needed, "write line=12, say"))
+        raise usage_error("line", brief(line), needed, "write line=12, say")
     return set(map(int, found))
 
 

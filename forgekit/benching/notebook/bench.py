@@ -26,7 +26,7 @@ from forgekit.benching.notebook.variants import (
 from forgekit.benching.recorded import Recorded
 from forgekit.benching.recorded import recorded as recorded_named
 from forgekit.devices import current_target
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 
 if TYPE_CHECKING:
     import torch
@@ -88,7 +88,7 @@ def bench(
     shown = recorded_named(recorded) if isinstance(recorded, str) else recorded
     if shown is not None and not isinstance(shown, Recorded):
         remedy = 'use recorded="week0/05_transpose", say'
-        raise UsageError(got_needed("recorded", brief(shown), "a Recorded or its name", remedy))
+        raise usage_error("recorded", brief(shown), "a Recorded or its name", remedy)
     plan = Plan(args, _expected(reference, args), (rtol, atol), repeats, warmup)
     target = current_target()
     check_places(plan.tensors, target)
@@ -150,8 +150,8 @@ def sweep(
         given = options.get(name)
         if given is not None and not callable(given):
             remedy = "what it is depends on the size"
-            raise UsageError(
-                got_needed(name, brief(type(given).__name__), "a function of the arguments", remedy)
+            raise usage_error(
+                name, brief(type(given).__name__), "a function of the arguments", remedy
             )
     if isinstance(variants, Mapping) or not callable(variants):
         check_variants(variants)
@@ -171,15 +171,15 @@ def _sizes(sizes: Sequence[Size]) -> tuple[Size, ...]:
 
     if not isinstance(sizes, Sequence) or isinstance(sizes, str) or not sizes:
         remedy = "write [256, 512, 1024]"
-        raise UsageError(got_needed("sizes", brief(sizes), "a list of sizes", remedy))
+        raise usage_error("sizes", brief(sizes), "a list of sizes", remedy)
     for size in sizes:
         parts = size if isinstance(size, tuple) and size else (size,)
         if not all(fits(n) for n in parts):
             needed = "integers above 0, or tuples of them"
-            raise UsageError(got_needed("sizes", brief(size), needed, "fix it"))
+            raise usage_error("sizes", brief(size), needed, "fix it")
     if len(set(map(type, sizes))) > 1:
         needed = "all numbers or all tuples"
-        raise UsageError(got_needed("sizes", brief(list(sizes)), needed, "write them alike"))
+        raise usage_error("sizes", brief(list(sizes)), needed, "write them alike")
     return tuple(
         sorted(set(sizes), key=lambda s: (math.prod(s if isinstance(s, tuple) else (s,)), s))
     )
@@ -194,7 +194,7 @@ def _number(name: str, given: Number | None, args: tuple[Any, ...]) -> int | Non
         remedy = "add up x.numel() * x.element_size() of what is read and written"
         if name == "operations":
             remedy = "count additions and multiplications of one call"
-        raise UsageError(got_needed(name, brief(value), needed, remedy))
+        raise usage_error(name, brief(value), needed, remedy)
     return value
 
 
@@ -204,7 +204,7 @@ def _expected(reference: Any, args: tuple[Any, ...]) -> Any:
     if value is None and reference is not None:
         needed = "the expected tensor, or a function that returns it"
         remedy = "write reference=lambda x, y: x.T"
-        raise UsageError(got_needed("reference", "a function that returns None", needed, remedy))
+        raise usage_error("reference", "a function that returns None", needed, remedy)
     if hasattr(value, "is_nested"):
         dense("reference", value)
     return value.clone() if hasattr(value, "clone") else value

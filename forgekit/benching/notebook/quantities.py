@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from forgekit.benching.measuring import Measured
 from forgekit.benching.timing import Timing
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def quantity(name: str, kind: str) -> Quantity:
             return q
     needed = "one of " + ", ".join(repr(q.name) for q in here)
     other = "there are no times on the virtual GPU" if kind != "gpu" else "a GPU counts nothing"
-    raise UsageError(got_needed("metric", brief(name), needed, f"{other}; choose one of these"))
+    raise usage_error("metric", brief(name), needed, f"{other}; choose one of these")
 
 
 def at_percentile(m: Measured, which: str) -> Measured:

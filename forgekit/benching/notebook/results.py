@@ -11,7 +11,7 @@ from forgekit.arguments import checked as checked_call
 from forgekit.benching.measuring import Measured
 from forgekit.benching.notebook import tables
 from forgekit.benching.recorded import Recorded, RecordedRow
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 from forgekit.profiling.gpus import Gpu
 from forgekit.show import Shown, draw
 from forgekit.text import plural, size
@@ -75,9 +75,9 @@ class Benchmark(Shown):
             if o.name == wanted and o.measured is not None:
                 return o.measured
             if o.name == wanted:
-                raise UsageError(got_needed(name, o.failed, "a variant that runs", "fix it"))
+                raise usage_error(name, o.failed, "a variant that runs", "fix it")
         known = ", ".join(repr(o.name) for o in self.outcomes)
-        raise UsageError(got_needed("variant", brief(name), f"one of {known}", "choose one"))
+        raise usage_error("variant", brief(name), f"one of {known}", "choose one")
 
     def __iter__(self) -> Iterator[VariantOutcome]:
         return iter(self.outcomes)
@@ -190,7 +190,7 @@ class Sweep(Shown):
             if s == length:
                 return b
         known = ", ".join(map(str, self.sizes))
-        raise UsageError(got_needed("size", brief(length), f"one of {known}", "choose one"))
+        raise usage_error("size", brief(length), f"one of {known}", "choose one")
 
     @property
     def kind(self) -> str:
@@ -205,7 +205,7 @@ class Sweep(Shown):
         """
         if name not in self.names:
             known = ", ".join(map(repr, self.names))
-            raise UsageError(got_needed("variant", brief(name), f"one of {known}", "choose one"))
+            raise usage_error("variant", brief(name), f"one of {known}", "choose one")
         found = [{o.name: o.measured for o in b.outcomes} for b in self.benchmarks]
         return [by_name.get(name) for by_name in found]
 

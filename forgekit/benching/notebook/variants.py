@@ -14,7 +14,7 @@ from forgekit.benching.measuring import Measured, measure
 from forgekit.checking.compare import compare
 from forgekit.devices import Target, current_target
 from forgekit.dtypes import tolerance
-from forgekit.errors import CheckError, UsageError, brief, got_needed
+from forgekit.errors import CheckError, brief, usage_error
 from forgekit.tensors import poison
 
 _CHUNK = 2**26  # elements compared at once
@@ -90,17 +90,17 @@ def check_variants(variants: object) -> None:
     example = '{"naive": run, "torch": lambda x, y: x.T.contiguous()}'
     if not isinstance(variants, Mapping):
         got = type(variants).__name__
-        raise UsageError(got_needed("variants", got, "a dict name -> function", f"write {example}"))
+        raise usage_error("variants", got, "a dict name -> function", f"write {example}")
     if not variants:
-        raise UsageError(got_needed("variants", "none", "at least one", f"write {example}"))
+        raise usage_error("variants", "none", "at least one", f"write {example}")
     for name, call in variants.items():
         if not isinstance(name, str) or not name.strip():
             needed = "a name for the table"
-            raise UsageError(got_needed("variant's name", brief(name), needed, f"write {example}"))
+            raise usage_error("variant's name", brief(name), needed, f"write {example}")
         if not callable(call):
             needed = "a compiled kernel or a function of the arguments"
             remedy = "give the function itself, not its result"
-            raise UsageError(got_needed(f"variant {name!r}", type(call).__name__, needed, remedy))
+            raise usage_error(f"variant {name!r}", type(call).__name__, needed, remedy)
 
 
 def check_places(tensors: Sequence[torch.Tensor], target: Target) -> None:
@@ -109,10 +109,8 @@ def check_places(tensors: Sequence[torch.Tensor], target: Target) -> None:
     for tensor in tensors:
         if tensor.dim() and tensor.device.type != target.torch_device.type:
             remedy = f'make it with fk.randn and the like, or .to("{target.torch_device.type}")'
-            raise UsageError(
-                got_needed("argument", f"a tensor on {tensor.device}", f"one for {target.name}",
-                           remedy)
-            )  # fmt: skip
+            raise usage_error("argument", f"a tensor on {tensor.device}", f"one for {target.name}",
+                           remedy)  # fmt: skip
 
 
 def run_variant(name: str, call: Callable[..., Any], plan: Plan, kind: str) -> VariantRun:
@@ -154,10 +152,8 @@ def _same_place(name: str, call: object, kind: str) -> None:
     if isinstance(call, CompiledKernel) and call.target.kind != kind:
         here = current_target().name
         remedy = "compile it for this one, or choose with fk.use_target"
-        raise UsageError(
-            got_needed(
-                f"variant {name!r}", f"one for {call.target.name}", f"one for {here}", remedy
-            )
+        raise usage_error(
+            f"variant {name!r}", f"one for {call.target.name}", f"one for {here}", remedy
         )
 
 
@@ -185,7 +181,7 @@ def _check(name: str, result: Any, call: Callable[..., Any], plan: Plan) -> None
     returns = isinstance(result, torch.Tensor)
     if not returns and not plan.tensors:
         needed = "a tensor that it returns or writes"
-        raise UsageError(got_needed(f"variant {name!r}", "no result", needed, "return it"))
+        raise usage_error(f"variant {name!r}", "no result", needed, "return it")
     last = plan.tensors[-1:]
     wrote = not returns or _shares(result, last)
     if wrote and len(plan.tensors) > 1 and not _writes(call):  # only now this is known

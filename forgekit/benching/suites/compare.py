@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from forgekit.benching.suites.results import Key, SuiteResults, SuiteRow
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 from forgekit.text import plural
 
 COUNTED = ("load_sectors", "store_sectors", "atomic_sectors", "bulk_bytes", "shared_wavefronts",
@@ -88,7 +88,7 @@ def parse_percent(text: str) -> float:
         value = -1.0
     if not text.strip().endswith("%") or not 0 <= value < float("inf"):
         remedy = "write --fail-on-regression 5%"
-        raise UsageError(got_needed("--fail-on-regression", brief(text), "a percentage", remedy))
+        raise usage_error("--fail-on-regression", brief(text), "a percentage", remedy)
     return value
 
 
@@ -96,7 +96,7 @@ def check_comparable(baseline: SuiteResults, gpu: str) -> None:
     """Raise UsageError where the baseline was measured on another GPU: that compares nothing."""
     if baseline.gpus != (gpu,):
         got = f"a baseline of {' and '.join(baseline.gpus) or 'no machine'}"
-        raise UsageError(got_needed("--compare", got, f"one of {gpu}", "measure one here"))
+        raise usage_error("--compare", got, f"one of {gpu}", "measure one here")
 
 
 def check_overlap(baseline: SuiteResults, keys: Iterable[Key], suite: str) -> None:
@@ -107,7 +107,7 @@ def check_overlap(baseline: SuiteResults, keys: Iterable[Key], suite: str) -> No
         rows = plural(len(known), "row")
         got = f"a baseline (suite {baseline.suite}, {rows}) without any row of {suite}"
         remedy = "measure the baseline with the same options and --out"
-        raise UsageError(got_needed("--fail-on-regression", got, "rows in both", remedy))
+        raise usage_error("--fail-on-regression", got, "rows in both", remedy)
 
 
 def compare(results: SuiteResults, baseline: SuiteResults, threshold_percent: float) -> Comparison:

@@ -15,7 +15,7 @@ from torch import Tensor
 from forgekit import ops
 from forgekit.benching.suites.operations import BENCHED_OPS
 from forgekit.benching.suites.suite import OPS, Case
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 from forgekit.ops.backends import backend_names
 from forgekit.ops.reductions import SOFTMAX_VARIANTS, SUM_VARIANTS
 
@@ -112,7 +112,7 @@ def contenders(
         for name in names:
             if name not in those:
                 needed = f"some of {', '.join(those)}"
-                raise UsageError(got_needed(option, brief(name), needed, "separate by commas"))
+                raise usage_error(option, brief(name), needed, "separate by commas")
     chosen = [None if v == "best" else v for v in variants] or [None]
     own = [Contender(_own_name(b, v), True, partial(_own, b, v)) for b in backends for v in chosen]
     return own + [Contender(name, False, PEERS[name]) for name in dict.fromkeys(peers)]

@@ -35,7 +35,7 @@ from typing import Any
 from forgekit.benching.counters import Counters
 from forgekit.benching.suites.suite import DTYPES, OPS, Case
 from forgekit.benching.timing import Timing
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import usage_error
 from forgekit.output_files import write_output
 
 Key = tuple[Case, str]
@@ -166,7 +166,7 @@ class SuiteResults:
         except (KeyError, TypeError, ValueError) as error:
             said = f"no {error}" if isinstance(error, KeyError) else str(error)
             needed = f"results of `forgekit bench --out` (schema {SCHEMA}, version {VERSION})"
-            raise UsageError(got_needed(name, said, needed, "measure it again")) from None
+            raise usage_error(name, said, needed, "measure it again") from None
 
 
 def _rounded(value: float | None) -> float | None:
@@ -275,9 +275,9 @@ def read_results(file: Path) -> SuiteResults:
         data = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         remedy = "`forgekit bench --out` writes one"
-        raise UsageError(got_needed(str(file), error.strerror, "a file", remedy)) from None
+        raise usage_error(str(file), error.strerror, "a file", remedy) from None
     except ValueError as error:
-        raise UsageError(got_needed(str(file), error, "JSON", "measure it again")) from None
+        raise usage_error(str(file), error, "JSON", "measure it again") from None
     return SuiteResults.from_dict(data, name=str(file))
 
 

@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from forgekit.errors import PlatformError, UsageError, brief, got_needed
+from forgekit.errors import PlatformError, brief, got_needed, usage_error
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -43,7 +43,7 @@ def check_scheduler(scheduler: str) -> None:
     count = local_workers(scheduler)
     if count is None and not re.fullmatch(r"tcp://[^\s/]+:\d+", scheduler):
         needed, remedy = "local:2 or tcp://host:8786", "`dask scheduler` prints its address"
-        raise UsageError(got_needed("--scheduler", brief(scheduler), needed, remedy))
+        raise usage_error("--scheduler", brief(scheduler), needed, remedy)
     try:
         import distributed  # noqa: F401
     except ImportError:
@@ -58,7 +58,7 @@ def check_scheduler(scheduler: str) -> None:
     gpus = torch.cuda.device_count()
     if gpus and count > gpus:
         remedy = f"use local:{gpus}"
-        raise UsageError(got_needed("--scheduler", scheduler, f"at most {gpus} GPUs", remedy))
+        raise usage_error("--scheduler", scheduler, f"at most {gpus} GPUs", remedy)
 
 
 def local_workers(scheduler: str) -> int | None:
@@ -119,7 +119,7 @@ def _client(scheduler: str) -> Iterator[Client]:
         if threads > 1:
             remedy = "start them with `dask worker --nthreads 1`"
             got = f"workers of {threads} threads"
-            raise UsageError(got_needed("--scheduler", got, "one thread, a GPU each", remedy))
+            raise usage_error("--scheduler", got, "one thread, a GPU each", remedy)
         yield client
 
 

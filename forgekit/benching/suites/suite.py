@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 
 OPS = ("copy_transpose", "reduce_sum", "softmax", "softmax_backward")
 DTYPES = ("float16", "bfloat16", "float32")
@@ -59,12 +59,12 @@ def load_suite(name: str) -> list[Case]:
     if not file.is_file():
         known = ", ".join(suite_names())
         remedy = "choose one, or give the path of a TOML file"
-        raise UsageError(got_needed("--suite", brief(name), f"one of {known}", remedy))
+        raise usage_error("--suite", brief(name), f"one of {known}", remedy)
     try:
         data = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         remedy = f"see {_FOLDER / 'smoke.toml'}"
-        raise UsageError(got_needed(str(file), error, "a TOML file", remedy)) from None
+        raise usage_error(str(file), error, "a TOML file", remedy) from None
     groups = data.get("group")
     if not isinstance(groups, list) or not groups:
         _refuse(file, "group", groups, "tables [[group]]")
@@ -120,7 +120,7 @@ def _list(file: Path, group: dict[str, Any], key: str) -> list[Any]:
 
 def _refuse(file: Path, what: str, got: object, needed: str) -> NoReturn:
     remedy = f"see {_FOLDER / 'smoke.toml'}"
-    raise UsageError(got_needed(f"{file}, {what}", got, needed, remedy))
+    raise usage_error(f"{file}, {what}", got, needed, remedy)
 
 
 def check_names(ops: Sequence[str], dtypes: Sequence[str]) -> None:
@@ -129,7 +129,7 @@ def check_names(ops: Sequence[str], dtypes: Sequence[str]) -> None:
         for name in wanted:
             if name not in known:
                 needed = f"some of {', '.join(known)}"
-                raise UsageError(got_needed(option, brief(name), needed, "separate by commas"))
+                raise usage_error(option, brief(name), needed, "separate by commas")
 
 
 def select(
@@ -144,5 +144,5 @@ def select(
     chosen = [c for c in cases if c.op in (ops or OPS) and c.dtype in (dtypes or DTYPES)]
     if not chosen:
         got = f"--op {','.join(ops) or 'all'} --dtype {','.join(dtypes) or 'all'}"
-        raise UsageError(got_needed("suite", got, "at least one case", "choose another suite"))
+        raise usage_error("suite", got, "at least one case", "choose another suite")
     return chosen

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forgekit.benching.counters import count_call
-from forgekit.errors import ForgekitError, UsageError, brief, got_needed
+from forgekit.errors import ForgekitError, brief, usage_error
 from forgekit.output_files import check_output, write_output
 from forgekit.text import Table, plural
 from forgekit.vgpu import options
@@ -167,7 +167,7 @@ def _sizes(text: str) -> list[int]:
     words = [word.strip() for word in text.split(",")]
     if not all(word.isascii() and word.isdigit() and int(word) for word in words):
         needed = "numbers of 1 or more, such as 256,1024"
-        raise UsageError(got_needed("--sizes", brief(text), needed, "separate by commas"))
+        raise usage_error("--sizes", brief(text), needed, "separate by commas")
     return [int(word) for word in words]
 
 

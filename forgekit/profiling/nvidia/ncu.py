@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from forgekit.errors import ForgekitError, PlatformError, UsageError, got_needed
+from forgekit.errors import ForgekitError, PlatformError, UsageError, got_needed, usage_error
 from forgekit.profiling.nvidia.text import number, short_count, short_name
 from forgekit.profiling.nvidia.tools import ask, watch
 from forgekit.text import Table, plural, seconds, shortened
@@ -291,7 +291,7 @@ def explain(log: str, kernel: str) -> ForgekitError:
         got = f"{kernel!r}, which fits none of the kernels launched"
         got += f": {launched}" if launched else " (or none was launched on the GPU)"
         remedy = "choose another pattern; `--kernel .` takes all kernels, PyTorch's as well"
-        return UsageError(got_needed("--kernel", got, "a pattern of kernels' names", remedy))
+        return usage_error("--kernel", got, "a pattern of kernels' names", remedy)
     errors = re.findall(r"(?m)^==ERROR== (.+)$", log) or log.strip().splitlines()[-3:]
     return ForgekitError(f"ncu made no report: {' '.join(errors) or 'it said nothing'}")
 
@@ -299,4 +299,4 @@ def explain(log: str, kernel: str) -> ForgekitError:
 def unknown_metrics(names: Sequence[str]) -> UsageError:
     """ncu has no such metrics: newer versions leave them out of the report, older ones stop."""
     remedy = "`ncu --query-metrics` lists those of this GPU; each needs an ending such as .sum"
-    return UsageError(got_needed("--metrics", ", ".join(names), "names that ncu knows", remedy))
+    return usage_error("--metrics", ", ".join(names), "names that ncu knows", remedy)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from forgekit.errors import ForgekitError, PlatformError, UsageError, got_needed
+from forgekit.errors import ForgekitError, PlatformError, got_needed, usage_error
 
 _STDERR = 2  # the file descriptor: sys.stderr may be no file
 ASK_TIMEOUT_S = 600  # to read a report; the command itself may take as long as it likes
@@ -126,7 +126,7 @@ def program(command: Sequence[str], called: str) -> list[str]:
         if command[0].endswith(".py"):
             remedy = f"write `{called} -- python {' '.join(command)}`"
         got = f"{command[0]!r}, which is no program"
-        raise UsageError(got_needed("the command", got, needed, remedy))
+        raise usage_error("the command", got, needed, remedy)
     return list(command)
 
 
