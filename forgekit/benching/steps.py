@@ -14,75 +14,36 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import itertools
 import json
 import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import torch
+
+from forgekit.benching.suites.operations import make_inputs, moved_bytes, result_shape, why_wrong
+from forgekit.benching.suites.peers import PEERS
+from forgekit.benching.suites.suite import Case
 from forgekit.benching.timing import METHOD, ceiling_gbps, time_gpu, versions
+from forgekit.compiling.compiled import compile
+from forgekit.devices import current_target
 from forgekit.errors import ForgekitError, PlatformError, UsageError, usage_error
 from forgekit.output_files import check_output, write_output
 
-if TYPE_CHECKING:
-    import torch
-
-
-@dataclass(frozen=True)
-class StepOp:
-    """What the steps compute.
-
-    Attributes:
-        reference: of the inputs, in a type wide enough to compare with; torch: the usual way to
-        compute it. inputs: made of a matrix of random numbers.
-        exact: whether a result has to be equal bit for bit; otherwise `fk.check`'s tolerances hold.
-        size: of x, how large each result would be if nothing cancelled; for sums the root of the
-        squares' sum, which is what their rounding errors go with (week 1, notebook 00).
-    """
-
-    reference: Callable[..., torch.Tensor]
-    torch: Callable[..., torch.Tensor]
-    inputs: Callable[[Any], tuple[Any, ...]] = lambda x: (x,)
-    exact: bool = False
-    size: Callable[[Any], Any] | None = None
-
-
-def _softmax_backward(dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """The gradient of x from that of y = softmax(x, 1), by the operator that autograd uses."""
-    import torch
-
-    return torch._softmax_backward_data(dy, y, 1, y.dtype)
-
-
+# What the steps compute: a name for --op -> the suites' name for it, and the dimension.
 STEP_OPS = {
-    "copy": StepOp(lambda x: x, lambda x: x.clone(), exact=True),
-    "transpose": StepOp(lambda x: x.T, lambda x: x.T.contiguous(), exact=True),
-    "row_sum": StepOp(lambda x: x.double().sum(1), lambda x: x.sum(1),
-                         size=lambda x: x.square().sum(1).sqrt()),
-    "column_sum": StepOp(lambda x: x.double().sum(0), lambda x: x.sum(0),
-                            size=lambda x: x.square().sum(0).sqrt()),
-    "softmax": StepOp(lambda x: x.double().softmax(1), lambda x: x.softmax(1)),
-    "softmax_backward": StepOp(lambda dy, y: _softmax_backward(dy.double(), y.double()),
-                                  _softmax_backward, lambda x: (x, x.flip(1).softmax(1))),
-}  # fmt: skip
-
-
-def _right(op: StepOp, y: torch.Tensor, want: torch.Tensor, x: torch.Tensor) -> bool:
-    """Whether y is what is wanted, up to rounding; compared where it is, as matrices are large."""
-    from forgekit.dtypes import scaled_atol, tolerance
-
-    if op.exact:
-        return bool((y == want).all())
-    (rtol, atol), large = tolerance(y.dtype), want.abs()
-    if op.size is None:  # as in `fk.check`
-        atol = scaled_atol(y.dtype, want.double().square().mean().sqrt().item())
-    else:
-        large = op.size(x.double()).maximum(large)
-    return bool(((y.double() - want).abs() <= atol + rtol * large).all())
+    "copy": ("copy", -1),
+    "transpose": ("copy_transpose", -1),
+    "row_sum": ("reduce_sum", -1),
+    "column_sum": ("reduce_sum", 0),
+    "softmax": ("softmax", -1),
+    "softmax_backward": ("softmax_backward", -1),
+}
 
 
 def _steps(notebook: Path) -> dict[str, Any]:
@@ -108,42 +69,45 @@ def _steps(notebook: Path) -> dict[str, Any]:
     return found
 
 
-def _rows(steps: dict[str, Any], op: StepOp, shape: tuple[int, int], dtype: str) -> list[Any]:
-    import torch
+def _rows(steps: dict[str, Any], case: Case) -> list[dict[str, Any]]:
+    """Time every step, and torch beside them.
 
-    import forgekit as fk
-
-    x = fk.randn(*shape, dtype=getattr(torch, dtype))
-    inputs = op.inputs(x)
-    want = op.reference(*inputs)
-    moved = sum(t.numel() for t in (*inputs, want)) * x.element_size()
-    calls: dict[str, Callable[[], Any]] = {"torch": partial(op.torch, *inputs)}
+    Raises:
+        UsageError: the result of a step is wrong.
+    """
+    inputs = make_inputs(case, current_target().torch_device)
+    calls: dict[str, Callable[[], Any]] = {"torch": PEERS["torch"](case, inputs)}
     for name, step in steps.items():
-        fn, specs = step if isinstance(step, tuple) else (step, None)
-        y = torch.full(want.shape, float("nan"), dtype=x.dtype, device=x.device)
-        args = (*inputs, y)
+        y = inputs[0].new_full(result_shape(case), float("nan"))
         try:
-            made = getattr(fn, "calls", None)
-            if made is not None:
-                call = made(*args)
-            else:
-                call = partial(fk.compile(fn, *(specs(*args) if specs else args)), *args)
+            call = _call(step, (*inputs, y))
             call()
         except Exception as error:  # a step may be for one type only
-            print(f"{name}, {dtype}: left out, {str(error).splitlines()[0]}", file=sys.stderr)
+            said = str(error).splitlines()[0]
+            print(f"{name}, {case.dtype}: left out, {said}", file=sys.stderr)
             continue
-        if not _right(op, y, want, x):
-            raise UsageError(f"{name}, {shape} {dtype}: the result is wrong; nothing was recorded")
+        if wrong := why_wrong(case, inputs, y):
+            raise UsageError(f"{name}, {case}: the result is wrong, {wrong}; nothing was recorded")
         calls[name] = call
-    rows = []
-    for name, call in calls.items():
-        timing = time_gpu(call)
-        times = {"ms": timing.median_ms, "p20_ms": timing.p20_ms, "p80_ms": timing.p80_ms,
-                "gbps": timing.gbps(moved)}  # fmt: skip
-        rounded = {key: float(f"{value:.5g}") for key, value in times.items()}
-        rows.append({"step": name, "shape": list(shape), "dtype": dtype, **rounded})
-        print(f"{dtype:>9} {shape} {name:<28} {times['ms']:8.4f} ms {times['gbps']:7.0f} GB/s")
-    return rows
+    return [_timed(name, call, case) for name, call in calls.items()]
+
+
+def _call(step: Any, args: tuple[torch.Tensor, ...]) -> Callable[[], Any]:
+    fn, specs = step if isinstance(step, tuple) else (step, None)
+    if hasattr(fn, "calls"):
+        made: Callable[[], Any] = fn.calls(*args)
+        return made
+    return partial(compile(fn, *(specs(*args) if specs else args)), *args)
+
+
+def _timed(name: str, call: Callable[[], Any], case: Case) -> dict[str, Any]:
+    timing = time_gpu(call)
+    times = {"ms": timing.median_ms, "p20_ms": timing.p20_ms, "p80_ms": timing.p80_ms,
+             "gbps": timing.gbps(moved_bytes(case))}  # fmt: skip
+    shape, dtype = case.shape, case.dtype
+    print(f"{dtype:>9} {shape} {name:<28} {times['ms']:8.4f} ms {times['gbps']:7.0f} GB/s")
+    rounded = {key: float(f"{value:.5g}") for key, value in times.items()}
+    return {"step": name, "shape": list(shape), "dtype": dtype, **rounded}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -155,17 +119,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--dtype", nargs="+", default=["float32", "float16"])
     parser.add_argument("--out", type=Path)
     args = parser.parse_args(argv)
-    import torch
-
     if not torch.cuda.is_available():
         raise PlatformError("there is no GPU to measure on")
     if args.out:
         check_output("--out", args.out)
     steps = _steps(args.notebook)
+    op, dim = STEP_OPS[args.op]
     rows = []
-    for size in args.size or [(8192, 8192)]:
-        for dtype in args.dtype:
-            rows += _rows(steps, STEP_OPS[args.op], tuple(size), dtype)
+    for rows_columns, dtype in itertools.product(args.size or [(8192, 8192)], args.dtype):
+        rows += _rows(steps, Case(op, tuple(rows_columns), dtype, dim))
     data = {
         "gpu": torch.cuda.get_device_name(),
         "date": datetime.date.today().isoformat(),

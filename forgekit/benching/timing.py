@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import metadata
 from typing import Any
 
 from forgekit.errors import PlatformError
@@ -90,14 +92,18 @@ def host_us(call: Callable[[], object]) -> float:
 
 def versions() -> dict[str, str]:
     """What a measurement depends on: GPU, driver, and versions of the software."""
-    from importlib import metadata
-
     import torch
 
     found = {"gpu": torch.cuda.get_device_name(), "cuda": str(torch.version.cuda)}
-    for name in ("torch", "nvidia-cutlass-dsl", "forgekit"):
-        try:
+    return found | package_versions("torch", "nvidia-cutlass-dsl")
+
+
+def package_versions(*names: str) -> dict[str, str]:
+    """Versions of those packages that are installed, and of forgekit."""
+    import forgekit
+
+    found = {"forgekit": forgekit.__version__}
+    for name in names:
+        with contextlib.suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = str(getattr(__import__(name), "__version__", "?"))
     return found

@@ -10,6 +10,7 @@ did meanwhile stands beside it: where they moved too, it is the machine that cha
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -25,10 +26,10 @@ COUNTED = ("load_sectors", "store_sectors", "atomic_sectors", "bulk_bytes", "sha
 @dataclass(frozen=True)
 class Change:
     """A row that got worse or better. percent: of time, or of the counter that rose most, more
-    (positive) or less than before; None for one that fails now."""
+    (positive) or less than before; infinite for one that fails now."""
 
     row: SuiteRow
-    percent: float | None
+    percent: float
     said: str
 
     def __str__(self) -> str:
@@ -37,8 +38,9 @@ class Change:
 
 @dataclass(frozen=True)
 class Comparison:
-    """compared: rows in both; new, gone: forgekit's rows in one alone; peers_percent: the median
-    change of the peers' times, None where there are none."""
+    """compared: rows in both; new, gone: forgekit's rows in one alone; slower, faster: the largest
+    change first; peers_percent: the median change of the peers' times, None where there are none.
+    """
 
     results: SuiteResults
     baseline: SuiteResults
@@ -52,10 +54,9 @@ class Comparison:
 
     def lines(self) -> list[str]:
         """The comparison in words, the worst row first."""
-        rows = plural(self.compared, "row")
         timed = any(machine.device == "gpu" for machine in self.baseline.machines)
         lines = [
-            f"{rows} compared with the baseline of {self.baseline.date} "
+            f"{plural(self.compared, 'row')} compared with the baseline of {self.baseline.date} "
             f"({self.baseline.commit or 'no commit'}): {len(self.slower)} slower and "
             f"{len(self.faster)} faster by more than {self.threshold_percent:g} %"
             f"{' and beyond the noise' * timed}."
@@ -116,11 +117,7 @@ def compare(results: SuiteResults, baseline: SuiteResults, threshold_percent: fl
     now = {row.key: row for row in results.rows if row.status != "skipped"}
     both = [(row, before[key]) for key, row in now.items() if key in before]
     changes = [c for row, old in both if row.own and (c := _change(row, old, threshold_percent))]
-    slower = sorted(
-        (c for c in changes if c.percent is None or c.percent > 0),
-        key=lambda c: (c.percent is not None, -(c.percent or 0)),
-    )
-    faster = sorted((c for c in changes if c not in slower), key=lambda c: c.percent or 0)
+    changes.sort(key=lambda c: -abs(c.percent))
     peers = [
         100 * (row.timing.median_ms / old.timing.median_ms - 1)
         for row, old in both
@@ -133,8 +130,8 @@ def compare(results: SuiteResults, baseline: SuiteResults, threshold_percent: fl
         compared=sum(row.own for row, _ in both),
         new=sum(row.own for key, row in now.items() if key not in before),
         gone=sum(row.own for key, row in before.items() if key not in now),
-        slower=tuple(slower),
-        faster=tuple(faster),
+        slower=tuple(c for c in changes if c.percent > 0),
+        faster=tuple(c for c in changes if c.percent < 0),
         peers_percent=statistics.median(peers) if peers else None,
     )
 
@@ -142,7 +139,7 @@ def compare(results: SuiteResults, baseline: SuiteResults, threshold_percent: fl
 def _change(row: SuiteRow, old: SuiteRow, threshold_percent: float) -> Change | None:
     """How the row changed; None if it did not, or no more than the noise."""
     if row.status != "ok":
-        return Change(row, None, f"was right, is now {row.status}: {row.error}")
+        return Change(row, math.inf, f"was right, is now {row.status}: {row.error}")
     if row.timing and old.timing:
         new, was = row.timing, old.timing
         percent = 100 * (new.median_ms / was.median_ms - 1)
@@ -158,16 +155,14 @@ def _counted_change(row: SuiteRow, old: SuiteRow, threshold_percent: float) -> C
     if old.counters is None:
         return None
     if row.counters is None:
-        return Change(row, None, "was counted, now launches nothing")
-    pairs = {name: (getattr(old.counters, name), getattr(row.counters, name)) for name in COUNTED}
-    percents = {
-        name: 100 * (now / was - 1) if was else 100.0 * now for name, (was, now) in pairs.items()
-    }
-    worst = max(percents, key=lambda name: percents[name])
-    if percents[worst] <= threshold_percent:
-        worst = min(percents, key=lambda name: percents[name])
-        if percents[worst] >= -threshold_percent:
-            return None
-    was, now = pairs[worst]
-    said = f"{worst} {percents[worst]:+.1f} %, {was:,} before, {now:,} now"
-    return Change(row, percents[worst], said)
+        return Change(row, math.inf, "was counted, now launches nothing")
+    pairs = [(getattr(old.counters, c), getattr(row.counters, c), c) for c in COUNTED]
+    changes = [
+        (100 * (now / was - 1) if was else 100.0 * now, was, now, c) for was, now, c in pairs
+    ]
+    percent, was, now, name = max(changes)
+    if percent <= threshold_percent:
+        percent, was, now, name = min(changes)
+    if abs(percent) <= threshold_percent:
+        return None
+    return Change(row, percent, f"{name} {percent:+.1f} %, {was:,} before, {now:,} now")

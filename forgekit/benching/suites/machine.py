@@ -5,16 +5,14 @@ from __future__ import annotations
 import functools
 import platform
 import subprocess
-from importlib import metadata
 from pathlib import Path
 
 import torch
 
-import forgekit
 from forgekit.benching.suites.operations import memory_needed
 from forgekit.benching.suites.results import MachineInfo
 from forgekit.benching.suites.suite import Case
-from forgekit.benching.timing import ceiling_gbps
+from forgekit.benching.timing import ceiling_gbps, package_versions
 from forgekit.devices import Target, gpu_report
 
 _PACKAGES = ("torch", "nvidia-cutlass-dsl", "triton", "quack-kernels")
@@ -23,12 +21,7 @@ _PACKAGES = ("torch", "nvidia-cutlass-dsl", "triton", "quack-kernels")
 @functools.lru_cache
 def machine_info(target: Target) -> MachineInfo:
     """This process and its GPU; measures the ceiling, once."""
-    versions = {"python": platform.python_version(), "forgekit": forgekit.__version__}
-    for name in _PACKAGES:
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
+    versions = {"python": platform.python_version(), **package_versions(*_PACKAGES)}
     if target.kind == "virtual":
         return MachineInfo("virtual", target.name, None, versions, None)
     found = gpu_report()
@@ -42,16 +35,12 @@ def commit() -> str | None:
     root = Path(__file__).parents[3]
     if not (root / ".git").exists():
         return None
-
-    def git(*words: str) -> str:
-        done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True)
-        return done.stdout.strip() if done.returncode == 0 else ""
-
+    words = ["describe", "--always", "--exclude=*", "--abbrev=12", "--dirty=+"]
     try:
-        found = git("rev-parse", "--short=12", "HEAD")
-        return (found + ("+" if git("status", "--porcelain", "-uno") else "")) if found else None
+        done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True)
     except OSError:
         return None
+    return done.stdout.strip() or None
 
 
 def error_line(error: BaseException) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-import inspect
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -69,13 +69,9 @@ VARIANTS = {"reduce_sum": SUM_VARIANTS, "softmax": SOFTMAX_VARIANTS,
 
 
 def _own(backend: str, variant: str | None, case: Case, inputs: Inputs) -> Call:
-    function = getattr(ops, case.op, None)
-    if function is None:
-        raise AbsentError(f"forgekit.ops has no {case.op}")
-    takes = inspect.signature(function).parameters
-    options: dict[str, Any] = {"dim": case.dim} if "dim" in takes else {}
+    options: dict[str, Any] = {} if case.op == "copy_transpose" else {"dim": case.dim}
     if variant is not None:
-        if "variant" not in takes:
+        if case.op not in VARIANTS:
             raise AbsentError(f"{case.op} has no variants")
         if variant not in VARIANTS[case.op]:
             raise AbsentError(f"{case.op} has no variant {variant!r}")
@@ -84,12 +80,7 @@ def _own(backend: str, variant: str | None, case: Case, inputs: Inputs) -> Call:
         if backend not in backend_names(case.op):
             raise AbsentError(f"{case.op} has no backend {backend!r}")
         options["backend"] = backend
-    return partial(function, *inputs, **options)
-
-
-def _own_name(backend: str, variant: str | None) -> str:
-    backends = [] if backend == "kernel" else [backend]
-    return " ".join(["forgekit", *backends, *([variant] if variant else [])])
+    return partial(getattr(ops, case.op), *inputs, **options)
 
 
 def contenders(
@@ -114,5 +105,9 @@ def contenders(
                 needed = f"some of {', '.join(those)}"
                 raise usage_error(option, brief(name), needed, "separate by commas")
     chosen = [None if v == "best" else v for v in variants] or [None]
-    own = [Contender(_own_name(b, v), True, partial(_own, b, v)) for b in backends for v in chosen]
+    own = []
+    for backend, variant in itertools.product(backends, chosen):
+        words = ["forgekit", backend if backend != "kernel" else None, variant]
+        name = " ".join(word for word in words if word)
+        own.append(Contender(name, True, partial(_own, backend, variant)))
     return own + [Contender(name, False, PEERS[name]) for name in dict.fromkeys(peers)]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Sequence
 
-from forgekit.benching.suites.results import MachineInfo, SuiteResults, SuiteRow
+from forgekit.benching.suites.results import MachineInfo, SuiteResults, SuiteRow, is_own
 from forgekit.benching.suites.suite import Case
 from forgekit.text import Table
-
-OWN = "forgekit"
 
 
 def markdown(results: SuiteResults) -> str:
@@ -21,9 +20,7 @@ def markdown(results: SuiteResults) -> str:
     for (op, dim), rows in groups.items():
         title = f"## {op}" + ("" if dim == -1 else f", dim {dim}")
         timed = any(row.timing for row in rows)
-        parts += [title, _times(results, rows) if timed else _counts(rows)]
-        if timed:
-            parts += _means(rows)
+        parts += [title, *((_times(results, rows), _means(rows)) if timed else (_counts(rows),))]
     parts += _host(results) + _trouble(results)
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -35,8 +32,10 @@ def headline(results: SuiteResults) -> str:
     one = results.machines[0]
     versions = ", ".join(f"{name} {version}" for name, version in one.versions.items())
     built = f"commit {results.commit}" if results.commit else "no commit known"
-    said = f"Suite {results.suite}, {_place(results)}, {results.date}, {built}; {versions}."
-    if one.device == "virtual":
+    virtual = one.device == "virtual"
+    place = " and ".join(results.gpus) if virtual else "; ".join(map(_gpu, results.machines))
+    said = f"Suite {results.suite}, {place}, {results.date}, {built}; {versions}."
+    if virtual:
         return (
             f"{said}\n\nThere is no GPU here: these are counters of the virtual GPU, which are "
             "those of the real kernels; it has no times. The least to be moved is each input read "
@@ -47,12 +46,6 @@ def headline(results: SuiteResults) -> str:
         "with a cold L2 cache; in brackets the percentage of the ceiling, a copy of 1 GB in the "
         "same process."
     )
-
-
-def _place(results: SuiteResults) -> str:
-    if results.machines[0].device == "virtual":
-        return " and ".join(results.gpus)
-    return "; ".join(_gpu(machine) for machine in results.machines)
 
 
 def _gpu(machine: MachineInfo) -> str:
@@ -67,23 +60,28 @@ def _by_case(rows: Sequence[SuiteRow]) -> dict[Case, dict[str, SuiteRow]]:
     return cases
 
 
+def _contenders(rows: Sequence[SuiteRow]) -> tuple[list[str], list[str]]:
+    """Names of forgekit's own and of its peers."""
+    names = dict.fromkeys(row.contender for row in rows)
+    return [n for n in names if is_own(n)], [n for n in names if not is_own(n)]
+
+
 def _times(results: SuiteResults, rows: Sequence[SuiteRow]) -> str:
-    names = list(dict.fromkeys(row.contender for row in rows))
-    own = next((name for name in names if name.split()[0] == OWN), None)
-    peers = [name for name in names if name.split()[0] != OWN]
-    head = ["M × N", "dtype", *names]
+    own, peers = _contenders(rows)
+    head = ["M × N", "dtype", *own, *peers]
     if own:
-        head += [
-            f"{own}, µs (20th to 80th percentile)",
-            *([f"{own} against the best peer"] * bool(peers)),
-        ]
+        head.append(f"{own[0]}, µs (20th to 80th percentile)")
+    if own and peers:
+        head.append(f"{own[0]} against the best peer")
     body = []
     for case, found in _by_case(rows).items():
-        cells = [_shape(case), case.dtype, *(_rate(results, found.get(name)) for name in names)]
+        rates = (_rate(results, found.get(name)) for name in (*own, *peers))
+        cells = [_shape(case), case.dtype, *rates]
         if own:
-            cells.append(_spread(found.get(own)))
-            if peers:
-                cells.append(_ratio(found.get(own), [found[n] for n in peers if n in found]))
+            cells.append(_spread(found.get(own[0])))
+        if own and peers:
+            ratios = [r for name in peers if (r := _ratio(found.get(own[0]), found.get(name)))]
+            cells.append(f"{min(ratios):.2f}×" if ratios else "–")
         body.append(cells)
     return Table(head, body, left=(0, 1)).markdown()
 
@@ -97,10 +95,8 @@ def _rate(results: SuiteResults, row: SuiteRow | None) -> str:
         return "–"
     if row.gbps is None:
         return row.status
-    percent = results.percent(row)
-    share = (
-        "" if percent is None else f"\u00a0({percent:.0f}\u00a0%)"
-    )  # not broken in a narrow cell
+    percent = results.percent(row)  # not broken in a narrow cell
+    share = "" if percent is None else f"\u00a0({percent:.0f}\u00a0%)"
     return f"{row.gbps:,.0f}{share}" if row.gbps >= 10 else f"{row.gbps:.2g}{share}"
 
 
@@ -111,40 +107,31 @@ def _spread(row: SuiteRow | None) -> str:
     return f"{t.median_ms * 1e3:,.1f} ({t.p20_ms * 1e3:,.1f} to {t.p80_ms * 1e3:,.1f})"
 
 
-def _ratio(own: SuiteRow | None, peers: Sequence[SuiteRow]) -> str:
-    times = [peer.timing.median_ms for peer in peers if peer.timing]
-    if own is None or own.timing is None or not times:
-        return "–"
-    return f"{min(times) / own.timing.median_ms:.2f}×"
+def _ratio(own: SuiteRow | None, peer: SuiteRow | None) -> float | None:
+    """How many times as fast as a peer; None unless both were timed."""
+    if own is None or peer is None or own.timing is None or peer.timing is None:
+        return None
+    return peer.timing.median_ms / own.timing.median_ms
 
 
 def geometric_means(rows: Sequence[SuiteRow]) -> dict[tuple[str, str], tuple[float, float, int]]:
     """(one of forgekit's, peer) -> how many times as fast it is: the geometric mean, the least, and
     of how many cases that both were timed at."""
-    cases = _by_case(rows)
-    names = list(dict.fromkeys(row.contender for row in rows))
+    cases = _by_case(rows).values()
     found = {}
-    for own in (name for name in names if name.split()[0] == OWN):
-        for peer in (name for name in names if name.split()[0] != OWN):
-            pairs = [(c.get(own), c.get(peer)) for c in cases.values()]
-            ratios = [
-                b.timing.median_ms / a.timing.median_ms
-                for a, b in pairs
-                if a is not None and b is not None and a.timing and b.timing
-            ]
-            if ratios:
-                mean = statistics.geometric_mean(ratios)
-                found[own, peer] = (mean, min(ratios), len(ratios))
+    for own, peer in itertools.product(*_contenders(rows)):
+        ratios = [r for case in cases if (r := _ratio(case.get(own), case.get(peer)))]
+        if ratios:
+            found[own, peer] = (statistics.geometric_mean(ratios), min(ratios), len(ratios))
     return found
 
 
-def _means(rows: Sequence[SuiteRow]) -> list[str]:
-    lines = [
+def _means(rows: Sequence[SuiteRow]) -> str:
+    return "\n".join(
         f"- {own} is {mean:.2f}× as fast as {peer} (geometric mean of {count} cases; "
         f"{least:.2f}× at least)"
         for (own, peer), (mean, least, count) in geometric_means(rows).items()
-    ]
-    return ["\n".join(lines)] if lines else []
+    )
 
 
 def _counts(rows: Sequence[SuiteRow]) -> str:

@@ -26,11 +26,14 @@ rows              one for each case and contender, in the suite's order:
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from forgekit.benching.counters import Counters
 from forgekit.benching.suites.suite import DTYPES, OPS, Case
@@ -41,6 +44,11 @@ from forgekit.output_files import write_output
 Key = tuple[Case, str]
 SCHEMA, VERSION = "forgekit-bench", 1
 STATUSES = ("ok", "wrong", "error", "skipped")
+
+
+def is_own(contender: str) -> bool:
+    """Whether a contender is forgekit, with a backend or a variant perhaps."""
+    return contender.split()[0] == "forgekit"
 
 
 @dataclass(frozen=True)
@@ -75,7 +83,7 @@ class SuiteRow:
     @property
     def own(self) -> bool:
         """Whether it is one of forgekit's."""
-        return self.contender.split()[0] == "forgekit"
+        return is_own(self.contender)
 
     @property
     def gbps(self) -> float | None:
@@ -157,12 +165,15 @@ class SuiteResults:
             UsageError: it is no such thing, or of another version.
         """
         try:
-            _check_schema(data)
-            _typed(cls, data)
-            machines = [_read_machine(m) for m in data["machines"]]
-            _check_words(data["left_out"], data["host_us"])
-            rows = [_read_row(row, len(machines)) for row in data["rows"]]
-            return cls(**_typed(cls, {**data, "machines": machines, "rows": rows}))
+            if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+                raise ValueError("something else")
+            if data.get("version") != VERSION:
+                raise ValueError(f"version {data.get('version')}")
+            found: SuiteResults = _read(cls, data, name)
+            for row in found.rows:
+                if row.machine is not None and row.machine >= len(found.machines):
+                    raise ValueError(f"machine {row.machine}")
+            return found
         except (KeyError, TypeError, ValueError) as error:
             said = f"no {error}" if isinstance(error, KeyError) else str(error)
             needed = f"results of `forgekit bench --out` (schema {SCHEMA}, version {VERSION})"
@@ -174,95 +185,44 @@ def _rounded(value: float | None) -> float | None:
 
 
 # -- reading ------------------------------------------------------------------------------------
-_PLAIN: dict[str, tuple[type, ...]] = {
-    "str": (str,), "int": (int,), "bool": (bool,), "float": (int, float), "None": (type(None),),
-    "dict": (dict,), "list": (list,),
-}  # fmt: skip
+_KNOWN: dict[str, Sequence[Any]] = {"op": OPS, "dtype": DTYPES, "dim": (-1, 0), "status": STATUSES}
+_LEAST = {"shape": 1, "moved_bytes": 1}
+_fields: Callable[[type], dict[str, Any]] = functools.cache(
+    get_type_hints
+)  # of a dataclass: name -> type
 
 
-def _typed(kind: type, data: Any) -> dict[str, Any]:
-    """The fields of a dataclass out of a dict; TypeError or KeyError where one is amiss."""
-    found = {}
-    for f in dataclasses.fields(kind):
-        value = data[f.name]
-        names = [name.partition("[")[0] for name in str(f.type).split(" | ")]
-        if all(name in _PLAIN for name in names):  # others are read already
-            fits = any(isinstance(value, _PLAIN[name]) for name in names)
-            if not fits or (isinstance(value, bool) and "bool" not in names):
-                raise TypeError(f"{f.name} {value!r}")
-        found[f.name] = value
-    return found
+def _read(kind: Any, value: Any, name: str) -> Any:
+    """A value out of JSON as an object of a type; KeyError, TypeError or ValueError if it is none.
+
+    Of a row's JSON the fields of its case stand beside its own.
+    """
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        fields = _fields(kind).items()
+        return kind(**{k: _read(of, value if k == "case" else value[k], k) for k, of in fields})
+    container, inner = get_origin(kind) or kind, get_args(kind)
+    if container is UnionType:  # X | None
+        return None if value is None else _read(inner[0], value, name)
+    if container in (list, tuple) and isinstance(value, list):
+        if container is list or len(value) == len(inner):
+            return container(_read(inner[0], item, name) for item in value)
+    elif container is dict and isinstance(value, dict):
+        return {key: _read(inner[1], item, f"{name}, {key}") for key, item in value.items()}
+    elif _fits(container, value, name):
+        return value
+    raise ValueError(f"{name} {value!r}")
 
 
-def _check_above_0(name: str, value: Any) -> None:
-    """Raise ValueError for what is no number, or none above 0."""
-    fits = isinstance(value, int | float) and not isinstance(value, bool)
-    if not fits or not 0 < value < float("inf"):
-        raise ValueError(f"{name} {value!r}")
-
-
-def _check_schema(data: Any) -> None:
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        raise ValueError("something else")
-    if data.get("version") != VERSION:
-        raise ValueError(f"version {data.get('version')}")
-
-
-def _read_machine(data: Any) -> MachineInfo:
-    machine = MachineInfo(**_typed(MachineInfo, data))
-    if machine.ceiling_gbps is not None:
-        _check_above_0("ceiling_gbps", machine.ceiling_gbps)
-    for name, version in machine.versions.items():
-        if not isinstance(version, str):
-            raise TypeError(f"versions, {name} {version!r}")
-    return machine
-
-
-def _check_words(left_out: Any, host_us: Any) -> None:
-    if any(not isinstance(text, str) for text in left_out):
-        raise TypeError(f"left_out {left_out!r}")
-    for op, found in host_us.items():
-        if not isinstance(found, dict):
-            raise TypeError(f"host_us, {op} {found!r}")
-        for name, value in found.items():
-            _check_above_0(f"host_us, {op}, {name}", value)
-
-
-def _read_row(data: Any, machines: int) -> SuiteRow:
-    timing, counters = data["timing"], data["counters"]
-    read = {
-        **data,
-        "case": _read_case(data),
-        "timing": None if timing is None else Timing(**_typed(Timing, timing)),
-        "counters": None if counters is None else Counters(**_typed(Counters, counters)),
-    }
-    row = SuiteRow(**_typed(SuiteRow, read))
-    if row.status not in STATUSES:
-        raise ValueError(f"status {row.status!r}")
-    if not row.contender.strip():
-        raise ValueError(f"contender {row.contender!r}")
-    if row.machine is not None and not 0 <= row.machine < machines:
-        raise ValueError(f"machine {row.machine}")
-    _check_above_0("moved_bytes", row.moved_bytes)
-    for name, value in asdict(row.timing).items() if row.timing else ():
-        _check_above_0(name, value)
-    for name, value in asdict(row.counters).items() if row.counters else ():
-        if value < 0:
-            raise ValueError(f"{name} {value}")
-    return row
-
-
-def _read_case(data: Any) -> Case:
-    shape = data["shape"]
-    fits = isinstance(shape, list) and len(shape) == 2
-    if not fits or any(type(size) is not int or size < 1 for size in shape):
-        raise ValueError(f"shape {shape!r}")
-    case = Case(**_typed(Case, {**data, "shape": tuple(shape)}))
-    for name, value, known in (("op", case.op, OPS), ("dtype", case.dtype, DTYPES),
-                               ("dim", case.dim, (-1, 0))):  # fmt: skip
-        if value not in known:
-            raise ValueError(f"{name} {value!r}")
-    return case
+def _fits(kind: Any, value: Any, name: str) -> bool:
+    """Whether it is a text that is not blank, a flag, a number that is not negative; a float, such
+    as a time or a rate, is above 0."""
+    if name in _KNOWN:
+        return value in _KNOWN[name]
+    if kind is str:
+        return isinstance(value, str) and bool(value.strip())
+    if kind is float:
+        return type(value) in (int, float) and 0 < value < math.inf
+    return type(value) is kind and bool(value >= _LEAST.get(name, 0))
 
 
 def read_results(file: Path) -> SuiteResults:

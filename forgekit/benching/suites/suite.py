@@ -97,25 +97,17 @@ def _names(file: Path, group: dict[str, Any], key: str, known: Sequence[str]) ->
 def _shapes(file: Path, group: dict[str, Any]) -> list[tuple[int, int]]:
     if ("shapes" in group) == ("M" in group or "N" in group):
         _refuse(file, "group", sorted(group), "either shapes, or M and N")
-    if "shapes" in group:
-        pairs = _list(file, group, "shapes")
-    else:
-        pairs = [*itertools.product(_list(file, group, "M"), _list(file, group, "N"))]
-    if not pairs or any(not isinstance(p, list | tuple) or len(p) != 2 for p in pairs):
+    lists = {key: group.get(key, []) for key in ("shapes", "M", "N")}
+    for key, found in lists.items():
+        if not isinstance(found, list):
+            _refuse(file, key, repr(found), "a list")
+    pairs = lists["shapes"] or [*itertools.product(lists["M"], lists["N"])]
+    sizes = [[*pair] if isinstance(pair, list | tuple) else [] for pair in pairs]
+    if not pairs or any([*map(type, pair)] != [int, int] for pair in sizes):
         _refuse(file, "sizes", pairs, "pairs of integers")
-    sizes = [size for pair in pairs for size in pair]
-    if any(type(size) is not int for size in sizes):
-        _refuse(file, "sizes", pairs, "pairs of integers")
-    if min(sizes) < 1:
-        _refuse(file, "sizes", min(sizes), "1 or more: of nothing, there is nothing to measure")
-    return [(m, n) for m, n in pairs]
-
-
-def _list(file: Path, group: dict[str, Any], key: str) -> list[Any]:
-    found = group.get(key, [])
-    if not isinstance(found, list):
-        _refuse(file, key, repr(found), "a list")
-    return found
+    if (least := min(map(min, sizes))) < 1:
+        _refuse(file, "sizes", least, "1 or more: of nothing, there is nothing to measure")
+    return [(m, n) for m, n in sizes]
 
 
 def _refuse(file: Path, what: str, got: object, needed: str) -> NoReturn:
