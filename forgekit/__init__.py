@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import torch
 
-    from forgekit.benching.notebook.bench import Benchmark, Sweep, bench, sweep
+    from forgekit.benching.notebook.bench import bench, sweep
+    from forgekit.benching.notebook.results import Benchmark, Sweep
     from forgekit.checking.check import check
     from forgekit.checking.sanitize import SanitizerReport, sanitize
     from forgekit.compiling.compiled import CompiledKernel, cache_clear, cache_info, compile
@@ -53,7 +54,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "benching.notebook.bench": ("Benchmark", "Sweep", "bench", "sweep"),
+    "benching.notebook.bench": ("bench", "sweep"),
+    "benching.notebook.results": ("Benchmark", "Sweep"),
     "checking.check": ("check",),
     "checking.sanitize": ("SanitizerReport", "sanitize"),
     "compiling.compiled": ("CompiledKernel", "cache_clear", "cache_info", "compile"),

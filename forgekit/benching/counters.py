@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forgekit.profiling.metrics import SHARED_KINDS, Counts
+from forgekit.profiling.profile import of_counts
+from forgekit.vgpu import options
+from forgekit.vgpu.counters.counting import Counting
 from forgekit.vgpu.counters.rules import SECTOR_BYTES
 from forgekit.vgpu.listeners import Listener
 
 if TYPE_CHECKING:
-    from forgekit.profiling.metrics import Counts
     from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.machine.async_operations import AsyncOperation
-
-_SHARED = ("shared_load", "shared_store", "shared_atomic", "shared_async")
 
 
 @dataclass(frozen=True)
@@ -46,25 +47,11 @@ class Counters:
     thread_instructions: int
 
     @property
-    def load_bytes(self) -> int:
-        """Bytes of the sectors that loads ask for."""
-        return SECTOR_BYTES * self.load_sectors
-
-    @property
-    def store_bytes(self) -> int:
-        """Bytes of the sectors that stores write."""
-        return SECTOR_BYTES * self.store_sectors
-
-    @property
     def global_bytes(self) -> int:
         """All bytes moved between the multiprocessors and global memory: sectors × 32 of loads,
         stores and atomic operations, and what bulk copies move."""
-        return (
-            self.load_bytes
-            + self.store_bytes
-            + SECTOR_BYTES * self.atomic_sectors
-            + self.bulk_bytes
-        )
+        sectors = self.load_sectors + self.store_sectors + self.atomic_sectors
+        return SECTOR_BYTES * sectors + self.bulk_bytes
 
     @property
     def sectors_per_load(self) -> float:
@@ -109,10 +96,6 @@ def count_call(call: Callable[[], Any]) -> Counters | None:
     Raises:
         KernelError: the virtual GPU stopped a kernel.
     """
-    from forgekit.profiling.profile import of_counts
-    from forgekit.vgpu import options
-    from forgekit.vgpu.counters.counting import Counting
-
     counting, bulk = Counting(), _Bulk()
     with options(listeners=(counting, bulk), sanitize=False, schedule="default"):
         call()
@@ -123,22 +106,22 @@ def count_call(call: Callable[[], Any]) -> Counters | None:
 
 
 def _counters(total: Counts, kernels: int, bulk_bytes: int) -> Counters:
-    def summed(kinds: tuple[str, ...], what: str) -> int:
+    def count(what: str, *kinds: str) -> int:
         return int(sum(total[f"{kind}_{what}"] for kind in kinds))
 
     atomic = ("global_atomic", "global_reduction")
     return Counters(
         kernels=kernels,
-        load_requests=int(total["global_load_requests"]),
-        load_sectors=int(total["global_load_sectors"]),
-        store_requests=int(total["global_store_requests"]),
-        store_sectors=int(total["global_store_sectors"]),
-        atomic_requests=summed(atomic, "requests"),
-        atomic_sectors=summed(atomic, "sectors"),
+        load_requests=count("requests", "global_load"),
+        load_sectors=count("sectors", "global_load"),
+        store_requests=count("requests", "global_store"),
+        store_sectors=count("sectors", "global_store"),
+        atomic_requests=count("requests", *atomic),
+        atomic_sectors=count("sectors", *atomic),
         bulk_bytes=bulk_bytes,
         touched_bytes=int(total["unique_bytes_read"] + total["unique_bytes_written"]),
-        shared_wavefronts=summed(_SHARED, "wavefronts"),
-        bank_conflicts=summed(_SHARED, "bank_conflicts"),
+        shared_wavefronts=count("wavefronts", *SHARED_KINDS),
+        bank_conflicts=count("bank_conflicts", *SHARED_KINDS),
         warp_instructions=int(total["warp_instructions"]),
         thread_instructions=int(total["thread_instructions"]),
     )

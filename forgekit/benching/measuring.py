@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -26,13 +25,9 @@ class Measured:
     timing: Timing | None = None
     counters: Counters | None = None
 
-    def gbps(self, moved_bytes: int | None = None) -> float | None:
-        """10^9 bytes a second at the median; None where there is no time.
-
-        moved_bytes: count these in place of `self.moved_bytes`.
-        """
-        moved = self.moved_bytes if moved_bytes is None else moved_bytes
-        return None if self.timing is None else self.timing.gbps(moved)
+    def gbps(self) -> float | None:
+        """10^9 bytes a second at the median; None where there is no time."""
+        return None if self.timing is None else self.timing.gbps(self.moved_bytes)
 
     def percent(self, ceiling_gbps: float) -> float | None:
         """Of a rate such as `forgekit.benching.timing.ceiling_gbps()`; None if there is no time."""
@@ -57,15 +52,6 @@ class Measured:
             "gbps": self.gbps(),
             "counters": self.counters and self.counters.as_dict(),
         }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Measured:
-        """What `as_dict` gave."""
-        timing = None if data["ms"] is None else Timing(data["ms"], data["p20_ms"], data["p80_ms"])
-        found = data["counters"]
-        names = [f.name for f in dataclasses.fields(Counters)]
-        counters = found and Counters(**{name: found[name] for name in names})
-        return cls(data["moved_bytes"], timing, counters)
 
 
 @checked(moved_bytes=(0, None), repeats=(1, None), warmup=(0, None))

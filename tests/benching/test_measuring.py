@@ -44,7 +44,6 @@ def test_a_tiled_transpose_is_counted() -> None:
     assert (c.kernels, c.load_requests, c.store_requests) == (1, requests, requests)
     assert (c.load_sectors, c.store_sectors) == (4 * requests, 4 * requests)
     assert (c.sectors_per_load, c.sectors_per_store) == (4.0, 4.0)
-    assert c.load_bytes == c.store_bytes == 64 * 64 * 4
     assert c.global_bytes == c.touched_bytes == m.moved_bytes
     assert (c.shared_wavefronts, c.bank_conflicts) == (2 * requests, 0)
     assert 0 < c.warp_instructions < c.thread_instructions <= 32 * c.warp_instructions
@@ -82,11 +81,19 @@ def test_bulk_copies_move_bytes_without_requests() -> None:
     size = x.numel() * 4
     into = fk.compile(bulk_copies.bulk_pipeline, x, y, None)
     c = measure(lambda: into(x, y), moved_bytes=2 * size).counters
-    assert c is not None and (c.bulk_bytes, c.load_requests, c.store_bytes) == (size, 0, size)
+    assert c is not None and (c.bulk_bytes, c.load_requests, 32 * c.store_sectors) == (
+        size,
+        0,
+        size,
+    )
     assert c.global_bytes == 2 * size
     out = fk.compile(bulk_copies.bulk_store, x, y, None)
     c = measure(lambda: out(x, y), moved_bytes=2 * size).counters
-    assert c is not None and (c.bulk_bytes, c.store_requests, c.load_bytes) == (size, 0, size)
+    assert c is not None and (c.bulk_bytes, c.store_requests, 32 * c.load_sectors) == (
+        size,
+        0,
+        size,
+    )
 
 
 def test_what_launches_nothing_is_not_counted() -> None:
@@ -96,18 +103,16 @@ def test_what_launches_nothing_is_not_counted() -> None:
     assert measure(lambda: ops.copy_transpose(x[:0]), moved_bytes=0).counters is None
 
 
-def test_as_dict_is_plain_and_comes_back() -> None:
+def test_as_dict_is_plain() -> None:
     m = measure(transpose_call(32), moved_bytes=8192)
-    told = json.loads(json.dumps(m.as_dict()))
-    assert told["ms"] is None and told["counters"]["global_bytes"] == 8192
-    assert Measured.from_dict(told) == m
+    plain = json.loads(json.dumps(m.as_dict()))
+    assert plain["ms"] is None and plain["counters"]["global_bytes"] == 8192
     timed = Measured(10**9, timing=Timing(0.5, 0.4, 0.7))
     assert timed.as_dict() == {
         "moved_bytes": 10**9, "ms": 0.5, "p20_ms": 0.4, "p80_ms": 0.7, "gbps": 2000.0,
         "counters": None,
     }  # fmt: skip
-    assert Measured.from_dict(timed.as_dict()) == timed
-    assert timed.percent(4000.0) == 50.0 and timed.gbps(10**6) == 2.0
+    assert timed.percent(4000.0) == 50.0
     assert Measured(0).instructions_per_byte is None
 
 

@@ -12,28 +12,28 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
+
+import torch
 
 from forgekit.arguments import checked, dense
+from forgekit.benching.measuring import Measured
 from forgekit.benching.notebook.results import Benchmark, Size, Sweep, VariantOutcome
 from forgekit.benching.notebook.variants import (
     Plan,
     check_places,
     check_variants,
+    failed,
     moved_by_default,
     run_variant,
 )
 from forgekit.benching.recorded import Recorded
 from forgekit.benching.recorded import recorded as recorded_named
+from forgekit.benching.timing import ceiling_gbps, versions
 from forgekit.devices import current_target
 from forgekit.errors import brief, usage_error
-
-if TYPE_CHECKING:
-    import torch
-
-    from forgekit.profiling.gpus import Gpu
-
-__all__ = ["Benchmark", "Sweep", "bench", "sweep"]
+from forgekit.profiling.gpus import DEFAULT, Gpu, gpu_here, gpu_named
 
 Variants = Mapping[str, Callable[..., Any]]
 Number = int | Callable[..., int]
@@ -96,13 +96,21 @@ def bench(
     ceiling, found_versions = _of_this_run(target.kind)
     moved = _number("moved_bytes", moved_bytes, args)
     work = _number("operations", operations, args)
-    runs = [run_variant(name, call, plan, target.kind) for name, call in variants.items()]
-    if all(run.error is not None for run in runs):
-        assert runs[0].error is not None
-        raise runs[0].error
-    needed = moved if moved is not None else moved_by_default(args, runs)
+    runs: dict[str, tuple[Measured, int]] = {}
+    errors: dict[str, Exception] = {}
+    for name, call in variants.items():
+        try:
+            runs[name] = run_variant(name, call, plan, target)
+        except Exception as error:
+            errors[name] = error
+    if not runs:
+        raise next(iter(errors.values()))
+    returned = [returned_bytes for _, returned_bytes in runs.values()]
+    needed = moved if moved is not None else moved_by_default(args, returned)
+    found = {name: replace(measured, moved_bytes=needed) for name, (measured, _) in runs.items()}
+    reasons = {name: failed(error) for name, error in errors.items()}
     return Benchmark(
-        outcomes=tuple(VariantOutcome(r.name, r.measured_of(needed), r.failed) for r in runs),
+        outcomes=tuple(VariantOutcome(n, found.get(n), reasons.get(n, "")) for n in variants),
         kind=target.kind,
         where=target.name,
         arguments=plan.text,
@@ -166,23 +174,21 @@ def sweep(
 
 # -- what the user gives ------------------------------------------------------------------------
 def _sizes(sizes: Sequence[Size]) -> tuple[Size, ...]:
-    def fits(n: object) -> bool:
-        return type(n) is int and n > 0
-
     if not isinstance(sizes, Sequence) or isinstance(sizes, str) or not sizes:
         remedy = "write [256, 512, 1024]"
         raise usage_error("sizes", brief(sizes), "a list of sizes", remedy)
     for size in sizes:
-        parts = size if isinstance(size, tuple) and size else (size,)
-        if not all(fits(n) for n in parts):
+        if not all(type(n) is int and n > 0 for n in _parts(size)):
             needed = "integers above 0, or tuples of them"
             raise usage_error("sizes", brief(size), needed, "fix it")
     if len(set(map(type, sizes))) > 1:
         needed = "all numbers or all tuples"
         raise usage_error("sizes", brief(list(sizes)), needed, "write them alike")
-    return tuple(
-        sorted(set(sizes), key=lambda s: (math.prod(s if isinstance(s, tuple) else (s,)), s))
-    )
+    return tuple(sorted(set(sizes), key=lambda size: (math.prod(_parts(size)), size)))
+
+
+def _parts(size: Size) -> tuple[Any, ...]:
+    return size if isinstance(size, tuple) and size else (size,)
 
 
 def _number(name: str, given: Number | None, args: tuple[Any, ...]) -> int | None:
@@ -211,8 +217,6 @@ def _expected(reference: Any, args: tuple[Any, ...]) -> Any:
 
 
 def _gpu(given: str | Gpu | None, kind: str) -> Gpu | None:
-    from forgekit.profiling.gpus import DEFAULT, Gpu, gpu_here, gpu_named
-
     if given is None:
         return gpu_here() if kind == "gpu" else gpu_named(DEFAULT)
     return given if isinstance(given, Gpu) else gpu_named(given)
@@ -222,9 +226,5 @@ def _of_this_run(kind: str) -> tuple[float | None, dict[str, str]]:
     """On a GPU: the ceiling in GB/s, and what the times depend on."""
     if kind != "gpu":
         return None, {}
-    import torch
-
-    from forgekit.benching.timing import ceiling_gbps, versions
-
     free, _ = torch.cuda.mem_get_info()
     return ceiling_gbps(min(10**9, free // 4)), versions()

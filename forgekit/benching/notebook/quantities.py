@@ -15,7 +15,7 @@ class Quantity:
     """One number of a variant.
 
     title: with its unit. value: of what was measured and the ceiling in GB/s; None where there is
-    none. digits: after the point. low, high: of the 20th and 80th percentiles, for times.
+    none. digits: after the point.
     """
 
     name: str
@@ -28,47 +28,34 @@ class Quantity:
         return "–" if value is None else f"{value:,.{self.digits}f}"
 
 
-def _bytes(m: Measured, ceiling: float | None) -> float | None:
-    return m.counters.global_bytes / m.moved_bytes if m.counters and m.moved_bytes else None
+def _ratio(
+    above: str, below: str, factor: int = 1
+) -> Callable[[Measured, float | None], float | None]:
+    """One count for each of another, or for each byte to be moved; None where there is none."""
 
+    def value(m: Measured, ceiling: float | None) -> float | None:
+        if m.counters is None:
+            return None
+        whole = m.moved_bytes if below == "moved_bytes" else getattr(m.counters, below)
+        return factor * getattr(m.counters, above) / whole if whole else None
 
-def _loads(m: Measured, ceiling: float | None) -> float | None:
-    return m.counters.sectors_per_load if m.counters and m.counters.load_requests else None
-
-
-def _stores(m: Measured, ceiling: float | None) -> float | None:
-    return m.counters.sectors_per_store if m.counters and m.counters.store_requests else None
-
-
-def _conflicts(m: Measured, ceiling: float | None) -> float | None:
-    """None where shared memory is not used at all."""
-    c = m.counters
-    return 100 * c.bank_conflicts / c.shared_wavefronts if c and c.shared_wavefronts else None
-
-
-def _instructions(m: Measured, ceiling: float | None) -> float | None:
-    return m.instructions_per_byte
-
-
-def _ms(m: Measured, ceiling: float | None) -> float | None:
-    return m.timing.median_ms if m.timing is not None else None
-
-
-def _percent(m: Measured, ceiling: float | None) -> float | None:
-    return m.percent(ceiling) if ceiling else None
+    return value
 
 
 COUNTED = (
-    Quantity("bytes", "bytes moved for each byte needed", _bytes, 2),
-    Quantity("loads", "sectors a load (32 bytes each)", _loads),
-    Quantity("stores", "sectors a store (32 bytes each)", _stores),
-    Quantity("conflicts", "bank conflicts, % of wavefronts", _conflicts),
-    Quantity("instructions", "PTX instructions for each byte needed", _instructions, 2),
-)
+    Quantity("bytes", "bytes moved for each byte needed", _ratio("global_bytes", "moved_bytes"), 2),
+    Quantity("loads", "sectors a load (32 bytes each)", _ratio("load_sectors", "load_requests")),
+    Quantity("stores", "sectors a store (32 bytes each)",
+             _ratio("store_sectors", "store_requests")),
+    Quantity("conflicts", "bank conflicts, % of wavefronts",
+             _ratio("bank_conflicts", "shared_wavefronts", 100)),
+    Quantity("instructions", "PTX instructions for each byte needed",
+             _ratio("thread_instructions", "moved_bytes"), 2),
+)  # fmt: skip
 TIMED = (
-    Quantity("percent", "% of the ceiling", _percent, 0),
-    Quantity("gbps", "GB/s", lambda m, c: m.gbps(), 0),
-    Quantity("ms", "milliseconds", _ms, 4),
+    Quantity("percent", "% of the ceiling", lambda m, top: m.percent(top) if top else None, 0),
+    Quantity("gbps", "GB/s", lambda m, top: m.gbps(), 0),
+    Quantity("ms", "milliseconds", lambda m, top: m.timing.median_ms if m.timing else None, 4),
 )
 
 
@@ -79,10 +66,10 @@ def quantity(name: str, kind: str) -> Quantity:
         UsageError: there is none.
     """
     here = TIMED if kind == "gpu" else COUNTED
-    for q in here:
-        if q.name == name:
-            return q
-    needed = "one of " + ", ".join(repr(q.name) for q in here)
+    by_name = {q.name: q for q in here}
+    if name in by_name:
+        return by_name[name]
+    needed = "one of " + ", ".join(map(repr, by_name))
     other = "there are no times on the virtual GPU" if kind != "gpu" else "a GPU counts nothing"
     raise usage_error("metric", brief(name), needed, f"{other}; choose one of these")
 

@@ -70,14 +70,14 @@ class Benchmark(Shown):
         Raises:
             UsageError: there is none of that name, or it failed.
         """
-        wanted = name if isinstance(name, str) else None
-        for o in self.outcomes:
-            if o.name == wanted and o.measured is not None:
-                return o.measured
-            if o.name == wanted:
-                raise usage_error(name, o.failed, "a variant that runs", "fix it")
-        known = ", ".join(repr(o.name) for o in self.outcomes)
-        raise usage_error("variant", brief(name), f"one of {known}", "choose one")
+        by_name = {o.name: o for o in self.outcomes}
+        found = by_name.get(name) if isinstance(name, str) else None
+        if found is None:
+            known = ", ".join(map(repr, by_name))
+            raise usage_error("variant", brief(name), f"one of {known}", "choose one")
+        if found.measured is None:
+            raise usage_error(name, found.failed, "a variant that runs", "fix it")
+        return found.measured
 
     def __iter__(self) -> Iterator[VariantOutcome]:
         return iter(self.outcomes)
@@ -101,10 +101,9 @@ class Benchmark(Shown):
     @checked_call()
     def recorded_row(self, name: str) -> RecordedRow | None:
         """The recorded time of a variant: of the step of the same name and dtype."""
-        shape = self.recorded_shape
-        rows = self.recorded.rows if self.recorded is not None and shape is not None else ()
-        found = (r for r in rows if (r.step, r.dtype, r.shape) == (name, self.dtype, shape))
-        return next(found, None)
+        rows = self.recorded.rows if self.recorded is not None else ()
+        wanted = name, self.dtype, self.recorded_shape
+        return next((r for r in rows if (r.step, r.dtype, r.shape) == wanted), None)
 
     # -- words ------------------------------------------------------------------------------------
     @property
@@ -115,9 +114,8 @@ class Benchmark(Shown):
     @property
     def place(self) -> str:
         """Where it ran; on a GPU also when. (Counts are the same on every day.)"""
-        return (
-            f"{self.where}, {self.date}" if self.kind == "gpu" else f"Counted on the {self.where}"
-        )
+        timed = self.kind == "gpu"
+        return f"{self.where}, {self.date}" if timed else f"Counted on the {self.where}"
 
     @property
     def notes(self) -> list[str]:
@@ -186,9 +184,8 @@ class Sweep(Shown):
 
     def __getitem__(self, length: Size) -> Benchmark:
         """The Benchmark of a size. Raises UsageError if it was not swept."""
-        for s, b in zip(self.sizes, self.benchmarks, strict=True):
-            if s == length:
-                return b
+        if length in self.sizes:
+            return self.benchmarks[self.sizes.index(length)]
         known = ", ".join(map(str, self.sizes))
         raise usage_error("size", brief(length), f"one of {known}", "choose one")
 

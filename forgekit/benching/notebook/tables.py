@@ -100,8 +100,7 @@ def size_text(size: Size) -> str:
 # -- what stands below --------------------------------------------------------------------------
 def notes(b: Benchmark) -> list[str]:
     """What the numbers of a benchmark mean, and what is missing."""
-    moved = size(b.moved_bytes)
-    source = "as given" if b.moved_given else "each tensor once, read or written"
+    moved, source = size(b.moved_bytes), _source(b)
     if b.kind == "gpu":
         found = [
             f"Median of calls with a cold L2 cache. GB/s: 10⁹ bytes a second of {moved}, {source}."
@@ -114,33 +113,32 @@ def notes(b: Benchmark) -> list[str]:
             f"Counted, not timed. Needed: {moved}, {source}. Bytes moved: 32 a sector, as asked of "
             "L1 (and bulk copies); instructions are PTX's, of threads, for each byte needed."
         ]
-    return [*found, *_checked([b]), *_missing([b]), *_of_recorded(b)]
+    return found + _more([b])
 
 
 def sweep_notes(s: Sweep) -> list[str]:
     """What the numbers of a sweep mean, and what is missing."""
-    given = s.benchmarks[0].moved_given
-    source = "as given" if given else "each tensor once, read or written"
-    ceiling = s.benchmarks[0].ceiling_gbps
+    source, ceiling = _source(s.benchmarks[0]), s.benchmarks[0].ceiling_gbps
     if s.kind == "gpu":
         found = [f"Median of calls with a cold L2 cache. Bytes: {source}."]
         if ceiling:
             found.append(f"Ceiling: {ceiling:,.0f} GB/s, a copy in the same run.")
     else:
         found = [f"Counted, not timed. Bytes needed: {source}; a sector is 32 bytes."]
-    return [
-        *found,
-        *_checked(s.benchmarks),
-        *_missing(s.benchmarks, s.sizes),
-        *_of_recorded(s.benchmarks[-1]),
-    ]
+    return found + _more(s.benchmarks, s.sizes)
 
 
-def _checked(benchmarks: Sequence[Benchmark]) -> list[str]:
-    return ["Results were compared with a reference."] if all(b.checked for b in benchmarks) else []
+def _source(b: Benchmark) -> str:
+    return "as given" if b.moved_given else "each tensor once, read or written"
 
 
-def _missing(benchmarks: Sequence[Benchmark], sizes: Sequence[Size] = ()) -> list[str]:
+def _more(benchmarks: Sequence[Benchmark], sizes: Sequence[Size] = ()) -> list[str]:
+    """What was checked, what is missing, what was recorded."""
+    compared = ["Results were compared with a reference."] * all(b.checked for b in benchmarks)
+    return [*compared, *_missing(benchmarks, sizes), *_of_recorded(benchmarks[-1])]
+
+
+def _missing(benchmarks: Sequence[Benchmark], sizes: Sequence[Size]) -> list[str]:
     """Which variants have no numbers, and why; of a sweep the first reason of each."""
     failed: dict[str, tuple[str, list[str]]] = {}
     uncounted: dict[str, None] = {}

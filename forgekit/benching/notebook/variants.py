@@ -1,8 +1,8 @@
-"""Run one variant of a benchmark: check its result, measure it, or say why not."""
+"""Run one variant of a benchmark: check its result, then measure it."""
 
 from __future__ import annotations
 
-import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +12,8 @@ import torch
 
 from forgekit.benching.measuring import Measured, measure
 from forgekit.checking.compare import compare
-from forgekit.devices import Target, current_target
+from forgekit.compiling.compiled import CompiledKernel
+from forgekit.devices import Target
 from forgekit.dtypes import tolerance
 from forgekit.errors import CheckError, brief, usage_error
 from forgekit.tensors import poison
@@ -58,31 +59,13 @@ def _argument_text(value: object) -> str:
     return text if len(text) <= 20 else type(value).__name__
 
 
-@dataclass(frozen=True, eq=False)
-class VariantRun:
-    """A variant after its run. returned_bytes: of a new tensor that it returns, 0 if it writes to
-    an argument. error: why it was not measured; failed: the same in words."""
-
-    name: str
-    measured: Measured | None = None
-    returned_bytes: int = 0
-    error: Exception | None = None
-
-    @property
-    def failed(self) -> str:
-        if self.error is None:
-            return ""
-        if isinstance(self.error, CheckError):
-            report = self.error.report
-            return f"wrong result: {report.wrong:,} of {report.total:,} elements differ"
-        first = (str(self.error).strip().splitlines() or [""])[0]
-        return f"failed: {type(self.error).__name__}: {first}"
-
-    def measured_of(self, moved_bytes: int) -> Measured | None:
-        """What was measured, for so many bytes."""
-        if self.measured is None:
-            return None
-        return dataclasses.replace(self.measured, moved_bytes=moved_bytes)
+def failed(error: Exception) -> str:
+    """Why a variant was not measured."""
+    if isinstance(error, CheckError):
+        report = error.report
+        return f"wrong result: {report.wrong:,} of {report.total:,} elements differ"
+    first = (str(error).strip().splitlines() or [""])[0]
+    return f"failed: {type(error).__name__}: {first}"
 
 
 def check_variants(variants: object) -> None:
@@ -113,61 +96,60 @@ def check_places(tensors: Sequence[torch.Tensor], target: Target) -> None:
                            remedy)  # fmt: skip
 
 
-def run_variant(name: str, call: Callable[..., Any], plan: Plan, kind: str) -> VariantRun:
-    """Check and measure a variant; an error of its own ends up in the result."""
+def run_variant(
+    name: str, call: Callable[..., Any], plan: Plan, target: Target
+) -> tuple[Measured, int]:
+    """What a variant costs, whose result is checked first, and the bytes of the new tensor that it
+    returns, 0 if it writes to an argument.
+
+    Raises:
+        Exception: what the variant raises; the last argument then is as it was before.
+        CheckError: its result is wrong.
+        UsageError: it was compiled for another kind of target, or has no result.
+    """
+    if isinstance(call, CompiledKernel) and call.target.kind != target.kind:
+        got, needed = f"one for {call.target.name}", f"one for {target.name}"
+        remedy = "compile it for this one, or choose with fk.use_target"
+        raise usage_error(f"variant {name!r}", got, needed, remedy)
+    before = plan.tensors[-1].clone() if plan.expected is not None and plan.tensors else None
+    try:
+        return _checked_and_measured(name, call, plan, target)
+    except Exception:
+        if before is not None:  # it may not have been the output after all
+            plan.tensors[-1].copy_(before)
+        raise
+
+
+def _checked_and_measured(
+    name: str, call: Callable[..., Any], plan: Plan, target: Target
+) -> tuple[Measured, int]:
     kept: list[Any] = []
 
     def once() -> None:
         kept[:] = [call(*plan.args)]
 
-    before = None
-    try:
-        _same_place(name, call, kind)
-        measured = None
-        before = plan.tensors[-1].clone() if plan.expected is not None and plan.tensors else None
-        _poison(call, plan)
-        if kind == "gpu":  # correct before it is timed
-            once()
-            torch.cuda.synchronize()
-        else:  # one run is counted and checked
-            measured = measure(once, moved_bytes=0)
-        result = kept[0]
-        fresh = isinstance(result, torch.Tensor) and not _shares(result, plan.tensors)
-        if plan.expected is not None:
-            _check(name, result, call, plan)
-        if measured is None:
-            options: dict[str, int] = {"repeats": plan.repeats, "warmup": plan.warmup}
-            measured = measure(lambda: call(*plan.args), moved_bytes=0, **options)
-    except Exception as error:
-        if before is not None:  # it may not have been the output after all
-            plan.tensors[-1].copy_(before)
-        return VariantRun(name, error=error)
-    return VariantRun(name, measured, _reached(result) if fresh else 0)
-
-
-def _same_place(name: str, call: object, kind: str) -> None:
-    """Raise UsageError for a kernel compiled for the other kind of target."""
-    from forgekit.compiling.compiled import CompiledKernel
-
-    if isinstance(call, CompiledKernel) and call.target.kind != kind:
-        here = current_target().name
-        remedy = "compile it for this one, or choose with fk.use_target"
-        raise usage_error(
-            f"variant {name!r}", f"one for {call.target.name}", f"one for {here}", remedy
-        )
+    _poison(call, plan)
+    measured = None
+    if target.kind == "gpu":  # correct before it is timed
+        once()
+        torch.cuda.synchronize()
+    else:  # one run is counted and checked
+        measured = measure(once, moved_bytes=0)
+    result = kept[0]
+    fresh = isinstance(result, torch.Tensor) and not _shares(result, plan.tensors)
+    if plan.expected is not None:
+        _check(name, result, call, plan)
+    if measured is None:
+        repeats, warmup = plan.repeats, plan.warmup
+        measured = measure(lambda: call(*plan.args), moved_bytes=0, repeats=repeats, warmup=warmup)
+    return measured, _reached(result) if fresh else 0
 
 
 # -- results --------------------------------------------------------------------------------------
-def _writes(call: object) -> bool:
-    """Whether it is known to write into an argument: a compiled kernel returns nothing."""
-    from forgekit.compiling.compiled import CompiledKernel
-
-    return isinstance(call, CompiledKernel)
-
-
 def _poison(call: object, plan: Plan) -> None:
     """Nothing that another variant has written may stand in the output of a compiled kernel."""
-    if plan.expected is not None and _writes(call) and len(plan.tensors) > 1:
+    writes = isinstance(call, CompiledKernel)  # it returns nothing
+    if plan.expected is not None and writes and len(plan.tensors) > 1:
         plan.tensors[-1].fill_(poison(plan.tensors[-1].dtype))
 
 
@@ -184,7 +166,7 @@ def _check(name: str, result: Any, call: Callable[..., Any], plan: Plan) -> None
         raise usage_error(f"variant {name!r}", "no result", needed, "return it")
     last = plan.tensors[-1:]
     wrote = not returns or _shares(result, last)
-    if wrote and len(plan.tensors) > 1 and not _writes(call):  # only now this is known
+    if wrote and len(plan.tensors) > 1 and not isinstance(call, CompiledKernel):  # known only now
         last[0].fill_(poison(last[0].dtype))
         result = call(*plan.args)
     rtol, atol = plan.tolerances
@@ -218,20 +200,17 @@ def _shares(tensor: torch.Tensor, others: Sequence[torch.Tensor]) -> bool:
 
 
 # -- bytes ----------------------------------------------------------------------------------------
-def moved_by_default(args: tuple[Any, ...], runs: Sequence[VariantRun]) -> int:
+def moved_by_default(args: tuple[Any, ...], returned_bytes: Sequence[int]) -> int:
     """Bytes of each tensor among the arguments once; where every variant that ran returns a new
     tensor, those of it too."""
     seen: dict[tuple[str, int, int], int] = {}
     for tensor in (a for a in args if isinstance(a, torch.Tensor)):
         reached = _reached(tensor)
         seen[str(tensor.device), tensor.data_ptr(), reached] = reached
-    returned = [r.returned_bytes for r in runs if r.error is None]
-    return sum(seen.values()) + (max(returned) if all(returned) else 0)
+    return sum(seen.values()) + (max(returned_bytes) if all(returned_bytes) else 0)
 
 
 def _reached(tensor: torch.Tensor) -> int:
     """Bytes of distinct elements: a dimension of stride 0 is one element wide."""
-    count = 1
-    for size, stride in zip(tensor.shape, tensor.stride(), strict=True):
-        count *= size if stride or not size else 1
-    return count * tensor.element_size()
+    sizes = zip(tensor.shape, tensor.stride(), strict=True)
+    return math.prod(n if step or not n else 1 for n, step in sizes) * tensor.element_size()

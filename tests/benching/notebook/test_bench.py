@@ -337,7 +337,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return Timing(ms, 0.9 * ms, 1.2 * ms)
 
     target = Target("gpu", "sm_90a", "NVIDIA H200")
-    for place in (measuring, module, variants):
+    for place in (measuring, module):
         monkeypatch.setattr(place, "current_target", lambda: target)
     monkeypatch.setattr(measuring, "time_gpu", time_gpu)
     monkeypatch.setattr(module, "_of_this_run", lambda kind: (4000.0, {"cuda": "13.0"}))
