@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from forgekit.arguments import checked, require_one_of
 from forgekit.compiling.replay import bind, copied, run_again
 from forgekit.errors import brief, usage_error
-from forgekit.profiling.gpus import DEFAULT, Gpu, gpu_here, gpu_named
+from forgekit.profiling.gpus import Gpu, gpu_or_default
 from forgekit.profiling.metrics import (
     GLOBAL_KINDS,
     METRICS,
@@ -125,7 +125,7 @@ class Profile(ByName, Shown):
         Raises:
             UsageError: no such GPU in forgekit.profiling.gpus.GPUS.
         """
-        return _gpu(gpu or self.gpu).seconds(self.bytes_touched)
+        return gpu_or_default(gpu or self.gpu).seconds(self.bytes_touched)
 
     # -- other views of it ----------------------------------------------------------------------
     @checked()
@@ -293,7 +293,7 @@ def profile(kernel: CompiledKernel, *args: Any, gpu: str | Gpu | None = None) ->
 def count(kernel: CompiledKernel, args: tuple[Any, ...], gpu: str | Gpu | None = None) -> Profile:
     """`profile`, without a look at what was predicted."""
     args = bind("profile", kernel, args)
-    chosen = _gpu(gpu)
+    chosen = gpu_or_default(gpu)
     kept = copied(args)
     counts = Counting()
     run_again(kernel, kept, listeners=(counts,))
@@ -309,13 +309,7 @@ def of_counts(
 ) -> Profile:
     """The profile of all launches that a listener has counted."""
     launches = [launch_of(x) for x in counts.launches]
-    return Profile(name, launches, gpu or _gpu(None), again=again)
-
-
-def _gpu(chosen: str | Gpu | None) -> Gpu:
-    if chosen is None:
-        return gpu_here() or gpu_named(DEFAULT)
-    return chosen if isinstance(chosen, Gpu) else gpu_named(chosen)
+    return Profile(name, launches, gpu_or_default(gpu), again=again)
 
 
 def _numbers(line: Any) -> set[int]:

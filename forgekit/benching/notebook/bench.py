@@ -33,7 +33,7 @@ from forgekit.benching.recorded import recorded as recorded_named
 from forgekit.benching.timing import ceiling_gbps, versions
 from forgekit.devices import current_target
 from forgekit.errors import brief, usage_error
-from forgekit.profiling.gpus import DEFAULT, Gpu, gpu_here, gpu_named
+from forgekit.profiling.gpus import DEFAULT, Gpu, gpu_here, gpu_or_default
 
 Variants = Mapping[str, Callable[..., Any]]
 Number = int | Callable[..., int]
@@ -92,7 +92,8 @@ def bench(
     plan = Plan(args, _expected(reference, args), (rtol, atol), repeats, warmup)
     target = current_target()
     check_places(plan.tensors, target)
-    limits = _gpu(gpu, target.kind)
+    here = gpu is None and target.kind == "gpu"
+    limits = gpu_here() if here else gpu_or_default(DEFAULT if gpu is None else gpu)
     ceiling, found_versions = _of_this_run(target.kind)
     moved = _number("moved_bytes", moved_bytes, args)
     work = _number("operations", operations, args)
@@ -214,12 +215,6 @@ def _expected(reference: Any, args: tuple[Any, ...]) -> Any:
     if hasattr(value, "is_nested"):
         dense("reference", value)
     return value.clone() if hasattr(value, "clone") else value
-
-
-def _gpu(given: str | Gpu | None, kind: str) -> Gpu | None:
-    if given is None:
-        return gpu_here() if kind == "gpu" else gpu_named(DEFAULT)
-    return given if isinstance(given, Gpu) else gpu_named(given)
 
 
 def _of_this_run(kind: str) -> tuple[float | None, dict[str, str]]:

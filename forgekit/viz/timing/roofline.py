@@ -14,7 +14,6 @@ from typing import Any
 
 from forgekit.benching.notebook.results import Benchmark, VariantOutcome
 from forgekit.benching.notebook.tables import recorded_title
-from forgekit.benching.peaks import fp32_peak, instruction_peak
 from forgekit.errors import UsageError, got_needed
 from forgekit.viz.theme import LINE, TEXT, WIDTH, Canvas
 from forgekit.viz.timing.chart import (
@@ -93,10 +92,10 @@ def _roof(b: Benchmark) -> _Roof:
             raise UsageError(got_needed("operations", "none", "float operations of a call", remedy))
         assert b.ceiling_gbps is not None
         told = f"{b.ceiling_gbps:,.0f} GB/s: a copy, same run"
-        sheet = f"{b.gpu.name}: FP32, data sheet" if b.gpu else ""
-        return _Roof(b.ceiling_gbps * 1e9, told, fp32_peak(b.gpu), sheet, "float operations")
+        peak, sheet = (b.gpu.fp32_peak, f"{b.gpu.name}: FP32, data sheet") if b.gpu else (None, "")
+        return _Roof(b.ceiling_gbps * 1e9, told, peak, sheet, "float operations")
     assert b.gpu is not None
-    peak = instruction_peak(b.gpu) if counted else fp32_peak(b.gpu)
+    peak = b.gpu.instruction_peak if counted else b.gpu.fp32_peak
     what = "instructions issued" if counted else "FP32"
     return _Roof(
         b.gpu.bandwidth, f"{b.gpu.rate}: {b.gpu.name}, data sheet", peak,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,7 +18,6 @@ from forgekit import ops
 from forgekit.benching import measuring
 from forgekit.benching.notebook import bench as module
 from forgekit.benching.notebook import variants
-from forgekit.benching.peaks import fp32_peak, instruction_peak
 from forgekit.benching.recorded import recorded
 from forgekit.benching.timing import Timing
 from forgekit.benching.virtual_gpu import kernels as vgpu_kernels
@@ -341,7 +341,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         monkeypatch.setattr(place, "current_target", lambda: target)
     monkeypatch.setattr(measuring, "time_gpu", time_gpu)
     monkeypatch.setattr(module, "_of_this_run", lambda kind: (4000.0, {"cuda": "13.0"}))
-    monkeypatch.setattr(module, "_gpu", lambda given, kind: gpu_named("H200"))
+    monkeypatch.setattr(module, "gpu_here", lambda: gpu_named("H200"))
     monkeypatch.setattr(module, "check_places", lambda tensors, target: None)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: seen.append("checked"))
     return seen
@@ -376,9 +376,10 @@ def test_a_kernel_for_the_other_place_is_told(gpu: list[str], pair: Any) -> None
 # -- constants ------------------------------------------------------------------------------------
 def test_every_gpu_of_the_table_has_peaks() -> None:
     for gpu in GPUS.values():
-        peak, issued = fp32_peak(gpu), instruction_peak(gpu)
-        assert peak is not None and issued is not None
+        issued = gpu.instruction_peak
+        assert issued is not None
         clock = issued / (128 * gpu.multiprocessors)  # what they imply of it
         assert 1.3e9 < clock < 2.6e9, gpu.name
-    assert instruction_peak(gpu_named("H200")) == 33.5e12
-    assert fp32_peak(None) is None and instruction_peak(None) is None
+    h200 = gpu_named("H200")
+    assert (h200.fp32_peak, h200.instruction_peak) == (67e12, 33.5e12)
+    assert replace(h200, fp32_peak=None).instruction_peak is None
