@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.memory import SHARED_RESERVED
 from forgekit.vgpu.opcodes.decoder import DTYPES, Decoder, Step
 from forgekit.vgpu.ptx import dataflow
+from forgekit.vgpu.ptx.parser import parse
 from forgekit.vgpu.ptx.source_lines import attribute, describe_source
 
 
@@ -30,10 +32,6 @@ class Program:
         self.registers = {name: i for i, name in enumerate(kernel.registers)}
         # No instruction that the decoder knows uses a register of another type.
         self.register_dtypes = [DTYPES.get(t, DTYPES["b64"]) for t in kernel.registers.values()]
-        self.static_shared: dict[str, int] = {}
-        self.dynamic_shared: dict[str, int] = {}
-        self.local_offsets: dict[str, int] = {}
-        self.param_offsets: dict[str, int] = {}
         self._place_variables()
         decoder = Decoder(self)  # refuses what is malformed before anything else looks at it
         steps = [decoder.step(instruction) for instruction in kernel.instructions]
@@ -45,31 +43,17 @@ class Program:
         ]
 
     def _place_variables(self) -> None:
-        offset = SHARED_RESERVED
         variables = [*self.module.variables.values(), *self.kernel.variables.values()]
-        for v in variables:
-            if v.space == "shared" and not v.external:
-                offset = -(-offset // v.align) * v.align
-                self.static_shared[v.name] = offset
-                offset += v.size_bytes
-        for v in variables:
-            if v.space == "shared" and v.external:
-                offset = -(-offset // max(v.align, 16)) * max(v.align, 16)
-                self.dynamic_shared[v.name] = offset
-        self.shared_end = offset
-        local = 0
-        for v in self.kernel.variables.values():
-            if v.space == "local":
-                local = -(-local // v.align) * v.align
-                self.local_offsets[v.name] = local
-                local += v.size_bytes
-        self.local_bytes = local
-        offset = 0
-        for p in self.kernel.params:
-            offset = -(-offset // p.align) * p.align
-            self.param_offsets[p.name] = offset
-            offset += p.size_bytes
-        self.param_bytes = offset
+        shared = [v for v in variables if v.space == "shared"]
+        static = [v for v in shared if not v.external]
+        self.shared_offsets, self.shared_end = _offsets(static, SHARED_RESERVED)
+        for v in shared:
+            if v.external:  # behind the static ones
+                self.shared_end = _round_up(self.shared_end, max(v.align, 16))
+                self.shared_offsets[v.name] = self.shared_end
+        local = [v for v in self.kernel.variables.values() if v.space == "local"]
+        self.local_offsets, self.local_bytes = _offsets(local)
+        self.param_offsets, self.param_bytes = _offsets(self.kernel.params)
 
     def _forgetting(self, step: Step, dying: list[int]) -> Step:
         """The step, and then nothing left of registers that nobody reads any more.
@@ -140,10 +124,23 @@ class Program:
         return describe_source(instruction.source)
 
 
+def _offsets(variables: Iterable[ptx.Variable], end: int = 0) -> tuple[dict[str, int], int]:
+    """Where variables lie that follow each other from `end` on, by name, and where they end."""
+    found = {}
+    for v in variables:
+        found[v.name] = _round_up(end, v.align)
+        end = found[v.name] + v.size_bytes
+    return found, end
+
+
+def _round_up(offset: int, align: int) -> int:
+    return -(-offset // align) * align
+
+
 @functools.lru_cache(maxsize=256)
 def load(text: str) -> dict[str, Program]:
     """Parse PTX and prepare each of its kernels, by name. Cached by the text."""
-    module = ptx.parse(text)
+    module = parse(text)
     for kernel in module.kernels.values():
         kernel.instructions = attribute(kernel.instructions)
     return {name: Program(kernel, module) for name, kernel in module.kernels.items()}

@@ -15,10 +15,10 @@ from cutlass import Float32, Int32, cute
 
 import forgekit as fk
 import forgekit.vgpu
-from forgekit.vgpu import ptx
 from forgekit.vgpu.opcodes.decoder import Decoder
 from forgekit.vgpu.program import Program
 from forgekit.vgpu.ptx.dataflow import reads_and_writes
+from forgekit.vgpu.ptx.parser import parse
 from forgekit.vgpu.sanitizer import undefined_bits
 from forgekit.vgpu.sanitizer.listener import Sanitizer
 from tests.sanitizer import bank
@@ -122,8 +122,8 @@ def _array(name, value):
 
 def _program(text):
     """The instruction, its program, and the names of its results and sources."""
-    parsed = ptx.parse(HEADER.replace("INSTRUCTION", text)).kernels["k"]
-    program = Program(parsed, ptx.parse(HEADER.replace("INSTRUCTION", text)))
+    parsed = parse(HEADER.replace("INSTRUCTION", text)).kernels["k"]
+    program = Program(parsed, parse(HEADER.replace("INSTRUCTION", text)))
     instruction = parsed.instructions[0]
     reads, writes = reads_and_writes(instruction)
     return program, instruction, list(dict.fromkeys(reads)), writes

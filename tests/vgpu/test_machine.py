@@ -14,10 +14,10 @@ from ptx_launch import kernel, launch
 from structured import IN_BASE, INPUTS, OUT_BASE, REGISTERS, Generator, interpret
 
 from forgekit.errors import DeadlockError, InstructionBudgetError
-from forgekit.vgpu import ptx
 from forgekit.vgpu.host import launching
 from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.machine import Machine
+from forgekit.vgpu.ptx.parser import parse
 
 SEEDS = range(40)
 WORDS = REGISTERS + 2
@@ -33,7 +33,7 @@ def expected(
     values = np.random.default_rng(seed).integers(0, 64, n * INPUTS).astype(np.uint32)
     memory = {IN_BASE + 4 * i: int(v) for i, v in enumerate(values)}
     memory |= {OUT_BASE + 4 * i: 0 for i in range(n * WORDS)}
-    steps = interpret(ptx.parse(kernel(body, 2)).kernels["k"], grid, block, memory)
+    steps = interpret(parse(kernel(body, 2)).kernels["k"], grid, block, memory)
     want = np.array([memory[OUT_BASE + 4 * i] for i in range(n * WORDS)], np.uint32)
     return body, values, want, steps
 

@@ -20,6 +20,7 @@ from forgekit.vgpu.ptx import (
     Symbol,
     Vector,
 )
+from forgekit.vgpu.ptx.parser import parse
 
 HEAD = ".version 9.4\n.target sm_90a\n.address_size 64\n"
 REGISTERS = ".reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<99>; .reg .b64 %rd<9>;"
@@ -28,7 +29,7 @@ REGISTERS = ".reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<99>; .reg .b64 %rd
 def module(body: str, *, before: str = "", after: str = "") -> ptx.Module:
     """A module whose kernel `k` has this body."""
     text = f"{HEAD}{before}\n.visible .entry k(.param .b64 x)\n{{\n{REGISTERS}\n{body}\n}}\n{after}"
-    return ptx.parse(text)
+    return parse(text)
 
 
 def kernel(body: str) -> Kernel:
@@ -264,7 +265,7 @@ def test_no_source_lines() -> None:
 
 def test_ptx_lines() -> None:
     text = HEAD + ".visible .entry k()\n{\n\n  // a comment\n  ret; ret;\n\n  ret;\n}\n"
-    found = ptx.parse(text).kernels["k"].instructions
+    found = parse(text).kernels["k"].instructions
     assert [i.line for i in found] == [8, 8, 10]
 
 
@@ -272,13 +273,13 @@ def test_ptx_lines() -> None:
 def test_module_head() -> None:
     found = module("ret;")
     assert (found.version, found.target) == ("9.4", "sm_90a")
-    debug = ptx.parse(HEAD.replace("sm_90a", "sm_80, debug"))
+    debug = parse(HEAD.replace("sm_90a", "sm_80, debug"))
     assert debug.target == "sm_80"
 
 
 def test_several_kernels() -> None:
     text = HEAD + ".entry a() { ret; }\n.visible .entry b(.param .b32 n) { .reg .b32 %r<2>; ret; }"
-    found = ptx.parse(text).kernels
+    found = parse(text).kernels
     assert list(found) == ["a", "b"]
     assert found["a"].registers == {} and list(found["b"].registers) == ["%r0", "%r1"]
 
@@ -294,7 +295,7 @@ def test_parameters() -> None:
     .param .u64 .ptr .align 1 k_param_4
 ) .reqntid 128, 2, 1 .minnctapersm 1 { ret; }"""
     )
-    found = ptx.parse(text).kernels["k"]
+    found = parse(text).kernels["k"]
     assert [(p.name, p.size_bytes, p.align) for p in found.params] == [
         ("k_param_0", 24, 8), ("k_param_1", 4, 4), ("map", 128, 64), ("k_param_3", 8, 8),
         ("k_param_4", 8, 8),
@@ -306,9 +307,9 @@ def test_performance_directives() -> None:
     text = (
         HEAD + ".entry k()\n.maxntid 32, 4\n.reqnctapercluster 2, 1, 1 .explicitcluster\n{ ret; }"
     )
-    found = ptx.parse(text).kernels["k"]
+    found = parse(text).kernels["k"]
     assert (found.max_threads, found.required_block) == (128, None)
-    short = ptx.parse(HEAD + ".entry k() .reqntid 96 { ret; }").kernels["k"]
+    short = parse(HEAD + ".entry k() .reqntid 96 { ret; }").kernels["k"]
     assert short.required_block == (96, 1, 1)
 
 
@@ -415,7 +416,7 @@ def test_errors_name_the_line(body: str, message: str) -> None:
 )
 def test_broken_modules(text: str, message: str) -> None:
     with pytest.raises(PtxSyntaxError, match=message):
-        ptx.parse(text)
+        parse(text)
 
 
 def test_every_truncation_is_an_error() -> None:
@@ -423,14 +424,14 @@ def test_every_truncation_is_an_error() -> None:
     text = f"{HEAD}.visible .entry k(.param .b64 x)\n{{\n{REGISTERS}\n{WAIT}\nret;\n}}"
     for length in range(len(HEAD) + 1, len(text)):
         with pytest.raises(PtxSyntaxError):
-            ptx.parse(text[:length])
+            parse(text[:length])
 
 
 def test_long_garbage_is_refused_quickly() -> None:
     with pytest.raises(PtxSyntaxError):
         kernel(".reg .b32 " + "a" * 5000 + "!;")
     with pytest.raises(PtxSyntaxError):
-        ptx.parse(HEAD + ".entry k()" + " .x" + " 1" * 5000 + " !")
+        parse(HEAD + ".entry k()" + " .x" + " 1" * 5000 + " !")
 
 
 def load(body: str) -> None:

@@ -1,6 +1,9 @@
-"""The memories that a kernel reaches: global, shared and local; every access is checked.
+"""The memories that a kernel reaches; global memory itself: allocations at virtual addresses.
 
-allocations.py      global memory: tensors at virtual addresses
+Device addresses are virtual: each tensor argument gets a range of its own, far from the others and
+the same in every run, and keeps the alignment it has within its storage. Kernels read and write
+the tensors' real memory through these ranges, so nothing is copied. Every access is checked.
+
 storage.py          shared memory of blocks, local memory of threads
 addressing.py       addresses of an access -> places in memory, inside and aligned
 clusters.py         shared memory of the other blocks of a cluster
@@ -8,32 +11,223 @@ faults.py           what a student reads about a wrong access
 fresh.py            tensors that nobody has written yet
 """
 
-from forgekit.vgpu.memory.allocations import (
-    GUARD_BYTES,
-    LOCAL_WINDOW,
-    SHARED_RESERVED,
-    SHARED_WINDOW,
-    WINDOW_MASK,
-    WINDOW_SHIFT,
-    Allocation,
-    GlobalMemory,
-    Region,
-    TensorInfo,
-    byte_range,
-    element_view,
-)
+from __future__ import annotations
 
-__all__ = [
-    "GUARD_BYTES",
-    "LOCAL_WINDOW",
-    "SHARED_RESERVED",
-    "SHARED_WINDOW",
-    "WINDOW_MASK",
-    "WINDOW_SHIFT",
-    "Allocation",
-    "GlobalMemory",
-    "Region",
-    "TensorInfo",
-    "byte_range",
-    "element_view",
-]
+import ctypes
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from forgekit.vgpu.floats import Array
+
+# Generic addresses of shared and local memory live in windows of their own, as on hardware.
+SHARED_WINDOW = 1 << 56
+LOCAL_WINDOW = 2 << 56
+WINDOW_MASK = np.uint64((1 << 56) - 1)
+WINDOW_SHIFT = np.uint64(56)
+
+GLOBAL_BASE = 0x10_0000_0000
+GUARD_BYTES = 1 << 32  # the least distance between two allocations
+STORAGE_ALIGN = 512  # what cudaMalloc and PyTorch's allocator give a fresh tensor
+
+# The first KiB of a block's shared memory belongs to the system on sm_90, so that address 0 is
+# never a variable (CUDA C++ programming guide, "Reserved shared memory").
+SHARED_RESERVED = 1024
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """What a message can say about an allocation: a name, an element type, shape and strides."""
+
+    name: str
+    dtype: str
+    itemsize: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]  # in elements
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype} {tuple(self.shape)}"
+
+    def coordinate(self, byte_offset: int) -> str:
+        """`x[17, 1024]` for a byte offset from the first element, also beyond the end.
+
+        Modes are peeled from the largest stride down, so an overrun shows in the mode that
+        overran: one row past the end of a (8, 4) tensor is `x[8, 0]`, not `x[7, 4]`.
+        """
+        element, rest = divmod(byte_offset, self.itemsize)
+        coordinate = [0] * len(self.shape)
+        by_stride = sorted(range(len(self.shape)), key=lambda i: -abs(self.strides[i]))
+        sign = -1 if element < 0 else 1
+        element = abs(element)
+        for mode in by_stride:
+            stride = self.strides[mode]
+            if stride and self.shape[mode] != 1:
+                count, element = divmod(element, abs(stride))
+                coordinate[mode] = sign * count if stride > 0 else -sign * count
+        gap = ""
+        if element and coordinate and all(n == 1 for n in self.shape):
+            coordinate[-1] = sign * element
+        elif element:  # between the elements of a strided tensor
+            gap = f" {'+' if sign > 0 else '-'} {element}"
+        text = ", ".join(str(c) for c in coordinate)
+        within = f" + {rest} bytes" if rest else ""
+        return f"{self.name}[{text}]{gap}{within}"
+
+
+@dataclass(frozen=True)
+class Region:
+    """A tensor's piece of real memory.
+
+    start: the real address of its lowest byte; first: of its element [0, …, 0] (which is higher
+    only with a negative stride); align_offset: distance from its storage's (aligned) start.
+    """
+
+    start: int
+    size_bytes: int
+    info: TensorInfo
+    first: int
+    align_offset: int = 0
+    owner: object = None  # keeps the real memory alive
+    read_only: bool = False
+
+
+@dataclass
+class Allocation:
+    """A range of real memory at a virtual address: one tensor, or several that overlap.
+
+    `data` is a uint8 array over the real memory.
+    """
+
+    address: int
+    data: Array
+    real_address: int
+    regions: list[Region]
+    views: dict[tuple[int, int], Array] = field(default_factory=dict)
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.data)
+
+    @functools.cached_property
+    def read_only(self) -> bool:
+        """Whether nobody may write here (of tensors that overlap: through none of them)."""
+        return all(region.read_only for region in self.regions)
+
+    def view(self, elem_bytes: int, count: int) -> Array:
+        """The memory as elements of `elem_bytes`, `count` a row (1: flat)."""
+        key = (elem_bytes, count)
+        if key not in self.views:
+            self.views[key] = element_view(self.data, elem_bytes, count)
+        return self.views[key]
+
+    def tensor_at(self, offset: int) -> tuple[TensorInfo, int]:
+        """The tensor a message names for a byte offset, and the offset from its first element.
+
+        Of several that overlap: the first that holds the byte, else the largest.
+        """
+        real = self.real_address + offset
+        inside = [r for r in self.regions if r.start <= real < r.start + r.size_bytes]
+        region = inside[0] if inside else max(self.regions, key=lambda r: r.size_bytes)
+        return region.info, real - region.first
+
+
+def element_view(data: Array, elem_bytes: int, count: int) -> Array:
+    """`data` (uint8) as unsigned elements, in rows of `count` when that is not 1."""
+    whole = len(data) // (elem_bytes * count) * (elem_bytes * count)
+    flat = data[:whole].view(f"u{elem_bytes}")
+    return flat if count == 1 else flat.reshape(-1, count)
+
+
+class GlobalMemory:
+    """The allocations one launch can reach, in order of address."""
+
+    def __init__(self) -> None:
+        self.allocations: list[Allocation] = []
+        self._next = GLOBAL_BASE
+        self.starts = np.zeros(0, np.uint64)
+
+    def add(
+        self, real_address: int, size_bytes: int, info: TensorInfo, *, owner: object = None
+    ) -> Allocation:
+        """Give one piece of real memory an address."""
+        return self._add([Region(real_address, size_bytes, info, real_address, owner=owner)])
+
+    def add_tensors(self, regions: Sequence[Region]) -> None:
+        """Give tensors their addresses, in order; those that overlap share one range."""
+        for together in _overlapping(regions):
+            self._add(together)
+
+    def _add(self, together: list[Region]) -> Allocation:
+        lowest = min(together, key=lambda r: r.start)
+        size = max(r.start + r.size_bytes for r in together) - lowest.start
+        data: Array = np.zeros(0, np.uint8)
+        if size:
+            data = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(lowest.start))
+        return self._place(data, lowest.start, together, lowest.align_offset)
+
+    def add_array(self, data: Array, info: TensorInfo) -> Allocation:
+        """Register an array of the virtual GPU's own (a `.global` variable)."""
+        start = data.ctypes.data
+        region = Region(start, data.nbytes, info, start, owner=data)
+        return self._place(data.view(np.uint8).reshape(-1), start, [region], 0)
+
+    def _place(
+        self, data: Array, real: int, regions: list[Region], align_offset: int
+    ) -> Allocation:
+        address = self._next + align_offset % STORAGE_ALIGN
+        allocation = Allocation(address, data, real, regions)
+        self.allocations.append(allocation)
+        end = address + len(data) + GUARD_BYTES
+        self._next = -(-end // GUARD_BYTES) * GUARD_BYTES
+        self.starts = np.array([a.address for a in self.allocations], np.uint64)
+        return allocation
+
+    def find(self, address: int) -> Allocation | None:
+        """The allocation whose range or guard zone holds `address` (for messages: the nearest)."""
+        if not self.allocations:
+            return None
+        i = int(np.searchsorted(self.starts, np.uint64(address), "right")) - 1
+        candidates = self.allocations[max(i, 0) : i + 2]
+        return min(candidates, key=lambda a: _distance(a, address))
+
+    def translate(self, real: int) -> int | None:
+        """The virtual address of a real pointer into (or just past) a tensor, if it is one."""
+        past = None
+        for a in self.allocations:
+            offset = real - a.real_address
+            if 0 <= offset < a.size_bytes:
+                return a.address + offset
+            if offset == a.size_bytes and (past is None or not a.size_bytes):
+                past = a.address + offset
+        return past
+
+
+def _overlapping(regions: Sequence[Region]) -> list[list[Region]]:
+    """Regions grouped by shared memory; groups and members in the order given."""
+    groups: list[list[int]] = []
+    end = -1
+    for i in sorted(range(len(regions)), key=lambda i: (regions[i].start, -regions[i].size_bytes)):
+        region = regions[i]
+        same_empty = groups and not region.size_bytes and region.start == end
+        if region.start < end or (same_empty and regions[groups[-1][0]].start == end):
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+        end = max(end, region.start + region.size_bytes)
+    return [[regions[i] for i in sorted(g)] for g in sorted(groups, key=min)]
+
+
+def _distance(allocation: Allocation, address: int) -> int:
+    start, end = allocation.address, allocation.address + allocation.size_bytes
+    return max(start - address, address - end, 0)
+
+
+def byte_range(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[int, int]:
+    """(lowest byte relative to the first element, bytes up to past the last); (0, 0) if empty."""
+    if any(n == 0 for n in shape):
+        return 0, 0
+    steps = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
+    low, high = sum(s for s in steps if s < 0), sum(s for s in steps if s > 0)
+    return low * itemsize, (high - low + 1) * itemsize

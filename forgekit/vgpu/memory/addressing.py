@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from forgekit.vgpu.memory import clusters, faults
-from forgekit.vgpu.memory.allocations import WINDOW_MASK, WINDOW_SHIFT, Allocation
+from forgekit.vgpu.memory import WINDOW_MASK, WINDOW_SHIFT, Allocation, clusters, faults
 from forgekit.vgpu.ptx import Register, Vector
 
 if TYPE_CHECKING:

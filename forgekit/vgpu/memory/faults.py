@@ -10,7 +10,7 @@ import numpy as np
 from forgekit.errors import KernelError, MemoryAccessError
 from forgekit.text import plural
 from forgekit.vgpu.launch_record import block_coordinates
-from forgekit.vgpu.memory.allocations import SHARED_RESERVED, SHARED_WINDOW, TensorInfo
+from forgekit.vgpu.memory import SHARED_RESERVED, SHARED_WINDOW, TensorInfo
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from forgekit.vgpu.floats import Array
-from forgekit.vgpu.memory.allocations import Allocation
+from forgekit.vgpu.memory import Allocation
 
 
 @dataclass

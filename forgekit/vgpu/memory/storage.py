@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu.memory.allocations import SHARED_RESERVED, element_view
+from forgekit.vgpu.memory import SHARED_RESERVED, element_view
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array

@@ -163,10 +163,7 @@ class Decoder:
 
     def symbol_address(self, name: str) -> int | None:
         p = self.program
-        for table in (p.static_shared, p.dynamic_shared, p.local_offsets):
-            if name in table:
-                return table[name]
-        return None
+        return p.shared_offsets.get(name, p.local_offsets.get(name))
 
     def guard(self) -> Fetch | None:
         """The instruction's guard predicate as a function of the machine, if it has one."""

@@ -1,43 +1,134 @@
-"""PTX as plain data: read from text, nothing interpreted; `forgekit.vgpu.opcodes` has the meanings.
+"""PTX as plain data: modules, kernels, variables, instructions with their source lines, operands.
 
-instructions.py     the data: modules, kernels, variables, instructions, operands
-parser.py, operands.py    text -> that data
+Nothing is interpreted here: `forgekit.vgpu.opcodes` has the meanings.
+
+parser.py, operands.py    text -> this data
 source_lines.py     which line of Python an instruction comes from
 dataflow.py         which registers are read, written and live
 """
 
-from forgekit.vgpu.ptx.instructions import (
-    TYPE_BYTES,
-    Address,
-    Immediate,
-    Instruction,
-    Kernel,
-    Module,
-    Negated,
-    Operand,
-    Pair,
-    Register,
-    SourceLocation,
-    Symbol,
-    Variable,
-    Vector,
-)
-from forgekit.vgpu.ptx.parser import parse
+from __future__ import annotations
 
-__all__ = [
-    "TYPE_BYTES",
-    "Address",
-    "Immediate",
-    "Instruction",
-    "Kernel",
-    "Module",
-    "Negated",
-    "Operand",
-    "Pair",
-    "Register",
-    "SourceLocation",
-    "Symbol",
-    "Variable",
-    "Vector",
-    "parse",
-]
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class SourceLocation:
+    """A line of the Python source: file as the compiler names it, line and column (1-, 0-based)."""
+
+    file: str
+    line: int
+    column: int = 0
+
+
+@dataclass(frozen=True)
+class Register:
+    name: str
+
+
+@dataclass(frozen=True)
+class Immediate:
+    """A literal: `bits` hold an integer (any sign) or the pattern of an f32/f64 literal."""
+
+    bits: int
+    width: int | None = None  # 32 for 0f…, 64 for 0d…, None for integers
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A variable's name used as a value (its address), or a function's name."""
+
+    name: str
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Address:
+    """`[base + offset]`, base a register, a symbol or None for an absolute address."""
+
+    base: Register | Symbol | None
+    offset: int
+
+
+@dataclass(frozen=True)
+class Vector:
+    """`{a, b, …}`: the operands of a vector access; also the argument list of a call."""
+
+    items: tuple[Operand, ...]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """`%r|%p`: a result and the predicate written beside it."""
+
+    first: Register | None
+    second: Register | None
+
+
+@dataclass(frozen=True)
+class Negated:
+    """`!%p`."""
+
+    register: Register
+
+
+Operand = Register | Immediate | Symbol | Address | Vector | Pair | Negated
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One PTX instruction. `opcode` is split at its dots; `line` is the line in the PTX text."""
+
+    opcode: tuple[str, ...]
+    operands: tuple[Operand, ...]
+    guard: Register | Negated | None
+    text: str
+    line: int
+    source: SourceLocation | None
+
+    @property
+    def name(self) -> str:
+        return ".".join(self.opcode)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A declared variable: `.shared`, `.local`, `.global`, `.const` or `.param`."""
+
+    name: str
+    space: str
+    size_bytes: int
+    align: int
+    external: bool = False
+    data: bytes | None = None
+
+
+@dataclass
+class Kernel:
+    """One `.entry`: its parameters in order, variables, registers and instructions."""
+
+    name: str
+    params: tuple[Variable, ...]
+    required_block: tuple[int, int, int] | None = None
+    max_threads: int | None = None
+    registers: dict[str, str] = field(default_factory=dict)  # name -> type
+    variables: dict[str, Variable] = field(default_factory=dict)
+    instructions: list[Instruction] = field(default_factory=list)
+    labels: dict[str, int] = field(default_factory=dict)  # label -> instruction index
+
+
+@dataclass
+class Module:
+    """A PTX module."""
+
+    target: str
+    version: str
+    kernels: dict[str, Kernel]
+    variables: dict[str, Variable]
+
+
+TYPE_BYTES = {
+    "b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "f16": 2, "bf16": 2,
+    "b32": 4, "u32": 4, "s32": 4, "f32": 4, "f16x2": 4, "bf16x2": 4,
+    "b64": 8, "u64": 8, "s64": 8, "f64": 8, "f32x2": 8, "b128": 16, "pred": 1,
+}  # fmt: skip

@@ -6,7 +6,7 @@ import re
 import struct
 from collections.abc import Callable, Container
 
-from forgekit.vgpu.ptx.instructions import (
+from forgekit.vgpu.ptx import (
     Address,
     Immediate,
     Negated,

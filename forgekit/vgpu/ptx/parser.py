@@ -13,7 +13,7 @@ import re
 from dataclasses import replace
 
 from forgekit.errors import PtxSyntaxError
-from forgekit.vgpu.ptx.instructions import (
+from forgekit.vgpu.ptx import (
     TYPE_BYTES,
     Instruction,
     Kernel,

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from forgekit.errors import SourceLine
-from forgekit.vgpu.ptx.instructions import Instruction, SourceLocation
+from forgekit.vgpu.ptx import Instruction, SourceLocation
 
 
 def source_text(source: SourceLocation) -> str:
