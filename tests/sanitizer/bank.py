@@ -58,17 +58,18 @@ class Bug:
 class Family:
     """A correct kernel and its mutants.
 
-    host: the `@cute.jit` function; sources: the functions with the marks; args: makes fresh
+    host: the `@cute.jit` function, or what `launched` has made of a kernel; args: makes fresh
     arguments; want: from them, after the run, pairs of output and expected values; static: numbers
-    of the arguments whose sizes are compiled in.
+    of the arguments whose sizes are compiled in; sources: the functions with the marks, where they
+    are not the launched kernel alone.
     """
 
     host: Any
-    sources: tuple[Any, ...]
     args: Args
     want: Want
     bugs: tuple[Bug, ...] = ()
     static: tuple[int, ...] = ()
+    sources: tuple[Any, ...] = ()
 
     @property
     def name(self) -> str:
@@ -94,9 +95,7 @@ class Planted:
 
     def lines(self) -> frozenset[tuple[str, int]]:
         """(file, line) of the marked lines."""
-        return frozenset(
-            (f, n) for name, f, n in marks(self.family.sources) if name == self.bug.name
-        )
+        return frozenset((f, n) for name, f, n in marks(self.family) if name == self.bug.name)
 
 
 def compile_correct(family: Family, args: tuple[Any, ...]) -> fk.CompiledKernel:
@@ -106,21 +105,19 @@ def compile_correct(family: Family, args: tuple[Any, ...]) -> fk.CompiledKernel:
 def _compile(
     family: Family, args: tuple[Any, ...], bug: str | None, read_only: tuple[int, ...]
 ) -> fk.CompiledKernel:
-    specs = []
-    for number, value in enumerate(args):
-        if number in read_only:
-            value = fk.spec(value, static=number in family.static, read_only=True)
-        elif number in family.static:
-            value = fk.spec(value, static=True)
-        specs.append(value)
+    specs = [
+        fk.spec(value, static=number in family.static, read_only=number in read_only)
+        if number in (*family.static, *read_only) else value
+        for number, value in enumerate(args)
+    ]  # fmt: skip
     return fk.compile(family.host, *specs, bug)
 
 
 @functools.cache
-def marks(sources: tuple[Any, ...]) -> list[tuple[str, str, int]]:
-    """(name of a bug, file, line) of every mark in the source of these functions."""
+def marks(family: Family) -> list[tuple[str, str, int]]:
+    """(name of a bug, file, line) of every mark in the source of a family's functions."""
     found_marks = []
-    for function in sources:
+    for function in family.sources or (getattr(family.host, "kernel", family.host),):
         plain = inspect.unwrap(function)
         lines, first = inspect.getsourcelines(plain)
         above: list[str] = []

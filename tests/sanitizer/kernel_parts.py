@@ -1,5 +1,7 @@
 """What the kernels of the bank have in common: shared memory, flags in memory, small arguments."""
 
+import inspect
+import linecache
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +19,45 @@ def smem(shape: Any, dtype: Any = Float32, stride: Any = None) -> Any:
     else:
         layout = cute.make_layout(shape, stride=stride) if stride else cute.make_layout(shape)
     return cutlass.memory.SmemAllocator().allocate_tensor(dtype, layout, 128)
+
+
+_HOST = """\
+@cute.jit
+def {name}({tensors}, bug: cutlass.Constexpr = None):
+    kernel({arguments}).launch(grid=size(grid, {names}), block=size(block, {names}), **more)
+"""
+
+
+def launched(block: Any, grid: Any = 1, **more: Any) -> Callable[[Any], Any]:
+    """Makes of a kernel the host function that launches it, with its name, its tensors and `bug`.
+
+    block, grid: threads and blocks, a number or (x, y, z), or a function of the tensors that says
+    so; more: of `launch`, such as cluster. The kernel is the host's attribute `kernel`.
+    """
+
+    def make(kernel: Any) -> Any:
+        plain = inspect.unwrap(kernel)
+        parameters = list(inspect.signature(plain).parameters)
+        names = [name for name in parameters if name != "bug"]
+        text = _HOST.format(
+            name=plain.__name__, tensors=", ".join(f"{name}: cute.Tensor" for name in names),
+            arguments=", ".join(parameters), names=", ".join(names),
+        )  # fmt: skip
+        file = f"<host of {plain.__module__}.{plain.__name__}>"
+        linecache.cache[file] = len(text), None, text.splitlines(True), file  # its source
+        known = {"cutlass": cutlass, "cute": cute, "kernel": kernel, "size": _size, "grid": grid,
+                 "block": block, "more": more, "__name__": plain.__module__}  # fmt: skip
+        exec(compile(text, file, "exec"), known)
+        host = known[plain.__name__]
+        host.kernel, host.__doc__ = kernel, plain.__doc__
+        return host
+
+    return make
+
+
+def _size(value: Any, *tensors: Any) -> tuple[Any, Any, Any]:
+    found = value(*tensors) if callable(value) else value
+    return found if isinstance(found, tuple) else (found, 1, 1)
 
 
 def acquire(flag: Any) -> Any:

@@ -60,7 +60,7 @@ def test_lines_are_marked():
 
 def test_marks_name_bugs():
     for family in FAMILIES:
-        marked = {name for name, _, _ in bank.marks(family.sources)}
+        marked = {name for name, _, _ in bank.marks(family)}
         assert marked <= {bug.name for bug in family.bugs}, family.name
 
 

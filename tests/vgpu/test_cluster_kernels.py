@@ -14,7 +14,7 @@ pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 import forgekit as fk
 from tests.sanitizer.planted import bulk_copies, clusters
 
-ROW_SUMS = {"barrier": clusters.cluster_sum_of, "mailbox": clusters.mailbox_sum_of}
+ROW_SUMS = {"barrier": clusters.cluster_sum_of, "buffer": clusters.reduction_buffer_sum_of}
 SHAPES = [(1, 1), (5, 129), (2, 4100)]
 
 
@@ -46,7 +46,7 @@ def check_bulk(name: str, device: str, arch: str | None = None) -> None:
 
 
 @pytest.mark.parametrize(
-    "name, cluster", [("barrier", 2), ("barrier", 8), ("mailbox", 4), ("mailbox", 8)]
+    "name, cluster", [("barrier", 2), ("barrier", 8), ("buffer", 4), ("buffer", 8)]
 )
 def test_row_sum(name, cluster):
     check_row_sum(name, cluster, "virtual")
@@ -58,7 +58,7 @@ def test_bulk_copies(name):
 
 
 def test_on_sm_100a():
-    check_row_sum("mailbox", 2, "virtual", "sm_100a")
+    check_row_sum("buffer", 2, "virtual", "sm_100a")
     check_bulk("pipeline", "virtual", "sm_100a")
 
 
@@ -71,7 +71,7 @@ def test_hand_over_in_a_ring():
 def test_messages_name_the_line_of_a_wait():
     """The compiler counts a line on with every line of inline assembly; the wait is one."""
     x, y = fk.randn(2, 100), fk.empty(2, 2)
-    run = fk.compile(clusters.mailbox_sum_of, x, y, 2, "without_arrival", device="virtual")
+    run = fk.compile(clusters.reduction_buffer_sum_of, x, y, 2, "without_arrival", device="virtual")
     with pytest.raises(fk.KernelError, match=r"clusters.py, line \d+: cute.arch.mbarrier_wait"):
         run(x, y)
 

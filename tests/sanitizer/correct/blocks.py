@@ -6,13 +6,14 @@ from cutlass import Float16, Float32, Int8, Int32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Family
-from tests.sanitizer.kernel_parts import smem
+from tests.sanitizer.kernel_parts import launched, smem
 
 THREADS = 64
 
 
+@launched(block=(16, 4, 1))
 @cute.kernel
-def swizzled_transpose_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def swizzled_transpose(mX: cute.Tensor, mY: cute.Tensor):
     tx, ty, _ = cute.arch.thread_idx()
     plain = cute.make_layout((16, 16), stride=(16, 1))
     sT = smem(cute.make_composed_layout(cute.make_swizzle(4, 0, 4), 0, plain))
@@ -23,13 +24,9 @@ def swizzled_transpose_kernel(mX: cute.Tensor, mY: cute.Tensor):
         mY[ty + 4 * k, tx] = sT[tx, ty + 4 * k]
 
 
-@cute.jit
-def swizzled_transpose(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    swizzled_transpose_kernel(mX, mY).launch(grid=(1, 1, 1), block=(16, 4, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def any_negative_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def any_negative(mX: cute.Tensor, mY: cute.Tensor):
     """Threads that find a negative value all store the same 1 to the same flag."""
     tidx, _, _ = cute.arch.thread_idx()
     sF = smem(1, Int32)
@@ -40,11 +37,6 @@ def any_negative_kernel(mX: cute.Tensor, mY: cute.Tensor):
         sF[0] = 1
     cute.arch.sync_threads()
     mY[tidx] = sF[0]
-
-
-@cute.jit
-def any_negative(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    any_negative_kernel(mX, mY).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
 @cute.kernel
@@ -67,8 +59,9 @@ def byte_elements(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = Non
     small_elements_kernel(mX, mY, Int8).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
+@launched(block=THREADS, grid=lambda mX, mY: mX.shape[0])
 @cute.kernel
-def uniform_branch_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def uniform_branch(mX: cute.Tensor, mY: cute.Tensor):
     """Barriers in a branch and a loop that the whole block takes, each block its own way."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -87,13 +80,9 @@ def uniform_branch_kernel(mX: cute.Tensor, mY: cute.Tensor):
     mY[bidx, tidx] = x
 
 
-@cute.jit
-def uniform_branch(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    uniform_branch_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def halves_exchange_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def halves_exchange(mX: cute.Tensor, mY: cute.Tensor):
     """The halves of each warp turn their values around apart, with sync_warp masks of their own."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 32
@@ -108,13 +97,9 @@ def halves_exchange_kernel(mX: cute.Tensor, mY: cute.Tensor):
         mY[tidx] = sX[tidx - lane + 47 - lane]
 
 
-@cute.jit
-def halves_exchange(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    halves_exchange_kernel(mX, mY).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS, grid=lambda mX, mY: mX.shape[0])
 @cute.kernel
-def shared_atomics_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def shared_atomics(mX: cute.Tensor, mY: cute.Tensor):
     """Largest, smallest and number of values: atomics in shared memory, of shuffled results."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -135,13 +120,9 @@ def shared_atomics_kernel(mX: cute.Tensor, mY: cute.Tensor):
         mY[bidx, tidx] = sR[tidx]
 
 
-@cute.jit
-def shared_atomics(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    shared_atomics_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def token_kernel(mY: cute.Tensor):
+def token(mY: cute.Tensor):
     """Warps take turns, the last one first; the turn is a flag in shared memory."""
     warp, lane = cute.arch.warp_idx(), cute.arch.lane_idx()
     sF = smem(1, Int32)
@@ -157,13 +138,9 @@ def token_kernel(mY: cute.Tensor):
         cute.arch.store(sF.iterator, turn - 1, sem="release", scope="cta", ss="cta")
 
 
-@cute.jit
-def token(mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    token_kernel(mY).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def copying_warp_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def copying_warp(mX: cute.Tensor, mY: cute.Tensor):
     """Warp 0 copies tiles by cp.async into two buffers, warp 1 doubles them: four barriers."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
@@ -184,11 +161,6 @@ def copying_warp_kernel(mX: cute.Tensor, mY: cute.Tensor):
             mY[t * 32 + lane] = 2.0 * sX[31 - lane, buffer]
             if t + 2 < mX.shape[0] // 32:
                 cute.arch.barrier_arrive(barrier_id=3 + buffer, number_of_threads=64)
-
-
-@cute.jit
-def copying_warp(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    copying_warp_kernel(mX, mY).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
 def pair(make=fk.randn, **options):
@@ -224,18 +196,18 @@ def flipped(x, y):
 
 
 FAMILIES = (
-    Family(swizzled_transpose, (), lambda: (fk.randn(16, 16), fk.empty(16, 16)),
+    Family(swizzled_transpose, lambda: (fk.randn(16, 16), fk.empty(16, 16)),
            lambda x, y: [(y, x.T)]),
-    Family(any_negative, (), lambda: (fk.randn(THREADS), fk.empty(THREADS, dtype=torch.int32)),
+    Family(any_negative, lambda: (fk.randn(THREADS), fk.empty(THREADS, dtype=torch.int32)),
            lambda x, y: [(y, torch.ones_like(y))]),
-    Family(half_elements, (), pair(dtype=torch.float16), flipped),
-    Family(byte_elements, (), lambda: (fk.randint(-9, 9, THREADS, dtype=torch.int8),
+    Family(half_elements, pair(dtype=torch.float16), flipped),
+    Family(byte_elements, lambda: (fk.randint(-9, 9, THREADS, dtype=torch.int8),
            fk.empty(THREADS, dtype=torch.int8)), flipped),
-    Family(uniform_branch, (), rows_of_integers(THREADS), by_block),
-    Family(halves_exchange, (), pair(), by_half),
-    Family(shared_atomics, (), rows_of_integers(3), extremes),
-    Family(token, (), lambda: (fk.zeros(1, dtype=torch.int32),),
+    Family(uniform_branch, rows_of_integers(THREADS), by_block),
+    Family(halves_exchange, pair(), by_half),
+    Family(shared_atomics, rows_of_integers(3), extremes),
+    Family(token, lambda: (fk.zeros(1, dtype=torch.int32),),
            lambda y: [(y, torch.full_like(y, 21))]),
-    Family(copying_warp, (), lambda: (fk.randn(160), fk.empty(160)),
+    Family(copying_warp, lambda: (fk.randn(160), fk.empty(160)),
            lambda x, y: [(y, 2 * x.view(5, 32).flip(1).reshape(-1))]),
 )  # fmt: skip

@@ -6,11 +6,12 @@ from cutlass import Float32, Int32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Family
-from tests.sanitizer.kernel_parts import pair
+from tests.sanitizer.kernel_parts import launched, pair
 
 
+@launched(block=32, grid=lambda mX, mC, mY, mZ: mX.shape[0] // 32, cooperative=True)
 @cute.kernel
-def grid_barrier_kernel(mX: cute.Tensor, mC: cute.Tensor, mY: cute.Tensor, mZ: cute.Tensor):
+def grid_barrier(mX: cute.Tensor, mC: cute.Tensor, mY: cute.Tensor, mZ: cute.Tensor):
     """All blocks wait for each other, by a counter, before they read each other's results."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -28,18 +29,9 @@ def grid_barrier_kernel(mX: cute.Tensor, mC: cute.Tensor, mY: cute.Tensor, mZ: c
     mZ[i] = mY[(i + 32) % mX.shape[0]]
 
 
-@cute.jit
-def grid_barrier(
-    mX: cute.Tensor, mC: cute.Tensor, mY: cute.Tensor, mZ: cute.Tensor,
-    bug: cutlass.Constexpr = None,
-):  # fmt: skip
-    grid_barrier_kernel(mX, mC, mY, mZ).launch(
-        grid=(mX.shape[0] // 32, 1, 1), block=(32, 1, 1), cooperative=True
-    )
-
-
+@launched(block=64, grid=3)
 @cute.kernel
-def lock_kernel(mL: cute.Tensor, mY: cute.Tensor):
+def lock(mL: cute.Tensor, mY: cute.Tensor):
     """One thread a warp adds to a plain counter, under a lock taken by compare-and-swap."""
     with cute.arch.elect_one():
         free = Int32(1)
@@ -51,13 +43,9 @@ def lock_kernel(mL: cute.Tensor, mY: cute.Tensor):
         cute.arch.atomic_exch(mL.iterator, Int32(0), sem="release", scope="gpu")
 
 
-@cute.jit
-def lock(mL: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    lock_kernel(mL, mY).launch(grid=(3, 1, 1), block=(64, 1, 1))
-
-
+@launched(block=32, grid=lambda mX, mN, mY: mX.shape[0] // 32)
 @cute.kernel
-def queue_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor):
+def queue(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor):
     """Positive values go to places drawn from a counter: all different, in any order."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -65,11 +53,6 @@ def queue_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor):
     if x > 0:
         place = cute.arch.atomic_add(mN.iterator, Int32(1))
         mY[place] = x
-
-
-@cute.jit
-def queue(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    queue_kernel(mX, mN, mY).launch(grid=(mX.shape[0] // 32, 1, 1), block=(32, 1, 1))
 
 
 @cute.kernel
@@ -120,8 +103,9 @@ def vector_copy(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None)
     vector_copy_kernel(gX, gY, vectors).launch(grid=grid, block=(32, 1, 1))
 
 
+@launched(block=128, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], 4))
 @cute.kernel
-def leaving_early_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def leaving_early(mX: cute.Tensor, mY: cute.Tensor):
     """Warps without a row do nothing at all; those with one use shuffles."""
     bidx, _, _ = cute.arch.block_idx()
     row = bidx * 4 + cute.arch.warp_idx()
@@ -141,14 +125,9 @@ def leaving_early_kernel(mX: cute.Tensor, mY: cute.Tensor):
             mY[row, c] = cute.math.exp(mX[row, c] - both, fastmath=True) / total
 
 
-@cute.jit
-def leaving_early(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid = (cute.ceil_div(mX.shape[0], 4), 1, 1)
-    leaving_early_kernel(mX, mY).launch(grid=grid, block=(128, 1, 1))
-
-
+@launched(block=64, grid=2)
 @cute.kernel
-def publish_kernel(mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Tensor):
+def publish(mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Tensor):
     """Block 0 writes data, then a flag; the other waits for the flag, then reads the data."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -168,14 +147,6 @@ def publish_kernel(mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.T
         mY[tidx] = mD[63 - tidx]
 
 
-@cute.jit
-def publish(
-    mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Tensor,
-    bug: cutlass.Constexpr = None,
-):  # fmt: skip
-    publish_kernel(mX, mF, mD, mY).launch(grid=(2, 1, 1), block=(64, 1, 1))
-
-
 def zero():
     return fk.zeros(1, dtype=torch.int32)
 
@@ -186,17 +157,17 @@ def queued(x, n, y):
 
 
 FAMILIES = (
-    Family(grid_barrier, (), lambda: (fk.randn(96), zero(), fk.empty(96), fk.empty(96)),
+    Family(grid_barrier, lambda: (fk.randn(96), zero(), fk.empty(96), fk.empty(96)),
            lambda x, c, y, z: [(z, 2 * x.roll(-32))]),
-    Family(lock, (), lambda: (zero(), zero()), lambda l, y: [(y, torch.full_like(y, 6))]),  # noqa: E741
-    Family(queue, (), lambda: (fk.randint(-9, 9, 96), zero(), fk.zeros(96, dtype=torch.int32)),
+    Family(lock, lambda: (zero(), zero()), lambda l, y: [(y, torch.full_like(y, 6))]),  # noqa: E741
+    Family(queue, lambda: (fk.randint(-9, 9, 96), zero(), fk.zeros(96, dtype=torch.int32)),
            queued),
-    Family(in_place, (), lambda: (fk.zeros(70),), lambda x: [(x, torch.full_like(x, 3.0))]),
-    Family(back_and_forth, (), lambda: (fk.zeros(70), fk.empty(70)),
+    Family(in_place, lambda: (fk.zeros(70),), lambda x: [(x, torch.full_like(x, 3.0))]),
+    Family(back_and_forth, lambda: (fk.zeros(70), fk.empty(70)),
            lambda x, y: [(y, torch.full_like(y, 3.0)), (x, torch.full_like(x, 2.0))]),
-    Family(vector_copy, (), pair(400), lambda x, y: [(y, x)], static=(0, 1)),
-    Family(leaving_early, (), lambda: (fk.randn(5, 77), fk.empty(5, 77)),
+    Family(vector_copy, pair(400), lambda x, y: [(y, x)], static=(0, 1)),
+    Family(leaving_early, lambda: (fk.randn(5, 77), fk.empty(5, 77)),
            lambda x, y: [(y, torch.softmax(x, 1))]),
-    Family(publish, (), lambda: (fk.randn(64), zero(), fk.empty(64), fk.empty(64)),
+    Family(publish, lambda: (fk.randn(64), zero(), fk.empty(64), fk.empty(64)),
            lambda x, f, d, y: [(y, 3 * x.flip(0))]),
 )  # fmt: skip

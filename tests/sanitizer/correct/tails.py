@@ -10,7 +10,7 @@ from cutlass import Float32, Int8, Int32, Int64, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Family
-from tests.sanitizer.kernel_parts import smem
+from tests.sanitizer.kernel_parts import launched, smem
 
 THREADS = 64
 WARP = 32
@@ -88,7 +88,7 @@ def _of_rows(name, want):
     def args():
         return fk.randn(3, 4 * WARP), fk.randint(0, 4 * WARP, 3), fk.empty(3, columns)
 
-    return Family(host, (), args, lambda x, t, y: [(y, want(x, t))], static=(0, 2))
+    return Family(host, args, lambda x, t, y: [(y, want(x, t))], static=(0, 2))
 
 
 def turned(x, t):
@@ -229,7 +229,7 @@ def _of_columns(name, want=lambda x: x.sum()):
         launch_columns(mX, mY, name)
 
     host.__name__ = f"tail_in_{name}"
-    return Family(host, (), lambda: (fk.randn(50), fk.empty(1)), lambda x, y: [(y, want(x)[None])])
+    return Family(host, lambda: (fk.randn(50), fk.empty(1)), lambda x, y: [(y, want(x)[None])])
 
 
 COLUMNS = (
@@ -279,8 +279,9 @@ def float_vectors(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = Non
     words_kernel(mX, mY, 4).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
+@launched(block=THREADS)
 @cute.kernel
-def masked_bytes_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def masked_bytes(mX: cute.Tensor, mY: cute.Tensor):
     """Four bytes as one word; those beyond the end are masked away."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
@@ -294,14 +295,10 @@ def masked_bytes_kernel(mX: cute.Tensor, mY: cute.Tensor):
         mY[tidx] = cute.recast_tensor(sX, Int32)[tidx] & keep
 
 
-@cute.jit
-def masked_bytes(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    masked_bytes_kernel(mX, mY).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
 # -- tiles ----------------------------------------------------------------------------------------
+@launched(block=(16, 4, 1))
 @cute.kernel
-def swizzled_edge_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def swizzled_edge(mX: cute.Tensor, mY: cute.Tensor):
     """A transpose through a swizzled tile that the matrix does not fill."""
     tx, ty, _ = cute.arch.thread_idx()
     plain = cute.make_layout((16, 16), stride=(16, 1))
@@ -320,13 +317,9 @@ def swizzled_edge_kernel(mX: cute.Tensor, mY: cute.Tensor):
             mY[ty + 4 * k, tx] = rT[k]
 
 
-@cute.jit
-def swizzled_edge(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    swizzled_edge_kernel(mX, mY).launch(grid=(1, 1, 1), block=(16, 4, 1))
-
-
+@launched(block=THREADS, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], THREADS))
 @cute.kernel
-def halo_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def halo(mX: cute.Tensor, mY: cute.Tensor):
     """Sums of neighbours; at the ends the halo is not loaded, and read all the same."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -345,14 +338,9 @@ def halo_kernel(mX: cute.Tensor, mY: cute.Tensor):
         mY[i] = total
 
 
-@cute.jit
-def halo(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid = (cute.ceil_div(mX.shape[0], THREADS), 1, 1)
-    halo_kernel(mX, mY).launch(grid=grid, block=(THREADS, 1, 1))
-
-
+@launched(block=(8, 8, 1))
 @cute.kernel
-def product_edge_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
+def product_edge(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
     """C = A B in one tile of 8 x 8 with K = 8 that no side of the matrices fills."""
     tx, ty, _ = cute.arch.thread_idx()
     sA, sB = smem((8, 8)), smem((8, 8))
@@ -370,13 +358,9 @@ def product_edge_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
         mC[ty, tx] = total
 
 
-@cute.jit
-def product_edge(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.Constexpr = None):
-    product_edge_kernel(mA, mB, mC).launch(grid=(1, 1, 1), block=(8, 8, 1))
-
-
+@launched(block=WARP)
 @cute.kernel
-def stages_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def stages(mX: cute.Tensor, mY: cute.Tensor):
     """Three stages are read in every round, those of tiles that are not there too."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -397,14 +381,10 @@ def stages_kernel(mX: cute.Tensor, mY: cute.Tensor):
     mY[tidx] = total
 
 
-@cute.jit
-def stages(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    stages_kernel(mX, mY).launch(grid=(1, 1, 1), block=(WARP, 1, 1))
-
-
 # -- other blocks, bulk copies --------------------------------------------------------------------
+@launched(block=THREADS, grid=2, cluster=(2, 1, 1))
 @cute.kernel
-def peer_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def peer(mX: cute.Tensor, mY: cute.Tensor):
     """Blocks of a cluster read each other's buffers, which the row does not fill."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -422,13 +402,9 @@ def peer_kernel(mX: cute.Tensor, mY: cute.Tensor):
         mY[rank, tidx] = x
 
 
-@cute.jit
-def peer(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    peer_kernel(mX, mY).launch(grid=(2, 1, 1), block=(THREADS, 1, 1), cluster=(2, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def bulk_rows_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def bulk_rows(mX: cute.Tensor, mY: cute.Tensor):
     """Bulk copies of whole tiles; the last buffer gets none, and is read like the others."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -449,11 +425,6 @@ def bulk_rows_kernel(mX: cute.Tensor, mY: cute.Tensor):
     mY[tidx] = first + (second if bidx > 0 else Float32(0.0))
 
 
-@cute.jit
-def bulk_rows(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    bulk_rows_kernel(mX, mY).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
 def three_times(x, y):
     return [(y[: x.shape[0]], 3 * x)]
 
@@ -472,23 +443,23 @@ def of_neighbours(x, y):
 FAMILIES = (
     *ROWS,
     *COLUMNS,
-    Family(half_words, (), lambda: (fk.randn(33, dtype=torch.float16),
+    Family(half_words, lambda: (fk.randn(33, dtype=torch.float16),
            fk.empty(33, dtype=torch.float16)), three_times),
-    Family(half_vectors, (), lambda: (fk.randn(43, dtype=torch.float16),
+    Family(half_vectors, lambda: (fk.randn(43, dtype=torch.float16),
            fk.empty(43, dtype=torch.float16)), three_times),
-    Family(byte_words, (), lambda: (fk.randint(0, 9, 41, dtype=torch.int8),
+    Family(byte_words, lambda: (fk.randint(0, 9, 41, dtype=torch.int8),
            fk.empty(41, dtype=torch.int8)), three_times),
-    Family(float_vectors, (), lambda: (fk.randn(42), fk.empty(42)), three_times),
-    Family(masked_bytes, (), lambda: (fk.randint(0, 9, 42, dtype=torch.int8),
+    Family(float_vectors, lambda: (fk.randn(42), fk.empty(42)), three_times),
+    Family(masked_bytes, lambda: (fk.randint(0, 9, 42, dtype=torch.int8),
            fk.empty(11, dtype=torch.int32)), as_words),
-    Family(swizzled_edge, (), lambda: (fk.randn(13, 10), fk.empty(10, 13)),
+    Family(swizzled_edge, lambda: (fk.randn(13, 10), fk.empty(10, 13)),
            lambda x, y: [(y, 2 * x.T)]),
-    Family(halo, (), lambda: (fk.randn(100), fk.empty(100)), of_neighbours),
-    Family(product_edge, (), lambda: (fk.randn(7, 5), fk.randn(5, 6, seed=1), fk.empty(7, 6)),
+    Family(halo, lambda: (fk.randn(100), fk.empty(100)), of_neighbours),
+    Family(product_edge, lambda: (fk.randn(7, 5), fk.randn(5, 6, seed=1), fk.empty(7, 6)),
            lambda a, b, c: [(c, a @ b)]),
-    Family(stages, (), lambda: (fk.randn(8 * WARP), fk.empty(WARP)),
+    Family(stages, lambda: (fk.randn(8 * WARP), fk.empty(WARP)),
            lambda x, y: [(y, x.view(2, WARP, 4).sum((0, 2)))], static=(0,)),
-    Family(peer, (), lambda: (fk.randn(2, 50), fk.empty(2, 50)), lambda x, y: [(y, x.flip(0) + 1)]),
-    Family(bulk_rows, (), lambda: (fk.randn(THREADS), fk.empty(THREADS)), lambda x, y: [(y, x)],
+    Family(peer, lambda: (fk.randn(2, 50), fk.empty(2, 50)), lambda x, y: [(y, x.flip(0) + 1)]),
+    Family(bulk_rows, lambda: (fk.randn(THREADS), fk.empty(THREADS)), lambda x, y: [(y, x)],
            static=(0,)),
 )  # fmt: skip

@@ -10,7 +10,7 @@ from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
 from tests.sanitizer.bank import Family
-from tests.sanitizer.kernel_parts import release, smem, wait_for
+from tests.sanitizer.kernel_parts import launched, release, smem, wait_for
 
 THREADS = 64
 
@@ -23,8 +23,9 @@ def acquire(lock: cute.Pointer):
 
 
 # -- locks and semaphores -------------------------------------------------------------------------
+@launched(block=THREADS, grid=lambda mX, mL, mY: mX.shape[0])
 @cute.kernel
-def block_lock_kernel(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor):
+def block_lock(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor):
     """Thread 0 takes a lock for its block, all threads add plainly, thread 0 gives it back."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -37,13 +38,9 @@ def block_lock_kernel(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor):
         cute.arch.atomic_exch(mL.iterator, Int32(0), sem="release", scope="gpu")
 
 
-@cute.jit
-def block_lock(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    block_lock_kernel(mX, mL, mY).launch(grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=lambda mL, mY: mY.shape[0])
 @cute.kernel
-def warp_lock_kernel(mL: cute.Tensor, mY: cute.Tensor):
+def warp_lock(mL: cute.Tensor, mY: cute.Tensor):
     """A lane of each warp counts under a lock; then a barrier that everybody reaches."""
     tidx, _, _ = cute.arch.thread_idx()
     sN = smem(1, Int32)
@@ -58,13 +55,9 @@ def warp_lock_kernel(mL: cute.Tensor, mY: cute.Tensor):
     mY[tidx] = sN[0]
 
 
-@cute.jit
-def warp_lock(mL: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    warp_lock_kernel(mL, mY).launch(grid=(1, 1, 1), block=(mY.shape[0], 1, 1))
-
-
+@launched(block=THREADS, grid=lambda mX, mS, mY: mX.shape[0])
 @cute.kernel
-def split_k_kernel(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor):
+def split_k(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor):
     """Blocks add their parts in order of their numbers: a semaphore says whose turn it is."""
     tidx, _, _ = cute.arch.thread_idx()
     part, _, _ = cute.arch.block_idx()
@@ -80,13 +73,9 @@ def split_k_kernel(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor):
         release(mS.iterator, part + 1)
 
 
-@cute.jit
-def split_k(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    split_k_kernel(mX, mS, mY).launch(grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS, grid=lambda mX, mF, mP, mY: mX.shape[0])
 @cute.kernel
-def fix_up_kernel(mX: cute.Tensor, mF: cute.Tensor, mP: cute.Tensor, mY: cute.Tensor):
+def fix_up(mX: cute.Tensor, mF: cute.Tensor, mP: cute.Tensor, mY: cute.Tensor):
     """Stream-K: block 0 waits for the flag of every other, and adds up their parts."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -107,16 +96,9 @@ def fix_up_kernel(mX: cute.Tensor, mF: cute.Tensor, mP: cute.Tensor, mY: cute.Te
             release(mF.iterator + bidx, Int32(1))
 
 
-@cute.jit
-def fix_up(
-    mX: cute.Tensor, mF: cute.Tensor, mP: cute.Tensor, mY: cute.Tensor,
-    bug: cutlass.Constexpr = None,
-):  # fmt: skip
-    fix_up_kernel(mX, mF, mP, mY).launch(grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS, grid=lambda mX, mN, mY: mX.shape[0], cooperative=True)
 @cute.kernel
-def rounds_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor):
+def rounds(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor):
     """All blocks meet by a counter, twice: values go to the next block and on."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -131,13 +113,6 @@ def rounds_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor):
         cute.arch.sync_threads()
         x = mY[k, (bidx + 1) % blocks, tidx] + 1.0
     mY[2, bidx, tidx] = x
-
-
-@cute.jit
-def rounds(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    rounds_kernel(mX, mN, mY).launch(
-        grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1), cooperative=True
-    )
 
 
 # -- scans ----------------------------------------------------------------------------------------
@@ -193,8 +168,9 @@ def ticketed_scan(
     kernel.launch(grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1))
 
 
+@launched(block=THREADS, grid=2)
 @cute.kernel
-def drawn_rows_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor):
+def drawn_rows(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor):
     """Blocks draw rows from a counter until there are no more."""
     tidx, _, _ = cute.arch.thread_idx()
     sRow = smem(1, Int32)
@@ -209,14 +185,10 @@ def drawn_rows_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor):
             mY[row, tidx] = 2.0 * mX[row, tidx]
 
 
-@cute.jit
-def drawn_rows(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    drawn_rows_kernel(mX, mN, mY).launch(grid=(2, 1, 1), block=(THREADS, 1, 1))
-
-
 # -- mbarriers that one thread waits for ----------------------------------------------------------
+@launched(block=THREADS)
 @cute.kernel
-def tile_for_all_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def tile_for_all(mX: cute.Tensor, mY: cute.Tensor):
     """Thread 0 fetches a tile and waits for it; the block meets at a barrier behind."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, full = smem(THREADS), smem(1, Int64).iterator
@@ -231,13 +203,9 @@ def tile_for_all_kernel(mX: cute.Tensor, mY: cute.Tensor):
     mY[tidx] = sX[THREADS - 1 - tidx]
 
 
-@cute.jit
-def tile_for_all(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    tile_for_all_kernel(mX, mY).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def lane_waits_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def lane_waits(mX: cute.Tensor, mY: cute.Tensor):
     """Warp 0 stores and arrives at an mbarrier; a lane of warp 1 waits for it, then its block."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, ready = smem(32), smem(1, Int64).iterator
@@ -259,13 +227,9 @@ def lane_waits_kernel(mX: cute.Tensor, mY: cute.Tensor):
         mY[tidx - 32] = sX[63 - tidx]
 
 
-@cute.jit
-def lane_waits(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    lane_waits_kernel(mX, mY).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS + 32)
 @cute.kernel
-def one_producer_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def one_producer(mX: cute.Tensor, mY: cute.Tensor):
     """A lane of the last warp fetches tiles, two warps use them; all meet at the end."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((THREADS, 2))
@@ -296,13 +260,9 @@ def one_producer_kernel(mX: cute.Tensor, mY: cute.Tensor):
         mY[tidx] = sSum[THREADS - 1 - tidx]
 
 
-@cute.jit
-def one_producer(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    one_producer_kernel(mX, mY).launch(grid=(1, 1, 1), block=(THREADS + 32, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def store_by_one_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def store_by_one(mX: cute.Tensor, mY: cute.Tensor):
     """Each tile is stored by one thread, which waits until its source may be overwritten."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS)
@@ -319,14 +279,10 @@ def store_by_one_kernel(mX: cute.Tensor, mY: cute.Tensor):
         cute.arch.sync_threads()
 
 
-@cute.jit
-def store_by_one(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    store_by_one_kernel(mX, mY).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
 # -- clusters -------------------------------------------------------------------------------------
+@launched(block=THREADS, grid=4, cluster=(4, 1, 1))
 @cute.kernel
-def cluster_chain_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def cluster_chain(mX: cute.Tensor, mY: cute.Tensor):
     """Running sums along a cluster: a thread waits for the block before, then its block goes on."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -350,13 +306,9 @@ def cluster_chain_kernel(mX: cute.Tensor, mY: cute.Tensor):
     cute.arch.cluster_wait()
 
 
-@cute.jit
-def cluster_chain(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    cluster_chain_kernel(mX, mY).launch(grid=(4, 1, 1), block=(THREADS, 1, 1), cluster=(4, 1, 1))
-
-
+@launched(block=THREADS, grid=4, cluster=(4, 1, 1))
 @cute.kernel
-def cluster_flag_kernel(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor):
+def cluster_flag(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor):
     """A thread of each block waits for a flag of the block before; then the cluster's barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -374,14 +326,10 @@ def cluster_flag_kernel(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor):
     mY[rank + 4, tidx] = mY[3 - rank, tidx]
 
 
-@cute.jit
-def cluster_flag(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    cluster_flag_kernel(mX, mF, mY).launch(grid=(4, 1, 1), block=(THREADS, 1, 1), cluster=(4, 1, 1))
-
-
 # -- named barriers -------------------------------------------------------------------------------
+@launched(block=96, grid=2)
 @cute.kernel
-def late_lane_kernel(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor):
+def late_lane(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor):
     """A lane waits for the other block before its warps meet at a barrier of two warps."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -400,13 +348,9 @@ def late_lane_kernel(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor):
             release(mF.iterator, Int32(1))
 
 
-@cute.jit
-def late_lane(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    late_lane_kernel(mX, mF, mY).launch(grid=(2, 1, 1), block=(96, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def late_arrival_kernel(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor):
+def late_arrival(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor):
     """A lane waits for a flag of the other warp, after its own has arrived at the barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(32)
@@ -426,13 +370,9 @@ def late_arrival_kernel(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor):
             mY[tidx - 32] = sX[63 - tidx]
 
 
-@cute.jit
-def late_arrival(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    late_arrival_kernel(mX, mL, mY).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def ping_pong_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def ping_pong(mX: cute.Tensor, mY: cute.Tensor):
     """A lane of each of two warps take turns by a flag in shared memory, then all meet."""
     tidx, _, _ = cute.arch.thread_idx()
     sTurn, sSum = smem(1, Int32), smem(1)
@@ -452,13 +392,9 @@ def ping_pong_kernel(mX: cute.Tensor, mY: cute.Tensor):
     mY[tidx] = sSum[0]
 
 
-@cute.jit
-def ping_pong(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    ping_pong_kernel(mX, mY).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS + 32)
 @cute.kernel
-def elected_wait_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def elected_wait(mX: cute.Tensor, mY: cute.Tensor):
     """One of the consumers waits for a tile, and they meet at a barrier of their own."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, full = smem(THREADS), smem(1, Int64).iterator
@@ -482,13 +418,9 @@ def elected_wait_kernel(mX: cute.Tensor, mY: cute.Tensor):
             cute.arch.barrier(barrier_id=2, number_of_threads=THREADS + 32)
 
 
-@cute.jit
-def elected_wait(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    elected_wait_kernel(mX, mY).launch(grid=(1, 1, 1), block=(THREADS + 32, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def lanes_lock_kernel(mL: cute.Tensor, mY: cute.Tensor):
+def lanes_lock(mL: cute.Tensor, mY: cute.Tensor):
     """Two lanes of each warp take a lock, one after the other; then all threads meet."""
     tidx, _, _ = cute.arch.thread_idx()
     if tidx % 16 == 3:
@@ -499,13 +431,9 @@ def lanes_lock_kernel(mL: cute.Tensor, mY: cute.Tensor):
     mY[tidx + 1] = mY[0]
 
 
-@cute.jit
-def lanes_lock(mL: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    lanes_lock_kernel(mL, mY).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def uneven_lanes_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def uneven_lanes(mX: cute.Tensor, mY: cute.Tensor):
     """Lanes take loops of different lengths to the same barrier, round after round."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS, Int32)
@@ -518,11 +446,6 @@ def uneven_lanes_kernel(mX: cute.Tensor, mY: cute.Tensor):
         x += sX[(tidx + 1) % THREADS]
         cute.arch.sync_threads()
     mY[tidx] = x
-
-
-@cute.jit
-def uneven_lanes(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    uneven_lanes_kernel(mX, mY).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
 # -- arguments, expected values -------------------------------------------------------------------
@@ -564,41 +487,41 @@ def unevenly(x, y):
 
 
 FAMILIES = (
-    Family(block_lock, (), lambda: (rows(3), flags(), fk.zeros(THREADS)),
+    Family(block_lock, lambda: (rows(3), flags(), fk.zeros(THREADS)),
            lambda x, l, y: [(y, x.sum(0))]),  # noqa: E741
-    Family(warp_lock, (), lambda: (flags(), fk.empty(96, dtype=torch.int32)),
+    Family(warp_lock, lambda: (flags(), fk.empty(96, dtype=torch.int32)),
            lambda l, y: [(y, torch.full_like(y, 3))], static=(1,)),  # noqa: E741
-    Family(split_k, (), lambda: (rows(4), flags(), fk.empty(THREADS)),
+    Family(split_k, lambda: (rows(4), flags(), fk.empty(THREADS)),
            lambda x, s, y: [(y, x.sum(0))]),
-    Family(fix_up, (), lambda: (rows(4), flags(4), fk.empty(4, THREADS), fk.empty(THREADS)),
+    Family(fix_up, lambda: (rows(4), flags(4), fk.empty(4, THREADS), fk.empty(THREADS)),
            lambda x, f, p, y: [(y, x.sum(0) + 5 + 10 + 15)]),
-    Family(rounds, (), lambda: (rows(3), flags(), fk.empty(3, 3, THREADS)), went_round),
-    Family(chained_scan, (), scanned(0), running),
-    Family(ticketed_scan, (), scanned(1), running),
-    Family(drawn_rows, (), lambda: (rows(5), flags(), fk.empty(5, THREADS)),
+    Family(rounds, lambda: (rows(3), flags(), fk.empty(3, 3, THREADS)), went_round),
+    Family(chained_scan, scanned(0), running),
+    Family(ticketed_scan, scanned(1), running),
+    Family(drawn_rows, lambda: (rows(5), flags(), fk.empty(5, THREADS)),
            lambda x, n, y: [(y, 2 * x)]),
-    Family(tile_for_all, (), lambda: (fk.randn(THREADS), fk.empty(THREADS)),
+    Family(tile_for_all, lambda: (fk.randn(THREADS), fk.empty(THREADS)),
            lambda x, y: [(y, x.flip(0))], static=(0,)),
-    Family(lane_waits, (), lambda: (fk.randn(32), fk.empty(33)),
+    Family(lane_waits, lambda: (fk.randn(32), fk.empty(33)),
            lambda x, y: [(y[:32], x.flip(0) + 9), (y[32:], x[7:8] + 9)]),
-    Family(one_producer, (), lambda: (rows(5).view(-1), fk.empty(THREADS)),
+    Family(one_producer, lambda: (rows(5).view(-1), fk.empty(THREADS)),
            lambda x, y: [(y, x.view(5, THREADS).sum(0).flip(0))]),
-    Family(store_by_one, (), lambda: (fk.randn(3 * THREADS), fk.empty(3 * THREADS)),
+    Family(store_by_one, lambda: (fk.randn(3 * THREADS), fk.empty(3 * THREADS)),
            lambda x, y: [(y, x + 1)]),
-    Family(cluster_chain, (), lambda: (rows(4), fk.empty(4, THREADS)),
+    Family(cluster_chain, lambda: (rows(4), fk.empty(4, THREADS)),
            lambda x, y: [(y, x.cumsum(0))]),
-    Family(cluster_flag, (), lambda: (rows(4), flags(4), fk.empty(8, THREADS)),
+    Family(cluster_flag, lambda: (rows(4), flags(4), fk.empty(8, THREADS)),
            lambda x, f, y: [(y[:, 1:], 3 * torch.cat([x, x.flip(0)])[:, 1:]),
                             (y[:4, 0], 3 * x[:, 0] + 9)]),
-    Family(late_lane, (), lambda: (fk.randn(96), flags(), fk.empty(2, 96)),
+    Family(late_lane, lambda: (fk.randn(96), flags(), fk.empty(2, 96)),
            lambda x, f, y: [(y[1], x), (y[0], torch.cat([x[:64].flip(0), x[64:]]))]),
-    Family(late_arrival, (), lambda: (fk.randn(32), flags(), fk.empty(64)),
+    Family(late_arrival, lambda: (fk.randn(32), flags(), fk.empty(64)),
            lambda x, l, y: [(y, torch.cat([2 * x[9:10], x.flip(0)[1:], 2 * x]))]),  # noqa: E741
-    Family(elected_wait, (), lambda: (fk.randn(3 * THREADS), fk.empty(3 * THREADS)),
+    Family(elected_wait, lambda: (fk.randn(3 * THREADS), fk.empty(3 * THREADS)),
            lambda x, y: [(y, x.view(3, THREADS).flip(1).reshape(-1))]),
-    Family(lanes_lock, (), lambda: (flags(), fk.zeros(THREADS + 1, dtype=torch.int32)),
+    Family(lanes_lock, lambda: (flags(), fk.zeros(THREADS + 1, dtype=torch.int32)),
            lambda l, y: [(y, torch.full_like(y, 3 + 19 + 35 + 51))]),  # noqa: E741
-    Family(ping_pong, (), lambda: (fk.randn(6), fk.empty(THREADS)), taken_in_turn),
-    Family(uneven_lanes, (), lambda: (fk.randint(0, 9, THREADS),
+    Family(ping_pong, lambda: (fk.randn(6), fk.empty(THREADS)), taken_in_turn),
+    Family(uneven_lanes, lambda: (fk.randint(0, 9, THREADS),
            fk.empty(THREADS, dtype=torch.int32)), lambda x, y: unevenly(x.int(), y)),
 )  # fmt: skip

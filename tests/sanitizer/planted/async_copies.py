@@ -5,7 +5,7 @@ from cutlass import Float32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import smem
+from tests.sanitizer.kernel_parts import launched, smem
 
 THREADS = 64
 TILE = 4 * THREADS
@@ -16,8 +16,9 @@ def vector_atom():
     return cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), Float32, num_bits_per_copy=128)
 
 
+@launched(block=THREADS)
 @cute.kernel
-def own_vector_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def own_vector(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Each thread copies four elements and uses them itself: a wait, and no barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((4, THREADS))
@@ -38,13 +39,9 @@ def own_vector_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[tidx] = x
 
 
-@cute.jit
-def own_vector(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    own_vector_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS, grid=lambda mX, mY: mY.shape[0] // TILE)
 @cute.kernel
-def reversed_tile_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def reversed_tile(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """One tile, read by other threads than those that copied it: a wait and a barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -69,14 +66,9 @@ def reversed_tile_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexp
         mY[bidx * TILE + k * THREADS + tidx] = x
 
 
-@cute.jit
-def reversed_tile(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid = (mY.shape[0] // TILE, 1, 1)
-    reversed_tile_kernel(mX, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS, grid=lambda mX, mY: mX.shape[0])
 @cute.kernel
-def pipeline_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def pipeline(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Row sums: cp.async brings tiles of 256 floats, two ahead of the sum, into three stages."""
     tidx, _, _ = cute.arch.thread_idx()
     row, _, _ = cute.arch.block_idx()
@@ -109,13 +101,9 @@ def pipeline_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[row, tidx] = total
 
 
-@cute.jit
-def pipeline(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    pipeline_kernel(mX, mY, bug).launch(grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def two_stages_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def two_stages(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """y = 2 x, tile by tile: the next tile is on its way while this one is used."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((4, THREADS, 2))
@@ -140,11 +128,6 @@ def two_stages_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
             cute.arch.sync_threads()
 
 
-@cute.jit
-def two_stages(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    two_stages_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
 def summed_by_thread(x, y):
     return [(y, x.view(x.shape[0], -1, THREADS, 4).sum((1, 3)).flip(1))]
 
@@ -157,25 +140,25 @@ def reversed_tiles(x, y):
 
 ASYNC, RACE = ("async-copy",), ("shared-race",)
 FAMILIES = (
-    Family(own_vector, (own_vector_kernel,), lambda: (fk.randn(TILE), fk.empty(THREADS)),
+    Family(own_vector, lambda: (fk.randn(TILE), fk.empty(THREADS)),
            lambda x, y: [(y, x[3::4])], static=(0,), bugs=(
         Bug("not_committed", ASYNC, "The copy is in no group that the wait waits for."),
         Bug("not_awaited", ASYNC, "Nobody waits for the copy."),
         Bug("awaited_late", ASYNC, "The element is read before the wait."),
-        Bug("awaited_but_one", ASYNC, "The wait leaves one group under way, the only one."),
+        Bug("awaited_but_one", ASYNC, "The wait leaves one group in flight, the only one."),
         Bug("overwritten", ASYNC, "A plain store goes to where the copy is still to arrive."),
         Bug("read_by_another", RACE, "Another thread's copy is read after one's own wait."),
     )),
-    Family(reversed_tile, (reversed_tile_kernel,), lambda: (fk.randn(TILE + 100),
+    Family(reversed_tile, lambda: (fk.randn(TILE + 100),
            fk.empty(2 * TILE)), reversed_tiles, static=(0,), bugs=(
         Bug("without_predicate", ("out-of-bounds",), "Vectors beyond the end are copied."),
         Bug("unguarded", RACE, "A wait, and no barrier before others read.",
             changes_result=True),
         Bug("barrier_first", RACE, "The barrier stands before the wait.", changes_result=True),
     )),
-    Family(pipeline, (pipeline_kernel,), lambda: (fk.randn(2, 5 * TILE), fk.empty(2, THREADS)),
+    Family(pipeline, lambda: (fk.randn(2, 5 * TILE), fk.empty(2, THREADS)),
            summed_by_thread, static=(0,), bugs=(
-        Bug("weak_wait", ASYNC, "The wait leaves one group more under way than it may.",
+        Bug("weak_wait", ASYNC, "The wait leaves one group more in flight than it may.",
             also=RACE, loose=True),
         Bug("no_wait", ASYNC, "No wait in the loop.", also=RACE, loose=True),
         Bug("no_barrier", RACE, "No barrier in the loop: others' copies are read.", loose=True,
@@ -185,7 +168,7 @@ FAMILIES = (
         Bug("fewer_commits", ASYNC, "No empty groups at the end: the last waits do not wait.",
             also=RACE, loose=True),
     )),
-    Family(two_stages, (two_stages_kernel,), lambda: (fk.randn(3 * TILE), fk.empty(3 * TILE)),
+    Family(two_stages, lambda: (fk.randn(3 * TILE), fk.empty(3 * TILE)),
            lambda x, y: [(y, 2 * x)], static=(0,), bugs=(
         Bug("without_second_barrier", RACE, "A stage is filled while others still read it.",
             loose=True),

@@ -6,13 +6,14 @@ from cutlass import Float32, Int32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import pair, smem
+from tests.sanitizer.kernel_parts import launched, pair, smem
 
 THREADS = 64
 
 
+@launched(block=THREADS)
 @cute.kernel
-def mirror_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def mirror(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """y[i] = x[63 - i]; the mutants put the barrier where not every thread passes."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
@@ -42,13 +43,9 @@ def mirror_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[tidx] = sX[THREADS - 1 - tidx]
 
 
-@cute.jit
-def mirror(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    mirror_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=128)
 @cute.kernel
-def two_groups_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def two_groups(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Two groups of 64 threads, each with a barrier of its own, mirror 64 values each."""
     tidx, _, _ = cute.arch.thread_idx()
     group, i = tidx // 64, tidx % 64
@@ -74,13 +71,9 @@ def two_groups_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[tidx] = sX[63 - i, group]  # BUG with_a_count_of_32
 
 
-@cute.jit
-def two_groups(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    two_groups_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(128, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def producer_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def producer(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Warp 0 fills a buffer, warp 1 empties it; barrier 1 says full, barrier 2 empty."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
@@ -108,13 +101,9 @@ def producer_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
             mY[step * 32 + lane] = sX[31 - lane]  # BUG not_waiting_for_empty
 
 
-@cute.jit
-def producer(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    producer_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=64)
 @cute.kernel
-def crossing_kernel(mY: cute.Tensor, bug: cutlass.Constexpr):
+def crossing(mY: cute.Tensor, bug: cutlass.Constexpr):
     """Two warps pass two named barriers; one takes them in the opposite order."""
     tidx, _, _ = cute.arch.thread_idx()
     warp = tidx // 32
@@ -129,13 +118,9 @@ def crossing_kernel(mY: cute.Tensor, bug: cutlass.Constexpr):
         cute.arch.barrier(barrier_id=second, number_of_threads=64)
 
 
-@cute.jit
-def crossing(mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    crossing_kernel(mY, bug).launch(grid=(1, 1, 1), block=(64, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def per_warp_kernel(mY: cute.Tensor, bug: cutlass.Constexpr):
+def per_warp(mY: cute.Tensor, bug: cutlass.Constexpr):
     """The first lane of each warp stores the warp's number; warp_idx() is itself a shuffle."""
     tidx, _, _ = cute.arch.thread_idx()
     if cutlass.const_expr(bug == "asked_in_a_branch"):
@@ -148,15 +133,10 @@ def per_warp_kernel(mY: cute.Tensor, bug: cutlass.Constexpr):
     cute.arch.sync_threads()  # BUG asked_in_a_branch
 
 
-@cute.jit
-def per_warp(mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    per_warp_kernel(mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
 RACE, STUCK, COUNT = ("shared-race",), ("deadlock",), ("barrier-count",)
 DIVERGENT = ("divergent-barrier",)
 FAMILIES = (
-    Family(mirror, (mirror_kernel,), pair(THREADS), lambda x, y: [(y, x.flip(0))], bugs=(
+    Family(mirror, pair(THREADS), lambda x, y: [(y, x.flip(0))], bugs=(
         Bug("barrier_in_both_branches", DIVERGENT, "The warps wait at two barriers of two lines."),
         Bug("barrier_in_if", DIVERGENT, "One warp has a barrier more than the other."),
         Bug("barrier_in_half_a_warp", DIVERGENT, "Half of each warp has a barrier more.",
@@ -165,7 +145,7 @@ FAMILIES = (
         Bug("barrier_of_32_in_if", (*COUNT, *STUCK, *DIVERGENT),
             "A named barrier for 64 threads that 32 reach.", loose=True, also=STUCK),
     )),
-    Family(two_groups, (two_groups_kernel,), pair(128),
+    Family(two_groups, pair(128),
            lambda x, y: [(y, x.view(2, 64).flip(1).view(-1))], bugs=(
         Bug("reading_the_other", RACE, "The other group's values are read: another barrier."),
         Bug("with_a_count_of_96", (*COUNT, *STUCK), "Barriers for 96 threads, 64 come."),
@@ -174,7 +154,7 @@ FAMILIES = (
             loose=True, also=RACE, changes_result=True),
         Bug("with_unequal_counts", (*COUNT, *STUCK), "One barrier, and counts of 64 and 128."),
     )),
-    Family(producer, (producer_kernel,), lambda: (fk.randint(0, 99, 96),
+    Family(producer, lambda: (fk.randint(0, 99, 96),
            fk.empty(96, dtype=torch.int32)),
            lambda x, y: [(y, x.view(3, 32).flip(1).reshape(-1))], bugs=(
         Bug("not_waiting_for_empty", RACE, "The buffer is filled again while it is still read.",
@@ -185,12 +165,12 @@ FAMILIES = (
             loose=True),
         Bug("waiting_in_a_circle", STUCK, "Each side waits for the other to begin.", loose=True),
     )),
-    Family(crossing, (crossing_kernel,), lambda: (fk.empty(64),), lambda y: [(y, fk.ones(64))],
+    Family(crossing, lambda: (fk.empty(64),), lambda y: [(y, fk.ones(64))],
            bugs=(
         Bug("in_opposite_order", STUCK, "Two warps take two barriers in opposite order.",
             loose=True),
     )),
-    Family(per_warp, (per_warp_kernel,), lambda: (fk.empty(2),), lambda y: [(y, fk.ones(2))],
+    Family(per_warp, lambda: (fk.empty(2),), lambda y: [(y, fk.ones(2))],
            bugs=(
         Bug("asked_in_a_branch", (*STUCK, "shuffle-inactive", "member-mask", *DIVERGENT),
             "warp_idx(), a shuffle of the whole warp, is called by one lane.", loose=True,

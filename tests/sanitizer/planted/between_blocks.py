@@ -6,12 +6,14 @@ from cutlass import Float32, Int32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import launched
 
 THREADS = 64
 
 
+@launched(block=32, grid=lambda mX, mY: mX.shape[0] // 8)
 @cute.kernel
-def column_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def column_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """One thread a column, eight rows a block; blocks add to the result."""
     c, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -24,11 +26,6 @@ def column_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[c] = total  # BUG stored
     else:
         cute.arch.atomic_add(mY.iterator + c, total)  # BUG into_empty
-
-
-@cute.jit
-def column_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    column_sum_kernel(mX, mY, bug).launch(grid=(mX.shape[0] // 8, 1, 1), block=(32, 1, 1))
 
 
 @cute.kernel
@@ -156,8 +153,9 @@ def smooth(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     smooth_kernel(mX, mY).launch(grid=(mX.shape[0] // 32, 1, 1), block=(32, 1, 1))
 
 
+@launched(block=THREADS, grid=lambda mX, mS, mY: mX.shape[0] // THREADS)
 @cute.kernel
-def turn_kernel(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def turn(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """A block reverses its 64 values through scratch in global memory."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -173,12 +171,6 @@ def turn_kernel(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cutlass.
         mY[bidx * THREADS + tidx] = mS[back]  # BUG unguarded
 
 
-@cute.jit
-def turn(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid = (mX.shape[0] // THREADS, 1, 1)
-    turn_kernel(mX, mS, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
-
-
 def columns(make):
     return lambda: (fk.randn(40, 32), make(32))
 
@@ -190,21 +182,22 @@ def ticketed():
 
 RACE = ("global-race",)
 FAMILIES = (
-    Family(column_sum, (column_sum_kernel,), columns(fk.zeros), lambda x, y: [(y, x.sum(0))],
+    Family(column_sum, columns(fk.zeros), lambda x, y: [(y, x.sum(0))],
            static=(0,), bugs=(
         Bug("without_atomics", RACE, "Blocks add to the result by a plain addition."),
         Bug("stored", RACE, "Each block stores its part as the result."),
         Bug("into_empty", ("uninitialised-global",), "The sums do not start at 0.",
             args=columns(fk.empty)),
     )),
-    Family(two_step_sum, (partial_sums_kernel, final_sum_kernel), lambda: (fk.randn(160),
-           fk.empty(5), fk.empty(1)), lambda x, p, y: [(y, x.sum()[None])], bugs=(
+    Family(two_step_sum, lambda: (fk.randn(160),
+           fk.empty(5), fk.empty(1)), lambda x, p, y: [(y, x.sum()[None])],
+           sources=(partial_sums_kernel, final_sum_kernel), bugs=(
         Bug("two_blocks_one_place", RACE, "Two blocks store their sum to one element.",
             also=("uninitialised-global",)),
         Bug("one_block_missing", ("uninitialised-global",), "The first launch lacks a block."),
     )),
-    Family(last_block_sum, (last_block_sum_kernel,), ticketed,
-           lambda x, p, t, y: [(y, 2 * x.sum(0))], bugs=(
+    Family(last_block_sum, ticketed,
+           lambda x, p, t, y: [(y, 2 * x.sum(0))], sources=(last_block_sum_kernel,), bugs=(
         Bug("last_by_number", RACE, "The block of the highest number counts as the last."),
         Bug("ticket_too_early", RACE, "The ticket is taken before the block has stored its part."),
         Bug("one_too_few", RACE, "The last block but one adds up.",
@@ -214,16 +207,17 @@ FAMILIES = (
         Bug("flag_unguarded", ("shared-race",), "The block's flag is read without a barrier.",
             also=("global-race", "uninitialised-shared", "uninitialised-global")),
     )),
-    Family(double_and_rotate, (doubled_kernel,), lambda: (fk.randn(96), fk.empty(96),
-           fk.empty(96)), lambda x, y, z: [(y, 2 * x), (z, 2 * x.roll(-32))], bugs=(
+    Family(double_and_rotate, lambda: (fk.randn(96), fk.empty(96),
+           fk.empty(96)), lambda x, y, z: [(y, 2 * x), (z, 2 * x.roll(-32))],
+           sources=(doubled_kernel,), bugs=(
         Bug("in_one_launch", RACE, "Results of another block are read in the same launch.",
             changes_result=True),
     )),
-    Family(smooth, (smooth_kernel,), lambda: (fk.randn(96), fk.empty(96)),
-           lambda x, y: [(y, x + x.roll(1))], bugs=(
+    Family(smooth, lambda: (fk.randn(96), fk.empty(96)),
+           lambda x, y: [(y, x + x.roll(1))], sources=(smooth_kernel,), bugs=(
         Bug("in_place", RACE, "Input and output are one tensor."),
     )),
-    Family(turn, (turn_kernel,), lambda: (fk.randn(192), fk.empty(192), fk.empty(192)),
+    Family(turn, lambda: (fk.randn(192), fk.empty(192), fk.empty(192)),
            lambda x, s, y: [(y, x.view(3, 64).flip(1).view(-1))], bugs=(
         Bug("unguarded", RACE, "Others' values are read without a barrier.",
             changes_result=True),

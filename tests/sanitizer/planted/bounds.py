@@ -6,6 +6,7 @@ from cutlass import Float32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import launched
 
 THREADS = 64
 
@@ -72,8 +73,9 @@ def transpose_direct(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = 
     transpose_direct_kernel(mX, mY, bug).launch(grid=grid, block=(8, 8, 1))
 
 
+@launched(block=THREADS, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], THREADS))
 @cute.kernel
-def difference_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def difference(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """y[i] = x[i + 1] - x[i - 1], with x = 0 outside."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -94,14 +96,9 @@ def difference_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[i] = right - left
 
 
-@cute.jit
-def difference(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid = (cute.ceil_div(mX.shape[0], THREADS), 1, 1)
-    difference_kernel(mX, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
-
-
+@launched(block=64, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], 2))
 @cute.kernel
-def row_softmax_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def row_softmax(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """One warp a row, two rows a block, three passes."""
     bidx, _, _ = cute.arch.block_idx()
     lane = cute.arch.lane_idx()
@@ -125,12 +122,6 @@ def row_softmax_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr)
         for c in range(lane, end, 32):
             if row < M:
                 mY[row, c] = cute.math.exp(mX[row, c] - top, fastmath=True) / total
-
-
-@cute.jit
-def row_softmax(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid = (cute.ceil_div(mX.shape[0], 2), 1, 1)
-    row_softmax_kernel(mX, mY, bug).launch(grid=grid, block=(64, 1, 1))
 
 
 @cute.kernel
@@ -163,7 +154,7 @@ def vectors():
 
 OUT, LIMITS = ("out-of-bounds",), ("launch-limits",)
 FAMILIES = (
-    Family(double, (double_kernel,), vectors, lambda x, y: [(y, 2 * x)], bugs=(
+    Family(double, vectors, lambda x, y: [(y, 2 * x)], sources=(double_kernel,), bugs=(
         Bug("without_predicate", OUT, "No predicate for the threads beyond the end."),
         Bug("with_le", OUT, "The predicate lets one element too many through."),
         Bug("reading_the_next", OUT, "The index of the load is shifted by one."),
@@ -176,22 +167,23 @@ FAMILIES = (
         Bug("of_no_block", LIMITS, "The grid is n // 64 for 40 elements: no block at all.",
             args=lambda: (fk.randn(40), fk.empty(40))),
     )),
-    Family(transpose_direct, (transpose_direct_kernel,), lambda: (fk.randn(13, 20),
-           fk.empty(20, 13)), lambda x, y: [(y, x.T)], bugs=(
+    Family(transpose_direct, lambda: (fk.randn(13, 20),
+           fk.empty(20, 13)), lambda x, y: [(y, x.T)], sources=(transpose_direct_kernel,), bugs=(
         Bug("with_swapped_predicate", OUT, "Rows are compared with N, columns with M."),
         Bug("with_swapped_index", OUT, "The load has its coordinates swapped."),
     )),
-    Family(difference, (difference_kernel,), vectors, lambda x, y: [(y, differences(x))], bugs=(
+    Family(difference, vectors, lambda x, y: [(y, differences(x))], bugs=(
         Bug("with_negative_index", OUT, "No predicate for the left neighbour: x[-1]."),
         Bug("past_the_end", OUT, "The predicate for the right neighbour has <= for <."),
     )),
-    Family(row_softmax, (row_softmax_kernel,), lambda: (fk.randn(5, 45), fk.empty(5, 45)),
+    Family(row_softmax, lambda: (fk.randn(5, 45), fk.empty(5, 45)),
            lambda x, y: [(y, torch.softmax(x, 1))], bugs=(
         Bug("of_a_row_too_many", OUT, "The predicate of the rows is one row too generous."),
         Bug("reading_its_output", ("uninitialised-global",), "The second pass reads y for x."),
         Bug("without_tail_columns", ("unwritten-output",), "Columns beyond N // 32 * 32 are left."),
     )),
-    Family(index, (index_kernel,), lambda: (fk.empty(64),), lambda y: [(y, torch.ones(64))], bugs=(
+    Family(index, lambda: (fk.empty(64),), lambda y: [(y, torch.ones(64))],
+           sources=(index_kernel,), bugs=(
         Bug("of_232_kib", LIMITS, "232 KiB of shared memory, 5 KiB more than sm_90 has."),
         Bug("of_2048_threads", LIMITS, "A block of 64 x 32 threads."),
         Bug("of_70000_blocks_in_y", LIMITS, "The long direction of the grid is y."),

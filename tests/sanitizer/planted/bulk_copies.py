@@ -6,7 +6,7 @@ from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import smem
+from tests.sanitizer.kernel_parts import launched, smem
 
 THREADS = 64  # that consume; one more warp produces
 TILE = 2 * THREADS
@@ -83,8 +83,9 @@ def bulk_pipeline(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = Non
     bulk_pipeline_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS + 32, 1, 1))
 
 
+@launched(block=THREADS, grid=lambda mX, mY: mX.shape[0] // (2 * TILE))
 @cute.kernel
-def bulk_store_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def bulk_store(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Two tiles a block: filled by all threads, stored by one, in the same shared memory."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -116,52 +117,33 @@ def bulk_store_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         cute.arch.sync_threads()
 
 
-@cute.jit
-def bulk_store(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid = (mX.shape[0] // (2 * TILE), 1, 1)
-    bulk_store_kernel(mX, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
-
-
 def two_tiles():
     return fk.randn(2 * TILE), fk.empty(2 * TILE)
 
 
-FAMILIES = [
-    Family(
-        bulk_pipeline,
-        (bulk_pipeline_kernel, produce, consume),
-        lambda: (fk.randn(7 * TILE), fk.empty(7 * TILE)),
-        lambda x, y: [(y, 2 * x)],
-        (
-            Bug("not_awaited", ("async-copy",), "Consumers do not wait.", args=two_tiles,
-                also=("block-lifetime",)),
-            Bug("wrong_parity", ("async-copy",), "Consumers wait for the phase before.",
-                also=("block-lifetime",), args=two_tiles),
-            Bug("overwritten", ("async-copy", "mbarrier"),
-                "The producer does not wait for the consumers.", loose=True),
-            Bug("given_back_early", ("async-copy",), "A stage is given back before it is read."),
-            Bug("without_expect_tx", ("async-copy",), "The mbarrier counts no bytes.",
-                also=("block-lifetime",)),
-            Bug("expects_more", ("deadlock",), "16 bytes too many are expected."),
-            Bug("never_given_back", ("deadlock",), "Nobody arrives at `empty`."),
-            Bug("counts_too_many", ("deadlock",), "`empty` waits for twice as many."),
-            Bug("without_barrier", ("shared-race",), "mbarriers are used before they are made.",
-                also=("async-copy",), loose=True),
-        ),
-    ),
-    Family(
-        bulk_store,
-        (bulk_store_kernel,),
-        lambda: (fk.randn(4 * TILE), fk.empty(4 * TILE)),
-        lambda x, y: [(y, x + 1)],
-        (
-            Bug("not_awaited", ("async-copy",), "The tile is filled anew too early.",
-                also=("block-lifetime",)),
-            Bug("another_waits", ("async-copy",), "A thread waits that has started nothing.",
-                also=("block-lifetime",)),
-            Bug("without_barrier", ("async-copy",), "Stored before all have written."),
-            Bug("leaves", ("block-lifetime",), "The block leaves while its tile is being read."),
-            Bug("misaligned", ("misaligned",), "The tile begins four bytes late."),
-        ),
-    ),
-]  # fmt: skip
+COPY, LIFETIME = ("async-copy",), ("block-lifetime",)
+FAMILIES = (
+    Family(bulk_pipeline, lambda: (fk.randn(7 * TILE), fk.empty(7 * TILE)),
+           lambda x, y: [(y, 2 * x)], sources=(bulk_pipeline_kernel, produce, consume), bugs=(
+        Bug("not_awaited", COPY, "Consumers do not wait.", args=two_tiles, also=LIFETIME),
+        Bug("wrong_parity", COPY, "Consumers wait for the phase before.", also=LIFETIME,
+            args=two_tiles),
+        Bug("overwritten", (*COPY, "mbarrier"), "The producer does not wait for the consumers.",
+            loose=True),
+        Bug("given_back_early", COPY, "A stage is given back before it is read."),
+        Bug("without_expect_tx", COPY, "The mbarrier counts no bytes.", also=LIFETIME),
+        Bug("expects_more", ("deadlock",), "16 bytes too many are expected."),
+        Bug("never_given_back", ("deadlock",), "Nobody arrives at `empty`."),
+        Bug("counts_too_many", ("deadlock",), "`empty` waits for twice as many."),
+        Bug("without_barrier", ("shared-race",), "mbarriers are used before they are made.",
+            also=COPY, loose=True),
+    )),
+    Family(bulk_store, lambda: (fk.randn(4 * TILE), fk.empty(4 * TILE)),
+           lambda x, y: [(y, x + 1)], bugs=(
+        Bug("not_awaited", COPY, "The tile is filled again too early.", also=LIFETIME),
+        Bug("another_waits", COPY, "A thread waits that has started nothing.", also=LIFETIME),
+        Bug("without_barrier", COPY, "Stored before all have written."),
+        Bug("leaves", LIFETIME, "The block leaves while its tile is being read."),
+        Bug("misaligned", ("misaligned",), "The tile begins four bytes late."),
+    )),
+)  # fmt: skip

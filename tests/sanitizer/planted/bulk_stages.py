@@ -6,7 +6,7 @@ from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import pair, smem
+from tests.sanitizer.kernel_parts import launched, pair, smem
 
 THREADS = 64
 STAGES = 3
@@ -20,8 +20,9 @@ def bulk_store():
     return cute.make_copy_atom(cpasync.CopyBulkS2GOp(), Float32)
 
 
+@launched(block=THREADS)
 @cute.kernel
-def staged_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def staged_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """All threads use a stage, then thread 0 loads the tile after next into it."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((THREADS, STAGES))
@@ -62,13 +63,9 @@ def staged_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[tidx] = total
 
 
-@cute.jit
-def staged_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    staged_sum_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS, grid=lambda mX, mY: mX.shape[0] // (3 * THREADS))
 @cute.kernel
-def in_and_out_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def in_and_out(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """A tile comes by bulk copy, is doubled in place and leaves by bulk copy, three times over."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -105,14 +102,9 @@ def in_and_out_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         cute.arch.sync_threads()
 
 
-@cute.jit
-def in_and_out(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid = (mX.shape[0] // (3 * THREADS), 1, 1)
-    in_and_out_kernel(mX, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], 2 * THREADS))
 @cute.kernel
-def short_last_tile_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def short_last_tile(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Tiles of 128 floats, the last one shorter: as many bytes are expected as it has."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -145,14 +137,9 @@ def short_last_tile_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Conste
             mY[bidx * 2 * THREADS + i] = 3.0 * sX[i]
 
 
-@cute.jit
-def short_last_tile(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid = (cute.ceil_div(mX.shape[0], 2 * THREADS), 1, 1)
-    short_last_tile_kernel(mX, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS, grid=lambda mA, mB, mY: mA.shape[0] // THREADS)
 @cute.kernel
-def two_operands_kernel(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def two_operands(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Two copies complete on one mbarrier, which expects the bytes of both."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -174,16 +161,10 @@ def two_operands_kernel(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor, bug: 
     mY[bidx * THREADS + tidx] = sA[tidx] * b
 
 
-@cute.jit
-def two_operands(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid = (mA.shape[0] // THREADS, 1, 1)
-    two_operands_kernel(mA, mB, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
-
-
 ASYNC, DEADLOCK = ("async-copy",), ("deadlock",)
 LEFT = ("block-lifetime", "uninitialised-shared")
 FAMILIES = (
-    Family(staged_sum, (staged_sum_kernel,), lambda: (fk.randn(7 * THREADS), fk.empty(THREADS)),
+    Family(staged_sum, lambda: (fk.randn(7 * THREADS), fk.empty(THREADS)),
            lambda x, y: [(y, x.view(7, THREADS).sum(0).flip(0))], bugs=(
         Bug("wrong_parity", ASYNC, "The wait is for the phase before.",
             also=(*LEFT, "mbarrier"), loose=True),
@@ -197,7 +178,7 @@ FAMILIES = (
             also=("shared-race",), loose=True),
         Bug("reloads_nothing", DEADLOCK, "Bytes are expected that nobody copies."),
     )),
-    Family(in_and_out, (in_and_out_kernel,), pair(6 * THREADS), lambda x, y: [(y, 2 * x)],
+    Family(in_and_out, pair(6 * THREADS), lambda x, y: [(y, 2 * x)],
            bugs=(
         Bug("not_awaited", ASYNC, "The tile is doubled before it has come.",
             also=(*LEFT, "mbarrier"), loose=True),
@@ -208,14 +189,14 @@ FAMILIES = (
         Bug("read_group", ASYNC, "The wait leaves one store in flight.", also=LEFT),
         Bug("left_early", ("block-lifetime",), "The block ends before its last store has read."),
     )),
-    Family(short_last_tile, (short_last_tile_kernel,), pair(5 * 32 * 2),
+    Family(short_last_tile, pair(5 * 32 * 2),
            lambda x, y: [(y, 3 * x)], bugs=(
         Bug("expects_a_whole_tile", DEADLOCK, "The last tile is shorter than what is expected."),
         Bug("past_the_end", ("out-of-bounds",), "Each block copies all there is, and beyond."),
         Bug("without_predicate", ("out-of-bounds",), "Elements past the end are stored.",
             also=("uninitialised-shared",)),
     )),
-    Family(two_operands, (two_operands_kernel,), lambda: (fk.randn(128), fk.randn(128),
+    Family(two_operands, lambda: (fk.randn(128), fk.randn(128),
            fk.empty(128)), lambda a, b, y: [(y, a * b)], bugs=(
         Bug("expects_one", ASYNC, "The bytes of one copy are expected.", also=LEFT, seeds=3),
         Bug("to_one_place", ASYNC, "Both copies go to the same place.", also=LEFT),

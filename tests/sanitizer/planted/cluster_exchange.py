@@ -6,14 +6,15 @@ from cutlass import Float32, Int32, Int64, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import cluster_sync, empty, integers, smem
+from tests.sanitizer.kernel_parts import cluster_sync, empty, integers, launched, smem
 
 THREADS = 64
 BLOCKS = 4
 
 
+@launched(block=THREADS, grid=BLOCKS, cluster=(BLOCKS, 1, 1))
 @cute.kernel
-def cluster_max_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def cluster_max(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Every block reads every block's maximum, and subtracts the largest; two rounds."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -41,15 +42,9 @@ def cluster_max_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr)
     mY[rank, tidx] = x
 
 
-@cute.jit
-def cluster_max(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    cluster_max_kernel(mX, mY, bug).launch(
-        grid=(BLOCKS, 1, 1), block=(THREADS, 1, 1), cluster=(BLOCKS, 1, 1)
-    )
-
-
+@launched(block=THREADS, grid=BLOCKS, cluster=(BLOCKS, 1, 1))
 @cute.kernel
-def cluster_halo_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def cluster_halo(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """y[i] = x[i] + x[i + 1], around the corner: the neighbour's first value lies in its block."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -77,15 +72,9 @@ def cluster_halo_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr
         cluster_sync()
 
 
-@cute.jit
-def cluster_halo(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    cluster_halo_kernel(mX, mY, bug).launch(
-        grid=(BLOCKS, 1, 1), block=(THREADS, 1, 1), cluster=(BLOCKS, 1, 1)
-    )
-
-
+@launched(block=THREADS, grid=(4, 2, 1), cluster=(2, 2, 1))
 @cute.kernel
-def cluster_broadcast_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def cluster_broadcast(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Block 0 of each cluster of 2 x 2 writes its row into the shared memory of all four."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -108,15 +97,9 @@ def cluster_broadcast_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Cons
     mY[by, bx, tidx] = sX[THREADS - 1 - tidx]  # BUG not_awaited
 
 
-@cute.jit
-def cluster_broadcast(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    cluster_broadcast_kernel(mX, mY, bug).launch(
-        grid=(4, 2, 1), block=(THREADS, 1, 1), cluster=(2, 2, 1)
-    )
-
-
+@launched(block=THREADS, grid=BLOCKS, cluster=(BLOCKS, 1, 1))
 @cute.kernel
-def cluster_histogram_kernel(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Constexpr):
+def cluster_histogram(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Constexpr):
     """Each block owns 4 of 16 counters; values are counted where their counter lies."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -140,15 +123,9 @@ def cluster_histogram_kernel(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Cons
         mH[rank * 4 + tidx] = sH[tidx]  # BUG read_early
 
 
-@cute.jit
-def cluster_histogram(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Constexpr = None):
-    cluster_histogram_kernel(mX, mH, bug).launch(
-        grid=(BLOCKS, 1, 1), block=(THREADS, 1, 1), cluster=(BLOCKS, 1, 1)
-    )
-
-
+@launched(block=32, grid=2, cluster=(2, 1, 1))
 @cute.kernel
-def messages_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def messages(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Three rounds of st.async to the other block, each with a box and an mbarrier of its own."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -177,11 +154,6 @@ def messages_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[rank, tidx] = x
 
 
-@cute.jit
-def messages(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    messages_kernel(mX, mY, bug).launch(grid=(2, 1, 1), block=(32, 1, 1), cluster=(2, 1, 1))
-
-
 def twice_less_the_largest(x):
     for _ in range(2):
         x = 2 * x - x.max()
@@ -201,7 +173,7 @@ def spread(x):
 RACE, LEFT, OUT = ("shared-race",), ("block-lifetime",), ("out-of-bounds",)
 EMPTY, ASYNC = ("uninitialised-shared",), ("async-copy",)
 FAMILIES = (
-    Family(cluster_max, (cluster_max_kernel,), lambda: (integers(BLOCKS, THREADS),
+    Family(cluster_max, lambda: (integers(BLOCKS, THREADS),
            empty(BLOCKS, THREADS)), lambda x, y: [(y, twice_less_the_largest(x))], bugs=(
         Bug("read_early", RACE, "The maxima are read without a barrier.", also=(*LEFT, *EMPTY)),
         Bug("next_round_early", RACE, "The next maximum is stored before all have read."),
@@ -209,7 +181,7 @@ FAMILIES = (
         Bug("only_waits", ("barrier-count",), "A wait for a barrier without an arrival.",
             also=(*RACE, *LEFT, *EMPTY)),
     )),
-    Family(cluster_halo, (cluster_halo_kernel,), lambda: (fk.randn(BLOCKS * THREADS),
+    Family(cluster_halo, lambda: (fk.randn(BLOCKS * THREADS),
            fk.empty(BLOCKS * THREADS)), lambda x, y: [(y, 3 * x + x.roll(-1))], bugs=(
         Bug("without_barrier", RACE, "The neighbours' values are read without a barrier.",
             also=(*LEFT, *EMPTY), loose=True),
@@ -219,13 +191,13 @@ FAMILIES = (
         Bug("past_its_tile", OUT, "The neighbour's tile has 64 values, the 65th is read."),
         Bug("leaves", LEFT, "A block leaves while its neighbour reads from it."),
     )),
-    Family(cluster_broadcast, (cluster_broadcast_kernel,), lambda: (integers(1, 2, THREADS),
+    Family(cluster_broadcast, lambda: (integers(1, 2, THREADS),
            empty(2, 4, THREADS)), lambda x, y: [(y, spread(x))], bugs=(
         Bug("before_they_start", LEFT, "The others may not have started yet."),
         Bug("by_all", RACE, "All four blocks write different values."),
         Bug("not_awaited", RACE, "The barrier is one of the block only.", also=(*LEFT, *EMPTY)),
     )),
-    Family(cluster_histogram, (cluster_histogram_kernel,), lambda: (fk.randint(0, 16, BLOCKS,
+    Family(cluster_histogram, lambda: (fk.randint(0, 16, BLOCKS,
            THREADS), empty(16)), lambda x, h: [(h, torch.bincount(x.view(-1).long(),
            minlength=16).int())], bugs=(
         Bug("counted_early", RACE, "Counters of other blocks may not be zero yet.",
@@ -233,7 +205,7 @@ FAMILIES = (
         Bug("read_early", RACE, "Counters are read while other blocks count.", also=LEFT,
             loose=True),
     )),
-    Family(messages, (messages_kernel,), lambda: (integers(2, 32), empty(2, 32)),
+    Family(messages, lambda: (integers(2, 32), empty(2, 32)),
            lambda x, y: [(y, handed_on(x))], bugs=(
         Bug("not_awaited", ASYNC, "Messages are read before they have come.",
             also=(*LEFT, *EMPTY), loose=True),

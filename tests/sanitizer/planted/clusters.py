@@ -8,7 +8,7 @@ from cutlass import Float32, Int32, Int64, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import smem
+from tests.sanitizer.kernel_parts import launched, smem
 
 WARPS = 2
 THREADS = 32 * WARPS
@@ -82,7 +82,7 @@ def cluster_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None)
 
 # -- mbarriers and asynchronous stores ------------------------------------------------------------
 @cute.kernel
-def mailbox_sum_kernel(
+def reduction_buffer_sum_kernel(
     mX: cute.Tensor, mY: cute.Tensor, cluster: cutlass.Constexpr, bug: cutlass.Constexpr
 ):
     """Each warp sends its partial sum to every block of the cluster; each block adds up them all.
@@ -131,25 +131,26 @@ def mailbox_sum_kernel(
 
 
 @cute.jit
-def mailbox_sum_of(
+def reduction_buffer_sum_of(
     mX: cute.Tensor, mY: cute.Tensor, cluster: cutlass.Constexpr, bug: cutlass.Constexpr = None
 ):
-    mailbox_sum_kernel(mX, mY, cluster, bug).launch(
+    reduction_buffer_sum_kernel(mX, mY, cluster, bug).launch(
         grid=(mX.shape[0] * cluster, 1, 1), block=(THREADS, 1, 1), cluster=(cluster, 1, 1)
     )
 
 
 @cute.jit
-def mailbox_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    mailbox_sum_of(mX, mY, 4, bug)
+def reduction_buffer_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    reduction_buffer_sum_of(mX, mY, 4, bug)
 
 
 # -- a ring: ordinary stores, remote arrivals, several rounds -------------------------------------
 ROUNDS = 3
 
 
+@launched(block=THREADS, grid=2, cluster=(2, 1, 1))
 @cute.kernel
-def ring_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def ring(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """In each round every block hands its value to the next one in the cluster of 2."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -177,81 +178,40 @@ def ring_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[rank * THREADS + tidx] = x
 
 
-@cute.jit
-def ring(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    ring_kernel(mX, mY, bug).launch(grid=(2, 1, 1), block=(THREADS, 1, 1), cluster=(2, 1, 1))
-
-
 def passed_on(x: torch.Tensor) -> torch.Tensor:
     for _ in range(ROUNDS):
         x = x.reshape(2, THREADS).flip(0).flip(1) + 1.0
     return x.reshape(-1)
 
 
-FAMILIES = [
-    Family(
-        cluster_sum,
-        (cluster_sum_kernel,),
-        lambda: (fk.randn(3, 600), fk.empty(3)),
-        lambda x, y: [(y, x.sum(1))],
-        (
-            Bug(
-                "block_barrier", ("shared-race",), "The barrier is one of the block only.",
-                also=("block-lifetime",),
-            ),
-            Bug(
-                "without_barrier", ("shared-race",), "Nothing between writing and fetching.",
-                also=("block-lifetime",),
-            ),
-            Bug("leaves", ("block-lifetime",), "No barrier before the blocks leave."),
-            Bug(
-                "one_stays", ("block-lifetime",),
-                "Only the block that fetches stays for the last barrier.",
-            ),
-            Bug("only_waits", ("barrier-count",), "A wait without an arrival."),
-            Bug("one_waits_again", ("block-lifetime",), "Block 0 is a barrier behind."),
-            Bug("rank_too_large", ("out-of-bounds",), "There is no block of rank 4."),
-        ),
-    ),
-    Family(
-        mailbox_sum,
-        (mailbox_sum_kernel,),
-        lambda: (fk.randn(3, 600), fk.empty(3, 4)),
-        lambda x, y: [(y, x.sum(1, keepdim=True).expand(-1, 4))],
-        (
-            Bug(
-                "block_barrier", ("async-copy",), "Others may send before the mbarrier is made.",
-                also=("block-lifetime",),
-            ),
-            Bug(
-                "wrong_parity", ("async-copy",), "Waits for the phase before the first.",
-                also=("uninitialised-shared", "block-lifetime"),
-            ),
-            Bug(
-                "without_expect_tx", ("async-copy",), "The mbarrier counts no bytes.",
-                also=("uninitialised-shared", "block-lifetime"),
-            ),
-            Bug(
-                "without_wait", ("async-copy",), "Reads before the wait.",
-                also=("uninitialised-shared", "block-lifetime"),
-            ),
-            Bug("leaves", ("block-lifetime",), "A block leaves before its peers wrote to it."),
-            Bug("expects_more", ("deadlock",), "Four bytes too many are expected."),
-            Bug("without_arrival", ("deadlock",), "Nobody arrives."),
-        ),
-    ),
-    Family(
-        ring,
-        (ring_kernel,),
-        lambda: (fk.randn(2 * THREADS), fk.empty(2 * THREADS)),
-        lambda x, y: [(y, passed_on(x))],
-        (
-            Bug("not_awaited", ("shared-race",), "Overwrites what the other may not have read."),
-            Bug("arrives_first", ("shared-race",), "Says that it has read before it has."),
-            Bug(
-                "arrives_at_home", ("shared-race",), "Arrives at its own mbarrier.",
-                also=("block-lifetime",),
-            ),
-        ),
-    ),
-]  # fmt: skip
+RACE, COPY, LIFETIME = ("shared-race",), ("async-copy",), ("block-lifetime",)
+UNCOUNTED = ("uninitialised-shared", "block-lifetime")
+FAMILIES = (
+    Family(cluster_sum, lambda: (fk.randn(3, 600), fk.empty(3)), lambda x, y: [(y, x.sum(1))],
+           sources=(cluster_sum_kernel,), bugs=(
+        Bug("block_barrier", RACE, "The barrier is one of the block only.", also=LIFETIME),
+        Bug("without_barrier", RACE, "Nothing between writing and fetching.", also=LIFETIME),
+        Bug("leaves", LIFETIME, "No barrier before the blocks leave."),
+        Bug("one_stays", LIFETIME, "Only the block that fetches stays for the last barrier."),
+        Bug("only_waits", ("barrier-count",), "A wait without an arrival."),
+        Bug("one_waits_again", LIFETIME, "Block 0 is a barrier behind."),
+        Bug("rank_too_large", ("out-of-bounds",), "There is no block of rank 4."),
+    )),
+    Family(reduction_buffer_sum, lambda: (fk.randn(3, 600), fk.empty(3, 4)),
+           lambda x, y: [(y, x.sum(1, keepdim=True).expand(-1, 4))],
+           sources=(reduction_buffer_sum_kernel,), bugs=(
+        Bug("block_barrier", COPY, "Others may send before the mbarrier is made.", also=LIFETIME),
+        Bug("wrong_parity", COPY, "Waits for the phase before the first.", also=UNCOUNTED),
+        Bug("without_expect_tx", COPY, "The mbarrier counts no bytes.", also=UNCOUNTED),
+        Bug("without_wait", COPY, "Reads before the wait.", also=UNCOUNTED),
+        Bug("leaves", LIFETIME, "A block leaves before its peers wrote to it."),
+        Bug("expects_more", ("deadlock",), "Four bytes too many are expected."),
+        Bug("without_arrival", ("deadlock",), "Nobody arrives."),
+    )),
+    Family(ring, lambda: (fk.randn(2 * THREADS), fk.empty(2 * THREADS)),
+           lambda x, y: [(y, passed_on(x))], bugs=(
+        Bug("not_awaited", RACE, "Overwrites what the other may not have read."),
+        Bug("arrives_first", RACE, "Says that it has read before it has."),
+        Bug("arrives_at_home", RACE, "Arrives at its own mbarrier.", also=LIFETIME),
+    )),
+)  # fmt: skip

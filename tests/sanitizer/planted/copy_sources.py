@@ -8,7 +8,7 @@ from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import smem
+from tests.sanitizer.kernel_parts import launched, smem
 
 THREADS = 64
 TILE = 2 * THREADS
@@ -19,8 +19,9 @@ def atom_of_32_bits():
 
 
 # -- cp.async -------------------------------------------------------------------------------------
+@launched(block=THREADS, grid=lambda mX: mX.shape[0] // THREADS)
 @cute.kernel
-def tile_in_place_kernel(mX: cute.Tensor, bug: cutlass.Constexpr):
+def tile_in_place(mX: cute.Tensor, bug: cutlass.Constexpr):
     """x = mirror of x + 1, tile by tile, in place."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -49,13 +50,9 @@ def tile_in_place_kernel(mX: cute.Tensor, bug: cutlass.Constexpr):
         mX[back] = sX[tidx] + 1.0
 
 
-@cute.jit
-def tile_in_place(mX: cute.Tensor, bug: cutlass.Constexpr = None):
-    tile_in_place_kernel(mX, bug).launch(grid=(mX.shape[0] // THREADS, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def one_ahead_kernel(mX: cute.Tensor, bug: cutlass.Constexpr):
+def one_ahead(mX: cute.Tensor, bug: cutlass.Constexpr):
     """Running sums of each column in place: the next row is on its way while this one is used."""
     tidx, _, _ = cute.arch.thread_idx()
     rows = mX.shape[0]
@@ -81,14 +78,10 @@ def one_ahead_kernel(mX: cute.Tensor, bug: cutlass.Constexpr):
             mX[row, tidx] = total
 
 
-@cute.jit
-def one_ahead(mX: cute.Tensor, bug: cutlass.Constexpr = None):
-    one_ahead_kernel(mX, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
 # -- bulk copies ----------------------------------------------------------------------------------
+@launched(block=THREADS)
 @cute.kernel
-def bulk_in_place_kernel(mX: cute.Tensor, bug: cutlass.Constexpr):
+def bulk_in_place(mX: cute.Tensor, bug: cutlass.Constexpr):
     """Tiles by bulk copies to shared memory; mirrored, they go back the same way."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, sY = smem(TILE), smem(TILE)
@@ -136,14 +129,10 @@ def bulk_in_place_kernel(mX: cute.Tensor, bug: cutlass.Constexpr):
         cute.arch.sync_threads()
 
 
-@cute.jit
-def bulk_in_place(mX: cute.Tensor, bug: cutlass.Constexpr = None):
-    bulk_in_place_kernel(mX, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
 # -- two copies to one place ----------------------------------------------------------------------
+@launched(block=THREADS)
 @cute.kernel
-def two_tiles_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def two_tiles(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """The sum of two tiles: bulk copies bring both; a third place comes by cp.async."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, sZ = smem((TILE, 2)), smem(THREADS)
@@ -186,13 +175,9 @@ def two_tiles_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[tidx] = sX[tidx, 0] + sX[tidx, 1 if place else 0] + sZ[tidx]
 
 
-@cute.jit
-def two_tiles(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    two_tiles_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def passed_through_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def passed_through(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """One thread brings tiles and stores them, without looking at them."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, full = smem(TILE), smem(1, Int64).iterator
@@ -217,17 +202,12 @@ def passed_through_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constex
         cute.arch.cp_async_bulk_wait_group(0, read=True)
 
 
-@cute.jit
-def passed_through(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    passed_through_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
 def counted(*shape):
     return lambda: (fk.arange(math.prod(shape)).float().view(shape),)
 
 
 FAMILIES = (
-    Family(tile_in_place, (tile_in_place_kernel,), counted(3 * THREADS),
+    Family(tile_in_place, counted(3 * THREADS),
            lambda x: [(x, counted(3 * THREADS)()[0].view(3, -1).flip(1).view(-1) + 1)], bugs=(
         Bug("own_too_early", ("async-copy",), "A thread overwrites what its copy reads."),
         Bug("of_another", ("async-copy",), "Behind a barrier, but before the copier's wait."),
@@ -236,12 +216,12 @@ FAMILIES = (
             loose=True),
         Bug("waited_but_one", ("async-copy",), "The wait leaves the newest group open."),
     )),
-    Family(one_ahead, (one_ahead_kernel,), counted(5, THREADS),
+    Family(one_ahead, counted(5, THREADS),
            lambda x: [(x, counted(5, THREADS)()[0].cumsum(0))], bugs=(
         Bug("row_ahead", ("async-copy",), "The result goes to the row that is on its way."),
         Bug("row_after", ("async-copy",), "So it does, in a circle."),
     )),
-    Family(bulk_in_place, (bulk_in_place_kernel,), counted(3 * TILE),
+    Family(bulk_in_place, counted(3 * TILE),
            lambda x: [(x, counted(3 * TILE)()[0].view(3, -1).flip(1).view(-1) + 1)], bugs=(
         Bug("own_too_early", ("async-copy",), "The source is overwritten by who copies."),
         Bug("of_others", ("async-copy",), "The source is overwritten behind a barrier."),
@@ -249,21 +229,21 @@ FAMILIES = (
             loose=True, also=("uninitialised-shared",)),
         Bug("read_back", ("async-copy",), "Others read before the store is known to be over.",
             loose=True),
-        Bug("twice", ("async-copy",), "Two stores to one tile are under way."),
+        Bug("twice", ("async-copy",), "Two stores to one tile are in flight."),
         Bug("leader_reads", ("async-copy",), "The thread that stores reads before it waits.",
             loose=True),
     )),
-    Family(two_tiles, (two_tiles_kernel,), lambda: (fk.randn(2 * TILE), fk.empty(THREADS)),
+    Family(two_tiles, lambda: (fk.randn(2 * TILE), fk.empty(THREADS)),
            lambda x, y: [(y, x[:THREADS] * 2 + x[TILE : TILE + THREADS])], bugs=(
         Bug("bulk_to_one_place", ("async-copy",), "One thread starts both to one place."),
         Bug("bulk_of_two_threads", ("async-copy",), "Two threads start two to one place."),
-        Bug("bulk_over_cp_async", ("async-copy",), "A cp.async to that place is under way.",
+        Bug("bulk_over_cp_async", ("async-copy",), "A cp.async to that place is in flight.",
             loose=True),
-        Bug("cp_async_over_bulk", ("async-copy",), "A bulk copy to that place is under way.",
+        Bug("cp_async_over_bulk", ("async-copy",), "A bulk copy to that place is in flight.",
             loose=True),
         Bug("cp_async_twice", ("async-copy",), "Two cp.async to one place."),
     )),
-    Family(passed_through, (passed_through_kernel,), lambda: (fk.randn(3 * TILE),
+    Family(passed_through, lambda: (fk.randn(3 * TILE),
            fk.empty(3 * TILE)), lambda x, y: [(y, x)], bugs=(
         Bug("stored_too_early", ("async-copy",), "The store does not wait for what it stores.",
             loose=True),

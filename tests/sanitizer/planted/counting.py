@@ -6,14 +6,15 @@ from cutlass import Int32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import smem
+from tests.sanitizer.kernel_parts import launched, smem
 
 THREADS = 64
 BINS = 16
 
 
+@launched(block=THREADS, grid=lambda mX, mH: cute.ceil_div(mX.shape[0], THREADS))
 @cute.kernel
-def histogram_kernel(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Constexpr):
+def histogram(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Constexpr):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     sH = smem(BINS, Int32)
@@ -43,14 +44,9 @@ def histogram_kernel(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Constexpr):
             cute.arch.atomic_add(mH.iterator + tidx, count)
 
 
-@cute.jit
-def histogram(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid = (cute.ceil_div(mX.shape[0], THREADS), 1, 1)
-    histogram_kernel(mX, mH, bug).launch(grid=grid, block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def scan_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def scan(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Running sums in log2(64) steps, in one buffer: read, barrier, write, barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS, Int32)
@@ -69,13 +65,9 @@ def scan_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[tidx] = sX[tidx]
 
 
-@cute.jit
-def scan(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    scan_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def two_buffer_scan_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def two_buffer_scan(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Running sums from one buffer into the other: one barrier a step is enough."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((THREADS, 2), Int32)
@@ -94,13 +86,9 @@ def two_buffer_scan_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Conste
     mY[tidx] = sX[tidx, 0]
 
 
-@cute.jit
-def two_buffer_scan(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    two_buffer_scan_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def warp_scan_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def warp_scan(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Running sums by shuffles, then the total of the first warp is added to the second."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = cute.arch.warp_idx(), cute.arch.lane_idx()
@@ -121,13 +109,9 @@ def warp_scan_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[tidx] = total
 
 
-@cute.jit
-def warp_scan(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    warp_scan_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def tally_kernel(mX: cute.Tensor, mMost: cute.Tensor, mSum: cute.Tensor, mSquares: cute.Tensor):
+def tally(mX: cute.Tensor, mMost: cute.Tensor, mSum: cute.Tensor, mSquares: cute.Tensor):
     """Atomics one after another, with no line of their own or between them."""
     tidx, _, _ = cute.arch.thread_idx()
     x = mX[tidx]
@@ -136,12 +120,6 @@ def tally_kernel(mX: cute.Tensor, mMost: cute.Tensor, mSum: cute.Tensor, mSquare
     cute.arch.atomic_add(mSum.iterator, x)  # BUG no_sum
     cute.arch.atomic_add(mSquares.iterator, square)  # BUG no_squares
     mX[tidx] = 0
-
-
-@cute.jit
-def tally(mX: cute.Tensor, mMost: cute.Tensor, mSum: cute.Tensor, mSquares: cute.Tensor,
-          bug: cutlass.Constexpr = None):  # fmt: skip
-    tally_kernel(mX, mMost, mSum, mSquares).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
 def values():
@@ -173,7 +151,7 @@ def counted(x, h):
 
 RACE, UNINITIALISED = ("shared-race",), ("uninitialised-shared",)
 FAMILIES = (
-    Family(histogram, (histogram_kernel,), numbers(fk.zeros), counted, bugs=(
+    Family(histogram, numbers(fk.zeros), counted, bugs=(
         Bug("not_cleared", UNINITIALISED, "The counters in shared memory do not start at 0.",
             loose=True),
         Bug("half_cleared", UNINITIALISED, "Only the first half of the counters starts at 0.",
@@ -187,22 +165,22 @@ FAMILIES = (
         Bug("into_empty", ("uninitialised-global",), "The total does not start at 0.",
             args=numbers(fk.empty)),
     )),
-    Family(tally, (tally_kernel,), totals(1, 1, 1), tallied, bugs=(
+    Family(tally, totals(1, 1, 1), tallied, bugs=(
         Bug("no_most", ("out-of-bounds",), "No room for the largest.", args=totals(0, 1, 1)),
         Bug("no_sum", ("out-of-bounds",), "No room for the sum.", args=totals(1, 0, 1)),
         Bug("no_squares", ("out-of-bounds",), "No room for the squares.", args=totals(1, 1, 0)),
     )),
-    Family(scan, (scan_kernel,), values, running, bugs=(
+    Family(scan, values, running, bugs=(
         Bug("replacing_too_early", RACE, "Values are replaced while others still read them.",
             changes_result=True),
         Bug("reading_too_early", RACE, "The next step reads before all have written.",
             changes_result=True),
     )),
-    Family(two_buffer_scan, (two_buffer_scan_kernel,), values, running, bugs=(
+    Family(two_buffer_scan, values, running, bugs=(
         Bug("in_one_buffer", RACE, "Old and new buffer are the same.", changes_result=True),
         Bug("without_barrier", RACE, "No barrier between the steps.", also=UNINITIALISED),
     )),
-    Family(warp_scan, (warp_scan_kernel,), values, running, bugs=(
+    Family(warp_scan, values, running, bugs=(
         Bug("without_barrier", RACE, "The first warp's total is read without a barrier.",
             changes_result=True),
         Bug("of_the_next_warp", ("out-of-bounds",), "The total is taken from a warp that is not."),

@@ -6,13 +6,14 @@ from cutlass import Int32, Int64, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import pair, smem
+from tests.sanitizer.kernel_parts import launched, pair, smem
 
 THREADS = 64
 
 
+@launched(block=THREADS)
 @cute.kernel
-def locked_kernel(mL: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def locked(mL: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """A lane of each warp counts under a lock, then all threads read the count."""
     tidx, _, _ = cute.arch.thread_idx()
     sN = smem(1, Int32)
@@ -33,13 +34,9 @@ def locked_kernel(mL: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[tidx] = sN[0]
 
 
-@cute.jit
-def locked(mL: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    locked_kernel(mL, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def rounds_by_lane_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def rounds_by_lane(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Three rounds, in each of which values move on by one thread."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS)
@@ -55,13 +52,9 @@ def rounds_by_lane_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constex
     mY[tidx] = x
 
 
-@cute.jit
-def rounds_by_lane(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    rounds_by_lane_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=2 * THREADS)
 @cute.kernel
-def groups_of_lanes_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def groups_of_lanes(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Two groups of two warps mirror their values, each with a barrier of its own."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(2 * THREADS)
@@ -84,13 +77,9 @@ def groups_of_lanes_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Conste
     mY[tidx] = sX[group * THREADS + THREADS - 1 - tidx % THREADS]  # BUG numbered_by_half_warp
 
 
-@cute.jit
-def groups_of_lanes(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    groups_of_lanes_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(2 * THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def handed_over_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def handed_over(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Warp 0 fills a buffer and arrives; warp 1 waits for it."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(32)
@@ -113,13 +102,9 @@ def handed_over_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr)
         mY[tidx - 32] = sX[63 - tidx]
 
 
-@cute.jit
-def handed_over(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    handed_over_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def awaited_by_one_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def awaited_by_one(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Thread 0 waits for an mbarrier before the block meets; y = sum of the warp + neighbour."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, ready = smem(THREADS), smem(1, Int64).iterator
@@ -143,43 +128,38 @@ def awaited_by_one_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constex
     mY[tidx] = sX[THREADS - 1 - tidx] + x
 
 
-@cute.jit
-def awaited_by_one(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    awaited_by_one_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
 def groups_mirrored(x, y):
     return [(y, x.view(2, THREADS).flip(1).view(-1))]
 
 
 DIVERGENT, STUCK = ("divergent-barrier",), ("deadlock",)
 FAMILIES = (
-    Family(locked, (locked_kernel,), lambda: (fk.zeros(1, dtype=torch.int32),
+    Family(locked, lambda: (fk.zeros(1, dtype=torch.int32),
            fk.empty(THREADS, dtype=torch.int32)), lambda l, y: [(y, torch.full_like(y, 2))],  # noqa: E741
            bugs=(
         Bug("barrier_by_holder", DIVERGENT, "The lane with the lock has a barrier more.",
             loose=True),
     )),
-    Family(rounds_by_lane, (rounds_by_lane_kernel,), pair(THREADS),
+    Family(rounds_by_lane, pair(THREADS),
            lambda x, y: [(y, x.roll(-3))], bugs=(
         Bug("one_more_for_odd_lanes", DIVERGENT, "Odd lanes take a round more.", loose=True,
             also=("shared-race",)),
         Bug("none_for_one_lane", DIVERGENT, "One lane passes by the loop with the barriers.",
             loose=True, also=("shared-race", "uninitialised-shared")),
     )),
-    Family(groups_of_lanes, (groups_of_lanes_kernel,), pair(2 * THREADS), groups_mirrored, bugs=(
+    Family(groups_of_lanes, pair(2 * THREADS), groups_mirrored, bugs=(
         Bug("numbered_by_half_warp", DIVERGENT, "The halves of a warp take different barriers.",
             loose=True, also=("shared-race",)),
         Bug("for_half_the_lanes", DIVERGENT, "A barrier for 64 threads: half of each warp."),
         Bug("in_both_branches", DIVERGENT, "The halves of a warp take two barriers of one number.",
             loose=True),
     )),
-    Family(handed_over, (handed_over_kernel,), pair(32), lambda x, y: [(y, x.flip(0))], bugs=(
+    Family(handed_over, pair(32), lambda x, y: [(y, x.flip(0))], bugs=(
         Bug("arrival_of_one_lane", DIVERGENT, "A lane arrives for its warp.", loose=True,
             also=(*STUCK, "shared-race")),
         Bug("arrival_in_vain", DIVERGENT, "20 lanes arrive at a barrier nobody waits at."),
     )),
-    Family(awaited_by_one, (awaited_by_one_kernel,), pair(THREADS),
+    Family(awaited_by_one, pair(THREADS),
            lambda x, y: [(y, x.flip(0) + x)], bugs=(
         Bug("barrier_of_the_waiter", DIVERGENT, "The thread that waits has a barrier more.",
             loose=True),

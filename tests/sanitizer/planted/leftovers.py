@@ -9,15 +9,16 @@ from cutlass import Float16, Float32, Int32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import smem
+from tests.sanitizer.kernel_parts import launched, smem
 
 THREADS = 64
 WARP = 32
 N = 50  # elements there are, of 64
 
 
+@launched(block=WARP)
 @cute.kernel
-def tail_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def tail(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """y[0] the sum, y[1] the maximum, y[2 + i] = 2 x[i] of one row in one warp, and its tail."""
     lane, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
@@ -61,13 +62,9 @@ def tail_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[1] = most  # BUG maximum, chosen
 
 
-@cute.jit
-def tail(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    tail_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(WARP, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def flags_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def flags(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """y[i] = x[i] + 1 where x[i] > 0, else x[i]; x[i] is also read where nobody stored it."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
@@ -101,13 +98,9 @@ def flags_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[tidx] = x + 1 if x > 0 else x
 
 
-@cute.jit
-def flags(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    flags_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def half_tail_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def half_tail(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """y = 2 x for an odd number of float16, which are read from shared memory in wide words."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
@@ -133,13 +126,9 @@ def half_tail_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
                     mY[tidx * width + k] = rX[k]  # BUG packed
 
 
-@cute.jit
-def half_tail(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    half_tail_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def passed_on_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def passed_on(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Values go through a second buffer, or another's hands, before they are stored."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
@@ -175,13 +164,9 @@ def passed_on_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[THREADS] = sSum[0]  # BUG in_an_atomic
 
 
-@cute.jit
-def passed_on(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    passed_on_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS, grid=2)
 @cute.kernel
-def async_norm_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def async_norm(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """RMS norm, a warp a row, cp.async: rows that are not there are not copied, nor stored."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -211,13 +196,9 @@ def async_norm_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         cute.autovec_copy(rX, cute.zipped_divide(mY[row, None], (4,))[None, lane])
 
 
-@cute.jit
-def async_norm(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    async_norm_kernel(mX, mY, bug).launch(grid=(2, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS, grid=2, cluster=(2, 1, 1))
 @cute.kernel
-def sent_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def sent(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """y = 3 x, a row a block: each triples its peer's row, and sends it by a bulk copy."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -247,11 +228,6 @@ def sent_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         cute.arch.cp_async_bulk_wait_group(0, read=True)
 
 
-@cute.jit
-def sent(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    sent_kernel(mX, mY, bug).launch(grid=(2, 1, 1), block=(THREADS, 1, 1), cluster=(2, 1, 1))
-
-
 def summed_up(x, y):
     n = x.shape[0]
     return [(y[:1], x.sum()[None]), (y[1:2], x.max()[None]), (y[2 : 2 + n], 2 * x)]
@@ -264,7 +240,7 @@ def normed(x, y):
 
 LEFTOVER = ("uninitialised-shared",)
 FAMILIES = (
-    Family(tail, (tail_kernel,), lambda: (fk.randn(N), fk.zeros(2 + THREADS)), summed_up, bugs=(
+    Family(tail, lambda: (fk.randn(N), fk.zeros(2 + THREADS)), summed_up, bugs=(
         Bug("summed", LEFTOVER, "The tail is added."),
         Bug("times_zero", LEFTOVER, "The tail is multiplied by 0, and may be NaN."),
         Bug("half_masked", LEFTOVER, "One element too many is added."),
@@ -274,7 +250,7 @@ FAMILIES = (
         Bug("stored", LEFTOVER, "The tail is stored."),
         Bug("twice", LEFTOVER, "A sum of a value and one of the tail is stored."),
     )),
-    Family(flags, (flags_kernel,), lambda: (fk.randint(0, 9, N), fk.zeros(N, dtype=torch.int32)),
+    Family(flags, lambda: (fk.randint(0, 9, N), fk.zeros(N, dtype=torch.int32)),
            lambda x, y: [(y, torch.where(x > 0, x + 1, x))], bugs=(
         Bug("branches", LEFTOVER, "A branch depends on the tail.", also=("global-race",)),
         Bug("loops", LEFTOVER, "The number of rounds does.", also=("global-race",)),
@@ -284,7 +260,7 @@ FAMILIES = (
         Bug("is_a_lane", LEFTOVER, "A lane's number is one of the tail."),
         Bug("is_a_mask", LEFTOVER, "Some bits of the tail are added."),
     )),
-    Family(half_tail, (half_tail_kernel,), lambda: (fk.randn(N - 1, dtype=torch.float16),
+    Family(half_tail, lambda: (fk.randn(N - 1, dtype=torch.float16),
            fk.zeros(THREADS, dtype=torch.float16)), lambda x, y: [(y[: N - 1], 2 * x)],
            static=(1,), bugs=(
         Bug("both_stored", LEFTOVER, "Of the last word one half was written, both are stored."),
@@ -293,7 +269,7 @@ FAMILIES = (
         Bug("summed_vector", LEFTOVER, "All of the last vector is added up."),
         Bug("packed", LEFTOVER, "One element too many is stored."),
     )),
-    Family(passed_on, (passed_on_kernel,), lambda: (fk.randn(N), fk.zeros(THREADS + 1)),
+    Family(passed_on, lambda: (fk.randn(N), fk.zeros(THREADS + 1)),
            lambda x, y: [(y[:N], 3 * x), (y[-1:], x.sum()[None])], bugs=(
         Bug("by_another", LEFTOVER, "Another thread stores what comes of the tail.",
             also=("global-race",)),
@@ -302,13 +278,13 @@ FAMILIES = (
         Bug("by_register_index", LEFTOVER, "It goes through an array of registers."),
         Bug("four_times", LEFTOVER, "Sums of four, the last ones of the tail."),
     )),
-    Family(async_norm, (async_norm_kernel,), lambda: (fk.randn(3, 4 * WARP), fk.zeros(4, 4 * WARP)),
+    Family(async_norm, lambda: (fk.randn(3, 4 * WARP), fk.zeros(4, 4 * WARP)),
            normed, static=(0, 1), bugs=(
         Bug("rows_unguarded", LEFTOVER, "Rows that are not there are stored."),
         Bug("one_row_more", LEFTOVER, "One of them is."),
         Bug("of_the_block", LEFTOVER, "The mean is of two rows, of which one is not there."),
     )),
-    Family(sent, (sent_kernel,), lambda: (fk.randn(2, 48), fk.zeros(2, THREADS)),
+    Family(sent, lambda: (fk.randn(2, 48), fk.zeros(2, THREADS)),
            lambda x, y: [(y[:, :48], 3 * x)], static=(1,), bugs=(
         Bug("copied_whole", LEFTOVER, "A bulk copy takes all of a buffer that is filled in part."),
         Bug("one_not_stored", LEFTOVER, "One element of what it takes was not stored."),

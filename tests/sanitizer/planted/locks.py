@@ -9,6 +9,7 @@ from tests.sanitizer.kernel_parts import (
     acquire,
     empty,
     integers,
+    launched,
     release,
     smem,
     wait_for,
@@ -18,8 +19,9 @@ from tests.sanitizer.kernel_parts import (
 THREADS = 64
 
 
+@launched(block=THREADS, grid=lambda mX, mL, mY: mX.shape[0])
 @cute.kernel
-def row_lock_kernel(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def row_lock(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Blocks add their rows to one result; thread 0 holds the lock for its block."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -42,14 +44,9 @@ def row_lock_kernel(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor, bug: cutl
             cute.arch.atomic_exch(mL.iterator, Int32(0), sem="release", scope="gpu")
 
 
-@cute.jit
-def row_lock(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid = (mX.shape[0], 1, 1)
-    row_lock_kernel(mX, mL, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS, grid=lambda mX, mT, mY: mX.shape[0])
 @cute.kernel
-def ticket_lock_kernel(mX: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def ticket_lock(mX: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Blocks draw a number from mT[0] and wait until mT[1] shows it: they add up in that order."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -71,12 +68,6 @@ def ticket_lock_kernel(mX: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor, bug: c
     if cutlass.const_expr(bug != "next_called_early"):
         if tidx == 0:
             release(serving, mine + 1)
-
-
-@cute.jit
-def ticket_lock(mX: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid = (mX.shape[0], 1, 1)
-    ticket_lock_kernel(mX, mT, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
 
 
 @cute.kernel
@@ -112,8 +103,9 @@ def turnstile(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cutlass.Co
     turnstile_kernel(mX, mS, mY, bug).launch(grid=(tiles, splits, 1), block=(THREADS, 1, 1))
 
 
+@launched(block=THREADS, grid=lambda mX, mC, mY, mZ: mX.shape[0], cooperative=True)
 @cute.kernel
-def grid_rounds_kernel(
+def grid_rounds(
     mX: cute.Tensor, mC: cute.Tensor, mY: cute.Tensor, mZ: cute.Tensor, bug: cutlass.Constexpr
 ):
     """Three rounds: every element becomes the sum of itself and one of the next block."""
@@ -142,18 +134,9 @@ def grid_rounds_kernel(
             cute.arch.sync_threads()
 
 
-@cute.jit
-def grid_rounds(
-    mX: cute.Tensor, mC: cute.Tensor, mY: cute.Tensor, mZ: cute.Tensor,
-    bug: cutlass.Constexpr = None,
-):  # fmt: skip
-    grid_rounds_kernel(mX, mC, mY, mZ, bug).launch(
-        grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1), cooperative=True
-    )
-
-
+@launched(block=128)
 @cute.kernel
-def shared_lock_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def shared_lock(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Four warps add their 32 values to a row in shared memory, one warp at a time."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = cute.arch.lane_idx()
@@ -189,14 +172,9 @@ def shared_lock_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr)
         mY[tidx] = sSum[tidx]
 
 
-@cute.jit
-def shared_lock(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    shared_lock_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(128, 1, 1))
-
-
 RACE, ENDLESS = ("global-race",), ("endless",)
 FAMILIES = (
-    Family(row_lock, (row_lock_kernel,), lambda: (integers(5, THREADS), zeros(1),
+    Family(row_lock, lambda: (integers(5, THREADS), zeros(1),
            zeros(THREADS)), lambda x, l, y: [(y, x.sum(0).int())], bugs=(  # noqa: E741
         Bug("not_taken", RACE, "Nobody takes the lock."),
         Bug("entered_early", RACE, "Threads do not wait for the one that takes the lock."),
@@ -204,13 +182,14 @@ FAMILIES = (
         Bug("never_released", (*ENDLESS, "deadlock"), "Nobody releases the lock.", loose=True,
             args=lambda: (integers(2, THREADS), zeros(1), zeros(THREADS))),
     )),
-    Family(ticket_lock, (ticket_lock_kernel,), lambda: (integers(4, THREADS), zeros(2),
+    Family(ticket_lock, lambda: (integers(4, THREADS), zeros(2),
            zeros(THREADS)), lambda x, t, y: [(y, torch.full_like(y, 15))], bugs=(
         Bug("number_only_read", RACE, "The number is read and not counted up: all have the same."),
         Bug("next_called_early", RACE, "The next block is called before this one has added."),
     )),
-    Family(turnstile, (turnstile_kernel,), lambda: (integers(3, 2, THREADS), zeros(2),
-           empty(2, THREADS)), lambda x, s, y: [(y, x.sum(0).int())], bugs=(
+    Family(turnstile, lambda: (integers(3, 2, THREADS), zeros(2),
+           empty(2, THREADS)), lambda x, s, y: [(y, x.sum(0).int())],
+           sources=(turnstile_kernel,), bugs=(
         Bug("no_turns", RACE, "Blocks of a tile do not wait for each other.",
             also=("uninitialised-global",)),
         Bug("turn_passed_early", RACE, "The semaphore goes up before all threads have stored."),
@@ -218,7 +197,7 @@ FAMILIES = (
             also=("uninitialised-global",)),
         Bug("first_adds_too", ("uninitialised-global",), "The first block adds to what is there."),
     )),
-    Family(grid_rounds, (grid_rounds_kernel,), lambda: (integers(3, THREADS), zeros(1),
+    Family(grid_rounds, lambda: (integers(3, THREADS), zeros(1),
            empty(3, THREADS), empty(3, THREADS)), lambda x, c, y, z: [(y, three_rounds(x))], bugs=(
         Bug("in_one_buffer", RACE, "Old and new values are in one buffer."),
         Bug("same_target", RACE, "The second barrier opens at once: the counter is not reset.",
@@ -230,7 +209,7 @@ FAMILIES = (
         Bug("leaves_early", RACE, "Threads do not wait for the one that waits.",
             also=("uninitialised-global",), loose=True),
     )),
-    Family(shared_lock, (shared_lock_kernel,), lambda: (integers(128), empty(32)),
+    Family(shared_lock, lambda: (integers(128), empty(32)),
            lambda x, y: [(y, x.view(4, 32).sum(0).int())], bugs=(
         Bug("released_first", ("shared-race",), "The lock is released before the addition."),
         Bug("tested_then_set", ("shared-race",), "The lock is tested and set in two steps."),

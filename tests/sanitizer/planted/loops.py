@@ -6,10 +6,12 @@ from cutlass import Float32, Int32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import launched
 
 
+@launched(block=32)
 @cute.kernel
-def dynamic_tree_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def dynamic_tree(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """A tree whose width is halved in a loop; 32 threads."""
     tidx, _, _ = cute.arch.thread_idx()
     sP = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(32), 16)
@@ -27,13 +29,9 @@ def dynamic_tree_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr
         mY[0] = sP[0]
 
 
-@cute.jit
-def dynamic_tree(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    dynamic_tree_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(32, 1, 1))
-
-
+@launched(block=32, grid=lambda mX, mF, mY: mX.shape[0])
 @cute.kernel
-def chain_kernel(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def chain(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Running sums over blocks: each waits for the flag of the one before."""
     bidx, _, _ = cute.arch.block_idx()
     tidx, _, _ = cute.arch.thread_idx()
@@ -54,24 +52,19 @@ def chain_kernel(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor, bug: cutlass
             cute.arch.store(mF.iterator + bidx, Int32(1), sem="release", scope="gpu")
 
 
-@cute.jit
-def chain(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    chain_kernel(mX, mF, mY, bug).launch(grid=(mX.shape[0], 1, 1), block=(32, 1, 1))
-
-
 def chained():
     return fk.randint(0, 9, 4), fk.zeros(4, dtype=torch.int32), fk.empty(4, dtype=torch.int32)
 
 
 ENDLESS = ("endless",)
 FAMILIES = (
-    Family(dynamic_tree, (dynamic_tree_kernel,), lambda: (fk.randn(32), fk.empty(1)),
+    Family(dynamic_tree, lambda: (fk.randn(32), fk.empty(1)),
            lambda x, y: [(y, x.sum()[None])], bugs=(
         Bug("down_to_zero", ENDLESS, "The loop runs while half >= 0, and half stays at 0.",
             loose=True),
         Bug("never_halved", ENDLESS, "The width is not halved.", loose=True),
     )),
-    Family(chain, (chain_kernel,), chained, lambda x, f, y: [(y, x.cumsum(0).int())], bugs=(
+    Family(chain, chained, lambda x, f, y: [(y, x.cumsum(0).int())], bugs=(
         Bug("waiting_for_itself", ENDLESS, "Each block waits for its own flag.", loose=True),
         Bug("flag_never_set", ENDLESS, "Nobody sets the flags.", loose=True),
         Bug("flag_too_early", ("global-race",), "The flag is set before the sum is stored.",

@@ -8,14 +8,15 @@ from cutlass import Float32, Int32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import smem
+from tests.sanitizer.kernel_parts import launched, smem
 
 THREADS = 64
 WARPS = 2
 
 
+@launched(block=THREADS, grid=lambda mX, mY: mX.shape[0])
 @cute.kernel
-def tree_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def tree_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """One block a row: strided parts, then a tree in shared memory, the last steps in one warp."""
     tidx, _, _ = cute.arch.thread_idx()
     row, _, _ = cute.arch.block_idx()
@@ -41,13 +42,9 @@ def tree_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[row] = sP[0]  # BUG of_busy_threads
 
 
-@cute.jit
-def tree_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    tree_sum_kernel(mX, mY, bug).launch(grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=128)
 @cute.kernel
-def wide_tree_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def wide_tree(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """128 values by 128 threads, neighbours first: every step needs a barrier of the block."""
     tidx, _, _ = cute.arch.thread_idx()
     sP = smem(128)
@@ -65,13 +62,9 @@ def wide_tree_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[0] = sP[0]
 
 
-@cute.jit
-def wide_tree(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    wide_tree_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(128, 1, 1))
-
-
+@launched(block=THREADS, grid=lambda mX, mY: mX.shape[0])
 @cute.kernel
-def block_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def block_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """One block a row: sums of warps by shuffles, then one thread adds those up."""
     tidx, _, _ = cute.arch.thread_idx()
     row, _, _ = cute.arch.block_idx()
@@ -94,11 +87,6 @@ def block_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         else:
             total = sP[0] + sP[1]  # BUG without_barrier
         mY[row] = total  # BUG of_four_warps
-
-
-@cute.jit
-def block_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    block_sum_kernel(mX, mY, bug).launch(grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1))
 
 
 @cute.jit
@@ -141,8 +129,9 @@ def softmax(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     softmax_kernel(mX, mY, bug).launch(grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1))
 
 
+@launched(block=THREADS, grid=lambda mX, mY: mX.shape[0])
 @cute.kernel
-def online_softmax_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def online_softmax(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """One block a row, one column a thread: pairs (maximum, sum) of the warps are merged."""
     tidx, _, _ = cute.arch.thread_idx()
     row, _, _ = cute.arch.block_idx()
@@ -166,32 +155,23 @@ def online_softmax_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constex
     mY[row, tidx] = cute.math.exp(x - both, fastmath=True) / total
 
 
-@cute.jit
-def online_softmax(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    online_softmax_kernel(mX, mY, bug).launch(grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def centre_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def centre(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """y = x - x[0], row by row in one block: thread 0 tells the others, through one element."""
     tidx, _, _ = cute.arch.thread_idx()
     sF = smem(1)
     for row in cutlass.range(mX.shape[0], unroll=1):
         x = mX[row, tidx]
-        if cutlass.const_expr(bug == "told_by_everyone"):
-            sF[0] = x  # BUG told_by_everyone
+        if cutlass.const_expr(bug == "stored_by_everyone"):
+            sF[0] = x  # BUG stored_by_everyone
         elif tidx == 0:
-            sF[0] = x  # BUG read_at_once, told_again_early
+            sF[0] = x  # BUG read_at_once, stored_again_early
         if cutlass.const_expr(bug != "read_at_once"):
             cute.arch.sync_threads()
-        mY[row, tidx] = x - sF[0]  # BUG read_at_once, told_again_early
-        if cutlass.const_expr(bug != "told_again_early"):
+        mY[row, tidx] = x - sF[0]  # BUG read_at_once, stored_again_early
+        if cutlass.const_expr(bug != "stored_again_early"):
             cute.arch.sync_threads()
-
-
-@cute.jit
-def centre(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    centre_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
 def rows(n):
@@ -208,44 +188,44 @@ def row_sums(x, y):
 
 RACE, UNINITIALISED = ("shared-race",), ("uninitialised-shared",)
 FAMILIES = (
-    Family(tree_sum, (tree_sum_kernel,), rows(150), row_sums, bugs=(
+    Family(tree_sum, rows(150), row_sums, bugs=(
         Bug("unguarded", RACE, "The tree starts before all parts are there.",
             changes_result=True),
         Bug("without_syncwarp", RACE, "The last steps of the tree rely on lanes in lockstep."),
         Bug("of_busy_threads", UNINITIALISED, "Threads without a column store no 0.",
             args=rows(50)),
     )),
-    Family(wide_tree, (wide_tree_kernel,), lambda: (fk.randn(128), fk.empty(1)),
+    Family(wide_tree, lambda: (fk.randn(128), fk.empty(1)),
            lambda x, y: [(y, x.sum()[None])], bugs=(
         Bug("without_step_barrier", RACE, "No barrier between the steps of the tree.",
             changes_result=True),
         Bug("without_predicate", ("out-of-bounds",), "All threads add, the last ones from outside.",
             also=("shared-race",)),
     )),
-    Family(block_sum, (block_sum_kernel,), rows(150), row_sums, bugs=(
+    Family(block_sum, rows(150), row_sums, bugs=(
         Bug("without_barrier", RACE, "Thread 0 adds up before the other warp has stored.",
             changes_result=True),
         Bug("with_one_slot", RACE, "Both warps store to element 0.",
             also=UNINITIALISED),
         Bug("of_four_warps", UNINITIALISED, "Four partial sums are added, there are two."),
     )),
-    Family(softmax, (softmax_kernel, combine), lambda: (fk.randn(2, 90), fk.empty(2, 90)), square,
-           bugs=(
+    Family(softmax, lambda: (fk.randn(2, 90), fk.empty(2, 90)), square,
+           sources=(softmax_kernel, combine), bugs=(
         Bug("reusing_partials_early", RACE, "The buffer of the maxima takes the sums too early."),
         Bug("without_partials_barrier", RACE, "Partial results are read without a barrier.",
             changes_result=True),
     )),
-    Family(online_softmax, (online_softmax_kernel,), lambda: (fk.randn(2, THREADS),
+    Family(online_softmax, lambda: (fk.randn(2, THREADS),
            fk.empty(2, THREADS)), square, bugs=(
         Bug("with_buffers_overlapping", RACE, "The buffer of the sums starts one element early."),
         Bug("without_barrier", RACE, "The other warp's pair is read without a barrier.",
             loose=True, changes_result=True),
     )),
-    Family(centre, (centre_kernel,), lambda: (fk.randn(3, THREADS), fk.empty(3, THREADS)),
+    Family(centre, lambda: (fk.randn(3, THREADS), fk.empty(3, THREADS)),
            lambda x, y: [(y, x - x[:, :1])], bugs=(
-        Bug("told_by_everyone", RACE, "All threads store their own value to one element."),
+        Bug("stored_by_everyone", RACE, "All threads store their own value to one element."),
         Bug("read_at_once", RACE, "The value is read without a barrier.",
             also=UNINITIALISED),
-        Bug("told_again_early", RACE, "The next value is stored before all have read this one."),
+        Bug("stored_again_early", RACE, "The next value is stored before all have read this one."),
     )),
 )  # fmt: skip

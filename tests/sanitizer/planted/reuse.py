@@ -12,6 +12,7 @@ from tests.sanitizer.kernel_parts import (
     cluster_sync,
     empty,
     integers,
+    launched,
     release,
     smem,
     wait_for,
@@ -21,8 +22,9 @@ from tests.sanitizer.kernel_parts import (
 THREADS = 64
 
 
+@launched(block=THREADS, grid=2)
 @cute.kernel
-def row_queue_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def row_queue(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Two blocks fetch rows from a counter until there are none; thread 0 tells the others."""
     tidx, _, _ = cute.arch.thread_idx()
     sRow = smem(1, Int32)
@@ -34,24 +36,20 @@ def row_queue_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cut
                 sRow[0] = mN[0]  # BUG fetched_plainly
                 mN[0] = mN[0] + 1  # BUG fetched_plainly
             else:
-                # BUG told_again_early, read_at_once
+                # BUG stored_again_early, read_at_once
                 sRow[0] = cute.arch.atomic_add(mN.iterator, Int32(1))
         if cutlass.const_expr(bug != "read_at_once"):
             cute.arch.sync_threads()
-        row = sRow[0]  # BUG told_again_early, read_at_once
-        if cutlass.const_expr(bug != "told_again_early"):
+        row = sRow[0]  # BUG stored_again_early, read_at_once
+        if cutlass.const_expr(bug != "stored_again_early"):
             cute.arch.sync_threads()
         if row < rows or cutlass.const_expr(bug == "one_row_more"):
             mY[row, tidx] = 2 * mX[row, tidx]  # BUG one_row_more
 
 
-@cute.jit
-def row_queue(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    row_queue_kernel(mX, mN, mY, bug).launch(grid=(2, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def other_type_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def other_type(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Shared memory holds float32, then, after a barrier, pairs of float16 in the same place."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS)
@@ -71,13 +69,9 @@ def other_type_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[tidx] = sH[2 * k].to(Float32) + sH[2 * k + 1].to(Float32)  # BUG halves_unordered
 
 
-@cute.jit
-def other_type(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    other_type_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def phases_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def phases(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """An mbarrier at which all threads arrive serves as the barrier of the block, five times."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((THREADS, 2), Int32)
@@ -101,13 +95,9 @@ def phases_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[tidx] = x
 
 
-@cute.jit
-def phases(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    phases_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS, grid=lambda mK, mH, mNext: mK.shape[0] // THREADS)
 @cute.kernel
-def lists_kernel(mK: cute.Tensor, mH: cute.Tensor, mNext: cute.Tensor, bug: cutlass.Constexpr):
+def lists(mK: cute.Tensor, mH: cute.Tensor, mNext: cute.Tensor, bug: cutlass.Constexpr):
     """Every element is put at the head of the list of its key, by an exchange."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -124,14 +114,9 @@ def lists_kernel(mK: cute.Tensor, mH: cute.Tensor, mNext: cute.Tensor, bug: cutl
             mNext[i] = before
 
 
-@cute.jit
-def lists(mK: cute.Tensor, mH: cute.Tensor, mNext: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid = (mK.shape[0] // THREADS, 1, 1)
-    lists_kernel(mK, mH, mNext, bug).launch(grid=grid, block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS, grid=lambda mX: mX.shape[0])
 @cute.kernel
-def turned_rows_kernel(mX: cute.Tensor, bug: cutlass.Constexpr):
+def turned_rows(mX: cute.Tensor, bug: cutlass.Constexpr):
     """Rows are turned around in place: all of a row is read before any of it is written."""
     tidx, _, _ = cute.arch.thread_idx()
     row, _, _ = cute.arch.block_idx()
@@ -146,13 +131,9 @@ def turned_rows_kernel(mX: cute.Tensor, bug: cutlass.Constexpr):
     mX[row, tidx] = x  # BUG without_barrier, warp_barrier, row_of_a_neighbour
 
 
-@cute.jit
-def turned_rows(mX: cute.Tensor, bug: cutlass.Constexpr = None):
-    turned_rows_kernel(mX, bug).launch(grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def bitmap_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def bitmap(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Which of 256 values occur: bits in shared memory, set atomically, and bytes that count."""
     tidx, _, _ = cute.arch.thread_idx()
     sB = smem(8, Int32)
@@ -172,13 +153,9 @@ def bitmap_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[tidx] = sB[tidx]  # BUG read_at_once
 
 
-@cute.jit
-def bitmap(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    bitmap_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=80)
 @cute.kernel
-def odd_block_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def odd_block(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """80 threads: two warps and a half one, which has a mask and a barrier as it should."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
@@ -200,13 +177,9 @@ def odd_block_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[tidx] = total
 
 
-@cute.jit
-def odd_block(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    odd_block_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(80, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def own_stages_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def own_stages(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Each warp has stages of its own: cp.async, a wait of each lane, sync_warp, no barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
@@ -234,13 +207,9 @@ def own_stages_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
             mY[(t - 1) * THREADS + tidx] = y
 
 
-@cute.jit
-def own_stages(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    own_stages_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS, grid=2, cluster=(2, 1, 1))
 @cute.kernel
-def early_goodbye_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def early_goodbye(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Blocks of a pair read from each other, say so, work on, and wait before they leave."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -263,15 +232,9 @@ def early_goodbye_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexp
     mY[rank, tidx] = x
 
 
-@cute.jit
-def early_goodbye(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    early_goodbye_kernel(mX, mY, bug).launch(
-        grid=(2, 1, 1), block=(THREADS, 1, 1), cluster=(2, 1, 1)
-    )
-
-
+@launched(block=THREADS, grid=3)
 @cute.kernel
-def relay_kernel(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def relay(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Three blocks: what block 0 writes reaches block 2 by way of block 1."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -292,13 +255,9 @@ def relay_kernel(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor, bug: cutlass
         mY[1, tidx] = mY[0, THREADS - 1 - tidx] + 1  # BUG past_the_relay
 
 
-@cute.jit
-def relay(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    relay_kernel(mX, mF, mY, bug).launch(grid=(3, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS, grid=2)
 @cute.kernel
-def polled_kernel(mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Tensor,
+def polled(mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Tensor,
                   bug: cutlass.Constexpr):  # fmt: skip
     """The reader polls by compare-and-swap, and sets the flag back for the next row."""
     tidx, _, _ = cute.arch.thread_idx()
@@ -327,14 +286,6 @@ def polled_kernel(mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Te
             cute.arch.sync_threads()
             if tidx == 0 and cutlass.const_expr(bug != "flag_back_early"):
                 release(mF.iterator, 0)
-
-
-@cute.jit
-def polled(
-    mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Tensor,
-    bug: cutlass.Constexpr = None,
-):  # fmt: skip
-    polled_kernel(mX, mF, mD, mY, bug).launch(grid=(2, 1, 1), block=(THREADS, 1, 1))
 
 
 def halves_of(x, y):
@@ -368,51 +319,51 @@ def bits_of(x):
 RACE, GLOBAL, OUT = ("shared-race",), ("global-race",), ("out-of-bounds",)
 EMPTY, ASYNC, DEADLOCK = ("uninitialised-shared",), ("async-copy",), ("deadlock",)
 FAMILIES = (
-    Family(row_queue, (row_queue_kernel,), lambda: (integers(5, THREADS), zeros(1),
+    Family(row_queue, lambda: (integers(5, THREADS), zeros(1),
            empty(5, THREADS)), lambda x, n, y: [(y, 2 * x)], bugs=(
         Bug("fetched_plainly", GLOBAL, "The counter goes up by a plain addition.", loose=True),
-        Bug("told_again_early", RACE, "The next row is told before all have read this one."),
+        Bug("stored_again_early", RACE, "The next row is stored before all have read this one."),
         Bug("read_at_once", RACE, "The row is read without a barrier.", also=(*EMPTY, *OUT)),
         Bug("one_row_more", OUT, "The row is used before it is compared with the end."),
     )),
-    Family(other_type, (other_type_kernel,), lambda: (fk.randn(THREADS), fk.empty(THREADS)),
+    Family(other_type, lambda: (fk.randn(THREADS), fk.empty(THREADS)),
            halves_of, bugs=(
         Bug("without_first_barrier", RACE, "The first tile is read without a barrier."),
         Bug("without_second_barrier", RACE, "The second tile overwrites the first too early.",
             loose=True),
         Bug("halves_unordered", RACE, "The second tile is read without a barrier.", loose=True),
     )),
-    Family(phases, (phases_kernel,), lambda: (integers(THREADS), empty(THREADS)),
+    Family(phases, lambda: (integers(THREADS), empty(THREADS)),
            lambda x, y: [(y, folded(x))], bugs=(
         Bug("not_awaited", RACE, "Threads arrive and do not wait.", also=EMPTY),
         Bug("parity_stays", DEADLOCK, "The parity does not change: every second wait is none."),
         Bug("counts_twice", DEADLOCK, "The mbarrier counts twice as many threads."),
         Bug("counts_one_warp", DEADLOCK, "The mbarrier counts one warp."),
     )),
-    Family(lists, (lists_kernel,), lambda: (fk.randint(0, 8, 128), fk.full((8,), -1,
+    Family(lists, lambda: (fk.randint(0, 8, 128), fk.full((8,), -1,
            dtype=torch.int32), empty(128)), chained, bugs=(
         Bug("plain_heads", GLOBAL, "Heads are replaced plainly.", loose=True),
         Bug("next_by_key", GLOBAL, "The next element is noted under the key."),
     )),
-    Family(turned_rows, (turned_rows_kernel,), lambda: (fk.arange(256).view(4, THREADS),),
+    Family(turned_rows, lambda: (fk.arange(256).view(4, THREADS),),
            lambda x: [(x, torch.arange(256.0).view(4, THREADS).flip(1))], bugs=(
         Bug("without_barrier", GLOBAL, "No barrier between reading and writing."),
         Bug("warp_barrier", GLOBAL, "sync_warp, but the values come from the other warp."),
         Bug("row_of_a_neighbour", GLOBAL, "The row is one that another block writes."),
     )),
-    Family(bitmap, (bitmap_kernel,), lambda: (fk.randint(0, 255, THREADS), empty(8)),
+    Family(bitmap, lambda: (fk.randint(0, 255, THREADS), empty(8)),
            lambda x, y: [(y, bits_of(x))], bugs=(
         Bug("plainly", RACE, "Bits are set by a plain or."),
         Bug("read_at_once", RACE, "Words are read while others set bits."),
         Bug("one_word_more", OUT, "The word is one too far."),
     )),
-    Family(odd_block, (odd_block_kernel,), lambda: (integers(80), empty(80)),
+    Family(odd_block, lambda: (integers(80), empty(80)),
            lambda x, y: [(y, x.sum().int().expand(80))], bugs=(
         Bug("mask_of_eight", ("member-mask",), "The mask names 8 of the 16 lanes."),
         Bug("of_four_warps", OUT, "The sums of four warps are added, there are three."),
         Bug("barrier_of_128", (*DEADLOCK, "barrier-count"), "The barrier waits for 128 threads."),
     )),
-    Family(own_stages, (own_stages_kernel,), lambda: (fk.randn(320), fk.empty(320)),
+    Family(own_stages, lambda: (fk.randn(320), fk.empty(320)),
            lambda x, y: [(y, x.view(-1, 32).flip(1).reshape(-1))], static=(0,), bugs=(
         Bug("one_lane_waits", ASYNC, "Lane 0 waits for its own copies, the others do not.",
             also=RACE),
@@ -421,19 +372,19 @@ FAMILIES = (
         Bug("refilled_early", (*RACE, *ASYNC), "A stage is refilled while others still read it."),
         Bug("weak_wait", ASYNC, "The wait leaves one group too many in flight.", also=RACE),
     )),
-    Family(early_goodbye, (early_goodbye_kernel,), lambda: (integers(2, THREADS),
+    Family(early_goodbye, lambda: (integers(2, THREADS),
            empty(2, THREADS)), lambda x, y: [(y, (x + 2 * x.flip(0, 1)).int())], bugs=(
         Bug("never_waits", ("block-lifetime",), "The last barrier is arrived at, not awaited.",
             also=("barrier-count",)),
         Bug("says_so_first", RACE, "A block says that it has read before it has.",
             also=("block-lifetime",), loose=True),
     )),
-    Family(relay, (relay_kernel,), lambda: (integers(THREADS), zeros(2), empty(2, THREADS)),
+    Family(relay, lambda: (integers(THREADS), zeros(2), empty(2, THREADS)),
            lambda x, f, y: [(y, torch.stack([x, x.flip(0) + 1]).int())], bugs=(
         Bug("past_the_relay", GLOBAL, "Block 1 does not wait for block 0.", seeds=6,
             also=("uninitialised-global",)),
     )),
-    Family(polled, (polled_kernel,), lambda: (integers(4, THREADS), zeros(1), empty(THREADS),
+    Family(polled, lambda: (integers(4, THREADS), zeros(1), empty(THREADS),
            empty(4, THREADS)), lambda x, f, d, y: [(y, x.flip(1))], bugs=(
         Bug("flag_back_early", GLOBAL, "The flag is set back before the row is read.", seeds=6,
             also=("uninitialised-global",)),

@@ -9,6 +9,7 @@ from tests.sanitizer.kernel_parts import (
     acquire,
     empty,
     integers,
+    launched,
     release,
     smem,
     wait_for,
@@ -29,15 +30,16 @@ def block_total(x: Int32, sT: cute.Tensor) -> Int32:
     return sT[0] + sT[1]
 
 
+@launched(block=THREADS, grid=lambda mX, mF, mP: mX.shape[0])
 @cute.kernel
-def chained_sum_kernel(mX: cute.Tensor, mF: cute.Tensor, mP: cute.Tensor, bug: cutlass.Constexpr):
+def chained_sum(mX: cute.Tensor, mF: cute.Tensor, mP: cute.Tensor, bug: cutlass.Constexpr):
     """mP[b] is the sum of the blocks up to b; one thread waits, its block at a barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     sT, sBefore = smem(2, Int32), smem(1, Int32)
     total = block_total(mX[bidx, tidx], sT)
     if tidx == 0:
-        sBefore[0] = 0  # BUG not_told
+        sBefore[0] = 0  # BUG not_synced
         if bidx > 0:
             if cutlass.const_expr(bug != "not_awaited"):
                 place = bidx if bug == "own_flag" else bidx - 1
@@ -45,12 +47,12 @@ def chained_sum_kernel(mX: cute.Tensor, mF: cute.Tensor, mP: cute.Tensor, bug: c
                 while seen == 0:  # BUG own_flag
                     # BUG own_flag
                     seen = cute.arch.load(mF.iterator + place, Int32, sem="acquire", scope="gpu")
-            sBefore[0] = mP[bidx - 1, 0]  # BUG not_awaited, flagged_first, not_told
+            sBefore[0] = mP[bidx - 1, 0]  # BUG not_awaited, flagged_first, not_synced
         if cutlass.const_expr(bug == "flagged_first"):
             release(mF.iterator + bidx, 1)
-    if cutlass.const_expr(bug != "not_told"):
+    if cutlass.const_expr(bug != "not_synced"):
         cute.arch.sync_threads()  # BUG own_flag
-    # BUG not_awaited, flagged_first, not_told
+    # BUG not_awaited, flagged_first, not_synced
     mP[bidx, tidx] = sBefore[0] + total
     if cutlass.const_expr(bug != "flagged_first"):
         cute.arch.sync_threads()
@@ -58,14 +60,9 @@ def chained_sum_kernel(mX: cute.Tensor, mF: cute.Tensor, mP: cute.Tensor, bug: c
             release(mF.iterator + bidx, 1)
 
 
-@cute.jit
-def chained_sum(mX: cute.Tensor, mF: cute.Tensor, mP: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid = (mX.shape[0], 1, 1)
-    chained_sum_kernel(mX, mF, mP, bug).launch(grid=grid, block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS, grid=lambda mX, mF, mA, mP, mY: mX.shape[0])
 @cute.kernel
-def look_back_kernel(
+def look_back(
     mX: cute.Tensor, mF: cute.Tensor, mA: cute.Tensor, mP: cute.Tensor, mY: cute.Tensor,
     bug: cutlass.Constexpr,
 ):  # fmt: skip
@@ -105,17 +102,9 @@ def look_back_kernel(
     mY[bidx, tidx] = sBefore[0] + tidx  # BUG read_at_once
 
 
-@cute.jit
-def look_back(
-    mX: cute.Tensor, mF: cute.Tensor, mA: cute.Tensor, mP: cute.Tensor, mY: cute.Tensor,
-    bug: cutlass.Constexpr = None,
-):  # fmt: skip
-    grid = (mX.shape[0], 1, 1)
-    look_back_kernel(mX, mF, mA, mP, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS, grid=lambda mX, mW, mY: mX.shape[0])
 @cute.kernel
-def packed_look_back_kernel(mX: cute.Tensor, mW: cute.Tensor, mY: cute.Tensor):
+def packed_look_back(mX: cute.Tensor, mW: cute.Tensor, mY: cute.Tensor):
     """State and value in one word, so that no fence is needed: value * 4 + state."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -138,16 +127,9 @@ def packed_look_back_kernel(mX: cute.Tensor, mW: cute.Tensor, mY: cute.Tensor):
     mY[bidx, tidx] = sBefore[0] + tidx
 
 
-@cute.jit
-def packed_look_back(
-    mX: cute.Tensor, mW: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None
-):
-    grid = (mX.shape[0], 1, 1)
-    packed_look_back_kernel(mX, mW, mY).launch(grid=grid, block=(THREADS, 1, 1))
-
-
+@launched(block=128)
 @cute.kernel
-def last_warp_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def last_warp(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Warps store their sums; the one that counts last, in shared memory, adds them up."""
     tidx, _, _ = cute.arch.thread_idx()
     lane, warp = cute.arch.lane_idx(), cute.arch.warp_idx()
@@ -170,13 +152,9 @@ def last_warp_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
             mY[0] = sSum[0] + sSum[1] + sSum[2] + sSum[3]
 
 
-@cute.jit
-def last_warp(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    last_warp_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(128, 1, 1))
-
-
+@launched(block=THREADS, grid=2)
 @cute.kernel
-def stream_kernel(mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Tensor,
+def stream(mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Tensor,
                   bug: cutlass.Constexpr):  # fmt: skip
     """Block 0 hands block 1 rows through two places; flags count rows written and rows read."""
     tidx, _, _ = cute.arch.thread_idx()
@@ -207,14 +185,6 @@ def stream_kernel(mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Te
                 release(read, row + 1)
 
 
-@cute.jit
-def stream(
-    mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Tensor,
-    bug: cutlass.Constexpr = None,
-):  # fmt: skip
-    stream_kernel(mX, mF, mD, mY, bug).launch(grid=(2, 1, 1), block=(THREADS, 1, 1))
-
-
 def prefixes(x):
     return x.sum(1).cumsum(0).int()
 
@@ -225,16 +195,16 @@ def before_and_lane(x):
 
 RACE, SHARED, EMPTY = ("global-race",), ("shared-race",), ("uninitialised-global",)
 FAMILIES = (
-    Family(chained_sum, (chained_sum_kernel,), lambda: (integers(4, THREADS), zeros(4),
+    Family(chained_sum, lambda: (integers(4, THREADS), zeros(4),
            empty(4, THREADS)), lambda x, f, p: [(p, prefixes(x)[:, None].expand(-1, THREADS))],
            bugs=(
         Bug("not_awaited", RACE, "No block waits for the one before.", also=EMPTY),
         Bug("flagged_first", RACE, "The flag is set before the sum is stored.", also=EMPTY),
         Bug("own_flag", ("endless", "deadlock"), "Each block waits for its own flag.", loose=True),
-        Bug("not_told", SHARED, "The sum of the blocks before is read without a barrier.",
+        Bug("not_synced", SHARED, "The sum of the blocks before is read without a barrier.",
             loose=True, also=("uninitialised-shared",)),
     )),
-    Family(look_back, (look_back_kernel,), lambda: (integers(4, THREADS), zeros(4), empty(4),
+    Family(look_back, lambda: (integers(4, THREADS), zeros(4), empty(4),
            empty(4), empty(4, THREADS)), lambda x, f, a, p, y: [(p, prefixes(x)),
            (y, before_and_lane(x))], bugs=(
         Bug("sum_after_flag", RACE, "The block's flag is set before its sum is stored.",
@@ -248,9 +218,9 @@ FAMILIES = (
         Bug("read_at_once", SHARED, "Other threads read what thread 0 found without a barrier.",
             also=("uninitialised-shared",)),
     )),
-    Family(packed_look_back, (), lambda: (integers(4, THREADS), zeros(4), empty(4, THREADS)),
+    Family(packed_look_back, lambda: (integers(4, THREADS), zeros(4), empty(4, THREADS)),
            lambda x, w, y: [(y, before_and_lane(x))]),
-    Family(last_warp, (last_warp_kernel,), lambda: (integers(128), empty(1)),
+    Family(last_warp, lambda: (integers(128), empty(1)),
            lambda x, y: [(y, x.sum().int()[None])], bugs=(
         Bug("counted_before_zero", SHARED, "Warps count before the counter is zero.",
             also=("uninitialised-shared",)),
@@ -259,7 +229,7 @@ FAMILIES = (
         Bug("last_but_one", SHARED, "The warp before the last adds up.",
             also=("uninitialised-shared",)),
     )),
-    Family(stream, (stream_kernel,), lambda: (integers(5, THREADS), zeros(2), empty(2, THREADS),
+    Family(stream, lambda: (integers(5, THREADS), zeros(2), empty(2, THREADS),
            empty(5, THREADS)), lambda x, f, d, y: [(y, 2 * x.flip(1))], bugs=(
         Bug("written_over", RACE, "The writer does not wait for the reader.", seeds=12),
         Bug("waits_one_less", RACE, "The writer waits for one row too few.", seeds=2),

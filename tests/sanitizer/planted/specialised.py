@@ -7,13 +7,14 @@ from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import pair, smem
+from tests.sanitizer.kernel_parts import launched, pair, smem
 
 STAGES = 2
 
 
+@launched(block=96)
 @cute.kernel
-def ring_of_warps_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def ring_of_warps(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Warp 0 squares values into a ring of two stages, warps 1 and 2 read each other's half."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
@@ -53,13 +54,9 @@ def ring_of_warps_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexp
             mY[i * 64 + (warp - 1) * 32 + lane] = y
 
 
-@cute.jit
-def ring_of_warps(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    ring_of_warps_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(96, 1, 1))
-
-
+@launched(block=96)
 @cute.kernel
-def bucket_chain_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def bucket_chain(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Warp 0 loads, warp 1 adds 1, warp 2 stores: two hand-overs, four named barriers."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
@@ -93,13 +90,9 @@ def bucket_chain_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr
                 cute.arch.barrier_arrive(barrier_id=4, number_of_threads=64)
 
 
-@cute.jit
-def bucket_chain(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    bucket_chain_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(96, 1, 1))
-
-
+@launched(block=64)
 @cute.kernel
-def in_turn_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def in_turn(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Two warps update one row in turn, as two consumers of attention share the tensor core."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
@@ -126,13 +119,9 @@ def in_turn_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[lane] = sSum[lane]
 
 
-@cute.jit
-def in_turn(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    in_turn_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(64, 1, 1))
-
-
+@launched(block=64)
 @cute.kernel
-def async_loader_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def async_loader(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Warp 0 fills three stages by cp.async, two ahead, and arrives when its own have come."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
@@ -171,13 +160,9 @@ def async_loader_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr
             mY[i * 32 + lane] = 2.0 * y
 
 
-@cute.jit
-def async_loader(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    async_loader_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(64, 1, 1))
-
-
+@launched(block=64, grid=lambda mX, mY: mX.shape[0] // 64)
 @cute.kernel
-def one_waits_for_all_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def one_waits_for_all(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Thread 0 alone waits for an mbarrier, and a barrier of the block lets the others know."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -198,12 +183,6 @@ def one_waits_for_all_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Cons
     mY[bidx * 64 + tidx] = sX[63 - tidx]  # BUG others_do_not_wait, nobody_waits
 
 
-@cute.jit
-def one_waits_for_all(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid = (mX.shape[0] // 64, 1, 1)
-    one_waits_for_all_kernel(mX, mY, bug).launch(grid=grid, block=(64, 1, 1))
-
-
 def exchanged_squares(x, y):
     return [(y, (x * x).view(-1, 2, 32).flip(1, 2).reshape(-1))]
 
@@ -214,7 +193,7 @@ def weighted(x, y):
 
 RACE, ASYNC, DEADLOCK = ("shared-race",), ("async-copy",), ("deadlock",)
 FAMILIES = (
-    Family(ring_of_warps, (ring_of_warps_kernel,), pair(5 * 64), exchanged_squares, bugs=(
+    Family(ring_of_warps, pair(5 * 64), exchanged_squares, bugs=(
         Bug("announced_first", RACE, "The stage is announced before it is written."),
         Bug("given_back_first", RACE, "The stage is given back before it is read."),
         Bug("counts_half", DEADLOCK, "`full` waits for half of the warp, and is full twice."),
@@ -224,7 +203,7 @@ FAMILIES = (
         Bug("starts_full", DEADLOCK, "The producer begins by waiting for a phase."),
         Bug("never_full", DEADLOCK, "The producer does not arrive."),
     )),
-    Family(bucket_chain, (bucket_chain_kernel,), pair(4 * 32),
+    Family(bucket_chain, pair(4 * 32),
            lambda x, y: [(y, x + 1)], bugs=(
         Bug("loader_does_not_wait", RACE, "The loader overwrites what warp 1 may not have read.",
             also=("deadlock", "barrier-count")),
@@ -232,19 +211,19 @@ FAMILIES = (
         Bug("handed_on_early", RACE, "Warp 1 arrives before it has written."),
         Bug("in_one_buffer", RACE, "Both hand-overs use one buffer.", loose=True),
     )),
-    Family(in_turn, (in_turn_kernel,), lambda: (fk.randn(128), fk.empty(32)), weighted, bugs=(
+    Family(in_turn, lambda: (fk.randn(128), fk.empty(32)), weighted, bugs=(
         Bug("nobody_begins", DEADLOCK, "No warp hands the first turn over."),
         Bug("same_barrier", DEADLOCK, "Both turns use one barrier.", seeds=1,
             also=("uninitialised-shared", *RACE)),
         Bug("passed_on_first", RACE, "The turn is passed on before the update."),
     )),
-    Family(async_loader, (async_loader_kernel,), pair(7 * 32),
+    Family(async_loader, pair(7 * 32),
            lambda x, y: [(y, 2 * x.view(-1, 32).flip(1).reshape(-1))], static=(0,), bugs=(
         Bug("not_awaited", DEADLOCK, "The loader does not wait until a stage is free."),
         Bug("arrives_too_early", (*RACE, *ASYNC), "It arrives when the copies have only begun."),
         Bug("weak_wait", (*RACE, *ASYNC), "The wait leaves one group too many in flight."),
     )),
-    Family(one_waits_for_all, (one_waits_for_all_kernel,), pair(3 * 64),
+    Family(one_waits_for_all, pair(3 * 64),
            lambda x, y: [(y, x.view(3, 64).flip(1).reshape(-1))], bugs=(
         Bug("others_do_not_wait", (*ASYNC, *RACE), "No barrier after the wait of thread 0.",
             also=("uninitialised-shared",)),

@@ -6,13 +6,14 @@ from cutlass import Float32, Int32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import empty, integers, smem, zeros
+from tests.sanitizer.kernel_parts import empty, integers, launched, smem, zeros
 
 THREADS = 64
 
 
+@launched(block=THREADS)
 @cute.kernel
-def bitonic_sort_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def bitonic_sort(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """64 values in shared memory, half of the threads compare and swap in each of 21 steps."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS, Int32)
@@ -39,13 +40,9 @@ def bitonic_sort_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr
     mY[tidx] = sX[tidx]  # BUG without_barrier, warp_barrier
 
 
-@cute.jit
-def bitonic_sort(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    bitonic_sort_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def jacobi_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def jacobi(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Five steps of y[i] = x[i - 1] + x[i + 1] in a ring, from one buffer into the other."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((THREADS, 2), Int32)
@@ -67,13 +64,9 @@ def jacobi_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[tidx] = sX[tidx, 1]  # BUG one_step_ahead
 
 
-@cute.jit
-def jacobi(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    jacobi_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS, grid=lambda mX, mN, mY: mX.shape[0] // THREADS)
 @cute.kernel
-def compaction_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def compaction(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Positive values of all blocks, packed: counts of warps, one atomic addition a block."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -92,21 +85,15 @@ def compaction_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cu
             sStart[0] = mN[0]  # BUG drawn_plainly
             mN[0] = mN[0] + count  # BUG drawn_plainly
         else:
-            sStart[0] = cute.arch.atomic_add(mN.iterator, count)  # BUG told_late
-    if cutlass.const_expr(bug != "told_late"):
+            sStart[0] = cute.arch.atomic_add(mN.iterator, count)  # BUG stored_late
+    if cutlass.const_expr(bug != "stored_late"):
         cute.arch.sync_threads()
     if x > 0:
-        start = sStart[0]  # BUG told_late
+        start = sStart[0]  # BUG stored_late
         if cutlass.const_expr(bug != "without_first_warp"):
             if warp == 1:
                 start += sCount[0]
         mY[start + place] = x  # BUG without_first_warp, drawn_plainly
-
-
-@cute.jit
-def compaction(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid = (mX.shape[0] // THREADS, 1, 1)
-    compaction_kernel(mX, mN, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
 
 
 @cute.kernel
@@ -150,8 +137,9 @@ def box(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     )
 
 
+@launched(block=THREADS)
 @cute.kernel
-def private_histograms_kernel(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Constexpr):
+def private_histograms(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Constexpr):
     """A histogram a warp, by match and one plain addition a value; then the sum of both."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
@@ -177,13 +165,9 @@ def private_histograms_kernel(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Con
         mH[tidx] = sH[tidx, 0] + sH[tidx, 1]
 
 
-@cute.jit
-def private_histograms(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Constexpr = None):
-    private_histograms_kernel(mX, mH, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def swapped_halves_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def swapped_halves(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """float16 pairs: each thread turns one word around in place, then all read other words."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(2 * THREADS, cutlass.Float16)
@@ -200,11 +184,6 @@ def swapped_halves_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constex
         cute.arch.sync_threads()
     cute.autovec_copy(pairs[None, THREADS - 1 - tidx], rX)  # BUG without_barrier
     cute.autovec_copy(rX, cute.zipped_divide(mY, (2,))[None, tidx])
-
-
-@cute.jit
-def swapped_halves(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    swapped_halves_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
 def ring_sums(x):
@@ -230,7 +209,7 @@ def turned(x, y):
 
 RACE, OUT, EMPTY = ("shared-race",), ("out-of-bounds",), ("uninitialised-shared",)
 FAMILIES = (
-    Family(bitonic_sort, (bitonic_sort_kernel,), lambda: (fk.randint(0, 99, THREADS),
+    Family(bitonic_sort, lambda: (fk.randint(0, 99, THREADS),
            empty(THREADS)), lambda x, y: [(y, x.sort().values.int())], bugs=(
         Bug("without_barrier", RACE, "No barrier between the steps.", loose=True),
         Bug("warp_barrier", RACE, "sync_warp for all steps, also those across warps.",
@@ -239,7 +218,7 @@ FAMILIES = (
             also=RACE, loose=True),
         Bug("all_swap", RACE, "Both partners compare and swap.", loose=True),
     )),
-    Family(jacobi, (jacobi_kernel,), lambda: (integers(THREADS), empty(THREADS)),
+    Family(jacobi, lambda: (integers(THREADS), empty(THREADS)),
            lambda x, y: [(y, ring_sums(x))], bugs=(
         Bug("without_first_barrier", RACE, "The first step begins before all have stored.",
             changes_result=True),
@@ -249,29 +228,29 @@ FAMILIES = (
         Bug("one_step_ahead", (*EMPTY, *RACE), "The index of the buffer read is one ahead.",
             also=RACE, loose=True),
     )),
-    Family(compaction, (compaction_kernel,), lambda: (fk.randint(-9, 9, 192), zeros(1),
+    Family(compaction, lambda: (fk.randint(-9, 9, 192), zeros(1),
            zeros(192)), packed, bugs=(
         Bug("counted_late", RACE, "The counts are added up before both warps have stored.",
             changes_result=True, also=EMPTY),
-        Bug("told_late", RACE, "The block's place is read without a barrier.",
+        Bug("stored_late", RACE, "The block's place is read without a barrier.",
             also=(*EMPTY, "global-race", "out-of-bounds", "uninitialised-shared")),
         Bug("drawn_plainly", ("global-race",), "The counter goes up by a plain addition.",
             loose=True),
         Bug("without_first_warp", ("global-race",), "Both warps store from the same place."),
     )),
-    Family(box, (box_kernel,), lambda: (fk.randn(13, 18), fk.empty(13, 18)), boxes, bugs=(
+    Family(box, lambda: (fk.randn(13, 18), fk.empty(13, 18)), boxes, sources=(box_kernel,), bugs=(
         Bug("without_barrier", RACE, "The tile is used before it is complete."),
         Bug("one_turn", EMPTY, "64 of the 100 places are filled."),
         Bug("past_the_tile", OUT, "The second turn fills 128 places."),
         Bug("above_the_first_row", OUT, "No predicate for rows above the first."),
     )),
-    Family(private_histograms, (private_histograms_kernel,), lambda: (fk.randint(0, 8, 256),
+    Family(private_histograms, lambda: (fk.randint(0, 8, 256),
            empty(8)), lambda x, h: [(h, torch.bincount(x.long(), minlength=8).int())], bugs=(
         Bug("by_all", RACE, "All lanes add, not one for each value."),
         Bug("in_one", RACE, "Both warps use the first histogram.", loose=True),
         Bug("without_syncwarp", RACE, "Another lane adds to the same counter without sync_warp."),
     )),
-    Family(swapped_halves, (swapped_halves_kernel,), lambda: (fk.randn(128,
+    Family(swapped_halves, lambda: (fk.randn(128,
            dtype=torch.float16), fk.empty(128, dtype=torch.float16)), turned, bugs=(
         Bug("half_by_a_neighbour", RACE, "A neighbour writes one half of a thread's word."),
         Bug("without_barrier", RACE, "Words are read before their threads have turned them.",

@@ -7,14 +7,15 @@ from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import smem, zeros
+from tests.sanitizer.kernel_parts import launched, smem, zeros
 
 THREADS = 64
 TILE = 2 * THREADS
 
 
+@launched(block=THREADS, grid=lambda mX, mY: mY.shape[0])
 @cute.kernel
-def dropped_tail_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def dropped_tail(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Exponentials of a tile in shared memory; what lies past the end is computed and dropped."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -36,12 +37,6 @@ def dropped_tail_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr
             mY[bidx, k * THREADS + tidx] = y  # BUG stored_without_predicate
         elif i < n:
             mY[bidx, k * THREADS + tidx] = y  # BUG from_the_wrong_end
-
-
-@cute.jit
-def dropped_tail(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid = (mY.shape[0], 1, 1)
-    dropped_tail_kernel(mX, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
 
 
 @cute.kernel
@@ -85,8 +80,9 @@ def row_norm(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     row_norm_kernel(mX, gY, bug).launch(grid=((M + 3) // 4, 1, 1), block=(128, 1, 1))
 
 
+@launched(block=THREADS)
 @cute.kernel
-def chosen_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def chosen(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """A maximum in which lanes past the end choose minus infinity, after they have read."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
@@ -106,13 +102,9 @@ def chosen_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[0] = cute.arch.fmax(sTop[0], sTop[1])  # BUG not_chosen
 
 
-@cute.jit
-def chosen(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    chosen_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def odd_halves_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def odd_halves(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """An odd number of float16, read in pairs: the last pair has one half that nobody wrote."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
@@ -134,13 +126,9 @@ def odd_halves_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
             mY[tidx] = first
 
 
-@cute.jit
-def odd_halves(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    odd_halves_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def decisions_kernel(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def decisions(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Indices and values pass through shared memory; the last ones are nobody's."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
@@ -168,13 +156,9 @@ def decisions_kernel(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: cut
         mY[place] = x
 
 
-@cute.jit
-def decisions(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    decisions_kernel(mX, mI, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def padded_tile_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def padded_tile(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Tiles of 8 x 8 with a padded column, moved 128 bits at a time, padding and all."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, sY = smem((8, 12), stride=(12, 1)), smem((8, 12), stride=(12, 1))
@@ -191,11 +175,6 @@ def padded_tile_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr)
         mY[col, row] = sY[row, col + 1]  # BUG shifted
     else:
         mY[col, row] = sY[row, col]
-
-
-@cute.jit
-def padded_tile(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    padded_tile_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
 def tailed():
@@ -223,23 +202,23 @@ def placed():
 
 EMPTY = ("uninitialised-shared",)
 FAMILIES = (
-    Family(dropped_tail, (dropped_tail_kernel,), tailed, exponentials, bugs=(
+    Family(dropped_tail, tailed, exponentials, bugs=(
         Bug("stored_without_predicate", EMPTY, "The leftover is stored: y has room for it."),
         Bug("from_the_wrong_end", EMPTY, "The tile is read from its end, where the tail lies."),
     )),
-    Family(row_norm, (row_norm_kernel,), lambda: (fk.randn(5, 128), fk.empty(5, 128)), normed,
-           static=(0, 1), bugs=(
+    Family(row_norm, lambda: (fk.randn(5, 128), fk.empty(5, 128)), normed,
+           static=(0, 1), sources=(row_norm_kernel,), bugs=(
         Bug("shared_over_warps", EMPTY, "Scales of rows past the end are added to the others."),
     )),
-    Family(chosen, (chosen_kernel,), lambda: (fk.randn(50), fk.empty(1)),
+    Family(chosen, lambda: (fk.randn(50), fk.empty(1)),
            lambda x, y: [(y, x.max()[None])], bugs=(
         Bug("not_chosen", EMPTY, "The maximum takes in what lies past the end."),
     )),
-    Family(odd_halves, (odd_halves_kernel,), lambda: (fk.randn(77, dtype=torch.float16),
+    Family(odd_halves, lambda: (fk.randn(77, dtype=torch.float16),
            fk.empty(39)), in_pairs, bugs=(
         Bug("both_added", EMPTY, "The half that nobody wrote is added."),
     )),
-    Family(decisions, (decisions_kernel,), placed,
+    Family(decisions, placed,
            lambda x, i, y: [(y[:50], x.flip(0)), (y[50:], torch.zeros(14))], bugs=(
         Bug("place_of_nobody", EMPTY, "An index that nobody wrote says where to store.",
             also=("out-of-bounds", "global-race")),
@@ -247,7 +226,7 @@ FAMILIES = (
         Bug("added_by_nobody", EMPTY, "A value that nobody wrote is added atomically."),
         Bug("shuffled_from_nobody", EMPTY, "The last value comes from a lane that has none."),
     )),
-    Family(padded_tile, (padded_tile_kernel,), lambda: (fk.randn(8, 8), fk.empty(8, 8)),
+    Family(padded_tile, lambda: (fk.randn(8, 8), fk.empty(8, 8)),
            lambda x, y: [(y, x.T)], bugs=(
         Bug("shifted", EMPTY, "The column is one too far: the padding is stored."),
     )),

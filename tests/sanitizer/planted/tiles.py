@@ -6,7 +6,7 @@ from cutlass import Float32, Int32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import smem
+from tests.sanitizer.kernel_parts import launched, smem
 
 TILE = 16
 SIDE = 8
@@ -73,8 +73,9 @@ def product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.Cons
     product_kernel(mA, mB, mC, bug).launch(grid=(N // SIDE, M // SIDE, 1), block=(SIDE, SIDE, 1))
 
 
+@launched(block=THREADS, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], THREADS))
 @cute.kernel
-def stencil_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def stencil(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """y[i] = x[i - 1] + x[i] + x[i + 1], 0 outside, through a tile with a halo of one."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -95,14 +96,9 @@ def stencil_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[i] = left + sX[tidx + 1] + right  # BUG without_left_halo
 
 
-@cute.jit
-def stencil(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid = (cute.ceil_div(mX.shape[0], THREADS), 1, 1)
-    stencil_kernel(mX, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def smoothing_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def smoothing(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Three times: x[i] = x[i] + x[i - 1], around the corner, in one buffer."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS, dtype=Int32)
@@ -118,13 +114,9 @@ def smoothing_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[tidx] = sX[tidx]
 
 
-@cute.jit
-def smoothing(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    smoothing_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def reverse_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def reverse(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Each warp turns its 32 values around through its own row of shared memory."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
@@ -136,11 +128,6 @@ def reverse_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[tidx] = sX[1 - warp, 31 - lane]  # BUG across_warps
     else:
         mY[tidx] = sX[warp, 31 - lane]  # BUG without_syncwarp
-
-
-@cute.jit
-def reverse(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    reverse_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
 def smoothed(x, y):
@@ -156,8 +143,8 @@ def summed_neighbours(x, y):
 
 RACE, UNINITIALISED = ("shared-race",), ("uninitialised-shared",)
 FAMILIES = (
-    Family(transpose, (transpose_kernel,), lambda: (fk.randn(40, 21), fk.empty(21, 40)),
-           lambda x, y: [(y, x.T)], bugs=(
+    Family(transpose, lambda: (fk.randn(40, 21), fk.empty(21, 40)),
+           lambda x, y: [(y, x.T)], sources=(transpose_kernel,), bugs=(
         Bug("without_barrier", RACE, "No barrier between writing and reading the tile.",
             changes_result=True),
         Bug("barrier_first", RACE, "The barrier stands before the store.",
@@ -167,14 +154,14 @@ FAMILIES = (
         Bug("rows_overlap", RACE, "Rows of the tile are 15 apart: two share an element."),
         Bug("without_last_row", UNINITIALISED, "The last row is not loaded, but stored."),
     )),
-    Family(product, (product_kernel,), lambda: (fk.randn(8, 24), fk.randn(24, 8, seed=1),
-           fk.empty(8, 8)), lambda a, b, c: [(c, a @ b)], bugs=(
+    Family(product, lambda: (fk.randn(8, 24), fk.randn(24, 8, seed=1),
+           fk.empty(8, 8)), lambda a, b, c: [(c, a @ b)], sources=(product_kernel,), bugs=(
         Bug("load_unguarded", RACE, "No barrier between loading a tile and using it.",
             loose=True, changes_result=True),
         Bug("use_unguarded", RACE, "The next tile is loaded while others use this one.",
             loose=True, changes_result=True),
     )),
-    Family(stencil, (stencil_kernel,), lambda: (fk.randn(100), fk.empty(100)), summed_neighbours,
+    Family(stencil, lambda: (fk.randn(100), fk.empty(100)), summed_neighbours,
            bugs=(
         Bug("without_barrier", RACE, "No barrier between loading the tile and using it.",
             loose=True, changes_result=True),
@@ -182,14 +169,14 @@ FAMILIES = (
         Bug("with_short_tile", ("out-of-bounds",), "The tile has room for one halo, not for two.",
             loose=True),
     )),
-    Family(smoothing, (smoothing_kernel,), lambda: (fk.randint(0, 9, THREADS),
+    Family(smoothing, lambda: (fk.randint(0, 9, THREADS),
            fk.empty(THREADS, dtype=torch.int32)), smoothed, bugs=(
         Bug("read_unguarded", RACE, "Values are replaced while others still read them.",
             changes_result=True),
         Bug("write_unguarded", RACE, "The next step reads before all have written.",
             changes_result=True),
     )),
-    Family(reverse, (reverse_kernel,), lambda: (fk.randn(THREADS), fk.empty(THREADS)),
+    Family(reverse, lambda: (fk.randn(THREADS), fk.empty(THREADS)),
            lambda x, y: [(y, x.view(2, 32).flip(1).view(-1))], bugs=(
         Bug("without_syncwarp", RACE, "Lanes read what other lanes wrote, without sync_warp."),
         Bug("across_warps", RACE, "sync_warp, but the value comes from the other warp."),

@@ -6,10 +6,12 @@ from cutlass import Float32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import launched
 
 
+@launched(block=8)
 @cute.kernel
-def vector_rows_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def vector_rows(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """The first four columns of every row, one thread a row, one 128-bit load."""
     row, _, _ = cute.arch.thread_idx()
     start = cute.assume(row * mX.shape[1], divby=4)
@@ -24,13 +26,9 @@ def vector_rows_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr)
     cute.autovec_copy(rX, mY[row, None])
 
 
-@cute.jit
-def vector_rows(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    vector_rows_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(8, 1, 1))
-
-
+@launched(block=64)
 @cute.kernel
-def shared_vectors_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def shared_vectors(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Rows through shared memory: written by the element, read 128 bits at a time."""
     tidx, _, _ = cute.arch.thread_idx()
     stride = 9 if cutlass.const_expr(bug == "padded_by_one") else 12
@@ -45,13 +43,9 @@ def shared_vectors_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constex
         cute.autovec_copy(rX, mY[tidx, None])
 
 
-@cute.jit
-def shared_vectors(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    shared_vectors_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(64, 1, 1))
-
-
+@launched(block=8)
 @cute.kernel
-def async_rows_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def async_rows(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """The first four columns of every row by cp.async; each thread reads what it copied."""
     row, _, _ = cute.arch.thread_idx()
     layout = cute.make_layout((8, 4), stride=(4, 1))
@@ -68,13 +62,9 @@ def async_rows_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     cute.autovec_copy(sX[row, None], mY[row, None])
 
 
-@cute.jit
-def async_rows(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    async_rows_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(8, 1, 1))
-
-
+@launched(block=64)
 @cute.kernel
-def three_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def three(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """The sum of three elements, which the compiler loads as four, to all and in their place."""
     tidx, _, _ = cute.arch.thread_idx()
     # BUG without_barrier, into_empty
@@ -86,11 +76,6 @@ def three_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     if tidx < 3:
         mX[tidx] = total  # BUG without_barrier
     mY[tidx] = total
-
-
-@cute.jit
-def three(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    three_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(64, 1, 1))
 
 
 def three_ones():
@@ -107,22 +92,22 @@ def first_four(x, y):
 
 MISALIGNED, OUT = ("misaligned",), ("out-of-bounds",)
 FAMILIES = (
-    Family(vector_rows, (vector_rows_kernel,), rows(12), first_four, static=(1,), bugs=(
+    Family(vector_rows, rows(12), first_four, static=(1,), bugs=(
         Bug("of_odd_length", MISALIGNED, "Rows of 33 floats start at odd addresses.",
             args=rows(33)),
         Bug("one_element_on", MISALIGNED, "The tile starts one element too far."),
         Bug("past_the_end", OUT, "The tile starts a vector too far: the last row has no more.",
             args=rows(4)),
     )),
-    Family(shared_vectors, (shared_vectors_kernel,), rows(8), first_four, static=(1,), bugs=(
+    Family(shared_vectors, rows(8), first_four, static=(1,), bugs=(
         Bug("padded_by_one", MISALIGNED, "Rows in shared memory are 9 floats apart, not 12."),
     )),
-    Family(async_rows, (async_rows_kernel,), rows(12), first_four, static=(1,), bugs=(
+    Family(async_rows, rows(12), first_four, static=(1,), bugs=(
         Bug("of_odd_length", MISALIGNED, "cp.async of 16 bytes from rows of 33 floats.",
             args=rows(33)),
         Bug("from_the_next_row", OUT, "cp.async reads one row further: the last has no next."),
     )),
-    Family(three, (three_kernel,), three_ones, lambda x, y: [(y, torch.full((64,), 3.0)),
+    Family(three, three_ones, lambda x, y: [(y, torch.full((64,), 3.0)),
            (x, torch.full((3,), 3.0))], static=(0,), bugs=(
         Bug("of_four", OUT, "The sum of four elements, there are three."),
         Bug("without_barrier", ("global-race",), "A warp reads what another writes.", loose=True),

@@ -6,13 +6,14 @@ from cutlass import Float16, Float32, Int32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import empty, integers, smem, zeros
+from tests.sanitizer.kernel_parts import empty, integers, launched, smem, zeros
 
 THREADS = 64
 
 
+@launched(block=THREADS, grid=3)
 @cute.kernel
-def grid_stride_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def grid_stride(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Three blocks walk over all elements; each step is as long as the grid."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -31,11 +32,6 @@ def grid_stride_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr)
             mY[i] = 2.0 * mX[i] + bidx  # BUG of_one_block
         else:
             mY[i] = 2.0 * mX[i]  # BUG to_a_whole_step, from_one
-
-
-@cute.jit
-def grid_stride(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid_stride_kernel(mX, mY, bug).launch(grid=(3, 1, 1), block=(THREADS, 1, 1))
 
 
 @cute.kernel
@@ -59,8 +55,9 @@ def differences(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None)
     )
 
 
+@launched(block=THREADS, grid=lambda mX: cute.ceil_div(mX.shape[0], THREADS))
 @cute.kernel
-def flip_kernel(mX: cute.Tensor, bug: cutlass.Constexpr):
+def flip(mX: cute.Tensor, bug: cutlass.Constexpr):
     """x is turned around in place: thread i swaps i and n - 1 - i."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -80,14 +77,10 @@ def flip_kernel(mX: cute.Tensor, bug: cutlass.Constexpr):
             mX[last] = a  # BUG by_all
 
 
-@cute.jit
-def flip(mX: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid = (cute.ceil_div(mX.shape[0], THREADS), 1, 1)
-    flip_kernel(mX, bug).launch(grid=grid, block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS, grid=lambda mX, mI, mY: cute.ceil_div(mX.shape[0], THREADS))
 @cute.kernel
-def scatter_kernel(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def scatter(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """y[index[i]] = x[i] for a permutation."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     i = bidx * THREADS + tidx
@@ -100,16 +93,12 @@ def scatter_kernel(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: cutla
         mY[place] = mX[i]  # BUG doubled, counted_from_one, of_bad_indices, of_equal_indices
 
 
-@cute.jit
-def scatter(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    """y[index[i]] = x[i] for a permutation."""
-    grid = (cute.ceil_div(mX.shape[0], THREADS), 1, 1)
-    scatter_kernel(mX, mI, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
-
-
+@launched(block=32, grid=lambda mX, mI, mY: mI.shape[0])
 @cute.kernel
-def gather_rows_kernel(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
-    """One warp a row, 128-bit vectors, and the rest of the row by the element."""
+def gather_rows(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+    """Rows of 37 floats, 40 apart. One warp a row, 128-bit vectors, and the rest of the row by the
+    element.
+    """
     bidx, _, _ = cute.arch.block_idx()
     lane = cute.arch.lane_idx()
     row = mI[bidx]
@@ -132,14 +121,9 @@ def gather_rows_kernel(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: c
         mY[bidx, c] = mX[row, c]
 
 
-@cute.jit
-def gather_rows(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    """Rows of 37 floats, 40 apart."""
-    gather_rows_kernel(mX, mI, mY, bug).launch(grid=(mI.shape[0], 1, 1), block=(32, 1, 1))
-
-
+@launched(block=THREADS, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], 2 * THREADS))
 @cute.kernel
-def packed_halves_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def packed_halves(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Two float16 a thread, the last one alone where n is odd; blocks share no element."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -160,14 +144,9 @@ def packed_halves_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexp
         mY[i] = mX[i] * Float16(2.0)
 
 
-@cute.jit
-def packed_halves(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid = (cute.ceil_div(mX.shape[0], 2 * THREADS), 1, 1)
-    packed_halves_kernel(mX, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS, grid=lambda mX, mF, mD, mY: 2 * mX.shape[0])
 @cute.kernel
-def flagged_rows_kernel(mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Tensor,
+def flagged_rows(mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Tensor,
                         bug: cutlass.Constexpr):  # fmt: skip
     """Even blocks publish a row, warp by warp, each with a flag; odd blocks wait for both."""
     tidx, _, _ = cute.arch.thread_idx()
@@ -200,17 +179,9 @@ def flagged_rows_kernel(mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: c
         mY[pair, tidx] = mD[pair, THREADS - 1 - tidx]
 
 
-@cute.jit
-def flagged_rows(
-    mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Tensor,
-    bug: cutlass.Constexpr = None,
-):  # fmt: skip
-    grid = (2 * mX.shape[0], 1, 1)
-    flagged_rows_kernel(mX, mF, mD, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS, grid=lambda mX, mN, mY: mX.shape[0])
 @cute.kernel
-def counted_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def counted(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """A running total in global memory that all threads add to, and block 0 sets to zero first."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -228,14 +199,9 @@ def counted_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutla
     mY[bidx, tidx] = x
 
 
-@cute.jit
-def counted(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid = (mX.shape[0], 1, 1)
-    counted_kernel(mX, mN, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
-
-
+@launched(block=32, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], 9))
 @cute.kernel
-def cut_tile_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def cut_tile(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Columns of a tile in shared memory, 33 apart; the last tile has fewer rows."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -254,12 +220,6 @@ def cut_tile_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
                 mY[tidx, row] = sX[k, tidx]  # BUG rows_not_compared
             elif row < M:
                 mY[tidx, row] = sX[k, tidx]  # BUG one_row_short
-
-
-@cute.jit
-def cut_tile(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    grid = (cute.ceil_div(mX.shape[0], 9), 1, 1)
-    cut_tile_kernel(mX, mY, bug).launch(grid=grid, block=(32, 1, 1))
 
 
 def permuted(index=None):
@@ -281,24 +241,24 @@ def rows_apart():
 RACE, OUT = ("global-race",), ("out-of-bounds",)
 MISALIGNED = ("misaligned",)
 FAMILIES = (
-    Family(grid_stride, (grid_stride_kernel,), lambda: (fk.randn(500), fk.empty(500)),
+    Family(grid_stride, lambda: (fk.randn(500), fk.empty(500)),
            lambda x, y: [(y, 2 * x)], bugs=(
         Bug("to_a_whole_step", OUT, "The end is rounded up to a whole step."),
         Bug("from_one", OUT, "The walk begins and ends one element late."),
         Bug("of_one_block", RACE, "The step is that of one block: blocks meet."),
     )),
-    Family(differences, (differences_kernel,), lambda: (fk.randn(130), fk.empty(129)),
-           lambda x, y: [(y, x[1:] - x[:-1])], bugs=(
+    Family(differences, lambda: (fk.randn(130), fk.empty(129)),
+           lambda x, y: [(y, x[1:] - x[:-1])], sources=(differences_kernel,), bugs=(
         Bug("over_its_input", RACE, "The result goes to the tensor that is read."),
         Bug("one_too_many", OUT, "The second view is one element too long."),
     )),
-    Family(flip, (flip_kernel,), lambda: (fk.arange(129),),
+    Family(flip, lambda: (fk.arange(129),),
            lambda x: [(x, torch.arange(128.0, -1.0, -1.0))], bugs=(
         Bug("by_all", RACE, "Every pair is swapped by both of its threads.", loose=True),
         Bug("counted_from_n", OUT, "The partner of 0 is n, not n - 1.", also=RACE),
         Bug("one_sided", RACE, "The value goes to the neighbour of i.", loose=True),
     )),
-    Family(scatter, (scatter_kernel,), permuted(), lambda x, i, y: [(y, x.flip(0))], bugs=(
+    Family(scatter, permuted(), lambda x, i, y: [(y, x.flip(0))], bugs=(
         Bug("doubled", RACE, "Two values go to one place."),
         Bug("counted_from_one", OUT, "Places are counted from 1."),
         Bug("of_bad_indices", OUT, "One index is -1.",
@@ -306,17 +266,17 @@ FAMILIES = (
         Bug("of_equal_indices", RACE, "Two indices are equal, in different blocks.",
             args=permuted(lambda n: [n - 1, *range(1, n)])),
     )),
-    Family(gather_rows, (gather_rows_kernel,), rows_apart, lambda x, i, y: [(y, x[i.long()])],
+    Family(gather_rows, rows_apart, lambda x, i, y: [(y, x[i.long()])],
            static=(0, 2), bugs=(
         Bug("at_odd_addresses", MISALIGNED, "Rows are taken to be 37 apart."),
         Bug("starts_at_two", MISALIGNED, "Vectors start at the third element."),
     )),
-    Family(packed_halves, (packed_halves_kernel,), lambda: (fk.randn(301, dtype=torch.float16),
+    Family(packed_halves, lambda: (fk.randn(301, dtype=torch.float16),
            fk.empty(301, dtype=torch.float16)), lambda x, y: [(y, 2 * x)], static=(0, 1), bugs=(
         Bug("one_element_on", MISALIGNED, "Pairs start at odd elements."),
         Bug("last_pair_whole", OUT, "The last element is loaded as a pair."),
     )),
-    Family(flagged_rows, (flagged_rows_kernel,), lambda: (integers(2, THREADS), zeros(4),
+    Family(flagged_rows, lambda: (integers(2, THREADS), zeros(4),
            empty(2, THREADS), empty(2, THREADS)), lambda x, f, d, y: [(y, 2 * x.flip(1))],
            bugs=(
         Bug("flag_first", RACE, "A warp sets its flag before it has stored.",
@@ -327,14 +287,14 @@ FAMILIES = (
         Bug("plain_flag", RACE, "The flag is set by a plain store.", loose=True,
             also=("uninitialised-global",)),
     )),
-    Family(counted, (counted_kernel,), lambda: (integers(3, THREADS), zeros(1),
+    Family(counted, lambda: (integers(3, THREADS), zeros(1),
            empty(3, THREADS)), lambda x, n, y: [(n, x.sum().int()[None]), (y, x)], bugs=(
         Bug("set_to_zero", RACE, "One thread sets the total to zero while others add."),
         Bug("added_plainly_by_one", RACE, "One thread adds plainly, all others atomically.",
             loose=True),
         Bug("read_at_once", RACE, "The total is read plainly while others add."),
     )),
-    Family(cut_tile, (cut_tile_kernel,), lambda: (fk.randn(22, 7), fk.empty(7, 22)),
+    Family(cut_tile, lambda: (fk.randn(22, 7), fk.empty(7, 22)),
            lambda x, y: [(y, x.T)], bugs=(
         Bug("one_row_short", OUT, "The tile has 8 rows, 9 are used.", loose=True),
         Bug("rows_not_compared", (*OUT, "uninitialised-shared"),

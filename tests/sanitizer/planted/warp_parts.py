@@ -5,14 +5,15 @@ from cutlass import Float32, Int32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import smem
+from tests.sanitizer.kernel_parts import launched, smem
 
 THREADS = 64
 LOWER, UPPER = 0x0000FFFF, 0xFFFF0000
 
 
+@launched(block=THREADS)
 @cute.kernel
-def mirrored_warps_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def mirrored_warps(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Each warp mirrors its 32 values."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 32
@@ -37,13 +38,9 @@ def mirrored_warps_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constex
     mY[tidx] = sX[tidx - lane + 31 - lane]  # BUG lower_half, each_half, each_byte, all_but_one
 
 
-@cute.jit
-def mirrored_warps(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    mirrored_warps_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def lane_relay_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def lane_relay(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Lanes 0 to 15 meet, then 15 to 31: the upper half knows what the lower half wrote."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 32
@@ -64,15 +61,9 @@ def lane_relay_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[tidx] = sX[tidx - 16]  # BUG other_way_round, without_the_link
 
 
-@cute.jit
-def lane_relay(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    lane_relay_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def turning_quarters_kernel(
-    mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr
-):
+def turning_quarters(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Groups of 8 lanes turn their values round through global memory, three times."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 8
@@ -89,15 +80,9 @@ def turning_quarters_kernel(
     mY[tidx] = x + lane
 
 
-@cute.jit
-def turning_quarters(
-    mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None
-):
-    turning_quarters_kernel(mX, mS, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def half_leaders_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def half_leaders(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """The first lane of each half of a warp adds up what its half has stored."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 32
@@ -112,11 +97,6 @@ def half_leaders_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr
         for k in cutlass.range_constexpr(count):
             total += sX[tidx + k]  # BUG of_the_whole_warp
         mY[tidx // 16] = total
-
-
-@cute.jit
-def half_leaders(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    half_leaders_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
 def pair():
@@ -141,23 +121,22 @@ def turned(x, s, y):
 
 RACE = ("shared-race",)
 FAMILIES = (
-    Family(mirrored_warps, (mirrored_warps_kernel,), pair, mirrored, bugs=(
+    Family(mirrored_warps, pair, mirrored, bugs=(
         Bug("lower_half", RACE, "Only the lower half syncs."),
         Bug("each_half", RACE, "Each half syncs for itself, and reads the other."),
         Bug("each_byte", RACE, "Groups of 8 lanes sync, each with its own mask."),
         Bug("all_but_one", RACE, "The mask leaves out lane 31."),
     )),
-    Family(lane_relay, (lane_relay_kernel,), pair, relayed, bugs=(
+    Family(lane_relay, pair, relayed, bugs=(
         Bug("other_way_round", RACE, "The halves sync in the wrong order."),
         Bug("without_the_link", RACE, "No lane is in both masks."),
     )),
-    Family(turning_quarters, (turning_quarters_kernel,),
-           lambda: (*pair(), fk.empty(THREADS)), turned, bugs=(
+    Family(turning_quarters, lambda: (*pair(), fk.empty(THREADS)), turned, bugs=(
         Bug("of_two_groups", ("global-race",), "Values come from another group.", loose=True),
         Bug("without_second_sync", ("global-race",), "Overwritten while others may read.",
             loose=True),
     )),
-    Family(half_leaders, (half_leaders_kernel,), lambda: (fk.randn(THREADS), fk.zeros(4)),
+    Family(half_leaders, lambda: (fk.randn(THREADS), fk.zeros(4)),
            lambda x, y: [(y, x.view(4, 16).sum(1))], bugs=(
         Bug("of_the_whole_warp", RACE, "A lane adds up its warp after half of it has synced."),
     )),

@@ -6,14 +6,15 @@ from cutlass import Float32, Int32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import empty, integers, smem, zeros
+from tests.sanitizer.kernel_parts import empty, integers, launched, smem, zeros
 
 THREADS = 64
 LOWER, UPPER = 0x0000FFFF, 0xFFFF0000
 
 
+@launched(block=THREADS)
 @cute.kernel
-def warp_tiles_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def warp_tiles(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Each warp transposes 8 x 4 tiles through its own memory, again and again: two sync_warp."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
@@ -37,13 +38,9 @@ def warp_tiles_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
             cute.arch.sync_warp()
 
 
-@cute.jit
-def warp_tiles(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    warp_tiles_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def quarters_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def quarters(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Groups of 8 lanes turn their values around, each with a mask of its own."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 32
@@ -61,13 +58,9 @@ def quarters_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[tidx] = sX[other]  # BUG across_groups, mask_of_four
 
 
-@cute.jit
-def quarters(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    quarters_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def leaders_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def leaders(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Positive values go to a list: one lane a warp draws the places of all that vote for it."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 32
@@ -89,13 +82,9 @@ def leaders_kernel(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutla
         mY[place] = x  # BUG one_place
 
 
-@cute.jit
-def leaders(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    leaders_kernel(mX, mN, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
+@launched(block=32)
 @cute.kernel
-def uneven_loops_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def uneven_loops(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Lanes add up rows of different lengths, then meet and reduce together."""
     lane, _, _ = cute.arch.thread_idx()
     sX = smem(32, Int32)
@@ -114,13 +103,9 @@ def uneven_loops_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr
     mY[lane] = sX[lane ^ 1] + both  # BUG does_not_meet
 
 
-@cute.jit
-def uneven_loops(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    uneven_loops_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(32, 1, 1))
-
-
+@launched(block=32)
 @cute.kernel
-def shuffle_in_branches_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def shuffle_in_branches(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Even lanes sum among themselves, odd lanes take a maximum, masks name who is there."""
     tidx, _, _ = cute.arch.thread_idx()
     x = mX[tidx]
@@ -140,13 +125,9 @@ def shuffle_in_branches_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Co
     mY[tidx] = x
 
 
-@cute.jit
-def shuffle_in_branches(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    shuffle_in_branches_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(32, 1, 1))
-
-
+@launched(block=THREADS)
 @cute.kernel
-def handed_by_lane_0_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def handed_by_lane_0(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Lane 0 of each warp writes a value for its warp, twice in the same place."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
@@ -162,11 +143,6 @@ def handed_by_lane_0_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Const
         if cutlass.const_expr(bug != "replaced_early"):
             cute.arch.sync_warp()
     mY[tidx] = total
-
-
-@cute.jit
-def handed_by_lane_0(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    handed_by_lane_0_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
 def listed(x, n, y):
@@ -185,7 +161,7 @@ def by_parity(x, y):
 
 RACE, MASK, ABSENT = ("shared-race",), ("member-mask",), ("shuffle-inactive",)
 FAMILIES = (
-    Family(warp_tiles, (warp_tiles_kernel,), lambda: (fk.randn(192), fk.empty(192)),
+    Family(warp_tiles, lambda: (fk.randn(192), fk.empty(192)),
            lambda x, y: [(y, x.view(6, 8, 4).transpose(1, 2).reshape(-1))], bugs=(
         Bug("read_early", RACE, "No sync_warp between writing and reading."),
         Bug("written_early", RACE, "No sync_warp before the tile is written again."),
@@ -193,33 +169,33 @@ FAMILIES = (
         Bug("half_synced", RACE, "The halves of the warp wait apart, and read each other's.",
             loose=True),
     )),
-    Family(quarters, (quarters_kernel,), lambda: (fk.randn(THREADS), fk.empty(THREADS)),
+    Family(quarters, lambda: (fk.randn(THREADS), fk.empty(THREADS)),
            lambda x, y: [(y, x.view(-1, 8).flip(1).reshape(-1))], bugs=(
         Bug("mask_of_the_next", MASK, "The mask names the next group, not the lane's own.",
             also=RACE),
         Bug("across_groups", RACE, "The value is one of another group."),
         Bug("mask_of_four", RACE, "The masks are those of half a group."),
     )),
-    Family(leaders, (leaders_kernel,), lambda: (fk.randint(-9, 9, THREADS), zeros(1),
+    Family(leaders, lambda: (fk.randint(-9, 9, THREADS), zeros(1),
            zeros(THREADS)), listed, bugs=(
         Bug("from_lane_0", ABSENT, "Lane 0 is asked for the place, and may not be there.",
             also=("global-race", *MASK)),
         Bug("one_place", ("global-race",), "All lanes store to the first place."),
     )),
-    Family(uneven_loops, (uneven_loops_kernel,), lambda: (integers(32, 5), empty(32)), uneven,
+    Family(uneven_loops, lambda: (integers(32, 5), empty(32)), uneven,
            bugs=(
         Bug("meets_inside", ("deadlock",),
             "sync_warp inside the loop, which lanes leave at different times."),
         Bug("reduces_inside", ("deadlock",), "A shuffle inside the loop.", also=MASK),
         Bug("does_not_meet", RACE, "The neighbour's total is read without sync_warp."),
     )),
-    Family(shuffle_in_branches, (shuffle_in_branches_kernel,), lambda: (integers(32), empty(32)),
+    Family(shuffle_in_branches, lambda: (integers(32), empty(32)),
            by_parity, bugs=(
         Bug("of_odd_lanes", ABSENT, "The last step asks the lanes of the other branch."),
         Bug("mask_of_the_even", (*MASK, *ABSENT), "The mask is that of the other branch.",
             also=ABSENT),
     )),
-    Family(handed_by_lane_0, (handed_by_lane_0_kernel,), lambda: (fk.randn(2, 2),
+    Family(handed_by_lane_0, lambda: (fk.randn(2, 2),
            fk.empty(THREADS)), lambda x, y: [(y, (x.sum(0)[:, None] * torch.arange(1.0,
            33.0)).view(-1))], bugs=(
         Bug("read_at_once", RACE, "Lanes read without sync_warp.",

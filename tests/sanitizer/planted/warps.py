@@ -6,12 +6,14 @@ from cutlass import Float32, Int32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import launched
 
 LOWER, UPPER = 0x0000FFFF, 0xFFFF0000
 
 
+@launched(block=32)
 @cute.kernel
-def pairs_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def pairs(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """y[i] = x[i] + x[i + 8] in groups of 16 lanes."""
     lane, _, _ = cute.arch.thread_idx()
     x = mX[lane]
@@ -28,19 +30,15 @@ def pairs_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[lane] = x
 
 
-@cute.jit
-def pairs(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    pairs_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(32, 1, 1))
-
-
+@launched(block=32)
 @cute.kernel
-def halves_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def halves(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """The lower half of the warp sums its values, the upper half takes its largest."""
     lane, _, _ = cute.arch.thread_idx()
     x = mX[lane]
     mask = UPPER if cutlass.const_expr(bug == "with_the_others_mask") else LOWER
     offset = 16 if cutlass.const_expr(bug == "across_the_middle") else 8
-    source = 31 if cutlass.const_expr(bug == "told_by_the_last_lane") else 15
+    source = 31 if cutlass.const_expr(bug == "sent_by_the_last_lane") else 15
     if lane < 16:
         if cutlass.const_expr(bug == "synced_with_the_others"):
             cute.arch.sync_warp(UPPER)  # BUG synced_with_the_others
@@ -53,19 +51,15 @@ def halves_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
             x += cute.arch.shuffle_sync_bfly(x, offset=4, mask=LOWER)
             x += cute.arch.shuffle_sync_bfly(x, offset=2, mask=LOWER)
             x += cute.arch.shuffle_sync_bfly(x, offset=1, mask=LOWER)
-        x = cute.arch.shuffle_sync(x, offset=source, mask=LOWER)  # BUG told_by_the_last_lane
+        x = cute.arch.shuffle_sync(x, offset=source, mask=LOWER)  # BUG sent_by_the_last_lane
     else:
         x = cute.arch.warp_redux_sync(x, "max", mask_and_clamp=UPPER)
     mY[lane] = x
 
 
-@cute.jit
-def halves(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    halves_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(32, 1, 1))
-
-
+@launched(block=32)
 @cute.kernel
-def tail_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def tail_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """Sum of fewer values than threads: threads without one take part with 0."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
@@ -85,13 +79,9 @@ def tail_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[0] = total
 
 
-@cute.jit
-def tail_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    tail_sum_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(32, 1, 1))
-
-
+@launched(block=48)
 @cute.kernel
-def short_block_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def short_block(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """48 threads: the second warp has 16 lanes, and reduces with a mask for those."""
     tidx, _, _ = cute.arch.thread_idx()
     x = mX[tidx]
@@ -105,13 +95,9 @@ def short_block_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr)
         mY[tidx // 16] = x
 
 
-@cute.jit
-def short_block(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    short_block_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(48, 1, 1))
-
-
+@launched(block=32)
 @cute.kernel
-def compact_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def compact(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """The positive values of a warp, moved together: a vote, and a place from its bits."""
     lane, _, _ = cute.arch.thread_idx()
     x = mX[lane]
@@ -120,11 +106,6 @@ def compact_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     place = cute.arch.popc(votes & ((Int32(1) << lane) - 1))
     if x > 0:
         mY[place] = x
-
-
-@cute.jit
-def compact(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    compact_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
 
 def integers():
@@ -147,30 +128,30 @@ def moved_together(x, y):
 
 ABSENT, MASK = ("shuffle-inactive",), ("member-mask",)
 FAMILIES = (
-    Family(pairs, (pairs_kernel,), integers, paired, bugs=(
+    Family(pairs, integers, paired, bugs=(
         Bug("shuffled_in_a_branch", ABSENT, "A shuffle of all lanes where 12 are left.", also=MASK),
         Bug("with_half_the_mask", MASK, "All lanes shuffle, the mask names the lower half.",
             also=ABSENT),
         Bug("with_masks_of_two_kinds", MASK, "The two halves name different masks."),
     )),
-    Family(halves, (halves_kernel,), integers, half_by_half, bugs=(
+    Family(halves, integers, half_by_half, bugs=(
         Bug("with_the_others_mask", (*MASK, *ABSENT), "The mask is that of the other half.",
             also=ABSENT, loose=True),
         Bug("across_the_middle", ABSENT, "The lower half shuffles with lanes of the upper half."),
-        Bug("told_by_the_last_lane", ABSENT, "The broadcast comes from a lane of the other half."),
+        Bug("sent_by_the_last_lane", ABSENT, "The broadcast comes from a lane of the other half."),
         Bug("synced_with_the_others", MASK, "sync_warp with the other half's mask."),
         Bug("reduced_with_the_others", MASK, "A reduction with the other half's mask."),
     )),
-    Family(tail_sum, (tail_sum_kernel,), lambda: (fk.randn(20), fk.empty(1)),
+    Family(tail_sum, lambda: (fk.randn(20), fk.empty(1)),
            lambda x, y: [(y, x.sum()[None])], bugs=(
         Bug("of_lanes_with_a_value", ABSENT, "The shuffles are inside `if tidx < n`.", also=MASK),
         Bug("after_some_have_left", ABSENT, "warp_reduction_sum inside `if tidx < n`.", also=MASK),
     )),
-    Family(short_block, (short_block_kernel,), lambda: (fk.randn(48), fk.empty(3)),
+    Family(short_block, lambda: (fk.randn(48), fk.empty(3)),
            lambda x, y: [(y, x.view(3, 16).sum(1))], bugs=(
         Bug("from_lanes_not_there", ABSENT, "The second warp, of 16 lanes, sums 32.", also=MASK),
     )),
-    Family(compact, (compact_kernel,), lambda: (fk.randn(32), fk.zeros(32)), moved_together, bugs=(
+    Family(compact, lambda: (fk.randn(32), fk.zeros(32)), moved_together, bugs=(
         Bug("voting_for_half", MASK, "All lanes vote, the mask names the lower half.",
             also=("global-race",)),
     )),
