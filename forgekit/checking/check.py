@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from forgekit.arguments import checked
 from forgekit.checking.check_report import CheckReport
 from forgekit.checking.compare import compare
-from forgekit.errors import CheckError, UsageError, brief, got_needed
+from forgekit.errors import CheckError, brief, usage_error
 from forgekit.show import in_notebook
 
 
@@ -59,7 +59,7 @@ def check(
     raises = _raises(on_fail)
     if again is None and seeds is not None:
         remedy = "add again=lambda: run(x, y)"
-        raise UsageError(got_needed("seeds", seeds, "again= beside it", remedy))
+        raise usage_error("seeds", seeds, "again= beside it", remedy)
 
     def compared(called: str | None) -> CheckReport:
         return compare(actual, expected, rtol=rtol, atol=atol, name=called, max_shown=max_shown,
@@ -101,5 +101,5 @@ def _raises(on_fail: str | None) -> bool:
     choice = os.environ.get("FORGEKIT_CHECK") or None if on_fail is None else on_fail
     if choice not in (None, "raise", "report"):
         needed, remedy = '"raise" or "report"', "leave it out to decide by itself"
-        raise UsageError(got_needed(said_by, brief(choice), needed, remedy))
+        raise usage_error(said_by, brief(choice), needed, remedy)
     return not in_notebook() if choice is None else choice == "raise"

@@ -19,7 +19,7 @@ from forgekit.arguments import dense
 from forgekit.checking.check_report import MISSING, NAN, WRONG, CheckReport, Mismatch
 from forgekit.checking.hints import hints
 from forgekit.dtypes import DType, dtype_info, scaled_atol
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import UsageError, brief, usage_error
 from forgekit.tensors import poison
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -82,7 +82,7 @@ def tile_sizes(tile: object) -> tuple[int, ...] | None:
         return None
     if not sizes or any(type(size) is not int or size < 1 for size in sizes):
         needed = "an int of 1 or more, or one for each of the last dimensions"
-        raise UsageError(got_needed("tile", brief(tile), needed, "write (16, 16), say"))
+        raise usage_error("tile", brief(tile), needed, "write (16, 16), say")
     return sizes
 
 
@@ -94,7 +94,7 @@ def _read(values: object, like: DType | None, label: str) -> tuple[Array, DType]
             "a compiled kernel returns nothing, it writes into its arguments: write `run(x, y)` "
             "without `y =` before it, and check y"
         )
-        raise UsageError(got_needed(label, "None", needed, remedy))
+        raise usage_error(label, "None", needed, remedy)
     if isinstance(values, torch.Tensor):
         tensor = dense(label, values).detach()
         if tensor.is_complex():
@@ -113,12 +113,12 @@ def _read(values: object, like: DType | None, label: str) -> tuple[Array, DType]
         if isinstance(exc, UsageError):
             _refuse_dtype(label, getattr(values, "dtype", type(values).__name__))
         remedy = "give check(actual, expected)"
-        raise UsageError(got_needed(label, type(values).__name__, needed, remedy)) from exc
+        raise usage_error(label, type(values).__name__, needed, remedy) from exc
 
 
 def _refuse_dtype(label: str, dtype: object) -> None:
     remedy = "compare the parts, such as x.real and x.imag, or convert with .to(dtype)"
-    raise UsageError(got_needed(label, dtype, "real numbers or booleans", remedy)) from None
+    raise usage_error(label, dtype, "real numbers or booleans", remedy) from None
 
 
 def _check_comparable(got: Array, dtype: DType, want: Array, want_dtype: DType) -> None:
@@ -127,7 +127,7 @@ def _check_comparable(got: Array, dtype: DType, want: Array, want_dtype: DType) 
         if got.ndim == 2 and got.shape == want.shape[::-1]:
             hint = "one of them is transposed: compare with expected.T"
         needed = f"{tuple(want.shape)} as expected has"
-        raise UsageError(got_needed("shape of actual", tuple(got.shape), needed, hint))
+        raise usage_error("shape of actual", tuple(got.shape), needed, hint)
     both_float = dtype.is_float and want_dtype.is_float
     if dtype is want_dtype or (both_float and want_dtype.bits > dtype.bits):
         return
@@ -136,7 +136,7 @@ def _check_comparable(got: Array, dtype: DType, want: Array, want_dtype: DType) 
         return
     remedy = f"convert the reference with expected.to(torch.{dtype.name})"
     needed = f"{dtype.name} or a wider type of its sort"
-    raise UsageError(got_needed("dtype of expected", want_dtype.name, needed, remedy))
+    raise usage_error("dtype of expected", want_dtype.name, needed, remedy)
 
 
 def _scaled_atol(dtype: DType, want: Array) -> float:

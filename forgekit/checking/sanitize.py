@@ -14,14 +14,7 @@ from typing import TYPE_CHECKING, Any
 from forgekit.arguments import checked, require_one_of
 from forgekit.checking.compare import compare
 from forgekit.compiling.replay import bind, run_again
-from forgekit.errors import (
-    KernelError,
-    PtxSyntaxError,
-    UnsupportedPtxError,
-    UsageError,
-    brief,
-    got_needed,
-)
+from forgekit.errors import KernelError, PtxSyntaxError, UnsupportedPtxError, brief, usage_error
 from forgekit.show import Shown
 from forgekit.text import plural
 from forgekit.vgpu.sanitizer import Finding
@@ -142,7 +135,7 @@ def sanitize(
     require_one_of("schedule", schedule, SCHEDULES)
     if schedule != "adversarial" and seeds is not None:
         remedy = 'add schedule="adversarial"'
-        raise UsageError(got_needed("seeds", brief(seeds), "an adversarial schedule", remedy))
+        raise usage_error("seeds", brief(seeds), "an adversarial schedule", remedy)
     drawn = seed_numbers(seeds) if schedule == "adversarial" else []
     args = bind("sanitize", kernel, args)
     found: dict[object, Finding] = {}
@@ -166,14 +159,14 @@ def seed_numbers(seeds: int | Iterable[int] | None) -> list[int]:
     if isinstance(seeds, int) and not isinstance(seeds, bool):
         if not 1 <= seeds <= MOST_SEEDS:
             needed = f"1 to {MOST_SEEDS:,}"
-            raise UsageError(got_needed("seeds", seeds, needed, "leave it out for 3"))
+            raise usage_error("seeds", seeds, needed, "leave it out for 3")
         return list(range(seeds))
     if isinstance(seeds, Iterable) and not isinstance(seeds, str) and not hasattr(seeds, "ndim"):
         found = list(seeds)
         if found and all(isinstance(seed, int) and seed >= 0 for seed in found):
             return found
     needed = "a count, or a list of numbers from 0"
-    raise UsageError(got_needed("seeds", brief(seeds), needed, "try 3"))
+    raise usage_error("seeds", brief(seeds), needed, "try 3")
 
 
 def _run(

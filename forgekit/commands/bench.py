@@ -22,7 +22,7 @@ from forgekit.benching.suites.suite import (
     suite_names,
 )
 from forgekit.commands.options import AtLeast, Command, Names, chosen_target
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import usage_error
 from forgekit.output_files import check_output, write_output
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _check_read(context: click.Context) -> None:
     if given:
         got = f"{', '.join(given)} beside it"
         remedy = "leave that out, or measure again without --read"
-        raise UsageError(got_needed("--read", got, "options of the report alone", remedy))
+        raise usage_error("--read", got, "options of the report alone", remedy)
 
 
 def _early_checks(chosen: SimpleNamespace, elsewhere: Measure | None) -> float:
@@ -133,7 +133,7 @@ def _early_checks(chosen: SimpleNamespace, elsewhere: Measure | None) -> float:
 
     if elsewhere and (chosen.scheduler or chosen.host_times):
         got, remedy = "--scheduler or --host-times", "leave it out"
-        raise UsageError(got_needed("modal", got, "neither", remedy))
+        raise usage_error("modal", got, "neither", remedy)
     check_names(chosen.op, chosen.dtype)
     if chosen.plot:
         check_plot_file(chosen.plot)
@@ -145,10 +145,10 @@ def _early_checks(chosen: SimpleNamespace, elsewhere: Measure | None) -> float:
         check_scheduler(chosen.scheduler)
         if chosen.host_times and local_workers(chosen.scheduler) is None:
             got, remedy = f"--scheduler {chosen.scheduler}", "leave one of the two out"
-            raise UsageError(got_needed("--host-times", got, "the host at hand", remedy))
+            raise usage_error("--host-times", got, "the host at hand", remedy)
     if chosen.fail_on_regression and not chosen.compare:
         remedy = "add --compare baseline.json"
-        raise UsageError(got_needed("--fail-on-regression", "no baseline", "one", remedy))
+        raise usage_error("--fail-on-regression", "no baseline", "one", remedy)
     return parse_percent(chosen.fail_on_regression or "5%")
 
 

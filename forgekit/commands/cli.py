@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import click
 
 from forgekit.commands.options import Shortened
-from forgekit.errors import ForgekitError, UsageError, brief, got_needed
+from forgekit.errors import ForgekitError, UsageError, brief, usage_error
 
 # In the order of the help. `build-notebooks` is the function `build_notebooks` in the module of
 # that name beside this one, imported when it is called for: none imports torch or the compiler
@@ -30,7 +30,7 @@ class Forgekit(Shortened, click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         if cmd_name not in COMMANDS:
             needed, remedy = f"one of {', '.join(COMMANDS)}", "see `forgekit --help`"
-            raise UsageError(got_needed("the command", brief(cmd_name), needed, remedy))
+            raise usage_error("the command", brief(cmd_name), needed, remedy)
         name = cmd_name.replace("-", "_")
         command: click.Command = getattr(importlib.import_module(f"forgekit.commands.{name}"), name)
         return command

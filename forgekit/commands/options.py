@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forgekit.errors import ForgekitError, UsageError, brief, got_needed
+from forgekit.errors import ForgekitError, UsageError, brief, usage_error
 from forgekit.profiling.nvidia.tools import program
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _without_dashes(
         "what is behind it runs as it stands, on the GPU, while "
         f"`forgekit {called.split()[1]} SCRIPT` without it runs a script on the virtual GPU"
     )
-    return UsageError(got_needed("the call", got, "options, then `--`, then the command", remedy))
+    return usage_error("the call", got, "options, then `--`, then the command", remedy)
 
 
 # -- types of options -----------------------------------------------------------------------------
@@ -124,7 +124,7 @@ class AtLeast(click.ParamType):
             assert param is not None
             got = brief(value) if number is None else number
             needed = f"{self.least} or more"
-            raise UsageError(got_needed(param.opts[0], got, needed, self.remedy))
+            raise usage_error(param.opts[0], got, needed, self.remedy)
         return number
 
 
@@ -161,7 +161,7 @@ def _refusal(error: click.UsageError, ctx: click.Context) -> UsageError:
     else:
         got, needed = error.format_message().rstrip(".").removeprefix("Got "), "none"
     remedy = f"see `{ctx.command_path} --help`"
-    return UsageError(got_needed(what, got, needed, remedy))
+    return usage_error(what, got, needed, remedy)
 
 
 def as_option(error: ForgekitError, argument: str, remedy: str) -> ForgekitError:

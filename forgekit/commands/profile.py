@@ -14,7 +14,7 @@ import click
 
 from forgekit.commands.options import AtLeast, Names, ScriptCommand, ToolCommand, as_option
 from forgekit.commands.run import launched_nothing, run_script
-from forgekit.errors import PlatformError, UsageError, brief, got_needed
+from forgekit.errors import PlatformError, UsageError, brief, usage_error
 from forgekit.output_files import check_output
 from forgekit.profiling.nvidia import ncu, nsys, tools
 
@@ -95,7 +95,7 @@ def _pattern(text: str) -> str:
     except re.error as error:
         needed = f"a regular expression ({error})"
         remedy = "put a backslash before characters such as ( [ * +"
-        raise UsageError(got_needed("--kernel", brief(text), needed, remedy)) from None
+        raise usage_error("--kernel", brief(text), needed, remedy) from None
     return text
 
 
@@ -131,7 +131,7 @@ def _print_measured(
             place = out
         except OSError as error:
             got, remedy = f"{out} ({error.strerror or error})", f"the report is {report}"
-            failed = UsageError(got_needed("--out", got, "a file that can be written", remedy))
+            failed = usage_error("--out", got, "a file that can be written", remedy)
     if as_json:
         print(json.dumps(data | {"report": str(place)}, indent=1))
     else:
@@ -167,7 +167,7 @@ def profile(script: str, arguments: tuple[str, ...], gpu: str | None, as_json: b
     if script in ("ncu", "nsys") and not Path(script).is_file():
         needed = f"`forgekit profile {script}` first, its options behind it"
         remedy = f"see `forgekit profile {script} --help`"
-        raise UsageError(got_needed("profile", f"options before {script}", needed, remedy))
+        raise usage_error("profile", f"options before {script}", needed, remedy)
     chosen = _gpu(gpu) if gpu is not None else None
     counts = Counting()
     # What the script prints must not stand before the JSON.

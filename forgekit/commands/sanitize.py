@@ -14,7 +14,7 @@ import click
 
 from forgekit.commands.options import AtLeast, Names, ScriptCommand, ToolCommand
 from forgekit.commands.run import Ended, launched_nothing, run_script
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import usage_error
 from forgekit.profiling.nvidia import sanitizer, tools
 from forgekit.text import plural
 
@@ -35,7 +35,7 @@ def with_compute_sanitizer(command: list[str], names: tuple[str, ...], as_json: 
     if unknown or not names:
         needed = f"some of {', '.join(sanitizer.TOOLS)}"
         remedy = "write them with commas, or leave --tool out for all"
-        raise UsageError(got_needed("--tool", ", ".join(unknown) or "none", needed, remedy))
+        raise usage_error("--tool", ", ".join(unknown) or "none", needed, remedy)
     path = tools.require(tools.SANITIZER)
     logs = Path(tempfile.mkdtemp(prefix="forgekit-sanitizer-"))
     results = []
@@ -115,7 +115,7 @@ def sanitize(script: str, arguments: tuple[str, ...], schedule: str, seed: int) 
 
     if schedule not in SCHEDULES:
         needed = f"one of {', '.join(SCHEDULES)}"
-        raise UsageError(got_needed("--schedule", schedule, needed, "choose one"))
+        raise usage_error("--schedule", schedule, needed, "choose one")
     findings: list[Finding] = []
     launched: list[str] = []
     options: dict[str, Any] = {"sanitize": True, "schedule": schedule, "seed": seed}

@@ -33,7 +33,7 @@ _KERNEL_PID = re.compile(r"ipykernel_\d+")
 
 @dataclasses.dataclass(frozen=True)
 class Fingerprint:
-    """digest: hexadecimal. portable: False if something was told apart by its identity alone, so
+    """digest: hexadecimal. portable: False if something is known by its identity alone, so
     that the digest means nothing in another process."""
 
     digest: str
@@ -152,7 +152,7 @@ class _Walker:
         return f"identity:{id(value)}"
 
 
-# Objects told apart by identity are kept alive, so that no other object ever gets their id.
+# Objects known by identity are kept alive, so that no other object ever gets their id.
 _IDENTIFIED: dict[int, object] = {}
 
 

@@ -19,14 +19,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forgekit import course
-from forgekit.errors import UsageError, got_needed
+from forgekit.devices import current_target
+from forgekit.errors import usage_error
 from forgekit.lessons import records
+from forgekit.lessons.grading import FAILED, FailedCall, grade
+from forgekit.lessons.report import GradeReport, Note
 from forgekit.lessons.skeleton import Source, read_source
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates.failure import Group
-    from forgekit.lessons.grading import FailedCall
-    from forgekit.lessons.report import GradeReport, Note
 
 NOTHING = object()  # stands for an argument that was left out
 
@@ -98,17 +99,17 @@ class Exercise:
         Raises:
             UsageError: nothing was handed in, or an architecture that the virtual GPU lacks.
         """
-        from forgekit.devices import current_target
-        from forgekit.lessons.grading import grade
-
         if submission is NOTHING:
             remedy = f"write .grade({self.entry})"
-            raise UsageError(got_needed("grade", "nothing", "what the task asks for", remedy))
+            raise usage_error("grade", "nothing", "what the task asks for", remedy)
         if arch is not None:
             current_target("virtual", arch)  # refuses it here: later it looks like the kernel's
 
         report = grade(self, submission, arch or self.arch, untouched=self._is_skeleton(submission))
-        records.change(self.name, functools.partial(_tried, report=report))
+        with records.changing(self.name) as known:
+            known.tries += not report.untouched
+            if report and not known.passed:
+                known.passed_at_try, known.passed_on = known.tries, date.today().isoformat()
         return replace(report, standing=_standing(self.week)) if report else report
 
     @property
@@ -118,13 +119,9 @@ class Exercise:
         Raises:
             UsageError: no grade has stopped at a call of a kernel since this process began.
         """
-        from forgekit.lessons.grading import FAILED
-
         if self.name not in FAILED:
-            raise UsageError(
-                got_needed("failed", "no failed call", "a grade that stopped at one",
-                           "run the cell that grades the exercise first")
-            )  # fmt: skip
+            remedy = "run the cell that grades the exercise first"
+            raise usage_error("failed", "no failed call", "a grade that stopped at one", remedy)
         return FAILED[self.name]
 
     def reference(self) -> Any:
@@ -136,24 +133,22 @@ class Exercise:
 
     def hint(self) -> Note:
         """The next hint: the first call gives the first of three, the next tells more."""
-        from forgekit.lessons.report import Note
-
-        number = records.change(self.name, functools.partial(_hinted, of=len(self.hints))).hints
+        with records.changing(self.name) as known:
+            number = known.hints = min(known.hints + 1, len(self.hints))
         more = f"{len(self.hints) - number} more" if number < len(self.hints) else "the last"
         return Note(f"Hint {number} ({more})", self.hints[number - 1])
 
     def solution(self) -> Note:
         """The solution with its analysis."""
-        from forgekit.lessons.report import Note
-
-        records.change(self.name, _seen)
+        with records.changing(self.name) as known:
+            known.solution_seen |= not known.passed  # after a pass it was no help
         return Note("Solution", self.solution_text())
 
     def reset(self) -> Note:
         """Forget tries and the pass, though not the help that was taken; returns the skeleton."""
-        from forgekit.lessons.report import Note
-
-        records.change(self.name, _reset)
+        with records.changing(self.name) as known:
+            known.tries = known.passed_at_try = 0
+            known.passed_on = ""
         where = f"its cell in {self.notebook}, in place of what stands there"
         text = f"Copy this into {where}:\n\n```python\n{self.source.skeleton}```"
         return Note(f"{self.name} is open again", text)
@@ -171,25 +166,6 @@ class Exercise:
             return False
         text = _bare("".join(linecache.getlines(file)))
         return bool(text) and _bare(self.source.skeleton) in text
-
-
-def _tried(known: records.Record, report: GradeReport) -> None:
-    known.tries += not report.untouched
-    if report and not known.passed:
-        known.passed_at_try, known.passed_on = known.tries, date.today().isoformat()
-
-
-def _hinted(known: records.Record, of: int) -> None:
-    known.hints = min(known.hints + 1, of)
-
-
-def _seen(known: records.Record) -> None:
-    known.solution_seen = known.solution_seen or not known.passed  # after a pass it was no help
-
-
-def _reset(known: records.Record) -> None:
-    known.tries = known.passed_at_try = 0
-    known.passed_on = ""
 
 
 def _bare(text: str) -> str:
@@ -218,16 +194,12 @@ def exercise(name: str) -> Exercise:
     remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else (
         'see fk.progress("week0"), or another week')  # fmt: skip
     if any(known.startswith(f"{week}/") for known in folders):
-        raise UsageError(got_needed("exercise", repr(name), "the name of an exercise", remedy))
-    looked = course.where_looked(week)
-    if not looked:
-        raise UsageError(got_needed("exercise", repr(name), 'a name such as "week0/scale"', remedy))
-    raise UsageError(
-        got_needed(
-            "exercise", f"{name!r}, and no exercises of {week}", looked,
-            "run the notebook in its week's folder, or copy the folder `exercises` beside it",
-        )
-    )  # fmt: skip
+        raise usage_error("exercise", repr(name), "the name of an exercise", remedy)
+    if looked := course.where_looked(week):
+        got = f"{name!r}, and no exercises of {week}"
+        remedy = "run the notebook in its week's folder, or copy the folder `exercises` beside it"
+        raise usage_error("exercise", got, looked, remedy)
+    raise usage_error("exercise", repr(name), 'a name such as "week0/scale"', remedy)
 
 
 @functools.cache

@@ -33,14 +33,7 @@ class FailedCall:
 
     def __iter__(self) -> Iterator[Any]:
         yield self.kernel
-        yield from self._arguments()
-
-    def _arguments(self) -> tuple[Any, ...]:
-        from forgekit.compiling.replay import copied
-
-        kinds = [p.kind for p in self.kernel.parameters if p.kind != "stream"]
-        pairs = zip(kinds, copied(self.case.args), strict=False)
-        return tuple(value for kind, value in pairs if kind in ("tensor", "scalar"))
+        yield from self.case.arguments(self.kernel).values()
 
     def show(self) -> CheckReport:
         """Run the call on the virtual GPU and check its first wrong result, or its last.
@@ -52,9 +45,8 @@ class FailedCall:
         from forgekit.compiling.replay import run_again
         from forgekit.show import in_notebook
 
-        kinds = [p.kind for p in self.kernel.parameters if p.kind != "stream"]
-        places = [k for k, kind in enumerate(kinds) if kind in ("tensor", "scalar")]
-        after = dict(zip(places, run_again(self.kernel, self._arguments()), strict=True))
+        args = self.case.arguments(self.kernel)
+        after = dict(zip(args, run_again(self.kernel, tuple(args.values())), strict=True))
         report = None
         for position, want in self.case.expected.items():
             name = self.kernel.parameters[position].name
@@ -95,7 +87,7 @@ def grade(exercise: Exercise, value: Any, arch: str | None, *, untouched: bool) 
             left = [g.name for g in rest if g.name not in {o.name for o in others}]
             passed += others
             return _report(exercise, passed, [group.name, *left], failure, untouched=missing)
-        except ForgekitError as error:  # what no gate expected of a kernel, and yet told in words
+        except ForgekitError as error:  # what no gate expected of a kernel, and yet in words
             return _report(exercise, passed, names[number:], GateError(str(error)))
         except Exception as error:  # an odd value in an answer, say; a student sees no traceback
             return _report(exercise, passed, names[number:], _unexpected(error))
@@ -107,7 +99,7 @@ def _passes(group: Group, submission: Submission) -> Pass | None:
     """What a group says of a pass; None if it is not passed."""
     try:
         return Pass(group.name, group.run(submission))
-    except Exception:  # why not is told once the groups before it are passed
+    except Exception:  # the reason is for when the groups before it are passed
         return None
 
 
@@ -121,12 +113,10 @@ def _keep_failed(exercise: Exercise, submission: Submission, failure: GateError)
             FAILED[exercise.name] = FailedCall(kernel, submission.last)
     except GateError:  # it does not compile
         pass
-    known = exercise.name in FAILED
-    failure.look_at = failure.look_at.replace("{failed}", call) if known else _without(failure)
-
-
-def _without(failure: GateError) -> str:
-    return "" if "{failed}" in failure.look_at else failure.look_at
+    if exercise.name in FAILED:
+        failure.look_at = failure.look_at.replace("{failed}", call)
+    elif "{failed}" in failure.look_at:
+        failure.look_at = ""
 
 
 def _unexpected(error: Exception) -> GateError:

@@ -18,7 +18,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import usage_error
 from forgekit.lessons.exercise import Exercise, exercise
 
 PARTS = ("task", "skeleton", "grade", "solution")
@@ -95,16 +95,16 @@ def _cells(text: str) -> Iterator[_Cell]:
         parts = tuple(p for n, p in seen if n == name)
         if parts != PARTS:
             remedy = "give it four cells, in this order"
-            raise UsageError(got_needed(f"cells of {name}", parts, PARTS, remedy))
+            raise usage_error(f"cells of {name}", parts, PARTS, remedy)
     return iter(found)
 
 
 def _check(name: str, part: str, markdown: bool) -> None:
     if part not in PARTS:
-        raise UsageError(got_needed(f"part of {name}", repr(part), PARTS, "choose one of these"))
+        raise usage_error(f"part of {name}", repr(part), PARTS, "choose one of these")
     if markdown != (part in ("task", "solution")):
         kind = "a [markdown] cell" if not markdown else "a code cell"
-        raise UsageError(got_needed(f"{part} of {name}", "another kind", kind, "fix the header"))
+        raise usage_error(f"{part} of {name}", "another kind", kind, "fix the header")
 
 
 def _wanted(e: Exercise, part: str, number: int) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from forgekit import course
-from forgekit.errors import UsageError, brief, got_needed
+from forgekit.errors import brief, usage_error
 from forgekit.lessons import records
 from forgekit.lessons.exercise import Exercise, all_exercises
 from forgekit.lessons.records import Record
@@ -124,7 +124,7 @@ def progress(week: str | None = None) -> Progress:
     weeks = list(dict.fromkeys(e.week for e in exercises))
     if week is not None and not (isinstance(week, str) and week in weeks):
         needed = "one of " + (", ".join(map(repr, weeks)) or "none: no exercises are found here")
-        raise UsageError(got_needed("week", brief(week), needed, "leave it out for all"))
+        raise usage_error("week", brief(week), needed, "leave it out for all")
     known = records.all_records()
     return Progress(
         tuple(Row(e, known.get(e.name, Record())) for e in exercises if week in (None, e.week))

@@ -110,57 +110,44 @@ def puzzle(
     tolerances: dict[str, Any] = {"rtol": 0.0, "atol": 0.0} if exact else {}
     tolerances |= {k: v for k, v in (("rtol", rtol), ("atol", atol)) if v is not None}
 
-    def make(*size: int, dtype: torch.dtype) -> Case:
-        return _case(inputs, result, size, dtype, exact, in_place, promise, tolerances)
+    names = list(inspect.signature(inputs).parameters)[1:]
 
-    orders = list(sizes[-2:])
+    def make(*size: int, dtype: torch.dtype) -> Case:
+        import torch
+
+        import forgekit as fk
+
+        given = tuple(inputs(Draw(dtype), *size))
+        wide = [
+            x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() and not exact else x
+            for x in given
+        ]
+        found = result(*wide)
+        wanted = list(found) if isinstance(found, tuple) else [found]
+        called = ", ".join(f"{name} = {value:,}" for name, value in zip(names, size, strict=True))
+        label = f"{called}, {str(dtype).removeprefix('torch.')}"
+        if in_place:
+            args, expected = given, {0: wanted[0]}
+        else:
+            outputs = [
+                fk.empty(
+                    *w.shape, device="virtual",
+                    dtype=dtype if w.dtype == torch.float64 and not exact else w.dtype,
+                )
+                for w in wanted
+            ]  # fmt: skip
+            args = (*given, *outputs)
+            expected = {len(given) + k: w for k, w in enumerate(wanted)}
+        promised = promise(*size) if callable(promise) else promise or {}
+        specs = {k: fk.spec(args[k], divisible=dict(d)) for k, d in promised.items()}
+        return Case(args, expected, label, specs, tolerances=tolerances)
+
     return Exercise(
         groups=(
             values(make, sizes, dtypes, misconceptions=misconceptions, drawn=legal or 2),
-            clean(make, orders, dtypes[0], seeds=seeds, misconceptions=misconceptions),
+            clean(make, sizes[-2:], dtypes[0], seeds=seeds, misconceptions=misconceptions),
             economical(make, count, dtypes[0], waste=waste),
             *(more(make) if more else ()),
         ),
         **texts,
     )
-
-
-def _case(
-    inputs: Callable[..., tuple[Any, ...]],
-    result: Callable[..., Any],
-    size: tuple[int, ...],
-    dtype: torch.dtype,
-    exact: bool,
-    in_place: bool,
-    promise: Promise | Callable[..., Promise] | None,
-    tolerances: dict[str, Any],
-) -> Case:
-    import torch
-
-    import forgekit as fk
-
-    given = tuple(inputs(Draw(dtype), *size))
-    wide = [
-        x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() and not exact else x
-        for x in given
-    ]
-    found = result(*wide)
-    wanted = list(found) if isinstance(found, tuple) else [found]
-    names = list(inspect.signature(inputs).parameters)[1:]
-    called = ", ".join(f"{name} = {value:,}" for name, value in zip(names, size, strict=True))
-    label = f"{called}, {str(dtype).removeprefix('torch.')}"
-    if in_place:
-        args, expected = given, {0: wanted[0]}
-    else:
-        outputs = [
-            fk.empty(
-                *w.shape, device="virtual",
-                dtype=dtype if w.dtype == torch.float64 and not exact else w.dtype,
-            )
-            for w in wanted
-        ]  # fmt: skip
-        args = (*given, *outputs)
-        expected = {len(given) + k: w for k, w in enumerate(wanted)}
-    promised = promise(*size) if callable(promise) else promise or {}
-    specs = {k: fk.spec(args[k], divisible=dict(d)) for k, d in promised.items()}
-    return Case(args, expected, label, specs, tolerances=tolerances)

@@ -13,7 +13,7 @@ import json
 import os
 import threading
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -62,16 +62,13 @@ def forget(names: Collection[str]) -> None:
         _write({name: r for name, r in all_records().items() if name not in names})
 
 
-def change(name: str, edit: Callable[[Record], None] | None) -> Record:
-    """Edit an exercise's record, as it is now, and keep it; None forgets the exercise."""
+@contextlib.contextmanager
+def changing(name: str) -> Iterator[Record]:
+    """An exercise's record, as it is now, to be edited; what it is in the end is kept."""
     with _locked():
         records = all_records()
-        known = records.pop(name, Record())
-        if edit is not None:
-            edit(known)
-            records[name] = known
+        yield records.setdefault(name, Record())
         _write(records)
-    return records.get(name, Record())
 
 
 def all_records() -> dict[str, Record]:
@@ -125,7 +122,7 @@ def _set_aside(file: Path, error: Exception) -> None:
         warnings.warn(
             f"the progress in {file} cannot be read ({error}); it was kept as {aside.name}, and a "
             "new file begins",
-            stacklevel=5,
+            stacklevel=6,
         )
 
 
@@ -149,7 +146,7 @@ def _write(records: dict[str, Record]) -> None:
         warnings.warn(
             f"progress cannot be written to {file} ({error}); it lasts as long as this process. "
             "FORGEKIT_PROGRESS can name another file.",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

@@ -20,7 +20,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import usage_error
 
 PLACEHOLDER = "FILL ME IN"
 _BEGIN, _END, _STARTER = "# [fill]", "# [/fill]", re.compile(r"^(\s*)#\| ?(.*)$")
@@ -50,10 +50,12 @@ def read_source(path: Path) -> Source:
     for number, line in enumerate(text.splitlines()[first:], start=first + 1):
         mark = line.strip()
         if mark in (_BEGIN, _END) and (mark == _BEGIN) != (marked is None):
-            raise UsageError(
-                got_needed(f"{path.name}, line {number}", repr(mark), "marks in pairs",
-                           f"write {_BEGIN} before and {_END} after the lines to be found out")
-            )  # fmt: skip
+            raise usage_error(
+                f"{path.name}, line {number}",
+                repr(mark),
+                "marks in pairs",
+                f"write {_BEGIN} before and {_END} after the lines to be found out",
+            )
         if mark == _BEGIN:
             marked = []
         elif mark == _END:
@@ -67,7 +69,7 @@ def read_source(path: Path) -> Source:
             skeleton.append(line)
     if marked is not None or solution == skeleton:
         remedy = f"mark them with {_BEGIN} and {_END}"
-        raise UsageError(got_needed(path.name, "no marked lines", "lines to be found out", remedy))
+        raise usage_error(path.name, "no marked lines", "lines to be found out", remedy)
     return Source(path, _text(solution), _text(skeleton))
 
 

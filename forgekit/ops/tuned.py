@@ -78,7 +78,7 @@ def gpu_name(arch: str | None) -> str:
 
 @dataclass
 class Trial:
-    """choice: what all are told that ask. asked: for which rows."""
+    """choice: what all get that ask. asked: for which rows."""
 
     choice: RowChoice
     asked: list[RowProblem] = field(default_factory=list)

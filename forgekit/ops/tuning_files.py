@@ -94,8 +94,8 @@ def _read(file: Path) -> Stored:
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         return Stored(file, "", {}, f"it cannot be read ({type(error).__name__}: {error})")
     other = [name for name, value in header().items() if data.get(name) != value]
-    told = ", ".join(_OTHER.get(name, f"another {name}") for name in other)
-    return Stored(file, gpu, entries, f"it was made with {told}" if other else "")
+    changed = ", ".join(_OTHER.get(name, f"another {name}") for name in other)
+    return Stored(file, gpu, entries, f"it was made with {changed}" if other else "")
 
 
 def entries_of(file: Path) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
@@ -17,7 +18,7 @@ from forgekit import shared_files
 from forgekit.lessons import records
 from forgekit.lessons.exercise import all_exercises, exercise
 from forgekit.lessons.progress import Progress, progress
-from forgekit.lessons.records import Record, change, record
+from forgekit.lessons.records import Record, changing, forget, record
 
 NAME, OTHER = "week0/scale", "week0/reverse"
 
@@ -31,6 +32,11 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+def change(name: str, edit: Callable[[Record], None]) -> None:
+    with changing(name) as known:
+        edit(known)
+
+
 def tried(known: Record) -> None:
     known.tries += 1
 
@@ -42,8 +48,9 @@ def passed(known: Record) -> None:
 
 def test_a_change_is_kept_in_the_file_and_nothing_else_is_left(file: Path) -> None:
     assert record(NAME) == Record()
-    assert change(NAME, tried) == Record(tries=1)
-    assert change(NAME, passed) == Record(tries=2, passed_at_try=2)
+    change(NAME, tried)
+    assert record(NAME) == Record(tries=1)
+    change(NAME, passed)
     change(OTHER, tried)
     assert record(NAME) == Record(tries=2, passed_at_try=2) and record(NAME).passed
     assert not record(OTHER).passed
@@ -55,7 +62,7 @@ def test_a_change_is_kept_in_the_file_and_nothing_else_is_left(file: Path) -> No
 def test_an_exercise_is_forgotten_alone_and_a_reset_forgets_all(file: Path) -> None:
     change(NAME, passed)
     change(OTHER, passed)
-    assert change(NAME, None) == Record()
+    forget({NAME})
     assert record(NAME) == Record() and record(OTHER).passed
     progress().reset()
     assert not record(OTHER).passed and json.loads(file.read_text())["exercises"] == {}
@@ -175,7 +182,7 @@ def test_threads_lose_nothing(file: Path, monkeypatch: pytest.MonkeyPatch) -> No
         assert record(NAME).tries == 100
 
 
-def test_a_field_of_tomorrow_is_no_reason_to_begin_anew(file: Path) -> None:
+def test_a_field_of_tomorrow_is_no_reason_to_begin_again(file: Path) -> None:
     file.parent.mkdir()
     known = {"tries": 3, "stars": 5}
     file.write_text(json.dumps({"version": 1, "exercises": {NAME: known, "week9/x": {}}}))
@@ -231,12 +238,11 @@ def test_what_was_kept_in_memory_is_written_once_that_can_be_done(
 
 WRITER = """
 import sys
-from forgekit.lessons.records import change
-def tried(known):
-    known.tries += 1
+from forgekit.lessons.records import changing
 for k in range(25):
-    change("week0/scale", tried)
-    change(f"week0/{sys.argv[1]}", tried)
+    for name in ("scale", sys.argv[1]):
+        with changing(f"week0/{name}") as known:
+            known.tries += 1
 """
 
 

@@ -63,7 +63,7 @@ def counters(
         case = make(*size, dtype=getattr(torch, dtype))
         counts, after = submission.counted(case)
         check_values(submission, case, after)
-        told = []
+        seen = []
         for gate in gates:
             value = gate.of(counts)
             high = gate.at_most is not None and value > gate.at_most
@@ -71,17 +71,17 @@ def counters(
             if high or low:
                 evidence = Evidence(case=case, counts=counts)
                 raise GateError(
-                    _told(gate, value, case.label) + (line_of_most(counts, gate.measure, high)),
+                    _describe(gate, value, case.label) + line_of_most(counts, gate.measure, high),
                     explained(gate.misconceptions, evidence),
                     gate.look_at or look_at,
                 )
-            told.append(f"{gate.called} {_number(value)}")
-        return ", ".join(told)
+            seen.append(f"{gate.called} {_number(value)}")
+        return ", ".join(seen)
 
     return Group(name, run)
 
 
-def _told(gate: Counter, value: float, label: str) -> str:
+def _describe(gate: Counter, value: float, label: str) -> str:
     close = any(
         bound is not None and bound != value and _number(bound) == _number(value)
         for bound in (gate.at_least, gate.at_most)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import usage_error
 from forgekit.lessons.gates.counters import line_of_most
 from forgekit.lessons.gates.failure import GateError, Group
 from forgekit.lessons.gates.submission import Submission
@@ -185,12 +185,12 @@ def economical(
     for key in changed:
         if key not in QUANTITIES:
             needed = f"one of {', '.join(QUANTITIES)}"
-            raise UsageError(got_needed("waste", repr(key), needed, "check the name"))
+            raise usage_error("waste", repr(key), needed, "check the name")
 
     def run(submission: Submission) -> str:
         import torch
 
-        told = ""
+        seen = ""
         for size in sizes:
             case = make(*size, dtype=getattr(torch, dtype))
             shares = WarpShares()
@@ -205,11 +205,11 @@ def economical(
             _enough_threads(launched_threads(profile), ideal["threads"], case.label)
             if size == sizes[-1]:
                 _evenly_shared(shares.unevenness, ideal["unevenness"], case.label)
-            told = f"{case.label}: " + ", ".join(
+            seen = f"{case.label}: " + ", ".join(
                 f"{QUANTITIES[key].called} {QUANTITIES[key].measure(profile):,.0f}"
                 for key in ("load_sectors", "store_sectors", "threads")
             )
-        return told
+        return seen
 
     return Group(name, run)
 

@@ -1,4 +1,4 @@
-"""Why threads left a tensor, told only where the numbers of all of them prove it."""
+"""Why threads left a tensor, said only where the numbers of all of them prove it."""
 
 from __future__ import annotations
 

@@ -42,6 +42,14 @@ class Case:
     tile: tuple[int, ...] | None = None
     tolerances: dict[str, Any] = field(default_factory=dict)
 
+    def arguments(self, kernel: CompiledKernel) -> dict[int, Any]:
+        """Copies of what a call of the kernel takes at run time, by position in `args`."""
+        from forgekit.compiling.replay import copied
+
+        kinds = [p.kind for p in kernel.parameters if p.kind != "stream"]
+        pairs = zip(kinds, copied(self.args), strict=False)
+        return {k: v for k, (kind, v) in enumerate(pairs) if kind in ("tensor", "scalar")}
+
 
 MakeCase = Callable[..., Case]  # of sizes and of dtype=
 
@@ -148,16 +156,11 @@ class Submission:
 
     def arguments(self, case: Case, device: str = "virtual") -> dict[int, Any]:
         """Fresh copies of what a call takes, by their position among the case's arguments."""
-        from forgekit.compiling.replay import copied
         from forgekit.devices import current_target
 
-        parameters = [p for p in self.compiled(case, device).parameters if p.kind != "stream"]
         where = current_target(device).torch_device
-        return {
-            k: _moved(value, where)
-            for k, (p, value) in enumerate(zip(parameters, copied(case.args), strict=False))
-            if p.kind in ("tensor", "scalar")
-        }
+        args = case.arguments(self.compiled(case, device))
+        return {k: _moved(value, where) for k, value in args.items()}
 
     def run(self, case: Case, device: str = "virtual") -> dict[int, Any]:
         """Call it with copies of a case's arguments; returns these, as they are afterwards.
