@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from forgekit.arguments import checked
 from forgekit.checking.check_report import CheckReport
@@ -61,11 +62,10 @@ def check(
         remedy = "add again=lambda: run(x, y)"
         raise usage_error("seeds", seeds, "again= beside it", remedy)
 
-    def compared(called: str | None) -> CheckReport:
-        return compare(actual, expected, rtol=rtol, atol=atol, name=called, max_shown=max_shown,
-                       tile=tile)  # fmt: skip
-
-    report = compared(name)
+    compared = partial(
+        compare, actual, expected, rtol=rtol, atol=atol, max_shown=max_shown, tile=tile
+    )
+    report = compared(name=name)
     if again is not None and report.ok:
         wrong = _adversarial(again, seeds, compared, name or "actual")
         report = report if wrong is None else wrong  # a wrong report is false
@@ -79,7 +79,7 @@ def check(
 def _adversarial(
     again: Callable[[], object],
     seeds: int | Iterable[int] | None,
-    compared: Callable[[str], CheckReport],
+    compared: Callable[..., CheckReport],
     name: str,
 ) -> CheckReport | None:
     """The report of the first adversarial schedule with wrong values; None if there is none."""
@@ -89,7 +89,7 @@ def _adversarial(
     for seed in seed_numbers(seeds):
         with vgpu.options(schedule="adversarial", seed=seed, sanitize=False):
             again()
-        report = compared(f"{name} (adversarial schedule, seed {seed})")
+        report = compared(name=f"{name} (adversarial schedule, seed {seed})")
         if not report.ok:
             return report
     return None

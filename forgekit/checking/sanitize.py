@@ -138,18 +138,17 @@ def sanitize(
         raise usage_error("seeds", brief(seeds), "an adversarial schedule", remedy)
     drawn = seed_numbers(seeds) if schedule == "adversarial" else []
     args = bind("sanitize", kernel, args)
-    found: dict[object, Finding] = {}
-    usual, stopped = _run(kernel, args, found)
+    findings: list[Finding] = []
+    usual, stopped = _run(kernel, args, findings)
     differences: list[Difference] = []
     schedules = ["default"]
     for seed in drawn:
         schedules.append(f"adversarial, seed {seed}")
-        results, error = _run(kernel, args, found, schedule=schedule, seed=seed)
+        results, error = _run(kernel, args, findings, schedule=schedule, seed=seed)
         if stopped is None and error is None:
             differences += _compare(usual, results, seed)
-    _add(found, _of_the_compiler(kernel))
-    findings = distinct(list(found.values()))
-    return SanitizerReport(kernel.name, findings, differences, tuple(schedules))
+    findings += _of_the_compiler(kernel)
+    return SanitizerReport(kernel.name, distinct(findings), differences, tuple(schedules))
 
 
 def seed_numbers(seeds: int | Iterable[int] | None) -> list[int]:
@@ -170,12 +169,11 @@ def seed_numbers(seeds: int | Iterable[int] | None) -> list[int]:
 
 
 def _run(
-    kernel: CompiledKernel, args: tuple[Any, ...], found: dict[object, Finding], **options: Any
+    kernel: CompiledKernel, args: tuple[Any, ...], findings: list[Finding], **options: Any
 ) -> tuple[dict[str, Any], KernelError | None]:
     """One run on fresh copies; adds what is found. Returns the tensors by name, and what stopped
     the kernel.
     """
-    findings: list[Finding] = []
     copies: tuple[Any, ...] = ()
     error = None
     try:
@@ -184,9 +182,7 @@ def _run(
         raise
     except KernelError as stop:
         error = stop.with_traceback(None)
-    _add(found, findings)
-    if error is not None:
-        _add(found, [_of_error(error)])
+        findings.append(_of_error(error))
     names = [p.name for p in kernel.parameters if p.kind in ("tensor", "scalar")]
     tensors = {n: c for n, c in zip(names, copies, strict=False) if hasattr(c, "numel")}
     return tensors, error
@@ -195,14 +191,9 @@ def _run(
 def distinct(findings: Sequence[Finding]) -> list[Finding]:
     """The first finding of each kind and place in the code; errors before notes."""
     found: dict[object, Finding] = {}
-    _add(found, findings)
-    return sorted(found.values(), key=lambda f: f.severity != "error")
-
-
-def _add(found: dict[object, Finding], findings: Sequence[Finding]) -> None:
     for finding in findings:
-        place = finding.lines or (finding.message,)
-        found.setdefault((finding.kind, frozenset(place)), finding)
+        found.setdefault((finding.kind, frozenset(finding.lines or (finding.message,))), finding)
+    return sorted(found.values(), key=lambda f: f.severity != "error")
 
 
 def _of_error(error: KernelError) -> Finding:

@@ -36,9 +36,7 @@ def bench(*words: object) -> int:
     return main(["bench", "--device", "virtual", *map(str, words)])
 
 
-def test_results_report_and_picture(
-    suite: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_results_report_and_picture(suite, tmp_path, capsys):
     out, report, plot = (tmp_path / name for name in ("r.json", "r.md", "r.svg"))
     assert bench("--suite", suite, "--out", out, "--plot", plot) == 0
     printed = capsys.readouterr().out
@@ -54,17 +52,13 @@ def test_results_report_and_picture(
     assert "float16" not in capsys.readouterr().out
 
 
-def test_a_wrong_result_shows_in_the_status(
-    suite: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_result_shows_in_the_status(suite, monkeypatch, capsys):
     monkeypatch.setattr(ops, "copy_transpose", lambda x: torch.zeros(x.shape[::-1], dtype=x.dtype))
     assert bench("--suite", suite) == 1
     assert "- wrong: forgekit, copy_transpose 33×40 float16" in capsys.readouterr().out
 
 
-def test_ctrl_c_keeps_what_was_measured(
-    suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ctrl_c_keeps_what_was_measured(suite, tmp_path, monkeypatch, capsys):
     transpose = ops.copy_transpose
 
     def interrupted(x: torch.Tensor) -> torch.Tensor:
@@ -79,9 +73,7 @@ def test_ctrl_c_keeps_what_was_measured(
     assert results.interrupted and len(results.rows) == 2
 
 
-def test_each_case_is_in_the_file_at_once(
-    suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_case_is_in_the_file_at_once(suite, tmp_path, monkeypatch):
     out, seen = tmp_path / "r.json", []
     run_case = running.run_case
 
@@ -94,9 +86,7 @@ def test_each_case_is_in_the_file_at_once(
     assert seen == [0, 1, 2, 3]
 
 
-def test_a_file_is_reported_on_again_and_nothing_is_measured(
-    suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_is_reported_on_again_and_nothing_is_measured(suite, tmp_path, monkeypatch, capsys):
     out = tmp_path / "r.json"
     assert bench("--suite", suite, "--out", out) == 0
     first = capsys.readouterr().out
@@ -109,9 +99,7 @@ def test_a_file_is_reported_on_again_and_nothing_is_measured(
 # --- a baseline
 
 
-def test_a_regression_fails_and_is_named(
-    suite: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_regression_fails_and_is_named(suite, tmp_path, capsys):
     base = tmp_path / "base.json"
     assert bench("--suite", suite, "--out", base) == 0
     same = ("--suite", suite, "--compare", base)
@@ -128,9 +116,7 @@ def test_a_regression_fails_and_is_named(
     assert bench(*same) == 0
 
 
-def test_a_baseline_of_another_gpu_is_refused_before_anything_runs(
-    suite: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_baseline_of_another_gpu_is_refused_before_anything_runs(suite, tmp_path, capsys):
     base = tmp_path / "base.json"
     assert bench("--suite", suite, "--out", base) == 0
     saved = json.loads(base.read_text())
@@ -142,9 +128,7 @@ def test_a_baseline_of_another_gpu_is_refused_before_anything_runs(
     assert printed.out == "" and "a baseline of NVIDIA H200" in printed.err
 
 
-def test_a_gate_that_compares_nothing_does_not_pass(
-    suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_gate_that_compares_nothing_does_not_pass(suite, tmp_path, monkeypatch, capsys):
     base, other = tmp_path / "base.json", tmp_path / "other.json"
     assert bench("--suite", suite, "--out", base, "--dtype", "float16") == 0
     rest = ("--suite", suite, "--dtype", "float32")
@@ -163,9 +147,7 @@ def test_a_gate_that_compares_nothing_does_not_pass(
     assert bench("--suite", suite, "--compare", base, "--fail-on-regression", "5%") == 2
 
 
-def test_a_row_that_lost_its_counters_fails_the_gate(
-    suite: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_row_that_lost_its_counters_fails_the_gate(suite, tmp_path, capsys):
     base, now = tmp_path / "base.json", tmp_path / "now.json"
     assert bench("--suite", suite, "--out", base) == 0
     saved = json.loads(base.read_text())
@@ -179,8 +161,8 @@ def test_a_row_that_lost_its_counters_fails_the_gate(
 
 
 def test_a_report_that_cannot_be_written_does_not_swallow_the_verdict(
-    suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+    suite, tmp_path, monkeypatch, capsys
+):
     base = tmp_path / "base.json"
     assert bench("--suite", suite, "--out", base) == 0
     full = OSError(28, "No space left on device")
@@ -228,32 +210,28 @@ def test_a_report_that_cannot_be_written_does_not_swallow_the_verdict(
         (["--scheduler", "two"], "--scheduler: got 'two'"),
     ],
 )
-def test_bad_options_are_refused_at_once(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_options_are_refused_at_once(words, said, capsys):
     assert bench(*words) == 2
     printed = capsys.readouterr()
     assert printed.out == "" and said in printed.err
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="says what happens without a GPU")
-def test_host_times_need_a_gpu(
-    suite: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_host_times_need_a_gpu(suite, monkeypatch, capsys):
     monkeypatch.delattr(running, "run_case")  # it is refused before anything is measured
     for words in ([], ["--suite", suite]):
         assert main(["bench", "--host-times", *words]) == 1
         assert "--host-times: got virtual GPU" in capsys.readouterr().err
 
 
-def test_host_times_are_those_of_the_host_at_hand(capsys: pytest.CaptureFixture[str]) -> None:
+def test_host_times_are_those_of_the_host_at_hand(capsys):
     pytest.importorskip("distributed", reason="Dask is not installed: uv sync --extra remote")
     assert main(["bench", "--host-times", "--scheduler", "tcp://localhost:1"]) == 2
     assert "--host-times: got --scheduler tcp://localhost:1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("scheduler", "kind"), [(None, "virtual"), ("tcp://host:1", None)])
-def test_the_device_is_chosen_where_the_cases_run(scheduler: str | None, kind: str | None) -> None:
+def test_the_device_is_chosen_where_the_cases_run(scheduler, kind):
     chosen = SimpleNamespace(**command.bench.make_context("bench", []).params)
     chosen.scheduler = scheduler
     assert chosen.peers == ("torch",)

@@ -8,7 +8,6 @@ import json
 import sys
 import types
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -51,15 +50,13 @@ def modal_app(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     sys.modules.pop("forgekit.commands.modal_app", None)
 
 
-def test_the_function_runs_the_cases(modal_app: ModuleType) -> None:
+def test_the_function_runs_the_cases(modal_app):
     found = list(modal_app.measure.local(CASES, SETTINGS))
     assert found == list(run_cases(CASES, SETTINGS))
     assert [outcome.rows[0].status for _, outcome in found] == ["ok", "ok"]
 
 
-def test_the_command_measures_there_and_reports_here(
-    modal_app: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_measures_there_and_reports_here(modal_app, tmp_path, capsys):
     sent: list[Any] = []
 
     def there(cases: list[Case], settings: Settings) -> Any:
@@ -76,6 +73,6 @@ def test_the_command_measures_there_and_reports_here(
 
 
 @pytest.mark.parametrize("options", [["--host-times"], ["--scheduler", "local:2"]])
-def test_what_does_not_go_together(modal_app: ModuleType, options: list[str]) -> None:
+def test_what_does_not_go_together(modal_app, options):
     with pytest.raises(UsageError, match="--scheduler or --host-times"):
         bench.main(options, obj=modal_app.measure.local, standalone_mode=False)

@@ -7,7 +7,6 @@ import json
 import shlex
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -46,9 +45,7 @@ def run(script: Script, text: str, *arguments: str) -> int:
     return main(["run", "--device", "virtual", script(text), *arguments])
 
 
-def test_run_is_like_python(
-    script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_is_like_python(script, tmp_path, capsys):
     (tmp_path / "beside.py").write_text("VALUE = 7\n")
     text = "import sys\nfrom beside import VALUE\nprint(__name__, VALUE, sys.argv)\nsys.exit(3)\n"
     assert run(script, text, "--device", "x", "--", "-h") == 3
@@ -56,7 +53,7 @@ def test_run_is_like_python(
     assert capsys.readouterr().out == said
 
 
-def test_run_executes_kernels_that_know_nothing_of_forgekit(script: Script) -> None:
+def test_run_executes_kernels_that_know_nothing_of_forgekit(script):
     """In a process of its own; and a pipe that nobody reads any more is no error of the script."""
     text = """
         import cutlass.cute as cute
@@ -84,9 +81,7 @@ def test_run_executes_kernels_that_know_nothing_of_forgekit(script: Script) -> N
     assert done.returncode == 141
 
 
-def test_run_says_what_a_kernel_did_wrong_and_where(
-    script: Script, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_says_what_a_kernel_did_wrong_and_where(script, capsys):
     assert run(script, f"{KERNEL}copy(x, y, 69)\n") == 1
     error = capsys.readouterr().err
     assert "forgekit: Out of bounds: script.py, line 10: mY[tidx] = mX[tidx + i]" in error
@@ -102,8 +97,8 @@ def test_run_says_what_a_kernel_did_wrong_and_where(
     ],
 )
 def test_run_shows_an_exception_as_python_does_from_the_script_s_line_on(
-    text: str, said: tuple[str, ...], script: Script, capsys: pytest.CaptureFixture[str]
-) -> None:
+    text, said, script, capsys
+):
     assert run(script, text) == 1
     error = capsys.readouterr().err
     assert all(words in error for words in said)
@@ -118,9 +113,7 @@ def test_run_shows_an_exception_as_python_does_from_the_script_s_line_on(
         'RuntimeError("Found no NVIDIA driver on your system. Please check")',
     ],
 )
-def test_run_names_the_remedy_for_tensors_on_a_gpu_that_is_not_there(
-    refusal: str, script: Script, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_names_the_remedy_for_tensors_on_a_gpu_that_is_not_there(refusal, script, capsys):
     assert run(script, f"def make(device):\n    raise {refusal}\n\nx = make('cuda')\n") == 1
     error = capsys.readouterr().err
     assert "the virtual GPU works on CPU tensors" in error
@@ -128,23 +121,19 @@ def test_run_names_the_remedy_for_tensors_on_a_gpu_that_is_not_there(
     assert "script.py, line 2" in error and "Traceback" not in error
 
 
-def test_run_without_a_script(capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_without_a_script(capsys):
     assert main(["run", "nowhere.py"]) == 2
     assert capsys.readouterr().err.startswith("forgekit: got nowhere.py")
 
 
-def test_a_terminal_that_lacks_letters_gets_others(
-    script: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_terminal_that_lacks_letters_gets_others(script, monkeypatch):
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
     assert run(script, "print('3 × 4')") == 0
     assert written.getvalue() == b"3 ? 4\n"
 
 
-def test_a_script_may_close_what_it_prints_to(
-    script: Script, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_script_may_close_what_it_prints_to(script, monkeypatch, capfd):
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO()))
     assert run(script, "import sys\nprint('hi')\nsys.stdout.close()\n") == 0
     assert capfd.readouterr().err == ""
@@ -154,9 +143,7 @@ def test_a_script_may_close_what_it_prints_to(
 
 
 @pytest.mark.parametrize("before", ["", "copy(x, y, 0)\n"])
-def test_sanitize_does_not_call_a_kernel_clean_that_was_stopped(
-    before: str, script: Script, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_sanitize_does_not_call_a_kernel_clean_that_was_stopped(before, script, capsys):
     assert main(["sanitize", script(f"{KERNEL}{before}copy(x, y, 69)\n")]) == 1
     said = capsys.readouterr()
     assert "Out of bounds: script.py, line 10" in said.err
@@ -166,9 +153,7 @@ def test_sanitize_does_not_call_a_kernel_clean_that_was_stopped(
     )
 
 
-def test_sanitize_says_where_a_script_ended(
-    script: Script, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_sanitize_says_where_a_script_ended(script, capsys):
     assert main(["sanitize", script(f"{KERNEL}copy(x, y, 0)\nsys.exit(3)\n")]) == 3
     said = "sanitizer: 0 findings, 0 notes before the script ended with status 3"
     assert last_line(capsys) == said
@@ -178,9 +163,7 @@ def test_sanitize_says_where_a_script_ended(
 
 @pytest.mark.parametrize("command", ["sanitize", "profile"])
 @pytest.mark.parametrize("text", ["x = = 1", "1 / 0", "import sys; sys.exit('bye')"])
-def test_a_script_that_fails_before_any_kernel(
-    text: str, command: str, script: Script, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_script_that_fails_before_any_kernel(text, command, script, capsys):
     assert main([command, script(text)]) == 1
     said = capsys.readouterr()
     assert said.out == "script.py launched no kernel before it ended with status 1.\n"
@@ -188,16 +171,12 @@ def test_a_script_that_fails_before_any_kernel(
 
 
 @pytest.mark.parametrize("command", ["sanitize", "profile"])
-def test_a_script_without_a_kernel(
-    command: str, script: Script, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_script_without_a_kernel(command, script, capsys):
     assert main([command, script("x = 1")]) == 0
     assert capsys.readouterr().out == "script.py launched no kernel.\n"
 
 
-def test_profile_shows_what_was_launched_before_a_script_failed(
-    script: Script, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_profile_shows_what_was_launched_before_a_script_failed(script, capsys):
     assert main(["profile", script(f"{KERNEL}copy(x, y, 0)\nsys.exit(3)\n")]) == 3
     printed = capsys.readouterr().out
     assert "mY[tidx] = mX[tidx + i]" in printed
@@ -206,9 +185,7 @@ def test_profile_shows_what_was_launched_before_a_script_failed(
     assert last_line(capsys).endswith("its last launch may be counted in part.")
 
 
-def test_profile_as_json_is_nothing_but_json(
-    script: Script, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_profile_as_json_is_nothing_but_json(script, capsys):
     text = f"{KERNEL}print('hello')\ncopy(x, y, 0)\nsys.exit('bye')\n"
     assert main(["profile", "--json", script(text)]) == 1
     said = capsys.readouterr()
@@ -218,17 +195,13 @@ def test_profile_as_json_is_nothing_but_json(
 # --- remedies that fit the command
 
 
-def test_an_unknown_gpu_is_refused_by_the_option_s_name(
-    script: Script, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unknown_gpu_is_refused_by_the_option_s_name(script, capsys):
     assert main(["profile", "--gpu", "Bogus", script("x = 1")]) == 2
     error = capsys.readouterr().err
     assert "--gpu: got 'Bogus', needed one of B200" in error and error.endswith("; choose one\n")
 
 
-def test_a_device_is_refused_by_the_option_s_name(
-    script: Script, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_device_is_refused_by_the_option_s_name(script, capsys, monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     file = script("x = 1")
     for device, status in (("gpu", 1), ("quantum", 2)):
@@ -259,30 +232,24 @@ run = fk.compile(racy, x, y, device="virtual")
 """
 
 
-def test_sanitize_reports_a_race_of_two_launches_once(
-    script: Script, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_sanitize_reports_a_race_of_two_launches_once(script, capsys):
     assert main(["sanitize", script(f"{RACE}run(x, y)\nrun(x, y)\nprint('done')\n")]) == 1
     out = capsys.readouterr().out
     assert out.startswith("done\n") and out.endswith("sanitizer: 1 finding, 0 notes\n")
     assert out.count("Race in global memory: script.py, line 8") == 1
 
 
-def test_sanitize_knows_its_schedules(script: Script, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sanitize_knows_its_schedules(script, capsys):
     assert main(["sanitize", "--schedule", "nasty", script("x = 1")]) == 2
     assert "--schedule: got nasty, needed one of default, adversarial" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("call", ["fk.profile(run, x, y)", "fk.bench({'racy': lambda: run(x, y)})"])
-def test_sanitize_looks_inside_what_listens_itself(
-    call: str, script: Script, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_sanitize_looks_inside_what_listens_itself(call, script, capsys):
     assert main(["sanitize", script(f"{RACE}{call}\n")]) == 1
     assert last_line(capsys).startswith("sanitizer: 1 finding")
 
 
-def test_profile_says_what_counts_for_itself(
-    script: Script, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_profile_says_what_counts_for_itself(script, capsys):
     main(["profile", script(f"{RACE}fk.profile(run, x, y)\n")])
     assert "launched kernels only inside of fk.profile" in last_line(capsys)

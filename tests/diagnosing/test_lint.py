@@ -46,7 +46,7 @@ def right(atom, mX: cute.Tensor, tXgX: cute.Tensor, shape: cute.Shape, i):
     return viewed[0, 0] + handed[0] + filled[0]
 
 
-def test_tuples_compared_are_found_with_their_line_and_the_cure() -> None:
+def test_tuples_compared_are_found_with_their_line_and_the_cure():
     (found,) = find_mistakes(tuples)
     line = tuples.__code__.co_firstlineno + 2
     assert found.startswith(f"test_lint.py, line {line}: `<` compares tuples from the left")
@@ -54,10 +54,10 @@ def test_tuples_compared_are_found_with_their_line_and_the_cure() -> None:
     assert "cute.elem_less(coord, mX.shape)" in find_mistakes(whole_shape)[0]
 
 
-def test_registers_that_nothing_is_stored_in_are_found() -> None:
+def test_registers_that_nothing_is_stored_in_are_found():
     found = find_mistakes(never_filled)
     assert [text.rpartition("`, so")[0].rpartition("`")[2] for text in found] == ["tXpX", "tXrY"]
 
 
-def test_nothing_is_said_of_what_may_be_right() -> None:
+def test_nothing_is_said_of_what_may_be_right():
     assert find_mistakes(right) == []

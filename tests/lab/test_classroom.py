@@ -24,13 +24,13 @@ def opened(classroom: Classroom, request: pytest.FixtureRequest) -> Iterator[Not
     notebook.page.close()
 
 
-def test_no_fold_shows_what_is_to_be_predicted(opened: NotebookPage) -> None:
+def test_no_fold_shows_what_is_to_be_predicted(opened):
     """Left alone, JupyterLab shows the first line of what is folded away."""
     shown = {opened.fold(cell) for cell in opened.cells() if cell.folded}
     assert shown == {"folded away: predict, then run this cell"}
 
 
-def test_pictures_show_before_anything_has_run(opened: NotebookPage) -> None:
+def test_pictures_show_before_anything_has_run(opened):
     assert not opened.trusted(), "it was to be opened as it was downloaded"
     missing = {}
     for cell in opened.cells():
@@ -62,11 +62,11 @@ def ran(classroom: Classroom, request: pytest.FixtureRequest) -> Iterator[Run]:
     notebook.page.close()
 
 
-def test_no_unexpected_error_stands_anywhere(ran: Run) -> None:
+def test_no_unexpected_error_stands_anywhere(ran):
     assert unexpected(ran.notebook) == []
 
 
-def test_an_exercise_wrongly_then_rightly(ran: Run, classroom: Classroom) -> None:
+def test_an_exercise_wrongly_then_rightly(ran, classroom):
     lesson, name = ran.lesson, ran.lesson.exercise
     wrong = grade(ran.notebook, name, lesson.line, lesson.wrong)
     assert lesson.advice in wrong

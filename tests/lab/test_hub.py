@@ -87,7 +87,7 @@ def hub(pages: Pages, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]
         yield Hub(pages, address, homes, course)
 
 
-def test_two_users_do_not_meet(hub: Hub) -> None:
+def test_two_users_do_not_meet(hub):
     as_it_was = digest(hub.course)
     alice, bob = notebooks = [hub.log_in(user) for user in USERS]
     for notebook in notebooks:  # both at once

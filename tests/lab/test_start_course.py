@@ -37,7 +37,7 @@ def course(tmp_path: Path) -> Path:
     return tmp_path / "shared"
 
 
-def test_a_new_user_gets_files_to_write_into(copy_missing, course, tmp_path) -> None:
+def test_a_new_user_gets_files_to_write_into(copy_missing, course, tmp_path):
     home = tmp_path / "home" / "course"
     copy_missing(course, home)
     found = {f.relative_to(home).as_posix() for f in home.rglob("*") if f.is_file()}
@@ -45,7 +45,7 @@ def test_a_new_user_gets_files_to_write_into(copy_missing, course, tmp_path) -> 
     assert (home / NOTEBOOK).stat().st_mode & stat.S_IWUSR
 
 
-def test_work_stays_and_what_is_missing_comes(copy_missing, course, tmp_path) -> None:
+def test_work_stays_and_what_is_missing_comes(copy_missing, course, tmp_path):
     home = tmp_path / "home" / "course"
     copy_missing(course, home)
     (home / NOTEBOOK).write_text("my work")

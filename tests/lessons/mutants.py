@@ -19,8 +19,6 @@ from forgekit.course import load_part
 from forgekit.lessons.exercise import Exercise, all_exercises, exercise
 from tests.lessons.submitted import load
 
-__all__ = ["equivalent", "mutants", "survives"]
-
 _ORDERING = re.compile(
     r"^\s*cute\.arch\.(sync_threads|sync_warp|barrier|cp_async_\w+|mbarrier_\w+|fence\w*|"
     r"cluster_\w+)\(.*\)\s*$"

@@ -9,8 +9,6 @@ from typing import Any
 
 from forgekit.lessons.exercise import Exercise
 
-__all__ = ["load"]
-
 
 def load(e: Exercise, code: str, folder: Path, name: str) -> Any:
     """What a student hands in whose cell holds `code`: the value of the exercise's entry.

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import forgekit as fk
-from forgekit.lessons.exercise import Exercise, all_exercises
+from forgekit.lessons.exercise import all_exercises
 from forgekit.lessons.report import GradeReport
 from forgekit.lessons.skeleton import PLACEHOLDER
-from forgekit.lessons.wrong import Wrong, wrong_solutions
+from forgekit.lessons.wrong import wrong_solutions
 from tests.lessons.submitted import load
 
 EXERCISES = all_exercises()
@@ -33,7 +33,7 @@ def polite(report: GradeReport) -> bool:
 
 
 @exercises
-def test_skeleton_fails_politely(e: Exercise, tmp_path: Path) -> None:
+def test_skeleton_fails_politely(e, tmp_path):
     submission = load(e, e.source.skeleton, tmp_path, "skeleton")
     report = e.grade(submission)
     assert not report
@@ -49,7 +49,7 @@ def test_skeleton_fails_politely(e: Exercise, tmp_path: Path) -> None:
 
 @exercises
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
-def test_solution_passes(e: Exercise, arch: str, tmp_path: Path) -> None:
+def test_solution_passes(e, arch, tmp_path):
     submission = load(e, e.source.solution, tmp_path, "solution")
     if not callable(submission) and arch != "sm_90a":
         pytest.skip("an answer has no architecture")
@@ -62,7 +62,7 @@ def test_solution_passes(e: Exercise, arch: str, tmp_path: Path) -> None:
 
 @pytest.mark.gpu
 @exercises
-def test_solution_passes_on_a_gpu(e: Exercise, tmp_path: Path) -> None:
+def test_solution_passes_on_a_gpu(e, tmp_path):
     submission = load(e, e.source.solution, tmp_path, "solution")
     with fk.use_target("gpu"):
         report = e.grade(submission)
@@ -72,7 +72,7 @@ def test_solution_passes_on_a_gpu(e: Exercise, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("e", "wrong"), BANK, ids=lambda x: x.name.replace(" ", "-"))
-def test_wrong_solution_is_told_its_mistake(e: Exercise, wrong: Wrong, tmp_path: Path) -> None:
+def test_wrong_solution_is_told_its_mistake(e, wrong, tmp_path):
     report = e.grade(load(e, wrong.of(e.source.solution), tmp_path, "wrong"))
     assert not report
     assert wrong.says in " ".join(repr(report).split())
@@ -80,13 +80,13 @@ def test_wrong_solution_is_told_its_mistake(e: Exercise, wrong: Wrong, tmp_path:
 
 
 @exercises
-def test_bank_tells_mistakes_apart(e: Exercise) -> None:
+def test_bank_tells_mistakes_apart(e):
     bank = wrong_solutions(e)
     assert len(bank) >= 3
     assert len({w.says for w in bank}) == len(bank) and all(len(w.says) > 8 for w in bank)
 
 
 @exercises
-def test_texts_are_complete(e: Exercise) -> None:
+def test_texts_are_complete(e):
     assert len(e.hints) == 3 and all(e.hints) and e.analysis.strip() and e.task.strip()
     assert e.title[0].islower() and not e.title.endswith(".")

@@ -65,7 +65,7 @@ def stopped(group: Group, submission: Any) -> GateError:
 
 
 # -- values -----------------------------------------------------------------------------------
-def test_values_tells_how_many_sizes_and_types(scale: Any) -> None:
+def test_values_tells_how_many_sizes_and_types(scale):
     assert values(case, [(8,), (130,)]).run(Submission(scale())) == "2 sizes in float32"
     types = values(case, [(8,)], ("float32", "float16"))
     converted = scale(store="mY[i] = (3.0 * mX[i] + 1.0).to(mY.element_type)")
@@ -74,7 +74,7 @@ def test_values_tells_how_many_sizes_and_types(scale: Any) -> None:
     assert error.happened.startswith("It does not compile for 8 of float16.\nThis stores a value")
 
 
-def test_a_nan_that_was_computed_is_not_called_unwritten(tmp_path: Path) -> None:
+def test_a_nan_that_was_computed_is_not_called_unwritten(tmp_path):
     """Where the wrong rows are the last ones, it looks as if the first alone had been written."""
     e = exercise("week0/add_row")
     nan = e.source.solution.replace("mX[i, j] +", "mX[i, j] * cute.math.log(1.5 - i) +")
@@ -102,9 +102,7 @@ class WithGpu(Submission):
         return args
 
 
-def test_with_a_gpu_each_case_runs_there_after_the_virtual_one(
-    scale: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_with_a_gpu_each_case_runs_there_after_the_virtual_one(scale, monkeypatch):
     real = devices.current_target
     here = SimpleNamespace(kind="gpu")
     monkeypatch.setattr(devices, "current_target", lambda d=None, a=None: real(d, a) if d else here)
@@ -117,7 +115,7 @@ def test_with_a_gpu_each_case_runs_there_after_the_virtual_one(
     assert "wrong on the GPU (on the virtual GPU it is right)" in error.value.happened
 
 
-def test_the_first_size_that_fails_is_told_with_the_first_slip_that_fits(scale: Any) -> None:
+def test_the_first_size_that_fails_is_told_with_the_first_slip_that_fits(scale):
     misconceptions = [
         Misconception("never", lambda e: 1 / 0 > 0),  # one that raises is one that does not fit
         looks_like(lambda x, y: x, "copied"),
@@ -140,7 +138,7 @@ def test_the_first_size_that_fails_is_told_with_the_first_slip_that_fits(scale: 
     assert (unknown.likely, unknown.look_at) == ("", "look here")
 
 
-def test_a_mistake_in_one_result_is_not_explained_by_another() -> None:
+def test_a_mistake_in_one_result_is_not_explained_by_another():
     x = torch.arange(4.0)
     largest = looks_like(lambda x: x.max().expand(4), "the largest everywhere")
     of_equal = Case((x * 0,), {1: x * 0, 2: x}, "equal values")
@@ -149,7 +147,7 @@ def test_a_mistake_in_one_result_is_not_explained_by_another() -> None:
     assert largest.when(Evidence(got={1: x * 0 + 3, 2: x}, case=of_others))
 
 
-def test_an_input_that_is_written_is_told(scale: Any) -> None:
+def test_an_input_that_is_written_is_told(scale):
     both = scale(store=f"{STORE}\n        mX[i] = 0.0")
     assert (
         "the kernel has changed its input, argument 1"
@@ -157,7 +155,7 @@ def test_an_input_that_is_written_is_told(scale: Any) -> None:
     )
 
 
-def test_what_a_kernel_prints_is_not_shown(scale: Any, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_a_kernel_prints_is_not_shown(scale, capfd):
     talking = scale(store=f'{STORE}\n        print("type", mX)\n        cute.printf("i {{}}", i)')
     group = values(case, [(8,)])
     group.run(Submission(talking))
@@ -188,20 +186,20 @@ def plain(x: Any, y: Any) -> None:
         (Callable_(), "", ""),
     ],
 )
-def test_what_is_no_jit_function_is_told(value: Any, says: str, look_at: str) -> None:
+def test_what_is_no_jit_function_is_told(value, says, look_at):
     error = stopped(values(case, [(8,)]), value)
     assert says in error.happened and look_at in error.look_at
     assert "Traceback" not in error.happened and "site-packages" not in error.happened
 
 
-def test_a_compiled_kernel_is_told(scale: Any) -> None:
+def test_a_compiled_kernel_is_told(scale):
     x, y = case(8, torch.float32).args
     error = stopped(values(case, [(8,)]), fk.compile(scale(), x, y, device="virtual"))
     assert error.happened == "Handed in was a compiled kernel, scale."
     assert "Hand in the @cute.jit function; it is compiled here" in error.look_at
 
 
-def test_another_number_of_arguments_is_told(scale: Any) -> None:
+def test_another_number_of_arguments_is_told(scale):
     def three(n: int, dtype: torch.dtype) -> Case:
         x, y = case(n, dtype).args
         return Case((x, x, y), {2: x}, "three")
@@ -211,14 +209,14 @@ def test_another_number_of_arguments_is_told(scale: Any) -> None:
     assert error.look_at == "The function is to take the arguments that the skeleton takes."
 
 
-def test_a_mistake_that_the_compiler_finds_is_told_with_its_line(scale: Any) -> None:
+def test_a_mistake_that_the_compiler_finds_is_told_with_its_line(scale):
     error = stopped(values(case, [(8,)]), scale(store="mY[i] = three * mX[i]"))
     assert error.happened.startswith("It does not compile for 8 of float32.\n")
     assert "three" in error.happened and "line 1" in error.happened
     assert "site-packages" not in error.happened and len(error.happened.splitlines()) < 20
 
 
-def test_the_kernel_handed_in_for_its_host_function_is_told(tmp_path: Path) -> None:
+def test_the_kernel_handed_in_for_its_host_function_is_told(tmp_path):
     e = exercise("week0/scale")
     load(e, e.source.solution, tmp_path, "kernel")
     kernel = load(e, e.source.solution + "\nscale = scale_kernel\n", tmp_path, "kernel2")
@@ -228,7 +226,7 @@ def test_the_kernel_handed_in_for_its_host_function_is_told(tmp_path: Path) -> N
 
 
 # -- clean, counters --------------------------------------------------------------------------
-def test_clean_tells_the_finding_and_its_slip(tmp_path: Path) -> None:
+def test_clean_tells_the_finding_and_its_slip(tmp_path):
     e = exercise("week0/rotate")
     rotate = load(e, e.source.skeleton, tmp_path, "rotate")
 
@@ -247,7 +245,7 @@ def test_clean_tells_the_finding_and_its_slip(tmp_path: Path) -> None:
     assert clean(rows, [(2,)], seeds=3).run(Submission(good)) == "no finding in 4 orders"
 
 
-def test_counters_tell_value_threshold_baseline_and_ideal(scale: Any) -> None:
+def test_counters_tell_value_threshold_baseline_and_ideal(scale):
     good = scale()
     passing = Counter("global_load_sectors", "sectors loaded", at_least=128, at_most=128)
     ratio = Counter(lambda p: p["global_load_sectors"] / 1000, "thousands", at_most=1)
@@ -271,14 +269,14 @@ def test_counters_tell_value_threshold_baseline_and_ideal(scale: Any) -> None:
     assert error.look_at == "of all"
 
 
-def test_counters_of_a_kernel_that_is_stopped(scale: Any) -> None:
+def test_counters_of_a_kernel_that_is_stopped(scale):
     group = counters(case, (1000,), [Counter("global_load_sectors", "s", at_most=1)], name="x")
     error = stopped(group, scale(guard="i >= 0"))
     assert error.happened.startswith("With 1000 of float32 the kernel was stopped.\nOut of bounds")
 
 
 # -- answers ----------------------------------------------------------------------------------
-def test_answer_asks_its_check_and_survives_it() -> None:
+def test_answer_asks_its_check_and_survives_it():
     group = answer(lambda v: None if v == 3 else f"{v} is not 3.", look_at="count")
     assert group.name == "Answer" and group.run(Submission(3)) == ""
     assert (stopped(group, 4).happened, stopped(group, 4).look_at) == ("4 is not 3.", "count")
@@ -295,7 +293,7 @@ RIGHT = {"a": 8, "b": (2, [4.0, "Yes"]), "c": True}
 @pytest.mark.parametrize(
     "given", [RIGHT, {"a": 8.0, "b": [2, (4.01, " yes ")], "c": True, "d": None}]
 )
-def test_right_answers_pass_however_they_are_written(given: Any) -> None:
+def test_right_answers_pass_however_they_are_written(given):
     assert answers(RIGHT).run(Submission(given)) == "3 answers"
 
 
@@ -312,13 +310,13 @@ def test_right_answers_pass_however_they_are_written(given: Any) -> None:
         ({"a": 32, "c": False}, "'a': 32", "that is all of them"),  # the first one that is wrong
     ],
 )
-def test_a_wrong_answer_is_told_its_slip(change: Any, says: str, likely: str) -> None:
+def test_a_wrong_answer_is_told_its_slip(change, says, likely):
     misconceptions = {("a", 32): "that is all of them", ("c", False): "c again", ("b", 9): "not a"}
     error = stopped(answers(RIGHT, misconceptions), RIGHT | change)
     assert says in error.happened and error.likely == likely and not error.unanswered
 
 
-def test_missing_answers_are_named_all() -> None:
+def test_missing_answers_are_named_all():
     error = stopped(answers(RIGHT), {"a": None, "b": (2, [None, "yes"])})
     assert error.happened == "No answer yet: 'a', 'b', 'c'." and error.unanswered
     assert (
@@ -327,7 +325,7 @@ def test_missing_answers_are_named_all() -> None:
     )
 
 
-def test_separate_groups_are_judged_though_one_before_failed(tmp_path: Path) -> None:
+def test_separate_groups_are_judged_though_one_before_failed(tmp_path):
     e = exercise("week0/which_layout")
     right = e.grade(load(e, e.source.solution, tmp_path, "right"))
     assert right
@@ -338,7 +336,7 @@ def test_separate_groups_are_judged_though_one_before_failed(tmp_path: Path) -> 
     assert [o.name for o in report.passed] == ["Puzzle B"] and report.not_reached == ()
 
 
-def test_an_answers_own_comparison_is_not_asked() -> None:
+def test_an_answers_own_comparison_is_not_asked():
     class Agreeable(float):
         def __eq__(self, other: object) -> bool:
             return True
@@ -362,7 +360,7 @@ def test_an_answers_own_comparison_is_not_asked() -> None:
             group.run(Submission(good | {name: value}))
 
 
-def test_the_failing_call_can_be_drawn_again(tmp_path: Path, monkeypatch: Any) -> None:
+def test_the_failing_call_can_be_drawn_again(tmp_path, monkeypatch):
     monkeypatch.setenv("FORGEKIT_PROGRESS", "off")
     e = exercise("week0/add_arrays")
     wrong = e.source.solution.replace("mA[i] + mB[i]", "mA[i] * mB[i]")
@@ -374,14 +372,14 @@ def test_the_failing_call_can_be_drawn_again(tmp_path: Path, monkeypatch: Any) -
     assert not shown.ok and shown.wrong == 8
 
 
-def test_small_sizes_are_drawn_as_often_as_large_ones() -> None:
+def test_small_sizes_are_drawn_as_often_as_large_ones():
     """Half of them lie below the square root of the largest."""
     drawn = [n for seed in range(300) for (n,) in drawn_sizes([(7,), (10_000,)], 1, seed)]
     assert min(drawn) >= 1 and max(drawn) <= 10_000
     assert 120 <= sum(n <= 100 for n in drawn) <= 180
 
 
-def test_numbers_are_right_within_half_a_percent() -> None:
+def test_numbers_are_right_within_half_a_percent():
     group = answers({"rate": 200.0})
     for close in (199.1, 200, 200.9):
         group.run(Submission({"rate": close}))

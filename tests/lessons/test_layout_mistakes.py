@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -54,25 +52,25 @@ WRONG_OFFSETS = [
 
 
 @pytest.mark.parametrize(("coord", "answer", "misconception"), WRONG_OFFSETS)
-def test_each_wrong_offset_gets_its_slip(coord: Any, answer: int, misconception: str) -> None:
+def test_each_wrong_offset_gets_its_slip(coord, answer, misconception):
     reply = about_offsets(LAYOUT, {coord: answer})
     assert not reply.right
     assert repr(reply) == f"{coord!s:>12}  {answer} is not right: {misconception}"
     assert str(RIGHT[coord]) not in reply.text.split(":")[-1]  # no answer given away
 
 
-def test_every_slip_is_in_the_bank() -> None:
+def test_every_slip_is_in_the_bank():
     misconceptions = {misconception for _, _, misconception in WRONG_OFFSETS}
     assert misconceptions == {FROM_THE_RIGHT, NOT_SPLIT, INDEX, ADDED, TURNED, MODE_1, MODE_0, ANY}
 
 
-def test_the_exercise_asks_for_these() -> None:
+def test_the_exercise_asks_for_these():
     assert set(RIGHT) == set(offsets_by_hand.COORDINATES)
     assert table_of(Layout((4, 6), (8, 1))) == A
     assert table_of(Layout(((2, 2), (4, 2)), ((4, 16), (1, 8)))) == B
 
 
-def test_right_offsets_are_right_one_by_one() -> None:
+def test_right_offsets_are_right_one_by_one():
     reply = about_offsets(LAYOUT, RIGHT)
     assert reply.right
     assert repr(reply).split("\n") == [f"{c!s:>12}  {a} is right" for c, a in RIGHT.items()]
@@ -81,7 +79,7 @@ def test_right_offsets_are_right_one_by_one() -> None:
     assert not mixed.right and "2 is right" in mixed.text and "no answer yet" in mixed.text
 
 
-def test_no_right_answer_is_taken_for_a_slip_whatever_the_layout() -> None:
+def test_no_right_answer_is_taken_for_a_slip_whatever_the_layout():
     for layout in (Layout((3, 4), (4, 1)), Layout(12, 2), Layout(((2, 3), 2, (2, 2)))):
         for i in range(layout.size()):
             for coord in (i, layout.coordinate(i)):
@@ -89,7 +87,7 @@ def test_no_right_answer_is_taken_for_a_slip_whatever_the_layout() -> None:
                 assert "is not right" in about_offsets(layout, {coord: 999}).text
 
 
-def test_missing_offsets_are_answered_politely() -> None:
+def test_missing_offsets_are_answered_politely():
     reply = about_offsets(LAYOUT, dict.fromkeys(RIGHT))
     assert not reply.right
     assert [line.strip().split("  ")[1] for line in reply.text.split("\n")] == ["no answer yet"] * 5
@@ -113,7 +111,7 @@ def test_missing_offsets_are_answered_politely() -> None:
         ([2, 14, 11, 18, 8], "The answers are a dictionary"),
     ],
 )
-def test_answers_that_are_no_offsets_get_a_sentence(answers: Any, says: str) -> None:
+def test_answers_that_are_no_offsets_get_a_sentence(answers, says):
     reply = about_offsets(LAYOUT, answers)
     assert not reply.right and says in reply.text
 
@@ -121,7 +119,7 @@ def test_answers_that_are_no_offsets_get_a_sentence(answers: Any, says: str) -> 
 @pytest.mark.parametrize(
     "layout", [None, "(3,4):(1,3)", (3, 4), ComposedLayout(Swizzle(1, 0, 1), 0, Layout(4))]
 )
-def test_a_layout_that_is_none_is_refused(layout: Any) -> None:
+def test_a_layout_that_is_none_is_refused(layout):
     with pytest.raises(UsageError, match=r"layout: got .*needed a forgekit Layout; write fk\.Lay"):
         about_offsets(layout, RIGHT)
 
@@ -171,16 +169,14 @@ WRONG_LAYOUTS = [
 
 
 @pytest.mark.parametrize(("picture", "shape", "stride", "says"), WRONG_LAYOUTS)
-def test_each_wrong_layout_gets_its_diagnosis(
-    picture: Any, shape: Any, stride: Any, says: str
-) -> None:
+def test_each_wrong_layout_gets_its_diagnosis(picture, shape, stride, says):
     reply = about_layout(picture, shape, stride)
     assert not reply.right
     assert repr(reply).startswith(says)
     assert "agrees" in says or "agrees" not in reply.text
 
 
-def test_a_part_in_the_wrong_order_in_mode_0_is_told() -> None:
+def test_a_part_in_the_wrong_order_in_mode_0_is_told():
     layout = Layout(((2, 3), 2), ((1, 4), 20))
     reply = about_layout(table_of(layout), ((3, 2), 2), ((4, 1), 20))
     assert reply.text == f"The parts of mode 0 are {FASTEST}"
@@ -199,9 +195,7 @@ def test_a_part_in_the_wrong_order_in_mode_0_is_told() -> None:
         ([[0, 0]], (1, 2), (3, 0)),
     ],
 )
-def test_every_layout_that_gives_the_picture_is_right(
-    picture: Any, shape: Any, stride: Any
-) -> None:
+def test_every_layout_that_gives_the_picture_is_right(picture, shape, stride):
     reply = about_layout(picture, shape, stride)
     assert reply.right and reply.text == f"Right: {Layout(shape, stride)} gives the picture."
 
@@ -216,7 +210,7 @@ def test_every_layout_that_gives_the_picture_is_right(
         ((4, 6), [8, [None]], "Still to do: there is a None in stride, [8, [None]]."),
     ],
 )
-def test_a_missing_layout_is_answered_politely(shape: Any, stride: Any, says: str) -> None:
+def test_a_missing_layout_is_answered_politely(shape, stride, says):
     for picture in (A, B):
         reply = about_layout(picture, shape, stride)
         assert (reply.right, reply.text) == (False, says)
@@ -238,12 +232,12 @@ def test_a_missing_layout_is_answered_politely(shape: Any, stride: Any, says: st
         ((10**9, 10**9), (1, 1), "Your modes have the sizes 1000000000 and 1000000000"),
     ],
 )
-def test_what_is_no_layout_gets_a_sentence(shape: Any, stride: Any, says: str) -> None:
+def test_what_is_no_layout_gets_a_sentence(shape, stride, says):
     reply = about_layout(A, shape, stride)
     assert not reply.right and reply.text.startswith(says)
 
 
 @pytest.mark.parametrize("picture", [None, "A", [], [[1, 2], [3]], [[0, None]], [["0", 1]]])
-def test_a_picture_that_is_none_is_refused(picture: Any) -> None:
+def test_a_picture_that_is_none_is_refused(picture):
     with pytest.raises(UsageError, match=r"picture.*give equally long rows of offsets"):
         about_layout(picture, (4, 6), (8, 1))

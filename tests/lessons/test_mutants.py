@@ -7,7 +7,6 @@ calls, runs all.
 from __future__ import annotations
 
 import zlib
-from pathlib import Path
 
 import pytest
 
@@ -31,7 +30,7 @@ def chosen(e: Exercise) -> tuple[str, str] | None:
     return made[zlib.crc32(e.name.encode()) % len(made)] if made else None
 
 
-def test_each_kind_of_change_is_made() -> None:
+def test_each_kind_of_change_is_made():
     made = mutants(SOLUTION)
     assert set(made) == {
         "line 3: begins with 1.0",
@@ -48,7 +47,7 @@ def test_each_kind_of_change_is_made() -> None:
 
 
 @pytest.mark.parametrize("e", all_exercises(), ids=lambda e: e.name)
-def test_a_mutant_is_refused(e: Exercise, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mutant_is_refused(e, tmp_path, monkeypatch):
     monkeypatch.setenv("FORGEKIT_PROGRESS", "off")
     known = equivalent(e)
     assert set(known) <= set(mutants(e.source.solution)) and all(known.values())

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import jupytext
 import pytest
@@ -37,7 +36,7 @@ def empty(*names: str) -> str:
     return HEADER + "# %% [markdown]\n# # Title\n" + between.join(cells) + "# %%\nlast = 1\n"
 
 
-def test_empty_cells_are_filled_and_filling_twice_changes_nothing() -> None:
+def test_empty_cells_are_filled_and_filling_twice_changes_nothing():
     text = empty("week0/scale", "week0/rotate")
     assert first_stale(text) == "the task of exercise week0/scale is not up to date"
     once = filled(text)
@@ -50,7 +49,7 @@ def test_empty_cells_are_filled_and_filling_twice_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("names", [("week0/scale",), ("week0/offsets_by_hand", "week0/rotate")])
-def test_what_is_filled_is_formatted_and_valid(names: tuple[str, ...], tmp_path: Path) -> None:
+def test_what_is_filled_is_formatted_and_valid(names, tmp_path):
     file = tmp_path / "notebook.py"
     file.write_text(filled(empty(*names)).replace("'between'", '"between"'), encoding="utf-8")
     ruff = [sys.executable, "-m", "ruff"]
@@ -75,7 +74,7 @@ def test_what_is_filled_is_formatted_and_valid(names: tuple[str, ...], tmp_path:
         ("rounds once", "rounds twice", "solution"),
     ],
 )
-def test_a_cell_that_was_edited_is_stale_and_comes_back(old: str, new: str, part: str) -> None:
+def test_a_cell_that_was_edited_is_stale_and_comes_back(old, new, part):
     good = filled(empty("week0/scale"))
     assert good.count(old) == 1
     edited = good.replace(old, new)
@@ -83,14 +82,14 @@ def test_a_cell_that_was_edited_is_stale_and_comes_back(old: str, new: str, part
     assert filled(edited) == good
 
 
-def test_other_cells_may_stand_between_the_parts() -> None:
+def test_other_cells_may_stand_between_the_parts():
     text = empty("week0/scale")
     grade = cell("week0/scale", "grade")
     once = filled(text.replace(grade, "# %%\nlook = 1\n\n" + grade))
     assert "# %%\nlook = 1\n" in once and first_stale(once) is None
 
 
-def test_a_notebook_without_exercises_stays_as_it_is() -> None:
+def test_a_notebook_without_exercises_stays_as_it_is():
     text = HEADER + "# %%\nx = 1\n"
     assert filled(text) == text and first_stale(text) is None
 
@@ -110,16 +109,14 @@ TASK, SKELETON, GRADE, SOLUTION = (cell("week0/scale", part) for part in PARTS)
         (TASK.replace("scale", "scales"), "did you mean 'week0/scale'"),
     ],
 )
-def test_cells_that_are_not_the_four_parts_are_refused(cells: str, says: str) -> None:
+def test_cells_that_are_not_the_four_parts_are_refused(cells, says):
     with pytest.raises(UsageError, match=re.escape(says)):
         filled(HEADER + cells)
     with pytest.raises(UsageError, match=re.escape(says)):
         first_stale(HEADER + cells)
 
 
-def test_long_lines_are_broken_but_not_those_of_code_and_tables(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_long_lines_are_broken_but_not_those_of_code_and_tables(monkeypatch):
     long = "word " * 30
     table = "| " + long + "|\n|---|"
     code = "```python\n" + long + "\n\n" + long + "\n```"

@@ -26,11 +26,11 @@ def matrix(places: list[tuple[int, int]], row: int, column: int) -> Overrun:
     ("threads", "numbers", "shift"),
     [([7], [8], "i + 1"), ([6, 7], [8, 9], "i + 2"), ([0, 1], [-2, -1], "i - 2")],
 )
-def test_shifted_index(threads: list[int], numbers: list[int], shift: str) -> None:
+def test_shifted_index(threads, numbers, shift):
     assert f"thread i reaches element {shift}" in overrun_diagnosis(vector(threads, numbers))
 
 
-def test_one_thread_proves_no_shift() -> None:
+def test_one_thread_proves_no_shift():
     """mX[n - i]: thread 0 alone reaches element n."""
     assert overrun_diagnosis(vector([0], [8])) == ""
 
@@ -43,15 +43,15 @@ def test_one_thread_proves_no_shift() -> None:
         ([(4, 2), (0, 3)], "a matrix has two edges"),
     ],
 )
-def test_edges_of_a_matrix(places: list[tuple[int, int]], says: str) -> None:
+def test_edges_of_a_matrix(places, says):
     assert says in overrun_diagnosis(matrix(places, 1, 0))
 
 
-def test_x_may_be_the_row() -> None:
+def test_x_may_be_the_row():
     said = overrun_diagnosis(matrix([(3, 0), (4, 1)], 0, 1))
     assert "rows 3 to 4" in said and "which is x of thread and block" in said
 
 
-def test_other_indices_are_left_alone() -> None:
+def test_other_indices_are_left_alone():
     o = matrix([(0, 3), (1, 3)], 1, 0)
     assert overrun_diagnosis(o._replace(numbers=o.numbers + 5)) == ""

@@ -47,7 +47,7 @@ def made(*outcomes: Any, praise: str = "") -> tuple[Exercise, list[int]]:
 
 
 # -- where it stops ---------------------------------------------------------------------------
-def test_a_pass_runs_all_groups_and_gives_joy() -> None:
+def test_a_pass_runs_all_groups_and_gives_joy():
     e, ran = made("8 sizes", "", praise="Well forged.")
     report = e.grade(1)
     assert report and ran == [1, 2]
@@ -60,7 +60,7 @@ def test_a_pass_runs_all_groups_and_gives_joy() -> None:
     assert "Every gate is passed." in repr(made("")[0].grade(1))
 
 
-def test_it_stops_at_the_first_group_that_fails() -> None:
+def test_it_stops_at_the_first_group_that_fails():
     failure = GateError("It is 3.\n  quoted from a tool", "off by one", "the last element")
     e, ran = made("fine", failure, "never", GateError("neither"))
     report = e.grade(1)
@@ -90,13 +90,13 @@ def test_it_stops_at_the_first_group_that_fails() -> None:
         (ZeroDivisionError("division by zero"), "ZeroDivisionError: division by zero"),
     ],
 )
-def test_no_error_of_a_gate_reaches_the_student_as_a_traceback(error: Exception, says: str) -> None:
+def test_no_error_of_a_gate_reaches_the_student_as_a_traceback(error, says):
     e, ran = made(error, "never")
     report = e.grade(1)
     assert not report and ran == [1] and says in repr(report) and "[ ] Group 2" in repr(report)
 
 
-def test_a_missing_answer_is_no_failure_and_no_try() -> None:
+def test_a_missing_answer_is_no_failure_and_no_try():
     e, _ = made("fine", GateError("Write it down.", unanswered=True), "never")
     report = e.grade(1)
     assert not report and report.untouched and records.record(NAME).tries == 0
@@ -110,7 +110,7 @@ def test_a_missing_answer_is_no_failure_and_no_try() -> None:
     assert "&#10007;" not in report._repr_mimebundle_()["text/html"]
 
 
-def test_the_skeleton_is_known_as_such(tmp_path: Path) -> None:
+def test_the_skeleton_is_known_as_such(tmp_path):
     e, ran = made("fine")
     code = e.source.skeleton
     report = e.grade(load(e, code, tmp_path, "skeleton"))
@@ -129,7 +129,7 @@ def shown(report: GradeReport) -> str:
     return bundle["text/html"]
 
 
-def test_html_says_the_same_and_escapes() -> None:
+def test_html_says_the_same_and_escapes():
     e, _ = made("a < b", GateError("is <b>3</b>\n <pre> & so on", "a & b", "x < y"), "never")
     html = shown(e.grade(1))
     for text in ("a &lt; b", "is &lt;b&gt;3", "&lt;pre&gt; &amp; so on", "a &amp; b", "x &lt; y"):
@@ -142,7 +142,7 @@ def test_html_says_the_same_and_escapes() -> None:
     assert "PASSED" in passed and passed.count("<div") == passed.count("</div")
 
 
-def test_no_line_is_longer_than_a_notebook_shows() -> None:
+def test_no_line_is_longer_than_a_notebook_shows():
     words = "word " * 60
     e, _ = made(words, GateError(f"{words}\n    {words}\n{'x' * 150}", words, words))
     lines = repr(e.grade(1)).splitlines()
@@ -152,7 +152,7 @@ def test_no_line_is_longer_than_a_notebook_shows() -> None:
 
 
 # -- what is kept -----------------------------------------------------------------------------
-def test_tries_count_up_to_the_first_pass_and_on() -> None:
+def test_tries_count_up_to_the_first_pass_and_on():
     bad, good = made(GateError("no"))[0], made("yes")[0]
     for e in (bad, bad, good, bad, good):
         e.grade(1)
@@ -166,7 +166,7 @@ def test_tries_count_up_to_the_first_pass_and_on() -> None:
     assert repr(exercise(NAME)).endswith("; open)")
 
 
-def test_hints_come_one_by_one_and_the_last_stays() -> None:
+def test_hints_come_one_by_one_and_the_last_stays():
     e = exercise("week0/reverse")
     notes = [e.hint() for _ in range(4)]
     assert [n.title for n in notes] == [
@@ -179,7 +179,7 @@ def test_hints_come_one_by_one_and_the_last_stays() -> None:
     assert records.record(e.name).hints == 3
 
 
-def test_the_solution_is_shown_with_its_analysis_and_remembered() -> None:
+def test_the_solution_is_shown_with_its_analysis_and_remembered():
     e = exercise(NAME)
     note = e.solution()
     assert "mY[i] = 3.0 * mX[i] + 1.0" in note.text and "fused" in note.text
@@ -187,24 +187,24 @@ def test_the_solution_is_shown_with_its_analysis_and_remembered() -> None:
     assert records.record(NAME).solution_seen and not records.record(NAME).passed
 
 
-def test_a_solution_read_after_the_pass_was_no_help() -> None:
+def test_a_solution_read_after_the_pass_was_no_help():
     e = made("yes")[0]
     assert e.grade(1)
     e.solution()
     assert not records.record(NAME).solution_seen
 
 
-def test_an_architecture_that_is_none_is_not_a_mistake_of_the_kernel() -> None:
+def test_an_architecture_that_is_none_is_not_a_mistake_of_the_kernel():
     with pytest.raises(UsageError, match="arch: got 'sm_1', needed one of sm_80"):
         exercise("week0/scale").grade(lambda x, y: None, arch="sm_1")
 
 
-def test_nothing_handed_in_is_told() -> None:
+def test_nothing_handed_in_is_told():
     with pytest.raises(UsageError, match=r"write \.grade\(scale\)"):
         exercise(NAME).grade()
 
 
-def test_progress_of_one_week() -> None:
+def test_progress_of_one_week():
     assert {row.week for row in progress.progress("week0").rows} == {"week0"}
     with pytest.raises(UsageError, match="one of 'week0'"):
         progress.progress("week9")
@@ -222,12 +222,12 @@ def test_progress_of_one_week() -> None:
         ("week0/solutions", "needed the name of an exercise"),  # a module, and no exercise
     ],
 )
-def test_an_unknown_name_is_refused_with_near_ones(name: Any, says: str) -> None:
+def test_an_unknown_name_is_refused_with_near_ones(name, says):
     with pytest.raises(UsageError, match=re.escape(says)):
         fk.exercise(name)
 
 
-def test_every_exercise_is_named_in_a_notebook_that_exists() -> None:
+def test_every_exercise_is_named_in_a_notebook_that_exists():
     exercises = all_exercises()
     order = [(e.week, e.notebook) for e in exercises]
     assert len(exercises) >= 19 and order == sorted(order)

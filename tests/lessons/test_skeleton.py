@@ -26,7 +26,7 @@ def source(tmp_path: Path, code: str) -> Source:
     return read_source(file)
 
 
-def test_marked_lines_become_one_placeholder(tmp_path: Path) -> None:
+def test_marked_lines_become_one_placeholder(tmp_path):
     read = source(
         tmp_path,
         """
@@ -57,7 +57,7 @@ def test_marked_lines_become_one_placeholder(tmp_path: Path) -> None:
     assert read.path == tmp_path / "x.py"
 
 
-def test_one_line_is_one_line_and_several_places_are_marked_each(tmp_path: Path) -> None:
+def test_one_line_is_one_line_and_several_places_are_marked_each(tmp_path):
     read = source(
         tmp_path,
         """
@@ -85,7 +85,7 @@ def test_one_line_is_one_line_and_several_places_are_marked_each(tmp_path: Path)
         ("# [fill]\n# [fill]\na = 1\n# [/fill]\n", "x.py, line 9: got '# [fill]', needed marks in"),
     ],
 )
-def test_marks_that_do_not_pair_up_are_refused(tmp_path: Path, code: str, says: str) -> None:
+def test_marks_that_do_not_pair_up_are_refused(tmp_path, code, says):
     with pytest.raises(UsageError) as refused:
         source(tmp_path, code)
     assert says in str(refused.value) and "x.py" in str(refused.value)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from forgekit.lessons.exercise import exercise
@@ -78,9 +76,7 @@ ALL = [(name, way) for name, ways in WAYS.items() for way in ways]
 
 
 @pytest.mark.parametrize(("name", "way"), ALL, ids=lambda x: x.replace(" ", "-"))
-def test_every_way_that_solves_it_passes(
-    name: str, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_way_that_solves_it_passes(name, way, tmp_path, monkeypatch):
     monkeypatch.setenv("FORGEKIT_PROGRESS", "off")
     e = exercise(name)
     code = e.source.solution
