@@ -73,7 +73,7 @@ def _never_filled(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     for node in ast.walk(tree):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func) as call):
-                if ast.unparse(func).rpartition(".")[2].startswith("make_rmem_tensor"):
+                if _name_of(func).startswith("make_rmem_tensor"):
                     made[name] = call
             case ast.Attribute(value=ast.Name() as used, attr=attr) if attr in _READ:
                 reads.add(used)
@@ -81,7 +81,7 @@ def _never_filled(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
                 if not _keeps_a_mode(at):
                     reads.add(used)
             case ast.Call(func=func, args=args, keywords=keywords):
-                if ast.unparse(func).rpartition(".")[2] == "copy":
+                if _name_of(func) == "copy":
                     reads.update(args[1:2])  # the source
                 reads.update(k.value for k in keywords if k.arg == "pred")
     for name, where in made.items():
@@ -89,6 +89,14 @@ def _never_filled(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
         used_after = [n for n in uses if isinstance(n.ctx, ast.Load)]
         if used_after and reads.issuperset(used_after):
             yield where, f"nothing is ever stored in `{name}`, so it holds anything."
+
+
+def _name_of(func: ast.expr) -> str:
+    """Of what is called, without the module."""
+    match func:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+    return ""
 
 
 # -- values of the run, printed at compile time ---------------------------------------------------

@@ -155,7 +155,7 @@ def test_descriptors_made_by_the_host_are_refused():
       }
     }"""
     with ir.Context(), ir.Location.unknown():
-        engine = host.make_engine(ir.Module.parse(text), 2, "", "sm_90a")
+        engine = host.make_engine(ir.Module.parse(text), "", "sm_90a")
         host.take_launches()
         engine.invoke("make")
     (refusal,) = host.take_launches()

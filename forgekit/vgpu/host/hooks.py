@@ -214,7 +214,7 @@ def _building() -> None:
         if text is None:  # not for us, or no kernel in this function
             return original(self, module, opt_level, shared_libs)
         arch = options.gpu_arch or import_dsl().envar.arch
-        return cuda_runtime.make_engine(module, opt_level, text, arch)
+        return cuda_runtime.make_engine(module, text, arch)
 
     @_replaces(dsl.BaseDSL, "_build_jit_function")
     def build(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:

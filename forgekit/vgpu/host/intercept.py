@@ -121,7 +121,7 @@ def revive(
 
     with ir.Context(), ir.Location.unknown():
         parsed = ir.Module.parse(module)
-        engine = make_engine(parsed, 2, ptx, arch)
+        engine = make_engine(parsed, ptx, arch)
         entry = engine.lookup(function_name)
     return CudaDialectJitCompiledFunction(
         parsed, engine, entry, signature, function_name, None, False, None
