@@ -7,6 +7,7 @@ It knows PTX and NumPy, and nothing of torch, notebooks or lessons. From the bot
 imports only from those above it:
 
     floats.py, fp8.py    arithmetic of f16, bf16, tf32, fp8 on arrays of bits
+    tensor_cores.py      dot products as tensor cores add them up
     ptx/            text -> instructions, each with its Python line
     launch_record.py    one launch: grid, blocks, parameters; where a block stands
     memory/         global, shared and local memory; every access checked

@@ -73,6 +73,7 @@ RULES = {
     "global_reduction": Rule(_SECTOR, _alone(rules.atomic_sectors)),
     "shared_load": Rule(_ROW, _alone(rules.load_wavefronts)),
     "shared_store": Rule(_ROW, _alone(rules.store_wavefronts)),
+    "ldmatrix": Rule(_ROW, _alone(rules.store_wavefronts)),  # eight rows of 16 bytes at a time
     "shared_atomic": Rule(_ROW, _alone(rules.atomic_wavefronts)),
     "async": Rule(_ROW * 2, rules.through_l1),
     "async past L1": Rule(_ROW * 2, rules.past_l1),

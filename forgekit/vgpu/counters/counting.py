@@ -117,7 +117,8 @@ class Counting(Listener):
             return
         assert self._current is not None
         name, counts = self._current.counts(m, access.kind, space, access.width)
-        self._costs.add((counts,), name, address, mask, m.shape, access.width)
+        rule = name if m.program.instructions[m.pc].opcode[0] != "ldmatrix" else "ldmatrix"
+        self._costs.add((counts,), rule, address, mask, m.shape, access.width)
 
     def _count_copy(self, m: Machine, source: Access, target: Access) -> None:
         """cp.async: what it reads of global memory, and what it writes, zeros too, to shared."""

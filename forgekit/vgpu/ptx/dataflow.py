@@ -8,7 +8,7 @@ from forgekit.vgpu import ptx
 _NO_RESULT = {
     "st", "red", "bra", "bar", "barrier", "ret", "exit", "trap", "membar", "fence", "cp",
     "prefetch", "prefetchu", "call", "griddepcontrol", "nanosleep", "brkpt", "setmaxnreg",
-    "discard", "applypriority", "pmevent", "brx",
+    "discard", "applypriority", "pmevent", "brx", "stmatrix",
 }  # fmt: skip
 _MBARRIER_RESULT = {"arrive", "arrive_drop", "test_wait", "try_wait", "pending_count"}
 

@@ -28,9 +28,11 @@ from forgekit.vgpu.sanitizer.undefined_bits import registers
 from forgekit.vgpu.sanitizer.undefined_memory import UndefinedMemory
 
 # Instructions whose results come with events, and those whose guard decides what can be seen.
-_BY_EVENT = frozenset({"ld", "ldu", "atom", "shfl", "vote", "match", "redux", "elect"})
+_BY_EVENT = frozenset({"ld", "ldu", "ldmatrix", "atom", "shfl", "vote", "match", "redux",
+                       "elect"})  # fmt: skip
 _DECIDING = frozenset({
     "bra", "ret", "exit", "trap", "brkpt", "bar", "barrier", "st", "atom", "red", "cp", "mbarrier",
+    "ldmatrix", "stmatrix", "mma",
     "shfl", "vote", "match", "redux", "elect", "activemask", "call",
 })  # fmt: skip
 
@@ -91,6 +93,8 @@ class Definedness(Listener):
         def results(m: Machine) -> None:
             mask = m.active(guard(m) if guard else None)
             origin = self._taints.origin(sources)
+            if root == "mma":  # of any lane of the warp
+                origin = np.repeat(_by_warp(m, origin).max(axis=2), WARP, axis=1)
             if chosen is not None:
                 sides = [self._taints.origin(registers(o, program)) for o in ins.operands[1:3]]
                 origin = np.where(chosen(m), *sides)

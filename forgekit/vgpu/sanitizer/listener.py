@@ -147,7 +147,10 @@ class Sanitizer(Listener):
 
     def on_warp_sync(self, m: Machine, members: Array | None) -> None:
         warps.check_members(m, members, self._report)
-        if m.program.instructions[m.pc].opcode[0] in ("bar", "barrier"):  # a shuffle orders nothing
+        root = m.program.instructions[m.pc].opcode[0]
+        if root in ("ldmatrix", "stmatrix", "mma"):
+            warps.check_matrix(m, self._report)
+        elif root in ("bar", "barrier"):  # a shuffle orders nothing
             self._order.clocks.warp_sync(_by_warp(m, m.mask), meeting(m, members))
 
     def on_shuffle(self, m: Machine, source: Array, members: Array | None) -> None:

@@ -24,6 +24,7 @@ KINDS = {
     "deadlock": "Deadlock",
     "shuffle-inactive": "Shuffle from a lane that takes no part",
     "member-mask": "Wrong member mask",
+    "partial-warp": "Matrix instruction of part of a warp",
     "launch-limits": "Launch beyond the limits",
     "endless": "Instruction budget spent",
     "trap": "Trap",
@@ -213,6 +214,12 @@ INACTIVE_SOURCE = Message(
     "{who}, lane {lane}, reads from {place} of its warp, which {why}.",
     "The value is undefined. Let all 32 lanes take part, with the identity of the operation where "
     "a lane has no element, and keep offsets and mask within those that do.",
+)
+PART_OF_A_MATRIX = Message(
+    "partial-warp",
+    "{who} executes `{place}` with {there} of the 32 lanes of its warp.",
+    "ldmatrix, stmatrix and mma hold a matrix in all 32 lanes, and are undefined without one: take "
+    "them out of the `if` or loop that only some lanes enter, and launch whole warps.",
 )
 
 # -- barriers of the block ------------------------------------------------------------------------

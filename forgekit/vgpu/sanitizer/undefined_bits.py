@@ -16,7 +16,8 @@ import numpy as np
 
 from forgekit.vgpu import opcodes, ptx
 from forgekit.vgpu.floats import Array
-from forgekit.vgpu.machine import Machine
+from forgekit.vgpu.machine import WARP, Machine
+from forgekit.vgpu.opcodes import matrix
 from forgekit.vgpu.opcodes.decoder import DTYPES, Decoder
 from forgekit.vgpu.program import Program
 from forgekit.vgpu.ptx import Instruction, Operand
@@ -248,6 +249,29 @@ def _by_half(ins: Instruction, o: Operands, dtype: np.dtype) -> Rule:
         return (_halves(some & lower != 0, some >> width != 0, dtype),)
 
     return by_half
+
+
+@_rule("mma")
+def _multiply_matrices(ins: Instruction, o: Operands) -> Rule:
+    """An element of the result, where its row of A, column of B or element of C has any."""
+    shape = matrix.shape_of(ins)
+    a, b, c = (
+        [o.undefined(r, "b32") for r in matrix.items(operand)] for operand in ins.operands[1:]
+    )
+
+    def multiplied(m: Machine) -> tuple[Array, ...]:
+        def lanes(fetches: list[Fetch]) -> list[Array]:
+            return [np.broadcast_to(f(m), m.shape).reshape(-1, WARP) for f in fetches]
+
+        rows, columns = (
+            matrix.to_rows(lanes(x), shape, high).max(axis=1) != 0 for x, high in ((a, 2), (b, 1))
+        )
+        own = matrix.to_sums(lanes(c), shape.c)
+        some = rows[:, None] | columns[None] | (own.view(f"u{own.itemsize}") != 0)
+        ones = np.where(some, np.array(-1).astype(f"i{own.itemsize}"), 0).view(own.dtype)
+        return tuple(r.reshape(m.shape) for r in matrix.from_sums(ones))
+
+    return multiplied
 
 
 # -- comparisons ----------------------------------------------------------------------------------

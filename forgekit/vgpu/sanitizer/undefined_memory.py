@@ -17,6 +17,7 @@ from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.machine.async_operations import AsyncOperation, End
 from forgekit.vgpu.memory import Allocation, addressing, element_view
 from forgekit.vgpu.memory.addressing import Target
+from forgekit.vgpu.opcodes import matrix
 from forgekit.vgpu.sanitizer.findings import Report
 from forgekit.vgpu.sanitizer.taints import Taint, Taints, pack, report_undefined, unpack
 from forgekit.vgpu.sanitizer.undefined_bits import registers
@@ -95,6 +96,9 @@ class UndefinedMemory:
     def _load(self, m: Machine, access: Access) -> None:
         ins = m.program.instructions[m.pc]
         items = _items(ins.operands[0])
+        if ins.opcode[0] == "ldmatrix":
+            self._load_matrices(m, access, matrix.tiles_of(ins), items)
+            return
         elem = access.width // len(items)
         signed = ins.opcode[-1][0] == "s"
         loaded: list[Taint | None] = [None] * len(items)
@@ -110,6 +114,37 @@ class UndefinedMemory:
                 if signed and width.itemsize > elem:
                     bits = bits.view(f"i{elem}").astype(f"i{width.itemsize}").view(width)
                 self._taints.put(register, bits, taint.origin, access.mask)
+
+    def _load_matrices(
+        self, m: Machine, access: Access, tiles: matrix.Tiles, items: tuple[object, ...]
+    ) -> None:
+        """Each lane's registers take over what the rows have that other lanes name."""
+        (target,) = access.targets
+        words = self._gathered(m, target, 4, [None] * 4)
+        nothing = Taint(np.zeros(m.shape, np.uint32), np.zeros(m.shape, np.int64))
+        bits, origin = (
+            np.stack([np.broadcast_to((w or nothing)[i], m.shape) for w in words], axis=2)
+            for i in (0, 1)
+        )
+        bits = np.ascontiguousarray(tiles.to_lanes(bits.view(np.uint16))).view(np.uint32)[..., 0]
+        origin = tiles.to_lanes(np.repeat(origin, 2, axis=2)).max(axis=3)
+        for j, item in enumerate(items):
+            for register in registers(item, m.program):
+                self._taints.put(register, bits[:, j], origin[:, j], m.mask)
+
+    def _matrix_rows(self, m: Machine, tiles: matrix.Tiles, held: list[Taint | None]) -> list:
+        """What is undefined of the four words of each lane's row."""
+        if not any(held):
+            return [None] * 4
+        nothing = Taint(np.zeros((1, 1), np.uint32), np.zeros((1, 1), np.int64))
+        bits, origin = (
+            np.stack([np.broadcast_to((t or nothing)[i], m.shape) for t in held], axis=1)
+            for i in (0, 1)
+        )
+        bits = tiles.to_rows(bits.view(np.uint16).reshape(*bits.shape, 2)).view(np.uint32)
+        origin = tiles.to_rows(np.repeat(origin[..., None], 2, axis=3))
+        origin = origin.reshape(*m.shape, 4, 2).max(axis=3)
+        return [Taint(bits[..., w], origin[..., w]) for w in range(4)]
 
     def _gathered(
         self, m: Machine, target: Target, elem: int, others: list[Taint | None]
@@ -146,9 +181,11 @@ class UndefinedMemory:
         return result
 
     def _store(self, m: Machine, access: Access) -> None:
-        items = _items(m.program.instructions[m.pc].operands[1])
-        taints = [self._taints.of_operand(m, item) for item in items]
-        elem = access.width // len(items)
+        ins = m.program.instructions[m.pc]
+        taints = [self._taints.of_operand(m, item) for item in _items(ins.operands[1])]
+        if ins.opcode[0] == "stmatrix":
+            taints = self._matrix_rows(m, matrix.tiles_of(ins), taints)
+        elem = access.width // len(taints)
         for target in access.targets:
             if target.space == "global":
                 for k, taint in enumerate(taints):

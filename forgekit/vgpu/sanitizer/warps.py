@@ -13,6 +13,7 @@ from forgekit.vgpu.sanitizer.messages import (
     INACTIVE_SOURCE,
     MASKS_DIFFER,
     NOT_IN_OWN_MASK,
+    PART_OF_A_MATRIX,
     PART_OF_A_WARP,
     SOME_HAVE_LEFT,
     TWO_LINES,
@@ -48,6 +49,20 @@ def check_members(m: Machine, members: Array | None, report: Report) -> None:
             MASKS_DIFFER, (m.pc,), who, mask, count=int(wrong.any(axis=2).sum()),
             lane=lane, other_lane=other, other_mask=masks[warp, other],
         )  # fmt: skip
+
+
+def check_matrix(m: Machine, report: Report) -> None:
+    """Whole warps must execute an instruction that works on matrices."""
+    if m.mask is None:
+        return
+    lanes = m.lanes(m.mask)
+    there = lanes.sum(axis=1)
+    bad = np.flatnonzero((there > 0) & (there < WARP))
+    if len(bad):
+        warp = int(bad[0])
+        who = report.in_batch(m, warp * WARP + int(lanes[warp].argmax()))
+        name = m.program.instructions[m.pc].opcode[0]
+        report.add(PART_OF_A_MATRIX, (m.pc,), who, name, count=len(bad), there=int(there[warp]))
 
 
 def check_shuffle(m: Machine, source: Array, members: Array | None, report: Report) -> None:

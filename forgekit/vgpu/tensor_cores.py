@@ -1,0 +1,194 @@
+"""Arithmetic of tensor cores: dot products whose terms are cut off at one place and added exactly.
+
+A floating-point result is computed as an H200's `mma.sync` does, after Xie et al., "MMA-Sim:
+Bit-Accurate Reference Model of Tensor Cores and Matrix Cores" (arXiv 2511.10909, 2025), who extend
+Fasi et al., "Numerical behavior of NVIDIA tensor cores" (PeerJ Computer Science, 2021):
+
+1. Products of a row and a column are exact; of the K products and of c the largest exponent
+   decides (a product's is the sum of its factors', a subnormal number's that of the least normal).
+2. All of them are cut off, towards zero, 25 binary places below it, and added without rounding.
+3. The sum is cut off to float32, or rounded to nearest even to float16.
+
+Matrices lie with the warps in the last axis, so that NumPy's inner loops are long.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from forgekit.vgpu import floats, fp8
+from forgekit.vgpu.floats import Array
+
+_PLACES = 25  # of a term below the largest exponent, on Hopper
+_NOTHING = -8000  # the exponent of zero: below that of any product
+# Least exponent of a normal number.
+LEAST = {"f16": -14, "bf16": -126, "tf32": -126, "e4m3": -6, "e5m2": -14, "f32": -126}
+WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8}  # bits
+# Products with exponents between these, and what they are scaled by, are normal in float32.
+_LOW, _HIGH = -100, 125
+_EXACT_SUM = 16  # so many terms of at most 27 bits add up to an int32
+_AT_ONCE = 1 << 15  # sums computed together: what is needed for them stays in the second cache
+
+
+class Matrix(NamedTuple):
+    """Rows of A or columns of B of many warps.
+
+    values: float32, (rows, K, warps); exponents: int16, of the same shape; low, high: the lowest
+    and the highest of those of values that are not zero; finite: no infinity or NaN among them.
+    """
+
+    values: Array
+    exponents: Array
+    low: int
+    high: int
+    finite: bool
+
+
+def matrix(codes: Array, kind: str) -> Matrix:
+    """The matrix of unsigned codes of a type of `LEAST`, (rows, K, warps)."""
+    values = to_f32(codes, kind)
+    exponents = _exponents(values, LEAST[kind])
+    high = int(exponents.max())
+    return Matrix(values, exponents, _lowest(exponents, kind), high, bool(high < 128))
+
+
+def _lowest(exponents: Array, kind: str) -> int:
+    if LEAST[kind] > -127 // 2:  # no product of two can be too small
+        return LEAST[kind]
+    return int(np.where(exponents == _NOTHING, np.int16(0), exponents).min())
+
+
+def to_f32(codes: Array, kind: str) -> Array:
+    """Codes of a type as float32; of tf32 the lowest 13 bits do not count."""
+    if kind == "f16":
+        return codes.view(np.float16).astype(np.float32)
+    if kind == "bf16":
+        return floats.bf16_to_f32(codes)
+    if kind == "tf32":
+        return (codes & np.uint32(0xFFFFE000)).view(np.float32)
+    return fp8.to_f32(codes, kind)
+
+
+def _exponents(values: Array, least: int) -> Array:
+    exponents = np.maximum(_fields(values) - np.int16(127), np.int16(least))
+    return np.where(values == 0, np.int16(_NOTHING), exponents)
+
+
+def _fields(values: Array) -> Array:
+    """The exponent fields of float32, int16."""
+    return (values.view(np.int32) >> 23).astype(np.int16) & np.int16(0xFF)
+
+
+def multiply_add(a: Matrix, b: Matrix, c: Array) -> Array:
+    """A (M, K) times B, given by its columns (N, K), plus c, for many warps.
+
+    c: float32 or float16, (M, N, warps), which the result is, too.
+    """
+    m, _, warps = a.values.shape
+    n = b.values.shape[0]
+    result = np.empty((m, n, warps), c.dtype)
+    rows = max(_AT_ONCE // (n * warps), 1)
+    for start in range(0, m, rows):
+        here = slice(start, start + rows)
+        part = a._replace(values=a.values[here], exponents=a.exponents[here])
+        result[here] = _dot(part, b, c[here])
+    return result
+
+
+def _dot(a: Matrix, b: Matrix, c: Array) -> Array:
+    top = _largest_exponents(a, b, c)
+    highest = int(top.max())
+    tiny = int(top.min()) < _LOW
+    if tiny:  # no product that is not zero, where the factors are large enough
+        tiny = bool(c[top < _LOW].any())
+        np.maximum(top, np.int16(_LOW), out=top)
+    usual = a.finite and b.finite and a.low + b.low >= _LOW and a.high + b.high <= _HIGH
+    if tiny or highest > _HIGH or not usual:
+        return _dot_far(a, b, c)
+    scale = _power_of_two(_PLACES - top)
+    total = _sum_of_products(a, b, scale)
+    own = c.astype(np.float32, copy=False) * scale
+    wide = total + np.trunc(own)  # float64, exact
+    if c.dtype == np.float32:
+        wide = _cut_to_24_bits(wide).astype(np.float32)
+        wide *= _power_of_two(top - np.int16(_PLACES))
+        return wide
+    return (wide * _power_of_two(top - np.int16(_PLACES))).astype(np.float16)
+
+
+def _dot_far(a: Matrix, b: Matrix, c: Array) -> Array:
+    """The same where exponents are extreme, or a value is infinite or NaN: all in float64."""
+    top = np.maximum(_largest_exponents(a, b, c), np.int16(LEAST["f32"])).astype(np.int64)
+    scale = _wide_power_of_two(_PLACES - top)
+    total = _sum_of_products(a, b, scale) + np.trunc(c.astype("f8") * scale)
+    total *= _wide_power_of_two(top - _PLACES)
+    if c.dtype == np.float32:
+        subnormal = np.abs(total) < 2.0**-126
+        total = np.where(subnormal, np.trunc(total * 2.0**149) * 2.0**-149, _cut_to_24_bits(total))
+    result = total.astype(c.dtype)
+    if not (a.finite and b.finite and np.isfinite(c).all()):
+        plain = np.einsum("mkw,nkw->mnw", a.values.astype("f8"), b.values.astype("f8")) + c
+        result = np.where(np.isfinite(plain), result, plain.astype(c.dtype))
+    return floats.canonical_nan(result)
+
+
+def _cut_to_24_bits(x: Array) -> Array:
+    """float64 with a significand of float32, the rest cut off."""
+    return (x.view(np.int64) & np.int64(-1 << 29)).view(np.float64)
+
+
+def _largest_exponents(a: Matrix, b: Matrix, c: Array) -> Array:
+    """The largest exponent of the terms of each sum, int16."""
+    if c.dtype == np.float16:
+        top = _exponents(c.astype(np.float32), LEAST["f16"])
+    else:  # zero counts as the least normal number
+        top = np.maximum(_fields(c) - np.int16(127), np.int16(LEAST["f32"]))
+    one = np.empty_like(top)
+    for k in range(a.values.shape[1]):
+        np.add(a.exponents[:, None, k], b.exponents[None, :, k], out=one)
+        np.maximum(top, one, out=top)
+    return top
+
+
+def _sum_of_products(a: Matrix, b: Matrix, scale: Array) -> Array:
+    """The sums of the scaled products, each cut off to a whole number, in float64.
+
+    scale: of a type in which products and scaled products are exact.
+    """
+    left, right = (x.values.astype(scale.dtype, copy=False) for x in (a, b))
+    product, cut = np.empty_like(scale), np.empty(scale.shape, np.int32)
+    part, total = np.zeros(scale.shape, np.int32), None
+    for k in range(left.shape[1]):
+        np.multiply(left[:, None, k], right[None, :, k], out=product)
+        np.multiply(product, scale, out=product)
+        np.copyto(cut, product, casting="unsafe")  # towards zero
+        part += cut
+        if k % _EXACT_SUM == _EXACT_SUM - 1 and k + 1 < left.shape[1]:
+            total = part.astype("f8") if total is None else total + part
+            part[:] = 0
+    return part.astype("f8") if total is None else total + part
+
+
+def _power_of_two(exponent: Array) -> Array:
+    """float32 2.0**exponent for int16 exponents of normal numbers."""
+    return ((exponent + np.int16(127)).astype(np.int32) << 23).view(np.float32)
+
+
+def _wide_power_of_two(exponent: Array) -> Array:
+    """float64 2.0**exponent for int64 exponents of normal numbers."""
+    return ((exponent + 1023) << 52).view(np.float64)
+
+
+def multiply_add_integers(a: Array, b: Array, c: Array, *, saturate: bool) -> Array:
+    """The same of int8 or uint8 matrices and int32 sums, which wrap or saturate."""
+    # At most 32 products of 16 bits: exact in float32.
+    product = np.matmul(
+        np.moveaxis(a, -1, 0).astype("f4"), np.moveaxis(b, -1, 0).swapaxes(1, 2).astype("f4")
+    )
+    total = np.moveaxis(product, 0, -1).astype(np.int64) + c
+    if saturate:
+        limits = np.iinfo(np.int32)
+        total = total.clip(limits.min, limits.max)
+    return total.astype(np.int32)

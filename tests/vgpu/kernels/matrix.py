@@ -1,0 +1,152 @@
+"""Tensor cores a warp at a time: single `mma`s, `ldmatrix` and `stmatrix`, and whole GEMMs."""
+
+from dataclasses import dataclass
+
+import cutlass
+from cutlass import Float32, Int32, cute
+from cutlass._mlir import ir
+from cutlass.cute.nvgpu import cpasync, warp
+from cutlass.cute.nvgpu.warp import mma as atoms
+
+WARP = 32
+
+
+@dataclass(frozen=True)
+class MmaInt8Op(warp.WarpMmaOp):
+    """Integers of 8 bits to int32, saturating: CuTe DSL's compiler has it and `warp` no name."""
+
+    signed: bool
+    shape_mnk: tuple[int, int, int]
+
+    def _make_trait(self, *, loc=None, ip=None, **kwargs):
+        shape = atoms._pack_shape(self.shape_mnk, loc=loc, ip=ip)
+        make = ir.IntegerType.get_signed if self.signed else ir.IntegerType.get_unsigned
+        kinds = make(8), make(8), Int32.mlir_type
+        kind = atoms._cute_nvgpu_ir.MmaAtomSM80Type.get(shape.type.attribute, *kinds)
+        return atoms.MmaF16BF16Trait(atoms.make_atom(kind, loc=loc, ip=ip))
+
+    # Those of the other operations know their own types.
+    _verify_fragment_A = _verify_fragment_B = lambda self, *args, **kwargs: True  # noqa: N815
+
+
+@cute.kernel
+def one_mma_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, mD: cute.Tensor,
+                   tiled: cute.TiledMma):  # fmt: skip
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    lane = tiled.get_slice(tidx)
+    tCgA = lane.partition_A(mA[bidx, None, None])
+    tCgB = lane.partition_B(mB[bidx, None, None])
+    tCgC = lane.partition_C(mC[bidx, None, None])
+    tCgD = lane.partition_C(mD[bidx, None, None])
+    tCrA, tCrB = tiled.make_fragment_A(tCgA), tiled.make_fragment_B(tCgB)
+    tCrC = tiled.make_fragment_C(tCgC)
+    for gX, rX in ((tCgA, tCrA), (tCgB, tCrB), (tCgC, tCrC)):
+        cute.basic_copy(cute.recast_tensor(gX, rX.element_type), rX)
+    cute.gemm(tiled, tCrC, tCrA, tCrB, tCrC)
+    cute.basic_copy(tCrC, cute.recast_tensor(tCgD, tCrC.element_type))
+
+
+@cute.jit
+def one_mma(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, mD: cute.Tensor,
+            op: cutlass.Constexpr):  # fmt: skip
+    """mD[i] = mA[i] mB[i]^T + mC[i], one instruction of one warp for each i.
+
+    mA (I, 16, K), mB (I, 8, K), mC and mD (I, 16, 8), of types as wide as the operation's.
+    """
+    tiled = cute.make_tiled_mma(op)
+    one_mma_kernel(mA, mB, mC, mD, tiled).launch(grid=(mA.shape[0], 1, 1), block=(WARP, 1, 1))
+
+
+# -- a GEMM as NVIDIA's examples write it ---------------------------------------------------------
+TILE_M, TILE_N, STAGES, THREADS = 128, 128, 3, 128
+ROW_BYTES, VECTOR_BYTES = 128, 16  # of a tile in shared memory; of a copy
+
+
+def tile_k(dtype):
+    return ROW_BYTES * 8 // dtype.width
+
+
+def tile_layout(dtype, rows):
+    """(rows, K, stages), a row of 128 bytes, its 16-byte pieces swizzled by the row."""
+    vector = VECTOR_BYTES * 8 // dtype.width
+    swizzle = cute.make_swizzle(3, vector.bit_length() - 1, 3)
+    atom = cute.make_layout((8, tile_k(dtype)), stride=(tile_k(dtype), 1))
+    atom = cute.make_composed_layout(swizzle, 0, atom)
+    return cute.tile_to_shape(atom, (rows, tile_k(dtype), STAGES), (0, 1, 2))
+
+
+@cute.kernel
+def gemm_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, tiled: cute.TiledMma,
+                copy: cute.TiledCopy):  # fmt: skip
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, bidy, _ = cute.arch.block_idx()
+    dtype = mA.element_type
+    gA = cute.local_tile(mA, (TILE_M, tile_k(dtype)), (bidx, None))  # (TILE_M, TILE_K, tiles)
+    gB = cute.local_tile(mB, (TILE_N, tile_k(dtype)), (bidy, None))
+    gC = cute.local_tile(mC, (TILE_M, TILE_N), (bidx, bidy))
+    smem = cutlass.memory.SmemAllocator()
+    sA = smem.allocate_tensor(dtype, tile_layout(dtype, TILE_M), 128)
+    sB = smem.allocate_tensor(dtype, tile_layout(dtype, TILE_N), 128)
+    part = copy.get_slice(tidx)
+    tAgA, tAsA = part.partition_S(gA), part.partition_D(sA)
+    tBgB, tBsB = part.partition_S(gB), part.partition_D(sB)
+
+    lane = tiled.get_slice(tidx)
+    tCrA = tiled.make_fragment_A(lane.partition_A(sA[None, None, 0]))
+    tCrB = tiled.make_fragment_B(lane.partition_B(sB[None, None, 0]))
+    tCrC = tiled.make_fragment_C(lane.partition_C(gC).shape)
+    tCrC.fill(0)
+    load = cute.make_copy_atom(warp.LdMatrix8x8x16bOp(transpose=False, num_matrices=4), dtype)
+    copy_A, copy_B = cute.make_tiled_copy_A(load, tiled), cute.make_tiled_copy_B(load, tiled)
+    tXsA = copy_A.get_slice(tidx).partition_S(sA)  # (V, M, K, stages)
+    tXsB = copy_B.get_slice(tidx).partition_S(sB)
+    tXrA, tXrB = copy_A.retile(tCrA), copy_B.retile(tCrB)
+
+    tiles = cute.size(gA, mode=[2])
+    for stage in cutlass.range_constexpr(STAGES - 1):
+        if stage < tiles:
+            cute.copy(copy, tAgA[None, None, None, stage], tAsA[None, None, None, stage])
+            cute.copy(copy, tBgB[None, None, None, stage], tBsB[None, None, None, stage])
+        cute.arch.cp_async_commit_group()
+    for tile in cutlass.range(tiles, unroll=1):
+        cute.arch.cp_async_wait_group(STAGES - 2)
+        cute.arch.sync_threads()  # the tile is there, and the stage before it is free
+        coming = tile + STAGES - 1
+        if coming < tiles:
+            free = coming % STAGES
+            cute.copy(copy, tAgA[None, None, None, coming], tAsA[None, None, None, free])
+            cute.copy(copy, tBgB[None, None, None, coming], tBsB[None, None, None, free])
+        cute.arch.cp_async_commit_group()
+        stage = tile % STAGES
+        for k in cutlass.range_constexpr(cute.size(tCrA, mode=[2])):
+            cute.copy(copy_A, tXsA[None, None, k, stage], tXrA[None, None, k])
+            cute.copy(copy_B, tXsB[None, None, k, stage], tXrB[None, None, k])
+            cute.gemm(tiled, tCrC, tCrA[None, None, k], tCrB[None, None, k], tCrC)
+    tCgC = lane.partition_C(gC)
+    tCrD = cute.make_rmem_tensor_like(tCgC)
+    tCrD.store(tCrC.load().to(mC.element_type))
+    cute.autovec_copy(tCrD, tCgC)
+
+
+@cute.jit
+def gemm(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, op: cutlass.Constexpr):
+    """mC (M, N) = mA (M, K) times mB (N, K) transposed, all row-major, whole tiles.
+
+    cp.async brings tiles of 128 bytes of K into three stages, ldmatrix takes them to registers,
+    2 by 2 warps multiply 64 by 64 each.
+    """
+    if cutlass.const_expr(mA.element_type is Float32):  # tf32 ignores the lowest 13 bits
+        mA, mB = (cute.recast_tensor(x, cutlass.TFloat32) for x in (mA, mB))
+    dtype = mA.element_type
+    vector = VECTOR_BYTES * 8 // dtype.width
+    tiled = cute.make_tiled_mma(op, (2, 2, 1), permutation_mnk=(32, 32, op.shape_mnk[2]))
+    atom = cute.make_copy_atom(cpasync.CopyG2SOp(), dtype, num_bits_per_copy=8 * VECTOR_BYTES)
+    across = ROW_BYTES // VECTOR_BYTES
+    copy = cute.make_tiled_copy_tv(
+        atom,
+        cute.make_layout((THREADS // across, across), stride=(across, 1)),
+        cute.make_layout((1, vector)),
+    )
+    grid = (cute.ceil_div(mC.shape[0], TILE_M), cute.ceil_div(mC.shape[1], TILE_N), 1)
+    gemm_kernel(mA, mB, mC, tiled, copy).launch(grid=grid, block=(THREADS, 1, 1))

@@ -1,0 +1,92 @@
+"""CuTe DSL kernels with ldmatrix and mma: who holds what is what CuTe says, and GEMMs are right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+cutlass = pytest.importorskip("cutlass")
+from cutlass import BFloat16, Float8E4M3FN, Float8E5M2, Float16, Float32, cute  # noqa: E402
+from cutlass.cute.nvgpu import warp  # noqa: E402
+
+import forgekit as fk  # noqa: E402
+import forgekit.vgpu  # noqa: E402
+from forgekit.vgpu.opcodes import matrix as opcodes  # noqa: E402
+from forgekit.viz.layouts.reading import read_thread_values  # noqa: E402
+from tests.layouts.cute_oracle import cute_context  # noqa: E402
+from tests.vgpu.kernels import matrix  # noqa: E402
+
+OPS = {
+    "f16": (warp.MmaF16BF16Op(Float16, Float32, (16, 8, 16)), torch.float16),
+    "f16 k8": (warp.MmaF16BF16Op(Float16, Float32, (16, 8, 8)), torch.float16),
+    "bf16": (warp.MmaF16BF16Op(BFloat16, Float32, (16, 8, 16)), torch.bfloat16),
+    "tf32": (warp.MmaTF32Op((16, 8, 8)), torch.float32),
+    "tf32 k4": (warp.MmaTF32Op((16, 8, 4)), torch.float32),
+    "e4m3": (warp.MmaFP8Op(Float8E4M3FN, Float32, (16, 8, 32)), torch.float8_e4m3fn),
+    "e5m2 k16": (warp.MmaFP8Op(Float8E5M2, Float32, (16, 8, 16)), torch.float8_e5m2),
+    "s8": (matrix.MmaInt8Op(True, (16, 8, 32)), torch.int8),
+    "u8": (matrix.MmaInt8Op(False, (16, 8, 32)), torch.uint8),
+}
+
+
+# -- fragments ------------------------------------------------------------------------------------
+def held(rows: int, k: int, shape: opcodes.Shape, high: int) -> np.ndarray:
+    """(lane, value) -> (row, column) of A or B, as the opcode takes registers apart."""
+    packed, count = shape.packed, rows * k // 32
+    place = np.full((32, count, 2), -1)
+    for value in range(count):
+        registers = np.zeros((count // packed, 32, 32), np.uint32)  # in warp i, lane i holds a 1
+        registers[value // packed, range(32), range(32)] = 1 << 32 // packed * (value % packed)
+        found = np.argwhere(opcodes.to_rows(list(registers), shape, high))
+        place[found[:, 2], value] = found[:, :2]
+    return place
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_fragments_are_those_that_are_drawn(name):
+    op, dtype = OPS[name]
+    m, n, k = op.shape_mnk
+    with cute_context():
+        tiled = cute.make_tiled_mma(op)
+        tiles = (tiled.tv_layout_A_tiled, (m, k)), (tiled.tv_layout_B_tiled, (n, k))
+        a, b = (read_thread_values(layout, tile, "A").coords for layout, tile in tiles)
+        c = read_thread_values(tiled.tv_layout_C_tiled, (m, n), "C").coords
+    kind = {16: "f16", 32: "tf32", 8: "s8"}[8 * dtype.itemsize]
+    shape = opcodes.Shape(k, kind, kind, "s32")
+    assert (held(m, k, shape, 2) == a).all()
+    assert (held(n, k, shape, 1) == b).all()
+    codes = np.arange(128, dtype=np.int32).reshape(16, 8, 1)
+    registers = np.stack(opcodes.from_sums(codes), axis=-1)[0]  # (lane, value)
+    assert (np.stack(np.divmod(registers, 8), axis=-1) == c).all()
+    back = opcodes.to_sums([r[None] for r in registers.T], "s32")
+    assert (back == codes).all()
+
+
+# -- GEMMs ----------------------------------------------------------------------------------------
+def drawn(shape: tuple[int, int], dtype: torch.dtype, seed: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    if not dtype.is_floating_point:
+        low = 0 if dtype == torch.uint8 else -128
+        return torch.randint(low, low + 256, shape, generator=generator).to(dtype)
+    return torch.randn(shape, generator=generator).to(dtype)
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_gemm(name):
+    op, dtype = OPS[name]
+    arch = "sm_80" if name in ("f16 k8", "bf16", "tf32 k4", "u8") else "sm_90a"
+    k = 4 * matrix.ROW_BYTES // dtype.itemsize
+    a, b = drawn((256, k), dtype, 1), drawn((128, k), dtype, 2)
+    sums = torch.float32 if dtype.is_floating_point else torch.int32
+    c = torch.full((256, 128), 77, dtype=sums)
+    with fk.use_target("virtual"), forgekit.vgpu.installed(arch):
+        specs = [fk.spec(t, divisible={1: 16}) for t in (a, b, c)]
+        fk.compile(matrix.gemm, *specs, op)(a, b, c)
+    if not dtype.is_floating_point:
+        assert torch.equal(c, a.int() @ b.int().T)
+        return
+    if dtype == torch.float32:  # tf32
+        a, b = ((x.view(torch.int32) & ~0x1FFF).view(torch.float32) for x in (a, b))
+    want, size = a.double() @ b.double().T, a.double().abs() @ b.double().abs().T
+    assert ((c.double() - want).abs() <= a.shape[1] * 2.0**-23 * size).all()
