@@ -6,7 +6,7 @@ that CuTe DSL 4.8.1 prints. Source: CUTLASS, media/docs/cpp/cute/02_layout_algeb
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -42,12 +42,8 @@ def joined(layouts: list[Layout]) -> Layout:
 def require_integers(layout: Layout, what: str) -> None:
     """Raise UsageError if a stride is a basis element such as 1@0."""
     if any(isinstance(stride, Basis) for stride in flat(layout.stride)):
-        raise usage_error(
-            f"{what} of {layout}",
-            "strides like 1@0",
-            "integer strides",
-            "compose the coordinate layout with a layout of memory first",
-        )
+        remedy = "compose the coordinate layout with a layout of memory first"
+        raise usage_error(f"{what} of {layout}", "strides like 1@0", "integer strides", remedy)
 
 
 def merged(modes: list[Mode]) -> list[Mode]:
@@ -80,12 +76,8 @@ def coalesce(layout: Layout | ComposedLayout, profile: object = None) -> Any:
             return layout
         return from_modes(merged(flat_modes(layout)))
     if not isinstance(layout.shape, tuple) or len(profile) > layout.rank:
-        raise usage_error(
-            "profile",
-            text(profile),
-            f"no more entries than modes of {layout}",
-            "give one entry for each mode to coalesce",
-        )
+        got, needed = text(profile), f"no more entries than modes of {layout}"
+        raise usage_error("profile", got, needed, "give one entry for each mode to coalesce")
     modes = list(layout)
     for i, part in enumerate(profile):
         modes[i] = coalesce(modes[i], part)
@@ -129,12 +121,8 @@ def as_layout(value: Any, what: str) -> Layout:
         return value
     if integer_or_none(value) is not None:
         return Layout(value)
-    raise usage_error(
-        f"{what}: tiler",
-        brief(value),
-        "a Layout, an integer, or a tuple of them with one entry for each mode",
-        "for example (32, 8)",
-    )
+    needed = "a Layout, an integer, or a tuple of them with one entry for each mode"
+    raise usage_error(f"{what}: tiler", brief(value), needed, "for example (32, 8)")
 
 
 def by_mode(
@@ -143,12 +131,9 @@ def by_mode(
     """`function(mode, entry)` for each mode of a layout; None and modes beyond the tiler stay."""
     checked_tuple(tiler, f"{what}: tiler", leaf=lambda entry: entry)  # as deep as can be
     if len(tiler) > layout.rank:
-        raise usage_error(
-            f"{what}: tiler",
-            f"{len(tiler)} entries",
-            f"at most {layout.rank}, the modes of {layout}",
-            "give one entry for each mode, None to keep one whole",
-        )
+        needed = f"at most {layout.rank}, the modes of {layout}"
+        remedy = "give one entry for each mode, None to keep one whole"
+        raise usage_error(f"{what}: tiler", f"{len(tiler)} entries", needed, remedy)
     modes = list(layout)
     for i, entry in enumerate(tiler):
         if entry is not None:
@@ -204,12 +189,9 @@ def _merged_keeping_last(layout: Layout) -> list[Mode]:
 
 
 def _no_composition(a: Layout, size: int, stride: int, why: str) -> UsageError:
-    return usage_error(
-        "composition",
-        f"{a} o {size}:{stride}, where {why}",
-        "sizes and strides that divide one another",
-        "choose a tile that divides the modes of the layout",
-    )
+    needed = "sizes and strides that divide one another"
+    remedy = "choose a tile that divides the modes of the layout"
+    return usage_error("composition", f"{a} o {size}:{stride}, where {why}", needed, remedy)
 
 
 @checked()
@@ -227,9 +209,8 @@ def complement(layout: Layout, cotarget: Any = 1) -> Layout:
     target = cotarget.shape if isinstance(cotarget, Layout) else Layout(cotarget).shape
     modes = merged(flat_modes(filter_zeros(layout)))
     require_integers(layout, "complement")
-    for _, stride in modes:
-        if stride < 0:
-            raise _no_complement(layout, f"the stride {stride}", "positive strides")
+    if (least := min((stride for _, stride in modes), default=0)) < 0:
+        raise _no_complement(layout, f"the stride {least}", "positive strides")
     found: list[Mode] = []
     reached = 1
     for size, stride in sorted(modes, key=lambda mode: mode[1]):
@@ -262,10 +243,8 @@ def right_inverse(layout: Layout) -> Layout:
     layout.require_static("right_inverse")
     require_integers(layout, "right_inverse")
     index_of: dict[Any, Mode] = {}  # by stride: the first such mode's size and index stride
-    before = 1
-    for size, stride in merged(flat_modes(layout)):
-        index_of.setdefault(stride, (size, before))
-        before *= size
+    for stride, size, index in _steps(layout):
+        index_of.setdefault(stride, (size, index))
     found: list[Mode] = []
     wanted = 1
     while wanted in index_of:
@@ -273,6 +252,14 @@ def right_inverse(layout: Layout) -> Layout:
         found.append((size, index_stride))
         wanted *= size
     return from_modes(merged(found))
+
+
+def _steps(layout: Layout) -> Iterator[tuple[Any, int, int]]:
+    """Stride, size and index stride of each coalesced mode."""
+    index = 1
+    for size, stride in merged(flat_modes(layout)):
+        yield stride, size, index
+        index *= size
 
 
 @checked()
@@ -285,12 +272,7 @@ def left_inverse(layout: Layout) -> Layout:
     """
     layout.require_static("left_inverse")
     require_integers(layout, "left_inverse")
-    steps: list[tuple[int, int, int]] = []  # stride, size and index stride of each mode
-    before = 1
-    for size, stride in merged(flat_modes(layout)):
-        if stride != 0:
-            steps.append((stride, size, before))
-        before *= size
+    steps = [step for step in _steps(layout) if step[0] != 0]
     found: list[Mode] = []
     reached, index_stride, last = 1, 0, 1
     for stride, size, index in sorted(steps, key=lambda step: step[0]):

@@ -94,12 +94,9 @@ def add(a: IntTuple, b: IntTuple) -> IntTuple:
         number, other = (b, a) if isinstance(a, tuple) else (a, b)
         if number == 0:
             return other
-        raise usage_error(
-            "offset",
-            f"{text(a)} + {text(b)}",
-            "integers only or coordinates only",
-            "do not mix integer strides with basis strides such as 1@0",
-        )
+        needed = "integers only or coordinates only"
+        remedy = "do not mix integer strides with basis strides such as 1@0"
+        raise usage_error("offset", f"{text(a)} + {text(b)}", needed, remedy)
     return a + b
 
 

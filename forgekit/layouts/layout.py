@@ -110,21 +110,17 @@ class Layout:
             entries = parts(shape)
             number = integer_or_none(index)
             if number is None or not -len(entries) <= number < len(entries):
-                # IndexError too, so that Python's protocols (iteration) see an end.
-                raise ModeError(
-                    got_needed(
-                        f"mode of {self}", brief(index), f"0 to {len(entries) - 1}", "count from 0"
-                    )
-                )
+                needed = f"0 to {len(entries) - 1}"
+                raise ModeError(got_needed(f"mode of {self}", brief(index), needed, "count from 0"))
             shape, stride = entries[number], parts(stride)[number]
         return unchecked(shape, stride)
 
     def size(self, mode: int | None = None) -> int:
         """How many coordinates there are, in the whole layout or in one mode."""
-        shape = self.shape if mode is None else self.mode(mode).shape
-        if has_dynamic(shape):
+        part = self if mode is None else self.mode(mode)
+        if has_dynamic(part.shape):
             raise _dynamic("the size of", str(self))
-        return product(shape)
+        return product(part.shape)
 
     def cosize(self) -> int:
         """The span: one more than the largest offset, with each stride taken as positive.
@@ -156,12 +152,12 @@ class Layout:
 
     def coordinate(self, index: object) -> IntTuple:
         """The nested coordinate of a linear index within the shape (CuTe: idx2crd)."""
-        self._require_static_shape("the coordinate of an index")
+        self._require_sizes("the coordinate of an index")
         return coordinates.idx2crd(_without_none(index), self.shape)
 
     def index(self, coord: object) -> int:
         """The linear index of a coordinate within the shape (CuTe: crd2idx with the shape)."""
-        self._require_static_shape("the index of a coordinate")
+        self._require_sizes("the index of a coordinate")
         strides = coordinates.compact_strides(self.shape)
         return int(coordinates.crd2idx(_without_none(coord), self.shape, strides))
 
@@ -176,7 +172,7 @@ class Layout:
         if not self.is_static:
             raise _dynamic(f"{what} of", str(self))
 
-    def _require_static_shape(self, what: str) -> None:
+    def _require_sizes(self, what: str) -> None:
         if has_dynamic(self.shape):
             raise _dynamic(f"{what} of", str(self))
 
@@ -190,7 +186,7 @@ def flat_modes(layout: Layout) -> list[Mode]:
 
 
 class ModeError(UsageError, IndexError):
-    """A mode that a layout does not have."""
+    """A mode that a layout does not have; an IndexError ends Python's iteration by number."""
 
 
 def unchecked(shape: IntTuple, stride: IntTuple) -> Layout:
@@ -206,12 +202,8 @@ def _size_leaf(value: object) -> int | Dynamic:
         return value
     number = integer_or_none(value)
     if number is None or number < 1:
-        raise usage_error(
-            "shape entry",
-            brief(value),
-            "a positive integer",
-            "give sizes as integers or nested tuples of integers, such as (4, (2, 2))",
-        )
+        remedy = "give sizes as integers or nested tuples of integers, such as (4, (2, 2))"
+        raise usage_error("shape entry", brief(value), "a positive integer", remedy)
     return number
 
 
@@ -220,12 +212,8 @@ def _stride_leaf(value: object) -> int | Basis | Dynamic:
         return value
     number = integer_or_none(value)
     if number is None:
-        raise usage_error(
-            "stride entry",
-            brief(value),
-            "an integer",
-            "give strides in elements, nested like the shape, such as (1, (4, 8))",
-        )
+        remedy = "give strides in elements, nested like the shape, such as (1, (4, 8))"
+        raise usage_error("stride entry", brief(value), "an integer", remedy)
     return number
 
 
@@ -254,12 +242,8 @@ def slice_layout(layout: Layout, coord: object) -> Layout:
     if wanted is None:
         return layout
     if not weakly_congruent(wanted, layout.shape):
-        raise usage_error(
-            "coordinate",
-            text(wanted),
-            f"a tuple nested like the shape {text(layout.shape)}",
-            "one integer or None for each mode",
-        )
+        needed = f"a tuple nested like the shape {text(layout.shape)}"
+        raise usage_error("coordinate", text(wanted), needed, "one integer or None for each mode")
     return Layout(_kept(wanted, layout.shape), _kept(wanted, layout.stride))
 
 

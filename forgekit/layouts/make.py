@@ -184,12 +184,9 @@ def group_modes(layout: Layout, begin: int, end: int | None = None) -> Layout:
     first = begin if begin >= 0 else begin + len(modes)
     last = len(modes) if end is None else end
     if not 0 <= first < last <= len(modes):
-        raise usage_error(
-            f"group_modes of {layout}",
-            f"begin {begin}, end {end}",
-            f"0 <= begin < end <= {len(modes)}",
-            "count modes from 0; end is the first mode that is left out",
-        )
+        needed = f"0 <= begin < end <= {len(modes)}"
+        remedy = "count modes from 0; end is the first mode that is left out"
+        raise usage_error(f"group_modes of {layout}", f"begin {begin}, end {end}", needed, remedy)
     return joined([*modes[:first], joined(modes[first:last]), *modes[last:]])
 
 

@@ -73,12 +73,9 @@ class Swizzle:
 
 def _bad_swizzle(swizzle: Swizzle, why: str) -> UsageError:
     got = f"{brief((swizzle.bits, swizzle.base, swizzle.shift))}: {why}"
-    return usage_error(
-        "Swizzle(bits, base, shift)",
-        got,
-        "integers with bits >= 0, base >= 0 and abs(shift) >= bits",
-        "128-byte rows of 16-byte chunks are Swizzle(3, 4, 3) in bytes",
-    )
+    needed = "integers with bits >= 0, base >= 0 and abs(shift) >= bits"
+    remedy = "128-byte rows of 16-byte chunks are Swizzle(3, 4, 3) in bytes"
+    return usage_error("Swizzle(bits, base, shift)", got, needed, remedy)
 
 
 def _offset(value: object) -> int | Basis | Dynamic:
@@ -172,12 +169,9 @@ class ComposedLayout:
         Raises UsageError, as CuTe does, if the inner function is a Layout.
         """
         if isinstance(self.inner, Layout):
-            raise usage_error(
-                f"cosize of {self}",
-                "a layout as the inner function",
-                "a swizzle",
-                "use composition(inner, outer) to make one layout of the two",
-            )
+            needed = "a swizzle"
+            remedy = "use composition(inner, outer) to make one layout of the two"
+            raise usage_error(f"cosize of {self}", "a layout as the inner function", needed, remedy)
         return self.outer.cosize()
 
     def coordinate(self, index: object) -> IntTuple:

@@ -44,12 +44,9 @@ def zipped_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
     if isinstance(layout, ComposedLayout):
         return replace(layout, outer=zipped_divide(layout.outer, tiler))
     if not isinstance(tiler, tuple | Layout) or tiler == ():
-        raise usage_error(
-            "zipped, tiled or flat divide: tiler",
-            brief(tiler),
-            "a tuple with one entry for each mode, or a Layout",
-            "write (4,) to cut mode 0 into tiles of 4",
-        )
+        needed = "a tuple with one entry for each mode, or a Layout"
+        remedy = "write (4,) to cut mode 0 into tiles of 4"
+        raise usage_error("zipped, tiled or flat divide: tiler", brief(tiler), needed, remedy)
     return _unzip(logical_divide(layout, tiler), tiler)
 
 
@@ -75,12 +72,9 @@ def _unzip(divided: Layout, tiler: Any) -> Layout:
     """The first parts of the modes that a tiler cut as one mode, their second parts as another."""
     if not isinstance(tiler, tuple):
         if divided.rank != 2:
-            raise usage_error(
-                "zipped, tiled or flat divide",
-                f"None for the mode {divided}",
-                "a size for each mode of the tiler",
-                "give the mode's whole size, or use logical_divide",
-            )
+            got, needed = f"None for the mode {divided}", "a size for each mode of the tiler"
+            remedy = "give the mode's whole size, or use logical_divide"
+            raise usage_error("zipped, tiled or flat divide", got, needed, remedy)
         return divided
     pairs = zip(divided, tiler, strict=False)
     halves = [_unzip(mode, entry) for mode, entry in pairs]
@@ -168,12 +162,9 @@ def _zipped(first: Layout, second: Layout) -> Layout:
     if not isinstance(first.shape, tuple):
         return joined([joined([first, second])])
     if not isinstance(second.shape, tuple) or first.rank != second.rank:
-        raise usage_error(
-            "blocked or raked product",
-            f"{first} and {second}",
-            "block and tiler with the same number of modes",
-            "write a one-mode layout with a tuple, Layout((4,))",
-        )
+        needed = "block and tiler with the same number of modes"
+        remedy = "write a one-mode layout with a tuple, Layout((4,))"
+        raise usage_error("blocked or raked product", f"{first} and {second}", needed, remedy)
     return joined([joined(list(pair)) for pair in zip(first, second, strict=True)])
 
 

@@ -180,12 +180,9 @@ def to_coordinate(coord: object) -> IntTuple:
     def leaf(value: object) -> int | None:
         number = integer_or_none(value)
         if number is None and value is not None:
-            raise usage_error(
-                "coordinate",
-                brief(value),
-                "an integer, or a tuple of integers",
-                "write layout(5) or layout((1, 2)); None takes a whole mode",
-            )
+            needed = "an integer, or a tuple of integers"
+            remedy = "write layout(5) or layout((1, 2)); None takes a whole mode"
+            raise usage_error("coordinate", brief(value), needed, remedy)
         return number
 
     return checked_tuple(coord, "coordinate", leaf=leaf)
