@@ -1,9 +1,9 @@
-"""A case: one launch of one kernel with made-up arguments, its right result, its expected cost."""
+"""A case: one launch of one kernel with made-up arguments, its right result."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,6 @@ class Case:
         why: what the case can tell.
         constants: arguments known at compile time; they come after the tensors.
         static: whether shapes and strides are compiled in.
-        expected: counter -> value by the documented rules (`patterns.py`) or by hand; only for
-            comparison, the hardware's numbers are what counts.
     """
 
     host: Any
@@ -39,7 +37,6 @@ class Case:
     why: str
     constants: tuple[Any, ...] = ()
     static: bool = False
-    expected: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def kernel(self) -> str:
@@ -88,7 +85,7 @@ def put(y: torch.Tensor, units: np.ndarray, values: torch.Tensor, vector: int) -
     return out
 
 
-def told_by(units: np.ndarray, vector: int, dtype: torch.dtype) -> torch.Tensor:
+def from_index(units: np.ndarray, vector: int, dtype: torch.dtype) -> torch.Tensor:
     """(units, vector): what scatter and shared_store write to each unit."""
     values = units.astype(np.int64)[:, None] * vector + np.arange(vector) + 1
     return torch.from_numpy(values).to(I32).to(dtype)

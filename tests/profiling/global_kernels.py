@@ -74,7 +74,7 @@ def gather(
 
 @cute.kernel
 def scatter_kernel(mI: cute.Tensor, mY: cute.Tensor, vector: cutlass.Constexpr):
-    """y[index[i]] = values told by the index, so that threads that meet store the same."""
+    """y[index[i]] = values that follow from the index, so that threads that meet store the same."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     bdim, _, _ = cute.arch.block_dim()

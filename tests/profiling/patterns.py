@@ -1,15 +1,4 @@
-"""Access patterns as arrays of numbers, and what the documented rules say that they cost.
-
-A pattern has one entry a thread: a byte address or an index, -1 where the thread stays out.
-The rules are those of NVIDIA's guides, written a second time and plainly, so that the hardware's
-numbers can surprise:
-
-- A warp's access to global memory is one request; it moves the distinct 32-byte sectors that its
-  active lanes touch.
-- Shared memory has 32 banks of 4 bytes. A 64-bit access is served by half-warps, a 128-bit one by
-  quarter-warps (CUDA C++ Programming Guide, shared memory of compute capability 5.x and before);
-  each part takes as many wavefronts as the fullest bank has distinct words.
-"""
+"""Access patterns: one index a thread, -1 where the thread stays out."""
 
 from __future__ import annotations
 
@@ -19,45 +8,6 @@ import numpy as np
 
 Array = np.ndarray
 OUT = -1
-
-
-def scaled(index: Array, step: int, start: int = 0) -> Array:
-    """Byte addresses of indices in units of `step` bytes."""
-    index = np.asarray(index, np.int64)
-    return np.where(index >= 0, index * step + start, OUT)
-
-
-def warps(address: Array, block: int) -> Array:
-    """(warps, 32): threads of blocks of `block` as lanes of warps, filled up with OUT."""
-    missing = -len(address) % block
-    blocks = np.pad(address, (0, missing), constant_values=OUT).reshape(-1, block)
-    blocks = np.pad(blocks, ((0, 0), (0, -block % 32)), constant_values=OUT)
-    return blocks.reshape(-1, 32)
-
-
-def requests(address: Array, block: int = 32) -> int:
-    """Warps in which at least one thread takes part."""
-    return int((warps(address, block) >= 0).any(1).sum())
-
-
-def sectors(address: Array, width: int, block: int = 32) -> int:
-    """Distinct 32-byte sectors, warp by warp; `width` bytes a thread."""
-    total = 0
-    for warp in warps(address, block):
-        first = warp[warp >= 0]
-        total += len(set((first // 32).tolist()) | set(((first + width - 1) // 32).tolist()))
-    return total
-
-
-def wavefronts(address: Array, width: int, block: int = 32) -> int:
-    """Wavefronts in shared memory by the documented rule; `width` bytes a thread."""
-    parts = max(width // 4, 1)
-    total = 0
-    for part in warps(address, block).reshape(-1, 32 // parts):
-        first = part[part >= 0]
-        words = {int(a) // 4 + k for a in first for k in range(parts)}
-        total += max(np.bincount([w % 32 for w in words])) if words else 0
-    return int(total)
 
 
 def random(seed: int, count: int, below: int, *, active: float = 1.0) -> Array:

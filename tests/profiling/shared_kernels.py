@@ -47,7 +47,7 @@ def shared_store_kernel(
     mI: cute.Tensor, mY: cute.Tensor,
     vector: cutlass.Constexpr, size: cutlass.Constexpr, block: cutlass.Constexpr,
 ):  # fmt: skip
-    """s[index[i]] = values told by the index; then y = s, `size` elements a block."""
+    """s[index[i]] = values that follow from the index; then y = s, `size` elements a block."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     layout = cute.make_layout(size)

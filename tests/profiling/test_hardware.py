@@ -68,7 +68,7 @@ def test_results_are_right_and_counters_equal_the_hardware(name):
         counted = p[NAMES.get(counter, counter)]
         if counted != measured and difference(name, counter) != [counted, measured]:
             unequal[counter] = f"counted {counted}, an H200 {measured}"
-    assert not unequal
+    assert not unequal, case.why
     if name in FIRST:
         assert tuple(p[n] for n in EIGHT) == FIRST[name]
 
