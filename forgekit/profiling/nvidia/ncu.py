@@ -7,13 +7,12 @@ import re
 import statistics
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from forgekit.errors import ForgekitError, PlatformError, UsageError, got_needed, usage_error
-from forgekit.profiling.nvidia.text import number, short_count, short_name
-from forgekit.profiling.nvidia.tools import ask, watch
+from forgekit.profiling.nvidia.tools import ask, number, short_name, watch
 from forgekit.text import Table, plural, seconds, shortened
 
 CUTE_KERNELS = "kernel_cutlass"  # what CuTe DSL's names of kernels begin with
@@ -22,7 +21,7 @@ SECTIONS = ("SpeedOfLight", "WarpStateStats", "Occupancy", "LaunchStats")
 _SHARED = "l1tex__data_{}_pipe_lsu_mem_shared_op_{}.sum".format
 _SECTORS = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_{}.ratio".format
 _WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum".format
-# What the table shows: a field of Kernel -> ncu's metric.
+# What the table shows: name in Kernel.numbers -> ncu's metric.
 METRICS = {
     "duration_ns": "gpu__time_duration.sum",
     "dram_percent": "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
@@ -49,37 +48,27 @@ class Kernel:
 
     Attributes:
         name, grid, block: as ncu writes them.
-        dram_gbps: bytes read from and written to DRAM, 10^9 bytes a second.
-        dram_percent: of the peak.
-        occupancy_percent, occupancy_limit_percent: warps of a multiprocessor, there and possible.
+        numbers: those of METRICS, and `dram_gbps`: bytes read from and written to DRAM, 10^9 bytes
+            a second. None where ncu has none.
         stalls: what its warps wait for -> percent of a warp's time, the largest first.
         metrics: ncu's name -> number, in ncu's base units, of all that was asked for.
-
-    A number is None where ncu has none.
     """
 
     name: str
     grid: str
     block: str
     launches: int
-    duration_ns: float | None
-    dram_gbps: float | None
-    dram_percent: float | None
-    load_sectors_per_request: float | None
-    store_sectors_per_request: float | None
-    shared_load_bank_conflicts: float | None
-    shared_store_bank_conflicts: float | None
-    shared_load_wavefronts: float | None
-    shared_store_wavefronts: float | None
-    occupancy_percent: float | None
-    occupancy_limit_percent: float | None
-    registers: float | None
+    numbers: dict[str, float | None]
     stalls: dict[str, float]
     metrics: dict[str, float | None]
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, and the name as in Python under `function`."""
-        return {"function": short_name(self.name), **asdict(self)}
+        return {
+            "function": short_name(self.name), "name": self.name, "grid": self.grid,
+            "block": self.block, "launches": self.launches, **self.numbers,
+            "stalls": self.stalls, "metrics": self.metrics,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -181,27 +170,17 @@ def _kernel(key: tuple[str, str, str], rows: list[dict[str, str]], asked: Sequen
         values = [v for v in (number(row.get(metric)) for row in rows) if v is not None]
         return statistics.median(values) if values else None
 
-    fields = {field: median(metric) for field, metric in METRICS.items()}
+    numbers = {field: median(metric) for field, metric in METRICS.items()}
+    duration_ns, numbers["dram_gbps"] = numbers["duration_ns"], None
     read_bytes, written_bytes = (median(metric) for metric in DRAM_BYTES)
-    duration_ns = fields["duration_ns"]
-    gbps = None
     if duration_ns and read_bytes is not None and written_bytes is not None:
-        gbps = (read_bytes + written_bytes) / duration_ns
-    stalls = (match for name in rows[0] if name and (match := _STALL.fullmatch(name)))
-    waits = {match[1]: median(match[0]) or 0.0 for match in stalls}
+        numbers["dram_gbps"] = (read_bytes + written_bytes) / duration_ns
+    found = (match for name in rows[0] if name and (match := _STALL.fullmatch(name)))
+    waits = {match[1]: median(match[0]) or 0.0 for match in found}
     whole = sum(waits.values())
     shares = {w.replace("_", " "): 100 * v / whole for w, v in waits.items() if v and w != _AT_WORK}
-    name, grid, block = key
-    return Kernel(
-        name=name,
-        grid=grid,
-        block=block,
-        launches=len(rows),
-        dram_gbps=gbps,
-        stalls=dict(sorted(shares.items(), key=lambda item: -item[1])),
-        metrics={name: median(name) for name in asked},
-        **fields,
-    )
+    stalls = dict(sorted(shares.items(), key=lambda item: -item[1]))
+    return Kernel(*key, len(rows), numbers, stalls, {name: median(name) for name in asked})
 
 
 HEADS = ("kernel", "\ntime", "DRAM\nGB/s", "DRAM\n%", "sectors\nload", "sectors\nstore",
@@ -226,25 +205,41 @@ def as_table(found: Sequence[Kernel], asked: Sequence[str] = ()) -> str:
 
 
 def _row(k: Kernel) -> list[str]:
+    n = k.numbers
     return [
         shortened(short_name(k.name), NAME_WIDTH),
-        "–" if k.duration_ns is None else seconds(k.duration_ns / 1e9),
-        _fixed(k.dram_gbps),
-        _fixed(k.dram_percent),
-        _fixed(k.load_sectors_per_request, 1),
-        _fixed(k.store_sectors_per_request, 1),
-        short_count(k.shared_load_bank_conflicts),
-        short_count(k.shared_store_bank_conflicts),
-        _fixed(k.occupancy_percent),
-        _fixed(k.registers),
+        _time(k),
+        _fixed(n["dram_gbps"]),
+        _fixed(n["dram_percent"]),
+        _fixed(n["load_sectors_per_request"], 1),
+        _fixed(n["store_sectors_per_request"], 1),
+        _count(n["shared_load_bank_conflicts"]),
+        _count(n["shared_store_bank_conflicts"]),
+        _fixed(n["occupancy_percent"]),
+        _fixed(n["registers"]),
     ]
+
+
+def _time(k: Kernel) -> str:
+    duration_ns = k.numbers["duration_ns"]
+    return "–" if duration_ns is None else seconds(duration_ns / 1e9)
+
+
+def _count(count: float | None) -> str:
+    """`192 k`, `65.4 M`"""
+    if count is None or count < 9999.5:
+        return _fixed(count)
+    unit, factor = next(
+        (u, f) for u, f in (("k", 1e3), ("M", 1e6), ("G", 1e9)) if count < 999.5 * f or u == "G"
+    )
+    return f"{count / factor:.3g} {unit}"
 
 
 def _more(k: Kernel) -> str:
     shares = []
     for word in ("load", "store"):
-        conflicts = getattr(k, f"shared_{word}_bank_conflicts")
-        wavefronts = getattr(k, f"shared_{word}_wavefronts")
+        conflicts = k.numbers[f"shared_{word}_bank_conflicts"]
+        wavefronts = k.numbers[f"shared_{word}_wavefronts"]
         if conflicts and wavefronts:
             shares.append(f"{100 * conflicts / wavefronts:.0f} % of {word}")
     conflicting = f"; conflicts: {', '.join(shares)} wavefronts" if shares else ""
@@ -258,8 +253,7 @@ def _launches(k: Kernel) -> str:
 
 def _metrics(k: Kernel) -> str:
     head = f"{short_name(k.name)}, {_launches(k)}"
-    time = "–" if k.duration_ns is None else seconds(k.duration_ns / 1e9)
-    rows = [["time", time], *([m, _exact(v)] for m, v in k.metrics.items())]
+    rows = [["time", _time(k)], *([m, _exact(v)] for m, v in k.metrics.items())]
     return "\n".join([head, *(f"  {line}" for line in Table(("metric", "median"), rows).lines())])
 
 

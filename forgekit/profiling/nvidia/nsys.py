@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from forgekit.errors import ForgekitError
-from forgekit.profiling.nvidia.text import number, short_name
-from forgekit.profiling.nvidia.tools import ask, watch
+from forgekit.profiling.nvidia.tools import ask, number, short_name, watch
 from forgekit.text import Table, seconds, shortened
 
 REPORTS = ("cuda_gpu_kern_sum", "cuda_api_sum", "cuda_gpu_mem_time_sum")

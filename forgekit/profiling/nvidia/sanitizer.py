@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from forgekit.errors import ForgekitError
-from forgekit.profiling.nvidia.text import short_name
-from forgekit.profiling.nvidia.tools import watch
+from forgekit.profiling.nvidia.tools import short_name, watch
 from forgekit.text import Table, plural, shortened
 
 # Tool -> what it looks for.

@@ -172,3 +172,21 @@ def ask(line: Sequence[str]) -> str:
         last = "\n".join((done.stdout + done.stderr).strip().splitlines()[-5:])
         raise ForgekitError(f"{name} could not read its report: {last}")
     return done.stdout
+
+
+# -- what they print ----------------------------------------------------------------------------
+def short_name(kernel: str) -> str:
+    """A kernel's name as in Python: CuTe DSL calls it `kernel_cutlass_NAME_TYPES_0`."""
+    if not kernel.startswith("kernel_cutlass_"):
+        return kernel.removeprefix("void ")
+    plain = re.split(r"_tensorptr|_object_at_", kernel.removeprefix("kernel_cutlass_"))[0]
+    return re.sub(r"_\d+$", "", plain)
+
+
+def number(text: str | None) -> float | None:
+    """`2,560` -> 2560.0; None where a tool has no number (`n/a`, `nan`, nothing)."""
+    try:
+        value = float((text or "").replace(",", ""))
+    except ValueError:
+        return None
+    return value if value == value else None

@@ -22,9 +22,9 @@ class Fakes:
 
     folder: Path
 
-    def behave(self, **told: Any) -> None:
+    def behave(self, **changes: Any) -> None:
         """What they do otherwise than usual; see fake_tool.py."""
-        (self.folder / "behaviour.json").write_text(json.dumps(told))
+        (self.folder / "behaviour.json").write_text(json.dumps(changes))
 
     @property
     def calls(self) -> list[dict[str, Any]]:

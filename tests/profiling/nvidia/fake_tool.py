@@ -19,7 +19,7 @@ HERE = Path(sys.argv[0]).parent
 SAMPLES = Path(os.environ["FORGEKIT_FAKE_SAMPLES"])
 NAME = Path(sys.argv[0]).name
 BEHAVIOUR = HERE / "behaviour.json"
-TOLD = json.loads(BEHAVIOUR.read_text()) if BEHAVIOUR.exists() else {}
+CHANGES = json.loads(BEHAVIOUR.read_text()) if BEHAVIOUR.exists() else {}
 
 
 def refuse(why):
@@ -47,7 +47,7 @@ def options_of(words, *flags, **values):
 
 def run(command):
     """The command below the tool, as its own child; what it saw is recorded."""
-    seen = {name: os.environ.get(name) for name in TOLD.get("record", [])}
+    seen = {name: os.environ.get(name) for name in CHANGES.get("record", [])}
     with (HERE / "calls.jsonl").open("a") as calls:
         print(json.dumps({"tool": NAME, "argv": sys.argv[1:], "environment": seen}), file=calls)
     if not command:
@@ -77,9 +77,9 @@ def ncu_run(words):
     if not kept:
         log += ["==WARNING== No kernels were profiled.", "Available Kernels:"]
         log += [f"{i}. {name}" for i, name in enumerate({row[4]: 0 for row in rows}, 1)]
-    log = TOLD.get("log", log)
+    log = CHANGES.get("log", log)
     Path(found.log_file).write_text("\n".join(log) + "\n")
-    if kept and TOLD.get("report", True):
+    if kept and CHANGES.get("report", True):
         if not found.section and not found.set:  # --metrics alone: only those are there
             of_launch = [i for i, name in enumerate(head) if "__" not in name]
             asked = found.metrics.split(",")
@@ -90,7 +90,7 @@ def ncu_run(words):
         text = io.StringIO()
         csv.writer(text, quoting=csv.QUOTE_ALL).writerows([head, units, *kept])
         Path(found.export).write_text("report of ncu\n" + text.getvalue())
-    return TOLD.get("exit", status)
+    return CHANGES.get("exit", status)
 
 
 def ncu(words):
@@ -120,7 +120,7 @@ def nsys(words):
         output=r"/.+\.nsys-rep",
     )  # fmt: skip
     status = run(found.command)
-    if TOLD.get("report", True):
+    if CHANGES.get("report", True):
         Path(found.output).write_text("report of nsys\n")
     return status
 
@@ -131,7 +131,7 @@ def compute_sanitizer(words):
         show_backtrace="no", log_file="/.+",
     )  # fmt: skip
     status = run(found.command)
-    sample = TOLD.get(found.tool, f"{found.tool}_clean.txt")
+    sample = CHANGES.get(found.tool, f"{found.tool}_clean.txt")
     text = (SAMPLES / sample).read_text() if sample.endswith(".txt") else sample
     Path(found.log_file).write_text(text)
     return status

@@ -256,7 +256,7 @@ def test_sanitize_with_an_unknown_tool(fakes, capfd):
         (["profile", "ncu", "--", "no-such-program"], "got 'no-such-program', which is no program"),
     ],
 )
-def test_a_wrong_call_is_told_the_right_one(fakes, capfd, words, remedy):
+def test_a_wrong_call_is_answered_with_the_right_one(fakes, capfd, words, remedy):
     assert main(words) == 2
     error = capfd.readouterr().err
     assert remedy in error and error.startswith("forgekit: ") and ": got " in error

@@ -24,14 +24,16 @@ def test_numbers_of_a_report():
     assert list(found) == ["naive_kernel", "tile_kernel"]
     naive, tile = found.values()
     assert (naive.launches, naive.grid, naive.block) == (2, "(32, 32, 1)", "(32, 32, 1)")
-    assert naive.duration_ns == (17728 + 17952) / 2
-    assert naive.dram_percent == pytest.approx((4.93 + 4.87) / 2)
-    assert naive.dram_gbps == pytest.approx((4198912 + (1536 + 1024) / 2) / 17840)
-    assert (naive.load_sectors_per_request, naive.store_sectors_per_request) == (4, 32)
-    assert tile.shared_load_bank_conflicts == pytest.approx(1_016_000, rel=1e-3)
-    assert tile.shared_load_wavefronts - tile.shared_load_bank_conflicts == 32768
-    assert (naive.registers, naive.occupancy_limit_percent) == (16, 100)
-    assert naive.occupancy_percent == pytest.approx((56.45 + 56.26) / 2)
+    assert naive.numbers["duration_ns"] == (17728 + 17952) / 2
+    assert naive.numbers["dram_percent"] == pytest.approx((4.93 + 4.87) / 2)
+    assert naive.numbers["dram_gbps"] == pytest.approx((4198912 + (1536 + 1024) / 2) / 17840)
+    assert naive.numbers["load_sectors_per_request"] == 4
+    assert naive.numbers["store_sectors_per_request"] == 32
+    assert tile.numbers["shared_load_bank_conflicts"] == pytest.approx(1_016_000, rel=1e-3)
+    wavefronts = tile.numbers["shared_load_wavefronts"]
+    assert wavefronts - tile.numbers["shared_load_bank_conflicts"] == 32768
+    assert (naive.numbers["registers"], naive.numbers["occupancy_limit_percent"]) == (16, 100)
+    assert naive.numbers["occupancy_percent"] == pytest.approx((56.45 + 56.26) / 2)
 
 
 def test_stalls_are_shares_of_a_warps_time():
@@ -46,7 +48,7 @@ def test_another_report_has_other_columns_and_names():
     found = measured(RECORDED.read_text(), "dram__bytes_read.sum", "no__such.sum")
     assert len(found) == 11
     rows = found["transpose_padded_4_0"]
-    assert rows.duration_ns == 147968 and rows.dram_percent == 72.44
+    assert rows.numbers["duration_ns"] == 147968 and rows.numbers["dram_percent"] == 72.44
     assert rows.metrics == {"dram__bytes_read.sum": 268443392, "no__such.sum": None}
 
 
@@ -59,7 +61,7 @@ def test_what_ncu_cannot_measure_is_none():
     text = (SAMPLES / "ncu_raw.csv").read_text()
     text = text.replace('"4,198,912"', '"n/a"').replace('"17,728"', '"nan"')
     naive = measured(text)["naive_kernel"]
-    assert naive.dram_gbps is None and naive.duration_ns == 17952
+    assert naive.numbers["dram_gbps"] is None and naive.numbers["duration_ns"] == 17952
     assert measured((SAMPLES / "ncu_unknown_metric.csv").read_text())["naive_kernel"].stalls == {}
     assert "–" in ncu.as_table([naive])
 

@@ -10,7 +10,7 @@ from tests.profiling.nvidia.conftest import SAMPLES
 TEXT = (SAMPLES / "nsys_stats.txt").read_text()
 
 
-def test_tables_are_told_apart_and_sorted():
+def test_tables_are_known_by_their_columns_and_sorted():
     found = nsys.summaries(TEXT)
     assert {name: len(rows) for name, rows in found.items()} == {
         "kernels": 3,

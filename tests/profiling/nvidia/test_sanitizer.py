@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from forgekit.profiling.nvidia import sanitizer
-from forgekit.profiling.nvidia.text import short_name
+from forgekit.profiling.nvidia.tools import short_name
 from tests.profiling.nvidia.conftest import SAMPLES
 
 READ = "Invalid __global__ read of size 4 bytes"
@@ -114,7 +114,7 @@ def test_table():
     )
 
 
-def test_pytorchs_own_allocator_is_out_of_the_way_unless_told_otherwise():
+def test_pytorchs_own_allocator_is_out_of_the_way_unless_set():
     assert sanitizer.environment("memcheck", None) == {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
     assert sanitizer.environment("memcheck", "0") == {}
     assert sanitizer.environment("racecheck", None) == {}
