@@ -136,7 +136,7 @@ def panels() -> list[Panel]:
 def bank_conflict() -> str:
     """How a warp reads a column of a tile of 32 × 32 floats: all from one bank."""
     import forgekit as fk
-    from forgekit.viz.timing.picture import TimingPicture
+    from forgekit.viz.picture import TimingPicture
 
     x, y = fk.randn(32, 32, device="virtual"), fk.empty(32, 32, device="virtual")
     run = fk.compile(column, x, y, device="virtual")

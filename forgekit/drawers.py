@@ -19,7 +19,7 @@ DRAWERS: dict[str, dict[str, str]] = {
     "forgekit.layouts.explain.Explanation": {"html": "layouts.explain:explanation_html"},
     "forgekit.viz.layouts.picture.LayoutPicture": {"bundle": "viz.layouts.picture:picture_bundle"},
     "forgekit.viz.explorer.explore.Explorer": {"html": "viz.explorer.page:explorer_html"},
-    "forgekit.show.Picture": {"html": "viz.png:picture_html"},
+    "forgekit.show.Picture": {"html": "viz.picture:picture_html"},
     "forgekit.checking.check_report.CheckReport": {"html": "viz.reports:check_html"},
     "forgekit.checking.sanitize.SanitizerReport": {"html": "viz.reports:sanitizer_html"},
     "forgekit.profiling.pictures.Pictures": {"html": "viz.reports:pictures_html"},
@@ -31,6 +31,6 @@ DRAWERS: dict[str, dict[str, str]] = {
     "forgekit.tracing.timeline.Timeline": {"figure": "viz.runs.timeline_figure:draw"},
     "forgekit.lessons.progress.Progress": {"html": "lessons.drawing:progress_html"},
     "forgekit.lessons.report.GradeReport": {"html": "lessons.drawing:report_html"},
-    "forgekit.viz.timing.picture.TimingPicture": {"html": "viz.png:picture_html"},
+    "forgekit.viz.picture.TimingPicture": {"html": "viz.picture:picture_html"},
     "forgekit.lessons.report.Note": {"bundle": "lessons.drawing:note_bundle"},
 }

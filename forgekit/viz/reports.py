@@ -23,7 +23,7 @@ from forgekit.profiling.table import (
 from forgekit.show import draw
 from forgekit.text import Cell, Table
 from forgekit.viz.mismatch import mismatch_map
-from forgekit.viz.png import img_tag
+from forgekit.viz.picture import img_tag
 
 if TYPE_CHECKING:
     from forgekit.checking.check_report import CheckReport

@@ -69,12 +69,11 @@ def ink(rgba: Any) -> str:
 
 
 # -- a page in inches -------------------------------------------------------------------------
-def text_at(figure: Figure, x: float, y: float, text: str, *, size: float = 9, color: str = TEXT,
-          weight: str = "normal", ha: str = "left") -> None:  # fmt: skip
+def text_at(figure: Figure, x: float, y: float, text: str, **style: Any) -> None:
     """Text whose top is at (x, y) inches; a `$` in a name or a message is a `$`."""
     width, height = figure.get_size_inches()
-    figure.text(x / width, y / height, text, fontsize=size, color=color, weight=weight, ha=ha,
-                va="top", parse_math=False)  # fmt: skip
+    given = {"size": 9, "color": TEXT, "va": "top", **style}
+    figure.text(x / width, y / height, text, parse_math=False, **given)
 
 
 def axes_at(figure: Figure, x: float, y: float, width: float, height: float) -> Axes:

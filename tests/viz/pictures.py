@@ -1,8 +1,11 @@
 """What tests of pictures ask of them: their texts, what is drawn, nothing beyond the edge."""
 
 import inspect
+from unittest import mock
 
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
 
 import forgekit as fk
 
@@ -14,35 +17,36 @@ def line_of(module, text):
     return number
 
 
+def drawn_texts(figure):
+    """The Text objects that a reader sees, at their places: ticks beyond the axes are not drawn."""
+    found = []
+    with mock.patch.object(Text, "draw", lambda self, renderer: found.append(self)):
+        FigureCanvasAgg(figure).draw()
+    return [t for t in found if t.get_visible() and t.get_text().strip()]
+
+
 def texts(figure, gid=None):
-    """Texts of a picture drawn on a Canvas, those of one sort only if `gid` names it."""
-    return [t.get_text() for t in figure.axes[0].texts if gid in (None, t.get_gid())]
+    """What the texts say, those of one sort only if `gid` names it."""
+    return [t.get_text() for t in drawn_texts(figure) if gid in (None, t.get_gid())]
 
 
 def boxes(figure, gid):
-    return [p for p in figure.axes[0].patches if p.get_gid() == gid]
+    return [p for axes in figure.axes for p in axes.patches if p.get_gid() == gid]
 
 
 def assert_legible(figure):
     """All texts lie on the page, none on another, none is smaller than 6 points; 800 pixels."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
     width, height = figure.get_size_inches()
     assert width * 96 <= 800
-    renderer = FigureCanvasAgg(figure).get_renderer()
-    boxes, names = [], []
-    for text in figure.axes[0].texts:
-        if not text.get_text().strip():
-            continue
-        assert text.get_fontsize() >= 6, text.get_text()
-        boxes.append(text.get_window_extent(renderer).extents)
-        names.append(text.get_text())
-    found = np.array(boxes)
+    found = drawn_texts(figure)
+    assert min(t.get_fontsize() for t in found) >= 6
+    names = [t.get_text() for t in found]
+    renderer = figure.canvas.get_renderer()
+    extents = np.array([Text.get_window_extent(t, renderer).extents for t in found])
     page = np.array([width, height]) * figure.dpi
-    for box, name in zip(found, names, strict=True):
-        assert box[0] >= -1 and box[1] >= -1, name
-        assert box[2] <= page[0] + 1 and box[3] <= page[1] + 1, name
-    left, low, right, high = (found[:, i] for i in range(4))
+    outside = (extents[:, :2] < -1).any(axis=1) | (extents[:, 2:] > page + 1).any(axis=1)
+    assert not outside.any(), names[int(outside.argmax())]
+    left, low, right, high = extents.T
     across = np.minimum(right[:, None], right) - np.maximum(left[:, None], left)
     up = np.minimum(high[:, None], high) - np.maximum(low[:, None], low)
     clash = np.triu((across > 1) & (up > 2.5), 1)

@@ -17,7 +17,7 @@ from forgekit.show import Shown, draw
 from forgekit.text import plural, size
 
 if TYPE_CHECKING:
-    from forgekit.viz.timing.picture import TimingPicture
+    from forgekit.viz.picture import TimingPicture
 
 Size = int | tuple[int, ...]
 

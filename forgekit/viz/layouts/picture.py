@@ -8,7 +8,7 @@ from typing import Any
 from forgekit.viz.layouts.raster import png_bytes
 from forgekit.viz.layouts.scene import Scene
 from forgekit.viz.layouts.svg import svg_text
-from forgekit.viz.saving import SavedPicture
+from forgekit.viz.picture import SavedPicture
 
 _LARGE = 700_000  # square CSS pixels
 _PAGE_PX = 760  # what a notebook beside an open sidebar leaves on a laptop's screen

@@ -2,226 +2,185 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forgekit.benching.notebook.quantities import COUNTED
-from forgekit.benching.notebook.results import Benchmark, VariantOutcome
+from forgekit.benching.notebook.results import Benchmark
 from forgekit.benching.notebook.tables import reason
-from forgekit.viz.theme import LINE, NOT_TOUCHED, WIDTH, Canvas
-from forgekit.viz.timing.chart import (
-    SMALL,
-    caption_height,
-    draw_caption,
-    draw_title,
-    look,
-    title_lines,
-    wrapped,
-)
-from forgekit.viz.timing.picture import TimingPicture
+from forgekit.viz.picture import TimingPicture
+from forgekit.viz.theme import LINE, TEXT, WIDTH
+from forgekit.viz.timing.chart import SMALL, SMALL_LINE, look, page, tidy, wrapped
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Inches.
-_LEFT = 0.12
-_NAMES, _LEAST_NAMES = 2.1, 0.7  # room for the variants' names
-_GAP = 0.16
 _BAR = 0.17
 _LETTER = 0.075  # a small digit
-_TOLD = 2.25  # beside bars of times: rate, percent, milliseconds
+_MARK = (0, (2, 2))
 
 
+def bars(b: Benchmark) -> TimingPicture:
+    """The picture of a benchmark of one size."""
+    return TimingPicture(_times(b) if b.kind == "gpu" else _counts(b), repr(b))
+
+
+class _Rows:
+    """A row for each variant, as high as its name's lines; `middles`: inches from the top."""
+
+    def __init__(self, b: Benchmark) -> None:
+        self.b = b
+        self.width = min(max(0.078 * max(len(o.name) for o in b.outcomes), 0.6), 2.0)
+        self.names = ["\n".join(wrapped(o.name, self.width, 9)) for o in b.outcomes]
+        heights = [LINE * (name.count("\n") + 1) + 0.13 for name in self.names]
+        ends = [*itertools.accumulate(heights)]
+        self.height = ends[-1]
+        self.middles = [end - height / 2 for end, height in zip(ends, heights, strict=True)]
+        self.colours = [look(k, len(ends)).colour for k in range(len(ends))]
+
+    def prepare(self, axes: Axes) -> None:
+        """Names at the left, the first on top; bars from a grey line."""
+        tidy(axes).grid(visible=False)
+        axes.set_ylim(self.height, 0)
+        axes.set_yticks(self.middles, self.names, fontsize=9)
+        for label in axes.get_yticklabels():
+            label.set(gid="name", parse_math=False)
+        axes.tick_params(axis="y", length=0)
+
+    def say_reasons(self, axes: Axes, missing: Sequence[bool], inches: float) -> None:
+        """Why there is nothing to draw of a variant."""
+        for o, middle, none in zip(self.b.outcomes, self.middles, missing, strict=True):
+            if none:
+                axes.annotate(wrapped(reason(o), inches)[0], (0, middle), (6, 0), fontsize=SMALL,
+                              textcoords="offset points", style="italic", va="center", color=TEXT,
+                              gid="reason", parse_math=False).set_in_layout(False)  # fmt: skip
+
+
+# -- counts ---------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class _Panel:
-    """A quantity of all variants: value None where there is none, `told` beside the bar.
+    """A quantity of all variants: value None where there is none, texts beside the bars.
 
     most: what a bar across the panel would be; mark: a value with a line across all bars.
     """
 
     title: str
     values: tuple[float | None, ...]
-    told: tuple[str, ...]
+    texts: tuple[str, ...]
     most: float
     mark: float | None = None
     recorded: bool = False
 
 
-def bars(b: Benchmark) -> TimingPicture:
-    """The picture of a benchmark of one size."""
-    figure = _Page(b).draw_times() if b.kind == "gpu" else _Page(b).draw_counts()
-    return TimingPicture(figure.figure, repr(b))
+def _counts(b: Benchmark) -> Figure:
+    rows, panels = _Rows(b), _panels(b)
+    inches = (WIDTH - rows.width - 0.3) / len(panels) - 0.2
+    titles = [wrapped(p.title, inches + 0.12) for p in panels]
+    figure = page(b.headline, b.notes, rows.height + SMALL_LINE * max(map(len, titles)) + 0.3)
+    found = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for axes, panel, title in zip(found, panels, titles, strict=True):
+        rows.prepare(axes)
+        axes.spines["bottom"].set_visible(False)
+        axes.set_xticks([])
+        axes.set_title("\n".join(title), fontsize=SMALL, color=TEXT, loc="left", gid="head")
+        room = 1 - (_LETTER * max(map(len, panel.texts)) + 0.06) / inches
+        axes.set_xlim(0, panel.most / max(room, 0.2))
+        _draw_panel(axes, panel, rows)
+    missing = [o.measured is None or o.measured.counters is None for o in b.outcomes]
+    counted = sum(not p.recorded for p in panels)
+    rows.say_reasons(found[0], missing, counted * (inches + 0.2) - 0.4)
+    return figure
 
 
-class _Page:
-    """What both sorts of bars share: names at the left, a row a variant."""
-
-    def __init__(self, b: Benchmark) -> None:
-        self.b = b
-        longest = max(len(o.name) for o in b.outcomes)
-        room = min(max(longest * 0.078 + 0.1, _LEAST_NAMES), _NAMES)
-        self.names = [wrapped(o.name, room - 0.1, 9) for o in b.outcomes]
-        self.left = _LEFT + room
-        marked = b.kind == "gpu" and b.recorded_shape is not None
-        self.notes = [*b.notes, *(["Diamonds: the recorded rates."] if marked else [])]
-        self.rows = [max(LINE * len(lines) + 0.09, _BAR + 0.13) for lines in self.names]
-
-    def _canvas(self, head: float, foot: float) -> tuple[Canvas, float]:
-        """A page with the title drawn, and where the rows begin."""
-        top = 0.16 + 0.23 * len(title_lines(self.b.headline))
-        canvas = Canvas(top + head + sum(self.rows) + foot + caption_height(self.notes))
-        return canvas, draw_title(canvas, self.b.headline) + head
-
-    def _rows(self, canvas: Canvas, y: float) -> list[float]:
-        """Draw the names; returns the middle of each row."""
-        middles = []
-        for lines, height in zip(self.names, self.rows, strict=True):
-            middles.append(y + height / 2)
-            canvas.lines(_LEFT, y + height / 2 - LINE * len(lines) / 2 + 0.02, lines, gid="name")
-            y += height
-        return middles
-
-    # -- counts -----------------------------------------------------------------------------------
-    def draw_counts(self) -> Canvas:
-        panels = _panels(self.b)
-        width = (WIDTH - self.left - 0.1) / len(panels) - _GAP
-        titles = [wrapped(p.title, width) for p in panels]
-        head = LINE * SMALL / 9 * max(map(len, titles)) + 0.08
-        canvas, y = self._canvas(head, 0.12)
-        middles = self._rows(canvas, y)
-        bottom = y + sum(self.rows)
-        for k, (panel, lines) in enumerate(zip(panels, titles, strict=True)):
-            x = self.left + k * (width + _GAP)
-            canvas.lines(x, y - LINE * SMALL / 9 * len(lines) - 0.04, lines, size=SMALL, gid="head")
-            self._panel(canvas, panel, middles, x, width, (y, bottom))
-        counted = sum(not p.recorded for p in panels)
-        for o, middle in zip(self.b.outcomes, middles, strict=True):
-            if o.measured is None or o.measured.counters is None:
-                end = self.left + counted * (width + _GAP) - _GAP
-                words = wrapped(reason(o), end - self.left - 0.2)[0]
-                canvas.text(self.left + 0.08, middle, words, size=SMALL, style="italic",
-                            va="center", gid="reason")  # fmt: skip
-        draw_caption(canvas, bottom + 0.12, self.notes)
-        return canvas
-
-    def _panel(
-        self,
-        canvas: Canvas,
-        panel: _Panel,
-        middles: Sequence[float],
-        x: float,
-        width: float,
-        span: tuple[float, float],
-    ) -> None:
-        """Bars of one quantity, from x on; span: top and bottom of the rows."""
-        room = max(width - _LETTER * max(map(len, panel.told), default=0) - 0.06, 0.2)
-        scale = room / panel.most
-        canvas.line([x, x], [*span], alpha=0.6, gid="base")
-        for k, (value, told) in enumerate(zip(panel.values, panel.told, strict=True)):
-            if value is None and not told:
-                continue
-            if panel.mark is not None:
-                ends = [middles[k] - _BAR / 2 - 0.05, middles[k] + _BAR / 2 + 0.05]
-                canvas.line([x + panel.mark * scale] * 2, ends, linestyle=(0, (2, 2)), gid="mark")
-            size = (value or 0) * scale
-            colour = look(k, len(panel.values)).colour
-            style: dict[str, Any] = {"facecolor": colour}
+def _draw_panel(axes: Axes, panel: _Panel, rows: _Rows) -> None:
+    for value, text, y, colour in zip(panel.values, panel.texts, rows.middles, rows.colours,
+                                      strict=True):  # fmt: skip
+        if panel.mark is not None and (value or text):
+            ends = y - _BAR / 2 - 0.05, y + _BAR / 2 + 0.05
+            axes.vlines(panel.mark, *ends, color=TEXT, linewidth=0.8, linestyle=_MARK, gid="mark")
+        if value:
+            style: dict[str, Any] = {"color": colour}
             if panel.recorded:
-                style = {**NOT_TOUCHED, "edgecolor": colour, "linewidth": 1.4}
-            if size:
-                canvas.box(x, middles[k] - _BAR / 2, size, _BAR, gid="bar", **style)
-            at = x + (room if panel.recorded else size) + 0.05  # beyond the mark
-            canvas.text(at, middles[k], told, size=SMALL, va="center_baseline",
-                        gid="value")  # fmt: skip
-
-    # -- times ------------------------------------------------------------------------------------
-    def draw_times(self) -> Canvas:
-        b = self.b
-        canvas, y = self._canvas(0.22 if b.ceiling_gbps else 0.06, 0.5)
-        middles = self._rows(canvas, y)
-        bottom = y + sum(self.rows)
-        rates = [o.measured.gbps() or 0.0 for o in b.outcomes if o.measured is not None]
-        rates += [r.gbps for o in b.outcomes if (r := b.recorded_row(o.name)) is not None]
-        most = max([*rates, b.ceiling_gbps or 0.0]) or 1.0
-        width = WIDTH - self.left - _TOLD
-        scale = width / most
-        self._rate_axis(canvas, bottom, scale, most)
-        if b.ceiling_gbps:
-            at = self.left + b.ceiling_gbps * scale
-            canvas.line([at, at], [y - 0.04, bottom], linestyle=(0, (2, 2)), gid="mark")
-            words = f"ceiling: {b.ceiling_gbps:,.0f} GB/s, a copy in the same run"
-            canvas.text(at, y - 0.05, words, size=SMALL, ha="right", va="bottom", gid="mark")
-        for k, (o, middle) in enumerate(zip(b.outcomes, middles, strict=True)):
-            self._time(canvas, o, middle, scale, look(k, len(middles)).colour)
-        draw_caption(canvas, bottom + 0.5, self.notes)
-        return canvas
-
-    def _rate_axis(self, canvas: Canvas, y: float, scale: float, most: float) -> None:
-        end = self.left + most * scale
-        canvas.line([self.left, end], [y, y], gid="axis")
-        for rate in _steps(most):
-            at = self.left + rate * scale
-            canvas.line([at, at], [y, y + 0.04], gid="axis")
-            canvas.text(at, y + 0.06, f"{rate:,.0f}", size=SMALL, ha="center", gid="tick")
-        canvas.text((self.left + end) / 2, y + 0.22, "GB/s, with the 20th to 80th percentile",
-                    size=SMALL, ha="center", gid="unit")  # fmt: skip
-
-    def _time(self, canvas: Canvas, o: VariantOutcome, y: float, scale: float, colour: str) -> None:
-        """The bar of a rate with its percentiles, and the numbers at the right."""
-        x = WIDTH - _TOLD + 0.12
-        if o.measured is None or o.measured.timing is None:
-            words = wrapped(reason(o), WIDTH - self.left - 0.2)[0]
-            canvas.text(self.left + 0.08, y, words, size=SMALL, style="italic", va="center",
-                        gid="reason")  # fmt: skip
-            return
-        m, t = o.measured, o.measured.timing
-        rate = m.gbps() or 0.0
-        canvas.box(self.left, y - _BAR / 2, rate * scale, _BAR, facecolor=colour, gid="bar")
-        if m.moved_bytes and t.p20_ms > 0:
-            ends = [self.left + m.moved_bytes / ms / 1e6 * scale for ms in (t.p80_ms, t.p20_ms)]
-            canvas.line(ends, [y, y], linewidth=1.6, gid="percentiles")
-            for end in ends:
-                canvas.line([end, end], [y - 0.12, y + 0.12], linewidth=1.2, gid="percentiles")
-        recorded = self.b.recorded_row(o.name)
-        if recorded is not None:
-            canvas.line([self.left + recorded.gbps * scale], [y], marker="d", markersize=14,
-                        fillstyle="none", markeredgewidth=1.2, gid="recorded")  # fmt: skip
-        percent = m.percent(self.b.ceiling_gbps) if self.b.ceiling_gbps else None
-        told = [(0.42, f"{rate:,.0f}"), (0.5, "GB/s"),
-                (1.24, f"{percent:.0f} %" if percent is not None else ""),
-                (2.02, f"{t.median_ms:.4f} ms")]  # fmt: skip
-        for at, text in told:
-            canvas.text(x + at, y, text, size=SMALL, va="center_baseline",
-                        ha="left" if text == "GB/s" else "right", gid="value")  # fmt: skip
+                style = {"fill": False, "edgecolor": colour, "linewidth": 1.4}
+            axes.barh(y, value, _BAR, gid="bar", **style)
+        end = panel.most if panel.recorded else value or 0.0
+        axes.annotate(text, (end, y), (3.5, 0), textcoords="offset points", fontsize=SMALL,
+                      color=TEXT, va="center_baseline", gid="value")  # fmt: skip
 
 
 def _panels(b: Benchmark) -> list[_Panel]:
     """What the virtual GPU counted, and what was recorded on a GPU."""
     panels = []
+    counted = [o.measured is not None and o.measured.counters is not None for o in b.outcomes]
     for q in COUNTED:
         values = tuple(q.value(o.measured, None) if o.measured is not None else None
                        for o in b.outcomes)  # fmt: skip
-        there = [o.measured is not None and o.measured.counters is not None for o in b.outcomes]
-        told = tuple(q.text(v) + ("×" if q.name == "bytes" and v is not None else "") if t else ""
-                     for v, t in zip(values, there, strict=True))  # fmt: skip
+        times = "×" if q.name == "bytes" else ""
+        texts = tuple(q.text(v) + (times if v is not None else "") if there else ""
+                      for v, there in zip(values, counted, strict=True))  # fmt: skip
         most = max((v for v in values if v is not None), default=1.0)
         most = 100.0 if q.name == "conflicts" else max(most, 1.0)
-        panels.append(_Panel(q.title, values, told, most, 1.0 if q.name == "bytes" else None))
+        panels.append(_Panel(q.title, values, texts, most, 1.0 if q.name == "bytes" else None))
     if b.recorded is not None and b.recorded_shape is not None:
-        rows = [b.recorded_row(o.name) for o in b.outcomes]
-        rates = tuple(r.gbps if r else None for r in rows)
-        told = tuple(f"{r.gbps:,.0f}" if r else "" for r in rows)
+        found = [b.recorded_row(o.name) for o in b.outcomes]
+        rates = tuple(r.gbps if r else None for r in found)
         ceiling = b.recorded.ceiling_gbps
         title = (
             f"GB/s recorded on an {b.recorded.gpu.removeprefix('NVIDIA ')}, {b.recorded.date}; "
             f"a copy: {ceiling:,.0f}"
         )
-        most = max(ceiling, *(r for r in rates if r is not None))
-        panels.append(_Panel(title, rates, told, most, ceiling, recorded=True))
+        texts = tuple(f"{rate:,.0f}" if rate else "" for rate in rates)
+        most = max(ceiling, *(rate or 0.0 for rate in rates))
+        panels.append(_Panel(title, rates, texts, most, ceiling, recorded=True))
     return panels
 
 
-def _steps(most: float) -> list[float]:
-    """Round numbers from 0 on, about five."""
-    for step in (m * 10**e for e in range(-3, 7) for m in (1, 2, 5)):
-        if most / step <= 6:
-            return [k * step for k in range(int(most / step) + 1)]
-    return [0.0]
+# -- times ----------------------------------------------------------------------------------------
+def _times(b: Benchmark) -> Figure:
+    rows, recorded = _Rows(b), [b.recorded_row(o.name) for o in b.outcomes]
+    notes = [*b.notes, *(["Diamonds: the recorded rates."] if any(recorded) else [])]
+    figure = page(b.headline, notes, rows.height + 0.9)
+    axes = figure.subplots()
+    rows.prepare(axes)
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel("GB/s, with the 20th to 80th percentile", fontsize=SMALL, color=TEXT,
+                    gid="unit")  # fmt: skip
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.locator_params(axis="x", nbins=6)
+    if b.ceiling_gbps:
+        axes.axvline(b.ceiling_gbps, color=TEXT, linewidth=0.8, linestyle=_MARK, clip_on=False,
+                     gid="mark")  # fmt: skip
+        words = f"ceiling: {b.ceiling_gbps:,.0f} GB/s, a copy in the same run"
+        axes.text(b.ceiling_gbps, -0.03, words, fontsize=SMALL, color=TEXT, ha="right", gid="mark")
+    missing, most = [], b.ceiling_gbps or 1.0
+    for k, (o, y) in enumerate(zip(b.outcomes, rows.middles, strict=True)):
+        m = o.measured
+        missing.append(m is None or m.timing is None)
+        if m is None or m.timing is None:
+            continue
+        t, rate = m.timing, m.gbps() or 0.0
+        axes.barh(y, rate, _BAR, color=rows.colours[k], gid="bar")
+        most = max(most, rate)
+        if m.moved_bytes and t.p20_ms > 0:
+            low, high = (m.moved_bytes / ms / 1e6 for ms in (t.p80_ms, t.p20_ms))
+            axes.errorbar(rate, y, xerr=[[rate - low], [high - rate]], ecolor=TEXT, capsize=6,
+                          elinewidth=1.6, capthick=1.2, gid="percentiles")  # fmt: skip
+        percent = m.percent(b.ceiling_gbps) if b.ceiling_gbps else None
+        beside = ((62, f"{rate:,.0f} GB/s"), (152, f"{t.median_ms:.4f} ms"),
+                  (94, "" if percent is None else f"{percent:.0f} %"))  # fmt: skip
+        for points, text in beside:
+            axes.annotate(text, (1, y), (points, 0), axes.get_yaxis_transform(), "offset points",
+                          fontsize=SMALL, color=TEXT, ha="right", va="center_baseline",
+                          gid="value")  # fmt: skip
+    for row, y in zip(recorded, rows.middles, strict=True):
+        if row is not None:
+            most = max(most, row.gbps)
+            axes.plot([row.gbps], [y], "d", color=TEXT, markersize=14, fillstyle="none",
+                      markeredgewidth=1.2, gid="recorded")  # fmt: skip
+    axes.set_xlim(0, most)
+    rows.say_reasons(axes, missing, 5.0)
+    return figure

@@ -1,4 +1,4 @@
-"""What pictures of benchmarks share: a look for each variant, labels that keep apart, axes."""
+"""What pictures of benchmarks share: the page, a look for each variant, labels that keep apart."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from forgekit.viz.theme import LETTERS, LINE, TEXT, WIDTH, Canvas, axes_at, wrap
+from forgekit.viz.theme import LETTERS, TEXT, WIDTH, text_at, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
 
 # Okabe-Ito's colours that show on white and on black, and a violet; neighbours differ most.
 _HUES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A6FBF")
 _MARKERS = "os^DvPX"
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1.2, 1.2)))
 SMALL = 8.0  # points
+SMALL_LINE = 0.147  # inches, a line of these letters
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a variant is drawn: told by its marker too, and thinner than those before, so that equal
-    lines all show."""
+    """How a variant is drawn: with a marker of its own too, and thinner than those before, so that
+    equal lines all show."""
 
     colour: str
     marker: str
@@ -58,120 +60,40 @@ def wrapped(text: str, inches: float, size: float = SMALL) -> list[str]:
     return lines or [""]
 
 
-def apart(
-    wanted: Sequence[float], heights: Sequence[float], low: float, high: float
-) -> list[float]:
-    """Centres near `wanted` of labels with these heights, none on another, within [low, high] if
-    there is room: neighbours that would touch are moved as one."""
-    order = sorted(range(len(wanted)), key=lambda i: (wanted[i], i))
-    groups: list[tuple[list[int], float, float]] = []  # members, their height, the group's top
-    for i in order:
-        members, height = [i], heights[i]
-        top = min(max(wanted[i] - height / 2, low), high - height)
-        while groups and groups[-1][2] + groups[-1][1] > top:
-            before, above, _ = groups.pop()
-            members, height = before + members, above + height
-            mean = sum(wanted[k] for k in members) / len(members)
-            top = max(min(mean - height / 2, high - height), low)
-        groups.append((members, height, top))
-    result = [0.0] * len(wanted)
-    for members, _, top in groups:
-        for k in members:
-            result[k] = top + heights[k] / 2
-            top += heights[k]
-    return result
-
-
 # -- the page -------------------------------------------------------------------------------------
-def title_lines(headline: str) -> list[str]:
-    return wrap(headline, WIDTH - 0.4, LETTERS * 0.76)
+def page(headline: str, notes: Sequence[str], body: float) -> Figure:
+    """A figure with its title, notes in small text, and `body` inches between for axes."""
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    title = wrap(headline, WIDTH - 0.4, LETTERS * 0.76)
+    caption = [line for note in notes for line in wrapped(note, WIDTH - 0.3)]
+    foot = SMALL_LINE * len(caption) + 0.12
+    height = 0.2 + 0.23 * len(title) + body + foot
+    rect = (0, foot / height, 1, body / height)
+    layout = ConstrainedLayoutEngine(rect=rect, w_pad=0.08, h_pad=0.06)
+    figure = Figure(figsize=(WIDTH, height), layout=layout)
+    figure.patch.set_alpha(0.0)
+    middle, style = WIDTH / 2, {"size": 11.5, "weight": "bold", "ha": "center", "gid": "title"}
+    for k, line in enumerate(title):
+        text_at(figure, middle, height - 0.08 - 0.23 * k, line, **style)
+    for k, line in enumerate(caption):
+        text_at(figure, 0.12, foot - 0.02 - SMALL_LINE * k, line, size=SMALL, gid="caption")
+    return figure
 
 
-def draw_title(canvas: Canvas, headline: str) -> float:
-    """The title; returns where the picture begins."""
-    y = 0.08
-    for text in title_lines(headline):
-        canvas.text(WIDTH / 2, y, text, size=11.5, weight="bold", ha="center", gid="title")
-        y += 0.23
-    return y + 0.08
-
-
-def caption(notes: Sequence[str]) -> list[str]:
-    """Notes as lines of small text."""
-    return [line for note in notes for line in wrapped(note, WIDTH - 0.3)]
-
-
-def draw_caption(canvas: Canvas, y: float, notes: Sequence[str]) -> float:
-    """Notes in small text; returns where they end."""
-    return canvas.lines(0.12, y, caption(notes), size=SMALL, gid="caption")
-
-
-def caption_height(notes: Sequence[str]) -> float:
-    return LINE * SMALL / 9 * len(caption(notes)) + 0.08
-
-
-# -- axes -----------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class Frame:
-    """Axes on a Canvas; x, y, width, height in inches from the upper left corner."""
-
-    axes: Axes
-    x: float
-    y: float
-    width: float
-    height: float
-
-    def inches(self, x: float, y: float) -> tuple[float, float]:
-        """Where on the canvas a point of the data lies."""
-        px, py = self.axes.transAxes.inverted().transform(self.axes.transData.transform((x, y)))
-        return self.x + float(px) * self.width, self.y + (1 - float(py)) * self.height
-
-
-def frame(canvas: Canvas, x: float, y: float, width: float, height: float) -> Frame:
-    """Axes with the house's grey lines: below and left, and faint ones across."""
-    axes = axes_at(canvas.figure, x, canvas.height - y - height, width, height)
+def tidy(axes: Axes, *, unit: str = "", across: str = "") -> Axes:
+    """The house's grey lines, below and left; unit: above the axes, across: what runs along x."""
+    axes.patch.set_alpha(0.0)
     axes.tick_params(colors=TEXT, labelsize=SMALL, length=3, which="major")
     axes.tick_params(which="minor", length=0, labelsize=0)
     for name, side in axes.spines.items():
-        side.set_color(TEXT)
-        side.set_linewidth(0.8)
-        side.set_visible(name in ("left", "bottom"))
+        side.set(color=TEXT, linewidth=0.8, visible=name in ("left", "bottom"))
     axes.grid(axis="y", color=TEXT, alpha=0.22, linewidth=0.6)
     axes.set_axisbelow(True)
-    return Frame(axes, x, y, width, height)
-
-
-def size_ticks(frame: Frame, places: Sequence[float], words: Sequence[str]) -> None:
-    """Ticks at sizes on a logarithmic axis, and labels of as many as do not touch."""
-    logs = [math.log2(p) for p in places]
-    margin = 0.04 * (logs[-1] - logs[0]) or 1.0
-    span = logs[-1] - logs[0] + 2 * margin
-    centres = [(at - logs[0] + margin) / span * frame.width for at in logs]
-    halves = [0.034 * len(text) + 0.02 for text in words]
-    frame.axes.set_xscale("log", base=2)
-    frame.axes.set_xlim(2 ** (logs[0] - margin), 2 ** (logs[-1] + margin))
-    shown = _labelled(centres, halves)
-    frame.axes.set_xticks(places, [w if k in shown else "" for k, w in enumerate(words)])
-    frame.axes.minorticks_off()
-
-
-def _labelled(centres: Sequence[float], halves: Sequence[float]) -> Sequence[int]:
-    """Which of the sizes, from the last one back: at even distances all, or every second, third, …;
-    otherwise each that has room."""
-
-    def fits(left: int, right: int) -> bool:
-        return centres[left] + halves[left] <= centres[right] - halves[right]
-
-    last = len(centres) - 1
-    gaps = [b - a for a, b in itertools.pairwise(centres)]
-    if gaps and max(gaps) < 1.01 * min(gaps):
-        every = (range(last, -1, -step) for step in range(1, last + 2))
-        return next(e for e in every if all(fits(k, i) for i, k in itertools.pairwise(e)))
-    shown = [last]
-    for k in range(last - 1, -1, -1):
-        if fits(k, shown[-1]):
-            shown.append(k)
-    return shown
+    axes.set_title(unit, fontsize=SMALL, color=TEXT, gid="unit", loc="left")
+    axes.set_xlabel(across, fontsize=SMALL, color=TEXT, gid="unit")
+    return axes
 
 
 def log_ticks(axis: Axis) -> None:
@@ -183,3 +105,85 @@ def log_ticks(axis: Axis) -> None:
     axis.set_major_locator(LogLocator(base=10, subs=subs, numticks=20))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")
+
+
+def size_ticks(axes: Axes, places: Sequence[float], words: Sequence[str], inches: float) -> None:
+    """Ticks at sizes on a logarithmic axis of about so many inches, and labels of as many as do not
+    touch, from the last one back: at even distances all, or every second, third, …"""
+    logs = [math.log2(p) for p in places]
+    margin = 0.04 * (logs[-1] - logs[0]) or 1.0
+    scale = inches / (logs[-1] - logs[0] + 2 * margin)
+    halves = [0.034 * len(text) + 0.02 for text in words]
+
+    def fits(left: int, right: int) -> bool:
+        return (logs[right] - logs[left]) * scale >= halves[left] + halves[right]
+
+    last = len(logs) - 1
+    shown = [last]
+    for k in range(last - 1, -1, -1):
+        if fits(k, shown[-1]):
+            shown.append(k)
+    gaps = [b - a for a, b in itertools.pairwise(logs)]
+    if gaps and max(gaps) < 1.01 * min(gaps):
+        every = (range(last, -1, -step) for step in range(1, last + 2))
+        shown = [*next(e for e in every if all(fits(k, i) for i, k in itertools.pairwise(e)))]
+    axes.set_xscale("log", base=2)
+    axes.set_xlim(2 ** (logs[0] - margin), 2 ** (logs[-1] + margin))
+    axes.set_xticks(places, [w if k in shown else "" for k, w in enumerate(words)])
+    axes.minorticks_off()
+
+
+# -- names at the right of axes, each as near as there is room to what it names -------------------
+@dataclass(frozen=True)
+class Name:
+    """lines: of text; x, y: the point named, in units of the axes; dotted: its line to there."""
+
+    lines: Sequence[str]
+    x: float
+    y: float
+    look: Look | None
+    dotted: bool = False
+
+
+def name_points(axes: Axes, names: Sequence[Name], inches: float) -> None:
+    """Write the names; inches: how high the axes are, about."""
+    heights = [(SMALL_LINE * len(name.lines) + 0.05) / inches for name in names]
+    to_axes = axes.transScale + axes.transLimits
+    wanted = [1 - float(to_axes.transform((name.x, name.y))[1]) for name in names]
+    down = apart(wanted, heights, -0.15 / inches, 1 + 0.3 / inches)
+    for name, centre in zip(names, [1 - y for y in down], strict=True):
+        colour = name.look.colour if name.look else TEXT
+        line = {"arrowstyle": "-", "color": colour, "linewidth": 0.8, "shrinkA": 2, "shrinkB": 3,
+                "relpos": (0, 0.5), "linestyle": (0, (1, 3)) if name.dotted else "-"}  # fmt: skip
+        at = 1.085 if name.look else 1.06
+        axes.annotate("\n".join(name.lines), (name.x, name.y), (at, centre), fontsize=SMALL,
+                      textcoords="axes fraction", va="center", color=TEXT, arrowprops=line,
+                      gid="name", annotation_clip=False, parse_math=False)  # fmt: skip
+        if name.look:
+            axes.plot([1.067], [centre], transform=axes.transAxes, color=colour, clip_on=False,
+                      marker=name.look.marker, markersize=5.5, markeredgewidth=0,
+                      gid="key")  # fmt: skip
+
+
+def apart(
+    wanted: Sequence[float], heights: Sequence[float], low: float, high: float
+) -> list[float]:
+    """Centres near `wanted` of labels with these heights, none on another, within [low, high] if
+    there is room: neighbours that would touch are moved as one."""
+    order = sorted(range(len(wanted)), key=lambda i: (wanted[i], i))
+    groups: list[tuple[list[int], float, float]] = []  # members, their height, the group's start
+    for i in order:
+        members, height = [i], heights[i]
+        start = min(max(wanted[i] - height / 2, low), high - height)
+        while groups and groups[-1][2] + groups[-1][1] > start:
+            before, above, _ = groups.pop()
+            members, height = before + members, above + height
+            mean = sum(wanted[k] for k in members) / len(members)
+            start = max(min(mean - height / 2, high - height), low)
+        groups.append((members, height, start))
+    result = [0.0] * len(wanted)
+    for members, _, start in groups:
+        for k in members:
+            result[k] = start + heights[k] / 2
+            start += heights[k]
+    return result
