@@ -7,11 +7,12 @@ unchanged; what comes after a `*` is forgekit's. The pictures are those of `draw
 
 from __future__ import annotations
 
-import functools
 import importlib
+import inspect
 import os
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from inspect import Parameter
+from typing import Any
 
 from forgekit.arguments import checked
 from forgekit.errors import PlatformError, UsageError, brief, got_needed, usage_error
@@ -23,114 +24,96 @@ from forgekit.viz.layouts.swizzle import draw_swizzle_layout
 from forgekit.viz.layouts.tiled import draw_tiled_copy, draw_tiled_mma
 from forgekit.viz.layouts.tv import draw_copy_layout, draw_tv_layout
 
-F = TypeVar("F", bound=Callable[..., None])
 Path = str | os.PathLike[str]
-OURS = "forgekit"
+_OURS = "forgekit"
 _REMEDY = (
     "install it (Python 3.12: pip install git+https://github.com/NTT123/cute-viz), or leave "
     "backend out to have forgekit draw"
 )
 
 
-def _or_cute_viz(function: F) -> F:
-    """Decorate a function of cute-viz's name: with backend="cute-viz", that package draws."""
+def _named(name: str, draw: Callable[..., LayoutPicture], file: str = "") -> Callable[..., None]:
+    """cute-viz's function of this name, for what `draw` draws; file: its argument for a path."""
+    signature = _signature(draw, file)
+    places = [p.name for p in signature.parameters.values() if p.kind is not p.KEYWORD_ONLY]
 
-    @functools.wraps(function)
-    def call(*args: Any, backend: str = OURS, **options: Any) -> None:
-        if backend == OURS:
-            function(*args, **options)
+    def call(*args: Any, backend: str = _OURS, **options: Any) -> None:
+        if backend != _OURS:
+            getattr(_cute_viz(backend), name)(*args)
             return
-        if backend != "cute-viz":
-            remedy = "leave it out to have forgekit draw"
-            raise usage_error("backend", brief(backend), "'forgekit' or 'cute-viz'", remedy)
-        try:
-            cute_viz = importlib.import_module("cute_viz")
-        except ImportError as error:
-            got = f"no module {error.name}"
-            message = got_needed("backend='cute-viz'", got, "cute_viz", _REMEDY)
-            raise PlatformError(message) from None
-        getattr(cute_viz, function.__name__)(*args)
+        given: dict[str, Any] = dict(zip(places, args, strict=False))
+        path: Any = given.pop(file, None)
+        picture = draw(**given, **options)
+        if file:
+            picture.save(path)
+        else:
+            _show(picture)
 
-    return cast(F, call)
+    call.__name__ = call.__qualname__ = name
+    does = "Write `{}`'s picture to a file" if file else "Show `{}`'s picture in a notebook"
+    call.__doc__ = f'{does.format(draw.__name__)}; `backend="cute-viz"` has cute-viz draw it.'
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    return checked()(call)
+
+
+def _signature(draw: Callable[..., LayoutPicture], file: str) -> inspect.Signature:
+    """cute-viz's arguments, which are those of `draw` and the path, then what is forgekit's."""
+    own = [*inspect.signature(draw).parameters.values()]
+    needed = [p for p in own if p.default is p.empty]
+    usual = [p.replace(kind=p.POSITIONAL_OR_KEYWORD) for p in own
+             if p.name == "flatten_hierarchical"]  # fmt: skip
+    options = [p for p in own[len(needed) :] if p.name != "flatten_hierarchical"]
+    options.append(Parameter("backend", Parameter.KEYWORD_ONLY, default=_OURS, annotation="str"))
+    if file:
+        needed.append(Parameter(file, Parameter.POSITIONAL_OR_KEYWORD, annotation="Path"))
+    return inspect.Signature([*needed, *usual, *options], return_annotation="None")
+
+
+def _cute_viz(backend: str) -> Any:
+    if backend != "cute-viz":
+        remedy = "leave it out to have forgekit draw"
+        raise usage_error("backend", brief(backend), "'forgekit' or 'cute-viz'", remedy)
+    try:
+        return importlib.import_module("cute_viz")
+    except ImportError as error:
+        got = f"no module {error.name}"
+        message = got_needed("backend='cute-viz'", got, "cute_viz", _REMEDY)
+        raise PlatformError(message) from None
 
 
 # -- files ------------------------------------------------------------------------------------
-@checked()
-@_or_cute_viz
-def render_layout_svg(
-    layout: Any, output_file: Path, flatten_hierarchical: bool = True, *,
-    arrange: str | None = None, backend: str = OURS,
-) -> None:  # fmt: skip
-    """Write `draw_layout`'s picture to a file; `backend="cute-viz"` has cute-viz draw it."""
-    flatten = flatten_hierarchical
-    draw_layout(layout, flatten_hierarchical=flatten, arrange=arrange).save(output_file)
-
-
-@checked()
-@_or_cute_viz
-def render_swizzle_layout_svg(
-    layout: Any, output_file: Path, *, element_bits: int | None = None, backend: str = OURS
-) -> None:
-    """Write `draw_swizzle_layout`'s picture to a file."""
-    draw_swizzle_layout(layout, element_bits=element_bits).save(output_file)
-
-
-@checked()
-@_or_cute_viz
-def render_tv_layout_svg(
-    layout: Any, tile_mn: Any, output_file: Path, *, both: bool = False, backend: str = OURS
-) -> None:
-    """Write `draw_tv_layout`'s picture to a file."""
-    draw_tv_layout(layout, tile_mn, both=both).save(output_file)
-
-
-@checked()
-@_or_cute_viz
-def render_copy_layout_svg(
-    layout_s: Any, layout_d: Any, tile_mn: Any, output_file: Path, *, backend: str = OURS
-) -> None:
-    """Write `draw_copy_layout`'s picture to a file."""
-    draw_copy_layout(layout_s, layout_d, tile_mn).save(output_file)
-
-
-@checked()
-@_or_cute_viz
-def render_tiled_copy_svg(
-    tiled_copy: Any, tile_mn: Any, output_path: Path, *, backend: str = OURS
-) -> None:
-    """Write `draw_tiled_copy`'s picture to a file."""
-    draw_tiled_copy(tiled_copy, tile_mn).save(output_path)
-
-
-@checked()
-@_or_cute_viz
-def render_mma_layout_svg(
-    tiled_mma: Any, tile_mnk: Any, output_file: Path, *, backend: str = OURS
-) -> None:
-    """Write `draw_tiled_mma`'s picture to a file."""
-    draw_tiled_mma(tiled_mma, tile_mnk).save(output_file)
-
-
-@checked()
-@_or_cute_viz
-def render_mma_from_layouts(
-    layoutC: Any, layoutA: Any, layoutB: Any, tile_mnk: Any, output_file: Path, *,
-    backend: str = OURS,
-) -> None:  # fmt: skip
-    """Write `draw_mma_from_layouts`'s picture to a file."""
-    draw_mma_from_layouts(layoutC, layoutA, layoutB, tile_mnk).save(output_file)
-
-
-@checked()
-@_or_cute_viz
-def render_tiled_mma_svg(
-    tiled_mma: Any, tile_mnk: Any, output_path: Path, *, backend: str = OURS
-) -> None:
-    """Write `draw_tiled_mma`'s picture to a file."""
-    draw_tiled_mma(tiled_mma, tile_mnk).save(output_path)
-
+_FILE = "output_file"
+render_layout_svg = _named("render_layout_svg", draw_layout, _FILE)
+render_swizzle_layout_svg = _named("render_swizzle_layout_svg", draw_swizzle_layout, _FILE)
+render_tv_layout_svg = _named("render_tv_layout_svg", draw_tv_layout, _FILE)
+render_copy_layout_svg = _named("render_copy_layout_svg", draw_copy_layout, _FILE)
+render_tiled_copy_svg = _named("render_tiled_copy_svg", draw_tiled_copy, "output_path")
+render_mma_layout_svg = _named("render_mma_layout_svg", draw_tiled_mma, _FILE)
+render_mma_from_layouts = _named("render_mma_from_layouts", draw_mma_from_layouts, _FILE)
+render_tiled_mma_svg = _named("render_tiled_mma_svg", draw_tiled_mma, "output_path")
 
 # -- notebooks --------------------------------------------------------------------------------
+display_layout = _named("display_layout", draw_layout)
+display_swizzle_layout = _named("display_swizzle_layout", draw_swizzle_layout)
+display_tv_layout = _named("display_tv_layout", draw_tv_layout)
+display_copy_layout = _named("display_copy_layout", draw_copy_layout)
+display_tiled_copy = _named("display_tiled_copy", draw_tiled_copy)
+display_mma_layout = _named("display_mma_layout", draw_tiled_mma)
+display_tiled_mma = _named("display_tiled_mma", draw_tiled_mma)
+
+
+@checked()
+def display_mma_from_layouts(layoutC: Any, layoutA: Any, layoutB: Any, tile_mnk: Any) -> None:
+    """Show `draw_mma_from_layouts`'s picture in a notebook."""
+    _show(draw_mma_from_layouts(layoutC, layoutA, layoutB, tile_mnk))
+
+
+@checked()
+def display_offsets(table: Any, *, title: str = "offsets") -> None:
+    """Show `draw_offsets`'s picture in a notebook."""
+    _show(draw_offsets(table, title=title))
+
+
 @checked()
 def display_svg(file_path: Path) -> None:
     """Show an SVG file in a notebook. Raises UsageError if it cannot be read."""
@@ -142,74 +125,6 @@ def display_svg(file_path: Path) -> None:
         message = got_needed("SVG file", got, "a file that can be read", "render it first")
         raise UsageError(message) from None
     _show({"image/svg+xml": svg, "text/plain": f"<SVG of {os.path.basename(file_path)}>"})
-
-
-@checked()
-@_or_cute_viz
-def display_layout(
-    layout: Any, flatten_hierarchical: bool = True, *, arrange: str | None = None,
-    backend: str = OURS,
-) -> None:  # fmt: skip
-    """Show `draw_layout`'s picture in a notebook."""
-    _show(draw_layout(layout, flatten_hierarchical=flatten_hierarchical, arrange=arrange))
-
-
-@checked()
-def display_offsets(table: Any, *, title: str = "offsets") -> None:
-    """Show `draw_offsets`'s picture in a notebook."""
-    _show(draw_offsets(table, title=title))
-
-
-@checked()
-@_or_cute_viz
-def display_swizzle_layout(
-    layout: Any, *, element_bits: int | None = None, backend: str = OURS
-) -> None:
-    """Show `draw_swizzle_layout`'s picture in a notebook."""
-    _show(draw_swizzle_layout(layout, element_bits=element_bits))
-
-
-@checked()
-@_or_cute_viz
-def display_tv_layout(
-    layout: Any, tile_mn: Any, *, both: bool = False, backend: str = OURS
-) -> None:
-    """Show `draw_tv_layout`'s picture in a notebook."""
-    _show(draw_tv_layout(layout, tile_mn, both=both))
-
-
-@checked()
-@_or_cute_viz
-def display_copy_layout(layout_s: Any, layout_d: Any, tile_mn: Any, *, backend: str = OURS) -> None:
-    """Show `draw_copy_layout`'s picture in a notebook."""
-    _show(draw_copy_layout(layout_s, layout_d, tile_mn))
-
-
-@checked()
-@_or_cute_viz
-def display_tiled_copy(tiled_copy: Any, tile_mn: Any, *, backend: str = OURS) -> None:
-    """Show `draw_tiled_copy`'s picture in a notebook."""
-    _show(draw_tiled_copy(tiled_copy, tile_mn))
-
-
-@checked()
-@_or_cute_viz
-def display_mma_layout(tiled_mma: Any, tile_mnk: Any, *, backend: str = OURS) -> None:
-    """Show `draw_tiled_mma`'s picture in a notebook."""
-    _show(draw_tiled_mma(tiled_mma, tile_mnk))
-
-
-@checked()
-def display_mma_from_layouts(layoutC: Any, layoutA: Any, layoutB: Any, tile_mnk: Any) -> None:
-    """Show `draw_mma_from_layouts`'s picture in a notebook."""
-    _show(draw_mma_from_layouts(layoutC, layoutA, layoutB, tile_mnk))
-
-
-@checked()
-@_or_cute_viz
-def display_tiled_mma(tiled_mma: Any, tile_mnk: Any, *, backend: str = OURS) -> None:
-    """Show `draw_tiled_mma`'s picture in a notebook."""
-    _show(draw_tiled_mma(tiled_mma, tile_mnk))
 
 
 def _show(picture: LayoutPicture | dict[str, str]) -> None:
