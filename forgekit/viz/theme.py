@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 
-Array = np.ndarray[Any, np.dtype[Any]]
+Entry = tuple[str, dict[str, Any]]  # of a legend: what, and how it is drawn
 
 TEXT, RED = "#7F7F7F", "#D55E00"  # the grey reads on white and on black
 UNTOUCHED: dict[str, Any] = {"facecolor": "#DEDEDE", "edgecolor": "#A6A6A6", "hatch": "/////",
@@ -76,27 +76,37 @@ def text_at(figure: Figure, x: float, y: float, text: str, **style: Any) -> None
     figure.text(x / width, y / height, text, parse_math=False, **given)
 
 
-def axes_at(figure: Figure, x: float, y: float, width: float, height: float) -> Axes:
-    """Axes whose lower left corner is at (x, y) inches."""
-    whole = figure.get_size_inches()
-    axes = figure.add_axes((x / whole[0], y / whole[1], width / whole[0], height / whole[1]))
-    axes.patch.set_alpha(0.0)
-    return axes
-
-
 class Canvas:
-    """A figure to draw on in inches, from its upper left corner; `gid` names what is drawn."""
+    """A figure to draw on in inches, from its upper left corner down to where `finish` cuts it off;
+    `gid` names what is drawn.
+    """
 
-    def __init__(self, height: float, width: float = WIDTH) -> None:
+    def __init__(self, width: float = WIDTH) -> None:
         from matplotlib.figure import Figure
 
-        self.width, self.height = width, height
-        self.figure = Figure(figsize=(width, height))
+        self.width = width
+        self.figure = Figure(figsize=(width, 1))
         self.figure.patch.set_alpha(0.0)
-        self.axes = axes_at(self.figure, 0, 0, width, height)
-        self.axes.set_xlim(0, width)
-        self.axes.set_ylim(height, 0)
+        self._panels: list[tuple[Axes, tuple[float, float, float, float]]] = []
+        self.axes = self.panel(0, 0, width, 1)
         self.axes.set_axis_off()
+
+    def panel(self, x: float, y: float, width: float, height: float) -> Axes:
+        """Axes whose upper left corner is at (x, y)."""
+        axes = self.figure.add_axes((0, 0, 1, 1), label=str(len(self._panels)))
+        axes.patch.set_alpha(0.0)
+        self._panels.append((axes, (x, y, width, height)))
+        return axes
+
+    def finish(self, height: float) -> Figure:
+        """The figure, of this height."""
+        self._panels[0] = self.axes, (0, 0, self.width, height)
+        self.figure.set_size_inches(self.width, height)
+        self.axes.set(xlim=(0, self.width), ylim=(height, 0))
+        for axes, (x, y, w, h) in self._panels:
+            place = x / self.width, 1 - (y + h) / height, w / self.width, h / height
+            axes.set_position(place)
+        return self.figure
 
     def box(
         self, x: float, y: float, width: float, height: float, *, gid: str = "", **style: Any
@@ -121,16 +131,25 @@ class Canvas:
             y += LINE * style.get("size", 9.0) / 9.0
         return y
 
+    def heading(self, headline: str, notes: Sequence[str]) -> float:
+        """The title, and what went wrong; returns where the picture begins."""
+        y, room = 0.08, self.width - 0.4
+        for text in wrap(headline, room, LETTERS * 0.74):
+            self.text(self.width / 2, y, text, size=11.5, weight="bold", ha="center", gid="title")
+            y += 0.23
+        lines = [line for note in notes for line in wrap(note, room)]
+        return self.lines(self.width / 2, y, lines, color=RED, ha="center") + 0.06
 
-# -- what pictures of warps have in common ------------------------------------------------------
-def heading_height(headline: str, notes: list[str]) -> float:
-    return 0.14 + 0.23 * len(wrap(headline, WIDTH - 0.4, LETTERS * 0.76)) + LINE * len(notes)
-
-
-def draw_heading(canvas: Canvas, headline: str, notes: list[str]) -> float:
-    """The title, and what went wrong; returns where the picture begins."""
-    y = 0.08
-    for text in wrap(headline, WIDTH - 0.4, LETTERS * 0.76):
-        canvas.text(WIDTH / 2, y, text, size=11.5, weight="bold", ha="center", gid="title")
-        y += 0.23
-    return canvas.lines(WIDTH / 2, y, notes, color=RED, ha="center") + 0.06
+    def legend(self, x: float, y: float, entries: Sequence[Entry], right: float = 0.1) -> float:
+        """What colours and signs mean, in as many rows as they need; returns where they end."""
+        at = x
+        for label, style in entries:
+            wide = (0.28 if style else 0.0) + 0.25 + 0.0665 * len(label)
+            if at > x and at + wide - 0.25 > self.width - right:
+                at, y = x, y + 0.23
+            if style:
+                self.box(at, y + 0.015, 0.22, 0.14, gid="key", **style)
+            self.text(at + (0.28 if style else 0), y + 0.085, label, size=8.5, gid="legend",
+                      va="center_baseline")  # fmt: skip
+            at += wide
+        return y + 0.24 if entries else y

@@ -21,7 +21,7 @@ import cutlass.cute as cute
 
 from forgekit.benching.virtual_gpu import kernels as benched
 from tests.viz import warp_kernels as kernels
-from tests.viz.pictures import line_of
+from tests.viz.pictures import boxes, line_of, texts
 
 
 @cute.kernel
@@ -112,26 +112,16 @@ def copied(n, block, last=None, **options):
     return footprint(copy, x, y, n if last is None else last, block, **options)
 
 
-def texts(figure):
-    """Every text that the picture shows."""
-    found = [t.get_text() for t in figure.texts]
-    for axes in figure.axes:
-        found += [t.get_text() for t in axes.texts] + [axes.get_xlabel(), axes.get_ylabel()]
-    for legend in figure.legends:
-        found += [t.get_text() for t in legend.get_texts()]
-    return found
-
-
 def labels(figure, panel=0):
     """Column and row -> the label of a cell."""
-    return {t.get_position(): t.get_text() for t in figure.axes[panel].texts}
+    return {t.get_position(): t.get_text() for t in figure.axes[1 + panel].texts}
 
 
 def cell_colours(figure, panel=0):
     """Column and row -> the colour of a cell."""
     return {
         (round(p.get_x() + 0.46), round(p.get_y() + 0.46)): to_hex(p.get_facecolor())
-        for p in figure.axes[panel].patches
+        for p in figure.axes[1 + panel].patches
         if p.get_fill()
     }
 
@@ -275,7 +265,7 @@ def test_one_line():
 def test_three_modes(shape):
     shown = footprint(kernels.cube, fk.randn(*shape), fk.empty(*shape))
     figure = shown.figure
-    axes = figure.axes[0]
+    axes = figure.axes[1]
     assert axes.get_xlabel() == "column k; in row i, j"
     ticks = [t.get_text() for t in axes.get_yticklabels()]
     assert ticks[0] == "0, 0" and ticks[-1].startswith(f"{shape[0] - 1}, ")
@@ -425,7 +415,7 @@ def test_wrong_use():
 # -- pictures ---------------------------------------------------------------------------------
 def test_a_small_picture_names_every_thread():
     figure = copied(8, 8).figure
-    assert isinstance(figure, Figure) and len(figure.axes) == 2
+    assert isinstance(figure, Figure) and len(figure.axes) == 3
     for panel in (0, 1):
         assert labels(figure, panel) == {(i, 0): str(i) for i in range(8)}
         assert len(set(cell_colours(figure, panel).values())) == 8
@@ -457,15 +447,15 @@ def test_untouched_and_repeated_cells_are_marked():
     figure = footprint(same, fk.arange(8), fk.empty(8)).figure
     assert labels(figure, 0) == {(0, 0): "0\n×8"}
     assert labels(figure, 1) == {(i, 0): f"{2 * i}\n×2" for i in range(4)}
-    hatched = [p for p in figure.axes[1].patches if p.get_hatch()]
-    frames = [p for p in figure.axes[1].patches if not p.get_fill()]
+    hatched = [p for p in figure.axes[2].patches if p.get_hatch()]
+    frames = [p for p in figure.axes[2].patches if not p.get_fill()]
     assert (len(hatched), len(frames)) == (4, 4)
-    assert not [p for p in figure.axes[0].patches if not p.get_fill()]  # reads may repeat
+    assert not [p for p in figure.axes[1].patches if not p.get_fill()]  # reads may repeat
     assert {"untouched", "written more than once"} <= set(texts(figure))
 
 
 def image(figure, panel=0):
-    return np.asarray(figure.axes[panel].images[0].get_array())
+    return np.asarray(figure.axes[1 + panel].images[0].get_array())
 
 
 def test_a_large_picture_is_a_map_by_block():
@@ -476,7 +466,7 @@ def test_a_large_picture_is_a_map_by_block():
     assert (alpha[:1000] == 1).all() and (alpha[1000:] == 0).all()
     colours = [to_hex(c) for c in pixels.reshape(-1, 4)[:1000:128]]
     assert len(set(colours)) == 8
-    patches = [to_hex(p.get_facecolor()) for legend in figure.legends for p in legend.get_patches()]
+    patches = [to_hex(p.get_facecolor()) for p in boxes(figure, "key")]
     assert colours == patches
     assert (
         "1,000 of 1,000 elements read, each once, by 1,000 threads; 24 threads had none"
@@ -486,7 +476,7 @@ def test_a_large_picture_is_a_map_by_block():
 
 def test_a_map_by_thread_has_a_colour_bar():
     figure = copied(1000, 128, by="thread").figure
-    assert "thread" in texts(figure) and len(figure.axes) == 3
+    assert "thread" in texts(figure) and len(figure.axes) == 4
     pixels = image(figure).reshape(-1, 4)
     assert (pixels[0] == pixels[128]).all() and (pixels[0] != pixels[127]).any()
 
@@ -504,7 +494,7 @@ def test_one_missing_element_of_many_is_ringed():
     figure = copied(300_000, 256, last=299_999).figure
     pixels = image(figure)
     assert max(pixels.shape) <= 256
-    rings = [c for c in figure.axes[0].collections if isinstance(c, PathCollection)]
+    rings = [c for c in figure.axes[1].collections if isinstance(c, PathCollection)]
     assert len(rings) == 1 and len(rings[0].get_offsets()) == 1
     partly = pixels[..., 3][(pixels[..., 3] > 0) & (pixels[..., 3] < 1)]
     assert partly.shape == (1,) and 0.5 < partly[0] < 0.75

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from forgekit.text import spans
 from forgekit.vgpu.counters.rules import BANK_BYTES, BANKS
-from forgekit.viz.runs.warp_figure import LEFT, SMALL, Panel, PanelRow, draw_panels, lane_colours
-from forgekit.viz.theme import LINE, NOT_TOUCHED, WIDTH, Canvas, fitting_size, ink
+from forgekit.viz.runs.warp_figure import LEFT, SMALL, Panel, draw_panels, lane_colours
+from forgekit.viz.theme import NOT_TOUCHED, WIDTH, Canvas, fitting_size, ink
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,12 +29,11 @@ def draw(shown: BankConflicts) -> Figure:
     key = ["a column: a bank, 4 bytes wide; a row: a wavefront, which serves one word of each bank"]
     if any(p.times for p in panels):
         key.append("×n: n lanes ask for the same word and share it")
-    return draw_panels(shown, panels, _RIGHT, lambda c, y: c.lines(LEFT, y, key, size=8.5),
-                       LINE * len(key))  # fmt: skip
+    return draw_panels(shown, panels, _RIGHT, lambda c, y: c.lines(LEFT, y, key, size=8.5))
 
 
 @dataclass(frozen=True)
-class _Wavefront(PanelRow):
+class _Wavefront:
     """Number `row` of the wavefronts that serve the lanes of `part`."""
 
     part: BankPass
@@ -51,13 +50,16 @@ def _wavefronts(use: BankUse) -> list[_Wavefront]:
                 label = f"lanes {spans(part.lanes)}:  {label}"
             elif not rows:
                 label = f"wavefront  {label}"
-            rows.append(_Wavefront(_BETWEEN if rows and not row else 0.0, part, row, label))
+            rows.append(_Wavefront(part, row, label))
     return rows
 
 
 class _Panel(Panel[_Wavefront]):
     row_height = 0.175
     rows_called = "wavefronts"
+
+    def gap(self, row: _Wavefront) -> float:
+        return _BETWEEN if row.part is not self.rows[0].part and not row.row else 0.0
 
     def __init__(self, access: WarpAccess, use: BankUse, *, several: bool) -> None:
         rows = _wavefronts(use)

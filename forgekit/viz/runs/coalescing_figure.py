@@ -10,8 +10,8 @@ import numpy as np
 from forgekit.text import spans
 from forgekit.tracing.coalescing import LINE_BYTES, Coalescing
 from forgekit.vgpu.counters.rules import SECTOR_BYTES
-from forgekit.viz.runs.warp_figure import LEFT, SMALL, Panel, PanelRow, draw_panels, lane_colours
-from forgekit.viz.theme import NOT_TOUCHED, UNTOUCHED, WIDTH, Canvas, fitting_size, ink
+from forgekit.viz.runs.warp_figure import LEFT, SMALL, Panel, draw_panels, lane_colours
+from forgekit.viz.theme import NOT_TOUCHED, UNTOUCHED, WIDTH, Canvas, Entry, fitting_size, ink
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,11 +33,11 @@ def draw(shown: Coalescing) -> Figure:
                several=len(shown.accesses) > 1)
         for access, (cost, details) in zip(shown.accesses, shown.costs, strict=True)
     ]  # fmt: skip
-    return draw_panels(shown, panels, _RIGHT, _legend, 0.3)
+    return draw_panels(shown, panels, _RIGHT, lambda c, y: c.legend(LEFT, y, _legend()))
 
 
 @dataclass(frozen=True)
-class _MemoryLine(PanelRow):
+class _MemoryLine:
     """A line of memory: how far it is from the line above, and what is asked there.
 
     after_bytes: 0 right after the line above, and for the first. cells: (offset in bytes, lanes).
@@ -56,13 +56,16 @@ def _memory_lines(access: WarpAccess) -> list[_MemoryLine]:
     lines = []
     for line, before, cells in zip(found, [None, *found], found.values(), strict=False):
         far = 0 if before is None or line == before + 1 else (line - before) * LINE_BYTES
-        lines.append(_MemoryLine(_BREAK if far else 0.0, far, cells))
+        lines.append(_MemoryLine(far, cells))
     return lines
 
 
 class _Panel(Panel[_MemoryLine]):
     row_height = 0.17
     rows_called = "lines"
+
+    def gap(self, row: _MemoryLine) -> float:
+        return _BREAK if row.after_bytes else 0.0
 
     def draw_header(self, canvas: Canvas, y: float) -> None:
         for first in range(0, LINE_BYTES, SECTOR_BYTES):
@@ -130,17 +133,10 @@ def _x(byte: int) -> float:
     return LEFT + byte * _BYTE + byte // SECTOR_BYTES * _BYTE
 
 
-# -- what the colours mean ------------------------------------------------------------------------
-def _legend(canvas: Canvas, y: float) -> float:
+def _legend() -> list[Entry]:
     """Sectors of a line, fetched and not."""
-    entries: list[tuple[str, dict[str, Any]]] = [
+    return [
         ("asked for by that lane", {"facecolor": lane_colours()[12]}),
         ("rest of a 32-byte sector that is moved for it", UNTOUCHED),
         ("sector not touched", NOT_TOUCHED),
     ]
-    x = LEFT
-    for label, style in entries:
-        canvas.box(x, y + 0.015, 0.24, 0.14, **style)
-        canvas.text(x + 0.31, y + 0.085, label, size=8.5, va="center_baseline")
-        x += 0.55 + 0.0665 * len(label)
-    return y + 0.3

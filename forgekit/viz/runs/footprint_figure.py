@@ -10,19 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forgekit.viz.cells import cell_steps, reduced, ring, wrapped_width
-from forgekit.viz.runs.footprint_legend import CLASH, Colours, Legend, keys, often
-from forgekit.viz.theme import (
-    LETTERS,
-    LINE,
-    RED,
-    TEXT,
-    UNTOUCHED,
-    axes_at,
-    ink,
-    text_at,
-    ticks,
-    wrap,
-)
+from forgekit.viz.runs.footprint_legend import CLASH, Colours, draw_legend, keys, often
+from forgekit.viz.theme import LINE, RED, TEXT, UNTOUCHED, Canvas, ink, ticks, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,42 +68,27 @@ class _Panel:
 
 def draw(fp: Footprint) -> Figure:
     """The figure of a Footprint."""
-    from matplotlib.figure import Figure
-
     panels = [_panel(name, found["count"].shape) for name, found in fp.touched.items()]
     colours = Colours(fp)
     beside = sum(p.slot for p in panels) <= _PAGE and any(p.height > 1 for p in panels)
     width = sum(p.slot for p in panels) if beside else max(p.slot for p in panels)
     width = max(width, _LEAST_WITH_NOTES if fp.notes else _LEAST)
-    head = wrap(fp.headline, width - 0.4, LETTERS * 0.72)
-    notes = [line for note in fp.notes for line in wrap(note, width - 0.4)]
+    canvas = Canvas(width)
+    start = canvas.heading(fp.headline, fp.notes)
     described = [wrap(fp.describe(p.name), (p.slot if beside else width) - 0.8) for p in panels]
-    top = 0.12 + 0.24 * len(head) + LINE * len(notes)
-    titles = [0.36 + LINE * len(lines) for lines in described]
-    below = [p.height + (_BELOW if p.x_label else 0.1) for p in panels]
-    high = max(titles) + max(below) if beside else sum(titles) + sum(below)
-    legend = Legend(fp, colours, [p.name for p in panels if p.labelled], width)
-    height = top + high + legend.height
-    figure = Figure(figsize=(width, height))
-    figure.patch.set_alpha(0.0)
-    text_at(figure, width / 2, height - 0.1, "\n".join(head), size=12, weight="bold", ha="center")
-    y = height - 0.13 - 0.24 * len(head)
-    text_at(figure, width / 2, y, "\n".join(notes), color=RED, ha="center")
-    x, y = _LEFT, height - top
-    for panel, lines, title, rest in zip(panels, described, titles, below, strict=True):
-        title = max(titles) if beside else title
-        text_at(figure, x, y - 0.08, _panel_head(panel, fp), size=10.5, weight="bold")
-        text_at(figure, x, y - 0.28, "\n".join(lines))
-        axes = axes_at(figure, x, y - title - panel.height, panel.width, panel.height)
+    x, y, ends = _LEFT, start, [start]
+    for panel, lines in zip(panels, described, strict=True):
+        sizes = " × ".join(f"{n:,}" for n in panel.shape)
+        head = f"{panel.name} ({sizes}), {fp.verb(panel.name)}"
+        canvas.text(x, y, head, size=10.5, weight="bold")
+        canvas.lines(x, y + 0.2, lines)
+        top = y + 0.28 + LINE * max(map(len, described if beside else [lines]))
+        axes = canvas.panel(x, top, panel.width, panel.height)
         _draw_panel(axes, panel, fp, colours)
-        x, y = (x + panel.slot, y) if beside else (x, y - title - rest)
-    legend.draw(figure)
-    return figure
-
-
-def _panel_head(panel: _Panel, fp: Footprint) -> str:
-    sizes = " × ".join(f"{n:,}" for n in panel.shape)
-    return f"{panel.name} ({sizes}), {fp.verb(panel.name)}"
+        ends.append(top + panel.height + (_BELOW if panel.x_label else 0.1))
+        x, y = (x + panel.slot, y) if beside else (x, ends[-1] + 0.06)
+    labelled = [fp.touched[p.name] for p in panels if p.labelled]
+    return canvas.finish(draw_legend(canvas, max(ends), fp, colours, labelled) + 0.1)
 
 
 # -- where the elements lie -------------------------------------------------------------------

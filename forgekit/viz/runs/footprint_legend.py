@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from forgekit.text import times
 from forgekit.vgpu.counters.rules import LANES
-from forgekit.viz.theme import LINE, RED, TEXT, UNTOUCHED, axes_at, text_at, ticks, wrap
+from forgekit.viz.theme import RED, TEXT, UNTOUCHED, Canvas, Entry, ticks, wrap
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
     from forgekit.tracing.footprint import Footprint
 
@@ -25,7 +24,7 @@ _BLOCK_COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#0072B
 CLASH: dict[str, Any] = {"fill": False, "edgecolor": RED, "linewidth": 2.5}
 
 _PIECE = 1 << 18  # keys looked at together
-_BAR, _ROW = 0.72, 0.23  # inches, a colour bar with its label and a row of patches
+_LEFT = 0.7  # inches, as the panels
 
 
 def often(found: dict[str, Array]) -> Array:
@@ -79,71 +78,47 @@ class Colours:
         return np.array(self.cmap(self.norm(np.maximum(keys, self.norm.vmin or 0))))
 
 
-class Legend:
-    """What colours, numbers, hatching and frames mean; `height` in inches."""
+def draw_legend(
+    canvas: Canvas, y: float, fp: Footprint, colours: Colours, labelled: list[dict[str, Array]]
+) -> float:
+    """What numbers, colours, hatching and frames mean, from y on; returns where it ends.
 
-    def __init__(
-        self, fp: Footprint, colours: Colours, names_labelled: Iterable[str], width: float
-    ) -> None:
-        self.fp, self.colours = fp, colours
-        found = list(fp.touched.values())
-        labelled = [fp.touched[name] for name in names_labelled]
-        anything = any(f["count"].any() for f in found)
-        self.entries: list[tuple[str, dict[str, Any]]] = []
-        if anything and colours.few:
-            self.entries = [(label, {"facecolor": colours.rgba(np.array(key)), "linewidth": 0})
-                            for key, label in colours.labels.items()]  # fmt: skip
-        self.bar = anything and not colours.few and len(labelled) < len(found)
-        if not all(f["count"].all() for f in found):
-            self.entries.append(("untouched", UNTOUCHED))
-        if any((f["stores"] > 1).any() for f in labelled):
-            self.entries.append(("written more than once", CLASH))
-        self.line = ""
-        if any(f["count"].any() for f in labelled):
-            repeated = any((often(f) > 1).any() for f in labelled)
-            who = f"thread {_numbered(fp.block)}".rstrip()
-            if fp.many_blocks:
-                who = f"block {_numbered(fp.grid)}".rstrip() + f", {who}"
-            self.line = f"in each cell: {who}"
-            if repeated:
-                self.line += " (of several the first); ×n: n times"
-        longest = max((len(label) for label, _ in self.entries), default=1)
-        columns = max(1, int((width - 0.2) / (0.36 + 0.07 * longest)))
-        rows = -(-len(self.entries) // columns)
-        self.columns = -(-len(self.entries) // max(rows, 1))
-        self.lines = wrap(self.line, width - 0.4) if self.line else []
-        parts = (0.04 + LINE * len(self.lines), _BAR * self.bar, _ROW * rows)
-        self.height = sum(parts) + 0.12
+    labelled: of `fp.touched` those whose cells are drawn one by one.
+    """
+    found = list(fp.touched.values())
+    anything = any(f["count"].any() for f in found)
+    if any(f["count"].any() for f in labelled):
+        who = f"thread {_numbered(fp.block)}".rstrip()
+        if fp.many_blocks:
+            who = f"block {_numbered(fp.grid)}".rstrip() + f", {who}"
+        line = f"in each cell: {who}"
+        if any((often(f) > 1).any() for f in labelled):
+            line += " (of several the first); ×n: n times"
+        y = canvas.lines(_LEFT, y, wrap(line, canvas.width - _LEFT - 0.2)) + 0.06
+    if anything and not colours.few and len(labelled) < len(found):
+        _colour_bar(canvas.panel(_LEFT, y + 0.07, min(4.0, canvas.width - 2), 0.13), fp, colours)
+        y += 0.72
+    entries: list[Entry] = []
+    if anything and colours.few:
+        entries = [(label, {"facecolor": colours.rgba(np.array(key))})
+                   for key, label in colours.labels.items()]  # fmt: skip
+    if not all(f["count"].all() for f in found):
+        entries.append(("untouched", UNTOUCHED))
+    if any((f["stores"] > 1).any() for f in labelled):
+        entries.append(("written more than once", CLASH))
+    return canvas.legend(_LEFT, y, entries)
 
-    def draw(self, figure: Figure) -> None:
-        from matplotlib.cm import ScalarMappable
-        from matplotlib.patches import Patch
 
-        width, height = figure.get_size_inches()
-        y = self.height
-        text_at(figure, width / 2, y, "\n".join(self.lines), ha="center")
-        y -= 0.04 + LINE * len(self.lines)
-        if self.bar:
-            across = min(4.0, width - 2)
-            axes = axes_at(figure, (width - across) / 2, y - 0.2, across, 0.13)
-            bar = figure.colorbar(ScalarMappable(self.colours.norm, self.colours.cmap), cax=axes,
-                                  orientation="horizontal")  # fmt: skip
-            last = int(self.colours.norm.vmax or 1)
-            marks = [1, *ticks(last + 1)] if self.fp.by == "count" else ticks(last + 1)
-            bar.set_ticks([m for m in marks if m >= (self.colours.norm.vmin or 0)])
-            bar.set_label(_meaning(self.fp), color=TEXT, fontsize=9)
-            bar.ax.tick_params(colors=TEXT, labelsize=8)
-            bar.outline.set_visible(False)
-            y -= _BAR
-        for start in range(0, len(self.entries), self.columns or 1):
-            row = self.entries[start : start + self.columns]
-            figure.legend(
-                handles=[Patch(label=label, **style) for label, style in row], ncols=len(row),
-                loc="upper center", bbox_to_anchor=(0.5, (y + 0.04) / height), frameon=False,
-                fontsize=9, labelcolor=TEXT, handlelength=1.2, handleheight=1.0, borderpad=0.2,
-                borderaxespad=0, columnspacing=1.4, handletextpad=0.5,
-            )  # fmt: skip
-            y -= _ROW
+def _colour_bar(axes: Axes, fp: Footprint, colours: Colours) -> None:
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colorbar import Colorbar
+
+    bar = Colorbar(axes, ScalarMappable(colours.norm, colours.cmap), orientation="horizontal")
+    first, last = int(colours.norm.vmin or 0), int(colours.norm.vmax or 1)
+    bar.set_ticks([m for m in sorted({first, *ticks(last + 1)}) if m >= first])
+    bar.set_label(_meaning(fp), color=TEXT, fontsize=9)
+    axes.tick_params(colors=TEXT, labelsize=8)
+    bar.outline.set_visible(False)
 
 
 def _meaning(fp: Footprint) -> str:

@@ -10,18 +10,7 @@ from forgekit.text import shortened, spans
 from forgekit.tracing.timeline import ORDER, Timeline
 from forgekit.vgpu.counters.rules import LANES
 from forgekit.viz.runs.timeline_columns import Column, columns_of
-from forgekit.viz.theme import (
-    LINE,
-    RED,
-    TEXT,
-    WIDTH,
-    Canvas,
-    draw_heading,
-    fitting,
-    heading_height,
-    ink,
-    wrap,
-)
+from forgekit.viz.theme import RED, TEXT, WIDTH, Canvas, Entry, fitting, ink, wrap
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,7 +18,6 @@ if TYPE_CHECKING:
     from forgekit.errors import SourceLine
 
 Array = np.ndarray[Any, np.dtype[Any]]
-_Entry = tuple[str, dict[str, Any]]  # of the legend: what, and how it is drawn
 
 # Okabe-Ito's colours; grey for what is cheap.
 _COLOURS = {"compute": "#B5B5B5", "branch": "#0072B2", "warp-wide": "#CC79A7",
@@ -58,51 +46,40 @@ def draw(shown: Timeline) -> Figure:
 
 class _Picture:
     def __init__(self, shown: Timeline) -> None:
-        self.shown = shown
+        self.shown, self.canvas = shown, Canvas()
         self.columns, self.left_out = columns_of(shown)
         wide = np.array([_GAP if c.gap else 1.0 for c in self.columns])
         self.column = min(_WIDEST, (WIDTH - _LEFT - _RIGHT) / max(wide.sum(), 1))
         self.edges = np.concatenate([[0.0], np.cumsum(wide)]) * self.column + _LEFT
         self.row = min(max(_ROWS / max(shown.warps, 1), 0.15), 0.46)
         self.gap = 0.22 * self.row
-        self.rows_high = shown.warps * (self.row + self.gap)
         self.depth = max((len(c.loops) for c in self.columns), default=0)
         self.upright = all(self._fits(g) for g in self._line_groups())
-        self.named = self._named_lines()
         signs = {c.does for c in self.columns if c.does}
         self.signs = 0.16 if signs and self.column > 0.085 else 0.0
 
     # -- the page ---------------------------------------------------------------------------
     def draw(self) -> Figure:
-        shown = self.shown
-        notes = [line for note in shown.notes for line in wrap(note, WIDTH - 0.6)]
-        labels = 0.2 if self.upright else 0.34
-        below = [line for text in self.left_out for line in wrap(text, WIDTH - 1.2)]
-        legend = self._legend()
-        head = heading_height(shown.headline, notes)
-        top = head + 0.2 * self.depth + labels + self.signs + 0.04
-        height = top + self.rows_high + 0.26 + LINE * len(below) + 0.24 * len(legend)
-        height += 0.155 * len(self.named) + 0.2
-        canvas = self.canvas = Canvas(height if self.columns else head + 0.2)
-        draw_heading(canvas, shown.headline, notes)
+        shown, canvas = self.shown, self.canvas
+        y = canvas.heading(shown.headline, shown.notes)
         if not self.columns:
-            return canvas.figure
-        self.top = top
-        self._loops(head + 0.02)
-        self._line_numbers(head + 0.2 * self.depth, labels)
+            return canvas.finish(y + 0.2)
+        labels = 0.2 if self.upright else 0.34
+        self.top = y + 0.2 * self.depth + labels + self.signs + 0.04
+        self._loops(y + 0.02)
+        self._line_numbers(y + 0.2 * self.depth, labels)
         self._bars()
         self._meetings()
-        y = top + self.rows_high + 0.06
+        y = self.top + shown.warps * (self.row + self.gap) + 0.06
         end = self._x(len(self.columns))
         arrow = {"arrowstyle": "->", "color": TEXT, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0}
         canvas.axes.annotate("", (end, y), (_LEFT, y), arrowprops=arrow)
         canvas.text(_LEFT, y + 0.03, ORDER, size=8, gid="order")
+        below = [line for text in self.left_out for line in wrap(text, WIDTH - 1.2)]
         y = canvas.lines(_LEFT, y + 0.2, below, size=8.5)
-        y = self._draw_legend(legend, y + 0.04)
-        for text in self.named:
-            canvas.text(_LEFT, y, text, family="monospace", size=8, gid="source")
-            y += 0.155
-        return canvas.figure
+        y = canvas.legend(_LEFT, y + 0.04, self._legend(), _RIGHT)
+        return canvas.finish(canvas.lines(_LEFT, y, self._source_lines(), family="monospace",
+                                          size=8, gid="source") + 0.1)  # fmt: skip
 
     def _x(self, column: float) -> float:
         whole = int(column)
@@ -254,43 +231,18 @@ class _Picture:
                              solid_capstyle="butt")  # fmt: skip
 
     # -- below the bars -----------------------------------------------------------------------
-    def _legend(self) -> list[list[_Entry]]:
-        """Entries of the legend, in rows."""
+    def _legend(self) -> list[Entry]:
         kinds = {c.kind for c in self.columns if not c.gap}
-        entries: list[_Entry] = [
-            (_NAMES.get(kind, kind), {"facecolor": colour})
-            for kind, colour in _COLOURS.items() if kind in kinds]  # fmt: skip
+        entries: list[Entry] = [(_NAMES.get(kind, kind), {"facecolor": colour})
+                                for kind, colour in _COLOURS.items() if kind in kinds]  # fmt: skip
         if any(m.early.size for m in self.shown.meetings):
             entries.append(("waits at a barrier", _WAITING))
-        if any(0 < c.lanes[w].sum() < LANES for c in self.columns for w in range(self.shown.warps)):
+        if any(0 < n < LANES for c in self.columns for n in c.lanes.sum(axis=1)):
             entries.append(("lanes that stand by", _IDLE))
-        for does, sign in _SIGNS.items():
-            if self.signs and any(c.does == does for c in self.columns):
-                entries.append((f"{sign} {does}", {}))
-        rows: list[list[_Entry]] = [[]]
-        room = WIDTH - _LEFT
-        for entry in entries:
-            room -= _entry_width(entry)
-            if room < 0:
-                rows.append([])
-                room = WIDTH - _LEFT - _entry_width(entry)
-            rows[-1].append(entry)
-        return rows
+        does = {c.does for c in self.columns} if self.signs else set()
+        return entries + [(f"{sign} {name}", {}) for name, sign in _SIGNS.items() if name in does]
 
-    def _draw_legend(self, rows: list[list[_Entry]], y: float) -> float:
-        for row in rows:
-            x = _LEFT
-            for entry in row:
-                label, style = entry
-                if style:
-                    self.canvas.box(x, y + 0.015, 0.22, 0.14, **style)
-                self.canvas.text(x + (0.28 if style else 0), y + 0.085, label, size=8.5,
-                                 va="center_baseline", gid="legend")  # fmt: skip
-                x += _entry_width(entry)
-            y += 0.24
-        return y
-
-    def _named_lines(self) -> list[str]:
+    def _source_lines(self) -> list[str]:
         """The source lines, with their text."""
         heavy = {c.source for c in self.columns if c.kind not in ("compute", "branch")}
         drawn = {c.source: None for c in self.columns if c.source is not None}
@@ -303,10 +255,6 @@ class _Picture:
             where = f"{s.where.split(',')[0]}:{s.line}" if several else f"{s.line:>4}"
             texts.append(shortened(f"{where}  {s.text}", 88))
         return texts
-
-
-def _entry_width(entry: _Entry) -> float:
-    return (0.28 if entry[1] else 0.0) + 0.25 + 0.0665 * len(entry[0])
 
 
 def _groups(keys: list[Any]) -> list[tuple[int, int]]:

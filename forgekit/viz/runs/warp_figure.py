@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from forgekit.text import shortened
-from forgekit.viz.theme import (
-    LETTERS,
-    LINE,
-    NOT_TOUCHED,
-    TEXT,
-    WIDTH,
-    Canvas,
-    draw_heading,
-    heading_height,
-    ink,
-    wrap,
-)
+from forgekit.viz.theme import LETTERS, NOT_TOUCHED, TEXT, WIDTH, Canvas, ink, wrap
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,17 +23,8 @@ _HEAD, _TAIL = 6, 2  # rows before and after those left out
 
 LEFT = 1.2  # inches, what stands before a row
 SMALL = 7  # points
-_HEADER = 0.2
 
-
-@dataclass(frozen=True)
-class PanelRow:
-    """A row of a panel; gap: inches above it."""
-
-    gap: float
-
-
-R = TypeVar("R", bound=PanelRow)
+R = TypeVar("R")
 
 
 class Panel(ABC, Generic[R]):
@@ -61,45 +40,45 @@ class Panel(ABC, Generic[R]):
         self, access: WarpAccess, cost: str, details: str, rows: list[R], *, several: bool,
         foldable: bool = True,
     ) -> None:  # fmt: skip
-        self.access = access
-        title = f"{access.place}: {cost}" if several else ""
-        self._title = wrap(title, WIDTH - LEFT - 0.15, LETTERS * 0.83)
-        self._source = shortened(access.source.text, 78) if access.source is not None else ""
-        self._details = wrap(details, WIDTH - 0.6)
+        self.access, self.details = access, details
+        self.title = f"{access.place}: {cost}" if several else ""
         self.rows, self._left_out = rows, 0
         if foldable and len(rows) > (_MOST_OF_SEVERAL if several else _MOST_ROWS):
             self._left_out = len(rows) - _HEAD - _TAIL
             self.rows = rows[:_HEAD] + rows[-_TAIL:]
 
-    @property
-    def height(self) -> float:
-        heading = 0.2 * len(self._title) + 0.2 * bool(self._source) + LINE * len(self._details)
-        gaps = sum(row.gap for row in self.rows) + 0.2 * bool(self._left_out)
-        return heading + 0.12 + _HEADER + self.row_height * len(self.rows) + gaps + 0.16
-
     def draw(self, canvas: Canvas, y: float) -> float:
         """Draw it from y on; returns where the next one begins."""
-        end = y + self.height
-        for text in self._title:
+        for text in wrap(self.title, WIDTH - LEFT - 0.15, LETTERS * 0.83):
             canvas.text(LEFT, y, text, size=10.5, weight="bold", gid="panel title")
             y += 0.2
         y += 0.04
-        if self._source:
-            canvas.text(LEFT, y, self._source, family="monospace", size=8.5)
+        if self.access.source is not None and self.access.source.text:
+            line = shortened(self.access.source.text, 78)
+            canvas.text(LEFT, y, line, family="monospace", size=8.5)
             y += 0.2
-        y = canvas.lines(LEFT, y, self._details) + 0.08
+        y = canvas.lines(LEFT, y, wrap(self.details, WIDTH - 0.6)) + 0.08
         self.draw_header(canvas, y)
-        y += _HEADER
+        y += 0.2
         for number, row in enumerate(self.rows):
-            if self._left_out and number == _HEAD:
+            cut = bool(self._left_out) and number == _HEAD
+            if cut:
                 text = f"⋮  {self._left_out} more {self.rows_called} in between, not shown"
                 canvas.text(LEFT + 0.05, y + 0.03, text, size=8)
                 y += 0.2
             else:
-                y += row.gap
-            self.draw_row(canvas, y, row, below_cut=bool(self._left_out) and number == _HEAD)
+                y += self.gap(row)
+            self.draw_row(canvas, y, row, below_cut=cut)
             y += self.row_height
-        return end
+        return y + 0.16
+
+    def row_label(self, canvas: Canvas, y: float, text: str, size: float = SMALL) -> None:
+        canvas.text(LEFT - 0.08, y + self.row_height / 2, text, size=size, ha="right",
+                    va="center_baseline", gid="row label")  # fmt: skip
+
+    @abstractmethod
+    def gap(self, row: R) -> float:
+        """Inches above a row."""
 
     @abstractmethod
     def draw_header(self, canvas: Canvas, y: float) -> None: ...
@@ -107,31 +86,22 @@ class Panel(ABC, Generic[R]):
     @abstractmethod
     def draw_row(self, canvas: Canvas, y: float, row: R, *, below_cut: bool) -> None: ...
 
-    def row_label(self, canvas: Canvas, y: float, text: str, size: float = SMALL) -> None:
-        canvas.text(LEFT - 0.08, y + self.row_height / 2, text, size=size, ha="right",
-                    va="center_baseline", gid="row label")  # fmt: skip
-
 
 def draw_panels(
     shown: WarpAccesses,
     panels: Sequence[Panel[Any]],
     right: float,
     draw_key: Callable[[Canvas, float], float],
-    key_height: float,
 ) -> Figure:
     """The whole picture; right: inches beside the rows; draw_key: what the colours mean."""
-    notes = [line for note in shown.notes for line in wrap(note, WIDTH - 0.6)]
-    height = heading_height(shown.headline, notes) + sum(p.height for p in panels)
-    height += (0.32 + key_height if panels else 0) + LINE * len(shown.more) + 0.1
-    canvas = Canvas(height)
-    y = draw_heading(canvas, shown.headline, notes)
+    canvas = Canvas()
+    y = canvas.heading(shown.headline, shown.notes)
     for panel in panels:
         y = panel.draw(canvas, y)
     if panels:
         active = shown.accesses[0].active if len(panels) == 1 else None
-        y = draw_key(canvas, _lane_key(canvas, y, right, active))
-    canvas.lines(WIDTH / 2, y, shown.more, ha="center")
-    return canvas.figure
+        y = draw_key(canvas, _lane_key(canvas, y, right, active)) + 0.05
+    return canvas.finish(canvas.lines(WIDTH / 2, y, shown.more, ha="center") + 0.1)
 
 
 # -- colours of lanes -----------------------------------------------------------------------------
