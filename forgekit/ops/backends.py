@@ -128,6 +128,8 @@ def current_backend(op: str, backend: str | None = None) -> str:
     Raises:
         UsageError: the operator has no such backend.
     """
+    if op in OPS and backend is None and not (chosen.get() or defaults):
+        return "kernel"
     own = _functions(op)
     name = backend
     if name is None:

@@ -68,18 +68,18 @@ class Operator(Protocol):
 @functools.lru_cache(maxsize=4096)
 def plan(
     operator: Operator,
-    dtype: torch.dtype,
-    arch: str | None,
-    shape: tuple[int, ...],
-    strides: tuple[tuple[int, ...], ...],
-    addresses: tuple[int, ...],
     options: tuple[Any, ...],
+    arch: str | None,
+    dtype: torch.dtype,
+    shape: tuple[int, ...],
+    *places: Any,
 ) -> tuple[Launch | None, Allocate]:
     """What fills the result of a call (None: it has no elements), and what allocates that.
 
-    The one cache above that of `compile`. Its key is what makes a `Call`, which costs more to make
-    than to look up; so only the first call of its kind has one.
+    places: strides and address of each operand, one after the other. The one cache above that of
+    `compile`. Its key is what makes a `Call`, which costs more to make than to look up, as nested
+    tuples do; so only the first call of its kind has one.
     """
     named = dict(zip(operator.option_names, options, strict=True))
-    call = Call(operator.name, dtype, arch, tuple(shape), strides, addresses, **named)
+    call = Call(operator.name, dtype, arch, tuple(shape), places[::2], places[1::2], **named)
     return operator.prepare(call, options)

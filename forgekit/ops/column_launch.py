@@ -12,7 +12,7 @@ from forgekit.compiling.specs import TensorSpec
 from forgekit.kernels import VECTOR_BYTES
 from forgekit.ops.calls import Call, Launch
 from forgekit.ops.column_choice import ColumnChoice, choose_columns
-from forgekit.ops.launching import clusters_of, runner
+from forgekit.ops.launching import clusters_of, runner, strided
 from forgekit.ops.views import View
 
 
@@ -32,11 +32,7 @@ def launch_columns(call: Call, view: View) -> Launch:
     if op == "sum":
         kept = (1, O, N)
         return lambda x, y: run(x.as_strided(sizes, steps[0]), y.view(kept))
-
-    def launch(*tensors: Tensor) -> None:
-        run(*(t.as_strided(sizes, step) for t, step in zip(tensors, steps, strict=True)))
-
-    return launch
+    return strided(run, sizes, steps)
 
 
 def _sum_in_two_steps(

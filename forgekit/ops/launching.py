@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import repeat
 from typing import Any
 
 import torch
@@ -39,6 +40,13 @@ def on_its_device(call: Callable[..., None]) -> Callable[..., None]:
             call(x, *others)
 
     return run
+
+
+def strided(
+    run: Callable[..., None], sizes: tuple[int, ...], strides: Sequence[tuple[int, ...]]
+) -> Callable[..., None]:
+    """A kernel of tensors of these sizes and, each, strides in elements, from their memory."""
+    return lambda *tensors: run(*map(torch.Tensor.as_strided, tensors, repeat(sizes), strides))
 
 
 @functools.cache

@@ -30,44 +30,22 @@ _transformation = torch._C._functorch.peek_interpreter_stack
 _tracing = torch._C._is_tracing
 _grad_enabled = torch.is_grad_enabled
 
+_PLAIN = (Tensor, torch.nn.Parameter)
+AUTOGRAD, DISPATCHER = 1, 2  # bits
+
 Options = tuple[Any, ...]
 
 
-def unwatched() -> bool:
-    """No mode, no transformation of torch.func, no forward mode, no trace is active: the dispatcher
-    would do nothing else than what the operands need."""
-    return (
-        not _dispatch_modes()
-        and not _function_modes()
-        and _transformation() is None
-        and forward_ad._current_level < 0
-        and not _tracing()
-    )
+def needed(x: Any) -> int:
+    """What an operand needs besides the kernel, where nothing watches: 0 for nothing; AUTOGRAD, to
+    record a gradient; the whole DISPATCHER, for a subclass, a fake tensor, a negated view.
 
-
-def only_needs_kernel(x: Any) -> bool:
-    """Whether the dispatcher, unwatched, would only call the kernel: there is no gradient to
-    record, no subclass, no fake tensor, no negated view.
-
-    What is `batched` it has to see as well, but that costs too much to ask before each launch: its
-    address cannot be had, and then is the time.
+    What is `batched` needs that too, but to ask costs too much before each launch: its address
+    cannot be had, and then is the time.
     """
-    return (
-        type(x) is Tensor
-        and (x.is_cuda or x.is_cpu)
-        and not (x.requires_grad and _grad_enabled())
-        and not x.is_neg()
-    )
-
-
-def only_needs_autograd(x: Any) -> bool:
-    """Whether it would do nothing besides but record a gradient, which `_recorded` does in a fifth
-    of the time."""
-    return (
-        type(x) in (Tensor, torch.nn.Parameter)
-        and (x.is_cuda or x.is_cpu)
-        and not (x.is_neg() or batched(x))
-    )
+    if type(x) in _PLAIN and (x.is_cuda or x.is_cpu) and not x.is_neg():
+        return AUTOGRAD if x.requires_grad and _grad_enabled() else 0
+    return DISPATCHER
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +82,16 @@ class Operator:
         """The result, computed directly wherever that is possible. y: the second operand."""
         if is_dynamo_compiling():  # the operator's fake checks: Dynamo traces no exception
             return self._dispatch(x, options, backend, y)
-        if unwatched():
-            if only_needs_kernel(x) and (self.operands == 1 or only_needs_kernel(y)):
+        if not (
+            _dispatch_modes() or _function_modes() or _transformation() or _tracing()
+            or forward_ad._current_level >= 0
+        ):  # fmt: skip
+            need = needed(x) if self.operands == 1 else needed(x) | needed(y)
+            if not need:
                 return self.run(x, options, backend, y)
-            if only_needs_autograd(x) and (self.operands == 1 or only_needs_autograd(y)):
-                return self._recorded(*self._operands(x, y), *options, backend)
+            if need == AUTOGRAD and not (batched(x) or (y is not None and batched(y))):
+                # A third of the time that the dispatcher takes for it.
+                return self._recorded(x, y, (options, backend))
         self.check(*self._operands(x, y), *options)
         current_backend(self.name, backend)
         return self._dispatch(x, options, backend, y)
@@ -121,16 +104,16 @@ class Operator:
                 return self._run_backend(name, self._operands(x, y), options)
         try:
             arch = None if x.is_cuda else virtual_arch(x)
-            strides: tuple[tuple[int, ...], ...]
-            addresses: tuple[int, ...]
+            shape, address = x.shape, x.data_ptr() % VECTOR_BYTES
             if y is None:
-                strides, addresses = (x.stride(),), (x.data_ptr() % VECTOR_BYTES,)
+                launch, allocate = plan(self, options, arch, x.dtype, shape, x.stride(), address)
             else:
-                if y.dtype is not x.dtype or y.shape != x.shape or y.get_device() != x.get_device():
+                if y.dtype is not x.dtype or y.shape != shape or y.get_device() != x.get_device():
                     raise ValueError("operands differ")
-                strides = x.stride(), y.stride()
-                addresses = x.data_ptr() % VECTOR_BYTES, y.data_ptr() % VECTOR_BYTES
-            launch, allocate = plan(self, x.dtype, arch, x.shape, strides, addresses, options)
+                launch, allocate = plan(
+                    self, options, arch, x.dtype, shape,
+                    x.stride(), address, y.stride(), y.data_ptr() % VECTOR_BYTES,
+                )  # fmt: skip
         except (RuntimeError, TypeError, ValueError):
             if any(map(batched, self._operands(x, y))):
                 return self._dispatch(x, options, backend, y)
@@ -178,19 +161,26 @@ class Operator:
     # -- what PyTorch calls -----------------------------------------------------------------------
     @functools.cached_property
     def _recorded(self) -> Callable[..., Tensor]:
-        """`run` with a derivative, of all inputs in the schema's order, without the dispatcher."""
+        """`run` with a derivative, without the dispatcher: a function of x, y and (options,
+        backend), as PyTorch takes longer for each argument."""
         operator = self
 
         class Recorded(torch.autograd.Function):
             @staticmethod
-            def forward(ctx: Any, *inputs: Any) -> Tensor:  # a setup_context of its own costs 30 us
-                x, *more = inputs[: operator.operands]
-                options, backend = inputs[operator.operands : -1], inputs[-1]
-                result = operator.run(x, options, backend, *more)
-                operator._remember(ctx, inputs, result)
+            def forward(  # a setup_context of its own costs 30 us
+                ctx: Any, x: Tensor, y: Tensor | None, asked: tuple[Options, str | None]
+            ) -> Tensor:
+                options, backend = asked
+                result = operator.run(x, options, backend, y)
+                ctx.shape, ctx.options = x.shape, options
+                ctx.backend = current_backend(operator.name, backend)
+                ctx.save_for_backward(*operator.keep(*operator._operands(x, y), result))
                 return result
 
-        Recorded.backward = staticmethod(self._backward)  # type: ignore[method-assign]
+            @staticmethod
+            def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+                return (*operator.backward(ctx, grad, *ctx.saved_tensors), None, None)[:3]
+
         apply: Callable[..., Tensor] = Recorded.apply
         return apply
 

@@ -12,7 +12,7 @@ from forgekit.compiling.specs import TensorSpec
 from forgekit.errors import usage_error
 from forgekit.kernels import VECTOR_BYTES, WARP
 from forgekit.ops.calls import Call, Launch
-from forgekit.ops.launching import clusters_of, runner
+from forgekit.ops.launching import clusters_of, runner, strided
 from forgekit.ops.tile_choice import RowChoice, choose_rows
 from forgekit.ops.tuned import tuned_rows
 from forgekit.ops.views import View
@@ -32,19 +32,10 @@ def launch_rows(call: Call, view: View) -> Launch:
         run = _run_of_choice(call, _choice(call, M, N, apart, step), M)
     as_they_are = len(call.shape) == 2 and view.inner == 1 and M > 1 and N > 1
     if call.kind != "sum":
-        return run if as_they_are else _as_rows(run, M, N, apart)
+        return run if as_they_are else strided(run, (M, N), [(each, 1) for each in apart])
     if as_they_are:
-        return lambda x, y: run(x, y if y.dim() == 1 else y.view(-1))
+        return (lambda x, y: run(x, y.view(-1))) if call.keepdim else run
     return lambda x, y: run(x.as_strided((M, N), (apart[0], step)), y.view(-1))
-
-
-def _as_rows(run: Launch, M: int, N: int, apart: tuple[int, ...]) -> Launch:
-    strides = [(each, 1) for each in apart]
-
-    def launch(*tensors: Tensor) -> None:
-        run(*(t.as_strided((M, N), s) for t, s in zip(tensors, strides, strict=True)))
-
-    return launch
 
 
 def _choice(call: Call, rows: int, size: int, apart: tuple[int, ...], step: int) -> RowChoice:

@@ -17,7 +17,7 @@ import torch
 from forgekit.devices import use_target
 from forgekit.errors import PlatformError
 from forgekit.ops import softmax, tuned, tuning_files
-from forgekit.ops.calls import Call, plan
+from forgekit.ops.calls import plan
 from forgekit.ops.row_limits import RowProblem, why_not
 from forgekit.ops.softmax import _softmax
 from forgekit.ops.tile_choice import RULES, RowChoice, choose_rows, whole_loads
@@ -60,7 +60,8 @@ def used() -> RowChoice:
     """What the operator's launcher compiled for the rows, after its result was found right."""
     x = torch.randn(SHAPE, generator=torch.Generator().manual_seed(0)).half()
     torch.testing.assert_close(softmax(x), x.softmax(-1))
-    run: Any = plan(_softmax, *Call.of("softmax", x, arch=ARCH)[1:6], (-1, None))[0]
+    place = x.stride(), x.data_ptr() % 16
+    run: Any = plan(_softmax, (-1, None), ARCH, x.dtype, x.shape, *place)[0]
     names = {f.name for f in dataclasses.fields(run.fn.tile)}
     fields = {f.name for f in dataclasses.fields(RowChoice)} & names
     kernel: Any = {"Softmax": "registers", "StagedSoftmax": "shared"}[type(run.fn).__name__]
