@@ -88,6 +88,7 @@ def bench(context: click.Context, **options: Any) -> int:
     from forgekit.benching.suites import running
     from forgekit.benching.suites.report import markdown
     from forgekit.benching.suites.results import read_results
+    from forgekit.viz.timing.suite import save
 
     chosen = SimpleNamespace(**options)
     elsewhere: Measure | None = context.obj  # modal_app's; None measures here or with Dask
@@ -107,7 +108,10 @@ def bench(context: click.Context, **options: Any) -> int:
         if baseline and _is_slower(results, baseline, threshold, gate=chosen.fail_on_regression):
             status = status or 1
     finally:
-        _write_report(results, text, chosen.markdown, chosen.plot)
+        if chosen.markdown not in (None, "-"):
+            write_output("--markdown", chosen.markdown, text)
+        if chosen.plot and not save(results, chosen.plot):
+            print(f"forgekit: {chosen.plot} is not drawn, as nothing was measured", file=sys.stderr)
     return status
 
 
@@ -180,15 +184,18 @@ def _measured(
     from forgekit.benching.suites.results import write_results
     from forgekit.devices import current_target
 
-    cases = _cases(chosen)
+    cases = []
+    if chosen.suite is not None or not chosen.host_times:
+        suite = load_suite(chosen.suite or "smoke")
+        cases = select(suite, ops=chosen.op, dtypes=chosen.dtype)
     settings = _settings(chosen, here=elsewhere is None)
-    suite = Path(chosen.suite).stem if chosen.suite else "smoke" if cases else "none"
+    name = Path(chosen.suite).stem if chosen.suite else "smoke" if cases else "none"
     if baseline and elsewhere is None and not chosen.scheduler:
         check_comparable(baseline, current_target(settings.device).name)
     if baseline and chosen.fail_on_regression:
         keys = [(case, contender.name) for case in cases for contender in settings.contenders()]
-        check_overlap(baseline, keys, suite)
-    results = running.new_results(suite)
+        check_overlap(baseline, keys, name)
+    results = running.new_results(name)
     if cases:
         measure = elsewhere or partial(_here_or_spread, scheduler=chosen.scheduler)
         _with_progress(results, cases, measure(cases, settings), chosen.out)
@@ -198,13 +205,6 @@ def _measured(
     if chosen.out:
         write_results(results, chosen.out)
     return results
-
-
-def _cases(chosen: SimpleNamespace) -> list[Case]:
-    if chosen.host_times and chosen.suite is None:
-        return []
-    suite = load_suite(chosen.suite or "smoke")
-    return select(suite, ops=chosen.op, dtypes=chosen.dtype)
 
 
 def _settings(chosen: SimpleNamespace, *, here: bool) -> Settings:
@@ -263,14 +263,3 @@ def _with_progress(
         merged(results, outcomes, done)
     if results.interrupted:
         print(f"forgekit: interrupted, {len(results.rows)} rows are kept", file=sys.stderr)
-
-
-def _write_report(
-    results: SuiteResults, text: str, markdown_file: str | None, plot: Path | None
-) -> None:
-    from forgekit.viz.timing.suite import save
-
-    if markdown_file not in (None, "-"):
-        write_output("--markdown", str(markdown_file), text)
-    if plot and not save(results, plot):
-        print(f"forgekit: {plot} is not drawn, as nothing was measured", file=sys.stderr)

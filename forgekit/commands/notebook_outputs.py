@@ -100,16 +100,12 @@ def volatile_patterns(course: Path) -> dict[str, str]:
     return dict((*_folders(course), *PLACES, *TIMINGS))
 
 
-def _rewrite(text: str, patterns: dict[str, str]) -> str:
-    for regex, replacement in patterns.items():
-        text = re.sub(regex, replacement, text)
-    return text
-
-
 def _rewrite_output(output: Any, patterns: dict[str, str]) -> Any:
     """`output` with every text in it rewritten; pictures stay as they are."""
     if isinstance(output, str):
-        return _rewrite(output, patterns)
+        for regex, replacement in patterns.items():
+            output = re.sub(regex, replacement, output)
+        return output
     if isinstance(output, list):
         return [_rewrite_output(item, patterns) for item in output]
     if isinstance(output, dict):

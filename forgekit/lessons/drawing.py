@@ -26,7 +26,7 @@ def report_html(report: GradeReport) -> str:
         parts.append(f'<div style="margin-top:6px">{escape(report.closing)}</div>')
         return "".join(parts) + "</div>"
     if not report.untouched:
-        parts.append(_group(_RED, "&#10007;", report.failed))
+        parts.append(_group(_RED, "&#10007;", report.left[0]))
     parts.append(_happened(report.failure.happened))
     for word, text in (("Why", report.failure.likely), ("Next", report.failure.look_at)):
         if text:

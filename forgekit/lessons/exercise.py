@@ -27,7 +27,7 @@ from forgekit.lessons.report import GradeReport, Note
 from forgekit.lessons.skeleton import Source, read_source
 
 if TYPE_CHECKING:
-    from forgekit.lessons.gates.failure import Group
+    from forgekit.lessons.gates.gate import Group
 
 NOTHING = object()  # stands for an argument that was left out
 

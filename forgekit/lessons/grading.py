@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import ForgekitError
-from forgekit.lessons.gates.failure import GateError
+from forgekit.lessons.gates.gate import GateError
 from forgekit.lessons.gates.submission import Submission
 from forgekit.lessons.report import GradeReport, Pass
 from forgekit.lessons.skeleton import PLACEHOLDER
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from forgekit.checking.check_report import CheckReport
     from forgekit.compiling.compiled import CompiledKernel
     from forgekit.lessons.exercise import Exercise
-    from forgekit.lessons.gates.failure import Group
+    from forgekit.lessons.gates.gate import Group
     from forgekit.lessons.gates.submission import Case
 
 
@@ -70,29 +70,32 @@ FAILED: dict[str, FailedCall] = {}  # exercise's name -> the call at which its l
 def grade(exercise: Exercise, value: Any, arch: str | None, *, untouched: bool) -> GradeReport:
     """The report on what was submitted. untouched: it still is the skeleton."""
     names = [group.name for group in exercise.groups]
+    passed: list[Pass] = []
+
+    def report(left: Sequence[str], failure: GateError | None, untouched: bool) -> GradeReport:
+        of = exercise.name, exercise.title, tuple(passed), tuple(left)
+        return GradeReport(*of, failure, untouched, praise=exercise.praise)
+
     if untouched:
         todo = f"Fill in the lines marked {PLACEHOLDER}, run that cell, then this one."
-        failure = GateError("This is the skeleton, as it was given.", look_at=todo)
-        return _report(exercise, [], names, failure, untouched=True)
+        return report(names, GateError("This is the skeleton, as it was given.", "", todo), True)
     submission = Submission(value, arch, exercise)
-    passed: list[Pass] = []
     for number, group in enumerate(exercise.groups):
         try:
             passed.append(Pass(group.name, group.run(submission)))
         except GateError as failure:
-            missing = failure.unanswered
             _keep_failed(exercise, submission, failure)
             rest = exercise.groups[number + 1 :]
             others = [o for g in rest if g.separate and (o := _passes(g, submission)) is not None]
-            left = [g.name for g in rest if g.name not in {o.name for o in others}]
             passed += others
-            return _report(exercise, passed, [group.name, *left], failure, untouched=missing)
+            left = [g.name for g in rest if g.name not in {o.name for o in others}]
+            return report([group.name, *left], failure, failure.unanswered)
         except ForgekitError as error:  # what no gate expected of a kernel, and yet in words
-            return _report(exercise, passed, names[number:], GateError(str(error)))
+            return report(names[number:], GateError(str(error)), False)
         except Exception as error:  # an odd value in an answer, say; a student sees no traceback
-            return _report(exercise, passed, names[number:], _unexpected(error))
+            return report(names[number:], _unexpected(error), False)
     FAILED.pop(exercise.name, None)
-    return _report(exercise, passed, [])
+    return report((), None, False)
 
 
 def _passes(group: Group, submission: Submission) -> Pass | None:
@@ -125,24 +128,4 @@ def _unexpected(error: Exception) -> GateError:
         f"What was handed in cannot be graded. {type(error).__name__}: {error}",
         look_at="Compare it with the skeleton: has it the same form? If it has, this is a mistake "
         "of forgekit's; please report it.",
-    )
-
-
-def _report(
-    exercise: Exercise,
-    passed: list[Pass],
-    rest: list[str],
-    failure: GateError | None = None,
-    *,
-    untouched: bool = False,
-) -> GradeReport:
-    return GradeReport(
-        name=exercise.name,
-        title=exercise.title,
-        passed=tuple(passed),
-        failed=rest[0] if rest else "",
-        failure=failure,
-        not_reached=tuple(rest[1:]),
-        untouched=untouched,
-        praise=exercise.praise,
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from forgekit.show import Shown
 
 if TYPE_CHECKING:
-    from forgekit.lessons.gates.failure import GateError
+    from forgekit.lessons.gates.gate import GateError
 
 _WIDTH = 102  # what tools say in 96 columns, and the indent
 _PRAISE = "Every gate is passed."
@@ -28,18 +28,16 @@ class GradeReport(Shown):
     """What became of a submission; true if it passed all groups.
 
     Attributes:
-        name, title: of the exercise. passed: groups passed, in order. failed: the name of the
-        group that was not, "" if there is none, with its failure; not_reached: those after it.
-        untouched: it was the skeleton as given, or an answer is missing. standing: such as
-        `3 of 12 of week0`.
+        name, title: of the exercise. passed: groups passed, in order. left: the names of the
+        others; the first is the one that failed. untouched: it was the skeleton as given, or an
+        answer is missing. standing: such as `3 of 12 of week0`.
     """
 
     name: str
     title: str
     passed: tuple[Pass, ...]
-    failed: str
-    failure: GateError | None
-    not_reached: tuple[str, ...]
+    left: tuple[str, ...] = ()
+    failure: GateError | None = None
     untouched: bool = False
     standing: str = ""
     praise: str = ""
@@ -54,13 +52,13 @@ class GradeReport(Shown):
             return f"PASSED  {self.name}: {self.title}"
         if self.untouched:
             return f"OPEN  {self.name}: {self.title}"
-        done, all_ = len(self.passed), len(self.passed) + 1 + len(self.not_reached)
+        done, all_ = len(self.passed), len(self.passed) + len(self.left)
         return f"NOT YET  {self.name}: {done} of {all_} groups passed"
 
     @property
     def open_groups(self) -> tuple[str, ...]:
         """The groups still to come; the one that only lacks an answer is one of them."""
-        return (self.failed, *self.not_reached) if self.untouched else self.not_reached
+        return self.left if self.untouched else self.left[1:]
 
     @property
     def closing(self) -> str:
@@ -84,7 +82,7 @@ class GradeReport(Shown):
             lines += textwrap.wrap(line, _WIDTH, subsequent_indent="      ")
         if self.failure is not None:
             if not self.untouched:
-                lines.append(f"  [!] {self.failed}")
+                lines.append(f"  [!] {self.left[0]}")
             lines += _indented(self.failure.happened)
             if self.failure.likely:
                 lines += ["", *_indented(f"Why: {self.failure.likely}")]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import pytest
 import torch
@@ -86,91 +90,98 @@ def test_each_case_is_in_the_file_at_once(suite, tmp_path, monkeypatch):
     assert seen == [0, 1, 2, 3]
 
 
-def test_a_file_is_reported_on_again_and_nothing_is_measured(suite, tmp_path, monkeypatch, capsys):
-    out = tmp_path / "r.json"
-    assert bench("--suite", suite, "--out", out) == 0
-    first = capsys.readouterr().out
+def test_a_file_is_reported_on_again_and_nothing_is_measured(
+    recorded, base, tmp_path, monkeypatch, capsys
+):
     monkeypatch.delattr(running, "run_case")
-    again = ["--read", str(out), "--compare", str(out), "--plot", str(tmp_path / "r.png")]
+    again = ["--read", str(base), "--compare", str(base), "--plot", str(tmp_path / "r.png")]
     assert main(["bench", *again, "--fail-on-regression", "5%"]) == 0
+    first = (recorded / "base.md").read_text()
     assert capsys.readouterr().out.startswith(first) and (tmp_path / "r.png").exists()
 
 
 # --- a baseline
 
 
-def test_a_regression_fails_and_is_named(suite, tmp_path, capsys):
-    base = tmp_path / "base.json"
-    assert bench("--suite", suite, "--out", base) == 0
-    same = ("--suite", suite, "--compare", base)
-    assert bench(*same, "--fail-on-regression", "5%") == 0
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory) -> Path:
+    """A folder with what --out and --markdown have written of the suite."""
+    folder = tmp_path_factory.mktemp("recorded")
+    suite, out, report = (folder / name for name in ("mine.toml", "base.json", "base.md"))
+    suite.write_text(SUITE)
+    assert bench("--suite", suite, "--out", out, "--markdown", report) == 0
+    return folder
+
+
+@pytest.fixture
+def base(recorded, tmp_path) -> Path:
+    return Path(shutil.copy(recorded / "base.json", tmp_path))
+
+
+@contextlib.contextmanager
+def edited(file: Path) -> Iterator[dict[str, Any]]:
+    saved = json.loads(file.read_text())
+    yield saved
+    file.write_text(json.dumps(saved))
+
+
+def gate(words: list[object], base: Path, percent: str = "5%") -> int:
+    return main(["bench", *map(str, words), "--compare", str(base),
+                 "--fail-on-regression", percent])  # fmt: skip
+
+
+def test_a_regression_fails_and_is_named(suite, base, capsys):
+    same = ["--device", "virtual", "--suite", suite]
+    assert gate(same, base) == 0
     assert "4 rows compared" in capsys.readouterr().out
-    saved = json.loads(base.read_text())
-    saved["rows"][1]["counters"]["load_sectors"] //= 2
-    base.write_text(json.dumps(saved))
-    assert bench(*same, "--fail-on-regression", "5%") == 1
-    assert "slower: forgekit, copy_transpose 33×40 float32: load_sectors +" in (
-        capsys.readouterr().out
-    )
-    assert bench(*same, "--fail-on-regression", "150%") == 0
-    assert bench(*same) == 0
+    with edited(base) as saved:
+        saved["rows"][1]["counters"]["load_sectors"] //= 2
+    assert gate(same, base) == 1
+    named = "slower: forgekit, copy_transpose 33×40 float32: load_sectors +"
+    assert named in capsys.readouterr().out
+    assert gate(same, base, "150%") == 0
+    assert main(["bench", *same, "--compare", str(base)]) == 0
 
 
-def test_a_baseline_of_another_gpu_is_refused_before_anything_runs(suite, tmp_path, capsys):
-    base = tmp_path / "base.json"
-    assert bench("--suite", suite, "--out", base) == 0
-    saved = json.loads(base.read_text())
-    saved["machines"][0]["gpu"] = "NVIDIA H200"
-    base.write_text(json.dumps(saved))
-    capsys.readouterr()
+def test_a_baseline_of_another_gpu_is_refused_before_anything_runs(suite, base, capsys):
+    with edited(base) as saved:
+        saved["machines"][0]["gpu"] = "NVIDIA H200"
     assert bench("--suite", suite, "--compare", base) == 2
     printed = capsys.readouterr()
     assert printed.out == "" and "a baseline of NVIDIA H200" in printed.err
 
 
-def test_a_gate_that_compares_nothing_does_not_pass(suite, tmp_path, monkeypatch, capsys):
-    base, other = tmp_path / "base.json", tmp_path / "other.json"
-    assert bench("--suite", suite, "--out", base, "--dtype", "float16") == 0
-    rest = ("--suite", suite, "--dtype", "float32")
-    assert bench(*rest, "--out", other) == 0
-    read = ("bench", "--read", str(other), "--compare", str(base), "--fail-on-regression", "5%")
-    capsys.readouterr()
-    assert main(read) == 2
+def test_a_gate_that_compares_nothing_does_not_pass(suite, base, tmp_path, monkeypatch, capsys):
+    other = shutil.copy(base, tmp_path / "other.json")
+    for file, dtype in ((base, "float16"), (other, "float32")):
+        with edited(file) as saved:
+            saved["rows"] = [row for row in saved["rows"] if row["dtype"] == dtype]
+    assert gate(["--read", other], base) == 2
     printed = capsys.readouterr()
     assert "0 rows compared" in printed.out
     assert "(suite mine, 2 rows) without any row of mine, needed rows in both" in printed.err
     monkeypatch.delattr(running, "run_case")  # refused before anything is measured
-    assert bench(*rest, "--compare", base, "--fail-on-regression", "5%") == 2
-    saved = json.loads(base.read_text())
-    saved["rows"] = []
-    base.write_text(json.dumps(saved))
-    assert bench("--suite", suite, "--compare", base, "--fail-on-regression", "5%") == 2
+    same = ["--device", "virtual", "--suite", suite]
+    assert gate([*same, "--dtype", "float32"], base) == 2
+    with edited(base) as saved:
+        saved["rows"] = []
+    assert gate(same, base) == 2
 
 
-def test_a_row_that_lost_its_counters_fails_the_gate(suite, tmp_path, capsys):
-    base, now = tmp_path / "base.json", tmp_path / "now.json"
-    assert bench("--suite", suite, "--out", base) == 0
-    saved = json.loads(base.read_text())
-    saved["rows"][2]["counters"] = None
-    now.write_text(json.dumps(saved))
-    read = ("bench", "--read", str(now), "--compare", str(base), "--fail-on-regression", "5%")
-    assert main(read) == 1
-    assert "copy_transpose 16×16 float16: was counted, now launches nothing" in (
-        capsys.readouterr().out
-    )
+def test_a_row_that_lost_its_counters_fails_the_gate(base, tmp_path, capsys):
+    now = shutil.copy(base, tmp_path / "now.json")
+    with edited(now) as saved:
+        saved["rows"][2]["counters"] = None
+    assert gate(["--read", now], base) == 1
+    lost = "copy_transpose 16×16 float16: was counted, now launches nothing"
+    assert lost in capsys.readouterr().out
 
 
 def test_a_report_that_cannot_be_written_does_not_swallow_the_verdict(
-    suite, tmp_path, monkeypatch, capsys
+    base, tmp_path, monkeypatch, capsys
 ):
-    base = tmp_path / "base.json"
-    assert bench("--suite", suite, "--out", base) == 0
     full = OSError(28, "No space left on device")
-
-    def fail(*_: Any) -> None:
-        raise full
-
-    monkeypatch.setattr(output_files.os, "replace", fail)
+    monkeypatch.setattr(output_files.os, "replace", mock.Mock(side_effect=full))
     words = ["--read", str(base), "--compare", str(base), "--markdown", str(tmp_path / "r.md")]
     assert main(["bench", *words]) == 2
     printed = capsys.readouterr()

@@ -13,9 +13,10 @@ from forgekit.lessons.gates.answers import (
 from forgekit.lessons.gates.clean import clean
 from forgekit.lessons.gates.counters import Counter, counters
 from forgekit.lessons.gates.economy import economical
-from forgekit.lessons.gates.failure import GateError, Group
-from forgekit.lessons.gates.misconceptions import (
+from forgekit.lessons.gates.gate import (
     Evidence,
+    GateError,
+    Group,
     Misconception,
     counted,
     found,

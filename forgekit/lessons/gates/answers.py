@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from forgekit.lessons.gates.failure import GateError, Group
+from forgekit.lessons.gates.gate import GateError, Group
 
 if TYPE_CHECKING:
     import torch

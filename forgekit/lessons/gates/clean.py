@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from forgekit.errors import UnsupportedPtxError
-from forgekit.lessons.gates.failure import GateError, Group
-from forgekit.lessons.gates.misconceptions import Evidence, Misconception, explained
+from forgekit.lessons.gates.gate import Evidence, GateError, Group, Misconception, explained
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates.submission import MakeCase, Submission

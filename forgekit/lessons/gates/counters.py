@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import UsageError
-from forgekit.lessons.gates.failure import GateError, Group
-from forgekit.lessons.gates.misconceptions import Evidence, Misconception, explained
+from forgekit.lessons.gates.gate import Evidence, GateError, Group, Misconception, explained
 from forgekit.lessons.gates.values import check_values
 from forgekit.profiling.waste import access_reason
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from forgekit.errors import usage_error
 from forgekit.lessons.gates.counters import line_of_most
-from forgekit.lessons.gates.failure import GateError, Group
+from forgekit.lessons.gates.gate import GateError, Group
 from forgekit.lessons.gates.submission import Submission
 from forgekit.lessons.gates.values import check_values
 from forgekit.vgpu.listeners import Listener

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import CompileError, ForgekitError, KernelError, UsageError
-from forgekit.lessons.gates.failure import GateError
+from forgekit.lessons.gates.gate import GateError
 
 if TYPE_CHECKING:
     import torch

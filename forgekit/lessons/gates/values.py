@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import KernelError
-from forgekit.lessons.gates.failure import GateError, Group
-from forgekit.lessons.gates.misconceptions import Evidence, Misconception, explained
+from forgekit.lessons.gates.gate import Evidence, GateError, Group, Misconception, explained
 from forgekit.lessons.gates.overrun import overrun_diagnosis
 
 if TYPE_CHECKING:

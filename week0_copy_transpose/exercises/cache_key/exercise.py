@@ -168,7 +168,7 @@ def _own(submission: Submission) -> None:
         )
 
 
-def _told_apart(submission: Submission) -> str:
+def _distinguished(submission: Submission) -> str:
     _own(submission)
     return _DIFFERENT.run(submission)
 
@@ -221,7 +221,7 @@ without it.
 """,
     entry="cache_key",
     groups=(
-        Group(_DIFFERENT.name, _told_apart),
+        Group(_DIFFERENT.name, _distinguished),
         keys("cache_key(x)", _alike, same=True, name="The same code, one key"),
         Group("A hundred calls", _hits),
     ),

@@ -137,17 +137,17 @@ def _of_the_compiler(error: Exception, label: str) -> GateError:
     """Of an error of CuTe DSL, most likely because the bare function was called."""
     from forgekit.diagnosing.diagnosis import explain_compile_error
 
-    told, _, _ = str(explain_compile_error(error)).partition("\n\nRemedy:")
+    diagnosis, _, _ = str(explain_compile_error(error)).partition("\n\nRemedy:")
     look_at = "fn takes CuTe tensors; call what `compile` returned."
-    return GateError(f"With {label} it raised an error of CuTe DSL.\n{told}", look_at=look_at)
+    return GateError(f"With {label} it raised an error of CuTe DSL.\n{diagnosis}", look_at=look_at)
 
 
 def _misfit(text: str, label: str) -> str:
     """What a refused argument tells of the key or of the spec. label: where only y is unusual, x
-    has been so in a call before, and was told apart."""
+    has been so in a call before, and had a key of its own."""
     if "argument mY" in text and "only y" in label:
         return "what is compiled in of y is not in the key, which holds the same of x alone."
-    told = {
+    reasons = {
         "size of mode 0": "M was compiled in, too; only mode 1 is to be static.",
         "size of mode 1": "N is compiled in, and the key does not hold it.",
         "dtype": "the key does not hold the element type.",
@@ -156,7 +156,7 @@ def _misfit(text: str, label: str) -> str:
         "alignment": "the key does not hold the alignment of the first element, or only whether it "
         "is 16 bytes; a kernel for 8 does not fit 4.",
     }
-    return next((says for what, says in told.items() if what in text), "")
+    return next((says for what, says in reasons.items() if what in text), "")
 
 
 def _tensors(
@@ -187,14 +187,14 @@ def _compilations(submission: Submission) -> str:
         trial.run(*_tensors(m, n), f"{m}×{n}")
     count, shapes = len(trial.compiler.made), ", ".join(f"{m}×{n}" for m, n in _BOTH)
     if count != 2:
-        told = {
+        reasons = {
             0: "the function `compile` that was passed in was not used.",
             1: "one kernel for every N: N was left open.",
             len(_BOTH): "each of these shapes was compiled; M is in the key, or nothing is kept.",
         }
         raise GateError(
             f"Compilations: {count} for {shapes}; needed 2, one for N = 48 and one for N = 33.",
-            told.get(count, "the key holds something that changes from call to call."),
+            reasons.get(count, "the key holds something that changes from call to call."),
         )
     return f"{len(_BOTH)} calls, 2 compilations"
 

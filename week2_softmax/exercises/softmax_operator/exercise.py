@@ -93,7 +93,7 @@ def _made(submission: Submission) -> tuple[Any, Launchers]:
 
 
 def _tried(what: str, call: Any) -> Any:
-    """What a call gives; what it raises is told by its last GateError, or by its first line."""
+    """What a call gives; what it raises is described by its last GateError, or by its first line."""
     try:
         return call()
     except Exception as error:
