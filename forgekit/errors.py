@@ -188,7 +188,7 @@ def calling_user_line() -> SourceLine | None:
     return None
 
 
-def _wrapped(message: str) -> str:
+def wrapped(message: str) -> str:
     """Long lines broken between words, as a notebook's error box breaks them anywhere."""
     broken: list[str] = []
     for line in message.split("\n"):
@@ -227,7 +227,7 @@ class ForgekitError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """What IPython shows in place of a traceback: name, message, the student's line."""
-        lines = [f"{_BOLD_RED}{type(self).__name__}{_RESET}: {_wrapped(str(self))}"]
+        lines = [f"{_BOLD_RED}{type(self).__name__}{_RESET}: {wrapped(str(self))}"]
         where = self._where()
         if where is not None:
             lines += ["", f"  {where}"]

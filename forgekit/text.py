@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -64,6 +65,14 @@ def spans(numbers: Sequence[int]) -> str:
         first, last = numbers[start], numbers[end - 1]
         parts.append(str(first) if first == last else f"{first}–{last}")
     return ", ".join(parts)
+
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+def without_colours(text: str) -> str:
+    """The text without a terminal's escape sequences."""
+    return _ESCAPES.sub("", text)
 
 
 def shortened(text: str, width: int) -> str:

@@ -16,9 +16,9 @@ import click
 from forgekit.commands.options import Command
 from forgekit.course import find_course
 from forgekit.errors import ForgekitError, PlatformError, UsageError
+from forgekit.text import without_colours
 
 REPOSITORY = "FORGEKIT_BOOK_REPOSITORY"  # read by book/forgebook
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @click.command(cls=Command)
@@ -72,7 +72,7 @@ def _build_command(course: Path, output: Path, *, fresh: bool) -> list[str]:
 
 def _faults(text: str, course: Path) -> str:
     """The warnings and errors of Jupyter Book's output, without colours and machine paths."""
-    lines = [line.rstrip() for line in _COLOUR.sub("", text).splitlines()]
+    lines = [line.rstrip() for line in without_colours(text).splitlines()]
     faults = [line for line in lines if re.search(r"WARNING|ERROR|[Ee]rror:|Exception", line)]
     return "\n".join(faults or lines[-20:]).replace(f"{course}{os.sep}", "")
 

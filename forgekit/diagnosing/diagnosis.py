@@ -22,9 +22,10 @@ from forgekit.errors import (
     is_user_file,
     source_line,
     user_line,
+    wrapped,
 )
+from forgekit.text import without_colours
 
-_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _MLIR_PLACE = re.compile(r'\("(?P<file>[^"]+)":(?P<line>\d+):\d+\)')
 _ARROW_PLACE = re.compile(r"-->\s*(?P<file>\S[^\n]*?):(?P<line>\d+)(?::\d+)?\s*$", re.MULTILINE)
 # Lines of the compiler's text that repeat the source, or name the inside of the compiler.
@@ -81,7 +82,7 @@ def _text(exc: BaseException) -> str:
     """`Class: CODE: message` and the full text of an exception, without colours."""
     code = getattr(exc, "code", None)
     prefix = f"{code}: {getattr(exc, 'message', '')}\n" if isinstance(code, str) else ""
-    return _ANSI.sub("", f"{type(exc).__name__}: {prefix}{exc}")
+    return without_colours(f"{type(exc).__name__}: {prefix}{exc}")
 
 
 def _place_of(exc: BaseException, text: str) -> SourceLine | None:
@@ -126,7 +127,7 @@ def _compiler_text(exc: BaseException, with_suggestions: bool) -> str:
     """The compiler's words without colours, source excerpts, internal frames, folders and
     addresses, and without its suggestions where forgekit has a remedy: the two may contradict.
     """
-    text = _ANSI.sub("", str(exc))
+    text = without_colours(str(exc))
     own = type(exc).__module__.partition(".")[0] == "cutlass"
     if not own or not text.strip():
         text = f"{type(exc).__name__}: {text}".rstrip(": ")
@@ -141,12 +142,12 @@ def _build(
     rule: Rule, fields: dict[str, str], place: SourceLine | None, exc: BaseException
 ) -> CompileError:
     words = _compiler_text(exc, with_suggestions=not rule.remedy)
-    parts = [_wrapped(rule.explanation.format_map(fields))]
+    parts = [wrapped(rule.explanation.format_map(fields))]
     if place is not None:
         place = replace(place, text=place.text.strip())
         parts += ["", f"  {place}"]
     if rule.remedy:
-        parts += ["", _wrapped("Remedy: " + rule.remedy.format_map(fields))]
+        parts += ["", wrapped("Remedy: " + rule.remedy.format_map(fields))]
     parts += ["", "The compiler's own words:", textwrap.indent(words, "  ")]
     return CompileError(
         "\n".join(parts),
@@ -156,7 +157,3 @@ def _build(
         source_line=place.text if place is not None else None,
         compiler_text=words,
     )
-
-
-def _wrapped(text: str) -> str:
-    return textwrap.fill(text, 96, break_long_words=False, break_on_hyphens=False)

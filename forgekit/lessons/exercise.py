@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import difflib
 import functools
-import inspect
-import linecache
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -22,6 +20,7 @@ from forgekit import course
 from forgekit.devices import current_target
 from forgekit.errors import usage_error
 from forgekit.lessons import records
+from forgekit.lessons.gates.submission import file_text
 from forgekit.lessons.grading import FAILED, FailedCall, grade
 from forgekit.lessons.report import GradeReport, Note
 from forgekit.lessons.skeleton import Source, read_source
@@ -160,16 +159,7 @@ class Exercise:
 
     def _is_skeleton(self, submission: Any) -> bool:
         """Whether a function was handed in whose cell or file still is the skeleton."""
-        try:
-            file = inspect.getsourcefile(inspect.unwrap(submission)) or ""
-        except TypeError:
-            return False
-        text = _bare("".join(linecache.getlines(file)))
-        return bool(text) and _bare(self.source.skeleton) in text
-
-
-def _bare(text: str) -> str:
-    return "".join(text.split())
+        return "".join(self.source.skeleton.split()) in file_text(submission)
 
 
 def _standing(week: str) -> str:

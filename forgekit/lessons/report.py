@@ -6,6 +6,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from forgekit.errors import wrapped
 from forgekit.show import Shown
 
 if TYPE_CHECKING:
@@ -95,16 +96,9 @@ class GradeReport(Shown):
         return "\n".join(lines)
 
 
-def _indented(text: str, by: str = "      ") -> list[str]:
+def _indented(text: str) -> list[str]:
     """Lines broken between words at the width of a notebook's output."""
-    result: list[str] = []
-    for line in text.splitlines():
-        own = by + line[: len(line) - len(line.lstrip())]
-        result += textwrap.wrap(
-            line.strip(), _WIDTH, initial_indent=own, subsequent_indent=own,
-            break_long_words=False, break_on_hyphens=False,
-        ) or [""]  # fmt: skip
-    return result
+    return textwrap.indent(wrapped("\n".join(text.splitlines())), "      ").split("\n")
 
 
 @dataclass(frozen=True, repr=False)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forgekit.errors import usage_error
+from forgekit.text import plural
 
 PLACEHOLDER = "FILL ME IN"
 _BEGIN, _END, _STARTER = "# [fill]", "# [/fill]", re.compile(r"^(\s*)#\| ?(.*)$")
@@ -76,8 +77,8 @@ def read_source(path: Path) -> Source:
 def _blank(marked: list[str], indent: str) -> list[str]:
     starters = [m for m in map(_STARTER.match, marked) if m]
     code = [x for x in marked if x.strip() and not x.strip().startswith("#")]
-    count = f"roughly {len(code)} line{'s' if len(code) != 1 else ''}"
-    return [f"{indent}# {PLACEHOLDER} ({count})", *(f"{m[1]}{m[2]}".rstrip() for m in starters)]
+    blank = f"{indent}# {PLACEHOLDER} (roughly {plural(len(code), 'line')})"
+    return [blank, *(f"{m[1]}{m[2]}".rstrip() for m in starters)]
 
 
 def _first_line(text: str) -> int:

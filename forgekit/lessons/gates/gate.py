@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import KernelError, is_user_file
+from forgekit.text import without_colours
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates.submission import Submission
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 # A place in the compiler's words, `--> file:line`, and the lines of source that it shows there.
 _PLACE = re.compile(
     r"^[ \t]*--> *(?P<file>[^\n]+?\.py):\d+[^\n]*(\n[ \t>]*\d*[ \t]*\|[^\n]*)*\n?", re.M
@@ -53,8 +53,8 @@ class Group:
 
 def _plain(text: str) -> str:
     """Without colours, and without places that are not in a student's code."""
-    text = _COLOUR.sub("", text)
-    return _PLACE.sub(lambda m: m[0] if is_user_file(m["file"]) else "", text)
+    shown = without_colours(text)
+    return _PLACE.sub(lambda m: m[0] if is_user_file(m["file"]) else "", shown)
 
 
 # -- misconceptions: shown by a finding, a number, or wrong values of a certain shape -------------

@@ -73,12 +73,7 @@ class Submission:
     @functools.cached_property
     def seed(self) -> int:
         """A number that only the text of the function's cell or file decides."""
-        try:
-            file = inspect.getsourcefile(inspect.unwrap(self.value)) or ""
-        except TypeError:
-            file = ""
-        text = "".join("".join(linecache.getlines(file)).split())
-        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
+        return int.from_bytes(hashlib.sha256(file_text(self.value).encode()).digest()[:4], "little")
 
     def counted(self, case: Case, *more: Listener) -> tuple[Profile, dict[int, Any]]:
         """One call on the virtual GPU: its profile, and the arguments as they are after it.
@@ -180,6 +175,15 @@ class Submission:
         except ForgekitError as error:
             raise GateError(f"It cannot be called with {case.label}.\n{error}") from None
         return args
+
+
+def file_text(function: Any) -> str:
+    """What stands in the cell or file of a function, without blanks; "" for what has none."""
+    try:
+        file = inspect.getsourcefile(inspect.unwrap(function)) or ""
+    except TypeError:
+        return ""
+    return "".join("".join(linecache.getlines(file)).split())
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from forgekit.errors import KernelError
 from forgekit.lessons.gates.gate import Evidence, GateError, Group, Misconception, explained
 from forgekit.lessons.gates.overrun import overrun_diagnosis
+from forgekit.text import plural
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates.submission import Case, MakeCase, Submission
@@ -56,8 +57,7 @@ def values(
                     _one(submission, case, device, misconceptions, look_at, tolerances)
         types = f"{len(dtypes)} types" if len(dtypes) > 1 else dtypes[0]
         on_gpu = ", also on this GPU" if "gpu" in devices else ""
-        count = f"{len(every)} size{'s' * (len(every) != 1)}"
-        return f"{count} in {types}{on_gpu}"
+        return f"{plural(len(every), 'size')} in {types}{on_gpu}"
 
     return Group(name, run)
 
