@@ -295,13 +295,7 @@ class Machine:
         if not waiting.any():
             return False
         self.parked[self.pc] = waiting.reshape(self.shape)
-        ready = present & ~waiting
-        if not ready.any():
-            self._waits = True
-            return True
-        self.narrow(ready.reshape(self.shape))
-        self.protected |= self.program.live[self.pc]
-        return False
+        return self._all_wait((present & ~waiting).reshape(self.shape))
 
     def sleep_until(
         self, ready: Array, what: str, keys: Array, parity: Array | None = None
@@ -314,12 +308,16 @@ class Machine:
         if not waiting.any():
             return False
         self.wait_queue.add(waiting, what, keys, parity)
-        if not going.any():
-            self._waits = True
-            return True
-        self.narrow(going)
-        self.protected |= self.program.live[self.pc]
-        return False
+        return self._all_wait(going)
+
+    def _all_wait(self, going: Array) -> bool:
+        """Go on with the threads `going`, before the instruction for which the others wait; whether
+        there are none."""
+        self._waits = not going.any()
+        if not self._waits:
+            self.narrow(going)
+            self.protected |= self.program.live[self.pc]
+        return self._waits
 
     # -- registers ------------------------------------------------------------------------
     def write(self, register: int, value: Array) -> None:

@@ -7,13 +7,13 @@
     tensors.py      global memory: races between threads and blocks, elements nobody wrote
     copies.py       cp.async in flight: what it brings bytes to, what it reads them from
     warps.py        member masks, shuffles, barriers in divergent code
-    lifetimes.py    is the block still there whose shared memory is reached?
     shadow.py       who wrote and read each unit of a memory last, and whether that was in order
     reach.py        from an access to the units it touches
     order.py        which accesses of a launch are over before which others begin
-    clocks.py       vector clocks of warps: what barriers and asynchronous operations order
-    lanes.py        order within a warp whose lanes sync in parts
-    cluster_sync.py clusters, mbarriers, asynchronous operations: what they order
+    clocks.py       vector clocks of warps: what barriers and asynchronous operations order, and
+                    syncs of parts of a warp
+    cluster_sync.py clusters, mbarriers, asynchronous operations: what they order; is the block
+                    still there whose shared memory is reached?
     definedness.py  where what nobody wrote shows, in a launch that is repeated for it:
                     taints.py registers, undefined_bits.py pure instructions,
                     undefined_memory.py memory

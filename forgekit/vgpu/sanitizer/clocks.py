@@ -6,6 +6,9 @@ lay in between (Fidge 1988, Mattern 1988). Where a kernel starts asynchronous op
 warp v are counted too, as a warp of their own with the number n + v of n warps: they are over for
 those who join their completion only, which the warp itself does not by starting them.
 
+A new epoch of a warp orders all its lanes. Only a sync of fewer lanes, `sync_warp(mask)`,
+is written down, and asked about when two lanes of one warp touch the same memory.
+
 Arrays are replaced, never changed, so that a reference to them is a snapshot.
 """
 
@@ -17,11 +20,21 @@ from typing import NamedTuple
 import numpy as np
 
 from forgekit.vgpu.floats import Array
-from forgekit.vgpu.machine import WARP
+from forgekit.vgpu.machine import WARP, Machine, pack_lanes
 from forgekit.vgpu.machine.async_operations import AsyncOperation
-from forgekit.vgpu.sanitizer.lanes import PartSync
 
 _EVERYONE = -1  # the number of a barrier that the program has not
+
+
+class PartSync(NamedTuple):
+    """Some lanes of some warps have met.
+
+    epoch: (teams, counted), those that end with it; met: (warps of the batch, 32), with which lanes
+    each lane has met, as bits; 0: it was not there.
+    """
+
+    epoch: Array
+    met: Array
 
 
 class Snapshot(NamedTuple):
@@ -204,3 +217,20 @@ class SyncClocks:
         at = self._entries(numbers)
         np.maximum.at(rows, warps, self._ended[at])
         self._clocks.replace(vectors)
+
+
+# -- warps whose lanes sync in parts ---------------------------------------------------------------
+def names_everyone(members: Array | None) -> bool:
+    """Whether a member mask is the constant -1."""
+    return members is None or bool(members.size == 1 and members.flat[0] == 0xFFFFFFFF)
+
+
+def meeting(m: Machine, members: Array | None) -> Array | None:
+    """`met` of a PartSync for the lanes that run; None if all living lanes of their warps meet."""
+    if members is None or names_everyone(members):
+        return None
+    lanes = m.lanes(m.mask)
+    named = np.broadcast_to(members, m.shape).reshape(lanes.shape)
+    met = np.where(lanes, named & pack_lanes(lanes)[:, None], np.uint32(0))
+    everyone = pack_lanes(m.lanes(m.alive))[:, None]
+    return met if (lanes & (met != everyone)).any() else None

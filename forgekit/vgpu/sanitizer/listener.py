@@ -11,10 +11,10 @@ from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.memory import Allocation, GlobalMemory
 from forgekit.vgpu.program import Program
 from forgekit.vgpu.sanitizer import warps
+from forgekit.vgpu.sanitizer.clocks import meeting
 from forgekit.vgpu.sanitizer.cluster_sync import ClusterSync
 from forgekit.vgpu.sanitizer.definedness import Definedness
 from forgekit.vgpu.sanitizer.findings import Finding, Report
-from forgekit.vgpu.sanitizer.lanes import meeting
 from forgekit.vgpu.sanitizer.order import Order
 from forgekit.vgpu.sanitizer.reach import is_ordered
 from forgekit.vgpu.sanitizer.shared import SharedCheck

@@ -9,7 +9,7 @@ address they meet at is not compared, so that a correct protocol is never report
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,11 +17,11 @@ import numpy as np
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.machine import WARP, Machine
-from forgekit.vgpu.sanitizer.clocks import Snapshot, WarpClocks
-from forgekit.vgpu.sanitizer.lanes import lanes_ordered
+from forgekit.vgpu.sanitizer.clocks import PartSync, Snapshot, WarpClocks
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, Touch
 
 _NEVER = -1
+_BITS = np.arange(WARP, dtype=np.uint32)
 
 
 class Order:
@@ -97,12 +97,47 @@ def in_block_order(
     result = same & (now > began)
     if later.clock.part_syncs and result.any():
         threads = first[result], second[result]
-        result[result] = lanes_ordered(
+        result[result] = _lanes_ordered(
             later.clock.part_syncs, threads, began[result], now[result], n_warps
         )
     if later.clock.vectors is not None:
         result |= ~same & (later.clock.vectors[team, mine, place + n_warps * engine] > began)
     return np.asarray(result)
+
+
+def _lanes_ordered(
+    syncs: Sequence[PartSync], threads: tuple[Array, Array], began: Array, now: Array, team: int
+) -> Array:
+    """Whether what the first thread did in epoch `began` is over for the second, of the same warp,
+    in the later epoch `now`.
+
+    threads: numbers in the batch; team: warps of a team.
+    """
+    first, asked = np.unique(threads[0], return_inverse=True)
+    asked = asked.reshape(-1)
+    begin, end = np.zeros(len(first), now.dtype), np.zeros(len(first), now.dtype)
+    begin[asked], end[asked] = began, now  # the same for all that ask of one thread
+    warp = first // WARP
+    at = np.divmod(warp, team)
+    joined = np.uint32(1) << (first % WARP).astype(np.uint32)  # the lanes for which it is over
+    parts = np.zeros(len(first), now.dtype)
+    for sync in _since(syncs, at, begin):
+        epoch, met = sync.epoch[at], sync.met[warp]
+        here = (begin <= epoch) & (epoch < end) & met.any(axis=1)
+        parts += here
+        released = np.where(joined[:, None] >> _BITS & np.uint32(1), met, np.uint32(0))
+        joined |= np.where(here, np.bitwise_or.reduce(released, axis=1), np.uint32(0))
+    by_all = parts < end - begin  # an epoch between ended for the whole warp
+    lane = (threads[1] % WARP).astype(np.uint32)
+    return np.asarray(by_all[asked] | (joined[asked] >> lane & np.uint32(1)).astype(bool))
+
+
+def _since(syncs: Sequence[PartSync], at: tuple[Array, Array], begin: Array) -> list[PartSync]:
+    """The syncs from the first that may count, in their order."""
+    first = len(syncs)
+    while first and (syncs[first - 1].epoch[at] >= begin).any():
+        first -= 1
+    return list(syncs[first:])
 
 
 class _SyncAccess(NamedTuple):

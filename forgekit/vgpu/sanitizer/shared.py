@@ -7,6 +7,7 @@ order.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -29,15 +30,20 @@ _COLLECTED = 4096  # accesses held before they are gone through
 
 
 class _Held(NamedTuple):
-    """An access since the last barrier; what a load reaches is found out when it matters."""
+    """An access since the last barrier; what it reaches is asked for when it matters."""
 
     what: str
     pc: int
     clock: Snapshot
     time: int
-    access: Access | None
-    target: Target | None
-    found: Reach | None
+    reach: Callable[[], Reach]
+
+    def touch(self) -> Touch:
+        found = self.reach()
+        values = None if self.what == READ else found.values
+        return Touch(
+            self.what, found.units, found.who, self.pc, self.clock, self.time, values, found.each
+        )
 
 
 class SharedCheck:
@@ -90,8 +96,7 @@ class SharedCheck:
             self._read(found)
         if what != READ:
             self._own(found)
-        now = self._order.clocks.now if clock is None else clock
-        self._keep(m, _Held(what, m.pc, now, self._order.time, None, None, found))
+        self._keep(m, what, self._order.clocks.now if clock is None else clock, lambda: found)
 
     def copied(self, m: Machine, access: Access, target: Target) -> None:
         """An asynchronous copy has arrived, for the threads that waited for it."""
@@ -105,12 +110,13 @@ class SharedCheck:
 
     def _hold(self, m: Machine, access: Access, target: Target, found: Reach | None) -> None:
         what = ATOMIC if is_ordered(m.program.instructions[m.pc]) else _WHAT[access.kind]
-        now = self._order.clocks.now
-        self._keep(m, _Held(what, m.pc, now, self._order.time, access, target, found))
+        self._keep(
+            m, what, self._order.clocks.now, lambda: found or reach(m, access, target, self._unit)
+        )
 
-    def _keep(self, m: Machine, held: _Held) -> None:
-        self._writes += held.what != READ
-        self._held.append(held)
+    def _keep(self, m: Machine, what: str, clock: Snapshot, found: Callable[[], Reach]) -> None:
+        self._writes += what != READ
+        self._held.append(_Held(what, m.pc, clock, self._order.time, found))
         if len(self._held) > _COLLECTED:
             self._go_through(m, keep=True)
 
@@ -165,7 +171,7 @@ class SharedCheck:
         held, self._held = self._held, []
         if self._shadow is None and not self._writes:
             return
-        touches = [self._touch(m, h) for h in held]
+        touches = [h.touch() for h in held]
         if self._shadow is None and not keep and self._each_alone(touches):
             return
         if self._shadow is None:
@@ -176,14 +182,6 @@ class SharedCheck:
                 self._report.shared_race(m, conflict, offset)
             if touch.what == READ:  # its threads are in the shadow now
                 touch.units = touch.who = np.zeros(0, np.int32)
-
-    def _touch(self, m: Machine, h: _Held) -> Touch:
-        found = h.found
-        if found is None:
-            assert h.access is not None and h.target is not None
-            found = reach(m, h.access, h.target, self._unit)
-        values = None if h.what == READ else found.values
-        return Touch(h.what, found.units, found.who, h.pc, h.clock, h.time, values, found.each)
 
     def _each_alone(self, touches: list[Touch]) -> bool:
         """Whether no unit that somebody writes in this phase is touched by anybody else."""

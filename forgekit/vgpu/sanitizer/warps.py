@@ -7,8 +7,8 @@ import numpy as np
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import WARP, Machine
 from forgekit.vgpu.machine.barriers import EVERYONE, Barrier
+from forgekit.vgpu.sanitizer.clocks import names_everyone
 from forgekit.vgpu.sanitizer.findings import Report
-from forgekit.vgpu.sanitizer.lanes import names_everyone
 from forgekit.vgpu.sanitizer.messages import (
     INACTIVE_SOURCE,
     MASKS_DIFFER,
