@@ -12,6 +12,7 @@ import pytest
 from forgekit.errors import UnsupportedPtxError
 from forgekit.vgpu.memory import LOCAL_WINDOW, SHARED_WINDOW
 from tests.vgpu.exact import BF16, EDGES, F16, F32, F64, FORMATS, Format, convert, encode, value
+from tests.vgpu.hard_floats import near_ties
 from tests.vgpu.harness import INF, NAN, check, limits, run, wrap
 
 INTEGERS = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
@@ -122,21 +123,6 @@ def test_float_to_integer_flushes() -> None:
 
 
 # -- floats to floats -----------------------------------------------------------------------------
-def samples(source: Format, target: Format) -> list[int]:
-    """Edges, ties of the target and their neighbours, its overflow, and bits at random."""
-    rng = random.Random(29)
-    result = [rng.getrandbits(source.bits) for _ in range(300)]
-    for step in [*range(4), *(rng.randrange(target.largest) for _ in range(100)), target.largest]:
-        low, high = value(step, target), value(step + 1, target)
-        assert isinstance(low, Fraction)
-        if isinstance(high, str):
-            high = 2 * low - value(step - 1, target)
-        middle = encode((low + high) / 2, source)
-        for bits in (middle - 1, middle, middle + 1, encode(low, source)):
-            result += [max(bits, 0), max(bits, 0) | source.sign_bit]
-    return result
-
-
 NARROWING = [("f64", "f32"), ("f64", "f16"), ("f32", "f16"), ("f32", "bf16")]
 
 
@@ -144,12 +130,12 @@ NARROWING = [("f64", "f32"), ("f64", "f16"), ("f32", "f16"), ("f32", "bf16")]
 @pytest.mark.parametrize("mode", MODES)
 def test_narrowing(source: str, target: str, mode: str) -> None:
     a, b = FORMATS[source], FORMATS[target]
-    rows = [(v, convert(v, a, b, mode)) for v in EDGES[source] + samples(a, b)]
+    rows = [(v, convert(v, a, b, mode)) for v in EDGES[source] + near_ties(a, b)]
     check(f"cvt.{mode}.{target}.{source} d, a", f"{source} -> {target}", rows)
 
 
 def test_bf16_from_double_rounds_once() -> None:
-    rows = [(v, convert(v, F64, BF16)) for v in EDGES["f64"] + samples(F64, BF16)]
+    rows = [(v, convert(v, F64, BF16)) for v in EDGES["f64"] + near_ties(F64, BF16)]
     check("cvt.rn.bf16.f64 d, a", "f64 -> bf16", rows)
 
 
@@ -245,7 +231,7 @@ def test_tf32(mode: str) -> None:
     """A float32 with 10 bits of mantissa, in the float32's upper bits."""
     tf32 = Format(19, 10, -126)
     rows, relu = [], []
-    for v in [*EDGES["f32"], *samples(F32, tf32), 0xFFC12345]:
+    for v in [*EDGES["f32"], *near_ties(F32, tf32), 0xFFC12345]:
         if value(v, F32) == "nan":  # as an H200 does
             want = v & 0xFFFFE000 if mode == "rna" else 0x7FFFE000
         else:

@@ -27,6 +27,7 @@ from tests.vgpu.exact import (
     subtract,
     value,
 )
+from tests.vgpu.hard_floats import hard_triples, random_triples
 from tests.vgpu.harness import INF, NAN, check, decode, run
 
 EXACT = {"add": add, "sub": subtract, "mul": multiply, "div": divide}
@@ -61,7 +62,8 @@ def test_bf16_products_that_are_subnormal() -> None:
 @pytest.mark.parametrize("mode", ["rn", "rz", "rm", "rp"])
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "div"])
 def test_rounding_modes(name: str, mode: str) -> None:
-    pairs = [*itertools.product(EDGES["f32"], repeat=2), *sample("f32", 500, 2)]
+    hard = [(a, c) for a, _, c in hard_triples(F32, 1000) + random_triples(F32, 1500)]
+    pairs = [*itertools.product(EDGES["f32"], repeat=2), *hard]
     rows = [(a, b, EXACT[name](a, b, F32, mode)) for a, b in pairs]
     check(f"{name}.{mode}.f32 d, a, b", "f32 f32 -> f32", rows)
 
@@ -104,19 +106,19 @@ def test_saturation(name: str, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_fma(kind: str) -> None:
-    """The hard cases are in test_floats.py; here, that the instruction takes that road."""
     form = FORMATS[kind]
-    edges = [*EDGES[kind][::2], EDGES[kind][-1]]
-    triples = [*itertools.product(edges, repeat=3), *sample(kind, 500, 3)]
+    edges = [*itertools.product(EDGES[kind], repeat=3)][::3]  # each pair with ten of the others
+    triples = [*edges, *hard_triples(form, 4000), *random_triples(form, 4000)]
     rows = [(*t, fma(*t, form)) for t in triples]
     check(f"fma.rn.{kind} d, a, b, c", f"{kind} {kind} {kind} -> {kind}", rows)
     if kind in ("f32", "f64"):
-        check(f"mad.rn.{kind} d, a, b, c", f"{kind} {kind} {kind} -> {kind}", rows)
+        check(f"mad.rn.{kind} d, a, b, c", f"{kind} {kind} {kind} -> {kind}", rows[::9])
 
 
 @pytest.mark.parametrize("mode", ["rz", "rm", "rp"])
 def test_fma_directed(mode: str) -> None:
-    triples = [*itertools.product(EDGES["f32"][::2], repeat=3), *sample("f32", 500, 3)]
+    triples = hard_triples(F32, 2000) + random_triples(F32, 2000)
+    triples += list(itertools.product(EDGES["f32"], repeat=3))[::9]
     rows = [(*t, fma(*t, F32, mode)) for t in triples]
     check(f"fma.{mode}.f32 d, a, b, c", "f32 f32 f32 -> f32", rows)
 
@@ -280,11 +282,14 @@ def test_division_and_roots(kind: str) -> None:
     check(f"sqrt.rn.{kind} d, a", f"{kind} -> {kind}", [(v, square_root(v, form)) for v in values])
 
 
-@pytest.mark.parametrize("mode", ["rz", "rm", "rp"])
-def test_directed_reciprocals_and_roots(mode: str) -> None:
+@pytest.mark.parametrize("mode", ["rn", "rz", "rm", "rp"])
+def test_reciprocals_and_roots(mode: str) -> None:
     values = EDGES["f32"] + [v for (v,) in sample("f32", 500, 1)]
     rows = [(v, divide(0x3F800000, v, F32, mode)) for v in values]
     check(f"rcp.{mode}.f32 d, a", "f32 -> f32", rows)
+    values += [v & 0x7FFFFFFF for (v,) in sample("f32", 2000, 1)]
+    squares = [multiply(v, v, F32) for v in values[:300]]
+    values += [max(v + d, 0) for v in squares for d in (-1, 0, 1)]
     rows = [(v, square_root(v, F32, mode)) for v in values]
     check(f"sqrt.{mode}.f32 d, a", "f32 -> f32", rows)
     rows = [(v, flushed(square_root(flushed(v, F32), F32, mode), F32)) for v in values]
