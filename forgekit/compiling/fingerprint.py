@@ -124,8 +124,7 @@ class _Walker:
         try:
             lines, first = inspect.getsourcelines(function)
         except (OSError, TypeError):
-            code = function.__code__
-            yield f"{code.co_code.hex()}:{code.co_consts!r}"
+            yield _instructions(function.__code__)
             text = "lambda"  # no statement
         else:
             # From `def` on: the DSL drops a function's decorators when it first compiles it. The
@@ -161,7 +160,9 @@ def _counts(module: str | None, file: str | None) -> bool:
     top = (module or "").partition(".")[0]
     if top == "forgekit":
         return True
-    return file is not None and not is_library(top) and is_user_file(file)
+    if file is None or is_library(top):
+        return False
+    return file.startswith("<") or is_user_file(file)  # "<string>": exec's
 
 
 def _is_user_class(cls: type) -> bool:
@@ -169,6 +170,12 @@ def _is_user_class(cls: type) -> bool:
         return _counts(cls.__module__, inspect.getfile(cls))
     except (TypeError, OSError):  # built in, or defined in a notebook cell
         return cls.__module__ == "__main__"
+
+
+def _instructions(code: types.CodeType) -> str:
+    """A function's code as text, with the functions in it: of one whose source is nowhere."""
+    inner = (_instructions(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts)
+    return f"{code.co_code.hex()}:{code.co_names}:{', '.join(inner)}"
 
 
 def portable_path(text: str) -> str:

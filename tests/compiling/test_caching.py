@@ -73,6 +73,18 @@ def test_a_redefined_cell_misses():
     assert (of_two, of_three) == (2.0, 3.0) and key != other_key
 
 
+def test_a_function_that_exec_made_misses_when_its_text_changes():
+    """No file has its source."""
+
+    def made(text: str) -> str:
+        scope = {"__name__": "generated"}
+        exec(f"{text}\ndef make():\n    return lambda x: x * factor", scope)
+        return fingerprint(scope["make"]).digest
+
+    assert made("factor = 2") == made("factor = 2")
+    assert made("factor = 2") != made("factor = 3")
+
+
 def test_a_captured_constant_is_part_of_the_key():
     fn = define(CELL.format(constant="FACTOR = 2.0", factor="FACTOR"), "scale")
     assert factor(fn)[0] == 2.0
