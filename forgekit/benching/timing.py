@@ -90,6 +90,17 @@ def host_us(call: Callable[[], object]) -> float:
     return best
 
 
+def best_ms(call: Callable[[], object], repeats: int) -> float:
+    """Milliseconds of a call that has ended when it returns; the best of `repeats`."""
+    call()  # what it needs once, such as modules to import, is not counted
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times) * 1e3
+
+
 def versions() -> dict[str, str]:
     """What a measurement depends on: GPU, driver, and versions of the software."""
     import torch

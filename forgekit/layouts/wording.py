@@ -62,10 +62,14 @@ def extent(layout: Layout) -> str:
     shown = " x ".join(_sizes(size) for size in sizes) or "1"
     if has_dynamic(layout.shape):
         return f"{shown} elements, where ? is known only at run time"
-    count = layout.size()
-    noun = "element" if count == 1 else "elements"
+    count = _number(layout.size(), "element")
     single = len(sizes) <= 1 and not isinstance(sizes[0] if sizes else 1, tuple)
-    return f"{count} {noun}" if single else f"{shown} = {count} {noun}"
+    return count if single else f"{shown} = {count}"
+
+
+def _number(count: int, noun: str) -> str:
+    """`1 element`, `2560 elements`: digits without commas, as CuTe prints sizes."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _sizes(shape: IntTuple) -> str:
@@ -101,15 +105,14 @@ def coverage(layout: Layout) -> str:
     if not layout.is_static:
         return "Not one-to-one: stride 0 repeats the same elements" if repeats else ""
     size, cosize = layout.size(), layout.cosize()
-    words = f"It spans {cosize} {'element' if cosize == 1 else 'elements'} (cosize)"
+    words = f"It spans {_number(cosize, 'element')} (cosize)"
     different = distinct_offsets(layout)
     if different is None:
         return words
     if different == size == cosize:
         return words + ": one-to-one and without gaps"
     if different == size:
-        gaps = cosize - size
-        return words + f": one-to-one, with {gaps} {'gap' if gaps == 1 else 'gaps'} in between"
+        return words + f": one-to-one, with {_number(cosize - size, 'gap')} in between"
     why = " (stride 0 repeats the same elements)" if repeats else ""
     return words + f": not one-to-one, {size} coordinates share {different} offsets{why}"
 
@@ -150,8 +153,8 @@ def _distance(stride: Any) -> str:
         return "broadcast: every step finds the same element again"
     if stride == 1:
         return "neighbours 1 element apart (contiguous)"
-    noun = "element" if abs(stride) == 1 else "elements"
-    return f"neighbours {abs(stride)} {noun} apart{', backwards' if stride < 0 else ''}"
+    backwards = ", backwards" * (stride < 0)
+    return f"neighbours {_number(abs(stride), 'element')} apart{backwards}"
 
 
 def _multiple(value: Dynamic) -> str:

@@ -210,16 +210,15 @@ class Counts(ByName):
 
     def to_dict(self) -> dict[str, int | float]:
         """Every metric that is not 0 or has a count behind it, by its short name."""
-        has = {k for k, v in self._values.items() if v}
-        kinds = {k.removesuffix("_requests") for k in has if k.endswith("_requests")}
+        has = {k for k, v in self._values.items() if v} | {"thread_efficiency"}
+        kinds = {k for k in (*GLOBAL_KINDS, *SHARED_KINDS) if f"{k}_requests" in has}
         if "global_async" in kinds:
             kinds.add("global_load")
-        shown = {}
-        for m in METRICS:
-            of_kind = next((k for k in (*GLOBAL_KINDS, *SHARED_KINDS) if m.name.startswith(k)), "")
-            if (of_kind in kinds) if of_kind else (m.name in has or m.name == "thread_efficiency"):
-                shown[m.name] = m.compute(self._values)
-        return shown
+        return {
+            m.name: m.compute(self._values)
+            for m in METRICS
+            if m.name in has or any(m.name.startswith(kind) for kind in kinds)
+        }
 
     def __repr__(self) -> str:
         width = max((len(n) for n in self.to_dict()), default=0)

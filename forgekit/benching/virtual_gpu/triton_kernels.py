@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from collections.abc import Callable
 
 import torch
@@ -18,6 +17,8 @@ os.environ["TRITON_INTERPRET"] = "1"
 
 import triton
 import triton.language as tl
+
+from forgekit.benching.timing import best_ms
 
 
 @triton.jit
@@ -47,7 +48,7 @@ def softmax_kernel(x, y, N, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def
 
 
 def measure(size: int, repeats: int) -> dict[str, float]:
-    """Operation -> milliseconds, the best of `repeats`; results are checked first."""
+    """Operation -> milliseconds, the best of `repeats`; results are checked."""
     x = torch.randn(size, size, generator=torch.Generator().manual_seed(0))
     matrix, vector = torch.empty(size, size), torch.empty(size)
     block = triton.next_power_of_2(size)
@@ -65,14 +66,8 @@ def measure(size: int, repeats: int) -> dict[str, float]:
     }  # fmt: skip
     result = {}
     for name, (run, got, expected) in runs.items():
-        run()
+        result[name] = best_ms(run, repeats)
         torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-4)
-        times = []
-        for _ in range(repeats):
-            start = time.perf_counter()
-            run()
-            times.append(time.perf_counter() - start)
-        result[name] = min(times) * 1e3
     return result
 
 

@@ -13,13 +13,13 @@ import os
 import platform
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forgekit.benching.counters import count_call
+from forgekit.benching.timing import best_ms
 from forgekit.errors import ForgekitError, brief, usage_error
 from forgekit.output_files import check_output, write_output
 from forgekit.text import Table, plural
@@ -58,16 +58,6 @@ class VgpuRow:
         return self.warp_instructions / self.vgpu_ms * 1e3
 
 
-def _best_ms(run: Callable[[], object], repeats: int) -> float:
-    run()  # what it needs once, such as modules to import, is not counted
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return min(times) * 1e3
-
-
 def measure(operation: str, size: int, repeats: int) -> VgpuRow:
     """Check the result against torch, then time it; the best of `repeats`, compiling excluded."""
     import forgekit as fk
@@ -88,12 +78,12 @@ def measure(operation: str, size: int, repeats: int) -> VgpuRow:
     # Sums of numbers near 0 cancel: what counts is the error beside the largest partial sum.
     fk.check(y, expect[operation](), atol=1e-4, on_fail="raise")
     with options(progress=False, sanitize=False):
-        bare_ms = _best_ms(lambda: run(x, y), repeats)
+        bare_ms = best_ms(lambda: run(x, y), repeats)
     with options(progress=False, sanitize=True):
-        sanitizer_ms = _best_ms(lambda: run(x, y), repeats)
+        sanitizer_ms = best_ms(lambda: run(x, y), repeats)
     with options(progress=False):
-        profile_ms = _best_ms(lambda: fk.profile(run, x, y), repeats)
-    torch_ms = _best_ms(expect[operation], repeats)
+        profile_ms = best_ms(lambda: fk.profile(run, x, y), repeats)
+    torch_ms = best_ms(expect[operation], repeats)
     return VgpuRow(
         operation, size, bare_ms, sanitizer_ms, profile_ms, counters.warp_instructions, torch_ms
     )
