@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -93,48 +94,12 @@ def test_ncu_of_other_metrics(fakes, capfd):
     assert line[line.index("--metrics") + 1] == "gpu__time_duration.sum,dram__bytes_read.sum"
 
 
-def test_ncu_of_a_metric_that_is_none(fakes, capfd):
-    words = ["--metrics", "dram__bytes_read.sum,no__such.sum"]
-    assert main(["profile", "ncu", *words, "--", *SAYS]) == 2
-    out, err = capfd.readouterr()
-    assert "4,198,912" in out  # what was measured is not lost
-    assert "--metrics: got no__such.sum, needed names that ncu knows" in err
-
-
 def test_ncu_without_such_a_kernel(fakes, capfd, tmp_path):
     (tmp_path / "r.ncu-rep").write_text("of yesterday")
     words = ["--kernel", "softmax", "--out", str(tmp_path / "r")]
     assert main(["profile", "ncu", *words, "--", *SAYS]) == 2
     assert "launched: naive_kernel, tile_kernel, needed" in capfd.readouterr().err
     assert (tmp_path / "r.ncu-rep").read_text() == "of yesterday"
-
-
-def test_ncu_without_permission(fakes, capfd):
-    fakes.behave(log=["==ERROR== ERR_NVGPUCTRPERM - The user does not"], report=False)
-    assert main(["profile", "ncu", "--", *SAYS]) == 1
-    error = capfd.readouterr().err
-    assert "forgekit: ncu: got ERR_NVGPUCTRPERM" in error and "or use fk.profile" in error
-
-
-@pytest.mark.parametrize("exit_of_ncu", [7, 1, 0])
-def test_the_commands_own_failure_is_passed_on(fakes, capfd, exit_of_ncu):
-    fakes.behave(exit=exit_of_ncu)
-    assert main(["profile", "ncu", "--", *FAILS]) == 7
-    out, err = capfd.readouterr()
-    assert "naive_kernel" in out
-    assert err == "forgekit: sh ended with exit status 7\n"
-
-
-def test_ncus_own_failure_is_passed_on(fakes, capfd):
-    fakes.behave(exit=5)
-    assert main(["profile", "ncu", "--", *SAYS]) == 5
-    assert capfd.readouterr().err == "forgekit: ncu ended with exit status 5\n"
-
-
-def test_a_command_that_fails_before_any_kernel(fakes, capfd):
-    assert main(["profile", "ncu", "--kernel", "softmax", "--", *FAILS]) == 7
-    out, err = capfd.readouterr()
-    assert "no kernel was measured" in err and "ended with exit status 7" in err and not out
 
 
 # --- profile nsys
@@ -150,6 +115,7 @@ def test_nsys(fakes, capfd, tmp_path):
     assert f"report: {out} (`nsys-ui` opens it" in said
     assert out.read_text() == "report of nsys\n" and not list(tmp_path.rglob("*.sqlite"))
     assert fakes.calls[0]["environment"] == {"FORGEKIT_DEVICE": "gpu"}
+    assert {"--trace=cuda,nvtx", "--cuda-graph-trace=node"} <= set(argv(fakes))
 
 
 def test_nsys_as_json(fakes, capfd, tmp_path):
@@ -158,17 +124,6 @@ def test_nsys_as_json(fakes, capfd, tmp_path):
     assert [row["function"] for row in printed["kernels"]][:2] == ["naive_kernel", "tile_kernel"]
     assert printed["api"][0]["name"] == "cudaMalloc" and printed["memory"] == []
     assert Path(printed["report"]).is_file() and not list(tmp_path.rglob("*.sqlite"))
-
-
-def test_nsys_passes_a_failure_on(fakes, capfd):
-    assert main(["profile", "nsys", "--", *FAILS]) == 7
-    assert "naive_kernel" in capfd.readouterr().out
-
-
-def test_nsys_without_a_report(fakes, capfd):
-    fakes.behave(report=False)
-    assert main(["profile", "nsys", "--", *SAYS]) == 1
-    assert "nsys made no report" in capfd.readouterr().err
 
 
 # --- sanitize
@@ -212,23 +167,47 @@ def test_sanitize_as_json(fakes, capfd):
     assert "the program speaks" in err and Path(printed["logs"], "racecheck.txt").is_file()
 
 
-def test_sanitize_passes_a_failure_on(fakes, capfd):
-    fakes.behave(memcheck="memcheck.txt")
-    assert main(["sanitize", "--tool", "memcheck", "--", *FAILS]) == 7
-    out, err = capfd.readouterr()
-    assert "memcheck      28" in out and "exit status 7 below memcheck" in err
-
-
-def test_sanitize_where_the_tool_cannot_work(fakes, capfd):
-    fakes.behave(memcheck="========= Error: Device not supported\n")
-    assert main(["sanitize", "--tool", "memcheck", "--", *SAYS]) == 1
-    assert "memcheck ended with exit status 0: Error: Device not supp" in capfd.readouterr().err
-
-
 def test_sanitize_with_an_unknown_tool(fakes, capfd):
     assert main(["sanitize", "--tool", "memcheck,leakcheck", "--", *SAYS]) == 2
     assert "--tool: got leakcheck, needed some of memcheck" in capfd.readouterr().err
     assert fakes.calls == []
+
+
+# --- what fails
+
+NCU, NSYS, MEMCHECK = ["profile", "ncu"], ["profile", "nsys"], ["sanitize", "--tool", "memcheck"]
+NO_PERMISSION = {"log": ["==ERROR== ERR_NVGPUCTRPERM - The user does not"], "report": False}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words", "status", "printed", "said"),
+    [
+        *(({"exit": code}, [*NCU, "--", *FAILS], 7, "naive_kernel",
+           "^forgekit: sh ended with exit status 7\n$") for code in (7, 1, 0)),
+        ({"exit": 5}, [*NCU, "--", *SAYS], 5, "naive_kernel",
+         "^forgekit: ncu ended with exit status 5\n$"),
+        ({}, [*NCU, "--kernel", "softmax", "--", *FAILS], 7, "",
+         "no kernel was measured\n.*ended with exit status 7"),
+        (NO_PERMISSION, [*NCU, "--", *SAYS], 1, "",
+         "forgekit: ncu: got ERR_NVGPUCTRPERM.* or use fk.profile"),
+        ({}, [*NCU, "--metrics", "dram__bytes_read.sum,no__such.sum", "--", *SAYS], 2,
+         "4,198,912",  # what was measured is not lost
+         "--metrics: got no__such.sum, needed names that ncu knows"),
+        ({}, [*NSYS, "--", *FAILS], 7, "naive_kernel", "ended with exit status 7"),
+        ({"report": False}, [*NSYS, "--", *SAYS], 1, "", "nsys made no report"),
+        ({"memcheck": "memcheck.txt"}, [*MEMCHECK, "--", *FAILS], 7, "memcheck      28",
+         "exit status 7 below memcheck"),
+        ({"memcheck": "========= Error: Device not supported\n"}, [*MEMCHECK, "--", *SAYS], 1, "",
+         "memcheck ended with exit status 0: Error: Device not supp"),
+    ],
+)  # fmt: skip
+def test_a_failure_is_passed_on_with_what_was_measured(
+    fakes, capfd, changes, words, status, printed, said
+):
+    fakes.behave(**changes)
+    assert main(words) == status
+    out, err = capfd.readouterr()
+    assert printed in out and re.search(said, err)
 
 
 # --- called wrongly
