@@ -165,7 +165,7 @@ def test_a_candidate_that_differs_from_run_to_run_is_dropped(
         calls.checked(RowChoice("registers", 64, 1, 2, 8))
 
 
-def test_a_table_that_is_wrong_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_that_is_wrong_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuning, "choose_rows", lambda *args: RowChoice("registers", 32, 1, 2, 8))
     with_candidates(monkeypatch, RowChoice("registers", 128, 1, 1, 8))
     outcome = tune_case(CASE, most=3, timer=fewest_loads)

@@ -117,15 +117,15 @@ def test_the_next_profile_answers_and_shows_them(naive: Any) -> None:
         "shared load bank conflicts: you say 0",
     ]
     p = profiled(naive)
-    told = [
+    lines = [
         "global load sectors per request: you said 32; it is 4",
         "shared load bank conflicts: you said 0: right",
     ]
-    assert repr(p).split("\n")[-2:] == told and repr(fk.predictions()).split("\n") == told
+    assert repr(p).split("\n")[-2:] == lines and repr(fk.predictions()).split("\n") == lines
     shown = p._repr_mimebundle_()["text/html"]
     assert "global load sectors per request" in shown and "you said" in shown
     assert all(x.predicted is p.predicted for x in (p.sort("line"), p.filter(kind="global")))
-    assert repr(p.sort("global_store_sectors").filter(line="mY")).endswith(told[1])
+    assert repr(p.sort("global_store_sectors").filter(line="mY")).endswith(lines[1])
     assert "you said" not in repr(profiled(naive))  # answered once
 
 

@@ -1,4 +1,4 @@
-"""bench and sweep: what is checked, counted, timed and told; what fails and goes on."""
+"""bench and sweep: what is checked, counted, timed and said; what fails and goes on."""
 
 from __future__ import annotations
 
@@ -366,7 +366,7 @@ def test_a_sweep_of_times(gpu: list[str]) -> None:
     assert "not counted" not in repr(s)
 
 
-def test_a_kernel_for_the_other_place_is_told(gpu: list[str], pair: Any) -> None:
+def test_a_kernel_for_the_other_place_is_refused(gpu: list[str], pair: Any) -> None:
     x, y = pair
     run = fk.compile(vgpu_kernels.transpose, x, y, device="virtual")
     b = fk.bench({"run": run, "ok": lambda x, y: x.T + 0}, x, y)

@@ -98,7 +98,7 @@ def test_noise_is_spoken_of_where_there_are_times() -> None:
     assert compare(counted(), counted(), 5.0).lines()[0].endswith("faster by more than 5 %.")
 
 
-def test_a_baseline_that_is_another_suite_or_a_part_of_one_is_told() -> None:
+def test_a_baseline_that_is_another_suite_or_a_part_of_one_is_noted() -> None:
     before = counted()
     assert len(compare(counted(), before, 5.0).lines()) == 1
     before.suite, before.interrupted = "short", True

@@ -39,8 +39,8 @@ def test_a_contender_looks_alike_in_every_picture() -> None:
         figure = draw(results(dict.fromkeys(names, (0.1, 0.2, 0.3))))
         assert figure is not None
         (legend,) = figure.legends
-        told = zip(legend.get_texts(), legend.legend_handles, strict=True)
-        return {t.get_text(): (h.get_color(), h.get_marker()) for t, h in told}  # type: ignore
+        entries = zip(legend.get_texts(), legend.legend_handles, strict=True)
+        return {t.get_text(): (h.get_color(), h.get_marker()) for t, h in entries}  # type: ignore
 
     known = ("forgekit", "torch", "torch.compile", "quack")
     every = looks(*known, "forgekit online", "other")

@@ -40,7 +40,7 @@ def test_geometric_means_over_what_both_were_timed_at() -> None:
     )
 
 
-def test_trouble_is_told() -> None:
+def test_trouble_is_listed() -> None:
     made = results({"forgekit": (1.0, 0, 0)})
     made.add([SuiteRow(CASES[1], "quack", "error", 5, error="E: a | b")], GPU, ["quack: not there"])
     made.add([SuiteRow(CASES[1], "forgekit", "wrong", 5, error="2 of 9 elements")], None)

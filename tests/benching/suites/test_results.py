@@ -45,14 +45,14 @@ def test_there_and_back(tmp_path: Path) -> None:
 
 
 def test_what_the_file_tells() -> None:
-    told = sample().to_dict()
-    assert (told["schema"], told["version"], told["commit"]) == ("forgekit-bench", 1, "abc")
-    first = told["rows"][0]
+    data = sample().to_dict()
+    assert (data["schema"], data["version"], data["commit"]) == ("forgekit-bench", 1, "abc")
+    first = data["rows"][0]
     assert first["gbps"] == pytest.approx(2 * 1024 * 1000 * 2 / 0.1e-3 / 1e9, rel=1e-4)
     assert first["percent_of_ceiling"] == pytest.approx(first["gbps"] / 40, rel=1e-4)
     assert first["timing"] == {"median_ms": 0.1, "p20_ms": 0.099, "p80_ms": 0.101}
-    assert first["counters"] is None and told["rows"][-1]["timing"] is None
-    assert [r["machine"] for r in told["rows"]] == [0, 0, 0, 0, 0, 0, None, 1]
+    assert first["counters"] is None and data["rows"][-1]["timing"] is None
+    assert [r["machine"] for r in data["rows"]] == [0, 0, 0, 0, 0, 0, None, 1]
 
 
 @pytest.mark.parametrize(
@@ -90,16 +90,16 @@ def test_what_the_file_tells() -> None:
     ],
 )
 def test_what_does_not_fit_is_refused(path: tuple[Any, ...], value: Any, said: str) -> None:
-    told = copy.deepcopy(sample().to_dict())
-    place = told
+    data = copy.deepcopy(sample().to_dict())
+    place = data
     for step in path[:-1]:
         place = place[step]
     place[path[-1]] = value
     with pytest.raises(UsageError, match=said):
-        SuiteResults.from_dict(told, name="mine.json")
+        SuiteResults.from_dict(data, name="mine.json")
     del place[path[-1]]
     with pytest.raises(UsageError, match=r"mine\.json"):
-        SuiteResults.from_dict(told, name="mine.json")
+        SuiteResults.from_dict(data, name="mine.json")
 
 
 def test_no_file_and_no_json(tmp_path: Path) -> None:
