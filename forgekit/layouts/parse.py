@@ -87,44 +87,43 @@ class _Reader:
 
     def described(self) -> Described:
         if self.take(r"!cute\.(layout|composed_layout)<"):
-            return self.closed(Described(self.quoted_layout()))
-        if self.take(r"!cute\.memref<"):
-            described = self.pointer()
-            return self.closed(replace(described, layout=self.quoted_layout()))
-        if self.take(r"!cute\.coord_tensor<"):
+            described = Described(self.quoted_layout())
+        elif self.take(r"!cute\.memref<"):
+            described = replace(self.pointer(), layout=self.quoted_layout())
+        elif self.take(r"!cute\.coord_tensor<"):
             self.need('"', "a quoted coordinate")
             origin = self.tuple()
             self.need(r'"\s*,', "a quoted coordinate and a layout")
-            return self.closed(Described(self.quoted_layout(), origin=origin))
-        if self.take(r"tensor<ptr<"):
-            described = self.closed(self.pointer())
-            self.need("o ", "' o ' and a layout")
-            return self.closed(replace(described, layout=self.layout()))
-        if self.take(r"tensor<(?=[(\d?])"):
+            described = Described(self.quoted_layout(), origin=origin)
+        elif self.take(r"tensor<ptr<"):
+            pointer = self.pointer()
+            self.need(">", "'>'")
+            described = replace(pointer, layout=self.composed_with())
+        elif self.take(r"tensor<(?=[(\d?])"):
             origin = self.tuple()
-            self.need("o ", "' o ' and a layout")
-            return self.closed(Described(self.layout(), origin=origin))
-        if self.take(r"Tensor<0x[0-9a-f]+@"):
+            described = Described(self.composed_with(), origin=origin)
+        elif self.take(r"Tensor<0x[0-9a-f]+@"):
             space = self.need("[a-z]+", "a memory space")
-            self.need("o ", "' o ' and a layout")
-            return self.closed(Described(self.layout(), space=space))
-        if self.take("FakeTensor<"):
-            return self.fake_tensor()
-        if self.take("tensor_value<"):
+            described = Described(self.composed_with(), space=space)
+        elif self.take("FakeTensor<"):
+            described = self.fake_tensor()
+        elif self.take("tensor_value<"):
             raise self.error("a layout; a tensor value (what .load() returns) has a shape only")
-        return Described(self.layout())
-
-    def closed(self, described: Described) -> Described:
+        else:
+            return Described(self.layout())
         self.need(">", "'>'")
         return described
+
+    def composed_with(self) -> Layout | ComposedLayout:
+        self.need("o ", "' o ' and a layout")
+        return self.layout()
 
     def fake_tensor(self) -> Described:
         dtype = self.need(r"\w+", "an element type")
         self.need(",", "','")
         shape = self.tuple()
         self.need(",", "','")
-        stride = self.tuple()
-        return self.closed(Described(Layout(shape, stride), dtype=dtype))
+        return Described(Layout(shape, self.tuple()), dtype=dtype)
 
     def pointer(self) -> Described:
         """`f32, gmem, align<16>, S<3,4,3>`, up to the bracket or the quoted layout after it."""

@@ -114,23 +114,13 @@ def _run(
 def _measured(
     case: Case, contender: Contender, inputs: tuple[Tensor, ...], repeats: int
 ) -> SuiteRow:
-    call = contender.prepare(case, inputs)
-    moved = moved_bytes(case)
-    wrong = _first_result(case, call, inputs)
-    if wrong:
+    call, moved = contender.prepare(case, inputs), moved_bytes(case)
+    # The allocator hands out again what was freed last: the right result of the one before.
+    inputs[0].new_full(result_shape(case), float("nan"))
+    if wrong := why_wrong(case, inputs, call()):
         return SuiteRow(case, contender.name, "wrong", moved, error=wrong)
     found = measure(call, moved_bytes=moved, repeats=repeats)
     return SuiteRow(case, contender.name, "ok", moved, found.timing, found.counters)
-
-
-def _first_result(case: Case, call: Callable[[], Tensor], inputs: tuple[Tensor, ...]) -> str | None:
-    """Why the first result is wrong, None if it is right. The allocator hands out again what was
-    freed last: without the poison, that would be the right result of the one before."""
-    poison = torch.full(
-        result_shape(case), float("nan"), dtype=inputs[0].dtype, device=inputs[0].device
-    )
-    del poison
-    return why_wrong(case, inputs, call())
 
 
 def check_host_times(target: Target) -> None:
