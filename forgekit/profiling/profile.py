@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from forgekit.arguments import checked, require_one_of
 from forgekit.compiling.replay import bind, copied, run_again
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 L = TypeVar("L", bound=Listener)
 
 
+@dataclass(eq=False, repr=False)
 class Profile(ByName, Shown):
     """What a function's kernels cost, by source line; a notebook shows it as a table.
 
@@ -53,24 +54,14 @@ class Profile(ByName, Shown):
         predicted: what `fk.predict` wrote down for it, with the answers.
     """
 
-    metrics: tuple[Metric, ...] = METRICS
+    metrics: ClassVar[tuple[Metric, ...]] = METRICS
 
-    def __init__(
-        self,
-        name: str,
-        launches: Iterable[Launch],
-        gpu: Gpu,
-        *,
-        lines: tuple[ProfiledLine, ...] | None = None,
-        again: tuple[CompiledKernel, tuple[Any, ...]] | None = None,
-        predicted: Predictions | None = None,
-    ) -> None:
-        self.name = name
-        self.launches = tuple(launches)
-        self.gpu = gpu
-        self.lines = summed(self.launches) if lines is None else lines
-        self.predicted = predicted or Predictions()
-        self._again = again
+    name: str
+    launches: tuple[Launch, ...]
+    gpu: Gpu
+    lines: tuple[ProfiledLine, ...] = ()
+    predicted: Predictions = field(default_factory=Predictions)
+    _again: tuple[CompiledKernel, tuple[Any, ...]] | None = None
 
     # -- numbers ------------------------------------------------------------------------------
     @functools.cached_property
@@ -140,7 +131,7 @@ class Profile(ByName, Shown):
         else:
             name = metric(by).name
             ordered = sorted(self.lines, key=lambda line: (-line[name], line.key))
-        return self._with(tuple(ordered))
+        return replace(self, lines=tuple(ordered))
 
     @checked()
     def filter(
@@ -184,14 +175,7 @@ class Profile(ByName, Shown):
             lines = tuple(x for x in lines if x[name] >= least)
         if keep is not None:
             lines = tuple(x for x in lines if keep(x))
-        return self._with(lines, launches)
-
-    def _with(
-        self, lines: tuple[ProfiledLine, ...], launches: tuple[Launch, ...] | None = None
-    ) -> Profile:
-        chosen = self.launches if launches is None else launches
-        again, predicted = self._again, self.predicted
-        return Profile(self.name, chosen, self.gpu, lines=lines, again=again, predicted=predicted)
+        return replace(self, lines=lines, launches=launches)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as dicts, lists, numbers and strings."""
@@ -308,8 +292,8 @@ def of_counts(
     again: tuple[CompiledKernel, tuple[Any, ...]] | None = None,
 ) -> Profile:
     """The profile of all launches that a listener has counted."""
-    launches = [launch_of(x) for x in counts.launches]
-    return Profile(name, launches, gpu_or_default(gpu), again=again)
+    launches = tuple(map(launch_of, counts.launches))
+    return Profile(name, launches, gpu_or_default(gpu), summed(launches), _again=again)
 
 
 def _numbers(line: Any) -> set[int]:
