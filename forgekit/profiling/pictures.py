@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import brief, usage_error
@@ -16,21 +17,21 @@ if TYPE_CHECKING:
     from forgekit.profiling.profile import Profile
 
 
+@dataclass(frozen=True, repr=False)
 class Pictures(Shown):
     """Pictures one under the other; iterate for each, which has `figure` and `summary`."""
 
-    def __init__(self, pictures: list[WarpAccesses]) -> None:
-        self._pictures = pictures
+    all: tuple[WarpAccesses, ...]
 
     def __iter__(self) -> Iterator[WarpAccesses]:
-        return iter(self._pictures)
+        return iter(self.all)
 
     def __len__(self) -> int:
-        return len(self._pictures)
+        return len(self.all)
 
     @property
     def summary(self) -> str:
-        return "\n\n".join(picture.summary for picture in self._pictures)
+        return "\n\n".join(picture.summary for picture in self.all)
 
 
 def show(
@@ -47,7 +48,7 @@ def show(
     if not pictures:
         needed = f"a line with memory accesses: {_with_accesses(profile) or 'there is none'}"
         raise usage_error("line", chosen.where, needed, "choose one of these")
-    return Pictures(pictures)
+    return Pictures(tuple(pictures))
 
 
 def _line(profile: Profile, line: int | str | ProfiledLine | None) -> ProfiledLine:

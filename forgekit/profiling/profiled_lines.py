@@ -14,7 +14,6 @@ from forgekit.tracing.source_lines import line_at
 from forgekit.vgpu.counters.rules import SECTOR_BYTES
 
 if TYPE_CHECKING:
-    from forgekit.vgpu.counters.costs import AccessCounts
     from forgekit.vgpu.counters.counting import LaunchCounts
     from forgekit.vgpu.counters.touched import TensorTraffic
     from forgekit.vgpu.program import Program
@@ -177,8 +176,11 @@ def launch_of(found: LaunchCounts) -> Launch:
     """One launch's counts, by source line."""
     kernel = kernel_name(found.program)
     accesses: dict[int, dict[str, AccessCosts]] = {}
-    for (pc, kind), counted in found.accesses.items():
-        accesses.setdefault(pc, {})[kind] = _accesses(kind, counted)
+    for (pc, kind), a in found.accesses.items():
+        accesses.setdefault(pc, {})[kind] = AccessCosts(
+            kind, a.requests, a.units, a.ideal, a.low, a.high, a.threads * a.width, a.width,
+            a.strides,
+        )  # fmt: skip
     instructions = []
     for pc in (pc for pc, times in enumerate(found.warp_instructions) if times):
         ptx, source = found.program.instructions[pc], line_at(found.program, pc)
@@ -203,11 +205,6 @@ def kernel_name(program: Program) -> str:
     source = line_at(program, 0) if program.instructions else None
     found = re.match(r"def\s+(\w+)", source.text) if source is not None else None
     return found[1] if found is not None and name.startswith(found[1]) else name
-
-
-def _accesses(kind: str, a: AccessCounts) -> AccessCosts:
-    asked = a.threads * a.width
-    return AccessCosts(kind, a.requests, a.units, a.ideal, a.low, a.high, asked, a.width, a.strides)
 
 
 def _counts(found: LaunchCounts, pc: int, accesses: Iterable[AccessCosts]) -> Counts:

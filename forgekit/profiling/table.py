@@ -47,24 +47,17 @@ class ProfileRow:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        return (*self._of_line, *self._of_access)
-
-    @property
-    def _of_line(self) -> tuple[str, ...]:
-        if not self.first:
-            return "", "", "", ""
-        number = str(self.line.number) if self.line.source else "–"
-        instructions = f"{self.line['warp_instructions']:,}"
-        return number, self.line.text, instructions, f"{self.line['thread_efficiency']:.0f} %"
-
-    @property
-    def _of_access(self) -> tuple[str, ...]:
-        a = self.access
-        if a is None:
-            return "", "", "", ""
-        each = f"{_short(a.units / a.requests)} ({_short(a.ideal / a.requests)})"
-        moved = size(a.bytes_moved) if a.is_global else ""
-        return access_name(a.kind), f"{a.requests:,}", each, moved
+        line, a = self.line, self.access
+        of_line = of_access = ("", "", "", "")
+        if self.first:
+            number = str(line.number) if line.source else "–"
+            lanes = f"{line['thread_efficiency']:.0f} %"
+            of_line = (number, line.text, f"{line['warp_instructions']:,}", lanes)
+        if a is not None:
+            each = f"{_short(a.units / a.requests)} ({_short(a.ideal / a.requests)})"
+            moved = size(a.bytes_moved) if a.is_global else ""
+            of_access = (access_name(a.kind), f"{a.requests:,}", each, moved)
+        return (*of_line, *of_access)
 
 
 def rows(p: Profile) -> Iterator[ProfileRow]:
@@ -168,12 +161,11 @@ def as_text(p: Profile) -> str:
 def _table(p: Profile) -> list[str]:
     found = list(rows(p))
     table = Table(HEADS, [*(row.cells for row in found), total_cells(p)], left=WORDS)
-    beyond = max(map(len, table.lines())) + 2 - WIDTH
+    lines = table.lines()
+    beyond = max(map(len, lines)) + 2 - WIDTH
     if beyond > 0:  # the source is cut
         widest = max(len(row.cells[1]) for row in found)
         lines = table.lines(widest={1: max(widest - beyond, 6)})
-    else:
-        lines = table.lines()
     heads, body, whole = lines[:2], lines[2:-1], lines[-1]
     out = [f"  {line}" for line in heads]
     for row, line in zip(found, body, strict=True):
