@@ -15,50 +15,50 @@ from cutlass import Float32, Int32
 CASES = {}
 
 
-def case(kind, *arguments):
-    """Register a kernel of two tensors under a host function that launches it."""
+class mistake:  # noqa: N801
+    @staticmethod
+    def kernel(kind, *arguments):
+        """Make a kernel of two tensors, and register a host function that launches it. (CuTe DSL
+        knows the source of a kernel by a decorator that is called `kernel`.)"""
 
-    def register(kernel):
-        @cute.jit
-        def host(a: cute.Tensor, b: cute.Tensor):
-            kernel(a, b).launch(grid=(1, 1, 1), block=(32, 1, 1))
+        def register(function):
+            kernel = cute.kernel(function)
 
-        CASES[kernel.__name__] = (host, arguments or ("f32", "f32"), kind)
-        return kernel
+            @cute.jit
+            def host(a: cute.Tensor, b: cute.Tensor):
+                kernel(a, b).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
-    return register
+            CASES[function.__name__] = (host, arguments or ("f32", "f32"), kind)
+            return kernel
+
+        return register
 
 
-@case("store-dtype", "f32", "f16")
-@cute.kernel
+@mistake.kernel("store-dtype", "f32", "f16")
 def store_wider(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     b[t] = a[t]  # wrong
 
 
-@case("store-dtype")
-@cute.kernel
+@mistake.kernel("store-dtype")
 def store_python_number(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     b[t] = 1  # wrong
 
 
-@case("store-dtype")
-@cute.kernel
+@mistake.kernel("store-dtype")
 def store_int32(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     b[t] = t  # wrong
 
 
-@case("store-dtype", "f16", "f16")
-@cute.kernel
+@mistake.kernel("store-dtype", "f16", "f16")
 def store_promoted(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     b[t] = a[t] * 2.0  # wrong
 
 
-@case("store-dtype", "f32", "f16")
-@cute.kernel
+@mistake.kernel("store-dtype", "f32", "f16")
 def store_vector(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     source = cute.local_tile(a, (4,), (t,))
@@ -66,8 +66,7 @@ def store_vector(a: cute.Tensor, b: cute.Tensor):
     target.store(source.load())  # wrong
 
 
-@case("type-changes")
-@cute.kernel
+@mistake.kernel("type-changes")
 def loop_changes_type(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     total = 0
@@ -76,8 +75,7 @@ def loop_changes_type(a: cute.Tensor, b: cute.Tensor):
     b[t] = total
 
 
-@case("type-changes")
-@cute.kernel
+@mistake.kernel("type-changes")
 def if_changes_type(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     value = 0
@@ -86,8 +84,7 @@ def if_changes_type(a: cute.Tensor, b: cute.Tensor):
     b[t] = value
 
 
-@case("assigned-in-branch")
-@cute.kernel
+@mistake.kernel("assigned-in-branch")
 def first_assigned_in_if(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     if t > 3:
@@ -97,8 +94,7 @@ def first_assigned_in_if(a: cute.Tensor, b: cute.Tensor):
     b[t] = value  # wrong
 
 
-@case("assigned-in-branch")
-@cute.kernel
+@mistake.kernel("assigned-in-branch")
 def none_before_if(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     value = None
@@ -107,15 +103,13 @@ def none_before_if(a: cute.Tensor, b: cute.Tensor):
     b[t] = value
 
 
-@case("undefined-name")
-@cute.kernel
+@mistake.kernel("undefined-name")
 def undefined(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     b[t] = aa[t]  # wrong # noqa: F821
 
 
-@case("list-in-loop")
-@cute.kernel
+@mistake.kernel("list-in-loop")
 def list_grows(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     values = []
@@ -124,15 +118,13 @@ def list_grows(a: cute.Tensor, b: cute.Tensor):
     b[t] = values[0]
 
 
-@case("branch-type")
-@cute.kernel
+@mistake.kernel("branch-type")
 def ternary_types(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     b[t] = a[t] if t > 3 else 0  # wrong
 
 
-@case("early-exit")
-@cute.kernel
+@mistake.kernel("early-exit")
 def early_return(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     if t > 3:
@@ -140,8 +132,7 @@ def early_return(a: cute.Tensor, b: cute.Tensor):
     b[t] = a[t]
 
 
-@case("early-exit")
-@cute.kernel
+@mistake.kernel("early-exit")
 def early_break(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     for i in range(t):
@@ -150,8 +141,7 @@ def early_break(a: cute.Tensor, b: cute.Tensor):
         b[i] = a[i]
 
 
-@case("early-exit")
-@cute.kernel
+@mistake.kernel("early-exit")
 def early_continue(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     for i in range(t):
@@ -160,15 +150,13 @@ def early_continue(a: cute.Tensor, b: cute.Tensor):
         b[i] = a[i]
 
 
-@case("index-rank")
-@cute.kernel
+@mistake.kernel("index-rank")
 def load_rank(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     b[t] = a[t, 0]  # wrong
 
 
-@case("index-rank")
-@cute.kernel
+@mistake.kernel("index-rank")
 def store_rank(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     b[t, 0] = a[t]  # wrong
@@ -178,126 +166,109 @@ def first_of_row(a, row):
     return a[row, 0]  # wrong
 
 
-@case("index-rank")
-@cute.kernel
+@mistake.kernel("index-rank")
 def rank_in_helper(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     b[t] = first_of_row(a, t)
 
 
-@case("index-rank")
-@cute.kernel
+@mistake.kernel("index-rank")
 def thread_idx_not_unpacked(a: cute.Tensor, b: cute.Tensor):
     t = cute.arch.thread_idx()
     b[t] = a[t]  # wrong
 
 
-@case("unpack-three")
-@cute.kernel
+@mistake.kernel("unpack-three")
 def thread_idx_two_values(a: cute.Tensor, b: cute.Tensor):
     t, _ = cute.arch.thread_idx()  # wrong
     b[t] = a[t]
 
 
-@case("index-type")
-@cute.kernel
+@mistake.kernel("index-type")
 def slice_index(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     b[t] = a[t : t + 4]  # wrong
 
 
-@case("not-subscriptable", "f32x2d", "f32")
-@cute.kernel
+@mistake.kernel("not-subscriptable", "f32x2d", "f32")
 def index_twice(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     b[t] = a[t][0]  # wrong
 
 
-@case("python-math")
-@cute.kernel
+@mistake.kernel("python-math")
 def math_exp(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     b[t] = math.exp(a[t])  # wrong
 
 
-@case("host-function")
-@cute.kernel
+@mistake.kernel("host-function")
 def torch_exp(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     b[t] = torch.exp(a[t])  # wrong
 
 
-@case("host-function")
-@cute.kernel
+@mistake.kernel("host-function")
 def numpy_exp(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     b[t] = np.exp(a[t])  # wrong
 
 
-@case("python-number")
-@cute.kernel
+@mistake.kernel("python-number")
 def python_int(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     b[t] = a[int(t)]  # wrong
 
 
-@case("python-loop")
-@cute.kernel
+@mistake.kernel("python-loop")
 def comprehension_over_runtime(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     b[t] = sum([a[i] for i in range(t)])  # wrong
 
 
-@case("list-index")
-@cute.kernel
+@mistake.kernel("list-index")
 def index_list(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     weights = [1.0, 2.0, 3.0]
     b[t] = weights[t]  # wrong
 
 
-@case("list-index")
-@cute.kernel
+@mistake.kernel("list-index")
 def index_dict(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     weights = {0: 1.0}
     b[t] = weights[t]  # wrong
 
 
-@case("const-expr")
-@cute.kernel
+@mistake.kernel("const-expr")
 def const_expr_of_runtime(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     if cutlass.const_expr(t > 3):  # wrong
         b[t] = a[t]
 
 
-@case("range-constexpr")
-@cute.kernel
+@mistake.kernel("range-constexpr")
 def range_constexpr_of_runtime(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     for i in cutlass.range_constexpr(t):  # wrong
         b[i] = a[i]
 
 
-@case("runtime-assert")
-@cute.kernel
+@mistake.kernel("runtime-assert")
 def assert_of_runtime(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     assert t < 4  # wrong
     b[t] = a[t]
 
 
-@case("runtime-bool")
-@cute.kernel
+@mistake.kernel("runtime-bool")
 def comprehension_condition(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     kept = [i for i in range(4) if t > i]  # wrong
     b[t] = a[len(kept)]
 
 
-@case("copy-alignment")
-@cute.kernel
+@mistake.kernel("copy-alignment")
 def copy_without_alignment(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), a.element_type, num_bits_per_copy=128)
@@ -307,8 +278,7 @@ def copy_without_alignment(a: cute.Tensor, b: cute.Tensor):
     b[t] = values[0]
 
 
-@case("copy-shape")
-@cute.kernel
+@mistake.kernel("copy-shape")
 def copy_shapes_differ(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     values = cute.make_rmem_tensor((8,), a.element_type)
@@ -316,15 +286,13 @@ def copy_shapes_differ(a: cute.Tensor, b: cute.Tensor):
     b[t] = values[0]
 
 
-@case("copy-shape")
-@cute.kernel
+@mistake.kernel("copy-shape")
 def store_shapes_differ(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     cute.local_tile(b, (8,), (t,)).store(cute.local_tile(a, (4,), (t,)).load())  # wrong
 
 
-@case("dynamic-layout")
-@cute.kernel
+@mistake.kernel("dynamic-layout")
 def dynamic_shared_memory(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     memory = cutlass.memory.SmemAllocator()
@@ -333,167 +301,144 @@ def dynamic_shared_memory(a: cute.Tensor, b: cute.Tensor):
     b[t] = tile[t]
 
 
-@case("layout-rank")
-@cute.kernel
+@mistake.kernel("layout-rank")
 def tiler_of_higher_rank(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     tiles = cute.zipped_divide(a, (4, 4))  # wrong
     b[t] = tiles[t]
 
 
-@case("layout-rank")
-@cute.kernel
+@mistake.kernel("layout-rank")
 def strides_of_fewer_modes(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     layout = cute.make_layout((4, 8), stride=(8,))  # wrong
     b[t] = a[layout(t)]
 
 
-@case("arch-feature")
-@cute.kernel
+@mistake.kernel("arch-feature")
 def packed_on_hopper(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     x, y = cute.arch.add_packed_f32x2((a[t], a[t]), (a[t], a[t]))  # wrong
     b[t] = x + y
 
 
-@case("renamed-api")
-@cute.kernel
+@mistake.kernel("renamed-api")
 def renamed_fragment(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     values = cute.make_fragment((4,), Float32)  # wrong
     b[t] = values[0]
 
 
-@case("renamed-api")
-@cute.kernel
+@mistake.kernel("renamed-api")
 def renamed_mbarrier(a: cute.Tensor, b: cute.Tensor):
     cute.arch.mbarrier_init_arrive_cnt(a.iterator, 1)  # wrong
 
 
-@case("renamed-api")
-@cute.kernel
+@mistake.kernel("renamed-api")
 def renamed_proxy(a: cute.Tensor, b: cute.Tensor):
     cute.arch.fence_proxy(cute.arch.ProxyKind.async_shared)  # wrong
 
 
-@case("renamed-api")
-@cute.kernel
+@mistake.kernel("renamed-api")
 def renamed_thr_mma(a: cute.Tensor, b: cute.Tensor):
     kept = cute.core.ThrMma  # wrong
     b[0] = a[0] if kept else a[1]
 
 
-@case("renamed-api")
-@cute.kernel
+@mistake.kernel("renamed-api")
 def renamed_helpers(a: cute.Tensor, b: cute.Tensor):
     cutlass.utils.ampere_helpers.SMEM_CAPACITY  # wrong # noqa: B018
 
 
-@case("unknown-api")
-@cute.kernel
+@mistake.kernel("unknown-api")
 def misspelt(a: cute.Tensor, b: cute.Tensor):
     cute.arch.sync_treads()  # wrong
 
 
-@case("torch-method")
-@cute.kernel
+@mistake.kernel("torch-method")
 def method_of_torch(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     b[t] = a.flip(0)[t]  # wrong
 
 
-@case("api-arguments")
-@cute.kernel
+@mistake.kernel("api-arguments")
 def argument_of_api_missing(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     b[t] = cute.arch.warp_reduction(a[t])  # wrong
 
 
-@case("operand-types")
-@cute.kernel
+@mistake.kernel("operand-types")
 def bits_of_float(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     b[t] = a[t] & 1  # wrong
 
 
-@case("print-format")
-@cute.kernel
+@mistake.kernel("print-format")
 def format_runtime(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     print(f"{t:3d}")  # wrong
     b[t] = a[t]
 
 
-@case("tensor-size")
-@cute.kernel
+@mistake.kernel("tensor-size")
 def length_of_tensor(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     if t < len(a):  # wrong
         b[t] = a[t]
 
 
-@case("tensor-size")
-@cute.kernel
+@mistake.kernel("tensor-size")
 def size_of_tensor(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     if t < a.size:  # wrong
         b[t] = a[t]
 
 
-@case("tensor-size")
-@cute.kernel
+@mistake.kernel("tensor-size")
 def numel_of_tensor(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     if t < a.numel():  # wrong
         b[t] = a[t]
 
 
-@case("tuple-compare")
-@cute.kernel
+@mistake.kernel("tuple-compare")
 def compared_with_shape(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     if t < a.shape:  # wrong
         b[t] = a[t]
 
 
-@case("unpack-three")
-@cute.kernel
+@mistake.kernel("unpack-three")
 def product_of_tuples(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     i = cute.arch.block_dim() * cute.arch.block_idx() + t  # wrong
     b[i] = a[i]
 
 
-@case("unpack-three")
-@cute.kernel
+@mistake.kernel("unpack-three")
 def sum_of_tuple(a: cute.Tensor, b: cute.Tensor):
     t = cute.arch.thread_idx()
     b[t + 1] = a[t + 1]  # wrong
 
 
-@case("unpack-three")
-@cute.kernel
+@mistake.kernel("unpack-three")
 def repeated_tuple(a: cute.Tensor, b: cute.Tensor):
     i = cute.arch.block_idx() * 128
     b[i] = a[i]  # wrong
 
 
-@case("printf-format")
-@cute.kernel
+@mistake.kernel("printf-format")
 def printf_like_print(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     cute.printf("thread", t, "ok")  # wrong
 
 
-@case("tensor-arithmetic")
-@cute.kernel
+@mistake.kernel("tensor-arithmetic")
 def whole_tensors(a: cute.Tensor, b: cute.Tensor):
     b = 3.0 * a + 1.0  # wrong # noqa: F841
 
 
-@case("tensor-arithmetic")
-@cute.kernel
+@mistake.kernel("tensor-arithmetic")
 def pieces_of_a_thread(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     tXgX = cute.local_tile(a, (4,), (t,))
@@ -501,8 +446,7 @@ def pieces_of_a_thread(a: cute.Tensor, b: cute.Tensor):
     tXgY.store(3.0 * tXgX)  # wrong
 
 
-@case("tensor-arithmetic")
-@cute.kernel
+@mistake.kernel("tensor-arithmetic")
 def values_and_a_piece(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     tXgX = cute.local_tile(a, (4,), (t,))
@@ -510,8 +454,7 @@ def values_and_a_piece(a: cute.Tensor, b: cute.Tensor):
     tXgY.store(tXgX.load() + tXgY)  # wrong
 
 
-@case("copy-predicate")
-@cute.kernel
+@mistake.kernel("copy-predicate")
 def predicate_for_each_element(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), a.element_type, num_bits_per_copy=32)
@@ -522,8 +465,7 @@ def predicate_for_each_element(a: cute.Tensor, b: cute.Tensor):
     cute.copy(atom, tXgX, tXgY, pred=tXpX)  # wrong
 
 
-@case("copy-shape")
-@cute.kernel
+@mistake.kernel("copy-shape")
 def copy_ranks_differ(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), a.element_type, num_bits_per_copy=32)
@@ -532,15 +474,13 @@ def copy_ranks_differ(a: cute.Tensor, b: cute.Tensor):
     b[t] = a[t]
 
 
-@case("store-dtype", "i64", "f32")
-@cute.kernel
+@mistake.kernel("store-dtype", "i64", "f32")
 def store_of_int64(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     b[t] = 3.0 * a[t] + 1.0  # wrong
 
 
-@case("unrecognised")
-@cute.kernel
+@mistake.kernel("unrecognised")
 def plain_python_mistake(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     b[t] = a[t] + 1 // 0  # wrong
