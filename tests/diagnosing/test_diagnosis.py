@@ -1,7 +1,6 @@
 """Each mistake of mistakes/kernels.py is really compiled, and gets its diagnosis and its line."""
 
 import functools
-import importlib.util
 import linecache
 import re
 from pathlib import Path
@@ -22,21 +21,12 @@ from forgekit.diagnosing.lint import find_prints
 from forgekit.diagnosing.rules import RENAMED, RULES, Rule, recognise
 from forgekit.diagnosing.sources import reached_functions, unwrap
 from forgekit.errors import CompileError
+from tests.diagnosing.mistakes import kernels
 
-KERNELS = Path(__file__).parent / "mistakes" / "kernels.py"
+KERNELS = Path(kernels.__file__)
 line_info = pytest.mark.parametrize(
     "line_info", ["", " --generate-line-info"], ids=["plain", "lineinfo"]
 )
-
-
-def load_kernels():
-    spec = importlib.util.spec_from_file_location("mistaken_kernels", KERNELS)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-kernels = load_kernels()
 MISTAKES = {**kernels.CASES, **kernels.CALLS}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import runpy
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -17,13 +17,7 @@ NUMBERS = "week0_copy_transpose/recorded/numbers.json"
 
 @pytest.fixture
 def copy_missing() -> Callable[[Path, Path], None]:
-    file = ROOT / "book" / "classroom" / "start_course.py"
-    spec = importlib.util.spec_from_file_location("start_course", file)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    copy: Callable[[Path, Path], None] = module.copy_missing
-    return copy
+    return runpy.run_path(str(ROOT / "book/classroom/start_course.py"))["copy_missing"]
 
 
 @pytest.fixture
