@@ -118,7 +118,7 @@ class Table:
     left: Iterable[int] = (0,)
     styles: Mapping[int, str] | None = None
 
-    def lines(self, *, widest: Mapping[int, int] | None = None, gap: str = "  ") -> list[str]:
+    def lines(self, *, widest: Mapping[int, int] | None = None) -> list[str]:
         """As plain text. widest: column -> the letters after which its cells are cut."""
         head = [_cell(h).text.split("\n") for h in self.heads]
         deep = max(map(len, head), default=0)
@@ -136,18 +136,18 @@ class Table:
             for at, cell in _placed(row):
                 if cell.span > 1:
                     last = at + cell.span - 1
-                    room = sum(widths[at : last + 1]) + len(gap) * (cell.span - 1)
+                    room = sum(widths[at : last + 1]) + 2 * (cell.span - 1)
                     widths[last] += max(len(cell.text) - room, 0)
-        return [self._line(row, widths, gap) for row in rows]
+        return [self._line(row, widths) for row in rows]
 
-    def _line(self, row: Row, widths: Sequence[int], gap: str) -> str:
+    def _line(self, row: Row, widths: Sequence[int]) -> str:
         parts = []
         for at, cell in _placed(row):
-            width = sum(widths[at : at + cell.span]) + len(gap) * (cell.span - 1)
+            width = sum(widths[at : at + cell.span]) + 2 * (cell.span - 1)
             text = shortened(cell.text, width)
             words = at in tuple(self.left) or cell.span > 1
             parts.append(text.ljust(width) if words else text.rjust(width))
-        return gap.join(parts).rstrip()
+        return "  ".join(parts).rstrip()
 
     def markdown(self) -> str:
         """As Markdown."""

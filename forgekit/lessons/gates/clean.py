@@ -23,7 +23,6 @@ def clean(
     dtype: str = "float32",
     *,
     seeds: int = 2,
-    name: str = "Every order of threads",
     misconceptions: Sequence[Misconception] = (),
     look_at: str = WATCH,
 ) -> Group:
@@ -55,7 +54,7 @@ def clean(
                 raise GateError(happened, explained(misconceptions, evidence), look_at)
         return f"no finding in {orders} orders"
 
-    return Group(name, run)
+    return Group("Every order of threads", run)
 
 
 def _first(text: str, lines: int = 24) -> str:

@@ -169,7 +169,6 @@ def economical(
     dtype: str = "float32",
     *,
     waste: Mapping[str, float | None] | None = None,
-    name: str = "Nothing wasted",
 ) -> Group:
     """A group that counts a call and compares it with the solution's, after its values.
 
@@ -211,7 +210,7 @@ def economical(
             )
         return seen
 
-    return Group(name, run)
+    return Group("Nothing wasted", run)
 
 
 def _compare(

@@ -23,7 +23,6 @@ def values(
     sizes: Sequence[tuple[int, ...]],
     dtypes: Sequence[str] = ("float32",),
     *,
-    name: str = "Values",
     misconceptions: Sequence[Misconception] = (),
     look_at: str = SHOW,
     drawn: Callable[..., tuple[int, ...]] | int = 0,
@@ -59,7 +58,7 @@ def values(
         on_gpu = ", also on this GPU" if "gpu" in devices else ""
         return f"{plural(len(every), 'size')} in {types}{on_gpu}"
 
-    return Group(name, run)
+    return Group("Values", run)
 
 
 def drawn_sizes(
