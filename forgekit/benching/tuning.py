@@ -24,9 +24,9 @@ from forgekit.benching.suites.operations import make_inputs, result_shape, why_w
 from forgekit.benching.suites.suite import Case
 from forgekit.benching.timing import Timing, time_gpu
 from forgekit.devices import current_target
-from forgekit.errors import PlatformError, UsageError, got_needed
+from forgekit.errors import PlatformError, got_needed, usage_error
 from forgekit.kernels import WARP
-from forgekit.ops import tuned, tuning_files
+from forgekit.ops import tuned
 from forgekit.ops.calls import Call
 from forgekit.ops.launching import PIECE, clusters_of
 from forgekit.ops.reductions import launcher
@@ -58,16 +58,14 @@ def plan(
     """
     if case.op not in OPS or case.dim != -1 or max(case.shape) > PIECE:
         needed = f"rows of {', '.join(OPS)}, at most {PIECE} of at most {PIECE} elements"
-        raise UsageError(got_needed("case", case, needed, "leave it out"))
+        raise usage_error("case", case, needed, "leave it out")
     op, (rows, size) = OPS[case.op], case.shape
     itemsize, clusters = getattr(torch, case.dtype).itemsize, clusters_of(arch)
     vector, unaligned = row_vectors(size, (size,), (0,), itemsize, 1, sums=op == "sum")
     problem = RowProblem(op, rows, size, case.dtype, vector, unaligned)
     table = choose_rows(op, rows, size, itemsize, vector, unaligned, clusters)
-    found = candidates(
-        problem, table, clusters=clusters, shared=shared_limit(arch), most=most, exact=exact
-    )
-    return problem, table, found
+    limits = {"clusters": clusters, "shared": shared_limit(arch)}
+    return problem, table, candidates(problem, table, **limits, most=most, exact=exact)
 
 
 def candidates(
@@ -84,14 +82,14 @@ def candidates(
     clusters, shared: limits of the GPU, see `row_limits.why_not`. exact: only those with
     `same_bits`.
     """
-    found: set[RowChoice] = set()
-    for choice in _neighbors(problem, table):
-        block = choice.threads * choice.rows * choice.loads * choice.vector
-        spills = choice.kernel == "registers" and block > IN_REGISTERS
-        if choice == table or spills or (exact and not same_bits(choice, table)):
-            continue
-        if why_not(choice, problem, clusters, shared) is None:
-            found.add(choice)
+    found = {
+        c
+        for c in _neighbors(problem, table)
+        if c != table
+        and not (c.kernel == "registers" and c.threads * c.rows * c.loads * c.vector > IN_REGISTERS)
+        and not (exact and not same_bits(c, table))
+        and why_not(c, problem, clusters, shared) is None
+    }
     return sorted(found, key=lambda c: (_distance(c, table), astuple(c)))[:most]
 
 
@@ -191,10 +189,9 @@ class CheckedCalls:
     def _call(self, choice: RowChoice) -> Callable[[], None]:
         """What the operator would launch with this configuration."""
         op = "reduce_sum" if self.problem.op == "sum" else self.problem.op
-        with tuned.trying(choice) as trial:
+        with tuned.trying(choice) as asked:
             run = launcher(Call.of(op, *self.inputs, arch=self.arch))
-        if run is None or trial.asked != [self.problem]:
-            raise AssertionError(f"{self.case}: asked for {trial.asked}, planned {self.problem}")
+        assert run is not None and asked == [self.problem], f"{self.case}: asked for {asked}"
         return functools.partial(run, *self.inputs, self.out)
 
     def _result(self, call: Callable[[], None]) -> Tensor:
@@ -348,5 +345,4 @@ def keep(result: Tuning) -> None:
             "table_ms": result.table.timing.median_ms,
             "date": datetime.date.today().isoformat(),
         }
-    tuning_files.keep(result.gpu, {result.key: entry})
-    tuned.forget()
+    tuned.keep(result.gpu, {result.key: entry})

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forgekit.benching.suites.suite import DTYPES, Case, load_suite, select, suite_names
+from forgekit.benching.suites.suite import DTYPES, OPS, Case, load_suite, select, suite_names
 from forgekit.commands.options import AtLeast, Command, Names
-from forgekit.errors import PlatformError, UsageError, brief, got_needed
+from forgekit.errors import PlatformError, brief, got_needed, usage_error
 from forgekit.text import Table, plural
 
 if TYPE_CHECKING:
-    from forgekit.benching.tuning import Timed, Tuning
+    from forgekit.benching.tuning import Tuning
     from forgekit.ops.tile_choice import RowChoice
 
-_OPS = ("reduce_sum", "softmax", "softmax_backward")
+_OPS = tuple(op for op in OPS if op != "copy_transpose")  # which has no rows
 
 
 @click.command(
@@ -83,17 +83,16 @@ def _cases(chosen: SimpleNamespace) -> list[Case]:
     for name in ops:
         if name not in _OPS:
             remedy = "other operators have no rows to tune"
-            raise UsageError(got_needed("--op", brief(name), f"some of {', '.join(_OPS)}", remedy))
+            raise usage_error("--op", brief(name), f"some of {', '.join(_OPS)}", remedy)
     if not chosen.shape and not chosen.suite:
         remedy = "such as --shape 8192x8192, or --suite short"
-        raise UsageError(got_needed("forgekit tune", "no sizes", "--shape or --suite", remedy))
+        raise usage_error("forgekit tune", "no sizes", "--shape or --suite", remedy)
     named = [Case(op, _shape(text), t) for op in ops for text in chosen.shape for t in dtypes]
     cases = select(named, ops=ops, dtypes=dtypes) if named else []
     if chosen.suite:
         cases += [c for c in select(load_suite(chosen.suite), ops=ops, dtypes=dtypes) if c.dim]
     if not cases:
-        remedy = "choose another suite"
-        raise UsageError(got_needed("--suite", f"no rows in {chosen.suite}", "some", remedy))
+        raise usage_error("--suite", f"no rows in {chosen.suite}", "some", "choose another suite")
     return list(dict.fromkeys(cases))
 
 
@@ -101,28 +100,28 @@ def _shape(text: str) -> tuple[int, int]:
     found = re.fullmatch(r"([1-9]\d*)[x×]([1-9]\d*)", text.strip())
     if not found:
         needed, remedy = "rows x elements of a row", "such as --shape 8192x4096"
-        raise UsageError(got_needed("--shape", brief(text), needed, remedy))
+        raise usage_error("--shape", brief(text), needed, remedy)
     return int(found[1]), int(found[2])
 
 
 def _check_device_and_folder(*, store: bool) -> None:
     """Refuses first what should not come out at the end."""
     from forgekit.devices import current_target
-    from forgekit.ops import tuning_files
+    from forgekit.ops import tuned
 
     target = current_target()
     if target.kind != "gpu":
         needed, remedy = "a GPU, as it goes by times", "run it on such a machine"
         raise PlatformError(got_needed("forgekit tune", target.name, needed, remedy))
-    if store and tuning_files.folder() is None:
+    if store and tuned.folder() is None:
         remedy = "unset FORGEKIT_TUNING or name a folder with it, or add --dry-run"
-        raise UsageError(got_needed("forgekit tune", "no folder to store in", "a folder", remedy))
+        raise usage_error("forgekit tune", "no folder to store in", "a folder", remedy)
 
 
 # -- what is printed ------------------------------------------------------------------------------
 def report(found: Sequence[Tuning]) -> list[str]:
     """A table of all sizes that were measured, and below it what was not, and why."""
-    rows = [_row(one, one.table) for one in found if one.table]
+    rows = [_row(one) for one in found if one.table]
     heads = ("", "table's choice", "µs", "best", "µs", "gain")
     lines = Table(heads, rows, left=(0, 1, 3)).lines() if rows else ["nothing was measured"]
     lines += [f"{one.case}: not measured: {one.left_out}" for one in found if one.left_out]
@@ -131,15 +130,13 @@ def report(found: Sequence[Tuning]) -> list[str]:
     return lines
 
 
-def _row(one: Tuning, table: Timed) -> tuple[str, ...]:
-    name = f"{one.case}, {one.tried} tried"
-    if one.best is None:
-        return (name, *_timed(table), "stays", "", "")
-    return (name, *_timed(table), *_timed(one.best), f"{100 * one.gain:.1f} %")
-
-
-def _timed(timed: Timed) -> tuple[str, str]:
-    return in_words(timed.choice), f"{1e3 * timed.timing.median_ms:.1f}"
+def _row(one: Tuning) -> tuple[str, ...]:
+    table, best = (
+        (in_words(timed.choice), f"{1e3 * timed.timing.median_ms:.1f}") if timed else ("stays", "")
+        for timed in (one.table, one.best)
+    )
+    gain = f"{100 * one.gain:.1f} %" if one.best else ""
+    return f"{one.case}, {one.tried} tried", *table, *best, gain
 
 
 def in_words(choice: RowChoice) -> str:
@@ -153,9 +150,9 @@ def in_words(choice: RowChoice) -> str:
 
 def _show() -> int:
     """What the files of the folder hold, also those that do not count."""
-    from forgekit.ops import tuning_files
+    from forgekit.ops import tuned
 
-    where, found = tuning_files.folder(), tuning_files.stored()
+    where, found = tuned.folder(), tuned.stored()
     if not found:
         print(f"nothing is stored in {where}" if where else "FORGEKIT_TUNING=off")
     for one in found:
@@ -166,9 +163,8 @@ def _show() -> int:
 
 
 def _clear() -> int:
-    from forgekit.ops import tuned, tuning_files
+    from forgekit.ops import tuned
 
-    files = tuning_files.clear()
-    tuned.forget()
+    files = tuned.clear()
     print("\n".join(f"removed {file}" for file in files) or "nothing is stored")
     return 0

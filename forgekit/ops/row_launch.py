@@ -13,6 +13,7 @@ from forgekit.errors import usage_error
 from forgekit.kernels import VECTOR_BYTES, WARP
 from forgekit.ops.calls import Call, Launch
 from forgekit.ops.launching import clusters_of, runner, strided
+from forgekit.ops.row_limits import RowProblem
 from forgekit.ops.tile_choice import RowChoice, choose_rows
 from forgekit.ops.tuned import tuned_rows
 from forgekit.ops.views import View
@@ -47,7 +48,8 @@ def _choice(call: Call, rows: int, size: int, apart: tuple[int, ...], step: int)
         size, apart, call.addresses, call.dtype.itemsize, step, sums=op == "sum"
     )
     if call.variant is None:
-        found = tuned_rows(op, call.arch, rows, size, call.dtype, vector, unaligned)
+        dtype = str(call.dtype).removeprefix("torch.")
+        found = tuned_rows(RowProblem(op, rows, size, dtype, vector, unaligned), call.arch)
         if found is not None:
             return found
     alone = call.variant == ("split" if op == "sum" else "vectorized")

@@ -25,7 +25,7 @@ from forgekit.benching.tuning import (
 )
 from forgekit.devices import use_target
 from forgekit.errors import PlatformError, UsageError
-from forgekit.ops import calls, tuned, tuning_files
+from forgekit.ops import calls, tuned
 from forgekit.ops.row_launch import row_vectors
 from forgekit.ops.row_limits import RowProblem, why_not
 from forgekit.ops.softmax import _softmax
@@ -171,7 +171,7 @@ def test_a_table_that_is_wrong_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     outcome = tune_case(CASE, most=3, timer=fewest_loads)
     assert outcome.left_out.startswith("the table's own choice: wrong") and outcome.tried == 1
     tuning.keep(outcome)
-    assert outcome.table is None and tuning_files.stored() == []
+    assert outcome.table is None and tuned.stored() == []
 
 
 def test_a_gpu_that_is_lost_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +216,7 @@ def test_the_best_is_stored_and_used() -> None:
     assert choice_used() == (best.threads, best.rows, best.loads) != (64, 1, 2)
     torch.testing.assert_close(ops.softmax(x), x.softmax(-1))
     assert torch.equal(ops.softmax(x), ops.softmax(x))
-    [found] = tuning_files.stored()
+    [found] = tuned.stored()
     kept = found.entries["softmax float16 6x1024 vector=8"]
     assert (found.gpu, kept["ms"], kept["table_ms"]) == (f"virtual GPU ({ARCH})", 1.25, 2.25)
 
@@ -228,7 +228,7 @@ def test_where_nothing_is_faster_the_table_stays_and_an_old_entry_goes() -> None
     assert outcome.best is None and outcome.table is not None and outcome.gain == 0
     assert outcome.table.choice.loads == 2  # what was stored is not what it is compared with
     tuning.keep(outcome)
-    assert choice_used() == (64, 1, 2) and tuning_files.stored()[0].entries == {}
+    assert choice_used() == (64, 1, 2) and tuned.stored()[0].entries == {}
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from forgekit.commands import tune
 from forgekit.commands.cli import main
 from forgekit.devices import Target, use_target
 from forgekit.errors import UsageError
-from forgekit.ops import tuned, tuning_files
+from forgekit.ops import tuned
 from forgekit.ops.tile_choice import RowChoice
 from tests.benching.test_tuning import fewest_loads
 
@@ -54,7 +54,7 @@ def test_a_search_prints_stores_shows_and_clears(
     assert "registers 64 threads, 4 loads 4250.0 registers " in " ".join(first.split())
     assert first.endswith(" %")
     assert second.endswith("stays")
-    [found] = tuning_files.stored()
+    [found] = tuned.stored()
     assert list(found.entries) == ["softmax float16 6x2048 vector=8"]
 
     assert main(["tune", "--show"]) == 0
@@ -74,7 +74,7 @@ def test_a_search_prints_stores_shows_and_clears(
 def test_a_dry_run_stores_nothing(virtual: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*NARROW, "--dry-run"]) == 0
     assert "3 tried" in capsys.readouterr().out
-    assert tuning_files.stored() == []
+    assert tuned.stored() == []
 
 
 def test_what_was_found_before_ctrl_c_is_kept(
@@ -90,14 +90,14 @@ def test_what_was_found_before_ctrl_c_is_kept(
     said = capsys.readouterr()
     assert "interrupted; what was found before is kept" in said.err
     assert "softmax 6×2048" in said.out and "3×1" not in said.out
-    assert len(tuning_files.stored()[0].entries) == 1
+    assert len(tuned.stored()[0].entries) == 1
 
 
 def test_shown_are_also_files_and_entries_that_do_not_count(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "tuned-a.json").write_text("{")
-    data = tuning_files.header() | {"dsl": "1", "gpu": "B", "entries": {"some rows": {"ms": 1}}}
+    data = tuned.header() | {"dsl": "1", "gpu": "B", "entries": {"some rows": {"ms": 1}}}
     (folder / "tuned-b.json").write_text(json.dumps(data))
     assert main(["tune", "--show"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 import torch
 
+from forgekit import ops
 from forgekit.devices import use_target
 from forgekit.errors import PlatformError
-from forgekit.ops import softmax, tuned, tuning_files
+from forgekit.ops import softmax, tuned
 from forgekit.ops.calls import plan
 from forgekit.ops.row_limits import RowProblem, why_not
 from forgekit.ops.softmax import _softmax
@@ -34,7 +35,7 @@ OTHER = RowChoice("registers", 64, 2, 2, 8, whole=2)
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("FORGEKIT_TUNING", str(tmp_path))
-    monkeypatch.setattr(tuning_files, "_warned", set())
+    monkeypatch.setattr(tuned, "_warned", set())
     tuned.forget()
     with use_target("virtual", ARCH):
         yield tmp_path
@@ -46,14 +47,11 @@ def entry(choice: RowChoice) -> dict[str, Any]:
 
 
 def store(choice: RowChoice = OTHER, problem: RowProblem = ROWS) -> Path:
-    file = tuning_files.keep(NAME, {tuned.key(problem): entry(choice)})
-    tuned.forget()
-    return file
+    return tuned.keep(NAME, {tuned.key(problem): entry(choice)})
 
 
 def asked(problem: RowProblem = ROWS, arch: str = ARCH) -> RowChoice | None:
-    p = problem
-    return tuned.tuned_rows(p.op, arch, p.rows, p.size, p.dtype, p.vector, p.unaligned)
+    return tuned.tuned_rows(problem, arch)
 
 
 def used() -> RowChoice:
@@ -74,8 +72,7 @@ def test_an_entry_is_used_by_the_operator_and_the_table_without_it() -> None:
     assert used() == TABLE
     store()
     assert used() == OTHER
-    tuning_files.keep(NAME, {tuned.key(ROWS): None})
-    tuned.forget()
+    tuned.keep(NAME, {tuned.key(ROWS): None})
     assert used() == TABLE
 
 
@@ -85,7 +82,7 @@ def test_the_off_switch(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
     monkeypatch.setenv("FORGEKIT_TUNING", word)
     tuned.forget()
     assert used() == TABLE
-    assert tuning_files.stored() == []
+    assert tuned.stored() == []
     with pytest.raises(PlatformError, match=f"FORGEKIT_TUNING: got {word}"):
         store()
 
@@ -112,15 +109,15 @@ def test_many_rows_share_an_entry_up_to_twice_as_many() -> None:
 def test_a_file_written_by_another_process_is_read_anew() -> None:
     store()
     assert asked() == OTHER
-    tuning_files.keep(NAME, {tuned.key(ROWS): entry(dataclasses.replace(OTHER, rows=2))})
+    tuned.keep(NAME, {tuned.key(ROWS): entry(dataclasses.replace(OTHER, rows=2))})
     assert asked() == dataclasses.replace(OTHER, rows=2)
 
 
 def test_what_is_tried_goes_before_what_is_stored() -> None:
     store()
-    with tuned.trying(TABLE) as trial:
+    with tuned.trying(TABLE) as rows:
         assert asked() == TABLE
-    assert trial.asked == [ROWS]
+    assert rows == [ROWS]
     assert asked() == OTHER
 
 
@@ -150,7 +147,7 @@ def test_a_file_that_does_not_count_is_told_once_and_replaced(
         file.touch()
         assert used() == TABLE
     assert len(found) == 1
-    assert [said in one.ignored for one in tuning_files.stored()] == [True]
+    assert [said in one.ignored for one in tuned.stored()] == [True]
     store()
     assert used() == OTHER
 
@@ -186,29 +183,29 @@ def test_an_entry_that_cannot_be_right_is_told_once_and_ignored(
     change: dict[str, Any] | None, said: str
 ) -> None:
     bad: Any = {"choice": change and entry(OTHER)["choice"] | change}
-    tuning_files.keep(NAME, {tuned.key(ROWS): bad})
+    tuned.keep(NAME, {tuned.key(ROWS): bad})
     with pytest.warns(UserWarning, match=said) as found:
         assert asked() is None and asked() is None
     assert len(found) == 1
 
 
 def test_other_kernels_are_noticed_by_their_text(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    before = tuning_files.header()
-    (tmp_path / "new.py").write_text("x = 1\n")
-    monkeypatch.setattr(tuning_files, "_SOURCES", (*tuning_files._SOURCES, tmp_path / "new.py"))
-    after = tuning_files.header.__wrapped__()
+    before = tuned.header()
+    assert all(any(Path(ops.__file__).parents[1].glob(names)) for names in tuned.SOURCES)
+    monkeypatch.setattr(tuned, "SOURCES", (*tuned.SOURCES, "ref/*.py"))
+    after = tuned.header.__wrapped__()
     assert {name for name in before if before[name] != after[name]} == {"kernels"}
 
 
 # -- files ----------------------------------------------------------------------------------------
 def _store_many(where: Path, who: int, together: Any) -> None:
     os.environ["FORGEKIT_TUNING"] = str(where)
-    tuning_files.header()
+    tuned.header()
     together.wait(60)
     for k in range(100):
-        tuning_files.keep(NAME, {f"{who} {k}": entry(OTHER)})
+        tuned.keep(NAME, {f"{who} {k}": entry(OTHER)})
 
 
 @pytest.mark.weekly
@@ -221,7 +218,7 @@ def test_processes_that_store_at_once_lose_nothing(folder: Path) -> None:
     for worker in workers:
         worker.join()
     assert [worker.exitcode for worker in workers] == [0, 0]
-    [found] = tuning_files.stored()
+    [found] = tuned.stored()
     assert (found.ignored, len(found.entries)) == ("", 200)
     assert sorted(f.name for f in folder.iterdir()) == [f".{found.file.name}.lock", found.file.name]
 
@@ -236,7 +233,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
 def test_clear_removes_these_files_alone(folder: Path) -> None:
     (folder / "mine.json").write_text("{}")
     file = store()
-    assert tuning_files.clear() == [file]
+    assert tuned.clear() == [file]
     assert not file.exists() and (folder / "mine.json").exists()
     assert used() == TABLE
 
@@ -245,15 +242,15 @@ def test_what_it_did_not_write_is_set_aside_and_never_removed(folder: Path) -> N
     file = store()
     file.write_text("{}")
     (folder / ".lock").write_text("of another program")
-    assert tuning_files.clear() == []
+    assert tuned.clear() == []
     with pytest.warns(UserWarning, match="cannot be read"):
         assert used() == TABLE
     assert store() == file and used() == OTHER
     assert file.with_suffix(".unreadable.json").read_text() == "{}"
-    assert len(tuning_files.stored()) == 1
+    assert len(tuned.stored()) == 1
     file.unlink()
     os.mkfifo(file)
-    assert [one.ignored != "" for one in tuning_files.stored()] == [True]
+    assert [one.ignored != "" for one in tuned.stored()] == [True]
     assert (folder / ".lock").read_text() == "of another program"
 
 
