@@ -14,7 +14,6 @@ from click.core import ParameterSource
 
 from forgekit.benching.suites.suite import (
     DTYPES,
-    OPS,
     Case,
     check_names,
     load_suite,
@@ -23,6 +22,7 @@ from forgekit.benching.suites.suite import (
 )
 from forgekit.commands.options import AtLeast, Command, Names, chosen_target
 from forgekit.errors import usage_error
+from forgekit.operator_names import OPERATORS
 from forgekit.output_files import check_output, write_output
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def vgpu(sizes: str, repeats: int, no_peers: bool, out: Path | None) -> int:
     "the virtual GPU itself",
 )
 @click.option("--suite", help=f"{', '.join(suite_names())}, or a TOML file of yours; default smoke")
-@click.option("--op", type=Names(), default="", help=f"some of {', '.join(OPS)}; default all")
+@click.option("--op", type=Names(), default="", help=f"some of {', '.join(OPERATORS)}; default all")
 @click.option("--dtype", type=Names(), default="", help=f"some of {', '.join(DTYPES)}; default all")
 @click.option("--backend", type=Names(), default="kernel",
               help="such as kernel,ref; default kernel")  # fmt: skip
@@ -200,7 +200,7 @@ def _measured(
         measure = elsewhere or partial(_here_or_spread, scheduler=chosen.scheduler)
         _with_progress(results, cases, measure(cases, settings), chosen.out)
     if chosen.host_times and not results.interrupted:
-        ops = [op for op in OPS if op in (chosen.op or OPS)]
+        ops = [op for op in OPERATORS if op in (chosen.op or OPERATORS)]
         running.measure_host(results, ops, settings)
     if chosen.out:
         write_results(results, chosen.out)

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forgekit.benching.suites.suite import DTYPES, OPS, Case, load_suite, select, suite_names
+from forgekit.benching.suites.suite import DTYPES, Case, load_suite, select, suite_names
 from forgekit.commands.options import AtLeast, Command, Names
 from forgekit.errors import PlatformError, brief, got_needed, usage_error
+from forgekit.operator_names import OPERATORS
 from forgekit.text import Table, plural
 
 if TYPE_CHECKING:
     from forgekit.benching.tuning import Tuning
     from forgekit.ops.tile_choice import RowChoice
 
-_OPS = tuple(op for op in OPS if op != "copy_transpose")  # which has no rows
+_OPS = tuple(op for op in OPERATORS if op != "copy_transpose")  # which has no rows
 
 
 @click.command(

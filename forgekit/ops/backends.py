@@ -19,12 +19,12 @@ from torch import Tensor
 from forgekit import ref
 from forgekit.arguments import checked
 from forgekit.errors import UsageError, brief, usage_error
+from forgekit.operator_names import OPERATORS
 
 Function = Callable[..., Tensor]
 
-OPS = ("copy_transpose", "reduce_sum", "softmax", "softmax_backward")
 # Functions by operator and backend; and the backend of an operator, where somebody chose one.
-functions: dict[str, dict[str, Function]] = {op: {"ref": getattr(ref, op)} for op in OPS}
+functions: dict[str, dict[str, Function]] = {op: {"ref": getattr(ref, op)} for op in OPERATORS}
 chosen: ContextVar[dict[str, str] | None] = ContextVar("forgekit_backends", default=None)
 defaults: dict[str, str] = {}
 
@@ -128,7 +128,7 @@ def current_backend(op: str, backend: str | None = None) -> str:
     Raises:
         UsageError: the operator has no such backend.
     """
-    if op in OPS and backend is None and not (chosen.get() or defaults):
+    if op in OPERATORS and backend is None and not (chosen.get() or defaults):
         return "kernel"
     own = _functions(op)
     name = backend
@@ -143,17 +143,17 @@ def _choice(name: str, op: str | None) -> dict[str, str]:
     """{operator: name} for what a choice is about."""
     if op is not None:
         return {op: current_backend(op, name)}
-    having = {each: name for each in OPS if name == "kernel" or name in functions[each]}
+    having = {each: name for each in OPERATORS if name == "kernel" or name in functions[each]}
     if not having:
-        every = dict.fromkeys(name for each in OPS for name in functions[each])
+        every = dict.fromkeys(name for each in OPERATORS for name in functions[each])
         raise _unknown(name, "one of " + ", ".join(("kernel", *every)))
     return having
 
 
 def _functions(op: str) -> dict[str, Function]:
-    if not isinstance(op, str) or op not in OPS:
+    if not isinstance(op, str) or op not in OPERATORS:
         remedy = "use the name of a function of forgekit.ops"
-        raise usage_error("op", brief(op), "one of " + ", ".join(OPS), remedy)
+        raise usage_error("op", brief(op), "one of " + ", ".join(OPERATORS), remedy)
     return functions[op]
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from forgekit.errors import brief, usage_error
 from forgekit.ops.checks import check_float, check_tensor, check_variant, normal_dim
 from forgekit.ops.operators import Operator
-from forgekit.ops.reductions import SUM_VARIANTS, launcher
+from forgekit.ops.reductions import VARIANTS, launcher
 
 
 def reduce_sum(
@@ -56,7 +56,7 @@ def _check(x: Any, dim: object, keepdim: object, variant: object) -> None:
     if not isinstance(keepdim, bool):
         remedy = "leave it out to drop the dimension"
         raise usage_error("keepdim", brief(keepdim), "True or False", remedy)
-    check_variant(variant, SUM_VARIANTS)
+    check_variant(variant, VARIANTS["reduce_sum"])
 
 
 def _reduced(

@@ -15,11 +15,15 @@ from forgekit.ops.calls import Call, Launch
 from forgekit.ops.checks import check_float, check_variant, normal_dim
 from forgekit.ops.column_launch import launch_columns
 from forgekit.ops.launching import PIECE, aligned, clusters_of
-from forgekit.ops.row_launch import launch_rows
+from forgekit.ops.row_launch import STEPS, launch_rows
 from forgekit.ops.views import View, contiguous_strides, fold
 
-SUM_VARIANTS = ("naive", "smem", "shuffle", "vectorized", "split")
-SOFTMAX_VARIANTS = ("three_pass", "two_pass", "online", "vectorized", "cluster")
+_SOFTMAX = (*STEPS["softmax"], "vectorized", "cluster")
+VARIANTS = {  # that an operator takes; a gradient those of its softmax
+    "reduce_sum": (*STEPS["reduce_sum"], "vectorized", "split"),
+    "softmax": _SOFTMAX,
+    "softmax_backward": _SOFTMAX,
+}
 BY_COLUMNS = (None, "vectorized", "split")  # variants that know columns; the others know rows only
 
 
@@ -33,6 +37,7 @@ def launcher(call: Call) -> Launch | None:
             dim.
     """
     check_float(call.dtype)
+    check_variant(call.variant, VARIANTS[call.op])
     call = call._replace(dim=normal_dim(call.dim, len(call.shape)))
     if not call.shape:  # the one element is a row
         row = launcher(call.contiguous((1,), 0)._replace(addresses=call.addresses))
@@ -41,7 +46,6 @@ def launcher(call: Call) -> Launch | None:
 
 
 def _sum(call: Call) -> Launch | None:
-    check_variant(call.variant, SUM_VARIANTS)
     shape, dim, result = call.shape, call.dim, _without(call.shape, call.dim)
     if 0 in result:
         return None
@@ -73,7 +77,6 @@ def _as_columns(view: View) -> View | None:
 
 
 def _softmax(call: Call) -> Launch | None:
-    check_variant(call.variant, SOFTMAX_VARIANTS)
     if call.variant == "cluster" and clusters_of(call.arch) == 1:
         remedy = "leave variant out; without a GPU, fk.use_target('virtual', arch='sm_90a')"
         raise usage_error("variant", "'cluster'", "a GPU with clusters, sm_90 or later", remedy)

@@ -18,7 +18,12 @@ from forgekit.ops.tile_choice import RowChoice, choose_rows
 from forgekit.ops.tuned import tuned_rows
 from forgekit.ops.views import View
 
-STEPS = ("naive", "smem", "shuffle", "three_pass", "two_pass", "online")  # variants of the lessons
+# Variants of the lessons, on the way to the fastest, by operator.
+STEPS: dict[str, tuple[str, ...]] = {
+    "reduce_sum": ("naive", "smem", "shuffle"),
+    "softmax": ("three_pass", "two_pass", "online"),
+    "softmax_backward": (),
+}
 ADD_PARTS = RowChoice("sum", 128, 1, 2, 1)  # the second step of a sum whose rows were split
 
 
@@ -27,7 +32,7 @@ def launch_rows(call: Call, view: View) -> Launch:
     M, N = view.outer * view.inner, view.reduced
     apart = tuple((s[0] or s[2]) if M > 1 else N for s in view.strides)
     step = view.strides[0][1] if N > 1 else 1
-    if call.variant in STEPS and call.op != "softmax_backward":  # which has no such kernels
+    if call.variant in STEPS[call.op]:
         run = runner(compile_step(call.variant, N, call.dtype, call.arch), call.arch)
     else:
         run = _run_of_choice(call, _choice(call, M, N, apart, step), M)

@@ -15,7 +15,7 @@ from forgekit.ops.backends import backend_names
 from forgekit.ops.checks import check_float, check_tensor, check_variant, normal_dim
 from forgekit.ops.operators import Operator
 from forgekit.ops.reduce import reduce_sum
-from forgekit.ops.reductions import SOFTMAX_VARIANTS, launcher
+from forgekit.ops.reductions import VARIANTS, launcher
 
 
 def softmax(
@@ -70,7 +70,7 @@ def _check(x: Any, dim: object, variant: object, name: str = "x") -> None:
     check_tensor(x, name)
     check_float(x.dtype, name)
     normal_dim(dim, x.dim())
-    check_variant(variant, SOFTMAX_VARIANTS)
+    check_variant(variant, VARIANTS["softmax"])
 
 
 def _backward(ctx: Any, grad: Tensor, y: Tensor) -> tuple[Tensor]:

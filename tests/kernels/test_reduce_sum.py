@@ -13,6 +13,7 @@ import torch
 import forgekit as fk
 from forgekit.compiling.replay import run_again
 from forgekit.kernels.reduce_steps import SharedRowSum, ShuffleRowSum
+from forgekit.ops import row_launch
 from forgekit.ops.column_choice import ColumnChoice
 from forgekit.ops.column_launch import compile_columns
 from forgekit.ops.launching import clusters_of
@@ -31,7 +32,7 @@ from tests.kernels.rowwise import (
     same_bits,
 )
 
-STEPS = ("naive", "smem", "shuffle")
+STEPS = row_launch.STEPS["reduce_sum"]
 
 
 def row_choices(dtype: torch.dtype) -> dict[str, RowChoice]:

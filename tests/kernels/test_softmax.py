@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import forgekit as fk
+from forgekit.ops import row_launch
 from forgekit.ops.column_choice import ColumnChoice
 from forgekit.ops.column_launch import compile_columns
 from forgekit.ops.launching import clusters_of
@@ -49,7 +50,7 @@ COLUMNS = {  # lanes, rows, loads, whether vectors
     "columns, elements": (32, 4, 4, False),
     "columns, once": (16, 16, 8, False),  # reads up to 128 rows at a time, and keeps them
 }
-STEPS = ("three_pass", "two_pass", "online")
+STEPS = row_launch.STEPS["softmax"]
 FORWARD = [*ROWS, *COLUMNS, *STEPS]
 # Which of them are tried with bfloat16, too; float16 differs from that in no more than its range.
 HALVES = ("registers, elements", "registers, unaligned", "streaming")

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from forgekit.errors import UsageError
-from forgekit.ops.reductions import SUM_VARIANTS
+from forgekit.ops.reductions import VARIANTS
 from tests.kernels.rowwise import WHERE, Output, assert_sums, normal, same_bits
 from tests.ops.launched import Launched, launcher, small_pieces
 
@@ -132,7 +132,7 @@ SERVING = {"naive": {"NaiveRowSum"}, "smem": {"SharedRowSum"}, "shuffle": {"Shuf
 
 
 @pytest.mark.parametrize("arch", WHERE)
-@pytest.mark.parametrize("variant", SUM_VARIANTS)
+@pytest.mark.parametrize("variant", VARIANTS["reduce_sum"])
 def test_variants(variant: str, arch: str | None, launched: Launched) -> None:
     x = normal(2, 9, 40, arch=arch)
     for tensor in (x[0], x[0].t(), x[0, :, 1:], x[0, :, ::3], x[0, 1:2].expand(4, 40)):

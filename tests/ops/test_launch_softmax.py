@@ -9,7 +9,7 @@ import torch
 
 from forgekit.errors import UsageError
 from forgekit.ops.launching import clusters_of
-from forgekit.ops.reductions import SOFTMAX_VARIANTS
+from forgekit.ops.reductions import VARIANTS
 from tests.kernels.rowwise import (
     WHERE,
     Output,
@@ -218,7 +218,7 @@ SERVING = {"three_pass": {"ThreePassSoftmax"}, "two_pass": {"TwoPassSoftmax"},
 
 
 @pytest.mark.parametrize("arch", WHERE)
-@pytest.mark.parametrize("variant", SOFTMAX_VARIANTS)
+@pytest.mark.parametrize("variant", VARIANTS["softmax"])
 def test_variants(variant: str, arch: str | None, launched: Launched) -> None:
     if variant == "cluster" and clusters_of(arch) == 1:
         pytest.skip("no clusters here")

@@ -14,7 +14,6 @@ from tests.ops.dispatched import VIEWS
 
 Op = torch.ops.forgekit.softmax
 BackwardOp = torch.ops.forgekit.softmax_backward
-VARIANTS = ["three_pass", "two_pass", "online", "vectorized", "cluster"]
 
 
 def check(x: torch.Tensor, dim: int = -1) -> torch.Tensor:

@@ -14,10 +14,11 @@ from torch import Tensor
 
 from forgekit import ops
 from forgekit.benching.suites.operations import BENCHED_OPS
-from forgekit.benching.suites.suite import OPS, Case
+from forgekit.benching.suites.suite import Case
 from forgekit.errors import brief, usage_error
+from forgekit.operator_names import OPERATORS
 from forgekit.ops.backends import backend_names
-from forgekit.ops.reductions import SOFTMAX_VARIANTS, SUM_VARIANTS
+from forgekit.ops.reductions import VARIANTS
 
 Call = Callable[[], Tensor]
 Inputs = tuple[Tensor, ...]
@@ -64,9 +65,6 @@ PEERS: dict[str, Callable[[Case, Inputs], Call]] = {
     "quack": _quack,
 }
 
-VARIANTS = {"reduce_sum": SUM_VARIANTS, "softmax": SOFTMAX_VARIANTS,
-            "softmax_backward": SOFTMAX_VARIANTS}  # fmt: skip
-
 
 def _own(backend: str, variant: str | None, case: Case, inputs: Inputs) -> Call:
     options: dict[str, Any] = {} if case.op == "copy_transpose" else {"dim": case.dim}
@@ -93,7 +91,7 @@ def contenders(
     Raises:
         UsageError: no such peer, backend or variant.
     """
-    known = list(dict.fromkeys(name for op in OPS for name in backend_names(op)))
+    known = list(dict.fromkeys(name for op in OPERATORS for name in backend_names(op)))
     their_own = dict.fromkeys(name for names in VARIANTS.values() for name in names)
     for option, names, those in (
         ("--peers", peers, PEERS),

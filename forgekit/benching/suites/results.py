@@ -36,9 +36,10 @@ from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from forgekit.benching.counters import Counters
-from forgekit.benching.suites.suite import DTYPES, OPS, Case
+from forgekit.benching.suites.suite import DTYPES, Case
 from forgekit.benching.timing import Timing
 from forgekit.errors import usage_error
+from forgekit.operator_names import OPERATORS
 from forgekit.output_files import write_output
 
 Key = tuple[Case, str]
@@ -185,7 +186,12 @@ def _rounded(value: float | None) -> float | None:
 
 
 # -- reading ------------------------------------------------------------------------------------
-_KNOWN: dict[str, Sequence[Any]] = {"op": OPS, "dtype": DTYPES, "dim": (-1, 0), "status": STATUSES}
+_KNOWN: dict[str, Sequence[Any]] = {
+    "op": OPERATORS,
+    "dtype": DTYPES,
+    "dim": (-1, 0),
+    "status": STATUSES,
+}
 _LEAST = {"shape": 1, "moved_bytes": 1}
 _fields: Callable[[type], dict[str, Any]] = functools.cache(
     get_type_hints

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from forgekit.errors import brief, usage_error
+from forgekit.operator_names import OPERATORS
 
-OPS = ("copy_transpose", "reduce_sum", "softmax", "softmax_backward")
 DTYPES = ("float16", "bfloat16", "float32")
 
 _FOLDER = Path(__file__).parent
@@ -70,7 +70,7 @@ def load_suite(name: str) -> list[Case]:
         _refuse(file, "group", groups, "tables [[group]]")
     cases = [case for group in groups for case in _cases(file, group)]
     # What may break the GPU's context, and with it all that follows, is last.
-    return sorted(dict.fromkeys(cases), key=lambda c: (c.elements > 2**31, OPS.index(c.op)))
+    return sorted(dict.fromkeys(cases), key=lambda c: (c.elements > 2**31, OPERATORS.index(c.op)))
 
 
 def _cases(file: Path, group: Any) -> Iterable[Case]:
@@ -78,7 +78,7 @@ def _cases(file: Path, group: Any) -> Iterable[Case]:
         _refuse(file, "group", repr(group), "tables [[group]]")
     if unknown := set(group) - _KEYS:
         _refuse(file, "group", sorted(unknown), f"keys of {', '.join(sorted(_KEYS))}")
-    ops = _names(file, group, "ops", OPS)
+    ops = _names(file, group, "ops", OPERATORS)
     dtypes = _names(file, group, "dtypes", DTYPES)
     dim = group.get("dim", -1)
     if type(dim) is not int or dim not in (-1, 0):
@@ -117,7 +117,7 @@ def _refuse(file: Path, what: str, got: object, needed: str) -> NoReturn:
 
 def check_names(ops: Sequence[str], dtypes: Sequence[str]) -> None:
     """Raise UsageError for what is no operator, or no type."""
-    for option, wanted, known in (("--op", ops, OPS), ("--dtype", dtypes, DTYPES)):
+    for option, wanted, known in (("--op", ops, OPERATORS), ("--dtype", dtypes, DTYPES)):
         for name in wanted:
             if name not in known:
                 needed = f"some of {', '.join(known)}"
@@ -133,7 +133,7 @@ def select(
         UsageError: no such operator or type, or no case is left.
     """
     check_names(ops, dtypes)
-    chosen = [c for c in cases if c.op in (ops or OPS) and c.dtype in (dtypes or DTYPES)]
+    chosen = [c for c in cases if c.op in (ops or OPERATORS) and c.dtype in (dtypes or DTYPES)]
     if not chosen:
         got = f"--op {','.join(ops) or 'all'} --dtype {','.join(dtypes) or 'all'}"
         raise usage_error("suite", got, "at least one case", "choose another suite")

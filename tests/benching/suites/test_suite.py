@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from forgekit.benching.suites.suite import DTYPES, OPS, Case, load_suite, select, suite_names
+from forgekit.benching.suites.suite import DTYPES, Case, load_suite, select, suite_names
 from forgekit.errors import UsageError
+from forgekit.operator_names import OPERATORS
 
 
 def shapes(cases: list[Case], op: str, dim: int = -1) -> set[tuple[int, int]]:
@@ -17,7 +18,7 @@ def shapes(cases: list[Case], op: str, dim: int = -1) -> set[tuple[int, int]]:
 @pytest.mark.parametrize("name", ["smoke", "short", "long"])
 def test_a_suite_has_each_operator_in_each_type_and_each_case_once(name: str) -> None:
     cases = load_suite(name)
-    assert {(c.op, c.dtype) for c in cases} == {(op, t) for op in OPS for t in DTYPES}
+    assert {(c.op, c.dtype) for c in cases} == {(op, t) for op in OPERATORS for t in DTYPES}
     assert len(set(cases)) == len(cases)
     assert {c.op for c in cases if c.dim == 0} == {"reduce_sum"}
 
@@ -26,7 +27,7 @@ def test_long_has_all_sizes_that_were_promised() -> None:
     grid = {(2**m, 2**n) for m in range(7, 14) for n in range(10, 14)}
     grid |= {(m, 2**n) for m in (64, 128, 256) for n in range(14, 18)}
     cases = load_suite("long")
-    for op in OPS:
+    for op in OPERATORS:
         found = shapes(cases, op)
         assert grid <= found
         assert any(m > 65535 for m, _ in found) and any(m * n > 2**31 for m, n in found)
