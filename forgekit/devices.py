@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from forgekit.arguments import checked
 from forgekit.errors import PlatformError, UsageError, brief, got_needed, usage_error
+from forgekit.vgpu.host.intercept import stands_in_for_cuda
 from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
 
 if TYPE_CHECKING:
@@ -95,13 +96,11 @@ def current_target(device: str | None = None, arch: str | None = None) -> Target
 
 
 def _resolve(given: Request, chosen: Request) -> Target:
-    import torch
-
     device, device_from = _first("device", given[0], chosen[0], "FORGEKIT_DEVICE")
     arch, arch_from = _first("arch", given[1], chosen[1], "FORGEKIT_ARCH")
     kind = _kind(device, device_from)
     if kind is None:
-        kind = "gpu" if torch.cuda.is_available() else "virtual"
+        kind = "gpu" if gpu_is_there() else "virtual"
     return _gpu(arch, arch_from, device_from) if kind == "gpu" else _virtual(arch, arch_from)
 
 
@@ -113,6 +112,13 @@ def _first(
     if asked is None and os.environ.get(variable):
         return os.environ[variable], variable
     return asked, name
+
+
+def gpu_is_there() -> bool:
+    """Whether PyTorch can use a GPU: a real one, also where "cuda" means the virtual one."""
+    import torch
+
+    return torch.cuda.is_available() and not stands_in_for_cuda()
 
 
 def _kind(device: str | None, said_by: str) -> Kind | None:
@@ -136,7 +142,7 @@ def _virtual(arch: str | None, said_by: str) -> Target:
 def _gpu(arch: str | None, arch_from: str, device_from: str) -> Target:
     import torch
 
-    if not torch.cuda.is_available():
+    if not gpu_is_there():
         needed = "an NVIDIA GPU that PyTorch can use, and there is none here"
         raise PlatformError(got_needed(device_from, "gpu", needed, _WITHOUT))
     name, capability = torch.cuda.get_device_name(), torch.cuda.get_device_capability()
@@ -221,7 +227,7 @@ def gpu_report() -> GpuReport:
         import torch
 
         torch_version, torch_cuda = str(torch.__version__), torch.version.cuda
-        gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+        gpu = torch.cuda.get_device_name() if gpu_is_there() else None
         target = current_target()
     except (ImportError, RuntimeError, PlatformError, UsageError) as exc:
         problem = str(exc)

@@ -105,6 +105,12 @@ def _without_dashes(
     return usage_error("the call", got, "options, then `--`, then the command", remedy)
 
 
+no_cuda = click.option(
+    "--no-cuda", "cuda", flag_value=False, default=True, type=bool,
+    help='leave torch\'s "cuda" as it is; otherwise it means the virtual GPU where there is no GPU',
+)  # fmt: skip
+
+
 # -- types of options -----------------------------------------------------------------------------
 class AtLeast(click.ParamType):
     """An integer of `least` or more. remedy: what to do about another one."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forgekit.commands.options import AtLeast, Names, ScriptCommand, ToolCommand, as_option
+from forgekit.commands.options import AtLeast, Names, ScriptCommand, ToolCommand, as_option, no_cuda
 from forgekit.commands.run import launched_nothing, run_script
 from forgekit.errors import PlatformError, UsageError, brief, usage_error
 from forgekit.output_files import check_output
@@ -155,7 +155,10 @@ def _passed_on(status: int, who: str) -> int:
 )
 @click.option("--gpu", help="whose bandwidth bounds the time, such as H200 or L4")
 @click.option("--json", "as_json", is_flag=True, help="print the profiles as JSON")
-def profile(script: str, arguments: tuple[str, ...], gpu: str | None, as_json: bool) -> int:
+@no_cuda
+def profile(
+    script: str, arguments: tuple[str, ...], gpu: str | None, as_json: bool, cuda: bool
+) -> int:
     """Run a CuTe DSL script on the virtual GPU and print what each line costs.
 
     SCRIPT is the Python file; ARGUMENTS are handed to it.
@@ -174,7 +177,7 @@ def profile(script: str, arguments: tuple[str, ...], gpu: str | None, as_json: b
     aside = redirect_stdout(sys.stderr) if as_json else nullcontext()
     launched: list[str] = []
     with aside, options_of_all_threads(listeners=(counts,), launched=launched, sanitize=False):
-        ended = run_script(script, arguments, device="virtual")
+        ended = run_script(script, arguments, device="virtual", cuda=cuda)
     whole = of_counts(Path(script).name, counts, chosen)
     kernels = dict.fromkeys(launch.kernel for launch in whole.launches)
     profiles = {name: whole.filter(kernel=name) for name in kernels}

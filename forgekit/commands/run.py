@@ -11,7 +11,7 @@ from types import ModuleType
 
 import click
 
-from forgekit.commands.options import ScriptCommand, chosen_target
+from forgekit.commands.options import ScriptCommand, chosen_target, no_cuda
 from forgekit.errors import ForgekitError, KernelError, SourceLine, UsageError, user_line
 
 # What torch says where a script puts tensors on a GPU that is not there.
@@ -21,7 +21,7 @@ _NO_CUDA = (
     "Found no NVIDIA driver",
 )
 _NO_CUDA_REMEDY = (
-    'torch has no GPU here, and the virtual GPU works on CPU tensors: write device="cpu", or '
+    'torch has no GPU here: leave out --no-cuda, so that "cuda" means the virtual GPU, or write '
     '`device = "cuda" if torch.cuda.is_available() else "cpu"`.'
 )
 
@@ -36,18 +36,22 @@ class Ended:
 
 @click.command(cls=ScriptCommand)
 @click.option("--device", help="gpu or virtual; otherwise FORGEKIT_DEVICE or what is there")
-def run(script: str, arguments: tuple[str, ...], device: str | None) -> int:
+@no_cuda
+def run(script: str, arguments: tuple[str, ...], device: str | None, cuda: bool) -> int:
     """Run a CuTe DSL script as it stands, on the virtual GPU where there is no GPU.
 
     SCRIPT is the Python file; ARGUMENTS are handed to it.
     """
-    return run_script(script, arguments, device=device).status
+    return run_script(script, arguments, device=device, cuda=cuda).status
 
 
-def run_script(script: str, arguments: Sequence[str], *, device: str | None = None) -> Ended:
+def run_script(
+    script: str, arguments: Sequence[str], *, device: str | None = None, cuda: bool = True
+) -> Ended:
     """Run `script` as `python script arguments...` would; says how it ended.
 
-    device: "gpu" or "virtual", which wins over FORGEKIT_DEVICE. An exception of the script itself
+    device: "gpu" or "virtual", which wins over FORGEKIT_DEVICE. cuda: on the virtual GPU, torch's
+    "cuda" means that one, unless torch has a real GPU. An exception of the script itself
     is shown from the script's own line downwards.
 
     Raises:
@@ -61,9 +65,11 @@ def run_script(script: str, arguments: Sequence[str], *, device: str | None = No
     if device is not None:
         os.environ["FORGEKIT_DEVICE"] = device
     if target.kind == "virtual":
+        import torch
+
         import forgekit.vgpu
 
-        forgekit.vgpu.install()
+        forgekit.vgpu.install(cuda=cuda and not torch.cuda.is_available())
 
     sys.argv = [script, *arguments]
     sys.path.insert(0, str(path.parent))
@@ -96,7 +102,8 @@ def _run_as_main(path: Path) -> None:
     module = ModuleType("__main__")
     module.__file__ = str(path)
     sys.modules["__main__"] = module
-    exec(compile(path.read_bytes(), path, "exec"), module.__dict__)
+    # Not with this module's `annotations`, which would make texts of the script's own.
+    exec(compile(path.read_bytes(), path, "exec", dont_inherit=True), module.__dict__)
 
 
 def _show(error: Exception, script: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from forgekit.commands.options import AtLeast, Names, ScriptCommand, ToolCommand
+from forgekit.commands.options import AtLeast, Names, ScriptCommand, ToolCommand, no_cuda
 from forgekit.commands.run import Ended, launched_nothing, run_script
 from forgekit.errors import usage_error
 from forgekit.profiling.nvidia import sanitizer, tools
@@ -104,7 +104,8 @@ def _is_command(words: Sequence[str]) -> bool:
 @click.option(
     "--seed", type=AtLeast(0, "choose another"), default=0, help="of the adversarial schedule"
 )
-def sanitize(script: str, arguments: tuple[str, ...], schedule: str, seed: int) -> int:
+@no_cuda
+def sanitize(script: str, arguments: tuple[str, ...], schedule: str, seed: int, cuda: bool) -> int:
     """Run a CuTe DSL script on the virtual GPU and print what it does wrong.
 
     SCRIPT is the Python file; ARGUMENTS are handed to it.
@@ -120,7 +121,7 @@ def sanitize(script: str, arguments: tuple[str, ...], schedule: str, seed: int) 
     launched: list[str] = []
     options: dict[str, Any] = {"sanitize": True, "schedule": schedule, "seed": seed}
     with options_of_all_threads(findings=findings, launched=launched, **options):
-        ended = run_script(script, arguments, device="virtual")
+        ended = run_script(script, arguments, device="virtual", cuda=cuda)
     found = distinct(findings)
     for finding in found:
         print(f"\n{counted(finding)}")

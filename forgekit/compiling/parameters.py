@@ -13,6 +13,7 @@ from forgekit.arguments import dense
 from forgekit.compiling.specs import TensorSpec, spec
 from forgekit.diagnosing.sources import unwrap
 from forgekit.errors import ArgumentMismatchError, brief, got_needed, usage_error
+from forgekit.vgpu.host.arguments import real_device
 
 _RETURNS_NOTHING = "a compiled kernel returns nothing, it writes into its arguments"
 
@@ -180,7 +181,7 @@ def check_argument(
         raise _mismatch(f"argument {p.name}", got, f"a torch tensor, {p.value}", remedy)
     if value.is_nested or value.layout is not torch.strided:
         dense(f"argument {p.name}", value)
-    if value.device.type != device:
+    if real_device(value) != device:
         got, remedy = f"a tensor on {value.device}", f'move it with .to("{device}")'
         raise _mismatch(f"argument {p.name}", got, f"one on {device}", remedy)
     p.value.check(p.name, value, sizes)

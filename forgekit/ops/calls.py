@@ -9,8 +9,10 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from forgekit.devices import current_target
 from forgekit.kernels import VECTOR_BYTES
 from forgekit.ops.views import contiguous_strides
+from forgekit.vgpu.host.intercept import stands_in_for_cuda
 
 Launch = Callable[..., None]  # of the operands, and of the result that it fills
 Allocate = Callable[[Tensor], Tensor]
@@ -81,5 +83,7 @@ def plan(
     tuples do; so only the first call of its kind has one.
     """
     named = dict(zip(operator.option_names, options, strict=True))
+    if arch is None and stands_in_for_cuda():
+        arch = current_target().arch
     call = Call(operator.name, dtype, arch, tuple(shape), places[::2], places[1::2], **named)
     return operator.prepare(call, options)

@@ -22,6 +22,12 @@ SOURCE_ATTRIBUTE = "_forgekit_source"
 # Set on an argument that the kernel must not write to.
 READ_ONLY_ATTRIBUTE = "_forgekit_read_only"
 
+# Set on a torch storage that counts as memory of the virtual GPU; see `forgekit.vgpu.cuda`.
+CUDA_ATTRIBUTE = "_forgekit_cuda"
+
+# Memory that a script has allocated by calls of the driver or the runtime, by address.
+allocated: dict[int, Any] = {}
+
 _CPU_ALIGN = 64  # what torch's CPU allocator gives; the lower bits of a pointer are then true
 _MAX_DEPTH = 4  # of containers in containers
 
@@ -93,6 +99,19 @@ def is_tensor(value: Any) -> bool:
     )
 
 
+def on_virtual_gpu(tensor: Any) -> bool:
+    """Whether a torch tensor counts as memory of the virtual GPU, where "cuda" means that."""
+    try:
+        return getattr(tensor.untyped_storage(), CUDA_ATTRIBUTE, False)
+    except (AttributeError, NotImplementedError, RuntimeError):  # sparse tensors have no storage
+        return False
+
+
+def real_device(tensor: Any) -> str:
+    """The type of the device where a torch tensor's memory really lies, such as cpu."""
+    return "cpu" if on_virtual_gpu(tensor) else str(tensor.device.type)
+
+
 def _is_pointer(value: Any) -> bool:
     return hasattr(value, "_pointer") and hasattr(value, "_assumed_align")
 
@@ -126,7 +145,7 @@ def describe(name: str, tensor: Any) -> TensorView:
 
 
 def _describe_torch(name: str, tensor: Any) -> TensorView:
-    if tensor.device.type != "cpu":
+    if real_device(tensor) != "cpu":
         raise UsageError(
             got_needed(
                 f"argument `{name}`", f"a tensor on {tensor.device}", "a CPU tensor",
@@ -179,7 +198,7 @@ def storage_at(address: int) -> tuple[int, int, object] | None:
     The caller's variables are looked through first, then, for torch, every object that Python's
     garbage collector tracks.
     """
-    for candidates in (_variables(), _tracked()):
+    for candidates in (allocated.values(), _variables(), _tracked()):
         for value in candidates:
             found = _extent(value)
             if found and found[0] <= address < found[0] + found[1]:
@@ -206,7 +225,7 @@ def _tracked() -> Iterator[Any]:
 def _extent(value: Any) -> tuple[int, int] | None:
     kind = type(value)
     if hasattr(kind, "untyped_storage"):
-        if value.device.type != "cpu":
+        if real_device(value) != "cpu":
             return None
         try:
             storage = value.untyped_storage()

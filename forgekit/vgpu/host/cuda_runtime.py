@@ -10,7 +10,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from forgekit.errors import UsageError
@@ -26,7 +27,29 @@ _I32, _U64 = ctypes.c_int32, ctypes.c_uint64
 _ATTRIBUTE_BYTES, _CLUSTER_ATTRIBUTE, _COOPERATIVE_ATTRIBUTE = 72, 4, 2
 _MAX_SHARED_OPTIN_ATTRIBUTE = 97
 
-Launch = Callable[[GlobalMemory], None]
+
+@dataclass(frozen=True)
+class Launch:
+    """A recorded launch: the stream it goes to, and what runs it."""
+
+    stream: int
+    run: Callable[[GlobalMemory], None]
+
+
+def keep(stream: int, work: Callable[[], object]) -> bool:
+    """Whether work of a stream is kept for later, and not to run now: `forgekit.vgpu.cuda` replaces
+    this where CUDA graphs are captured."""
+    return False
+
+
+def submit(launches: Sequence[Launch], memory: GlobalMemory) -> bool:
+    """Run launches in order, or let them be captured; whether any ran."""
+    ran = False
+    for launch in launches:
+        if not keep(launch.stream, functools.partial(launch.run, memory)):
+            launch.run(memory)
+            ran = True
+    return ran or not launches
 
 
 class _Recorded(threading.local):
@@ -89,12 +112,12 @@ class Runtime:
 
     def launch(self, kernel: int, gx: int, gy: int, gz: int, bx: int, by: int, bz: int,
                params: int, shared: int, stream: int) -> int:  # fmt: skip
-        self.record(kernel, (gx, gy, gz), (bx, by, bz), shared, params)
+        self.record(kernel, (gx, gy, gz), (bx, by, bz), shared, params, stream=stream or 0)
         return 0
 
     def launch_ex(self, config: int, kernel: int, params: int) -> int:
         dims = (_I32 * 6).from_address(config)  # signed, so that a grid of -1 is reported as such
-        shared = _U64.from_address(config + 24).value
+        shared, stream = (_U64 * 2).from_address(config + 24)
         attributes = _U64.from_address(config + 40).value
         count = ctypes.c_uint32.from_address(config + 48).value
         cluster, cooperative = (1, 1, 1), False
@@ -107,17 +130,18 @@ class Runtime:
             elif kind == _COOPERATIVE_ATTRIBUTE:
                 cooperative = bool(_I32.from_address(at + 8).value)
         grid, block = tuple(dims[:3]), tuple(dims[3:])
-        self.record(kernel, grid, block, shared, params, cluster, cooperative)
+        self.record(kernel, grid, block, shared, params, cluster, cooperative, stream)
         return 0
 
     def record(self, kernel: int, grid: tuple, block: tuple, shared: int, params: int,
-               cluster: tuple = (1, 1, 1), cooperative: bool = False) -> None:  # fmt: skip
+               cluster: tuple = (1, 1, 1), cooperative: bool = False,
+               stream: int = 0) -> None:  # fmt: skip
         """Keep a launch with a copy of its parameters; errors are raised when it runs."""
         name = self.kernels[kernel - 1]
         try:
             ready = program.load(self.ptx_text)[name]
         except Exception as error:  # callbacks must not raise
-            _recorded.launches.append(functools.partial(_raise, error))
+            _recorded.launches.append(Launch(stream, functools.partial(_raise, error)))
             return
         packed, slots = _pack_params(ready, params)
 
@@ -126,7 +150,7 @@ class Runtime:
             record = LaunchRecord(name, grid, block, shared, translated, cluster, cooperative)
             launching.launch(ready, record, memory)
 
-        _recorded.launches.append(run)
+        _recorded.launches.append(Launch(stream, run))
 
 
 def _pack_params(ready: program.Program, params: int) -> tuple[bytes, list[int]]:
@@ -188,7 +212,7 @@ def _refuse(name: str, runtime: Runtime) -> Any:
             f"The host code calls {name.lstrip('_')}, which the virtual GPU does not offer yet. "
             "Run this function on a GPU."
         )
-        _recorded.launches.append(functools.partial(_raise, error))
+        _recorded.launches.append(Launch(0, functools.partial(_raise, error)))
         return 0
 
     callback = ctypes.CFUNCTYPE(_I32)(called)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import ctypes
 import functools
 import inspect
 import os
@@ -34,6 +35,8 @@ active = False  # whether new compilations are for the virtual GPU
 lock = threading.RLock()
 
 _SIGNATURE = "_forgekit_signature"  # set on the DSL's ExecutionArgs
+
+_KDL_CUDA = 2  # of DLPack's DLDeviceType
 
 
 @dataclass(frozen=True)
@@ -246,9 +249,8 @@ def _calling() -> None:
             arguments.register(memory, named)
             cuda_runtime.take_launches()
             result = original(self, exe_args)
-            for launch in cuda_runtime.take_launches():
-                launch(memory)
-            launching.finish_call(memory)
+            if cuda_runtime.submit(cuda_runtime.take_launches(), memory):
+                launching.finish_call(memory)
             return result
 
     @_replaces(jit_executor.ExecutionArgs, "_generate_execution_args")
@@ -303,8 +305,28 @@ def _tensors() -> None:
 
     @_replaces(runtime._Tensor, "__init__")
     def init(original: Any, self: Any, tensor: object, *args: Any, **kwargs: Any) -> None:
-        original(self, tensor, *args, **kwargs)
+        on_gpu = arguments.on_virtual_gpu(tensor)
+        original(self, _GlobalTensor(tensor) if on_gpu else tensor, *args, **kwargs)
         setattr(self, arguments.SOURCE_ATTRIBUTE, tensor)
+
+
+class _GlobalTensor:
+    """A tensor of the CPU's memory that DLPack calls one of a GPU: to the DSL, global memory."""
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+
+    def __dlpack__(self, stream: object = None) -> Any:
+        capsule = self.tensor.detach().__dlpack__(stream=-1)
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        # DLManagedTensor: its DLTensor begins with the data's pointer, then the device's type.
+        at = pointer(capsule, b"dltensor") + ctypes.sizeof(ctypes.c_void_p)
+        ctypes.c_int32.from_address(at).value = _KDL_CUDA
+        return capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _KDL_CUDA, 0
 
 
 def _read(path: str) -> str | None:

@@ -8,8 +8,10 @@ is linked against callbacks of `cuda_runtime` instead. `hooks` replaces the DSL'
 from __future__ import annotations
 
 import contextlib
+import importlib
 import inspect
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,13 +23,15 @@ from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
 _before: dict[str, Any] | None = None  # the DSL's settings before install
 
 
-def install(arch: str | None = None) -> None:
+def install(arch: str | None = None, *, cuda: bool = False) -> None:
     """Route every launch of code compiled from now on to the virtual GPU.
 
-    arch: `sm_80`, `sm_90a` (default) or `sm_100a`; a compile may still name its own.
+    arch: `sm_80`, `sm_90a` (default) or `sm_100a`; a compile may still name its own. cuda: torch's
+    "cuda", torch.cuda and cuda-python's calls mean the virtual GPU too, for code that was written
+    for a GPU.
 
     Raises:
-        PlatformError: no CuTe DSL on this machine.
+        PlatformError: no CuTe DSL on this machine; or `cuda`, and there is a GPU.
         UsageError: an unknown architecture.
     """
     global _before
@@ -50,11 +54,20 @@ def install(arch: str | None = None) -> None:
         for name, value in changes.items():
             setattr(env, name, value)
         hooks.active = True
+    if cuda:
+        _pretence().pretend()
+
+
+def _pretence() -> Any:
+    """`forgekit.vgpu.cuda`, which imports torch."""
+    return importlib.import_module("forgekit.vgpu.cuda")
 
 
 def uninstall() -> None:
     """Undo `install`; functions already compiled for the virtual GPU keep running there."""
     global _before
+    if "forgekit.vgpu.cuda" in sys.modules:
+        _pretence().stop()
     with hooks.lock:
         hooks.active = False
         if _before is not None:
@@ -67,6 +80,11 @@ def uninstall() -> None:
 def is_installed() -> bool:
     """True while launches go to the virtual GPU."""
     return hooks.active
+
+
+def stands_in_for_cuda() -> bool:
+    """True while torch's "cuda" means the virtual GPU."""
+    return "forgekit.vgpu.cuda" in sys.modules and bool(_pretence().pretends())
 
 
 class _Block:

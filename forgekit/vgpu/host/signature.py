@@ -149,6 +149,11 @@ def beyond_32_bits(
     )
 
 
+def current_stream() -> int:
+    """The stream that TVM-FFI would pass: the default one. `forgekit.vgpu.cuda` replaces this."""
+    return 0
+
+
 class PackedTensor:
     """One tensor argument in memory, kept alive with the tensor it points into."""
 
@@ -207,12 +212,15 @@ class CallSignature:
     def complete(
         self, names: Sequence[str], args: tuple, kwargs: Mapping[str, Any]
     ) -> tuple[tuple, Mapping[str, Any]]:
-        """The arguments with a null stream where TVM-FFI needs none to be passed."""
+        """The arguments with the current stream where TVM-FFI needs none to be passed."""
         missing = {n for n in names if n in self.env_streams and n not in kwargs}
         if not missing or len(args) + len(kwargs) + len(missing) != len(names):
             return args, kwargs
         given = iter(args)
-        values = (kwargs[n] if n in kwargs else 0 if n in missing else next(given) for n in names)
+        values = (
+            kwargs[n] if n in kwargs else current_stream() if n in missing else next(given)
+            for n in names
+        )
         return tuple(values), {}
 
     def fit(self, name: str, value: Any) -> Any:

@@ -1,0 +1,232 @@
+"""cuda-python's host calls (`cuda.bindings.driver`, `cuda.bindings.runtime`) on the virtual GPU.
+
+Each call that is offered is one entry of `_calls`; each other one is refused by name.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from forgekit.errors import UsageError, got_needed
+from forgekit.vgpu.cuda import device, device_memory, graphs, notice
+from forgekit.vgpu.cuda.patches import Patches
+from forgekit.vgpu.host import limits
+
+_objects: dict[int, Any] = {}  # events and graphs, by handle
+
+_HOST, _DEVICE = "HostTo", "DeviceTo"
+
+
+def patch_bindings(patches: Patches) -> None:
+    """Let both modules answer for the virtual GPU."""
+    from cuda.bindings import driver, runtime
+
+    for module, prefix, ok in (
+        (driver, "cu", driver.CUresult.CUDA_SUCCESS),
+        (runtime, "cuda", runtime.cudaError_t.cudaSuccess),
+    ):
+        offered = _calls(module, prefix)
+        for name, value in list(vars(module).items()):
+            if not name.startswith(prefix) or isinstance(value, type) or not callable(value):
+                continue
+            if not name.removeprefix(prefix)[:1].isupper():
+                continue
+            call = offered.get(name.removeprefix(prefix))
+            patches.put(module, name, _answering(call, ok) if call else _refusing(name, prefix))
+
+
+def _answering(call: Callable, ok: Any) -> Callable:
+    def answer(*args: Any, **kwargs: Any) -> tuple:
+        notice.say_once()
+        result = call(*args, **kwargs)
+        return (ok, *result) if isinstance(result, tuple) else (ok,) if result is None else (
+            ok, result)  # fmt: skip
+
+    return answer
+
+
+def _refusing(name: str, prefix: str) -> Callable:
+    which = "driver" if prefix == "cu" else "runtime"
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise UsageError(
+            got_needed(f"the CUDA {which}", f"a call of {name}", "one that the virtual GPU offers",
+                       "leave it out, or run the script on a GPU")
+        )  # fmt: skip
+
+    return refuse
+
+
+def _calls(module: Any, prefix: str) -> dict[str, Callable]:
+    """What is offered, by name without prefix; a tuple of results, one, or None."""
+    runtime = prefix == "cuda"
+    kind = functools.partial(getattr, module)
+    stream = kind("cudaStream_t" if runtime else "CUstream")
+    event = kind("cudaEvent_t" if runtime else "CUevent")
+
+    def nothing(*_: Any, **__: Any) -> None:
+        """Nothing is left to be done: everything runs at once."""
+
+    def always(value: Any) -> Callable:
+        return lambda *_, **__: value
+
+    return {
+        **dict.fromkeys(
+            ("Init", "CtxDestroy", "CtxSetCurrent", "CtxPushCurrent", "CtxSynchronize",
+             "DevicePrimaryCtxRelease", "DevicePrimaryCtxReset", "StreamDestroy",
+             "StreamSynchronize", "StreamQuery", "EventSynchronize", "EventQuery", "EventDestroy",
+             "GraphUpload", "SetDevice", "DeviceSynchronize", "DeviceReset", "ProfilerStart",
+             "ProfilerStop", "FuncSetAttribute", "GetLastError", "PeekAtLastError"), nothing),
+        "DriverGetVersion": always(device.CUDA_VERSION),
+        "RuntimeGetVersion": always(device.CUDA_VERSION),
+        "DeviceGetCount": always(1), "GetDeviceCount": always(1), "GetDevice": always(0),
+        "DeviceGet": lambda index: _device(module, index),
+        "CtxGetDevice": lambda *_: _device(module, 0),
+        "DeviceGetName": lambda size, which: device.name().encode()[:size],
+        "DeviceTotalMem": lambda which: device.memory_bytes()[1],
+        "DeviceGetAttribute": lambda which, index=0: _attribute(which),
+        "GetDeviceProperties": lambda index=0: _properties(),
+        "MemGetInfo": lambda *_: device.memory_bytes(),
+        **dict.fromkeys(("CtxCreate", "CtxGetCurrent", "DevicePrimaryCtxRetain", "CtxPopCurrent"),
+                        lambda *_: kind("CUcontext")(1)),
+        "GetErrorName": lambda error: str(getattr(error, "name", error)).encode(),
+        "GetErrorString": lambda error: str(getattr(error, "name", error)).encode(),
+        "OccupancyAvailableDynamicSMemPerBlock":
+            lambda *_: limits.max_shared_bytes(device.arch()),
+        "OccupancyMaxActiveBlocksPerMultiprocessor": always(1),
+        "OccupancyMaxActiveClusters": _max_clusters,
+        **_streams(stream, event), **_graphs(module, prefix), **_memory(module, prefix),
+    }  # fmt: skip
+
+
+def _device(module: Any, index: int) -> Any:
+    if index:
+        raise UsageError(got_needed("device", index, "0: one virtual GPU is there", "use device 0"))
+    return module.CUdevice(index)
+
+
+def _attribute(which: Any) -> int:
+    name = which.name.removeprefix("CU_DEVICE_ATTRIBUTE_").removeprefix("cudaDevAttr")
+    value = device.attribute(name.replace("_", "").upper())
+    if value is None:
+        needed = "one that the virtual GPU knows"
+        raise UsageError(got_needed("device attribute", which.name, needed, "leave it out"))
+    return value
+
+
+def _properties() -> Any:
+    p = device.properties()
+    p.totalGlobalMem, p.multiProcessorCount, p.l2CacheSize = (
+        p.total_memory, p.multi_processor_count, p.L2_cache_size)  # fmt: skip
+    p.sharedMemPerBlockOptin, p.warpSize = p.shared_memory_per_block_optin, 32
+    p.maxThreadsPerMultiProcessor, p.name = p.max_threads_per_multi_processor, p.name.encode()
+    return p
+
+
+def _max_clusters(function: Any, config: Any) -> int:
+    """Clusters that run at once where each block takes a multiprocessor."""
+    return int(limits.MULTIPROCESSORS // config.gridDimX)
+
+
+# -- streams, events, graphs ----------------------------------------------------------------------
+def _streams(stream: Any, event: Any) -> dict[str, Callable]:
+    def new_event(*_: Any) -> Any:
+        handle = graphs.new_handle()
+        _objects[handle] = graphs.Event()
+        return event(handle)
+
+    def record(which: Any, stream: Any = 0, *_: Any) -> None:
+        _objects[int(which)].record(int(stream))
+
+    return {
+        **dict.fromkeys(("StreamCreate", "StreamCreateWithFlags", "StreamCreateWithPriority"),
+                        lambda *_: stream(graphs.new_handle())),
+        "StreamWaitEvent": lambda stream, which, *_: _objects[int(which)].let_wait(int(stream)),
+        **dict.fromkeys(("EventCreate", "EventCreateWithFlags"), new_event),
+        **dict.fromkeys(("EventRecord", "EventRecordWithFlags"), record),
+        "EventElapsedTime":
+            lambda start, end: _objects[int(start)].elapsed_ms(_objects[int(end)]),
+    }  # fmt: skip
+
+
+def _graphs(module: Any, prefix: str) -> dict[str, Callable]:
+    runtime = prefix == "cuda"
+    graph = getattr(module, "cudaGraph_t" if runtime else "CUgraph")
+    executable = getattr(module, "cudaGraphExec_t" if runtime else "CUgraphExec")
+
+    def captured(*_: Any) -> Any:
+        handle = graphs.new_handle()
+        _objects[handle] = graphs.end_capture()
+        return graph(handle)
+
+    def forget(which: Any) -> None:
+        _objects.pop(int(which), None)
+
+    def instantiate(which: Any, *_: Any) -> Any:
+        handle = graphs.new_handle()
+        _objects[handle] = _objects[int(which)]
+        return executable(handle)
+
+    statuses = getattr(module, "cudaStreamCaptureStatus" if runtime else "CUstreamCaptureStatus")
+    idle, active = list(statuses)[:2]
+    return {
+        "StreamBeginCapture": lambda stream, *_: graphs.begin_capture(int(stream)),
+        "StreamEndCapture": captured,
+        "StreamIsCapturing": lambda stream: active if graphs.is_capturing(int(stream)) else idle,
+        "GraphGetNodes":
+            lambda which, count=0: (list(range(count)), len(_objects[int(which)].nodes)),
+        **dict.fromkeys(("GraphInstantiate", "GraphInstantiateWithFlags"), instantiate),
+        "GraphLaunch": lambda which, stream=0: _objects[int(which)].replay(),
+        **dict.fromkeys(("GraphDestroy", "GraphExecDestroy"), forget),
+    }  # fmt: skip
+
+
+# -- memory ---------------------------------------------------------------------------------------
+def _memory(module: Any, prefix: str) -> dict[str, Callable]:
+    pointer = int if prefix == "cuda" else module.CUdeviceptr
+
+    def copying(to_device: bool, from_device: bool) -> Callable:
+        def copy(to: Any, source: Any, size: int, stream: Any = 0, *_: Any) -> None:
+            work = functools.partial(
+                device_memory.copy, int(to), int(source), size,
+                to_device=to_device, from_device=from_device,
+            )  # fmt: skip
+            graphs.submit(int(stream), work)
+
+        return copy
+
+    def by_kind(to: Any, source: Any, size: int, kind: Any, stream: Any = 0) -> None:
+        name = kind.name  # cudaMemcpyHostToDevice and the like
+        copying("ToDevice" in name, "yDevice" in name)(to, source, size, stream)
+
+    def setting(item_bytes: int) -> Callable:
+        def fill(to: Any, value: int, count: int, stream: Any = 0) -> None:
+            work = functools.partial(device_memory.fill, int(to), value, item_bytes, count)
+            graphs.submit(int(stream), work)
+
+        return fill
+
+    copies = {"HtoD": (True, False), "DtoH": (False, True), "DtoD": (True, True)}
+    calls: dict[str, Callable] = {f"Memcpy{n}": copying(*sides) for n, sides in copies.items()}
+    calls |= {f"MemsetD{8 * n}": setting(n) for n in (1, 2, 4)}
+    if prefix == "cuda":
+        calls = {"Memcpy": by_kind, "Memset": setting(1)}
+    calls |= {f"{name}Async": call for name, call in calls.items()}
+
+    def new(size: int, *_: Any) -> Any:
+        return pointer(device_memory.allocate(size))
+
+    def free(address: Any, *_: Any) -> None:
+        device_memory.free(int(address))
+
+    news = ("MemAlloc", "MemAllocAsync", "MemAllocManaged", "Malloc", "MallocAsync",
+            "MallocManaged")  # fmt: skip
+    hosts = ("MemAllocHost", "MemHostAlloc", "MallocHost", "HostAlloc")
+    return {
+        **calls, **dict.fromkeys(news, new),
+        **dict.fromkeys(hosts, lambda size, *_: device_memory.allocate(size)),
+        **dict.fromkeys(("MemFree", "MemFreeAsync", "MemFreeHost", "Free", "FreeAsync",
+                         "FreeHost"), free),
+    }  # fmt: skip

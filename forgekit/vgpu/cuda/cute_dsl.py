@@ -1,0 +1,56 @@
+"""What CuTe DSL's own host helpers do on the virtual GPU."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from forgekit.errors import UsageError, got_needed
+from forgekit.vgpu.cuda.patches import Patches
+
+
+def patch_cute_dsl(patches: Patches) -> None:
+    """`benchmark` and `tune` run each variant once; what writes code for a real GPU is refused."""
+    from cutlass import testing
+    from cutlass.base_dsl import jit_executor
+    from cutlass.cutlass_dsl import cuda_jit_executor
+    from cutlass.utils import HardwareInfo
+
+    for name in ("benchmark", "_benchmark_for_autotune"):
+        _patch_everywhere(patches, testing, name, _once(getattr(testing, name)))
+    # It would load an empty kernel to ask how many of its blocks fit; see `bindings`.
+    patches.put(HardwareInfo, "_get_device_function", lambda self: None)
+    for owner in {
+        jit_executor.JitCompiledFunction,
+        cuda_jit_executor.CudaDialectJitCompiledFunction,
+    }:
+        if hasattr(owner, "export_to_c"):
+            patches.put(owner, "export_to_c", _refuse_export)
+
+
+def _patch_everywhere(patches: Patches, module: Any, name: str, value: Any) -> None:
+    patches.put(module, name, value)
+    from cutlass.cute import testing as older
+
+    if f"_{name}" in vars(older):  # cute.testing keeps its own name for it
+        patches.put(older, f"_{name}", value)
+
+
+def _once(measure: Callable) -> Callable:
+    @functools.wraps(measure)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        captures = bool(kwargs.get("use_cuda_graphs"))  # an empty graph is refused
+        kwargs |= {"iterations": 1, "warmup_iterations": int(captures)}
+        if "use_cupti" in kwargs:
+            kwargs["use_cupti"] = False
+        return measure(*args, **kwargs)
+
+    return run
+
+
+def _refuse_export(*_: Any, **__: Any) -> Any:
+    raise UsageError(
+        got_needed("export_to_c", "a function of the virtual GPU", "one compiled for a real GPU",
+                   "export it on a machine with a GPU; here call the compiled function itself")
+    )  # fmt: skip

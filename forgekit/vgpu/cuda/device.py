@@ -1,0 +1,69 @@
+"""What the virtual GPU says of itself: the numbers of its architecture, this machine's memory."""
+
+from __future__ import annotations
+
+import os
+from types import SimpleNamespace
+
+from forgekit.vgpu.host import hooks, limits
+
+L2_BYTES = 50 << 20  # of an H100 or H200
+CUDA_VERSION = 13000  # 13.0: the DSL asks for no less
+
+
+def arch() -> str:
+    """The architecture that is compiled for, such as sm_90a."""
+    return str(hooks.import_dsl().envar.arch)
+
+
+def capability() -> tuple[int, int]:
+    number = arch().removeprefix("sm_").rstrip("af")
+    return int(number[:-1]), int(number[-1])
+
+
+def name() -> str:
+    return f"virtual GPU ({arch()})"
+
+
+def memory_bytes() -> tuple[int, int]:
+    """Free and all of this machine's memory: the virtual GPU's tensors lie there."""
+    page = os.sysconf("SC_PAGE_SIZE")
+    return os.sysconf("SC_AVPHYS_PAGES") * page, os.sysconf("SC_PHYS_PAGES") * page
+
+
+def properties() -> SimpleNamespace:
+    """As `torch.cuda.get_device_properties` gives them."""
+    major, minor = capability()
+    return SimpleNamespace(
+        name=name(), major=major, minor=minor, total_memory=memory_bytes()[1],
+        multi_processor_count=limits.MULTIPROCESSORS, L2_cache_size=L2_BYTES, warp_size=32,
+        max_threads_per_multi_processor=limits.THREADS_A_MULTIPROCESSOR,
+        max_threads_per_block=limits.MAX_BLOCK_THREADS, regs_per_multiprocessor=65536,
+        shared_memory_per_block=48 << 10,
+        shared_memory_per_block_optin=limits.max_shared_bytes(arch()),
+        shared_memory_per_multiprocessor=limits.max_shared_bytes(arch()) + 1024,
+        is_integrated=0, is_multi_gpu_board=0, gcnArchName=arch(),
+    )  # fmt: skip
+
+
+def attribute(which: str) -> int | None:
+    """A device attribute by the last part of its name, in capitals and without underscores; None
+    for one that is not known."""
+    p = properties()
+    (bx, by, bz), (gx, gy, gz) = limits.MAX_BLOCK, limits.MAX_GRID
+    return {
+        "COMPUTECAPABILITYMAJOR": p.major, "COMPUTECAPABILITYMINOR": p.minor,
+        "MULTIPROCESSORCOUNT": p.multi_processor_count, "WARPSIZE": 32,
+        "MAXTHREADSPERBLOCK": p.max_threads_per_block,
+        "MAXTHREADSPERMULTIPROCESSOR": p.max_threads_per_multi_processor,
+        "MAXBLOCKSPERMULTIPROCESSOR": limits.BLOCKS_A_MULTIPROCESSOR,
+        "MAXBLOCKDIMX": bx, "MAXBLOCKDIMY": by, "MAXBLOCKDIMZ": bz,
+        "MAXGRIDDIMX": gx, "MAXGRIDDIMY": gy, "MAXGRIDDIMZ": gz,
+        "MAXSHAREDMEMORYPERBLOCK": p.shared_memory_per_block,
+        "MAXSHAREDMEMORYPERBLOCKOPTIN": p.shared_memory_per_block_optin,
+        "MAXSHAREDMEMORYPERMULTIPROCESSOR": p.shared_memory_per_multiprocessor,
+        "RESERVEDSHAREDMEMORYPERBLOCK": 1024,
+        "MAXREGISTERSPERBLOCK": 65536, "MAXREGISTERSPERMULTIPROCESSOR": 65536,
+        "L2CACHESIZE": L2_BYTES, "UNIFIEDADDRESSING": 1, "COOPERATIVELAUNCH": 1,
+        "CLUSTERLAUNCH": int(p.major >= 9), "MEMORYPOOLSSUPPORTED": 1,
+    }.get(which)  # fmt: skip

@@ -1,0 +1,177 @@
+"""Streams, events and CUDA graphs: what is launched runs at once, or is kept while it is captured.
+
+A capture keeps, in order, the kernels, copies and torch operations of its stream and of streams
+that wait for an event of it; a replay runs them again, on the same memory.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from forgekit.errors import UsageError, got_needed
+
+NOT_CAPTURED = object()
+LEGACY_STREAM = 0
+
+_handles = itertools.count(0x5000_0010, 0x10)  # of streams, events, graphs: never 0
+
+
+def new_handle() -> int:
+    """A number that no other stream, event or graph has."""
+    return next(_handles)
+
+
+@dataclass
+class Graph:
+    """Captured work, in order; also while it is being captured, on these streams."""
+
+    streams: set[int] = field(default_factory=set)
+    nodes: list[Callable[[], Any]] = field(default_factory=list)
+
+    def replay(self) -> None:
+        for node in self.nodes:
+            node()
+
+
+@dataclass
+class Event:
+    """A moment of this machine's clock, and the stream that it was recorded on."""
+
+    recorded_s: float | None = None
+    stream: int = LEGACY_STREAM
+
+    def record(self, stream: int) -> None:
+        self.recorded_s, self.stream = time.perf_counter(), stream
+
+    def let_wait(self, stream: int) -> None:
+        """A stream that waits for captured work is captured too."""
+        if _here.capture is not None and self.stream in _here.capture.streams:
+            _here.capture.streams.add(stream)
+
+    def elapsed_ms(self, end: Event) -> float:
+        """The time that passed on this machine between two recorded events.
+
+        Raises:
+            UsageError: one was not recorded.
+        """
+        if self.recorded_s is None or end.recorded_s is None:
+            needed = "two events that have been recorded"
+            raise UsageError(
+                got_needed("elapsed time", "an event without record()", needed, "record both")
+            )
+        return (end.recorded_s - self.recorded_s) * 1e3
+
+
+class _Here(threading.local):
+    """Per thread: torch's current stream, the graph that is being captured."""
+
+    def __init__(self) -> None:
+        self.stream = LEGACY_STREAM
+        self.capture: Graph | None = None
+
+
+_here = _Here()
+
+
+def current_stream() -> int:
+    """torch's current stream in this thread."""
+    return _here.stream
+
+
+def set_current_stream(stream: int) -> int:
+    """Set torch's current stream in this thread; returns the one before."""
+    before, _here.stream = _here.stream, stream
+    return before
+
+
+def is_capturing(stream: int | None = None) -> bool:
+    """Whether this thread captures (what goes into a stream)."""
+    capture = _here.capture
+    return capture is not None and (stream is None or stream in capture.streams)
+
+
+def begin_capture(stream: int) -> None:
+    """Raises UsageError: a capture has begun already, or the stream is the default one."""
+    if _here.capture is not None or stream == LEGACY_STREAM:
+        got = "a second one inside the first" if _here.capture else "one of the default stream"
+        needed = "one at a time, of a stream that was made"
+        raise UsageError(got_needed("graph capture", got, needed, "capture a torch.cuda.Stream()"))
+    _here.capture = Graph({stream})
+
+
+def end_capture() -> Graph:
+    """What was captured since `begin_capture`."""
+    capture, _here.capture = _here.capture, None
+    if capture is None:
+        needed = "one that has begun"
+        raise UsageError(got_needed("the end of a graph capture", "none", needed, "begin one"))
+    return capture
+
+
+def submit(stream: int, work: Callable[[], Any]) -> None:
+    """Run work in a stream: now, or when the graph that captures the stream is replayed."""
+    if not keep(stream, work):
+        work()
+
+
+def keep(stream: int, work: Callable[[], Any]) -> bool:
+    """Whether work in this stream is captured; then it is not to run now."""
+    if not is_capturing(stream):
+        return False
+    assert _here.capture is not None
+    _here.capture.nodes.append(work)
+    return True
+
+
+def capture_operation(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Keep an operation of torch's in the graph that is being captured, if one is.
+
+    What changes memory does not run now. What makes new tensors does, as its shapes are needed, and
+    a replay writes into these tensors.
+
+    Raises:
+        UsageError: an operation that does both.
+    """
+    import torch
+
+    if not is_capturing(current_stream()):
+        return NOT_CAPTURED
+    returns, given = func._schema.returns, dict(kwargs)
+    given |= {a.name: v for a, v in zip(func._schema.arguments, args, strict=False)}
+    if func._schema.is_mutable:
+        changed = [given.get(a.name) for a in func._schema.arguments if _is_written(a)]
+        if len(returns) > len(changed) or not all(_is_written(r) for r in returns):
+            needed = "operations that change tensors or make new ones"
+            raise UsageError(got_needed("graph capture", str(func), needed, "do it before"))
+        keep(current_stream(), lambda: _run(func, args, kwargs))
+        return changed[0] if len(returns) == 1 else tuple(changed[: len(returns)]) or None
+    result = func(*args, **kwargs)
+    if any(r.alias_info for r in returns) or not returns:  # a view: of the same memory at replay
+        return result
+
+    def again() -> None:
+        fresh = _run(func, args, kwargs)
+        pairs = zip(*(r if isinstance(r, tuple | list) else (r,) for r in (result, fresh)),
+                    strict=True)  # fmt: skip
+        for out, new in pairs:
+            if isinstance(out, torch.Tensor):
+                out.copy_(new)
+
+    keep(current_stream(), again)
+    return result
+
+
+def _is_written(argument: Any) -> bool:
+    return argument.alias_info is not None and argument.alias_info.is_write
+
+
+def _run(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    import torch
+
+    with torch.no_grad():
+        return func(*args, **kwargs)

@@ -1,0 +1,121 @@
+"""What torch says of tensors on "cuda", and how they come there and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.overrides import _get_current_function_mode_stack
+from torch.utils._device import DeviceContext
+
+from forgekit.vgpu.cuda.marks import CPU, CUDA, is_cuda, mark
+from forgekit.vgpu.cuda.patches import Patches
+from forgekit.vgpu.host.arguments import on_virtual_gpu
+
+_KDL_CUDA = 2  # of DLPack's DLDeviceType
+
+
+class _Move(torch.autograd.Function):
+    """A copy of a tensor on the other side; its gradient goes back."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, cuda: bool) -> torch.Tensor:
+        ctx.cuda = cuda
+        return mark(x.clone(), cuda)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
+        return mark(gradient.clone(), not ctx.cuda), None
+
+
+def _moved(x: torch.Tensor, cuda: bool) -> torch.Tensor:
+    return x if on_virtual_gpu(x) == cuda else _Move.apply(x, cuda)
+
+
+def patch_tensors(patches: Patches) -> None:
+    """Replace what asks a tensor where it is, and what moves it."""
+    put, tensor = patches.put, torch.Tensor
+    where = tensor.device
+
+    def asks(name: str, of_marked: Any) -> None:
+        original = getattr(tensor, name)
+        get = original.__get__ if hasattr(original, "__set__") else None
+
+        def ask(self: torch.Tensor) -> Any:
+            return of_marked if on_virtual_gpu(self) else (get(self) if get else original(self))
+
+        put(tensor, name, property(ask) if get else ask)
+
+    for name, of_marked in (
+        ("device", CUDA), ("is_cuda", True), ("is_cpu", False), ("get_device", 0),
+        ("__dlpack_device__", (_KDL_CUDA, 0)), ("is_pinned", False),
+    ):  # fmt: skip
+        asks(name, of_marked)
+
+    to = tensor.to
+
+    def move(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+        target = args[0] if args else kwargs.get("device", kwargs.get("other"))
+        if isinstance(target, torch.Tensor):
+            target = target.device
+        if not isinstance(target, str | int | torch.device) or where.__get__(self) != CPU:
+            return to(self, *args, **kwargs)
+        cuda = is_cuda(target)
+        if cuda and args:
+            args = (args[0] if isinstance(args[0], torch.Tensor) else CPU, *args[1:])
+        elif cuda and "device" in kwargs:
+            kwargs["device"] = CPU
+        elif torch.device(target).type not in ("cpu", "cuda"):
+            return to(self, *args, **kwargs)
+        # Another dtype or copy=True gives a new tensor, which the dispatch mode marks as `self`.
+        return _moved(to(self, *args, **kwargs), cuda)
+
+    put(tensor, "to", move)
+    put(tensor, "cpu", lambda self, **kwargs: move(self, "cpu", **kwargs))
+    put(tensor, "cuda", lambda self, device=None, non_blocking=False, **kwargs: move(
+        self, "cuda" if device is None else device, **kwargs))  # fmt: skip
+    for name in ("numpy", "__array__"):
+        put(tensor, name, _on_the_cpu_alone(getattr(tensor, name)))
+    deepcopy = tensor.__deepcopy__
+    put(tensor, "__deepcopy__",
+        lambda self, memo: mark(deepcopy(self, memo), True) if on_virtual_gpu(self)
+        else deepcopy(self, memo))  # fmt: skip
+    put(tensor, "new_tensor", _made_from_data(tensor.new_tensor))
+
+
+def _on_the_cpu_alone(original: Callable) -> Callable:
+    def read(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        if on_virtual_gpu(self):
+            raise TypeError(
+                "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the "
+                "tensor to host memory first."
+            )
+        return original(self, *args, **kwargs)
+
+    return read
+
+
+def _default_device() -> torch.device:
+    """That of `with torch.device(…)` or set_default_device; torch would ask torch.tensor."""
+    modes = reversed(_get_current_function_mode_stack())
+    return next((m.device for m in modes if isinstance(m, DeviceContext)), CPU)
+
+
+def _made_from_data(original: Callable) -> Callable:
+    """`torch.tensor` and the like, which read their device before any dispatch mode does."""
+
+    def make(*args: Any, **kwargs: Any) -> torch.Tensor:
+        device = kwargs.pop("device", None)
+        like = args[0] if args and isinstance(args[0], torch.Tensor) else None
+        if device is None and original is not torch.tensor and like is not None:
+            device = like.device
+        if device is None:
+            device = _default_device()
+        if not is_cuda(device):
+            return original(*args, device=device, **kwargs)
+        wants_grad = kwargs.pop("requires_grad", False)
+        made = original(*args, device=CPU, **kwargs)
+        return _moved(made, True).requires_grad_(wants_grad or made.requires_grad)
+
+    return make

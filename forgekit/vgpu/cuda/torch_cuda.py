@@ -1,0 +1,232 @@
+"""`torch.cuda` on the virtual GPU: one device, whose streams run everything at once, in order."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+from forgekit.errors import UsageError, got_needed
+from forgekit.vgpu.cuda import device, graphs
+from forgekit.vgpu.cuda.marks import CPU, CUDA, is_cuda
+from forgekit.vgpu.cuda.patches import Patches
+from forgekit.vgpu.cuda.tensors import _made_from_data
+
+
+class Event:
+    """`torch.cuda.Event`; `elapsed_time` is that of this machine's clock."""
+
+    def __init__(self, enable_timing: bool = False, blocking: bool = False, **_: Any) -> None:
+        self.event, self.cuda_event = graphs.Event(), graphs.new_handle()
+
+    def record(self, stream: Stream | None = None) -> None:
+        self.event.record((stream or current_stream()).cuda_stream)
+
+    def wait(self, stream: Stream | None = None) -> None:
+        self.event.let_wait((stream or current_stream()).cuda_stream)
+
+    def synchronize(self) -> None:
+        """Everything has run already."""
+
+    def query(self) -> bool:
+        return True
+
+    def elapsed_time(self, end_event: Event) -> float:
+        return self.event.elapsed_ms(end_event.event)
+
+
+class Stream:
+    """`torch.cuda.Stream`: a number."""
+
+    def __init__(
+        self, device: Any = None, priority: int = 0, *, stream_ptr: int | None = None, **_: Any
+    ) -> None:
+        self.cuda_stream = graphs.new_handle() if stream_ptr is None else int(stream_ptr)
+        self.device, self.device_index, self.priority = CUDA, 0, priority
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stream) and other.cuda_stream == self.cuda_stream
+
+    def __hash__(self) -> int:
+        return hash(self.cuda_stream)
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.cuda_stream
+
+    def synchronize(self) -> None:
+        """Everything has run already."""
+
+    def query(self) -> bool:
+        return True
+
+    def record_event(self, event: Event | None = None) -> Event:
+        event = event or Event()
+        event.record(self)
+        return event
+
+    def wait_event(self, event: Event) -> None:
+        event.wait(self)
+
+    def wait_stream(self, stream: Stream) -> None:
+        self.wait_event(stream.record_event())
+
+    def __enter__(self) -> Stream:
+        self._before = graphs.set_current_stream(self.cuda_stream)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        graphs.set_current_stream(self._before)
+
+
+class ExternalStream(Stream):
+    """`torch.cuda.ExternalStream`: a number that another library gave."""
+
+    def __init__(self, stream_ptr: int, device: Any = None) -> None:
+        super().__init__(stream_ptr=stream_ptr)
+
+
+def current_stream(device: Any = None) -> Stream:
+    return Stream(stream_ptr=graphs.current_stream())
+
+
+def _stream(stream: Stream | None) -> Any:
+    return contextlib.nullcontext() if stream is None else stream
+
+
+class CUDAGraph:
+    """`torch.cuda.CUDAGraph`: what was captured, to be run again."""
+
+    def __init__(self, keep_graph: bool = False) -> None:
+        self.graph = graphs.Graph()
+
+    def capture_begin(self, *_: Any, **__: Any) -> None:
+        graphs.begin_capture(graphs.current_stream())
+
+    def capture_end(self) -> None:
+        self.graph = graphs.end_capture()
+
+    def replay(self) -> None:
+        self.graph.replay()
+
+    def reset(self) -> None:
+        self.graph = graphs.Graph()
+
+    def pool(self) -> tuple[int, int]:
+        return 0, 0
+
+    def instantiate(self) -> None:
+        """Nothing is left to be done."""
+
+
+@contextlib.contextmanager
+def graph(
+    cuda_graph: CUDAGraph, pool: Any = None, stream: Stream | None = None, **_: Any
+) -> Iterator[None]:
+    """`torch.cuda.graph`: capture what is done within the block."""
+    with stream or Stream():
+        cuda_graph.capture_begin()
+        try:
+            yield
+        finally:
+            cuda_graph.capture_end()
+
+
+class Generator(torch._C.Generator):
+    """`torch.Generator`, whose "cuda" draws the CPU's numbers."""
+
+    def __new__(cls, device: Any = "cpu") -> Any:
+        return super().__new__(cls, CPU if is_cuda(device) else device)  # type: ignore[call-arg]
+
+
+class Device:
+    """`torch.cuda.device` and `device_of`: the first is the only one."""
+
+    def __init__(self, which: Any) -> None:
+        is_cuda(which.device if isinstance(which, torch.Tensor) else which)
+
+    def __enter__(self) -> None:
+        """There is no other one to come from."""
+
+    def __exit__(self, *_: object) -> None:
+        """There is no other one to go back to."""
+
+
+def _set_stream(stream: Stream | None) -> None:
+    if stream is not None:
+        graphs.set_current_stream(stream.cuda_stream)
+
+
+def _answers(**values: Any) -> dict[str, Any]:
+    """Functions that always answer the same; each its own, as torch's compiler looks at them."""
+
+    def always(value: Any) -> Any:
+        return lambda *_, **__: value
+
+    return {name: always(value) for name, value in values.items()}
+
+
+# Nothing is left to be done: everything runs at once, in one memory.
+_DONE_ALREADY = (
+    "init", "_lazy_init", "set_device", "synchronize", "empty_cache", "ipc_collect", "_sleep",
+    "reset_peak_memory_stats", "reset_max_memory_allocated", "reset_accumulated_memory_stats",
+    "set_per_process_memory_fraction",
+)  # fmt: skip
+
+
+def _refused(name: str) -> Any:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise UsageError(
+            got_needed(f"torch.cuda.{name}", "a call", "a real GPU",
+                       "leave it out on the virtual GPU, or run the script on a GPU")
+        )  # fmt: skip
+
+    return refuse
+
+
+def patch_torch(patches: Patches) -> None:
+    """Let torch.cuda answer for the virtual GPU."""
+    default = torch.default_generator
+    patches.put_all(torch.cuda, _answers(**dict.fromkeys(_DONE_ALREADY)))
+    patches.put_all(torch.cuda, _answers(
+        is_available=True, is_initialized=True, device_count=1, current_device=0,
+        is_bf16_supported=True, can_device_access_peer=False, graph_pool_handle=(0, 0),
+        memory_allocated=0, max_memory_allocated=0, memory_reserved=0, max_memory_reserved=0,
+        memory_stats={}, memory_summary="the virtual GPU keeps no account of memory",
+    ))  # fmt: skip
+    patches.put_all(torch.cuda, {
+        "Stream": Stream, "ExternalStream": ExternalStream,
+        "Event": Event, "CUDAGraph": CUDAGraph, "graph": graph, "stream": _stream,
+        "StreamContext": _stream, "set_stream": _set_stream, "current_stream": current_stream,
+        "default_stream": lambda device=None: Stream(stream_ptr=graphs.LEGACY_STREAM),
+        "is_current_stream_capturing": lambda: graphs.is_capturing(graphs.current_stream()),
+        "device": Device, "device_of": Device,
+        "get_device_name": lambda which=None: device.name(),
+        "get_device_capability": lambda which=None: device.capability(),
+        "get_device_properties": lambda which=None: device.properties(),
+        "get_arch_list": lambda: [device.arch().rstrip("af")],
+        "mem_get_info": lambda which=None: device.memory_bytes(),
+        "manual_seed": lambda seed: default.manual_seed(seed) and None,
+        "manual_seed_all": lambda seed: default.manual_seed(seed) and None,
+        "seed": lambda: default.seed() and None, "seed_all": lambda: default.seed() and None,
+        "initial_seed": lambda: default.initial_seed(),
+        "get_rng_state": lambda which=None: torch.get_rng_state(),
+        "set_rng_state": lambda state, which=None: torch.set_rng_state(state),
+        "make_graphed_callables": _refused("make_graphed_callables"),
+        "nvtx": SimpleNamespace(
+            **_answers(range_push=None, range_pop=None, mark=None),
+            range=lambda *_, **__: contextlib.nullcontext(),
+        ),
+        "cudart": lambda: SimpleNamespace(
+            **_answers(cudaProfilerStart=None, cudaProfilerStop=None)),
+    })  # fmt: skip
+    for name in ("tensor", "as_tensor", "asarray"):
+        patches.put(torch, name, _made_from_data(getattr(torch, name)))
+    patches.put(torch, "Generator", Generator)
+    autocast = torch.autocast.__init__
+    patches.put(torch.autocast, "__init__", lambda self, kind, *args, **kwargs: autocast(
+        self, "cpu" if kind == "cuda" else kind, *args, **kwargs))  # fmt: skip
+    # What it makes runs on a GPU; a function that stays as it is gives the same values.
+    patches.put(torch, "compile", lambda model=None, **_: model or (lambda model: model))
