@@ -138,6 +138,22 @@ def test_reductions(op, fold):
     assert got == [fold(x[:32].tolist())] * 32 + [fold(x[32:].tolist())] * 32
 
 
+@pytest.mark.parametrize("nans", [0, 3, 32])
+@pytest.mark.parametrize("suffix", ["", ".abs", ".NaN", ".abs.NaN"])
+@pytest.mark.parametrize("op", ["min", "max"])
+def test_reductions_of_floats(op: str, suffix: str, nans: int) -> None:
+    """`.abs` reduces magnitudes; NaN is passed over, but where all lanes have it or `.NaN` asks."""
+    x = (np.arange(32, dtype=np.float32) - 15.5)[::-1].copy()
+    x[:nans] = np.nan
+    got = per_lane(f"redux.sync.{op}{suffix}.f32 %r5, %r4, -1;", x.view(np.int32))
+    values = np.abs(x[nans:]) if "abs" in suffix else x[nans:]
+    if nans == 32 or (nans and "NaN" in suffix):
+        assert got == [0x7FFFFFFF] * 32
+    else:
+        want = np.float32(min(values) if op == "min" else max(values))
+        assert got == [int(want.view(np.int32))] * 32
+
+
 def test_a_reduction_wraps():
     x = np.full(32, 2**30, np.int32)
     assert per_lane("redux.sync.add.s32 %r5, %r4, -1;", x) == [as_signed(32 * 2**30 % 2**32)] * 32

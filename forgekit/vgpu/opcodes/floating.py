@@ -124,7 +124,7 @@ def _operation(root: str, kind: str, mode: str, parts: tuple[str, ...]) -> Fn:
             if not ("abs" in parts and "xorsign" in parts and "NaN" not in parts):
                 raise UnknownVariantError(".abs or .xorsign without the other, or with .NaN")
             return _extremum_of_magnitudes(root, kind)
-        return _extremum(root, kind, "NaN" in parts)
+        return extremum(root, kind, "NaN" in parts)
     if mode != "rn" and kind != "f32":
         raise UnknownVariantError(f".{mode} of .{kind}")
     if root in ("fma", "mad"):
@@ -170,10 +170,10 @@ def _sign_operation(root: str, kind: str) -> Fn:
     return fn
 
 
-def _extremum(root: str, kind: str, propagate_nan: bool) -> Fn:
+def extremum(root: str, kind: str, propagate_nan: bool) -> Fn:
     """min/max: -0 < +0; a NaN loses against a number unless `.NaN` asks for it."""
     if kind == "bf16":
-        inner = _extremum(root, "f32", propagate_nan)
+        inner = extremum(root, "f32", propagate_nan)
         to32 = floats.bf16_to_f32
         return lambda a, b: floats.f32_to_bf16(inner(to32(a), to32(b)))
     choose = {

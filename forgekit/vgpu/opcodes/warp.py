@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
 
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import WARP, Machine, pack_lanes
-from forgekit.vgpu.opcodes import UnknownVariantError, counted, one_of, opcode
+from forgekit.vgpu.opcodes import UnknownVariantError, allow, counted, one_of, opcode
 from forgekit.vgpu.opcodes.decoder import Decoder, Step
+from forgekit.vgpu.opcodes.floating import extremum
 from forgekit.vgpu.ptx import Instruction, Operand, Pair
 
 _LANES = np.arange(WARP, dtype=np.uint32)
@@ -179,6 +181,34 @@ def activemask(ins: Instruction, d: Decoder) -> Step:
     return step
 
 
+def _fold(ufunc: np.ufunc) -> Callable[[Array], Array]:
+    return lambda x: ufunc.reduce(x, axis=2, dtype=x.dtype, keepdims=True)
+
+
+# How the lanes of a warp are folded, and what changes nothing there.
+_INTEGER_FOLDS: dict[str, tuple[Callable[[Array], Array], Callable[[np.dtype], float]]] = {
+    "add": (_fold(np.add), lambda t: 0),
+    "min": (_fold(np.minimum), lambda t: np.iinfo(t).max),
+    "max": (_fold(np.maximum), lambda t: np.iinfo(t).min),
+    "and": (_fold(np.bitwise_and), lambda t: np.iinfo(t).max),
+    "or": (_fold(np.bitwise_or), lambda t: 0),
+    "xor": (_fold(np.bitwise_xor), lambda t: 0),
+}
+
+
+def _float_extremum(
+    operation: str, parts: tuple[str, ...]
+) -> tuple[Callable[[Array], Array], Callable[[np.dtype], float]]:
+    """PTX ISA, `redux.sync`: NaN is passed over unless all are, or `.NaN` asks for it."""
+    of_two, edge = extremum(operation, "f32", "NaN" in parts), np.inf
+    neutral = (edge if operation == "min" else -edge) if "NaN" in parts else np.nan
+
+    def reduce(x: Array) -> Array:
+        return functools.reduce(of_two, np.split(x, x.shape[2], axis=2))
+
+    return reduce, lambda t: neutral
+
+
 @opcode("redux")
 def redux(ins: Instruction, d: Decoder) -> Step:
     """Sum, min, max or bit operation over the named lanes."""
@@ -187,26 +217,23 @@ def redux(ins: Instruction, d: Decoder) -> Step:
     allowed = ("min", "max") if kind == "f32" else ("add", "min", "max")
     if kind not in ("u32", "s32", "b32", "f32") or (kind != "b32" and operation not in allowed):
         raise UnknownVariantError(f".{operation}.{kind}")
+    allow(ins, "sync", operation, kind, *(("abs", "NaN") if kind == "f32" else ()))
     counted(ins, 3)
     value, members = d.fetch(ins.operands[1], kind), d.fetch(ins.operands[2], "b32")
     write = d.writer(ins.operands[0], kind)
-    ufunc, identity = {
-        "add": (np.add, lambda t: 0),
-        "min": (np.minimum, lambda t: np.inf if t.kind == "f" else np.iinfo(t).max),
-        "max": (np.maximum, lambda t: -np.inf if t.kind == "f" else np.iinfo(t).min),
-        "and": (np.bitwise_and, lambda t: np.iinfo(t).max),
-        "or": (np.bitwise_or, lambda t: 0),
-        "xor": (np.bitwise_xor, lambda t: 0),
-    }[operation]
+    reduce, identity = (
+        _float_extremum(operation, ins.opcode) if kind == "f32" else _INTEGER_FOLDS[operation]
+    )
 
     def run(m: Machine) -> None:
         lanes, named = _active_lanes(m), _member_bits(m, members(m))
         x = np.broadcast_to(value(m), m.shape).reshape(lanes.shape)
+        x = np.abs(x) if "abs" in ins.opcode else x
         empty = x.dtype.type(identity(x.dtype))
         result = np.broadcast_to(empty, (*lanes.shape[:2], 1))
         for one in _distinct(lanes, named):  # lanes of one warp may name different groups
             within = lanes & (one >> _LANES & np.uint32(1)).astype(bool)
-            total = ufunc.reduce(np.where(within, x, empty), axis=2, dtype=x.dtype, keepdims=True)
+            total = reduce(np.where(within, x, empty))
             result = np.where(named == one, total, result)
         write(m, _spread(result))
 
