@@ -19,6 +19,8 @@ _NO_CUDA = (
     "Torch not compiled with CUDA enabled",
     "No CUDA GPUs are available",
     "Found no NVIDIA driver",
+    "PyTorch is not linked with support for cuda devices",
+    "with arguments from the 'CUDA' backend",
 )
 _NO_CUDA_REMEDY = (
     'torch has no GPU here: leave out --no-cuda, so that "cuda" means the virtual GPU, or write '

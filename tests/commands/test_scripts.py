@@ -12,6 +12,9 @@ import pytest
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
+import torch
+
+import forgekit.vgpu
 from forgekit.commands.cli import main
 from tests.commands.conftest import Script
 
@@ -116,9 +119,44 @@ def test_run_shows_an_exception_as_python_does_from_the_script_s_line_on(
 def test_run_names_the_remedy_for_tensors_on_a_gpu_that_is_not_there(refusal, script, capsys):
     assert run(script, f"def make(device):\n    raise {refusal}\n\nx = make('cuda')\n") == 1
     error = capsys.readouterr().err
-    assert "the virtual GPU works on CPU tensors" in error
+    assert 'leave out --no-cuda, so that "cuda" means the virtual GPU' in error
     assert '`device = "cuda" if torch.cuda.is_available() else "cpu"`' in error
     assert "script.py, line 2" in error and "Traceback" not in error
+
+
+FOR_A_GPU = """
+import torch
+assert torch.cuda.is_available()
+x, y = (from_dlpack(torch.ones(n, device="cuda")) for n in (100, 32))
+copy(x, y, 0)
+print(torch.ones(2, device="cuda").device)
+"""
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="torch has a GPU of its own")
+@pytest.mark.parametrize("command", ["run", "profile", "sanitize"])
+def test_a_script_for_a_gpu_finds_the_virtual_one(command, script, capsys):
+    name = script(KERNEL + FOR_A_GPU)
+    assert main([command, name]) == 0
+    assert "cuda:0" in capsys.readouterr().out
+    forgekit.vgpu.uninstall()
+    assert main([command, "--no-cuda", name]) == 1
+    assert "assert torch.cuda.is_available()" in capsys.readouterr().err
+
+
+def test_what_cuda_means_is_said_once_and_only_where_it_is_used(script, capsys, monkeypatch):
+    monkeypatch.setattr("forgekit.vgpu.cuda.notice._said", False)
+    assert run(script, "import torch\ntorch.ones(2)\n") == 0
+    assert capsys.readouterr().err == ""
+    text = 'import torch\nx = torch.ones(2, device="cuda")\ny = x.cpu().cuda()\n'
+    assert run(script, text) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith('forgekit: no GPU here: "cuda" is the virtual GPU (sm_90a)')
+
+
+def test_a_script_s_annotations_are_its_own(script):
+    """`cute.struct` reads them, and takes no texts."""
+    assert run(script, "class A:\n    x: int\nassert A.__annotations__['x'] is int\n") == 0
 
 
 def test_run_without_a_script(capsys):

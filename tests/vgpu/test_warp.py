@@ -141,7 +141,7 @@ def test_reductions(op, fold):
 @pytest.mark.parametrize("nans", [0, 3, 32])
 @pytest.mark.parametrize("suffix", ["", ".abs", ".NaN", ".abs.NaN"])
 @pytest.mark.parametrize("op", ["min", "max"])
-def test_reductions_of_floats(op: str, suffix: str, nans: int) -> None:
+def test_reductions_of_floats(op, suffix, nans):
     """`.abs` reduces magnitudes; NaN is passed over, but where all lanes have it or `.NaN` asks."""
     x = (np.arange(32, dtype=np.float32) - 15.5)[::-1].copy()
     x[:nans] = np.nan

@@ -65,10 +65,11 @@ class Marking(TorchDispatchMode):
         if not Marking.active:
             return func(*args, **kwargs)
         device = kwargs.get("device")
-        if device is None:
-            cuda = any(on_virtual_gpu(t) for t in _tensors((args, kwargs)))
-        elif cuda := is_cuda(device):
+        if cuda := is_cuda(device):
             kwargs["device"] = CPU
+        elif device is None or torch._C._current_graph_task_id() != -1:
+            # (A backward pass names the device where the tensors really lie.)
+            cuda = any(on_virtual_gpu(t) for t in _tensors((args, kwargs)))
         if kwargs.get("pin_memory"):
             kwargs["pin_memory"] = False
         if func is torch.ops.aten._pin_memory.default:

@@ -198,7 +198,10 @@ def storage_at(address: int) -> tuple[int, int, object] | None:
     The caller's variables are looked through first, then, for torch, every object that Python's
     garbage collector tracks.
     """
-    for candidates in (allocated.values(), _variables(), _tracked()):
+    for start, memory in allocated.items():
+        if start <= address < start + memory.nbytes:
+            return start, memory.nbytes, memory
+    for candidates in (_variables(), _tracked()):
         for value in candidates:
             found = _extent(value)
             if found and found[0] <= address < found[0] + found[1]:

@@ -1,0 +1,45 @@
+"""Scripts written for a GPU, in the idioms of those in circulation, run as they stand."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
+
+import torch
+
+import forgekit.vgpu
+from forgekit.commands.run import run_script
+from forgekit.vgpu.host.options import options_of_all_threads
+
+SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.py"))
+_LAUNCHES_NOTHING = ("tensors_move",)
+
+pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="torch has a GPU of its own")
+
+
+@pytest.fixture
+def process(monkeypatch):
+    """What running a script changes in this process is put back."""
+    for name in ("argv", "path"):
+        monkeypatch.setattr(sys, name, [*getattr(sys, name)])
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    monkeypatch.setenv("FORGEKIT_DEVICE", "virtual")
+    with forgekit.vgpu.installed():
+        yield
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=[path.stem for path in SCRIPTS])
+def test_a_script_for_a_gpu_runs_unmodified(path, process, capsys):
+    launched: list[str] = []
+    with options_of_all_threads(launched=launched):
+        ended = run_script(str(path), [], device="virtual")
+    assert ended.status == 0, capsys.readouterr().err
+    assert bool(launched) != (path.stem in _LAUNCHES_NOTHING)
+
+
+def test_there_are_as_many_as_promised():
+    assert len(SCRIPTS) >= 20
