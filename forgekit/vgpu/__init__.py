@@ -3,7 +3,7 @@
     import forgekit.vgpu
     forgekit.vgpu.install()      # from here on, unmodified CuTe DSL code runs without a GPU
 
-It knows PTX and NumPy, and nothing of torch, notebooks or lessons. From the bottom to the top; each
+It knows PTX and NumPy, and nothing of notebooks or lessons; of torch only `cuda/` does. From the bottom to the top; each
 imports only from those above it:
 
     floats.py, fp8.py    arithmetic of f16, bf16, tf32, fp8 on arrays of bits
@@ -17,6 +17,7 @@ imports only from those above it:
     listeners.py    what can watch a run: counters/ counts, sanitizer/ finds races and reads of
                     what nobody has written (forgekit.tracing records who touched what)
     host/           the road from CuTe DSL's host code to a launch
+    cuda/           torch's "cuda" and the driver's calls, for scripts that were written for a GPU
 """
 
 from __future__ import annotations
