@@ -3,8 +3,8 @@
     import forgekit.vgpu
     forgekit.vgpu.install()      # from here on, unmodified CuTe DSL code runs without a GPU
 
-It knows PTX and NumPy, and nothing of notebooks or lessons; of torch only `cuda/` does. From the bottom to the top; each
-imports only from those above it:
+It knows PTX and NumPy, and nothing of notebooks or lessons; of torch only `cuda/` does. From the
+bottom to the top; each imports only from those above it:
 
     floats.py, fp8.py    arithmetic of f16, bf16, tf32, fp8 on arrays of bits
     tensor_cores.py      dot products as tensor cores add them up
