@@ -16,26 +16,32 @@ def out(threads: int = 64) -> np.ndarray:
     return np.full(threads, -1, np.int32)
 
 
+def stored(body: str, threads: int = 64, **how: object) -> list[int]:
+    """What each thread leaves in its element of x, -1 at first, whose address is in %rd11."""
+    x = out(threads)
+    launch(AT + body, x, block=threads, **how)
+    return x.tolist()
+
+
 # -- branches and exits ----------------------------------------------------------------------------
 def test_guarded_exits():
-    x = out()
-    launch(AT + "setp.lt.u32 %p1, %r0, 10; @%p1 ret; st.global.b32 [%rd11], %r0; ret;", x, block=64)
-    assert x.tolist() == [-1] * 10 + list(range(10, 64))
-    x = out()
-    launch(AT + "setp.lt.u32 %p1, %r0, 10; @!%p1 exit; st.global.b32 [%rd11], %r0;", x, block=64)
-    assert x.tolist() == list(range(10)) + [-1] * 54
+    assert stored("setp.lt.u32 %p1, %r0, 10; @%p1 ret; st.global.b32 [%rd11], %r0; ret;") == [
+        -1
+    ] * 10 + list(range(10, 64))
+    assert (
+        stored("setp.lt.u32 %p1, %r0, 10; @!%p1 exit; st.global.b32 [%rd11], %r0;")
+        == list(range(10)) + [-1] * 54
+    )
 
 
 def test_running_off_the_end_is_an_exit():
-    x = out(32)
-    launch(AT + "st.global.b32 [%rd11], %r0;", x)
-    assert x.tolist() == list(range(32))
+    assert stored("st.global.b32 [%rd11], %r0;", 32) == list(range(32))
 
 
 def test_a_branch_to_the_next_instruction():
-    x = out(32)
-    launch(AT + "setp.lt.u32 %p1, %r0, 7; @%p1 bra L; L: st.global.b32 [%rd11], %r0; ret;", x)
-    assert x.tolist() == list(range(32))
+    assert stored(
+        "setp.lt.u32 %p1, %r0, 7; @%p1 bra L; L: st.global.b32 [%rd11], %r0; ret;", 32
+    ) == list(range(32))
 
 
 def test_a_trap_names_its_thread():
@@ -93,27 +99,17 @@ def test_a_barrier_does_not_wait_for_threads_that_have_exited():
 
 def test_threads_that_exit_while_others_wait_let_them_go():
     """The waiting threads stand at the lower address; the others leave later."""
-    x = out()
-    body = (
-        AT
-        + """setp.lt.u32 %p1, %r0, 40; @!%p1 bra LEAVE;
+    body = """setp.lt.u32 %p1, %r0, 40; @!%p1 bra LEAVE;
     bar.sync 0; st.global.b32 [%rd11], %r0; ret;
     LEAVE: mov.b32 %r7, 0; WORK: add.s32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, 50; @%p1 bra WORK;
     ret;"""
-    )
-    launch(body, x, block=64)
-    assert x.tolist() == list(range(40)) + [-1] * 24
+    assert stored(body) == list(range(40)) + [-1] * 24
 
 
 def test_a_barrier_in_a_branch_that_only_some_blocks_take():
-    x = out(64)
-    body = (
-        AT
-        + """mov.u32 %r1, %ctaid.x; and.b32 %r2, %r1, 1; setp.eq.u32 %p1, %r2, 0; @%p1 bra END;
+    body = """mov.u32 %r1, %ctaid.x; and.b32 %r2, %r1, 1; setp.eq.u32 %p1, %r2, 0; @%p1 bra END;
     bar.sync 0; red.global.add.s32 [%rd11], 1; END: ret;"""
-    )
-    launch(body, x, grid=5, block=64)
-    assert x.tolist() == [1] * 64
+    assert stored(body, grid=5) == [1] * 64
 
 
 def test_a_barrier_in_a_loop():
@@ -150,48 +146,33 @@ def test_part_of_the_block_at_two_barriers():
 
 # -- named barriers --------------------------------------------------------------------------------
 def test_a_barrier_of_some_warps():
-    x = out(96)
-    body = (
-        AT
-        + """setp.ge.u32 %p1, %r0, 64; @%p1 bra END;
+    body = """setp.ge.u32 %p1, %r0, 64; @%p1 bra END;
     bar.sync 1, 64; st.global.b32 [%rd11], %r0; END: ret;"""
-    )
-    launch(body, x, block=96)
-    assert x.tolist() == list(range(64)) + [-1] * 32
+    assert stored(body, 96) == list(range(64)) + [-1] * 32
 
 
 @pytest.mark.parametrize("threads, count", [(48, 64), (33, 64), (1, 32), (48, 32)])
 def test_counts_are_of_whole_warps(threads, count):
-    x = out(threads)
-    launch(AT + f"bar.sync 1, {count}; st.global.b32 [%rd11], %r0; ret;", x, block=threads)
-    assert x.tolist() == list(range(threads))
+    assert stored(f"bar.sync 1, {count}; st.global.b32 [%rd11], %r0; ret;", threads) == list(
+        range(threads)
+    )
 
 
 def test_lanes_that_a_warp_does_not_have_count_with_it():
     """The second warp has 16 threads, of which 6 have exited."""
-    x = out(48)
-    body = (
-        AT
-        + """setp.ge.u32 %p2, %r0, 42; @%p2 ret; setp.ge.u32 %p1, %r0, 32; @%p1 bra WAIT;
+    body = """setp.ge.u32 %p2, %r0, 42; @%p2 ret; setp.ge.u32 %p1, %r0, 32; @%p1 bra WAIT;
     st.global.b32 [%rd11], %r0; bar.arrive 1, 64; ret;
     WAIT: bar.sync 1, 64; st.global.b32 [%rd11], %r0; ret;"""
-    )
-    launch(body, x, block=48)
-    assert x.tolist() == [*range(42), *[-1] * 6]
+    assert stored(body, 48) == [*range(42), *[-1] * 6]
 
 
 def test_a_number_may_have_another_count_the_next_time():
     """Block 0 is through and uses barrier 1 again while block 1 still waits for its second warp."""
-    x = out(64)
-    body = (
-        AT
-        + """mov.u32 %r1, %ctaid.x; setp.ge.u32 %p1, %r0, 32; setp.eq.and.u32 %p1, %r1, 1, %p1;
+    body = """mov.u32 %r1, %ctaid.x; setp.ge.u32 %p1, %r0, 32; setp.eq.and.u32 %p1, %r1, 1, %p1;
     @%p1 bra FAR;
     FIRST: bar.sync 1, 64; bar.sync 1, 32; red.global.add.s32 [%rd11], 1; ret;
     FAR: bra FIRST;"""
-    )
-    launch(body, x, grid=2, block=64)
-    assert x.tolist() == [1] * 64
+    assert stored(body, grid=2) == [1] * 64
 
 
 def test_a_warp_that_comes_in_parts_counts_once():
@@ -210,15 +191,10 @@ def test_a_warp_that_comes_in_parts_counts_once():
 
 def test_arrivals_without_waiting():
     """bar.arrive by one warp lets the other, which waits, go on; the first never waits."""
-    x = out(64)
-    body = (
-        AT
-        + """setp.ge.u32 %p1, %r0, 32; @%p1 bra WAIT;
+    body = """setp.ge.u32 %p1, %r0, 32; @%p1 bra WAIT;
     st.global.b32 [%rd11], %r0; bar.arrive 1, 64; ret;
     WAIT: bar.sync 1, 64; ld.global.b32 %r5, [%rd11+-128]; st.global.b32 [%rd11], %r5; ret;"""
-    )
-    launch(body, x, block=64)
-    assert x.tolist() == [*range(32), *range(32)]
+    assert stored(body) == [*range(32), *range(32)]
 
 
 def test_arrivals_that_nobody_waits_for_are_no_deadlock():
@@ -233,15 +209,10 @@ def test_a_count_that_is_never_reached():
 
 
 def test_numbers_and_counts_from_registers():
-    x = out(64)
-    body = (
-        AT
-        + """shr.u32 %r5, %r0, 5; add.s32 %r5, %r5, 1; mov.u32 %r6, %ctaid.x; add.s32 %r7, %r6, 1;
+    body = """shr.u32 %r5, %r0, 5; add.s32 %r5, %r5, 1; mov.u32 %r6, %ctaid.x; add.s32 %r7, %r6, 1;
     min.u32 %r7, %r7, 1; shl.b32 %r7, %r7, 5;
     bar.sync %r5, %r7; red.global.add.s32 [%rd11], 1; ret;"""
-    )
-    launch(body, x, grid=3, block=64)
-    assert x.tolist() == [2] * 64
+    assert stored(body, grid=3) == [2] * 64
 
 
 @pytest.mark.parametrize(
@@ -264,14 +235,9 @@ def test_counts_that_do_not_agree():
 
 # -- guarded barriers ------------------------------------------------------------------------------
 def test_guarded_barriers():
-    x = out(96)
-    body = (
-        AT
-        + """setp.lt.u32 %p1, %r0, 64; @%p1 bar.sync 1, 64;
+    body = """setp.lt.u32 %p1, %r0, 64; @%p1 bar.sync 1, 64;
     setp.gt.u32 %p2, %r0, 1000; @%p2 bar.sync 2; st.global.b32 [%rd11], %r0; ret;"""
-    )
-    launch(body, x, block=96)
-    assert x.tolist() == list(range(96))
+    assert stored(body, 96) == list(range(96))
 
 
 def test_barriers_that_are_refused():
