@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -41,8 +43,8 @@ class Touched:
     """
 
     def __init__(self) -> None:
-        self._maps: dict[tuple[int, str], dict[tuple[int, int], Array]] = {}
-        self._known: dict[tuple[int, int, int, str], Array] = {}
+        # (allocation, way) -> (width, bytes before its first entry) -> booleans
+        self._maps: defaultdict[tuple[int, str], dict[tuple[int, int], Array]] = defaultdict(dict)
 
     def add(self, kind: str, targets: Sequence[Target], width: int) -> None:
         """Mark what an access touches."""
@@ -50,34 +52,24 @@ class Touched:
             if target.allocation is None:
                 continue
             (places,) = addressing.compress(target.mask, target.places)
+            key = target.inside or width, target.skipped
             for way in _WAYS[kind]:
-                self._map(target, way, target.inside or width)[places] = True
-
-    def _map(self, target: Target, way: str, width: int) -> Array:
-        allocation = target.allocation
-        key = (id(allocation), width, target.skipped, way)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = np.zeros(len(target.rows), bool)
-            maps = self._maps.setdefault((id(allocation), way), {})
-            maps[width, target.skipped] = found
-        return found
+                maps = self._maps[id(target.allocation), way]
+                if key not in maps:
+                    maps[key] = np.zeros(len(target.rows), bool)
+                maps[key][places] = True
 
     def tensors(self, allocations: Sequence[Allocation]) -> list[TensorTraffic]:
         """What was touched in each tensor, in the order of their addresses."""
         result = []
         for allocation in allocations:
+            read, written = (self._maps[id(allocation), way] for way in (READ, WRITTEN))
             for region in allocation.regions:
-                info = region.info
-                read, written = (
-                    _count(self._maps.get((id(allocation), way), {}), allocation, region)
-                    for way in (READ, WRITTEN)
-                )
+                info, count = region.info, functools.partial(_count, allocation, region)
                 result.append(
-                    TensorTraffic(
-                        info.name, info.dtype, info.shape, region.size_bytes, read, written
-                    )
-                )
+                    TensorTraffic(info.name, info.dtype, info.shape, region.size_bytes,
+                                  count(read), count(written))
+                )  # fmt: skip
         return result
 
     def distinct(self, way: str) -> int:
@@ -85,12 +77,12 @@ class Touched:
         return sum(
             int(np.count_nonzero(bits)) * grain
             for (_, w), maps in self._maps.items()
-            if w == way
+            if w == way and maps
             for bits, grain in [_merged(maps, 0)]
         )
 
 
-def _count(maps: dict[tuple[int, int], Array], allocation: Allocation, region: Region) -> int:
+def _count(allocation: Allocation, region: Region, maps: dict[tuple[int, int], Array]) -> int:
     """Touched bytes of a region."""
     if not maps:
         return 0

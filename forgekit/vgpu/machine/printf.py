@@ -35,15 +35,15 @@ class Printer:
         self.shown = shown
         self.left = MAX_LINES
         self.dropped = 0
-        self.lines: list[tuple[int, int, str]] = []  # (block, sequence, text)
+        self.lines: list[tuple[int, str]] = []  # (block, text)
 
     def add(self, block: int, text: str) -> None:
-        self.lines.append((block, len(self.lines), text))
+        self.lines.append((block, text))
         self.left -= 1
 
     def flush(self) -> None:
         """Show what has been collected."""
-        for _, _, text in sorted(self.lines) if self.shown else ():
+        for _, text in sorted(self.lines, key=lambda line: line[0]) if self.shown else ():
             sys.stdout.write(text)
         self.lines.clear()
 

@@ -62,7 +62,7 @@ class Decoder:
             raise self.unsupported(f"variant ({error})") from None
 
     def _check_dataflow(self, instruction: ptx.Instruction) -> None:
-        """Liveness takes the first operand for the result, unless it is told that there is none."""
+        """Liveness takes the first operand for the result, unless `_NO_RESULT` names it."""
         reads, writes = dataflow.reads_and_writes(instruction)
         if not (self._read <= set(reads) and self._written <= set(writes)):
             root = instruction.opcode[0]

@@ -41,7 +41,7 @@ class ClusterSync(Listener):
         self._barrier = SyncClocks(self._clocks, m.n_blocks // m.cluster_blocks)
         self._mbarriers = SyncClocks(self._clocks, len(m.shared.data) // _MBARRIER)
         self._lifetimes = Lifetimes(m.cluster_blocks, m.n_threads // WARP)
-        self._quiet = False  # nobody has touched memory since everybody arrived
+        self._untouched = False  # nobody has touched memory since everybody arrived
 
     def on_batch_end(self, m: Machine) -> None:
         for bad in self._lifetimes.too_late(self._clocks.now):
@@ -57,7 +57,7 @@ class ClusterSync(Listener):
     def on_cluster_arrive(self, m: Machine, mask: Array | None) -> None:
         warps = np.flatnonzero(m.lanes(mask).any(axis=1))
         self._barrier.arrive(warps, warps // self._clocks.team_warps)
-        self._quiet = bool(m.expand(mask).sum() == m.expand(m.alive).sum())
+        self._untouched = bool(m.expand(mask).sum() == m.expand(m.alive).sum())
 
     def on_cluster_done(self, m: Machine, clusters: Array) -> None:
         self._barrier.end(np.flatnonzero(clusters))
@@ -65,7 +65,7 @@ class ClusterSync(Listener):
     def on_cluster_wait(self, m: Machine, passing: Array) -> None:
         warps = np.flatnonzero(m.lanes(passing).any(axis=1))
         self._barrier.wait(warps, warps // self._clocks.team_warps)
-        if self._quiet and passing.sum() == m.expand(m.alive).sum():
+        if self._untouched and passing.sum() == m.expand(m.alive).sum():
             self._everyone_met(m)
 
     def _everyone_met(self, m: Machine) -> None:
@@ -78,7 +78,7 @@ class ClusterSync(Listener):
 
     # -- mbarriers --------------------------------------------------------------------------------
     def on_mbarrier(self, m: Machine, what: str, who: Array, words: Array) -> None:
-        self._quiet = False
+        self._untouched = False
         threads = np.flatnonzero(who)
         numbers = words[who]
         ones = np.full(len(threads), _MBARRIER)
@@ -94,7 +94,7 @@ class ClusterSync(Listener):
 
     # -- accesses to other blocks, asynchronous ones ----------------------------------------------
     def on_access(self, m: Machine, access: Access) -> None:
-        self._quiet = False
+        self._untouched = False
         if access.space in ("cluster", "generic"):
             for target in access.targets:
                 if target.space == "shared":
@@ -125,7 +125,7 @@ class ClusterSync(Listener):
         self._report.add(message, (bad.pc,), who, place, count=bad.often)
 
     def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
-        self._quiet = False
+        self._untouched = False
         token = operation.token = self._clocks.start_async(operation)
         for end, what in ((operation.source, READ), (operation.target, WRITE)):
             if end is not None and end.allocations is None:
