@@ -8,8 +8,10 @@ import sys
 import numpy as np
 import pytest
 import torch
+from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from PIL import Image
 
 import forgekit as fk
 from forgekit.errors import ArgumentMismatchError, LaunchError, MemoryAccessError, UsageError
@@ -20,6 +22,7 @@ import cutlass
 import cutlass.cute as cute
 
 from forgekit.benching.virtual_gpu import kernels as benched
+from forgekit.viz import Footprint, mismatch_map
 from tests.viz import warp_kernels as kernels
 from tests.viz.pictures import boxes, line_of, texts
 
@@ -79,18 +82,6 @@ def same(mX: cute.Tensor, mY: cute.Tensor):
 
 
 @cute.kernel
-def sum_kernel(mX: cute.Tensor, mY: cute.Tensor):
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
-    cute.arch.atomic_add(mY.iterator.llvm_ptr, mX[bidx * 32 + tidx])
-
-
-@cute.jit
-def sum_atomic(mX: cute.Tensor, mY: cute.Tensor):
-    sum_kernel(mX, mY).launch(grid=(2, 1, 1), block=(32, 1, 1))
-
-
-@cute.kernel
 def increment_kernel(mX: cute.Tensor):
     tidx, _, _ = cute.arch.thread_idx()
     mX[tidx] = mX[tidx] + 1
@@ -102,14 +93,17 @@ def twice(mX: cute.Tensor):
     increment_kernel(mX).launch(grid=(1, 1, 1), block=(8, 1, 1))
 
 
-def footprint(fn, *args, compile_with=None, **options):
-    run = fk.compile(fn, *(compile_with or args), device="virtual")
-    return fk.footprint(run, *args, **options)
+def footprint(fn, *args, **options):
+    return fk.footprint(fk.compile(fn, *args, device="virtual"), *args, **options)
 
 
 def copied(n, block, last=None, **options):
     x, y = fk.arange(n, device="virtual"), fk.empty(n, device="virtual")
     return footprint(copy, x, y, n if last is None else last, block, **options)
+
+
+def counts(shown, name, column="count"):
+    return shown.touched[name][column].tolist()
 
 
 def labels(figure, panel=0):
@@ -126,20 +120,35 @@ def cell_colours(figure, panel=0):
     }
 
 
-# -- data -------------------------------------------------------------------------------------
+def image(figure, panel=0):
+    return np.asarray(figure.axes[1 + panel].images[0].get_array())
+
+
+# -- what was touched, and its picture ----------------------------------------------------------
 def test_copy_by_one_block():
     shown = copied(8, 8)
     for name, column in (("mX", "loads"), ("mY", "stores")):
-        found = shown.touched[name]
-        assert found["thread"].tolist() == [*range(8)] and found["block"].tolist() == [0] * 8
-        assert found[column].tolist() == found["count"].tolist() == [1] * 8
-        assert not sum(found[c].sum() for c in {"loads", "stores", "atomics"} - {column})
+        assert counts(shown, name, "thread") == [*range(8)]
+        assert counts(shown, name, "block") == [0] * 8
+        assert counts(shown, name, column) == counts(shown, name) == [1] * 8
+        others = {"loads", "stores", "atomics"} - {column}
+        assert not any(sum(counts(shown, name, c)) for c in others)
     assert shown.error is None and shown.by == "thread" and shown.threads == {"mX": 8, "mY": 8}
     assert repr(shown) == (
         "footprint of copy: 1 block of 8 threads\n"
         "  mX: 8 of 8 elements read, each once, by 8 threads\n"
         "  mY: 8 of 8 elements written, each once, by 8 threads"
     )
+    figure = shown.figure
+    assert isinstance(figure, Figure) and len(figure.axes) == 3
+    for panel in (0, 1):
+        assert labels(figure, panel) == {(i, 0): str(i) for i in range(8)}
+        assert len(set(cell_colours(figure, panel).values())) == 8
+    said = texts(figure)
+    assert {"copy: 1 block of 8 threads", "mX (8), read", "mY (8), written",
+            "8 of 8 elements read, each once, by 8 threads",
+            "in each cell: thread"} <= set(said)  # fmt: skip
+    assert "untouched" not in said
 
 
 def test_copy_by_several_blocks_with_a_predicate():
@@ -149,17 +158,43 @@ def test_copy_by_several_blocks_with_a_predicate():
         assert (found["block"] == element // 128).all() and (found["thread"] == element % 128).all()
         assert (found["count"] == 1).all()
     assert (shown.by, shown.grid, shown.block) == ("block", (8, 1, 1), (128, 1, 1))
-    assert shown.describe("mX") == (
-        "1,000 of 1,000 elements read, each once, by 1,000 threads; 24 threads had none"
-    )
+    words = "1,000 of 1,000 elements read, each once, by 1,000 threads; 24 threads had none"
+    assert shown.describe("mX") == words and words in texts(shown.figure)
+    pixels = image(shown.figure)  # a map, coloured by block
+    assert pixels.shape == (16, 64, 4)
+    alpha = pixels[..., 3].reshape(-1)
+    assert (alpha[:1000] == 1).all() and (alpha[1000:] == 0).all()
+    colours = [to_hex(c) for c in pixels.reshape(-1, 4)[:1000:128]]
+    assert len(set(colours)) == 8
+    assert colours == [to_hex(p.get_facecolor()) for p in boxes(shown.figure, "key")]
+
+
+def test_by_thread_a_map_has_a_colour_bar():
+    figure = copied(1000, 128, by="thread").figure
+    assert "thread" in texts(figure) and len(figure.axes) == 4
+    pixels = image(figure).reshape(-1, 4)
+    assert (pixels[0] == pixels[128]).all() and (pixels[0] != pixels[127]).any()
 
 
 def test_untouched_elements():
-    x, y = fk.arange(16), fk.empty(16)
-    shown = footprint(second, x, y)
-    assert shown.touched["mY"]["count"].tolist() == [1, 0] * 8
-    assert shown.touched["mY"]["thread"].tolist()[:6] == [0, -1, 1, -1, 2, -1]
+    shown = footprint(second, fk.arange(16), fk.empty(16))
+    assert counts(shown, "mY") == [1, 0] * 8
+    assert counts(shown, "mY", "thread")[:6] == [0, -1, 1, -1, 2, -1]
     assert shown.describe("mY") == "8 of 16 elements written, each once, by 8 threads"
+    figure = footprint(second, fk.arange(100), fk.empty(100)).figure
+    alpha = image(figure)[..., 3].reshape(-1)[:100]  # of a map the hatching shines through
+    assert (alpha[::2] == 1).all() and (alpha[1::2] == 0).all()
+    assert "untouched" in texts(figure)
+
+
+def test_one_missing_element_of_many_is_ringed():
+    figure = copied(300_000, 256, last=299_999).figure
+    pixels = image(figure)
+    assert max(pixels.shape) <= 256
+    (rings,) = (c for c in figure.axes[1].collections if isinstance(c, PathCollection))
+    assert len(rings.get_offsets()) == 1
+    partly = pixels[..., 3][(pixels[..., 3] > 0) & (pixels[..., 3] < 1)]
+    assert partly.shape == (1,) and 0.5 < partly[0] < 0.75
 
 
 def test_transpose():
@@ -171,32 +206,48 @@ def test_transpose():
     for key in ("thread", "block", "count"):
         assert (y[key] == x[key].T).all()
     assert shown.headline == "transpose: 6 blocks (3 × 2) of 16 threads (4 × 4)"
+    figure = shown.figure
+    read, written = labels(figure, 0), labels(figure, 1)
+    assert read[0, 0] == "0,0" and read[9, 4] == "5,1" and read[5, 2] == "1,9"
+    assert written == {(row, column): text for (column, row), text in read.items()}
+    colours = cell_colours(figure)
+    assert colours[0, 0] == colours[3, 3] != colours[4, 0]
+    assert "in each cell: block (x + 3 y), thread (x + 4 y)" in texts(figure)
+    assert [t for t in texts(figure) if t.startswith("block ")] == [f"block {i}" for i in range(6)]
 
 
 def test_elements_touched_more_than_once(capsys):
     shown = footprint(same, fk.arange(8), fk.empty(8))
-    assert shown.touched["mX"]["loads"].tolist() == [8] + [0] * 7
-    assert shown.touched["mX"]["thread"].tolist() == [0] + [-1] * 7
-    assert shown.touched["mY"]["stores"].tolist() == [2] * 4 + [0] * 4
-    assert shown.touched["mY"]["thread"].tolist() == [0, 2, 4, 6] + [-1] * 4
+    assert counts(shown, "mX", "loads") == [8] + [0] * 7
+    assert counts(shown, "mX", "thread") == [0] + [-1] * 7
+    assert counts(shown, "mY", "stores") == [2] * 4 + [0] * 4
+    assert counts(shown, "mY", "thread") == [0, 2, 4, 6] + [-1] * 4
     assert shown.describe("mX") == "1 of 8 elements read, 8 times, by 8 threads"
     assert shown.describe("mY") == "4 of 8 elements written, each twice, by 8 threads"
     assert "hello" not in capsys.readouterr().out
+    figure = shown.figure
+    assert labels(figure, 0) == {(0, 0): "0\n×8"}
+    assert labels(figure, 1) == {(i, 0): f"{2 * i}\n×2" for i in range(4)}
+    read, written = figure.axes[1].patches, figure.axes[2].patches
+    assert sum(bool(p.get_hatch()) for p in written) == 4
+    assert [sum(not p.get_fill() for p in ps) for ps in (read, written)] == [0, 4]  # frames
+    assert {"untouched", "written more than once"} <= set(texts(figure))
 
 
 def test_atomics():
-    x, y = fk.ones(64), fk.zeros(1)
-    shown = footprint(sum_atomic, x, y)
-    assert shown.touched["mY"]["atomics"].tolist() == [64] and y.item() == 0
-    assert shown.describe("mY") == "1 of 1 element updated, 64 times, by 64 threads"
-    assert footprint(sum_atomic, x, y, kind="store").touched["mY"]["count"].tolist() == [64]
-    assert footprint(sum_atomic, x, y, kind="load").touched["mY"]["count"].tolist() == [0]
+    x, y = torch.zeros(64, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
+    shown = footprint(kernels.count, x, y)
+    assert counts(shown, "mY", "atomics") == [32] and y.item() == 0
+    assert shown.describe("mY") == (
+        "1 of 1 element updated, 32 times, by 32 threads; 32 threads had none"
+    )
+    assert counts(footprint(kernels.count, x, y, kind="store"), "mY") == [32]
+    assert counts(footprint(kernels.count, x, y, kind="load"), "mY") == [0]
 
 
 def test_several_launches_in_place():
     shown = footprint(twice, fk.zeros(8))
-    found = shown.touched["mX"]
-    assert found["loads"].tolist() == found["stores"].tolist() == [2] * 4 + [1] * 4
+    assert counts(shown, "mX", "loads") == counts(shown, "mX", "stores") == [2] * 4 + [1] * 4
     assert shown.headline == "twice: 1 block of 8 threads, the largest of 2 launches"
     assert shown.describe("mX") == (
         "8 of 8 elements read, up to twice; 8 of 8 written, up to twice, by 12 threads"
@@ -204,43 +255,34 @@ def test_several_launches_in_place():
 
 
 def test_kind_and_tensor():
-    loads = copied(8, 8, kind="load")
-    assert loads.touched["mX"]["count"].sum() == 8 and loads.touched["mY"]["count"].sum() == 0
+    loads, stores = (copied(8, 8, kind=kind) for kind in ("load", "store"))
+    assert [sum(counts(s, name)) for s in (loads, stores) for name in ("mX", "mY")] == [8, 0, 0, 8]
     assert loads.describe("mY") == "0 of 8 elements read"
-    stores = copied(8, 8, kind="store")
-    assert stores.touched["mX"]["count"].sum() == 0 and stores.touched["mY"]["count"].sum() == 8
     assert list(copied(8, 8, tensor="mY").touched) == ["mY"]
 
 
 def test_by_warp():
     shown = copied(256, 128, by="warp")
-    warp = np.arange(256) % 128 // 32
-    assert (shown.touched["mX"]["warp"] == warp).all()
+    assert (shown.touched["mX"]["warp"] == np.arange(256) % 128 // 32).all()
     figure = shown.figure
     assert [t for t in texts(figure) if t.startswith("warp ")] == [f"warp {i}" for i in range(4)]
     pixels = image(figure).reshape(-1, 4)
     assert len({to_hex(p) for p in pixels}) == 4 and (pixels[0] == pixels[128]).all()
-    assert copied(8, 16, last=4, by="warp").touched["mY"]["warp"].tolist() == [0] * 4 + [-1] * 4
-
-
-def test_by_more_warps_than_a_palette_has():
-    figure = copied(512, 512, by="warp").figure
-    assert "warp of its block" in texts(figure)
-    assert len({to_hex(p) for p in image(figure).reshape(-1, 4)}) == 16
+    assert counts(copied(8, 16, last=4, by="warp"), "mY", "warp") == [0] * 4 + [-1] * 4
+    many = copied(512, 512, by="warp").figure  # more than a palette has
+    assert "warp of its block" in texts(many)
+    assert len({to_hex(p) for p in image(many).reshape(-1, 4)}) == 16
 
 
 def test_by_count():
-    x, y = fk.randn(2, 3, 20), fk.empty(2, 3, 20)
-    shown = footprint(kernels.cube, x, y, by="count")
+    shown = footprint(kernels.cube, fk.randn(2, 3, 20), fk.empty(2, 3, 20), by="count")
     assert shown.touched["mX"]["loads"][0, 0].tolist() == [21] + [1] * 19
     figure = shown.figure
     assert {"once", "21 times"} <= set(texts(figure))
     pixels = image(figure)
     assert to_hex(pixels[0, 0]) != to_hex(pixels[0, 1]) == to_hex(image(figure, 1)[0, 0])
-    x, y = fk.arange(100), fk.empty(100)
-    run = fk.compile(kernels.triangle, x, y, device="virtual")
-    many = fk.footprint(run, x, y, by="count")
-    assert many.touched["mX"]["count"].tolist() == [*range(100, 0, -1)]
+    many = footprint(kernels.triangle, fk.arange(100), fk.empty(100), by="count")
+    assert counts(many, "mX") == [*range(100, 0, -1)]
     assert "times read or written" in texts(many.figure)
 
 
@@ -263,9 +305,7 @@ def test_one_line():
 
 @pytest.mark.parametrize("shape", [(2, 3, 5), (3, 8, 20)])
 def test_three_modes(shape):
-    shown = footprint(kernels.cube, fk.randn(*shape), fk.empty(*shape))
-    figure = shown.figure
-    axes = figure.axes[1]
+    axes = footprint(kernels.cube, fk.randn(*shape), fk.empty(*shape)).figure.axes[1]
     assert axes.get_xlabel() == "column k; in row i, j"
     ticks = [t.get_text() for t in axes.get_yticklabels()]
     assert ticks[0] == "0, 0" and ticks[-1].startswith(f"{shape[0] - 1}, ")
@@ -273,19 +313,24 @@ def test_three_modes(shape):
     assert [s[0][1] for s in ends] == [k * shape[1] - 0.5 for k in range(1, shape[0])]
 
 
-# -- what it leaves alone ---------------------------------------------------------------------
-def test_the_callers_tensors_stay():
-    x, y = fk.arange(8), fk.full(8, -3.0)
-    run = fk.compile(copy, x, y, 8, 8, device="virtual")
-    fk.footprint(run, x, y, 8)
-    assert y.tolist() == [-3.0] * 8 and x.tolist() == [*range(8)]
+@pytest.mark.parametrize(
+    ("shape", "panel", "labelled"),
+    [((16,), (1, 16), True), ((17,), (2, 16), True), ((64,), (4, 16), True),
+     ((65,), (3, 32), False), ((16, 16), (16, 16), True), ((16, 17), (16, 17), False),
+     ((2, 3, 4), (6, 4), True)],
+)  # fmt: skip
+def test_rows_and_columns(shape, panel, labelled):
+    from forgekit.viz.runs.footprint_figure import _panel
+
+    found = _panel("x", shape)
+    assert ((found.rows, found.columns), found.labelled) == (panel, labelled)
 
 
+# -- tensors of all sorts -----------------------------------------------------------------------
 def test_arguments_that_are_not_contiguous():
     base = torch.arange(48.0).reshape(6, 8)
     x, y = base.T[::2], torch.full((6, 8), -1.0)[:, ::2]  # (4, 6) and (6, 4)
     before = base.clone()
-    assert not x.is_contiguous() and not y.is_contiguous()
     shown = footprint(transpose, x, y)
     assert shown.error is None
     for name, shape in (("mX", (4, 6)), ("mY", (6, 4))):
@@ -293,37 +338,50 @@ def test_arguments_that_are_not_contiguous():
         assert (shown.touched[name]["count"] == 1).all()
     row, column = np.indices((4, 6))
     assert (shown.touched["mX"]["thread"] == row % 4 * 4 + column % 4).all()
-    assert torch.equal(base, before) and (y == -1).all()
+    assert torch.equal(base, before) and (y == -1).all()  # the caller's tensors stay
 
 
-def test_arguments_that_share_memory():
+def test_tensors_that_share_memory():
     x = fk.arange(8)
     shown = footprint(copy, x, x, 8, 8)
     for name in ("mX", "mY"):
-        found = shown.touched[name]
-        assert found["loads"].tolist() == found["stores"].tolist() == [1] * 8
+        assert counts(shown, name, "loads") == counts(shown, name, "stores") == [1] * 8
+    within = footprint(copy, fk.arange(20)[4:12], fk.empty(8), 8, 8)
+    assert counts(within, "mX", "thread") == [*range(8)]
+    expanded = footprint(copy, torch.ones(1).expand(8), fk.empty(8), 8, 8)
+    assert counts(expanded, "mX") == [8] * 8 and counts(expanded, "mY") == [1] * 8
 
 
-def test_a_view_that_starts_within_its_storage():
-    x, y = fk.arange(20)[4:12], fk.empty(8)
-    shown = footprint(copy, x, y, 8, 8)
-    assert shown.touched["mX"]["thread"].tolist() == [*range(8)]
+def test_a_large_tensor_costs_little_memory():
+    """4 Mi elements each: no int64 copies of them, neither for the data nor for pictures."""
+    import tracemalloc
+
+    x, y = fk.empty(2048, 2048), fk.empty(2048, 2048)
+    run = fk.compile(benched.transpose, x, y, device="virtual")
+    tracemalloc.start()
+    try:
+        shown = fk.footprint(run, x, y, by="warp")
+        shown._repr_mimebundle_()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert shown.notes == ["only the first 4,194,304 of 8,388,608 accesses are shown"]
+    assert peak < 100 * x.numel()  # bytes; 62, and once 249
 
 
-def test_elements_that_share_memory():
-    x, y = torch.ones(1).expand(8), fk.empty(8)
-    shown = footprint(copy, x, y, 8, 8)
-    assert shown.touched["mX"]["count"].tolist() == [8] * 8
-    assert shown.touched["mY"]["count"].tolist() == [1] * 8
+def test_a_tensor_too_large_for_a_picture_is_refused_before_the_run():
+    x, y = torch.zeros(1).expand(2**30), torch.zeros(8)
+    with pytest.raises(UsageError, match=r"tensor mX: got 1,073,741,824 elements, needed at most"):
+        footprint(copy, x, y, 1, 128)
 
 
-# -- errors -----------------------------------------------------------------------------------
-def test_out_of_bounds_is_kept_and_told():
+# -- what can go wrong --------------------------------------------------------------------------
+def test_out_of_bounds_is_kept_and_shown():
     shown = copied(1000, 128, last=1024)
     assert isinstance(shown.error, MemoryAccessError) and "mX[1000]" in str(shown.error)
     assert shown.error.__traceback__ is None
-    for found in shown.touched.values():  # the blocks before the wrong one
-        assert found["count"].tolist() == [1] * 896 + [0] * 104
+    for name in ("mX", "mY"):  # the blocks before the wrong one
+        assert counts(shown, name) == [1] * 896 + [0] * 104
     notes = shown.notes
     assert re.fullmatch(
         r"stopped: Out of bounds: test_footprint.py, line \d+: mY\[i\] = mX\[i\]", notes[0]
@@ -331,15 +389,11 @@ def test_out_of_bounds_is_kept_and_told():
     assert notes[1].startswith("thread (104, 0, 0) of block (7, 0, 0) reads mX[1000]")
     assert notes[2] == "Shown is what had happened before."
     assert all(f"\n  {note}" in repr(shown) for note in notes)
-    shown_text = " ".join(" ".join(texts(shown.figure)).split())
-    assert "mX[1000]" in shown_text and "896 of 1,000 elements read" in shown_text
-
-
-def test_out_of_bounds_within_one_block():
-    x, y = fk.arange(8), fk.empty(4)
-    shown = footprint(copy, x, y, 8, 8)
+    said = " ".join(" ".join(texts(shown.figure)).split())
+    assert "mX[1000]" in said and "896 of 1,000 elements read" in said
+    shown = footprint(copy, fk.arange(8), fk.empty(4), 8, 8)  # within one block
     assert "mY[4]" in str(shown.error)
-    assert shown.touched["mX"]["loads"].sum() == 8 and shown.touched["mY"]["count"].sum() == 0
+    assert sum(counts(shown, "mX", "loads")) == 8 and sum(counts(shown, "mY")) == 0
     assert shown.verb("mY") == "untouched"
 
 
@@ -348,10 +402,8 @@ def test_no_elements():
     assert isinstance(shown.error, LaunchError)
     assert shown.touched["mX"]["count"].shape == (0,)
     assert shown.headline == "copy: nothing was launched" and shown.describe("mX") == "no elements"
-    assert "no elements" in texts(shown.figure)
-    assert "Shown is" not in repr(shown)
-    x, empty = fk.arange(8), fk.empty(0)
-    shown = footprint(copy, x, empty, 0, 8)
+    assert "no elements" in texts(shown.figure) and "Shown is" not in repr(shown)
+    shown = footprint(copy, fk.arange(8), fk.empty(0), 0, 8)
     assert shown.error is None and shown.describe("mX") == "0 of 8 elements touched"
 
 
@@ -359,7 +411,7 @@ def test_more_accesses_than_are_recorded(monkeypatch):
     monkeypatch.setattr("forgekit.tracing.access_trace.AccessTrace.__init__.__defaults__", (12,))
     shown = copied(8, 8)
     assert (shown.recorded, shown.accesses) == (12, 16)
-    assert shown.touched["mY"]["count"].tolist() == [1] * 4 + [0] * 4
+    assert counts(shown, "mY") == [1] * 4 + [0] * 4
     assert shown.notes == ["only the first 12 of 16 accesses are shown"]
     assert shown.notes[0] in texts(shown.figure)
 
@@ -380,23 +432,6 @@ def test_pieces_of_the_record_make_no_difference(monkeypatch):
     assert seen() == whole
 
 
-def test_a_large_tensor_costs_little_memory():
-    """4 Mi elements each: no int64 copies of them, neither for the data nor for pictures."""
-    import tracemalloc
-
-    x, y = fk.empty(2048, 2048), fk.empty(2048, 2048)
-    run = fk.compile(benched.transpose, x, y, device="virtual")
-    tracemalloc.start()
-    try:
-        shown = fk.footprint(run, x, y, by="warp")
-        shown._repr_mimebundle_()
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert shown.notes == ["only the first 4,194,304 of 8,388,608 accesses are shown"]
-    assert peak < 100 * x.numel()  # bytes; 62, and once 249
-
-
 def test_wrong_use():
     x, y = fk.arange(8), fk.empty(8)
     run = fk.compile(copy, x, y, 8, 8, device="virtual")
@@ -412,112 +447,11 @@ def test_wrong_use():
         fk.footprint(run, x.double(), y, 8)
 
 
-# -- pictures ---------------------------------------------------------------------------------
-def test_a_small_picture_names_every_thread():
-    figure = copied(8, 8).figure
-    assert isinstance(figure, Figure) and len(figure.axes) == 3
-    for panel in (0, 1):
-        assert labels(figure, panel) == {(i, 0): str(i) for i in range(8)}
-        assert len(set(cell_colours(figure, panel).values())) == 8
-    shown = texts(figure)
-    for text in (
-        "copy: 1 block of 8 threads",
-        "mX (8), read",
-        "mY (8), written",
-        "8 of 8 elements read, each once, by 8 threads",
-        "8 of 8 elements written, each once, by 8 threads",
-        "in each cell: thread",
-    ):
-        assert text in shown
-    assert "untouched" not in shown
-
-
-def test_a_small_picture_of_several_blocks():
-    figure = footprint(transpose, fk.randn(6, 10), fk.empty(10, 6)).figure
-    read, written = labels(figure, 0), labels(figure, 1)
-    assert read[0, 0] == "0,0" and read[9, 4] == "5,1" and read[5, 2] == "1,9"
-    assert written == {(row, column): text for (column, row), text in read.items()}
-    colours = cell_colours(figure)
-    assert colours[0, 0] == colours[3, 3] != colours[4, 0]
-    assert "in each cell: block (x + 3 y), thread (x + 4 y)" in texts(figure)
-    assert [t for t in texts(figure) if t.startswith("block ")] == [f"block {i}" for i in range(6)]
-
-
-def test_untouched_and_repeated_cells_are_marked():
-    figure = footprint(same, fk.arange(8), fk.empty(8)).figure
-    assert labels(figure, 0) == {(0, 0): "0\n×8"}
-    assert labels(figure, 1) == {(i, 0): f"{2 * i}\n×2" for i in range(4)}
-    hatched = [p for p in figure.axes[2].patches if p.get_hatch()]
-    frames = [p for p in figure.axes[2].patches if not p.get_fill()]
-    assert (len(hatched), len(frames)) == (4, 4)
-    assert not [p for p in figure.axes[1].patches if not p.get_fill()]  # reads may repeat
-    assert {"untouched", "written more than once"} <= set(texts(figure))
-
-
-def image(figure, panel=0):
-    return np.asarray(figure.axes[1 + panel].images[0].get_array())
-
-
-def test_a_large_picture_is_a_map_by_block():
-    figure = copied(1000, 128).figure
-    pixels = image(figure)
-    assert pixels.shape == (16, 64, 4)
-    alpha = pixels[..., 3].reshape(-1)
-    assert (alpha[:1000] == 1).all() and (alpha[1000:] == 0).all()
-    colours = [to_hex(c) for c in pixels.reshape(-1, 4)[:1000:128]]
-    assert len(set(colours)) == 8
-    patches = [to_hex(p.get_facecolor()) for p in boxes(figure, "key")]
-    assert colours == patches
-    assert (
-        "1,000 of 1,000 elements read, each once, by 1,000 threads; 24 threads had none"
-        in texts(figure)
-    )
-
-
-def test_a_map_by_thread_has_a_colour_bar():
-    figure = copied(1000, 128, by="thread").figure
-    assert "thread" in texts(figure) and len(figure.axes) == 4
-    pixels = image(figure).reshape(-1, 4)
-    assert (pixels[0] == pixels[128]).all() and (pixels[0] != pixels[127]).any()
-
-
-def test_gaps_of_a_map_let_the_hatching_through():
-    figure = footprint(second, fk.arange(100), fk.empty(100)).figure
-    alpha = image(figure)[..., 3].reshape(-1)[:100]
-    assert (alpha[::2] == 1).all() and (alpha[1::2] == 0).all()
-    assert "untouched" in texts(figure)
-
-
-def test_one_missing_element_of_many_is_ringed():
-    from matplotlib.collections import PathCollection
-
-    figure = copied(300_000, 256, last=299_999).figure
-    pixels = image(figure)
-    assert max(pixels.shape) <= 256
-    rings = [c for c in figure.axes[1].collections if isinstance(c, PathCollection)]
-    assert len(rings) == 1 and len(rings[0].get_offsets()) == 1
-    partly = pixels[..., 3][(pixels[..., 3] > 0) & (pixels[..., 3] < 1)]
-    assert partly.shape == (1,) and 0.5 < partly[0] < 0.75
-
-
-@pytest.mark.parametrize(
-    ("shape", "panel", "labelled"),
-    [((16,), (1, 16), True), ((17,), (2, 16), True), ((64,), (4, 16), True),
-     ((65,), (3, 32), False), ((16, 16), (16, 16), True), ((16, 17), (16, 17), False),
-     ((2, 3, 4), (6, 4), True)],
-)  # fmt: skip
-def test_rows_and_columns(shape, panel, labelled):
-    from forgekit.viz.runs.footprint_figure import _panel
-
-    found = _panel("x", shape)
-    assert ((found.rows, found.columns), found.labelled) == (panel, labelled)
-
-
-# -- notebooks --------------------------------------------------------------------------------
-def test_mimebundle():
-    from PIL import Image
-
+# -- notebooks ----------------------------------------------------------------------------------
+def test_what_a_notebook_shows():
+    before = "matplotlib.pyplot" in sys.modules
     shown = copied(8, 8)
+    assert isinstance(shown, fk.Footprint) and fk.Footprint is Footprint
     bundle = shown._repr_mimebundle_()
     assert bundle["text/plain"] == shown.summary == repr(shown)
     alt, data = re.fullmatch(
@@ -528,20 +462,9 @@ def test_mimebundle():
     picture = Image.open(io.BytesIO(base64.b64decode(data))).convert("RGBA")
     assert picture.size[0] == int(shown.figure.get_size_inches()[0] * 144)
     assert picture.getpixel((0, 0))[3] == 0  # the page shines through
-    assert len(bundle["text/html"]) < 40_000
+    assert len(bundle["text/html"]) < 40_000 and bundle == copied(8, 8)._repr_mimebundle_()
     assert shown.figure is shown.figure
-
-
-def test_two_runs_show_the_same():
-    assert copied(1000, 128)._repr_mimebundle_() == copied(1000, 128)._repr_mimebundle_()
-
-
-def test_names_and_pyplot():
-    from forgekit.viz import Footprint
-
-    assert fk.Footprint is Footprint and isinstance(copied(8, 8), fk.Footprint)
-    before = "matplotlib.pyplot" in sys.modules
-    copied(8, 8)._repr_mimebundle_()
+    mismatch_map(np.zeros(4), np.ones(4))
     assert ("matplotlib.pyplot" in sys.modules) == before
 
 
@@ -549,13 +472,5 @@ def test_names_and_pyplot():
 def test_a_kernel_of_the_gpu_is_shown_from_copies():
     x, y = fk.arange(8, device="gpu"), fk.full(8, -3.0, device="gpu")
     shown = fk.footprint(fk.compile(copy, x, y, 8, 8, device="gpu"), x, y, 8)
-    assert shown.error is None and shown.touched["mY"]["count"].tolist() == [1] * 8
+    assert shown.error is None and counts(shown, "mY") == [1] * 8
     assert y.tolist() == [-3.0] * 8
-
-
-def test_a_tensor_too_large_for_a_picture_is_refused_before_the_run():
-    x = torch.zeros(1).expand(2**30)
-    y = torch.zeros(8)
-    compiled = fk.compile(copy, x, y, 1, 128, device="virtual")
-    with pytest.raises(UsageError, match=r"tensor mX: got 1,073,741,824 elements, needed at most"):
-        fk.footprint(compiled, x, y, 1)
