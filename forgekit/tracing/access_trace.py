@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from forgekit.errors import UsageError, brief, got_needed
-from forgekit.vgpu.listeners import Access, Listener
+from forgekit.tracing.observe import Launches
+from forgekit.vgpu.listeners import Access
 from forgekit.vgpu.memory import WINDOW_SHIFT, TensorInfo
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
-    from forgekit.vgpu.launch_record import LaunchRecord
     from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.machine.async_operations import AsyncOperation
     from forgekit.vgpu.memory import GlobalMemory
@@ -79,7 +79,7 @@ class Touches(NamedTuple):
     element: Array
 
 
-class AccessTrace(Listener):
+class AccessTrace(Launches):
     """Records accesses to global memory, also those through generic addresses.
 
     Asynchronous copies count as loads, when they are issued. Recording stops after `limit`
@@ -90,9 +90,9 @@ class AccessTrace(Listener):
     """
 
     def __init__(self, limit: int = LIMIT) -> None:
+        super().__init__()
         self.limit = limit
         self.total = 0
-        self.launches: list[LaunchRecord] = []
         self._programs: list[Program] = []
         self._memory: GlobalMemory | None = None
         self._chunks: list[tuple[Array, ...]] = []
@@ -114,9 +114,8 @@ class AccessTrace(Listener):
 
     # -- events -----------------------------------------------------------------------------
     def on_batch(self, m: Machine) -> None:
-        if not self.launches or self.launches[-1] is not m.record:
-            self.launches.append(m.record)
-            self._programs.append(m.program)
+        super().on_batch(m)
+        self._programs[len(self.launches) - 1 :] = [m.program]
         self._memory = m.memory
 
     def on_access(self, m: Machine, access: Access) -> None:

@@ -26,24 +26,24 @@ def observe(
     Blocks run together, and the first wrong access stops them all. The kernel then runs again,
     one block after the other, so that those before the wrong one come to their end.
     """
-    seen, launches = watcher(), _Launches()
+    seen, launches = watcher(), Launches()
     error = _run(kernel, args, (launches, seen))
-    records = launches.records
+    records = launches.launches
     if isinstance(error, MemoryAccessError) and records and math.prod(records[-1].grid) > 1:
         seen = watcher()
         _run(kernel, args, (seen,), batch_threads=1)
     return seen, error, records
 
 
-class _Launches(Listener):
-    """Lists what was launched."""
+class Launches(Listener):
+    """Lists what was launched, in order."""
 
     def __init__(self) -> None:
-        self.records: list[LaunchRecord] = []
+        self.launches: list[LaunchRecord] = []
 
     def on_batch(self, m: Machine) -> None:
-        if not self.records or self.records[-1] is not m.record:
-            self.records.append(m.record)
+        if not self.launches or self.launches[-1] is not m.record:
+            self.launches.append(m.record)
 
 
 def _run(

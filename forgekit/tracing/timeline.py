@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,12 +25,8 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, np.dtype[Any]]
 
 ORDER = "order, not time: the virtual GPU's; a GPU runs its warps in any order"
-_NOUN = {("global", "load"): "global load", ("global", "store"): "global store",
-         ("global", "atomic"): "global atomic", ("shared", "load"): "shared load",
-         ("shared", "store"): "shared store", ("shared", "atomic"): "shared atomic",
-         ("async copy", "load"): "asynchronous copy", ("async copy", ""): "copy-group instruction",
-         ("barrier", ""): "barrier arrival", ("warp-wide", ""): "warp-wide instruction",
-         ("branch", ""): "branch"}  # fmt: skip
+_NOUN = {"async copy": "copy-group instruction", "barrier": "barrier arrival",
+         "warp-wide": "warp-wide instruction", "branch": "branch"}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,7 +92,9 @@ class Timeline(Picture):
     def _by_line(self) -> list[str]:
         counts: dict[SourceLine | None, Counter[str]] = {}
         for step in self.steps:
-            noun = _NOUN.get((step.kind, step.does), "other")
+            noun = _NOUN.get(step.kind, "other")
+            if step.does:
+                noun = f"{step.kind} {step.does}".replace("async copy load", "asynchronous copy")
             here = counts.setdefault(step.source, Counter())
             here[noun] += step.instructions * len(step.warps)
         texts = []
@@ -178,7 +176,7 @@ def timeline(
     lines: frozenset[SourceLine] = frozenset()
     if line is not None and (steps or error is None):
         lines = chosen_lines(line, [s.source for s in steps], f"block {number} executes")
-        steps, meetings = _of_lines(steps, meetings, lines)
+        steps, meetings = steps_of(trace, lines)
     return Timeline(
         name=kernel.name,
         block=number,
@@ -192,21 +190,6 @@ def timeline(
         error=error,
         complete=trace.complete,
     )
-
-
-def _of_lines(
-    steps: list[Step], meetings: list[Meeting], lines: frozenset[SourceLine]
-) -> tuple[list[Step], list[Meeting]]:
-    """The steps of some lines only."""
-    kept = [i for i, s in enumerate(steps) if s.source in lines]
-    place = np.full(len(steps) + 1, -1)
-    place[kept] = range(len(kept))
-    found = [
-        replace(m, step=int(place[m.step]), since=np.where(m.since >= 0, place[m.step], -1))
-        for m in meetings
-        if m.source in lines and place[m.step] >= 0
-    ]
-    return [steps[i] for i in kept], found
 
 
 # -- words ------------------------------------------------------------------------------------

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from forgekit.errors import SourceLine
-from forgekit.tracing.observe import linear_block
+from forgekit.tracing.observe import Launches, linear_block
 from forgekit.tracing.source_lines import line_at
 from forgekit.vgpu.counters.rules import LANES
-from forgekit.vgpu.listeners import Access, Listener
+from forgekit.vgpu.listeners import Access
 from forgekit.vgpu.ptx import Symbol
 
 if TYPE_CHECKING:
@@ -92,26 +92,25 @@ class _Run:
     opened: list[tuple[int, int, Array]] = field(default_factory=list)  # (instruction, number, who)
 
 
-class BlockTimeline(Listener):
+class BlockTimeline(Launches):
     """Records the runs of one block in one launch."""
 
     def __init__(self, block: int | tuple[int, ...], launch: int) -> None:
+        super().__init__()
         self.block, self.launch = block, launch
         self.program: Program | None = None
         self.runs: list[_Run] = []
         self.splits: list[Split] = []
         self.complete = True
-        self._records: list[Any] = []
         self._recorded = 0
         self._row: int | None = None
         self._touched: list[tuple[int, Array]] = []
         self._opened: list[tuple[int, int, Array]] = []
 
     def on_batch(self, m: Machine) -> None:
-        if not self._records or self._records[-1] is not m.record:
-            self._records.append(m.record)
+        super().on_batch(m)
         number = linear_block(self.block, m.record.grid)  # the grid is known only now
-        ours = len(self._records) - 1 == self.launch and number in m.blocks
+        ours = len(self.launches) - 1 == self.launch and number in m.blocks
         self._row = number - m.blocks.start if ours else None
         if ours:
             self.program = m.program
@@ -159,8 +158,10 @@ class BlockTimeline(Listener):
 
 
 # -- from runs to steps ------------------------------------------------------------------------
-def steps_of(trace: BlockTimeline) -> tuple[list[Step], list[Meeting]]:
-    """The steps of what was recorded, and the barriers that opened."""
+def steps_of(
+    trace: BlockTimeline, lines: frozenset[SourceLine] = frozenset()
+) -> tuple[list[Step], list[Meeting]]:
+    """The steps of what was recorded, and the barriers that opened; of some lines, if given."""
     if trace.program is None or not trace.runs:
         return [], []
     program = trace.program
@@ -182,7 +183,8 @@ def steps_of(trace: BlockTimeline) -> tuple[list[Step], list[Meeting]]:
                 lanes = run.touched.get(pc, np.zeros_like(lanes))
             if instruction.name not in ("ret", "exit") and lanes.any():
                 step = Step(line_at(program, pc), kind, does, 1, lanes.reshape(-1, LANES), loops)
-                _append(steps, step)
+                if not lines or step.source in lines:
+                    _append(steps, step)
             here = lanes.reshape(-1, LANES).any(axis=1).repeat(LANES)
             if kind == "barrier":
                 arrived[run.lanes] = np.minimum(busy + 1, len(steps) - 1)[run.lanes]
@@ -190,7 +192,7 @@ def steps_of(trace: BlockTimeline) -> tuple[list[Step], list[Meeting]]:
             while opened and opened[0][0] == pc:
                 meetings.append(_meeting(opened.pop(0), steps, arrived, program))
         counter.last[run.lanes] = run.stop - 1
-    return steps, meetings
+    return steps, [m for m in meetings if not lines or m.source in lines]
 
 
 def _append(steps: list[Step], step: Step) -> None:

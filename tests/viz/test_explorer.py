@@ -108,11 +108,11 @@ def test_tiles_beyond_the_tensor_need_a_predicate() -> None:
 
 def test_choices_of_banks() -> None:
     lab = fk.explore(TILE).data["lab"]
-    assert lab["told"][0] == ["(32,32):(32,1)", "32-way conflict", "no conflict"]
-    assert lab["told"][1] == ["(32,32):(33,1)", "no conflict", "no conflict"]
+    assert lab["conflicts"][0] == ["(32,32):(32,1)", "32-way conflict", "no conflict"]
+    assert lab["conflicts"][1] == ["(32,32):(33,1)", "no conflict", "no conflict"]
     assert lab["layouts"][0][1] == "(32,32):(33,1)"
     assert lab["layouts"][1][3] == "S<3,0,5> o 0 o (32,32):(32,1)"
-    ways = [told[1] for told in lab["told"][9:]]
+    ways = [row[1] for row in lab["conflicts"][9:]]
     assert ways == ["16-way conflict", "8-way conflict", "4-way conflict", "2-way conflict",
                     "no conflict"]  # fmt: skip
 
@@ -134,9 +134,9 @@ def test_the_last_swizzle_is_the_best_of_them(
 ) -> None:
     layout = Layout(shape, (shape[1], 1))
     lab = fk.explore(layout, dtype=dtype, memory="smem").data["lab"]
-    ways = [int(re.sub(r"no conflict", "1", t[1]).split("-")[0]) for t in lab["told"][9:]]
+    ways = [int(re.sub(r"no conflict", "1", t[1]).split("-")[0]) for t in lab["conflicts"][9:]]
     assert ways == sorted(ways, reverse=True)
-    assert all(told[2] == "no conflict" for told in lab["told"][9:])
+    assert all(row[2] == "no conflict" for row in lab["conflicts"][9:])
 
 
 def test_a_swizzled_pointer_swizzles_offsets() -> None:
@@ -163,7 +163,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("args", "options", "message"), BAD)
-def test_bad_input_is_told(args: Any, options: dict[str, Any], message: str) -> None:
+def test_bad_input_is_refused(args: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         fk.explore(*args, **options)
 

@@ -159,7 +159,7 @@ def test_the_backend_gets_the_same_call(name: str, monkeypatch: pytest.MonkeyPat
     assert calls == [given]
 
 
-def test_a_missing_or_unknown_backend_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_or_unknown_backend_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cute_viz", None)
     with pytest.raises(PlatformError, match=r"cute_viz; install it \(Python 3\.12"):
         forgekit.viz.display_layout(Layout(4), backend="cute-viz")

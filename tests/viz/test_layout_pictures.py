@@ -144,17 +144,17 @@ def test_the_largest_carpet_is_still_drawn() -> None:
 
 
 @pytest.mark.parametrize(
-    ("layout", "told"),
+    ("layout", "words"),
     [
         (Layout((4, 8)), "size 32, cosize 32: each offset from 0 to 31 once"),
         (Layout((4, 8), (10, 1)), "size 32, cosize 38: offsets 0 to 37, 6 of them unused"),
         (Layout((4, 8), (0, 1)), "size 32, cosize 8: 32 coordinates share 8 offsets, 0 to 7"),
     ],
 )
-def test_words_say_what_the_picture_shows(layout: Layout, told: str) -> None:
+def test_words_say_what_the_picture_shows(layout: Layout, words: str) -> None:
     picture = draw_layout(layout)
-    assert repr(picture) == f"{layout}\n  {told}"
-    assert told in picture.words
+    assert repr(picture) == f"{layout}\n  {words}"
+    assert words in picture.words
     assert f"(1,2) to {layout((1, 2))}" in picture.words
 
 
@@ -227,8 +227,8 @@ def test_swizzled_cells_carry_cutes_offset_and_its_bank(swizzle: tuple[int, int,
     ],
 )  # fmt: skip
 def test_conflicts_of_a_row_and_a_column(layout: Any, bits: int, row: str, column: str) -> None:
-    told = repr(draw_swizzle_layout(layout, element_bits=bits)).split("\n  ")
-    assert told[2:] == [f"a warp that reads a row: {row}", f"a warp that reads a column: {column}"]
+    lines = repr(draw_swizzle_layout(layout, element_bits=bits)).split("\n  ")
+    assert lines[2:] == [f"a warp that reads a row: {row}", f"a warp that reads a column: {column}"]
 
 
 def test_a_tensor_brings_its_element_width_and_the_swizzle_of_its_pointer() -> None:

@@ -89,7 +89,7 @@ def test_a_tile_shows_who_holds_each_element(shape: Any, stride: Any, tile: Any)
     assert drawn(one_way, "tile") == holders and "table" not in one_way.svg
 
 
-def test_shared_and_uncovered_elements_are_told() -> None:
+def test_shared_and_uncovered_elements_are_said() -> None:
     picture = draw_tv_layout((((4, 2), 2), ((1, 0), 4)), (4, 4))
     assert repr(picture).split("\n  ")[1:] == [
         "8 threads × 2 values over a tile of 4 × 4",

@@ -28,7 +28,7 @@ def bank_choices(
     if isinstance(own, Layout):  # no swizzle, and no plain offsets either
         lab = {"plain": None, "pad_mode": None, "padding": 0, "start": 0,
                "swizzles": [None], "layouts": [[str(layout)], [str(layout)]], "own": 0}  # fmt: skip
-        lab["told"] = [_described(layout, bits)]
+        lab["conflicts"] = [_described(layout, bits)]
         return lab, _step(layout, can_pad=False, can_swizzle=False)
     start = layout.offset if isinstance(layout, ComposedLayout) else 0
     mode, extent, padding = _row_mode(outer)
@@ -49,7 +49,7 @@ def bank_choices(
         "start": start,
         "swizzles": [s and [s.bits, s.base, s.shift] for s in swizzles],
         "layouts": [[str(x) for x in with_pad], [str(x) for x in with_swizzle]],
-        "told": [_described(x, bits) for x in [*with_pad, *with_swizzle[1:]]],
+        "conflicts": [_described(x, bits) for x in [*with_pad, *with_swizzle[1:]]],
         "own": swizzles.index(own) if own is not None and own.bits else 0,
     }
     return lab, _step(layout, can_pad=mode is not None, can_swizzle=len(swizzles) > 1)

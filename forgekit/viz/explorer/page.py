@@ -91,7 +91,9 @@ def words_of(data: dict[str, Any]) -> str:
         ]
     if data["lab"] is not None:
         lines += ["", "A warp that reads a column, or a row:"]
-        lines += [f"   {text}: {columns}, {rows}" for text, columns, rows in data["lab"]["told"]]
+        lines += [
+            f"   {text}: {columns}, {rows}" for text, columns, rows in data["lab"]["conflicts"]
+        ]
     return "\n".join(lines)
 
 

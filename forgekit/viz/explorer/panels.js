@@ -219,14 +219,14 @@ function fkBanks(view, uid, radios) {
     const words = wordsOfBanks(cells.map((cell) => view.offsets()[cell]), d.bits);
     return { cells, words, ways: Math.max(...words), name: `${which} ${which === "column" ? c : r}` };
   }
-  const told = (ways) => (ways === 1 ? "no conflict" : `${ways}-way conflict`);
+  const conflict = (ways) => (ways === 1 ? "no conflict" : `${ways}-way conflict`);
   function update(i) {
     const now = warp(i), rest = warp(i, s.along === "column" ? "row" : "column");
     const used = now.words.filter(Boolean).length;
-    verdict.textContent = told(now.ways);
+    verdict.textContent = conflict(now.ways);
     why.textContent = `${now.name}: ${now.cells.length} lanes need words of ${used} bank`
       + `${used === 1 ? "" : "s"}, served in ${now.ways} turn${now.ways === 1 ? "" : "s"}`;
-    other.textContent = `${rest.name}: ${told(rest.ways)}`;
+    other.textContent = `${rest.name}: ${conflict(rest.ways)}`;
     bars.forEach(({ bar, count }, b) => {
       const n = now.words[b], share = n ? Math.max(n / now.cells.length, 0.05) * 80 : 0;
       bar.style.height = `${share}%`;
