@@ -130,18 +130,10 @@ class AccessTrace(Launches):
             count = count // mask.size * int(np.count_nonzero(mask))
         self.total += count
         room = self.limit - self._recorded
-        if not room or not count:
-            return
-        block, thread = (i[:room] for i in np.nonzero(m.expand(mask)))
-        self._recorded += len(block)
-        self._accesses = None
-        same = (_KIND_OF[kind], len(self.launches) - 1, width, m.pc)
-        self._chunks.append((
-            *(np.full(1, v, np.int32) for v in same),
-            m.record.linear_blocks(block + m.blocks.start),
-            thread.astype(np.int16),
-            np.broadcast_to(address, m.shape)[block, thread].astype(np.uint64),
-        ))  # fmt: skip
+        if room and count:
+            block, thread = (i[:room] for i in np.nonzero(m.expand(mask)))
+            place = np.broadcast_to(address, m.shape)[block, thread]
+            self._record(m, kind, width, block, thread, place.astype(np.uint64))
 
     def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
         """Bulk copies, as accesses of 16 bytes by the thread that starts them."""
@@ -153,11 +145,18 @@ class AccessTrace(Launches):
                 address = start + target.places.astype(np.uint64) * np.uint64(16)
                 self.total += len(address)
                 address = address[: self.limit - self._recorded]
-                self._recorded += len(address)
-                self._accesses = None
-                number = m.record.linear_blocks(np.array([block + m.blocks.start]))
-                same = (_KIND_OF[kind], len(self.launches) - 1, 16, m.pc, number[0], thread)
-                self._chunks.append((*(np.full(1, v, np.int64) for v in same), address))
+                self._record(m, kind, 16, np.array([block]), np.array([thread]), address)
+
+    def _record(
+        self, m: Machine, kind: str, width: int, block: Array, thread: Array, address: Array
+    ) -> None:
+        """A chunk of accesses by an instruction; block: rows of the batch."""
+        self._recorded += len(address)
+        self._accesses = None
+        same = (_KIND_OF[kind], len(self.launches) - 1, width, m.pc)
+        number = m.record.linear_blocks(block + m.blocks.start)
+        columns = (*(np.full(1, v, np.int32) for v in same), number, thread.astype(np.int16))
+        self._chunks.append((*columns, address))
 
     # -- from addresses to tensors ------------------------------------------------------------
     @property
