@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import cutlass
 from cutlass import Float32, Int32, cute
 from cutlass._mlir import ir
+from cutlass._mlir.dialects import llvm
 from cutlass.cute.nvgpu import cpasync, warp
 from cutlass.cute.nvgpu.warp import mma as atoms
 
@@ -56,6 +57,46 @@ def one_mma(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, mD: cute.Tensor,
     """
     tiled = cute.make_tiled_mma(op)
     one_mma_kernel(mA, mB, mC, mD, tiled).launch(grid=(mA.shape[0], 1, 1), block=(WARP, 1, 1))
+
+
+@cute.kernel
+def move_kernel(mX: cute.Tensor, mY: cute.Tensor, store: cutlass.Constexpr,
+                count: cutlass.Constexpr, transposed: cutlass.Constexpr):  # fmt: skip
+    lane, _, _ = cute.arch.thread_idx()
+    smem = cutlass.memory.SmemAllocator()
+    sX = smem.allocate_tensor(mX.element_type, cute.make_layout((32, 8), stride=(24, 1)), 16)
+    for j in cutlass.range_constexpr(8):
+        sX[lane, j] = mX[lane, j] if cutlass.const_expr(not store) else mX.element_type(-1)
+    cute.arch.sync_threads()
+    row = sX[lane, None].iterator.toint().ir_value()
+    gX, gY = (cute.recast_tensor(x[lane, None], Int32) for x in (mX, mY))
+    form = f".sync.aligned.m8n8.x{count}{'.trans' * transposed}.shared.b16"
+    if cutlass.const_expr(store):
+        held = ", ".join(f"${j + 1}" for j in range(count))
+        registers = [gX[j].ir_value() for j in range(count)]
+        llvm.inline_asm(
+            None, [row, *registers], f"stmatrix{form} [$0], {{{held}}};", "r" + ",r" * count,
+            has_side_effects=True,
+        )  # fmt: skip
+        cute.arch.sync_threads()
+        for j in cutlass.range_constexpr(8):
+            mY[lane, j] = sX[lane, j]
+    else:
+        held, kind = ", ".join(f"${j}" for j in range(count)), Int32.mlir_type
+        several = kind if count == 1 else llvm.StructType.get_literal([kind] * count)
+        found = llvm.inline_asm(
+            several, [row], f"ldmatrix{form} {{{held}}}, [${count}];", "=r," * count + "r",
+            has_side_effects=True,
+        )  # fmt: skip
+        for j in cutlass.range_constexpr(count):
+            gY[j] = Int32(found if count == 1 else llvm.extractvalue(kind, found, [j]))
+
+
+@cute.jit
+def move(mX: cute.Tensor, mY: cute.Tensor, store: cutlass.Constexpr, count: cutlass.Constexpr,
+         transposed: cutlass.Constexpr):  # fmt: skip
+    """One ldmatrix of rows that hold mX (32, 8), or one stmatrix to rows that become mY."""
+    move_kernel(mX, mY, store, count, transposed).launch(grid=(1, 1, 1), block=(WARP, 1, 1))
 
 
 # -- a GEMM as NVIDIA's examples write it ---------------------------------------------------------

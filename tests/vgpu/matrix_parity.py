@@ -1,0 +1,184 @@
+"""Tensor cores of the virtual GPU beside a real one's: the same instructions, bit by bit.
+
+    python -m tests.vgpu.matrix_parity     (on a machine with a GPU)
+
+writes what the hardware computed to golden/matrix.npz; `test_matrix_parity.py` compares with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from cutlass import BFloat16, Float8E4M3FN, Float8E5M2, Float16, Float32
+from cutlass.cute.nvgpu import warp
+
+import forgekit as fk
+from tests.vgpu.kernels import matrix
+
+GOLDEN = Path(__file__).parent / "golden" / "matrix.npz"
+F32, F16, BF16, I32 = torch.float32, torch.float16, torch.bfloat16, torch.int32
+E4M3, E5M2 = torch.float8_e4m3fn, torch.float8_e5m2
+# Bits of the exponent and of the fraction.
+FIELDS = {F16: (5, 10), BF16: (8, 7), F32: (8, 23), E4M3: (4, 3), E5M2: (5, 2)}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kind of `mma`: its operation, the types of A and B and of C and D."""
+
+    op: Any
+    inputs: torch.dtype
+    sums: torch.dtype
+
+
+CASES = {
+    **{f"f16 k{k}": Case(warp.MmaF16BF16Op(Float16, Float32, (16, 8, k)), F16, F32)
+       for k in (8, 16)},
+    **{f"f16 to f16 k{k}": Case(warp.MmaF16BF16Op(Float16, Float16, (16, 8, k)), F16, F16)
+       for k in (8, 16)},
+    **{f"bf16 k{k}": Case(warp.MmaF16BF16Op(BFloat16, Float32, (16, 8, k)), BF16, F32)
+       for k in (8, 16)},
+    **{f"tf32 k{k}": Case(warp.MmaTF32Op((16, 8, k)), F32, F32) for k in (4, 8)},
+    **{f"{name} to {sums} k{k}": Case(warp.MmaFP8Op(kind, acc, (16, 8, k)), dtype, out)
+       for name, kind, dtype in (("e4m3", Float8E4M3FN, E4M3), ("e5m2", Float8E5M2, E5M2))
+       for sums, acc, out in (("f32", Float32, F32), ("f16", Float16, F16)) for k in (16, 32)},
+    **{f"{name} k{k}": Case(matrix.MmaInt8Op(signed, (16, 8, k)), dtype, I32)
+       for name, signed, dtype in (("s8", True, torch.int8), ("u8", False, torch.uint8))
+       for k in (16, 32)},
+}  # fmt: skip
+
+
+# -- inputs ---------------------------------------------------------------------------------------
+def codes(sign: np.ndarray, exponent: np.ndarray, fraction: np.ndarray, kind: torch.dtype):
+    """Unsigned codes of a type from 64 random bits for each field, cut to size."""
+    e, f = FIELDS[kind]
+    bits = (sign & 1) << (e + f) | (exponent & ((1 << e) - 1)) << f | fraction & ((1 << f) - 1)
+    return bits.astype(f"u{(1 + e + f) // 8}")
+
+
+def numbers(rng: np.random.Generator, kind: torch.dtype, shape: tuple[int, ...], what: str):
+    """Codes of a floating-point type."""
+    e, f = FIELDS[kind]
+    bias, top = (1 << (e - 1)) - 1, (1 << e) - 1
+    top -= kind is not E4M3  # the last exponent of finite numbers
+    sign, fraction, any_exponent = (rng.integers(0, 2**62, shape) for _ in range(3))
+    small = fraction & ((1 << (f - 1)) - 1)  # no NaN of e4m3
+    if what == "normal":  # most within a factor of 16
+        exponent = bias - np.minimum(rng.geometric(0.5, shape) - 1, min(bias - 1, 12))
+        return codes(sign, exponent, small if exponent.max() == top else fraction, kind)
+    if what == "far":  # all finite numbers, a fifth of them zero
+        exponent = any_exponent % (top + 1)
+        drawn = codes(sign, exponent, np.where(exponent == top, small, fraction), kind)
+        return np.where(rng.random(shape) < 0.2, drawn.dtype.type(0), drawn)
+    if what == "special":  # also infinities and NaN
+        drawn = numbers(rng, kind, shape, "far")
+        last = -1 if kind is E4M3 else fraction * (sign >> 1 & 1)  # e4m3 has one NaN
+        wild = codes(sign, np.full(shape, (1 << e) - 1), last, kind)
+        return np.where(rng.random(shape) < 0.02, wild, drawn)
+    if what == "subnormal":
+        return codes(sign, (any_exponent & 7 == 0).astype(np.int64), fraction, kind)
+    if what == "zeros":
+        return codes(sign, np.zeros(shape, np.int64), fraction * (any_exponent & 15 == 0), kind)
+    if what == "large":
+        return codes(sign, np.full(shape, top), small, kind)
+    assert what == "whole"  # small whole numbers: results are exact
+    values = torch.from_numpy(rng.integers(-8, 9, shape).astype(np.float32)).to(kind)
+    whole = values.view({1: torch.uint8, 2: torch.int16, 4: torch.int32}[kind.itemsize]).numpy()
+    return whole.view(f"u{kind.itemsize}")
+
+
+# What A, B and C hold in each of the warps.
+WARPS = [("normal", "normal", "normal"), ("normal", "normal", "zeros"), ("normal", "normal", "far"),
+         ("far", "far", "far"), ("far", "far", "zeros"), ("special", "special", "special"),
+         ("special", "normal", "normal"), ("subnormal", "subnormal", "subnormal"),
+         ("subnormal", "large", "subnormal"), ("zeros", "far", "subnormal"),
+         ("large", "large", "large"), ("whole", "whole", "whole")]  # fmt: skip
+
+
+def inputs(case: Case) -> list[torch.Tensor]:
+    """A, B and C of every warp, on the CPU: NumPy's PCG64 is the same on every machine."""
+    rng = np.random.Generator(np.random.PCG64(2026))
+    m, n, k = case.op.shape_mnk
+    shapes, kinds = ((m, k), (n, k), (m, n)), (case.inputs, case.inputs, case.sums)
+    result = []
+    for i, (shape, kind) in enumerate(zip(shapes, kinds, strict=True)):
+        if kind in FIELDS:
+            drawn = np.stack([numbers(rng, kind, shape, what[i]) for what in WARPS])
+        else:
+            limits = torch.iinfo(kind)
+            drawn = rng.integers(
+                limits.min, limits.max, (len(WARPS), *shape), np.int64, endpoint=True
+            )
+            drawn = drawn.astype(str(kind).removeprefix("torch."))
+        signed = drawn.view(f"i{drawn.itemsize}") if kind != torch.uint8 else drawn
+        result.append(torch.from_numpy(np.ascontiguousarray(signed)).view(kind))
+    return result
+
+
+# -- results --------------------------------------------------------------------------------------
+def result_bits(case: Case, device: str) -> np.ndarray:
+    """D of every warp on `device` as unsigned integers; every NaN is one pattern."""
+    with fk.use_target(device):
+        given = [x.to(fk.device) for x in inputs(case)]
+        d = torch.full_like(given[2], 77)
+        specs = [fk.spec(t, static=True) for t in (*given, d)]
+        fk.compile(matrix.one_mma, *specs, case.op)(*given, d)
+    return bits_of(d.cpu())
+
+
+def bits_of(d: torch.Tensor) -> np.ndarray:
+    nan = d.isnan().numpy() if d.is_floating_point() else np.zeros(d.shape, bool)
+    width = d.element_size()
+    bits = d.view({2: torch.int16, 4: torch.int32}[width]).numpy().view(f"u{width}").copy()
+    bits[nan] = np.iinfo(bits.dtype).max
+    return bits
+
+
+MOVES = [(store, count, transposed) for store in (False, True) for count in (1, 2, 4)
+         for transposed in (False, True)]  # fmt: skip
+
+
+def moved(store: bool, count: int, transposed: bool, device: str) -> np.ndarray:
+    """What `ldmatrix` brings each lane, or `stmatrix` each row: (32, 8) numbers."""
+    with fk.use_target(device):
+        x = torch.arange(256, dtype=torch.int16).view(32, 8).to(fk.device)
+        y = torch.full_like(x, -1)
+        specs = [fk.spec(t, static=True) for t in (x, y)]
+        fk.compile(matrix.move, *specs, store, count, transposed)(x, y)
+    return y.cpu().numpy().view(np.uint16)
+
+
+def everything(device: str) -> dict[str, np.ndarray]:
+    """All results of a device, by name."""
+    found = {name: result_bits(case, device) for name, case in CASES.items()}
+    for store, count, transposed in MOVES:
+        name = f"{'st' if store else 'ld'}matrix x{count}{' trans' * transposed}"
+        found[name] = moved(store, count, transposed, device)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=GOLDEN)
+    chosen = parser.parse_args()
+    real, virtual = everything("gpu"), everything("virtual")
+    for name, bits in real.items():
+        wrong = np.argwhere(bits != virtual[name])
+        print(f"{name:20s} {bits.size - len(wrong)} of {bits.size} equal")
+        for at in wrong[:: max(len(wrong) // 6, 1)][:6]:
+            place = tuple(int(i) for i in at)
+            what = WARPS[place[0]] if len(place) == 3 else ""
+            print(f"    {place} {what}: GPU {bits[place]:#x}, virtual {virtual[name][place]:#x}")
+    chosen.out.parent.mkdir(exist_ok=True)
+    about = f"{torch.cuda.get_device_name()}, CuTe DSL 4.8.1; see tests/vgpu/matrix_parity.py"
+    np.savez_compressed(chosen.out, about=np.array(about), **real)
+    print(f"{chosen.out}: {chosen.out.stat().st_size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()
