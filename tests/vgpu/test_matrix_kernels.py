@@ -12,6 +12,7 @@ from cutlass.cute.nvgpu import warp  # noqa: E402
 
 import forgekit as fk  # noqa: E402
 import forgekit.vgpu  # noqa: E402
+from forgekit.errors import CheckError  # noqa: E402
 from forgekit.vgpu.opcodes import matrix as opcodes  # noqa: E402
 from forgekit.viz.layouts.reading import read_thread_values  # noqa: E402
 from tests.layouts.cute_oracle import cute_context  # noqa: E402
@@ -90,3 +91,42 @@ def test_gemm(name):
         a, b = ((x.view(torch.int32) & ~0x1FFF).view(torch.float32) for x in (a, b))
     want, size = a.double() @ b.double().T, a.double().abs() @ b.double().abs().T
     assert ((c.double() - want).abs() <= a.shape[1] * 2.0**-23 * size).all()
+
+
+# -- what is wrong gives wrong values ------------------------------------------------------------
+def tiles(bug: str | None) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """(A, B, what the kernel makes of them)."""
+    a, b = drawn((64, 64), torch.float16, 3), drawn((64, 64), torch.float16, 4)
+    c = torch.full((64, 64), float("nan"))
+    with fk.use_target("virtual"):
+        specs = [fk.spec(t, static=True) for t in (a, b, c)]
+        fk.compile(matrix.tile, *specs, bug)(a, b, c)
+    return a.double(), b.double(), c
+
+
+def test_b_may_lie_along_n():
+    a, b, c = tiles(None)
+    fk.check(c, (a @ b).float())
+
+
+def test_a_tile_that_is_swizzled_only_to_be_read():
+    """The swizzle leaves every eighth row where it is."""
+    a, b, c = tiles("swizzled only to be read")
+    with pytest.raises(CheckError, match=r"3,584 of 4,096 elements differ \(87.5 %"):
+        fk.check(c, (a @ b).float())
+    fk.check(c[::8].contiguous(), (a @ b).float()[::8].contiguous())
+
+
+WRONG = {
+    "A transposed": lambda a, b: a.T @ b,
+    "B not transposed": lambda a, b: a @ b.T,
+    "one step of K left out": lambda a, b: a[:, 16:] @ b[16:],
+}
+
+
+@pytest.mark.parametrize("bug", WRONG)
+def test_a_wrong_fragment_gives_the_values_of_its_mistake(bug):
+    a, b, c = tiles(bug)
+    with pytest.raises(CheckError, match="elements differ"):
+        fk.check(c, (a @ b).float())
+    fk.check(c, WRONG[bug](a, b).float())

@@ -9,7 +9,7 @@ from cutlass._mlir.dialects import llvm
 from cutlass.cute.nvgpu import cpasync, warp
 from cutlass.cute.nvgpu.warp import mma as atoms
 
-WARP = 32
+WARP, THREADS = 32, 128
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,55 @@ def move(mX: cute.Tensor, mY: cute.Tensor, store: cutlass.Constexpr, count: cutl
     move_kernel(mX, mY, store, count, transposed).launch(grid=(1, 1, 1), block=(WARP, 1, 1))
 
 
+@cute.kernel
+def tile_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.Constexpr):
+    tidx, _, _ = cute.arch.thread_idx()
+    dtype, size = mA.element_type, mA.shape[0]
+    op = warp.MmaF16BF16Op(dtype, Float32, (16, 8, 16))
+    tiled = cute.make_tiled_mma(op, (2, 2, 1), permutation_mnk=(32, 32, 16))
+    plain = cute.make_layout((size, size), stride=(size, 1))
+    layout = cute.make_composed_layout(cute.make_swizzle(3, 3, 3), 0, plain)
+    smem = cutlass.memory.SmemAllocator()
+    sA, sB = (smem.allocate_tensor(dtype, layout, 128) for _ in range(2))
+    filled = sA
+    if cutlass.const_expr(bug == "swizzled only to be read"):
+        filled = cute.make_tensor(cute.recast_ptr(sA.iterator, dtype=dtype), plain)
+    for i in cutlass.range_constexpr(size * size // THREADS):
+        at = ((i * THREADS + tidx) // size, (i * THREADS + tidx) % size)
+        filled[at] = mA[at]
+        sB[at] = mB[at]
+    cute.arch.sync_threads()
+    # B (K, N) seen as (N, K): neighbours in memory are neighbours in N
+    sAt, sBt = (cute.composition(s, plain) for s in (sA, sB))
+    lane = tiled.get_slice(tidx)
+    tCrA = tiled.make_fragment_A(lane.partition_A(sA))
+    tCrB = tiled.make_fragment_B(lane.partition_B(sBt))
+    tCgC = lane.partition_C(mC)
+    tCrC = tiled.make_fragment_C(tCgC)
+    tCrC.fill(0.0)
+    turned = bug == "A transposed", bug != "B not transposed"
+    loads = [cute.make_copy_atom(warp.LdMatrix8x8x16bOp(t, 4), dtype) for t in turned]
+    copy_A, copy_B = (
+        cute.make_tiled_copy_A(loads[0], tiled),
+        cute.make_tiled_copy_B(loads[1], tiled),
+    )
+    source_A, source_B = sAt if turned[0] else sA, sBt if turned[1] else sB
+    cute.copy(copy_A, copy_A.get_slice(tidx).partition_S(source_A), copy_A.retile(tCrA))
+    cute.copy(copy_B, copy_B.get_slice(tidx).partition_S(source_B), copy_B.retile(tCrB))
+    for k in cutlass.range_constexpr(cute.size(tCrA, mode=[2])):
+        if cutlass.const_expr(bug != "one step of K left out") or k:
+            cute.gemm(tiled, tCrC, tCrA[None, None, k], tCrB[None, None, k], tCrC)
+    cute.basic_copy(tCrC, tCgC)
+
+
+@cute.jit
+def tile(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.Constexpr):
+    """C = A B of 64 by 64, all row-major: B comes through ldmatrix.trans."""
+    tile_kernel(mA, mB, mC, bug).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
 # -- a GEMM as NVIDIA's examples write it ---------------------------------------------------------
-TILE_M, TILE_N, STAGES, THREADS = 128, 128, 3, 128
+TILE_M, TILE_N, STAGES = 128, 128, 3
 ROW_BYTES, VECTOR_BYTES = 128, 16  # of a tile in shared memory; of a copy
 
 
