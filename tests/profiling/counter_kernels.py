@@ -2,9 +2,9 @@
 
     python -m tests.profiling.measure --out FILE      (on a machine with a GPU)
 
-measures them; `golden/h200_counters.json` keeps what an H200 said. The kernels are in
-`global_kernels.py`, `shared_kernels.py` and `course_kernels.py`, their arguments in the files
-`*_cases.py`.
+measures them; `golden/h200_counters.json` keeps what an H200 said, `h200_matrix_counters.json` what
+it said of the cases with ldmatrix and stmatrix (`--only matrix_x`). The kernels are in the files
+`*_kernels.py`, their arguments in the files `*_cases.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import torch
 
 import forgekit as fk
 from tests.profiling import course_kernels as kernels
-from tests.profiling import global_cases, shared_cases
+from tests.profiling import global_cases, matrix_cases, shared_cases
 from tests.profiling.case import F32, I32, Case, numbers, untouched
 
 
@@ -67,7 +67,9 @@ COURSE = {
                          "each lane another trip count: 32 loads a warp, all of one address"),
 }  # fmt: skip
 
-KERNELS: dict[str, Case] = {**COURSE, **global_cases.CASES, **shared_cases.CASES}
+KERNELS: dict[str, Case] = {
+    **COURSE, **global_cases.CASES, **shared_cases.CASES, **matrix_cases.CASES,
+}  # fmt: skip
 
 
 @functools.cache

@@ -1,0 +1,100 @@
+"""Cases with `ldmatrix` and `stmatrix`: rows in other banks, in the same, named twice, random."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from tests.profiling import matrix_kernels as kernels
+from tests.profiling.case import F16, Case, numbers, tensor, untouched
+
+LANE = np.arange(32)
+ROW, COLUMN = LANE % 8, LANE // 8  # of the row that a lane names: within its matrix, which matrix
+
+# Where each lane's row begins, in units of 16 bytes.
+PATTERNS = {
+    "one_after_another": (LANE, "no conflict"),
+    "apart_32": (LANE * 2, "two rows of a matrix in each bank that is used"),
+    "apart_64": (LANE * 4, "four rows in a bank"),
+    "apart_128": (LANE * 8, "all eight rows in the same banks"),
+    "padded": (LANE * 9, "rows of 144 bytes: no conflict"),
+    "swizzled": (ROW * 8 + (COLUMN ^ ROW), "S<3,4,3>, 8 rows of 128 bytes: no conflict"),
+    "unswizzled": (ROW * 8 + COLUMN, "the same tile without a swizzle"),
+    "swizzled_64": (ROW * 4 + (COLUMN ^ ROW // 2), "S<2,4,3>, 8 rows of 64 bytes"),
+}
+ALIKE = {
+    "same_row": (LANE * 0, "one row for all lanes"),
+    "same_matrix": (ROW * 8, "one matrix four times, its rows in the same banks"),
+    "pairs": (LANE // 2, "lanes i and i^1 name the same row"),
+    "others_elsewhere": (np.where(LANE < 8, LANE, LANE * 8), "only the first eight count for x1"),
+}
+
+
+def elements(count: int, transposed: bool) -> Iterator[tuple[int, int, int, int]]:
+    """(lane, element of its registers, lane that names the row, element of the row)."""
+    for lane, register, half in itertools.product(range(32), range(count), range(2)):
+        row, column = lane // 4, lane % 4 * 2 + half
+        if transposed:
+            row, column = column, row
+        yield lane, 2 * register + half, 8 * register + row, column
+
+
+def wavefronts(index: np.ndarray, count: int) -> int:
+    """A wavefront for each matrix, and one more for each further row in its fullest banks."""
+    total = 0
+    for j in range(count):
+        rows = np.unique(index[8 * j : 8 * j + 8])
+        total += int(np.bincount(rows % 8).max())
+    return total
+
+
+def case(index: np.ndarray, why: str, count: int, transposed: bool, store: bool) -> Case:
+    rows = -(-(int(index.max()) + 1) // 32) * 32
+    places = list(elements(count, transposed))
+
+    def make(device: torch.device):
+        tall = numbers(rows * 8, F16).view(rows, 8), untouched(256, F16).view(32, 8)
+        flat = numbers(256, F16).view(32, 8), untouched(rows * 8, F16).view(rows, 8)
+        x, y = flat if store else tall
+        return tuple(t.to(device) for t in (x, tensor(index), y))
+
+    def reference(x: torch.Tensor, idx: torch.Tensor, y: torch.Tensor):
+        right = torch.zeros_like(y) if store else y.clone()
+        for lane, mine, named, element in places:
+            if store:
+                right[idx[named], element] = x[lane, mine]
+            else:
+                right[lane, mine] = x[idx[named], element]
+        return {2: right}
+
+    kind, found = "store" if store else "load", wavefronts(index, count)
+    expected = {f"shared_{kind}_wavefronts": found, f"shared_{kind}_bank_conflicts": found - count}
+    if store:  # the zeros before it are stores, too
+        expected[f"shared_{kind}_wavefronts"] += rows * 4 // 32
+    host = kernels.matrix_store if store else kernels.matrix_load
+    return Case(host, make, reference, why, (rows, count, transposed), True, expected)
+
+
+def cases() -> Iterator[tuple[str, Case]]:
+    for name, (index, why) in PATTERNS.items():
+        yield f"ldmatrix_x4_{name}", case(index, why, 4, False, False)
+        yield f"stmatrix_x4_{name}", case(index, why, 4, False, True)
+    for name, (index, why) in ALIKE.items():
+        yield f"ldmatrix_x4_{name}", case(index, why, 4, False, False)
+    for count, name in itertools.product((1, 2), ("one_after_another", "apart_64", "padded")):
+        index, why = PATTERNS[name]
+        for transposed in (False, True):
+            ending = f"matrix_x{count}{'t' * transposed}_{name}"
+            yield f"ld{ending}", case(index, why, count, transposed, False)
+            yield f"st{ending}", case(index, why, count, transposed, True)
+    yield "ldmatrix_x1_others_elsewhere", case(*ALIKE["others_elsewhere"], 1, False, False)
+    for seed in range(4):
+        index = np.random.default_rng(seed).permutation(256)[:32]
+        yield f"ldmatrix_x4t_random_{seed}", case(index, "rows at random", 4, True, False)
+        yield f"stmatrix_x4t_random_{seed}", case(index, "rows at random", 4, True, True)
+
+
+CASES: dict[str, Case] = dict(cases())
