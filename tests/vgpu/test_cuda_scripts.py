@@ -42,4 +42,4 @@ def test_a_script_for_a_gpu_runs_unmodified(path, process, capsys):
 
 
 def test_there_are_as_many_as_promised():
-    assert len(SCRIPTS) >= 20
+    assert len(SCRIPTS) >= 40

@@ -1,0 +1,45 @@
+"""What scripts ask of the device before they launch: names, attributes, architectures, memory."""
+
+import cuda.bindings.driver as driver
+import cutlass.cute as cute
+import torch
+from cuda.bindings import runtime
+from cutlass.base_dsl.runtime.cuda import get_compute_capability_major_minor
+from cutlass.cute.runtime import from_dlpack
+
+
+@cute.kernel
+def block_kernel(mX: cute.Tensor):
+    bidx, _, _ = cute.arch.block_idx()
+    mX[bidx] = bidx
+
+
+@cute.jit
+def number_blocks(mX: cute.Tensor):
+    block_kernel(mX).launch(grid=(cute.size(mX), 1, 1), block=(1, 1, 1))
+
+
+capability = torch.cuda.get_device_capability()
+assert capability == tuple(get_compute_capability_major_minor())
+properties = torch.cuda.get_device_properties(torch.cuda.current_device())
+assert torch.cuda.get_device_name(0) == properties.name
+assert f"sm_{capability[0]}{capability[1]}" in torch.cuda.get_arch_list()
+attributes = driver.CUdevice_attribute
+for attribute, expected in (
+    (attributes.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, properties.multi_processor_count),
+    (attributes.CU_DEVICE_ATTRIBUTE_WARP_SIZE, properties.warp_size),
+    (attributes.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+     properties.shared_memory_per_block_optin),
+):  # fmt: skip
+    assert driver.cuDeviceGetAttribute(attribute, 0) == (driver.CUresult.CUDA_SUCCESS, expected)
+error, count = runtime.cudaDeviceGetAttribute(
+    runtime.cudaDeviceAttr.cudaDevAttrMultiProcessorCount, 0
+)
+assert error == runtime.cudaError_t.cudaSuccess and count == properties.multi_processor_count
+assert driver.cuDriverGetVersion()[1] >= 12000 and runtime.cudaGetDeviceProperties(0)[1].name
+free, total = torch.cuda.mem_get_info()
+assert 0 < free <= total == properties.total_memory
+with torch.cuda.device(0):
+    x = torch.zeros(count, dtype=torch.int32, device="cuda")
+number_blocks(from_dlpack(x))
+assert torch.equal(x.cpu(), torch.arange(count, dtype=torch.int32))
