@@ -35,7 +35,7 @@ def loaded(index, vector=1, dtype=torch.float32):
 
 
 # -- data -------------------------------------------------------------------------------------
-def test_a_tile_without_padding():
+def test_a_tile_without_padding_and_a_padded_one():
     shown = transposed(0)
     store, load = shown.accesses
     assert (store.kind, store.source.line) == ("store", STORE)
@@ -54,9 +54,6 @@ def test_a_tile_without_padding():
         "    warp 0 of block 0, all 32 lanes, 4 bytes each, the 1st of 4 on this line; "
         "128 bytes from lane to lane; bank 0 of 32"
     )
-
-
-def test_a_padded_tile():
     use = transposed(1, line=LOAD).uses[0]
     assert use.text == "1 wavefront: no two words in one bank" and len(use.passes[0].words) == 32
 
@@ -205,10 +202,3 @@ def test_a_strip_of_several():
     assert len(texts(figure, "panel title")) == 4
     assert sum("24 more wavefronts in between" in t for t in texts(figure)) == 2
     assert_legible(figure)
-
-
-def test_mimebundle():
-    shown = transposed(1)
-    bundle = shown._repr_mimebundle_()
-    assert bundle["text/plain"] == shown.summary and "1 wavefront" in bundle["text/html"][:200]
-    assert isinstance(shown, fk.BankConflicts)

@@ -92,6 +92,8 @@ def test_lanes_that_take_no_part():
     assert "lanes 0–19, 4 bytes each" in access.details
     assert "lanes 0, 2, … 30," in gathered([-(i % 2) for i in range(32)]).accesses[0].details
     assert "lane 7, 4 bytes;" in gathered([-1] * 7 + [3] + [-1] * 24).summary
+    figure = gathered([1, 2, 3]).figure
+    assert [p.get_fill() for p in boxes(figure, "lane key")] == [True] * 3 + [False] * 29
 
 
 def test_block_warp_and_several_warps(naive):
@@ -136,14 +138,6 @@ def test_asynchronous_copies_and_atomics():
     assert shown.accesses[0].element[0] == "mY[1]" and shown.accesses[0].lanes.tolist() == [0]
 
 
-def test_arguments_stay_and_nothing_is_printed(naive, capsys):
-    fk.coalescing(*naive)
-    assert (naive[2] == -1).all()
-    x, y = fk.ones(32), fk.full(32, -1.0)
-    fk.coalescing(virtual(kernels.overrun, x, y), x, y)
-    assert (y == -1).all() and "hello" not in capsys.readouterr().out
-
-
 # -- what can go wrong ------------------------------------------------------------------------
 def test_wrong_use(naive):
     run, x, y = naive
@@ -170,7 +164,7 @@ def test_wrong_use(naive):
         fk.coalescing(run, x)
 
 
-def test_a_kernel_that_fails():
+def test_a_kernel_that_fails_and_what_stays(naive, capsys):
     x, y = fk.ones(40), fk.empty(40)
     run = virtual(kernels.overrun, x, y)
     shown = fk.coalescing(run, x, y)
@@ -184,6 +178,11 @@ def test_a_kernel_that_fails():
     assert "stopped" in repr(nothing) and "Shown is" not in repr(nothing)
     assert_legible(nothing.figure)
     assert_legible(shown.figure)
+    fk.coalescing(*naive)
+    assert (naive[2] == -1).all()
+    x, y = fk.ones(32), fk.full(32, -1.0)
+    fk.coalescing(virtual(kernels.overrun, x, y), x, y)
+    assert (y == -1).all() and "hello" not in capsys.readouterr().out
 
 
 # -- the picture ------------------------------------------------------------------------------
@@ -209,6 +208,10 @@ def test_a_row_for_each_line_of_memory():
     assert "+256" in texts(figure) and "+128" not in texts(figure)
     tops = [b.get_y() for b in boxes(figure, "used")]
     assert tops == sorted(tops) and len(set(tops)) == 32
+    index = np.random.default_rng(0).integers(0, 1 << 20, 32).tolist()
+    shown = gathered(index)
+    assert shown.counts[0].sectors == 32 and shown.accesses[0].pattern == "not in equal steps"
+    assert_legible(shown.figure)
 
 
 def test_lines_in_between_are_left_out_of_a_strip(naive):
@@ -229,18 +232,6 @@ def test_names_of_lanes_that_share():
     pairs = gathered([i // 2 for i in range(32)], dtype=torch.float16)
     assert texts(pairs.figure, "lane") == ["0–31"]
     assert_legible(pairs.figure)
-
-
-def test_lanes_that_stay_out_are_empty_in_the_key():
-    figure = gathered([1, 2, 3]).figure
-    assert [p.get_fill() for p in boxes(figure, "lane key")] == [True] * 3 + [False] * 29
-
-
-def test_random_gather_is_legible():
-    index = np.random.default_rng(0).integers(0, 1 << 20, 32).tolist()
-    shown = gathered(index)
-    assert shown.counts[0].sectors == 32 and shown.accesses[0].pattern == "not in equal steps"
-    assert_legible(shown.figure)
 
 
 def test_mimebundle(naive):

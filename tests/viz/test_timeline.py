@@ -65,6 +65,19 @@ def test_a_tiled_transpose():
     assert f"line {into}: 32 global loads, 32 shared stores, " in text
     assert f"line {barrier.source.line}: 8 barrier arrivals" in text
     assert "warps 0–7 meet, none before the others" in text and "order, not time" in text
+    figure = shown.figure
+    assert texts(figure, "title") == [shown.headline]
+    for kind in ("global", "shared"):
+        steps = sum(s.kind == kind for s in shown.steps)
+        assert len(boxes(figure, kind)) == 8 * steps == 64
+    assert len(boxes(figure, "barrier")) == 8 and not boxes(figure, "waiting")
+    assert sum(line.get_gid() == "meeting" for line in figure.axes[0].lines) == 1
+    assert any(t.startswith("order, not time") for t in texts(figure, "order"))
+    assert texts(figure, "sign").count("↓") == texts(figure, "sign").count("↑") == 8
+    numbers = texts(figure, "line number")
+    assert numbers == [str(n) for n in sorted(map(int, numbers))]
+    assert any("sT[ty + ROWS * k, tx] = mX[" in t for t in texts(figure, "source"))
+    assert_legible(figure)
 
 
 def test_divergence_and_a_loop():
@@ -85,6 +98,14 @@ def test_divergence_and_a_loop():
         shown
     )
     assert f"loop from line {loads[0].source.line}: 3 iterations" in repr(shown)
+    figure = shown.figure
+    heights = {round(b.get_height(), 4) for b in boxes(figure, "global")}
+    full, half = max(heights), min(heights)
+    assert half == pytest.approx(full / 2, rel=0.01)
+    assert sorted(set(texts(figure, "lanes"))) == ["lanes 0–15", "lanes 16–31"]
+    assert texts(figure, "iteration number") == [f"iteration {i}" for i in (1, 2, 3)]
+    assert "lanes that stand by" in texts(figure, "legend")
+    assert_legible(figure)
 
 
 def test_loops_within_a_loop():
@@ -129,6 +150,11 @@ def test_warps_that_come_early_wait():
     loads = [s.warps.tolist() for s in shown.steps if s.does == "load"]
     assert loads == [[0, 1, 2], [1, 2], [2]]
     assert "warps 0–2 meet, warps 0–1 first" in repr(shown)
+    figure = shown.figure
+    waits = boxes(figure, "waiting")
+    assert len(waits) == 2 and waits[0].get_width() > waits[1].get_width()
+    assert "waits at a barrier" in texts(figure, "legend")
+    assert_legible(figure)
 
 
 def test_shuffles_and_a_predicate():
@@ -207,34 +233,6 @@ def test_a_run_too_long_to_be_recorded(monkeypatch):
 
 
 # -- the picture ------------------------------------------------------------------------------
-def test_bars_of_every_warp():
-    shown = tiled()
-    figure = shown.figure
-    assert texts(figure, "title") == [shown.headline]
-    for kind in ("global", "shared"):
-        steps = sum(s.kind == kind for s in shown.steps)
-        assert len(boxes(figure, kind)) == 8 * steps == 64
-    assert len(boxes(figure, "barrier")) == 8 and not boxes(figure, "waiting")
-    assert sum(line.get_gid() == "meeting" for line in figure.axes[0].lines) == 1
-    assert any(t.startswith("order, not time") for t in texts(figure, "order"))
-    assert texts(figure, "sign").count("↓") == texts(figure, "sign").count("↑") == 8
-    numbers = texts(figure, "line number")
-    assert numbers == [str(n) for n in sorted(map(int, numbers))]
-    assert any("sT[ty + ROWS * k, tx] = mX[" in t for t in texts(figure, "source"))
-    assert_legible(figure)
-
-
-def test_parts_of_a_warp_are_thin_and_named():
-    figure = halves().figure
-    heights = {round(b.get_height(), 4) for b in boxes(figure, "global")}
-    full, half = max(heights), min(heights)
-    assert half == pytest.approx(full / 2, rel=0.01)
-    assert sorted(set(texts(figure, "lanes"))) == ["lanes 0–15", "lanes 16–31"]
-    assert texts(figure, "iteration number") == [f"iteration {i}" for i in (1, 2, 3)]
-    assert "lanes that stand by" in texts(figure, "legend")
-    assert_legible(figure)
-
-
 def test_lanes_apart_are_drawn_apart():
     shown = halves()
     step = next(s for s in shown.steps if s.does)
@@ -244,14 +242,6 @@ def test_lanes_apart_are_drawn_apart():
     tops, ends = ([f(b) for b in bars[:16]] for f in (lambda b: b.get_y(), lambda b: b.get_y()
                                                       + b.get_height()))  # fmt: skip
     assert all(end < top for end, top in zip(ends, tops[1:], strict=False))
-
-
-def test_waiting_is_hatched():
-    figure = late(1).figure
-    waits = boxes(figure, "waiting")
-    assert len(waits) == 2 and waits[0].get_width() > waits[1].get_width()
-    assert "waits at a barrier" in texts(figure, "legend")
-    assert_legible(figure)
 
 
 def test_long_loops_are_folded():
@@ -287,13 +277,6 @@ def test_what_is_still_too_much_is_merged_and_cut(monkeypatch):
         f"only the first {steps} of {len(shown.steps)} steps are drawn; line= chooses"
     )
     assert_legible(shown.figure)
-
-
-def test_mimebundle():
-    shown = halves()
-    bundle = shown._repr_mimebundle_()
-    assert bundle["text/plain"] == shown.summary and "warps 0–1 part into" in bundle["text/html"]
-    assert isinstance(shown, fk.Timeline)
 
 
 def test_a_block_of_32_warps():

@@ -1,4 +1,4 @@
-// The layout explorer in the page: draws the payload of explorer_data.py into `root`, and answers
+// The layout explorer in the page: draws the payload of data.py into `root`, and answers
 // to pointer, touch, keys, buttons and sliders. math.js and panels.js come before.
 function fkExplorer(root, d, uid) {
   const lab = d.lab, tile = d.tile, tv = d.tv;

@@ -4,7 +4,7 @@ const mod = (a, n) => ((a % n) + n) % n;
 const flat = (x) => (Array.isArray(x) ? x.flatMap(flat) : [x]);
 const product = (x) => flat(x).reduce((a, b) => a * b, 1);
 
-// The payload as explorer_data.py made it: runs [first, step, count, ...] as lists again.
+// The payload as data.py made it: runs [first, step, count, ...] as lists again.
 function unpacked(value) {
   if (Array.isArray(value)) return value.map(unpacked);
   if (value === null || typeof value !== "object") return value;
