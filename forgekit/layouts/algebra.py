@@ -243,8 +243,8 @@ def right_inverse(layout: Layout) -> Layout:
     layout.require_static("right_inverse")
     require_integers(layout, "right_inverse")
     index_of: dict[Any, Mode] = {}  # by stride: the first such mode's size and index stride
-    for stride, size, index in _steps(layout):
-        index_of.setdefault(stride, (size, index))
+    for stride, size, before in _steps(layout):
+        index_of.setdefault(stride, (size, before))
     found: list[Mode] = []
     wanted = 1
     while wanted in index_of:

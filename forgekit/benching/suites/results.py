@@ -130,13 +130,8 @@ class SuiteResults:
         return {
             "schema": SCHEMA,
             "version": VERSION,
-            "suite": self.suite,
-            "date": self.date,
-            "commit": self.commit,
-            "interrupted": self.interrupted,
-            "left_out": self.left_out,
+            **vars(self),
             "machines": [asdict(machine) for machine in self.machines],
-            "host_us": self.host_us,
             "rows": [self._row(row) for row in self.rows],
         }
 
