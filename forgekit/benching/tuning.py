@@ -31,8 +31,16 @@ from forgekit.ops.calls import Call
 from forgekit.ops.launching import PIECE, clusters_of
 from forgekit.ops.reductions import launcher
 from forgekit.ops.row_launch import row_vectors
-from forgekit.ops.row_limits import KERNELS, RowProblem, shared_limit, why_not
-from forgekit.ops.tile_choice import Kernel, Op, RowChoice, _threads, choose_rows, whole_loads
+from forgekit.ops.row_limits import RowProblem, shared_limit, why_not
+from forgekit.ops.tile_choice import (
+    KERNELS,
+    Kernel,
+    Op,
+    RowChoice,
+    _threads,
+    choose_rows,
+    whole_loads,
+)
 
 OPS: dict[str, Op] = {
     "reduce_sum": "sum", "softmax": "softmax", "softmax_backward": "softmax_backward"

@@ -78,8 +78,8 @@ class SharedRowSum:
             mY[row] = sSum[0].to(mY.element_type)
 
 
-class ShuffleRowSum:
-    """As before, but lanes of a warp hand their sums over directly; warps meet in shared memory.
+class ShuffleRowSum(SharedRowSum):
+    """The same with sums handed over directly by lanes of a warp; warps meet in shared memory.
 
     threads: whole warps. Raises UsageError for others.
     """
@@ -87,12 +87,6 @@ class ShuffleRowSum:
     def __init__(self, threads: int = 256) -> None:
         check_threads(threads, threads > 0 and threads % WARP == 0, "whole warps")
         self.threads = threads
-
-    @cute.jit
-    def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
-        self.kernel(mX, mY).launch(
-            grid=(mX.shape[0], 1, 1), block=(self.threads, 1, 1), stream=stream
-        )
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:

@@ -15,19 +15,11 @@ from cutlass import Float32, Int32, const_expr
 
 from forgekit.kernels import VECTOR_BYTES
 from forgekit.kernels.columns import ColumnTile
-from forgekit.kernels.rows import RowTile
+from forgekit.kernels.rows import RowKernel, RowTile
 
 
-class RowSum:
+class RowSum(RowKernel):
     """mY (M * split) = sums of the rows of mX (M, N), or of the parts that `split` blocks read."""
-
-    def __init__(self, tile: RowTile) -> None:
-        self.tile = tile
-
-    @cute.jit
-    def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
-        shape = self.tile.launch_shape(mX.shape[0])
-        self.kernel(mX, mY).launch(**shape, stream=stream)
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import cutlass
 import cutlass.cute as cute
+from cuda.bindings.driver import CUstream
 from cutlass import Float32, Int32, Int64, const_expr
 from cutlass.cute.nvgpu import CacheEvictionPriority, CopyG2ROp, CopyUniversalOp
 
@@ -275,3 +276,16 @@ class RowTile:
 def group_of(parts: int) -> int:
     """Lanes that combine so many parts: the next power of two, a warp at most."""
     return min(WARP, 1 << (parts - 1).bit_length())
+
+
+class RowKernel:
+    """A kernel over the rows of mX (M, N), launched as its tile says; a subclass has `kernel`, of
+    mX and mY."""
+
+    def __init__(self, tile: RowTile) -> None:
+        self.tile = tile
+
+    @cute.jit
+    def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
+        shape = self.tile.launch_shape(mX.shape[0])
+        self.kernel(mX, mY).launch(**shape, stream=stream)  # type: ignore[attr-defined]

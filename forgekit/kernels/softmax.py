@@ -1,7 +1,8 @@
-"""Softmax over rows and its gradient, each row read once and kept in registers; pure CuTe DSL.
+"""Softmax over rows and its gradient, each row read from memory once; pure CuTe DSL.
 
-    Softmax           y = exp(x - max x) / sum exp(x - max x)
-    SoftmaxBackward   dx = (dy - sum dy·y) y
+    Softmax           y = exp(x - max x) / sum exp(x - max x), the row kept in registers
+    StagedSoftmax     the same, the row kept in shared memory
+    SoftmaxBackward   dx = (dy - sum dy·y) y, both rows kept in registers
 
 A constructor takes a `RowTile`, whose threads read the whole row at a time. Statistics are combined
 as in M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", 2018: a maximum and
@@ -20,9 +21,11 @@ import cutlass.cute as cute
 from cuda.bindings.driver import CUstream
 from cutlass import Float32, const_expr
 
-from forgekit.kernels.rows import RowTile
+from forgekit.kernels import VECTOR_BYTES
+from forgekit.kernels.rows import RowKernel, RowTile
 
 LOG2_E = math.log2(math.e)
+LINE_BYTES = 128  # asynchronous copies of a warp that begin elsewhere take twice as long
 
 
 def exp(x):  # type: ignore[no-untyped-def]
@@ -69,16 +72,8 @@ def block_reduce(tile: cutlass.Constexpr, m: Float32, s: Float32, sPart: cute.Te
     return reduce_warps(tile, m_warp, s, sPart, mbar)
 
 
-class Softmax:
+class Softmax(RowKernel):
     """mY (M, N) = softmax of each row of mX (M, N), computed in float32."""
-
-    def __init__(self, tile: RowTile) -> None:
-        self.tile = tile
-
-    @cute.jit
-    def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
-        shape = self.tile.launch_shape(mX.shape[0])
-        self.kernel(mX, mY).launch(**shape, stream=stream)
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
@@ -125,6 +120,58 @@ class Softmax:
         if valid:
             cute.copy(tiled_copy, tXrX, tXgY, pred=tXpX)
         tile.store_unaligned(rest * scale, mY, row, at, valid)
+
+
+class StagedSoftmax(Softmax):
+    """The same for rows that wait in shared memory, of aligned vectors of 16 bytes.
+
+    A thread copies its vectors there without passing them through registers, all at once, and looks
+    at them twice: for the statistics, as they come, and for the result. So a block needs few
+    registers, however much of a row is its part, and an SM has room for many elements in flight.
+    """
+
+    @cute.kernel
+    def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
+        tile, V = self.tile, self.tile.vector
+        tidx, _, _ = cute.arch.thread_idx()
+        # Each thread has vectors of its own in shared memory, neighbours beside each other.
+        layout = cute.make_ordered_layout(((V, 1), 1, tile.loads, tile.block), ((0, 1), 2, 4, 3))
+        sX = cutlass.memory.SmemAllocator().allocate_tensor(mX.element_type, layout, LINE_BYTES)
+        tXsX = sX[None, None, None, tidx]  # ((V,1),1,loads)
+        sPart, mbar = tile.reduction_buffer(2)
+
+        row, lane, valid = tile.row_and_lane(mX.shape[0])
+        thr_copy = tile.tiled_copy(mX.element_type).get_slice(lane)
+        tXgX, tXgY, tXcX = (
+            thr_copy.partition_S(cute.local_tile(mT, tile.tiler, (row, 0)))
+            for mT in (mX, mY, cute.make_identity_tensor(mX.shape))
+        )  # ((V,1),1,loads)
+        tXpX = tile.inside(tXcX, mX.shape)
+
+        copy = cute.make_copy_atom(
+            cute.nvgpu.cpasync.CopyG2SOp(cache_mode=cute.nvgpu.LoadCacheMode.GLOBAL),
+            mX.element_type, num_bits_per_copy=VECTOR_BYTES * 8,
+        )  # fmt: skip
+        for k in cutlass.range_constexpr(tile.loads):
+            cute.copy(copy, tXgX[None, None, k], tXsX[None, None, k], pred=tXpX[None, None, k])
+            cute.arch.cp_async_commit_group()
+
+        # The first look, in the order in which they come: maximum and sum so far.
+        m, s = -Float32.inf, Float32(0.0)
+        for k in cutlass.range_constexpr(tile.loads):
+            cute.arch.cp_async_wait_group(tile.loads - 1 - k)
+            if tXpX[k]:
+                m, s = online_update(m, s, tXsX[None, None, k].load().to(Float32))
+        m, s = block_reduce(tile, m, s, sPart, mbar)
+
+        # The second look: nothing of the first is kept but the row's maximum and sum.
+        scale = cute.arch.rcp_approx(s)
+        tXrY = cute.make_rmem_tensor_like(tXgY[None, None, 0])
+        for k in cutlass.range_constexpr(tile.loads):
+            if valid and tXpX[k]:
+                x = tXsX[None, None, k].load().to(Float32)
+                tXrY.store((exp(x - m) * scale).to(mY.element_type))
+                cute.autovec_copy(tXrY, tXgY[None, None, k])
 
 
 class SoftmaxBackward:

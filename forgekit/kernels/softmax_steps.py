@@ -11,24 +11,17 @@ import operator
 
 import cutlass
 import cutlass.cute as cute
-from cuda.bindings.driver import CUstream
 from cutlass import Float32
 
-from forgekit.kernels.rows import RowTile
+from forgekit.kernels.rows import RowKernel, RowTile
 from forgekit.kernels.softmax import block_reduce, exp, finite_max, reduce_warps
 
 
-class _RowSoftmax:
-    """What the three have in common: how they are launched, and their threads."""
+class _RowSoftmax(RowKernel):
+    """What the three have in common: a block a row."""
 
     def __init__(self, threads: int = 256, loads: int = 1) -> None:
-        self.tile = RowTile(threads, loads=loads)
-
-    @cute.jit
-    def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
-        self.kernel(mX, mY).launch(  # type: ignore[attr-defined]
-            grid=(mX.shape[0], 1, 1), block=(self.tile.threads, 1, 1), stream=stream
-        )
+        super().__init__(RowTile(threads, loads=loads))
 
 
 class ThreePassSoftmax(_RowSoftmax):

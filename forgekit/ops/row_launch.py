@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import torch
@@ -14,7 +15,7 @@ from forgekit.kernels import VECTOR_BYTES, WARP
 from forgekit.ops.calls import Call, Launch
 from forgekit.ops.launching import clusters_of, runner, strided
 from forgekit.ops.row_limits import RowProblem
-from forgekit.ops.tile_choice import RowChoice, choose_rows
+from forgekit.ops.tile_choice import KERNELS, Op, RowChoice, choose_rows
 from forgekit.ops.tuned import tuned_rows
 from forgekit.ops.views import View
 
@@ -114,7 +115,7 @@ def _run_of_choice(call: Call, choice: RowChoice, rows: int) -> Launch:
 
 # -- kernels --------------------------------------------------------------------------------------
 def compile_rows(
-    op: str, choice: RowChoice, dtype: torch.dtype, arch: str | None,
+    op: Op, choice: RowChoice, dtype: torch.dtype, arch: str | None,
     *, result: torch.dtype | None = None,
 ) -> Any:  # fmt: skip
     """The compiled kernel of a choice: a function of x (M, N) and y (M · split) for "sum", of x and
@@ -122,26 +123,17 @@ def compile_rows(
 
     result: the dtype of sums, where it is not x's; parts are float32.
     """
-    from forgekit.kernels import reduce_sum, softmax, softmax_staged, softmax_streaming
     from forgekit.kernels.rows import RowTile
 
     c = choice
     tile = RowTile(c.threads, c.rows, c.loads, c.vector, c.cluster, c.split, c.whole, c.unaligned)
-    kernels: dict[tuple[str, str], Any] = {
-        ("sum", "sum"): reduce_sum.RowSum,
-        ("sum", "short"): lambda tile: reduce_sum.ShortRowSum(tile, c.turns),
-        ("softmax", "registers"): softmax.Softmax,
-        ("softmax", "shared"): softmax_staged.StagedSoftmax,
-        ("softmax", "streaming"): softmax_streaming.StreamingSoftmax,
-        ("softmax_backward", "registers"): softmax.SoftmaxBackward,
-        ("softmax_backward", "streaming"): softmax_streaming.StreamingSoftmaxBackward,
-    }
+    module, name = KERNELS[op][c.kernel].split(".")
+    make = getattr(importlib.import_module(f"forgekit.kernels.{module}"), name)
+    kernel = make(tile, c.turns) if c.kernel == "short" else make(tile)
     x = _row_spec(dtype, choice)
     sums = TensorSpec(torch.float32 if c.split > 1 else result or dtype, (None,), (1,))
     specs = {"sum": (x, sums), "softmax": (x, x), "softmax_backward": (x, x, x)}[op]
-    return compile(
-        kernels[op, c.kernel](tile), *specs, device="virtual" if arch else "gpu", arch=arch
-    )
+    return compile(kernel, *specs, device="virtual" if arch else "gpu", arch=arch)
 
 
 def _row_spec(dtype: torch.dtype, choice: RowChoice) -> TensorSpec:

@@ -11,13 +11,8 @@ import functools
 from dataclasses import dataclass
 
 from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP, shares_warps
-from forgekit.ops.tile_choice import Kernel, Op, RowChoice, whole_loads
+from forgekit.ops.tile_choice import KERNELS, Op, RowChoice, whole_loads
 
-KERNELS: dict[Op, tuple[Kernel, ...]] = {
-    "sum": ("sum", "short"),
-    "softmax": ("registers", "shared", "streaming"),
-    "softmax_backward": ("registers", "streaming"),
-}
 MOST_ELEMENTS = 64  # of a thread in registers, of an operand
 MOST_LOADS = 16  # of a thread into shared memory
 MOST_PARTS = 1024  # of a row, for a second step to add up

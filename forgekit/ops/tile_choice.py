@@ -20,6 +20,19 @@ from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP
 
 Op = Literal["sum", "softmax", "softmax_backward"]
 Kernel = Literal["sum", "short", "registers", "shared", "streaming"]
+# The kernels that rows may have: module of `forgekit.kernels` and class, made from a `RowTile`.
+KERNELS: dict[Op, dict[Kernel, str]] = {
+    "sum": {"sum": "reduce_sum.RowSum", "short": "reduce_sum.ShortRowSum"},
+    "softmax": {
+        "registers": "softmax.Softmax",
+        "shared": "softmax.StagedSoftmax",
+        "streaming": "softmax_streaming.StreamingSoftmax",
+    },
+    "softmax_backward": {
+        "registers": "softmax.SoftmaxBackward",
+        "streaming": "softmax_streaming.StreamingSoftmaxBackward",
+    },
+}
 
 SMS = 132  # of an H200; blocks are counted in multiples of it
 SHARED_BYTES = 96 * 1024  # of a block on any GPU since sm_80; twice that where clusters have 16
