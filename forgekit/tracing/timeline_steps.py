@@ -23,7 +23,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 # In order of weight: of several kinds merged into one step, the last one names it.
 KINDS = ("compute", "branch", "warp-wide", "shared", "global", "async copy", "barrier")
-_WARP_WIDE = ("shfl", "vote", "redux", "match", "elect", "activemask")
+_WARP_WIDE = ("mma", "shfl", "vote", "redux", "match", "elect", "activemask")
 _LIMIT = 60_000  # instructions of a group of threads that are recorded
 
 
@@ -233,7 +233,8 @@ def _kind(instruction: Instruction) -> tuple[str, str]:
     if head == "cp" and "async" in parts:
         copies = "group" not in instruction.name and "wait_all" not in parts
         return "async copy", "load" if copies else ""
-    does = {"ld": "load", "ldu": "load", "st": "store", "atom": "atomic", "red": "atomic"}.get(head)
+    does = {"ld": "load", "ldu": "load", "ldmatrix": "load", "st": "store", "stmatrix": "store",
+            "atom": "atomic", "red": "atomic"}.get(head)  # fmt: skip
     if does is None or "param" in parts or "local" in parts:
         return "compute", ""
     return ("shared" if any(p.startswith("shared") for p in parts) else "global"), does

@@ -104,6 +104,25 @@ def tiles(bug: str | None) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     return a.double(), b.double(), c
 
 
+def test_lines_that_use_matrices_are_counted_and_drawn():
+    """64 by 64 by 64 by four warps: ldmatrix.x4 of 16 by 16 elements, 128 mma."""
+    a, b = drawn((64, 64), torch.float16, 3), drawn((64, 64), torch.float16, 4)
+    c = torch.zeros(64, 64)
+    with fk.use_target("virtual"):
+        run = fk.compile(matrix.tile, *(fk.spec(t, static=True) for t in (a, b, c)), None)
+        p = fk.profile(run, a, b, c)
+        steps = str(fk.timeline(run, a, b, c))
+    texts = [
+        i.text for line in p.lines for i in line.instructions for _ in range(i.warp_instructions)
+    ]
+    assert sum(t.startswith("mma.sync") for t in texts) == 64 // 16 * 64 // 8 * 64 // 16
+    loads = sum(t.startswith("ldmatrix") for t in texts)
+    assert loads == 2 * 2 * 64 * 64 // 256  # two warps take each tile of A, and of B
+    assert p["shared_load_requests"] == loads and p["shared_load_wavefronts"] == 4 * loads
+    assert p["shared_load_bank_conflicts"] == 0
+    assert steps.count("32 shared loads") == 2 and "128 warp-wide" in steps
+
+
 def test_b_may_lie_along_n():
     a, b, c = tiles(None)
     fk.check(c, (a @ b).float())

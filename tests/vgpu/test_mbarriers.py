@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from ptx_launch import launch
 
-from forgekit.errors import DeadlockError, KernelError
+from forgekit.errors import DeadlockError, KernelError, SanitizerError
 from forgekit.vgpu.machine.mbarriers import State, pack, unpack
 
 HEAD = """.shared .align 8 .b8 s[64]; mov.b32 %r1, s;
@@ -190,3 +190,30 @@ def test_waiting_for_ever():
     message = str(caught.value)
     assert "thread (0, 0, 0) of block (0, 0, 0) and 31 more wait for an mbarrier" in message
     assert "byte 0: its phase (parity 0) misses 2 of 10 arrivals and 128 bytes" in message
+
+
+# -- mbarriers that wait for cp.async -------------------------------------------------------------
+COPIES = """.shared .align 16 .b8 s[1024]; .shared .align 8 .b64 done;
+mov.b32 %r1, s; mov.b32 %r9, done;
+setp.ne.u32 %p1, %r0, 0; @%p1 bra MADE; mbarrier.init.shared.b64 [%r9], 32;
+MADE: bar.sync 0; mul.wide.u32 %rd10, %r0, 16; add.s64 %rd11, %rd0, %rd10;
+mad.lo.s32 %r2, %r0, 16, %r1; setp.ge.u32 %p2, %r0, 32; @%p2 bra USE;
+cp.async.ca.shared.global [%r2], [%rd11], 16;
+cp.async.mbarrier.arrive.noinc.shared.b64 [%r9]; bra.uni END;
+USE: WAIT sub.s32 %r3, 63, %r0; mad.lo.s32 %r4, %r3, 16, %r1; ld.shared.b32 %r5, [%r4];
+sub.s32 %r6, %r0, 32; mul.wide.u32 %rd12, %r6, 4; add.s64 %rd13, %rd1, %rd12;
+st.global.b32 [%rd13], %r5; END: ret;"""
+WAIT = "mbarrier.try_wait.parity.shared.b64 %p3, [%r9], 0; @!%p3 bra USE;"
+
+
+def test_copies_that_an_mbarrier_waits_for():
+    x, y = np.arange(128, dtype=np.uint32), np.zeros(32, np.uint32)
+    launch(COPIES.replace("WAIT", WAIT), x, y, block=64, sanitize=True)
+    assert y.tolist() == x[::4][::-1].tolist()
+
+
+def test_nobody_waits_for_the_mbarrier():
+    x, y = np.arange(128, dtype=np.uint32), np.zeros(32, np.uint32)
+    with pytest.raises(SanitizerError) as error:
+        launch(COPIES.replace("WAIT", ""), x, y, block=64, sanitize=True)
+    assert error.value.findings[0].kind in ("async-copy", "shared-race")

@@ -55,15 +55,13 @@ def _pending(m: Machine) -> _Pending:
 @opcode("cp.async")
 def cp_async(ins: Instruction, d: Decoder) -> Step:
     parts = ins.opcode
-    if "mbarrier" in parts:
-        raise UnknownVariantError("an mbarrier that waits for cp.async")
     if "commit_group" in parts:
         return lambda m: _commit(m)
     if "wait_group" in parts or "wait_all" in parts:
         keep = 0
         if "wait_group" in parts:
             keep = expect(counted(ins, 1)[0], Immediate, "number").bits
-        return lambda m: _wait(m, keep, "wait_all" in parts)
+        return lambda m: wait(m, m.mask, keep, everything="wait_all" in parts)
     return _copy(ins, d)
 
 
@@ -132,10 +130,11 @@ def _commit(m: Machine) -> None:
             copy.group = np.where(fresh, now, copy.group)
 
 
-def _wait(m: Machine, keep: int, everything: bool) -> None:
-    """Complete, for the waiting threads, all but their newest `keep` groups."""
+def wait(m: Machine, mask: Array | None, keep: int, *, everything: bool) -> None:
+    """Complete, for the threads of `mask`, all copies but those of their newest `keep` groups;
+    everything: also those in no group."""
     pending = _pending(m)
-    waiting = m.expand(m.mask)
+    waiting = m.expand(mask)
     for copy in pending.copies:
         due = copy.left & waiting
         if not everything:

@@ -9,7 +9,7 @@ import numpy as np
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.machine.mbarriers import unpack
-from forgekit.vgpu.opcodes import Compute, UnknownVariantError, counted, opcode
+from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, async_copy, counted, opcode
 from forgekit.vgpu.opcodes.access import address_of, space_of
 from forgekit.vgpu.opcodes.decoder import Decoder, Step
 from forgekit.vgpu.ptx import Address, Instruction, Operand, Register
@@ -109,6 +109,25 @@ def arrive(ins: Instruction, d: Decoder) -> Step:
             write(m, states)
 
     return _step(ins, d, operands[0], action)
+
+
+@opcode("cp.async.mbarrier.arrive")
+def arrive_after_copies(ins: Instruction, d: Decoder) -> Step:
+    """`cp.async.mbarrier.arrive.noinc [a]`: arrive when one's copies so far are complete.
+
+    They are complete at once here, one of the times that a GPU may choose.
+    """
+    allow(ins, "async", "mbarrier", "arrive", "noinc", "shared", "shared:cta", "b64")
+    if "noinc" not in ins.opcode:
+        raise UnknownVariantError("without .noinc")
+
+    def action(m: Machine, who: Array, words: Array) -> None:
+        async_copy.wait(m, who, 0, everything=True)
+        _notify(m, "arrive", who, words)
+        ones = np.ones(int(np.count_nonzero(who)), np.int64)
+        m.mbarriers.change(words[who], ones, np.zeros_like(ones))
+
+    return _step(ins, d, counted(ins, 1)[0], action)
 
 
 @opcode("mbarrier.pending_count")
