@@ -19,11 +19,19 @@ from forgekit.ops.tile_choice import KERNELS, Op, RowChoice, choose_rows
 from forgekit.ops.tuned import tuned_rows
 from forgekit.ops.views import View
 
-# Variants of the lessons, on the way to the fastest, by operator.
-STEPS: dict[str, tuple[str, ...]] = {
-    "reduce_sum": ("naive", "smem", "shuffle"),
-    "softmax": ("three_pass", "two_pass", "online"),
-    "softmax_backward": (),
+# Variants of the lessons, on the way to the fastest: module of `forgekit.kernels` and class.
+STEPS: dict[str, dict[str, str]] = {
+    "reduce_sum": {
+        "naive": "reduce_steps.NaiveRowSum",
+        "smem": "reduce_steps.SharedRowSum",
+        "shuffle": "reduce_steps.ShuffleRowSum",
+    },
+    "softmax": {
+        "three_pass": "softmax_steps.ThreePassSoftmax",
+        "two_pass": "softmax_steps.TwoPassSoftmax",
+        "online": "softmax_steps.OnlineSoftmax",
+    },
+    "softmax_backward": {},
 }
 ADD_PARTS = RowChoice("sum", 128, 1, 2, 1)  # the second step of a sum whose rows were split
 
@@ -34,7 +42,7 @@ def launch_rows(call: Call, view: View) -> Launch:
     apart = tuple((s[0] or s[2]) if M > 1 else N for s in view.strides)
     step = view.strides[0][1] if N > 1 else 1
     if call.variant in STEPS[call.op]:
-        run = runner(compile_step(call.variant, N, call.dtype, call.arch), call.arch)
+        run = runner(compile_step(call.op, call.variant, N, call.dtype, call.arch), call.arch)
     else:
         run = _run_of_choice(call, _choice(call, M, N, apart, step), M)
     as_they_are = len(call.shape) == 2 and view.inner == 1 and M > 1 and N > 1
@@ -127,8 +135,7 @@ def compile_rows(
 
     c = choice
     tile = RowTile(c.threads, c.rows, c.loads, c.vector, c.cluster, c.split, c.whole, c.unaligned)
-    module, name = KERNELS[op][c.kernel].split(".")
-    make = getattr(importlib.import_module(f"forgekit.kernels.{module}"), name)
+    make = _kernel_class(KERNELS[op][c.kernel])
     kernel = make(tile, c.turns) if c.kernel == "short" else make(tile)
     x = _row_spec(dtype, choice)
     sums = TensorSpec(torch.float32 if c.split > 1 else result or dtype, (None,), (1,))
@@ -145,21 +152,18 @@ def _row_spec(dtype: torch.dtype, choice: RowChoice) -> TensorSpec:
     return TensorSpec(dtype, (None, None), (None, 1), VECTOR_BYTES, {1: choice.vector})
 
 
-def compile_step(variant: str, size: int, dtype: torch.dtype, arch: str | None) -> Any:
+def compile_step(op: str, variant: str, size: int, dtype: torch.dtype, arch: str | None) -> Any:
     """A kernel on the way to the fastest, for rows of this size: a function of x and y."""
-    from forgekit.kernels import reduce_steps, softmax_steps
-
     x, sums = TensorSpec(dtype, (None, None), (None, None)), TensorSpec(dtype, (None,), (1,))
-    make, y = {
-        "naive": (reduce_steps.NaiveRowSum, sums),
-        "smem": (reduce_steps.SharedRowSum, sums),
-        "shuffle": (reduce_steps.ShuffleRowSum, sums),
-        "three_pass": (softmax_steps.ThreePassSoftmax, x),
-        "two_pass": (softmax_steps.TwoPassSoftmax, x),
-        "online": (lambda: softmax_steps.OnlineSoftmax(*online_tile(size)), x),
-    }[variant]
-    kernel: Any = make
-    return compile(kernel(), x, y, device="virtual" if arch else "gpu", arch=arch)
+    kernel = _kernel_class(STEPS[op][variant])(*(online_tile(size) if variant == "online" else ()))
+    y = sums if op == "reduce_sum" else x
+    return compile(kernel, x, y, device="virtual" if arch else "gpu", arch=arch)
+
+
+def _kernel_class(path: str) -> Any:
+    """A class of `forgekit.kernels`, imported when it is needed: CuTe DSL takes seconds."""
+    module, name = path.split(".")
+    return getattr(importlib.import_module(f"forgekit.kernels.{module}"), name)
 
 
 def online_tile(size: int) -> tuple[int, int]:

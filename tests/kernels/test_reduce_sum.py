@@ -76,7 +76,7 @@ def column_sums(choice: ColumnChoice, x: torch.Tensor, arch: str | None) -> torc
 
 def step_sums(variant: str, x: torch.Tensor, arch: str | None) -> torch.Tensor:
     y = Output((x.shape[0],), x.dtype, arch)
-    compile_step(variant, x.shape[1], x.dtype, arch)(x, y.tensor)
+    compile_step("reduce_sum", variant, x.shape[1], x.dtype, arch)(x, y.tensor)
     return y.read()
 
 
@@ -241,7 +241,7 @@ def kernel_and_tensors(name: str) -> tuple[Any, torch.Tensor, torch.Tensor]:
     dtype = torch.float16 if name == "columns, pairs" else torch.float32
     x = normal(3, 328, dtype=dtype)
     if name in STEPS:
-        return compile_step(name, 0, dtype, "sm_90a"), x, torch.empty(3, dtype=dtype)
+        return compile_step("reduce_sum", name, 0, dtype, "sm_90a"), x, torch.empty(3, dtype=dtype)
     if name in COLUMN_NAMES:
         choice = COLUMN_NAMES[name]
         x = normal(2, 82, 8, dtype=dtype)

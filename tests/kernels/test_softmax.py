@@ -71,7 +71,7 @@ def kernel_of(op: Op, name: str, dtype: torch.dtype, arch: str | None) -> Any:
     if name in ROWS:
         return compile_rows(op, row_choice(name, dtype), dtype, arch)
     if name in STEPS:
-        return compile_step(name, LONGEST, dtype, arch)
+        return compile_step("softmax", name, LONGEST, dtype, arch)
     lanes, rows, loads, vectors = COLUMNS[name]
     vector = 16 // dtype.itemsize if vectors else 1
     choice = ColumnChoice(lanes, rows, loads, vector, once=name.endswith("once"))

@@ -12,6 +12,7 @@ from torch.autograd import forward_ad
 from torch.autograd.functional import jacobian
 
 import forgekit as fk
+from forgekit.operator_names import OPERATORS
 from forgekit.ops import copy_transpose, reduce_sum, softmax, softmax_backward, use_backend
 from tests.ops.dispatched import Seen, dispatched
 
@@ -40,6 +41,12 @@ def name(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def both(name: str) -> tuple[Function, Function]:
     return BOTH[name]
+
+
+def test_one_list_has_all_operators() -> None:
+    known = (name.split("::") for name in torch._C._dispatch_get_all_op_names())
+    assert {name for space, name in known if space == "forgekit"} == set(OPERATORS)
+    assert set(OPERATORS) == set(BOTH) < set(fk.ops.__all__)
 
 
 # -- with and without the dispatcher ---------------------------------------------------------
