@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from forgekit.viz.layouts.palette import luminance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,10 +62,9 @@ def ticks(size: int, most: int = 8) -> range:
 # -- colours ----------------------------------------------------------------------------------
 def ink(rgba: Any) -> str:
     """Black or white, whichever reads on a colour."""
-    from matplotlib.colors import to_rgba
+    from matplotlib.colors import to_hex
 
-    light = np.array(to_rgba(rgba))[:3] ** 2.2 @ np.array([0.2126, 0.7152, 0.0722])
-    return "black" if light > 0.25 else "white"
+    return "black" if luminance(to_hex(rgba)) > 0.25 else "white"
 
 
 # -- a page in inches -------------------------------------------------------------------------
@@ -120,6 +119,10 @@ class Canvas:
     def text(self, x: float, y: float, text: str, *, gid: str = "", **style: Any) -> None:
         given = {"size": 9.0, "color": TEXT, "ha": "left", "va": "top", **style}
         self.axes.text(x, y, text, gid=gid, parse_math=False, **given)
+
+    def centred(self, x: float, y: float, text: str, size: float, **style: Any) -> None:
+        """Text whose middle is at (x, y)."""
+        self.text(x, y, text, size=size, ha="center", va="center_baseline", **style)
 
     def line(self, x: Sequence[float], y: Sequence[float], *, gid: str = "", **style: Any) -> None:
         self.axes.plot(x, y, gid=gid, **{"color": TEXT, "linewidth": 0.8, **style})

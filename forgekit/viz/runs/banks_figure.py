@@ -73,8 +73,7 @@ class _Panel(Panel[_Wavefront]):
     def draw_header(self, canvas: Canvas, y: float) -> None:
         canvas.text(LEFT - 0.08, y + 0.1, "bank", size=8, ha="right", va="center_baseline")
         for bank in range(BANKS):
-            canvas.text(LEFT + (bank + 0.5) * _BANK, y + 0.1, str(bank), size=SMALL, ha="center",
-                        va="center_baseline")  # fmt: skip
+            canvas.centred(LEFT + (bank + 0.5) * _BANK, y + 0.1, str(bank), SMALL)
 
     def draw_row(self, canvas: Canvas, y: float, row: _Wavefront, *, below_cut: bool) -> None:
         self.row_label(canvas, y, row.label, SMALL + 0.5)
@@ -93,5 +92,5 @@ class _Panel(Panel[_Wavefront]):
                    facecolor=colour)  # fmt: skip
         name = spans(lanes) if self.named or len(lanes) == 1 else f"×{len(lanes)}"
         text, size = fitting_size((name,), width)
-        canvas.text(x + width / 2, y + self.row_height / 2, text, size=size, color=ink(colour),
-                    ha="center", va="center_baseline", gid="lane")  # fmt: skip
+        canvas.centred(x + width / 2, y + self.row_height / 2, text, size, color=ink(colour),
+                       gid="lane")  # fmt: skip

@@ -108,24 +108,20 @@ class _Panel(Panel[_MemoryLine]):
             else:
                 runs.append([(at, lanes)])
         for run in runs:
-            each = [self._label(canvas, y, [cell], dry=True) for cell in run]
-            for cells in [[c] for c in run] if all(each) else [run]:
-                self._label(canvas, y, cells)
+            each = [[cell] for cell in run]
+            for cells in each if all(self._label(cell)[0] for cell in each) else [run]:
+                text, size = self._label(cells)
+                middle = _x(cells[0][0]) + width * len(cells) * _BYTE / 2
+                colour = ink(colours[cells[len(cells) // 2][1][0]])
+                canvas.centred(middle, y + self.row_height / 2, text, size, color=colour,
+                               gid="lane")  # fmt: skip
 
-    def _label(
-        self, canvas: Canvas, y: float, cells: list[tuple[int, Array]], dry: bool = False
-    ) -> bool:
-        """The lanes of neighbouring cells; False if there is no room for them."""
+    def _label(self, cells: list[tuple[int, Array]]) -> tuple[str, float]:
+        """The lanes of neighbouring cells, empty where there is no room for them; their size."""
         lanes = np.concatenate([lanes for _, lanes in cells])
-        across = self.access.width * len(cells) * _BYTE
         names = spans(sorted(lanes.tolist()))
         choices = (names, f"×{len(lanes)}") if len(lanes) > len(cells) else (names,)
-        text, size = fitting_size(choices, across)
-        if text and not dry:
-            colour = ink(lane_colours()[cells[len(cells) // 2][1][0]])
-            canvas.text(_x(cells[0][0]) + across / 2, y + self.row_height / 2, text, size=size,
-                        color=colour, ha="center", va="center_baseline", gid="lane")  # fmt: skip
-        return bool(text)
+        return fitting_size(choices, self.access.width * len(cells) * _BYTE)
 
 
 def _x(byte: int) -> float:

@@ -54,7 +54,7 @@ class _Picture:
         self.row = min(max(_ROWS / max(shown.warps, 1), 0.15), 0.46)
         self.gap = 0.22 * self.row
         self.depth = max((len(c.loops) for c in self.columns), default=0)
-        self.upright = all(self._fits(g) for g in self._line_groups())
+        self.upright = all(_fits(*line) for line in self._lines())
         signs = {c.does for c in self.columns if c.does}
         self.signs = 0.16 if signs and self.column > 0.085 else 0.0
 
@@ -82,9 +82,7 @@ class _Picture:
                                           size=8, gid="source") + 0.1)  # fmt: skip
 
     def _x(self, column: float) -> float:
-        whole = int(column)
-        left = float(self.edges[whole])
-        return left if column == whole else left + (column - whole) * (self.edges[whole + 1] - left)
+        return float(np.interp(column, range(len(self.edges)), self.edges))
 
     def _y(self, warp: int, lane: float = 0) -> float:
         return self.top + warp * (self.row + self.gap) + self.row * lane / LANES
@@ -113,25 +111,19 @@ class _Picture:
             self.canvas.text(_LEFT - 0.08, y + 0.2 * depth + 0.15, "loop", size=_SMALL, ha="right",
                              va="bottom")  # fmt: skip
 
-    def _line_groups(self) -> list[tuple[int, int]]:
+    def _lines(self) -> list[tuple[str, float, float]]:
+        """Numbers of source lines, and from where to where they reach."""
         groups = _groups([(c.source, bool(c.gap)) for c in self.columns])
-        return [g for g in groups if self.columns[g[0]].source is not None]
-
-    def _fits(self, group: tuple[int, int]) -> bool:
-        source = self.columns[group[0]].source
-        across = 0.85 * (group[1] + 1 - group[0]) * self.column
-        return source is None or bool(fitting((str(source.line),), across, _SMALL))
+        return [(str(source.line), self._x(a), self._x(b + 1)) for a, b in groups
+                if (source := self.columns[a].source) is not None]  # fmt: skip
 
     def _line_numbers(self, y: float, high: float) -> None:
         under = y + high - 0.03
         self.canvas.text(_LEFT - 0.08, under, "line", size=_SMALL, ha="right", va="bottom")
-        for group in self._line_groups():
-            source = self.columns[group[0]].source
-            assert source is not None
-            left, right = self._x(group[0]), self._x(group[1] + 1)
+        for number, left, right in self._lines():
             self.canvas.line((left + 0.012, right - 0.012), (under + 0.015,) * 2, linewidth=0.6)
-            rotation = 0 if self._fits(group) else 90
-            self.canvas.text((left + right) / 2, under, str(source.line), size=_SMALL, ha="center",
+            rotation = 0 if _fits(number, left, right) else 90
+            self.canvas.text((left + right) / 2, under, number, size=_SMALL, ha="center",
                              va="bottom", rotation=rotation, gid="line number")  # fmt: skip
         if self.signs:
             for i, column in enumerate(self.columns):
@@ -142,20 +134,21 @@ class _Picture:
     # -- the bars -----------------------------------------------------------------------------
     def _bars(self) -> None:
         for warp in range(self.shown.warps):
+            middle = self._y(warp, LANES / 2)
             name = f"warp {warp}" if self.row > 0.1 else ""
-            self.canvas.text(_LEFT - 0.08, self._y(warp, LANES / 2), name, size=8, ha="right",
-                             va="center_baseline")  # fmt: skip
+            self.canvas.text(_LEFT - 0.08, middle, name, size=8, ha="right", va="center_baseline")
             here = [i for i, c in enumerate(self.columns) if c.gap or c.lanes[warp].any()]
             if here:
                 self.canvas.box(self._x(here[0]), self._y(warp), self._x(here[-1] + 1)
                                 - self._x(here[0]), self.row, gid="idle", **_IDLE)  # fmt: skip
-            for i, column in enumerate(self.columns):
-                if not column.gap:
-                    self._bar(i, column, warp)
             self._lane_names(warp)
-        for i, column in enumerate(self.columns):
-            if column.gap:
-                self._gap(i)
+            for i, column in enumerate(self.columns):
+                if column.gap:
+                    self.canvas.centred(
+                        self._x(i + 0.5), self._y(warp, LANES / 2), "⋯", 9, gid="gap"
+                    )
+                else:
+                    self._bar(i, column, warp)
 
     def _bar(self, i: int, column: Column, warp: int) -> None:
         inset = min(0.012, 0.08 * self.column)
@@ -169,11 +162,6 @@ class _Picture:
                 high = max(high, min(_LEAST, self._y(warp, LANES) - top))
             self.canvas.box(x, top, width, high, gid=column.kind,
                             facecolor=_COLOURS[column.kind])  # fmt: skip
-
-    def _gap(self, i: int) -> None:
-        for warp in range(self.shown.warps):
-            self.canvas.text(self._x(i + 0.5), self._y(warp, LANES / 2), "⋯", size=9, ha="center",
-                             va="center_baseline", gid="gap")  # fmt: skip
 
     def _lane_names(self, warp: int) -> None:
         """Which lanes, where they are only a part of the warp."""
@@ -191,8 +179,7 @@ class _Picture:
             colour = ink(_COLOURS[self.columns[(first + last) // 2].kind]) if inside else TEXT
             if middle:
                 at = (self._x(first) + self._x(last + 1)) / 2
-                self.canvas.text(at, middle, text, size=6.5, color=colour, ha="center",
-                                 va="center_baseline", gid="lanes")  # fmt: skip
+                self.canvas.centred(at, middle, text, 6.5, color=colour, gid="lanes")
 
     def _room(self, warp: int, lanes: list[int]) -> tuple[float, bool]:
         """Where a row has room for the names of lanes, and whether that is on their bars; else 0.
@@ -216,17 +203,17 @@ class _Picture:
             at = place.get(meeting.step)
             if at is None or self.columns[at].gap:
                 continue
-            here = np.flatnonzero((meeting.since >= 0).any(axis=1))
-            if not here.size:
+            here = meeting.warps.tolist()
+            if not here:
                 continue
             x = self._x(at + 0.5)
-            for warp in here.tolist():
+            for warp in here:
                 arrived = place.get(int(meeting.since[warp].max()), at)
                 if arrived < at:
                     start = self._x(arrived)
                     self.canvas.box(start, self._y(warp), x - start, self.row, gid="waiting",
                                     **_WAITING)  # fmt: skip
-            ends = self._y(int(here[0])) - 0.05, self._y(int(here[-1]), LANES) + 0.05
+            ends = self._y(here[0]) - 0.05, self._y(here[-1], LANES) + 0.05
             self.canvas.line((x, x), ends, color=RED, linewidth=2.2, gid="meeting",
                              solid_capstyle="butt")  # fmt: skip
 
@@ -255,6 +242,10 @@ class _Picture:
             where = f"{s.where.split(',')[0]}:{s.line}" if several else f"{s.line:>4}"
             texts.append(shortened(f"{where}  {s.text}", 88))
         return texts
+
+
+def _fits(number: str, left: float, right: float) -> bool:
+    return bool(fitting((number,), 0.85 * (right - left), _SMALL))
 
 
 def _groups(keys: list[Any]) -> list[tuple[int, int]]:

@@ -120,6 +120,6 @@ def _lane_key(canvas: Canvas, y: float, right: float, active: Array | None) -> f
         there = active is None or bool(active[lane])
         style = {"facecolor": colours[lane]} if there else NOT_TOUCHED
         canvas.box(LEFT + lane * across, y, across - 0.012, 0.16, gid="lane key", **style)
-        canvas.text(LEFT + (lane + 0.5) * across, y + 0.08, str(lane), size=7, ha="center",
-                    va="center_baseline", color=ink(colours[lane]) if there else TEXT)  # fmt: skip
+        colour = ink(colours[lane]) if there else TEXT
+        canvas.centred(LEFT + (lane + 0.5) * across, y + 0.08, str(lane), SMALL, color=colour)
     return y + 0.27
