@@ -44,6 +44,16 @@ def reduced(
     return np.array(rows)
 
 
+def paint(
+    axes: Axes, image: Array, shape: tuple[int, ...], steps: tuple[int, int], **style: Any
+) -> None:
+    """A cell for each entry of the image, on axes that count the elements of `shape`."""
+    right, bottom = image.shape[1] * steps[1] - 0.5, image.shape[0] * steps[0] - 0.5
+    axes.imshow(image, extent=(-0.5, right, bottom, -0.5), interpolation="nearest", aspect="auto",
+                **style)  # fmt: skip
+    axes.set(xlim=(-0.5, shape[1] - 0.5), ylim=(shape[0] - 0.5, -0.5))
+
+
 def ring(axes: Axes, cells: Array, steps: tuple[int, int], **style: Any) -> None:
     """Circles round the few cells that are true, where they would be overlooked."""
     hit = np.argwhere(cells)

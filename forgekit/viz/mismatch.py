@@ -12,7 +12,7 @@ from forgekit.arguments import checked
 from forgekit.checking.check_report import CheckReport
 from forgekit.checking.compare import compare, tile_sizes
 from forgekit.errors import UsageError, got_needed
-from forgekit.viz.cells import cell_steps, reduced, ring, wrapped_width
+from forgekit.viz.cells import cell_steps, paint, reduced, ring, wrapped_width
 from forgekit.viz.theme import TEXT, ticks
 
 if TYPE_CHECKING:
@@ -190,19 +190,9 @@ def _paint(axes: Axes, blocks: Array, shape: tuple[int, ...], steps: tuple[int, 
     from matplotlib.colors import ListedColormap
 
     colours = ListedColormap([_EQUAL_COLOUR, *_COLOURS])
-    extent = (-0.5, blocks.shape[1] * steps[1] - 0.5, blocks.shape[0] * steps[0] - 0.5, -0.5)
-    axes.imshow(
-        np.ma.masked_equal(blocks, _BEYOND),
-        cmap=colours,
-        vmin=-0.5,
-        vmax=3.5,
-        extent=extent,
-        interpolation="nearest",
-        aspect="auto",
-    )
+    cells = np.ma.masked_equal(blocks, _BEYOND)
+    paint(axes, cells, shape, steps, cmap=colours, vmin=-0.5, vmax=3.5)
     ring(axes, blocks > 0, steps, s=110, edgecolors="black", linewidths=1.0)
-    axes.set_xlim(-0.5, shape[1] - 0.5)
-    axes.set_ylim(shape[0] - 0.5, -0.5)
     axes.patch.set_alpha(0.0)
     axes.set_xticks(ticks(shape[1]))
     most = max(2, min(8, int(_size(shape)[1] / 0.22)))

@@ -100,16 +100,13 @@ def test_threads_that_pad_a_warp_and_masked_ones_are_not_recorded():
     assert trace.accesses.thread.tolist() == [*range(7)] * 2
 
 
-def test_one_address_for_all_threads():
-    trace, _ = traced("ld.global.b32 %r5, [%rd1+12];", *arrays())
-    assert trace.touches("x").element.tolist() == [3] * 8
-
-
-def test_atomics():
+def test_atomics_and_one_address_for_all():
     _, y = arrays()
     trace, _ = traced("red.global.add.u32 [%rd2], 1;", y, y, grid=2, block=32)
     assert y[0] == 64 and trace.accesses.kind.tolist() == [ATOMIC] * 64
     assert trace.accesses.block.tolist() == [0] * 32 + [1] * 32
+    trace, _ = traced("ld.global.b32 %r5, [%rd1+12];", *arrays())
+    assert trace.touches("x").element.tolist() == [3] * 8
 
 
 def test_vectors_touch_every_element_they_cover():
@@ -136,9 +133,6 @@ def test_generic_addresses_count_where_they_are_global():
     body = "ld.b32 %r5, [%rd1]; mov.u64 %rd4, tile; cvta.shared.u64 %rd4, %rd4; st.b32 [%rd4], %r5;"
     trace, _ = traced(body, *arrays(), block=4)
     assert trace.total == 4 and trace.accesses.kind.tolist() == [LOAD] * 4
-
-
-def test_shared_memory_is_not_recorded():
     trace, _ = traced("st.shared.b32 [tile], 1;", *arrays())
     assert trace.total == 0 and len(trace.accesses) == 0
     assert trace.touches("x").element.tolist() == []
@@ -151,9 +145,6 @@ def test_recording_stops_at_the_limit_and_says_so(limit):
     assert len(trace.accesses) == limit and trace.total == 16
     assert trace.complete == (limit == 16)
     assert np.array_equal(trace.accesses.address, whole.accesses.address[:limit])
-
-
-def test_what_is_masked_counts_beyond_the_limit():
     body = "setp.lt.u32 %p1, %r4, 5; @!%p1 bra E;" + COPY + "E:"
     trace, _ = traced(body, *arrays(), grid=3, block=7, limit=4)
     assert trace.total == 30 and len(trace.accesses) == 4
@@ -197,11 +188,6 @@ def test_tensors_that_share_memory_have_the_touches_of_both():
     assert row.tolist() == [4, 5, 6, 7] and element.tolist() == [0, 1, 2, 3]
 
 
-def test_source_line_of_an_access():
-    trace, _ = traced(COPY, *arrays())
-    assert trace.source(0) is None  # this PTX has no line information
-
-
 def test_unknown_tensor():
     trace, _ = traced(COPY, *arrays())
     with pytest.raises(UsageError, match=r"tensor: got 'z', needed one of x, y"):
@@ -209,6 +195,8 @@ def test_unknown_tensor():
     with pytest.raises(UsageError, match="nothing was launched"):
         AccessTrace().touches("x")
     assert len(AccessTrace().accesses) == 0 and AccessTrace().complete
+    trace, _ = traced(COPY, *arrays())
+    assert trace.source(0) is None  # this PTX has no line information
 
 
 # -- layouts ----------------------------------------------------------------------------------

@@ -61,9 +61,7 @@ def test_words_say_what_the_picture_shows() -> None:
     assert repr(draw_offsets([[0, 1], [1, 2]])) == (
         "offsets\n  2 × 2: 4 coordinates share 3 offsets, 0 to 2"
     )
-
-
-def test_a_large_table_is_an_overview_with_a_legend() -> None:
+    assert "<title>a &lt; b</title>" in draw_offsets(TABLE, title="a < b").svg
     picture = draw_offsets(np.arange(128 * 64).reshape(128, 64))
     assert "layout corner" in picture.svg and "offset 0 to 8,191" in picture.svg
 
@@ -83,10 +81,6 @@ def test_display_shows_what_draw_returns(monkeypatch: pytest.MonkeyPatch) -> Non
     assert forgekit.viz.display_offsets(TABLE, title="A") is None
     assert [picture.svg for picture in shown] == [draw_offsets(TABLE, title="A").svg]
     assert {"display_offsets", "draw_offsets"} <= set(forgekit.viz.__all__)
-
-
-def test_a_title_is_text_and_not_markup() -> None:
-    assert "<title>a &lt; b</title>" in draw_offsets(TABLE, title="a < b").svg
 
 
 @pytest.mark.parametrize(

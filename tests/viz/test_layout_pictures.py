@@ -61,6 +61,12 @@ def test_mode_0_runs_down_and_mode_1_across() -> None:
     assert places(draw_layout(layout)) == {
         (r, c): str(10 * r + c) for r in range(3) for c in range(4)
     }
+    assert len(cells(draw_layout(Layout((64, 32))))) == 2048
+    found = places(draw_layout(Layout(70, 3)))
+    assert found[(0, 31)] == "93" and found[(1, 0)] == "96" and found[(2, 5)] == "207"
+    assert len(found) == 70
+    picture = draw_layout("tensor<(0,4) o (2,3):(1@0,1@1)>")
+    assert places(picture)[(1, 2)] == "1,6"
 
 
 def test_a_divided_layout_is_drawn_as_tiles_where_they_lay() -> None:
@@ -90,23 +96,12 @@ def test_nested_modes_have_their_coordinates_on_the_axes_and_borders() -> None:
     assert borders(nested) - borders(flat) == 2  # before the second and the third group
 
 
-def test_a_long_bar_is_broken_into_rows() -> None:
-    found = places(draw_layout(Layout(70, 3)))
-    assert found[(0, 31)] == "93" and found[(1, 0)] == "96" and found[(2, 5)] == "207"
-    assert len(found) == 70
-
-
 def test_further_modes_get_a_grid_each() -> None:
     picture = draw_layout(Layout((2, 2, 2, 2)))
     names = [g.get("data-panel") for g in ET.fromstring(picture.svg) if g.tag == f"{SVG}g"]
     assert names[1:] == [f"layout (_,_,{i},{j})" for j in range(2) for i in range(2)]
     texts = [texts for _, texts in cells(picture, "layout (_,_,1,0)")]
     assert texts == [["4"], ["6"], ["5"], ["7"]]
-
-
-def test_a_coordinate_layout_shows_coordinates_from_its_origin() -> None:
-    picture = draw_layout("tensor<(0,4) o (2,3):(1@0,1@1)>")
-    assert places(picture)[(1, 2)] == "1,6"
 
 
 @pytest.mark.parametrize("shape", [(128, 64), (8, 200), (64, 65), (4, 4096)])
@@ -139,10 +134,6 @@ def test_a_transposed_grid_has_its_rows_across() -> None:
     assert line.x1 == line.x2 == block.left + 36 and line.y2 - line.y1 == 3 * 36
 
 
-def test_the_largest_carpet_is_still_drawn() -> None:
-    assert len(cells(draw_layout(Layout((64, 32))))) == 2048
-
-
 @pytest.mark.parametrize(
     ("layout", "words"),
     [
@@ -168,9 +159,6 @@ def test_the_svg_is_self_contained_and_named() -> None:
         assert foreign not in text.replace('xmlns="http://www.w3.org/2000/svg"', ""), foreign
     style = root.findtext(f"{SVG}style") or ""
     assert "prefers-color-scheme:dark" in style and "data-jp-theme-light=false" in style
-
-
-def test_text_that_xml_would_take_for_markup_is_escaped() -> None:
     picture = draw_swizzle_layout(ComposedLayout(Swizzle(1, 0, 1), 0, Layout((2, 2))))
     assert ET.fromstring(picture.svg).findtext(f"{SVG}title") == "S<1,0,1> o 0 o (2,2):(1,2)"
 
@@ -188,9 +176,6 @@ def test_text_stands_out_in_light_and_in_dark() -> None:
     for scene in (draw_layout(Layout((16, 64))).scene, draw_swizzle_layout(Layout((32, 32))).scene):
         fills = {item.fill for p in scene.panels for item in p.items if hasattr(item, "lines")}
         assert min(contrast(INK, fill) for fill in fills) > 4.5
-
-
-def test_32_threads_have_32_colours() -> None:
     assert len({thread_colour(t) for t in range(32)}) == 32
     assert min(contrast(INK, thread_colour(t)) for t in range(32)) > 4.5
     assert thread_colour(5) == thread_colour(37)
@@ -240,6 +225,9 @@ def test_a_tensor_brings_its_element_width_and_the_swizzle_of_its_pointer() -> N
 
 
 # -- bad input --------------------------------------------------------------------------------
+BANKS = {"element_bits": None}  # of the picture of shared memory
+
+
 @pytest.mark.parametrize(
     ("value", "options", "message"),
     [
@@ -254,28 +242,18 @@ def test_a_tensor_brings_its_element_width_and_the_swizzle_of_its_pointer() -> N
         (Layout((4, 4)), {"arrange": "x"}, "arrange: got 'x', needed None, 'modes' or 'tiles'"),
         (Layout((2, 2, 2)), {"flatten_hierarchical": False, "arrange": "tiles"},
          "needed two modes of at most two entries each"),
+        (Layout((2, 2, 2)), BANKS, "of rank 3, needed rank 1 or 2"),
+        (Layout((2, 2)), {"element_bits": 12},
+         "element_bits: got 12, needed one of 4, 8, 16, 32, 64, 128"),
+        ("tensor<(0,0) o (4,4):(1@0,1@1)>", BANKS, "needed offsets into memory"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_drawn_is_refused_with_a_remedy(
     value: Any, options: dict[str, Any], message: str
 ) -> None:
+    draw = draw_swizzle_layout if "element_bits" in options else draw_layout
     with pytest.raises(UsageError, match=message):
-        draw_layout(value, **options)
-
-
-@pytest.mark.parametrize(
-    ("value", "bits", "message"),
-    [
-        (Layout((2, 2, 2)), None, "of rank 3, needed rank 1 or 2"),
-        (Layout((2, 2)), 12, "element_bits: got 12, needed one of 4, 8, 16, 32, 64, 128"),
-        ("tensor<(0,0) o (4,4):(1@0,1@1)>", None, "needed offsets into memory"),
-    ],
-)
-def test_what_is_no_layout_of_shared_memory_is_refused(
-    value: Any, bits: int | None, message: str
-) -> None:
-    with pytest.raises(UsageError, match=message):
-        draw_swizzle_layout(value, element_bits=bits)
+        draw(value, **options)
 
 
 def test_dynamic_and_freed_layouts_of_cute_are_refused() -> None:

@@ -100,6 +100,11 @@ def test_rates_beside_the_ceiling() -> None:
                  "40 %", "0.0200 ms", "each tensor once, read or written"):  # fmt: skip
         assert text in words
     assert_legible(shown.figure)
+    figure = benchmark(TIMES, "gpu", recorded=RUN).plot().figure
+    marks = [line for line in figure.axes[0].lines if line.get_gid() == "recorded"]
+    assert len(marks) == 3  # padded, swizzled, torch
+    assert "Diamonds: the recorded rates." in texts(figure)
+    assert_legible(figure)
 
 
 def test_the_percentiles_stand_around_the_median() -> None:
@@ -108,14 +113,6 @@ def test_the_percentiles_stand_around_the_median() -> None:
     (drawn,) = figure.axes[0].containers[-1].lines[2]  # of errorbar: its line
     low, high = drawn.get_segments()[0][:, 0]
     assert [low, bar.get_width(), high] == pytest.approx([2000 / 1.05, 2000, 2000 / 0.97])
-
-
-def test_recorded_rates_are_diamonds() -> None:
-    figure = benchmark(TIMES, "gpu", recorded=RUN).plot().figure
-    marks = [line for line in figure.axes[0].lines if line.get_gid() == "recorded"]
-    assert len(marks) == 3  # padded, swizzled, torch
-    assert "Diamonds: the recorded rates." in texts(figure)
-    assert_legible(figure)
 
 
 # -- bars of counts -----------------------------------------------------------------------------
@@ -226,13 +223,6 @@ def test_equal_lines_all_show() -> None:
     assert len(set(looks)) == 40
 
 
-def test_a_metric_of_the_other_place() -> None:
-    with pytest.raises(UsageError, match=r"metric: got 'gbps', needed one of 'bytes'.*no times on"):
-        sweep(COUNTS, [64]).plot("gbps")
-    with pytest.raises(UsageError, match="'loads', needed one of 'percent', 'gbps', 'ms'; a GPU"):
-        sweep(TIMES, [64], "gpu").plot("loads")
-
-
 # -- rooflines ----------------------------------------------------------------------------------
 def points(figure: Any, gid: str = "point") -> Any:
     found = [line for line in figure.axes[0].lines if line.get_gid() == gid]
@@ -285,11 +275,15 @@ def test_a_gpu_that_nobody_knows_has_no_flat_roof() -> None:
     assert_legible(figure)
 
 
-def test_rooflines_that_cannot_be() -> None:
+def test_pictures_that_cannot_be() -> None:
     with pytest.raises(UsageError, match="operations: got none, needed float operations of a call"):
         benchmark(TIMES, "gpu").roofline()
     with pytest.raises(UsageError, match="roofline: got none, needed a variant that was measured"):
         benchmark({"torch": Measured(MOVED)}).roofline()
+    with pytest.raises(UsageError, match=r"metric: got 'gbps', needed one of 'bytes'.*no times on"):
+        sweep(COUNTS, [64]).plot("gbps")
+    with pytest.raises(UsageError, match="'loads', needed one of 'percent', 'gbps', 'ms'; a GPU"):
+        sweep(TIMES, [64], "gpu").plot("loads")
 
 
 @pytest.mark.parametrize("count", [1, 12])

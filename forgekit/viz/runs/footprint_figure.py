@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forgekit.viz.cells import cell_steps, reduced, ring, wrapped_width
+from forgekit.viz.cells import cell_steps, paint, reduced, ring, wrapped_width
 from forgekit.viz.runs.footprint_legend import CLASH, Colours, draw_legend, keys, often
 from forgekit.viz.theme import LINE, RED, TEXT, UNTOUCHED, Canvas, ink, ticks, wrap
 
@@ -150,11 +150,7 @@ def _coloured_map(axes: Axes, panel: _Panel, fp: Footprint, colours: Colours) ->
     image = colours.rgba(cells)
     # A cell of which only a part was touched lets the hatching shine through.
     image[..., 3] = np.where(share == 1, 1.0, np.where(share > 0, 0.2 + 0.5 * share, 0.0))
-    right, bottom = cells.shape[1] * steps[1] - 0.5, cells.shape[0] * steps[0] - 0.5
-    axes.imshow(image, extent=(-0.5, right, bottom, -0.5), interpolation="nearest",
-                aspect="auto", zorder=2)  # fmt: skip
-    axes.set_xlim(-0.5, panel.columns - 0.5)
-    axes.set_ylim(panel.rows - 0.5, -0.5)
+    paint(axes, image, (panel.rows, panel.columns), steps, zorder=2)
     gaps = (share < 1) & (cells > -2)
     ring(axes, gaps, steps, s=90, edgecolors=RED, linewidths=1.5, zorder=4)
     if fp.many_blocks and fp.by != "count":
