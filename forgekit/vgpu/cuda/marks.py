@@ -76,22 +76,22 @@ class Marking(TorchDispatchMode):
             return args[0].clone()
         result = graphs.capture_operation(func, args, kwargs) if cuda else graphs.NOT_CAPTURED
         if result is graphs.NOT_CAPTURED:
-            result = _run(func, args, kwargs) if cuda else func(*args, **kwargs)
+            result = _run(func, args, kwargs)
         if cuda and not any(r.alias_info for r in func._schema.returns):
             for tensor in _tensors(result):
                 mark(tensor)
         return result
 
 
-_CUDA_KEY = torch._C.DispatchKey.CUDA
-
-
 def _run(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Run an operator; one that somebody has registered for "cuda" alone, by that."""
-    if func.namespace != "aten":
-        has = torch._C._dispatch_has_kernel_for_dispatch_key
-        if has(func.name(), _CUDA_KEY):
-            return func.redispatch(torch._C.DispatchKeySet(_CUDA_KEY), *args, **kwargs)
+    """Run an operator; one that is not torch's may be Python for "cuda" alone, which finds "cuda"
+    as any other code does. (Within a dispatch mode's handler that mode is off.)"""
+    if func.namespace not in ("aten", "prims"):
+        for key in ("CUDA", "CPU"):
+            if torch._C._dispatch_has_computed_kernel_for_dispatch_key(func.name(), key):
+                keys = torch._C.DispatchKeySet(torch._C._parse_dispatch_key(key))
+                with Marking():
+                    return func.redispatch(keys, *args, **kwargs)
     return func(*args, **kwargs)
 
 
