@@ -50,7 +50,8 @@ class Event:
 
     def let_wait(self, stream: int) -> None:
         """A stream that waits for captured work is captured too."""
-        if _here.capture is not None and self.stream in _here.capture.streams:
+        if is_capturing(self.stream):
+            assert _here.capture is not None
             _here.capture.streams.add(stream)
 
     def elapsed_ms(self, end: Event) -> float:
@@ -89,10 +90,9 @@ def set_current_stream(stream: int) -> int:
     return before
 
 
-def is_capturing(stream: int | None = None) -> bool:
-    """Whether this thread captures (what goes into a stream)."""
-    capture = _here.capture
-    return capture is not None and (stream is None or stream in capture.streams)
+def is_capturing(stream: int) -> bool:
+    """Whether this thread captures what goes into a stream."""
+    return _here.capture is not None and stream in _here.capture.streams
 
 
 def begin_capture(stream: int) -> None:

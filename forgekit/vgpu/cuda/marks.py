@@ -89,7 +89,7 @@ def _run(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     if func.namespace not in ("aten", "prims"):
         for key in ("CUDA", "CPU"):
             if torch._C._dispatch_has_computed_kernel_for_dispatch_key(func.name(), key):
-                keys = torch._C.DispatchKeySet(torch._C._parse_dispatch_key(key))
+                keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, key))
                 with Marking():
                     return func.redispatch(keys, *args, **kwargs)
     return func(*args, **kwargs)
