@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import os
 import subprocess
@@ -117,13 +116,12 @@ def _gpu(machine: GpuReport) -> Finding:
 
 def _jupyter() -> Finding:
     """JupyterLab, and the course that it opens."""
-    try:
-        version = importlib.metadata.version("jupyterlab")
-    except importlib.metadata.PackageNotFoundError:
-        remedy = "`forgekit lab` needs it; install it with `pip install jupyterlab`"
-        return Finding("JupyterLab", "not installed", remedy)
+    from forgekit.devices import package_version
+
+    version = package_version("jupyterlab")
     where = "opens the course" if find_course() else "no course here, opens the current folder"
-    return Finding("JupyterLab", f"{version}, {where}")
+    remedy = "`forgekit lab` needs it; install it with `pip install jupyterlab`"
+    return _found("JupyterLab", version and f"{version}, {where}", "not installed", remedy)
 
 
 def _target(machine: GpuReport) -> Finding:

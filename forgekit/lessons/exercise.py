@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -125,10 +126,7 @@ class Exercise:
 
     def reference(self) -> Any:
         """The entry of the solution, which gates compare counts with."""
-        found: Any = course.load_part(self.folder, "solution")
-        for part in self.entry.split("."):
-            found = getattr(found, part)
-        return found
+        return operator.attrgetter(self.entry)(course.load_part(self.folder, "solution"))
 
     def hint(self) -> Note:
         """The next hint: the first call gives the first of three, the next tells more."""

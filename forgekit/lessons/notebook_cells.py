@@ -15,7 +15,6 @@ from __future__ import annotations
 import html
 import re
 import textwrap
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from forgekit.errors import usage_error
@@ -74,11 +73,10 @@ def first_stale(text: str) -> str | None:
     return None if cell is None else f"the {cell.part} of exercise {cell.name} is not up to date"
 
 
-def _cells(text: str) -> Iterator[_Cell]:
+def _cells(text: str) -> list[_Cell]:
     starts = [m.start() for m in _CELL.finditer(text)]
-    order: list[str] = []
-    seen: list[tuple[str, str]] = []
-    found: list[_Cell] = []
+    parts: dict[str, list[str]] = {}  # of each exercise, in the order of the notebook
+    found = []
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         header, _, body = text[start:end].partition("\n")
         ours = _OURS.match(header)
@@ -86,17 +84,14 @@ def _cells(text: str) -> Iterator[_Cell]:
             continue
         name, part = ours["name"], ours["part"]
         _check(name, part, bool(ours["markdown"]))
-        if name not in order:
-            order.append(name)
-        seen.append((name, part))
-        wanted = _wanted(exercise(name), part, order.index(name) + 1)
+        parts.setdefault(name, []).append(part)
+        wanted = _wanted(exercise(name), part, list(parts).index(name) + 1)
         found.append(_Cell(name, part, start, end, header, body, wanted))
-    for name in order:
-        parts = tuple(p for n, p in seen if n == name)
-        if parts != PARTS:
+    for name, seen in parts.items():
+        if tuple(seen) != PARTS:
             remedy = "give it four cells, in this order"
-            raise usage_error(f"cells of {name}", parts, PARTS, remedy)
-    return iter(found)
+            raise usage_error(f"cells of {name}", tuple(seen), PARTS, remedy)
+    return found
 
 
 def _check(name: str, part: str, markdown: bool) -> None:
