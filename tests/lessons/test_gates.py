@@ -115,7 +115,7 @@ def test_with_a_gpu_each_case_runs_there_after_the_virtual_one(scale, monkeypatc
     assert "wrong on the GPU (on the virtual GPU it is right)" in error.value.happened
 
 
-def test_the_first_size_that_fails_is_told_with_the_first_slip_that_fits(scale):
+def test_the_first_size_that_fails_is_told_with_the_first_misconception_that_fits(scale):
     misconceptions = [
         Misconception("never", lambda e: 1 / 0 > 0),  # one that raises is one that does not fit
         looks_like(lambda x, y: x, "copied"),
@@ -226,7 +226,7 @@ def test_the_kernel_handed_in_for_its_host_function_is_told(tmp_path):
 
 
 # -- clean, counters --------------------------------------------------------------------------
-def test_clean_tells_the_finding_and_its_slip(tmp_path):
+def test_clean_tells_the_finding_and_its_misconception(tmp_path):
     e = exercise("week0/rotate")
     rotate = load(e, e.source.skeleton, tmp_path, "rotate")
 
@@ -310,7 +310,7 @@ def test_right_answers_pass_however_they_are_written(given):
         ({"a": 32, "c": False}, "'a': 32", "that is all of them"),  # the first one that is wrong
     ],
 )
-def test_a_wrong_answer_is_told_its_slip(change, says, likely):
+def test_a_wrong_answer_is_told_its_misconception(change, says, likely):
     misconceptions = {("a", 32): "that is all of them", ("c", False): "c again", ("b", 9): "not a"}
     error = stopped(answers(RIGHT, misconceptions), RIGHT | change)
     assert says in error.happened and error.likely == likely and not error.unanswered

@@ -52,14 +52,14 @@ WRONG_OFFSETS = [
 
 
 @pytest.mark.parametrize(("coord", "answer", "misconception"), WRONG_OFFSETS)
-def test_each_wrong_offset_gets_its_slip(coord, answer, misconception):
+def test_each_wrong_offset_gets_its_misconception(coord, answer, misconception):
     reply = about_offsets(LAYOUT, {coord: answer})
     assert not reply.right
     assert repr(reply) == f"{coord!s:>12}  {answer} is not right: {misconception}"
     assert str(RIGHT[coord]) not in reply.text.split(":")[-1]  # no answer given away
 
 
-def test_every_slip_is_in_the_bank():
+def test_every_misconception_is_in_the_bank():
     misconceptions = {misconception for _, _, misconception in WRONG_OFFSETS}
     assert misconceptions == {FROM_THE_RIGHT, NOT_SPLIT, INDEX, ADDED, TURNED, MODE_1, MODE_0, ANY}
 
@@ -79,7 +79,7 @@ def test_right_offsets_are_right_one_by_one():
     assert not mixed.right and "2 is right" in mixed.text and "no answer yet" in mixed.text
 
 
-def test_no_right_answer_is_taken_for_a_slip_whatever_the_layout():
+def test_no_right_answer_is_taken_for_a_misconception_whatever_the_layout():
     for layout in (Layout((3, 4), (4, 1)), Layout(12, 2), Layout(((2, 3), 2, (2, 2)))):
         for i in range(layout.size()):
             for coord in (i, layout.coordinate(i)):

@@ -124,7 +124,7 @@ def _of_store(p: Places, tile: tuple[int, int]) -> Iterator[np.ndarray]:
 
 # -- mistakes -----------------------------------------------------------------------------------
 def mistakes(height: int, width: int) -> list[Misconception]:
-    """Slips of wrong values; a block's tile of mX has `height` rows and `width` columns."""
+    """Misconceptions of wrong values; a block's tile of mX has `height` rows and `width` columns."""
 
     def in_tiles(x: torch.Tensor, turned: bool) -> torch.Tensor:
         """The tiles of x in their places (turned) or in each other's, inside as they were."""

@@ -4,7 +4,7 @@ from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import answers
 
 RIGHT = {"mX[2 * i]": 8, "mX[i + 1]": 5, "mX[255 - i]": 4, "mX[i // 4]": 1}
-SLIPS = {
+MISCONCEPTIONS = {
     ("mX[2 * i]", 4): "that would do without gaps, for 32 neighbours of 4 bytes. Here every second "
     "word is skipped.",
     ("mX[2 * i]", 16): "16 sectors would be every *fourth* word; here it is every second.",
@@ -48,7 +48,7 @@ share is fetched once.
     groups=(
         answers(
             RIGHT,
-            SLIPS,
+            MISCONCEPTIONS,
             name="Sectors a request",
             look_at="Draw the sectors as boxes of eight elements, and mark what is read.",
         ),

@@ -10,7 +10,7 @@ RIGHT = {
     "GB/s of one warp, four such loads": 5.12,
     "warps that one multiprocessor needs, one such load each": 29,
 }
-SLIPS = {
+MISCONCEPTIONS = {
     ("MB in flight for 4.8 TB/s", 0.96): "a sum reads all of its bytes and writes next to nothing: "
     "the rate is 4.8 TB/s, not half of it as in a copy.",
     (
@@ -58,7 +58,7 @@ warps of the 64 that a multiprocessor has room for.
     groups=(
         answers(
             RIGHT,
-            SLIPS,
+            MISCONCEPTIONS,
             name="Bytes in flight",
             look_at="Write each quantity with its unit: bytes, seconds, bytes a second.",
         ),

@@ -9,7 +9,7 @@ LAST = "sum by down 16, 8, 4, 2, 1: lane 31"
 ALL = "sum by butterfly 16, 8, 4, 2, 1: lane 31"
 MASK = "member mask of lanes 0 to 5"
 
-SLIPS = {
+MISCONCEPTIONS = {
     (DOWN, 12): "down brings values down: lane i gets that of lane i + 8.",
     (TOP, 38): "there is no lane 38.",
     (TOP, 6): "lanes are not counted in a circle: there is no lane 38, and what then?",
@@ -51,7 +51,7 @@ zero. After a butterfly every lane has it, at the same price.
     groups=(
         answers(
             {DOWN: 28, TOP: 30, FLY: 5, UP: 1, LAST: 992, ALL: 496, MASK: 63},
-            SLIPS,
+            MISCONCEPTIONS,
             name="Lanes",
             look_at="Which lane does the value come from, and is there such a lane?",
         ),

@@ -9,7 +9,7 @@ RIGHT = {
     "float16, fours": 8192,
     "float32, ones": 2**24,
 }
-SLIPS = {
+MISCONCEPTIONS = {
     (
         "float16, ones",
         65504,
@@ -61,7 +61,7 @@ In float32 the same happens at 16,777,216, which a row of ones of that length wo
     groups=(
         answers(
             RIGHT,
-            SLIPS,
+            MISCONCEPTIONS,
             name="Where sums stop",
             look_at="Which is the first whole number that the type does not have?",
         ),

@@ -10,7 +10,7 @@ FEW = "sequential, half 64: warps with an active lane"
 WAVES = "strided, step 4: wavefronts of a load"
 LAST = "strided, step 16: wavefronts of a load"
 
-SLIPS = {
+MISCONCEPTIONS = {
     (BARRIERS, 8): "that is the number for 256 threads; twice as many have one round more.",
     (BARRIERS, 10): "a round begins with a barrier, and after the last round thread 0 reads what it "
     "has stored itself.",
@@ -52,7 +52,7 @@ neighbouring words, and both are right.
     groups=(
         answers(
             {BARRIERS: 9, LANES: 4, WARPS: 16, FEW: 2, WAVES: 8, LAST: 16},
-            SLIPS,
+            MISCONCEPTIONS,
             name="Counts",
             look_at="Which threads add in this round?",
         ),

@@ -13,7 +13,7 @@ RIGHT = {
     "float32 sum of whole numbers below 1,000, atomic, a million of them": "may differ",
     "cluster, parts in an array by rank": "same bits",
 }
-SLIPS = {
+MISCONCEPTIONS = {
     (
         "float32, one atomic_add of a block",
         "same bits",
@@ -67,7 +67,7 @@ An atomic addition of float32 has not: its left operand is what happens to be th
         choices(
             RIGHT,
             ("same bits", "may differ"),
-            SLIPS,
+            MISCONCEPTIONS,
             name="Same bits",
             look_at="Which operations round, and who decides about their order?",
         ),

@@ -11,7 +11,7 @@ LEFT = "float32: the weight of the 0 in [0, 100]"
 RIGHT_ONE = "float32: the weight of the 100 in [0, 100]"
 LOW = "float32: the weight of the -200 in [0, -200]"
 
-SLIPS = {
+MISCONCEPTIONS = {
     (NINES, 8): "8 · 8,103 = 64,824 is still below 65,504.",
     (NINES, 10): "9 · 8,103 is more than 65,504 already.",
     (NINES, 3): "that is for elements of 10: e is the factor between the two.",
@@ -51,7 +51,7 @@ as something else in the row is not: 0 is the right weight, up to rounding.
     groups=(
         answers(
             {NINES: 9, BIG: 3, THOUSAND: 4, BOTH: "nan", LEFT: 0, RIGHT_ONE: "nan", LOW: 0},
-            SLIPS,
+            MISCONCEPTIONS,
             name="Overflow",
             look_at="Which exponential is inf or 0, and what is their sum?",
         ),

@@ -13,7 +13,7 @@ KB, VECTORS, BLOCKS, STAGED, STREAMED, CLUSTER, EXPECTED = (
     "bytes that an mbarrier expects, 8 blocks of 8 warps",
 )
 RIGHT = {KB: 96, VECTORS: 24, BLOCKS: 2, STAGED: 805.3, STREAMED: 1208, CLUSTER: 8, EXPECTED: 512}
-SLIPS = {
+MISCONCEPTIONS = {
     (KB, 24): "24,576 is the number of elements; each has 4 bytes.",
     (KB, 192): "only x is in shared memory. The result goes from registers to memory.",
     (VECTORS, 96): "96 is in elements: a vector has four.",
@@ -59,7 +59,7 @@ warps send 8 bytes each, to every block.
     groups=(
         answers(
             RIGHT,
-            SLIPS,
+            MISCONCEPTIONS,
             name="What fits",
             look_at="Write each quantity with its unit, and divide what there is by what one takes.",
         ),
