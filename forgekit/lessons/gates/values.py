@@ -42,6 +42,18 @@ def values(
         tolerances: rtol and atol of `fk.check`.
     """
 
+    def one(submission: Submission, case: Case, device: str) -> None:
+        try:
+            args = submission.run(case, device)
+        except KernelError as error:
+            evidence = Evidence(kinds=(error.kind or "",), text=str(error), case=case, error=error)
+            happened = f"With {case.label} the kernel was stopped.\n{error}"
+            likely = _written(submission) or explained(
+                misconceptions, evidence, otherwise=overrun_diagnosis(error.overrun)
+            )
+            raise GateError(happened, likely, "" if look_at == SHOW else look_at) from None
+        check_values(submission, case, args, device, misconceptions, look_at, tolerances)
+
     def run(submission: Submission) -> str:
         import torch
 
@@ -53,7 +65,7 @@ def values(
             for size in every:
                 case = make(*size, dtype=getattr(torch, dtype))
                 for device in devices:
-                    _one(submission, case, device, misconceptions, look_at, tolerances)
+                    one(submission, case, device)
         types = f"{len(dtypes)} types" if len(dtypes) > 1 else dtypes[0]
         on_gpu = ", also on this GPU" if "gpu" in devices else ""
         return f"{plural(len(every), 'size')} in {types}{on_gpu}"
@@ -72,26 +84,6 @@ def drawn_sizes(
     return [
         legal(*(max(1, round(most ** draw.random())) for most in largest)) for _ in range(count)
     ]
-
-
-def _one(
-    submission: Submission,
-    case: Case,
-    device: str,
-    misconceptions: Sequence[Misconception],
-    look_at: str,
-    tolerances: dict[str, Any],
-) -> None:
-    try:
-        args = submission.run(case, device)
-    except KernelError as error:
-        evidence = Evidence(kinds=(error.kind or "",), text=str(error), case=case, error=error)
-        happened = f"With {case.label} the kernel was stopped.\n{error}"
-        likely = _written(submission) or explained(
-            misconceptions, evidence, otherwise=overrun_diagnosis(error.overrun)
-        )
-        raise GateError(happened, likely, "" if look_at == SHOW else look_at) from None
-    check_values(submission, case, args, device, misconceptions, look_at, tolerances)
 
 
 def check_values(
