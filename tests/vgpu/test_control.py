@@ -242,7 +242,7 @@ def test_guarded_barriers():
 
 def test_barriers_that_are_refused():
     with pytest.raises(UnsupportedPtxError, match="does not know this variant"):
-        launch("bar.red.popc.u32 %r5, 0, %p1; ret;")
+        launch("bar.red.xor.u32 %r5, 0, %p1; ret;")
 
 
 def test_a_warp_that_has_left_is_not_counted():
@@ -250,3 +250,27 @@ def test_a_warp_that_has_left_is_not_counted():
     body = "setp.ge.u32 %p1, %r0, 32; @%p1 ret; bar.sync 1, 64; ret;"
     with pytest.raises(DeadlockError):
         launch(body, block=64)
+
+
+# -- barriers that reduce -------------------------------------------------------------------------
+@pytest.mark.parametrize("operation", ["popc", "and", "or"])
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("schedule", [None, 3])
+def test_a_barrier_that_reduces(operation, late, schedule):
+    """Each of 3 blocks of 96 threads votes on whether its x is above 5; warp 1 comes later."""
+    x = np.random.default_rng(7).integers(0, 10, (3, 96)).astype(np.int32)
+    x[0], x[1, :] = 9, 1
+    y = np.full((3, 96), 77, np.int32)
+    result, kind = ("%r9", "u32") if operation == "popc" else ("%p3", "pred")
+    keep = "" if operation == "popc" else "selp.b32 %r9, 1, 0, %p3; "
+    wait = "setp.eq.u32 %p4, %r7, 1; @!%p4 bra VOTE; add.s32 %r8, %r8, 1; " if late else ""
+    body = f"""mov.u32 %r1, %ctaid.x; mad.lo.s32 %r2, %r1, 96, %r0; mul.wide.u32 %rd5, %r2, 4;
+    add.s64 %rd6, %rd0, %rd5; add.s64 %rd7, %rd1, %rd5; ld.global.b32 %r3, [%rd6];
+    setp.gt.s32 %p1, %r3, 5; mov.b32 %r9, 0; shr.u32 %r7, %r0, 5; mov.b32 %r8, 0; {wait}
+    VOTE: barrier.cta.red.{operation}.aligned.{kind} {result}, 2, 96, %p1; {keep}
+    st.global.b32 [%rd7], %r9; ret;"""
+    order = {} if schedule is None else {"schedule": "adversarial", "seed": schedule}
+    launch(body, x, y, grid=3, block=96, sanitize=True, **order)
+    yes = (x > 5).sum(1)
+    want = {"popc": yes, "and": yes == 96, "or": yes > 0}[operation]
+    assert (y == want[:, None]).all()

@@ -8,7 +8,7 @@ have, or that have exited, count with it.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,12 +25,24 @@ BARRIERS_PER_BLOCK = 16  # PTX ISA, "barrier": resources 0 to 15
 EVERYONE = 0  # the count of a barrier that waits for the whole block
 
 
+class Vote(NamedTuple):
+    """What threads bring to a barrier that reduces.
+
+    yes: whose predicate is true, a full mask; take: of how many said yes in each block and how many
+    voted, called with a full mask of the threads that get the answer.
+    """
+
+    yes: Array
+    take: Callable[[Array, Array, Array], None]
+
+
 class Arrival(NamedTuple):
     """Threads, a full mask, that have arrived at instruction `pc`; waits: and stopped there."""
 
     pc: int
     mask: Array
     waits: bool
+    vote: Vote | None = None
 
 
 @dataclass
@@ -56,7 +68,10 @@ class Barriers:
                 if arrival.waits:
                     yield arrival.pc
 
-    def arrive(self, number: int, count: int | None, mask: Array | None, wait: bool) -> bool:
+    def arrive(
+        self, number: int, count: int | None, mask: Array | None, wait: bool,
+        vote: Vote | None = None,
+    ) -> bool:  # fmt: skip
         """The threads of `mask` arrive; count: threads to wait for, None for the whole block.
 
         Returns whether the group stops here: its threads have joined those that wait, or run on
@@ -68,13 +83,14 @@ class Barriers:
         if everyone and (count is None or self._is_everyone(count)):
             for listener in m.listeners:
                 listener.on_barrier_done(m, mask, number)
+            self._count([Arrival(m.pc, m.expand(mask), True, vote)], m.expand(mask))
             return False
         barrier = self.waiting.get(number)
         if barrier is None:
             barrier = self.waiting[number] = Barrier(np.full(m.n_blocks, -1))
         full = m.expand(mask)
         if count is not None and self._too_many(barrier, count, full):
-            return self._one_by_one(number, count, full, wait)
+            return self._one_by_one(number, count, full, wait, vote)
         blocks = full.any(axis=1)
         expected = EVERYONE if count is None else count
         known = barrier.counts[blocks]
@@ -82,7 +98,7 @@ class Barriers:
         if len(other):
             raise self._mismatch(number, expected, int(other[0]), mask)
         barrier.counts[blocks] = expected
-        barrier.arrivals.append(Arrival(m.pc, full, wait))
+        barrier.arrivals.append(Arrival(m.pc, full, wait, vote))
         self.release(number)
         return wait
 
@@ -93,13 +109,15 @@ class Barriers:
         new = arriving.sum(axis=1)
         return bool(((already + new > count) & (several > 1)).any())
 
-    def _one_by_one(self, number: int, count: int, arriving: Array, wait: bool) -> bool:
+    def _one_by_one(
+        self, number: int, count: int, arriving: Array, wait: bool, vote: Vote | None
+    ) -> bool:
         """Warp after warp arrives, in order of their numbers."""
         warp_of = np.arange(arriving.shape[1]) // WARP
         for warp in range(arriving.shape[1] // WARP):
             part = arriving & (warp_of == warp)
             if part.any():
-                self.arrive(number, count, part, wait)
+                self.arrive(number, count, part, wait, vote)
         return wait
 
     def _is_everyone(self, count: int) -> bool:
@@ -139,17 +157,27 @@ class Barriers:
             met = np.logical_or.reduce([a.mask for a in barrier.arrivals]) & done[:, None]
             for listener in m.listeners:
                 listener.on_barrier_done(m, met, number)
+        self._count(barrier.arrivals, done[:, None])
         remaining = []
-        for pc, mask, waits in barrier.arrivals:
+        for pc, mask, waits, vote in barrier.arrivals:
             released, kept = mask & done[:, None], mask & ~done[:, None]
             if waits and released.any():
                 m.resume(pc + 1, None if released.all() else released)
             if kept.any():
-                remaining.append(Arrival(pc, kept, waits))
+                remaining.append(Arrival(pc, kept, waits, vote))
         barrier.counts[done] = -1
         barrier.arrivals = remaining
         if not remaining:
             del self.waiting[number]
+
+    @staticmethod
+    def _count(arrivals: list[Arrival], done: Array) -> None:
+        """Where a barrier opens, tell those that voted how the vote went."""
+        voted = [(a.mask & done, a.vote) for a in arrivals if a.vote is not None]
+        yes = sum((mask & vote.yes).sum(axis=1) for mask, vote in voted)
+        voters = sum(mask.sum(axis=1) for mask, _ in voted)
+        for mask, vote in voted:
+            vote.take(np.asarray(yes), np.asarray(voters), mask)
 
     def _check(self, number: int, count: int | None) -> None:
         where = self.machine.where()

@@ -21,7 +21,7 @@ def deadlock(m: Machine) -> DeadlockError:
     lines = ["Deadlock: every thread left waits for another one."]
     for number, barrier in m.barriers.waiting.items():
         arrived = m.barriers.arrived(barrier)
-        for pc, mask, waits in barrier.arrivals:
+        for pc, mask, waits, _ in barrier.arrivals:
             if not waits:
                 continue
             block = int(np.argwhere(mask)[0][0])

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from forgekit.errors import KernelError
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import Machine, printf
-from forgekit.vgpu.opcodes import UnknownVariantError, allow, counted, expect, opcode
-from forgekit.vgpu.opcodes.decoder import Decoder, Step
+from forgekit.vgpu.machine.barriers import Vote
+from forgekit.vgpu.opcodes import UnknownVariantError, allow, counted, expect, one_of, opcode
+from forgekit.vgpu.opcodes.decoder import Decoder, Fetch, Step
 from forgekit.vgpu.opcodes.warp import warp_step
-from forgekit.vgpu.ptx import Instruction, Symbol, Vector
+from forgekit.vgpu.ptx import Instruction, Operand, Symbol, Vector
 
 
 @opcode("bra")
@@ -82,10 +83,14 @@ def bar(ins: Instruction, d: Decoder) -> Step:
           "pred")  # fmt: skip
     if "warp" in parts:
         return warp_step(d, counted(ins, 1)[0], lambda m: None)
-    if "red" in parts:
-        raise UnknownVariantError("a reduction barrier")
     wait = "arrive" not in parts
-    operands = counted(ins, 1, 2)
+    votes, operands = None, ins.operands
+    if "red" in parts:  # `bar.red.popc.u32 d, number[, count], p`
+        result, source = counted(ins, 3, 4)[0], ins.operands[-1]
+        operands = ins.operands[1:-1]
+        votes = _votes(ins, d, result, d.fetch(source, "pred"))
+    if not 1 <= len(operands) <= 2:
+        raise UnknownVariantError(f"{len(ins.operands)} operands")
     number = d.fetch(operands[0], "u32")
     count = d.fetch(operands[1], "u32") if len(operands) > 1 else None
 
@@ -95,7 +100,8 @@ def bar(ins: Instruction, d: Decoder) -> Step:
         for (one, threads), part in _by_value(m, mask, numbers, counts):
             for listener in m.listeners:
                 listener.on_barrier(m, part, one, threads or None)
-            waiting |= m.barriers.arrive(one, threads or None, part, wait)
+            vote = votes(m) if votes else None
+            waiting |= m.barriers.arrive(one, threads or None, part, wait, vote)
         if waiting and mask is not m.mask:  # threads that skip the barrier go on
             rest = m.expand(m.mask) & ~m.expand(mask)
             if rest.any():
@@ -103,6 +109,22 @@ def bar(ins: Instruction, d: Decoder) -> Step:
         return waiting
 
     return d.guarded(arrive)
+
+
+def _votes(ins: Instruction, d: Decoder, result: Operand, says: Fetch) -> Callable[[Machine], Vote]:
+    """What threads bring to a barrier that counts (popc), or asks for all (and) or any (or)."""
+    operation = one_of(ins, "operation", "popc", "and", "or")
+    to, _ = d.destination(result, "u32" if operation == "popc" else "pred")
+
+    def votes(m: Machine) -> Vote:
+        def take(yes: Array, voters: Array, who: Array) -> None:
+            value = {"popc": yes.astype(np.uint32), "and": yes == voters, "or": yes > 0}[operation]
+            if to is not None:
+                m.merge(to, value[:, None], who)
+
+        return Vote(np.broadcast_to(says(m), m.shape), take)
+
+    return votes
 
 
 _NOTHING = np.zeros((1, 1), np.uint64)

@@ -46,6 +46,8 @@ def _has_result(instruction: ptx.Instruction) -> bool:
     if root == "mbarrier":
         first = instruction.operands[0]
         return instruction.opcode[1] in _MBARRIER_RESULT and not isinstance(first, ptx.Address)
+    if root in ("bar", "barrier"):
+        return "red" in instruction.opcode
     return root not in _NO_RESULT and bool(instruction.operands)
 
 
