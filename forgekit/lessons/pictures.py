@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from forgekit.viz.layouts.compose import compose
 from forgekit.viz.layouts.grid import Axis, Content, Grid, plain_axis
-from forgekit.viz.layouts.palette import NOTHING, thread_colour
 from forgekit.viz.layouts.picture import LayoutPicture
+from forgekit.viz.palette import NOTHING, thread_colour
 
 Cell = str | tuple[str, int]  # its text, or also the number of its colour
 Rows = Sequence[Sequence[Cell]]

@@ -5,7 +5,7 @@
     explorer/   layouts to hover and step through
     timing/     benchmarks: bars, lines over sizes, rooflines
     reports.py, mismatch.py     tables and pictures of checks, sanitizer reports, profiles
-    theme.py, cells.py, picture.py
+    palette.py, theme.py, cells.py, picture.py
 
 Names are imported when they are first used, so that `import forgekit.viz` alone is quick.
 """

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from forgekit.viz.layouts.palette import luminance
+from forgekit.viz.palette import luminance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

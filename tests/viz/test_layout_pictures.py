@@ -14,9 +14,9 @@ from forgekit.errors import UsageError
 from forgekit.layouts import ComposedLayout, Layout, Swizzle
 from forgekit.viz import draw_layout, draw_swizzle_layout
 from forgekit.viz.layouts.grid import Content, Grid, plain_axis
-from forgekit.viz.layouts.palette import INK, THEME, luminance, thread_colour
 from forgekit.viz.layouts.picture import LayoutPicture
 from forgekit.viz.layouts.scene import Cell, Label, Line, Tiles
+from forgekit.viz.palette import INK, THEME, luminance, thread_colour
 from tests.layouts.cute_oracle import cute_context
 from tests.viz.layout_cells import SVG, cells, panel, places
 

@@ -17,8 +17,8 @@ from forgekit.layouts.tuples import Basis, flat, parts
 from forgekit.viz.explorer.banks import bank_choices
 from forgekit.viz.explorer.steps import tile_and_threads
 from forgekit.viz.layouts.banks import element_width
-from forgekit.viz.layouts.palette import INK, NOTHING, bank_colour, offset_colour, thread_colour
 from forgekit.viz.layouts.reading import offsets_of
+from forgekit.viz.palette import INK, NOTHING, bank_colour, offset_colour, thread_colour
 
 _MOST_SIDE = 64  # rows and columns that can still be read, hovered and walked through with keys
 _RAMP = 24  # colours from the first offset to the last

@@ -15,7 +15,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from forgekit.layouts.tuples import leaf_map, text
-from forgekit.viz.layouts.palette import THEME, theme_style, variables
+from forgekit.viz.palette import THEME, theme_style, variables
 
 if TYPE_CHECKING:
     from forgekit.viz.explorer.explore import Explorer

@@ -9,9 +9,9 @@ from typing import Any
 from forgekit.viz.layouts.banks import bank_of
 from forgekit.viz.layouts.compose import compose
 from forgekit.viz.layouts.grid import Content, Grid, plain_axis
-from forgekit.viz.layouts.palette import NOTHING, PAPER, bank_colour, offset_colour, thread_colour
 from forgekit.viz.layouts.raster import png_bytes
 from forgekit.viz.layouts.scene import Scene
+from forgekit.viz.palette import NOTHING, PAPER, bank_colour, offset_colour, thread_colour
 
 _MOST_WRITTEN = 128  # cells with a number in each: more would make most of the page's bytes
 _OVERVIEW_PX = 320

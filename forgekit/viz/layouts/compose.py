@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from forgekit.viz.layouts.grid import Block, Grid
-from forgekit.viz.layouts.palette import INK
 from forgekit.viz.layouts.scene import Item, Label, Rect, Scene, text_width
+from forgekit.viz.palette import INK
 
 _PAD, _GAP = 20.0, 30.0
 _TITLE, _TEXT, _LINE = 14.5, 12.0, 18.0

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from forgekit.layouts.tuples import flat
-from forgekit.viz.layouts.palette import ACCENT, INK, PAPER
 from forgekit.viz.layouts.scene import Cell, Item, Label, Line, Rect, Tiles, text_width
+from forgekit.viz.palette import ACCENT, INK, PAPER
 from forgekit.viz.theme import ticks
 
 _MOST_SIDE, _MOST_DRAWN = 64, 2048  # cells along a side and in all, drawn one by one

@@ -18,9 +18,9 @@ from forgekit.layouts.tuples import text as cute_text
 from forgekit.text import plural
 from forgekit.viz.layouts.compose import Swatch, blocks_of, compose
 from forgekit.viz.layouts.grid import Content, Grid, cell_size, plain_axis
-from forgekit.viz.layouts.palette import offset_colour
 from forgekit.viz.layouts.picture import LayoutPicture
 from forgekit.viz.layouts.reading import MOST_CELLS, Array
+from forgekit.viz.palette import offset_colour
 
 _NEUTRAL = "#E8F1F8"  # of a cell that shows a coordinate
 _MOST_SPELT = 64  # cells that a description lists one by one

@@ -13,9 +13,9 @@ from forgekit.layouts.tuples import parts, product
 from forgekit.viz.layouts.compose import blocks_of, compose
 from forgekit.viz.layouts.grid import Axis, Content, Grid, cell_size, nested_axis, plain_axis
 from forgekit.viz.layouts.offsets import Cells
-from forgekit.viz.layouts.palette import PAPER
 from forgekit.viz.layouts.picture import LayoutPicture
 from forgekit.viz.layouts.reading import read_table
+from forgekit.viz.palette import PAPER
 
 _BAR = 32  # cells in a row of a layout of one mode
 _MOST_PANELS = 64

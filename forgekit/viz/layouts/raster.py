@@ -10,9 +10,9 @@ import io
 import os
 from typing import TYPE_CHECKING, Any
 
-from forgekit.viz.layouts.palette import INK, PAPER, THEME
 from forgekit.viz.layouts.scene import Cell, Item, Label, Line, Rect, Scene, Tiles
 from forgekit.viz.layouts.svg import CELL_GAP, HATCH, cell_texts, hatch_lines
+from forgekit.viz.palette import INK, PAPER, THEME
 
 if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from xml.sax.saxutils import escape, quoteattr
 
-from forgekit.viz.layouts.palette import INK, THEME, theme_style, variables
 from forgekit.viz.layouts.scene import Cell, Item, Label, Line, Rect, Scene, Tiles
+from forgekit.viz.palette import INK, THEME, theme_style, variables
 
 CELL_GAP = 0.75  # px between cells
 HATCH = "#B4BAC3"

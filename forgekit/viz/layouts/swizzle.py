@@ -13,9 +13,9 @@ from forgekit.viz.layouts.banks import BANKS, bank_of, describe_ways, element_wi
 from forgekit.viz.layouts.compose import Swatch, blocks_of, compose
 from forgekit.viz.layouts.grid import Content, Grid, cell_size, plain_axis
 from forgekit.viz.layouts.offsets import Cells
-from forgekit.viz.layouts.palette import bank_colour
 from forgekit.viz.layouts.picture import LayoutPicture
 from forgekit.viz.layouts.reading import Array, offsets_of, read_layout
+from forgekit.viz.palette import bank_colour
 
 
 @checked()

@@ -17,12 +17,11 @@ from forgekit.benching.suites.suite import DTYPES
 from forgekit.errors import UsageError, brief, got_needed
 from forgekit.output_files import write_output
 from forgekit.viz.theme import TEXT, text_at
+from forgekit.viz.timing.chart import tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["FORMATS", "check_plot_file", "draw", "save"]
 
 FORMATS = (".png", ".svg")
 # Of Okabe and Ito's colours, those that read on white and on black. Who is known has one of its own
@@ -87,7 +86,7 @@ def draw(results: SuiteResults) -> Figure | None:
             mine = [(r, v) for r, v in points if _title(r) == title and r.case.dtype == dtype]
             _panel(axes, mine, shapes, styles, limit)
             axes.set_title(f"{title}, {dtype}", fontsize=8.5, color=TEXT, loc="left", pad=4)
-            axes.set_yticklabels(_labels(shapes) if k == 0 else [])
+            axes.set_yticklabels([f"{m} × {n}" for m, n in shapes] if k == 0 else [])
         top -= tall
     return figure
 
@@ -120,10 +119,6 @@ def _bands(rows: Sequence[SuiteRow]) -> dict[str, list[tuple[int, int]]]:
     return {t: sorted(shapes, key=lambda s: (s[0] * s[1], s)) for t, shapes in bands.items()}
 
 
-def _labels(shapes: Sequence[tuple[int, int]]) -> list[str]:
-    return [f"{m} × {n}" for m, n in shapes]
-
-
 def _heading(figure: Figure, results: SuiteResults, styles: dict[str, Any], height: float) -> None:
     from matplotlib.lines import Line2D
 
@@ -136,11 +131,9 @@ def _heading(figure: Figure, results: SuiteResults, styles: dict[str, Any], heig
         Line2D([], [], color=colour, marker=marker, linestyle="", markersize=5, label=name)
         for name, (colour, marker) in styles.items()
     ]
-    legend = figure.legend(handles=handles, loc="upper left", ncols=len(handles), frameon=False,
-                           bbox_to_anchor=(0.0, (height - 0.3) / height), fontsize=8.5,
-                           handletextpad=0.1, columnspacing=1.2)  # fmt: skip
-    for text in legend.get_texts():
-        text.set_color(TEXT)
+    figure.legend(handles=handles, loc="upper left", ncols=len(handles), frameon=False,
+                  bbox_to_anchor=(0.0, (height - 0.3) / height), fontsize=8.5, labelcolor=TEXT,
+                  handletextpad=0.1, columnspacing=1.2)  # fmt: skip
 
 
 def _panel(
@@ -160,7 +153,7 @@ def _panel(
             axes.plot(ends, [place, place], color=colour, linewidth=1.4, solid_capstyle="butt")
         axes.plot([value], [place], color=colour, marker=marker, markersize=4.5, linestyle="",
                   zorder=3 + row.own)  # fmt: skip
-    axes.patch.set_alpha(0.0)
+    tidy(axes).grid(visible=False)
     axes.set_ylim(len(shapes) - 0.4, -0.8)
     axes.set_yticks(range(len(shapes)))
     if timed:
@@ -175,6 +168,3 @@ def _panel(
         axes.set_xlabel("bytes moved ÷ the least to be moved (log)", fontsize=8, color=TEXT)
     axes.tick_params(which="both", colors=TEXT, labelsize=7.5, length=2)
     axes.grid(axis="x", color=TEXT, alpha=0.25, linewidth=0.5)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
-        spine.set_color(TEXT)

@@ -1,4 +1,4 @@
-"""Colours of layout pictures: of offsets, threads, banks, and of the page in light and dark.
+"""Colours of pictures: of offsets, threads, banks, and of the page in light and dark.
 
 Hues are Okabe and Ito's, which people with any of the usual colour blindnesses can tell apart
 (https://jfly.uni-koeln.de/color/); a number in each cell says the same as its colour.
