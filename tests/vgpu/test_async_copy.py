@@ -144,7 +144,7 @@ def test_the_source_is_read_when_the_copy_is_carried_out():
     assert (y[:, 0] == 7).all()
 
 
-# -- errors, told where the copy stands ------------------------------------------------------------
+# -- errors, which name the line of the copy -------------------------------------------------------
 def stopped(text: str, x: np.ndarray) -> str:
     body = HEAD + text + "cp.async.wait_all; ret;"
     with pytest.raises(MemoryAccessError) as caught:

@@ -85,7 +85,7 @@ def test_to_several_blocks_of_the_cluster():
 
 
 def test_from_block_to_block():
-    """Each block sends its words to the next one of its cluster, whose mbarrier is told."""
+    """Each block sends its words to the next one of its cluster, whose mbarrier is signalled."""
     body = f"""ld.global.v2.b32 {{%r5, %r6}}, [%rd12]; st.shared.v2.b32 [%r4], {{%r5, %r6}};
     fence.proxy.async.shared::cta; bar.sync 0;
     mov.u32 %r11, %cluster_ctarank; xor.b32 %r11, %r11, 1; mov.b32 %r14, t;

@@ -43,7 +43,7 @@ def test_mutations_change_the_text(mutation, launches):
     assert changed >= 5 or mutation is fuzz.change_label  # a kernel may have one label
 
 
-def test_a_raw_error_is_told(launches, monkeypatch):
+def test_a_raw_error_is_reported(launches, monkeypatch):
     def broken(instruction, decoder):
         raise IndexError("a leak")
 

@@ -314,20 +314,20 @@ def test_a_wrong_access_names_a_high_block():
 def test_progress_knows_the_total_without_a_list(monkeypatch):
     class Bar:
         def __init__(self, total: int, initial: int, **_: object) -> None:
-            told.append((total, initial))
+            calls.append((total, initial))
 
         def update(self, n: int) -> None:
-            told.append(n)
+            calls.append(n)
 
         def close(self) -> None:
-            told.append("closed")
+            calls.append("closed")
 
-    told: list = []
+    calls: list = []
     monkeypatch.setattr("tqdm.tqdm", Bar)
     monkeypatch.setattr(launching, "_PROGRESS_AFTER_S", -1.0)
     last_first = {"schedule": "adversarial", "seed": 1}
     launch("ret;", grid=10, batch_threads=128, progress=True, **last_first)
-    assert told == [(10, 2), 4, 4, "closed"]
+    assert calls == [(10, 2), 4, 4, "closed"]
 
 
 def test_two_open_modes_share_the_room() -> None:

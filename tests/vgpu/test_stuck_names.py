@@ -72,12 +72,12 @@ def y() -> torch.Tensor:
 
 
 # The compiler leaves `spin` an empty loop, with the line after the function.
-@pytest.mark.parametrize("host, told", [(spin, "a loop of kernel_cutlass_spin_kernel"),
+@pytest.mark.parametrize("host, named", [(spin, "a loop of kernel_cutlass_spin_kernel"),
                                         (wait, "while cute.arch.atomic_add")])  # fmt: skip
-def test_an_endless_loop_names_a_line_of_the_kernel(host, told, y):
+def test_an_endless_loop_names_a_line_of_the_kernel(host, named, y):
     compiled = fk.compile(host, y, device="virtual")
     for budget in range(20, 30):  # wherever in the loop it is spent
-        with vgpu.options(budget=budget), pytest.raises(InstructionBudgetError, match=told):
+        with vgpu.options(budget=budget), pytest.raises(InstructionBudgetError, match=named):
             compiled(y)
 
 
