@@ -5,7 +5,6 @@ Both until the thread that started the copy has waited for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,14 +50,11 @@ class Destinations:
 
 @dataclass
 class Source:
-    """Copies that one `cp.async` has started: thread `who[i]` of the batch reads `units[i]`.
-
-    copy: as in `Access`; tensor: which one it reads.
-    """
+    """Copies that one `cp.async` has started: thread `who[i]` of the batch reads `units[i]` of a
+    tensor. copy: as in `Access`."""
 
     copy: object
     pc: int
-    tensor: object
     units: Array
     who: Array
 
@@ -67,29 +63,3 @@ class Source:
         taken = Reach(self.units[which], self.who[which], None, 1)
         self.units, self.who = self.units[~which], self.who[~which]
         return taken
-
-
-class Sources:
-    """The sources that are being read in a batch."""
-
-    def __init__(self) -> None:
-        self._sources: list[Source] = []
-
-    def start(self, source: Source) -> None:
-        self._sources.append(source)
-
-    def complete(self, copy: object, due: Array) -> Iterator[tuple[object, Reach]]:
-        """The threads `due`, a full mask, have waited for a copy: (tensor, what they have read)."""
-        for source in self._sources:
-            if source.copy is copy:
-                yield source.tensor, source.take(due.reshape(-1)[source.who])
-        if self._sources:
-            self._sources = [s for s in self._sources if len(s.units)]
-
-    def written(self, tensor: object, units: Array) -> Iterator[tuple[int, Reach]]:
-        """Units of a tensor are written: (where the copy started, what it may still read)."""
-        for source in self._sources:
-            if source.tensor is tensor:
-                hit = np.isin(source.units, units)
-                if hit.any():
-                    yield source.pc, source.take(hit)

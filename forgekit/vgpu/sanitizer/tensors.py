@@ -23,7 +23,7 @@ from forgekit.vgpu.memory.addressing import Target
 from forgekit.vgpu.program import Program
 from forgekit.vgpu.ptx.dataflow import Origins
 from forgekit.vgpu.sanitizer.clocks import Snapshot
-from forgekit.vgpu.sanitizer.copies import Source, Sources
+from forgekit.vgpu.sanitizer.copies import Source
 from forgekit.vgpu.sanitizer.findings import Report
 from forgekit.vgpu.sanitizer.messages import SOURCE_CHANGED, UNINITIALISED_GLOBAL
 from forgekit.vgpu.sanitizer.order import Order
@@ -41,6 +41,7 @@ class _Tensor:
         seen: units that were stored to, where stores are only counted; stored: how many stores.
         shadow: of a tensor that is written to, where they are not.
         known: units that somebody has written; None: all of them.
+        sources: what asynchronous copies of the batch still read.
     """
 
     def __init__(self, allocation: Allocation, unit: int, blank: fresh.Blank | None) -> None:
@@ -50,6 +51,7 @@ class _Tensor:
         self.seen: Array | None = None
         self.stored = 0
         self.shadow: Shadow | None = None
+        self.sources: list[Source] = []
         self.known = None if blank is None else blank.is_written(self.units, unit, self.shift)
 
 
@@ -68,7 +70,6 @@ class GlobalCheck:
     ) -> None:
         self._unit, self._order, self._report = program.unit_bytes, order, report
         self._on = math.prod(record.grid) * record.block_warps * WARP < _MOST_THREADS
-        self._sources = Sources()
         self._written, read = (
             {id(a) for a in _allocations(origins, program, record, memory)}
             for origins in program.address_origins
@@ -83,24 +84,24 @@ class GlobalCheck:
     @property
     def has_shadow(self) -> bool:
         """Whether anything has been remembered that clocks will be asked about."""
-        return any(t is not None and t.shadow is not None for t in self._tensors.values())
+        return any(t.shadow is not None for t in self._watched())
 
     @property
     def doubtful(self) -> bool:
         """Whether some element was stored to more than once, where stores are only counted."""
         return any(
-            t is not None and t.seen is not None and t.stored != np.count_nonzero(t.seen)
-            for t in self._tensors.values()
+            t.seen is not None and t.stored != np.count_nonzero(t.seen) for t in self._watched()
         )
 
     def batch(self) -> None:
         """A batch of blocks starts."""
-        self._sources = Sources()
+        for tensor in self._watched():
+            tensor.sources.clear()
 
     def finish(self) -> None:
         """The launch is over: what of fresh tensors it has written."""
-        for tensor in self._tensors.values():
-            if tensor is not None and tensor.known is not None and tensor.fresh is not None:
+        for tensor in self._watched():
+            if tensor.known is not None and tensor.fresh is not None:
                 if tensor.seen is not None:
                     tensor.known |= tensor.seen
                 tensor.fresh.mark_written(tensor.known, self._unit, tensor.shift)
@@ -114,13 +115,17 @@ class GlobalCheck:
         found = reach(m, access, target, self._unit, tensor.shift)
         self._touch(m, tensor, access.kind, found, self._order.clocks.now)
         if access.kind == "async load" and tensor.shadow is not None:
-            self._sources.start(Source(access.copy, m.pc, tensor, found.units, found.who))
+            tensor.sources.append(Source(access.copy, m.pc, found.units, found.who))
 
     def copied(self, m: Machine, access: Access) -> None:
         """Asynchronous copies have arrived, for the threads that waited for them."""
-        for tensor, found in self._sources.complete(access.copy, m.expand(access.mask)):
-            assert isinstance(tensor, _Tensor)
-            self._meet(m, tensor, READ, found, self._order.clocks.now)
+        due = m.expand(access.mask).reshape(-1)
+        for tensor in self._watched():
+            for source in tensor.sources:
+                if source.copy is access.copy:
+                    found = source.take(due[source.who])
+                    self._meet(m, tensor, READ, found, self._order.clocks.now)
+            tensor.sources = [source for source in tensor.sources if len(source.units)]
 
     def bulk(
         self, m: Machine, operation: AsyncOperation, end: End, kind: str, clock: Snapshot
@@ -136,6 +141,10 @@ class GlobalCheck:
             who = operation.who[part] | ENGINE
             found = bytes_reached(who, start, operation.size[part], self._unit)
             self._touch(m, tensor, kind, found, clock)
+
+    def _watched(self) -> list[_Tensor]:
+        """The tensors reached so far in which something can go wrong."""
+        return [tensor for tensor in self._tensors.values() if tensor is not None]
 
     def _tensor(self, allocation: Allocation) -> _Tensor | None:
         """What is known of an allocation; None where nothing can go wrong."""
@@ -196,12 +205,16 @@ class GlobalCheck:
 
     def _write_sources(self, m: Machine, tensor: _Tensor, found: Reach, *, reported: bool) -> None:
         """Report writes, if that has not been done, to what asynchronous copies still read."""
-        for pc, read in self._sources.written(tensor, found.units):
+        for source in tensor.sources:
+            hit = np.isin(source.units, found.units)
+            if not hit.any():
+                continue
+            read = source.take(hit)
             if not reported:
                 unit = int(read.units[0])
                 who = int(found.who[found.units == unit][0]) & (ENGINE - 1)
                 self._report.add(
-                    SOURCE_CHANGED, (m.pc, pc), self._report.in_batch(m, who),
+                    SOURCE_CHANGED, (m.pc, source.pc), self._report.in_batch(m, who),
                     self._place(tensor, unit), count=len(read.units),
                     other=self._report.in_batch(m, int(read.who[0])),
                 )  # fmt: skip
