@@ -1,25 +1,21 @@
-"""What of a call decides how it is computed, and the one cache of what was decided."""
+"""What of a call decides how it is computed."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from forgekit.devices import current_target
 from forgekit.kernels import VECTOR_BYTES
 from forgekit.ops.views import contiguous_strides
-from forgekit.vgpu.host.intercept import stands_in_for_cuda
 
 Launch = Callable[..., None]  # of the operands, and of the result that it fills
-Allocate = Callable[[Tensor], Tensor]
 
 
 class Call(NamedTuple):
-    """All of a call but the values; frozen, and the key of `plan`.
+    """All of a call but the values; frozen, and what `operators.plan` goes by.
 
     op: the operator's name. arch: of the virtual GPU, None for the GPU. shape: of all operands.
     strides: of each operand, in elements. addresses: of each, in bytes modulo 16. dim, keepdim,
@@ -55,35 +51,3 @@ class Call(NamedTuple):
         n = len(self.strides)
         strides, addresses = (contiguous_strides(shape),) * n, (0,) * n
         return self._replace(shape=shape, strides=strides, addresses=addresses, dim=dim)
-
-
-class Operator(Protocol):
-    """What `plan` needs of one."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def option_names(self) -> tuple[str, ...]: ...
-    def prepare(self, call: Call, options: Any) -> tuple[Launch | None, Allocate]: ...
-
-
-@functools.lru_cache(maxsize=4096)
-def plan(
-    operator: Operator,
-    options: tuple[Any, ...],
-    arch: str | None,
-    dtype: torch.dtype,
-    shape: tuple[int, ...],
-    *places: Any,
-) -> tuple[Launch | None, Allocate]:
-    """What fills the result of a call (None: it has no elements), and what allocates that.
-
-    places: strides and address of each operand, one after the other. The one cache above that of
-    `compile`. Its key is what makes a `Call`, which costs more to make than to look up, as nested
-    tuples do; so only the first call of its kind has one.
-    """
-    named = dict(zip(operator.option_names, options, strict=True))
-    if arch is None and stands_in_for_cuda():
-        arch = current_target().arch
-    call = Call(operator.name, dtype, arch, tuple(shape), places[::2], places[1::2], **named)
-    return operator.prepare(call, options)

@@ -19,7 +19,7 @@ from torch.compiler import is_compiling, is_dynamo_compiling
 from forgekit.errors import usage_error
 from forgekit.kernels import VECTOR_BYTES
 from forgekit.ops.backends import chosen, current_backend, defaults, functions, use_backend
-from forgekit.ops.calls import Allocate, Call, Launch, plan
+from forgekit.ops.calls import Call, Launch
 from forgekit.ops.checks import batched, check_backend_result, normal_dim, virtual_arch
 from forgekit.ops.views import contiguous_strides
 
@@ -124,15 +124,6 @@ class Operator:
             launch(x, result) if y is None else launch(x, y, result)
         return result
 
-    def prepare(self, call: Call, options: Options) -> tuple[Launch | None, Allocate]:
-        """What fills the result of such a call, and what allocates that, in the least time."""
-        launch = self.launcher(call)
-        shape = self.result_shape(call.shape, *options)
-        stride = contiguous_strides(shape)
-        if (shape, stride) == (call.shape, call.strides[0]):
-            return launch, torch.empty_like
-        return launch, lambda x: x.new_empty_strided(shape, stride)
-
     def _run_backend(self, name: str, operands: Options, options: Options) -> Tensor:
         """What a function of the registry computes, after the same checks as before a kernel."""
         named = dict(zip(self.option_names, options, strict=True))
@@ -222,3 +213,29 @@ class Operator:
     def _backward(self, ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         grads = self.backward(ctx, grad, *ctx.saved_tensors)
         return (*grads, *(None for _ in ctx.options), None)
+
+
+@functools.lru_cache(maxsize=4096)
+def plan(
+    operator: Operator,
+    options: Options,
+    arch: str | None,
+    dtype: torch.dtype,
+    shape: tuple[int, ...],
+    *places: Any,
+) -> tuple[Launch | None, Callable[[Tensor], Tensor]]:
+    """What fills the result of a call (None: it has no elements), and what allocates that in the
+    least time.
+
+    places: strides and address of each operand, one after the other. The one cache above that of
+    `compile`. Its key is what makes a `Call`, which costs more to make than to look up, as nested
+    tuples do; so only the first call of its kind has one.
+    """
+    named = dict(zip(operator.option_names, options, strict=True))
+    call = Call(operator.name, dtype, arch, tuple(shape), places[::2], places[1::2], **named)
+    launch = operator.launcher(call)
+    result = operator.result_shape(call.shape, *options)
+    stride = contiguous_strides(result)
+    if (result, stride) == (call.shape, call.strides[0]):
+        return launch, torch.empty_like
+    return launch, lambda x: x.new_empty_strided(result, stride)

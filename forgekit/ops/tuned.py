@@ -35,8 +35,8 @@ from forgekit import environment, shared_files
 from forgekit.compiling import store
 from forgekit.devices import package_version
 from forgekit.errors import PlatformError, got_needed
-from forgekit.ops.calls import plan
 from forgekit.ops.launching import clusters_of
+from forgekit.ops.operators import plan
 from forgekit.ops.row_limits import RowProblem, shared_limit, why_not
 from forgekit.ops.tile_choice import RowChoice
 

@@ -25,7 +25,7 @@ from forgekit.benching.tuning import (
 )
 from forgekit.devices import use_target
 from forgekit.errors import PlatformError, UsageError
-from forgekit.ops import calls, tuned
+from forgekit.ops import operators, tuned
 from forgekit.ops.row_launch import row_vectors
 from forgekit.ops.row_limits import RowProblem, why_not
 from forgekit.ops.softmax import _softmax
@@ -55,7 +55,7 @@ def choice_used() -> tuple[int, ...]:
     """threads, rows, loads of what the launcher compiled for CASE."""
     x = torch.empty(CASE.shape, dtype=torch.float16)
     place = x.stride(), x.data_ptr() % 16
-    run: Any = calls.plan(_softmax, (-1, None), ARCH, x.dtype, x.shape, *place)[0]
+    run: Any = operators.plan(_softmax, (-1, None), ARCH, x.dtype, x.shape, *place)[0]
     return run.fn.tile.threads, run.fn.tile.rows, run.fn.tile.loads
 
 

@@ -10,7 +10,7 @@ import torch
 import forgekit as fk
 from forgekit import ref
 from forgekit.ops import copy_transpose, transpose_launch
-from forgekit.ops.calls import plan
+from forgekit.ops.operators import plan
 from tests.kernels.test_copy_transpose import any_bits
 
 Op = torch.ops.forgekit.copy_transpose

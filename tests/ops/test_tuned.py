@@ -18,7 +18,7 @@ from forgekit import ops
 from forgekit.devices import use_target
 from forgekit.errors import PlatformError
 from forgekit.ops import softmax, tuned
-from forgekit.ops.calls import plan
+from forgekit.ops.operators import plan
 from forgekit.ops.row_limits import RowProblem, why_not
 from forgekit.ops.softmax import _softmax
 from forgekit.ops.tile_choice import RULES, RowChoice, choose_rows, whole_loads
