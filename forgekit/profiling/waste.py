@@ -83,8 +83,7 @@ def access_reason(a: AccessCosts) -> str:
         what = f"every warp's {verb} {takes} {plural(a.high, a.unit)}"
     else:
         what = f"a warp's {verb} {takes} {a.units / a.requests:.3g} {a.unit}s on average"
-    cause = _global_cause(a) if a.is_global else _shared_cause(a)
-    return f"{what} where {needed}{cause}"
+    return f"{what} where {needed}{_cause(a)}"
 
 
 def _stride(a: AccessCosts) -> int | None:
@@ -92,25 +91,17 @@ def _stride(a: AccessCosts) -> int | None:
     return max(a.strides, key=lambda s: (a.strides[s], s is not None)) if a.strides else None
 
 
-def _global_cause(a: AccessCosts) -> str:
+def _cause(a: AccessCosts) -> str:
     step = _stride(a)
     if step == 0 and a.kind != "global_load":
         return ": its lanes meet at one address, one after the other"
     if step is None:
-        return ": the lanes' addresses are scattered"
-    if abs(step) > a.width:
-        return f": neighbouring threads are {size(abs(step), exact=True)} apart"
-    return ": the warp's bytes begin inside a sector, not at its edge"
-
-
-def _shared_cause(a: AccessCosts) -> str:
-    step = _stride(a)
-    if step == 0:
-        return ": its lanes meet at one address, one after the other"
-    if step is None:
-        return ": several lanes need one bank"
+        scattered, met = "the lanes' addresses are scattered", "several lanes need one bank"
+        return f": {scattered if a.is_global else met}"
+    if a.is_global and abs(step) <= a.width:
+        return ": the warp's bytes begin inside a sector, not at its edge"
     text = f": neighbouring threads are {size(abs(step), exact=True)} apart"
-    if step % BANK_BYTES == 0 and step:
+    if not a.is_global and step % BANK_BYTES == 0:
         banks = BANKS // math.gcd(step // BANK_BYTES, BANKS)
         if banks < BANKS:
             where = "one bank" if banks == 1 else f"{banks} of the {BANKS} banks"

@@ -6,11 +6,13 @@ CPU, which computes the same results natively.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import importlib.util
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -123,12 +125,10 @@ def table(rows: Sequence[VgpuRow]) -> str:
 
 def processor() -> str:
     """The processor's name, as /proc/cpuinfo gives it."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
+    with contextlib.suppress(OSError):
+        found = re.search(r"model name\s*: *(.+)", Path("/proc/cpuinfo").read_text())
+        if found is not None:
+            return found[1].strip()
     return platform.processor() or platform.machine()
 
 
