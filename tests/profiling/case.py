@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,6 @@ class Case:
         why: what the case can tell.
         constants: arguments known at compile time; they come after the tensors.
         static: whether shapes and strides are compiled in.
-        expected: counter -> value by the documented rules, of a case that no hardware has counted.
     """
 
     host: Any
@@ -38,7 +37,6 @@ class Case:
     why: str
     constants: tuple[Any, ...] = ()
     static: bool = False
-    expected: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def kernel(self) -> str:
