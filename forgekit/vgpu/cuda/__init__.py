@@ -46,8 +46,8 @@ def pretend() -> None:
                        "leave it out, or set CUDA_VISIBLE_DEVICES= to hide the GPU")
         )  # fmt: skip
     _patches, _mode = Patches(), marks.Marking()
-    for patch in (tensors.patch_tensors, torch_cuda.patch_torch, bindings.patch_bindings,
-                  cute_dsl.patch_cute_dsl):  # fmt: skip
+    for patch in (tensors.patch_tensors, tensors.patch_files, torch_cuda.patch_torch,
+                  bindings.patch_bindings, cute_dsl.patch_cute_dsl):  # fmt: skip
         patch(_patches)
     _patches.put(cuda_runtime, "keep", graphs.keep)
     _patches.put(signature, "current_stream", graphs.current_stream)

@@ -1,4 +1,4 @@
-"""What torch says of tensors on "cuda", and how they come there and back."""
+"""What torch says of tensors on "cuda"; how they come there and back, and into files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch.utils._device import DeviceContext
 
 from forgekit.vgpu.cuda.marks import CPU, CUDA, is_cuda, mark
 from forgekit.vgpu.cuda.patches import Patches
-from forgekit.vgpu.host.arguments import on_virtual_gpu
+from forgekit.vgpu.host.arguments import CUDA_ATTRIBUTE, on_virtual_gpu
 
 _KDL_CUDA = 2  # of DLPack's DLDeviceType
 
@@ -82,6 +82,22 @@ def patch_tensors(patches: Patches) -> None:
         lambda self, memo: mark(deepcopy(self, memo), True) if on_virtual_gpu(self)
         else deepcopy(self, memo))  # fmt: skip
     put(tensor, "new_tensor", _made_from_data(tensor.new_tensor))
+
+
+def patch_files(patches: Patches) -> None:
+    """Files of `torch.save` say "cuda:0" of what is there, and `torch.load` brings it back."""
+    tag, restore = torch.serialization.location_tag, torch.serialization.default_restore_location
+
+    def restored(storage: Any, location: str) -> Any:
+        cuda = is_cuda(str(location)) if str(location).startswith("cuda") else False
+        storage = restore(storage, "cpu" if cuda else location)
+        if cuda:
+            setattr(storage, CUDA_ATTRIBUTE, True)
+        return storage
+
+    patches.put(torch.serialization, "default_restore_location", restored)
+    patches.put(torch.serialization, "location_tag", lambda storage: (
+        str(CUDA) if getattr(storage, CUDA_ATTRIBUTE, False) else tag(storage)))  # fmt: skip
 
 
 def _on_the_cpu_alone(original: Callable) -> Callable:

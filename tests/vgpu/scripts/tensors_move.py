@@ -1,6 +1,7 @@
 """Where tensors are, as scripts ask for it; only copies move, and a move is a copy."""
 
 import copy
+import io
 
 import numpy as np
 import torch
@@ -73,4 +74,14 @@ with torch.autocast("cuda", dtype=torch.bfloat16):
     assert (x @ x.T).dtype == torch.bfloat16
 assert torch.compile(lambda t: t * 2)(x).is_cuda
 torch.testing.assert_close(torch.vmap(torch.sum)(x).cpu(), cpu.sum(1))
+
+file = io.BytesIO()
+torch.save({"x": x, "cpu": cpu}, file)
+for location, places in (
+    (None, (True, False)), ("cpu", (False, False)), ("cuda", (True, True)),
+):  # fmt: skip
+    file.seek(0)
+    loaded = torch.load(file, map_location=location)
+    assert (loaded["x"].is_cuda, loaded["cpu"].is_cuda) == places
+    assert torch.equal(loaded["x"].cpu(), cpu)
 torch.cuda.empty_cache()
