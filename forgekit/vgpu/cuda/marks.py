@@ -77,7 +77,8 @@ class Marking(TorchDispatchMode):
         result = graphs.capture_operation(func, args, kwargs) if cuda else graphs.NOT_CAPTURED
         if result is graphs.NOT_CAPTURED:
             result = _run(func, args, kwargs)
-        if cuda and not any(r.alias_info for r in func._schema.returns):
+        # A view may be a new tensor (`to`); what is written to stays where it was.
+        if cuda and not any(r.alias_info and r.alias_info.is_write for r in func._schema.returns):
             for tensor in _tensors(result):
                 mark(tensor)
         return result

@@ -24,6 +24,7 @@ compiled = {}
 
 @torch.library.custom_op("forgekit_scripts::scale", mutates_args=(), device_types="cuda")
 def scale(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    assert x.double().is_cuda and x.double().sum(dim=0).to(x.dtype).device == x.device
     out = torch.empty(x.shape, device=x.device, dtype=x.dtype)
     args = [from_dlpack(t.detach()).mark_layout_dynamic() for t in (x, w, out)]
     if x.dtype not in compiled:
