@@ -9,6 +9,8 @@ Fasi et al., "Numerical behavior of NVIDIA tensor cores" (PeerJ Computer Science
 2. All of them are cut off, towards zero, 25 binary places below it, and added without rounding.
 3. The sum is cut off to float32, or rounded to nearest even to float16.
 
+FP8 has no unit of its own there: see `_fp8_multiply_add`.
+
 Matrices lie with the warps in the last axis, so that NumPy's inner loops are long.
 """
 
@@ -23,8 +25,8 @@ from forgekit.vgpu.floats import Array
 
 _PLACES = 25  # of a term below the largest exponent, on Hopper
 _NOTHING = -8000  # the exponent of zero: below that of any product
-# Least exponent of a normal number.
-LEAST = {"f16": -14, "bf16": -126, "tf32": -126, "e4m3": -6, "e5m2": -14, "f32": -126}
+# Least exponent of a normal number; FP8 counts as the fp16 it is converted to.
+LEAST = {"f16": -14, "bf16": -126, "tf32": -126, "e4m3": -14, "e5m2": -14, "f32": -126}
 WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8}  # bits
 # Products with exponents between these, and what they are scaled by, are normal in float32.
 _LOW, _HIGH = -100, 125
@@ -36,7 +38,8 @@ class Matrix(NamedTuple):
     """Rows of A or columns of B of many warps.
 
     values: float32, (rows, K, warps); exponents: int16, of the same shape; low, high: the lowest
-    and the highest of those of values that are not zero; finite: no infinity or NaN among them.
+    and the highest of those of values that are not zero; finite: no infinity or NaN among them;
+    fp8: whether they were, and then the first halves of all registers come before the second ones.
     """
 
     values: Array
@@ -44,14 +47,24 @@ class Matrix(NamedTuple):
     low: int
     high: int
     finite: bool
+    fp8: bool = False
+
+    def columns(self, chosen: slice) -> Matrix:
+        """Some of the K of an FP8 matrix, as the fp16 they are converted to."""
+        values, exponents = self.values[:, chosen], self.exponents[:, chosen]
+        return self._replace(values=values, exponents=exponents, fp8=False)
 
 
 def matrix(codes: Array, kind: str) -> Matrix:
     """The matrix of unsigned codes of a type of `LEAST`, (rows, K, warps)."""
+    is_fp8 = kind in ("e4m3", "e5m2")
+    if is_fp8:  # four to a register
+        of_registers = codes.reshape(codes.shape[0], -1, 2, 2, codes.shape[2])
+        codes = of_registers.swapaxes(1, 2).reshape(codes.shape)
     values = to_f32(codes, kind)
     exponents = _exponents(values, LEAST[kind])
     high = int(exponents.max())
-    return Matrix(values, exponents, _lowest(exponents, kind), high, bool(high < 128))
+    return Matrix(values, exponents, _lowest(exponents, kind), high, bool(high < 128), is_fp8)
 
 
 def _lowest(exponents: Array, kind: str) -> int:
@@ -86,6 +99,8 @@ def multiply_add(a: Matrix, b: Matrix, c: Array) -> Array:
 
     c: float32 or float16, (M, N, warps), which the result is, too.
     """
+    if a.fp8:
+        return _fp8_multiply_add(a, b, c)
     m, _, warps = a.values.shape
     n = b.values.shape[0]
     result = np.empty((m, n, warps), c.dtype)
@@ -95,6 +110,19 @@ def multiply_add(a: Matrix, b: Matrix, c: Array) -> Array:
         part = a._replace(values=a.values[here], exponents=a.exponents[here])
         result[here] = _dot(part, b, c[here])
     return result
+
+
+def _fp8_multiply_add(a: Matrix, b: Matrix, c: Array) -> Array:
+    """As an H200 does, found by fitting its results, of which all 12,288 agree: registers are
+    converted to fp16, the products of their first halves are added up from zero, to these those of
+    the second halves, and c is added last, rounded to nearest even.
+    """
+    half = a.values.shape[1] // 2
+    total = np.zeros_like(c)
+    for part in (slice(half), slice(half, None)):
+        total = multiply_add(a.columns(part), b.columns(part), total)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return floats.canonical_nan(total + c)
 
 
 def _dot(a: Matrix, b: Matrix, c: Array) -> Array:
