@@ -128,9 +128,9 @@ def current_backend(op: str, backend: str | None = None) -> str:
     Raises:
         UsageError: the operator has no such backend.
     """
-    if op in OPERATORS and backend is None and not (chosen.get() or defaults):
-        return "kernel"
     own = _functions(op)
+    if backend is None and not (chosen.get() or defaults):
+        return "kernel"
     name = backend
     if name is None:
         name = (chosen.get() or {}).get(op) or defaults.get(op, "kernel")

@@ -160,4 +160,4 @@ def test_descriptors_made_by_the_host_are_refused():
         engine.invoke("make")
     (refusal,) = host.take_launches()
     with pytest.raises(UsageError, match="calls cuTensorMapEncodeTiled, which the virtual GPU"):
-        refusal(None)
+        refusal.run(None)

@@ -84,13 +84,11 @@ def bar(ins: Instruction, d: Decoder) -> Step:
     if "warp" in parts:
         return warp_step(d, counted(ins, 1)[0], lambda m: None)
     wait = "arrive" not in parts
-    votes, operands = None, ins.operands
     if "red" in parts:  # `bar.red.popc.u32 d, number[, count], p`
-        result, source = counted(ins, 3, 4)[0], ins.operands[-1]
-        operands = ins.operands[1:-1]
+        result, *operands, source = counted(ins, 3, 4)
         votes = _votes(ins, d, result, d.fetch(source, "pred"))
-    if not 1 <= len(operands) <= 2:
-        raise UnknownVariantError(f"{len(ins.operands)} operands")
+    else:
+        votes, operands = None, [*counted(ins, 1, 2)]
     number = d.fetch(operands[0], "u32")
     count = d.fetch(operands[1], "u32") if len(operands) > 1 else None
 
