@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +20,26 @@ from forgekit.commands.notebook_outputs import KERNEL_ENVIRONMENT, volatile_patt
 
 # Kernels under test read no configuration of the user's and leave nothing in the user's history.
 _IPYTHON = tempfile.TemporaryDirectory(prefix="forgekit-ipython-")
+# What C code prints comes through a pipe, which a thread of the kernel's reads: a cell ends when it
+# has read all.
+_STARTUP = """
+def register():
+    import fcntl, sys, termios, time
+
+    def read_all(*_):
+        time.sleep(0.005)
+        while any(fcntl.ioctl(sys.stdout._fid, termios.FIONREAD, bytes(4))):
+            time.sleep(0.005)
+
+    if hasattr(sys.stdout, "_fid"):
+        get_ipython().events.register("post_run_cell", read_all)
+
+register()
+del register
+"""
+_FOLDER = Path(_IPYTHON.name, "profile_default", "startup")
+_FOLDER.mkdir(parents=True)
+(_FOLDER / "read_all.py").write_text(_STARTUP)
 
 
 @contextmanager
@@ -78,6 +100,12 @@ class _Groups(LoadScopeScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
     """What spreads the tests over the cores."""
     return _Groups(config, log)
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: the garbage collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -48,7 +48,7 @@ def test_skeleton_fails_politely(e, tmp_path):
 
 
 @exercises
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("arch", [pytest.param("sm_80", marks=pytest.mark.weekly), "sm_90a"])
 def test_solution_passes(e, arch, tmp_path):
     submission = load(e, e.source.solution, tmp_path, "solution")
     if not callable(submission) and arch != "sm_90a":
