@@ -73,6 +73,14 @@ def test_tensors_of_the_cpu_stay_there(cuda):
     assert target.copy_(torch.ones(3, device="cuda")).is_cpu and target.sum() == 3
 
 
+def test_a_sparse_tensor_is_where_its_source_is(cuda):
+    """It has no storage that could be marked."""
+    x = torch.eye(3, device="cuda")
+    sparse = x.to_sparse()
+    assert sparse.is_cuda and sparse.to_dense().is_cuda and (sparse @ x).is_cuda
+    assert not sparse.cpu().is_cuda and torch.eye(3).to_sparse().cuda().is_cuda
+
+
 def test_forgekit_itself_knows_that_there_is_no_gpu(cuda):
     assert current_target().kind == "virtual"
     with pytest.raises(PlatformError, match="an NVIDIA GPU that PyTorch can use"):

@@ -7,7 +7,6 @@ dispatch mode, under which torch's operations run in every thread.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from forgekit.errors import UsageError, got_needed
 from forgekit.vgpu.cuda import graphs, notice
-from forgekit.vgpu.host.arguments import CUDA_ATTRIBUTE, on_virtual_gpu
+from forgekit.vgpu.host.arguments import CUDA_ATTRIBUTE, marked_of, on_virtual_gpu
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
 
@@ -25,8 +24,7 @@ def mark(tensor: torch.Tensor, cuda: bool = True) -> torch.Tensor:
     """Say of a tensor's storage where it counts as lying; returns the tensor."""
     if cuda:
         notice.say_once()
-    with contextlib.suppress(NotImplementedError, RuntimeError):  # sparse ones have no storage
-        setattr(tensor.untyped_storage(), CUDA_ATTRIBUTE, cuda)
+    setattr(marked_of(tensor), CUDA_ATTRIBUTE, cuda)
     return tensor
 
 

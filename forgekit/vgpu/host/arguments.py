@@ -101,10 +101,16 @@ def is_tensor(value: Any) -> bool:
 
 def on_virtual_gpu(tensor: Any) -> bool:
     """Whether a torch tensor counts as memory of the virtual GPU, where "cuda" means that."""
+    return getattr(marked_of(tensor), CUDA_ATTRIBUTE, False)
+
+
+def marked_of(tensor: Any) -> Any:
+    """What has the mark that a tensor is on "cuda": its storage, which views share, or, where it
+    has none as sparse ones do, itself."""
     try:
-        return getattr(tensor.untyped_storage(), CUDA_ATTRIBUTE, False)
-    except (AttributeError, NotImplementedError, RuntimeError):  # sparse tensors have no storage
-        return False
+        return tensor.untyped_storage()
+    except (AttributeError, NotImplementedError, RuntimeError):
+        return tensor
 
 
 def real_device(tensor: Any) -> str:
