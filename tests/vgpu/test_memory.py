@@ -13,6 +13,7 @@ from forgekit.errors import UsageError
 from forgekit.vgpu.host import arguments
 from forgekit.vgpu.memory import GUARD_BYTES, GlobalMemory, TensorInfo, byte_range
 from forgekit.vgpu.memory.storage import LocalMemory, SharedMemory, block_bytes
+from forgekit.vgpu.memory.swizzles import swizzled
 
 
 def memory_of(**tensors: object) -> GlobalMemory:
@@ -238,3 +239,13 @@ def test_bytes_of_a_block():
     assert block_bytes(0, 32, 0) == 0
     assert block_bytes(100, 64, 0) == 128
     assert block_bytes(129, 64, 4) == 256 + 64 * 128
+
+
+# -- swizzles --------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("span", "bits"), [(0, 0), (32, 1), (64, 2), (128, 3)])
+def test_a_swizzle_is_that_of_cute(span, bits):
+    """Swizzle<bits, 4, 3>: bits 4 and up, exclusive or those 3 places above them."""
+    address = np.arange(4096, dtype=np.uint32)
+    wanted = address ^ ((address & (2**bits - 1 << 7)) >> 3)
+    assert (swizzled(address, span) == wanted).all()
+    assert (swizzled(swizzled(address, span), span) == address).all()
