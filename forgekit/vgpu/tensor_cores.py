@@ -9,9 +9,11 @@ Fasi et al., "Numerical behavior of NVIDIA tensor cores" (PeerJ Computer Science
 2. All of them are cut off, towards zero, 25 binary places below it, and added without rounding.
 3. The sum is cut off to float32, or rounded to nearest even to float16.
 
-FP8 has no unit of its own there: see `_fp8_multiply_add`.
+`wgmma` adds up its K products in the same way. `mma.sync` has no unit for FP8: see
+`_fp8_multiply_add`; `wgmma` has one, which keeps 13 places of terms and of results (`FP8_UNIT`).
 
-Matrices lie with the warps in the last axis, so that NumPy's inner loops are long.
+Matrices lie with the longest axis last, the warps of `mma.sync` or the columns of `wgmma`, so that
+NumPy's inner loops are long.
 """
 
 from __future__ import annotations
@@ -23,10 +25,19 @@ import numpy as np
 from forgekit.vgpu import floats, fp8
 from forgekit.vgpu.floats import Array
 
-_PLACES = 25  # of a term below the largest exponent, on Hopper
+
+class Unit(NamedTuple):
+    """places: kept of a term below the largest exponent; fraction: bits kept of a float32 sum."""
+
+    places: int
+    fraction: int
+
+
+UNIT = Unit(25, 23)  # Hopper's
+FP8_UNIT = Unit(13, 13)  # of `wgmma`
 _NOTHING = -8000  # the exponent of zero: below that of any product
-# Least exponent of a normal number; FP8 counts as the fp16 it is converted to.
-LEAST = {"f16": -14, "bf16": -126, "tf32": -126, "e4m3": -14, "e5m2": -14, "f32": -126}
+# Least exponent of a normal number.
+LEAST = {"f16": -14, "bf16": -126, "tf32": -126, "e4m3": -6, "e5m2": -14, "f32": -126}
 WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8}  # bits
 # Products with exponents between these, and what they are scaled by, are normal in float32.
 _LOW, _HIGH = -100, 125
@@ -35,11 +46,11 @@ _AT_ONCE = 1 << 15  # sums computed together: what is needed for them stays in t
 
 
 class Matrix(NamedTuple):
-    """Rows of A or columns of B of many warps.
+    """Rows of A or columns of B of many warps or warpgroups.
 
-    values: float32, (rows, K, warps); exponents: int16, of the same shape; low, high: the lowest
+    values: float32, (rows, K, …); exponents: int16, of the same shape; low, high: the lowest
     and the highest of those of values that are not zero; finite: no infinity or NaN among them;
-    fp8: whether they were, and then the first halves of all registers come before the second ones.
+    halves: FP8 as fp16, the first halves of all registers before the second ones.
     """
 
     values: Array
@@ -47,29 +58,32 @@ class Matrix(NamedTuple):
     low: int
     high: int
     finite: bool
-    fp8: bool = False
+    halves: bool = False
 
     def columns(self, chosen: slice) -> Matrix:
-        """Some of the K of an FP8 matrix, as the fp16 they are converted to."""
+        """Some of the K of a matrix in halves."""
         values, exponents = self.values[:, chosen], self.exponents[:, chosen]
-        return self._replace(values=values, exponents=exponents, fp8=False)
+        return self._replace(values=values, exponents=exponents, halves=False)
 
 
-def matrix(codes: Array, kind: str) -> Matrix:
-    """The matrix of unsigned codes of a type of `LEAST`, (rows, K, warps)."""
-    is_fp8 = kind in ("e4m3", "e5m2")
-    if is_fp8:  # four to a register
+def matrix(codes: Array, kind: str, *, halves: bool = False) -> Matrix:
+    """The matrix of unsigned codes of a type of `LEAST`, (rows, K, …).
+
+    halves: FP8, four to a register and warps last, is converted to fp16.
+    """
+    least = LEAST["f16" if halves else kind]
+    if halves:
         of_registers = codes.reshape(codes.shape[0], -1, 2, 2, codes.shape[2])
         codes = of_registers.swapaxes(1, 2).reshape(codes.shape)
     values = to_f32(codes, kind)
-    exponents = _exponents(values, LEAST[kind])
+    exponents = _exponents(values, least)
     high = int(exponents.max())
-    return Matrix(values, exponents, _lowest(exponents, kind), high, bool(high < 128), is_fp8)
+    return Matrix(values, exponents, _lowest(exponents, least), high, bool(high < 128), halves)
 
 
-def _lowest(exponents: Array, kind: str) -> int:
-    if LEAST[kind] > -127 // 2:  # no product of two can be too small
-        return LEAST[kind]
+def _lowest(exponents: Array, least: int) -> int:
+    if least > -127 // 2:  # no product of two can be too small
+        return least
     return int(np.where(exponents == _NOTHING, np.int16(0), exponents).min())
 
 
@@ -94,21 +108,19 @@ def _fields(values: Array) -> Array:
     return (values.view(np.int32) >> 23).astype(np.int16) & np.int16(0xFF)
 
 
-def multiply_add(a: Matrix, b: Matrix, c: Array) -> Array:
-    """A (M, K) times B, given by its columns (N, K), plus c, for many warps.
+def multiply_add(a: Matrix, b: Matrix, c: Array, unit: Unit = UNIT) -> Array:
+    """A (M, K, …) times B, given by its columns (N, K, …), plus c (M, N, …), for many warps.
 
-    c: float32 or float16, (M, N, warps), which the result is, too.
+    c: float32 or float16, which the result is, too.
     """
-    if a.fp8:
+    if a.halves:
         return _fp8_multiply_add(a, b, c)
-    m, _, warps = a.values.shape
-    n = b.values.shape[0]
-    result = np.empty((m, n, warps), c.dtype)
-    rows = max(_AT_ONCE // (n * warps), 1)
-    for start in range(0, m, rows):
+    result = np.empty_like(c)
+    rows = max(_AT_ONCE // max(c[0].size, 1), 1)
+    for start in range(0, len(c), rows):
         here = slice(start, start + rows)
         part = a._replace(values=a.values[here], exponents=a.exponents[here])
-        result[here] = _dot(part, b, c[here])
+        result[here] = _dot(part, b, c[here], unit)
     return result
 
 
@@ -125,7 +137,7 @@ def _fp8_multiply_add(a: Matrix, b: Matrix, c: Array) -> Array:
         return floats.canonical_nan(total + c)
 
 
-def _dot(a: Matrix, b: Matrix, c: Array) -> Array:
+def _dot(a: Matrix, b: Matrix, c: Array, unit: Unit) -> Array:
     top = _largest_exponents(a, b, c)
     highest = int(top.max())
     tiny = int(top.min()) < _LOW
@@ -134,37 +146,40 @@ def _dot(a: Matrix, b: Matrix, c: Array) -> Array:
         np.maximum(top, np.int16(_LOW), out=top)
     usual = a.finite and b.finite and a.low + b.low >= _LOW and a.high + b.high <= _HIGH
     if tiny or highest > _HIGH or not usual:
-        return _dot_far(a, b, c)
-    scale = _power_of_two(_PLACES - top)
+        return _dot_far(a, b, c, unit)
+    scale = _power_of_two(unit.places - top)
     total = _sum_of_products(a, b, scale)
     own = c.astype(np.float32, copy=False) * scale
     wide = total + np.trunc(own)  # float64, exact
     if c.dtype == np.float32:
-        wide = _cut_to_24_bits(wide).astype(np.float32)
-        wide *= _power_of_two(top - np.int16(_PLACES))
+        wide = _cut(wide, unit.fraction).astype(np.float32)
+        wide *= _power_of_two(top - np.int16(unit.places))
         return wide
-    return (wide * _power_of_two(top - np.int16(_PLACES))).astype(np.float16)
+    return (wide * _power_of_two(top - np.int16(unit.places))).astype(np.float16)
 
 
-def _dot_far(a: Matrix, b: Matrix, c: Array) -> Array:
+def _dot_far(a: Matrix, b: Matrix, c: Array, unit: Unit) -> Array:
     """The same where exponents are extreme, or a value is infinite or NaN: all in float64."""
     top = np.maximum(_largest_exponents(a, b, c), np.int16(LEAST["f32"])).astype(np.int64)
-    scale = _wide_power_of_two(_PLACES - top)
+    scale = _wide_power_of_two(unit.places - top)
     total = _sum_of_products(a, b, scale) + np.trunc(c.astype("f8") * scale)
-    total *= _wide_power_of_two(top - _PLACES)
+    total *= _wide_power_of_two(top - unit.places)
     if c.dtype == np.float32:
+        step = 2.0 ** (-126 - unit.fraction)
         subnormal = np.abs(total) < 2.0**-126
-        total = np.where(subnormal, np.trunc(total * 2.0**149) * 2.0**-149, _cut_to_24_bits(total))
+        total = np.where(subnormal, np.trunc(total / step) * step, _cut(total, unit.fraction))
     result = total.astype(c.dtype)
     if not (a.finite and b.finite and np.isfinite(c).all()):
-        plain = np.einsum("mkw,nkw->mnw", a.values.astype("f8"), b.values.astype("f8")) + c
+        plain = c.astype("f8")
+        for k in range(a.values.shape[1]):
+            plain += a.values[:, None, k].astype("f8") * b.values[None, :, k]
         result = np.where(np.isfinite(plain), result, plain.astype(c.dtype))
     return floats.canonical_nan(result)
 
 
-def _cut_to_24_bits(x: Array) -> Array:
-    """float64 with a significand of float32, the rest cut off."""
-    return (x.view(np.int64) & np.int64(-1 << 29)).view(np.float64)
+def _cut(x: Array, fraction: int) -> Array:
+    """float64 with so many bits of its fraction, the rest cut off."""
+    return (x.view(np.int64) & np.int64(-1 << (52 - fraction))).view(np.float64)
 
 
 def _largest_exponents(a: Matrix, b: Matrix, c: Array) -> Array:

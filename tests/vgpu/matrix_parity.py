@@ -8,17 +8,20 @@ writes what the hardware computed to golden/matrix.npz; `test_matrix_parity.py` 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from cutlass import BFloat16, Float8E4M3FN, Float8E5M2, Float16, Float32
-from cutlass.cute.nvgpu import warp
+from cutlass import BFloat16, Float8E4M3FN, Float8E5M2, Float16, Float32, Int8, Int32, Uint8
+from cutlass.cute.nvgpu import warp, warpgroup
 
 import forgekit as fk
-from tests.vgpu.kernels import matrix
+import forgekit.vgpu
+from tests.vgpu.kernels import matrix, wgmma
 
 GOLDEN = Path(__file__).parent / "golden" / "matrix.npz"
 F32, F16, BF16, I32 = torch.float32, torch.float16, torch.bfloat16, torch.int32
@@ -29,11 +32,28 @@ FIELDS = {F16: (5, 10), BF16: (8, 7), F32: (8, 23), E4M3: (4, 3), E5M2: (5, 2)}
 
 @dataclass(frozen=True)
 class Case:
-    """One kind of `mma`: its operation, the types of A and B and of C and D."""
+    """One kind of `mma` or `wgmma`: its operation, the types of A and B and of C and D.
+
+    wgmma: makes the operation, from its shape, where A comes from and how A and B lie, which
+    CuTe DSL allows for one architecture only.
+    """
 
     op: Any
     inputs: torch.dtype
     sums: torch.dtype
+    wgmma: Callable[..., Any] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        return self.op if self.wgmma is not None else self.op.shape_mnk
+
+    def run(self, a: Any, b: Any, c: Any, d: Any) -> None:
+        specs = [fk.spec(t, static=True) for t in (a, b, c, d)]
+        if self.wgmma is None:
+            fk.compile(matrix.one_mma, *specs, self.op)(a, b, c, d)
+        else:
+            op = self.wgmma(self.op, wgmma.SMEM, wgmma.K, wgmma.K)
+            fk.compile(wgmma.product, *specs, op, (32, 32))(a, b, c, d)
 
 
 CASES = {
@@ -51,6 +71,27 @@ CASES = {
        for name, signed, dtype in (("s8", True, torch.int8), ("u8", False, torch.uint8))
        for k in (16, 32)},
 }  # fmt: skip
+
+
+def _wgmma(of: Any, *kinds: Any) -> Callable[..., Any]:
+    return lambda shape, *places: of(*kinds, shape, *places)
+
+
+WGMMA = {
+    "f16": (16, _wgmma(warpgroup.MmaF16BF16Op, Float16, Float32), F16, F32),
+    "f16 to f16": (16, _wgmma(warpgroup.MmaF16BF16Op, Float16, Float16), F16, F16),
+    "bf16": (16, _wgmma(warpgroup.MmaF16BF16Op, BFloat16, Float32), BF16, F32),
+    "tf32": (8, lambda shape, source, *_: wgmma.MmaTF32Op(shape, source), F32, F32),
+    **{f"{name} to {sums}": (32, _wgmma(warpgroup.MmaF8Op, kind, kind, acc), dtype, out)
+       for name, kind, dtype in (("e4m3", Float8E4M3FN, E4M3), ("e5m2", Float8E5M2, E5M2))
+       for sums, acc, out in (("f32", Float32, F32), ("f16", Float16, F16))},
+    "s8": (32, _wgmma(warpgroup.MmaI8Op, Int8, Int8, Int32), torch.int8, I32),
+    "u8": (32, _wgmma(warpgroup.MmaI8Op, Uint8, Uint8, Int32), torch.uint8, I32),
+}  # fmt: skip
+CASES |= {
+    f"wgmma {name}": Case((64, 8, k), inputs, sums, make)
+    for name, (k, make, inputs, sums) in WGMMA.items()
+}
 
 
 # -- inputs ---------------------------------------------------------------------------------------
@@ -103,7 +144,7 @@ WARPS = [("normal", "normal", "normal"), ("normal", "normal", "zeros"), ("normal
 def inputs(case: Case) -> list[torch.Tensor]:
     """A, B and C of every warp, on the CPU: NumPy's PCG64 is the same on every machine."""
     rng = np.random.Generator(np.random.PCG64(2026))
-    m, n, k = case.op.shape_mnk
+    m, n, k = case.shape
     shapes, kinds = ((m, k), (n, k), (m, n)), (case.inputs, case.inputs, case.sums)
     result = []
     for i, (shape, kind) in enumerate(zip(shapes, kinds, strict=True)):
@@ -122,13 +163,16 @@ def inputs(case: Case) -> list[torch.Tensor]:
 
 # -- results --------------------------------------------------------------------------------------
 def result_bits(case: Case, device: str) -> np.ndarray:
-    """D of every warp on `device` as unsigned integers; every NaN is one pattern."""
-    with fk.use_target(device):
+    """D of every warp on `device` as unsigned integers, every NaN one pattern; of wgmma each
+    fourth row."""
+    # CuTe DSL has to know the architecture before it makes an operation of a warpgroup.
+    known = forgekit.vgpu.installed("sm_90a") if device == "virtual" else nullcontext()
+    with fk.use_target(device), known:
         given = [x.to(fk.device) for x in inputs(case)]
         d = torch.full_like(given[2], 77)
-        specs = [fk.spec(t, static=True) for t in (*given, d)]
-        fk.compile(matrix.one_mma, *specs, case.op)(*given, d)
-    return bits_of(d.cpu())
+        case.run(*given, d)
+    bits = bits_of(d.cpu())
+    return bits if case.wgmma is None else bits[:, ::4]  # of each warp's rows
 
 
 def bits_of(d: torch.Tensor) -> np.ndarray:

@@ -252,8 +252,7 @@ class Machine:
         if self.cluster_barrier is not None:
             self.cluster_barrier.release()
         for pc, waiting in list(self.parked.items()):
-            gone = self.lanes(mask).any(axis=1, keepdims=True)
-            again = (self.lanes(waiting) & gone).reshape(self.shape)
+            again = self.expand(waiting) & self.expand(mask).any(axis=1, keepdims=True)
             if again.any():  # they look again whether all their partners are there
                 self.parked.pop(pc)
                 rest = self.expand(waiting) & ~again
@@ -279,11 +278,12 @@ class Machine:
         """The mask by warps: (blocks * warps, 32)."""
         return self.expand(mask).reshape(-1, WARP)
 
-    def park_incomplete(self, members: Array | None) -> bool:
+    def park_incomplete(self, members: Array | None, warps: int = 1) -> bool:
         """Before a warp-wide instruction: wait for lanes that are named but elsewhere.
 
-        members: 32-bit member masks per thread, None for all lanes. Returns True if the whole group
-        has to wait (the scheduler then chooses again); otherwise the rest of it goes on.
+        members: 32-bit member masks per thread, None for all lanes; warps: how many neighbours
+        execute it together. Returns True if the whole group has to wait (the scheduler then
+        chooses again); otherwise the rest of it goes on.
         """
         if self.alone:
             return False
@@ -291,6 +291,11 @@ class Machine:
         absent = pack_lanes(self.lanes(self.alive) & ~present)[:, None]
         if members is not None and not (members.size == 1 and members.flat[0] == 0xFFFFFFFF):
             absent = absent & np.broadcast_to(members, self.shape).reshape(-1, WARP)
+        if warps > 1:
+            missing = (absent != 0).reshape(self.n_blocks, -1)
+            together = np.arange(missing.shape[1]) // warps
+            some = np.logical_or.reduceat(missing, np.unique(together, return_index=True)[1], 1)
+            absent = some[:, together].reshape(-1, 1)
         waiting = present & (absent != 0)
         if not waiting.any():
             return False

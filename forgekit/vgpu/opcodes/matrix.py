@@ -91,7 +91,7 @@ def ldmatrix(ins: Instruction, d: Decoder) -> Step:
     tiles = tiles_of(ins)
     target, source = counted(ins, 2)
     address = address_of(source, "shared", d)
-    writers = _checked(target, tiles.matrices, lambda r: d.writer(r, "b32"))
+    writers = checked(target, tiles.matrices, lambda r: d.writer(r, "b32"))
 
     def run(m: Machine) -> None:
         where, mask = address(m), _naming(m, tiles.matrices)
@@ -113,7 +113,7 @@ def stmatrix(ins: Instruction, d: Decoder) -> Step:
     tiles = tiles_of(ins)
     target, source = counted(ins, 2)
     address = address_of(target, "shared", d)
-    registers = _checked(source, tiles.matrices, lambda r: d.fetch(r, "b32"))
+    registers = checked(source, tiles.matrices, lambda r: d.fetch(r, "b32"))
 
     def run(m: Machine) -> None:
         where, mask = address(m), _naming(m, tiles.matrices)
@@ -127,7 +127,7 @@ def stmatrix(ins: Instruction, d: Decoder) -> Step:
     return warp_step(d, None, run)
 
 
-def _checked(operand: Operand, count: int, make: Callable[[Operand], T]) -> list[T]:
+def checked(operand: Operand, count: int, make: Callable[[Operand], T]) -> list[T]:
     found = items(operand)
     if len(found) != count:
         raise UnknownVariantError(f"{len(found)} registers, not {count}")
@@ -190,9 +190,9 @@ def mma(ins: Instruction, d: Decoder) -> Step:
     shape, saturate = shape_of(ins), "satfinite" in ins.opcode
     target, *sources = counted(ins, 4)
     held = 2 if shape.c == "f16" else 4
-    writers = _checked(target, held, lambda r: d.writer(r, "b32"))
+    writers = checked(target, held, lambda r: d.writer(r, "b32"))
     a, b, c = (
-        _checked(operand, count, lambda r: d.fetch(r, "b32"))
+        checked(operand, count, lambda r: d.fetch(r, "b32"))
         for operand, count in zip(sources, (2 * shape.steps, shape.steps, held), strict=True)
     )
 
@@ -253,13 +253,18 @@ def _remembered(
             known.pop(next(iter(known)))
         codes = to_rows([_by_warp(m, r, busy) for r in registers], shape, high)
         floating = kind in tensor_cores.LEAST
-        made = tensor_cores.matrix(codes, kind) if floating else codes.view(f"{_SIGNS[kind]}1")
+        halves = kind in ("e4m3", "e5m2")
+        made = (
+            tensor_cores.matrix(codes, kind, halves=halves)
+            if floating
+            else codes.view(f"{SIGNS[kind]}1")
+        )
         # An array is never written to again, and lives on here, so that its id stays its own.
         found = known[key] = (made, busy, registers)
     return found[0]
 
 
-_SIGNS = {"s8": "i", "u8": "u"}
+SIGNS = {"s8": "i", "u8": "u"}
 
 
 def _same(before: Array | None, now: Array | None) -> bool:

@@ -18,8 +18,10 @@ _LANES = np.arange(WARP, dtype=np.uint32)
 _EVERY_LANE = np.full((1, 1, 1), 0xFFFFFFFF, np.uint32)
 
 
-def warp_step(d: Decoder, members: Operand | None, run: Callable[[Machine], None]) -> Step:
-    """A step that first waits for the lanes named by the member mask.
+def warp_step(
+    d: Decoder, members: Operand | None, run: Callable[[Machine], None], warps: int = 1
+) -> Step:
+    """A step that first waits for the lanes named by the member mask, of so many warps.
 
     Of a guarded instruction, the threads whose guard is false step over it as over a branch.
     """
@@ -28,7 +30,7 @@ def warp_step(d: Decoder, members: Operand | None, run: Callable[[Machine], None
 
     def step(m: Machine) -> bool:
         named = fetch(m) if fetch else None
-        if m.park_incomplete(named):
+        if m.park_incomplete(named, warps):
             return True
         for listener in m.listeners:
             listener.on_warp_sync(m, named)

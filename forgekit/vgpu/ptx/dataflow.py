@@ -36,6 +36,8 @@ def reads_and_writes(instruction: ptx.Instruction) -> tuple[list[str], list[str]
         writes: list[str] = []
     else:
         writes, operands = _registers(operands[0]), operands[1:]
+        if instruction.opcode[0] == "wgmma":  # adds to what they hold
+            reads += writes
     for operand in operands:
         reads += _registers(operand)
     return reads, writes

@@ -1,0 +1,430 @@
+"""`wgmma`: matrix products of a warpgroup, which run on while its threads do other things.
+
+A product is computed where the instruction stands, from what shared memory holds then, and kept
+aside; its registers get it where their thread waits for the product's group. A kernel that reads
+them before finds what they held before, as it may on a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from forgekit.errors import KernelError
+from forgekit.vgpu import tensor_cores
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.machine import WARP, Machine
+from forgekit.vgpu.memory import descriptors, faults
+from forgekit.vgpu.opcodes import UnknownVariantError, allow, counted, expect, matrix, opcode
+from forgekit.vgpu.opcodes.decoder import Decoder, Fetch, Step
+from forgekit.vgpu.opcodes.warp import warp_step
+from forgekit.vgpu.ptx import Immediate, Instruction, Operand, Register, Vector
+
+WARPGROUP = 4 * WARP  # threads
+ROWS = 64  # of A, C and D
+_STATE = "wgmma"
+# Types of A and B -> those of C and D: PTX ISA, "wgmma.mma_async".
+_SUMS = {"f16": ("f16", "f32"), "bf16": ("f32",), "tf32": ("f32",), "e4m3": ("f16", "f32"),
+         "e5m2": ("f16", "f32"), "s8": ("s32",), "u8": ("s32",)}  # fmt: skip
+_MIXED = ({"e4m3", "e5m2"}, {"s8", "u8"})
+
+
+class Form(NamedTuple):
+    """What the opcode and the constant operands of a `wgmma.mma_async` say.
+
+    n: columns; a, b, c: types; minus: A, B are negated; across: A, B lie along their rows.
+    """
+
+    n: int
+    a: str
+    b: str
+    c: str
+    saturate: bool
+    minus: tuple[bool, bool] = (False, False)
+    across: tuple[bool, bool] = (False, False)
+
+    @property
+    def shape(self) -> matrix.Shape:
+        """That of the `mma.sync` whose registers each warp's A are."""
+        return matrix.Shape(descriptors.DEPTH * 8 // tensor_cores.WIDTHS[self.a], self.a, self.b,
+                            self.c)  # fmt: skip
+
+    @property
+    def registers(self) -> int:
+        """Of the accumulator, in each thread."""
+        return self.n // (4 if self.c == "f16" else 2)
+
+
+def form_of(ins: Instruction) -> Form:
+    """Of a `wgmma.mma_async.sync.aligned.m64n…k….d.a.b[.satfinite]`.
+
+    Raises:
+        UnknownVariantError: another shape or type.
+    """
+    parts = [p for p in ins.opcode[4:] if p != "satfinite"]
+    if len(parts) != 4 or ins.opcode[2:4] != ("sync", "aligned"):
+        raise UnknownVariantError("not .sync.aligned.shape.type.type.type")
+    name, c, a, b = parts
+    form = Form(_columns(name), a, b, c, "satfinite" in ins.opcode)
+    if c not in _SUMS.get(a, ()) or not (a == b or {a, b} in _MIXED):
+        raise UnknownVariantError(f".{c}.{a}.{b}")
+    if name != f"m{ROWS}n{form.n}k{form.shape.k}" or (form.saturate and c != "s32"):
+        raise UnknownVariantError(f".{name}{'.satfinite' * form.saturate} of .{a}")
+    held = isinstance(ins.operands[1], Vector)
+    transposes = 0 if tensor_cores.WIDTHS[a] != 16 else 1 if held else 2
+    integer = a in ("s8", "u8")
+    counted(ins, 4 + (0 if integer else 2 + transposes))
+    constants = [expect(o, Immediate, "number").bits for o in ins.operands[4:]]
+    if integer:
+        return form
+    across = [False, False, *(c == 1 for c in constants[2:])][-2:]
+    return form._replace(
+        minus=(constants[0] == -1, constants[1] == -1), across=(across[0], across[1])
+    )
+
+
+def _columns(shape: str) -> int:
+    digits = shape.removeprefix(f"m{ROWS}n").partition("k")[0]
+    n = int(digits) if digits.isdigit() else 0
+    if not 8 <= n <= 256 or n % 8:
+        raise UnknownVariantError(f".{shape}")
+    return n
+
+
+# -- fence, commit, wait --------------------------------------------------------------------------
+@opcode("wgmma.fence")
+def fence(ins: Instruction, d: Decoder) -> Step:
+    allow(ins, "fence", "sync", "aligned")
+    return warp_step(d, None, lambda m: None)
+
+
+@opcode("wgmma.commit_group")
+def commit_group(ins: Instruction, d: Decoder) -> Step:
+    allow(ins, "commit_group", "sync", "aligned")
+    return warp_step(d, None, lambda m: _products(m).commit(m.expand(m.mask)))
+
+
+@opcode("wgmma.wait_group")
+def wait_group(ins: Instruction, d: Decoder) -> Step:
+    allow(ins, "wait_group", "sync", "aligned")
+    keep = expect(counted(ins, 1)[0], Immediate, "number").bits
+    return warp_step(d, None, lambda m: _products(m).wait(m, m.expand(m.mask), keep))
+
+
+# -- products in flight ---------------------------------------------------------------------------
+@dataclass(eq=False)
+class _Accumulator:
+    """What one list of registers will hold, in all warpgroups of the batch.
+
+    sums: (64, warpgroups, n); left: the threads that have not waited for it; group: of each
+    thread, 0 until committed.
+    """
+
+    sums: Array
+    left: Array
+    group: Array
+
+
+class _Products:
+    """All products in flight in a batch."""
+
+    def __init__(self, m: Machine) -> None:
+        self.in_flight: dict[tuple[int, ...], _Accumulator] = {}
+        self._committed = np.zeros(m.shape, np.int64)
+
+    def commit(self, mask: Array) -> None:
+        self._committed = self._committed + mask
+        for found in self.in_flight.values():
+            fresh = found.left & mask & (found.group == 0)
+            found.group = np.where(fresh, self._committed, found.group)
+
+    def wait(self, m: Machine, mask: Array, keep: int) -> None:
+        """The threads of `mask` get all products but those of their newest `keep` groups."""
+        for registers, found in list(self.in_flight.items()):
+            last = self._committed - keep
+            self.land(m, registers, found.left & mask & (found.group > 0) & (found.group <= last))
+
+    def land(self, m: Machine, registers: tuple[int, ...], due: Array) -> None:
+        """The registers of the threads of `due` get their product."""
+        if not due.any():
+            return
+        found = self.in_flight[registers]
+        for register, value in zip(registers, _to_registers(m, found.sums), strict=True):
+            m.merge(register, value, None if due.all() else due)
+        found.left = found.left & ~due
+        if not found.left.any():
+            del self.in_flight[registers]
+
+    def start(self, m: Machine, registers: tuple[int, ...], which: Array, sums: Array) -> None:
+        """The warpgroups `which` have started a product into these registers."""
+        threads = _threads_of(m, which)
+        found = self.in_flight.get(registers)
+        if found is None or not (found.left & ~threads).any():
+            if len(which) < _count(m):
+                whole = np.zeros((ROWS, _count(m), sums.shape[2]), sums.dtype)
+                whole[:, which] = sums
+                sums = whole
+            self.in_flight[registers] = _Accumulator(sums, threads, np.zeros(m.shape, np.int64))
+        else:
+            found.sums[:, which] = sums
+            found.left = found.left | threads
+            found.group = np.where(threads, 0, found.group)
+
+
+def _products(m: Machine) -> _Products:
+    found = m.state.get(_STATE)
+    if found is None:
+        found = m.state[_STATE] = _Products(m)
+    assert isinstance(found, _Products)
+    return found
+
+
+def _per_block(m: Machine) -> int:
+    return m.n_threads // WARPGROUP
+
+
+def _count(m: Machine) -> int:
+    """Warpgroups of the batch."""
+    return m.n_blocks * _per_block(m)
+
+
+def by_warpgroup(m: Machine, value: Array) -> Array:
+    """(warpgroups, 128)."""
+    wide = np.broadcast_to(value, m.shape)
+    return wide[:, : _per_block(m) * WARPGROUP].reshape(-1, WARPGROUP)
+
+
+def _threads_of(m: Machine, which: Array) -> Array:
+    """The threads of these warpgroups, (blocks, threads)."""
+    chosen = np.zeros(m.shape, bool)
+    rows = np.zeros(_count(m), bool)
+    rows[which] = True
+    per = _per_block(m)
+    chosen[:, : per * WARPGROUP] = np.repeat(rows.reshape(m.n_blocks, per), WARPGROUP, axis=1)
+    return chosen
+
+
+# -- the product ----------------------------------------------------------------------------------
+@opcode("wgmma.mma_async.sp")
+def sparse(ins: Instruction, d: Decoder) -> Step:
+    raise UnknownVariantError("sparse matrices: multiply the dense ones")
+
+
+@opcode("tcgen05")
+def fifth_generation(ins: Instruction, d: Decoder) -> Step:
+    raise UnknownVariantError("Blackwell's tensor memory: use wgmma, and compile for sm_90a")
+
+
+@opcode("wgmma.mma_async")
+def mma_async(ins: Instruction, d: Decoder) -> Step:
+    """D = A B + (scale-d) C in the same registers; B by descriptor, A too or in registers."""
+    form = form_of(ins)
+    target, a, b, scale = ins.operands[:4]
+    names = matrix.checked(target, form.registers, _register)
+    for name in names:
+        d.writer(Register(name), "b32")
+    numbers = tuple(d.program.registers[name] for name in names)
+    sums = [d.fetch(Register(name), "b32") for name in names]
+    left, right = _operand(a, form, 0, d), _operand(b, form, 1, d)
+    adds = d.fetch(scale, "pred")
+    copied = _copied_registers(d, set(names))
+
+    def run(m: Machine) -> None:
+        which = _warpgroups(m)
+        products = _products(m)
+        c = np.zeros((ROWS, len(which), form.n), _DTYPES[form.c])
+        added = _same_in_warpgroup(m, adds(m), which, "scale-d")
+        if added.any():
+            own = _accumulated(m, products, numbers, sums, which, form)
+            c = own if added.all() else np.where(added[:, None], own, c)
+        result = _multiply(form, left(m, which), right(m, which), c)
+        products.start(m, numbers, which, result)
+        if copied or (m.adversary is not None and m.adversary.eager):
+            products.land(m, numbers, _threads_of(m, which))
+
+    return warp_step(d, None, run, warps=WARPGROUP // WARP)
+
+
+_DTYPES = {"f16": np.float16, "f32": np.float32, "s32": np.int32}
+
+
+def _register(operand: Operand) -> str:
+    return expect(operand, Register, "register").name
+
+
+def _copied_registers(d: Decoder, names: set[str]) -> bool:
+    """Whether the compiler copies an accumulator, which it may do while the product is in flight:
+    the copy then has to hold the product already."""
+    return any(
+        i.opcode[0] == "mov" and any(isinstance(o, Register) and o.name in names
+                                     for o in i.operands[1:])
+        for i in d.program.instructions
+    )  # fmt: skip
+
+
+def _warpgroups(m: Machine) -> Array:
+    """Numbers of the warpgroups that run.
+
+    Raises:
+        KernelError: threads without a whole warpgroup around them.
+    """
+    lanes = by_warpgroup(m, m.expand(m.mask))
+    which = np.flatnonzero(lanes.any(axis=1))
+    if not lanes[which].all() or len(which) * WARPGROUP < int(m.expand(m.mask).sum()):
+        raise _error(
+            m, "runs without the rest of its warpgroup",
+            "Four warps, the first a multiple of 4, execute wgmma together: launch a multiple of "
+            "128 threads, and branch by whole warpgroups.",
+        )  # fmt: skip
+    return which
+
+
+def _same_in_warpgroup(m: Machine, value: Array, which: Array, what: str) -> Array:
+    """What all threads of each warpgroup hold.
+
+    Raises:
+        KernelError: they hold different values.
+    """
+    if value.shape[1] == 1:
+        rows = np.repeat(np.broadcast_to(value, (m.n_blocks, 1)), _per_block(m), axis=0)
+        return rows[which, 0]
+    lanes = by_warpgroup(m, value)[which]
+    if (lanes != lanes[:, :1]).any():
+        raise _error(
+            m, f"has another {what} than the rest of its warpgroup",
+            "All 128 threads of a warpgroup have to give the same one.",
+        )  # fmt: skip
+    return lanes[:, 0]
+
+
+def _error(m: Machine, does: str, advice: str) -> KernelError:
+    text = f"Wrong wgmma: {m.where()}\n  {m.who(m.expand(m.mask))} {does}.\n{advice}"
+    return m.marked(KernelError(text), "wgmma")
+
+
+Tiles = Callable[[Machine, Array], tensor_cores.Matrix | Array]
+
+
+def _operand(operand: Operand, form: Form, side: int, d: Decoder) -> Tiles:
+    """Reads A (side 0) or B for some warpgroups: codes (rows, K, warpgroups) made a matrix."""
+    kind, rows = (form.a, ROWS) if side == 0 else (form.b, form.n)
+    if isinstance(operand, Vector):
+        shape = form.shape
+        held = matrix.checked(operand, 2 * shape.steps, lambda r: d.fetch(r, "b32"))
+        return lambda m, which: _made(_from_registers(m, held, shape, which), form, kind, side)
+    descriptor = d.fetch(operand, "b64")
+    across = form.across[side]
+
+    def read(m: Machine, which: Array) -> tensor_cores.Matrix | Array:
+        words = _same_in_warpgroup(m, descriptor(m), which, "descriptor")
+        codes = _from_shared(m, words, which, rows, across)
+        return _made(codes.view(f"u{tensor_cores.WIDTHS[kind] // 8}"), form, kind, side)
+
+    return read
+
+
+def _made(codes: Array, form: Form, kind: str, side: int) -> tensor_cores.Matrix | Array:
+    """codes: (warpgroups, rows, K)."""
+    if kind in matrix.SIGNS:
+        return codes.view(f"{matrix.SIGNS[kind]}1")
+    if side == 0:
+        codes = codes.transpose(1, 2, 0)[..., None]  # (64, K, warpgroups, 1)
+    else:
+        codes = codes.transpose(2, 0, 1)[None]  # (1, K, warpgroups, n)
+    made = tensor_cores.matrix(np.ascontiguousarray(codes), kind)
+    return made._replace(values=-made.values) if form.minus[side] else made
+
+
+def _from_registers(m: Machine, held: list[Fetch], shape: matrix.Shape, which: Array) -> Array:
+    warps = [by_warpgroup(m, f(m))[which].reshape(-1, WARP) for f in held]
+    rows = matrix.to_rows(warps, shape, 2).reshape(16, shape.k, len(which), 4)
+    return rows.transpose(2, 3, 0, 1).reshape(len(which), ROWS, shape.k)
+
+
+def _from_shared(m: Machine, words: Array, which: Array, rows: int, across: bool) -> Array:
+    """The bytes (warpgroups, rows, bytes of K) of tiles by their descriptors."""
+    different, place = np.unique(words, return_inverse=True)
+    tables = [descriptors.pieces(int(word), rows, across) for word in different]
+    offsets = np.stack(tables) - m.shared.base
+    bad = (offsets < 0) | (offsets > m.shared.size_bytes - descriptors.PIECE)
+    if bad.any():
+        _refuse_outside(m, tables, bad, which[place.reshape(-1) == bad.any(axis=(1, 2)).argmax()])
+    if any(descriptors.decode(int(word)).base for word in different):
+        raise _error(m, "gives a descriptor with a base offset", "Align the tile to 1,024 bytes.")
+    blocks = (which // _per_block(m) * m.shared.stride)[:, None, None]
+    places = (offsets[place.reshape(-1)] + blocks) // descriptors.PIECE
+    found = m.shared.view(4, 4).take(places, axis=0)  # (warpgroups, pieces, pieces, 4 words)
+    if not across:
+        return found.view(np.uint8).reshape(len(which), rows, descriptors.DEPTH)
+    found = found.view(np.uint16).swapaxes(2, 3)  # (warpgroups, rows / 8, 8, 16 of K)
+    return np.ascontiguousarray(found).reshape(len(which), rows, 16).view(np.uint8)
+
+
+def _refuse_outside(m: Machine, tables: list[Array], bad: Array, which: Array) -> None:
+    address = np.stack(tables)[bad][0]
+    wrong = _threads_of(m, which[:1])
+    where = np.broadcast_to(np.uint32(address), m.shape)
+    raise faults.slice_error(m, m.shared, "shared", "reads", where, wrong, descriptors.PIECE)
+
+
+def _multiply(
+    form: Form, a: tensor_cores.Matrix | Array, b: tensor_cores.Matrix | Array, c: Array
+) -> Array:
+    """c and the result: (64, warpgroups, n)."""
+    if isinstance(a, tensor_cores.Matrix):
+        assert isinstance(b, tensor_cores.Matrix)
+        unit = tensor_cores.FP8_UNIT if form.a in ("e4m3", "e5m2") else tensor_cores.UNIT
+        return tensor_cores.multiply_add(a, b, c[:, None], unit)[:, 0]
+    assert not isinstance(b, tensor_cores.Matrix)
+    left, right = (x.transpose(1, 2, 0) for x in (a, b))
+    own = c.swapaxes(1, 2)
+    total = tensor_cores.multiply_add_integers(left, right, own, saturate=form.saturate)
+    return total.swapaxes(1, 2)
+
+
+# -- accumulators ---------------------------------------------------------------------------------
+def _accumulated(
+    m: Machine, products: _Products, numbers: tuple[int, ...], fetches: list[Fetch], which: Array,
+    form: Form,
+) -> Array:  # fmt: skip
+    """C of these warpgroups, (64, warpgroups, n): what is in flight, or what the registers hold."""
+    found = products.in_flight.get(numbers)
+    for others in [
+        r for r in products.in_flight if r != numbers and not set(numbers).isdisjoint(r)
+    ]:
+        products.land(m, others, products.in_flight[others].left & _threads_of(m, which))
+    ahead = None
+    if found is not None:
+        ahead = by_warpgroup(m, found.left)[which].any(axis=1)
+        if ahead.all():
+            return found.sums if len(which) == _count(m) else found.sums[:, which]
+    held = _to_sums([by_warpgroup(m, f(m))[which] for f in fetches], form)
+    if ahead is None or not ahead.any():
+        return held
+    assert found is not None
+    return np.where(ahead[:, None], found.sums[:, which], held)
+
+
+def _to_sums(registers: list[Array], form: Form) -> Array:
+    """C as (64, warpgroups, n) of its type, from registers (warpgroups, 128)."""
+    words = np.stack(registers).view(np.uint32)
+    count = words.shape[1]
+    words = words.reshape(form.n // 8, 2, -1, count, 4, 8, 4)  # 8 columns, half, i, wg, warp, g, t
+    words = np.ascontiguousarray(words.transpose(4, 1, 5, 3, 0, 6, 2))
+    return words.view(_DTYPES[form.c]).reshape(ROWS, count, form.n)
+
+
+def _to_registers(m: Machine, sums: Array) -> list[Array]:
+    """The other way, (blocks, threads) of 32 bits each."""
+    _, count, n = sums.shape
+    packed = 4 // sums.dtype.itemsize
+    words = np.ascontiguousarray(sums).view(np.uint32)
+    words = words.reshape(4, 2, 8, count, n // 8, 4, 2 // packed)
+    words = np.ascontiguousarray(words.transpose(4, 1, 6, 3, 0, 2, 5))
+    lanes = words.reshape(-1, m.n_blocks, _per_block(m) * WARPGROUP)
+    if lanes.shape[2] < m.n_threads:
+        lanes = np.pad(lanes, ((0, 0), (0, 0), (0, m.n_threads - lanes.shape[2])))
+    return list(lanes)

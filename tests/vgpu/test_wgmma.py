@@ -1,0 +1,207 @@
+"""wgmma: operands by descriptor and in registers, results that come late, who executes it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from ptx_launch import launch
+
+cutlass = pytest.importorskip("cutlass")
+from cutlass import (  # noqa: E402
+    BFloat16,
+    Float8E4M3FN,
+    Float8E5M2,
+    Float16,
+    Float32,
+    Int8,
+    Int32,
+    Uint8,
+    cute,
+)
+from cutlass.cute.nvgpu import warpgroup  # noqa: E402
+
+import forgekit as fk  # noqa: E402
+import forgekit.vgpu  # noqa: E402
+from forgekit.errors import KernelError, MemoryAccessError, UnsupportedPtxError  # noqa: E402
+from forgekit.vgpu.memory import descriptors  # noqa: E402
+from forgekit.viz.layouts.reading import read_thread_values  # noqa: E402
+from tests.layouts.cute_oracle import cute_context  # noqa: E402
+from tests.vgpu.kernels import wgmma  # noqa: E402
+from tests.vgpu.test_matrix_kernels import drawn  # noqa: E402
+
+K, MN, SMEM, RMEM = wgmma.K, wgmma.MN, wgmma.SMEM, wgmma.RMEM
+F16, E4M3, E5M2 = torch.float16, torch.float8_e4m3fn, torch.float8_e5m2
+
+
+@pytest.fixture(autouse=True)
+def on_hopper():
+    """CuTe DSL makes operations of a warpgroup for this architecture only."""
+    with fk.use_target("virtual"), forgekit.vgpu.installed("sm_90a"):
+        yield
+
+
+def half(n, source=SMEM, a=K, b=K, kind=Float16, sums=Float32):
+    return warpgroup.MmaF16BF16Op(kind, sums, (64, n, 16), source, a, b)
+
+
+def byte(n, kind, source=SMEM):
+    if kind in (Int8, Uint8):
+        return warpgroup.MmaI8Op(kind, kind, Int32, (64, n, 32), source, K, K)
+    return warpgroup.MmaF8Op(kind, kind, Float32, (64, n, 32), source, K, K)
+
+
+# Operation, type, bytes over which A and B are swizzled; each span and major of both once.
+PRODUCTS = {
+    "K 16, K 32": (lambda: half(64), F16, (16, 32)),
+    "MN 32, MN 16": (lambda: half(64, SMEM, MN, MN), F16, (32, 16)),
+    "MN 64, K 128": (lambda: half(64, SMEM, MN, K), F16, (64, 128)),
+    "K 128, MN 64": (lambda: half(64, SMEM, K, MN), F16, (128, 64)),
+    "MN 128, MN 128": (lambda: half(128, SMEM, MN, MN), F16, (128, 128)),
+    "MN 16, K 64": (lambda: half(32, SMEM, MN, K), F16, (16, 64)),
+    "registers, MN 32": (lambda: half(64, RMEM, K, MN), F16, (16, 32)),
+    "bf16, n 8": (lambda: half(8, kind=BFloat16), torch.bfloat16, (64, 16)),
+    "bf16, n 256": (lambda: half(256, RMEM, kind=BFloat16), torch.bfloat16, (64, 16)),
+    "f16 to f16": (lambda: half(40, sums=Float16), F16, (64, 16)),
+    "tf32": (lambda: wgmma.MmaTF32Op((64, 32, 8), SMEM), torch.float32, (128, 32)),
+    "tf32 registers": (lambda: wgmma.MmaTF32Op((64, 8, 8), RMEM), torch.float32, (16, 64)),
+    "e4m3": (lambda: byte(24, Float8E4M3FN), E4M3, (64, 16)),
+    "e5m2 registers": (lambda: byte(32, Float8E5M2, RMEM), E5M2, (16, 32)),
+    "s8": (lambda: byte(32, Int8), torch.int8, (32, 64)),
+    "u8 registers": (lambda: byte(24, Uint8, RMEM), torch.uint8, (16, 16)),
+}
+# Of the sum of the terms' magnitudes, for each product that is added.
+ERRORS = {torch.float16: 2.0**-10, torch.float32: 2.0**-23, torch.int32: 0}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products(name):
+    make, dtype, spans = PRODUCTS[name]
+    op, k = make(), 128 // dtype.itemsize
+    n = op.shape_mnk[1]
+    a, b = drawn((128, k), dtype, 1).view(2, 64, k), drawn((2 * n, k), dtype, 2).view(2, n, k)
+    sums = {Float16: F16, Int32: torch.int32}.get(getattr(op, "acc_dtype", None), torch.float32)
+    c = drawn((128, n), torch.float32, 3).view(2, 64, n).to(sums)
+    d = torch.full_like(c, 77)
+    specs = [fk.spec(t, static=True) for t in (a, b, c, d)]
+    fk.compile(wgmma.product, *specs, op, spans)(a, b, c, d)
+    if dtype == torch.float32:  # tf32
+        a, b = ((x.view(torch.int32) & ~0x1FFF).view(torch.float32) for x in (a, b))
+    a, b = a.double(), b.double().mT
+    size = a.abs() @ b.abs() + c.double().abs()
+    error = 2.0**-13 if name.startswith("e") else ERRORS[sums]
+    assert ((d.double() - (c.double() + a @ b)).abs() <= k * error * size).all()
+
+
+def test_accumulators_and_fragments_are_those_that_are_drawn():
+    with cute_context():
+        tiled = cute.make_tiled_mma(half(24, RMEM))
+        c = read_thread_values(tiled.tv_layout_C_tiled, (64, 24), "C").coords
+        a = read_thread_values(tiled.tv_layout_A_tiled, (64, 16), "A").coords
+    thread, value = np.ogrid[:128, :12]
+    warp, g, t = thread // 32, thread % 32 // 4, thread % 4
+    rows, columns = 16 * warp + g + value // 2 % 2 * 8, value // 4 * 8 + 2 * t + value % 2
+    assert (c[..., 0] == rows).all() and (c[..., 1] == columns).all()
+    value = np.arange(8)[None]
+    assert (a[..., 0] == 16 * warp + g + value // 2 % 2 * 8).all()
+    assert (a[..., 1] == 2 * t + value % 2 + value // 4 * 8).all()
+
+
+@pytest.mark.parametrize("schedule", ["default", "adversarial"])
+def test_gemm(schedule):
+    a, b = drawn((256, 320), F16, 1), drawn((128, 320), F16, 2)
+    c = torch.full((256, 128), 77, dtype=F16)
+    run = fk.compile(wgmma.gemm, *(fk.spec(t, divisible={1: 16}) for t in (a, b, c)), half(128))
+    with forgekit.vgpu.options(schedule=schedule, seed=3):
+        run(a, b, c)
+    fk.check(c, (a.double() @ b.double().T).half())
+
+
+# -- by hand --------------------------------------------------------------------------------------
+FILL = """.shared .align 1024 .b8 s[8192]; mov.b32 %r1, s; mad.lo.s32 %r2, %r0, 32, %r1;
+mov.b32 %r3, 0x3c003c00; st.shared.v4.b32 [%r2], {%r3, %r3, %r3, %r3};
+st.shared.v4.b32 [%r2+16], {%r3, %r3, %r3, %r3}; fence.proxy.async.shared::cta; bar.sync 0;
+shr.u32 %r4, %r1, 4; cvt.u64.u32 %rd10, %r4; or.b64 %rd10, %rd10, %rd11; setp.eq.u32 %p1, 0, 0;
+mov.b32 %r10, 0; mov.b32 %r11, 0; mov.b32 %r12, 0; mov.b32 %r13, 0; wgmma.fence.sync.aligned;
+"""
+# One after the other: eight rows of 16 bytes, the next 8 bytes of K, the next eight rows.
+PLAIN = "mov.b64 %rd11, 0x0000001000080000;" + FILL
+SHAPE = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"
+MMA = SHAPE + " {%r10, %r11, %r12, %r13}, %rd10, %rd10, %p1, 1, 1, 0, 0;"
+STORE = "mul.wide.u32 %rd2, %r0, 4; add.s64 %rd3, %rd0, %rd2; st.global.b32 [%rd3], %r10; ret;"
+COMMIT = "wgmma.commit_group.sync.aligned; "
+
+
+def ones(body: str, **options) -> np.ndarray:
+    """%r10 of each thread; A and B hold ones, the accumulator starts at 0."""
+    x = np.zeros(128, np.float32)
+    launch(body, x, block=128, **options)
+    return x
+
+
+@pytest.mark.parametrize("waits, result", [
+    ("", 0), ("wgmma.wait_group.sync.aligned 0;", 0), (COMMIT, 0),
+    (COMMIT + "wgmma.wait_group.sync.aligned 1;", 0),
+    (COMMIT + "wgmma.wait_group.sync.aligned 0;", 16),
+    (COMMIT + MMA + COMMIT + "wgmma.wait_group.sync.aligned 1;", 0),
+    (COMMIT + MMA + COMMIT + "wgmma.wait_group.sync.aligned 0;", 32),
+])  # fmt: skip
+def test_results_come_with_the_wait_for_their_group(waits, result):
+    assert (ones(PLAIN + MMA + waits + STORE) == result).all()
+
+
+def test_constants_scale_and_negate():
+    wait = COMMIT + "wgmma.wait_group.sync.aligned 0;"
+    minus = MMA.replace("1, 1, 0, 0", "-1, 1, 0, 0")
+    dropped = "setp.eq.u32 %p1, 0, 1;" + MMA
+    assert (ones(PLAIN + MMA + minus + minus + wait + STORE) == -16).all()
+    assert (ones(PLAIN + MMA + MMA + dropped + wait + STORE) == 16).all()
+
+
+def test_a_warp_that_comes_later_is_waited_for():
+    late = """mov.b32 %r20, 0; setp.lt.u32 %p2, %r0, 96; @%p2 bra JOIN;
+    LOOP: add.s32 %r20, %r20, 1; setp.lt.u32 %p3, %r20, 50; @%p3 bra LOOP; bra JOIN; JOIN: """
+    wait = COMMIT + "wgmma.wait_group.sync.aligned 0;"
+    assert (ones(PLAIN + late + MMA + wait + STORE) == 16).all()
+
+
+@pytest.mark.parametrize("body, block, text", [
+    (PLAIN + MMA + STORE, 96, "runs without the rest of its warpgroup"),
+    (PLAIN + "setp.lt.u32 %p2, %r0, 96; @%p2 " + MMA + STORE, 128, "the rest of its warpgroup"),
+    (PLAIN + "shr.u32 %r5, %r0, 5; cvt.u64.u32 %rd5, %r5; add.s64 %rd10, %rd10, %rd5;" + MMA +
+     STORE, 128, "has another descriptor than the rest of its warpgroup"),
+    (PLAIN + "setp.lt.u32 %p1, %r0, 32;" + MMA + STORE, 128, "another scale-d"),
+    (PLAIN + "or.b64 %rd10, %rd10, 0x0002000000000000;" + MMA + STORE, 128, "base offset"),
+])  # fmt: skip
+def test_who_may_execute_it(body, block, text):
+    with pytest.raises(KernelError, match=text):
+        launch(body, np.zeros(128, np.float32), block=block)
+
+
+def test_descriptors_stay_within_shared_memory():
+    body = PLAIN.replace("0x0000001000080000", "0x0000020000080000") + MMA + STORE
+    with pytest.raises(MemoryAccessError) as error:
+        ones(body)
+    assert error.value.kind == "out-of-bounds"
+
+
+def test_pieces_are_swizzled_within_their_span():
+    """Row r of a tile swizzled over 128 bytes: piece p lies at p ^ r."""
+    found = descriptors.pieces(1 << 62 | 0x40 << 32 | 0x1000 >> 4, 16, False)
+    rows = np.arange(16)[:, None]
+    assert (found == 0x1000 + rows * 128 + (np.arange(2) ^ rows % 8) * 16).all()
+
+
+@pytest.mark.parametrize("line, text", [
+    (MMA.replace("mma_async.sync", "mma_async.sp.sync"), "sparse"),
+    (MMA.replace("n8k16", "n12k16"), "m64n12k16"),
+    (MMA.replace("f32.f16.f16", "f32.f16.bf16"), "f32.f16.bf16"),
+    (MMA.replace(", 0, 0;", ", 0;"), "7 operands"),
+    ("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 64;", "tensor memory"),
+    ("tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd1, %r2, %p1;", "sm_90a"),
+    ("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%rd1];", "sm_90a"),
+])  # fmt: skip
+def test_refusals_name_the_instruction_and_what_to_do(line, text):
+    with pytest.raises(UnsupportedPtxError) as error:
+        launch(PLAIN + line + STORE, np.zeros(128, np.float32), block=128)
+    assert text in str(error.value) and line.partition(";")[0] in str(error.value)
