@@ -24,6 +24,7 @@ def setup(app: Any) -> dict[str, Any]:
     app.connect("env-get-outdated", _made_pages)
     app.connect("source-read", _prepare)
     app.connect("html-page-context", _name_folds)
+    app.connect("html-page-context", _add_playground)
     app.connect("build-finished", _write_entrance)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -71,6 +72,13 @@ def _name_folds(app: Any, name: str, template: str, context: dict[str, Any], doc
     """What folds an output is called by its own words, not by a label that hides them."""
     if "body" in context:
         context["body"] = context["body"].replace(' aria-label="Toggle hidden content"', "")
+
+
+def _add_playground(app: Any, name: str, *_: Any) -> None:
+    """One page alone has the scripts of the playground."""
+    if name == "book/playground":
+        for script in ("math.js", "layouts.js", "playground.js"):
+            app.add_js_file(script)
 
 
 def _write_entrance(app: Any, exception: Exception | None) -> None:

@@ -15,10 +15,11 @@ Open = Callable[..., Any]
 
 LAYOUTS = "week0_copy_transpose/02_see_layouts.html"
 WHY = "week0_copy_transpose/01_why_slow_why_wrong.html"
+PLAYGROUND = "book/playground.html"
 LOOKED_AT = ("book/index.html", WHY, LAYOUTS, "book/benchmarks.html", "book/architecture.html")
 
 MORE = ("book/reference.html", "book/glossary.html", "book/exercises.html", "book/setup.html",
-        "search.html")  # fmt: skip
+        "search.html", PLAYGROUND)  # fmt: skip
 
 # No colour is on its way to another when it is read.
 STILL = {"reduced_motion": "reduce"}
@@ -152,6 +153,37 @@ def test_the_explorer_reacts(visit: Open) -> None:
     assert explorer.locator(".fkx-step, .fkx-result").first.inner_text() != before
     explorer.locator(".c").nth(5).hover()
     assert "offset" in explorer.locator(".fkx-say").inner_text()
+
+
+def test_the_playground_computes_and_keeps_what_is_typed(visit: Open) -> None:
+    page = visit(f"{PLAYGROUND}#layout=(8,8):(8,1)&op=zipped_divide&by=(2,4)&at=(1,2)")
+    result, by = page.locator("#pg-result"), page.get_by_label("Tiler")
+    assert result.inner_text() == "((2,4),(4,2)):((8,1),(16,4))"
+    assert "offset 40, index 17" in page.locator("#pg-coord-is").inner_text()
+    by.fill("((2,2):(2,2),4)")
+    fault = page.locator("#pg-by-fault")
+    assert fault.inner_text().startswith("complement of (2,2):(2,2): got the stride 2, within")
+    assert by.get_attribute("aria-invalid") == "true" and not result.is_visible()
+    by.fill("(4,4)")
+    assert "by=(4,4)" in page.url and fault.inner_text() == ""
+    page.get_by_role("button", name="Go on with the result").click()
+    page.get_by_label("Operation").select_option("coalesce")
+    assert result.inner_text() == "(4,4,2,2):(8,1,32,4)"
+    page.reload()
+    assert result.inner_text() == "(4,4,2,2):(8,1,32,4)"
+
+
+def test_the_playground_marks_an_element_in_every_picture(visit: Open) -> None:
+    page = visit(f"{PLAYGROUND}#layout=(4,6):(4,1)")
+    twice = page.locator("td.pg-twice")
+    assert twice.count() == 6 and twice.first.inner_text() == "2×"
+    page.get_by_role("grid", name="Layout").locator("td[tabindex='0']").focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    assert page.locator("td.pg-on").count() == 3  # (0,4), (1,0) and offset 4 of the memory
+    assert page.locator("#pg-say").inner_text().startswith("(0,4), index 16: offset 4, byte 16")
+    page.get_by_label("Offset → coordinates").fill("4")
+    assert page.locator("#pg-offset-is").inner_text() == "(1,0) (0,4)"
 
 
 def test_keyboard_reaches_the_text(visit: Open) -> None:
