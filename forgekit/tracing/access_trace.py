@@ -136,16 +136,16 @@ class AccessTrace(Launches):
             self._record(m, kind, width, block, thread, place.astype(np.uint64))
 
     def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
-        """Bulk copies, as accesses of 16 bytes by the thread that starts them."""
-        for end, kind in ((operation.source, "async load"), (operation.target, "store")):
-            for i, target in enumerate([] if end is None else end.targets(operation.size)):
-                assert target.allocation is not None
-                block, thread = divmod(int(operation.who[i]), m.n_threads)
-                start = np.uint64(target.allocation.address + target.skipped)
-                address = start + target.places.astype(np.uint64) * np.uint64(16)
-                self.total += len(address)
-                address = address[: self.limit - self._recorded]
-                self._record(m, kind, 16, np.array([block]), np.array([thread]), address)
+        """Bulk copies, as accesses of 16 bytes or less by the thread that starts them."""
+        for kind, run in operation.runs():
+            target, width = run.target()
+            start = np.uint64(run.allocation.address + target.skipped)
+            address = start + target.places.astype(np.uint64) * np.uint64(width)
+            who = np.repeat(operation.who[run.of], run.size // width)
+            self.total += len(address)
+            room = self.limit - self._recorded
+            block, thread = np.divmod(who[:room], m.n_threads)
+            self._record(m, kind, width, block, thread, address[:room])
 
     def _record(
         self, m: Machine, kind: str, width: int, block: Array, thread: Array, address: Array

@@ -90,10 +90,11 @@ class Program:
 
     @functools.cached_property
     def pointer_slots(self) -> list[int]:
-        """Offsets in the parameters of the words that may hold a pointer: those of 64 bits. A size
-        of 32 bits and what stands in the padding after it can look like one.
+        """Offsets in the parameters of the words that may hold a pointer: those of 64 bits, and the
+        first of what may be a tensor map. A size of 32 bits and what stands in the padding after it
+        can look like one.
         """
-        words = dataflow.parameter_words(self.kernel, 8)
+        words = dataflow.parameter_words(self.kernel, 8) | dataflow.tensor_maps(self.kernel)
         return sorted(self.param_offsets[name] + at for name, at in words)
 
     @functools.cached_property

@@ -106,9 +106,9 @@ class Counting(Listener):
     def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
         """Bulk copies move bytes of tensors, but make no requests: they pass the L1 cache by."""
         assert self._current is not None
-        for end, kind in ((operation.source, "async load"), (operation.target, "store")):
-            for target in [] if end is None else end.targets(operation.size):
-                self._current.touched.add(kind, [target], 16)
+        for kind, run in operation.runs():
+            target, width = run.target()
+            self._current.touched.add(kind, [target], width)
 
     def _count(
         self, m: Machine, access: Access, space: str, address: Array, mask: Array | None

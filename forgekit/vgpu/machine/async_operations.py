@@ -1,4 +1,4 @@
-"""Asynchronous operations in flight: bulk copies and `st.async`.
+"""Asynchronous operations in flight: bulk copies, tensor copies and `st.async`.
 
 They arrive as late as the rules allow: when nobody can run on without, when a thread waits for its
 bulk group, or at the end. An eager adversary lets them arrive when they start.
@@ -7,9 +7,9 @@ bulk group, or at the end. An eager adversary lets them arrive when they start.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,28 @@ if TYPE_CHECKING:
     from forgekit.vgpu.memory import Allocation
 
 NO_MBARRIER = -1
+Update = Callable[["Array", "Array"], "Array"]
+
+
+class Run(NamedTuple):
+    """Contiguous bytes of an allocation that operations reach: `size[k]` bytes from `start[k]` on
+    by operation `of[k]`, ascending."""
+
+    allocation: Allocation
+    of: Array
+    start: Array
+    size: Array
+
+    def target(self) -> tuple[Target, int]:
+        """The pieces that are reached, and bytes of a piece, at most 16."""
+        skipped = -self.allocation.address % 16
+        width = int(np.gcd.reduce(np.concatenate([[16], self.start - skipped, self.size])))
+        first, count = (self.start - skipped) // width, self.size // width
+        step = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+        elem = min(width, 4)
+        rows = element_view(self.allocation.data[skipped:], elem, width // elem)
+        places = np.repeat(first, count) + step
+        return Target(rows, places, None, "global", self.allocation, skipped), width
 
 
 @dataclass
@@ -32,16 +54,35 @@ class End:
     start: Array
     allocations: Sequence[Allocation] | None = None  # None: shared memory
 
-    def targets(self, size: Array) -> list[Target]:
-        """The 16-byte pieces of tensors that operations of these sizes reach."""
-        result = []
-        for i, allocation in enumerate(self.allocations or ()):
-            skipped = -allocation.address % 16
-            first = (int(self.start[i]) - skipped) // 16
-            places = np.arange(first, first + int(size[i]) // 16)
-            rows = element_view(allocation.data[skipped:], 4, 4)
-            result.append(Target(rows, places, None, "global", allocation, skipped))
-        return result
+    def runs(self, size: Array) -> Iterator[Run]:
+        """The bytes of tensors that operations of these sizes reach."""
+        for allocation in {id(a): a for a in self.allocations or ()}.values():
+            of = np.flatnonzero([a is allocation for a in self.allocations or ()])
+            yield Run(allocation, of, self.start[of], size[of])
+
+    def places(self, i: int, size: int) -> Array:
+        """Where each of the bytes lies, in the order in which they are moved; -1: nowhere."""
+        return int(self.start[i]) + np.arange(size)
+
+    def take(self, i: int, size: int, shared: Array) -> Array:
+        """The bytes of operation i."""
+        start = int(self.start[i])
+        memory = shared if self.allocations is None else self.allocations[i].data
+        return memory[start : start + size]
+
+    def put(self, i: int, found: Array, shared: Array, update: Update | None = None) -> None:
+        """Write them. update: (old elements, new ones) -> what stays, where it is not the new."""
+        assert update is None
+        self.take(i, len(found), shared)[:] = found
+
+    def part(self, keep: Array) -> End:
+        """Of some operations only."""
+        if keep.all():
+            return self
+        kept = self.allocations
+        if kept is not None:
+            kept = [a for a, k in zip(kept, keep.tolist(), strict=True) if k]
+        return replace(self, start=self.start[keep], allocations=kept)
 
 
 @dataclass
@@ -49,7 +90,8 @@ class AsyncOperation:
     """What one instruction has started: operation i is that of thread `who[i]`, ascending.
 
     source: None where the bytes are `values`, (n, size). words: the mbarrier that is signalled, or
-    NO_MBARRIER where the thread waits for the `group` (0: not committed). left: not yet arrived.
+    NO_MBARRIER where the thread waits for the `group` (0: not committed). update: what a reduction
+    does to elements of its target. left: not yet arrived.
     """
 
     pc: int
@@ -59,6 +101,7 @@ class AsyncOperation:
     source: End | None
     words: Array
     values: Array | None = None
+    update: Update | None = None
     left: Array = field(init=False)
     group: Array = field(init=False)
     held: dict[int, Array] = field(default_factory=dict)  # bytes that have been read already
@@ -68,6 +111,13 @@ class AsyncOperation:
     def __post_init__(self) -> None:
         self.left = np.ones(len(self.who), bool)
         self.group = np.zeros(len(self.who), np.int64)
+
+    def runs(self) -> Iterator[tuple[str, Run]]:
+        """What it reaches of tensors, with the kind of access as listeners know it."""
+        ends = ((self.source, "async load"), (self.target, "atomic" if self.update else "store"))
+        for end, kind in ends:
+            for run in [] if end is None else end.runs(self.size):
+                yield kind, run
 
     @property
     def signals(self) -> bool:
@@ -150,11 +200,10 @@ class AsyncOperations:
             return
         assert source is not None
         for i in np.flatnonzero(part).tolist():
-            size = int(operation.size[i])
             found = operation.held.pop(i, None)
             if found is None:
-                found = _bytes(source, i, size, shared)
-            _bytes(target, i, size, shared)[:] = found
+                found = source.take(i, int(operation.size[i]), shared)
+            target.put(i, found, shared, operation.update)
 
     # -- bulk groups ------------------------------------------------------------------------------
     def commit(self, mask: Array | None) -> None:
@@ -202,12 +251,5 @@ class AsyncOperations:
         for i in np.flatnonzero(due).tolist():
             if i not in operation.held and not operation.moved:
                 size = int(operation.size[i])
-                operation.held[i] = _bytes(
-                    operation.source, i, size, self.machine.shared.data
-                ).copy()
-
-
-def _bytes(end: End, i: int, size: int, shared: Array) -> Array:
-    start = int(end.start[i])
-    memory = shared if end.allocations is None else end.allocations[i].data
-    return memory[start : start + size]
+                found = operation.source.take(i, size, self.machine.shared.data)
+                operation.held[i] = found.copy()

@@ -8,6 +8,7 @@ storage.py          shared memory of blocks, local memory of threads
 addressing.py       addresses of an access -> places in memory, inside and aligned
 clusters.py         shared memory of the other blocks of a cluster
 swizzles.py         where swizzled bytes of shared memory lie
+tensor_maps.py      what a tensor copy (TMA) is told of a tensor and of its boxes
 faults.py           what a student reads about a wrong access
 fresh.py            tensors that nobody has written yet
 """
@@ -23,9 +24,11 @@ import numpy as np
 
 from forgekit.vgpu.floats import Array
 
-# Generic addresses of shared and local memory live in windows of their own, as on hardware.
+# Generic addresses of shared and local memory and of kernel parameters live in windows of their
+# own, as on hardware.
 SHARED_WINDOW = 1 << 56
 LOCAL_WINDOW = 2 << 56
+PARAM_WINDOW = 3 << 56
 WINDOW_MASK = np.uint64((1 << 56) - 1)
 WINDOW_SHIFT = np.uint64(56)
 

@@ -15,7 +15,9 @@ from forgekit.vgpu.memory import SHARED_RESERVED, SHARED_WINDOW, TensorInfo
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.memory import Allocation
     from forgekit.vgpu.memory.storage import LocalMemory, SharedMemory
+    from forgekit.vgpu.memory.tensor_maps import TensorMap
 
 # An address farther than this from every tensor is not described as an overrun of one.
 _NEAR_BYTES = 1 << 31
@@ -206,7 +208,7 @@ def read_only(m: Machine, kind: str, address: Array, mask: Array | None, width: 
 
 
 def misaligned(
-    m: Machine, space: str, kind: str, address: Array, bad: Array, width: int
+    m: Machine, space: str, kind: str, address: Array, bad: Array, width: int, advice: str = ""
 ) -> Exception:
     name, where, others = _who(m, bad)
     value = _at(address, m, where)
@@ -220,12 +222,14 @@ def misaligned(
         if allocation is not None and 0 <= value - allocation.address <= allocation.size_bytes:
             info, from_first = allocation.tensor_at(value - allocation.address)
             what = info.coordinate(from_first)
+    advice = advice or (
+        f"A {8 * width}-bit access needs a {width}-byte boundary: the start of the tensor, its row "
+        "stride and every tile offset must be multiples of it, or use narrower accesses."
+    )
     error = MemoryAccessError(
         f"Misaligned access: {m.where()}\n"
         f"  {name} {kind} {_bytes(width)} at {what}, an address that is not a multiple of {width} "
-        f"(it is {value % width} beyond one).{others}\n"
-        f"A {8 * width}-bit access needs a {width}-byte boundary: the start of the tensor, its row "
-        "stride and every tile offset must be multiples of it, or use narrower accesses."
+        f"(it is {value % width} beyond one).{others}\n{advice}"
     )
     return _marked(error, m, "misaligned", where, what)
 
@@ -273,6 +277,44 @@ def uneven_size(m: Machine, kind: str, sizes: Array, bad: Array, step: int) -> E
         f"{step}: copy the rest with ordinary loads and stores."
     )
     return _marked(error, m, "misaligned", where)
+
+
+def box_out_of_bounds(
+    m: Machine, does: str, who: Array, tensor_map: TensorMap, allocation: Allocation,
+    at: tuple[int, ...], first: int, last: int,
+) -> Exception:  # fmt: skip
+    """A box reaches bytes `first` to `last` of an allocation, which is smaller.
+
+    at: the box's coordinates, as the instruction has them.
+    """
+    name, where, others = _who(m, who)
+    beyond = first if first < 0 else max(allocation.size_bytes, first)
+    info, from_first = allocation.tensor_at(beyond)
+    side = (
+        f"{_bytes(-first)} before its start"
+        if first < 0
+        else (f"{_bytes(last - allocation.size_bytes)} past its end")
+    )
+    error = MemoryAccessError(
+        f"Out of bounds: {m.where()}\n"
+        f"  {name} {does} the box {tensor_map.box} at {at}, {side}.\n"
+        f"  {info} has {_bytes(allocation.size_bytes)}; its tensor map says: "
+        f"{tensor_map.dtype} {tensor_map.sizes}, strides of {tensor_map.strides} bytes.{others}\n"
+        "A tensor copy leaves out what lies outside the tensor that its map describes: that one "
+        "is larger than the memory. Make the map from the tensor's own shape and strides."
+    )
+    return _marked(error, m, "out-of-bounds", where, f"{info.coordinate(from_first)} of {info}")
+
+
+def tensor_map(m: Machine, who: Array, what: str) -> Exception:
+    """A tensor copy is given `what`, with which it cannot work."""
+    name, where, others = _who(m, who)
+    error = KernelError(
+        f"Misused tensor map: {m.where()}\n  {name} gives the copy {what}.{others}\n"
+        "A tensor map is made on the host, by make_tiled_tma_atom() of the tensor that this call "
+        "passes, and reaches the kernel as its copy atom."
+    )
+    return _marked(error, m, "tensor-map", where)
 
 
 def apart(m: Machine, mask: Array) -> Exception:

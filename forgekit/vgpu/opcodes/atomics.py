@@ -48,6 +48,11 @@ def operation(name: str, kind: str) -> Operation:
     return table[name]
 
 
+def reduction(name: str, kind: str) -> Operation:
+    """An operation as global memory does it."""
+    return _add_flushed if (name, kind) == ("add", "f32") else operation(name, kind)
+
+
 def _add_flushed(old: Array, x: Array) -> Array:
     """float32 addition as in global memory: subnormal operands and results become zero.
 
@@ -84,9 +89,7 @@ def atomic(ins: Instruction, d: Decoder) -> Step:
     target = ins.operands[0]
     sink = isinstance(target, Register) and target.name == "_"
     write = d.writer(target, kind) if returns and not sink else None
-    run = operation(name, kind)
-    if kind == "f32" and name == "add" and space == "global":
-        run = _add_flushed
+    run = reduction(name, kind) if space == "global" else operation(name, kind)
     elem = TYPE_BYTES[kind]
 
     def update(m: Machine, mask: Array | None) -> None:

@@ -1,6 +1,6 @@
 """Bulk copies (`cp.async.bulk`) and `st.async`: operations that signal an mbarrier.
 
-Addresses are checked where the instruction stands. Copies by tensor map (TMA) are refused.
+Addresses are checked where the instruction stands. Copies by tensor map: `tensor_copy.py`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ def cp_async_bulk(ins: Instruction, d: Decoder) -> Step:
     parts = ins.opcode[3:]
     if not parts:
         raise UnknownVariantError("neither source nor target")
-    if "tensor" in parts:
-        raise UnknownVariantError("copies by tensor map, TMA")
     if parts[0] == "commit_group":
         return lambda m: m.async_operations.commit(m.mask)
     if parts[0] == "wait_group":
@@ -69,7 +67,7 @@ def _copy(ins: Instruction, d: Decoder, to: str, source: str) -> Step:
         _check_alignment(m, "copies from", source, at, sizes, full)
         _check_alignment(m, "copies to", to, into, sizes, full)
         begin = _end(m, source, "copies from", at, sizes, full)
-        pieces = _blocks(m, several(m), full) if several else [(full, None)]
+        pieces = each_block(m, several(m), full) if several else [(full, None)]
         for who, rank in pieces:
             place = into if rank is None else clusters.mapped(into, rank)
             end = _end(m, to, "copies to", place, sizes, who)
@@ -79,26 +77,17 @@ def _copy(ins: Instruction, d: Decoder, to: str, source: str) -> Step:
                 words = m.mbarriers.places("cluster", where, who)
             m.async_operations.start(
                 AsyncOperation(m.pc, np.flatnonzero(who), sizes[who].astype(np.int64), end,
-                       _part(begin, who[full]), words[who])
+                       begin.part(who[full]), words[who])
             )  # fmt: skip
 
     return d.guarded(start)
 
 
-def _blocks(m: Machine, bits: Array, full: Array) -> list[tuple[Array, Array]]:
+def each_block(m: Machine, bits: Array, full: Array) -> list[tuple[Array, Array]]:
     """(threads, rank) for every block of the cluster that some thread copies to."""
     wide = np.broadcast_to(bits, m.shape).astype(np.int64)
     ranks = [(full & (wide >> r & 1 == 1), np.array([[r]])) for r in range(16)]
     return [(who, rank) for who, rank in ranks if who.any()]
-
-
-def _part(end: End, keep: Array) -> End:
-    if keep.all():
-        return end
-    kept = end.allocations
-    if kept is not None:
-        kept = [a for a, k in zip(kept, keep.tolist(), strict=True) if k]
-    return End(end.start[keep], kept)
 
 
 def _check_alignment(
@@ -120,10 +109,11 @@ def _end(m: Machine, space: str, kind: str, address: Array, sizes: Array, full: 
     """Where copies begin or end, bounds checked."""
     if space == "global":
         return _in_global(m, kind, address, sizes, full)
-    return _in_shared(m, kind, address, sizes, full)
+    return in_shared(m, kind, address, sizes, full)
 
 
-def _in_shared(m: Machine, kind: str, address: Array, sizes: Array, full: Array) -> End:
+def in_shared(m: Machine, kind: str, address: Array, sizes: Array, full: Array) -> End:
+    """Shared memory of the cluster, bounds checked."""
     rank, within = clusters.split(m, address)
     owner = addressing.cluster_rows(m, kind, address, rank, full, ALIGN)
     offset = within.astype(np.int64) - m.shared.base

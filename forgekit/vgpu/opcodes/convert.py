@@ -8,7 +8,7 @@ import numpy as np
 
 from forgekit.vgpu import floats, fp8
 from forgekit.vgpu.floats import Array
-from forgekit.vgpu.memory import LOCAL_WINDOW, SHARED_WINDOW
+from forgekit.vgpu.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
 from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, opcode
 from forgekit.vgpu.opcodes.decoder import Decoder
 from forgekit.vgpu.ptx import Instruction
@@ -247,7 +247,8 @@ def cvta(ins: Instruction, d: Decoder) -> Compute:
     space = next(
         (s for s in ins.opcode if s.split(":")[0] in ("global", "shared", "local", "param")), ""
     )
-    window = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW}.get(space.split(":")[0], 0)
+    windows = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW}
+    window = windows.get(space.split(":")[0], 0)
     if kind != "u64":
         raise UnknownVariantError(f".{kind}")
     offset = np.uint64(window)

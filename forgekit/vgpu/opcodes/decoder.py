@@ -152,18 +152,12 @@ class Decoder:
             return lambda m: value
         if name in self.program.module.variables:  # placed at launch
             return lambda m: _wrapped(m.record.symbols[name] + offset, dtype)
-        if name in self.program.param_offsets:
-            copies = (i for i in self.program.instructions if "tensor" in i.opcode)
-            self.instruction = next(copies, self.instruction)
-            raise UnknownVariantError(
-                "a kernel parameter's address, as of a tensor map (TMA): copy without a tensor "
-                "map, by cp.async, bulk copies or plain loads"
-            )
         raise self.malformed(f"unknown symbol {name}")
 
     def symbol_address(self, name: str) -> int | None:
         p = self.program
-        return p.shared_offsets.get(name, p.local_offsets.get(name))
+        places = p.shared_offsets | p.local_offsets | p.param_offsets
+        return places.get(name)
 
     def guard(self) -> Fetch | None:
         """The instruction's guard predicate as a function of the machine, if it has one."""

@@ -149,6 +149,14 @@ def parameter_words(kernel: ptx.Kernel, width: int) -> set[tuple[str, int]]:
     return found
 
 
+def tensor_maps(kernel: ptx.Kernel) -> set[tuple[str, int]]:
+    """Where in parameters, (name, byte offset), tensor maps may begin: in those whose address is
+    taken."""
+    sizes = {p.name: p.size_bytes for p in kernel.params}
+    symbols = {o.name for i in kernel.instructions for o in i.operands if isinstance(o, ptx.Symbol)}
+    return {(n, at) for n in symbols & set(sizes) for at in range(0, sizes[n] - 63, 64)}
+
+
 Origins = set[tuple[str, int]] | None
 
 
@@ -161,6 +169,7 @@ def address_origins(kernel: ptx.Kernel) -> tuple[Origins, Origins]:
     """
     origins: dict[str, set[tuple[str, int]]] = {}
     unknown: set[str] = set()
+    maps = tensor_maps(kernel)
     changed = True
     while changed:
         changed = False
@@ -178,7 +187,7 @@ def address_origins(kernel: ptx.Kernel) -> tuple[Origins, Origins]:
                 lost = instruction.opcode[-1] in ("b64", "u64", "s64")
             else:
                 symbols = [o.name for o in instruction.operands if isinstance(o, ptx.Symbol)]
-                found = {(name, 0) for name in symbols}
+                found = {(name, 0) for name in symbols} | {m for m in maps if m[0] in symbols}
                 for register in reads:
                     found |= origins.get(register, set())
                     lost = lost or register in unknown
@@ -198,8 +207,7 @@ def address_origins(kernel: ptx.Kernel) -> tuple[Origins, Origins]:
 
 # Opcode -> which operand is the address in memory that is written or read.
 _WRITING = {"st": 0, "atom": 1, "red": 0}
-_BULK_STORE = ("cp", "async", "bulk", "global")
-_READING = {"ld": 1, "ldu": 1, "atom": 1, "red": 0, "cp": 1}
+_READING = {"ld": 1, "ldu": 1, "atom": 1, "red": 0}
 
 
 def _of_addresses(
@@ -209,23 +217,40 @@ def _of_addresses(
     roots: dict[str, int],
 ) -> Origins:
     result: set[tuple[str, int]] = set()
+    maps = tensor_maps(kernel)
     for instruction in kernel.instructions:
         root, place = instruction.opcode[0], roots.get(instruction.opcode[0])
-        if root == "cp" and roots is _WRITING and instruction.opcode[:4] == _BULK_STORE:
-            place = 0
-        elsewhere = not {"param", "local"}.isdisjoint(instruction.opcode)
-        if place is None or elsewhere or (root == "cp" and len(instruction.operands) < 3):
+        if root == "cp":
+            place = _copied(instruction, writes=roots is _WRITING)
+        if place is None or not {"param", "local"}.isdisjoint(instruction.opcode):
             continue
         operand = instruction.operands[place]
-        if not isinstance(operand, ptx.Address):
-            return None
-        if isinstance(operand.base, ptx.Symbol):
-            result.add((operand.base.name, 0))
-        elif operand.base is None or operand.base.name in unknown:
+        by_map = isinstance(operand, ptx.Vector)  # [map, {coordinates}]
+        if isinstance(operand, ptx.Vector):
+            operand = operand.items[0]
+        base = operand.base if isinstance(operand, ptx.Address) else operand
+        if isinstance(base, ptx.Symbol):
+            result.add((base.name, 0))
+        elif not isinstance(base, ptx.Register) or base.name in unknown:
             return None
         else:
-            result |= origins.get(operand.base.name, set())
+            found = origins.get(base.name, set())
+            if by_map and not found <= maps:  # it lies in memory
+                return None
+            result |= found
     return result
+
+
+def _copied(instruction: ptx.Instruction, *, writes: bool) -> int | None:
+    """Which operand of a `cp` is the address in global memory that it writes, or reads."""
+    opcode = instruction.opcode
+    ends = [part for part in opcode if part == "global" or part.startswith("shared")]
+    if len(ends) < 2:  # commit_group, wait_group, prefetch
+        return None
+    stores = ends[0] == "global"
+    if "reduce" in opcode:
+        return 0
+    return (0 if stores else 1) if writes == stores else None
 
 
 def narrowest_access(kernel: ptx.Kernel) -> int:
@@ -238,7 +263,7 @@ def _access_bytes(instruction: ptx.Instruction) -> int:
     if root == "mbarrier":
         return 8
     if root == "cp":
-        return (8 if "bulk" in parts else 4) if "async" in parts else 0
+        return (8 if "bulk" in parts and "tensor" not in parts else 4) if "async" in parts else 0
     if root not in ("ld", "st", "atom", "red", "ldu") or "param" in parts or "local" in parts:
         return 0
     count = next((int(p[1:]) for p in parts if p in ("v2", "v4", "v8")), 1)

@@ -64,8 +64,10 @@ def read_operands(
         return Register(rename(text))
 
     def address(text: str) -> Operand:
-        if "," in text:  # a tensor coordinate: [map, {x, y}]
-            return Vector(tuple(read(t) for t in split(text)))
+        if "," in text:  # a tensor coordinate: [map, {x, y}], [map+128, {x, y}]
+            base, *rest = split(text)
+            first = address(base) if "+" in base else read(base)
+            return Vector((first, *(read(t) for t in rest)))
         match = _ADDRESS.fullmatch(text)
         if not match:
             raise ValueError(f"cannot read the address [{text}]")

@@ -130,9 +130,7 @@ class ClusterSync(Listener):
         for end, what in ((operation.source, READ), (operation.target, WRITE)):
             if end is not None and end.allocations is None:
                 self._engine(m, operation, token, what, end.start, operation.size)
-            elif end is not None:
-                kind = "async load" if what == READ else "store"
-                self._global.bulk(m, operation, end, kind, token.clock)
+        self._global.bulk(m, operation, token.clock)
         if operation.signals:
             size = np.full(len(operation.who), _MBARRIER)
             self._engine(m, operation, token, ATOMIC, operation.words * _MBARRIER, size)

@@ -19,6 +19,7 @@ KINDS = {
     "async-copy": "Asynchronous copy still in flight",
     "block-lifetime": "Shared memory of a block that may not be there",
     "mbarrier": "Misused mbarrier",
+    "tensor-map": "Misused tensor map",
     "divergent-barrier": "Barrier in divergent code",
     "barrier-count": "Wrong barrier count",
     "deadlock": "Deadlock",

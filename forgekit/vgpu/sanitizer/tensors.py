@@ -17,7 +17,7 @@ from forgekit.vgpu.floats import Array
 from forgekit.vgpu.launch_record import LaunchRecord
 from forgekit.vgpu.listeners import Access
 from forgekit.vgpu.machine import WARP, Machine
-from forgekit.vgpu.machine.async_operations import AsyncOperation, End
+from forgekit.vgpu.machine.async_operations import AsyncOperation
 from forgekit.vgpu.memory import Allocation, GlobalMemory, fresh
 from forgekit.vgpu.memory.addressing import Target
 from forgekit.vgpu.program import Program
@@ -127,20 +127,14 @@ class GlobalCheck:
                     self._meet(m, tensor, READ, found, self._order.clocks.now)
             tensor.sources = [source for source in tensor.sources if len(source.units)]
 
-    def bulk(
-        self, m: Machine, operation: AsyncOperation, end: End, kind: str, clock: Snapshot
-    ) -> None:
-        """Bulk copies start, with the clocks as they were then."""
-        assert end.allocations is not None
-        for allocation in {id(a): a for a in end.allocations}.values():
-            tensor = self._tensor(allocation)
-            if tensor is None:
-                continue
-            part = np.array([a is allocation for a in end.allocations])
-            start = end.start[part] + tensor.shift
-            who = operation.who[part] | ENGINE
-            found = bytes_reached(who, start, operation.size[part], self._unit)
-            self._touch(m, tensor, kind, found, clock)
+    def bulk(self, m: Machine, operation: AsyncOperation, clock: Snapshot) -> None:
+        """Asynchronous operations start, with the clocks as they were then."""
+        for kind, run in operation.runs():
+            tensor = self._tensor(run.allocation)
+            if tensor is not None:
+                who = operation.who[run.of] | ENGINE
+                found = bytes_reached(who, run.start + tensor.shift, run.size, self._unit)
+                self._touch(m, tensor, kind, found, clock)
 
     def _watched(self) -> list[_Tensor]:
         """The tensors reached so far in which something can go wrong."""

@@ -264,9 +264,8 @@ class UndefinedMemory:
         ):
             bits, origin = np.zeros(size, np.uint8), np.zeros(size, np.int64)
             if operation.source is not None and operation.source.allocations is None:
-                start = int(operation.source.start[i])
-                bits = self._shared.bits[start : start + size].copy()
-                at = np.arange(start, start + size)
+                at = operation.source.places(i, size)
+                bits = self._shared.bits[at]
                 origin = self._shared.origin_at(at, 1).reshape(-1)
                 read = pack(m.pc, np.array(who), at % m.shared.stride)
                 origin = np.where(bits != 0, np.where(origin == 0, read, origin), 0)
@@ -280,14 +279,14 @@ class UndefinedMemory:
             self._arrives(m, operation.target, i, who, bits, origin)
 
     def _arrives(self, m: Machine, end: End, i: int, who: int, bits: Array, origin: Array) -> None:
-        start = int(end.start[i])
-        bad = np.flatnonzero(bits)
+        at = end.places(i, len(bits))
+        bad = np.flatnonzero((bits != 0) & (at >= 0))
         if end.allocations is None:
-            self._shared.bits[start : start + len(bits)] = bits
+            self._shared.bits[at] = bits
             if len(bad):
-                self._shared.set_origin(start + bad, 1, origin[bad])
+                self._shared.set_origin(at[bad], 1, origin[bad])
         elif len(bad):
-            place = _name(end.allocations[i], start + int(bad[0]))
+            place = _name(end.allocations[i], int(at[bad[0]]))
             code = int(origin[bad[0]])
             report_undefined(self._report, m, unpack(code), "copy", who, place, 1)
 

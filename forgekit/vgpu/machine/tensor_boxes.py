@@ -1,0 +1,127 @@
+"""The two ends of a tensor copy (TMA): boxes of tensors, and swizzled tiles of shared memory."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.vgpu.machine.async_operations import End, Run
+from forgekit.vgpu.memory.swizzles import PIECE, swizzled
+from forgekit.vgpu.memory.tensor_maps import Clipped, TensorMap
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.machine.async_operations import Update
+
+_LINE = 128  # bytes; no swizzle moves a byte out of its line
+
+
+@dataclass
+class Boxes(End):
+    """Boxes of tensors: `clipped[i]` in the tensor that begins at byte `start[i]`.
+
+    maps: the tensor map of each.
+    """
+
+    maps: Sequence[TensorMap] = ()
+    clipped: Sequence[Clipped] = field(default=(), repr=False)
+
+    def _inside(self, i: int) -> Array:
+        """The elements inside the tensor, as an array over its memory."""
+        part, dtype = self.clipped[i], f"u{self.maps[i].itemsize}"
+        assert self.allocations is not None
+        if part.empty:
+            return np.zeros(part.extents, dtype)
+        start = int(self.start[i]) + part.offset
+        return np.ndarray(part.extents, dtype, self.allocations[i].data, start, part.strides)
+
+    def take(self, i: int, size: int, shared: Array) -> Array:
+        part, tensor_map = self.clipped[i], self.maps[i]
+        dense = np.full(part.counts, tensor_map.fill, f"u{tensor_map.itemsize}")
+        dense[part.inside] = self._inside(i)
+        return dense.reshape(-1).view(np.uint8)
+
+    def put(self, i: int, found: Array, shared: Array, update: Update | None = None) -> None:
+        part, inside = self.clipped[i], self._inside(i)
+        dense = np.ascontiguousarray(found).view(inside.dtype).reshape(part.counts)[part.inside]
+        inside[...] = dense if update is None else update(inside, dense)
+
+    def places(self, i: int, size: int) -> Array:
+        part = self.clipped[i]
+        first = np.full(part.counts, -1, np.int64)
+        first[part.inside] = int(self.start[i]) + part.offset + part.offsets()
+        each = np.arange(self.maps[i].itemsize)
+        return np.where(first[..., None] < 0, -1, first[..., None] + each).reshape(-1)
+
+    def runs(self, size: Array) -> Iterator[Run]:
+        assert self.allocations is not None
+        for allocation in {id(a): a for a in self.allocations}.values():
+            mine = [i for i, a in enumerate(self.allocations) if a is allocation]
+            starts, sizes, of = [], [], []
+            for i in mine:
+                part = self.clipped[i]
+                if part.empty:
+                    continue
+                rows = replace_last(part).offsets().reshape(-1)
+                starts.append(rows + int(self.start[i]) + part.offset)
+                sizes.append(np.full(len(rows), part.extents[-1] * self.maps[i].itemsize))
+                of.append(np.full(len(rows), i))
+            if starts:
+                yield Run(allocation, *(np.concatenate(p) for p in (of, starts, sizes)))
+
+    def part(self, keep: Array) -> Boxes:
+        chosen = np.flatnonzero(keep).tolist()
+        assert self.allocations is not None
+        return replace(
+            self,
+            start=self.start[keep],
+            allocations=[self.allocations[i] for i in chosen],
+            maps=[self.maps[i] for i in chosen],
+            clipped=[self.clipped[i] for i in chosen],
+        )
+
+
+def replace_last(part: Clipped) -> Clipped:
+    """Its rows: the dense mode cut down to the first element."""
+    return part._replace(extents=(*part.extents[:-1], 1))
+
+
+@dataclass
+class Tiles(End):
+    """Swizzled tiles of shared memory. within: bytes from their block's start; spans: bytes."""
+
+    within: Array = field(default_factory=lambda: np.zeros(0, np.int64))
+    spans: Sequence[int] = ()
+
+    def _pieces(self, i: int, size: int, shared: Array) -> tuple[Array, Array]:
+        """Shared memory from the start of tile i on in pieces, and the order they are moved in."""
+        start = int(self.start[i])
+        lines = shared[start : start + -(-size // _LINE) * _LINE]
+        return lines.reshape(-1, PIECE), _order(int(self.within[i]) % 1024, size, self.spans[i])
+
+    def take(self, i: int, size: int, shared: Array) -> Array:
+        pieces, order = self._pieces(i, size, shared)
+        return pieces[order].reshape(-1)
+
+    def put(self, i: int, found: Array, shared: Array, update: Update | None = None) -> None:
+        assert update is None
+        pieces, order = self._pieces(i, len(found), shared)
+        pieces[order] = found.reshape(-1, PIECE)
+
+    def places(self, i: int, size: int) -> Array:
+        order = _order(int(self.within[i]) % 1024, size, self.spans[i])
+        return (int(self.start[i]) + order[:, None] * PIECE + np.arange(PIECE)).reshape(-1)
+
+    def part(self, keep: Array) -> Tiles:
+        spans = [s for s, k in zip(self.spans, keep.tolist(), strict=True) if k]
+        return replace(self, start=self.start[keep], within=self.within[keep], spans=spans)
+
+
+@functools.lru_cache(maxsize=256)
+def _order(within: int, size: int, span: int) -> Array:
+    """The pieces of a tile, counted from its start, in the order of its elements."""
+    return (swizzled(within + np.arange(0, size, PIECE), span) - within) // PIECE

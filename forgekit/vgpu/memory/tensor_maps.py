@@ -1,0 +1,162 @@
+"""Tensor maps: the 128 bytes that tell a tensor copy (TMA) what tensor and what boxes are meant.
+
+Their bits are those of the hardware, for CuTe DSL's host code writes them itself: where they lie
+is what ptxas makes of `tensormap.replace` for sm_90a and sm_100a. What a map must fulfil is that
+which the CUDA driver's `cuTensorMapEncodeTiled` demands.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.memory.swizzles import SPANS
+
+BYTES = 128
+ALIGN = 64
+_TILED = 2  # the lowest four bits of the word at byte 8, in every map for `.tile`
+_TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")
+_ITEM_BYTES = (1, 2, 4, 4, 8, 8, 2, 4, 4, 8, 2)
+_UNIT = 16  # bytes: strides are counted in them, addresses are multiples of them
+_NAN = {2: 0x7FFF, 4: 0x7FFFFFFF, 8: 0x7FFFFFFFFFFFFFFF}
+
+
+class TensorMap(NamedTuple):
+    """A tensor and a box of it, the mode that lies dense in memory first.
+
+    address: virtual or real, of the first element; dtype: as PTX names it; strides: bytes; box:
+    elements along each mode, of which every `steps`-th is copied; swizzle: bytes of its span; fill:
+    bits of an element outside the tensor.
+    """
+
+    address: int
+    dtype: str
+    itemsize: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+    steps: tuple[int, ...]
+    swizzle: int
+    fill: int
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Elements along each mode that a copy moves."""
+        return tuple(-(-b // s) for b, s in zip(self.box, self.steps, strict=True))
+
+    @property
+    def box_bytes(self) -> int:
+        """Bytes of shared memory that a copy fills, and tells its mbarrier of."""
+        return int(np.prod(self.counts)) * self.itemsize
+
+    def clip(self, coordinates: tuple[int, ...]) -> Clipped:
+        """The part of the box at these coordinates that lies inside the tensor."""
+        inside, extents, strides, offset = [], [], [], 0
+        for at, size, count, step, stride in zip(
+            coordinates, self.sizes, self.counts, self.steps, self.strides, strict=True
+        ):
+            first = min(max(0, -(at // step)), count)
+            last = min(max(first, -((at - size) // step)), count)
+            inside.append(slice(first, last))
+            extents.append(last - first)
+            strides.append(stride * step)
+            offset += (at + first * step) * stride
+        return Clipped(
+            self.counts[::-1], tuple(inside[::-1]), tuple(extents[::-1]), tuple(strides[::-1]),
+            offset,
+        )  # fmt: skip
+
+
+class Clipped(NamedTuple):
+    """Part of a box, the outermost mode first.
+
+    counts: of the box; inside: where the part lies in it; extents, strides (bytes): of the part;
+    offset: bytes from the tensor's first element to the part's.
+    """
+
+    counts: tuple[int, ...]
+    inside: tuple[slice, ...]
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+
+    @property
+    def span_bytes(self) -> int:
+        """Bytes from its first element to behind its last, but for the last one's own."""
+        return sum((n - 1) * s for n, s in zip(self.extents, self.strides, strict=True))
+
+    @property
+    def empty(self) -> bool:
+        return 0 in self.extents
+
+    def offsets(self) -> Array:
+        """The byte offset of each element from the part's first, in the part's shape."""
+        found = np.zeros(self.extents, np.int64)
+        for mode, (n, stride) in enumerate(zip(self.extents, self.strides, strict=True)):
+            along = [1] * len(self.extents)
+            along[mode] = n
+            found += (np.arange(n) * stride).reshape(along)
+        return found
+
+
+@functools.lru_cache(maxsize=256)
+def decode(raw: bytes) -> TensorMap:
+    """The tensor map that 128 bytes hold.
+
+    Raises:
+        ValueError: what of it no tensor copy can work with, and what it has to be.
+    """
+    words = [int(w) for w in np.frombuffer(raw, np.uint32)]
+    flags, rank = words[2], (words[2] >> 4 & 7) + 1
+    kind = flags >> 7 & 15
+    if flags & 15 != _TILED or rank > 5:
+        raise ValueError("no tensor map for tiles: pass what make_tiled_tma_atom() has made")
+    if kind >= len(_TYPES) or flags >> 16 & 1 or _TYPES[kind] == "f32.ftz":
+        raise ValueError(
+            "a tensor map of elements that are converted or unpacked on the way (tf32, f32.ftz, 4 "
+            "or 6 bits), which the virtual GPU does not know: copy them as they are"
+        )
+    if flags >> 11 & 3:
+        raise ValueError("an interleaved tensor map, which the virtual GPU does not know")
+    if flags >> 19 & 3 or flags >> 22 & 1:
+        raise ValueError(
+            "a tensor map with a swizzle of other pieces than 16 bytes or of 96 bytes, which the "
+            "virtual GPU does not know: take one of 32, 64 or 128 bytes"
+        )
+    itemsize = _ITEM_BYTES[kind]
+    high = words[7]
+    strides = [(words[3 + i] | (high >> 4 * i & 15) << 32) * _UNIT for i in range(4)]
+    boxes = [words[13] >> 24, *(words[14] >> 8 * i & 255 for i in range(4))]
+    steps = (1, *((words[13] >> 3 * i & 7) + 1 for i in range(1, 5)))
+    found = TensorMap(
+        words[0] | words[1] << 32,
+        _TYPES[kind],
+        itemsize,
+        tuple(words[8 + i] + 1 for i in range(rank)),
+        (itemsize, *strides)[:rank],
+        tuple(b + 1 for b in boxes[:rank]),
+        steps[:rank],
+        SPANS[flags >> 13 & 3],
+        _NAN.get(itemsize, 0) if flags >> 15 & 1 else 0,
+    )
+    _check(found)
+    return found
+
+
+def _check(found: TensorMap) -> None:
+    inner = found.counts[0] * found.itemsize
+    if found.address % _UNIT:
+        raise ValueError(f"a tensor map of address {found.address:#x}, not a multiple of {_UNIT}")
+    if inner % _UNIT:
+        raise ValueError(
+            f"a tensor map with boxes of {inner} bytes along the dense mode, not a multiple of "
+            f"{_UNIT}: take a wider tile"
+        )
+    if found.swizzle and inner > found.swizzle:
+        raise ValueError(
+            f"a tensor map with boxes of {inner} bytes along the dense mode, more than the "
+            f"{found.swizzle} of its swizzle: take a narrower tile or another swizzle"
+        )

@@ -1,0 +1,304 @@
+"""Tensor copies (TMA): `cp.async.bulk.tensor`, its reductions and its prefetch, for tiles.
+
+Boxes and addresses are checked where the instruction stands.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.machine import Machine
+from forgekit.vgpu.machine.async_operations import NO_MBARRIER, AsyncOperation, End, Update
+from forgekit.vgpu.machine.tensor_boxes import Boxes, Tiles
+from forgekit.vgpu.memory import (
+    PARAM_WINDOW,
+    WINDOW_MASK,
+    Allocation,
+    clusters,
+    faults,
+    tensor_maps,
+)
+from forgekit.vgpu.memory.tensor_maps import Clipped, TensorMap
+from forgekit.vgpu.opcodes import UnknownVariantError, atomics, counted, expect, opcode
+from forgekit.vgpu.opcodes.access import address_of
+from forgekit.vgpu.opcodes.bulk_copy import each_block, in_shared
+from forgekit.vgpu.opcodes.decoder import DTYPES, Decoder, Fetch, Step
+from forgekit.vgpu.ptx import Address, Instruction, Operand, Register, Vector
+
+ALIGN = 128  # of shared memory: PTX ISA, "cp.async.bulk.tensor"
+_MODES = {f"{n}d": n for n in range(1, 6)}
+_SHARED = ("shared:cta", "shared:cluster")
+# What PTX lets a tensor's elements be reduced by.
+_REDUCTIONS = {
+    "add": ("u32", "s32", "u64", "f16", "f32", "bf16"),
+    "min": ("u32", "s32", "u64", "s64", "f16", "bf16"),
+    "max": ("u32", "s32", "u64", "s64", "f16", "bf16"),
+    "inc": ("u32",), "dec": ("u32",),
+    **dict.fromkeys(("and", "or", "xor"), ("u32", "s32", "u64", "s64")),
+}  # fmt: skip
+
+
+class _Tensor(NamedTuple):
+    """A tensor map, and where its tensor begins: a byte of an allocation."""
+
+    map: TensorMap
+    allocation: Allocation
+    start: int
+
+
+class _Box:
+    """The operand `[map, {x, y, …}]`."""
+
+    def __init__(self, ins: Instruction, operand: Operand, d: Decoder) -> None:
+        self.modes = next((n for part, n in _MODES.items() if part in ins.opcode), 0)
+        items = operand.items if isinstance(operand, Vector) else ()
+        if not self.modes or len(items) != 2:
+            raise UnknownVariantError("without a tensor map and coordinates")
+        base, at = items
+        if isinstance(base, Register):
+            base = Address(base, 0)
+        self._map = address_of(base, "global", d)
+        coordinates = expect(at, Vector, "list of coordinates").items
+        if len(coordinates) != self.modes:
+            raise UnknownVariantError(f"{len(coordinates)} coordinates")
+        self._at: list[Fetch] = [d.fetch(c, "s32") for c in coordinates]
+
+    def operands(self, m: Machine) -> list[Array]:
+        """The map's address and the coordinates."""
+        return [self._map(m), *(fetch(m) for fetch in self._at)]
+
+    def boxes(self, m: Machine, full: Array, does: str) -> Boxes:
+        """The box of each thread that takes part; does: `copies from`, `copies to`."""
+        threads = np.flatnonzero(full)
+        maps, *columns = (
+            np.broadcast_to(a, m.shape).reshape(-1)[threads].tolist() for a in self.operands(m)
+        )
+        tensors = {
+            address: _tensor(m, address, self.modes, _only(m, int(threads[maps.index(address)])))
+            for address in set(maps)
+        }
+        found = [tensors[address] for address in maps]
+        corners = list(zip(*columns, strict=True))
+        clipped = [
+            self._clipped(m, _only(m, thread), tensor, corner, does)
+            for thread, tensor, corner in zip(threads.tolist(), found, corners, strict=True)
+        ]
+        start = np.array([tensor.start for tensor in found], np.int64)
+        return Boxes(start, [t.allocation for t in found], [t.map for t in found], clipped)
+
+    @staticmethod
+    def _clipped(
+        m: Machine, who: Array, tensor: _Tensor, at: tuple[int, ...], does: str
+    ) -> Clipped:
+        """What of the box at these coordinates is inside its tensor, if that is in memory."""
+        part, allocation = tensor.map.clip(at), tensor.allocation
+        first = tensor.start + part.offset
+        last = first + part.span_bytes + tensor.map.itemsize
+        if not part.empty and (first < 0 or last > allocation.size_bytes):
+            raise faults.box_out_of_bounds(m, does, who, tensor.map, allocation, at, first, last)
+        if does != "copies from" and allocation.read_only:
+            place = np.full((1, 1), allocation.address + first, np.uint64)
+            raise faults.read_only(m, "writes", place, who, tensor.map.itemsize)
+        return part
+
+
+def _only(m: Machine, thread: int) -> Array:
+    one = np.zeros(m.shape, bool)
+    one.flat[thread] = True
+    return one
+
+
+def _tensor(m: Machine, address: int, modes: int, who: Array) -> _Tensor:
+    """What a tensor map in parameters or global memory means."""
+    plain = address & int(WINDOW_MASK)
+    raw = b""
+    if address - plain == PARAM_WINDOW:
+        raw = m.record.params[plain : plain + tensor_maps.BYTES]
+    elif address == plain:
+        holder = m.memory.find(plain)
+        if holder is not None and plain >= holder.address:
+            at = plain - holder.address
+            raw = holder.data[at : at + tensor_maps.BYTES].tobytes()
+    if len(raw) < tensor_maps.BYTES:
+        raise faults.tensor_map(m, who, f"an address, {address:#x}, where no tensor map can be")
+    if plain % tensor_maps.ALIGN:
+        multiple = f"not a multiple of {tensor_maps.ALIGN}"
+        raise faults.tensor_map(m, who, f"a tensor map at address {address:#x}, {multiple}")
+    try:
+        found = tensor_maps.decode(raw)
+    except ValueError as error:
+        raise faults.tensor_map(m, who, str(error)) from None
+    if len(found.sizes) != modes:
+        have = len(found.sizes)
+        raise faults.tensor_map(m, who, f"a tensor map of {have} modes for a copy of {modes}")
+    held = _held(m, found.address)
+    if held is None:
+        real = m.memory.translate(found.address)
+        held = None if real is None else _held(m, real)
+    if held is None:
+        raise faults.tensor_map(
+            m, who, f"a tensor map of memory at {found.address:#x}, which belongs to no tensor of "
+            "this launch: it was made for another tensor, or for one that is gone",
+        )  # fmt: skip
+    return _Tensor(found, *held)
+
+
+def _held(m: Machine, address: int) -> tuple[Allocation, int] | None:
+    """The allocation that holds a virtual address, and the byte."""
+    allocation = m.memory.find(address)
+    start = -1 if allocation is None else address - allocation.address
+    if allocation is None or not 0 <= start < max(allocation.size_bytes, 1):
+        return None
+    return allocation, start
+
+
+def _tiles(m: Machine, does: str, address: Array, full: Array, boxes: Boxes) -> End:
+    """Shared memory that is to hold the boxes."""
+    wrong = full & (np.broadcast_to(address, m.shape) & address.dtype.type(ALIGN - 1) != 0)
+    if wrong.any():
+        inside = address & address.dtype.type(0xFFFFFF)
+        advice = (
+            f"A tensor copy needs shared memory at a multiple of {ALIGN} bytes: allocate the tile "
+            f"with byte_alignment={ALIGN}, or 1024 where it is swizzled, and keep stages multiples "
+            "of it."
+        )
+        raise faults.misaligned(m, "shared", does, inside, wrong, ALIGN, advice)
+    sizes = np.zeros(m.shape, np.int64)
+    sizes[full] = _sizes(boxes)
+    end = in_shared(m, does, address, sizes, full)
+    spans = [tensor_map.swizzle for tensor_map in boxes.maps]
+    if not any(spans):
+        return end
+    return Tiles(end.start, None, end.start % m.shared.stride, spans)
+
+
+def _sizes(boxes: Boxes) -> Array:
+    return np.array([tensor_map.box_bytes for tensor_map in boxes.maps], np.int64)
+
+
+def _known(ins: Instruction, *known: str) -> None:
+    """Refuse what an instruction asks for beside `known`."""
+    for part in ins.opcode[ins.opcode.index("tensor") + 1 :]:
+        if part.startswith(("im2col", "tile:")):
+            raise UnknownVariantError(f".{part.replace(':', '::')}, only boxes (.tile)")
+        if part not in _MODES and part not in ("tile", "L2:cache_hint", *known):
+            raise UnknownVariantError(f".{part}")
+
+
+@opcode("cp.async.bulk.tensor")
+def tensor_copy(ins: Instruction, d: Decoder) -> Step:
+    if "bulk_group" in ins.opcode:
+        return _store(ins, d, None)
+    signals = "mbarrier:complete_tx:bytes"
+    _known(ins, *_SHARED, "global", signals, "multicast:cluster", "cta_group:1")
+    multicast = "multicast:cluster" in ins.opcode
+    operands = counted(ins, 3 + multicast + ("L2:cache_hint" in ins.opcode))
+    to, box, mbarrier = (
+        address_of(operands[0], "shared", d),
+        _Box(ins, operands[1], d),
+        address_of(operands[2], "shared", d),
+    )
+    several = d.fetch(operands[3], "b16") if multicast else None
+
+    def start(m: Machine, mask: Array | None) -> None:
+        full = m.expand(mask)
+        boxes = box.boxes(m, full, "copies from")
+        for who, rank in each_block(m, several(m), full) if several else [(full, None)]:
+            into, signalled = to(m), mbarrier(m)
+            if rank is not None:
+                into, signalled = (clusters.mapped(a, rank) for a in (into, signalled))
+            some = boxes.part(who[full])
+            tiles = _tiles(m, "copies to", into, who, some)
+            words = m.mbarriers.places("cluster", signalled, who)[who]
+            threads = np.flatnonzero(who)
+            m.async_operations.start(
+                AsyncOperation(m.pc, threads, _sizes(some), tiles, some, words)
+            )
+
+    return d.guarded(start)
+
+
+@opcode("cp.reduce.async.bulk.tensor")
+def tensor_reduction(ins: Instruction, d: Decoder) -> Step:
+    name = next((part for part in ins.opcode if part in _REDUCTIONS), None)
+    if name is None:
+        raise UnknownVariantError("no operation")
+    return _store(ins, d, name)
+
+
+def _store(ins: Instruction, d: Decoder, reduction: str | None) -> Step:
+    """`cp[.reduce].async.bulk.tensor.2d.global.shared::cta[.add].tile.bulk_group [map, …], [a]`."""
+    _known(ins, "shared:cta", "global", "bulk_group", *([reduction] if reduction else []))
+    operands = counted(ins, 2 + ("L2:cache_hint" in ins.opcode))
+    box, source = _Box(ins, operands[0], d), address_of(operands[1], "shared", d)
+    does = "updates" if reduction else "copies to"
+
+    def start(m: Machine, mask: Array | None) -> None:
+        full = _once_a_warp(m, m.expand(mask), [source(m), *box.operands(m)])
+        boxes = box.boxes(m, full, does)
+        tiles = _tiles(m, "copies from", source(m), full, boxes)
+        for kind in sorted({tensor_map.dtype for tensor_map in boxes.maps}):
+            keep = np.array([tensor_map.dtype == kind for tensor_map in boxes.maps])
+            update = _update(m, reduction, kind, full) if reduction else None
+            threads, some = np.flatnonzero(full)[keep], boxes.part(keep)
+            words = np.full(len(threads), NO_MBARRIER)
+            m.async_operations.start(
+                AsyncOperation(
+                    m.pc, threads, _sizes(some), some, tiles.part(keep), words, update=update
+                )
+            )
+
+    return d.guarded(start)
+
+
+def _once_a_warp(m: Machine, full: Array, operands: list[Array]) -> Array:
+    """The first lane only of the warps whose lanes all ask for the same.
+
+    ptxas makes one UTMASTG or UTMAREDG of it, which a warp issues once; CuTe DSL's `cute.copy`
+    elects a thread for loads alone.
+    """
+    lanes = m.lanes(full)
+    first = lanes.argmax(axis=1)[:, None]
+    same = np.ones(len(lanes), bool)
+    for operand in operands:
+        of_lanes = np.broadcast_to(operand, m.shape).reshape(lanes.shape)
+        one = np.take_along_axis(of_lanes, first, axis=1)
+        same &= ((of_lanes == one) | ~lanes).all(axis=1)
+    leads = np.arange(lanes.shape[1]) == first
+    return (lanes & (leads | ~same[:, None])).reshape(m.shape)
+
+
+def _update(m: Machine, name: str, kind: str, who: Array) -> Update:
+    if kind not in _REDUCTIONS[name]:
+        kinds = ", ".join(_REDUCTIONS[name])
+        what = f"a tensor map of {kind} for a reduction by {name}, which is for {kinds}"
+        raise faults.tensor_map(m, who, what)
+    return _reduction(name, kind)
+
+
+@functools.cache
+def _reduction(name: str, kind: str) -> Update:
+    """(old, new) -> reduced, of elements as bits."""
+    run, dtype = atomics.reduction(name, kind), DTYPES[kind]
+
+    def update(old: Array, new: Array) -> Array:
+        reduced: Array = run(old.view(dtype), new.view(dtype))
+        return reduced.view(new.dtype)
+
+    return update
+
+
+@opcode("cp.async.bulk.prefetch.tensor")
+def tensor_prefetch(ins: Instruction, d: Decoder) -> Step:
+    """Into L2, which the virtual GPU does not have: only the map and the box are checked."""
+    _known(ins, "L2", "global")
+    box = _Box(ins, counted(ins, 1 + ("L2:cache_hint" in ins.opcode))[0], d)
+
+    def check(m: Machine, mask: Array | None) -> None:
+        box.boxes(m, m.expand(mask), "copies from")
+
+    return d.guarded(check)
