@@ -177,8 +177,6 @@ def test_a_tensor_that_must_not_be_written():
 @pytest.mark.parametrize(
     "text",
     [
-        "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes "
-        "[%r1], [%rd0, {%r2, %r3}], [%r4];",
         "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%rd0], [%r1], 16;",
         "cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%rd0], [%r1], 16, %rs1;",
     ],

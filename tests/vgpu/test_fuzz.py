@@ -131,15 +131,6 @@ def test_other_malformed_text_is_refused_with_its_line(text, what):
 
 
 # -- refusals that name what is not supported ------------------------------------------------------
-def test_a_tensor_map_is_refused_at_the_copy():
-    copy = (
-        "cp.async.bulk.tensor.1d.shared::cta.global.tile.mbarrier::complete_tx::bytes "
-        "[%r1], [%rd1, {%r2}], [%r3];"
-    )
-    with pytest.raises(UnsupportedPtxError, match=r"tensor map \(TMA\)[^\n]*\n  PTX line 7: cp"):
-        load(f"{HEAD}mov.b64 %rd1, map;\n{copy}\nret;\n}}\n")
-
-
 def test_descriptors_made_by_the_host_are_refused():
     from cutlass._mlir import ir
 

@@ -8,6 +8,7 @@ which the CUDA driver's `cuTensorMapEncodeTiled` demands.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -144,6 +145,32 @@ def decode(raw: bytes) -> TensorMap:
     )
     _check(found)
     return found
+
+
+def encode(
+    dtype: str,
+    address: int,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    box: Sequence[int],
+    steps: Sequence[int],
+    swizzle: int = 0,
+    nan_fill: bool = False,
+) -> bytes:
+    """The 128 bytes of a tensor map. strides: bytes, without that of the dense mode."""
+    words = np.zeros(BYTES // 4, np.uint32)
+    words[0], words[1] = address & 0xFFFFFFFF, address >> 32
+    words[2] = (
+        _TILED | len(sizes) - 1 << 4 | _TYPES.index(dtype) << 7
+        | SPANS.index(swizzle) << 13 | nan_fill << 15
+    )  # fmt: skip
+    for i, stride in enumerate(strides):
+        words[3 + i] = stride // _UNIT & 0xFFFFFFFF
+        words[7] |= stride // _UNIT >> 32 << 4 * i
+    words[8 : 8 + len(sizes)] = np.array(sizes, np.uint64) - 1
+    words[13] = sum(step - 1 << 3 * i for i, step in enumerate(steps)) | box[0] - 1 << 24
+    words[14] = sum(edge - 1 << 8 * i for i, edge in enumerate(box[1:]))
+    return words.tobytes()
 
 
 def _check(found: TensorMap) -> None:

@@ -65,8 +65,8 @@ def read_operands(
 
     def address(text: str) -> Operand:
         if "," in text:  # a tensor coordinate: [map, {x, y}], [map+128, {x, y}]
-            base, *rest = split(text)
-            first = address(base) if "+" in base else read(base)
+            origin, *rest = split(text)
+            first = address(origin) if "+" in origin else read(origin)
             return Vector((first, *(read(t) for t in rest)))
         match = _ADDRESS.fullmatch(text)
         if not match:

@@ -1,0 +1,304 @@
+"""Tensor copies (TMA): boxes in and out of tensors, against NumPy; what is wrong with them."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from ptx_launch import launch
+
+from forgekit.errors import KernelError, UnsupportedPtxError
+from forgekit.tracing.access_trace import AccessTrace
+from forgekit.vgpu.counters.counting import Counting
+from forgekit.vgpu.memory import GLOBAL_BASE
+from forgekit.vgpu.memory.swizzles import swizzled
+from forgekit.vgpu.memory.tensor_maps import decode, encode
+
+KINDS = {"u1": "u8", "u2": "u16", "f2": "f16", "i4": "s32", "f4": "f32", "f8": "f64", "u8": "u64"}
+
+# x: two tensor maps; %r1: the tile; %r2: an mbarrier for one arrival and {bytes}.
+HEAD = """.shared .align 1024 .b8 s[16384]; .shared .align 8 .b8 bar[16];
+mov.b32 %r1, s; mov.b32 %r2, bar; setp.eq.u32 %p1, %r0, 0; add.s64 %rd5, %rd0, 128;
+{coordinates} @%p1 mbarrier.init.shared.b64 [%r2], 1; fence.mbarrier_init.release.cluster;
+bar.sync 0; @%p1 mbarrier.arrive.expect_tx.shared.b64 _, [%r2], {bytes};
+"""
+LOAD = """@%p1 cp.async.bulk.tensor.{n}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
+[%r1], [%rd0, {{{at}}}], [%r2];
+W: mbarrier.try_wait.parity.shared.b64 %p2, [%r2], 0; @!%p2 bra W;
+"""
+EACH = """mov.b32 %r10, %r0; L: setp.ge.u32 %p3, %r10, {pieces}; @%p3 bra E;
+shl.b32 %r12, %r10, 4; add.s32 %r11, %r1, %r12; cvt.u64.u32 %rd9, %r12; add.s64 %rd8, %rd1, %rd9;
+"""
+NEXT = "add.s32 %r10, %r10, 32; bra L; E: "
+OUT = f"""{EACH} ld.shared.v4.b32 {{{{%r20, %r21, %r22, %r23}}}}, [%r11];
+st.global.v4.b32 [%rd8], {{{{%r20, %r21, %r22, %r23}}}}; {NEXT} ret;
+"""
+FILL = f"""{EACH} ld.global.v4.b32 {{{{%r20, %r21, %r22, %r23}}}}, [%rd8];
+st.shared.v4.b32 [%r11], {{{{%r20, %r21, %r22, %r23}}}}; {NEXT}
+fence.proxy.async.shared::cta; bar.sync 0;
+"""
+STORE = """@%p1 cp{reduce}.async.bulk.tensor.{n}d.global.shared::cta.{op}tile.bulk_group
+[%rd0, {{{at}}}], [%r1]; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; ret;
+"""
+
+
+def tensor_map(tensor: np.ndarray, box, *, steps=None, number: int = 1, **kinds) -> np.ndarray:
+    """The map of argument `number` of the launch (64-byte aligned, as all arrays are there)."""
+    sizes, strides = tensor.shape[::-1], tensor.strides[::-1][1:]
+    dtype = kinds.pop("dtype", KINDS[tensor.dtype.str[1:]])
+    raw = encode(dtype, tensor.ctypes.data, sizes, strides, box, steps or [1] * len(sizes), **kinds)
+    return np.frombuffer(raw, np.uint8).copy()
+
+
+def text(form: str, at, size: int, reduce: str = "") -> str:
+    """The kernel that copies the box at these coordinates, of `size` bytes."""
+    names = [f"%r{30 + i}" for i in range(len(at))]
+    return (HEAD + form).format(
+        n=len(at), at=", ".join(names), bytes=size, pieces=-(-size // 16),
+        coordinates=" ".join(f"mov.b32 {r}, {c};" for r, c in zip(names, at, strict=True)),
+        reduce=".reduce" if reduce else "", op=f"{reduce}." if reduce else "",
+    )  # fmt: skip
+
+
+def random(shape, dtype: str) -> np.ndarray:
+    """A tensor whose rows are multiples of 16 bytes apart, as a tensor map needs it."""
+    step = 16 // np.dtype(dtype).itemsize
+    wide = (*shape[:-1], -(-shape[-1] // step) * step)
+    bits = np.random.default_rng(0).integers(1, 100, wide).astype(dtype)
+    return bits[..., : shape[-1]]
+
+
+def boxed(tensor: np.ndarray, box, at, steps) -> tuple[np.ndarray, np.ndarray]:
+    """(elements, which are inside) of a box, element by element."""
+    counts = [-(-b // s) for b, s in zip(box, steps, strict=True)]
+    values, inside = np.zeros(counts[::-1], tensor.dtype), np.zeros(counts[::-1], bool)
+    for index in itertools.product(*map(range, counts)):
+        place = [c + k * s for c, k, s in zip(at, index, steps, strict=True)][::-1]
+        if all(0 <= p < n for p, n in zip(place, tensor.shape, strict=True)):
+            inside[index[::-1]] = True
+            values[index[::-1]] = tensor[tuple(place)]
+    return values, inside
+
+
+CASES = [  # shape of the tensor, box and coordinates (mode 0 first), dtype, swizzle
+    ((100,), (64,), (40,), "f4", 0),
+    ((100,), (64,), (-7,), "f2", 0),
+    ((40, 72), (32, 16), (0, 0), "f2", 0),
+    ((40, 72), (64, 8), (32, 36), "f2", 128),  # beyond two edges
+    ((13, 37), (16, 13), (-3, -2), "f4", 64),
+    ((13, 37), (32, 5), (20, 11), "u1", 32),
+    ((40, 64), (16, 24), (48, 20), "f8", 128),
+    ((5, 9, 24), (16, 4, 3), (8, 7, -1), "i4", 64),
+    ((3, 4, 5, 16), (8, 2, 3, 2), (12, -1, 2, 2), "f2", 0),
+    ((2, 3, 3, 4, 16), (16, 2, 2, 2, 2), (0, 3, 1, -1, 1), "f2", 32),
+    ((9, 16), (16, 4), (0, 100), "f4", 0),  # all of it outside
+]
+
+
+@pytest.mark.parametrize(("shape", "box", "at", "dtype", "swizzle"), CASES)
+def test_loads_and_stores(shape, box, at, dtype, swizzle):
+    x = random(shape, dtype)
+    raw, size = tensor_map(x, box, swizzle=swizzle), int(np.prod(box)) * x.itemsize
+    values, inside = boxed(x, box, at, [1] * len(box))
+    order = swizzled(np.arange(-(-size // 128) * 128), swizzle)[:size]  # where each byte lies
+    tile = np.zeros(-(-size // 128) * 128, np.uint8)
+    launch(text(LOAD + OUT, at, size), raw, tile, x)
+    assert (tile[order] == np.ascontiguousarray(values).reshape(-1).view(np.uint8)).all()
+
+    y = np.full_like(x.base, 7)[..., : shape[-1]]
+    want, new = y.copy(), random(values.shape, dtype)[...] + np.array(1, dtype)
+    tile[order] = np.ascontiguousarray(new).reshape(-1).view(np.uint8)
+    for index in np.argwhere(inside):
+        place = [c + k for c, k in zip(at[::-1], index, strict=True)]
+        want[tuple(place)] = new[tuple(index)]
+    launch(text(FILL + STORE, at, size), tensor_map(y, box, swizzle=swizzle), tile, y)
+    assert (y == want).all() and (y.base[..., shape[-1] :] == 7).all()
+
+
+def test_steps_leave_elements_out():
+    x, box, steps, at = random((20, 30, 16), "f2"), (16, 8, 9), (1, 2, 3), (0, 1, -2)
+    values, _ = boxed(x, box, at, steps)
+    tile = np.zeros(values.size, np.float16)
+    launch(text(LOAD + OUT, at, tile.nbytes), tensor_map(x, box, steps=steps), tile, x)
+    assert (tile.reshape(values.shape) == values).all()
+
+
+def test_nan_outside():
+    x, tile = random((4, 16), "f4"), np.zeros(64, np.float32)
+    launch(text(LOAD + OUT, (8, 2), 256), tensor_map(x, (16, 4), nan_fill=True), tile, x)
+    values, inside = boxed(x, (16, 4), (8, 2), (1, 1))
+    got = tile.reshape(4, 16)
+    assert (got[inside] == values[inside]).all() and np.isnan(got[~inside]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "kind", "run"),
+    [
+        ("add", "f4", "f32", np.add), ("add", "f2", "f16", np.add), ("add", "i4", "s32", np.add),
+        ("min", "i4", "s32", np.minimum), ("max", "f2", "f16", np.maximum),
+        ("and", "i4", "u32", np.bitwise_and), ("or", "u8", "u64", np.bitwise_or),
+        ("xor", "i4", "s32", np.bitwise_xor),
+        ("inc", "i4", "u32", lambda old, x: np.where(old >= x, 0, old + 1)),
+    ],
+)  # fmt: skip
+def test_reductions(name, dtype, kind, run):
+    """Blocks meet at the same box; what is outside the tensor is left alone."""
+    x, new = random((5, 16), dtype), random((4, 16), dtype)[::-1].copy()
+    want = x.copy()
+    want[3:] = run(want[3:], new[:2])
+    raw = tensor_map(x, (16, 4), dtype=kind)
+    launch(text(FILL + STORE, (0, 3), new.nbytes, name), raw, new, x)
+    assert (x == want).all()
+
+
+def test_sums_of_bf16():
+    x = np.full((4, 8), 0x3F80, np.uint16)  # 1.0
+    new = np.full((4, 8), 0x4040, np.uint16)  # 3.0
+    raw = tensor_map(x, (8, 4), dtype="bf16")
+    launch(text(FILL + STORE, (0, 0), new.nbytes, "add"), raw, new, x)
+    assert (x == 0x4080).all()
+
+
+def test_a_warp_stores_once():
+    """As UTMASTG and UTMAREDG do, though no thread has been elected."""
+    x, new = np.zeros((4, 8), np.float32), np.ones((4, 8), np.float32)
+    store = STORE.replace("@%p1", "")
+    launch(text(FILL + store, (0, 0), new.nbytes, "add"), tensor_map(x, (8, 4)), new, x)
+    assert (x == 1).all()
+    apart = "add.s32 %r31, %r31, %r0; "  # each lane another row
+    x[:] = 0
+    launch(text(FILL + apart + store, (0, 0), new.nbytes, "add"), tensor_map(x, (8, 4)), new, x)
+    assert (x.T == [1, 2, 3, 4]).all()
+
+
+def test_to_several_blocks_of_the_cluster():
+    """Block 1 of each two loads its tile into both."""
+    x, tile = random((8, 16), "f4"), np.zeros((2, 128), np.float32)
+    load = LOAD.replace("@%p1", "@%p4", 1).replace("[%r2];", "[%r2], %rs1;", 1)
+    load = load.replace("::bytes\n", "::bytes.multicast::cluster\n")
+    rank = """mov.u32 %r5, %cluster_ctarank; setp.eq.u32 %p3, %r5, 1; and.pred %p4, %p1, %p3;
+    mov.b16 %rs1, 3; mul.wide.u32 %rd7, %r5, 512; add.s64 %rd1, %rd1, %rd7;
+    barrier.cluster.arrive; barrier.cluster.wait; """
+    out = OUT.replace("ret;", "barrier.cluster.arrive; barrier.cluster.wait; ret;")
+    body = text(rank + load + out, (0, 0), 512)
+    for seed in range(3):
+        tile[:] = 0
+        launch(body, tensor_map(x, (16, 8)), tile, x, grid=2, cluster=2,
+               schedule="adversarial", seed=seed)  # fmt: skip
+        assert (tile.reshape(2, 8, 16) == x).all()
+
+
+# -- the map's bits --------------------------------------------------------------------------------
+def test_what_cute_dsl_writes():
+    """The words that its host code computes for float16 (100, 152) and a tile of 64 by 64 with a
+    swizzle of 128 bytes."""
+    words = np.array(
+        [0x7F0000001230, 0x1300046312, 0, 0, 0x6300000097, 0, 0x3F << 56, 0x3F] + [0] * 8
+    )
+    found = decode(words.astype(np.uint64).tobytes())
+    assert found.address == 0x7F0000001230 and (found.dtype, found.swizzle) == ("f16", 128)
+    assert (found.sizes, found.strides, found.box) == ((152, 100), (2, 304), (64, 64))
+
+
+@pytest.mark.parametrize(
+    ("bits", "says"),
+    [
+        ((8, 0xF, 0), "no tensor map for tiles"), ((8, 0xF, 6), "no tensor map for tiles"),
+        ((8, 0x780, 0x600), "converted or unpacked"), ((8, 1 << 16, 1 << 16), "converted"),
+        ((8, 0x1800, 0x800), "interleaved"), ((8, 0x180000, 0x80000), "other pieces than 16"),
+        ((0, 0xF, 8), "not a multiple of 16"), ((52, 0xFF000000, 2 << 24), "boxes of 12 bytes"),
+        ((8, 0x6000, 0x2000), "more than the 32 of its swizzle"),
+    ],
+)  # fmt: skip
+def test_maps_that_no_copy_can_work_with(bits, says):
+    x = np.zeros((8, 16), np.float32)
+    raw = tensor_map(x, (16, 8))
+    at, mask, value = bits
+    word = raw[at : at + 4].view(np.uint32)
+    word[:] = word & np.uint32(~mask & 0xFFFFFFFF) | np.uint32(value)
+    with pytest.raises(KernelError, match=says) as caught:
+        launch(text(LOAD + "ret;", (0, 0), 512), raw, x)
+    assert caught.value.kind == "tensor-map"
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("change", "kind", "says"),
+    [
+        (("[%r1]", "[%r1+64]"), "misaligned", "shared-memory offset 64.*\n.*byte_alignment=128"),
+        (("[%r1]", "[%r1+16256]"), "out-of-bounds", "512 bytes at shared-memory offset 16,256"),
+        (("[%rd0,", "[%rd5,"), "tensor-map", "an address, .* where no tensor map can be"),
+        (("[%rd0,", "[%rd0+16,"), "tensor-map", "an address, .* where no tensor map can be"),
+        (("[%r2];", "[%r2+8];"), "mbarrier", "that nobody has made"),
+    ],
+)  # fmt: skip
+def test_mistakes(change, kind, says):
+    x = random((8, 16), "f4")
+    body = text(LOAD.replace(*change, 1) + "ret;", (0, 0), 512)
+    with pytest.raises(KernelError, match=r"(?s)" + says) as caught:
+        launch(body, tensor_map(x, (16, 8)), x)
+    assert caught.value.kind == kind
+
+
+def test_a_copy_of_other_modes_than_its_map():
+    x = random((8, 16), "f4")
+    with pytest.raises(KernelError, match="a tensor map of 2 modes for a copy of 1"):
+        launch(text(LOAD + "ret;", (0,), 512), tensor_map(x, (16, 8)), x)
+
+
+def test_a_map_of_a_tensor_that_is_not_there():
+    x, other = random((8, 16), "f4"), random((8, 16), "f4")
+    with pytest.raises(KernelError, match="belongs to no tensor of this launch") as caught:
+        launch(text(LOAD + "ret;", (0, 0), 512), tensor_map(other, (16, 8)), x)
+    assert caught.value.kind == "tensor-map"
+
+
+def test_a_map_larger_than_its_tensor():
+    x = random((8, 16), "f4")
+    raw = tensor_map(np.lib.stride_tricks.as_strided(x, (12, 16), x.strides), (16, 8))
+    launch(text(LOAD + "ret;", (0, 0), 512), raw, np.zeros(4), x)  # inside, all the same
+    with pytest.raises(KernelError, match=r"the box \(16, 8\) at \(0, 4\), 256 bytes past its end"):
+        launch(text(LOAD + "ret;", (0, 4), 512), raw, np.zeros(4), x)
+
+
+@pytest.mark.parametrize("expected", [256, 1024])
+def test_a_wrong_number_of_bytes_is_said(expected):
+    x = random((8, 16), "f4")
+    body = text(LOAD + "ret;", (0, 0), expected)
+    says = "256 bytes have come that nobody" if expected < 512 else "0 of 1 arrivals and 512 bytes"
+    with pytest.raises(KernelError, match=says):
+        launch(body, tensor_map(x, (16, 8)), x)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "cp.async.bulk.tensor.3d.shared::cta.global.im2col.mbarrier::complete_tx::bytes "
+        "[%r1], [%rd0, {%r1, %r1, %r1}], [%r2], {%rs1};",
+        "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes "
+        "[%r1], [%rd0, {%r1, %r1, %r1, %r1, %r1}], [%r2];",
+    ],
+)
+def test_what_is_refused(form):
+    with pytest.raises(UnsupportedPtxError, match=r"(?s)only boxes \(.tile\).*PTX line"):
+        launch(form + " ret;", np.zeros(4))
+
+
+# -- listeners -------------------------------------------------------------------------------------
+def test_bytes_are_counted_and_traced():
+    """Of 8 by 16 elements 4 by 8 lie in the tensor: 32 bytes in each of 4 rows."""
+    x, tile = random((8, 16), "f4"), np.zeros((8, 16), np.float32)
+    counts, trace = Counting(), AccessTrace()
+    body = text(LOAD + "ret;", (8, 4), 512)
+    launch(body, tensor_map(x, (16, 8)), tile, x, listeners=(counts, trace))
+    read = {t.name: t.read_bytes for t in counts.launches[0].tensors}
+    assert (read["z"], read["y"]) == (128, 0)
+    _, element = trace.touches("z")
+    inside = x.size - 1 - np.arange(64).reshape(4, 16)[:, :8][::-1, ::-1]
+    assert sorted(set(element.tolist())) == sorted(inside.reshape(-1).tolist())
+
+
+def test_addresses_are_far_from_real_ones():
+    """A map that the host wrote holds a real address, one that a kernel wrote a virtual one."""
+    assert GLOBAL_BASE < 1 << 40 < np.zeros(1).ctypes.data
