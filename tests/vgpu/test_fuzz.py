@@ -60,6 +60,7 @@ HEAD = """.version 8.7
 .visible .entry k(.param .align 64 .b8 map[128], .param .b64 p)
 { .reg .pred %p<4>; .reg .b16 %rs<4>; .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .b128 %rq<2>;
 """
+TENSOR_COPY = "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes"
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,6 @@ HEAD = """.version 8.7
         ("ld.global.pred %p1, [%rd1]", "type .pred"),
         ("ld.global.b128 %rq0, [%rd1]", "type .b128"),
         ("mov.b64 %rd1, %rq1", "%rq1, a register of type .b128"),
-        ("mov.b64 %rd1, map", "tensor map (TMA): copy without a tensor map"),
         ("mul.wide.s64 %rd1, %rd2, %rd3", ".wide of .s64"),
         ("cvt.rn.f32 %r1, %r2", ".f32"),
         ("cvt.rz.bf16.f64 %rs1, %rd1", ".rz from .f64 to .bf16"),
@@ -92,6 +92,14 @@ HEAD = """.version 8.7
         ("cp.async.ca.shared.global [%r1], [%rd1], 5", "5 bytes, not 4, 8 or 16"),
         ("cp.async.wait_group %r1", "no number"),
         ("cp.async.bulk", "neither source nor target"),
+        (f"{TENSOR_COPY} [%r1], [%rd1, {{%r2}}], [%r3]", "1 coordinates"),
+        (f"{TENSOR_COPY} [%r1], [%rd1], [%r3]", "without a tensor map"),
+        (f"{TENSOR_COPY} [%r1], [%rd1, {{%r1, %r2}}]", "2 operands, not 3"),
+        (f"{TENSOR_COPY}.cta_group::2 [%r1], [%rd1, {{%r1, %r2}}], [%r3]", ".cta_group:2"),
+        (
+            "cp.reduce.async.bulk.tensor.1d.global.shared::cta.sub.bulk_group [%rd1, {%r2}], [%r1]",
+            "no operation",
+        ),
         ("mbarrier.init.shared.b64 [%r1]", "1 operands, not 2"),
         ("isspacep.param %p1, %rd1", ".param"),
         ("setp.s32 %p1, %r1, %r2", "no comparison"),
