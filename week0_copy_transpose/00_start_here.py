@@ -602,4 +602,4 @@ fk.progress()
 # · [the PTX manual](https://docs.nvidia.com/cuda/parallel-thread-execution/index.html)
 #
 # **Next:** how to see why a kernel is slow, or wrong although its values are right
-# (`01_why_slow_why_wrong`).
+# ([`01_why_slow_why_wrong`](01_why_slow_why_wrong.ipynb)).

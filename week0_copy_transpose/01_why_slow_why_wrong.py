@@ -664,4 +664,5 @@ fk.predictions()
 # (`book/virtual_gpu.md`) · [Nsight Compute's memory tables](https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#memory-tables)
 # · [compute-sanitizer](https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html)
 #
-# **Next:** layouts, the functions that say where an element lies (`02_see_layouts`).
+# **Next:** layouts, the functions that say where an element lies
+# ([`02_see_layouts`](02_see_layouts.ipynb)).

@@ -711,4 +711,5 @@ fk.predictions()
 # with the same words · [the algebra with
 # proofs](https://leimao.github.io/article/CuTe-Layout-Algebra/)
 #
-# **Next:** a copy as fast as the memory allows, step by step (`03_copy_fast`).
+# **Next:** a copy as fast as the memory allows, step by step
+# ([`03_copy_fast`](03_copy_fast.ipynb)).

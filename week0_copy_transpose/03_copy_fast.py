@@ -1202,4 +1202,5 @@ times
 # DSL](https://github.com/NVIDIA/cutlass/tree/main/examples/python/CuTeDSL), among them
 # `elementwise_add`
 #
-# **Next:** a copy that turns the matrix round (`05_transpose`).
+# **Next:** what the first call of a kernel costs, and what a compiled kernel remembers
+# ([`04_compile_once`](04_compile_once.ipynb)).

@@ -853,4 +853,4 @@ recorded("week0/04_compile_once")
 # [caching]: https://docs.nvidia.com/cutlass/media/docs/pythonDSL/cute_dsl_general/dsl_jit_caching.html
 # [tvm-ffi]: https://docs.nvidia.com/cutlass/4.8.0/media/docs/pythonDSL/guides/tvm_ffi_compilation.html
 #
-# **Next:** a copy that turns the matrix round (`05_transpose`).
+# **Next:** a copy that turns the matrix round ([`05_transpose`](05_transpose.ipynb)).

@@ -728,4 +728,4 @@ table.plot()
 # virtual GPU models*, a page of this course's book (`book/virtual_gpu.md`)
 #
 # **Next:** 16 % of a copy's speed are still missing, and with 16-bit elements more
-# (`06_transpose_to_the_limit`).
+# ([`06_transpose_to_the_limit`](06_transpose_to_the_limit.ipynb)).

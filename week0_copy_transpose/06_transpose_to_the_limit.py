@@ -607,4 +607,5 @@ print(f"8192 × 8192 in float32: at least {least_ms:.3f} ms; production took {be
 # hiding · [the roofline model](https://doi.org/10.1145/1498765.1498785) · *What the virtual GPU
 # models*, a page of this course's book (`book/virtual_gpu.md`)
 #
-# **Next:** the same questions, asked of a real GPU (`07_profile_on_a_gpu`).
+# **Next:** the same questions, asked of a real GPU
+# ([`07_profile_on_a_gpu`](07_profile_on_a_gpu.ipynb)).

@@ -834,4 +834,6 @@ print(f"\nat least {bound:.0f} µs, if memory did nothing else at its peak")
 # · [compute-sanitizer](https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html)
 # · *What the virtual GPU models*, a page of this course's book (`book/virtual_gpu.md`)
 #
-# **Next:** week 1, where threads have to agree on one number: reductions.
+# **Next:** ten whole kernels from an empty body ([`08_practice`](08_practice.ipynb)), then week 1,
+# where threads have to agree on one number: reductions
+# ([`00_what_is_the_right_sum`](../week1_reduce/00_what_is_the_right_sum.ipynb)).

@@ -872,4 +872,5 @@ fk.progress("week0")
 # Numba · [Mojo GPU puzzles](https://puzzles.modular.com/) · [LeetGPU](https://leetgpu.com/), larger
 # ones, timed on a GPU.
 #
-# **Next:** week 1, where threads have to agree on one number: reductions.
+# **Next:** week 1, where threads have to agree on one number: reductions
+# ([`00_what_is_the_right_sum`](../week1_reduce/00_what_is_the_right_sum.ipynb)).

@@ -624,4 +624,5 @@ steps = {"thread_a_row": thread_a_row}
 # arithmetic](https://docs.oracle.com/cd/E19957-01/806-3568/ncg_goldberg.html) (D. Goldberg) ·
 # Accuracy and Stability of Numerical Algorithms (N. Higham), chapter 4, is about sums.
 #
-# **Next:** rows read as the hardware likes it, by a whole block (`01_a_block_a_row`).
+# **Next:** rows read as the hardware likes it, by a whole block
+# ([`01_a_block_a_row`](01_a_block_a_row.ipynb)).

@@ -884,4 +884,5 @@ steps = {
 # primitives](https://developer.nvidia.com/blog/using-cuda-warp-level-primitives/), on why one may
 # not.
 #
-# **Next:** lanes of a warp hand values over without shared memory (`02_shuffle`).
+# **Next:** lanes of a warp hand values over without shared memory
+# ([`02_shuffle`](02_shuffle.ipynb)).

@@ -913,4 +913,5 @@ steps = {"shuffle": shuffle, "warp_a_row": warp_a_row}
 # Kepler](https://developer.nvidia.com/blog/faster-parallel-reductions-kepler/) (J. Luitjens), where
 # they came from.
 #
-# **Next:** more bytes with each instruction, and more of them in flight (`03_bytes_in_flight`).
+# **Next:** more bytes with each instruction, and more of them in flight
+# ([`03_bytes_in_flight`](03_bytes_in_flight.ipynb)).

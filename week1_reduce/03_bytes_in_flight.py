@@ -943,7 +943,7 @@ fk.predictions()
 # Little's law, and why occupancy alone says little) · [occupancy in the best practices
 # guide](https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html#occupancy).
 #
-# **Next:** one row for a whole GPU (`04_few_long_rows`).
+# **Next:** one row for a whole GPU ([`04_few_long_rows`](04_few_long_rows.ipynb)).
 
 # %%
 steps = {

@@ -1121,7 +1121,7 @@ fk.predictions()
 # · [thread block
 # clusters](https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#thread-block-clusters).
 #
-# **Next:** which of all these for which shape (`05_choose`).
+# **Next:** which of all these for which shape ([`05_choose`](05_choose.ipynb)).
 
 
 # %%

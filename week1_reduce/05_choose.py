@@ -943,4 +943,4 @@ fk.predictions()
 # [ncu]: https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html
 # [batch]: https://thinkingmachines.ai/blog/defeating-nondeterminism-in-llm-inference/
 #
-# **Next:** ten whole kernels from an empty body (`06_practice`).
+# **Next:** ten whole kernels from an empty body ([`06_practice`](06_practice.ipynb)).

@@ -910,5 +910,5 @@ fk.progress("week1")
 # look-back](https://research.nvidia.com/publication/2016-03_single-pass-parallel-prefix-scan-decoupled-look-back)
 # (D. Merrill, M. Garland)
 #
-# **Next:** softmax, where the values that go through the tree are a maximum and a sum at once
-# (week 2).
+# **Next:** week 2, softmax, where the values that go through the tree are a maximum and a sum at
+# once ([`00_softmax_without_tears`](../week2_softmax/00_softmax_without_tears.ipynb)).

@@ -860,4 +860,4 @@ fk.predictions()
 # what section 2 draws ·
 # [torch.softmax](https://docs.pytorch.org/docs/stable/generated/torch.softmax.html)
 #
-# **Next:** the maximum and the sum in one pass (`01_online`).
+# **Next:** the maximum and the sum in one pass ([`01_online`](01_online.ipynb)).

@@ -1047,4 +1047,5 @@ fk.predictions()
 # softmax](https://arxiv.org/abs/1805.02867) (M. Milakov and N. Gimelshein), four pages ·
 # [FlashAttention](https://arxiv.org/abs/2205.14135) (T. Dao and others), which is built on it.
 #
-# **Next:** keep the row, and read it once (`02_the_row_in_registers`).
+# **Next:** keep the row, and read it once
+# ([`02_the_row_in_registers`](02_the_row_in_registers.ipynb)).

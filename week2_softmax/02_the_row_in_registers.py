@@ -1465,4 +1465,5 @@ fk.predictions()
 # and others, 2022: the same correction, of an output) · [floating point in the CUDA programming
 # guide](https://docs.nvidia.com/cuda/floating-point/index.html), on the FMA.
 #
-# **Next:** rows for which there are not enough registers (`03_rows_that_do_not_fit`).
+# **Next:** rows for which there are not enough registers
+# ([`03_rows_that_do_not_fit`](03_rows_that_do_not_fit.ipynb)).

@@ -1442,7 +1442,7 @@ fk.predictions()
 # memory](https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#distributed-shared-memory)
 # · [quack's softmax, in clusters](https://github.com/Dao-AILab/quack).
 #
-# **Next:** the gradient (`04_backward`).
+# **Next:** the gradient ([`04_backward`](04_backward.ipynb)).
 
 
 # %%

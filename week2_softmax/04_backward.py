@@ -1433,4 +1433,4 @@ fk.predictions()
 # [FlashAttention](https://arxiv.org/abs/2205.14135) (T. Dao and others, 2022: section 3.1 and
 # appendix B, the gradient without a matrix in memory).
 #
-# **Next:** which kernel for which rows (`05_in_production`).
+# **Next:** which kernel for which rows ([`05_in_production`](05_in_production.ipynb)).

@@ -929,4 +929,5 @@ fk.predictions()
 # [quack]: https://github.com/Dao-AILab/quack
 # [flex]: https://pytorch.org/blog/flexattention/
 #
-# **Next:** ten whole kernels from an empty body, the last of them attention (`06_practice`).
+# **Next:** ten whole kernels from an empty body, the last of them attention
+# ([`06_practice`](06_practice.ipynb)).
