@@ -82,6 +82,14 @@ def brief(value: object) -> str:
     return with_article(kind.__name__) if bare else _cut(text, _BRIEF.maxother)
 
 
+def as_typed(text: str) -> str:
+    """The text, whose commands (`forgekit doctor`, say) stand behind `uv run` where uv runs this
+    process: so they work there as they are typed or pasted."""
+    if "UV_RUN_RECURSION_DEPTH" not in os.environ:
+        return text
+    return re.sub(r"`(?=(?:forgekit|jupytext|python) )", "`uv run ", text)
+
+
 def with_article(noun: str) -> str:
     return f"{'an' if noun[:1] in 'aeioAEIO' else 'a'} {noun}"
 
@@ -221,7 +229,7 @@ class ForgekitError(Exception):
     """Base of all exceptions that forgekit raises on purpose; `str()` of it is its message."""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(message)
+        super().__init__(as_typed(message))
         if "_pytest" in sys.modules:
             _hide_from_pytest(sys._getframe(1))
 

@@ -12,6 +12,8 @@ import pytest
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
+os.environ.pop("UV_RUN_RECURSION_DEPTH", None)  # messages are the same with and without uv
+
 
 def _settings() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name.startswith("FORGEKIT_")}

@@ -371,3 +371,12 @@ def test_importing_forgekit_stays_light():
     code = "import sys, IPython, forgekit.devices; print({'torch', 'cutlass'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_commands_read_as_they_have_to_be_typed(monkeypatch):
+    text = "run `forgekit doctor` (not forgekit), or `jupytext --sync x`, `uv sync`"
+    assert str(ForgekitError(text)) == text
+    monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")  # as `uv run` does
+    assert str(ForgekitError(text)) == (
+        "run `uv run forgekit doctor` (not forgekit), or `uv run jupytext --sync x`, `uv sync`"
+    )

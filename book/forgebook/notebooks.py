@@ -25,6 +25,7 @@ _READABLE = {
     "#7f7f7f": "color:var(--forge-faint)",
 }
 _FAINT = re.compile(rf"(?<![-\w])color:\s*({'|'.join(_READABLE)})", re.IGNORECASE)
+_OF_A_NOTEBOOK = re.compile(r'(href="[^":]+)\.ipynb(?=")')
 _FENCED = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
 
 
@@ -83,6 +84,7 @@ def described(output: dict[str, Any], section: str = "") -> dict[str, Any]:
     data = output.get("data", {})
     if "text/html" in data:
         text = _FAINT.sub(lambda found: _READABLE[found[1].lower()], "".join(data["text/html"]))
+        text = _OF_A_NOTEBOOK.sub(r"\1.html", text)
         return {**output, "data": {**data, "text/html": text}}
     if not any(kind.startswith("image/") for kind in data):
         return output

@@ -15,7 +15,7 @@ import click
 from forgekit.commands.notebook_outputs import comparable, execute, normalise
 from forgekit.commands.options import Command
 from forgekit.course import find_course, week_folders
-from forgekit.errors import ForgekitError, PlatformError, UsageError
+from forgekit.errors import ForgekitError, PlatformError, UsageError, as_typed
 
 HEADER = "# ---\n# jupyter:\n"  # how a percent-format .py that is a notebook begins
 METADATA = {
@@ -37,7 +37,7 @@ def build_notebooks(paths: tuple[str, ...], check: bool) -> int:
     if check:
         differences = [text for text in map(first_difference, pairs) if text]
         for text in differences:
-            print(f"forgekit: {text}")
+            print(as_typed(f"forgekit: {text}"))
         print(f"{len(pairs)} notebook pairs compared, {len(differences)} differ")
         return 1 if differences else 0
     for source in pairs:

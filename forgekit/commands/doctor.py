@@ -8,13 +8,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
 
 from forgekit.commands.options import Command
 from forgekit.course import find_course
+from forgekit.errors import as_typed
 
 if TYPE_CHECKING:
     from forgekit.devices import GpuReport
@@ -24,6 +25,7 @@ PROBE_TIMEOUT_S = 120
 NAME_WIDTH = len("disassembler")  # the longest name of a finding
 CHOICES = ("FORGEKIT_DEVICE", "FORGEKIT_ARCH")
 INSTALL = "in the course folder run `uv sync`, elsewhere `pip install forgekit`"
+INSTALL_LAB = "in the course folder run `uv sync`, elsewhere `pip install jupyterlab`"
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,8 @@ class Finding:
 def doctor(as_json: bool) -> int:
     """Say what this machine has and what will run where."""
     findings = []
-    for finding in examine():
+    for found in examine():
+        finding = replace(found, remedy=as_typed(found.remedy))
         findings.append(finding)
         if not as_json:
             remedy = f": {finding.remedy}" if finding.remedy else ""
@@ -54,7 +57,7 @@ def doctor(as_json: bool) -> int:
         report = {"can_run": able, "findings": [asdict(finding) for finding in findings]}
         print(json.dumps(report, indent=2))
     else:
-        ready = "Ready: `forgekit lab` opens the first notebook."
+        ready = as_typed("Ready: `forgekit lab` opens the first notebook.")
         print(f"\n{ready if able else 'No kernel can run here.'}")
     return 0 if able else 1
 
@@ -120,7 +123,7 @@ def _jupyter() -> Finding:
 
     version = package_version("jupyterlab")
     where = "opens the course" if find_course() else "no course here, opens the current folder"
-    remedy = "`forgekit lab` needs it; install it with `pip install jupyterlab`"
+    remedy = f"`forgekit lab` needs it; {INSTALL_LAB}"
     return _found("JupyterLab", version and f"{version}, {where}", "not installed", remedy)
 
 

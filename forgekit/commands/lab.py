@@ -14,13 +14,27 @@ from forgekit.commands.options import Command
 from forgekit.course import FIRST_NOTEBOOK, find_course
 from forgekit.errors import PlatformError
 
+_HERE = Path(__file__).parent
 # What the course asks of JupyterLab, wherever it is started.
 COURSE_OPTIONS = (
-    # It would show the first line of a folded output, and with it what is to be predicted.
-    f"--LabApp.extra_labextensions_path={Path(__file__).parent / 'labextensions'}",
+    # A folded output would show its first line, and with it what is to be predicted; a notebook
+    # that was only opened would ask to be saved.
+    f"--LabApp.extra_labextensions_path={_HERE / 'labextensions'}",
+    # Defaults only: what the user has set in JupyterLab goes before them.
+    f"--LabApp.app_settings_dir={_HERE / 'labsettings'}",
     # A student's notebook stands alone. Paired with its .py, it does not open where the clock says
     # that only one of the two has changed (after `git pull`, say, or work in another editor).
     "--ServerApp.jpserver_extensions=jupyterlab_jupytext=False",
+    # So each lesson stands in the file browser once; behind it, what JupyterLab hides by default.
+    *(
+        f"--ContentsManager.hide_globs={name}"
+        for name in ("[0-9][0-9]_*.py", "__pycache__", "*.pyc", "*.pyo", ".DS_Store", "*~")
+    ),
+)
+# In the course's own folder, the weeks and the README are what a student looks for.
+_NO_LESSONS = (
+    *("exercises", "recorded", "forgekit", "tests", "book", "conftest.py", "pyproject.toml"),
+    *("uv.lock", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md"),
 )
 
 
@@ -61,6 +75,7 @@ def _jupyter_command(folder: Path, notebook: str | None, options: Sequence[str])
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}"]
     command += COURSE_OPTIONS
     if notebook:
+        command += [f"--ContentsManager.hide_globs={name}" for name in _NO_LESSONS]
         command.append(f"--LabApp.default_url=/lab/tree/{notebook}")
     if os.geteuid() == 0:  # as in most containers; without it JupyterLab refuses to start
         command.append("--ServerApp.allow_root=True")

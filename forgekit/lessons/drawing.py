@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from html import escape
+from urllib.parse import quote
 
-from forgekit.lessons.progress import MARKS, Progress, Row, by_notebook, effort, score
+from forgekit.lessons.progress import MARKS, Progress, Row, by_notebook, done, effort, score
 from forgekit.lessons.report import GradeReport, Note
 
 _GREEN, _RED, _GREY = "#009E73", "#D55E00", "#7f7f7f"  # the first two are Okabe and Ito's
@@ -30,7 +31,7 @@ def report_html(report: GradeReport) -> str:
     parts.append(_happened(report.failure.happened))
     for word, text in (("Why", report.failure.likely), ("Next", report.failure.look_at)):
         if text:
-            words = f"<b>{word}.</b> {_with_code(text)}"
+            words = f"<b>{word}:</b> {_with_code(text)}"
             parts.append(f'<div style="margin:4px 0 4px 20px">{words}</div>')
     parts += [_group(_GREY, "&#9675;", name) for name in report.open_groups]
     if report.advice:
@@ -51,6 +52,7 @@ def _happened(text: str) -> str:
     first, _, rest = text.partition("\n")
     quoted = (
         '<pre style="margin:4px 0;padding:6px 8px;font-size:12px;white-space:pre-wrap;'
+        "word-break:normal;"  # JupyterLab would break lines within words
         f'background:rgba(127,127,127,.12)">{escape(rest)}</pre>'
         if rest
         else ""
@@ -73,25 +75,52 @@ _SMALL = "font-size:12px;opacity:.8"
 
 
 def progress_html(p: Progress) -> str:
-    """The card: a mark for each exercise, week by week; of one week alone also a table."""
+    """The card, week by week: a bar, the notebooks as links, a mark for each exercise; of one week
+    alone also a table."""
     parts = [
         '<div style="font-size:13px;max-width:780px;padding:16px 22px;border:1px solid '
         'rgba(127,127,127,.4);border-top:5px solid #009E73;border-radius:6px">'
         f'<div style="{_SMALL};letter-spacing:.15em">KERNEL FORGE</div>'
         f'<div style="font-size:20px">{score(p.rows, " passed", " written")}</div>'
     ]
+    closing = escape(p.closing)
+    if row := p.following:  # what to do next is a link
+        closing = closing.replace(f" in {row.exercise.notebook},", f" in {_link(row)},", 1)
+    parts.append(f'<div style="margin-top:6px">{closing}</div>')
     for week, rows in p.weeks.items():
-        dots = " ".join(map(_dots, by_notebook(rows)))
         parts.append(
-            f'<div style="margin-top:14px"><b>{escape(week)}.</b> {score(rows)}</div>'
-            f'<div style="margin:3px -2px">{dots}</div><div style="{_SMALL}">{effort(rows)}</div>'
+            f'<div style="margin-top:16px"><b>{escape(week)}.</b> {score(rows)}</div>'
+            f'<div style="{_SMALL}">{effort(rows)}</div>{_bar(done(rows) / len(rows))}'
         )
+        parts += map(_notebook, by_notebook(rows).values())
     key = " &nbsp; ".join(f"{_dot(standing)} {standing}" for standing in MARKS)
     key += f" &nbsp; {_dot('passed', '2px')} squares: whole kernels"
     parts.append(f'<div style="{_SMALL};margin-top:14px">{key}</div>')
     if len(p.weeks) == 1:
         parts.append(p.table.html("margin-top:12px;white-space:nowrap"))
-    return f'{"".join(parts)}<div style="margin-top:14px">{escape(p.closing)}</div></div>'
+    return "".join(parts) + "</div>"
+
+
+def _bar(part: float) -> str:
+    base = "height:6px;border-radius:3px;background:"
+    return (
+        f'<div style="margin:4px 0;{base}rgba(127,127,127,.3)">'
+        f'<div style="width:{part:.1%};{base}{_GREEN}"></div></div>'
+    )
+
+
+def _notebook(rows: Sequence[Row]) -> str:
+    """A line: the notebook, the marks of its exercises, how many are passed."""
+    return (
+        f'<div><span style="display:inline-block;width:190px">{_link(rows[0])}</span>'
+        f'{_dots(rows)} <span style="{_SMALL}">{done(rows)} of {len(rows)}</span></div>'
+    )
+
+
+def _link(row: Row) -> str:
+    """Its notebook; JupyterLab opens such a link in a tab of its own."""
+    name = escape(row.exercise.notebook or "in no notebook")
+    return f'<a href="{escape(quote(row.address))}">{name}</a>' if row.address else name
 
 
 def _dots(rows: Sequence[Row]) -> str:
@@ -99,7 +128,7 @@ def _dots(rows: Sequence[Row]) -> str:
     for row in rows:
         radius = "2px" if row.exercise.is_whole_kernel else "50%"
         found += _dot(row.standing, radius, ", ".join(filter(None, (row.name, *row.cells[2:]))))
-    return f'<span style="white-space:nowrap;margin-right:9px">{found}</span>'
+    return f'<span style="white-space:nowrap">{found}</span>'
 
 
 def _dot(standing: str, radius: str = "50%", title: str = "") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -20,6 +21,7 @@ MARKS = {  # of a whole kernel and of any other exercise; CSS
     "begun": ("□○", "box-shadow:inset 0 0 0 3px #E69F00"),
     "open": ("··", "background:rgba(127,127,127,.3)"),
 }
+BAR = 20  # characters of a week's bar
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,12 @@ class Row:
         return ", ".join([*parts, "solution"] if self.record.solution_seen else parts)
 
     @property
+    def address(self) -> str:
+        """The way from here to its notebook, for a link; "" if that is not there."""
+        file = self.exercise.folder.parents[1] / f"{self.exercise.notebook}.ipynb"
+        return os.path.relpath(file) if file.is_file() else ""
+
+    @property
     def cells(self) -> tuple[str, str, str, str]:
         return self.name, self.exercise.title, self.state, self.help
 
@@ -70,7 +78,7 @@ class Progress(Shown):
 
     @property
     def passed(self) -> int:
-        return sum(row.record.passed for row in self.rows)
+        return done(self.rows)
 
     @property
     def weeks(self) -> dict[str, list[Row]]:
@@ -83,15 +91,19 @@ class Progress(Shown):
         return Table((), [row.cells for row in self.rows], left=range(4))
 
     @property
+    def following(self) -> Row | None:
+        """The first exercise that is not passed."""
+        return next((row for row in self.rows if not row.record.passed), None)
+
+    @property
     def closing(self) -> str:
         """What comes next, and the day of the latest pass."""
         if not self.rows:
             return "No exercises are found here: run it in the course, or in a week's folder."
-        following = next((row.exercise for row in self.rows if not row.record.passed), None)
         said = "All of it is passed."
-        if following is not None:
-            where = f" in {following.notebook}" if following.notebook else ""
-            said = f"Next: {following.name}{where}, {following.title}."
+        if row := self.following:
+            where = f" in {row.exercise.notebook}" if row.exercise.notebook else ""
+            said = f"Next: {row.name}{where}, {row.exercise.title}."
         latest = max(row.record.passed_on for row in self.rows)
         return f"{said} Latest pass: {latest}." if latest else said
 
@@ -104,8 +116,11 @@ class Progress(Shown):
         """The card in plain text."""
         blocks = [f"Kernel Forge: {score(self.rows, ' passed', ' written')}"]
         for week, rows in self.weeks.items():
-            marks = " ".join("".join(map(_mark, of)) for of in by_notebook(rows))
-            blocks.append(f"{week}: {score(rows)}\n  {marks}\n  {effort(rows)}")
+            books = [(name, f"{done(of)}/{len(of)}", "".join(map(_mark, of)))
+                     for name, of in by_notebook(rows).items()]  # fmt: skip
+            lines = [f"  {line}" for line in Table((), books, left=(0, 2)).lines()]
+            bar = f"{'█' * round(BAR * done(rows) / len(rows)):░<{BAR}}"
+            blocks.append("\n".join([f"{week}: {score(rows)}", f"  {bar}  {effort(rows)}", *lines]))
         key = "  ".join(f"{' '.join(dict.fromkeys(m))} {k}" for k, (m, _) in MARKS.items())
         blocks += [f"  {key}  (■ whole kernels)"]
         if len(self.weeks) == 1:
@@ -131,15 +146,19 @@ def progress(week: str | None = None) -> Progress:
     )
 
 
-def by_notebook(rows: Sequence[Row]) -> list[list[Row]]:
-    return [list(of) for _, of in groupby(rows, lambda row: row.exercise.notebook)]
+def by_notebook(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """`05_transpose` -> its rows."""
+    return {name: list(of) for name, of in groupby(rows, lambda row: row.exercise.notebook)}
+
+
+def done(rows: Sequence[Row]) -> int:
+    return sum(row.record.passed for row in rows)
 
 
 def score(rows: Sequence[Row], passed: str = "", written: str = "") -> str:
     whole = [row for row in rows if row.exercise.is_whole_kernel]
-    done, kernels = (sum(row.record.passed for row in of) for of in (rows, whole))
     of = plural(len(rows), "exercise"), plural(len(whole), "whole kernel")
-    return f"{done} of {of[0]}{passed}, {kernels} of {of[1]}{written}"
+    return f"{done(rows)} of {of[0]}{passed}, {done(whole)} of {of[1]}{written}"
 
 
 def effort(rows: Sequence[Row]) -> str:

@@ -34,7 +34,7 @@ import torch
 from forgekit import environment, shared_files
 from forgekit.compiling import store
 from forgekit.devices import package_version
-from forgekit.errors import PlatformError, got_needed
+from forgekit.errors import PlatformError, as_typed, got_needed
 from forgekit.ops.launching import clusters_of
 from forgekit.ops.operators import plan
 from forgekit.ops.row_limits import RowProblem, shared_limit, why_not
@@ -179,7 +179,7 @@ def _entries_of(file: Path, changed_ns: int, number: int) -> dict[str, Any]:
 def _warn_once(message: str) -> None:
     if message not in _warned:  # launchers ask often
         _warned.add(message)
-        warnings.warn(message, stacklevel=2)
+        warnings.warn(as_typed(message), stacklevel=2)
 
 
 # -- writing --------------------------------------------------------------------------------------

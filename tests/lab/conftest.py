@@ -55,15 +55,10 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
     """This process's environment, without the user's settings of Jupyter and of forgekit."""
     ours = re.compile(r"(JUPYTER|FORGEKIT|IPYTHON|PYTEST)_?")
     kept = {name: value for name, value in os.environ.items() if not ours.match(name)}
-    config = folder / "config"
-    (config / "labconfig").mkdir(parents=True)
-    unasked = {"@jupyterlab/apputils-extension:announcements": True}  # it asks, and hides a corner
-    settings = json.dumps({"disabledExtensions": unasked})
-    (config / "labconfig" / "page_config.json").write_text(settings, encoding="utf-8")
     return kept | more | {
         "FORGEKIT_DEVICE": "virtual",
         "IPYTHONDIR": str(folder / "ipython"),
-        "JUPYTER_CONFIG_DIR": str(config),
+        "JUPYTER_CONFIG_DIR": str(folder / "config"),
         "JUPYTER_DATA_DIR": str(folder / "data"),  # which notebooks this user trusts: none
         "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
     }  # fmt: skip
@@ -164,6 +159,15 @@ class Classroom:
         workspace = f"lab/workspaces/w{len(self.pages.open)}"  # with no other notebook open in it
         path = f"{workspace}/tree/{notebook}" if notebook else ""
         return NotebookPage(self.pages.new(**options), f"{self.address}/{path}?token={self.token}")
+
+    def asked(self, path: str) -> Any:
+        """What the server answers to a page's script."""
+        with urllib.request.urlopen(f"{self.address}/{path}?token={self.token}") as answer:
+            return json.load(answer)
+
+    def listed(self, folder: str) -> list[str]:
+        """The names that the file browser shows of a folder of the course."""
+        return sorted(entry["name"] for entry in self.asked(f"api/contents/{folder}")["content"])
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from forgekit.course import FIRST_NOTEBOOK
+from forgekit.course import FIRST_NOTEBOOK, WEEKS
 from tests.lab.conftest import Classroom
 from tests.lab.lesson import LESSONS, Lesson, grade, progress_of, unexpected
 from tests.lab.notebook_page import NotebookPage
 
+_MODEL = "window.jupyterapp.shell.currentWidget.context.model"
 UNTOUCHED = (FIRST_NOTEBOOK, "week0_copy_transpose/02_see_layouts.ipynb")
 
 
@@ -22,6 +23,16 @@ def opened(classroom: Classroom, request: pytest.FixtureRequest) -> Iterator[Not
     notebook = classroom.open(request.param)
     yield notebook
     notebook.page.close()
+
+
+def test_to_leave_an_untouched_notebook_asks_nothing(opened):
+    """JupyterLab writes the kernel's language into it, and would ask to save that."""
+    page = opened.page
+    page.wait_for_function(f"{_MODEL}.getMetadata('language_info')?.version")
+    assert page.evaluate(f"{_MODEL}.dirty") is False
+    page.evaluate(f"{_MODEL}.setMetadata('of', 'the student')")
+    assert page.evaluate(f"{_MODEL}.dirty") is True
+    page.evaluate(f"{_MODEL}.deleteMetadata('of')")
 
 
 def test_no_fold_shows_what_is_to_be_predicted(opened):
@@ -41,6 +52,17 @@ def test_pictures_show_before_anything_has_run(opened):
             if len(widths) < cell.pictures or 0 in widths:
                 missing[cell.index] = (cell.pictures, widths)
     assert missing == {}
+
+
+def test_each_lesson_stands_in_the_list_of_files_once(classroom):
+    root, week = (classroom.listed(folder) for folder in ("", WEEKS[0]))
+    assert root == sorted(WEEKS)
+    assert week == sorted(p.name for p in (classroom.course / WEEKS[0]).glob("*.ipynb"))
+
+
+def test_no_news_are_offered(classroom):
+    setting = "lab/api/settings/@jupyterlab/apputils-extension:notification"
+    assert classroom.asked(setting)["schema"]["properties"]["fetchNews"]["default"] == "false"
 
 
 # -- a notebook that is worked through -------------------------------------------------------------

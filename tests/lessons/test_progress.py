@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from forgekit import shared_files
+from forgekit import course, shared_files
 from forgekit.lessons import records
 from forgekit.lessons.exercise import all_exercises, exercise
 from forgekit.lessons.progress import Progress, progress
@@ -269,16 +270,28 @@ def test_all_weeks_have_a_mark_for_each_exercise_and_count_all_help():
     change(OTHER, passed)
     change("week1/tree_max", passed)
     card = progress()
-    heading, _, week0, marks, effort, *_ = repr(card).splitlines()
+    heading, _, week0, bar, marks, *rest = repr(card).splitlines()
     whole = sum(e.is_whole_kernel for e in all_exercises())
     assert heading == (
         f"Kernel Forge: 3 of {len(card.rows)} exercises passed, 1 of {whole} whole kernels written"
     )
     assert week0.startswith("Week 0: copy and transpose: 2 of ")
-    assert marks.startswith("  ●◐· ")
-    assert effort == "  2 at the first try, tries in all: 2, 1 hint, 1 solution seen before a pass"
-    assert "■" in repr(card).splitlines()[7]
+    assert bar == (f"  {'█':░<20}  2 at the first try, tries in all: 2, 1 hint, "
+                   "1 solution seen before a pass")  # fmt: skip
+    assert marks.split() == ["00_start_here", "2/3", "●◐·"]
+    assert any("02_shuffle" in line for line in rest) and any("■" in line for line in rest)
     assert not any(len(line) > 100 for line in repr(card).splitlines())
+
+
+def test_its_links_lead_to_the_notebooks_from_where_one_is(monkeypatch):
+    for folder in [course.find_course(), *course.week_folders(course.find_course())]:
+        monkeypatch.chdir(folder)
+        html = progress()._repr_mimebundle_()["text/html"]
+        links = re.findall(r'<a href="([^"]+)">(\w+)</a>', html)
+        assert {name for _, name in links} == {e.notebook for e in all_exercises()}
+        assert links[0][1] == "00_start_here"  # what is next
+        assert [link for link, name in links if Path(link).resolve().stem != name] == []
+        assert all(Path(link).is_file() for link, _ in links)
 
 
 def test_the_day_of_a_pass_shows_where_it_was_recorded():

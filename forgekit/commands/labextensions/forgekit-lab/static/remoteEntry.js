@@ -1,9 +1,8 @@
-// JupyterLab shows the first line of a folded output beside its three dots: the answer to what the
-// student has just been asked to predict, or HTML. This puts the same neutral words in its place.
-// The form is what JupyterLab 3 and 4 load as a prebuilt extension; a style is all that is in it.
-(window._JUPYTERLAB = window._JUPYTERLAB || {})["forgekit-lab"] = {
-  init: () => {},
-  get: () => Promise.resolve(() => {
+// What the course changes of JupyterLab, in the form that JupyterLab 4 loads as a prebuilt extension.
+(() => {
+  // JupyterLab shows the first line of a folded output beside its three dots: the answer to what
+  // the student has just been asked to predict, or HTML. The same neutral words take its place.
+  const foldedOutputs = () => {
     const style = document.createElement("style");
     style.textContent = `
       .jp-OutputPlaceholder .jp-PlaceholderText { font-size: 0; }
@@ -14,5 +13,34 @@
       }`;
     document.head.append(style);
     return {};
-  }),
-};
+  };
+
+  // When its kernel starts, JupyterLab writes the kernel's language, with Python's version, into the
+  // notebook. That is no work of the student's: a notebook that had nothing to save still has not,
+  // so closing or reloading the page asks nothing.
+  const watched = new WeakSet();
+  const stayClean = (panel) => {
+    const model = panel?.context?.model;
+    if (!model?.setMetadata || watched.has(model)) return;
+    watched.add(model);
+    const set = model.setMetadata;
+    model.setMetadata = function (key, value) {
+      const dirty = model.dirty;
+      set.call(model, key, value);
+      if (key === "language_info") model.dirty = dirty;
+    };
+  };
+  const plugin = {
+    id: "forgekit-lab:plugin",
+    autoStart: true,
+    activate: ({ docRegistry }) => {
+      docRegistry.addWidgetExtension("Notebook", { createNew: stayClean });
+    },
+  };
+
+  const modules = { "./style": foldedOutputs, "./extension": () => ({ __esModule: true, default: plugin }) };
+  (window._JUPYTERLAB = window._JUPYTERLAB || {})["forgekit-lab"] = {
+    init: () => {},
+    get: (name) => Promise.resolve(modules[name]),
+  };
+})();
