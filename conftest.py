@@ -37,6 +37,10 @@ def register():
 register()
 del register
 """
+# Kernels, workers and commands share bytecode, also where none may be written beside the sources,
+# as in many containers: otherwise each of them would compile torch and CuTe DSL again.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+    os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path(_IPYTHON.name, "bytecode")))
 _FOLDER = Path(_IPYTHON.name, "profile_default", "startup")
 _FOLDER.mkdir(parents=True)
 (_FOLDER / "read_all.py").write_text(_STARTUP)
