@@ -22,7 +22,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from forgekit.diagnosing.sources import unwrap
+from forgekit.diagnosing.sources import source_lines, unwrap
 from forgekit.errors import is_library, is_user_file
 
 _SIMPLE = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
@@ -122,7 +122,7 @@ class _Walker:
             return
         yield f"function:{function.__qualname__}"
         try:
-            lines, first = inspect.getsourcelines(function)
+            lines, first = source_lines(function)
         except (OSError, TypeError):
             yield _instructions(function.__code__)
             text = "lambda"  # no statement

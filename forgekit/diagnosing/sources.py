@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from forgekit.errors import SourceLine, is_library, is_user_file
 
@@ -43,9 +44,20 @@ def unwrap(fn: object) -> FunctionType | None:
     return fn if isinstance(fn, FunctionType) else None
 
 
+_LINES: WeakKeyDictionary[FunctionType, tuple[list[str], int]] = WeakKeyDictionary()
+
+
+def source_lines(function: FunctionType) -> tuple[list[str], int]:
+    """What `inspect.getsourcelines` gives, which splits the text into tokens: once for each
+    function."""
+    if function not in _LINES:
+        _LINES[function] = inspect.getsourcelines(function)
+    return _LINES[function]
+
+
 def _read(function: FunctionType) -> FunctionSource | None:
     try:
-        lines, first = inspect.getsourcelines(function)
+        lines, first = source_lines(function)
         tree = ast.parse(textwrap.dedent("".join(lines)))
     except (OSError, TypeError, SyntaxError):
         return None
