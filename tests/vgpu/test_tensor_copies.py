@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import ptx_launch
 import pytest
-from ptx_launch import launch
 
 from forgekit.errors import KernelError, UnsupportedPtxError
 from forgekit.tracing.access_trace import AccessTrace
@@ -81,6 +81,19 @@ def boxed(tensor: np.ndarray, box, at, steps) -> tuple[np.ndarray, np.ndarray]:
     return values, inside
 
 
+launch = ptx_launch.launch
+
+
+@pytest.fixture(name="launch", params=["virtual", pytest.param("gpu", marks=pytest.mark.gpu)])
+def on_both(request):
+    """What launches on the virtual GPU, and on a machine with a GPU on that."""
+    if request.param == "virtual":
+        return ptx_launch.launch
+    import gpu_launch
+
+    return gpu_launch.launch
+
+
 CASES = [  # shape of the tensor, box and coordinates (mode 0 first), dtype, swizzle
     ((100,), (64,), (40,), "f4", 0),
     ((100,), (64,), (-7,), "f2", 0),
@@ -97,7 +110,7 @@ CASES = [  # shape of the tensor, box and coordinates (mode 0 first), dtype, swi
 
 
 @pytest.mark.parametrize(("shape", "box", "at", "dtype", "swizzle"), CASES)
-def test_loads_and_stores(shape, box, at, dtype, swizzle):
+def test_loads_and_stores(shape, box, at, dtype, swizzle, launch):
     x = random(shape, dtype)
     raw, size = tensor_map(x, box, swizzle=swizzle), int(np.prod(box)) * x.itemsize
     values, inside = boxed(x, box, at, [1] * len(box))
@@ -116,7 +129,7 @@ def test_loads_and_stores(shape, box, at, dtype, swizzle):
     assert (y == want).all() and (y.base[..., shape[-1] :] == 7).all()
 
 
-def test_steps_leave_elements_out():
+def test_steps_leave_elements_out(launch):
     x, box, steps, at = random((20, 30, 16), "f2"), (16, 8, 9), (1, 2, 3), (0, 1, -2)
     values, _ = boxed(x, box, at, steps)
     tile = np.zeros(values.size, np.float16)
@@ -124,7 +137,7 @@ def test_steps_leave_elements_out():
     assert (tile.reshape(values.shape) == values).all()
 
 
-def test_nan_outside():
+def test_nan_outside(launch):
     x, tile = random((4, 16), "f4"), np.zeros(64, np.float32)
     launch(text(LOAD + OUT, (8, 2), 256), tensor_map(x, (16, 4), nan_fill=True), tile, x)
     values, inside = boxed(x, (16, 4), (8, 2), (1, 1))
@@ -142,7 +155,7 @@ def test_nan_outside():
         ("inc", "i4", "u32", lambda old, x: np.where(old >= x, 0, old + 1)),
     ],
 )  # fmt: skip
-def test_reductions(name, dtype, kind, run):
+def test_reductions(name, dtype, kind, run, launch):
     """Blocks meet at the same box; what is outside the tensor is left alone."""
     x, new = random((5, 16), dtype), random((4, 16), dtype)[::-1].copy()
     want = x.copy()
@@ -152,7 +165,7 @@ def test_reductions(name, dtype, kind, run):
     assert (x == want).all()
 
 
-def test_sums_of_bf16():
+def test_sums_of_bf16(launch):
     x = np.full((4, 8), 0x3F80, np.uint16)  # 1.0
     new = np.full((4, 8), 0x4040, np.uint16)  # 3.0
     raw = tensor_map(x, (8, 4), dtype="bf16")
@@ -160,7 +173,7 @@ def test_sums_of_bf16():
     assert (x == 0x4080).all()
 
 
-def test_a_warp_stores_once():
+def test_a_warp_stores_once(launch):
     """As UTMASTG and UTMAREDG do, though no thread has been elected."""
     x, new = np.zeros((4, 8), np.float32), np.ones((4, 8), np.float32)
     store = STORE.replace("@%p1", "")
@@ -172,7 +185,7 @@ def test_a_warp_stores_once():
     assert (x.T == [1, 2, 3, 4]).all()
 
 
-def test_to_several_blocks_of_the_cluster():
+def test_to_several_blocks_of_the_cluster(launch):
     """Block 1 of each two loads its tile into both."""
     x, tile = random((8, 16), "f4"), np.zeros((2, 128), np.float32)
     load = LOAD.replace("@%p1", "@%p4", 1).replace("[%r2];", "[%r2], %rs1;", 1)
@@ -187,6 +200,17 @@ def test_to_several_blocks_of_the_cluster():
         launch(body, tensor_map(x, (16, 8)), tile, x, grid=2, cluster=2,
                schedule="adversarial", seed=seed)  # fmt: skip
         assert (tile.reshape(2, 8, 16) == x).all()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("shape", "box", "at", "dtype", "swizzle"), CASES)
+def test_the_driver_s_maps(shape, box, at, dtype, swizzle):
+    import gpu_launch
+
+    x = random(shape, dtype)
+    made = gpu_launch.driver_map(x, box, KINDS[x.dtype.str[1:]], swizzle)
+    mine = tensor_map(x, box, swizzle=swizzle).tobytes()
+    assert decode(made) == decode(mine)
 
 
 # -- the map's bits --------------------------------------------------------------------------------
