@@ -22,6 +22,7 @@ from forgekit.ops.backends import chosen, current_backend, defaults, functions, 
 from forgekit.ops.calls import Call, Launch
 from forgekit.ops.checks import batched, check_backend_result, normal_dim, virtual_arch
 from forgekit.ops.views import contiguous_strides
+from forgekit.vgpu.host.intercept import stands_in_for_cuda
 
 # Looked up once: they stand before every launch.
 _dispatch_modes = torch._C._len_torch_dispatch_stack
@@ -103,7 +104,7 @@ class Operator:
             if name != "kernel":
                 return self._run_backend(name, self._operands(x, y), options)
         try:
-            arch = None if x.is_cuda else virtual_arch(x)
+            arch = None if x.is_cuda and not stands_in_for_cuda() else virtual_arch(x)
             shape, address = x.shape, x.data_ptr() % VECTOR_BYTES
             if y is None:
                 launch, allocate = plan(self, options, arch, x.dtype, shape, x.stride(), address)

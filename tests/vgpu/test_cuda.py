@@ -8,12 +8,17 @@ import pytest
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
+import numpy as np
 import torch
 from cuda.bindings import driver, runtime
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.nn import functional
 
+import forgekit.ops as ops
 import forgekit.vgpu
 from forgekit.devices import current_target
-from forgekit.errors import PlatformError, UsageError
+from forgekit.errors import LaunchError, PlatformError, UsageError
+from forgekit.vgpu.host import limits
 
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="torch has a GPU of its own")
 
@@ -26,7 +31,8 @@ def cuda():
 
 
 def _attributes():
-    owners = (torch, torch.cuda, torch.Tensor, torch.autocast, threading.Thread, driver, runtime)
+    owners = (torch, torch.cuda, torch.Tensor, torch.autocast, torch.accelerator, torch.nn.Module,
+              threading.Thread, driver, runtime, limits)  # fmt: skip
     return {f"{owner}.{name}": value for owner in owners for name, value in vars(owner).items()}
 
 
@@ -73,6 +79,119 @@ def test_tensors_of_the_cpu_stay_there(cuda):
     assert target.copy_(torch.ones(3, device="cuda")).is_cpu and target.sum() == 3
 
 
+def _ones(device="cuda"):
+    return torch.ones(4, device=device)
+
+
+@pytest.mark.parametrize(
+    "mix",
+    [
+        lambda: _ones() + _ones("cpu") * 2,
+        lambda: _ones().add_(torch.from_numpy(np.ones(4, np.float32))),
+        lambda: torch.add(_ones(), 1, out=torch.empty(4)),
+        lambda: torch.cat([_ones(), torch.randn(4).relu()]),
+        lambda: torch.nn.Linear(4, 4)(_ones()),
+        lambda: torch.nn.Linear(4, 4).cuda()(_ones("cpu")),
+        lambda: torch.nn.Embedding(4, 2).cuda()(torch.tensor([1, 2])),
+        lambda: torch.where(_ones() > 0, _ones(), _ones("cpu")),
+        lambda: _ones("cpu")[torch.tensor([0, 1], device="cuda")],
+        lambda: torch.equal(_ones(), _ones().cpu()),
+    ],
+)
+def test_operations_that_mix_both_sides_raise_torchs_error(cuda, mix):
+    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+        mix()
+
+
+def test_what_may_mix_both_sides_does(cuda):
+    x, one = torch.zeros(4, device="cuda"), torch.tensor(1.0)
+    x[torch.tensor([0, 1])] = one
+    x[2:] = torch.tensor([3.0, 4.0])
+    assert (x + one).is_cuda and x.clamp(min=one).tolist() == [1, 1, 3, 4]
+    assert functional.one_hot(torch.tensor([1, 2], device="cuda")).is_cuda
+    sequence = torch.nn.utils.rnn.pack_padded_sequence(
+        torch.randn(3, 2, 4, device="cuda"), torch.tensor([3, 2])
+    )
+    assert sequence.data.is_cuda and sequence.batch_sizes.is_cpu
+
+
+def test_autocast_has_the_gpus_dtype(cuda):
+    net, x = torch.nn.Linear(4, 4).cuda(), torch.ones(2, 4, device="cuda")
+    with torch.autocast(device_type="cuda"):
+        assert net(x).dtype == torch.float16 and torch.is_autocast_enabled("cuda")
+        with torch.amp.autocast("cuda", enabled=False):
+            assert net(x).dtype == torch.float32
+    with torch.autocast("cpu"):
+        assert net(x).dtype == torch.bfloat16
+    assert net(x).dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
+
+
+def test_a_launch_that_is_too_large_raises_the_dsls_error(cuda):
+    """A script may expect CUDA's code for it; forgekit's words stay."""
+    from cutlass.base_dsl.common import DSLCudaRuntimeError
+
+    with pytest.raises(DSLCudaRuntimeError, match="cooperative launch: got 9 blocks") as raised:
+        raise limits.LaunchError("cooperative launch: got 9 blocks")
+    assert isinstance(raised.value, LaunchError)
+    assert raised.value.error_code == runtime.cudaError_t.cudaErrorCooperativeLaunchTooLarge
+    with pytest.raises(DSLCudaRuntimeError, match="got 2,000 threads"):
+        raise limits._refused("2,000 threads", "1024", "less")
+
+
+@pytest.mark.parametrize(
+    "holds",
+    [
+        lambda: (
+            torch.empty(4, pin_memory=True).is_pinned() and _ones("cpu").pin_memory().is_pinned()
+        ),
+        lambda: not _ones().is_pinned() and not _ones("cpu").is_pinned(),
+        lambda: torch.ones(2, device=0).is_cuda and torch.Generator("cuda").device.type == "cuda",
+        lambda: torch.from_dlpack(_ones()).is_cuda and torch.from_dlpack(_ones("cpu")).is_cpu,
+        lambda: _ones().type() == "torch.cuda.FloatTensor" and _ones().numpy(force=True).sum() == 4,
+        lambda: torch.accelerator.current_accelerator().type == "cuda" and torch.version.cuda,
+        lambda: torch.accelerator.current_stream().is_capturing() is False,
+        lambda: torch.cuda.memory_stats()["allocated_bytes.all.peak"] == 0,
+        lambda: torch.cuda.make_graphed_callables(len, ()) is len,
+        lambda: _ones().record_stream(torch.cuda.Stream()) is None,
+        lambda: torch.cuda.profiler.start() is None and torch.compiler.reset() is None,
+        # A profile of "cuda" would warn of each operation.
+        lambda: torch.autograd.profiler.profile(use_device="cuda").use_device is None,
+    ],
+)
+def test_idioms_of_scripts(cuda, holds):
+    assert holds()
+
+
+def test_forgekits_own_operators_take_tensors_on_cuda(cuda):
+    x = torch.randn(3, 40, device="cuda", requires_grad=True)
+    y = ops.softmax(x)
+    y.square().sum().backward()
+    assert y.is_cuda and x.grad.is_cuda
+    torch.testing.assert_close(y.cpu(), torch.softmax(x.detach().cpu(), -1))
+
+
+def test_an_operator_for_cuda_alone(cuda):
+    """It runs as any code does, with fake tensors by what is registered, and not on the CPU."""
+
+    @torch.library.custom_op("forgekit_test::twice", mutates_args=(), device_types="cuda")
+    def twice(x: torch.Tensor) -> torch.Tensor:
+        assert x.is_cuda and type(x) is torch.Tensor
+        return torch.full((4,), 2.0, device="cuda") * x
+
+    twice.register_fake(torch.empty_like)
+    assert twice(_ones()).is_cuda
+    x = _ones()
+    with FakeTensorMode() as fake:
+        assert twice(fake.from_tensor(x)).is_cuda
+    with pytest.raises(NotImplementedError, match="CPU"):
+        twice(_ones("cpu"))
+
+
+def test_what_does_not_fit_is_out_of_memory(cuda):
+    with pytest.raises(torch.cuda.OutOfMemoryError, match="CUDA out of memory"):
+        torch.empty(10**14, device="cuda")
+
+
 def test_a_sparse_tensor_is_where_its_source_is(cuda):
     """It has no storage that could be marked."""
     x = torch.eye(3, device="cuda")
@@ -98,7 +217,8 @@ def test_a_real_gpu_is_left_alone(monkeypatch):
     [
         (lambda: torch.ones(1, device="cuda:1"), "got cuda:1, needed cuda:0"),
         (lambda: torch.cuda.Event().elapsed_time(torch.cuda.Event()), "without record()"),
-        (lambda: torch.cuda.make_graphed_callables(1), "make_graphed_callables"),
+        (lambda: torch.cuda.set_device(3), "got cuda:3, needed cuda:0"),
+        (lambda: torch.library.opcheck(len, (_ones().requires_grad_(),)), "require gradients"),
         (lambda: driver.cuModuleLoadData(b""), "a call of cuModuleLoadData"),
         (lambda: runtime.cudaMemcpyPeer(), "a call of cudaMemcpyPeer"),
         (lambda: driver.cuDeviceGet(1), "device: got 1, needed 0"),

@@ -6,12 +6,14 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import LaunchError, UsageError, got_needed
 from forgekit.vgpu.cuda.patches import Patches
+from forgekit.vgpu.host import limits
 
 
 def patch_cute_dsl(patches: Patches) -> None:
-    """`benchmark` and `tune` run each variant once; what writes code for a real GPU is refused."""
+    """`benchmark` and `tune` run each variant once; what writes code for a real GPU is refused; a
+    launch that is too large raises the DSL's error."""
     from cutlass import testing
     from cutlass.base_dsl import jit_executor
     from cutlass.cutlass_dsl import cuda_jit_executor
@@ -19,6 +21,7 @@ def patch_cute_dsl(patches: Patches) -> None:
 
     for name in ("benchmark", "_benchmark_for_autotune"):
         _patch_everywhere(patches, testing, name, _once(getattr(testing, name)))
+    patches.put(limits, "LaunchError", _launch_error())
     # It would load an empty kernel to ask how many of its blocks fit; see `bindings`.
     patches.put(HardwareInfo, "_get_device_function", lambda self: None)
     for owner in {
@@ -27,6 +30,23 @@ def patch_cute_dsl(patches: Patches) -> None:
     }:
         if hasattr(owner, "export_to_c"):
             patches.put(owner, "export_to_c", _refuse_export)
+
+
+def _launch_error() -> type[LaunchError]:
+    """A `LaunchError` that is CuTe DSL's too, with CUDA's code where that is known."""
+    from cuda.bindings.runtime import cudaError_t
+    from cutlass.base_dsl.common import DSLCudaRuntimeError
+
+    class CudaLaunchError(LaunchError, DSLCudaRuntimeError):
+        __str__ = Exception.__str__
+
+        def __init__(self, message: str) -> None:
+            Exception.__init__(self, message)
+            too_many = message.startswith("cooperative")
+            code = cudaError_t.cudaErrorCooperativeLaunchTooLarge if too_many else None
+            self.message, self.error_code = message, code
+
+    return CudaLaunchError
 
 
 def _patch_everywhere(patches: Patches, module: Any, name: str, value: Any) -> None:

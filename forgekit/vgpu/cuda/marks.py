@@ -2,7 +2,9 @@
 
 All tensors lie in the CPU's memory. Views share a storage, so they share the mark; that the result
 of an operation on marked tensors is marked too, also within a backward pass, is seen to by a
-dispatch mode, under which torch's operations run in every thread.
+dispatch mode, under which torch's operations run in every thread. What a script makes on the CPU
+is marked as such, so that an operation that mixes both raises torch's error; a tensor without a
+mark, as torch makes within its own operations, goes with the others.
 """
 
 from __future__ import annotations
@@ -15,9 +17,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from forgekit.errors import UsageError, got_needed
 from forgekit.vgpu.cuda import graphs, notice
-from forgekit.vgpu.host.arguments import CUDA_ATTRIBUTE, marked_of, on_virtual_gpu
+from forgekit.vgpu.host.arguments import CUDA_ATTRIBUTE, marked_of
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
+PINNED_ATTRIBUTE = "_forgekit_pinned"  # set on the storage of what a script asks to be pinned
 
 
 def mark(tensor: torch.Tensor, cuda: bool = True) -> torch.Tensor:
@@ -26,6 +29,11 @@ def mark(tensor: torch.Tensor, cuda: bool = True) -> torch.Tensor:
         notice.say_once()
     setattr(marked_of(tensor), CUDA_ATTRIBUTE, cuda)
     return tensor
+
+
+def _pinned(tensor: torch.Tensor) -> torch.Tensor:
+    setattr(tensor.untyped_storage(), PINNED_ATTRIBUTE, True)
+    return mark(tensor, False)
 
 
 def is_cuda(device: Any) -> bool:
@@ -62,31 +70,76 @@ class Marking(TorchDispatchMode):
         kwargs = dict(kwargs or {})
         if not Marking.active:
             return func(*args, **kwargs)
-        device = kwargs.get("device")
+        device, on_cpu = kwargs.get("device"), False
         if cuda := is_cuda(device):
             kwargs["device"] = CPU
         elif device is None or torch._C._current_graph_task_id() != -1:
             # (A backward pass names the device where the tensors really lie.)
-            cuda = any(on_virtual_gpu(t) for t in _tensors((args, kwargs)))
+            given = [*_tensors((args, kwargs))]
+            marks = [getattr(marked_of(t), CUDA_ATTRIBUTE, None) for t in given]
+            cuda, on_cpu = True in marks, False in marks
+            if cuda and on_cpu and torch._C._current_graph_task_id() == -1:
+                _refuse_mixing(func, given, marks)
         if kwargs.get("pin_memory"):
-            kwargs["pin_memory"] = False
+            return _pinned(func(*args, **kwargs | {"pin_memory": False}))
         if func is torch.ops.aten._pin_memory.default:
-            return args[0].clone()
-        result = graphs.capture_operation(func, args, kwargs) if cuda else graphs.NOT_CAPTURED
-        if result is graphs.NOT_CAPTURED:
-            result = _run(func, args, kwargs)
-        # A view may be a new tensor (`to`); what is written to stays where it was.
-        if cuda and not any(r.alias_info and r.alias_info.is_write for r in func._schema.returns):
-            for tensor in _tensors(result):
-                mark(tensor)
+            return _pinned(args[0].clone())
+        result = graphs.NOT_CAPTURED
+        try:
+            if cuda:
+                result = graphs.capture_operation(func, args, kwargs)
+            if result is graphs.NOT_CAPTURED:
+                result = _run(func, args, kwargs, plain=not types, cuda=cuda)
+        except RuntimeError as error:
+            if cuda and "can't allocate memory" in str(error):
+                raise torch.OutOfMemoryError(f"CUDA out of memory. {error}") from None
+            raise
+        if cuda or on_cpu:
+            _mark_results(func, result, cuda)
         return result
 
 
-def _run(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+# Operations that take tensors of both sides on a GPU too.
+_CROSSING = ("copy", "_copy", "_foreach", "_fused", "_nested", "_pack_padded", "_pad_packed",
+             "set_", "tensor_split", "_ctc_loss")  # fmt: skip
+_INDEXING = ("index", "_index_put_impl_", "_unsafe_index")
+
+
+def _refuse_mixing(func: Any, given: list[torch.Tensor], marks: list[bool | None]) -> None:
+    """Raise torch's error where an operation of torch's mixes tensors of both sides."""
+    name = func.name().partition("::")[2]
+    if func.namespace != "aten" or name.startswith(_CROSSING):
+        return
+    if name.startswith(_INDEXING):  # by indices on the CPU: anywhere
+        mixed = marks[0] is False
+    else:  # a number on the CPU goes with everything
+        mixed = any(m is False and t.dim() for t, m in zip(given, marks, strict=True))
+    if mixed:
+        raise RuntimeError(
+            "Expected all tensors to be on the same device, but found at least two devices, "
+            f"{CUDA} and cpu! (in {func})"
+        )
+
+
+def _mark_results(func: Any, result: Any, cuda: bool) -> None:
+    """A view may be a new tensor (`to`); what is written to stays where it was known to be."""
+    written = any(r.alias_info and r.alias_info.is_write for r in func._schema.returns)
+    name = func.name().partition("::")[2]
+    if written and (not cuda or name.startswith(_CROSSING)):
+        return
+    if name.startswith("_pack_padded"):  # its second result, the sizes, is for the host
+        result = result[0]
+    for tensor in _tensors(result):
+        if not (written and getattr(marked_of(tensor), CUDA_ATTRIBUTE, None) is False):
+            mark(tensor, cuda)
+
+
+def _run(func: Any, args: tuple, kwargs: dict[str, Any], *, plain: bool, cuda: bool) -> Any:
     """Run an operator; one that is not torch's may be Python for "cuda" alone, which finds "cuda"
-    as any other code does. (Within a dispatch mode's handler that mode is off.)"""
-    if func.namespace not in ("aten", "prims"):
-        for key in ("CUDA", "CPU"):
+    as any other code does. (Within a dispatch mode's handler that mode is off.) plain: no argument,
+    such as a fake tensor, handles operators itself."""
+    if plain and func.namespace not in ("aten", "prim", "prims"):
+        for key in ("CUDA", "CPU") if cuda else ("CPU",):
             if torch._C._dispatch_has_computed_kernel_for_dispatch_key(func.name(), key):
                 keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, key))
                 with Marking():

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch.utils.dlpack
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._device import DeviceContext
 
-from forgekit.vgpu.cuda.marks import CPU, CUDA, is_cuda, mark
+from forgekit.vgpu.cuda.marks import CPU, CUDA, PINNED_ATTRIBUTE, is_cuda, mark
 from forgekit.vgpu.cuda.patches import Patches
 from forgekit.vgpu.host.arguments import CUDA_ATTRIBUTE, on_virtual_gpu
 
@@ -49,9 +51,19 @@ def patch_tensors(patches: Patches) -> None:
 
     for name, of_marked in (
         ("device", CUDA), ("is_cuda", True), ("is_cpu", False), ("get_device", 0),
-        ("__dlpack_device__", (_KDL_CUDA, 0)), ("is_pinned", False),
+        ("__dlpack_device__", (_KDL_CUDA, 0)),
     ):  # fmt: skip
         asks(name, of_marked)
+    put(
+        tensor,
+        "is_pinned",
+        lambda self, device=None: getattr(self.untyped_storage(), PINNED_ATTRIBUTE, False),
+    )
+    put(tensor, "record_stream", lambda self, stream: None)
+    type_ = tensor.type
+    put(tensor, "type", lambda self, *args, **kwargs: type_(self, *args, **kwargs)
+        if args or kwargs or not on_virtual_gpu(self)
+        else type_(self).replace("torch.", "torch.cuda.", 1))  # fmt: skip
 
     to = tensor.to
 
@@ -81,7 +93,17 @@ def patch_tensors(patches: Patches) -> None:
     put(tensor, "__deepcopy__",
         lambda self, memo: mark(deepcopy(self, memo), True) if on_virtual_gpu(self)
         else deepcopy(self, memo))  # fmt: skip
-    put(tensor, "new_tensor", _made_from_data(tensor.new_tensor))
+    put(tensor, "new_tensor", made_from_data(tensor.new_tensor))
+
+    from_dlpack = torch.utils.dlpack.from_dlpack
+
+    def aliased(source: Any, **kwargs: Any) -> torch.Tensor:
+        made = from_dlpack(source, **kwargs)
+        where = source.__dlpack_device__() if hasattr(source, "__dlpack_device__") else (0, 0)
+        return mark(made) if where[0] == _KDL_CUDA else made
+
+    for owner in (torch, torch.utils.dlpack):
+        put(owner, "from_dlpack", aliased)
 
 
 def patch_files(patches: Patches) -> None:
@@ -102,6 +124,8 @@ def patch_files(patches: Patches) -> None:
 
 def _on_the_cpu_alone(original: Callable) -> Callable:
     def read(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        if on_virtual_gpu(self) and kwargs.get("force"):
+            self = self.detach().cpu()
         if on_virtual_gpu(self):
             raise TypeError(
                 "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the "
@@ -118,7 +142,7 @@ def _default_device() -> torch.device:
     return next((m.device for m in modes if isinstance(m, DeviceContext)), CPU)
 
 
-def _made_from_data(original: Callable) -> Callable:
+def made_from_data(original: Callable) -> Callable:
     """`torch.tensor` and the like, which read their device before any dispatch mode does."""
 
     def make(*args: Any, **kwargs: Any) -> torch.Tensor:
@@ -133,5 +157,21 @@ def _made_from_data(original: Callable) -> Callable:
         wants_grad = kwargs.pop("requires_grad", False)
         made = original(*args, device=CPU, **kwargs)
         return _moved(made, True).requires_grad_(wants_grad or made.requires_grad)
+
+    return make
+
+
+def made_by_a_script(original: Callable) -> Callable:
+    """`torch.zeros` and the like, which take a number for a device; what they make on the CPU is
+    known to be there."""
+
+    @functools.wraps(original)
+    def make(*args: Any, **kwargs: Any) -> torch.Tensor:
+        if isinstance(kwargs.get("device"), int):
+            kwargs["device"] = torch.device("cuda", kwargs["device"])
+        made = original(*args, **kwargs)
+        if not on_virtual_gpu(made):
+            mark(made, False)
+        return made
 
     return make

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+from collections import Counter
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import torch
+import torch.utils._device
 
-from forgekit.errors import UsageError, got_needed
+from forgekit.errors import usage_error
 from forgekit.vgpu.cuda import device, graphs
 from forgekit.vgpu.cuda.marks import CPU, CUDA, is_cuda
 from forgekit.vgpu.cuda.patches import Patches
-from forgekit.vgpu.cuda.tensors import _made_from_data
+from forgekit.vgpu.cuda.tensors import made_by_a_script, made_from_data
 
 
 class Event:
@@ -61,6 +64,9 @@ class Stream:
 
     def query(self) -> bool:
         return True
+
+    def is_capturing(self) -> bool:
+        return graphs.is_capturing(self.cuda_stream)
 
     def record_event(self, event: Event | None = None) -> Event:
         event = event or Event()
@@ -137,8 +143,13 @@ def graph(
 class Generator(torch._C.Generator):
     """`torch.Generator`, whose "cuda" draws the CPU's numbers."""
 
+    device = CPU
+
     def __new__(cls, device: Any = "cpu") -> Any:
-        return super().__new__(cls, CPU if is_cuda(device) else device)  # type: ignore[call-arg]
+        cuda = is_cuda(device)
+        made = super().__new__(cls, CPU if cuda else device)  # type: ignore[call-arg]
+        made.device = CUDA if cuda else torch.device(device)
+        return made
 
 
 class Device:
@@ -152,6 +163,12 @@ class Device:
 
     def __exit__(self, *_: object) -> None:
         """There is no other one to go back to."""
+
+
+def _properties(which: Any = None) -> SimpleNamespace:
+    """Raises UsageError: of another GPU than the first."""
+    is_cuda(which)
+    return device.properties()
 
 
 def _set_stream(stream: Stream | None) -> None:
@@ -170,20 +187,17 @@ def _answers(**values: Any) -> dict[str, Any]:
 
 # Nothing is left to be done: everything runs at once, in one memory.
 _DONE_ALREADY = (
-    "init", "_lazy_init", "set_device", "synchronize", "empty_cache", "ipc_collect", "_sleep",
+    "init", "_lazy_init", "synchronize", "empty_cache", "ipc_collect", "_sleep",
     "reset_peak_memory_stats", "reset_max_memory_allocated", "reset_accumulated_memory_stats",
     "set_per_process_memory_fraction",
 )  # fmt: skip
 
 
-def _refused(name: str) -> Any:
-    def refuse(*_: Any, **__: Any) -> Any:
-        raise UsageError(
-            got_needed(f"torch.cuda.{name}", "a call", "a real GPU",
-                       "leave it out on the virtual GPU, or run the script on a GPU")
-        )  # fmt: skip
-
-    return refuse
+_MADE_FROM_DATA = ("tensor", "as_tensor", "asarray")
+_MADE_BY_A_SCRIPT = (
+    "empty", "zeros", "ones", "full", "rand", "randn", "randint", "randperm", "arange", "linspace",
+    "eye", "from_numpy",
+)  # fmt: skip
 
 
 def patch_torch(patches: Patches) -> None:
@@ -194,18 +208,18 @@ def patch_torch(patches: Patches) -> None:
         is_available=True, is_initialized=True, device_count=1, current_device=0,
         is_bf16_supported=True, can_device_access_peer=False, graph_pool_handle=(0, 0),
         memory_allocated=0, max_memory_allocated=0, memory_reserved=0, max_memory_reserved=0,
-        memory_stats={}, memory_summary="the virtual GPU keeps no account of memory",
+        memory_stats=Counter(), memory_summary="the virtual GPU keeps no account of memory",
     ))  # fmt: skip
     patches.put_all(torch.cuda, {
         "Stream": Stream, "ExternalStream": ExternalStream,
         "Event": Event, "CUDAGraph": CUDAGraph, "graph": graph, "stream": _stream,
         "StreamContext": _stream, "set_stream": _set_stream, "current_stream": current_stream,
         "default_stream": lambda device=None: Stream(stream_ptr=graphs.LEGACY_STREAM),
-        "is_current_stream_capturing": lambda: graphs.is_capturing(graphs.current_stream()),
-        "device": Device, "device_of": Device,
+        "is_current_stream_capturing": lambda: current_stream().is_capturing(),
+        "device": Device, "device_of": Device, "set_device": is_cuda,
         "get_device_name": lambda which=None: device.name(),
         "get_device_capability": lambda which=None: device.capability(),
-        "get_device_properties": lambda which=None: device.properties(),
+        "get_device_properties": _properties,
         "get_arch_list": lambda: [device.arch().rstrip("af")],
         "mem_get_info": lambda which=None: device.memory_bytes(),
         "manual_seed": lambda seed: default.manual_seed(seed) and None,
@@ -214,7 +228,8 @@ def patch_torch(patches: Patches) -> None:
         "initial_seed": lambda: default.initial_seed(),
         "get_rng_state": lambda which=None: torch.get_rng_state(),
         "set_rng_state": lambda state, which=None: torch.set_rng_state(state),
-        "make_graphed_callables": _refused("make_graphed_callables"),
+        # What it makes runs without the host; functions that stay as they are give the same values.
+        "make_graphed_callables": lambda callables, *_, **__: callables,
         "nvtx": SimpleNamespace(
             **_answers(range_push=None, range_pop=None, mark=None),
             range=lambda *_, **__: contextlib.nullcontext(),
@@ -222,11 +237,57 @@ def patch_torch(patches: Patches) -> None:
         "cudart": lambda: SimpleNamespace(
             **_answers(cudaProfilerStart=None, cudaProfilerStop=None)),
     })  # fmt: skip
-    for name in ("tensor", "as_tensor", "asarray"):
-        patches.put(torch, name, _made_from_data(getattr(torch, name)))
+    torch.utils._device._device_constructors()  # looks them up, once
+    for name in _MADE_FROM_DATA + _MADE_BY_A_SCRIPT:
+        from_data = made_from_data if name in _MADE_FROM_DATA else (lambda made: made)
+        patches.put(torch, name, made_by_a_script(from_data(getattr(torch, name))))
     patches.put(torch, "Generator", Generator)
-    autocast = torch.autocast.__init__
-    patches.put(torch.autocast, "__init__", lambda self, kind, *args, **kwargs: autocast(
-        self, "cpu" if kind == "cuda" else kind, *args, **kwargs))  # fmt: skip
+    _patch_autocast(patches)
+    patches.put_all(torch.cuda.profiler, _answers(start=None, stop=None))
+    patches.put(torch.backends.cuda, "is_built", lambda: True)
+    patches.put(torch.version, "cuda", f"{device.CUDA_VERSION // 1000}.0")
+    patches.put_all(torch.accelerator, _answers(
+        is_available=True, device_count=1, current_accelerator=torch.device("cuda"),
+        current_device_index=0, current_device_idx=0, synchronize=None, empty_cache=None,
+    ) | {"current_stream": current_stream})  # fmt: skip
+    profile = torch.autograd.profiler.profile.__init__
+    patches.put(torch.autograd.profiler.profile, "__init__", lambda self, *args, **kwargs: profile(
+        self, *args, **kwargs | {"use_device": None}))  # fmt: skip
     # What it makes runs on a GPU; a function that stays as it is gives the same values.
     patches.put(torch, "compile", lambda model=None, **_: model or (lambda model: model))
+    patches.put(torch.nn.Module, "compile", lambda self, *_, **__: None)
+    patches.put(torch.library, "opcheck", _without_gradients(torch.library.opcheck))
+    patches.put(torch.compiler, "reset", lambda: None)
+
+
+def _without_gradients(opcheck: Any) -> Any:
+    """`opcheck`, which makes fake tensors: torch's autograd ends the process at those on "cuda"."""
+
+    @functools.wraps(opcheck)
+    def check(op: Any, args: Any, *more: Any, **kwargs: Any) -> Any:
+        if any(isinstance(t, torch.Tensor) and t.is_cuda and t.requires_grad for t in args):
+            needed = "tensors without requires_grad, or a real GPU"
+            raise usage_error("opcheck", 'tensors on "cuda" that require gradients', needed,
+                              "detach() them, or run the script on a GPU")  # fmt: skip
+        return opcheck(op, args, *more, **kwargs)
+
+    return check
+
+
+def _patch_autocast(patches: Patches) -> None:
+    """Let `torch.autocast("cuda")` be the CPU's as well, with its own dtype."""
+    kind = torch.autocast
+    enter, leave = kind.__enter__, kind.__exit__
+
+    def enter_both(self: Any) -> Any:
+        if self.device == "cuda":
+            self.on_cpu = kind("cpu", self.fast_dtype, self._enabled, self._cache_enabled)
+            enter(self.on_cpu)
+        return enter(self)
+
+    def leave_both(self: Any, *why: Any) -> Any:
+        if self.device == "cuda":
+            leave(self.on_cpu, *why)
+        return leave(self, *why)
+
+    patches.put_all(kind, {"__enter__": enter_both, "__exit__": leave_both})

@@ -1,0 +1,139 @@
+"""Run others' CuTe DSL code, unmodified, on the virtual GPU, and say how each file ended.
+
+    python -m tests.vgpu.corpus CHECKOUT [--match TEXT]... [--skip TEXT]... [--out FILE]
+
+A script goes through `forgekit run`, a notebook gets `install(cuda=True)` as its first cell, of a
+test file `--tests` tests run, evenly chosen. What a checkout needs besides goes into PYTHONPATH.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+# Sizes that a CPU can do, where a script's defaults are a GPU's; they are options of the scripts'.
+ARGUMENTS = {
+    "sgemm.py": "--mnk 256,256,64",
+    "tensorop_gemm.py": "--mnkl 256,256,64,1",
+    "flash_attention_v2.py": "--batch_size 1 --seqlen_q 256 --seqlen_k 256 --num_head 2",
+    "hstu_attention.py": "--batch_size 1 --seqlen_q 128 --seqlen_k 128 --num_head 1",
+}
+_FOR_BLACKWELL = ("/blackwell/", "/primitives/", "/task_scheduling/")
+_TAIL = re.compile(r"\b(FAIL|FAILED|Mismatch)")
+
+
+def main() -> None:
+    """Run what is asked for and print one line for each file, then the counts."""
+    asked = _asked()
+    if asked.inside:
+        inside = {"notebook": _notebook, "tests": _tests}[asked.inside]
+        sys.exit(inside(asked.checkout, asked.tests))
+    rows = []
+    for path in sorted(_files(asked.checkout, asked.match, asked.skip)):
+        rows.append(_run(path, asked))
+        print("{ended:8} {seconds:4} s  {file}  {why}".format(**rows[-1]), flush=True)
+        if asked.out:
+            asked.out.write_text(json.dumps(rows, indent=1) + "\n")
+    print(dict(collections.Counter(row["ended"] for row in rows)))
+
+
+def _asked() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("checkout", type=Path)
+    parser.add_argument("--match", action="append", help="only files whose path has this text")
+    parser.add_argument("--skip", action="append", default=[], help="no file with this text in it")
+    parser.add_argument("--limit-s", type=float, default=300)
+    parser.add_argument("--tests", type=int, default=3, help="of a test file (default 3)")
+    parser.add_argument("--out", type=Path, help="a JSON file, written as they end")
+    parser.add_argument("--inside", choices=("notebook", "tests"), help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def _files(checkout: Path, match: list[str] | None, skip: list[str]) -> list[Path]:
+    """What can be run: scripts with a main part, notebooks, test files."""
+    found = []
+    for path in [checkout] if checkout.is_file() else checkout.rglob("*"):
+        name = str(path)
+        if path.suffix not in (".py", ".ipynb") or not any(m in name for m in match or [""]):
+            continue
+        text = path.read_text()
+        runs = path.suffix == ".ipynb" or path.name.startswith("test_") or "__main__" in text
+        if runs and "cutlass" in text and not any(s in text for s in skip):
+            found.append(path)
+    return found
+
+
+def _run(path: Path, asked: argparse.Namespace) -> dict:
+    """How a file ended: right; stopped by forgekit; wrong or failed in its own words; time."""
+    arguments = ARGUMENTS.get(path.name, "")
+    forgekit = [sys.executable, "-m", "forgekit"]
+    inside = [str(path), "--tests", str(asked.tests), "--inside"]
+    command = [*forgekit, "run", path.name, *arguments.split()]
+    if path.suffix == ".ipynb":
+        command = [sys.executable, __file__, *inside, "notebook"]
+    elif path.name.startswith("test_") and "__main__" not in path.read_text():
+        command = [*forgekit, "run", __file__, *inside, "tests"]
+    arch = "sm_100a" if any(part in str(path) for part in _FOR_BLACKWELL) else "sm_90a"
+    start = time.monotonic()
+    try:
+        done = subprocess.run(
+            command, cwd=path.parent, env={"FORGEKIT_ARCH": arch, **os.environ}, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=asked.limit_s,
+        )  # fmt: skip
+        ended, why = _ended(done.returncode, done.stdout)
+    except subprocess.TimeoutExpired:
+        ended, why = "time", f"not through after {asked.limit_s:.0f} s"
+    seconds = round(time.monotonic() - start)
+    root = asked.checkout if asked.checkout.is_dir() else path.parent
+    return {"file": str(path.relative_to(root)), "arguments": arguments, "arch": arch,
+            "ended": ended, "seconds": seconds, "why": why}  # fmt: skip
+
+
+def _ended(status: int, output: str) -> tuple[str, str]:
+    lines = [line.strip() for line in output.splitlines() if line.strip()] or [""]
+    said = [line for line in lines if line.startswith("forgekit: ") and "no GPU here" not in line]
+    if said:
+        return "stopped", said[-1][10:300]
+    if status == 0:
+        wrong = next((line for line in lines if _TAIL.search(line)), "")
+        return ("wrong", wrong[:200]) if wrong else ("right", "")
+    return "failed", lines[-1][:300]
+
+
+def _notebook(path: Path, _: int) -> int:
+    import nbformat
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+
+    notebook = nbformat.read(path, 4)
+    first = "import forgekit.vgpu\nforgekit.vgpu.install(cuda=True)"
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(first))
+    try:
+        NotebookClient(notebook, timeout=None, kernel_name="python3").execute()
+    except CellExecutionError as error:
+        print(re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip().splitlines()[-1])
+        return 1
+    return 0
+
+
+def _tests(path: Path, count: int) -> int:
+    import pytest
+
+    class Some:
+        @pytest.hookimpl(trylast=True)
+        def pytest_collection_modifyitems(self, items):
+            items[:] = [items[i] for i in sorted({i * len(items) // count for i in range(count)})]
+
+    options = ["-p", "no:cacheprovider", "-q", "--tb=short", "-o", "addopts="]
+    return int(pytest.main([*options, str(path)], plugins=[Some()]))
+
+
+if __name__ == "__main__":
+    main()
