@@ -2,7 +2,6 @@
 
 transpose_naive.svg, transpose_tiled.svg: what one store of one warp moves in two transposes.
 profile_light.svg, profile_dark.svg: both, line by line, with what is counted (for the README).
-banks.svg: a column of shared memory read by one warp.
 shuffles.svg: a warp adds up 32 numbers. passes.svg: what three softmaxes read and write.
 architecture.svg: the way from a cell to what is said of it.
 """
@@ -57,23 +56,6 @@ def tiled_kernel(mX: cute.Tensor, mY: cute.Tensor):
 def tiled(mX: cute.Tensor, mY: cute.Tensor):
     grid = (mX.shape[1] // 32, mX.shape[0] // 32, 1)
     tiled_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))
-
-
-@cute.kernel
-def column_kernel(mX: cute.Tensor, mY: cute.Tensor):
-    tidx, tidy, _ = cute.arch.thread_idx()
-    smem = cutlass.memory.SmemAllocator()
-    sT = smem.allocate_tensor(Float32, cute.make_layout((32, 32), stride=(32, 1)), 16)
-    for k in cutlass.range_constexpr(0, 32, 8):
-        sT[tidy + k, tidx] = mX[tidy + k, tidx]
-    cute.arch.sync_threads()
-    for k in cutlass.range_constexpr(0, 32, 8):
-        mY[tidy + k, tidx] = sT[tidx, tidy + k]
-
-
-@cute.jit
-def column(mX: cute.Tensor, mY: cute.Tensor):
-    column_kernel(mX, mY).launch(grid=(1, 1, 1), block=(32, 8, 1))
 
 
 def stored(transpose: Any) -> dict[tuple[int, int], int]:
@@ -133,17 +115,6 @@ def panels() -> list[Panel]:
     return found
 
 
-def bank_conflict() -> str:
-    """How a warp reads a column of a tile of 32 × 32 floats: all from one bank."""
-    import forgekit as fk
-    from forgekit.viz.picture import TimingPicture
-
-    x, y = fk.randn(32, 32, device="virtual"), fk.empty(32, 32, device="virtual")
-    run = fk.compile(column, x, y, device="virtual")
-    found = fk.banks(run, x, y, kind="load")
-    return TimingPicture(found.figure, repr(found)).svg
-
-
 def architecture() -> str:
     """From a cell to what is said of it, from the top down, narrow enough for a phone."""
     body = [
@@ -179,7 +150,6 @@ def main() -> None:
         ("transpose_tiled", svg(side, side, store(stored(tiled)))),
         ("profile_light", picture(both, 0)),
         ("profile_dark", picture(both, 1)),
-        ("banks", bank_conflict()),
         ("shuffles", shuffles()),
         ("passes", passes()),
         ("architecture", architecture()),

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 from forgebook.groups import Group, groups
@@ -24,13 +25,7 @@ README, MEASURED = ROOT / "README.md", ROOT / "book" / "measured"
 
 PEERS = ("torch", "torch.compile", "quack")
 SHOWN = (32768, 4096), "bfloat16"  # the case whose share of the ceiling stands in the table
-TRANSPOSES = ((8192, 8192, "float16"), (8192, 8192, "float32"), (1048576, 64, "float16"),
-              (8191, 8193, "float16"))  # fmt: skip
-VIRTUAL = {
-    "transpose": "transpose through padded shared memory",
-    "row_sum": "row sum with warp shuffles",
-    "softmax": "row softmax",
-}
+TRANSPOSE = 8192, 8192, "float16"  # and of the transposes
 _BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- /numbers -->)", re.DOTALL)
 
 
@@ -53,12 +48,12 @@ def _operators() -> str:
     results = [read_results(MEASURED / f"{name}_h200.json") for name in ("reduce", "softmax")]
     one = results[-1].machines[0]
     found = [group for run in results for group in groups(run)]
-    (m, n), dtype = SHOWN
-    head = ["", "cases", *(f"against {peer}" for peer in PEERS), f"{m:,} × {n:,} {dtype}"]
-    table = _table(head, [list(_operator(group)) for group in found])
+    head = ["", "cases", *(f"against {peer}" for peer in PEERS), "of a copy's speed"]
+    table = _table(head, [*(list(_operator(group)) for group in found), list(_transposes())])
     packages = {"torch": "torch", "quack-kernels": "quack"}
     used = [f"{name} {one.versions[p]}" for p, name in packages.items() if p in one.versions]
-    return f"On one {one.gpu}, {', '.join([results[-1].date, *used])}:\n\n{table}"
+    dates = f"{results[-1].date} (transposes: {_read('transpose_h200.json')['date']})"
+    return f"On one {one.gpu}, {', '.join([dates, *used])}:\n\n{table}"
 
 
 def _operator(group: Group) -> Iterator[str]:
@@ -76,48 +71,30 @@ def _operator(group: Group) -> Iterator[str]:
     yield f"{percents[0]:.0f} %" if percents and percents[0] is not None else "–"
 
 
-# -- transposes ------------------------------------------------------------------------------------
-def _transposes() -> str:
-    data = _read("transpose_h200.json")
-    body = []
-    for row in data["rows"]:
-        if (row["rows"], row["columns"], row["dtype"]) in TRANSPOSES:
-            rates = row["gb_per_s"]
-            shares = (
-                f"{100 * rates[p] / rates['clone']:.0f} %" if p in rates else "–"
-                for p in ("torch", "torch.compile", "forgekit")
-            )
-            size = f"{row['rows']:,} × {row['columns']:,} {row['dtype']}"
-            body.append([size, f"{rates['clone']:,.0f}", *shares])
-    table = _table(["", "copy, GB/s", "torch", "torch.compile", "forgekit"], body)
-    return f"On one {data['gpu']}, {data['date']}:\n\n{table}"
+def _transposes() -> Iterator[str]:
+    """The same of the transposes, whose ceiling is a copy of the same tensor."""
+    rows = _read("transpose_h200.json")["rows"]
+    yield "transposes"
+    yield str(len(rows))
+    for peer in PEERS:
+        both = [(t[peer], t["forgekit"]) for t in (row["timings"] for row in rows) if peer in t]
+        times = [theirs["median_ms"] / own["median_ms"] for theirs, own in both]
+        yield f"{geometric_mean(times):.2f}×" if times else "–"
+    (rates,) = (r["gb_per_s"] for r in rows if (r["rows"], r["columns"], r["dtype"]) == TRANSPOSE)
+    yield f"{100 * rates['forgekit'] / rates['clone']:.0f} %"
 
 
-# -- the virtual GPU -------------------------------------------------------------------------------
 def _virtual() -> str:
     data = _read("vgpu.json")
-    body = [list(_operation(row)) for row in data["rows"] if row["size"] == 1024]
-    head = ["", "bare, ms", "with the sanitizer (default)", "profile", "million elements/s",
-            "million warp instr./s", "Triton's interpreter, ms", "times faster"]  # fmt: skip
+    times = [row["triton_ms"] / row["vgpu_ms"] for row in data["rows"] if row["size"] == 1024]
     return (
-        f"On one {data['processor']} machine with {data['cores']} cores (it uses one), float32, "
-        f"1024 × 1024, best of 30 runs, {data['date']}:\n\n{_table(head, body)}"
+        f"  A transpose, row sums and a softmax of 1024 × 1024 run {min(times):.0f} to "
+        f"{max(times):.0f} times as fast as in Triton's interpreter, on one core of an "
+        f"{data['processor']}, {data['date']}."
     )
 
 
-def _operation(row: dict[str, Any]) -> Iterator[str]:
-    bare = row["vgpu_ms"]
-    yield VIRTUAL[row["operation"]]
-    yield f"{bare:.1f}"
-    yield f"× {row['sanitizer_ms'] / bare:.1f}"
-    yield f"× {row['profile_ms'] / bare:.1f}"
-    yield f"{row['size'] ** 2 / bare / 1e3:.0f}"
-    yield f"{row['warp_instructions'] / bare / 1e3:.0f}"
-    yield f"{row['triton_ms']:,.0f}"
-    yield f"{row['triton_ms'] / bare:.0f}"
-
-
-BLOCKS = {"operators": _operators, "transposes": _transposes, "virtual": _virtual}
+BLOCKS = {"operators": _operators, "virtual": _virtual}
 
 
 def main() -> None:

@@ -170,21 +170,27 @@ class Classroom:
         return sorted(entry["name"] for entry in self.asked(f"api/contents/{folder}")["content"])
 
 
-@pytest.fixture(scope="module")
-def classroom(pages: Pages, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Classroom]:
-    """`forgekit lab` in a copy of the course; no file of the repository or the user changes."""
-    if importlib.util.find_spec("jupyterlab") is None:
-        pytest.skip("JupyterLab is missing: uv sync")
-    folder = tmp_path_factory.mktemp("lab")
-    course = copy_course(folder / "course")
-    port, token, progress = free_port(), secrets.token_hex(16), folder / "progress.json"
+@contextlib.contextmanager
+def lab(folder: Path, progress: str) -> Iterator[tuple[str, str, Path]]:
+    """`forgekit lab` in a copy of the course: its address, its token, the copy; no file of the
+    repository or the user changes."""
+    course, port, token = copy_course(folder / "course"), free_port(), secrets.token_hex(16)
     command = [sys.executable, "-m", "forgekit", "lab", "--no-browser", f"--port={port}",
                "--ServerApp.port_retries=0", f"--IdentityProvider.token={token}",
                "--LabApp.expose_app_in_browser=True"]  # fmt: skip
-    env = environment(folder, FORGEKIT_PROGRESS=str(progress),
-                      FORGEKIT_CACHE_DIR=str(folder / "cache"))  # fmt: skip
-    address, log = f"http://127.0.0.1:{port}", folder / "lab.log"
-    pages.logs.append(log)
-    with server(command, log=log, answers=f"{address}/api/status?token={token}", env=env,
-                cwd=course):  # fmt: skip
+    env = environment(folder, FORGEKIT_PROGRESS=progress, FORGEKIT_CACHE_DIR=str(folder / "cache"))
+    address = f"http://127.0.0.1:{port}"
+    status = f"{address}/api/status?token={token}"
+    with server(command, log=folder / "lab.log", answers=status, env=env, cwd=course):
+        yield address, token, course
+
+
+@pytest.fixture(scope="module")
+def classroom(pages: Pages, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Classroom]:
+    if importlib.util.find_spec("jupyterlab") is None:
+        pytest.skip("JupyterLab is missing: uv sync")
+    folder = tmp_path_factory.mktemp("lab")
+    progress = folder / "progress.json"
+    pages.logs.append(folder / "lab.log")
+    with lab(folder, str(progress)) as (address, token, course):
         yield Classroom(pages, address, token, course, progress)
