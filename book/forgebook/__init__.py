@@ -10,6 +10,7 @@ __all__ = ["setup"]
 
 # Where the sources can be had, such as https://github.com/OWNER/NAME; without it no launch buttons.
 REPOSITORY = "FORGEKIT_BOOK_REPOSITORY"
+_WARNING = "<blockquote>\n<div><p><strong>Looks right and is wrong.</strong>"
 
 
 def setup(app: Any) -> dict[str, Any]:
@@ -23,7 +24,7 @@ def setup(app: Any) -> dict[str, Any]:
     app.connect("config-inited", _add_launch_buttons)
     app.connect("env-get-outdated", _made_pages)
     app.connect("source-read", _prepare)
-    app.connect("html-page-context", _name_folds)
+    app.connect("html-page-context", _name_blocks)
     app.connect("html-page-context", _add_playground)
     app.connect("build-finished", _write_entrance)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
@@ -68,10 +69,12 @@ def _prepare(app: Any, name: str, source: list[str]) -> None:
         source[0] = notebooks.linked(text, path.parent)
 
 
-def _name_folds(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """What folds an output is called by its own words, not by a label that hides them."""
+def _name_blocks(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """What folds an output is called by its own words, not by a label that hides them; quotations
+    that warn of what looks right are callouts."""
     if "body" in context:
-        context["body"] = context["body"].replace(' aria-label="Toggle hidden content"', "")
+        body = context["body"].replace(' aria-label="Toggle hidden content"', "")
+        context["body"] = body.replace(_WARNING, _WARNING.replace(">", ' class="wrong">', 1))
 
 
 def _add_playground(app: Any, name: str, *_: Any) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import html
 import json
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from forgebook.course import ROOT, anchor
 
-__all__ = ["described", "linked", "prepared"]
+__all__ = ["asked", "described", "linked", "prepared"]
 
 _MENTION = re.compile(r"(?<![\[`])`(\d\d_\w+)`(?![\]`])")
 _PAGE = re.compile(r"(?<![\[`])`book/(\w+)\.md`(?![\]`])")
@@ -32,24 +34,61 @@ _FENCED = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
 def prepared(text: str, folder: Path) -> str:
     """The notebook in `text`, which lies in `folder`, as the book shows it.
 
-    Outputs that JupyterLab shows folded are folded, pictures say what they show, exercises can be
-    linked to, and the name of another notebook is a link to it.
+    Outputs that JupyterLab shows folded are folded, what they are to be predicted by has a field,
+    pictures say what they show, exercises are boxes that can be linked to, and the name of another
+    notebook is a link to it.
     """
     notebook = json.loads(text)
-    section = ""
+    section, cells = "", []
     for cell in notebook["cells"]:
+        asking: list[dict[str, Any]] = []
+        folded = cell["metadata"].get("jupyter", {}).get("outputs_hidden")
+        source = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
-            headings = _HEADING.findall("".join(cell["source"]))
+            headings = _HEADING.findall(source)
             section = headings[-1] if headings else section
-            source = _PROMISES.sub(r"\\\n", linked("".join(cell["source"]), folder))
-            if cell["metadata"].get("part") == "task":
-                source = f"({anchor(cell['metadata']['exercise'])})=\n{source}"
-            cell["source"] = source
+            cell["source"] = _boxed(
+                _PROMISES.sub(r"\\\n", linked(source, folder)), cell["metadata"]
+            )
         elif cell["cell_type"] == "code":
-            if cell["metadata"].get("jupyter", {}).get("outputs_hidden"):
+            if folded:
                 cell["metadata"].setdefault("tags", []).append("hide-output")
             cell["outputs"] = [described(output, section) for output in cell["outputs"]]
+            if questions := list(asked(source)):
+                asking = [_fields(questions, f"predict-{len(cells)}")]
+        cells += [*asking, cell] if folded else [cell, *asking]
+    notebook["cells"] = cells
     return json.dumps(notebook)
+
+
+def _boxed(source: str, metadata: dict[str, Any]) -> str:
+    """An exercise from below its heading to the end of its solution is a box, with an anchor."""
+    if metadata.get("part") == "task":
+        heading, _, task = source.partition("\n")
+        box = f'<div class="exercise">\n\n{task.lstrip()}'
+        return f"({anchor(metadata['exercise'])})=\n{heading}\n\n{box}"
+    return f"{source}\n\n</div>" if metadata.get("part") == "solution" else source
+
+
+def asked(code: str) -> Iterator[str]:
+    """What a cell asks to predict: the questions, and the metrics in words."""
+    if "fk.predict(" not in code:
+        return
+    for call in ast.walk(ast.parse(code)):
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "fk.predict":
+            yield from (a.value for a in call.args[:1] if isinstance(a, ast.Constant))
+            yield from (k.arg.replace("_", " ") for k in call.keywords if k.arg)
+
+
+def _fields(questions: list[str], name: str) -> dict[str, Any]:
+    """A cell in which a reader writes predictions down; forge.js sets them against the answers."""
+    fields = "".join(
+        f'<label><span>Your prediction: {html.escape(question)}</span><input maxlength="60" '
+        f'data-asks="{html.escape(question)}" placeholder="kept in this browser only"></label>\n'
+        for question in questions
+    )
+    source = f'<div class="predict">\n{fields}</div>'
+    return {"cell_type": "markdown", "id": name, "metadata": {}, "source": source}
 
 
 def linked(text: str, folder: Path) -> str:

@@ -40,7 +40,58 @@ function gridded() {
   }
 }
 
+// Predictions stay in this browser. An output that is opened says what was predicted of it.
+function predicting() {
+  const kept = (input) => `forge:${location.pathname}:${input.dataset.asks}`;
+  const inputs = [...document.querySelectorAll(".predict input")];
+  const stops = [...document.querySelectorAll(".predict input, details.hide > summary")];
+  for (const input of inputs) {
+    try { input.value = localStorage.getItem(kept(input)) ?? ""; } catch { /* kept nowhere then */ }
+    input.addEventListener("input", () => {
+      try { localStorage.setItem(kept(input), input.value); } catch { /* kept nowhere then */ }
+    });
+    input.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault(); // which would open what gets the focus
+      stops[stops.indexOf(input) + 1]?.focus();
+    });
+  }
+  for (const fold of document.querySelectorAll("details.hide")) {
+    fold.addEventListener("toggle", () => fold.open && compared(fold, inputs, stops));
+  }
+}
+
+// The line above an opened output: of each question that it answers, or that was asked just before.
+function compared(fold, inputs, stops) {
+  const at = stops.indexOf(fold.querySelector("summary"));
+  let first = at;
+  while (first > 0 && stops[first - 1].tagName === "INPUT") first--;
+  const said = inputs.filter((input) => input.value.trim()).map((input) => {
+    const answer = answerIn(fold, input.dataset.asks), near = stops.indexOf(input);
+    if (answer === undefined && (near < first || near > at)) return "";
+    const words = `${input.dataset.asks}: you predicted ${input.value.trim()}`;
+    if (answer === undefined) return words;
+    const plain = (value) => value.toLowerCase().replace(/[\s,]/g, "");
+    return `${words}, it is ${answer}${plain(answer) === plain(input.value) ? " ✓" : ""}`;
+  }).filter(Boolean);
+  fold.querySelector(".predicted")?.remove();
+  if (!said.length) return;
+  const line = document.createElement("p");
+  line.className = "predicted";
+  line.textContent = said.join("; ");
+  fold.querySelector("summary").after(line);
+}
+
+function answerIn(fold, question) {
+  const start = `${question}: nothing written down; it is `;
+  const line = fold.textContent.split("\n").find((words) => words.includes(start));
+  if (line) return line.slice(line.indexOf(start) + start.length).trim();
+  const row = [...fold.querySelectorAll("tr")].find((r) => r.cells[0]?.textContent.trim() === question);
+  return row?.cells[2]?.textContent.trim() || undefined;
+}
+
 window.addEventListener("DOMContentLoaded", named);
+window.addEventListener("DOMContentLoaded", predicting);
 window.addEventListener("load", gridded);
 window.addEventListener("load", reachable);
 window.addEventListener("resize", reachable);

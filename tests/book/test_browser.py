@@ -132,8 +132,13 @@ def test_a_prediction_stays_hidden(visit: Open) -> None:
     page = visit(WHY)
     fold = page.locator("details.hide").first
     assert not fold.locator(".cell_output, .output").first.is_visible()
-    fold.locator("summary").click()
+    question = "global load sectors per request"
+    page.get_by_label(f"Your prediction: {question}").fill("12")
+    page.reload()  # it is kept
+    page.get_by_label(f"Your prediction: {question}").press("Enter")
+    page.keyboard.press("Enter")
     assert fold.locator(".output").first.is_visible()
+    assert fold.locator(".predicted").inner_text() == f"{question}: you predicted 12, it is 32"
 
 
 def test_code_can_be_copied(visit: Open) -> None:

@@ -66,7 +66,8 @@ def test_a_notebook_is_made_ready() -> None:
     text = json.dumps({"cells": [task, code]})
     ready = json.loads(notebooks.prepared(text, ROOT / "week0_copy_transpose"))["cells"]
     assert ready[0]["source"] == (
-        "(exercise-week0-scale)=\n### Exercise 1\n\nAs in [`00_start_here`](00_start_here.ipynb), "
+        '(exercise-week0-scale)=\n### Exercise 1\n\n<div class="exercise">\n\n'
+        "As in [`00_start_here`](00_start_here.ipynb), "
         "`99_none`, [`book/setup.md`](../book/setup.md):\n\n```\n`00_start_here`\n```\n"
     )
     assert ready[1]["metadata"]["tags"] == ["hide-output"]
@@ -74,6 +75,24 @@ def test_a_notebook_is_made_ready() -> None:
     assert shown[0].startswith('<svg viewBox="0 0 1 1" role="img" aria-label="(4,6):(6,1); 24">')
     assert 'src="data:image/png;base64,AAAA"' in shown[1] and "“Exercise 1”" in shown[1]
     assert shown[2] == '<b style="color:var(--forge-faint);border-color:#7f7f7f">OPEN</b>'
+
+
+def test_a_prediction_has_a_field_before_its_answer() -> None:
+    def code(source: str, **metadata: object) -> dict:
+        return {"cell_type": "code", "source": [source], "outputs": [], "metadata": metadata}
+
+    hidden = {"jupyter": {"outputs_hidden": True}}
+    solution = markdown("<details>it</details>", exercise="week0/scale", part="solution")
+    cells = [
+        code('a = fk.predict("x < 3", None)'),
+        code("a.against(2)", **hidden),
+        code("fk.predict(\n    load_sectors=None,\n)\nfk.profile(run)", **hidden),
+        solution,
+    ]
+    ready = json.loads(notebooks.prepared(json.dumps({"cells": cells}), ROOT))["cells"]
+    fields = [re.findall('data-asks="(.*?)"', "".join(c["source"])) for c in ready]
+    assert fields == [[], ["x &lt; 3"], [], ["load sectors"], [], []]
+    assert ready[-1]["source"] == "<details>it</details>\n\n</div>"
 
 
 @pytest.mark.parametrize(

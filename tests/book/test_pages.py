@@ -81,6 +81,16 @@ def test_headings_are_in_order(pages: Pages) -> None:
     assert wrong == []
 
 
+def test_exercises_and_warnings_are_boxes(pages: Pages) -> None:
+    for notebook in NOTEBOOKS:
+        parts = [c["metadata"].get("part") for c in cells(notebook)]
+        sources = ["".join(c["source"]) for c in cells(notebook) if c["cell_type"] == "markdown"]
+        page = pages[notebook.with_suffix(".html").as_posix()]
+        assert page.classes.count("exercise") == parts.count("task"), notebook
+        warnings = sum(s.startswith("> **Looks right and is wrong.**") for s in sources)
+        assert page.classes.count("wrong") >= warnings, notebook
+
+
 def test_only_intended_errors(pages: Pages) -> None:
     for notebook in NOTEBOOKS:
         promised = 0
