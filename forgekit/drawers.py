@@ -29,6 +29,7 @@ DRAWERS: dict[str, dict[str, str]] = {
     "forgekit.tracing.coalescing.Coalescing": {"figure": "viz.runs.coalescing_figure:draw"},
     "forgekit.tracing.footprint.Footprint": {"figure": "viz.runs.footprint_figure:draw"},
     "forgekit.tracing.timeline.Timeline": {"figure": "viz.runs.timeline_figure:draw"},
+    "forgekit.lessons.classroom.results.ClassReport": {"figure": "viz.classroom:draw"},
     "forgekit.lessons.progress.Progress": {"html": "lessons.drawing:progress_html"},
     "forgekit.lessons.report.GradeReport": {"html": "lessons.drawing:report_html"},
     "forgekit.viz.picture.TimingPicture": {"html": "viz.picture:picture_html"},

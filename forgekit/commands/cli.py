@@ -17,8 +17,8 @@ from forgekit.errors import ForgekitError, UsageError, brief, usage_error
 # In the order of the help. `build-notebooks` is the function `build_notebooks` in the module of
 # that name beside this one, imported when it is called for: none imports torch or the compiler
 # before it runs, so that `forgekit --help` is quick.
-COMMANDS = ("lab", "doctor", "run", "profile", "sanitize", "bench", "tune", "build-notebooks",
-            "book")  # fmt: skip
+COMMANDS = ("lab", "doctor", "run", "profile", "sanitize", "bench", "tune", "grade",
+            "build-notebooks", "book")  # fmt: skip
 
 
 class Forgekit(Shortened, click.Group):

@@ -138,8 +138,11 @@ def _findings(submission: Submission, case: Case) -> tuple[tuple[str, ...], str]
 def _written(submission: Submission) -> str:
     """The first thing in the source that compiles and cannot be meant."""
     from forgekit.diagnosing.lint import find_mistakes
+    from forgekit.lessons.gates.submission import Elsewhere
 
-    return next(iter(find_mistakes(submission.value)), "")
+    value = submission.value
+    found = value.mistakes() if isinstance(value, Elsewhere) else find_mistakes(value)
+    return next(iter(found), "")
 
 
 def _unread(submission: Submission, case: Case) -> str:

@@ -13,6 +13,7 @@ import forgekit as fk
 from forgekit.compiling.specs import TensorSpec
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import GateError, Group, Pair, Submission, key_of, keys
+from forgekit.lessons.gates.submission import file_text
 
 __all__ = ["EXERCISE"]
 
@@ -161,7 +162,7 @@ def _own(submission: Submission) -> None:
     watch = mock.patch.object(TensorSpec, "__post_init__", lambda spec: asked.append(spec))
     with watch, contextlib.suppress(Exception):
         submission.value(_matrix(4, 8))
-    if asked:
+    if asked or "spec(x)" in file_text(submission.value):
         raise GateError(
             "The key is forgekit's own: fk.spec(x) knows the answer.",
             look_at="Build it from x: its dtype, device, stride() and data_ptr().",

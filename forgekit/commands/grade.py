@@ -1,0 +1,151 @@
+"""`forgekit grade`: every notebook of a class, run in a sandbox and judged from outside of it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from forgekit import course
+from forgekit.commands.options import AtLeast, Command
+from forgekit.errors import PlatformError, got_needed, usage_error
+
+if TYPE_CHECKING:
+    from forgekit.lessons.classroom.found import HandedIn
+    from forgekit.lessons.classroom.results import ClassReport, Row
+    from forgekit.lessons.classroom.sandbox import Limits
+
+_CONTAINER = "docker run --privileged --network none"
+
+
+@click.command(cls=Command, short_help="Grade the notebooks of a class, each in a sandbox")
+@click.argument("submissions", nargs=-1)
+@click.option("--out", type=Path, default=Path("grades"),
+              help="the folder for the results; default grades")  # fmt: skip
+@click.option("--again", is_flag=True, help="also what has been graded and has not changed")
+@click.option("--cores", type=AtLeast(1), help="how many to grade at once; default all cores")
+@click.option("--scheduler", help="spread the notebooks with Dask: local:2, or tcp://host:8786")
+@click.option("--seconds", type=AtLeast(1), default=120, help="for a cell; default 120")
+@click.option("--no-sandbox", is_flag=True, help="for notebooks that you trust with all you can do")
+def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | None,
+          scheduler: str | None, seconds: int, no_sandbox: bool) -> int:  # fmt: skip
+    """Run each notebook in a sandbox, judge its exercises from outside, and write tables, a page
+    for each student and a picture of the class.
+
+    SUBMISSIONS are notebooks, or folders with a folder for each student (nbgrader's `submitted`).
+    """
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # all of it is the virtual GPU's
+    from forgekit.lessons.classroom.found import find_submissions
+    from forgekit.lessons.classroom.pages import write_all
+    from forgekit.lessons.classroom.results import ClassReport, Row
+    from forgekit.lessons.classroom.sandbox import Limits, available
+
+    if not submissions:
+        raise usage_error("grade", "nothing", "notebooks or folders", "name the students' folders")
+    if out.exists() and not out.is_dir():
+        raise usage_error("--out", f"{out}, a file", "a folder", "name another")
+    if scheduler:
+        from forgekit.benching.suites.spread import check_scheduler
+
+        check_scheduler(scheduler)
+    if not no_sandbox and (why := available()):
+        remedy = (f"allow unprivileged user namespaces, or grade in a container (`{_CONTAINER}`), "
+                  "or, what you trust, with --no-sandbox")  # fmt: skip
+        raise PlatformError(got_needed("the sandbox", why, "Linux namespaces", remedy))
+    found, notes = find_submissions(submissions)
+    for note in notes:
+        print(f"forgekit: {note}", file=sys.stderr)
+    limits = Limits(seconds=seconds, sandbox=not no_sandbox)
+    keys = [_key(h) for h in found]
+    known = {} if again else _known(out / "results.json")
+    rows = [
+        Row(h.student, h.name, key, h.problem) if h.problem
+        else known.get((h.student, h.name, key))
+        for h, key in zip(found, keys, strict=True)
+    ]  # fmt: skip
+    todo = [k for k, row in enumerate(rows) if row is None]
+    whole = True
+    try:
+        for k, row in _graded(found, keys, todo, limits, cores, scheduler):
+            rows[k] = row
+    except KeyboardInterrupt:
+        whole = False
+    report = ClassReport([row for row in rows if row is not None])
+    write_all(report, out)
+    _say(report, out, len(rows) - len(todo), sum(row is None for row in rows))
+    return 0 if whole else 130
+
+
+def _graded(
+    found: list[HandedIn], keys: list[str], todo: list[int], limits: Limits, cores: int | None,
+    scheduler: str | None,
+) -> Iterable[tuple[int, Row]]:  # fmt: skip
+    """Each notebook's row as it comes in, with a bar that says what is running."""
+    from tqdm import tqdm
+
+    from forgekit.lessons.classroom import running
+    from forgekit.lessons.classroom.results import Row, verdicts
+
+    pieces = [(found[k], limits) for k in todo]
+    if not pieces:
+        return
+    now: dict[int, str] = {}
+    with tqdm(total=len(pieces), unit="notebook", disable=None, file=sys.stderr) as bar:
+
+        def at(index: int, exercise: str) -> None:
+            now[index] = f"{pieces[index][0].student} {exercise}"
+            bar.set_postfix_str(", ".join(now.values())[:60])
+
+        outcomes: Any
+        if scheduler is None:
+            workers = cores or len(os.sched_getaffinity(0))
+            outcomes = running.on_cores(pieces, workers=workers, at=at)
+        else:
+            from forgekit.benching.suites.spread import spread
+
+            outcomes = spread(running.judged, pieces, scheduler=scheduler, failed=running.failed)
+        for index, said in outcomes:
+            now.pop(index, None)
+            bar.update()
+            k = todo[index]
+            yield k, Row(found[k].student, found[k].name, keys[k], "", verdicts(said))
+
+
+def _key(handed_in: HandedIn) -> str:
+    """What decides a row: the notebook, the exercises it answers, and forgekit."""
+    digest = hashlib.sha256(handed_in.digest.encode())
+    folders = course.exercise_folders()
+    files = [f for name in handed_in.exercises for f in sorted(folders[name].glob("*.py"))]
+    shared = sorted({f for name in handed_in.exercises for f in folders[name].parent.glob("*.py")})
+    own = sorted(Path(__file__).resolve().parents[1].rglob("*.py"))
+    for file in (*files, *shared, *own):
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()[:24]
+
+
+def _known(file: Path) -> dict[tuple[str, str, str], Row]:
+    """What an earlier run has graded."""
+    from forgekit.lessons.classroom.results import read_rows
+
+    if not file.exists():
+        return {}
+    try:
+        rows = read_rows(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        got, remedy = f"{file}, which holds something else", "name another folder, or move it away"
+        raise usage_error("--out", got, "a folder of this command's", remedy) from None
+    return {(r.student, r.notebook, r.key): r for r in rows if r.settled}
+
+
+def _say(report: ClassReport, out: Path, kept: int, left: int) -> None:
+    print("\n".join([report.headline, "", *report.lines(), ""]))
+    if kept:
+        print(f"{kept} not graded again, as nothing has changed; --again grades all")
+    if left:
+        print(f"interrupted: {left} not graded; the same command goes on")
+    print(f"{out / 'index.html'} shows the class; results.csv, .json and .md stand beside it")

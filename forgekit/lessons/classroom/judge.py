@@ -1,0 +1,223 @@
+"""A judge: the process that has exercises, references and seeds, and no code of a student's.
+
+It reads requests from its standard input, a line of JSON each, and writes what became of them.
+What a student's process can do to a verdict is hand in other PTX, other launches, other answers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import linecache
+import os
+import resource
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
+from typing import Any
+
+from forgekit.errors import usage_error
+from forgekit.lessons.classroom import sandbox
+from forgekit.lessons.classroom.found import GRADES, HandedIn, without_grades
+from forgekit.lessons.classroom.remote import RemoteFunction
+from forgekit.lessons.classroom.results import Verdict
+from forgekit.lessons.classroom.sandbox import Limits
+from forgekit.lessons.classroom.student import FOLDER, template
+from forgekit.lessons.classroom.wire import LostError, Peer
+from forgekit.lessons.exercise import Exercise, exercise
+from forgekit.lessons.grading import grade
+from forgekit.lessons.report import GradeReport
+
+_MEMORY_GIB = 8  # of a judge, for the virtual GPU's memory
+_WORDS = 6000  # letters of a text in a verdict
+
+
+def main() -> None:
+    """Serve until standard input ends; its first line has the limits."""
+    sandbox.die_with_parent()
+    sandbox.not_to_be_traced()
+    out = os.fdopen(os.dup(1), "w")
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 1)
+    limits = Limits(**json.loads(sys.stdin.readline()))
+    ours, theirs = socket.socketpair()
+    paths = sandbox.readable()
+    _import_all()
+    if os.fork() == 0:
+        try:
+            sandbox.die_with_parent()
+            ours.close()
+            template(theirs, limits, paths)
+        finally:
+            os._exit(0)
+    theirs.close()
+    most = sandbox._status("VmData") + (_MEMORY_GIB << 30)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+    def tell(**what: Any) -> None:
+        out.write(json.dumps(what) + "\n")
+        out.flush()
+
+    tell(ready=True)
+    for line in sys.stdin:
+        handed_in = HandedIn(**json.loads(line))
+        found = Sitting(ours, limits, handed_in, lambda name: tell(at=name)).verdicts()
+        tell(verdicts=[asdict(v) for v in found])
+
+
+def _import_all() -> None:
+    """What notebooks import, once for all of them; nothing that knows an exercise."""
+    import forgekit
+    from forgekit.vgpu.host import intercept
+
+    for name in ("cutlass.cute", "IPython.core.interactiveshell", "matplotlib.pyplot"):
+        importlib.import_module(name)
+    for name in forgekit.__all__:
+        getattr(forgekit, name)
+    intercept.prepare()
+
+
+class Sitting:
+    """One submission being judged."""
+
+    def __init__(
+        self, control: socket.socket, limits: Limits, handed_in: HandedIn,
+        at: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        self.control, self.limits, self.handed_in, self.at = control, limits, handed_in, at
+        self.end = time.monotonic() + limits.total_seconds
+        self.errors: list[str] = []  # what cells raised
+        self.why = ""  # why there is no student's process any more
+        self.peer: Peer
+
+    def verdicts(self) -> list[Verdict]:
+        """Run the cells in order; each exercise is judged behind the last cell that grades it."""
+        ours, theirs = socket.socketpair()
+        socket.send_fds(self.control, [b"start"], [theirs.fileno()])
+        theirs.close()
+        if self.control.recv(64) == b"none":
+            raise RuntimeError("no process of the student's could be started")
+        self.peer = Peer(ours, {"call": _called}, found=RemoteFunction)
+        self.peer.on_silence = lambda: self.control.sendall(b"interrupt")
+        cells, wanted = self.handed_in.cells, self.handed_in.exercises
+        last = {name: k for k, text in enumerate(cells) for name in GRADES.findall(text)}
+        found: dict[str, Verdict] = {}
+        try:
+            for number, text in enumerate(cells):
+                self._run(number + 1, text)
+                for name in wanted:
+                    if last.get(name) == number:
+                        found[name] = self._judged(name)
+            for name in wanted:
+                if name not in found:
+                    found[name] = self._judged(name)
+        finally:
+            ours.close()
+            self._stop()
+            for file in [f for f in linecache.cache if f.startswith(FOLDER)]:
+                del linecache.cache[file]
+        said = "This course has no such exercise."
+        unknown = [Verdict(name, "unknown", happened=said) for name in self.handed_in.unknown]
+        return [found[name] for name in wanted] + unknown
+
+    def _run(self, number: int, text: str) -> None:
+        text = without_grades(text)
+        if self.why or not text.strip():
+            return
+        file = f"{FOLDER}cell [{number}]"
+        linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+        try:
+            self._in_time()
+            if error := str(self.peer.ask("run", number, text) or ""):
+                self.errors.append(f"cell [{number}] raised {error:.300}")
+        except LostError as error:
+            self._lost(error, f" in cell [{number}]")
+
+    def _in_time(self) -> None:
+        left = self.end - time.monotonic()
+        self.peer.seconds = max(min(self.limits.seconds, left), 0.01)
+
+    def _lost(self, error: LostError, where: str) -> None:
+        why = self._stop()
+        self.why = f"The notebook was stopped{where}: {error if why == 'ended' else why}."
+
+    def _stop(self) -> str:
+        self.control.sendall(b"stop")
+        return self.control.recv(256).decode(errors="replace")
+
+    def _judged(self, name: str) -> Verdict:
+        if self.why:
+            return Verdict(name, "stopped", happened=self.why)
+        self.at(name)
+        e = exercise(name)
+        try:
+            self._in_time()
+            value = self.peer.ask("take", e.entry)
+            with _at_most(2 * self.limits.seconds):
+                report = grade(e, value, e.arch, untouched=e.is_skeleton(value))
+        except _TooLongError as error:
+            return Verdict(name, "stopped", e.title, happened=f"It was stopped: {error}.")
+        except LostError as error:
+            self._lost(error, f" while {name} was graded")
+            return Verdict(name, "stopped", happened=self.why)
+        except Exception:  # there is no such name
+            said = [f"Nothing is defined under the name `{e.entry}`.", *self.errors]
+            return Verdict(name, "missing", happened="\n".join(said)[:_WORDS])
+        return replace(_verdict(report), notes=self._notes(e))
+
+    def _notes(self, e: Exercise) -> list[str]:
+        """What else there is to say of an exercise."""
+        text = dict(self.handed_in.tasks).get(e.title)
+        if text is None or _plain(e.task) in _plain(text):
+            return []
+        return ["The notebook has another version of the task; graded is today's."]
+
+
+class _TooLongError(LostError):
+    """The judge's own work has taken too long: an endless kernel, say."""
+
+
+@contextlib.contextmanager
+def _at_most(seconds: float) -> Iterator[None]:
+    def stop(*_: object) -> None:
+        raise _TooLongError(f"grading took more than {seconds:g} s")
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _plain(text: str) -> str:
+    return "".join(text.split())
+
+
+def _called(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A call of what a gate has handed to the student's function. Options of the compiler are not
+    the student's to give: some name files."""
+    if "options" in kwargs:
+        raise usage_error("options", "some", "none in a grade", "leave them out")
+    return function(*args, **kwargs)
+
+
+def _verdict(report: GradeReport) -> Verdict:
+    passed = [(p.name, p.seen) for p in report.passed]
+    failure = report.failure
+    if failure is None:
+        return Verdict(report.name, "passed", report.title, passed=passed)
+    texts = (failure.happened, failure.likely, failure.look_at)
+    happened, likely, look_at = (text[:_WORDS] for text in texts)
+    verdict = "open" if report.untouched else "failed"
+    group, *left = report.left
+    words = happened, likely, look_at
+    return Verdict(report.name, verdict, report.title, group, *words, passed, left)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""What the judge holds of a student's function: compiled there, launched, run and counted here."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+
+from forgekit.compiling.backends import pack
+from forgekit.compiling.compiled import CompiledKernel
+from forgekit.compiling.parameters import Parameter
+from forgekit.compiling.specs import TensorSpec, spec
+from forgekit.devices import current_target
+from forgekit.lessons.classroom.student import FOLDER
+from forgekit.lessons.classroom.wire import LostError, Peer, RefFunction
+from forgekit.lessons.gates.submission import Elsewhere
+from forgekit.vgpu import program
+from forgekit.vgpu.host import arguments, launching
+from forgekit.vgpu.launch_record import LaunchRecord
+from forgekit.vgpu.memory import GlobalMemory
+
+
+class RemoteFunction(RefFunction, Elsewhere):
+    """A function of the student's, in the student's process."""
+
+    def __init__(self, peer: Peer, number: int, about: Mapping[str, Any]) -> None:
+        super().__init__(peer, number, about)
+        self.__name__ = str(about.get("name", "it"))
+        self.__qualname__ = str(about.get("qualname", ""))
+        file = str(about.get("file", ""))
+        self.text = "".join(linecache.getlines(file)) if file.startswith(FOLDER) else ""
+        if "parameters" in about:
+            self.__signature__ = inspect.Signature([
+                inspect.Parameter(str(name), inspect._ParameterKind(kind),
+                                  default=None if has else inspect.Parameter.empty)
+                for name, kind, has in about["parameters"]
+            ])  # fmt: skip
+
+    def __repr__(self) -> str:
+        return str(self.about.get("repr"))
+
+    def mistakes(self) -> list[str]:
+        """As `find_mistakes` says of it there."""
+        return [str(text) for text in self.peer.ask("mistakes", self)]
+
+    def compiled(self, example: list[Any], arch: str | None) -> CompiledKernel:
+        """Compiled there for these arguments; runs here."""
+        held, ptx, name, kinds = _of(self.peer.ask("compile", self, example, arch), 4)
+        given = iter(example)
+        parameters = [_parameter(_of(kind, 3), given) for kind in kinds]
+        return RemoteKernel(self, held, str(ptx), str(name), parameters, arch)
+
+
+def _of(value: Any, length: int) -> list[Any]:
+    if not isinstance(value, list | tuple) or len(value) != length:
+        raise LostError("it answered what cannot be read")
+    return list(value)
+
+
+def _parameter(said: list[Any], given: Iterator[Any]) -> Parameter:
+    """What a parameter is; a spec is made of what was given here, never of what was said there."""
+    name, kind, scalar = said
+    value = None if kind == "stream" else next(given, None)
+    if isinstance(value, torch.Tensor | TensorSpec):
+        return Parameter(str(name), "tensor", spec(value))
+    if kind not in ("scalar", "constant", "stream"):
+        raise LostError("it answered what cannot be read")
+    return Parameter(str(name), kind, scalar if kind == "scalar" else value)
+
+
+class RemoteKernel(CompiledKernel):
+    """A kernel whose PTX the student's process has made. Its launches are asked for there, without
+    any data, and run here, on this process's virtual GPU."""
+
+    def __init__(
+        self, fn: RemoteFunction, held: Any, ptx: str, name: str, parameters: list[Parameter],
+        arch: str | None,
+    ) -> None:  # fmt: skip
+        super().__init__(fn, parameters, current_target("virtual", arch), "", "")
+        self.held, self.ptx, self.name = held, ptx, name
+        self._call = self._run
+
+    def _run(self, *args: Any) -> None:
+        self.check_arguments(args)
+        storages: dict[int, tuple[int, torch.UntypedStorage]] = {}  # by address
+        layouts = [_layout(a, storages) if isinstance(a, torch.Tensor) else a for a in args]
+        found, places = _of(self.fn.peer.ask("launch", self.held, layouts), 2)
+        moved = [
+            (int(places[number]), storage.data_ptr(), storage.nbytes())
+            for number, storage in storages.values()
+        ]
+        memory = GlobalMemory()
+        tensors = zip(self.runtime, args, strict=True)
+        named = [(p.name, pack(a, p.value)) for p, a in tensors if p.kind == "tensor"]
+        arguments.register(memory, named)
+        for launch in found:
+            self._launch(launch, memory, moved)
+        launching.finish_call(memory)
+
+    def _launch(self, said: Any, memory: GlobalMemory, moved: list[tuple[int, int, int]]) -> None:
+        name, grid, block, shared, params, cluster, cooperative = _of(said, 7)
+        programs = program.load(self.ptx)
+        if name not in programs or not isinstance(params, bytes):
+            raise LostError("it answered what cannot be read")
+        ready = programs[name]
+        if len(params) != ready.param_bytes:
+            raise LostError("it answered what cannot be read")
+        params = _translated(params, ready.pointer_slots, moved)
+        translated = launching.translate_pointers(params, memory, ready.pointer_slots)
+        dims = _dims(grid), _dims(block)
+        record = LaunchRecord(
+            name, *dims, int(shared), translated, _dims(cluster), bool(cooperative)
+        )
+        launching.launch(ready, record, memory)
+
+
+def _dims(said: Any) -> tuple[int, int, int]:
+    x, y, z = map(int, _of(said, 3))
+    return x, y, z
+
+
+def _layout(x: torch.Tensor, storages: dict[int, tuple[int, torch.UntypedStorage]]) -> Any:
+    storage = x.untyped_storage()
+    number, _ = storages.setdefault(storage.data_ptr(), (len(storages), storage))
+    layout = x.dtype, tuple(x.shape), tuple(x.stride()), x.storage_offset()
+    return (*layout, number, storage.nbytes())
+
+
+def _translated(params: bytes, slots: Any, moved: list[tuple[int, int, int]]) -> bytes:
+    """Pointers into the tensors there become pointers into those here; any other value stays."""
+    words = bytearray(params)
+    for at in slots:
+        value = int.from_bytes(words[at : at + 8], "little")
+        for there, here, size in moved:
+            if value and there <= value < there + max(size, 1):
+                words[at : at + 8] = (value - there + here).to_bytes(8, "little")
+                break
+    return bytes(words)

@@ -1,0 +1,188 @@
+"""What became of a class: verdicts by student and exercise, as data, tables and words."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from forgekit.show import Picture
+from forgekit.text import Table, plural, shortened
+
+VERDICTS = ("passed", "failed", "open", "missing", "stopped", "review", "unknown")
+
+
+@dataclass
+class Verdict:
+    """What became of an exercise.
+
+    verdict: "passed", "failed", "open" (the skeleton, or no answer yet), "missing" (nothing is
+    defined under its name), "stopped" (no answer was to be had), "review" (a person has to look),
+    "unknown" (to this course). group: the one that failed. happened, likely, look_at: as in
+    `GateError`. passed: (group, what was seen). left: the groups after it. notes: more to be said.
+    """
+
+    name: str
+    verdict: str
+    title: str = ""
+    group: str = ""
+    happened: str = ""
+    likely: str = ""
+    look_at: str = ""
+    passed: list[tuple[str, str]] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def short(self) -> str:
+        """`passed`, or the group that failed."""
+        return self.group if self.verdict == "failed" else self.verdict
+
+    @property
+    def words(self) -> str:
+        """The misconception, else the first line of what happened."""
+        return " ".join((self.likely or self.happened.partition("\n")[0]).split())
+
+
+@dataclass
+class Row:
+    """A notebook of a student's. key: of its content and of what graded it; problem: why nothing in
+    it was graded, else empty."""
+
+    student: str
+    notebook: str
+    key: str = ""
+    problem: str = ""
+    verdicts: list[Verdict] = field(default_factory=list)
+
+    @property
+    def settled(self) -> bool:
+        """Whether another run would say the same: it did not depend on time or memory."""
+        return all(v.verdict != "stopped" for v in self.verdicts)
+
+
+@dataclass(repr=False)
+class ClassReport(Picture):
+    """All rows; shown as a picture of which exercise and which misconception how often."""
+
+    rows: list[Row]
+
+    @property
+    def exercises(self) -> dict[str, list[Verdict]]:
+        """Exercise's name -> the verdicts on it, in the order of the notebooks."""
+        found: dict[str, list[Verdict]] = {}
+        for row in self.rows:
+            for v in row.verdicts:
+                found.setdefault(v.name, []).append(v)
+        return dict(sorted(found.items(), key=lambda pair: pair[0].partition("/")[0]))
+
+    @property
+    def headline(self) -> str:
+        students = len({row.student for row in self.rows})
+        every = [v for row in self.rows for v in row.verdicts]
+        passed = sum(v.verdict == "passed" for v in every)
+        of = plural(len(every), "exercise")
+        return f"{plural(students, 'student')}: {passed:,} of {of} passed"
+
+    @property
+    def summary(self) -> str:
+        """The headline, then each exercise with its misconceptions."""
+        lines = [self.headline]
+        for name, verdicts in self.exercises.items():
+            lines.append(f"{name}: {counted(verdicts)}")
+            lines += [f"  {times} × {words}" for words, times in self.mistakes(name)]
+        return "\n".join(lines)
+
+    def mistakes(self, name: str) -> list[tuple[str, int]]:
+        """(what was said of a mistake in an exercise, or the group where it is not known; how
+        often), most first."""
+        said = Counter(
+            v.words if v.likely else f"{v.group}: no known misconception"
+            for v in self.exercises[name] if v.verdict == "failed"
+        )  # fmt: skip
+        return sorted(said.items(), key=lambda pair: (-pair[1], pair[0]))
+
+    # -- tables and files -------------------------------------------------------------------------
+    @property
+    def table(self) -> Table:
+        """Students × exercises: `passed`, or the group that failed."""
+        names = list(self.exercises)
+        rows = []
+        for row in self.rows:
+            known = {v.name: v.short for v in row.verdicts}
+            cells = [known.get(name, "") for name in names]
+            passed = sum(v.verdict == "passed" for v in row.verdicts)
+            score = row.problem or f"{passed} of {len(row.verdicts)}"
+            rows.append([row.student, row.notebook, score, *cells])
+        heads = ["student", "notebook", "passed", *names]
+        return Table(heads, rows, left=range(len(heads)))
+
+    def lines(self) -> list[str]:
+        """For a terminal: a row for each notebook, with what is not passed."""
+        rows = []
+        for row in self.rows:
+            open_ = [v for v in row.verdicts if v.verdict != "passed"]
+            said = "; ".join(f"{v.name}: {v.short}" for v in open_)
+            passed = f"{len(row.verdicts) - len(open_)} of {len(row.verdicts)}"
+            rows.append([row.student, row.notebook, passed, shortened(row.problem or said, 110)])
+        return Table(["student", "notebook", "passed", "not passed"], rows, left=(0, 1, 3)).lines()
+
+    def csv(self) -> str:
+        """A line for each exercise of each notebook."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["student", "notebook", "exercise", "verdict", "group", "words"])
+        for row in self.rows:
+            if row.problem:
+                writer.writerow(_safe([row.student, row.notebook, "", "problem", "", row.problem]))
+            for v in row.verdicts:
+                cells = [row.student, row.notebook, v.name, v.verdict, v.group, v.words]
+                writer.writerow(_safe(cells if v.verdict != "passed" else [*cells[:4], "", ""]))
+        return out.getvalue()
+
+    def markdown(self) -> str:
+        """The table, then how often each misconception was seen."""
+        seen = self.summary.replace("\n  ", "\n  - ").replace("\nweek", "\n- week")
+        table = Table(self.table.heads, [[_cell(c) for c in row] for row in self.table.rows],
+                      self.table.left)  # fmt: skip
+        return f"# {self.headline}\n\n{table.markdown()}\n\n{seen}\n"
+
+    def json(self) -> str:
+        """All of it; equal for equal submissions, on every machine."""
+        data = {"version": 1, "rows": [asdict(row) for row in self.rows]}
+        return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def read_rows(text: str) -> list[Row]:
+    """The rows of a file that `ClassReport.json` wrote. Raises ValueError for any other."""
+    data = json.loads(text)
+    if not isinstance(data, dict) or data.get("version") != 1:
+        raise ValueError("not grades of this version")
+    try:
+        return [Row(**{**row, "verdicts": verdicts(row["verdicts"])}) for row in data["rows"]]
+    except (KeyError, TypeError) as error:
+        raise ValueError("not grades") from error
+
+
+def verdicts(found: Sequence[dict[str, Any]]) -> list[Verdict]:
+    """Verdicts that came as JSON."""
+    return [Verdict(**{**v, "passed": [(n, s) for n, s in v.get("passed", ())]}) for v in found]
+
+
+def counted(verdicts: Sequence[Verdict]) -> str:
+    """`3 passed, 2 failed, 1 open`"""
+    count = Counter(v.verdict for v in verdicts)
+    return ", ".join(f"{count[kind]} {kind}" for kind in VERDICTS if count[kind])
+
+
+def _safe(cells: Sequence[str]) -> list[str]:
+    """A spreadsheet takes what begins so for a formula, and a student's words may."""
+    return [f"'{c}" if c.startswith(("=", "+", "-", "@", "\t")) else c for c in cells]
+
+
+def _cell(cell: Any) -> str:
+    return str(cell).replace("|", "\\|").replace("\n", " ")

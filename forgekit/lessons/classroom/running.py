@@ -1,0 +1,130 @@
+"""Hands submissions to judges: one a core of this machine, or one a worker of Dask."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import select
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict
+from typing import Any
+
+from forgekit.errors import PlatformError
+from forgekit.lessons.classroom.found import HandedIn
+from forgekit.lessons.classroom.sandbox import Limits
+
+_SLACK_S = 300  # of a judge's own, beyond what a submission may take; it starts in this time, too
+_ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "",
+    "FORGEKIT_DEVICE": "virtual", "FORGEKIT_PROGRESS": "off", "MPLBACKEND": "agg",
+    "PYTHONHASHSEED": "0",
+}  # fmt: skip
+
+Verdicts = list[dict[str, Any]]
+Piece = tuple[HandedIn, Limits]
+
+
+class Judge:
+    """A judge's process, started when it is first needed."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.process: subprocess.Popen[str] | None = None
+
+    def verdicts(self, handed_in: HandedIn, at: Callable[[str], None]) -> Verdicts | None:
+        """What became of a submission's exercises; None if the judge was lost over it."""
+        try:
+            self._start()
+            self._tell(asdict(handed_in))
+            while "verdicts" not in (said := self._hear(self.limits.total_seconds)):
+                at(said.get("at", ""))
+            found: Verdicts = said["verdicts"]
+            return found
+        except (OSError, ValueError):
+            self.close()
+            return None
+
+    def close(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            for pipe in (self.process.stdin, self.process.stdout):
+                with contextlib.suppress(OSError):
+                    pipe and pipe.close()
+        self.process = None
+
+    def _start(self) -> None:
+        if self.process is not None:
+            return
+        kept = {k: v for k, v in os.environ.items()
+                if not k.startswith("FORGEKIT_") or k == "FORGEKIT_CACHE_DIR"}  # fmt: skip
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "forgekit.lessons.classroom.judge"], text=True, bufsize=1,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env=kept | _ENVIRONMENT,
+        )  # fmt: skip
+        self._tell(asdict(self.limits))
+        self._hear(0)
+
+    def _tell(self, what: Any) -> None:
+        assert self.process is not None and self.process.stdin is not None
+        self.process.stdin.write(json.dumps(what) + "\n")
+
+    def _hear(self, seconds: float) -> dict[str, Any]:
+        assert self.process is not None and self.process.stdout is not None
+        # A line is written whole, so what can be read can be read to its end.
+        if not select.select([self.process.stdout], [], [], seconds + _SLACK_S)[0]:
+            raise OSError("silent")
+        found: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return found
+
+
+_judges = threading.local()
+
+
+def judged(piece: Piece, at: Callable[[str], None] = lambda name: None) -> Verdicts:
+    """The verdicts on one submission, by this thread's judge. A judge that is lost over it is
+    replaced, and the submission judged once more."""
+    handed_in, limits = piece
+    if getattr(_judges, "limits", None) != limits:
+        _judges.limits, _judges.one = limits, Judge(limits)
+    for _ in range(2):
+        found = _judges.one.verdicts(handed_in, at)
+        if found is not None:
+            return found
+    return failed(piece, PlatformError("the judge's process was lost over it, twice"))
+
+
+def failed(piece: Piece, error: BaseException) -> Verdicts:
+    """What is said where there is no verdict."""
+    return [
+        {"name": name, "verdict": "stopped", "happened": f"It could not be graded: {error}."}
+        for name in piece[0].exercises
+    ]
+
+
+def on_cores(
+    pieces: Sequence[Piece], *, workers: int, at: Callable[[int, str], None]
+) -> Iterator[tuple[int, Verdicts]]:
+    """(index, verdicts) of each submission as they come in. at: told what is being graded."""
+    judges: queue.SimpleQueue[Judge] = queue.SimpleQueue()
+
+    def one(index: int) -> tuple[int, Verdicts]:
+        found = judged(pieces[index], lambda name: at(index, name))
+        judges.put(_judges.one)
+        return index, found
+
+    pool = ThreadPoolExecutor(min(workers, len(pieces)))
+    try:
+        for future in as_completed([pool.submit(one, k) for k in range(len(pieces))]):
+            yield future.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        while not judges.empty():
+            judges.get().close()

@@ -1,0 +1,208 @@
+"""What a student's process can reach: system libraries and Python to read, a scratch folder.
+
+Linux namespaces, without root: processes, network, file system and inter-process communication of
+its own; a file system made of what is listed, read-only, and of a small one in memory for HOME and
+temporary files. The course's exercises, other submissions and the user's files are not in it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from forgekit import course
+
+HOME = "/tmp/home"
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/etc", "/opt", "/nix/store")
+_DEVICES = ("null", "zero", "full", "random", "urandom")
+_NEW_NS, _NEW_IPC, _NEW_USER, _NEW_PID, _NEW_NET = (
+    0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)  # fmt: skip
+_BIND, _REC, _PRIVATE, _DETACH = 4096, 16384, 1 << 18, 2
+_NO_SUID_NO_DEV = 2 | 4
+_AT_RECURSIVE, _AT_FDCWD, _READ_ONLY_ATTRIBUTE = 0x8000, -100, 1
+_MOUNT_SETATTR, _PIVOT_ROOT, _CAPSET = (
+    (442, 155, 126) if os.uname().machine == "x86_64" else (442, 41, 91))  # fmt: skip
+_PARENT_DEATH, _DUMPABLE, _NO_NEW_PRIVILEGES = 1, 4, 38
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one submission. seconds: of a cell; total_seconds: of all cells and grades; memory_mib: of
+    all its processes beyond an idle one; files_mib: in HOME and temporary files; processes.
+    sandbox: False where the submissions are trusted."""
+
+    seconds: float = 120
+    total_seconds: float = 1800
+    memory_mib: int = 4096
+    files_mib: int = 256
+    processes: int = 32
+    sandbox: bool = True
+
+
+def die_with_parent() -> None:
+    """Whatever becomes of the process above, this one does not stay."""
+    _libc.prctl(_PARENT_DEATH, signal.SIGKILL, 0, 0, 0)
+
+
+def not_to_be_traced() -> None:
+    """No other process of the same user may look into this one."""
+    _libc.prctl(_DUMPABLE, 0, 0, 0, 0)
+
+
+def readable() -> list[str]:
+    """What a student's process needs: Python, its packages, forgekit, what was recorded."""
+    package = Path(__file__).resolve().parents[2]
+    recorded = [file.parent for file in course.recorded_files().values()]
+    wanted = [*map(Path, _SYSTEM), Path(sys.prefix), Path(sys.base_prefix), package, *recorded]
+    # A checkout is on the path as a whole, with the solutions in it: of it, forgekit alone.
+    wanted += [Path(p) for p in sys.path if p and Path(p) not in (package.parent, Path.cwd())]
+    found: list[str] = []
+    for path in sorted({p.absolute() for p in wanted if p.exists()}):
+        if not any(path.is_relative_to(known) for known in found):
+            found.append(str(path))
+    return found
+
+
+def available() -> str:
+    """Why there are no sandboxes here; "" if there are."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            enter(Limits(), readable())
+            os.write(write, b"ok")
+        except OSError as error:
+            os.write(write, str(error).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    os.waitpid(pid, 0)
+    with open(read, "rb") as said:
+        text = said.read().decode(errors="replace")
+    return "" if text == "ok" else text or "no answer"
+
+
+def enter(limits: Limits, paths: Iterable[str]) -> None:
+    """Cut this process off, for ever; it must have one thread. Its children are in a process
+    namespace of their own, so the first of them takes all others with it when it ends.
+
+    Raises:
+        OSError: the system does not allow it.
+    """
+    ids = os.getuid(), os.getgid()
+    _check(_libc.unshare(_NEW_USER | _NEW_NS | _NEW_PID | _NEW_NET | _NEW_IPC), "unshare")
+    Path("/proc/self/setgroups").write_text("deny")
+    for name, number in zip(("uid_map", "gid_map"), ids, strict=True):
+        Path(f"/proc/self/{name}").write_text(f"{number} {number} 1")
+    _mount("", "/", "", _REC | _PRIVATE)
+    _new_root(limits, list(paths))
+
+
+def _new_root(limits: Limits, paths: list[str]) -> None:
+    """A file system of these paths, of devices that do no harm, and of /tmp."""
+    root = "/tmp"  # covered by the new one while it is made
+    _mount("tmpfs", root, "tmpfs", _NO_SUID_NO_DEV, f"size={limits.files_mib}m,nr_inodes=100k")
+    old = f"{root}/old"
+    os.mkdir(old)
+    links = {p: os.readlink(p) for p in paths if os.path.islink(p)}
+    # What lies in /tmp is covered now: it is reached through the old root, after the turn.
+    _check(_libc.syscall(_PIVOT_ROOT, root.encode(), old.encode()), "pivot_root")
+    os.chdir("/")
+    for path in paths:
+        if path in links:
+            os.symlink(links[path], path)
+        else:
+            _bind(f"/old{path}", path)
+    os.makedirs("/dev/shm", exist_ok=True)
+    for device in _DEVICES:
+        _bind(f"/old/dev/{device}", f"/dev/{device}", read_only=False)
+    for folder in ("/proc", "/tmp", HOME):
+        os.makedirs(folder, exist_ok=True)
+
+
+def seal() -> None:
+    """In the first child: its own view of the processes, the rest out of reach, no rights.
+
+    Raises:
+        OSError: the system does not allow it.
+    """
+    if _libc.mount(b"proc", b"/proc", b"proc", _NO_SUID_NO_DEV, None):
+        _bind("/old/proc", "/proc", read_only=False)  # in a container: names, and no more
+    _check(_libc.umount2(b"/old", _DETACH), "umount")
+    os.rmdir("/old")
+    _drop_capabilities()
+    _check(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0), "prctl")
+
+
+def limit(limits: Limits) -> None:
+    """Limits of this process and of each below it."""
+    data = _status("VmData") + (limits.memory_mib << 20)
+    for what, most in (
+        (resource.RLIMIT_DATA, data), (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, limits.files_mib << 20), (resource.RLIMIT_NOFILE, 512),
+    ):  # fmt: skip
+        resource.setrlimit(what, (most, most))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+
+def _bind(source: str, target: str, *, read_only: bool = True) -> None:
+    if not os.path.exists(source):
+        return
+    if os.path.isdir(source):
+        os.makedirs(target, exist_ok=True)
+    else:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        Path(target).touch()
+    _mount(source, target, "", _BIND | _REC)
+    if read_only:
+        attributes = (ctypes.c_uint64 * 4)(_READ_ONLY_ATTRIBUTE, 0, 0, 0)
+        done = _libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, target.encode(), _AT_RECURSIVE,
+                             ctypes.byref(attributes), ctypes.sizeof(attributes))  # fmt: skip
+        _check(done, f"{target}, read-only")
+
+
+def _mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
+    parts = source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags)
+    _check(_libc.mount(*parts, options.encode()), f"mount {target}")
+
+
+def _drop_capabilities() -> None:
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+    _check(_libc.syscall(_CAPSET, ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)())),
+           "capset")  # fmt: skip
+
+
+def _check(result: int, what: str) -> None:
+    if result:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def _status(name: str, pid: int | str = "self") -> int:
+    """Bytes, of /proc."""
+    with open(f"/proc/{pid}/status") as file:
+        return next((int(x.split()[1]) << 10 for x in file if x.startswith(f"{name}:")), 0)
+
+
+def usage(pid: int, idle: int) -> tuple[int, int]:
+    """(bytes of memory beyond `idle` each, processes) of a process and those below it."""
+    todo, memory, count = [pid], 0, 0
+    while todo:
+        one = todo.pop()
+        try:
+            memory += max(_status("VmRSS", one) - idle, 0)
+            for task in os.listdir(f"/proc/{one}/task"):
+                below = Path(f"/proc/{one}/task/{task}/children").read_text()
+                todo += map(int, below.split())
+        except OSError:  # it has ended meanwhile
+            continue
+        count += 1
+    return memory, count

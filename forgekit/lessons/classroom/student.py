@@ -1,0 +1,238 @@
+"""The student's process: runs the cells of a notebook and answers what the judge asks of them.
+
+`template` is a process that has imported what notebooks import and nothing of the exercises. For
+each submission it forks one, which is put into a sandbox before the student's code begins.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+import select
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+from typing import Any
+from unittest import mock
+
+import torch
+
+from forgekit.lessons.classroom import sandbox
+from forgekit.lessons.classroom.sandbox import Limits
+from forgekit.lessons.classroom.wire import Peer
+
+FOLDER = "/notebook/"  # where cells seem to stand; `cell [7]` is how messages name them
+_LOOK_S = 0.2
+
+
+def template(control: socket.socket, limits: Limits, paths: list[str]) -> None:
+    """Serve a judge: `start` with a socket begins a submission, `stop` ends it and says why it had
+    ended before, `interrupt` is Ctrl-C."""
+    idle = sandbox._status("VmRSS")
+    pid, why = 0, ""
+    while True:
+        if not select.select([control], [], [], _LOOK_S if pid and not why else None)[0]:
+            why = _excess(pid, idle, limits)
+            if why:
+                _kill(pid, signal.SIGKILL)
+            continue
+        command, descriptors, _, _ = socket.recv_fds(control, 64, 1)
+        if command == b"start":
+            pid, why = _start(descriptors[0], limits, paths), ""
+            os.close(descriptors[0])
+            control.sendall(b"ready" if pid else b"none")
+        elif command == b"stop":
+            _kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(-1, 0)
+            pid = 0
+            control.sendall(why.encode() or b"ended")
+        elif command == b"interrupt":
+            _kill(pid, signal.SIGINT)
+        else:
+            return
+
+
+def _kill(pid: int, number: int) -> None:
+    if pid:  # 0 would be this process's own group
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+def _excess(pid: int, idle: int, limits: Limits) -> str:
+    memory, processes = sandbox.usage(pid, idle)
+    if memory > limits.memory_mib << 20:
+        return f"it used more than {limits.memory_mib:,} MiB of memory"
+    if processes > limits.processes:
+        return f"it started more than {limits.processes} processes"
+    return ""
+
+
+def _start(descriptor: int, limits: Limits, paths: list[str]) -> int:
+    """Fork what enters the sandbox, and in it the process that runs cells; returns its number."""
+    read, write = os.pipe()
+    keeper = os.fork()
+    if keeper == 0:
+        try:
+            sandbox.die_with_parent()
+            _only(descriptor, write)
+            home = sandbox.HOME
+            if limits.sandbox:
+                sandbox.enter(limits, paths)
+            else:
+                home = tempfile.mkdtemp(prefix="forgekit-")
+            pid = os.fork()
+            if pid == 0:
+                sandbox.die_with_parent()
+                os.close(write)
+                if limits.sandbox:
+                    sandbox.seal()
+                _serve(socket.socket(fileno=descriptor), limits, home)
+            else:
+                os.write(write, str(pid).encode())
+                os.close(write)
+                os.close(descriptor)
+                os.waitpid(pid, 0)
+                shutil.rmtree(home, ignore_errors=True)
+        finally:
+            os._exit(0)
+    os.close(write)
+    with open(read, "rb") as said:
+        return int(said.read() or b"0")
+
+
+def _only(*kept: int) -> None:
+    """Close what was inherited but these, standard streams led into nothing."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(null, number)
+    for number in map(int, os.listdir("/proc/self/fd")):
+        if number > 2 and number not in kept:
+            with contextlib.suppress(OSError):
+                os.close(number)
+
+
+# -- in the sandbox -------------------------------------------------------------------------------
+def _serve(sock: socket.socket, limits: Limits, home: str) -> None:
+    os.setsid()
+    sandbox.limit(limits)
+    os.chdir(home)
+    os.environ.clear()
+    os.environ.update(HOME=home, PATH=f"{sys.prefix}/bin:/usr/bin:/bin", LANG="C.UTF-8",
+                      MPLBACKEND="agg", OMP_NUM_THREADS="1", FORGEKIT_DEVICE="virtual",
+                      FORGEKIT_CACHE_DIR="off", FORGEKIT_PROGRESS="off")  # fmt: skip
+    cells = Cells()
+    Peer(sock, {"run": cells.run, "take": cells.take, "mistakes": _mistakes,
+                "compile": _compile, "launch": _launch}, about).serve()  # fmt: skip
+
+
+class Cells:
+    """A notebook's cells and names, without a browser."""
+
+    def __init__(self) -> None:
+        from IPython.core.compilerop import CachingCompiler
+        from IPython.core.interactiveshell import InteractiveShell
+        from traitlets.config import Config
+
+        number = self
+
+        class Named(CachingCompiler):
+            def get_code_name(self, *_: Any) -> str:
+                return f"{FOLDER}cell [{number.cell}]"
+
+        self.cell = 0
+        config = Config({"HistoryManager": {"enabled": False}, "InteractiveShell": {
+            "colors": "NoColor"}})  # fmt: skip
+        self.shell = InteractiveShell.instance(config=config)
+        self.shell.compile = Named()
+        setattr(self.shell, "showtraceback", lambda *_, **__: None)  # noqa: B010
+
+    def run(self, number: int, text: str) -> str:
+        """Run a cell; what it raised in a line, or nothing."""
+        self.cell = number
+        result = self.shell.run_cell(text, store_history=False)
+        error = result.error_before_exec or result.error_in_exec
+        if error is None:
+            return ""
+        words = str(error).strip().splitlines()
+        return f"{type(error).__name__}: {words[0]}"[:300] if words else type(error).__name__
+
+    def take(self, entry: str) -> Any:
+        """What stands under a name, such as `scale` or `Softmax.forward`."""
+        first, *rest = entry.split(".")
+        value = self.shell.user_ns[first]
+        for name in rest:
+            value = getattr(value, name)
+        return value
+
+
+def about(value: Any) -> dict[str, Any]:
+    """What a judge wants to know of a function: its name, where it stands, its parameters."""
+    told: dict[str, Any] = {"type": type(value).__name__, "repr": f"{value!r:.300}",
+                            "name": str(getattr(value, "__name__", type(value).__name__)),
+                            "qualname": str(getattr(value, "__qualname__", "")),
+                            "class": isinstance(value, type)}  # fmt: skip
+    with contextlib.suppress(Exception):
+        told["file"] = str(inspect.getsourcefile(inspect.unwrap(value)))
+    with contextlib.suppress(Exception):
+        parameters = inspect.signature(value).parameters.values()
+        told["parameters"] = [[p.name, int(p.kind), p.default is not p.empty] for p in parameters]
+    return told
+
+
+def _mistakes(function: Any) -> list[str]:
+    from forgekit.diagnosing.lint import find_mistakes
+
+    return find_mistakes(function)
+
+
+# -- kernels: compiled here, launched by the judge ------------------------------------------------
+class Compiled:
+    """Keeps a compiled kernel for `launch`; the judge holds a reference to it."""
+
+    def __init__(self, kernel: Any) -> None:
+        self.kernel = kernel
+
+
+def _compile(function: Any, example: list[Any], arch: str | None) -> Any:
+    """(the kernel, kept here; its PTX; its parameters: name, kind, type of a scalar)"""
+    from forgekit.compiling.compiled import compile
+
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+        kernel = compile(function, *example, device="virtual", arch=arch)
+    kinds = [[p.name, p.kind, p.value if p.kind == "scalar" else None] for p in kernel.parameters]
+    return [Compiled(kernel), kernel.ptx, kernel.name, kinds]
+
+
+def _launch(compiled: Compiled, layouts: list[Any]) -> Any:
+    """The launches of a call, recorded and not run, and where the call's tensors lie here.
+
+    layouts: of each argument a number, or (dtype, shape, stride, offset, storage's number, bytes).
+    """
+    from forgekit.vgpu.host import launching
+    from forgekit.vgpu.launch_record import LaunchRecord
+
+    storages: dict[int, torch.UntypedStorage] = {}
+    args = []
+    for layout in layouts:
+        if isinstance(layout, tuple):
+            dtype, shape, stride, offset, number, size = layout
+            storage = storages.setdefault(number, torch.UntypedStorage(size))
+            args.append(torch.empty(0, dtype=dtype).set_(storage, offset, shape, stride))
+        else:
+            args.append(layout)
+    found: list[Any] = []
+
+    def record(program: Any, launch: LaunchRecord, memory: Any) -> None:
+        found.append([launch.kernel, launch.grid, launch.block, launch.shared_bytes,
+                      launch.params, launch.cluster, launch.cooperative])  # fmt: skip
+
+    with mock.patch.multiple(
+        launching, launch=record, translate_pointers=lambda params, memory, slots: params,
+        finish_call=lambda memory: None,
+    ):  # fmt: skip
+        compiled.kernel(*args)
+    return [found, {number: storage.data_ptr() for number, storage in storages.items()}]
