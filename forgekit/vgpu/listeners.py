@@ -96,6 +96,9 @@ class Listener:
         """The operations of `part` have arrived: they signal their mbarrier now, or their thread
         has waited for their group (until their source has been read, with `.read`)."""
 
+    def on_proxy_fence(self, m: Machine, mask: Array | None) -> None:
+        """What threads have stored to shared memory becomes visible to asynchronous operations."""
+
     def on_stop(self, m: Machine) -> None:
         """The kernel is stopped by a mistake, which is raised next."""
 

@@ -159,6 +159,19 @@ def no_effect(ins: Instruction, d: Decoder) -> Step:
     return lambda m: None
 
 
+@opcode("fence.proxy")
+def fence_proxy(ins: Instruction, d: Decoder) -> Step:
+    """Nothing to do either, but that listeners hear of those for copies out of shared memory."""
+    if not {"async", "async:shared:cta"}.intersection(ins.opcode) or "global" in ins.opcode:
+        return lambda m: None
+
+    def fence(m: Machine, mask: Array | None) -> None:
+        for listener in m.listeners:
+            listener.on_proxy_fence(m, mask)
+
+    return d.guarded(fence)
+
+
 @opcode("isspacep")
 def isspacep(ins: Instruction, d: Decoder) -> Step:
     space = space_of(ins)

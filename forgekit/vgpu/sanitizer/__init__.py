@@ -6,6 +6,7 @@
     shared.py       shared memory: races, reads of what nobody wrote
     tensors.py      global memory: races between threads and blocks, elements nobody wrote
     copies.py       cp.async in flight: what it brings bytes to, what it reads them from
+    proxies.py      stores that asynchronous copies may not see yet, for want of a proxy fence
     warps.py        member masks, shuffles, barriers in divergent code
     shadow.py       who wrote and read each unit of a memory last, and whether that was in order
     reach.py        from an access to the units it touches

@@ -19,6 +19,7 @@ from forgekit.vgpu.sanitizer.clocks import AsyncToken, Snapshot, SyncClocks
 from forgekit.vgpu.sanitizer.findings import Report
 from forgekit.vgpu.sanitizer.messages import HAS_LEFT, HAS_LEFT_ITSELF, NOT_STARTED, Message
 from forgekit.vgpu.sanitizer.order import Order
+from forgekit.vgpu.sanitizer.proxies import UnfencedStores, reads_shared
 from forgekit.vgpu.sanitizer.reach import Reach, bytes_reached, reach
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE
 from forgekit.vgpu.sanitizer.shared import SharedCheck
@@ -42,6 +43,9 @@ class ClusterSync(Listener):
         self._mbarriers = SyncClocks(self._clocks, len(m.shared.data) // _MBARRIER)
         self._lifetimes = Lifetimes(m.cluster_blocks, m.n_threads // WARP)
         self._untouched = False  # nobody has touched memory since everybody arrived
+        self._unfenced: UnfencedStores | None = None
+        if reads_shared(m.program):
+            self._unfenced = UnfencedStores(self._clocks, self._unit, self._report)
 
     def on_batch_end(self, m: Machine) -> None:
         for bad in self._lifetimes.too_late(self._clocks.now):
@@ -75,6 +79,8 @@ class ClusterSync(Listener):
         self._shared.everyone_met(m)
         for part in (self._clocks, self._barrier, self._mbarriers, self._lifetimes):
             part.restart()
+        if self._unfenced is not None:
+            self._unfenced.everyone_met()
 
     # -- mbarriers --------------------------------------------------------------------------------
     def on_mbarrier(self, m: Machine, what: str, who: Array, words: Array) -> None:
@@ -99,6 +105,14 @@ class ClusterSync(Listener):
             for target in access.targets:
                 if target.space == "shared":
                     self._visit(m, reach(m, access, target, self._unit))
+        if self._unfenced is not None and access.kind in ("store", "atomic"):
+            for target in access.targets:
+                if target.space == "shared":
+                    self._unfenced.store(m, reach(m, access, target, self._unit))
+
+    def on_proxy_fence(self, m: Machine, mask: Array | None) -> None:
+        if self._unfenced is not None:
+            self._unfenced.fence(m, mask)
 
     def _visit(self, m: Machine, found: Reach) -> None:
         """Take note of what an access reaches in other blocks."""
@@ -142,6 +156,10 @@ class ClusterSync(Listener):
         """An end in shared memory."""
         found = bytes_reached(operation.who | ENGINE, start, size, self._unit)
         self._shared.touch(m, what, found, token.clock)
+        if self._unfenced is not None and what == READ:
+            self._unfenced.read(m, found, found.who & (ENGINE - 1))
+        elif self._unfenced is not None and what == WRITE:
+            self._unfenced.overwritten(found)
         place = self._clocks.team_warps + token.warp
         self._add(m, Visits(m.pc, operation.who, place, token.epoch, start // m.shared.stride))
 

@@ -17,6 +17,7 @@ KINDS = {
     "shared-race": "Race in shared memory",
     "global-race": "Race in global memory",
     "async-copy": "Asynchronous copy still in flight",
+    "proxy-fence": "Missing proxy fence",
     "block-lifetime": "Shared memory of a block that may not be there",
     "mbarrier": "Misused mbarrier",
     "tensor-map": "Misused tensor map",
@@ -142,6 +143,15 @@ def operation(c: Conflict) -> Message:
         "those who used it have to say so, with a barrier or another mbarrier.",
     )
 
+
+UNFENCED = Message(
+    "proxy-fence",
+    "The asynchronous copy of {who} reads {place},\n"
+    "which {other} stored at {line}, without a proxy fence in between.",
+    "Asynchronous copies see shared memory in another way than stores do (the async proxy): every "
+    'thread that has stored calls cute.arch.fence_proxy("async.shared", space="cta"), then comes '
+    "the barrier, then the copy.",
+)
 
 # -- memory that nobody has written ---------------------------------------------------------------
 _SHOWS = {

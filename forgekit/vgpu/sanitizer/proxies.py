@@ -1,0 +1,99 @@
+"""Stores to shared memory that no proxy fence has made visible to asynchronous copies yet.
+
+Ordinary stores and asynchronous copies see memory through different proxies (PTX ISA, "Proxies"): a
+barrier between them is not enough, a `fence.proxy.async` has to lie on the way, by the thread that
+stored, or by one that comes after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.machine import WARP, Machine
+from forgekit.vgpu.program import Program
+from forgekit.vgpu.sanitizer.clocks import WarpClocks
+from forgekit.vgpu.sanitizer.findings import Report, shared_byte
+from forgekit.vgpu.sanitizer.messages import UNFENCED
+from forgekit.vgpu.sanitizer.reach import Reach
+
+_OVER = -1  # the epoch of what is over for everybody
+
+
+@dataclass
+class _Stores:
+    """Thread `who[i]` has stored to `units[i]` in that epoch of its warp."""
+
+    pc: int
+    units: Array
+    who: Array
+    epoch: Array
+
+    def keep(self, which: Array) -> None:
+        self.units, self.who, self.epoch = self.units[which], self.who[which], self.epoch[which]
+
+
+def reads_shared(program: Program) -> bool:
+    """Whether a kernel has bulk or tensor copies out of shared memory."""
+    return any(i.opcode[0] == "cp" and "bulk_group" in i.opcode for i in program.instructions)
+
+
+class UnfencedStores:
+    """Those of a batch. unit: bytes."""
+
+    def __init__(self, clocks: WarpClocks, unit: int, report: Report) -> None:
+        self._clocks, self._unit, self._report = clocks, unit, report
+        self._open: list[_Stores] = []
+
+    def _place(self, who: Array) -> tuple[Array, Array]:
+        """Teams and warps of threads."""
+        team, warp = np.divmod(who // WARP, self._clocks.team_warps)
+        return team, warp
+
+    def store(self, m: Machine, found: Reach) -> None:
+        """Threads store."""
+        epoch = self._clocks.now.epoch[self._place(found.who)]
+        self._open.append(_Stores(m.pc, found.units, found.who, epoch))
+
+    def fence(self, m: Machine, mask: Array | None) -> None:
+        """Threads execute a fence: what they have stored and what is over for them is visible."""
+        if not self._open:
+            return
+        full = m.expand(mask)
+        epoch, vectors, _ = self._clocks.now
+        own = self._clocks.team_warps
+        fences = m.lanes(full).any(axis=1).reshape(len(epoch), own)
+        over = np.where(fences, epoch[:, :own], _OVER)  # epochs of each warp that are, for some
+        if vectors is not None:
+            joined = np.where(fences[:, :, None], vectors[:, :, :own], _OVER)
+            over = np.maximum(over, joined.max(axis=1))
+        by_thread = full.reshape(-1)
+        for stores in self._open:
+            visible = over[self._place(stores.who)] > stores.epoch
+            stores.keep(~(by_thread[stores.who] | visible))
+        self._open = [stores for stores in self._open if len(stores.units)]
+
+    def everyone_met(self) -> None:
+        """The clocks begin again: all that was before is over."""
+        for stores in self._open:
+            stores.epoch = np.full_like(stores.epoch, _OVER)
+
+    def overwritten(self, found: Reach) -> None:
+        """An asynchronous operation writes there."""
+        for stores in self._open:
+            stores.keep(~np.isin(stores.units, found.units))
+
+    def read(self, m: Machine, found: Reach, threads: Array) -> None:
+        """Asynchronous copies of `threads` read."""
+        for stores in self._open:
+            bad = np.flatnonzero(np.isin(found.units, stores.units))
+            if len(bad):
+                unit = int(found.units[bad[0]])
+                who = int(stores.who[stores.units == unit][0])
+                self._report.add(
+                    UNFENCED, (m.pc, stores.pc), self._report.in_batch(m, int(threads[bad[0]])),
+                    shared_byte(unit * self._unit % m.shared.stride), count=len(bad),
+                    other=self._report.in_batch(m, who),
+                )  # fmt: skip

@@ -1,0 +1,346 @@
+"""Tensor copies (TMA): a pipeline of stages, stores, sums over blocks, tiles for a cluster."""
+
+from typing import Any
+
+import cutlass
+from cutlass import Float32, Int64, cute
+from cutlass.cute.nvgpu import cpasync
+
+import forgekit as fk
+from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.kernel_parts import cluster_sync, smem
+
+THREADS = 64  # that consume; one more warp produces
+ROWS, COLUMNS = 8, 32  # of a tile: 8 rows of 128 bytes
+TILE = ROWS * COLUMNS
+STAGES = 2
+
+
+def swizzled_tile(stages: int) -> Any:
+    """Stages of tiles, row-major, with the swizzle of 128 bytes."""
+    plain = cute.make_layout((ROWS, COLUMNS, stages), stride=(COLUMNS, 1, TILE))
+    return cute.make_composed_layout(cute.make_swizzle(3, 4, 3), 0, plain)
+
+
+def tiles(layout: Any) -> Any:
+    """Shared memory of a swizzled layout."""
+    allocator = cutlass.memory.SmemAllocator()
+    return allocator.allocate_tensor(Float32, layout.outer, 1024, swizzle=layout.inner)
+
+
+def partition(atom: cute.CopyAtom, sX: cute.Tensor, mX: cute.Tensor) -> tuple[Any, Any]:
+    """(tile or stages of tiles, tiles of the tensor) as the atom copies them."""
+    gX = cute.zipped_divide(mX, (ROWS, COLUMNS))
+    whole = cute.make_layout(1)
+    return cpasync.tma_partition(atom, 0, whole, cute.group_modes(sX, 0, 2), gX)
+
+
+@cute.jit
+def consume(mY: cute.Tensor, sX: cute.Tensor, full: cute.Pointer, empty: cute.Pointer,
+            n: cutlass.Int32, bug: cutlass.Constexpr):  # fmt: skip
+    """Wait for a stage, use it, give it back."""
+    tidx, _, _ = cute.arch.thread_idx()
+    for i in cutlass.range(n, unroll=1):
+        s, round = i % STAGES, i // STAGES
+        if cutlass.const_expr(bug != "not_awaited"):
+            cute.arch.mbarrier_wait(full + s, round % 2)  # BUG expects_less, expects_more
+        if cutlass.const_expr(bug == "given_back_early"):
+            cute.arch.mbarrier_arrive(empty + s)
+        for k in cutlass.range_constexpr(TILE // THREADS):
+            row, column = (k * THREADS + tidx) // COLUMNS, tidx % COLUMNS
+            # BUG not_awaited, reused_early, given_back_early, into_the_other
+            mY[i * ROWS + row, column] = 2.0 * sX[row, column, s]
+        if cutlass.const_expr(bug != "given_back_early"):
+            cute.arch.mbarrier_arrive(empty + s)
+
+
+@cute.jit
+def produce(atom: cute.CopyAtom, sX: cute.Tensor, gX: cute.Tensor, full: cute.Pointer,
+            empty: cute.Pointer, n: cutlass.Int32, bug: cutlass.Constexpr):  # fmt: skip
+    """Wait until a stage is free, announce its bytes, start its copy."""
+    for i in cutlass.range(n, unroll=1):
+        s, round = i % STAGES, i // STAGES
+        into = (i + 1) % STAGES if cutlass.const_expr(bug == "into_the_other") else s
+        if cutlass.const_expr(bug != "reused_early"):
+            # BUG expects_less, expects_more
+            cute.arch.mbarrier_wait(empty + s, (round + 1) % 2)
+        size = 4 * TILE
+        if cutlass.const_expr(bug in ("expects_less", "expects_more")):
+            size = 2 * TILE if bug == "expects_less" else 8 * TILE
+        with cute.arch.elect_one():
+            cute.arch.mbarrier_arrive_and_expect_tx(full + s, size)  # BUG reused_early
+        # BUG not_awaited, reused_early, given_back_early, into_the_other, misaligned, too_large
+        cute.copy(atom, gX[None, i], sX[None, into], tma_bar_ptr=full + s)
+
+
+@cute.kernel
+def tensor_pipeline_kernel(atom: cute.CopyAtom, mX: cute.Tensor, mY: cute.Tensor,
+                           layout: cute.Layout | cute.ComposedLayout,
+                           bug: cutlass.Constexpr):  # fmt: skip
+    tidx, _, _ = cute.arch.thread_idx()
+    if cutlass.const_expr(bug == "misaligned"):
+        sX = smem((ROWS, COLUMNS, STAGES), stride=(COLUMNS, 1, TILE + 8))
+    else:
+        sX = tiles(layout)
+    full, empty = smem(STAGES, Int64).iterator, smem(STAGES, Int64).iterator
+    sA, gX = partition(atom, sX, mX)
+    n = mY.shape[0] // ROWS
+    if tidx == 0:
+        for s in cutlass.range_constexpr(STAGES):
+            cute.arch.mbarrier_init(full + s, 1)
+            cute.arch.mbarrier_init(empty + s, THREADS)
+    cute.arch.mbarrier_init_fence()
+    cute.arch.sync_threads()
+    if tidx >= THREADS:
+        produce(atom, sA, gX, full, empty, n, bug)
+    else:
+        consume(mY, sX, full, empty, n, bug)
+
+
+@cute.jit
+def tensor_pipeline(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    layout = swizzled_tile(STAGES)
+    if cutlass.const_expr(bug == "misaligned"):
+        layout = cute.make_layout((ROWS, COLUMNS, STAGES), stride=(COLUMNS, 1, TILE + 8))
+    described = mX
+    if cutlass.const_expr(bug == "too_large"):
+        larger = cute.make_layout((2 * mX.shape[0], COLUMNS), stride=(COLUMNS, 1))
+        described = cute.make_tensor(mX.iterator, larger)
+    one = cute.slice_(layout, (None, None, 0))
+    load = cpasync.CopyBulkTensorTileG2SOp()
+    atom, gX = cpasync.make_tiled_tma_atom(load, described, one, (ROWS, COLUMNS))
+    tensor_pipeline_kernel(atom, gX, mY, layout, bug).launch(
+        grid=(1, 1, 1), block=(THREADS + 32, 1, 1)
+    )
+
+
+@cute.kernel
+def tensor_store_kernel(mX: cute.Tensor, atom: cute.CopyAtom, mY: cute.Tensor,
+                        layout: cute.Layout, bug: cutlass.Constexpr):  # fmt: skip
+    """Two tiles a block: filled by all threads, stored by one warp, from the same shared memory."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    sX = smem((ROWS, COLUMNS), stride=(COLUMNS, 1))
+    sA, gY = partition(atom, sX, mY)
+    for t in cutlass.range_constexpr(2):
+        tile = 2 * bidx + t
+        if cutlass.const_expr(bug == "fenced_too_soon"):
+            cute.arch.fence_proxy("async.shared", space="cta")
+        for k in cutlass.range_constexpr(TILE // THREADS):
+            row, column = (k * THREADS + tidx) // COLUMNS, tidx % COLUMNS
+            # BUG not_awaited, another_waits, without_barrier, unfenced, fenced_too_soon
+            # BUG fenced_by_one
+            sX[row, column] = mX[tile * ROWS + row, column] + 1.0
+        if cutlass.const_expr(bug == "fenced_by_one"):
+            if tidx == 0:
+                cute.arch.fence_proxy("async.shared", space="cta")
+        elif cutlass.const_expr(bug not in ("unfenced", "fenced_too_soon")):
+            cute.arch.fence_proxy("async.shared", space="cta")
+        if cutlass.const_expr(bug != "without_barrier"):
+            cute.arch.sync_threads()
+        if cute.arch.make_warp_uniform(cute.arch.warp_idx()) == 0:
+            # BUG not_awaited, another_waits, without_barrier, leaves, unfenced, fenced_too_soon
+            # BUG fenced_by_one
+            cute.copy(atom, sA, gY[None, tile])
+            cute.arch.cp_async_bulk_commit_group()
+            if cutlass.const_expr(bug not in ("not_awaited", "another_waits")):
+                if cutlass.const_expr(bug != "leaves" or t == 0):
+                    cute.arch.cp_async_bulk_wait_group(0, read=True)
+        elif cutlass.const_expr(bug == "another_waits"):
+            cute.arch.cp_async_bulk_wait_group(0, read=True)
+        cute.arch.sync_threads()
+
+
+@cute.jit
+def tensor_store(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    layout = cute.make_layout((ROWS, COLUMNS), stride=(COLUMNS, 1))
+    store = cpasync.CopyBulkTensorTileS2GOp()
+    atom, gY = cpasync.make_tiled_tma_atom(store, mY, layout, (ROWS, COLUMNS))
+    blocks = mX.shape[0] // (2 * ROWS)
+    tensor_store_kernel(mX, atom, gY, layout, bug).launch(
+        grid=(blocks, 1, 1), block=(THREADS, 1, 1)
+    )
+
+
+@cute.kernel
+def tensor_in_place_kernel(load: cute.CopyAtom, mX: cute.Tensor, store: cute.CopyAtom,
+                           mY: cute.Tensor, layout: cute.ComposedLayout,
+                           bug: cutlass.Constexpr):  # fmt: skip
+    """A tile comes, is doubled where it lies, and goes; at the edges it is not full."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    sX, full = tiles(layout), smem(1, Int64).iterator
+    sA, gX = partition(load, sX, mX)
+    _, gY = partition(store, sX, mY)
+    warp = cute.arch.make_warp_uniform(cute.arch.warp_idx())
+    if tidx == 0:
+        cute.arch.mbarrier_init(full, 1)
+    cute.arch.mbarrier_init_fence()
+    cute.arch.sync_threads()
+    if warp == 0:
+        with cute.arch.elect_one():
+            cute.arch.mbarrier_arrive_and_expect_tx(full, 4 * TILE)
+        cute.copy(load, gX[None, bidx], sA[None, 0], tma_bar_ptr=full)  # BUG read_too_soon
+    if cutlass.const_expr(bug != "read_too_soon"):
+        cute.arch.mbarrier_wait(full, 0)
+    for k in cutlass.range_constexpr(TILE // THREADS):
+        row, column = (k * THREADS + tidx) // COLUMNS, tidx % COLUMNS
+        # BUG unfenced_in_place, read_too_soon, stored_too_soon
+        sX[row, column, 0] = 2.0 * sX[row, column, 0]
+    if cutlass.const_expr(bug != "unfenced_in_place"):
+        cute.arch.fence_proxy("async.shared", space="cta")
+    if cutlass.const_expr(bug != "stored_too_soon"):
+        cute.arch.sync_threads()
+    if warp == 0:
+        # BUG unfenced_in_place, stored_too_soon, map_of_the_input
+        cute.copy(store, sA[None, 0], gY[None, bidx])
+        cute.arch.cp_async_bulk_commit_group()
+        cute.arch.cp_async_bulk_wait_group(0, read=True)
+
+
+@cute.jit
+def tensor_in_place(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    layout = swizzled_tile(1)
+    one, shape = cute.slice_(layout, (None, None, 0)), (ROWS, COLUMNS)
+    load, store = cpasync.CopyBulkTensorTileG2SOp(), cpasync.CopyBulkTensorTileS2GOp()
+    loads, gX = cpasync.make_tiled_tma_atom(load, mX, one, shape)
+    target = mX if cutlass.const_expr(bug == "map_of_the_input") else mY
+    stores, gY = cpasync.make_tiled_tma_atom(store, target, one, shape)
+    blocks = cute.ceil_div(mX.shape[0], ROWS) * cute.ceil_div(mX.shape[1], COLUMNS)
+    tensor_in_place_kernel(loads, gX, stores, gY, layout, bug).launch(
+        grid=(blocks, 1, 1), block=(THREADS, 1, 1)
+    )
+
+
+@cute.kernel
+def tensor_sum_kernel(mX: cute.Tensor, atom: cute.CopyAtom, mY: cute.Tensor,
+                      layout: cute.Layout, bug: cutlass.Constexpr):  # fmt: skip
+    """All blocks add their tiles to one."""
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    sX = smem((ROWS, COLUMNS), stride=(COLUMNS, 1))
+    sA, gY = partition(atom, sX, mY)
+    for k in cutlass.range_constexpr(TILE // THREADS):
+        row, column = (k * THREADS + tidx) // COLUMNS, tidx % COLUMNS
+        sX[row, column] = mX[bidx * ROWS + row, column]
+    cute.arch.fence_proxy("async.shared", space="cta")
+    cute.arch.sync_threads()
+    if cute.arch.make_warp_uniform(cute.arch.warp_idx()) == 0:
+        cute.copy(atom, sA, gY[None, 0])  # BUG stored
+        cute.arch.cp_async_bulk_commit_group()
+        cute.arch.cp_async_bulk_wait_group(0, read=True)
+
+
+@cute.jit
+def tensor_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    layout = cute.make_layout((ROWS, COLUMNS), stride=(COLUMNS, 1))
+    op = cpasync.CopyReduceBulkTensorTileS2GOp()
+    if cutlass.const_expr(bug == "stored"):
+        op = cpasync.CopyBulkTensorTileS2GOp()
+    atom, gY = cpasync.make_tiled_tma_atom(op, mY, layout, (ROWS, COLUMNS))
+    blocks = mX.shape[0] // ROWS
+    tensor_sum_kernel(mX, atom, gY, layout, bug).launch(grid=(blocks, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def tensor_multicast_kernel(atom: cute.CopyAtom, mX: cute.Tensor, mY: cute.Tensor,
+                            layout: cute.ComposedLayout, bug: cutlass.Constexpr):  # fmt: skip
+    """Each block of two loads half of a tile for both; two tiles, one after the other."""
+    tidx, _, _ = cute.arch.thread_idx()
+    rank = cute.arch.make_warp_uniform(cute.arch.block_idx_in_cluster())
+    sX, full = tiles(layout), smem(1, Int64).iterator
+    gX = cute.zipped_divide(mX, (ROWS, COLUMNS))
+    sA, gA = cpasync.tma_partition(atom, rank, cute.make_layout(2), cute.group_modes(sX, 0, 2), gX)
+    if tidx == 0:
+        cute.arch.mbarrier_init(full, 1)
+    cute.arch.mbarrier_init_fence()
+    if cutlass.const_expr(bug == "starts_alone"):
+        cute.arch.sync_threads()
+    else:
+        cluster_sync()
+    for t in cutlass.range_constexpr(2):
+        if cute.arch.make_warp_uniform(cute.arch.warp_idx()) == 0:
+            with cute.arch.elect_one():
+                size = 2 * TILE if cutlass.const_expr(bug == "expects_its_own") else 4 * TILE
+                cute.arch.mbarrier_arrive_and_expect_tx(full, size)
+            # BUG loaded_too_soon, starts_alone, expects_its_own
+            cute.copy(atom, gA[None, t], sA[None, 0], tma_bar_ptr=full, mcast_mask=cutlass.Int16(3))
+        cute.arch.mbarrier_wait(full, t)
+        for k in cutlass.range_constexpr(TILE // THREADS):
+            row, column = (k * THREADS + tidx) // COLUMNS, tidx % COLUMNS
+            # BUG loaded_too_soon, expects_its_own
+            mY[(2 * rank + t) * ROWS + row, column] = sX[row, column, 0]
+        if cutlass.const_expr(bug == "loaded_too_soon"):
+            cute.arch.sync_threads()
+        else:
+            cluster_sync()
+
+
+@cute.jit
+def tensor_multicast(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
+    layout = swizzled_tile(1)
+    load = cpasync.CopyBulkTensorTileG2SMulticastOp()
+    atom, gX = cpasync.make_tiled_tma_atom(
+        load, mX, cute.slice_(layout, (None, None, 0)), (ROWS, COLUMNS), num_multicast=2
+    )
+    tensor_multicast_kernel(atom, gX, mY, layout, bug).launch(
+        grid=(2, 1, 1), block=(THREADS, 1, 1), cluster=(2, 1, 1)
+    )
+
+
+def two_tiles():
+    return fk.randn(2 * ROWS, COLUMNS), fk.empty(2 * ROWS, COLUMNS)
+
+
+def sums():
+    return fk.randn(3 * ROWS, COLUMNS), fk.zeros(ROWS, COLUMNS)
+
+
+COPY, LIFETIME, FENCE = ("async-copy",), ("block-lifetime",), ("proxy-fence",)
+FAMILIES = (
+    Family(tensor_pipeline, lambda: (fk.randn(5 * ROWS, COLUMNS), fk.empty(5 * ROWS, COLUMNS)),
+           lambda x, y: [(y, 2 * x)], static=(0, 1),
+           sources=(tensor_pipeline_kernel, produce, consume), bugs=(
+        Bug("not_awaited", COPY, "Consumers do not wait.", also=LIFETIME, args=two_tiles),
+        Bug("reused_early", (*COPY, "mbarrier"), "The producer does not wait for the consumers.",
+            loose=True),
+        Bug("given_back_early", COPY, "A stage is given back before it is read."),
+        Bug("into_the_other", COPY, "A tile goes into another stage than its mbarrier's."),
+        Bug("expects_less", ("deadlock",), "Half of the bytes are expected."),
+        Bug("expects_more", ("deadlock",), "Twice the bytes are expected."),
+        Bug("misaligned", ("misaligned",), "The second stage begins between two lines."),
+        Bug("too_large", ("out-of-bounds",), "The map says twice as many rows as there are.",
+            args=lambda: (fk.randn(ROWS, COLUMNS), fk.empty(2 * ROWS, COLUMNS))),
+    )),
+    Family(tensor_store, lambda: (fk.randn(4 * ROWS, COLUMNS), fk.empty(4 * ROWS, COLUMNS)),
+           lambda x, y: [(y, x + 1)], static=(0, 1), sources=(tensor_store_kernel,), bugs=(
+        Bug("not_awaited", COPY, "The tile is filled again too early.", also=LIFETIME),
+        Bug("another_waits", COPY, "A warp waits that has started nothing.", also=LIFETIME),
+        Bug("without_barrier", COPY, "Stored before all have written."),
+        Bug("leaves", LIFETIME, "The block leaves while its tile is being read."),
+        Bug("unfenced", FENCE, "No proxy fence between the stores and the copy."),
+        Bug("fenced_too_soon", FENCE, "The proxy fence comes before the stores."),
+        Bug("fenced_by_one", FENCE, "Only the thread that starts the copy fences, too early."),
+    )),
+    Family(tensor_in_place, lambda: (fk.randn(13, 44), fk.empty(13, 44)),
+           lambda x, y: [(y, 2 * x)], static=(0, 1), sources=(tensor_in_place_kernel,), bugs=(
+        Bug("unfenced_in_place", FENCE, "No proxy fence before the tile goes."),
+        Bug("read_too_soon", COPY, "Nobody waits for the tile.", also=LIFETIME),
+        Bug("stored_too_soon", COPY, "The tile goes before all have changed it."),
+        Bug("map_of_the_input", ("read-only-write",), "The tile goes by the other tensor's map.",
+            read_only=(0,)),
+    )),
+    Family(tensor_sum, sums, lambda x, y: [(y, x.reshape(3, ROWS, COLUMNS).sum(0))],
+           static=(0, 1), sources=(tensor_sum_kernel,), bugs=(
+        Bug("stored", ("global-race",), "Blocks store where they should add."),
+    )),
+    Family(tensor_multicast, lambda: (fk.randn(2 * ROWS, COLUMNS), fk.empty(4 * ROWS, COLUMNS)),
+           lambda x, y: [(y, x.repeat(2, 1))], static=(0, 1), sources=(tensor_multicast_kernel,),
+           bugs=(
+        Bug("loaded_too_soon", COPY, "A tile comes while the other block still reads."),
+        Bug("starts_alone", LIFETIME, "The other block may not have started.", loose=True,
+            also=("mbarrier", "shared-race", *COPY)),
+        Bug("expects_its_own", COPY, "Each block expects only what it loads itself.",
+            also=LIFETIME),
+    )),
+)  # fmt: skip
