@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from forgekit.arguments import checked
+from forgekit.output_files import write_output
+
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from forgekit.viz.scene import Scene
 
 
 class Shown(ABC):
@@ -43,10 +47,31 @@ class Picture(Shown):
     """A result that is shown as one picture, with `alt` beside it."""
 
     @functools.cached_property
-    def figure(self) -> Figure:
-        """The picture, a matplotlib Figure."""
-        figure: Figure = draw(self, "figure")
-        return figure
+    def scene(self) -> Scene:
+        """What the picture shows, as data: texts and boxes at their places."""
+        scene: Scene = draw(self, "scene")
+        return scene
+
+    @functools.cached_property
+    def svg(self) -> str:
+        """The picture as an SVG document, in the colours of its page; equal results, equal text."""
+        text: str = draw(self, "svg")
+        return text
+
+    @functools.cached_property
+    def png(self) -> bytes:
+        """The picture as a PNG, on white; equal results give equal bytes."""
+        data: bytes = draw(self, "png")
+        return data
+
+    @checked()
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file, as PNG if the name ends in .png, else as SVG.
+
+        Raises UsageError if the file cannot be written.
+        """
+        as_png = os.fspath(path).lower().endswith(".png")
+        write_output("output file", path, self.png if as_png else self.svg)
 
 
 def in_notebook() -> bool:
@@ -61,8 +86,8 @@ def in_notebook() -> bool:
 def draw(result: Any, form: str, **options: Any) -> Any:
     """What the drawer of the result's type makes of it.
 
-    form: `html` (text), `figure` (a matplotlib Figure), `bundle` (MIME type -> data, perhaps with
-    metadata), or another that the table has for the type, such as `bars`.
+    form: `html` (text), `scene`, `svg` or `png` (of a picture), `bundle` (MIME type -> data), or
+    another that the table has for the type, such as `bars`.
     """
     found = drawer(type(result), form)
     if found is None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import html
-import io
 import re
 from dataclasses import replace
 
-import matplotlib
 from matplotlib.figure import Figure
 
 from forgebook.groups import Group
 from forgekit.benching.suites.results import SuiteRow
 from forgekit.benching.suites.suite import DTYPES
-from forgekit.viz.theme import TEXT
+from forgekit.viz.timing.style import TEXT, figure_svg
 from forgekit.viz.timing.suite import draw
 
 __all__ = ["pictures"]
@@ -56,15 +54,7 @@ def _alt(group: Group, dtype: str) -> str:
 
 
 def _svg(figure: Figure, key: str, alt: str) -> str:
-    """The drawn picture with the page's colours of text, and ids of its own."""
-    file = io.StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": key, "svg.fonttype": "none"}):
-        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
-    svg = file.getvalue()
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'\b(id="|url\(#|href="#)', rf"\g<1>{key}-", svg)
-    svg = re.sub(TEXT, "var(--forge-faint)", svg, flags=re.IGNORECASE)
-    svg = svg.replace("'DejaVu Sans'", "system-ui, 'DejaVu Sans'")
+    """The drawn picture with the page's colours of text."""
+    svg = re.sub(TEXT, "var(--forge-faint)", figure_svg(figure, key), flags=re.IGNORECASE)
     head, _, rest = svg.partition(">")
-    return f'{head} role="img" aria-label="{html.escape(alt)}">{" ".join(rest.split())}'
+    return f'{head} role="img" aria-label="{html.escape(alt)}">{rest}'

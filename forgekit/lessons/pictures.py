@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from forgekit.viz.layouts.compose import compose
-from forgekit.viz.layouts.grid import Axis, Content, Grid, plain_axis
-from forgekit.viz.layouts.picture import LayoutPicture
+from forgekit.viz.compose import compose
+from forgekit.viz.grid import Axis, Content, Grid, plain_axis
 from forgekit.viz.palette import NOTHING, thread_colour
+from forgekit.viz.picture import LayoutPicture
 
 Cell = str | tuple[str, int]  # its text, or also the number of its colour
 Rows = Sequence[Sequence[Cell]]

@@ -1,11 +1,13 @@
-"""Pictures: of what kernels did (matplotlib Figures) and of layouts (SVG).
+"""Pictures. What is made of cells is a Scene, which becomes SVG and PNG; plots are matplotlib's.
 
-    runs/       figures of what a kernel touched: footprint, coalescing, banks, timeline
+    runs/       what a kernel touched: footprint, coalescing, banks, timeline
     layouts/    layouts, thread-value layouts, swizzles, copies, mma
     explorer/   layouts to hover and step through
-    timing/     benchmarks: bars, lines over sizes, rooflines
+    timing/     plots of benchmarks: bars, lines over sizes, rooflines; their style
     reports.py, mismatch.py     tables and pictures of checks, sanitizer reports, profiles
-    palette.py, theme.py, cells.py, picture.py
+    scene.py, svg.py, raster.py             a picture as data, as SVG, as PNG
+    compose.py, grid.py, cells.py           its card, grids of cells, maps of tensors
+    palette.py, page.py, picture.py         colours and what they mean; HTML
 
 Names are imported when they are first used, so that `import forgekit.viz` alone is quick.
 """
@@ -39,16 +41,16 @@ if TYPE_CHECKING:
     )
     from forgekit.viz.layouts.mma import draw_mma_from_layouts
     from forgekit.viz.layouts.offsets import draw_offsets
-    from forgekit.viz.layouts.picture import LayoutPicture
     from forgekit.viz.layouts.plain import draw_layout
     from forgekit.viz.layouts.swizzle import draw_swizzle_layout
     from forgekit.viz.layouts.tiled import draw_tiled_copy, draw_tiled_mma, tidfrg_D, tidfrg_S
     from forgekit.viz.layouts.tv import draw_copy_layout, draw_tv_layout
     from forgekit.viz.mismatch import mismatch_map
+    from forgekit.viz.picture import LayoutPicture
 
 _ELSEWHERE = {
     "Footprint": "tracing.footprint",
-    "LayoutPicture": "viz.layouts.picture",
+    "LayoutPicture": "viz.picture",
     "footprint": "tracing.footprint",
     "mismatch_map": "viz.mismatch",
     "tidfrg_D": "viz.layouts.tiled",

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from forgekit.viz.grid import Block
+from forgekit.viz.palette import WRONG
+from forgekit.viz.scene import Item, Label, Pixels, Rect, moved, text_width
 
 Array = np.ndarray[Any, np.dtype[Any]]
+Ticks = Sequence[tuple[float, str]]  # in cells from the first one's edge, and what stands there
 
 _MOST = 256  # cells along an axis; more elements than that share cells
 _LARGE, _MOST_RINGS = 64, 12  # cells along an axis of a picture in which so few are overlooked
+_RING = 7.0  # px
+_TICK = 10.5  # px, letters
 
 
 def wrapped_width(size: int) -> int:
@@ -44,20 +48,57 @@ def reduced(
     return np.array(rows)
 
 
-def paint(
-    axes: Axes, image: Array, shape: tuple[int, ...], steps: tuple[int, int], **style: Any
-) -> None:
-    """A cell for each entry of the image, on axes that count the elements of `shape`."""
-    right, bottom = image.shape[1] * steps[1] - 0.5, image.shape[0] * steps[0] - 0.5
-    axes.imshow(image, extent=(-0.5, right, bottom, -0.5), interpolation="nearest", aspect="auto",
-                **style)  # fmt: skip
-    axes.set(xlim=(-0.5, shape[1] - 0.5), ylim=(shape[0] - 0.5, -0.5))
+def cell_items(
+    numbers: Array, colours: Sequence[str | None], steps: tuple[int, int],
+    cell: tuple[float, float],
+) -> list[Item]:  # fmt: skip
+    """The numbered colours of the cells in a frame; `cell`: width and height of an element, px."""
+    high, wide = numbers.shape[0] * steps[0] * cell[1], numbers.shape[1] * steps[1] * cell[0]
+    return [Pixels(0, 0, wide, high, numbers, colours), Rect(0, 0, wide, high, None, "rule")]
 
 
-def ring(axes: Axes, cells: Array, steps: tuple[int, int], **style: Any) -> None:
+def rings(cells: Array, steps: tuple[int, int], cell: tuple[float, float]) -> list[Item]:
     """Circles round the few cells that are true, where they would be overlooked."""
     hit = np.argwhere(cells)
     if max(cells.shape) < _LARGE or not 0 < len(hit) <= _MOST_RINGS:
-        return
-    y, x = ((hit[:, axis] + 0.5) * steps[axis] - 0.5 for axis in (0, 1))
-    axes.scatter(x, y, facecolors="none", **style)
+        return []
+    places = (hit + 0.5) * steps * cell[::-1]
+    return [Rect(x - _RING, y - _RING, 2 * _RING, 2 * _RING, None, WRONG, 1.6, _RING, sort="ring")
+            for y, x in places.tolist()]  # fmt: skip
+
+
+def panel(
+    name: str, heads: Sequence[Label], items: Sequence[Item], size: tuple[float, float],
+    x: tuple[str, Ticks], y: tuple[str, Ticks], cell: tuple[float, float],
+) -> Block:  # fmt: skip
+    """Cells with texts above them and what their axes count.
+
+    heads: lines whose x counts from the cells' left edge; items: relative to the first cell's
+    corner; size: of all cells, px; x, y: what an axis counts, and its ticks; cell: of an element.
+    """
+    longest = max((text_width(text, _TICK) for _, text in y[1]), default=0.0)
+    left = longest + 8 if y[1] else 2.0
+    left += 17 if y[0] else 0
+    top = sum(h.size * 1.45 for h in heads) + 6
+    out: list[Item] = []
+    at = 0.0
+    for head in heads:
+        out += [moved(head, left, at + head.size * 0.72)] if head.text else []
+        at += head.size * 1.45
+    out += [moved(item, left, top) for item in items]
+    bottom = top + size[1]
+    for place, text in y[1]:
+        out.append(Label(left - 6, top + place * cell[1], text, _TICK, anchor="end", sort="tick"))
+    for place, text in x[1]:
+        out.append(Label(left + place * cell[0], bottom + 9, text, _TICK, anchor="middle",
+                         sort="tick"))  # fmt: skip
+    if x[1]:
+        bottom += 18
+    if x[0]:
+        out.append(Label(left + size[0] / 2, bottom + 8, x[0], 11, anchor="middle", sort="axis"))
+        bottom += 18
+    if y[0]:
+        out.append(Label(7, top + size[1] / 2, y[0], 11, anchor="middle", upright=True,
+                         sort="axis"))  # fmt: skip
+    wide = max([size[0], *(text_width(h.text, h.size) for h in heads)])
+    return Block(name, left + wide + 4, bottom + 2, tuple(out), left, top)

@@ -4,7 +4,8 @@ there.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,23 +13,35 @@ from forgekit.arguments import checked
 from forgekit.checking.check_report import CheckReport
 from forgekit.checking.compare import compare, tile_sizes
 from forgekit.errors import UsageError, got_needed
-from forgekit.viz.cells import cell_steps, paint, reduced, ring, wrapped_width
-from forgekit.viz.theme import TEXT, ticks
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from forgekit.show import Picture
+from forgekit.viz.cells import cell_items, cell_steps, panel, reduced, rings, wrapped_width
+from forgekit.viz.compose import Swatch, compose
+from forgekit.viz.grid import ticks
+from forgekit.viz.palette import UNTOUCHED, WRONG
+from forgekit.viz.scene import Item, Line, Rect, Scene
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-# Okabe-Ito's colour-blind-safe colours over a neutral grey.
-_EQUAL_COLOUR = "#C9C9C9"
-_COLOURS = ("#D55E00", "#F0E442", "#0072B2")
-_LABELS = ("wrong value", "0 or never written", "NaN")
+_COLOURS = ("quiet", WRONG, UNTOUCHED, "nan", None)  # by code; the last one for _BEYOND
+_LABELS = ("equal", "wrong value", "0 or never written", "NaN")
+_BEYOND = -1  # code of a cell after the end of a wrapped 1-D tensor
 _MAX_GRID = 32  # up to this many cells along an axis a line is drawn between them
 _MAX_TILE_LINES = 64
 _MAX_FRAMES, _LEAST_FRAME = 256, 0.012  # of the picture's side
-_BEYOND = -1  # code of a cell after the end of a wrapped 1-D tensor
+_CELL, _LEAST, _MOST = 27.0, 250.0, 480.0  # px, of an element, and of the longer side
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Mismatches(Picture):
+    """A picture of the elements in which two tensors differ, those of a CheckReport."""
+
+    report: CheckReport
+    tile: tuple[int, ...] | None
+
+    @property
+    def summary(self) -> str:
+        """What is wrong, and where."""
+        return "\n".join([self.report.headline, *self.report.hints])
 
 
 @checked()
@@ -36,7 +49,7 @@ def mismatch_map(
     report_or_actual: CheckReport | object,
     expected: object = None,
     tile: int | tuple[int, ...] | None = None,
-) -> Figure:
+) -> Mismatches:
     """A picture of the elements in which `actual` and `expected` differ.
 
     A 2-D tensor is drawn as it is, a 1-D one in rows (whose width the axis states), leading
@@ -58,37 +71,39 @@ def mismatch_map(
         raise UsageError(got_needed("mismatch_map", "one tensor", "actual and expected", remedy))
     else:
         report = compare(report_or_actual, expected)
-    borders = report.tile if tile is None else tile_sizes(tile)
-    return _draw(report, borders)
+    return Mismatches(report, report.tile if tile is None else tile_sizes(tile))
 
 
-def _draw(report: CheckReport, tile: tuple[int, ...] | None) -> Figure:
-    from matplotlib.figure import Figure
-
+def draw(shown: Mismatches) -> Scene:
+    """The picture of Mismatches."""
+    report, tile = shown.report, shown.tile
     grid, x_label, y_label = _as_grid(report.codes, tile)
-    step_y, step_x = cell_steps(*grid.shape)
-    blocks = reduced(np.maximum, grid, (step_y, step_x))  # the worst of each cell
-    width, height = _size(grid.shape)
-    figure = Figure(figsize=(width + 1.1, height + 1.25), layout="constrained")
-    figure.patch.set_alpha(0.0)
-    axes = figure.add_subplot()
-    _paint(axes, blocks, grid.shape, (step_y, step_x))
-    if max(grid.shape) <= _MAX_GRID:
-        _grid(axes, *grid.shape)
+    rows, columns = grid.shape
+    steps = cell_steps(rows, columns)
+    codes = reduced(np.maximum, grid, steps)  # the worst of each cell
+    width, height = _size(rows, columns)
+    cell = width / columns, height / rows
+    items: list[Item] = [
+        *cell_items(codes % len(_COLOURS), _COLOURS, steps, cell),
+        *(_grid(rows, columns, cell) if max(rows, columns) <= _MAX_GRID else ()),
+    ]
+    title = _title(report)
     tiles = _Tiles(report.codes, tile) if tile is not None and report.codes.size else None
     if tiles is not None:
-        tiles.draw(axes)
-    title = _title(report) + (f", in {tiles.counted}" if tiles is not None else "")
-    axes.set_title(title, color=TEXT, fontsize=10, wrap=True)
-    if step_x > 1 or step_y > 1:
-        x_label += f"; one cell is {step_y} x {step_x} elements"
-    axes.set_xlabel(x_label, color=TEXT, fontsize=9)
-    axes.set_ylabel(y_label, color=TEXT, fontsize=9)
-    axes.tick_params(colors=TEXT, labelsize=8)
-    for side in axes.spines.values():
-        side.set_color(TEXT)
-    _legend(figure, blocks, tiles)
-    return figure
+        items += tiles.items(cell)
+        title += f", in {tiles.counted}"
+    items += rings(codes > 0, steps, cell)
+    if steps != (1, 1):
+        x_label += f"; one cell is {steps[0]} × {steps[1]} elements"
+    down = () if rows == 1 else ticks(rows, max(2, min(8, int(height / 22))))
+    block = panel("elements", [], items, (width, height),
+                  (x_label, [(n + 0.5, f"{n:,}") for n in ticks(columns, 8)]),
+                  (y_label, [(n + 0.5, f"{n:,}") for n in down]), cell)  # fmt: skip
+    swatches = [Swatch((_COLOURS[code],), _LABELS[code])
+                for code in np.unique(codes).tolist() if code >= 0]  # fmt: skip
+    if tiles is not None and not tiles.flat:
+        swatches.append(Swatch((None,), tiles.named, "ink"))
+    return compose(title, [], [[block]], words=shown.alt, swatches=swatches, plain=True)
 
 
 def _title(report: CheckReport) -> str:
@@ -122,29 +137,28 @@ class _Tiles:
     def named(self) -> str:
         return f"{' × '.join(f'{n:,}' for n in self.size)} tile with mismatches"
 
-    def draw(self, axes: Axes) -> None:
+    def items(self, cell: tuple[float, float]) -> list[Item]:
         """Thin borders of all tiles, and a frame round those with mismatches."""
-        from matplotlib.patches import Rectangle
-
         if self.flat:  # a row of the picture is a tile already, or has few of them
-            return
-        rows, columns = self.shape
-        down, across = (self.tops, axes.hlines, columns), (self.lefts, axes.vlines, rows)
-        for edges, draw, end in (down, across):
-            if len(edges) <= _MAX_TILE_LINES:
-                thin = 0.9 if len(edges) <= 16 else 0.45
-                draw(np.array(edges[1:]) - 0.5, -0.5, end - 0.5, colors="black", linewidths=thin)
+            return []
+        (rows, columns), (wide, high) = self.shape, cell
+        out: list[Item] = []
+        if len(self.tops) <= _MAX_TILE_LINES:
+            out += [Line(0, y * high, columns * wide, y * high, "rule", sort="tile")
+                    for y in self.tops[1:]]  # fmt: skip
+        if len(self.lefts) <= _MAX_TILE_LINES:
+            out += [Line(x * wide, 0, x * wide, rows * high, "rule", sort="tile")
+                    for x in self.lefts[1:]]  # fmt: skip
         hit = np.argwhere(self.wrong)
         if len(hit) > _MAX_FRAMES or max(len(self.tops), len(self.lefts)) > _MAX_TILE_LINES:
-            return
+            return out
         bottoms, rights = [*self.tops[1:], rows], [*self.lefts[1:], columns]
         for i, k in hit.tolist():
-            corner = (self.lefts[k] - 0.5, self.tops[i] - 0.5)
-            size = rights[k] - self.lefts[k], bottoms[i] - self.tops[i]
-            if min(size[0] / columns, size[1] / rows) < _LEAST_FRAME:
-                continue  # a frame would hide what is in it
-            axes.add_patch(Rectangle(corner, *size, fill=False, linewidth=2.0, zorder=3,
-                                     gid="wrong tile"))  # fmt: skip
+            across, down = rights[k] - self.lefts[k], bottoms[i] - self.tops[i]
+            if min(across / columns, down / rows) >= _LEAST_FRAME:  # else it hides what is in it
+                out.append(Rect(self.lefts[k] * wide, self.tops[i] * high, across * wide,
+                                down * high, None, "ink", 2, sort="wrong tile"))  # fmt: skip
+        return out
 
 
 def _as_grid(codes: Array, tile: tuple[int, ...] | None) -> tuple[Array, str, str]:
@@ -176,51 +190,18 @@ def _wrap_width(size: int, tile: tuple[int, ...] | None) -> int:
     return wrapped_width(size)
 
 
-def _size(shape: tuple[int, ...]) -> tuple[float, float]:
-    """Width and height of the cells' area in inches, near the tensor's proportions."""
-    rows, columns = shape[0], shape[1]
-    long_side = min(5.0, max(2.6, 0.28 * max(rows, columns)))
+def _size(rows: int, columns: int) -> tuple[float, float]:
+    """Width and height of all cells, near the tensor's proportions."""
+    long_side = min(_MOST, max(_LEAST, _CELL * max(rows, columns)))
     ratio = min(max(rows / columns, 0.12), 2.0)
-    return (
-        (long_side, max(long_side * ratio, 0.35)) if ratio <= 1 else (long_side / ratio, long_side)
-    )
+    wide, high = (long_side, long_side * ratio) if ratio <= 1 else (long_side / ratio, long_side)
+    return wide, max(high, 34.0)
 
 
-def _paint(axes: Axes, blocks: Array, shape: tuple[int, ...], steps: tuple[int, int]) -> None:
-    from matplotlib.colors import ListedColormap
-
-    colours = ListedColormap([_EQUAL_COLOUR, *_COLOURS])
-    cells = np.ma.masked_equal(blocks, _BEYOND)
-    paint(axes, cells, shape, steps, cmap=colours, vmin=-0.5, vmax=3.5)
-    ring(axes, blocks > 0, steps, s=110, edgecolors="black", linewidths=1.0)
-    axes.patch.set_alpha(0.0)
-    axes.set_xticks(ticks(shape[1]))
-    most = max(2, min(8, int(_size(shape)[1] / 0.22)))
-    axes.set_yticks([] if shape[0] == 1 else ticks(shape[0], most))
-
-
-def _grid(axes: Axes, rows: int, columns: int) -> None:
-    """White lines between cells."""
-    for size, draw, end in ((rows, axes.hlines, columns), (columns, axes.vlines, rows)):
-        width = 0.8 if size <= 16 else 0.4
-        draw(np.arange(1, size) - 0.5, -0.5, end - 0.5, colors="white", linewidths=width)
-
-
-def _legend(figure: Figure, blocks: Array, tiles: _Tiles | None) -> None:
-    from matplotlib.patches import Patch
-
-    present = set(np.unique(blocks).tolist())
-    entries = [(0, _EQUAL_COLOUR, "equal"), *zip((1, 2, 3), _COLOURS, _LABELS, strict=True)]
-    patches = [
-        Patch(facecolor=colour, edgecolor=TEXT, linewidth=0.5, label=label)
-        for code, colour, label in entries
-        if code in present
+def _grid(rows: int, columns: int, cell: tuple[float, float]) -> list[Item]:
+    """Lines between cells."""
+    (wide, high), (right, bottom) = cell, (columns * cell[0], rows * cell[1])
+    return [
+        *(Line(0, y * high, right, y * high, "card", 0.8) for y in range(1, rows)),
+        *(Line(x * wide, 0, x * wide, bottom, "card", 0.8) for x in range(1, columns)),
     ]
-    if tiles is not None and not tiles.flat:
-        patches.append(Patch(facecolor="none", edgecolor=TEXT, linewidth=1.2, label=tiles.named))
-    if patches:
-        beside = len(patches) if len(patches) < 4 else 2
-        figure.legend(
-            handles=patches, loc="outside lower center", ncols=beside, frameon=False, fontsize=9,
-            labelcolor=TEXT, handlelength=1.0, handleheight=1.0,
-        )  # fmt: skip

@@ -1,7 +1,10 @@
-"""Colours of pictures: of offsets, threads, banks, and of the page in light and dark.
+"""Colours and what they mean in every picture, on light pages and on dark ones.
 
-Hues are Okabe and Ito's, which people with any of the usual colour blindnesses can tell apart
-(https://jfly.uni-koeln.de/color/); a number in each cell says the same as its colour.
+Orange: waste, or wrong. Grey: untouched. Viridis: the lane, or the thread, of who did it. The hues
+of Okabe and Ito (https://jfly.uni-koeln.de/color/), which people with any of the usual colour
+blindnesses can tell apart: the block, the warp or the tile. A ramp from yellow to blue: how far on
+in memory, or how often. Cells are light on every page, so that dark text reads on all of them, and
+a number in them says the same as their colour.
 """
 
 from __future__ import annotations
@@ -14,18 +17,26 @@ THEME = {
     "rim": ("#DADDE2", "#3A3E46"),  # of the card
     "ink": ("#16191D", "#ECEEF1"),  # titles
     "dim": ("#5B636E", "#A9B1BC"),  # axes and notes
-    "rule": ("#9AA2AD", "#6F7783"),  # brackets of axes
+    "rule": ("#858D98", "#78818D"),  # brackets of axes, edges of what is empty
+    "quiet": ("#F1F3F5", "#282B31"),  # nothing to see here: equal elements, lanes that stand by
+    "alarm": ("#B34700", "#FF9A57"),  # text about what is wrong
+    "nan": ("#7A2E00", "#FFB27F"),  # a wrong element that is no number
+    "waste": ("#FBE4D3", "#4A2A14"),  # inside an edge of WRONG
+    "focus": ("#0B62C4", "#7CB8FF"),  # what is chosen
 }
 # Pages that say whether they are light or dark: JupyterLab, the book's theme, VS Code.
 _LIGHT = ("[data-jp-theme-light=true]", "[data-theme=light]", ".vscode-light")
 _DARK = ("[data-jp-theme-light=false]", "[data-theme=dark]", ".vscode-dark")
 INK, PAPER = "#16191D", "#FFFFFF"  # text on cells, which are light on every page, and between them
 NOTHING = "#E9EBEE"  # a cell that no thread holds
-ACCENT = "#D55E00"  # what deserves attention
+WRONG = "#D55E00"  # Okabe and Ito's vermillion: waste, or wrong; it shows on both pages
+UNTOUCHED = "#868C95"  # shows on both pages, too
 
-# Neighbours in the list differ most; yellow and the two blues lie apart.
-_HUES = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#0072B2", "#D55E00", "#7A6FBF")
-_TINTS = (0.38, 0.58, 0.74, 0.16)  # how much white; the eighth, sixteenth … thread takes the next
+# Neighbours in the list differ most; without the oranges, which mean waste, and with three more.
+_HUES = ("#56B4E9", "#009E73", "#CC79A7", "#F0E442", "#0072B2", "#7A6FBF", "#5B8C2A", "#882255")
+_TINTS = (0.38, 0.5, 0.62, 0.74)  # how much white; of banks the neighbours differ in it
+# Matplotlib's viridis from a quarter on, with two fifths of white.
+_VIRIDIS = ("#8997B9", "#80AABB", "#7ABDBA", "#7ECEB3", "#9EDFA1", "#CEEA83", "#FEF17C")
 
 # Lightness falls all the way, so the order stays visible without hue; dark text reads on all.
 _RAMP = ("#FCFBDC", "#DDF0BC", "#ADDDB5", "#7CC7BF", "#5FB0CE", "#6698D2", "#7C82CC")
@@ -68,25 +79,36 @@ def luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
+def contrast(one: str, other: str) -> float:
+    """Contrast ratio of WCAG 2, from 1 to 21."""
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _along(ramp: Sequence[str], share: float) -> str:
+    place = min(max(share, 0.0), 1.0) * (len(ramp) - 1)
+    at = min(int(place), len(ramp) - 2)
+    return mix(ramp[at], ramp[at + 1], place - at)
+
+
 def offset_colour(offset: int, span: int) -> str:
     """Light for the first offset of `span`, dark for the last: the way memory runs."""
     share = offset / max(span - 1, 1)
     if span > _STEPS:  # neighbours of a large layout share a colour
         share = round(share * (_STEPS - 1)) / (_STEPS - 1)
-    place = min(max(share, 0.0), 1.0) * (len(_RAMP) - 1)
-    at = min(int(place), len(_RAMP) - 2)
-    return mix(_RAMP[at], _RAMP[at + 1], place - at)
+    return _along(_RAMP, share)
 
 
-def _tinted(hues: Sequence[str], hue: int, tint: int) -> str:
-    return mix(hues[hue % len(hues)], PAPER, _TINTS[tint % len(_TINTS)])
+def thread_colour(thread: int, threads: int = 32) -> str:
+    """A place on viridis: the lane's, or the thread's among so many."""
+    return _along(_VIRIDIS, thread % threads / max(threads - 1, 1))
 
 
-def thread_colour(thread: int) -> str:
-    """One of 32 colours: equal for equal lanes of different warps."""
-    return _tinted(_HUES, thread, thread // len(_HUES))
+def block_colour(block: int) -> str:
+    """Of a block, a warp or a tile: one of eight hues."""
+    return mix(_HUES[block % len(_HUES)], PAPER, _TINTS[0])
 
 
 def bank_colour(bank: int) -> str:
     """One of 32 colours: a hue for each 16 bytes (four banks), a tint for the bank in it."""
-    return _tinted(_HUES, bank // 4, (3, 0, 1, 2)[bank % 4])
+    return mix(_HUES[bank // 4 % len(_HUES)], PAPER, _TINTS[bank % 4])

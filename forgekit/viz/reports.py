@@ -23,7 +23,6 @@ from forgekit.profiling.table import (
 from forgekit.show import draw
 from forgekit.text import Cell, Table
 from forgekit.viz.mismatch import mismatch_map
-from forgekit.viz.picture import img_tag
 
 if TYPE_CHECKING:
     from forgekit.checking.check_report import CheckReport
@@ -45,7 +44,7 @@ def check_html(report: CheckReport) -> str:
     if report.first:
         parts.append(report.table.html("margin:.3em 0;"))
     if not report.ok and not report.useless:
-        parts.append(img_tag(mismatch_map(report), "; ".join([report.headline, *report.hints])))
+        parts.append(draw(mismatch_map(report), "html"))
     return _beside_bar(colour, parts)
 
 

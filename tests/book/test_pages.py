@@ -61,7 +61,7 @@ def test_pictures_say_what_they_show(pages: Pages) -> None:
             if not alt.strip() or alt.startswith("<")]  # fmt: skip
     assert mute == []
     shown = pages["week0_copy_transpose/02_see_layouts.html"].pictures
-    assert any("(4,6):(6,1)" in alt and what.startswith("svg") for what, alt in shown)
+    assert any("(4,6):(6,1)" in alt for _, alt in shown)
 
 
 def test_weeks_at_a_glance_have_their_pictures(pages: Pages) -> None:

@@ -19,7 +19,7 @@ def test_the_worst_line(conflicts):
     assert "32 wavefronts, 1 would do" in repr(banks)
     assert "(100 % used)" in repr(sectors)
     bundle = shown._repr_mimebundle_()
-    assert bundle["text/html"].count("<img") == 2
+    assert bundle["text/html"].count("<img ") == 2
     assert repr(banks) in bundle["text/plain"]
 
 

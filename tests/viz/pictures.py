@@ -5,9 +5,11 @@ from unittest import mock
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import forgekit as fk
+from forgekit.viz.scene import Label, Line, Pixels, Rect, text_width
 
 
 def line_of(module, text):
@@ -15,6 +17,12 @@ def line_of(module, text):
     lines = inspect.getsource(module).split("\n")
     (number,) = [i for i, line in enumerate(lines, 1) if text in line]
     return number
+
+
+def items(shown, kind, panel=None):
+    """What is drawn of one kind, of one panel only if `panel` names it."""
+    return [item for p in shown.scene.panels for item in p.items
+            if isinstance(item, kind) and panel in (None, p.name)]  # fmt: skip
 
 
 def drawn_texts(figure):
@@ -25,25 +33,32 @@ def drawn_texts(figure):
     return [t for t in found if t.get_visible() and t.get_text().strip()]
 
 
-def texts(figure, gid=None):
-    """What the texts say, those of one sort only if `gid` names it."""
-    return [t.get_text() for t in drawn_texts(figure) if gid in (None, t.get_gid())]
+def texts(shown, sort=None, panel=None):
+    """What the texts say, those of one sort only if `sort` names it."""
+    if isinstance(shown, Figure):
+        return [t.get_text() for t in drawn_texts(shown) if sort in (None, t.get_gid())]
+    return [t.text for t in items(shown, Label, panel) if sort in (None, t.sort)]
 
 
-def boxes(figure, gid):
-    return [p for axes in figure.axes for p in axes.patches if p.get_gid() == gid]
+def boxes(shown, sort):
+    if isinstance(shown, Figure):
+        return [p for axes in shown.axes for p in axes.patches if p.get_gid() == sort]
+    return [item for item in items(shown, Rect | Line) if item.sort == sort]
 
 
-def assert_legible(figure):
-    """All texts lie on the page, none on another, none is smaller than 6 points; 800 pixels."""
-    width, height = figure.get_size_inches()
-    assert width * 96 <= 800
-    found = drawn_texts(figure)
-    assert min(t.get_fontsize() for t in found) >= 6
-    names = [t.get_text() for t in found]
-    renderer = figure.canvas.get_renderer()
-    extents = np.array([Text.get_window_extent(t, renderer).extents for t in found])
-    page = np.array([width, height]) * figure.dpi
+def pixels(shown, panel=None):
+    """The colours of a map's cells, (rows, columns); None where one sees through."""
+    (only,) = items(shown, Pixels, panel)
+    return np.array([*only.colours], object)[only.numbers]
+
+
+def assert_legible(shown):
+    """All texts lie on the page, none on another, none is too small; 800 pixels."""
+    if isinstance(shown, Figure):
+        names, extents, page, least = _of_figure(shown)
+    else:
+        names, extents, page, least = _of_scene(shown.scene)
+    assert page[0] <= 800 and least >= 8
     outside = (extents[:, :2] < -1).any(axis=1) | (extents[:, 2:] > page + 1).any(axis=1)
     assert not outside.any(), names[int(outside.argmax())]
     left, low, right, high = extents.T
@@ -51,6 +66,28 @@ def assert_legible(figure):
     up = np.minimum(high[:, None], high) - np.maximum(low[:, None], low)
     clash = np.triu((across > 1) & (up > 2.5), 1)
     assert not clash.any(), [(names[i], names[k]) for i, k in np.argwhere(clash)[:3]]
+
+
+def _of_scene(scene):
+    labels = [item for p in scene.panels for item in p.items if isinstance(item, Label)]
+    extents = []
+    for t in labels:
+        wide, high = 0.93 * text_width(t.text, t.size, t.mono), 0.8 * t.size
+        x, y = t.x - {"start": 0, "middle": wide / 2, "end": wide}[t.anchor], t.y - high / 2
+        if t.upright:
+            x, y, wide, high = t.x - high / 2, t.y - wide / 2, high, wide
+        extents.append((x, y, x + wide, y + high))
+    page = np.array([scene.width, scene.height])
+    return [t.text for t in labels], np.array(extents), page, min(t.size for t in labels)
+
+
+def _of_figure(figure):
+    found = drawn_texts(figure)
+    renderer = figure.canvas.get_renderer()
+    extents = np.array([Text.get_window_extent(t, renderer).extents for t in found])
+    page, scale = 96 * figure.get_size_inches(), 96 / figure.dpi
+    least = min(t.get_fontsize() for t in found) * 96 / 72
+    return [t.get_text() for t in found], extents * scale, page, least
 
 
 def virtual(fn, *args):

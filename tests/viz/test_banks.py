@@ -76,7 +76,7 @@ def test_a_tile_without_padding_and_a_padded_one():
 def test_reasons(index, vector, dtype, text):
     shown = loaded(index, vector, dtype)
     assert shown.uses[0].text == text
-    assert_legible(shown.figure)
+    assert_legible(shown)
 
 
 @pytest.mark.parametrize(
@@ -95,11 +95,10 @@ def test_wide_accesses_in_passes(vector, step, passes, wavefronts, text):
     assert sum(p.wavefronts for p in use.passes) == wavefronts
     lanes = [lane for p in use.passes for lane in p.lanes]
     assert lanes == [*range(32)]
-    figure = shown.figure
-    assert texts(figure, "lane") == [str(i) for i in range(32)]
-    starts = [t for t in texts(figure, "row label") if t.startswith("lanes ")]
+    assert texts(shown, "lane") == [str(i) for i in range(32)]
+    starts = [t for t in texts(shown, "row label") if t.startswith("lanes ")]
     assert len(starts) == passes and starts[0].startswith(f"lanes 0–{32 // passes - 1}:")
-    assert_legible(figure)
+    assert_legible(shown)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +127,7 @@ def test_asynchronous_copies_store():
     run = virtual(kernels.asynchronous, fk.spec(x, static=True, align=16), y)
     (access,) = fk.banks(run, x, y, kind="store").accesses
     assert access.kind == "async store" and access.address.tolist() == [16 * i for i in range(32)]
-    assert_legible(fk.banks(run, x, y).figure)
+    assert_legible(fk.banks(run, x, y))
 
 
 def test_atomics_take_turns():
@@ -138,12 +137,10 @@ def test_atomics_take_turns():
     assert shown.uses[0].text == (
         "8 wavefronts, 1 would do: up to 8 lanes in one bank, where atomics take turns"
     )
-    assert texts(shown.figure, "lane") == [
-        str(8 * bank + turn) for turn in range(8) for bank in range(4)
-    ]
-    assert_legible(shown.figure)
-    assert_legible(fk.banks(run, x, y).figure)
-    assert_legible(fk.coalescing(run, x, y).figure)
+    assert texts(shown, "lane") == [str(8 * bank + turn) for turn in range(8) for bank in range(4)]
+    assert_legible(shown)
+    assert_legible(fk.banks(run, x, y))
+    assert_legible(fk.coalescing(run, x, y))
     total = fk.coalescing(run, x, y, kind="atomic")
     assert total.counts[0].text == (
         "32 sectors for 4 bytes asked, 1 would do (lanes at one address take turns)"
@@ -175,30 +172,29 @@ def test_wrong_use():
 # -- the picture ------------------------------------------------------------------------------
 def test_conflicts_are_stacked():
     shown = transposed(0, kind="load")
-    figure = shown.figure
-    assert texts(figure, "title") == [
+    assert texts(shown, "title") == [
         f"load, line {LOAD}: 32 wavefronts, 1 would do: all 32 lanes in bank 0"
     ]
-    words = boxes(figure, "word")
-    assert len(words) == 32 and len(boxes(figure, "idle")) == 31 * 32
-    assert len({round(w.get_x(), 6) for w in words}) == 1
-    tops = [w.get_y() for w in words]
+    words = boxes(shown, "word")
+    assert len(words) == 32 and len(boxes(shown, "idle")) == 31 * 32
+    assert len({round(w.x, 6) for w in words}) == 1
+    tops = [w.y for w in words]
     assert tops == sorted(tops) and len(set(tops)) == 32
-    assert_legible(figure)
+    assert_legible(shown)
 
 
 def test_lanes_that_share_a_word_share_a_cell():
-    figure = loaded([5] * 32).figure
-    assert texts(figure, "lane") == ["×32"] and len(boxes(figure, "word")) == 1
-    assert any("×n: n lanes ask for the same word" in t for t in texts(figure))
-    halves = loaded(range(32), 1, torch.float16).figure
+    assert texts(loaded([5] * 32), "lane") == ["0–31"]
+    shown = loaded([5, 9] * 16)
+    assert texts(shown, "lane") == ["×16"] * 2 and len(boxes(shown, "word")) == 2
+    assert any("×n: n lanes ask for the same word" in t for t in texts(shown))
+    halves = loaded(range(32), 1, torch.float16)
     assert set(texts(halves, "lane")) == {"×2"} and len(boxes(halves, "word")) == 16
 
 
 def test_a_strip_of_several():
     shown = transposed(0, warps=2)
     assert shown.headline == "tiled: what 2 warps ask of shared memory"
-    figure = shown.figure
-    assert len(texts(figure, "panel title")) == 4
-    assert sum("24 more wavefronts in between" in t for t in texts(figure)) == 2
-    assert_legible(figure)
+    assert len(texts(shown, "panel title")) == 4
+    assert sum("24 more wavefronts in between" in t for t in texts(shown)) == 2
+    assert_legible(shown)

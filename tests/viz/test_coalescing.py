@@ -12,6 +12,7 @@ from forgekit.vgpu.ptx import SourceLocation
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
+from forgekit.viz.palette import WRONG
 from tests.viz import warp_kernels as kernels
 from tests.viz.pictures import assert_legible, boxes, line_of, texts, virtual
 
@@ -82,7 +83,7 @@ def test_sectors_and_patterns(index, options, counted, pattern):
     (access,), (count,) = shown.accesses, shown.counts
     assert (count.sectors, count.ideal, count.lines) == counted
     assert access.pattern == pattern
-    assert_legible(shown.figure)
+    assert_legible(shown)
 
 
 def test_lanes_that_take_no_part():
@@ -92,8 +93,8 @@ def test_lanes_that_take_no_part():
     assert "lanes 0–19, 4 bytes each" in access.details
     assert "lanes 0, 2, … 30," in gathered([-(i % 2) for i in range(32)]).accesses[0].details
     assert "lane 7, 4 bytes;" in gathered([-1] * 7 + [3] + [-1] * 24).summary
-    figure = gathered([1, 2, 3]).figure
-    assert [p.get_fill() for p in boxes(figure, "lane key")] == [True] * 3 + [False] * 29
+    key = boxes(gathered([1, 2, 3]), "lane key")
+    assert [bool(p.fill) for p in key] == [True] * 3 + [False] * 29
 
 
 def test_block_warp_and_several_warps(naive):
@@ -134,7 +135,7 @@ def test_asynchronous_copies_and_atomics():
     x, y = fk.randn(2, 64), fk.zeros(2)
     shown = fk.coalescing(virtual(kernels.reduce, x, y), x, y, kind="atomic", block=1, warp=1)
     assert shown.headline.endswith("1 sector for 4 bytes asked (12 % used)")
-    assert_legible(shown.figure)
+    assert_legible(shown)
     assert shown.accesses[0].element[0] == "mY[1]" and shown.accesses[0].lanes.tolist() == [0]
 
 
@@ -172,12 +173,12 @@ def test_a_kernel_that_fails_and_what_stays(naive, capsys):
     assert [a.kind for a in shown.accesses] == ["load", "store"]
     assert shown.notes[0].startswith("stopped: Out of bounds: warp_kernels.py, line ")
     assert shown.notes[-1] == "Shown is what had happened before."
-    assert "stopped: Out of bounds" in " ".join(texts(shown.figure))
+    assert "stopped: Out of bounds" in " ".join(texts(shown))
     nothing = fk.coalescing(run, x, y, block=1, line=12345)  # it never got so far
     assert nothing.accesses == () and nothing.headline == "overrun: no access to global memory"
     assert "stopped" in repr(nothing) and "Shown is" not in repr(nothing)
-    assert_legible(nothing.figure)
-    assert_legible(shown.figure)
+    assert_legible(nothing)
+    assert_legible(shown)
     fk.coalescing(*naive)
     assert (naive[2] == -1).all()
     x, y = fk.ones(32), fk.full(32, -1.0)
@@ -187,56 +188,58 @@ def test_a_kernel_that_fails_and_what_stays(naive, capsys):
 
 # -- the picture ------------------------------------------------------------------------------
 def test_a_cell_for_each_lane_in_its_sector(naive):
-    figure = fk.coalescing(*naive, kind="load").figure
-    assert texts(figure, "title") == [
+    shown = fk.coalescing(*naive, kind="load")
+    assert texts(shown, "title") == [
         f"load of mX, line {LINE}: 4 sectors for 128 bytes asked (100 % used)"
     ]
-    assert texts(figure, "lane") == [str(i) for i in range(32)]
-    assert [len(boxes(figure, g)) for g in ("used", "sector", "not touched")] == [32, 4, 0]
-    left = [b.get_x() for b in boxes(figure, "used")]
+    assert texts(shown, "lane") == [str(i) for i in range(32)]
+    assert [len(boxes(shown, g)) for g in ("used", "sector", "not touched")] == [32, 4, 0]
+    left = [b.x for b in boxes(shown, "used")]
     assert left == sorted(left)
-    assert_legible(figure)
+    assert_legible(shown)
 
 
 def test_a_row_for_each_line_of_memory():
     shown = gathered([40 * i for i in range(32)])
-    figure = shown.figure
-    assert [len(boxes(figure, g)) for g in ("used", "sector", "not touched")] == [32, 32, 96]
-    assert all(p.get_hatch() for p in boxes(figure, "sector"))
-    assert not any(p.get_hatch() or p.get_fill() for p in boxes(figure, "not touched"))
-    assert texts(figure, "row label") == [f"mX[{40 * i}]" for i in range(32)]
-    assert "+256" in texts(figure) and "+128" not in texts(figure)
-    tops = [b.get_y() for b in boxes(figure, "used")]
+    assert [len(boxes(shown, g)) for g in ("used", "sector", "not touched")] == [32, 32, 96]
+    wasted = {(p.fill, p.stroke) for p in boxes(shown, "sector")}
+    assert wasted == {("waste", WRONG)}  # orange means waste, and only that
+    assert not any(p.fill for p in boxes(shown, "not touched"))
+    full = boxes(gathered(range(32)), "sector")
+    assert len(full) == 4 and WRONG not in {p.stroke for p in full}
+    assert texts(shown, "row label") == [f"mX[{40 * i}]" for i in range(32)]
+    assert "+256" in texts(shown) and "+128" not in texts(shown)
+    tops = [b.y for b in boxes(shown, "used")]
     assert tops == sorted(tops) and len(set(tops)) == 32
     index = np.random.default_rng(0).integers(0, 1 << 20, 32).tolist()
     shown = gathered(index)
     assert shown.counts[0].sectors == 32 and shown.accesses[0].pattern == "not in equal steps"
-    assert_legible(shown.figure)
+    assert_legible(shown)
 
 
 def test_lines_in_between_are_left_out_of_a_strip(naive):
     run, x, _ = naive
     y = fk.empty(320, 16)
-    figure = fk.coalescing(run, x, y).figure
-    titles = texts(figure, "panel title")
+    shown = fk.coalescing(run, x, y)
+    titles = texts(shown, "panel title")
     assert len(titles) == 2 and titles[1].endswith("32 sectors for 128 bytes asked, 4 would do "
                                                    "(12 % used)")  # fmt: skip
-    assert any(t.endswith("8 more lines in between, not shown") for t in texts(figure))
-    assert len(texts(figure, "row label")) == 1 + 8
-    assert_legible(figure)
+    assert any(t.endswith("8 more lines in between, not shown") for t in texts(shown))
+    assert len(texts(shown, "row label")) == 1 + 8
+    assert_legible(shown)
 
 
 def test_names_of_lanes_that_share():
-    assert texts(gathered([5] * 32).figure, "lane") == ["×32"]
-    assert texts(gathered(range(32), dtype=torch.float16).figure, "lane") == ["0–15", "16–31"]
+    assert texts(gathered([5] * 32), "lane") == ["×32"]
+    assert texts(gathered(range(32), dtype=torch.float16), "lane") == ["0–15", "16–31"]
     pairs = gathered([i // 2 for i in range(32)], dtype=torch.float16)
-    assert texts(pairs.figure, "lane") == ["0–31"]
-    assert_legible(pairs.figure)
+    assert texts(pairs, "lane") == ["0–31"]
+    assert_legible(pairs)
 
 
 def test_mimebundle(naive):
     shown = fk.coalescing(*naive)
     bundle = shown._repr_mimebundle_()
     assert bundle["text/plain"] == shown.summary and isinstance(shown, fk.Coalescing)
-    alt = re.match(r'<img alt="([^"]*)"', bundle["text/html"])[1]
+    alt = re.search(r'<img alt="([^"]*)"', bundle["text/html"])[1]
     assert "32 sectors for 128 bytes asked" in alt and "\n" not in alt

@@ -8,9 +8,6 @@ import sys
 import numpy as np
 import pytest
 import torch
-from matplotlib.collections import PathCollection
-from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
 from PIL import Image
 
 import forgekit as fk
@@ -23,8 +20,10 @@ import cutlass.cute as cute
 
 from forgekit.benching.virtual_gpu import kernels as benched
 from forgekit.viz import Footprint, mismatch_map
+from forgekit.viz.palette import UNTOUCHED, WRONG, block_colour, mix
+from forgekit.viz.scene import Cell, Line
 from tests.viz import warp_kernels as kernels
-from tests.viz.pictures import boxes, line_of, texts
+from tests.viz.pictures import assert_legible, boxes, items, line_of, pixels, texts
 
 
 @cute.kernel
@@ -106,22 +105,20 @@ def counts(shown, name, column="count"):
     return shown.touched[name][column].tolist()
 
 
-def labels(figure, panel=0):
+def places(shown, panel):
+    """Column and row -> a cell of the panel."""
+    found = items(shown, Cell, panel)
+    return {(int(dict(c.data)["column"]), int(dict(c.data)["row"])): c for c in found}
+
+
+def labels(shown, panel="mX"):
     """Column and row -> the label of a cell."""
-    return {t.get_position(): t.get_text() for t in figure.axes[1 + panel].texts}
+    return {at: "\n".join(c.lines) for at, c in places(shown, panel).items() if c.lines}
 
 
-def cell_colours(figure, panel=0):
+def fills(shown, panel="mX"):
     """Column and row -> the colour of a cell."""
-    return {
-        (round(p.get_x() + 0.46), round(p.get_y() + 0.46)): to_hex(p.get_facecolor())
-        for p in figure.axes[1 + panel].patches
-        if p.get_fill()
-    }
-
-
-def image(figure, panel=0):
-    return np.asarray(figure.axes[1 + panel].images[0].get_array())
+    return {at: c.fill for at, c in places(shown, panel).items()}
 
 
 # -- what was touched, and its picture ----------------------------------------------------------
@@ -139,12 +136,11 @@ def test_copy_by_one_block():
         "  mX: 8 of 8 elements read, each once, by 8 threads\n"
         "  mY: 8 of 8 elements written, each once, by 8 threads"
     )
-    figure = shown.figure
-    assert isinstance(figure, Figure) and len(figure.axes) == 3
-    for panel in (0, 1):
-        assert labels(figure, panel) == {(i, 0): str(i) for i in range(8)}
-        assert len(set(cell_colours(figure, panel).values())) == 8
-    said = texts(figure)
+    for panel in ("mX", "mY"):
+        assert labels(shown, panel) == {(i, 0): str(i) for i in range(8)}
+        assert len(set(fills(shown, panel).values())) == 8
+    said = texts(shown)
+    assert_legible(shown)
     assert {"copy: 1 block of 8 threads", "mX (8), read", "mY (8), written",
             "8 of 8 elements read, each once, by 8 threads",
             "in each cell: thread"} <= set(said)  # fmt: skip
@@ -159,21 +155,21 @@ def test_copy_by_several_blocks_with_a_predicate():
         assert (found["count"] == 1).all()
     assert (shown.by, shown.grid, shown.block) == ("block", (8, 1, 1), (128, 1, 1))
     words = "1,000 of 1,000 elements read, each once, by 1,000 threads; 24 threads had none"
-    assert shown.describe("mX") == words and words in texts(shown.figure)
-    pixels = image(shown.figure)  # a map, coloured by block
-    assert pixels.shape == (16, 64, 4)
-    alpha = pixels[..., 3].reshape(-1)
-    assert (alpha[:1000] == 1).all() and (alpha[1000:] == 0).all()
-    colours = [to_hex(c) for c in pixels.reshape(-1, 4)[:1000:128]]
+    assert shown.describe("mX") == words and words in texts(shown)
+    assert pixels(shown, "mX").shape == (16, 64)  # a map, coloured by block
+    flat = pixels(shown, "mX").reshape(-1)
+    assert None not in flat[:1000] and set(flat[1000:]) == {None}
+    colours = [*flat[:1000:128]]
     assert len(set(colours)) == 8
-    assert colours == [to_hex(p.get_facecolor()) for p in boxes(shown.figure, "key")]
+    assert colours == [key.fill for key in boxes(shown, "key")]
+    assert_legible(shown)
 
 
-def test_by_thread_a_map_has_a_colour_bar():
-    figure = copied(1000, 128, by="thread").figure
-    assert "thread" in texts(figure) and len(figure.axes) == 4
-    pixels = image(figure).reshape(-1, 4)
-    assert (pixels[0] == pixels[128]).all() and (pixels[0] != pixels[127]).any()
+def test_by_thread_a_map_has_a_scale():
+    shown = copied(1000, 128, by="thread")
+    assert "thread: 0 to 127" in texts(shown, "legend")
+    flat = pixels(shown, "mX").reshape(-1)
+    assert flat[0] == flat[128] != flat[127]
 
 
 def test_untouched_elements():
@@ -181,20 +177,21 @@ def test_untouched_elements():
     assert counts(shown, "mY") == [1, 0] * 8
     assert counts(shown, "mY", "thread")[:6] == [0, -1, 1, -1, 2, -1]
     assert shown.describe("mY") == "8 of 16 elements written, each once, by 8 threads"
-    figure = footprint(second, fk.arange(100), fk.empty(100)).figure
-    alpha = image(figure)[..., 3].reshape(-1)[:100]  # of a map the hatching shines through
-    assert (alpha[::2] == 1).all() and (alpha[1::2] == 0).all()
-    assert "untouched" in texts(figure)
+    shown = footprint(second, fk.arange(100), fk.empty(100))
+    flat = pixels(shown, "mY").reshape(-1)[:100]
+    assert UNTOUCHED not in flat[::2] and set(flat[1::2]) == {UNTOUCHED}
+    assert "untouched" in texts(shown)
 
 
 def test_one_missing_element_of_many_is_ringed():
-    figure = copied(300_000, 256, last=299_999).figure
-    pixels = image(figure)
-    assert max(pixels.shape) <= 256
-    (rings,) = (c for c in figure.axes[1].collections if isinstance(c, PathCollection))
-    assert len(rings.get_offsets()) == 1
-    partly = pixels[..., 3][(pixels[..., 3] > 0) & (pixels[..., 3] < 1)]
-    assert partly.shape == (1,) and 0.5 < partly[0] < 0.75
+    shown = copied(300_000, 256, last=299_999)
+    colours = pixels(shown, "mY")
+    assert max(colours.shape) <= 256
+    assert len(boxes(shown, "ring")) == 2  # of mX and of mY
+    whole = {block_colour(k) for k in range(8)}
+    partly = [c for c in colours.reshape(-1) if c is not None and c not in whole]
+    assert partly == [mix(block_colour(3), UNTOUCHED, 0.5)]  # block 1,171
+    assert "block: colours repeat after 8" in texts(shown, "legend")
 
 
 def test_transpose():
@@ -206,14 +203,13 @@ def test_transpose():
     for key in ("thread", "block", "count"):
         assert (y[key] == x[key].T).all()
     assert shown.headline == "transpose: 6 blocks (3 × 2) of 16 threads (4 × 4)"
-    figure = shown.figure
-    read, written = labels(figure, 0), labels(figure, 1)
+    read, written = labels(shown, "mX"), labels(shown, "mY")
     assert read[0, 0] == "0,0" and read[9, 4] == "5,1" and read[5, 2] == "1,9"
     assert written == {(row, column): text for (column, row), text in read.items()}
-    colours = cell_colours(figure)
+    colours = fills(shown)
     assert colours[0, 0] == colours[3, 3] != colours[4, 0]
-    assert "in each cell: block (x + 3 y), thread (x + 4 y)" in texts(figure)
-    assert [t for t in texts(figure) if t.startswith("block ")] == [f"block {i}" for i in range(6)]
+    assert "in each cell: block (x + 3 y), thread (x + 4 y)" in texts(shown)
+    assert texts(shown, "legend") == [f"block {i}" for i in range(6)]
 
 
 def test_elements_touched_more_than_once(capsys):
@@ -225,13 +221,11 @@ def test_elements_touched_more_than_once(capsys):
     assert shown.describe("mX") == "1 of 8 elements read, 8 times, by 8 threads"
     assert shown.describe("mY") == "4 of 8 elements written, each twice, by 8 threads"
     assert "hello" not in capsys.readouterr().out
-    figure = shown.figure
-    assert labels(figure, 0) == {(0, 0): "0\n×8"}
-    assert labels(figure, 1) == {(i, 0): f"{2 * i}\n×2" for i in range(4)}
-    read, written = figure.axes[1].patches, figure.axes[2].patches
-    assert sum(bool(p.get_hatch()) for p in written) == 4
-    assert [sum(not p.get_fill() for p in ps) for ps in (read, written)] == [0, 4]  # frames
-    assert {"untouched", "written more than once"} <= set(texts(figure))
+    assert labels(shown, "mX") == {(0, 0): "0\n×8"}
+    assert labels(shown, "mY") == {(i, 0): f"{2 * i}\n×2" for i in range(4)}
+    assert [*fills(shown, "mY").values()].count(UNTOUCHED) == 4
+    assert [b.stroke for b in boxes(shown, "clash")] == [WRONG] * 4  # of mY alone
+    assert {"untouched", "written more than once"} <= set(texts(shown))
 
 
 def test_atomics():
@@ -264,26 +258,26 @@ def test_kind_and_tensor():
 def test_by_warp():
     shown = copied(256, 128, by="warp")
     assert (shown.touched["mX"]["warp"] == np.arange(256) % 128 // 32).all()
-    figure = shown.figure
-    assert [t for t in texts(figure) if t.startswith("warp ")] == [f"warp {i}" for i in range(4)]
-    pixels = image(figure).reshape(-1, 4)
-    assert len({to_hex(p) for p in pixels}) == 4 and (pixels[0] == pixels[128]).all()
+    assert texts(shown, "legend") == [f"warp {i}" for i in range(4)]
+    flat = pixels(shown, "mX").reshape(-1)
+    assert len({*flat}) == 4 and flat[0] == flat[128]
     assert counts(copied(8, 16, last=4, by="warp"), "mY", "warp") == [0] * 4 + [-1] * 4
-    many = copied(512, 512, by="warp").figure  # more than a palette has
-    assert "warp of its block" in texts(many)
-    assert len({to_hex(p) for p in image(many).reshape(-1, 4)}) == 16
+    many = copied(512, 512, by="warp")  # more than there are hues: numbered in the picture
+    assert "warp of its block: colours repeat after 8" in texts(many, "legend")
+    assert len({*pixels(many, "mX").reshape(-1)}) == 8
+    assert texts(many, "number", "mX") == [str(warp) for warp in range(16)]
+    assert_legible(many)
 
 
 def test_by_count():
     shown = footprint(kernels.cube, fk.randn(2, 3, 20), fk.empty(2, 3, 20), by="count")
     assert shown.touched["mX"]["loads"][0, 0].tolist() == [21] + [1] * 19
-    figure = shown.figure
-    assert {"once", "21 times"} <= set(texts(figure))
-    pixels = image(figure)
-    assert to_hex(pixels[0, 0]) != to_hex(pixels[0, 1]) == to_hex(image(figure, 1)[0, 0])
+    assert {"once", "21 times"} <= set(texts(shown))
+    read, written = pixels(shown, "mX"), pixels(shown, "mY")
+    assert read[0, 0] != read[0, 1] == written[0, 0]
     many = footprint(kernels.triangle, fk.arange(100), fk.empty(100), by="count")
     assert counts(many, "mX") == [*range(100, 0, -1)]
-    assert "times read or written" in texts(many.figure)
+    assert "times read or written: 1 to 100" in texts(many)
 
 
 def test_one_line():
@@ -305,12 +299,13 @@ def test_one_line():
 
 @pytest.mark.parametrize("shape", [(2, 3, 5), (3, 8, 20)])
 def test_three_modes(shape):
-    axes = footprint(kernels.cube, fk.randn(*shape), fk.empty(*shape)).figure.axes[1]
-    assert axes.get_xlabel() == "column k; in row i, j"
-    ticks = [t.get_text() for t in axes.get_yticklabels()]
+    shown = footprint(kernels.cube, fk.randn(*shape), fk.empty(*shape))
+    assert texts(shown, "axis", "mX") == ["column k; in row i, j"]
+    ticks = [t for t in texts(shown, "tick", "mX") if ", " in t]
     assert ticks[0] == "0, 0" and ticks[-1].startswith(f"{shape[0] - 1}, ")
-    ends = [c.get_segments() for c in axes.collections][-1]
-    assert [s[0][1] for s in ends] == [k * shape[1] - 0.5 for k in range(1, shape[0])]
+    ends = [line for line in items(shown, Line, "mX") if line.sort == "matrix"]
+    assert len(ends) == shape[0] - 1
+    assert_legible(shown)
 
 
 @pytest.mark.parametrize(
@@ -389,7 +384,7 @@ def test_out_of_bounds_is_kept_and_shown():
     assert notes[1].startswith("thread (104, 0, 0) of block (7, 0, 0) reads mX[1000]")
     assert notes[2] == "Shown is what had happened before."
     assert all(f"\n  {note}" in repr(shown) for note in notes)
-    said = " ".join(" ".join(texts(shown.figure)).split())
+    said = " ".join(" ".join(texts(shown)).split())
     assert "mX[1000]" in said and "896 of 1,000 elements read" in said
     shown = footprint(copy, fk.arange(8), fk.empty(4), 8, 8)  # within one block
     assert "mY[4]" in str(shown.error)
@@ -402,7 +397,7 @@ def test_no_elements():
     assert isinstance(shown.error, LaunchError)
     assert shown.touched["mX"]["count"].shape == (0,)
     assert shown.headline == "copy: nothing was launched" and shown.describe("mX") == "no elements"
-    assert "no elements" in texts(shown.figure) and "Shown is" not in repr(shown)
+    assert "no elements" in texts(shown) and "Shown is" not in repr(shown)
     shown = footprint(copy, fk.arange(8), fk.empty(0), 0, 8)
     assert shown.error is None and shown.describe("mX") == "0 of 8 elements touched"
 
@@ -413,7 +408,7 @@ def test_more_accesses_than_are_recorded(monkeypatch):
     assert (shown.recorded, shown.accesses) == (12, 16)
     assert counts(shown, "mY") == [1] * 4 + [0] * 4
     assert shown.notes == ["only the first 12 of 16 accesses are shown"]
-    assert shown.notes[0] in texts(shown.figure)
+    assert shown.notes[0] in texts(shown)
 
 
 def test_pieces_of_the_record_make_no_difference(monkeypatch):
@@ -428,7 +423,7 @@ def test_pieces_of_the_record_make_no_difference(monkeypatch):
 
     whole = seen()
     monkeypatch.setattr("forgekit.tracing.access_trace._PIECE", 3)
-    monkeypatch.setattr("forgekit.viz.runs.footprint_legend._PIECE", 3)
+    monkeypatch.setattr("forgekit.viz.runs.footprint_colours._PIECE", 3)
     assert seen() == whole
 
 
@@ -454,16 +449,14 @@ def test_what_a_notebook_shows():
     assert isinstance(shown, fk.Footprint) and fk.Footprint is Footprint
     bundle = shown._repr_mimebundle_()
     assert bundle["text/plain"] == shown.summary == repr(shown)
-    alt, data = re.fullmatch(
+    alt, data = re.search(
         r'<img alt="([^"]*)" style="[^"]*" src="data:image/png;base64,([^"]+)">',
         bundle["text/html"],
     ).groups()
     assert "8 of 8 elements written, each once" in alt and "\n" not in alt
-    picture = Image.open(io.BytesIO(base64.b64decode(data))).convert("RGBA")
-    assert picture.size[0] == int(shown.figure.get_size_inches()[0] * 144)
-    assert picture.getpixel((0, 0))[3] == 0  # the page shines through
+    picture = Image.open(io.BytesIO(base64.b64decode(data)))
+    assert picture.size[0] == int(1.5 * shown.scene.width)
     assert len(bundle["text/html"]) < 40_000 and bundle == copied(8, 8)._repr_mimebundle_()
-    assert shown.figure is shown.figure
     mismatch_map(np.zeros(4), np.ones(4))
     assert ("matplotlib.pyplot" in sys.modules) == before
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import colorsys
 import math
 import xml.etree.ElementTree as ET
 from typing import Any
@@ -13,10 +14,23 @@ import pytest
 from forgekit.errors import UsageError
 from forgekit.layouts import ComposedLayout, Layout, Swizzle
 from forgekit.viz import draw_layout, draw_swizzle_layout
-from forgekit.viz.layouts.grid import Content, Grid, plain_axis
-from forgekit.viz.layouts.picture import LayoutPicture
-from forgekit.viz.layouts.scene import Cell, Label, Line, Tiles
-from forgekit.viz.palette import INK, THEME, luminance, thread_colour
+from forgekit.viz.grid import Content, Grid, plain_axis
+from forgekit.viz.palette import (
+    INK,
+    NOTHING,
+    THEME,
+    UNTOUCHED,
+    WRONG,
+    bank_colour,
+    block_colour,
+    contrast,
+    offset_colour,
+    thread_colour,
+)  # fmt: skip
+from forgekit.viz.picture import LayoutPicture
+from forgekit.viz.runs.timeline_figure import _COLOURS
+from forgekit.viz.scene import Cell, Label, Line, Pixels
+from forgekit.viz.timing.style import SERIES
 from tests.layouts.cute_oracle import cute_context
 from tests.viz.layout_cells import SVG, cells, panel, places
 
@@ -84,14 +98,15 @@ def test_nested_modes_have_their_coordinates_on_the_axes_and_borders() -> None:
     flat, nested = draw_layout(layout), draw_layout(layout, flatten_hierarchical=False)
 
     def ticks(picture: LayoutPicture) -> list[str]:
-        return [t.text or "" for t in panel(picture, "layout").findall(f"{SVG}text")]
+        marks = [g for g in panel(picture, "layout") if g.get("class") == "dim"]
+        return [t.text or "" for g in marks for t in g.iter(f"{SVG}text")]
 
     assert ticks(flat) == [*"012345", *"0123"]
     assert ticks(nested) == [*"010101", *"012", *"0123"]
 
     def borders(picture: LayoutPicture) -> int:
-        return len([p for p in panel(picture, "layout").findall(f"{SVG}path")
-                    if "rule-s" not in p.get("class", "")])  # fmt: skip
+        return sum(isinstance(item, Line) and item.stroke == INK
+                   for p in picture.scene.panels for item in p.items)  # fmt: skip
 
     assert borders(nested) - borders(flat) == 2  # before the second and the third group
 
@@ -115,9 +130,9 @@ def test_large_layouts_are_an_overview_and_a_corner(shape: tuple[int, int]) -> N
         "corner" in picture.svg.lower() and f"offset 0 to {math.prod(shape) - 1:,}" in picture.svg
     )
     assert len(picture.svg) < 200_000
-    (dots,) = (item for p in picture.scene.panels for item in p.items if isinstance(item, Tiles))
-    covered = [w * h for runs in dots.runs.values() for _, _, w, h in runs]
-    assert sum(covered) == math.prod(shape)
+    (dots,) = (item for p in picture.scene.panels for item in p.items if isinstance(item, Pixels))
+    assert dots.numbers.shape == shape
+    assert dots.colours[dots.numbers[3, 5]] == offset_colour(3 * shape[1] + 5, math.prod(shape))
 
 
 def test_a_transposed_grid_has_its_rows_across() -> None:
@@ -151,9 +166,8 @@ def test_words_say_what_the_picture_shows(layout: Layout, words: str) -> None:
 
 def test_the_svg_is_self_contained_and_named() -> None:
     root = ET.fromstring(draw_layout(Layout((4, 8))).svg)
-    assert root.get("role") == "img" and root.get("aria-label") == "(4,8):(1,4)"
-    assert root.findtext(f"{SVG}title") == "(4,8):(1,4)"
-    assert "Coordinate to offset" in (root.findtext(f"{SVG}desc") or "")
+    assert root.get("role") == "img" and root.findtext(f"{SVG}title") == "(4,8):(1,4)"
+    assert "Coordinate to offset" in root.get("aria-label", "")
     text = draw_layout(Layout((4, 8))).svg
     for foreign in ("href", "url(", " id=", "<script", "<image", "http://", "https://"):
         assert foreign not in text.replace('xmlns="http://www.w3.org/2000/svg"', ""), foreign
@@ -163,22 +177,35 @@ def test_the_svg_is_self_contained_and_named() -> None:
     assert ET.fromstring(picture.svg).findtext(f"{SVG}title") == "S<1,0,1> o 0 o (2,2):(1,2)"
 
 
-def contrast(a: str, b: str) -> float:
-    light, dark = sorted((luminance(a), luminance(b)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def test_text_stands_out_in_light_and_in_dark() -> None:
+def test_colours_stand_out_in_light_and_in_dark() -> None:
+    """WCAG 2: 4.5 for text, 3 for marks, against what they lie on."""
+    on_cells = [*(f(k) for f in (thread_colour, block_colour, bank_colour) for k in range(32)),
+                *(offset_colour(k, 32) for k in range(32)), NOTHING, UNTOUCHED, WRONG]  # fmt: skip
+    assert min(contrast(INK, fill) for fill in on_cells) > 4.5
+    assert min(contrast(INK, colour) for colour in _COLOURS.values() if colour != "ink") > 4.5
     for page in (0, 1):
-        card = THEME["card"][page]
-        assert contrast(THEME["ink"][page], card) > 7
-        assert contrast(THEME["dim"][page], card) > 4.5
-    for scene in (draw_layout(Layout((16, 64))).scene, draw_swizzle_layout(Layout((32, 32))).scene):
-        fills = {item.fill for p in scene.panels for item in p.items if hasattr(item, "lines")}
-        assert min(contrast(INK, fill) for fill in fills) > 4.5
+        role = {name: both[page] for name, both in THEME.items()}
+        for ground in ("card", "quiet"):
+            assert min(contrast(role[t], role[ground]) for t in ("ink", "dim", "alarm")) > 4.5
+            marks = [role["rule"], role["focus"], role["nan"], WRONG]
+            assert min(contrast(mark, role[ground]) for mark in marks) > 3
+        assert min(contrast(c, role["card"]) for c in (UNTOUCHED, *SERIES)) > 3
+        assert contrast(WRONG, role["waste"]) > 3  # the edge of what is wasted
     assert len({thread_colour(t) for t in range(32)}) == 32
-    assert min(contrast(INK, thread_colour(t)) for t in range(32)) > 4.5
     assert thread_colour(5) == thread_colour(37)
+
+
+def test_orange_means_waste_alone() -> None:
+    others = [*map(block_colour, range(8)), *map(thread_colour, range(32)), *SERIES,
+              *_COLOURS.values(), *map(bank_colour, range(32))]  # fmt: skip
+
+    def hue(colour: str) -> float:
+        red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+        h, _, saturation = colorsys.rgb_to_hls(red, green, blue)
+        return 360 * h if saturation > 0.3 else -1
+
+    assert 15 < hue(WRONG) < 45
+    assert not [c for c in others if c != "ink" and 10 < hue(c) < 45]
 
 
 # -- swizzles and banks -----------------------------------------------------------------------

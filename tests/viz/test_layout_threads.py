@@ -21,8 +21,9 @@ from forgekit.viz import (
     tidfrg_D,
     tidfrg_S,
 )
-from forgekit.viz.layouts.picture import LayoutPicture
+from forgekit.viz.picture import LayoutPicture
 from tests.layouts.cute_oracle import cute_context
+from tests.viz import pictures
 from tests.viz.layout_cells import SVG, cells
 
 Holders = dict[tuple[int, int], list[tuple[int, int]]]
@@ -96,7 +97,8 @@ def test_shared_and_uncovered_elements_are_said() -> None:
         "8 elements held more than once, up to 2 times",
         "8 elements held by no thread",
     ]
-    assert "no thread" in picture.svg and "+n: held n times more" in picture.svg
+    said = " ".join(pictures.texts(picture))
+    assert "no thread" in said and "+n: held n times more" in said
     assert "thread 5 holds (1,0), (1,1)" in picture.words
 
 

@@ -1,16 +1,16 @@
 """The picture of mismatches: its cells, its words, its tiles, its size."""
 
-import io
-
 import numpy as np
 import pytest
 import torch
-from matplotlib.collections import LineCollection, PathCollection
-from matplotlib.figure import Figure
 
 from forgekit.checking.compare import compare
 from forgekit.errors import UsageError
 from forgekit.viz import mismatch_map
+from forgekit.viz.palette import UNTOUCHED
+from forgekit.viz.palette import WRONG as ORANGE
+from forgekit.viz.scene import Pixels
+from tests.viz.pictures import assert_legible, boxes, items, pixels, texts
 
 EQUAL, WRONG, MISSING, NAN, BEYOND = 0, 1, 2, 3, -1
 
@@ -25,42 +25,37 @@ def spoiled(*shape, **places):
     return actual, expected
 
 
-def cells(figure):
+COLOURS = {"quiet": EQUAL, ORANGE: WRONG, UNTOUCHED: MISSING, "nan": NAN, None: BEYOND}
+
+
+def cells(shown):
     """The codes of the picture's cells; -1 where it shows nothing."""
-    return figure.axes[0].images[0].get_array().astype(int).filled(BEYOND)
+    return np.array([[COLOURS[c] for c in row] for row in pixels(shown)])
 
 
-def legend(figure):
-    return [text.get_text() for text in figure.legends[0].get_texts()]
-
-
-def title(figure):
-    return figure.axes[0].get_title()
+def title(shown):
+    return " ".join(texts(shown, "title"))
 
 
 def test_two_dimensions():
-    figure = mismatch_map(*spoiled(4, 6, wrong=[(0, 1)], missing=[(1, 2)], nan=[(3, 5)]))
-    assert isinstance(figure, Figure)
+    shown = mismatch_map(*spoiled(4, 6, wrong=[(0, 1)], missing=[(1, 2)], nan=[(3, 5)]))
     wanted = np.zeros((4, 6), int)
     wanted[0, 1], wanted[1, 2], wanted[3, 5] = WRONG, MISSING, NAN
-    assert np.array_equal(cells(figure), wanted)
-    axes = figure.axes[0]
-    assert axes.get_ylim() == (3.5, -0.5)  # row 0 is at the top
-    assert title(figure) == "3 of 24 elements differ"
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("column", "row")
-    assert legend(figure) == ["equal", "wrong value", "0 or never written", "NaN"]
+    assert np.array_equal(cells(shown), wanted)
+    assert title(shown) == "3 of 24 elements differ"
+    assert texts(shown, "axis") == ["column", "row"]
+    assert texts(shown, "legend") == ["equal", "wrong value", "0 or never written", "NaN"]
     assert title(mismatch_map(*spoiled(2, 2, wrong=[(0, 0)]))) == "1 of 4 elements differs"
 
 
 def test_one_dimension_is_wrapped():
-    figure = mismatch_map(compare(*spoiled(1000, missing=range(976, 1000)), name="y"))
-    shown = cells(figure)
-    assert shown.shape == (16, 64)
-    assert figure.axes[0].get_xlabel() == "1-D tensor in rows of 64 elements"
-    flat = shown.reshape(-1)
+    shown = mismatch_map(compare(*spoiled(1000, missing=range(976, 1000)), name="y"))
+    assert cells(shown).shape == (16, 64)
+    assert texts(shown, "axis")[0] == "1-D tensor in rows of 64 elements"
+    flat = cells(shown).reshape(-1)
     assert (flat[:976] == EQUAL).all() and (flat[976:1000] == MISSING).all()
     assert (flat[1000:] == BEYOND).all()
-    assert title(figure) == "y: 24 of 1,000 elements differ"
+    assert title(shown) == "y: 24 of 1,000 elements differ"
 
 
 @pytest.mark.parametrize(
@@ -69,27 +64,26 @@ def test_one_dimension_is_wrapped():
      ((), None, (1, 1)), ((0, 3), None, (1, 1)), ((3, 4, 5), None, (12, 5))],
 )  # fmt: skip
 def test_rows_and_columns(shape, tile, picture):
-    figure = mismatch_map(*spoiled(*shape), tile=tile)
-    assert cells(figure).shape == picture
+    shown = mismatch_map(*spoiled(*shape), tile=tile)
+    assert cells(shown).shape == picture
     if shape == (3, 4, 5):
-        assert figure.axes[0].get_ylabel() == "row (leading dimensions merged)"
+        assert texts(shown, "axis")[1] == "row (leading dimensions merged)"
         assert cells(mismatch_map(*spoiled(3, 4, 5, wrong=[(2, 1, 4)])))[9, 4] == WRONG
     if shape == (0, 3):
-        assert cells(figure).tolist() == [[BEYOND]]
+        assert cells(shown).tolist() == [[BEYOND]]
     if shape == ():
         assert cells(mismatch_map(*spoiled(wrong=[()]))).tolist() == [[WRONG]]
 
 
 def test_large_tensors_keep_every_mismatch():
     places = {"wrong": [(100, 200)], "missing": [(4095, 4095)]}
-    figure = mismatch_map(*spoiled(4096, 4096, **places))
-    shown = cells(figure)
-    assert shown.shape == (256, 256)
-    assert (np.argwhere(shown) == [[6, 12], [255, 255]]).all()
-    assert shown[6, 12] == WRONG and shown[255, 255] == MISSING
-    assert figure.axes[0].get_xlabel() == "column; one cell is 16 x 16 elements"
-    (rings,) = (c for c in figure.axes[0].collections if isinstance(c, PathCollection))
-    assert len(rings.get_offsets()) == 2
+    shown = mismatch_map(*spoiled(4096, 4096, **places))
+    found = cells(shown)
+    assert found.shape == (256, 256)
+    assert (np.argwhere(found) == [[6, 12], [255, 255]]).all()
+    assert found[6, 12] == WRONG and found[255, 255] == MISSING
+    assert texts(shown, "axis")[0] == "column; one cell is 16 × 16 elements"
+    assert len(boxes(shown, "ring")) == 2
     shown = cells(mismatch_map(*spoiled(300, 1000, wrong=[(299, 999)])))  # blocks do not divide
     assert shown.shape == (150, 250) and shown[-1, -1] == WRONG and (shown != 0).sum() == 1
     shown = cells(mismatch_map(*spoiled(1_000_001, missing=[-1])))
@@ -101,24 +95,23 @@ def test_the_worst_of_a_block_wins():
     assert cells(mismatch_map(*spoiled(512, 512, **places)))[0, 0] == NAN
 
 
-def borders(figure):
+def borders(shown):
     """How many borders of tiles are drawn across, and down; empty if none are meant."""
-    return sorted(
-        len(c.get_segments())
-        for c in figure.axes[0].collections
-        if isinstance(c, LineCollection) and c.get_color()[0][:3].tolist() == [0, 0, 0]
-    )
+    found = boxes(shown, "tile")
+    return sorted([sum(b.y1 == b.y2 for b in found), sum(b.x1 == b.x2 for b in found)])
 
 
-def frames(figure):
+def frames(shown):
     """(row, column, rows, columns) of the frames round tiles with mismatches."""
-    found = [p for p in figure.axes[0].patches if p.get_gid() == "wrong tile"]
-    return [(p.get_y() + 0.5, p.get_x() + 0.5, p.get_height(), p.get_width()) for p in found]
+    (area,) = items(shown, Pixels)
+    cell = area.height / len(area.numbers), area.width / area.numbers.shape[1]
+    return [((f.y - area.y) / cell[0], (f.x - area.x) / cell[1], f.height / cell[0],
+             f.width / cell[1]) for f in boxes(shown, "wrong tile")]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("reported", "tile", "wanted"),
-    [(None, None, []), (None, (32, 16), [1, 5]), ((16, 48), None, [1, 3]),
+    [(None, None, [0, 0]), (None, (32, 16), [1, 5]), ((16, 48), None, [1, 3]),
      ((16, 48), (64, 32), [0, 2])],
 )  # fmt: skip
 def test_borders_of_tiles(reported, tile, wanted):
@@ -139,21 +132,20 @@ def test_borders_of_tiles(reported, tile, wanted):
     ],
 )  # fmt: skip
 def test_wrong_tiles_are_framed_and_counted(shape, tile, wrong, words, framed):
-    figure = mismatch_map(compare(*spoiled(*shape, wrong=wrong), tile=tile))
-    assert title(figure) == words and frames(figure) == framed
+    shown = mismatch_map(compare(*spoiled(*shape, wrong=wrong), tile=tile))
+    assert title(shown) == words
+    assert np.array(frames(shown)) == pytest.approx(np.array(framed))
+    assert_legible(shown)
     if tile == (32, 32):
-        assert legend(figure) == ["equal", "wrong value", "32 × 32 tile with mismatches"]
+        assert texts(shown, "legend") == ["equal", "wrong value", "32 × 32 tile with mismatches"]
 
 
-def test_pictures_are_small_equal_and_transparent():
-    def png():
-        buffer = io.BytesIO()
-        figure = mismatch_map(*spoiled(512, 512, missing=[(slice(5, None), 7)]))
-        figure.savefig(buffer, format="png", metadata={"Software": None})
-        assert figure.get_facecolor()[3] == 0.0
-        return buffer.getvalue()
-
-    assert png() == png() and len(png()) < 40_000
+def test_pictures_are_small_and_equal(tmp_path):
+    one, other = (mismatch_map(*spoiled(512, 512, missing=[(slice(5, None), 7)])) for _ in "ab")
+    assert one.svg == other.svg and len(one.svg) < 10_000
+    assert one.png == other.png and len(one.png) < 40_000
+    one.save(tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").read_text() == one.svg
 
 
 def test_one_tensor_is_not_enough():

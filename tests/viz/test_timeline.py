@@ -14,8 +14,9 @@ pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 from forgekit.tracing.observe import observe
 from forgekit.tracing.timeline_steps import BlockTimeline, steps_of
 from forgekit.viz.runs.timeline_columns import MOST, columns_of
+from forgekit.viz.scene import Label
 from tests.viz import warp_kernels as kernels
-from tests.viz.pictures import assert_legible, boxes, line_of, texts, virtual
+from tests.viz.pictures import assert_legible, boxes, items, line_of, texts, virtual
 
 
 def tiled(**options):
@@ -65,19 +66,18 @@ def test_a_tiled_transpose():
     assert f"line {into}: 32 global loads, 32 shared stores, " in text
     assert f"line {barrier.source.line}: 8 barrier arrivals" in text
     assert "warps 0–7 meet, none before the others" in text and "order, not time" in text
-    figure = shown.figure
-    assert texts(figure, "title") == [shown.headline]
+    assert texts(shown, "title") == [shown.headline]
     for kind in ("global", "shared"):
         steps = sum(s.kind == kind for s in shown.steps)
-        assert len(boxes(figure, kind)) == 8 * steps == 64
-    assert len(boxes(figure, "barrier")) == 8 and not boxes(figure, "waiting")
-    assert sum(line.get_gid() == "meeting" for line in figure.axes[0].lines) == 1
-    assert any(t.startswith("order, not time") for t in texts(figure, "order"))
-    assert texts(figure, "sign").count("↓") == texts(figure, "sign").count("↑") == 8
-    numbers = texts(figure, "line number")
+        assert len(boxes(shown, kind)) == 8 * steps == 64
+    assert len(boxes(shown, "barrier")) == 8 and not boxes(shown, "waiting")
+    assert len(boxes(shown, "meeting")) == 1
+    assert any(t.startswith("order, not time") for t in texts(shown, "note"))
+    assert texts(shown, "sign").count("↓") == texts(shown, "sign").count("↑") == 8
+    numbers = texts(shown, "line number")
     assert numbers == [str(n) for n in sorted(map(int, numbers))]
-    assert any("sT[ty + ROWS * k, tx] = mX[" in t for t in texts(figure, "source"))
-    assert_legible(figure)
+    assert any("sT[ty + ROWS * k, tx] = mX[" in t for t in texts(shown, "source"))
+    assert_legible(shown)
 
 
 def test_divergence_and_a_loop():
@@ -98,14 +98,13 @@ def test_divergence_and_a_loop():
         shown
     )
     assert f"loop from line {loads[0].source.line}: 3 iterations" in repr(shown)
-    figure = shown.figure
-    heights = {round(b.get_height(), 4) for b in boxes(figure, "global")}
+    heights = {round(b.height, 4) for b in boxes(shown, "global")}
     full, half = max(heights), min(heights)
     assert half == pytest.approx(full / 2, rel=0.01)
-    assert sorted(set(texts(figure, "lanes"))) == ["lanes 0–15", "lanes 16–31"]
-    assert texts(figure, "iteration number") == [f"iteration {i}" for i in (1, 2, 3)]
-    assert "lanes that stand by" in texts(figure, "legend")
-    assert_legible(figure)
+    assert sorted(set(texts(shown, "lanes"))) == ["lanes 0–15", "lanes 16–31"]
+    assert texts(shown, "iteration number") == [f"iteration {i}" for i in (1, 2, 3)]
+    assert "lanes that stand by" in texts(shown, "legend")
+    assert_legible(shown)
 
 
 def test_loops_within_a_loop():
@@ -114,16 +113,16 @@ def test_loops_within_a_loop():
     shown = fk.timeline(run, x, y, 3)
     iterations = [tuple(i for _, i in s.loops) for s in shown.steps if s.does]
     assert iterations == [(1, 1), (1, 2), (1, 3), (1,), (2, 1), (2, 2), (2, 3), (2,)]
-    bracketed = texts(shown.figure, "iteration number")
+    bracketed = texts(shown, "iteration number")
     assert [t.split()[-1] for t in bracketed] == ["1", "2", *["1", "2", "3"] * 2]
-    assert_legible(shown.figure)
+    assert_legible(shown)
     long = fk.timeline(run, x, y, 30)
     columns, notes = columns_of(long)
     assert [c.gap for c in columns if c.gap] == ["3–29"] * 2 and len(notes) == 1
     assert "loop from line" in repr(long) and "30 iterations" in repr(long)
-    upright = [t for t in long.figure.axes[0].texts if t.get_gid() == "line number"]
-    assert {t.get_rotation() for t in upright} == {0, 90}  # narrow columns, wide numbers
-    assert_legible(long.figure)
+    upright = {t.upright for t in items(long, Label) if t.sort == "line number"}
+    assert upright == {False, True}  # narrow columns, wide numbers
+    assert_legible(long)
 
 
 def test_a_predicate_on_the_instruction_itself():
@@ -150,11 +149,10 @@ def test_warps_that_come_early_wait():
     loads = [s.warps.tolist() for s in shown.steps if s.does == "load"]
     assert loads == [[0, 1, 2], [1, 2], [2]]
     assert "warps 0–2 meet, warps 0–1 first" in repr(shown)
-    figure = shown.figure
-    waits = boxes(figure, "waiting")
-    assert len(waits) == 2 and waits[0].get_width() > waits[1].get_width()
-    assert "waits at a barrier" in texts(figure, "legend")
-    assert_legible(figure)
+    waits = boxes(shown, "waiting")
+    assert len(waits) == 2 and waits[0].width > waits[1].width
+    assert "waits at a barrier" in texts(shown, "legend")
+    assert_legible(shown)
 
 
 def test_shuffles_and_a_predicate():
@@ -192,7 +190,7 @@ def test_one_line():
     assert f"tiled, block 0, line {out} alone: 8 warps" in shown.headline
     only = tiled(line="sync_threads")
     assert [s.kind for s in only.steps] == ["barrier"] and len(only.meetings) == 1
-    assert_legible(only.figure)
+    assert_legible(only)
 
 
 def test_wrong_use():
@@ -218,10 +216,10 @@ def test_a_kernel_that_fails(capsys):
     assert [s.does for s in shown.steps if s.does] == ["load", "store"]
     assert shown.notes[0].startswith("stopped: Out of bounds: warp_kernels.py, line ")
     assert "hello" not in capsys.readouterr().out
-    assert_legible(shown.figure)
+    assert_legible(shown)
     never = fk.timeline(run, x, y, block=1)
     assert never.steps == () and never.headline == "overrun, block 1: nothing was executed"
-    assert_legible(never.figure)
+    assert_legible(never)
 
 
 def test_a_run_too_long_to_be_recorded(monkeypatch):
@@ -229,7 +227,7 @@ def test_a_run_too_long_to_be_recorded(monkeypatch):
     shown = late(30)
     assert not shown.complete and shown.steps
     assert shown.notes == ["Only the beginning of this long run was recorded."]
-    assert shown.notes[0] in texts(shown.figure)
+    assert shown.notes[0] in texts(shown)
 
 
 # -- the picture ------------------------------------------------------------------------------
@@ -237,10 +235,10 @@ def test_lanes_apart_are_drawn_apart():
     shown = halves()
     step = next(s for s in shown.steps if s.does)
     apart = replace(step, lanes=np.tile(np.arange(32) % 2 == 0, (2, 1)))
-    bars = boxes(replace(shown, steps=(apart,), meetings=(), splits=()).figure, "global")
+    bars = boxes(replace(shown, steps=(apart,), meetings=(), splits=()), "global")
     assert len(bars) == 2 * 16
-    tops, ends = ([f(b) for b in bars[:16]] for f in (lambda b: b.get_y(), lambda b: b.get_y()
-                                                      + b.get_height()))  # fmt: skip
+    tops, ends = ([f(b) for b in bars[:16]] for f in (lambda b: b.y, lambda b: b.y
+                                                      + b.height))  # fmt: skip
     assert all(end < top for end, top in zip(ends, tops[1:], strict=False))
 
 
@@ -253,10 +251,9 @@ def test_long_loops_are_folded():
     drawn = {c.loops[0][1] for c in columns if c.loops and not c.gap}
     assert drawn == {1, 2, 32}
     assert notes == ["⋯: iterations between the 2nd and the last one, not drawn"]
-    figure = shown.figure
-    assert texts(figure, "gap iterations") == ["3–31"] and notes[0] in texts(figure)
-    assert texts(figure, "gap") == ["⋯"] * 3
-    assert_legible(figure)
+    assert texts(shown, "gap iterations") == ["3–31"] and notes[0] in texts(shown)
+    assert texts(shown, "gap") == ["⋯"] * 3
+    assert_legible(shown)
 
 
 def test_what_is_still_too_much_is_merged_and_cut(monkeypatch):
@@ -276,11 +273,11 @@ def test_what_is_still_too_much_is_merged_and_cut(monkeypatch):
     assert notes[-1] == (
         f"only the first {steps} of {len(shown.steps)} steps are drawn; line= chooses"
     )
-    assert_legible(shown.figure)
+    assert_legible(shown)
 
 
 def test_a_block_of_32_warps():
     x, y = fk.randn(1024), fk.empty(1024)
     shown = fk.timeline(virtual(kernels.triangle, x, y), x, y)
     assert shown.warps == 32 and "… and 19 more kinds of divergence" in repr(shown)
-    assert_legible(shown.figure)
+    assert_legible(shown)

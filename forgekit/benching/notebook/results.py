@@ -17,7 +17,7 @@ from forgekit.show import Shown, draw
 from forgekit.text import plural, size
 
 if TYPE_CHECKING:
-    from forgekit.viz.picture import TimingPicture
+    from forgekit.viz.timing.style import TimingPicture
 
 Size = int | tuple[int, ...]
 

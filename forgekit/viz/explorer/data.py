@@ -18,7 +18,14 @@ from forgekit.viz.explorer.banks import bank_choices
 from forgekit.viz.explorer.steps import tile_and_threads
 from forgekit.viz.layouts.banks import element_width
 from forgekit.viz.layouts.reading import offsets_of
-from forgekit.viz.palette import INK, NOTHING, bank_colour, offset_colour, thread_colour
+from forgekit.viz.palette import (
+    INK,
+    NOTHING,
+    bank_colour,
+    block_colour,
+    offset_colour,
+    thread_colour,
+)
 
 _MOST_SIDE = 64  # rows and columns that can still be read, hovered and walked through with keys
 _RAMP = 24  # colours from the first offset to the last
@@ -63,6 +70,7 @@ def build(value: Any, tile: Any, tv: Any, dtype: Any, memory: str | None) -> dic
         "palette": {
             "offset": [offset_colour(i, _RAMP) for i in range(_RAMP)],
             "thread": [thread_colour(i) for i in range(32)],
+            "block": [block_colour(i) for i in range(8)],
             "bank": [bank_colour(i) for i in range(32)],
             "nothing": NOTHING,
             "ink": INK,

@@ -91,7 +91,7 @@ function fkNode(tag, attributes = {}, ...kids) {
 function fkGrid(view) {
   const { s, d, place, at } = view;
   const longest = Math.max(...[d.low, d.high].map((o) => String(o).length), d.tv ? 4 : 2);
-  const side = d.columns <= 8 ? 46 : d.columns <= 16 ? 38 : 26;
+  const side = d.columns <= 8 ? 46 : d.columns <= 16 ? 38 : d.columns <= 24 ? 26 : 21;
   const w = Math.max(side, longest * 5.6 + 5), h = side, left = 30, top = 20;
   const width = left + d.columns * w + 5, height = top + d.rows * h + 5;
   const svg = fkNode("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "grid",
@@ -129,6 +129,7 @@ function fkGrid(view) {
     down.setAttribute("transform", `translate(${box.scrollLeft} 0)`);
     corner.setAttribute("transform", `translate(${box.scrollLeft} ${box.scrollTop})`);
   } }, svg);
+  fkScroll(box);
   let tab = 0;
   const last = d.offsets.length - 1; // of two modes it is the lower right, of one the last too
   cells[0].g.setAttribute("tabindex", 0);
@@ -150,11 +151,11 @@ function fkGrid(view) {
   const looks = {
     offset: (i, o) => [d.palette.offset[Math.min(Math.floor(((o - d.low) * d.palette.offset.length)
       / (d.high - d.low + 1)), d.palette.offset.length - 1)], o],
-    tile: (i, o) => [d.palette.thread[view.tileOf[i] % 32], o],
+    tile: (i, o) => [d.palette.block[view.tileOf[i] % 8], o],
     bank: (i, o) => [d.palette.bank[bankOf(o, d.bits)], bankOf(o, d.bits)],
     sector: (i, o) => {
       const sector = Math.floor(byteOf(o, d.bits) / 32);
-      return [d.palette.thread[mod(sector, 32)], sector];
+      return [d.palette.block[mod(sector, 8)], sector];
     },
     thread: (i) => {
       const held = view.heldBy(i);

@@ -5,42 +5,37 @@ The script, the style and the payload are all inside; nothing is fetched, no ker
 
 from __future__ import annotations
 
-import base64
 import functools
-import hashlib
 import html
-import json
 import re
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from forgekit.layouts.tuples import leaf_map, text
+from forgekit.viz.page import fragment, img_tag, in_script, script
 from forgekit.viz.palette import THEME, theme_style, variables
 
 if TYPE_CHECKING:
     from forgekit.viz.explorer.explore import Explorer
 
 _SCRIPTS = ("math.js", "panels.js", "explorer.js")
-# Roles that only the explorer has, on a light page and on a dark one.
-_MORE = {"soft": ("#F1F3F5", "#282B31"), "focus": ("#0B62C4", "#7CB8FF")}
 
 
 def explorer_html(explorer: Explorer) -> str:
     """The HTML of one explorer; equal payloads give equal text."""
-    data = explorer.data
-    payload = json.dumps(packed(data), separators=(",", ":"), ensure_ascii=False)
-    name = "fkx-" + hashlib.sha256(payload.encode()).hexdigest()[:10]
-    for character in "<>\u2028\u2029":  # so that no text in it ends the script
-        payload = payload.replace(character, f"\\u{ord(character):04x}")
-    alt = html.escape(_alt(data), quote=True)
-    image = base64.b64encode(explorer.png).decode("ascii")
-    return (
-        f'<div class="fkx" data-fkx="{name}" role="group" aria-label="Layout explorer">\n'
-        f"<style>{_style()}</style>\n"
-        f'<img alt="{alt}" style="max-width:100%" src="data:image/png;base64,{image}">\n'
-        f"<details><summary>In words</summary><pre>{html.escape(explorer.words)}</pre></details>\n"
-        f"<script>{_script(name, payload)}</script>\n</div>"
+    words = html.escape(explorer.words)
+    still = (
+        f"<style>{_style()}</style>\n{img_tag(explorer.png, _alt(explorer.data))}\n"
+        f"<details><summary>In words</summary><pre>{words}</pre></details>"
     )
+    # What stood there for readers without scripts goes once all is drawn.
+    scripts = (
+        f"{script('forgekit.viz', 'scroll.js')}\n{script('forgekit.viz.explorer', *_SCRIPTS)}\n"
+        'const still=root.querySelector("img"),words=root.querySelector("details");'
+        f"const data=unpacked({in_script(packed(explorer.data))});"
+        "root.fkx=fkExplorer(root,data,uid);still.remove();root.append(words);"
+    )
+    return fragment("fkx", still, scripts, label="Layout explorer")
 
 
 def packed(value: Any) -> Any:
@@ -116,39 +111,10 @@ def _alt(data: dict[str, Any]) -> str:
     return f"Layout {data['title']}. {steps}"
 
 
-def _script(name: str, payload: str) -> str:
-    """Finds its own element: the one around it, or the next one not yet begun where a notebook
-    runs scripts elsewhere. What stood there for readers without scripts goes once all is drawn.
-    """
-    start = (
-        f'const all=document.querySelectorAll("[data-fkx={name}]");'
-        'const root=document.currentScript?.closest(".fkx")'
-        "??[...all].find((x)=>!x.dataset.ready);"
-        "if(!root||root.dataset.ready)return;"
-        "const uid=`${root.dataset.fkx}-${[...all].indexOf(root)}`;"
-        'const still=root.querySelector("img"),words=root.querySelector("details");'
-        f"const data=unpacked({payload});"
-        'root.dataset.ready="1";root.fkx=fkExplorer(root,data,uid);'
-        "still.remove();root.append(words);"
-    )
-    return f"(()=>{{{_scripts()}\n{start}}})()"
-
-
-@functools.cache
-def _scripts() -> str:
-    """The scripts without comments and indentation."""
-    text = "".join(_read(name) for name in _SCRIPTS)
-    lines = (line.strip() for line in text.split("\n"))
-    return "\n".join(line for line in lines if line and not line.startswith("//"))
-
-
 @functools.cache
 def _style() -> str:
-    text = re.sub(r"/\*.*?\*/\n?", "", _read("explorer.css"), flags=re.DOTALL)
-    light, dark = variables({**THEME, **_MORE})
+    file = resources.files(__package__).joinpath("explorer.css")
+    text = re.sub(r"/\*.*?\*/\n?", "", file.read_text("utf-8"), flags=re.DOTALL)
+    light, dark = variables(THEME)
     themes = theme_style("fkx", f"color-scheme:light;{light}", f"color-scheme:dark;{dark}")
     return f"{text.strip()}\n{themes}"
-
-
-def _read(name: str) -> str:
-    return resources.files("forgekit.viz.explorer").joinpath(name).read_text(encoding="utf-8")

@@ -63,7 +63,7 @@ function fkPanels(view, uid) {
     return { list, update, node: el("div", { class: "fkx-choice" }, el("span", { class: "fkx-soft" }, name), list) };
   }
   const tiles = tile && tile.count > 1 ? chips("tile", tile.count,
-    (i) => shown(coordinate(i, tile.rest)), (i) => d.palette.thread[i % 32],
+    (i) => shown(coordinate(i, tile.rest)), (i) => d.palette.block[i % 8],
     (i) => { s.tile = i; view.redraw(); }, () => {}) : null;
   const threads = tv ? chips("thread", tv.threads, (i) => `T${i}`,
     (i) => d.palette.thread[i % 32], (i) => { s.thread = i; view.redraw(); },

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 from typing import Any
 
+from forgekit.viz.compose import compose
+from forgekit.viz.grid import Content, Grid, plain_axis
 from forgekit.viz.layouts.banks import bank_of
-from forgekit.viz.layouts.compose import compose
-from forgekit.viz.layouts.grid import Content, Grid, plain_axis
-from forgekit.viz.layouts.raster import png_bytes
-from forgekit.viz.layouts.scene import Scene
-from forgekit.viz.palette import NOTHING, PAPER, bank_colour, offset_colour, thread_colour
+from forgekit.viz.palette import (
+    NOTHING,
+    PAPER,
+    bank_colour,
+    block_colour,
+    offset_colour,
+    thread_colour,
+)
+from forgekit.viz.raster import png_bytes
+from forgekit.viz.scene import Scene
 
 _MOST_WRITTEN = 128  # cells with a number in each: more would make most of the page's bytes
 _OVERVIEW_PX = 320
@@ -26,14 +32,7 @@ _NOTES = {
 
 def still_png(data: dict[str, Any]) -> bytes:
     """Threads where there are any, else tiles; banks of a tile in shared memory; else offsets."""
-    from PIL import Image
-
-    full = png_bytes(_scene(data), 1.0 if len(data["offsets"]) > 64 else 1.5)
-    out = io.BytesIO()
-    image = Image.open(io.BytesIO(full)).convert("RGB")
-    small = image.quantize(64, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
-    small.save(out, format="PNG", optimize=True)
-    return out.getvalue()
+    return png_bytes(_scene(data), 1.0 if len(data["offsets"]) > 64 else 1.5, 64)
 
 
 def _scene(data: dict[str, Any]) -> Scene:
@@ -91,6 +90,6 @@ def _content(
         bank = bank_of(offset, data["bits"])
         return Content(bank_colour(bank), (str(bank),))
     if show == "tile":
-        return Content(thread_colour(tile), (str(offset),))
+        return Content(block_colour(tile), (str(offset),))
     low, high = data["low"], data["high"]
     return Content(offset_colour(offset - low, high - low + 1), (str(offset),))

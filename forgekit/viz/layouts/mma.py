@@ -6,12 +6,12 @@ from typing import Any
 
 from forgekit.arguments import checked
 from forgekit.text import plural
-from forgekit.viz.layouts.compose import compose, wrap_layout
-from forgekit.viz.layouts.grid import Block, Grid
-from forgekit.viz.layouts.picture import LayoutPicture
+from forgekit.viz.compose import compose, wrap_layout
+from forgekit.viz.grid import Block, Grid
 from forgekit.viz.layouts.reading import ThreadValues, read_thread_values, read_tile
-from forgekit.viz.layouts.scene import Item, Label, text_width
 from forgekit.viz.layouts.tv import describe, spell_out, tile_grid, tv_notes, tv_swatches
+from forgekit.viz.picture import LayoutPicture
+from forgekit.viz.scene import Item, Label, text_width
 
 _SIZE, _LEAST = 11.5, 270.0  # px, letters and width of the layouts' text
 _MOST_ACROSS, _MOST_DOWN = 40, 64  # cells of both matrices, drawn one by one

@@ -10,12 +10,12 @@ from forgekit.arguments import checked
 from forgekit.errors import brief, usage_error
 from forgekit.layouts import ComposedLayout, Layout
 from forgekit.layouts.tuples import parts, product
-from forgekit.viz.layouts.compose import blocks_of, compose
-from forgekit.viz.layouts.grid import Axis, Content, Grid, cell_size, nested_axis, plain_axis
+from forgekit.viz.compose import blocks_of, compose
+from forgekit.viz.grid import Axis, Content, Grid, cell_size, nested_axis, plain_axis
 from forgekit.viz.layouts.offsets import Cells
-from forgekit.viz.layouts.picture import LayoutPicture
 from forgekit.viz.layouts.reading import read_table
 from forgekit.viz.palette import PAPER
+from forgekit.viz.picture import LayoutPicture
 
 _BAR = 32  # cells in a row of a layout of one mode
 _MOST_PANELS = 64

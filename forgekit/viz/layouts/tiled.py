@@ -7,9 +7,9 @@ from typing import Any
 from forgekit.arguments import checked
 from forgekit.errors import usage_error
 from forgekit.viz.layouts.mma import draw_mma
-from forgekit.viz.layouts.picture import LayoutPicture
 from forgekit.viz.layouts.reading import read_tile
 from forgekit.viz.layouts.tv import draw_copy
+from forgekit.viz.picture import LayoutPicture
 
 
 @checked()

@@ -10,30 +10,34 @@ import numpy as np
 from forgekit.text import spans
 from forgekit.tracing.coalescing import LINE_BYTES, Coalescing
 from forgekit.vgpu.counters.rules import SECTOR_BYTES
-from forgekit.viz.runs.warp_figure import LEFT, SMALL, Panel, draw_panels, lane_colours
-from forgekit.viz.theme import NOT_TOUCHED, UNTOUCHED, WIDTH, Canvas, Entry, fitting_size, ink
+from forgekit.viz.compose import Swatch
+from forgekit.viz.palette import WRONG, thread_colour
+from forgekit.viz.runs.warp_figure import LEFT, WIDTH, Panel, fitting_size, scene
+from forgekit.viz.scene import Rect, Scene
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from forgekit.tracing.warp_access import WarpAccess
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-# Inches.
-_RIGHT = 0.72  # how far on the line is
+_RIGHT = 66.0  # px, how far on the line is
 _BYTE = (WIDTH - LEFT - _RIGHT) / (LINE_BYTES + 3)
-_BREAK = 0.06  # between lines that are not neighbours
+_BREAK = 6.0  # px, between lines that are not neighbours
+_LEGEND = (
+    Swatch(tuple(thread_colour(lane) for lane in range(0, 32, 4)), "asked for, by that lane"),
+    Swatch(("waste",), "rest of a 32-byte sector, moved and not asked for", WRONG),
+    Swatch((None,), "sector not touched"),
+)
 
 
-def draw(shown: Coalescing) -> Figure:
-    """The figure of a Coalescing."""
+def draw(shown: Coalescing) -> Scene:
+    """The picture of a Coalescing."""
     panels = [
         _Panel(access, cost, f"{access.details}; {details}", _memory_lines(access),
                several=len(shown.accesses) > 1)
         for access, (cost, details) in zip(shown.accesses, shown.costs, strict=True)
     ]  # fmt: skip
-    return draw_panels(shown, panels, _RIGHT, lambda c, y: c.legend(LEFT, y, _legend()))
+    return scene(shown, panels, _RIGHT, swatches=_LEGEND)
 
 
 @dataclass(frozen=True)
@@ -61,46 +65,45 @@ def _memory_lines(access: WarpAccess) -> list[_MemoryLine]:
 
 
 class _Panel(Panel[_MemoryLine]):
-    row_height = 0.17
+    row_height = 17.0
     rows_called = "lines"
 
     def gap(self, row: _MemoryLine) -> float:
         return _BREAK if row.after_bytes else 0.0
 
-    def draw_header(self, canvas: Canvas, y: float) -> None:
+    def draw_header(self, y: float) -> None:
         for first in range(0, LINE_BYTES, SECTOR_BYTES):
             middle = _x(first) + SECTOR_BYTES * _BYTE / 2
-            canvas.text(middle, y + 0.03, f"bytes {first}–{first + SECTOR_BYTES - 1}", size=SMALL,
-                        ha="center")  # fmt: skip
+            self.label(middle, y + 8, f"bytes {first}–{first + SECTOR_BYTES - 1}", anchor="middle")
         if any(row.after_bytes for row in self.rows):
-            canvas.text(WIDTH - 0.06, y + 0.03, "bytes further", size=SMALL, ha="right")
-        canvas.text(LEFT - 0.08, y + 0.03, "first asked", size=SMALL, ha="right")
+            self.label(WIDTH, y + 8, "bytes further", anchor="end")
+        self.label(LEFT - 8, y + 8, "first asked", anchor="end")
 
-    def draw_row(self, canvas: Canvas, y: float, row: _MemoryLine, *, below_cut: bool) -> None:
+    def draw_row(self, y: float, row: _MemoryLine, *, below_cut: bool) -> None:
         at, lanes = row.cells[0]
         label = self.access.element[int(lanes[0])] or f"offset {at:,}"
-        while len(label) > 19 and "[" in label[1:]:
-            label = label[label.index("[") :] if label[0] != "[" else "…" + label[-17:]
-        self.row_label(canvas, y, label)
-        touched = {at // SECTOR_BYTES for at, _ in row.cells}
+        while len(label) > 18 and "[" in label[1:]:
+            label = label[label.index("[") :] if label[0] != "[" else "…" + label[-16:]
+        self.row_label(y, label)
         for sector in range(LINE_BYTES // SECTOR_BYTES):
-            style = UNTOUCHED if sector in touched else NOT_TOUCHED
-            canvas.box(_x(sector * SECTOR_BYTES), y + 0.01, SECTOR_BYTES * _BYTE,
-                       self.row_height - 0.02,
-                       gid="sector" if sector in touched else "not touched", **style)  # fmt: skip
-        self._cells(canvas, y, row)
+            used = sum(at // SECTOR_BYTES == sector for at, _ in row.cells) * self.access.width
+            box = (_x(sector * SECTOR_BYTES) + 0.5, y + 1, SECTOR_BYTES * _BYTE - 1,
+                   self.row_height - 2)  # fmt: skip
+            self.items.append(
+                Rect(*box, "waste", WRONG, sort="sector") if 0 < used < SECTOR_BYTES
+                else Rect(*box, None, "rule", 0.6, sort="sector" if used else "not touched")
+            )  # fmt: skip
+        self._cells(y, row)
         if row.after_bytes and not below_cut:
-            canvas.text(WIDTH - 0.06, y + self.row_height / 2, f"+{row.after_bytes:,}", size=SMALL,
-                        ha="right", va="center_baseline")  # fmt: skip
+            self.label(WIDTH, y + self.row_height / 2, f"+{row.after_bytes:,}", anchor="end")
 
-    def _cells(self, canvas: Canvas, y: float, row: _MemoryLine) -> None:
-        colours, width = lane_colours(), self.access.width
-        gap = min(0.012, 0.12 * width * _BYTE)
+    def _cells(self, y: float, row: _MemoryLine) -> None:
+        width = self.access.width
+        gap = min(1.2, 0.12 * width * _BYTE)
         runs: list[list[tuple[int, Array]]] = []
         for at, lanes in row.cells:
-            colour = colours[lanes[0]]
-            canvas.box(_x(at), y + 0.01, width * _BYTE - gap, self.row_height - 0.02, gid="used",
-                       facecolor=colour)  # fmt: skip
+            self.items.append(Rect(_x(at), y + 0.5, width * _BYTE - gap, self.row_height - 1,
+                                   thread_colour(int(lanes[0])), sort="used"))  # fmt: skip
             last = runs[-1][-1] if runs else None
             if last is not None and at % SECTOR_BYTES and (
                 (at, lanes[0]) == (last[0] + width, last[1][-1] + 1)):  # fmt: skip
@@ -109,30 +112,18 @@ class _Panel(Panel[_MemoryLine]):
                 runs.append([(at, lanes)])
         for run in runs:
             each = [[cell] for cell in run]
-            for cells in each if all(self._label(cell)[0] for cell in each) else [run]:
-                text, size = self._label(cells)
-                middle = _x(cells[0][0]) + width * len(cells) * _BYTE / 2
-                colour = ink(colours[cells[len(cells) // 2][1][0]])
-                canvas.centred(middle, y + self.row_height / 2, text, size, color=colour,
-                               gid="lane")  # fmt: skip
+            fits = all(fitting_size(_names(cell), width * _BYTE)[0] for cell in each)
+            for cells in each if fits else [run]:
+                self.named(_x(cells[0][0]), y, width * len(cells) * _BYTE, _names(cells))
 
-    def _label(self, cells: list[tuple[int, Array]]) -> tuple[str, float]:
-        """The lanes of neighbouring cells, empty where there is no room for them; their size."""
-        lanes = np.concatenate([lanes for _, lanes in cells])
-        names = spans(sorted(lanes.tolist()))
-        choices = (names, f"×{len(lanes)}") if len(lanes) > len(cells) else (names,)
-        return fitting_size(choices, self.access.width * len(cells) * _BYTE)
+
+def _names(cells: list[tuple[int, Array]]) -> tuple[str, ...]:
+    """The lanes of neighbouring cells; how many they are, where they share."""
+    lanes = np.concatenate([lanes for _, lanes in cells])
+    names = spans(sorted(lanes.tolist()))
+    return (names, f"×{len(lanes)}") if len(lanes) > len(cells) else (names,)
 
 
 def _x(byte: int) -> float:
     """Where a byte of a line is drawn: sectors stand a little apart."""
     return LEFT + byte * _BYTE + byte // SECTOR_BYTES * _BYTE
-
-
-def _legend() -> list[Entry]:
-    """Sectors of a line, fetched and not."""
-    return [
-        ("asked for by that lane", {"facecolor": lane_colours()[12]}),
-        ("rest of a 32-byte sector that is moved for it", UNTOUCHED),
-        ("sector not touched", NOT_TOUCHED),
-    ]

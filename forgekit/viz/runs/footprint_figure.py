@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forgekit.viz.cells import cell_steps, paint, reduced, ring, wrapped_width
-from forgekit.viz.runs.footprint_legend import CLASH, Colours, draw_legend, keys, often
-from forgekit.viz.theme import LINE, RED, TEXT, UNTOUCHED, Canvas, ink, ticks, wrap
+from forgekit.viz.cells import cell_items, cell_steps, panel, reduced, rings, wrapped_width
+from forgekit.viz.compose import compose
+from forgekit.viz.grid import Block, ticks
+from forgekit.viz.palette import INK, WRONG
+from forgekit.viz.runs.footprint_colours import Colours, keys, meaning, often
+from forgekit.viz.scene import Cell, Item, Label, Line, Rect, Scene, text_width, wrap
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from forgekit.tracing.footprint import Footprint
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _MAX_STRIP = 64  # elements of a 1-D tensor whose cells are labelled
 _MAX_SIDE = 16  # rows or columns of a picture with labels
-_MAX_LINES = 64  # borders of blocks along an axis
 
-# Inches.
-_CELL, _GAP = 0.44, 0.04
-_SQUARE = 3.8  # cells of a 2-D tensor
-_PAGE, _LEAST, _LEAST_WITH_NOTES = 9.45, 5.2, 6.0  # the figure's width
-_LEFT, _RIGHT, _BELOW = 0.7, 0.2, 0.52  # for labels of the axes
-_DIGIT = 0.62  # width of a digit by the size of the font
-_SMALL = 6  # points, letters that are hard to read
+# Pixels.
+_CELL = 42.0
+_SQUARE, _STRIP = 316.0, 640.0  # cells of a 2-D tensor, of a long 1-D one
+_PAGE, _TEXT = 760.0, 12.0
+_SMALL, _LARGEST = 8.0, 13.0  # letters in cells
+_LEAST = 6.0  # between borders of blocks
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class _Panel:
     labelled: bool
     x_label: str
     y_label: str
-    width: float  # of the cells, inches
+    width: float  # of the cells, px
     height: float
 
     @property
@@ -53,9 +51,8 @@ class _Panel:
         return self.rows * self.columns - math.prod(self.shape)
 
     @property
-    def slot(self) -> float:
-        """Inches across, title included."""
-        return max(self.width, 3.0) + _LEFT + _RIGHT
+    def cell(self) -> tuple[float, float]:
+        return self.width / self.columns, self.height / self.rows
 
     def spread(self, values: Array, beyond: int) -> Array:
         """A tensor's values as rows and columns."""
@@ -66,29 +63,32 @@ class _Panel:
         return flat.reshape(self.rows, self.columns)
 
 
-def draw(fp: Footprint) -> Figure:
-    """The figure of a Footprint."""
+def draw(fp: Footprint) -> Scene:
+    """The picture of a Footprint."""
     panels = [_panel(name, found["count"].shape) for name, found in fp.touched.items()]
     colours = Colours(fp)
-    beside = sum(p.slot for p in panels) <= _PAGE and any(p.height > 1 for p in panels)
-    width = sum(p.slot for p in panels) if beside else max(p.slot for p in panels)
-    width = max(width, _LEAST_WITH_NOTES if fp.notes else _LEAST)
-    canvas = Canvas(width)
-    start = canvas.heading(fp.headline, fp.notes)
-    described = [wrap(fp.describe(p.name), (p.slot if beside else width) - 0.8) for p in panels]
-    x, y, ends = _LEFT, start, [start]
-    for panel, lines in zip(panels, described, strict=True):
-        sizes = " × ".join(f"{n:,}" for n in panel.shape)
-        head = f"{panel.name} ({sizes}), {fp.verb(panel.name)}"
-        canvas.text(x, y, head, size=10.5, weight="bold")
-        canvas.lines(x, y + 0.2, lines)
-        top = y + 0.28 + LINE * max(map(len, described if beside else [lines]))
-        axes = canvas.panel(x, top, panel.width, panel.height)
-        _draw_panel(axes, panel, fp, colours)
-        ends.append(top + panel.height + (_BELOW if panel.x_label else 0.1))
-        x, y = (x + panel.slot, y) if beside else (x, ends[-1] + 0.06)
+    beside = len(panels) > 1 and sum(p.width + 62 for p in panels) <= _PAGE
+    across = (_PAGE - 30 * (len(panels) - 1)) / len(panels) - 45 if beside else _PAGE - 45
+    heads = [_heads(fp, p, across) for p in panels]
+    if beside:  # cells begin at the same height
+        most = max(map(len, heads))
+        heads = [[*h, *[Label(0, 0, "", _TEXT)] * (most - len(h))] for h in heads]
+    blocks = [_block(p, fp, colours, h) for p, h in zip(panels, heads, strict=True)]
     labelled = [fp.touched[p.name] for p in panels if p.labelled]
-    return canvas.finish(draw_legend(canvas, max(ends), fp, colours, labelled) + 0.1)
+    swatches, note = colours.legend(fp, labelled)
+    if any(getattr(item, "sort", "") == "number" for b in blocks for item in b.items):
+        note = f"numbers in the picture: {meaning(fp)}"
+    return compose(
+        fp.headline, [], [blocks] if beside else [[b] for b in blocks], words=fp.alt, plain=True,
+        swatches=swatches, notes=[note] if note else [], alarms=fp.notes,
+    )  # fmt: skip
+
+
+def _heads(fp: Footprint, p: _Panel, across: float) -> list[Label]:
+    sizes = " × ".join(f"{n:,}" for n in p.shape)
+    head = f"{p.name} ({sizes}), {fp.verb(p.name)}"
+    lines = wrap(fp.describe(p.name), max(across, p.width), _TEXT)
+    return [Label(0, 0, head, 13, "ink", bold=True), *(Label(0, 0, text, _TEXT) for text in lines)]
 
 
 # -- where the elements lie -------------------------------------------------------------------
@@ -97,9 +97,9 @@ def _panel(name: str, shape: tuple[int, ...]) -> _Panel:
     labelled = rows <= _MAX_SIDE and columns <= _MAX_SIDE
     if labelled:
         cell = _CELL if len(shape) < 2 else min(_CELL, _SQUARE / max(rows, columns))
-        width, height = cell * columns, cell * rows if math.prod(shape) else 0.1
+        width, height = cell * columns, cell * rows if math.prod(shape) else 10.0
     else:
-        long_side = _SQUARE if len(shape) > 1 else 6.4
+        long_side = _SQUARE if len(shape) > 1 else _STRIP
         ratio = min(max(rows / columns, 0.16), 2.0)
         width = long_side if ratio <= 1 else long_side / ratio
         height = width * ratio
@@ -124,47 +124,46 @@ def _rows_and_columns(shape: tuple[int, ...]) -> tuple[int, int, str, str]:
     return -(-total // width), width, f"element, {width:,} in a row", ""
 
 
+def _ticks(p: _Panel) -> tuple[list[tuple[float, str]], list[tuple[float, str]]]:
+    """Of both axes: places in cells, and what stands there."""
+    across = range(p.columns) if p.labelled else ticks(p.columns)
+    x = [(n + 0.5, f"{n:,}") for n in across] if math.prod(p.shape) and p.shape else []
+    if p.rows == 1:
+        return x, []
+    if len(p.shape) == 1:  # a wrapped row is named by its first element
+        starts = ticks(p.rows, max(1, min(8, int(p.height / 20))))
+        return x, [(s + 0.5, f"{s * p.columns:,}") for s in starts]
+    if len(p.shape) == 3:
+        each = 1 if p.labelled else p.shape[1]
+        rows = range(0, p.rows, each * max(1, -(-p.rows // each // 16)))
+        return x, [(r + 0.5, f"{r // p.shape[1]}, {r % p.shape[1]}") for r in rows]
+    return x, [(n + 0.5, f"{n:,}") for n in (range(p.rows) if p.labelled else ticks(p.rows))]
+
+
 # -- one panel --------------------------------------------------------------------------------
-def _draw_panel(axes: Axes, panel: _Panel, fp: Footprint, colours: Colours) -> None:
-    axes.set_xlim(-0.5, panel.columns - 0.5)
-    axes.set_ylim(panel.rows - 0.5, -0.5)
-    if panel.labelled:
-        _labelled_cells(axes, panel, fp, colours)
-    else:
-        _coloured_map(axes, panel, fp, colours)
-    if len(panel.shape) == 3 and panel.shape[0] <= _MAX_SIDE:
-        ends = np.arange(panel.shape[1], panel.rows, max(panel.shape[1], 1)) - 0.5
-        axes.hlines(ends, -0.75, panel.columns - 0.25, colors=TEXT, linewidths=1.2, zorder=4,
-                    clip_on=False)  # fmt: skip
-    _axis(axes, panel)
+def _block(p: _Panel, fp: Footprint, colours: Colours, heads: list[Label]) -> Block:
+    items = _labelled_cells(p, fp, colours) if p.labelled else _map(p, fp, colours)
+    if len(p.shape) == 3 and p.shape[0] <= _MAX_SIDE:
+        each = max(p.shape[1], 1)
+        items += [Line(-5, r * p.cell[1], p.width + 5, r * p.cell[1], "ink", 1.4, sort="matrix")
+                  for r in range(each, p.rows, each)]  # fmt: skip
+    x, y = _ticks(p)
+    return panel(p.name, heads, items, (p.width, p.height), (p.x_label, x), (p.y_label, y), p.cell)
 
 
-def _coloured_map(axes: Axes, panel: _Panel, fp: Footprint, colours: Colours) -> None:
-    whole = panel.rows - (panel.beyond > 0)
-    _box(axes, 0, 0, panel.columns, whole, **UNTOUCHED)
-    if panel.beyond:
-        _box(axes, 0, whole, panel.columns - panel.beyond, 1, **UNTOUCHED)
-    of_cells = panel.spread(keys(fp, panel.name), -2)
-    steps = cell_steps(panel.rows, panel.columns)
+def _map(p: _Panel, fp: Footprint, colours: Colours) -> list[Item]:
+    """Each cell as a dot of colour, with borders and numbers of blocks or warps."""
+    of_cells = p.spread(keys(fp, p.name), -2)
+    steps = cell_steps(p.rows, p.columns)
     cells, share = _in_cells(of_cells, steps)
-    image = colours.rgba(cells)
-    # A cell of which only a part was touched lets the hatching shine through.
-    image[..., 3] = np.where(share == 1, 1.0, np.where(share > 0, 0.2 + 0.5 * share, 0.0))
-    paint(axes, image, (panel.rows, panel.columns), steps, zorder=2)
-    gaps = (share < 1) & (cells > -2)
-    ring(axes, gaps, steps, s=90, edgecolors=RED, linewidths=1.5, zorder=4)
-    if fp.many_blocks and fp.by != "count":
-        blocks = reduced(np.maximum, panel.spread(fp.touched[panel.name]["block"], -2), steps)
-        _block_borders(axes, panel, blocks, steps)
-
-
-def _box(axes: Axes, x: int, y: int, width: float, height: float, *, inset: float = 0.0,
-         **style: Any) -> None:  # fmt: skip
-    """A rectangle of `width` x `height` cells, its first cell at column x of row y."""
-    from matplotlib.patches import Rectangle
-
-    corner = (x - 0.5 + inset, y - 0.5 + inset)
-    axes.add_patch(Rectangle(corner, width - 2 * inset, height - 2 * inset, zorder=1, **style))
+    items = cell_items(colours.numbers(cells, share), colours.all, steps, p.cell)
+    items += rings((share < 1) & (cells > -2), steps, p.cell)
+    if fp.by == "warp" or (fp.many_blocks and fp.by != "count"):
+        same = cells
+        if fp.by == "thread":
+            same = reduced(np.maximum, p.spread(fp.touched[p.name]["block"], -2), steps)
+        items += _groups(p, same, steps, numbered=fp.by != "thread")
+    return items
 
 
 def _in_cells(keys: Array, steps: tuple[int, int]) -> tuple[Array, Array]:
@@ -174,71 +173,63 @@ def _in_cells(keys: Array, steps: tuple[int, int]) -> tuple[Array, Array]:
     return reduced(np.maximum, keys, steps), touched / np.maximum(there, 1)
 
 
-def _labelled_cells(axes: Axes, panel: _Panel, fp: Footprint, colours: Colours) -> None:
+def _groups(p: _Panel, cells: Array, steps: tuple[int, int], *, numbered: bool) -> list[Item]:
+    """Lines where one block's elements end and another's begin, if they do so along a line, and the
+    blocks' numbers between them where there is room.
+    """
+    wide, high = p.cell[0] * steps[1], p.cell[1] * steps[0]
+    rows = (np.flatnonzero((cells[1:] != cells[:-1]).mean(axis=1) > 0.5) + 1).tolist()
+    columns = (np.flatnonzero((cells[:, 1:] != cells[:, :-1]).mean(axis=0) > 0.5) + 1).tolist()
+    right, bottom = cells.shape[1] * wide, cells.shape[0] * high
+    items: list[Item] = []
+    if len(rows) * _LEAST < bottom:
+        items += [Line(0, r * high, right, r * high, INK, 0.6, sort="border") for r in rows]
+    if len(columns) * _LEAST < right:
+        items += [Line(c * wide, 0, c * wide, bottom, INK, 0.6, sort="border") for c in columns]
+    if not numbered:
+        return items
+    across = [*itertools.pairwise([0, *columns, cells.shape[1]])]
+    for top, end in itertools.pairwise([0, *rows, cells.shape[0]]):
+        for left, stop in across if (end - top) * high > _SMALL else ():
+            part = cells[top:end, left:stop]
+            number = int(part[0, 0])
+            text, room = str(number), (stop - left) * wide - 2
+            size = min(_LARGEST, (end - top) * high, _SMALL * room / text_width(text, _SMALL))
+            if number >= 0 and size >= _SMALL and (part == number).mean() > 0.5:
+                items.append(Label((left + stop) / 2 * wide, (top + end) / 2 * high, text, size,
+                                   INK, "middle", sort="number"))  # fmt: skip
+    return items
+
+
+def _labelled_cells(p: _Panel, fp: Footprint, colours: Colours) -> list[Item]:
     """Who touched each cell, how often if more than once, and a frame round repeated writes."""
-    found = fp.touched[panel.name]
-    thread, block = (panel.spread(found[c], -2) for c in ("thread", "block"))
-    rgba = colours.rgba(panel.spread(keys(fp, panel.name), -2))
-    times, clash = panel.spread(often(found), 0), panel.spread(found["stores"] > 1, 0)
+    found = fp.touched[p.name]
+    thread, block = (p.spread(found[c], -2) for c in ("thread", "block"))
+    fills = colours.numbers(p.spread(keys(fp, p.name), -2))
+    times, clash = p.spread(often(found), 0), p.spread(found["stores"] > 1, 0)
     texts = {}
-    for y, x in np.argwhere(thread > -2).tolist():
-        if thread[y, x] < 0:
-            _box(axes, x, y, 1, 1, inset=_GAP, **UNTOUCHED)
-            continue
-        _box(axes, x, y, 1, 1, inset=_GAP, facecolor=rgba[y, x], linewidth=0)
-        if clash[y, x]:
-            _box(axes, x, y, 1, 1, inset=0.06, **CLASH)
+    for y, x in np.argwhere(thread >= 0).tolist():
         who = f"{block[y, x]},{thread[y, x]}" if fp.many_blocks else f"{thread[y, x]}"
-        texts[y, x] = who + (f"\n×{times[y, x]:,}" if times[y, x] > 1 else "")
-    points = 72 * panel.width / panel.columns
-    size = _letter_size(texts.values(), points)
-    if size < _SMALL:
-        texts = {at: text.replace(",", ",\n") for at, text in texts.items()}
-        size = _letter_size(texts.values(), points)
-    for (y, x), text in texts.items():
-        axes.text(x, y, text, ha="center", va="center", fontsize=size, color=ink(rgba[y, x]),
-                  linespacing=1.0)  # fmt: skip
+        texts[y, x] = (who, *([f"×{times[y, x]:,}"] if times[y, x] > 1 else ()))
+    size = _letters([*texts.values()], p.cell)
+    if size < _SMALL:  # the block above the thread
+        texts = {at: (*who.split(","), *more) for at, (who, *more) in texts.items()}
+        size = _letters([*texts.values()], p.cell)
+    wide, high = p.cell
+    items: list[Item] = []
+    for y, x in np.argwhere(thread > -2).tolist():
+        fill = colours.all[fills[y, x]]
+        place = ("row", str(y)), ("column", str(x))
+        items.append(Cell(x * wide + 1, y * high + 1, wide - 1, high - 1, str(fill),
+                          texts.get((y, x), ()), size, data=place))  # fmt: skip
+        if clash[y, x]:
+            items.append(Rect(x * wide + 2, y * high + 2, wide - 4, high - 4, None, WRONG, 2.4,
+                              sort="clash"))  # fmt: skip
+    return items
 
 
-def _letter_size(texts: Iterable[str], points: float) -> float:
-    """The size of letters with which all texts fit into a cell of so many points."""
-    lines = [text.split("\n") for text in texts]
-    widest = max((len(line) for text in lines for line in text), default=1)
-    most = max((len(text) for text in lines), default=1)
-    return min(10.0, 0.88 * points / (_DIGIT * widest), 0.84 * points / (1.2 * most))
-
-
-def _block_borders(axes: Axes, panel: _Panel, cells: Array, steps: tuple[int, int]) -> None:
-    """Lines where one block's elements end and another's begin, if they do so along a line."""
-    style: dict[str, Any] = {"colors": "white", "linewidths": 0.7, "alpha": 0.7, "zorder": 3}
-    rows = np.flatnonzero((cells[1:] != cells[:-1]).mean(axis=1) > 0.5) + 1
-    columns = np.flatnonzero((cells[:, 1:] != cells[:, :-1]).mean(axis=0) > 0.5) + 1
-    if len(rows) < _MAX_LINES:
-        axes.hlines(rows * steps[0] - 0.5, -0.5, panel.columns - 0.5, **style)
-    if len(columns) < _MAX_LINES:
-        axes.vlines(columns * steps[1] - 0.5, -0.5, panel.rows - 0.5, **style)
-
-
-def _axis(axes: Axes, panel: _Panel) -> None:
-    axes.set_xlabel(panel.x_label, color=TEXT, fontsize=9)
-    axes.set_ylabel(panel.y_label, color=TEXT, fontsize=9)
-    axes.tick_params(colors=TEXT, labelsize=8, length=0 if panel.labelled else 3)
-    for side in axes.spines.values():
-        side.set_visible(False)
-    if not math.prod(panel.shape) or not panel.shape:
-        axes.set_xticks([])
-    elif panel.labelled:
-        axes.set_xticks(range(panel.columns))
-    else:
-        axes.set_xticks(ticks(panel.columns))
-    if panel.rows == 1:
-        axes.set_yticks([])
-    elif len(panel.shape) == 1:  # a wrapped row is named by its first element
-        starts = ticks(panel.rows, max(1, min(8, int(panel.height / 0.2))))
-        axes.set_yticks(starts, [f"{s * panel.columns:,}" for s in starts])
-    elif len(panel.shape) == 3:
-        each = 1 if panel.labelled else panel.shape[1]
-        rows = [*range(0, panel.rows, each * max(1, -(-panel.rows // each // 16)))]
-        axes.set_yticks(rows, [f"{r // panel.shape[1]}, {r % panel.shape[1]}" for r in rows])
-    else:
-        axes.set_yticks(range(panel.rows) if panel.labelled else ticks(panel.rows))
+def _letters(texts: list[tuple[str, ...]], cell: tuple[float, float]) -> float:
+    """The size of letters with which all texts fit into a cell."""
+    widest = max((len(line) for text in texts for line in text), default=1)
+    most = max(map(len, texts), default=1)
+    return min(_LARGEST, 0.92 * cell[0] / (0.62 * widest), 0.88 * cell[1] / (1.22 * most))

@@ -1,4 +1,4 @@
-"""Draw a Timeline: a row is a warp with its 32 lanes, a column a step, vermillion a barrier."""
+"""Draw a Timeline: a row is a warp with its 32 lanes, a column a step, a dark line a barrier."""
 
 from __future__ import annotations
 
@@ -9,77 +9,82 @@ import numpy as np
 from forgekit.text import shortened, spans
 from forgekit.tracing.timeline import ORDER, Timeline
 from forgekit.vgpu.counters.rules import LANES
+from forgekit.viz.compose import Swatch, compose
+from forgekit.viz.grid import Block
+from forgekit.viz.palette import INK, WRONG
 from forgekit.viz.runs.timeline_columns import Column, columns_of
-from forgekit.viz.theme import RED, TEXT, WIDTH, Canvas, Entry, fitting, ink, wrap
+from forgekit.viz.scene import Item, Label, Line, Rect, Scene, fitting, text_width
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from forgekit.errors import SourceLine
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-# Okabe-Ito's colours; grey for what is cheap.
-_COLOURS = {"compute": "#B5B5B5", "branch": "#0072B2", "warp-wide": "#CC79A7",
-            "shared": "#56B4E9", "global": "#E69F00", "async copy": "#009E73",
-            "barrier": RED}  # fmt: skip
+# Hues of Okabe and Ito on which dark text reads; a barrier has the page's own ink.
+_COLOURS = {"compute": "#B9C4D6", "branch": "#F0E442", "warp-wide": "#CC79A7",
+            "shared": "#56B4E9", "global": "#009E73", "async copy": "#9AD5CA",
+            "barrier": "ink"}  # fmt: skip
 _NAMES = {"compute": "arithmetic", "shared": "shared memory", "global": "global memory",
           "async copy": "asynchronous copy", "warp-wide": "warp-wide (shuffle, vote)"}  # fmt: skip
 _SIGNS = {"load": "↓", "store": "↑", "atomic": "±"}
-_IDLE: dict[str, Any] = {"facecolor": "#808080", "alpha": 0.16}
-_WAITING: dict[str, Any] = {"facecolor": "none", "edgecolor": RED, "hatch": "////"}
 
 _MOST_LINES = 16  # of source in the key
 
-# Inches.
-_LEFT, _RIGHT = 0.78, 0.12
-_WIDEST, _LEAST = 0.42, 0.03  # a column's width, a bar's height
-_ROWS = 2.6  # all warps together, about
-_SMALL = 7  # points
+# Pixels.
+_LEFT, _WIDTH = 75.0, 760.0
+_WIDEST, _LEAST = 40.0, 3.0  # a column's width, a bar's height
+_ROWS = 250.0  # all warps together, about
+_LOOP = 19.0  # a bracket of a loop
+_SMALL = 9.5  # letters
 _GAP = 2.6  # columns for iterations that are not drawn
 
 
-def draw(shown: Timeline) -> Figure:
-    """The figure of a Timeline."""
-    return _Picture(shown).draw()
+def draw(shown: Timeline) -> Scene:
+    """The picture of a Timeline."""
+    picture = _Picture(shown)
+    blocks, notes = picture.blocks(), [ORDER, *picture.left_out] if shown.steps else []
+    return compose(
+        shown.headline, [], [[block] for block in blocks], words=shown.alt, plain=True,
+        swatches=picture.legend(), notes=notes, alarms=shown.notes,
+    )  # fmt: skip
 
 
 class _Picture:
     def __init__(self, shown: Timeline) -> None:
-        self.shown, self.canvas = shown, Canvas()
+        self.shown = shown
+        self.items: list[Item] = []
         self.columns, self.left_out = columns_of(shown)
         wide = np.array([_GAP if c.gap else 1.0 for c in self.columns])
-        self.column = min(_WIDEST, (WIDTH - _LEFT - _RIGHT) / max(wide.sum(), 1))
+        self.column = min(_WIDEST, (_WIDTH - _LEFT) / max(wide.sum(), 1))
         self.edges = np.concatenate([[0.0], np.cumsum(wide)]) * self.column + _LEFT
-        self.row = min(max(_ROWS / max(shown.warps, 1), 0.15), 0.46)
+        self.row = min(max(_ROWS / max(shown.warps, 1), 14.5), 44.0)
         self.gap = 0.22 * self.row
         self.depth = max((len(c.loops) for c in self.columns), default=0)
-        self.upright = all(_fits(*line) for line in self._lines())
+        self.level = all(_fits(*line) for line in self._lines())
         signs = {c.does for c in self.columns if c.does}
-        self.signs = 0.16 if signs and self.column > 0.085 else 0.0
+        self.signs = 15.0 if signs and self.column > 8 else 0.0
+        self.top = _LOOP * self.depth + (19 if self.level else 32) + self.signs + 4
 
-    # -- the page ---------------------------------------------------------------------------
-    def draw(self) -> Figure:
-        shown, canvas = self.shown, self.canvas
-        y = canvas.heading(shown.headline, shown.notes)
+    def blocks(self) -> list[Block]:
+        """The bars, and the source lines below them."""
         if not self.columns:
-            return canvas.finish(y + 0.2)
-        labels = 0.2 if self.upright else 0.34
-        self.top = y + 0.2 * self.depth + labels + self.signs + 0.04
-        self._loops(y + 0.02)
-        self._line_numbers(y + 0.2 * self.depth, labels)
+            return []
+        self._loops()
+        self._line_numbers(self.top - self.signs - 6)
         self._bars()
         self._meetings()
-        y = self.top + shown.warps * (self.row + self.gap) + 0.06
+        bottom = self.top + self.shown.warps * (self.row + self.gap)
         end = self._x(len(self.columns))
-        arrow = {"arrowstyle": "->", "color": TEXT, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0}
-        canvas.axes.annotate("", (end, y), (_LEFT, y), arrowprops=arrow)
-        canvas.text(_LEFT, y + 0.03, ORDER, size=8, gid="order")
-        below = [line for text in self.left_out for line in wrap(text, WIDTH - 1.2)]
-        y = canvas.lines(_LEFT, y + 0.2, below, size=8.5)
-        y = canvas.legend(_LEFT, y + 0.04, self._legend(), _RIGHT)
-        return canvas.finish(canvas.lines(_LEFT, y, self._source_lines(), family="monospace",
-                                          size=8, gid="source") + 0.1)  # fmt: skip
+        self.items.append(Line(_LEFT, bottom + 4, end, bottom + 4, "dim"))
+        self.items += [Line(end - 5, bottom + 4 + s, end, bottom + 4, "dim") for s in (-3, 3)]
+        bars = Block("timeline", _WIDTH, bottom + 10, tuple(self.items))
+        lines = [Label(_LEFT, 8 + 16 * n, text, 11.5, "ink", mono=True, sort="source")
+                 for n, text in enumerate(self._source_lines())]  # fmt: skip
+        return [bars, Block("source", _WIDTH, 16.0 * len(lines), tuple(lines))]
+
+    def _text(self, x: float, y: float, text: str, *, size: float = _SMALL, anchor: str = "middle",
+              **style: Any) -> None:  # fmt: skip
+        self.items += [Label(x, y, text, size, anchor=anchor, **style)] if text else []
 
     def _x(self, column: float) -> float:
         return float(np.interp(column, range(len(self.edges)), self.edges))
@@ -88,28 +93,25 @@ class _Picture:
         return self.top + warp * (self.row + self.gap) + self.row * lane / LANES
 
     # -- above the bars -----------------------------------------------------------------------
-    def _loops(self, y: float) -> None:
+    def _loops(self) -> None:
         """A bracket for each iteration of each loop, the outermost on top."""
         for depth in range(self.depth):
+            at = _LOOP * depth + 15
             for first, last in _groups([c.loops[: depth + 1] if len(c.loops) > depth else None
                                         for c in self.columns]):  # fmt: skip
                 loops = self.columns[first].loops
                 if len(loops) <= depth:
                     continue
-                left, right = self._x(first) + 0.015, self._x(last + 1) - 0.015
-                at = y + 0.2 * depth + 0.16
-                self.canvas.line((left, left, right, right), (at + 0.03, at, at, at + 0.03),
-                                 gid="iteration")  # fmt: skip
-                text = fitting((f"iteration {loops[depth][1]}", str(loops[depth][1])),
-                               right - left + 0.04, _SMALL)  # fmt: skip
-                self.canvas.text((left + right) / 2, at - 0.01, text, size=_SMALL, ha="center",
-                                 va="bottom", gid="iteration number")  # fmt: skip
+                left, right = self._x(first) + 1.5, self._x(last + 1) - 1.5
+                self.items.append(Line(left, at, right, at, "rule", sort="iteration"))
+                self.items += [Line(x, at, x, at + 3, "rule") for x in (left, right)]
+                number = str(loops[depth][1])
+                text = fitting((f"iteration {number}", number), right - left + 4, _SMALL)
+                self._text((left + right) / 2, at - 7, text, sort="iteration number")
             for i, column in enumerate(self.columns):
                 if column.gap and len(column.loops) == depth:
-                    self.canvas.text(self._x(i + 0.5), y + 0.2 * depth + 0.15, column.gap, size=6.5,
-                                     ha="center", va="bottom", gid="gap iterations")  # fmt: skip
-            self.canvas.text(_LEFT - 0.08, y + 0.2 * depth + 0.15, "loop", size=_SMALL, ha="right",
-                             va="bottom")  # fmt: skip
+                    self._text(self._x(i + 0.5), at - 7, column.gap, sort="gap iterations")
+            self._text(_LEFT - 8, at - 7, "loop", anchor="end")
 
     def _lines(self) -> list[tuple[str, float, float]]:
         """Numbers of source lines, and from where to where they reach."""
@@ -117,41 +119,38 @@ class _Picture:
         return [(str(source.line), self._x(a), self._x(b + 1)) for a, b in groups
                 if (source := self.columns[a].source) is not None]  # fmt: skip
 
-    def _line_numbers(self, y: float, high: float) -> None:
-        under = y + high - 0.03
-        self.canvas.text(_LEFT - 0.08, under, "line", size=_SMALL, ha="right", va="bottom")
+    def _line_numbers(self, under: float) -> None:
+        self._text(_LEFT - 8, under - 7, "line", anchor="end")
         for number, left, right in self._lines():
-            self.canvas.line((left + 0.012, right - 0.012), (under + 0.015,) * 2, linewidth=0.6)
-            rotation = 0 if _fits(number, left, right) else 90
-            self.canvas.text((left + right) / 2, under, number, size=_SMALL, ha="center",
-                             va="bottom", rotation=rotation, gid="line number")  # fmt: skip
+            self.items.append(Line(left + 1.2, under, right - 1.2, under, "rule", 0.8))
+            upright = not _fits(number, left, right)
+            middle = under - 3 - text_width(number, _SMALL) / 2 if upright else under - 7
+            self._text((left + right) / 2, middle, number, upright=upright, sort="line number")
         if self.signs:
             for i, column in enumerate(self.columns):
                 if column.does:
-                    self.canvas.text(self._x(i + 0.5), under + 0.03, _SIGNS[column.does], size=8,
-                                     ha="center", gid="sign")  # fmt: skip
+                    self._text(self._x(i + 0.5), under + 9, _SIGNS[column.does], size=10.5,
+                               sort="sign")  # fmt: skip
 
     # -- the bars -----------------------------------------------------------------------------
     def _bars(self) -> None:
         for warp in range(self.shown.warps):
             middle = self._y(warp, LANES / 2)
-            name = f"warp {warp}" if self.row > 0.1 else ""
-            self.canvas.text(_LEFT - 0.08, middle, name, size=8, ha="right", va="center_baseline")
+            self._text(_LEFT - 8, middle, f"warp {warp}", size=10.5, anchor="end")
             here = [i for i, c in enumerate(self.columns) if c.gap or c.lanes[warp].any()]
             if here:
-                self.canvas.box(self._x(here[0]), self._y(warp), self._x(here[-1] + 1)
-                                - self._x(here[0]), self.row, gid="idle", **_IDLE)  # fmt: skip
-            self._lane_names(warp)
+                left, right = self._x(here[0]), self._x(here[-1] + 1)
+                self.items.append(Rect(left, self._y(warp), right - left, self.row, "quiet",
+                                       sort="idle"))  # fmt: skip
             for i, column in enumerate(self.columns):
                 if column.gap:
-                    self.canvas.centred(
-                        self._x(i + 0.5), self._y(warp, LANES / 2), "⋯", 9, gid="gap"
-                    )
+                    self._text(self._x(i + 0.5), middle, "⋯", size=12, sort="gap")
                 else:
                     self._bar(i, column, warp)
+            self._lane_names(warp)
 
     def _bar(self, i: int, column: Column, warp: int) -> None:
-        inset = min(0.012, 0.08 * self.column)
+        inset = min(1.2, 0.08 * self.column)
         x, width = self._x(i) + inset, self.column - 2 * inset
         if column.kind == "barrier":
             x, width = self._x(i + 0.5) - 0.3 * self.column, 0.6 * self.column
@@ -160,8 +159,7 @@ class _Picture:
             top, high = self._y(warp, first), self.row * (last + 1 - first) / LANES
             if len(runs) == 1:  # a lane alone would be overlooked
                 high = max(high, min(_LEAST, self._y(warp, LANES) - top))
-            self.canvas.box(x, top, width, high, gid=column.kind,
-                            facecolor=_COLOURS[column.kind])  # fmt: skip
+            self.items.append(Rect(x, top, width, high, _COLOURS[column.kind], sort=column.kind))
 
     def _lane_names(self, warp: int) -> None:
         """Which lanes, where they are only a part of the warp."""
@@ -173,13 +171,12 @@ class _Picture:
             lanes = np.flatnonzero(self.columns[first].lanes[warp]).tolist()
             across = (last + 1 - first) * self.column
             text = fitting(
-                (f"lane{'s' * (len(lanes) > 1)} {spans(lanes)}", spans(lanes)), across, 6.5
+                (f"lane{'s' * (len(lanes) > 1)} {spans(lanes)}", spans(lanes)), across, 9
             )
             middle, inside = self._room(warp, lanes)
-            colour = ink(_COLOURS[self.columns[(first + last) // 2].kind]) if inside else TEXT
             if middle:
-                at = (self._x(first) + self._x(last + 1)) / 2
-                self.canvas.centred(at, middle, text, 6.5, color=colour, gid="lanes")
+                self._text((self._x(first) + self._x(last + 1)) / 2, middle, text, size=9,
+                           fill=INK if inside else "dim", sort="lanes")  # fmt: skip
 
     def _room(self, warp: int, lanes: list[int]) -> tuple[float, bool]:
         """Where a row has room for the names of lanes, and whether that is on their bars; else 0.
@@ -187,11 +184,11 @@ class _Picture:
         Best is the larger side on which the other lanes stand by.
         """
         above, below = lanes[0], LANES - 1 - lanes[-1]
-        if self.row * max(above, below) / LANES >= 0.11:
+        if self.row * max(above, below) / LANES >= 11:
             lane = (LANES + lanes[-1] + 1) / 2 if below >= above else above / 2
             return self._y(warp, lane), False
         solid = len(lanes) == lanes[-1] + 1 - lanes[0]
-        if solid and self.row * len(lanes) / LANES >= 0.2:
+        if solid and self.row * len(lanes) / LANES >= 19:
             return self._y(warp, (lanes[0] + lanes[-1] + 1) / 2), True
         return 0.0, False
 
@@ -201,33 +198,31 @@ class _Picture:
         place = {n: i for i, c in enumerate(self.columns) for n in range(c.first, c.last + 1)}
         for meeting in self.shown.meetings:
             at = place.get(meeting.step)
-            if at is None or self.columns[at].gap:
-                continue
             here = meeting.warps.tolist()
-            if not here:
+            if at is None or self.columns[at].gap or not here:
                 continue
             x = self._x(at + 0.5)
             for warp in here:
                 arrived = place.get(int(meeting.since[warp].max()), at)
                 if arrived < at:
                     start = self._x(arrived)
-                    self.canvas.box(start, self._y(warp), x - start, self.row, gid="waiting",
-                                    **_WAITING)  # fmt: skip
-            ends = self._y(here[0]) - 0.05, self._y(here[-1], LANES) + 0.05
-            self.canvas.line((x, x), ends, color=RED, linewidth=2.2, gid="meeting",
-                             solid_capstyle="butt")  # fmt: skip
+                    self.items.append(Rect(start, self._y(warp), x - start, self.row, None,
+                                           hatch=WRONG, sort="waiting"))  # fmt: skip
+            ends = self._y(here[0]) - 5, self._y(here[-1], LANES) + 5
+            self.items.append(Line(x, ends[0], x, ends[1], "ink", 2.4, sort="meeting"))
 
     # -- below the bars -----------------------------------------------------------------------
-    def _legend(self) -> list[Entry]:
+    def legend(self) -> list[Swatch]:
+        """What colours and signs mean."""
         kinds = {c.kind for c in self.columns if not c.gap}
-        entries: list[Entry] = [(_NAMES.get(kind, kind), {"facecolor": colour})
-                                for kind, colour in _COLOURS.items() if kind in kinds]  # fmt: skip
+        entries = [Swatch((colour,), _NAMES.get(kind, kind))
+                   for kind, colour in _COLOURS.items() if kind in kinds]  # fmt: skip
         if any(m.early.size for m in self.shown.meetings):
-            entries.append(("waits at a barrier", _WAITING))
+            entries.append(Swatch((None,), "waits at a barrier", hatch=WRONG))
         if any(0 < n < LANES for c in self.columns for n in c.lanes.sum(axis=1)):
-            entries.append(("lanes that stand by", _IDLE))
+            entries.append(Swatch(("quiet",), "lanes that stand by"))
         does = {c.does for c in self.columns} if self.signs else set()
-        return entries + [(f"{sign} {name}", {}) for name, sign in _SIGNS.items() if name in does]
+        return entries + [Swatch((), f"{sign} {n}") for n, sign in _SIGNS.items() if n in does]
 
     def _source_lines(self) -> list[str]:
         """The source lines, with their text."""
@@ -245,7 +240,7 @@ class _Picture:
 
 
 def _fits(number: str, left: float, right: float) -> bool:
-    return bool(fitting((number,), 0.85 * (right - left), _SMALL))
+    return bool(fitting((number,), 0.9 * (right - left), _SMALL))
 
 
 def _groups(keys: list[Any]) -> list[tuple[int, int]]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from forgekit.text import shortened
-from forgekit.viz.theme import LETTERS, NOT_TOUCHED, TEXT, WIDTH, Canvas, ink, wrap
+from forgekit.viz.compose import Swatch, compose
+from forgekit.viz.grid import Block
+from forgekit.viz.palette import INK, thread_colour
+from forgekit.viz.scene import Item, Label, Rect, Scene, fitting, wrap
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from forgekit.tracing.warp_access import WarpAccess, WarpAccesses
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -21,8 +22,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _MOST_ROWS, _MOST_OF_SEVERAL = 32, 9
 _HEAD, _TAIL = 6, 2  # rows before and after those left out
 
-LEFT = 1.2  # inches, what stands before a row
-SMALL = 7  # points
+WIDTH, LEFT = 760.0, 112.0  # px, of a panel, and what stands before a row
+SMALL, _LEAST = 9.5, 8.0  # px, letters
 
 R = TypeVar("R")
 
@@ -33,7 +34,7 @@ class Panel(ABC, Generic[R]):
     cost: for the title, which one of several panels has; foldable: whether many rows may be cut.
     """
 
-    row_height: float  # inches
+    row_height: float
     rows_called: str
 
     def __init__(
@@ -43,83 +44,93 @@ class Panel(ABC, Generic[R]):
         self.access, self.details = access, details
         self.title = f"{access.place}: {cost}" if several else ""
         self.rows, self._left_out = rows, 0
+        self.items: list[Item] = []
         if foldable and len(rows) > (_MOST_OF_SEVERAL if several else _MOST_ROWS):
             self._left_out = len(rows) - _HEAD - _TAIL
             self.rows = rows[:_HEAD] + rows[-_TAIL:]
 
-    def draw(self, canvas: Canvas, y: float) -> float:
-        """Draw it from y on; returns where the next one begins."""
-        for text in wrap(self.title, WIDTH - LEFT - 0.15, LETTERS * 0.83):
-            canvas.text(LEFT, y, text, size=10.5, weight="bold", gid="panel title")
-            y += 0.2
-        y += 0.04
+    def block(self) -> Block:
+        """The whole panel, as a block of the picture."""
+        y = 0.0
+        for text in wrap(self.title, WIDTH, 14):
+            self.items.append(Label(0, y + 8, text, 13, "ink", bold=True, sort="panel title"))
+            y += 19
         if self.access.source is not None and self.access.source.text:
-            line = shortened(self.access.source.text, 78)
-            canvas.text(LEFT, y, line, family="monospace", size=8.5)
-            y += 0.2
-        y = canvas.lines(LEFT, y, wrap(self.details, WIDTH - 0.6)) + 0.08
-        self.draw_header(canvas, y)
-        y += 0.2
+            line = shortened(self.access.source.text, 92)
+            self.items.append(Label(0, y + 8, line, 12, "ink", mono=True))
+            y += 20
+        for text in wrap(self.details, WIDTH):
+            self.items.append(Label(0, y + 8, text, 12))
+            y += 18
+        y += 8
+        self.draw_header(y)
+        y += 18
         for number, row in enumerate(self.rows):
             cut = bool(self._left_out) and number == _HEAD
             if cut:
                 text = f"⋮  {self._left_out} more {self.rows_called} in between, not shown"
-                canvas.text(LEFT + 0.05, y + 0.03, text, size=8)
-                y += 0.2
+                self.items.append(Label(LEFT + 4, y + 10, text, 11))
+                y += 20
             else:
                 y += self.gap(row)
-            self.draw_row(canvas, y, row, below_cut=cut)
+            self.draw_row(y, row, below_cut=cut)
             y += self.row_height
-        return y + 0.16
+        return Block(self.title or "access", WIDTH, y + 4, tuple(self.items))
 
-    def row_label(self, canvas: Canvas, y: float, text: str, size: float = SMALL) -> None:
-        canvas.text(LEFT - 0.08, y + self.row_height / 2, text, size=size, ha="right",
-                    va="center_baseline", gid="row label")  # fmt: skip
+    def label(self, x: float, y: float, text: str, **style: Any) -> None:
+        self.items.append(Label(x, y, text, **{"size": SMALL, **style}))
+
+    def row_label(self, y: float, text: str) -> None:
+        self.label(LEFT - 8, y + self.row_height / 2, text, anchor="end", sort="row label")
+
+    def named(self, x: float, y: float, width: float, choices: Sequence[str]) -> None:
+        """The first of several names of a cell that fits, in its middle."""
+        text, size = fitting_size(choices, width)
+        self.label(x + width / 2, y + self.row_height / 2, text, size=size, fill=INK,
+                   anchor="middle", sort="lane")  # fmt: skip
 
     @abstractmethod
     def gap(self, row: R) -> float:
-        """Inches above a row."""
+        """Pixels above a row."""
 
     @abstractmethod
-    def draw_header(self, canvas: Canvas, y: float) -> None: ...
+    def draw_header(self, y: float) -> None: ...
 
     @abstractmethod
-    def draw_row(self, canvas: Canvas, y: float, row: R, *, below_cut: bool) -> None: ...
+    def draw_row(self, y: float, row: R, *, below_cut: bool) -> None: ...
 
 
-def draw_panels(
-    shown: WarpAccesses,
-    panels: Sequence[Panel[Any]],
-    right: float,
-    draw_key: Callable[[Canvas, float], float],
-) -> Figure:
-    """The whole picture; right: inches beside the rows; draw_key: what the colours mean."""
-    canvas = Canvas()
-    y = canvas.heading(shown.headline, shown.notes)
-    for panel in panels:
-        y = panel.draw(canvas, y)
+def fitting_size(choices: Sequence[str], width: float) -> tuple[str, float]:
+    """The text of `fitting`, in usual small letters if they do, else in smaller ones."""
+    for size in (SMALL, _LEAST):
+        if text := fitting(choices, width, size):
+            break
+    return text, size
+
+
+def scene(
+    shown: WarpAccesses, panels: Sequence[Panel[Any]], right: float, *,
+    swatches: Sequence[Swatch] = (), notes: Sequence[str] = (),
+) -> Scene:  # fmt: skip
+    """The whole picture; right: pixels beside the rows; swatches, notes: what colours mean."""
+    rows = [[panel.block()] for panel in panels]
     if panels:
         active = shown.accesses[0].active if len(panels) == 1 else None
-        y = draw_key(canvas, _lane_key(canvas, y, right, active)) + 0.05
-    return canvas.finish(canvas.lines(WIDTH / 2, y, shown.more, ha="center") + 0.1)
+        rows.append([_lane_key(right, active)])
+    return compose(
+        shown.headline, [], rows, words=shown.alt, plain=True, alarms=shown.notes,
+        swatches=swatches if panels else (), notes=[*(notes if panels else ()), *shown.more],
+    )  # fmt: skip
 
 
-# -- colours of lanes -----------------------------------------------------------------------------
-def lane_colours() -> Array:
-    """(32, 4): a colour for each lane, on the scale that threads have in a footprint."""
-    import matplotlib
-
-    return np.array(matplotlib.colormaps["viridis"](np.linspace(0.25, 1.0, 32)))
-
-
-def _lane_key(canvas: Canvas, y: float, right: float, active: Array | None) -> float:
-    """The colours of the 32 lanes, of `active` ones alone; returns where the next thing goes."""
-    colours, across = lane_colours(), (canvas.width - LEFT - right) / 32
-    canvas.text(LEFT - 0.08, y + 0.08, "lane", size=8, ha="right", va="center_baseline")
+def _lane_key(right: float, active: Array | None) -> Block:
+    """The colours of the 32 lanes, of `active` ones alone."""
+    across = (WIDTH - LEFT - right) / 32
+    items: list[Item] = [Label(LEFT - 8, 8, "lane", 11, anchor="end")]
     for lane in range(32):
         there = active is None or bool(active[lane])
-        style = {"facecolor": colours[lane]} if there else NOT_TOUCHED
-        canvas.box(LEFT + lane * across, y, across - 0.012, 0.16, gid="lane key", **style)
-        colour = ink(colours[lane]) if there else TEXT
-        canvas.centred(LEFT + (lane + 0.5) * across, y + 0.08, str(lane), SMALL, color=colour)
-    return y + 0.27
+        fill, stroke, ink = (thread_colour(lane), None, INK) if there else (None, "rule", "dim")
+        x = LEFT + lane * across
+        items.append(Rect(x, 0, across - 1.2, 16, fill, stroke, sort="lane key"))
+        items.append(Label(x + across / 2, 8, str(lane), SMALL, ink, "middle"))
+    return Block("lanes", WIDTH, 17, tuple(items))

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from forgekit.benching.notebook.quantities import COUNTED
 from forgekit.benching.notebook.results import Benchmark
 from forgekit.benching.notebook.tables import reason
-from forgekit.viz.picture import TimingPicture
-from forgekit.viz.theme import LINE, TEXT, WIDTH
 from forgekit.viz.timing.chart import SMALL, SMALL_LINE, look, page, tidy, wrapped
+from forgekit.viz.timing.style import LINE, TEXT, WIDTH, TimingPicture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,15 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from forgekit.viz.theme import LETTERS, TEXT, WIDTH, text_at, wrap
+from forgekit.viz.timing.style import INK, LETTERS, SERIES, TEXT, WIDTH, text_at, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-# Okabe-Ito's colours that show on white and on black, and a violet; neighbours differ most.
-_HUES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A6FBF")
 _MARKERS = "os^DvPX"
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1.2, 1.2)))
 SMALL = 8.0  # points
@@ -38,11 +36,11 @@ class Look:
 def look(index: int, count: int) -> Look:
     """Of variant `index` of `count`."""
     share = index / max(count - 1, 1)
-    hue = index % len(_HUES)
+    hue = index % len(SERIES)
     # The marker moves on where the colours begin again, so a pair never comes twice.
-    marker = _MARKERS[(index + index // len(_HUES)) % len(_MARKERS)]
-    dash = _DASHES[index // len(_HUES) % len(_DASHES)]
-    return Look(_HUES[hue], marker, dash, 4.2 - 2.8 * share, 8.5 - 4.0 * share)
+    marker = _MARKERS[(index + index // len(SERIES)) % len(_MARKERS)]
+    dash = _DASHES[index // len(SERIES) % len(_DASHES)]
+    return Look(SERIES[hue], marker, dash, 4.2 - 2.8 * share, 8.5 - 4.0 * share)
 
 
 def wrapped(text: str, inches: float, size: float = SMALL) -> list[str]:
@@ -74,11 +72,11 @@ def page(headline: str, notes: Sequence[str], body: float) -> Figure:
     layout = ConstrainedLayoutEngine(rect=rect, w_pad=0.08, h_pad=0.06)
     figure = Figure(figsize=(WIDTH, height), layout=layout)
     figure.patch.set_alpha(0.0)
-    middle, style = WIDTH / 2, {"size": 11.5, "weight": "bold", "ha": "center", "gid": "title"}
     for k, line in enumerate(title):
-        text_at(figure, middle, height - 0.08 - 0.23 * k, line, **style)
+        text_at(figure, 0.2, height - 0.12 - 0.23 * k, line, size=10.9, weight="bold",
+                color=INK, gid="title")  # fmt: skip
     for k, line in enumerate(caption):
-        text_at(figure, 0.12, foot - 0.02 - SMALL_LINE * k, line, size=SMALL, gid="caption")
+        text_at(figure, 0.2, foot - 0.02 - SMALL_LINE * k, line, size=SMALL, gid="caption")
     return figure
 
 

@@ -11,8 +11,6 @@ from forgekit.benching.measuring import Measured
 from forgekit.benching.notebook.quantities import COUNTED, Quantity, at_percentile, quantity
 from forgekit.benching.notebook.results import Sweep
 from forgekit.benching.notebook.tables import recorded_title, size_text
-from forgekit.viz.picture import TimingPicture
-from forgekit.viz.theme import TEXT, WIDTH
 from forgekit.viz.timing.chart import (
     SMALL,
     SMALL_LINE,
@@ -25,6 +23,7 @@ from forgekit.viz.timing.chart import (
     tidy,
     wrapped,
 )
+from forgekit.viz.timing.style import TEXT, WIDTH, TimingPicture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

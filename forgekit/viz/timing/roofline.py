@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any
 from forgekit.benching.notebook.results import Benchmark, VariantOutcome
 from forgekit.benching.notebook.tables import recorded_title
 from forgekit.errors import UsageError, got_needed
-from forgekit.viz.picture import TimingPicture
-from forgekit.viz.theme import TEXT
 from forgekit.viz.timing.chart import (
     SMALL,
     SMALL_LINE,
@@ -29,6 +27,7 @@ from forgekit.viz.timing.chart import (
     tidy,
     wrapped,
 )
+from forgekit.viz.timing.style import TEXT, TimingPicture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

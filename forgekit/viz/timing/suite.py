@@ -16,19 +16,18 @@ from forgekit.benching.suites.results import SuiteResults, SuiteRow
 from forgekit.benching.suites.suite import DTYPES
 from forgekit.errors import UsageError, brief, got_needed
 from forgekit.output_files import write_output
-from forgekit.viz.theme import TEXT, text_at
 from forgekit.viz.timing.chart import tidy
+from forgekit.viz.timing.style import SERIES, TEXT, text_at
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 FORMATS = (".png", ".svg")
-# Of Okabe and Ito's colours, those that read on white and on black. Who is known has one of its own
-# in every picture; others take what is left, in their order.
-_STYLES = {"forgekit": ("#D55E00", "o"), "torch": ("#0072B2", "s"),
-           "torch.compile": ("#009E73", "^"), "quack": ("#CC79A7", "D")}  # fmt: skip
-_OTHERS = (("#7F7F7F", "v"), ("#56B4E9", "P"), ("#E69F00", "X"))
+# Who is known has a colour of its own in every picture; others take what is left, in their order.
+_STYLES = {"forgekit": (SERIES[0], "o"), "torch": (SERIES[1], "s"),
+           "torch.compile": (SERIES[2], "^"), "quack": (SERIES[3], "D")}  # fmt: skip
+_OTHERS = tuple(zip(SERIES[4:], "vPX", strict=True))
 _COLOURS, _MARKERS = [colour for colour, _ in _OTHERS], "<>phd8*"  # 3 by 7: none comes twice
 _LINE, _TOP, _BOTTOM, _LEFT, _RIGHT, _GAP = 0.19, 0.26, 0.5, 1.25, 0.15, 0.2  # inches
 _PANEL, _HEAD = 2.6, 0.66

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from forgekit.viz.layouts.grid import Block, Grid
-from forgekit.viz.layouts.scene import Item, Label, Rect, Scene, text_width
-from forgekit.viz.palette import INK
+from forgekit.viz.grid import Block, Grid
+from forgekit.viz.scene import Item, Label, Rect, Scene, text_width, wrap
 
 _PAD, _GAP = 20.0, 30.0
 _TITLE, _TEXT, _LINE = 14.5, 12.0, 18.0
@@ -20,8 +18,10 @@ _LEAST, _PAGE = 340.0, 1040.0  # width of the content, px
 class Swatch:
     """An entry of the legend: colours side by side, and what they mean."""
 
-    fills: tuple[str, ...]
+    fills: tuple[str | None, ...]
     text: str
+    stroke: str = "rule"
+    hatch: str | None = None
 
 
 def blocks_of(grids: Sequence[Grid]) -> list[list[Block]]:
@@ -54,35 +54,41 @@ def compose(
     swatches: Sequence[Swatch] = (),
     notes: Sequence[str] = (),
     aligned: int = 0,
+    plain: bool = False,
+    alarms: Sequence[str] = (),
 ) -> Scene:
     """The whole picture.
 
     Args:
-        title: in CuTe's notation. lines: below it. rows: the grids; None leaves a place free.
-        words: what the picture shows, for the description. notes: lines at the bottom.
+        title: in CuTe's notation, or in plain words. lines: below it; alarms: what went wrong.
+        rows: the grids; None leaves a place free. swatches, notes: at the bottom.
+        words: what the picture shows, for the description.
         aligned: in so many rows, blocks of a column begin their cells at the same x.
     """
     places, body_width, body_height = _place(rows, aligned)
     legend_width = max((_swatch_width(s) for s in swatches), default=0.0)
-    title_width = min(text_width(title, _TITLE, mono=True), 640.0)
+    title_width = min(text_width(title, _TITLE, mono=not plain), 640.0)
     content = max(body_width, _LEAST, title_width, legend_width)
     y = _PAD
     head: list[Item] = []
     letters = max(int(content / text_width("0", _TITLE, mono=True)), 24)
-    for line in wrap_layout(title, letters):
-        head.append(Label(_PAD, y + 9, line, _TITLE, "ink", bold=True, mono=True))
+    for line in wrap(title, content, _TITLE * 1.08) if plain else wrap_layout(title, letters):
+        head.append(
+            Label(_PAD, y + 9, line, _TITLE, "ink", bold=True, mono=not plain, sort="title")
+        )
         y += _LINE + 3
-    for line in _wrap(lines, content):
-        head.append(Label(_PAD, y + 8, line, _TEXT))
-        y += _LINE
+    for texts, fill in ((lines, "dim"), (alarms, "alarm")):
+        for line in (part for text in texts for part in wrap(text, content, _TEXT)):
+            head.append(Label(_PAD, y + 8, line, _TEXT, fill, sort="note"))
+            y += _LINE
     y += 12
     panels = [(b, b.at(_PAD + bx, y + by)) for b, bx, by in places]
     y += body_height + 4
     legend, y = _legend(swatches, y, content)
     foot: list[Item] = []
-    for line in _wrap(notes, content):
+    for line in (part for text in notes for part in wrap(text, content, _TEXT)):
         y += _LINE
-        foot.append(Label(_PAD, y, line, _TEXT))
+        foot.append(Label(_PAD, y, line, _TEXT, sort="note"))
     summary = "\n  ".join([title, *lines])
     bottom = y + (10 if foot or legend else 0) + _PAD - 4
     scene = Scene(content + 2 * _PAD, bottom, title, summary, words)
@@ -128,11 +134,14 @@ def _legend(swatches: Sequence[Swatch], y: float, width: float) -> tuple[list[It
         wide, needed = _strip(swatch), _swatch_width(swatch) + 22
         if x and x + needed > width + 22:
             x, down = 0.0, down + 22
-        step = wide / len(swatch.fills)
+        step = wide / max(len(swatch.fills), 1)
         for i, fill in enumerate(swatch.fills):
-            items.append(Rect(_PAD + x + i * step, down - 7, step, 14, fill))
-        items.append(Rect(_PAD + x, down - 7, wide, 14, None, INK, 0.8))
-        items.append(Label(_PAD + x + wide + 8, down, swatch.text, _TEXT))
+            items.append(Rect(_PAD + x + i * step, down - 7, step, 14, fill, hatch=swatch.hatch,
+                              sort="key"))  # fmt: skip
+        items += [Rect(_PAD + x, down - 7, wide, 14, None, swatch.stroke)] if wide else []
+        items.append(
+            Label(_PAD + x + wide + 8 * bool(wide), down, swatch.text, _TEXT, sort="legend")
+        )
         x += needed
     return items, (down + 4 if swatches else y)
 
@@ -143,11 +152,6 @@ def _strip(swatch: Swatch) -> float:
 
 def _swatch_width(swatch: Swatch) -> float:
     return _strip(swatch) + 8 + text_width(swatch.text, _TEXT)
-
-
-def _wrap(lines: Sequence[str], width: float) -> list[str]:
-    letters = max(int(width / text_width("0", _TEXT) * 1.08), 30)
-    return [part for line in lines for part in textwrap.wrap(line, letters)]
 
 
 def wrap_layout(text: str, letters: int) -> list[str]:

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from forgekit.layouts.tuples import flat
-from forgekit.viz.layouts.scene import Cell, Item, Label, Line, Rect, Tiles, text_width
-from forgekit.viz.palette import ACCENT, INK, PAPER
-from forgekit.viz.theme import ticks
+from forgekit.viz.palette import INK, PAPER
+from forgekit.viz.scene import Cell, Item, Label, Line, Pixels, Rect, moved, text_width
 
 _MOST_SIDE, _MOST_DRAWN = 64, 2048  # cells along a side and in all, drawn one by one
 _OVERVIEW_PX, _LEAST_PX = 448.0, 96.0
@@ -91,13 +92,7 @@ class Block:
     top: float = 0.0
 
     def at(self, x: float, y: float) -> list[Item]:
-        return [_moved(item, x, y) for item in self.items]
-
-
-def _moved(item: Item, x: float, y: float) -> Item:
-    if isinstance(item, Line):
-        return replace(item, x1=item.x1 + x, y1=item.y1 + y, x2=item.x2 + x, y2=item.y2 + y)
-    return replace(item, x=item.x + x, y=item.y + y)
+        return [moved(item, x, y) for item in self.items]
 
 
 @dataclass(frozen=True)
@@ -122,7 +117,7 @@ class Grid:
     caption: str = ""
     note: str = ""
     cell: tuple[float, float] = (36.0, 36.0)
-    frame: str = INK
+    frame: str = "ink"
 
     def transposed(self) -> Grid:
         """The same with its rows across."""
@@ -237,7 +232,7 @@ class Grid:
             row_axis=_first(self.row_axis, rows), column_axis=_first(self.column_axis, columns),
             caption=f"{self.caption} corner".strip() if self.caption else "Corner",
             note=f"the first {rows} rows and {columns} columns", cell=_detail_cell(self.cell),
-            frame=ACCENT,
+            frame="focus",
         )  # fmt: skip
 
     def dot(self) -> tuple[float, float]:
@@ -253,14 +248,17 @@ class Grid:
         top = _CAPTION * bool(self.caption or self.note) + _LEVEL
         left = text_width("0" * len(str(self.rows)), _TICK) + 8
         fills = [[self.content(r, c).fill for c in range(self.columns)] for r in range(self.rows)]
+        colours = sorted({fill for row in fills for fill in row})
+        place = {fill: number for number, fill in enumerate(colours)}
+        numbers = [[place[fill] for fill in row] for row in fills]
         across, down = self.columns * wide, self.rows * high
         corner = self.corner()
         lines = self._group_lines(left, top, (wide, high), (0.0, 1.0))
         items: list[Item] = [
-            Tiles(left, top, wide, high, _tile_runs(fills)),
+            Pixels(left, top, across, down, np.array(numbers), colours),
             *(lines if len(lines) <= _MOST_LINES else ()),
             _frame(left, top, across, down),
-            _frame(left, top, corner.columns * wide, corner.rows * high, ACCENT),
+            _frame(left, top, corner.columns * wide, corner.rows * high, "focus"),
         ]
         for n in ticks(self.columns, min(max(int(across / 28), 1), 8)):
             items.append(Label(left + n * wide, top - _LEVEL / 2, str(n), _TICK))
@@ -271,12 +269,20 @@ class Grid:
         return Block(self.name, width, top + down + 2, tuple(items), left, top)
 
 
+def ticks(size: int, most: int = 8) -> range:
+    """Multiples of a power of two, the numbers that tiles are made of; at most so many."""
+    step = 1
+    while size > step * most:
+        step *= 2
+    return range(0, size, step)
+
+
 def _detail_cell(cell: tuple[float, float]) -> tuple[float, float]:
     return max(cell[0], 34.0), max(cell[1], 30.0)
 
 
-def _frame(x: float, y: float, width: float, height: float, colour: str = INK) -> Rect:
-    return Rect(x, y, width, height, None, colour, 1.2 if colour == INK else 2.0)
+def _frame(x: float, y: float, width: float, height: float, colour: str = "ink") -> Rect:
+    return Rect(x, y, width, height, None, colour, 1.2 if colour == "ink" else 2.0)
 
 
 def _caption(grid: Grid, left: float) -> list[Item]:
@@ -310,18 +316,6 @@ def _runs(values: Iterable[Any]) -> list[tuple[int, int, Any]]:
             runs.append((start, end, value))
         start = end
     return runs
-
-
-def _tile_runs(fills: list[list[str]]) -> dict[str, list[tuple[int, int, int, int]]]:
-    """Stretches of equal colour along rows or along columns, whichever are fewer."""
-    along = [(a, r, b - a, 1, fill) for r, row in enumerate(fills) for a, b, fill in _runs(row)]
-    down = [(c, a, 1, b - a, fill) for c, column in enumerate(zip(*fills, strict=True))
-            for a, b, fill in _runs(column)]  # fmt: skip
-    found: dict[str, list[tuple[int, int, int, int]]] = {}
-    for *where, fill in min(along, down, key=len):
-        c, r, columns, rows = where
-        found.setdefault(fill, []).append((c, r, columns, rows))
-    return found
 
 
 def _first(axis: Axis, size: int) -> Axis:

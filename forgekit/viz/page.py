@@ -1,0 +1,70 @@
+"""HTML that a script brings to life: until it runs, and where none may, there is a still picture.
+
+Everything is inside: nothing is fetched, no kernel is asked. JupyterLab takes a script and all that
+is in it out of a notebook that is not trusted.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import html
+import json
+from importlib import resources
+
+
+def fragment(kind: str, still: str, scripts: str, *, label: str = "", style: str = "") -> str:
+    """`still` in an element of this class, and a script that knows the element as `root`.
+
+    The script finds its own element: the one around it, or the next one not yet begun where a
+    notebook runs scripts elsewhere. label: of the group; style: of the element.
+    """
+    name = f"{kind}-" + hashlib.sha256((still + scripts).encode()).hexdigest()[:10]
+    group = f' role="group" aria-label="{html.escape(label)}"' if label else ""
+    styled = f' style="{style}"' if style else ""
+    start = (
+        f'const all=[...document.querySelectorAll("[data-fk={name}]")];'
+        'const root=document.currentScript?.closest("[data-fk]")'
+        "??all.find((x)=>!x.dataset.ready);"
+        'if(!root||root.dataset.ready)return;root.dataset.ready="1";'
+        "const uid=`${root.dataset.fk}-${all.indexOf(root)}`;"
+    )
+    return (
+        f'<div class="{kind}" data-fk="{name}"{group}{styled}>\n{still}\n'
+        f"<script>(()=>{{{start}\n{scripts}}})()</script>\n</div>"
+    )
+
+
+def in_script(value: object) -> str:
+    """A value as JSON that no text in it can end the script with."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    for character in "<>\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+@functools.cache
+def script(package: str, *names: str) -> str:
+    """Scripts of a package without comments and indentation."""
+    files = (resources.files(package).joinpath(name) for name in names)
+    lines = (line.strip() for file in files for line in file.read_text("utf-8").split("\n"))
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
+
+
+def img_tag(png: bytes, alt: str, width_px: float | None = None) -> str:
+    """`<img>` with the picture as its data."""
+    data = base64.b64encode(png).decode("ascii")
+    style = (f"width:{round(width_px)}px;" if width_px else "") + "max-width:100%"
+    text = html.escape(alt, quote=True)
+    return f'<img alt="{text}" style="{style}" src="data:image/png;base64,{data}">'
+
+
+def living(png: bytes, svgs: list[str], alt: str, width_px: float) -> str:
+    """A PNG that its SVG takes the place of, where the colours follow the page's."""
+    drawn = "".join(svg[svg.index("<svg") :] for svg in svgs)
+    for character, escaped in (("\\", "\\\\"), ("`", "\\`"), ("${", "\\${"), ("</", "<\\/")):
+        drawn = drawn.replace(character, escaped)
+    scripts = f"{script('forgekit.viz', 'scroll.js')}\nroot.innerHTML=`{drawn}`;fkScroll(root);"
+    style = "overflow-x:auto;max-width:100%"
+    return fragment("fk-figure", img_tag(png, alt, width_px), scripts, style=style)

@@ -1,0 +1,140 @@
+"""Colours of a footprint's picture, and the legend that says what they and the numbers mean."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forgekit.text import times
+from forgekit.vgpu.counters.rules import LANES
+from forgekit.viz.compose import Swatch
+from forgekit.viz.palette import (
+    UNTOUCHED,
+    WRONG,
+    block_colour,
+    mix,
+    offset_colour,
+    thread_colour,
+)
+
+if TYPE_CHECKING:
+    from forgekit.tracing.footprint import Footprint
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_FEW = 8  # blocks, warps or counts, each with a colour of its own
+_SHADES = 96  # of a scale
+_PIECE = 1 << 18  # keys looked at together
+
+
+def often(found: dict[str, Array]) -> Array:
+    """How often each element was read or written, whichever is more: in place is once each."""
+    return np.maximum(found["loads"], found["stores"] + found["atomics"])
+
+
+def keys(fp: Footprint, name: str) -> Array:
+    """What the colours of a tensor's elements tell apart; -1: untouched."""
+    found = fp.touched[name]
+    return np.where(found["count"] > 0, often(found), -1) if fp.by == "count" else found[fp.by]
+
+
+def _present(keys: list[Array], last: int) -> list[int]:
+    """Which of 0 to `last` are among the keys; in pieces, for there may be millions."""
+    seen = np.zeros(max(last, 0) + 1, bool)
+    for flat in (k.reshape(-1) for k in keys):
+        for start in range(0, flat.size, _PIECE):
+            piece = flat[start : start + _PIECE]
+            seen[piece[piece >= 0]] = True
+    return np.flatnonzero(seen).tolist()
+
+
+class Colours:
+    """A colour for each block, warp, thread or count: hues for blocks and warps, else a scale.
+
+    all: the colours; then each mixed with grey, for a cell of which a part is untouched; then that
+    of what is untouched, and none for what lies after the end.
+    """
+
+    def __init__(self, fp: Footprint) -> None:
+        found = [keys(fp, n) for n in fp.touched]
+        self.by, self.last = fp.by, max((int(k.max()) for k in found if k.size), default=0)
+        self.repeats = False
+        self.counts = _present(found, self.last) if fp.by == "count" else []
+        self.labels: dict[int, str] = {}  # what a colour means, where each has a meaning of its own
+        own: list[str] = []
+        if fp.by in ("block", "warp"):
+            many = math.prod(fp.grid) if fp.by == "block" else -(-math.prod(fp.block) // LANES)
+            self.repeats = many > _FEW
+            own = [block_colour(k) for k in range(_FEW)]
+            self.labels = {} if self.repeats else {k: f"{fp.by} {k}" for k in range(many)}
+        elif 0 < len(self.counts) <= _FEW:
+            self.labels = {n: times(n) for n in self.counts}
+            own = [offset_colour(k, max(len(self.counts), 2)) for k in range(len(self.counts))]
+        else:
+            shade = offset_colour if fp.by == "count" else thread_colour
+            own = [shade(k, _SHADES) for k in range(_SHADES)]
+        self.own = len(own)
+        self.all: list[str | None] = [*own, *(mix(c, UNTOUCHED, 0.5) for c in own), UNTOUCHED, None]
+
+    def numbers(self, keys: Array, share: Array | float = 1.0) -> Array:
+        """Places in `all`, of keys (-1 untouched, -2 after the end); share: touched of a cell."""
+        key = np.maximum(keys, 0)
+        if self.by in ("block", "warp"):
+            place = key % _FEW
+        elif self.labels:
+            place = np.searchsorted(self.counts, key)
+        else:
+            first = 1 if self.by == "count" else 0
+            place = np.maximum(key - first, 0) * (_SHADES - 1) // max(self.last - first, 1)
+        place = np.where(np.less(share, 1), place + self.own, place)
+        return np.where(
+            keys == -1, len(self.all) - 2, np.where(keys < -1, len(self.all) - 1, place)
+        )
+
+    def legend(self, fp: Footprint, labelled: list[dict[str, Array]]) -> tuple[list[Swatch], str]:
+        """What colours mean, and what the numbers in cells do.
+
+        labelled: of `fp.touched` those whose cells are drawn one by one.
+        """
+        found, swatches, note = [*fp.touched.values()], [], ""
+        if any(f["count"].any() for f in found):
+            swatches = [Swatch((str(self.all[int(self.numbers(np.array(key)))]),), label)
+                        for key, label in self.labels.items()]  # fmt: skip
+            if self.repeats:
+                few = tuple(block_colour(k) for k in range(_FEW))
+                swatches = [Swatch(few, f"{meaning(fp)}: colours repeat after {_FEW}")]
+            elif not self.labels and len(labelled) < len(found):
+                ramp = tuple(str(self.all[k * (_SHADES - 1) // 11]) for k in range(12))
+                first = 1 if fp.by == "count" else 0
+                swatches = [Swatch(ramp, f"{meaning(fp)}: {first} to {max(self.last, 1):,}")]
+        if not all(f["count"].all() for f in found):
+            swatches.append(Swatch((UNTOUCHED,), "untouched"))
+        if any((f["stores"] > 1).any() for f in labelled):
+            swatches.append(Swatch((None,), "written more than once", WRONG))
+        if any(f["count"].any() for f in labelled):
+            who = f"thread {_numbered(fp.block)}".rstrip()
+            if fp.many_blocks:
+                who = f"block {_numbered(fp.grid)}".rstrip() + f", {who}"
+            note = f"in each cell: {who}"
+            if any((often(f) > 1).any() for f in labelled):
+                note += " (of several the first); ×n: n times"
+        return swatches, note
+
+
+def meaning(fp: Footprint) -> str:
+    """What the numbers of a scale count."""
+    if fp.by == "count":
+        return "times read or written"
+    if fp.by == "warp":
+        return "warp of its block"
+    return f"{fp.by} {_numbered(fp.grid if fp.by == 'block' else fp.block)}".rstrip()
+
+
+def _numbered(size: tuple[int, int, int]) -> str:
+    """How linear numbers come about where there is more than one direction: `(x + 32 y)`."""
+    terms = [f"{step} {axis}" if step > 1 else axis
+             for axis, n, step in zip("xyz", size, (1, size[0], size[0] * size[1]), strict=True)
+             if n > 1]  # fmt: skip
+    return f"({' + '.join(terms)})" if len(terms) > 1 else ""

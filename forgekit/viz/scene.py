@@ -1,0 +1,181 @@
+"""A picture as data: what lies where, in CSS pixels. `svg` and `raster` turn it into files.
+
+Colours are `#RRGGBB`, equal on every page, or a role of `palette.THEME` such as "ink", which is
+another colour on a dark page. `sort` says what a thing stands for; it is not drawn.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Rect:
+    """A filled rectangle, with a border where `stroke` is given, and strokes across if hatched."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    fill: str | None
+    stroke: str | None = None
+    stroke_width: float = 1.0
+    radius: float = 0.0
+    hatch: str | None = None
+    sort: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+    stroke: str
+    width: float = 1.0
+    sort: str = ""
+
+
+@dataclass(frozen=True)
+class Label:
+    """Text on a line whose middle is at height `y`; `anchor` is start, middle or end; upright text
+    reads from below, and (x, y) is the middle of its line.
+    """
+
+    x: float
+    y: float
+    text: str
+    size: float = 11.0
+    fill: str = "dim"
+    anchor: str = "start"
+    bold: bool = False
+    mono: bool = False
+    upright: bool = False
+    sort: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A square of a grid with up to two lines of text.
+
+    Attributes:
+        lines: texts from top to bottom; size: of their letters, px.
+        corner: small text in the upper right corner.
+        hatched: drawn with strokes across, for a cell that is nobody's.
+        data: what the cell stands for, written as `data-…` attributes.
+    """
+
+    x: float
+    y: float
+    width: float
+    height: float
+    fill: str
+    lines: tuple[str, ...] = ()
+    size: float = 11.0
+    corner: str = ""
+    hatched: bool = False
+    data: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Pixels:
+    """Many small cells without text: `numbers` (rows, columns) of `colours`, None where one sees
+    through to what lies below."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    numbers: np.ndarray[Any, np.dtype[Any]]
+    colours: Sequence[str | None]
+
+
+CELL_GAP = 0.75  # px between cells
+
+Item = Rect | Line | Label | Cell | Pixels
+
+
+def moved(item: Item, x: float, y: float) -> Item:
+    """The same, so far to the right and down."""
+    if isinstance(item, Line):
+        return replace(item, x1=item.x1 + x, y1=item.y1 + y, x2=item.x2 + x, y2=item.y2 + y)
+    return replace(item, x=item.x + x, y=item.y + y)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Items that belong together, such as one matrix; `name` becomes `data-panel`."""
+
+    name: str
+    items: tuple[Item, ...]
+
+
+@dataclass
+class Scene:
+    """A whole picture.
+
+    Attributes:
+        width, height: px. title: its name in a line. summary: the lines of text that it shows at
+            the top. words: all that it shows, for a reader who does not see it.
+    """
+
+    width: float
+    height: float
+    title: str
+    summary: str
+    words: str
+    panels: list[Panel] = field(default_factory=list)
+
+    def add(self, name: str, items: Iterable[Item]) -> None:
+        self.panels.append(Panel(name, tuple(items)))
+
+
+def text_width(text: str, size: float, mono: bool = False) -> float:
+    """About how wide a text is, px; a little more than in most fonts."""
+    return len(text) * size * (0.61 if mono else 0.58)
+
+
+def fitting(choices: Sequence[str], width: float, size: float) -> str:
+    """The first text that fits into a width in letters of this size; empty if none does."""
+    return next((text for text in choices if text_width(text, size) <= width), "")
+
+
+def wrap(text: str, width: float, size: float = 12.0) -> list[str]:
+    """Lines of about equal length, as few as fit into a width in letters of this size."""
+    letters = max(int(width / text_width("0", size) * 1.08), 20)
+    lines = textwrap.wrap(text, letters)
+    while len(shorter := textwrap.wrap(text, letters := letters - 1)) == len(lines) > 1:
+        lines = shorter
+    return lines
+
+
+def cell_texts(cell: Cell) -> list[tuple[float, float, str, float, bool, str]]:
+    """Where a cell's texts stand: x, y of the line's middle, text, size, bold, anchor."""
+    middle = cell.x + cell.width / 2
+    step = cell.size * 1.22
+    top = cell.y + cell.height / 2 - step * (len(cell.lines) - 1) / 2
+    if cell.corner and len(cell.lines) > 1:
+        top += cell.size * 0.36
+    texts = [(middle, top + step * i, line, cell.size if i == 0 else cell.size * 0.88,
+              i == 0 and len(cell.lines) > 1, "middle")
+             for i, line in enumerate(cell.lines)]  # fmt: skip
+    if cell.corner:
+        size = cell.size * 0.62
+        right = cell.x + cell.width - 2
+        texts.append((right, cell.y + size * 0.72, cell.corner, size, True, "end"))
+    return texts
+
+
+def hatch_lines(box: Cell | Rect, step: float = 7.0) -> list[tuple[float, float, float, float]]:
+    """Strokes across a box, from lower left to upper right, as x1, y1, x2, y2."""
+    lines, reach = [], step / 2
+    while reach < box.width + box.height:
+        x1, x2 = max(reach - box.height, 0.0), min(reach, box.width)
+        lines.append((box.x + x1, box.y + reach - x1, box.x + x2, box.y + reach - x2))
+        reach += step
+    return lines

@@ -1,0 +1,12 @@
+// A box wider than its page scrolls: with keys too, and its edge fades where there is more.
+function fkScroll(box) {
+  const update = () => {
+    const rest = box.scrollWidth - box.clientWidth;
+    if (rest > 1) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+    const more = rest - box.scrollLeft > 2;
+    box.style.maskImage = more ? "linear-gradient(90deg,#000 calc(100% - 40px),#0002)" : "";
+  };
+  box.addEventListener("scroll", update);
+  new ResizeObserver(update).observe(box);
+}

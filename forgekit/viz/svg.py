@@ -1,0 +1,180 @@
+"""Write a Scene as SVG: the same scene, the same bytes; no ids, dates or outside references."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+from xml.sax.saxutils import escape, quoteattr
+
+from forgekit.viz.palette import INK, THEME, theme_style, variables
+from forgekit.viz.raster import pixels_png
+from forgekit.viz.scene import (
+    CELL_GAP,
+    Cell,
+    Item,
+    Label,
+    Line,
+    Pixels,
+    Rect,
+    Scene,
+    cell_texts,
+    hatch_lines,
+)
+
+SANS = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
+_MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
+_BASELINE = 0.35  # of the letters' size, from the middle of the line down to the baseline
+_LEAST = 0.88  # a page too narrow for this share of the width scrolls
+_NARROW = 360.0  # px, fits everywhere
+
+
+def _style() -> str:
+    # Renderers that know no variables keep the attribute beside the class, the light colour.
+    light, dark = variables(THEME)
+    light += "--fk-on-light:inline;--fk-on-dark:none"
+    dark += "--fk-on-light:none;--fk-on-dark:inline"
+    fills = "".join(f".fk-picture .{role}{{fill:var(--fk-{role})}}" for role in THEME)
+    strokes = "".join(f".fk-picture .{role}-s{{stroke:var(--fk-{role})}}" for role in THEME)
+    images = "".join(f".fk-picture .on-{page}{{display:var(--fk-on-{page})}}"
+                     for page in ("light", "dark"))  # fmt: skip
+    numbers = ".fk-picture text{font-variant-numeric:tabular-nums;white-space:pre}"
+    return theme_style("fk-picture", light, dark) + fills + strokes + images + numbers
+
+
+def svg_text(scene: Scene) -> str:
+    """The scene as an SVG document; cells carry `data-…` attributes with what they stand for."""
+    parts: list[str] = []
+    for panel in scene.panels:
+        parts.append(f"<g data-panel={quoteattr(panel.name)}>")
+        for common, items in itertools.groupby(panel.items, _common):
+            written = [_item(item) for item in items]  # what they have in common is said once
+            parts += [common.replace("%", "".join(written))] if common else written
+        parts.append("</g>")
+    return responsive(scene.width, scene.height, scene.words, "\n".join(parts), scene.title)
+
+
+def responsive(width: float, height: float, words: str, body: str, title: str = "") -> str:
+    """An SVG document that shrinks a little with its page, and no further than one can read it.
+
+    words: for a reader who does not see it.
+    """
+    least = width * (_LEAST if width > _NARROW else 0.0)
+    named = f"<title>{escape(title)}</title>\n" if title else ""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="fk-picture" role="img" '
+        f'aria-label={quoteattr(words)} viewBox="0 0 {_number(width)} {_number(height)}" '
+        f'width="{_number(width)}" height="{_number(height)}" '
+        f'style="max-width:100%;min-width:{_number(least)}px;height:auto" font-family="{SANS}">\n'
+        f"{named}<style>{_style()}</style>\n{body}\n</svg>\n"
+    )
+
+
+def _common(item: Item) -> str:
+    """What is written round neighbours alike, with % for themselves; empty for others."""
+    match item:
+        case Cell():
+            return f'<g fill="{INK}" text-anchor="middle">%</g>'
+        case Label(upright=False):
+            anchor = "" if item.anchor == "start" else f' text-anchor="{item.anchor}"'
+            weight = ' font-weight="600"' if item.bold else ""
+            family = f' font-family="{_MONO}"' if item.mono else ""
+            size = f' font-size="{_number(item.size)}"'
+            return f"<g{size}{anchor}{weight}{family}{_paint(item.fill)}>%</g>"
+        case Rect(radius=0.0, hatch=None):
+            return f'<path d="%"{_paint(item.fill, item.stroke, item.stroke_width)}/>'
+        case Line():
+            return f'<path d="%"{_paint(None, item.stroke, item.width)}/>'
+    return ""
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".") or "0"
+
+
+def _paint(fill: str | None, stroke: str | None = None, width: float = 1.0) -> str:
+    """Attributes for colours that are fixed, classes beside them for those of the page."""
+    classes, out = [], ""
+    for attribute, suffix, colour in (("fill", "", fill), ("stroke", "-s", stroke)):
+        if colour is None:
+            out += ' fill="none"' if attribute == "fill" else ""
+            continue
+        if colour in THEME:
+            classes.append(colour + suffix)
+            colour = THEME[colour][0]
+        out += f' {attribute}="{colour}"'
+    if stroke is not None and width != 1:
+        out += f' stroke-width="{_number(width)}"'
+    return out + (f' class="{" ".join(classes)}"' if classes else "")
+
+
+def _item(item: Item) -> str:
+    n = _number
+    match item:
+        case Cell():
+            return _cell(item)
+        case Label():
+            return _label(item)
+        case Line():
+            return f"M{n(item.x1)} {n(item.y1)}L{n(item.x2)} {n(item.y2)}"
+        case Rect(radius=0.0, hatch=None):
+            across, down = n(item.width), n(item.height)
+            return f"M{n(item.x)} {n(item.y)}h{across}v{down}h-{across}z"
+        case Rect():
+            round_ = f' rx="{n(item.radius)}"' if item.radius else ""
+            paint = _paint(item.fill, item.stroke, item.stroke_width)
+            box = f"{_rect(item.x, item.y, item.width, item.height)}{round_}{paint}/>"
+            return box + (_strokes(item, item.hatch) if item.hatch else "")
+        case Pixels():
+            return _pixels(item)
+
+
+def _rect(x: float, y: float, width: float, height: float) -> str:
+    n = _number
+    return f'<rect x="{n(x)}" y="{n(y)}" width="{n(width)}" height="{n(height)}"'
+
+
+def _label(label: Label) -> str:
+    n, down = _number, label.size * _BASELINE
+    if not label.upright:
+        return f'<text x="{n(label.x)}" y="{n(label.y + down)}">{escape(label.text)}</text>'
+    x, y = n(label.x + down), n(label.y)
+    return (
+        f'<text x="{x}" y="{y}" font-size="{n(label.size)}" text-anchor="middle" '
+        f'transform="rotate(-90 {x} {y})"{_paint(label.fill)}>{escape(label.text)}</text>'
+    )
+
+
+def _cell(cell: Cell) -> str:
+    data = "".join(f" data-{key}={quoteattr(value)}" for key, value in cell.data)
+    n = _number
+    box = cell.x, cell.y, cell.width - CELL_GAP, cell.height - CELL_GAP
+    out = [f"<g{data}>{_rect(*box)}{_paint(cell.fill)}/>"]
+    if cell.hatched:
+        out.append(_strokes(cell, "rule"))
+    for x, y, text, size, bold, anchor in cell_texts(cell):
+        more = ' font-weight="600"' if bold else ""
+        more += f' text-anchor="{anchor}"' if anchor != "middle" else ""
+        at = f'x="{n(x)}" y="{n(y + size * _BASELINE)}" font-size="{n(size)}"'
+        out.append(f"<text {at}{more}>{escape(text)}</text>")
+    return "".join([*out, "</g>"])
+
+
+def _strokes(box: Cell | Rect, colour: str) -> str:
+    n = _number
+    path = "".join(f"M{n(a)} {n(b)}L{n(c)} {n(d)}" for a, b, c, d in hatch_lines(box))
+    return f'<path d="{path}"{_paint(None, colour)}/>'
+
+
+def _pixels(pixels: Pixels) -> str:
+    """An image for both pages, or one for each where its colours are the page's."""
+    themed = any(colour in THEME for colour in pixels.colours if colour)
+    n, out = _number, []
+    size = (
+        f'x="{n(pixels.x)}" y="{n(pixels.y)}" width="{n(pixels.width)}" '
+        f'height="{n(pixels.height)}" preserveAspectRatio="none" style="image-rendering:pixelated"'
+    )
+    for page, name in enumerate(("light", "dark") if themed else ("both",)):
+        data = base64.b64encode(pixels_png(pixels, page)).decode("ascii")
+        kind = f' class="on-{name}"' if themed else ""
+        out.append(f'<image {size}{kind} href="data:image/png;base64,{data}"/>')
+    return "".join(out)

@@ -1,0 +1,102 @@
+"""How plots with axes look: the type and the colours of all pictures, on light and dark pages."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import html
+import io
+import re
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from forgekit.show import Picture
+from forgekit.viz.page import living
+from forgekit.viz.palette import THEME
+from forgekit.viz.raster import small_png
+from forgekit.viz.svg import SANS, responsive
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TEXT, INK = THEME["dim"][0], THEME["ink"][0]
+# They show on light and on dark pages; no orange among them, which means waste.
+SERIES = ("#0072B2", "#009E73", "#C4609A", "#2E9BD6", "#7A6FBF", "#8C7A2B", "#5B8C2A")
+WIDTH = 8.3  # inches, 797 pixels of a page
+LINE = 0.165  # inches, a line of small text
+LETTERS = 14  # of small text in an inch
+_DPI, _CSS_PIXELS = 144, 96  # an inch of the PNG, and of the page
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TimingPicture(Picture):
+    """A picture of a benchmark, shown by a notebook; `print` gives its words.
+
+    Attributes:
+        figure: the matplotlib Figure. words: all that it says with numbers, the headline first.
+    """
+
+    figure: Figure
+    words: str
+
+    @functools.cached_property
+    def png(self) -> bytes:
+        """The picture as a PNG, on white; equal results give equal bytes."""
+        from PIL import Image
+
+        file = io.BytesIO()
+        self.figure.savefig(file, format="png", dpi=_DPI, facecolor="white")
+        return small_png(Image.open(file))
+
+    @functools.cached_property
+    def svg(self) -> str:
+        """The picture as an SVG document, in the colours of its page."""
+        drawn = figure_svg(self.figure, hashlib.sha256(self.words.encode()).hexdigest()[:8])
+        for role, (light, _) in THEME.items():
+            drawn = re.sub(rf"(fill|stroke): {light}", rf"\1: var(--fk-{role},{light})", drawn,
+                           flags=re.IGNORECASE)  # fmt: skip
+        width, height = (_CSS_PIXELS * inches for inches in self.figure.get_size_inches())
+        body = drawn[drawn.index("<defs") : drawn.rindex("</svg>")]
+        scale = width / float(re.findall(r'viewBox="0 0 ([\d.]+)', drawn)[0])
+        card = f'<rect class="card rim-s" width="{width:g}" height="{height:g}" rx="8"/>'
+        inside = f'{card}<g transform="scale({scale:.6g})">{body}</g>'
+        return responsive(width, height, self.alt, inside)
+
+    @property
+    def summary(self) -> str:
+        """The same words."""
+        return self.words
+
+
+def timing_html(shown: TimingPicture) -> str:
+    """What a notebook shows of a plot."""
+    return living(shown.png, [shown.svg], shown.alt, WIDTH * _CSS_PIXELS)
+
+
+def figure_svg(figure: Figure, key: str) -> str:
+    """A figure as SVG with ids of its own, its text as text; equal figures give equal bytes."""
+    import matplotlib
+
+    file = io.StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": key, "svg.fonttype": "none"}):
+        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    svg = re.sub(r"<metadata>.*?</metadata>", "", file.getvalue(), flags=re.DOTALL)
+    svg = re.sub(r'\b(id="|url\(#|href="#)', rf"\g<1>{key}-", svg[svg.index("<svg") :])
+    return " ".join(svg.replace("'DejaVu Sans'", html.escape(SANS)).split())
+
+
+def wrap(text: str, inches: float, letters: float = LETTERS) -> list[str]:
+    """Lines of about equal length, as few as fit into a width."""
+    width = max(int(inches * letters), 20)
+    lines = textwrap.wrap(text, width)
+    while len(shorter := textwrap.wrap(text, width := width - 1)) == len(lines) > 1:
+        lines = shorter
+    return lines
+
+
+def text_at(figure: Figure, x: float, y: float, text: str, **style: Any) -> None:
+    """Text whose top is at (x, y) inches; a `$` in a name or a message is a `$`."""
+    width, height = figure.get_size_inches()
+    given = {"size": 9, "color": TEXT, "va": "top", **style}
+    figure.text(x / width, y / height, text, parse_math=False, **given)
