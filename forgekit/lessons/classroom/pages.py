@@ -13,7 +13,6 @@ from forgekit.lessons.gates.gate import GateError
 from forgekit.lessons.report import GradeReport, Pass
 from forgekit.output_files import write_output
 from forgekit.text import Cell, Table
-from forgekit.viz.picture import TimingPicture, img_tag
 
 _STYLE = (
     "body{font-family:system-ui,sans-serif;margin:2em auto;max-width:60em;padding:0 1em;"
@@ -29,10 +28,9 @@ def write_all(report: ClassReport, folder: Path) -> None:
         UsageError: it cannot be written.
     """
     (folder / "students").mkdir(parents=True, exist_ok=True)
-    picture = TimingPicture(report.figure, report.summary)
     texts = {
         "results.json": report.json(), "results.csv": report.csv(),
-        "results.md": report.markdown(), "class.svg": picture.svg, "index.html": _class(report),
+        "results.md": report.markdown(), "class.svg": report.svg, "index.html": _class(report),
     }  # fmt: skip
     for student in dict.fromkeys(row.student for row in report.rows):
         rows = [row for row in report.rows if row.student == student]
@@ -75,8 +73,9 @@ def _class(report: ClassReport) -> str:
     for student in {row.student for row in report.rows}:
         link = f'<a href="students/{_file(student)}">{escape(student)}</a>'
         html = html.replace(f">{escape(student)}</td>", f">{link}</td>")
-    picture = img_tag(report.figure, report.alt)
-    return _page(report.headline, f'{picture}<div class="wide">{html}</div>')
+    return _page(
+        report.headline, f'<div class="wide">{report.svg}</div><div class="wide">{html}</div>'
+    )
 
 
 def _student(student: str, rows: list[Row]) -> str:
