@@ -100,7 +100,7 @@ def test_solution_passes_on_a_gpu(e, tmp_path):
         assert "also on this GPU" in repr(report)
 
 
-@pytest.mark.parametrize(("e", "wrong"), bank(), ids=lambda x: x.name.replace(" ", "-"))
+@pytest.mark.parametrize(("e", "wrong"), list(bank()), ids=lambda x: x.name.replace(" ", "-"))
 def test_wrong_solution_is_told_its_mistake(e, wrong, tmp_path):
     report = e.grade(load(e, wrong.of(e.source.solution), tmp_path, "wrong"))
     assert not report
