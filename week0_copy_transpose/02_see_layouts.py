@@ -103,6 +103,23 @@ show_layouts()
 print("forgekit:", X, X((1, 2)), fk.Layout((4, 6)))
 
 # %% [markdown]
+# `viz.display_layout` draws CuTe's own layouts, too, inside such a function. With
+# `backend="cute-viz"` the package of that name draws them. The course does not need it; where it is
+# missing, this cell says how to add it.
+
+
+# %% tags=["nbval-ignore-output"]
+@cute.jit
+def draw_with_cute_viz():
+    viz.display_layout(cute.make_layout((4, 6), stride=(6, 1)), backend="cute-viz")
+
+
+try:
+    draw_with_cute_viz()
+except fk.PlatformError as missing:
+    print(missing)
+
+# %% [markdown]
 # Somebody writes a row-major layout for any size, and tries it on a square. The picture is perfect.
 #
 # **Predict:** how many *different* offsets do the 24 elements of a 4 × 6 matrix get?

@@ -9,9 +9,12 @@ import io
 import re
 import sys
 import types
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
+import cutlass.cute as cute
 import pytest
 from PIL import Image
 
@@ -166,7 +169,60 @@ def test_the_backend_gets_the_same_call(name: str, monkeypatch: pytest.MonkeyPat
 
 def test_a_missing_or_unknown_backend_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cute_viz", None)
-    with pytest.raises(PlatformError, match=r"cute_viz; install it \(Python 3\.12"):
+    with pytest.raises(PlatformError, match=r"cute_viz; add it with `uv pip install git\+https"):
         forgekit.viz.display_layout(Layout(4), backend="cute-viz")
     with pytest.raises(UsageError, match="backend: got 'x', needed 'forgekit' or 'cute-viz'"):
         forgekit.viz.display_layout(Layout(4), backend="x")
+
+
+DRAWN: dict[str, tuple[str, Callable[[], tuple[Any, ...]]]] = {
+    "rows": ("layout", lambda: (cute.make_layout((4, 6), stride=(6, 1)),)),
+    "one mode": ("layout", lambda: (cute.make_layout(8, stride=2),)),
+    "nested": ("layout", lambda: (cute.make_layout(((2, 2), (3, 4)), stride=((1, 6), (2, 12))),)),
+    "swizzle": ("swizzle_layout", lambda: (cute.make_composed_layout(
+        cute.make_swizzle(3, 0, 3), 0, cute.make_layout((8, 8), stride=(8, 1))),)),
+    "TV": ("tv_layout", lambda: (
+        cute.make_layout(((4, 8), 4), stride=((32, 1), 8)), (8, 16))),
+}  # fmt: skip
+
+
+@pytest.mark.weekly
+@pytest.mark.parametrize("case", DRAWN)
+def test_its_cells_say_what_cute_vizs_say(case: str, tmp_path: Path) -> None:
+    """Both draw the same layout; what stands in the cells, row by row, is the same."""
+    pytest.importorskip("cute_viz", reason="book/setup.md says how to add it")
+    kind, make = DRAWN[case]
+
+    @cute.jit
+    def draw() -> None:
+        for backend in ("forgekit", "cute-viz"):
+            file = str(tmp_path / f"{backend}.svg")
+            getattr(forgekit.viz, f"render_{kind}_svg")(*make(), file, backend=backend)
+
+    draw()
+    ours, theirs = (cells(tmp_path / f"{name}.svg") for name in ("forgekit", "cute-viz"))
+    if kind == "swizzle_layout":  # under the offset, its bank
+        ours = [text.partition("b")[0] for text in ours]
+    assert len(theirs) > 7 and ours == theirs
+
+
+def cells(file: Path) -> list[str]:
+    """The texts in an SVG's smallest boxes, row by row."""
+    boxes: dict[tuple[float, ...], list[tuple[float, str]]] = {}
+    texts = []
+    for element in ElementTree.parse(file).iter():
+        tag = element.tag.rpartition("}")[2]
+        if tag in ("rect", "text"):
+            x, y = float(element.attrib["x"]), float(element.attrib["y"])
+            if tag == "text":
+                texts.append((x, y, "".join(element.itertext())))
+            elif element.attrib["width"] != "100%":
+                wide, high = float(element.attrib["width"]), float(element.attrib["height"])
+                boxes[y, x, wide, high] = []
+    for x, y, text in texts:
+        around = [b for b in boxes if b[1] <= x <= b[1] + b[2] and b[0] <= y <= b[0] + b[3]]
+        if around:
+            boxes[min(around, key=lambda b: b[2] * b[3])].append((y, text))
+    side = min(box[2] * box[3] for box, held in boxes.items() if held)
+    return ["".join(text for _, text in sorted(held))
+            for box, held in sorted(boxes.items()) if held and box[2] * box[3] == side]  # fmt: skip

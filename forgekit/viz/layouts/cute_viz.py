@@ -27,8 +27,8 @@ from forgekit.viz.picture import LayoutPicture
 Path = str | os.PathLike[str]
 _OURS = "forgekit"
 _REMEDY = (
-    "install it (Python 3.12: pip install git+https://github.com/NTT123/cute-viz), or leave "
-    "backend out to have forgekit draw"
+    "add it with `uv pip install git+https://github.com/NTT123/cute-viz` (Python 3.12 or newer), "
+    "or leave backend out to have forgekit draw"
 )
 
 
