@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
     from forgekit.vgpu.machine.async_operations import AsyncOperation
+    from forgekit.vgpu.machine.warpgroups import Product
     from forgekit.vgpu.memory.addressing import Target
 
 
@@ -98,6 +99,18 @@ class Listener:
 
     def on_proxy_fence(self, m: Machine, mask: Array | None) -> None:
         """What threads have stored to shared memory becomes visible to asynchronous operations."""
+
+    def on_product(self, m: Machine, product: Product) -> None:
+        """A `wgmma` starts to read its operands."""
+
+    def on_product_done(self, m: Machine, product: Product, done: Array) -> None:
+        """Threads, a full mask, have waited for it."""
+
+    def on_product_commit(self, m: Machine) -> None:
+        """Threads make a group of the products they have started."""
+
+    def on_product_fence(self, m: Machine) -> None:
+        """`wgmma.fence`: registers written so far may be used by products that come."""
 
     def on_stop(self, m: Machine) -> None:
         """The kernel is stopped by a mistake, which is raised next."""

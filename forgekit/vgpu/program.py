@@ -99,10 +99,12 @@ class Program:
 
     @functools.cached_property
     def is_asynchronous(self) -> bool:
-        """Whether it uses mbarriers, bulk copies or asynchronous stores."""
+        """Whether it uses mbarriers, bulk copies, asynchronous stores or products."""
         names = {i.opcode[:3] for i in self.instructions}
         return any(
-            name[0] == "mbarrier" or name == ("cp", "async", "bulk") or name[:2] == ("st", "async")
+            name[0] in ("mbarrier", "wgmma")
+            or name == ("cp", "async", "bulk")
+            or name[:2] == ("st", "async")
             for name in names
         )
 

@@ -49,7 +49,7 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
     listeners = (*chosen.listeners, *(sanitizer.listeners if sanitizer else ()))
     try:
         try:
-            _run_batches(program, record, memory, listeners)
+            _run_batches(sanitizer.program if sanitizer else program, record, memory, listeners)
         except KernelError as error:
             if sanitizer is not None and sanitizer.read_blank and chosen.findings is not None:
                 sanitizer = _rerun_precisely(sanitizer, record, memory, error)

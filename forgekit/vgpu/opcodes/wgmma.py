@@ -8,7 +8,6 @@ them before finds what they held before, as it may on a GPU.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,15 +16,23 @@ from forgekit.errors import KernelError
 from forgekit.vgpu import tensor_cores
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import WARP, Machine
+from forgekit.vgpu.machine.warpgroups import (
+    ROWS,
+    WARPGROUP,
+    Product,
+    Products,
+    by_warpgroup,
+    count,
+    first_threads,
+    per_block,
+    threads_of,
+)
 from forgekit.vgpu.memory import descriptors, faults
 from forgekit.vgpu.opcodes import UnknownVariantError, allow, counted, expect, matrix, opcode
 from forgekit.vgpu.opcodes.decoder import Decoder, Fetch, Step
 from forgekit.vgpu.opcodes.warp import warp_step
 from forgekit.vgpu.ptx import Immediate, Instruction, Operand, Register, Vector
 
-WARPGROUP = 4 * WARP  # threads
-ROWS = 64  # of A, C and D
-_STATE = "wgmma"
 # Types of A and B -> those of C and D: PTX ISA, "wgmma.mma_async".
 _SUMS = {"f16": ("f16", "f32"), "bf16": ("f32",), "tf32": ("f32",), "e4m3": ("f16", "f32"),
          "e5m2": ("f16", "f32"), "s8": ("s32",), "u8": ("s32",)}  # fmt: skip
@@ -98,7 +105,12 @@ def _columns(shape: str) -> int:
 @opcode("wgmma.fence")
 def fence(ins: Instruction, d: Decoder) -> Step:
     allow(ins, "fence", "sync", "aligned")
-    return warp_step(d, None, lambda m: None)
+
+    def run(m: Machine) -> None:
+        for listener in m.listeners:
+            listener.on_product_fence(m)
+
+    return warp_step(d, None, run)
 
 
 @opcode("wgmma.commit_group")
@@ -111,100 +123,15 @@ def commit_group(ins: Instruction, d: Decoder) -> Step:
 def wait_group(ins: Instruction, d: Decoder) -> Step:
     allow(ins, "wait_group", "sync", "aligned")
     keep = expect(counted(ins, 1)[0], Immediate, "number").bits
-    return warp_step(d, None, lambda m: _products(m).wait(m, m.expand(m.mask), keep))
+    return warp_step(d, None, lambda m: _products(m).wait(m.expand(m.mask), keep))
 
 
-# -- products in flight ---------------------------------------------------------------------------
-@dataclass(eq=False)
-class _Accumulator:
-    """What one list of registers will hold, in all warpgroups of the batch.
-
-    sums: (64, warpgroups, n); left: the threads that have not waited for it; group: of each
-    thread, 0 until committed.
-    """
-
-    sums: Array
-    left: Array
-    group: Array
-
-
-class _Products:
-    """All products in flight in a batch."""
-
-    def __init__(self, m: Machine) -> None:
-        self.in_flight: dict[tuple[int, ...], _Accumulator] = {}
-        self._committed = np.zeros(m.shape, np.int64)
-
-    def commit(self, mask: Array) -> None:
-        self._committed = self._committed + mask
-        for found in self.in_flight.values():
-            fresh = found.left & mask & (found.group == 0)
-            found.group = np.where(fresh, self._committed, found.group)
-
-    def wait(self, m: Machine, mask: Array, keep: int) -> None:
-        """The threads of `mask` get all products but those of their newest `keep` groups."""
-        for registers, found in list(self.in_flight.items()):
-            last = self._committed - keep
-            self.land(m, registers, found.left & mask & (found.group > 0) & (found.group <= last))
-
-    def land(self, m: Machine, registers: tuple[int, ...], due: Array) -> None:
-        """The registers of the threads of `due` get their product."""
-        if not due.any():
-            return
-        found = self.in_flight[registers]
-        for register, value in zip(registers, _to_registers(m, found.sums), strict=True):
-            m.merge(register, value, None if due.all() else due)
-        found.left = found.left & ~due
-        if not found.left.any():
-            del self.in_flight[registers]
-
-    def start(self, m: Machine, registers: tuple[int, ...], which: Array, sums: Array) -> None:
-        """The warpgroups `which` have started a product into these registers."""
-        threads = _threads_of(m, which)
-        found = self.in_flight.get(registers)
-        if found is None or not (found.left & ~threads).any():
-            if len(which) < _count(m):
-                whole = np.zeros((ROWS, _count(m), sums.shape[2]), sums.dtype)
-                whole[:, which] = sums
-                sums = whole
-            self.in_flight[registers] = _Accumulator(sums, threads, np.zeros(m.shape, np.int64))
-        else:
-            found.sums[:, which] = sums
-            found.left = found.left | threads
-            found.group = np.where(threads, 0, found.group)
-
-
-def _products(m: Machine) -> _Products:
-    found = m.state.get(_STATE)
+def _products(m: Machine) -> Products:
+    found = m.state.get("wgmma")
     if found is None:
-        found = m.state[_STATE] = _Products(m)
-    assert isinstance(found, _Products)
+        found = m.state["wgmma"] = Products(m)
+    assert isinstance(found, Products)
     return found
-
-
-def _per_block(m: Machine) -> int:
-    return m.n_threads // WARPGROUP
-
-
-def _count(m: Machine) -> int:
-    """Warpgroups of the batch."""
-    return m.n_blocks * _per_block(m)
-
-
-def by_warpgroup(m: Machine, value: Array) -> Array:
-    """(warpgroups, 128)."""
-    wide = np.broadcast_to(value, m.shape)
-    return wide[:, : _per_block(m) * WARPGROUP].reshape(-1, WARPGROUP)
-
-
-def _threads_of(m: Machine, which: Array) -> Array:
-    """The threads of these warpgroups, (blocks, threads)."""
-    chosen = np.zeros(m.shape, bool)
-    rows = np.zeros(_count(m), bool)
-    rows[which] = True
-    per = _per_block(m)
-    chosen[:, : per * WARPGROUP] = np.repeat(rows.reshape(m.n_blocks, per), WARPGROUP, axis=1)
-    return chosen
 
 
 # -- the product ----------------------------------------------------------------------------------
@@ -230,6 +157,8 @@ def mma_async(ins: Instruction, d: Decoder) -> Step:
     sums = [d.fetch(Register(name), "b32") for name in names]
     left, right = _operand(a, form, 0, d), _operand(b, form, 1, d)
     adds = d.fetch(scale, "pred")
+    registers = [_register(r) for r in a.items] if isinstance(a, Vector) else []
+    held = tuple(d.program.registers[name] for name in registers)
     copied = _copied_registers(d, set(names))
 
     def run(m: Machine) -> None:
@@ -240,10 +169,12 @@ def mma_async(ins: Instruction, d: Decoder) -> Step:
         if added.any():
             own = _accumulated(m, products, numbers, sums, which, form)
             c = own if added.all() else np.where(added[:, None], own, c)
-        result = _multiply(form, left(m, which), right(m, which), c)
-        products.start(m, numbers, which, result)
+        (first, from_a), (second, from_b) = left(m, which), right(m, which)
+        products.start(numbers, which, _multiply(form, first, second, c))
+        if m.listeners:
+            products.read(_product(m, numbers, held, which, from_a, from_b))
         if copied or (m.adversary is not None and m.adversary.eager):
-            products.land(m, numbers, _threads_of(m, which))
+            products.land(numbers, threads_of(m, which))
 
     return warp_step(d, None, run, warps=WARPGROUP // WARP)
 
@@ -289,7 +220,7 @@ def _same_in_warpgroup(m: Machine, value: Array, which: Array, what: str) -> Arr
         KernelError: they hold different values.
     """
     if value.shape[1] == 1:
-        rows = np.repeat(np.broadcast_to(value, (m.n_blocks, 1)), _per_block(m), axis=0)
+        rows = np.repeat(np.broadcast_to(value, (m.n_blocks, 1)), per_block(m), axis=0)
         return rows[which, 0]
     lanes = by_warpgroup(m, value)[which]
     if (lanes != lanes[:, :1]).any():
@@ -305,23 +236,29 @@ def _error(m: Machine, does: str, advice: str) -> KernelError:
     return m.marked(KernelError(text), "wgmma")
 
 
-Tiles = Callable[[Machine, Array], tensor_cores.Matrix | Array]
+# Of the machine and some warpgroups: their matrices, and the pieces of shared memory these lie in,
+# (warpgroups, …, …), or None.
+Tiles = Callable[[Machine, Array], tuple[tensor_cores.Matrix | Array, Array | None]]
 
 
 def _operand(operand: Operand, form: Form, side: int, d: Decoder) -> Tiles:
-    """Reads A (side 0) or B for some warpgroups: codes (rows, K, warpgroups) made a matrix."""
+    """Reads A (side 0) or B."""
     kind, rows = (form.a, ROWS) if side == 0 else (form.b, form.n)
     if isinstance(operand, Vector):
         shape = form.shape
         held = matrix.checked(operand, 2 * shape.steps, lambda r: d.fetch(r, "b32"))
-        return lambda m, which: _made(_from_registers(m, held, shape, which), form, kind, side)
+        return lambda m, which: (
+            _made(_from_registers(m, held, shape, which), form, kind, side),
+            None,
+        )
     descriptor = d.fetch(operand, "b64")
     across = form.across[side]
 
-    def read(m: Machine, which: Array) -> tensor_cores.Matrix | Array:
+    def read(m: Machine, which: Array) -> tuple[tensor_cores.Matrix | Array, Array]:
         words = _same_in_warpgroup(m, descriptor(m), which, "descriptor")
-        codes = _from_shared(m, words, which, rows, across)
-        return _made(codes.view(f"u{tensor_cores.WIDTHS[kind] // 8}"), form, kind, side)
+        places = _places(m, words, which, rows, across)
+        codes = _from_shared(m, places, across)
+        return _made(codes.view(f"u{tensor_cores.WIDTHS[kind] // 8}"), form, kind, side), places
 
     return read
 
@@ -344,8 +281,8 @@ def _from_registers(m: Machine, held: list[Fetch], shape: matrix.Shape, which: A
     return rows.transpose(2, 3, 0, 1).reshape(len(which), ROWS, shape.k)
 
 
-def _from_shared(m: Machine, words: Array, which: Array, rows: int, across: bool) -> Array:
-    """The bytes (warpgroups, rows, bytes of K) of tiles by their descriptors."""
+def _places(m: Machine, words: Array, which: Array, rows: int, across: bool) -> Array:
+    """The pieces of the batch's shared memory that tiles lie in, by their descriptors."""
     different, place = np.unique(words, return_inverse=True)
     tables = [descriptors.pieces(int(word), rows, across) for word in different]
     offsets = np.stack(tables) - m.shared.base
@@ -354,18 +291,45 @@ def _from_shared(m: Machine, words: Array, which: Array, rows: int, across: bool
         _refuse_outside(m, tables, bad, which[place.reshape(-1) == bad.any(axis=(1, 2)).argmax()])
     if any(descriptors.decode(int(word)).base for word in different):
         raise _error(m, "gives a descriptor with a base offset", "Align the tile to 1,024 bytes.")
-    blocks = (which // _per_block(m) * m.shared.stride)[:, None, None]
-    places = (offsets[place.reshape(-1)] + blocks) // descriptors.PIECE
+    blocks = (which // per_block(m) * m.shared.stride)[:, None, None]
+    return np.asarray((offsets[place.reshape(-1)] + blocks) // descriptors.PIECE)
+
+
+def _from_shared(m: Machine, places: Array, across: bool) -> Array:
+    """The bytes (warpgroups, rows, bytes of K) of tiles in these pieces."""
     found = m.shared.view(4, 4).take(places, axis=0)  # (warpgroups, pieces, pieces, 4 words)
     if not across:
-        return found.view(np.uint8).reshape(len(which), rows, descriptors.DEPTH)
+        return found.view(np.uint8).reshape(len(places), -1, descriptors.DEPTH)
     found = found.view(np.uint16).swapaxes(2, 3)  # (warpgroups, rows / 8, 8, 16 of K)
-    return np.ascontiguousarray(found).reshape(len(which), rows, 16).view(np.uint8)
+    return np.ascontiguousarray(found).reshape(len(places), -1, 16).view(np.uint8)
+
+
+def _product(
+    m: Machine,
+    numbers: tuple[int, ...],
+    held: tuple[int, ...],
+    which: Array,
+    *operands: Array | None,
+) -> Product:
+    """What listeners hear. A warp reads its own rows of A, and here a quarter of B's columns, not
+    the same quarter, so that each warp depends on the others."""
+    starts, readers = [], []
+    for side, places in enumerate(operands):
+        if places is not None:
+            _, rows, across = places.shape
+            readers.append((np.repeat(np.arange(rows) * 4 // rows, across) + side) % 4)
+            starts.append(places.reshape(len(which), -1) * descriptors.PIECE)
+    reader = np.concatenate(readers)
+    order = np.argsort(reader, kind="stable")
+    who = first_threads(m, which)[:, None] + reader[order] * WARP
+    start = np.concatenate(starts, axis=1)[:, order]
+    return Product(m.pc, numbers, held, which, who.reshape(-1), start.reshape(-1),
+                   threads_of(m, which), np.zeros(m.shape, np.int64))  # fmt: skip
 
 
 def _refuse_outside(m: Machine, tables: list[Array], bad: Array, which: Array) -> None:
     address = np.stack(tables)[bad][0]
-    wrong = _threads_of(m, which[:1])
+    wrong = threads_of(m, which[:1])
     where = np.broadcast_to(np.uint32(address), m.shape)
     raise faults.slice_error(m, m.shared, "shared", "reads", where, wrong, descriptors.PIECE)
 
@@ -387,20 +351,18 @@ def _multiply(
 
 # -- accumulators ---------------------------------------------------------------------------------
 def _accumulated(
-    m: Machine, products: _Products, numbers: tuple[int, ...], fetches: list[Fetch], which: Array,
+    m: Machine, products: Products, numbers: tuple[int, ...], fetches: list[Fetch], which: Array,
     form: Form,
 ) -> Array:  # fmt: skip
     """C of these warpgroups, (64, warpgroups, n): what is in flight, or what the registers hold."""
-    found = products.in_flight.get(numbers)
-    for others in [
-        r for r in products.in_flight if r != numbers and not set(numbers).isdisjoint(r)
-    ]:
-        products.land(m, others, products.in_flight[others].left & _threads_of(m, which))
+    found = products.sums.get(numbers)
+    for others in [r for r in products.sums if r != numbers and not set(numbers).isdisjoint(r)]:
+        products.land(others, products.sums[others].left & threads_of(m, which))
     ahead = None
     if found is not None:
         ahead = by_warpgroup(m, found.left)[which].any(axis=1)
         if ahead.all():
-            return found.sums if len(which) == _count(m) else found.sums[:, which]
+            return found.sums if len(which) == count(m) else found.sums[:, which]
     held = _to_sums([by_warpgroup(m, f(m))[which] for f in fetches], form)
     if ahead is None or not ahead.any():
         return held
@@ -415,16 +377,3 @@ def _to_sums(registers: list[Array], form: Form) -> Array:
     words = words.reshape(form.n // 8, 2, -1, count, 4, 8, 4)  # 8 columns, half, i, wg, warp, g, t
     words = np.ascontiguousarray(words.transpose(4, 1, 5, 3, 0, 6, 2))
     return words.view(_DTYPES[form.c]).reshape(ROWS, count, form.n)
-
-
-def _to_registers(m: Machine, sums: Array) -> list[Array]:
-    """The other way, (blocks, threads) of 32 bits each."""
-    _, count, n = sums.shape
-    packed = 4 // sums.dtype.itemsize
-    words = np.ascontiguousarray(sums).view(np.uint32)
-    words = words.reshape(4, 2, 8, count, n // 8, 4, 2 // packed)
-    words = np.ascontiguousarray(words.transpose(4, 1, 6, 3, 0, 2, 5))
-    lanes = words.reshape(-1, m.n_blocks, _per_block(m) * WARPGROUP)
-    if lanes.shape[2] < m.n_threads:
-        lanes = np.pad(lanes, ((0, 0), (0, 0), (0, m.n_threads - lanes.shape[2])))
-    return list(lanes)

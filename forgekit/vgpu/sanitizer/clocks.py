@@ -21,7 +21,6 @@ import numpy as np
 
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import WARP, Machine, pack_lanes
-from forgekit.vgpu.machine.async_operations import AsyncOperation
 
 _EVERYONE = -1  # the number of a barrier that the program has not
 
@@ -137,8 +136,9 @@ class WarpClocks:
         self._arrived[number] = np.where(blocks[:, :, None], 0, released)
 
     # -- asynchronous operations ----------------------------------------------------------------
-    def start_async(self, operation: AsyncOperation) -> AsyncToken:
-        team, warp = np.divmod(operation.who // WARP, self.team_warps)
+    def start_async(self, who: Array) -> AsyncToken:
+        """Threads, numbered over the batch, start an operation each."""
+        team, warp = np.divmod(who // WARP, self.team_warps)
         before, epoch = self.now, self.now.epoch.copy()
         started = epoch[team, self.team_warps + warp]
         epoch[team, self.team_warps + warp] = started + 1
@@ -150,6 +150,17 @@ class WarpClocks:
         vectors = self.vectors().copy()
         place = token.team[part], token.warp[part], self.team_warps + token.warp[part]
         np.maximum.at(vectors, place, token.epoch[part] + 1)
+        self.replace(vectors)
+
+    def join_products(self, token: AsyncToken, waiting: Array) -> None:
+        """Warps, booleans over the batch, have waited for a product that four of them started."""
+        team, warp, epoch = (x.reshape(-1, 4) for x in (token.team, token.warp, token.epoch))
+        joining = waiting[team * self.team_warps + warp]
+        vectors = self.vectors().copy()
+        for j in range(4):
+            some = joining[:, j]
+            place = team[some], warp[some, j, None], self.team_warps + warp[some]
+            vectors[place] = np.maximum(vectors[place], epoch[some] + 1)
         self.replace(vectors)
 
     def all_joined(self) -> bool:

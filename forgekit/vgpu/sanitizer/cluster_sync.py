@@ -110,6 +110,17 @@ class ClusterSync(Listener):
                 if target.space == "shared":
                     self._unfenced.store(m, reach(m, access, target, self._unit))
 
+    def on_async_done(self, m: Machine, access: Access) -> None:
+        if self._unfenced is not None:  # cp.async stores as threads do
+            for target in access.targets:
+                self._unfenced.store(m, reach(m, access, target, self._unit))
+
+    def product_reads(self, m: Machine, found: Reach) -> None:
+        """A `wgmma` reads shared memory."""
+        self._untouched = False
+        if self._unfenced is not None:
+            self._unfenced.read(m, found, found.who & (ENGINE - 1))
+
     def on_proxy_fence(self, m: Machine, mask: Array | None) -> None:
         if self._unfenced is not None:
             self._unfenced.fence(m, mask)
@@ -140,7 +151,7 @@ class ClusterSync(Listener):
 
     def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
         self._untouched = False
-        token = operation.token = self._clocks.start_async(operation)
+        token = operation.token = self._clocks.start_async(operation.who)
         for end, what in ((operation.source, READ), (operation.target, WRITE)):
             if end is not None and end.allocations is None:
                 self._engine(m, operation, token, what, end.start, operation.size)

@@ -140,7 +140,8 @@ class Report:
         pcs = (c.later.pc,) if c.later.pc == c.earlier.pc else (c.later.pc, c.earlier.pc)
         same_block = first[0] == second[0]
         if (c.first | c.second) & ENGINE and (kind == "shared-race" or same_block):
-            message = messages.operation(c)
+            roots = {self.program.instructions[t.pc].opcode[0] for t in (c.earlier, c.later)}
+            message = messages.operation(c, product="wgmma" in roots)
             does, did = c.later.what, _DID[c.earlier.what]
         else:
             same_line = self.line(c.earlier.pc) == self.line(c.later.pc)

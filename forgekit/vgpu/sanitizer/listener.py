@@ -10,7 +10,7 @@ from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.memory import Allocation, GlobalMemory
 from forgekit.vgpu.program import Program
-from forgekit.vgpu.sanitizer import warps
+from forgekit.vgpu.sanitizer import warpgroups, warps
 from forgekit.vgpu.sanitizer.clocks import meeting
 from forgekit.vgpu.sanitizer.cluster_sync import ClusterSync
 from forgekit.vgpu.sanitizer.definedness import Definedness
@@ -19,6 +19,7 @@ from forgekit.vgpu.sanitizer.order import Order
 from forgekit.vgpu.sanitizer.reach import is_ordered
 from forgekit.vgpu.sanitizer.shared import SharedCheck
 from forgekit.vgpu.sanitizer.tensors import GlobalCheck
+from forgekit.vgpu.sanitizer.warpgroups import WarpgroupCheck
 
 
 class Sanitizer(Listener):
@@ -39,7 +40,7 @@ class Sanitizer(Listener):
         *,
         first: Sanitizer | None = None,
     ) -> None:
-        self.program = program
+        self.program = self._given = program
         self.listeners: tuple[Listener, ...] = (self,)
         self._record, self._memory = record, memory
         self._report, self._order = Report(program, record), Order(record)
@@ -54,11 +55,17 @@ class Sanitizer(Listener):
                 program.unit_bytes, self._order, self._shared, self._global, self._report
             )
             self.listeners = (self, self._cluster_sync)
+            if warpgroups.multiplies(program):
+                check = WarpgroupCheck(
+                    program, self._order, self._shared, self._cluster_sync, self._report
+                )
+                self.program = check.program
+                self.listeners = (*self.listeners, check)
         self._before: list[tuple[Allocation, Array]] = []
         if first is None and program.shared_bytes(record):
             self._before = [(a, a.data.copy()) for a in self._global.in_place]
         elif first is not None and first.read_blank:
-            definedness = Definedness(program, self._report)
+            definedness = Definedness(self.program, self._report)
             self.program = definedness.program
             self.listeners = (definedness, *self.listeners)
 
@@ -81,7 +88,7 @@ class Sanitizer(Listener):
         """A precise sanitizer of the same launch; memory is again as it was before the first."""
         for allocation, data in self._before:
             allocation.data[:] = data
-        return Sanitizer(self.program, self._record, self._memory, first=self)
+        return Sanitizer(self._given, self._record, self._memory, first=self)
 
     def finish(self) -> None:
         """The launch has come to its end."""
@@ -148,7 +155,7 @@ class Sanitizer(Listener):
     def on_warp_sync(self, m: Machine, members: Array | None) -> None:
         warps.check_members(m, members, self._report)
         root = m.program.instructions[m.pc].opcode[0]
-        if root in ("ldmatrix", "stmatrix", "mma"):
+        if root in ("ldmatrix", "stmatrix", "mma", "wgmma"):
             warps.check_matrix(m, self._report)
         elif root in ("bar", "barrier"):  # a shuffle orders nothing
             self._order.clocks.warp_sync(_by_warp(m, m.mask), meeting(m, members))

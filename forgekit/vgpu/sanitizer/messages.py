@@ -18,6 +18,8 @@ KINDS = {
     "global-race": "Race in global memory",
     "async-copy": "Asynchronous copy still in flight",
     "proxy-fence": "Missing proxy fence",
+    "async-product": "Race with an asynchronous matrix product",
+    "product-fence": "Missing wgmma.fence",
     "block-lifetime": "Shared memory of a block that may not be there",
     "mbarrier": "Misused mbarrier",
     "tensor-map": "Misused tensor map",
@@ -129,11 +131,36 @@ which {other} {did} at {line}.
 Nothing makes the operation wait for that."""
 
 
-def operation(c: Conflict) -> Message:
-    """Of an asynchronous operation, and an access that nothing keeps apart from it."""
+_PRODUCT_ADVICE = (
+    "A wgmma reads its operands in shared memory at any time until "
+    "cute.nvgpu.warpgroup.wait_group(n) says that its group is complete, n being how many of the "
+    "newest groups may still be in flight. Who stores over them has to know that: put a barrier, "
+    "or an mbarrier, behind the wait. What is stored is there for a product after "
+    "cute.arch.fence_proxy and a barrier that stand between."
+)
+PRODUCT_IN_FLIGHT = Message(
+    "async-product",
+    "{who} {does} its {place} of a product started at {line},\nwhich may still be in flight.",
+    "The registers of a wgmma are its own until cute.nvgpu.warpgroup.wait_group(n), n being how "
+    "many of the newest committed groups may still be in flight: put the wait before their use, "
+    "commit_group() before the wait, and no group too many into n.",
+)
+NO_PRODUCT_FENCE = Message(
+    "product-fence",
+    "{who} starts a product without wgmma.fence since the one before.",
+    "Registers that threads have written, accumulators and fragments of A, are there for a wgmma "
+    "after cute.nvgpu.warpgroup.fence(): put it before the first cute.gemm of each group.",
+)
+
+
+def operation(c: Conflict, *, product: bool) -> Message:
+    """Of an asynchronous operation (a product, of either), and an access that nothing keeps apart
+    from it."""
     text = _OPERATION_SECOND
     if c.first & ENGINE:
         text = _TWO_OPERATIONS if c.second & ENGINE else _OPERATION_FIRST
+    if product:
+        return Message("async-product", text.replace("operation", "product"), _PRODUCT_ADVICE)
     return Message(
         "async-copy",
         text,
@@ -150,7 +177,7 @@ UNFENCED = Message(
     "which {other} stored at {line}, without a proxy fence in between.",
     "Asynchronous copies see shared memory in another way than stores do (the async proxy): every "
     'thread that has stored calls cute.arch.fence_proxy("async.shared", space="cta"), then comes '
-    "the barrier, then the copy.",
+    "the barrier, then the copy or the wgmma.",
 )
 
 # -- memory that nobody has written ---------------------------------------------------------------

@@ -36,8 +36,11 @@ class _Stores:
 
 
 def reads_shared(program: Program) -> bool:
-    """Whether a kernel has bulk or tensor copies out of shared memory."""
-    return any(i.opcode[0] == "cp" and "bulk_group" in i.opcode for i in program.instructions)
+    """Whether a kernel has bulk or tensor copies out of shared memory, or products (`wgmma`)."""
+    return any(
+        i.opcode[0] == "wgmma" or (i.opcode[0] == "cp" and "bulk_group" in i.opcode)
+        for i in program.instructions
+    )
 
 
 class UnfencedStores:
@@ -86,14 +89,17 @@ class UnfencedStores:
             stores.keep(~np.isin(stores.units, found.units))
 
     def read(self, m: Machine, found: Reach, threads: Array) -> None:
-        """Asynchronous copies of `threads` read."""
+        """Asynchronous copies or products of `threads` read."""
+        message = UNFENCED
+        if m.program.instructions[m.pc].opcode[0] == "wgmma":
+            message = UNFENCED._replace(text=UNFENCED.text.replace("copy", "product"))
         for stores in self._open:
             bad = np.flatnonzero(np.isin(found.units, stores.units))
             if len(bad):
                 unit = int(found.units[bad[0]])
                 who = int(stores.who[stores.units == unit][0])
                 self._report.add(
-                    UNFENCED, (m.pc, stores.pc), self._report.in_batch(m, int(threads[bad[0]])),
+                    message, (m.pc, stores.pc), self._report.in_batch(m, int(threads[bad[0]])),
                     shared_byte(unit * self._unit % m.shared.stride), count=len(bad),
                     other=self._report.in_batch(m, who),
                 )  # fmt: skip

@@ -131,15 +131,15 @@ def gemm_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, tiled: cute.T
             cute.copy(copy, tBgB[None, None, None, stage], tBsB[None, None, None, stage])
         cute.arch.cp_async_commit_group()
     for tile in cutlass.range(tiles, unroll=1):
+        cute.arch.cp_async_wait_group(STAGES - 3)
+        cute.arch.fence_proxy("async.shared", space="cta")
+        cute.arch.sync_threads()  # everybody's tile is there, their last product but one is over
         coming = tile + STAGES - 2
         if coming < tiles:
-            free = coming % STAGES  # its last product is over: that of tile - 2
+            free = coming % STAGES  # that of tile - 2
             cute.copy(copy, tAgA[None, None, None, coming], tAsA[None, None, None, free])
             cute.copy(copy, tBgB[None, None, None, coming], tBsB[None, None, None, free])
         cute.arch.cp_async_commit_group()
-        cute.arch.cp_async_wait_group(STAGES - 2)
-        cute.arch.fence_proxy("async.shared", space="cta")
-        cute.arch.sync_threads()
         warpgroup.fence()
         for k in cutlass.range_constexpr(cute.size(tCrA, mode=[2])):
             at = (None, None, k, tile % STAGES)

@@ -1,0 +1,160 @@
+"""Matrix products of warpgroups in flight: `wgmma` and the accumulators it will leave."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.vgpu.launch_record import WARP
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.machine.machine import Machine
+
+WARPGROUP = 4 * WARP  # threads
+ROWS = 64  # of A, C and D
+
+
+@dataclass(eq=False)
+class Product:
+    """What one `wgmma` has started in some warpgroups.
+
+    accumulators, held: numbers of the registers of C and D, and of A; which: the warpgroups;
+    who, start: for each piece of 16 bytes of the operands, a thread of the warp that reads it,
+    ascending, and its first byte in the batch's shared memory. left: the threads that have not
+    waited for it; group: of each thread, 0 until committed.
+    """
+
+    pc: int
+    accumulators: tuple[int, ...]
+    held: tuple[int, ...]
+    which: Array
+    who: Array
+    start: Array
+    left: Array
+    group: Array
+    token: object = None  # a listener's own
+
+
+@dataclass(eq=False)
+class _Accumulator:
+    """What one list of registers will hold, in all warpgroups of the batch.
+
+    sums: (64, warpgroups, n); left, group: as of a product, of the last one of each thread.
+    """
+
+    sums: Array
+    left: Array
+    group: Array
+
+
+class Products:
+    """All that is in flight in a batch."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine: Machine = weakref.proxy(machine)
+        self.sums: dict[tuple[int, ...], _Accumulator] = {}
+        self._reading: list[Product] = []  # for listeners
+        self._committed = np.zeros(machine.shape, np.int64)
+
+    def commit(self, mask: Array) -> None:
+        self._committed = self._committed + mask
+        for listener in self.machine.listeners:
+            listener.on_product_commit(self.machine)
+        for found in (*self.sums.values(), *self._reading):
+            fresh = found.left & mask & (found.group == 0)
+            found.group = np.where(fresh, self._committed, found.group)
+
+    def wait(self, mask: Array, keep: int) -> None:
+        """The threads of `mask` get all products but those of their newest `keep` groups."""
+        m, last = self.machine, self._committed - keep
+        for product in self._reading:
+            due = product.left & mask & (product.group > 0) & (product.group <= last)
+            product.left = product.left & ~due
+            if due.any():
+                for listener in m.listeners:
+                    listener.on_product_done(m, product, due)
+        self._reading = [p for p in self._reading if p.left.any()]
+        for registers, found in list(self.sums.items()):
+            self.land(registers, found.left & mask & (found.group > 0) & (found.group <= last))
+
+    def land(self, registers: tuple[int, ...], due: Array) -> None:
+        """The registers of the threads of `due` get their product."""
+        if not due.any():
+            return
+        m, found = self.machine, self.sums[registers]
+        for register, value in zip(registers, to_registers(m, found.sums), strict=True):
+            m.merge(register, value, None if due.all() else due)
+        found.left = found.left & ~due
+        if not found.left.any():
+            del self.sums[registers]
+
+    def start(self, registers: tuple[int, ...], which: Array, sums: Array) -> None:
+        """The warpgroups `which` have started a product into these registers."""
+        m = self.machine
+        threads = threads_of(m, which)
+        found = self.sums.get(registers)
+        if found is None or not (found.left & ~threads).any():
+            if len(which) < count(m):
+                whole = np.zeros((ROWS, count(m), sums.shape[2]), sums.dtype)
+                whole[:, which] = sums
+                sums = whole
+            self.sums[registers] = _Accumulator(sums, threads, np.zeros(m.shape, np.int64))
+        else:
+            found.sums[:, which] = sums
+            found.left = found.left | threads
+            found.group = np.where(threads, 0, found.group)
+
+    def read(self, product: Product) -> None:
+        """A product starts to read its operands."""
+        self._reading.append(product)
+        for listener in self.machine.listeners:
+            listener.on_product(self.machine, product)
+
+
+def per_block(m: Machine) -> int:
+    """Warpgroups of a block."""
+    return m.n_threads // WARPGROUP
+
+
+def count(m: Machine) -> int:
+    """Warpgroups of the batch."""
+    return m.n_blocks * per_block(m)
+
+
+def by_warpgroup(m: Machine, value: Array) -> Array:
+    """(warpgroups, 128)."""
+    wide = np.broadcast_to(value, m.shape)
+    return wide[:, : per_block(m) * WARPGROUP].reshape(-1, WARPGROUP)
+
+
+def threads_of(m: Machine, which: Array) -> Array:
+    """The threads of these warpgroups, (blocks, threads)."""
+    chosen = np.zeros(m.shape, bool)
+    rows = np.zeros(count(m), bool)
+    rows[which] = True
+    per = per_block(m)
+    chosen[:, : per * WARPGROUP] = np.repeat(rows.reshape(m.n_blocks, per), WARPGROUP, axis=1)
+    return chosen
+
+
+def first_threads(m: Machine, which: Array) -> Array:
+    """The numbers of their first threads in the batch."""
+    block, mine = np.divmod(which, per_block(m))
+    return np.asarray(block * m.n_threads + mine * WARPGROUP)
+
+
+def to_registers(m: Machine, sums: Array) -> list[Array]:
+    """The registers, (blocks, threads) of 32 bits each, of sums (64, warpgroups, n)."""
+    _, groups, n = sums.shape
+    packed = 4 // sums.dtype.itemsize
+    words = np.ascontiguousarray(sums).view(np.uint32)
+    words = words.reshape(4, 2, 8, groups, n // 8, 4, 2 // packed)
+    words = np.ascontiguousarray(words.transpose(4, 1, 6, 3, 0, 2, 5))
+    lanes = words.reshape(-1, m.n_blocks, per_block(m) * WARPGROUP)
+    if lanes.shape[2] < m.n_threads:
+        lanes = np.pad(lanes, ((0, 0), (0, 0), (0, m.n_threads - lanes.shape[2])))
+    return list(lanes)
