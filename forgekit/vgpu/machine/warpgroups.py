@@ -19,13 +19,20 @@ ROWS = 64  # of A, C and D
 
 
 @dataclass(eq=False)
-class Product:
+class _Awaited:
+    """left: the threads that have not waited for it; group: of each thread, 0 until committed."""
+
+    left: Array
+    group: Array
+
+
+@dataclass(eq=False)
+class Product(_Awaited):
     """What one `wgmma` has started in some warpgroups.
 
     accumulators, held: numbers of the registers of C and D, and of A; which: the warpgroups;
     who, start: for each piece of 16 bytes of the operands, a thread of the warp that reads it,
-    ascending, and its first byte in the batch's shared memory. left: the threads that have not
-    waited for it; group: of each thread, 0 until committed.
+    ascending, and its first byte in the batch's shared memory.
     """
 
     pc: int
@@ -34,21 +41,15 @@ class Product:
     which: Array
     who: Array
     start: Array
-    left: Array
-    group: Array
     token: object = None  # a listener's own
 
 
 @dataclass(eq=False)
-class _Accumulator:
-    """What one list of registers will hold, in all warpgroups of the batch.
-
-    sums: (64, warpgroups, n); left, group: as of a product, of the last one of each thread.
-    """
+class _Accumulator(_Awaited):
+    """What one list of registers will hold in all warpgroups of the batch: sums (64, warpgroups, n)
+    of each thread's last product."""
 
     sums: Array
-    left: Array
-    group: Array
 
 
 class Products:
@@ -64,7 +65,8 @@ class Products:
         self._committed = self._committed + mask
         for listener in self.machine.listeners:
             listener.on_product_commit(self.machine)
-        for found in (*self.sums.values(), *self._reading):
+        awaited: list[_Awaited] = [*self.sums.values(), *self._reading]
+        for found in awaited:
             fresh = found.left & mask & (found.group == 0)
             found.group = np.where(fresh, self._committed, found.group)
 
@@ -102,7 +104,7 @@ class Products:
                 whole = np.zeros((ROWS, count(m), sums.shape[2]), sums.dtype)
                 whole[:, which] = sums
                 sums = whole
-            self.sums[registers] = _Accumulator(sums, threads, np.zeros(m.shape, np.int64))
+            self.sums[registers] = _Accumulator(threads, np.zeros(m.shape, np.int64), sums)
         else:
             found.sums[:, which] = sums
             found.left = found.left | threads

@@ -11,14 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from forgekit.vgpu.floats import Array
+from forgekit.vgpu.memory.swizzles import PIECE, swizzled
 
-PIECE = 16  # bytes that stay together in every layout
 DEPTH = 2 * PIECE  # bytes of K that an instruction multiplies, whatever the type
-_SPANS = (16, 128, 64, 32)  # bytes over which a row of pieces is swizzled, by mode; 16: it is not
+_SPANS = (0, 128, 64, 32)  # bytes of a swizzled row, by mode; 0: no swizzle
 
 
 class Descriptor(NamedTuple):
-    """start, leading, stride: bytes; span: bytes of a swizzled row; base: the base offset."""
+    """start, leading, stride: bytes; span: bytes of a swizzled row, or 0; base: the base offset."""
 
     start: int
     leading: int
@@ -32,11 +32,6 @@ def decode(word: int) -> Descriptor:
     return Descriptor(start, leading, stride, word >> 49 & 7, _SPANS[word >> 62 & 3])
 
 
-def swizzled(address: Array, span: int) -> Array:
-    """Addresses in shared memory whose 16-byte pieces are exchanged within rows of `span` bytes."""
-    return address ^ ((address >> 7) & (span // PIECE - 1)) * PIECE
-
-
 @functools.lru_cache(maxsize=1 << 14)
 def pieces(word: int, rows: int, across: bool) -> Array:
     """Addresses of a tile's pieces of 16 bytes.
@@ -45,16 +40,17 @@ def pieces(word: int, rows: int, across: bool) -> Array:
     (rows / 8, 16 of K); else along K: (rows, 2).
     """
     d = decode(word)
-    wide = d.span // PIECE
+    span = d.span or PIECE
+    wide = span // PIECE
     if across:
         unit, k = np.ogrid[: rows // 8, :16]
         if wide == 1:
             offsets = unit * d.stride + k % 8 * PIECE + k // 8 * d.leading
         else:
             offsets = unit % wide * PIECE + unit // wide * d.leading
-            offsets = offsets + k % 8 * d.span + k // 8 * d.stride
+            offsets = offsets + k % 8 * span + k // 8 * d.stride
     else:
         row, half = np.ogrid[:rows, :2]
-        offsets = row % 8 * d.span + row // 8 * d.stride
+        offsets = row % 8 * span + row // 8 * d.stride
         offsets = offsets + half * (d.leading if wide == 1 else PIECE)
     return swizzled(d.start + offsets, d.span)

@@ -28,6 +28,7 @@ from forgekit.vgpu.machine.warpgroups import (
     threads_of,
 )
 from forgekit.vgpu.memory import descriptors, faults
+from forgekit.vgpu.memory.swizzles import PIECE
 from forgekit.vgpu.opcodes import UnknownVariantError, allow, counted, expect, matrix, opcode
 from forgekit.vgpu.opcodes.decoder import Decoder, Fetch, Step
 from forgekit.vgpu.opcodes.warp import warp_step
@@ -232,7 +233,7 @@ def _same_in_warpgroup(m: Machine, value: Array, which: Array, what: str) -> Arr
 
 
 def _error(m: Machine, does: str, advice: str) -> KernelError:
-    text = f"Wrong wgmma: {m.where()}\n  {m.who(m.expand(m.mask))} {does}.\n{advice}"
+    text = f"Misused wgmma: {m.where()}\n  {m.who(m.expand(m.mask))} {does}.\n{advice}"
     return m.marked(KernelError(text), "wgmma")
 
 
@@ -286,13 +287,13 @@ def _places(m: Machine, words: Array, which: Array, rows: int, across: bool) -> 
     different, place = np.unique(words, return_inverse=True)
     tables = [descriptors.pieces(int(word), rows, across) for word in different]
     offsets = np.stack(tables) - m.shared.base
-    bad = (offsets < 0) | (offsets > m.shared.size_bytes - descriptors.PIECE)
+    bad = (offsets < 0) | (offsets > m.shared.size_bytes - PIECE)
     if bad.any():
         _refuse_outside(m, tables, bad, which[place.reshape(-1) == bad.any(axis=(1, 2)).argmax()])
     if any(descriptors.decode(int(word)).base for word in different):
         raise _error(m, "gives a descriptor with a base offset", "Align the tile to 1,024 bytes.")
     blocks = (which // per_block(m) * m.shared.stride)[:, None, None]
-    return np.asarray((offsets[place.reshape(-1)] + blocks) // descriptors.PIECE)
+    return np.asarray((offsets[place.reshape(-1)] + blocks) // PIECE)
 
 
 def _from_shared(m: Machine, places: Array, across: bool) -> Array:
@@ -318,20 +319,20 @@ def _product(
         if places is not None:
             _, rows, across = places.shape
             readers.append((np.repeat(np.arange(rows) * 4 // rows, across) + side) % 4)
-            starts.append(places.reshape(len(which), -1) * descriptors.PIECE)
+            starts.append(places.reshape(len(which), -1) * PIECE)
     reader = np.concatenate(readers)
     order = np.argsort(reader, kind="stable")
     who = first_threads(m, which)[:, None] + reader[order] * WARP
     start = np.concatenate(starts, axis=1)[:, order]
-    return Product(m.pc, numbers, held, which, who.reshape(-1), start.reshape(-1),
-                   threads_of(m, which), np.zeros(m.shape, np.int64))  # fmt: skip
+    return Product(threads_of(m, which), np.zeros(m.shape, np.int64), m.pc, numbers, held, which,
+                   who.reshape(-1), start.reshape(-1))  # fmt: skip
 
 
 def _refuse_outside(m: Machine, tables: list[Array], bad: Array, which: Array) -> None:
     address = np.stack(tables)[bad][0]
     wrong = threads_of(m, which[:1])
     where = np.broadcast_to(np.uint32(address), m.shape)
-    raise faults.slice_error(m, m.shared, "shared", "reads", where, wrong, descriptors.PIECE)
+    raise faults.slice_error(m, m.shared, "shared", "reads", where, wrong, PIECE)
 
 
 def _multiply(

@@ -20,6 +20,7 @@ KINDS = {
     "proxy-fence": "Missing proxy fence",
     "async-product": "Race with an asynchronous matrix product",
     "product-fence": "Missing wgmma.fence",
+    "wgmma": "Misused wgmma",
     "block-lifetime": "Shared memory of a block that may not be there",
     "mbarrier": "Misused mbarrier",
     "tensor-map": "Misused tensor map",
@@ -256,8 +257,8 @@ INACTIVE_SOURCE = Message(
 PART_OF_A_MATRIX = Message(
     "partial-warp",
     "{who} executes `{place}` with {there} of the 32 lanes of its warp.",
-    "ldmatrix, stmatrix and mma hold a matrix in all 32 lanes, and are undefined without one: take "
-    "them out of the `if` or loop that only some lanes enter, and launch whole warps.",
+    "ldmatrix, stmatrix, mma and wgmma hold a matrix in all 32 lanes, and are undefined without "
+    "one: take them out of the `if` or loop that only some lanes enter, and launch whole warps.",
 )
 
 # -- barriers of the block ------------------------------------------------------------------------

@@ -180,7 +180,7 @@ class WarpgroupCheck(Listener):
     def on_product_done(self, m: Machine, product: Product, done: Array) -> None:
         token = product.token
         assert isinstance(token, AsyncToken)
-        self._order.clocks.join_products(token, m.lanes(done).any(axis=1))
+        self._order.clocks.join_products(token, np.asarray(m.lanes(done).any(axis=1)))
         for kept in (self._in_flight, self._copies):
             for register, used in list(kept.items()):
                 if used.product is product:

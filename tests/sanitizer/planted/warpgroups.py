@@ -34,7 +34,7 @@ def copy_of_tiles():
 def warpgroup_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.Constexpr):
     """C (128, 32) = A B^T, one tile of K ahead; the first warpgroup copies, both multiply."""
     tidx, _, _ = cute.arch.thread_idx()
-    K, source = OperandMajorMode.K, warpgroup.OperandSource.SMEM  # noqa: N806
+    K, source = OperandMajorMode.K, warpgroup.OperandSource.SMEM
     op = warpgroup.MmaF16BF16Op(Float16, Float32, (64, COLUMNS, 16), source, K, K)
     tiled = cute.make_tiled_mma(op, (2, 1, 1))
     sA, sB = tile(ROWS), tile(COLUMNS)
@@ -64,7 +64,7 @@ def warpgroup_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cu
         if cutlass.const_expr(bug != "no_proxy_fence"):
             cute.arch.fence_proxy("async.shared", space="cta")
         if cutlass.const_expr(bug not in ("no_barrier", "copied_too_early")):
-            cute.arch.sync_threads()  # everybody's tile is there, their last product but one is over
+            cute.arch.sync_threads()  # the tile is there, and the product before the last over
         if t + 1 < tiles and tidx < WARPGROUP:
             # BUG no_barrier, no_proxy_fence, copied_too_early, stage_too_few, not_committed
             cute.copy(copy, tAgA[None, None, None, t + 1], tAsA[None, None, None, free])
@@ -96,7 +96,7 @@ def warpgroup_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cu
 def rescaled_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.Constexpr):
     """C (64, 32): a step of 16 of K after the other, the sum halved before each."""
     tidx, _, _ = cute.arch.thread_idx()
-    K, source = OperandMajorMode.K, warpgroup.OperandSource.SMEM  # noqa: N806
+    K, source = OperandMajorMode.K, warpgroup.OperandSource.SMEM
     tiled = cute.make_tiled_mma(
         warpgroup.MmaF16BF16Op(Float16, Float32, (64, COLUMNS, 16), source, K, K)
     )
