@@ -65,7 +65,7 @@ def _files(checkout: Path, match: list[str] | None, skip: list[str]) -> list[Pat
             continue
         text = path.read_text()
         runs = path.suffix == ".ipynb" or path.name.startswith("test_") or "__main__" in text
-        if runs and "cutlass" in text and not any(s in text for s in skip):
+        if runs and re.search("cutlass|cuda", text) and not any(s in text for s in skip):
             found.append(path)
     return found
 

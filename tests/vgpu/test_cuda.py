@@ -8,16 +8,18 @@ import pytest
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
+import cutlass.cute as cute
 import numpy as np
 import torch
 from cuda.bindings import driver, runtime
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional
 
+import forgekit
 import forgekit.ops as ops
 import forgekit.vgpu
 from forgekit.devices import current_target
-from forgekit.errors import LaunchError, PlatformError, UsageError
+from forgekit.errors import LaunchError, MemoryAccessError, PlatformError, UsageError
 from forgekit.vgpu.host import limits
 
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="torch has a GPU of its own")
@@ -185,6 +187,30 @@ def test_an_operator_for_cuda_alone(cuda):
         assert twice(fake.from_tensor(x)).is_cuda
     with pytest.raises(NotImplementedError, match="CPU"):
         twice(_ones("cpu"))
+
+
+@cute.kernel
+def add_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    mY[tidx] = mX[tidx] + mY[tidx]
+
+
+@cute.jit
+def add_to(mX: cute.Tensor, mY: cute.Tensor):
+    add_kernel(mX, mY).launch(grid=(1, 1, 1), block=(4, 1, 1))
+
+
+def test_a_kernel_does_not_reach_the_hosts_memory(cuda):
+    """A script that forgets to move one argument would fail on a GPU; pinned memory is reached."""
+    run = forgekit.compile(add_to, _ones(), forgekit.zeros(4))
+    y = torch.zeros(4)
+    with pytest.raises(MemoryAccessError, match=r"(?s)reads 4 bytes of mY.*on the CPU.*mY.to"):
+        run(_ones(), y)
+    assert (y == 0).all()
+    for y in (torch.zeros(4, pin_memory=True), forgekit.zeros(4), torch.zeros(4, device="cuda")):
+        run(_ones(), y)
+        assert (y == 1).all()
+    run(_ones("cpu"), y.cpu())
 
 
 def test_what_does_not_fit_is_out_of_memory(cuda):

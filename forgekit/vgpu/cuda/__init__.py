@@ -25,7 +25,7 @@ import torch
 from forgekit.errors import PlatformError, got_needed
 from forgekit.vgpu.cuda import bindings, cute_dsl, graphs, marks, tensors, torch_cuda
 from forgekit.vgpu.cuda.patches import Patches
-from forgekit.vgpu.host import cuda_runtime, signature
+from forgekit.vgpu.host import arguments, cuda_runtime, signature
 
 _patches: Patches | None = None
 _mode: marks.Marking | None = None
@@ -49,6 +49,7 @@ def pretend() -> None:
     for patch in (tensors.patch_tensors, tensors.patch_files, torch_cuda.patch_torch,
                   bindings.patch_bindings, cute_dsl.patch_cute_dsl):  # fmt: skip
         patch(_patches)
+    _patches.put(arguments, "two_sides", True)
     _patches.put(cuda_runtime, "keep", graphs.keep)
     _patches.put(signature, "current_stream", graphs.current_stream)
     bootstrap = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]

@@ -17,10 +17,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from forgekit.errors import UsageError, got_needed
 from forgekit.vgpu.cuda import graphs, notice
-from forgekit.vgpu.host.arguments import CUDA_ATTRIBUTE, marked_of
+from forgekit.vgpu.host.arguments import CUDA_ATTRIBUTE, PINNED_ATTRIBUTE, marked_of
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
-PINNED_ATTRIBUTE = "_forgekit_pinned"  # set on the storage of what a script asks to be pinned
 
 
 def mark(tensor: torch.Tensor, cuda: bool = True) -> torch.Tensor:

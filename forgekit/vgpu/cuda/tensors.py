@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,9 +12,9 @@ import torch.utils.dlpack
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._device import DeviceContext
 
-from forgekit.vgpu.cuda.marks import CPU, CUDA, PINNED_ATTRIBUTE, is_cuda, mark
+from forgekit.vgpu.cuda.marks import CPU, CUDA, is_cuda, mark
 from forgekit.vgpu.cuda.patches import Patches
-from forgekit.vgpu.host.arguments import CUDA_ATTRIBUTE, on_virtual_gpu
+from forgekit.vgpu.host.arguments import CUDA_ATTRIBUTE, PINNED_ATTRIBUTE, on_virtual_gpu
 
 _KDL_CUDA = 2  # of DLPack's DLDeviceType
 
@@ -163,14 +164,15 @@ def made_from_data(original: Callable) -> Callable:
 
 def made_by_a_script(original: Callable) -> Callable:
     """`torch.zeros` and the like, which take a number for a device; what they make on the CPU is
-    known to be there."""
+    known to be there. (Tensors that forgekit makes go with both.)"""
 
     @functools.wraps(original)
     def make(*args: Any, **kwargs: Any) -> torch.Tensor:
         if isinstance(kwargs.get("device"), int):
             kwargs["device"] = torch.device("cuda", kwargs["device"])
         made = original(*args, **kwargs)
-        if not on_virtual_gpu(made):
+        caller = str(sys._getframe(1).f_globals.get("__name__"))
+        if not on_virtual_gpu(made) and not caller.startswith("forgekit."):
             mark(made, False)
         return made
 

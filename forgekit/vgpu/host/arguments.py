@@ -25,6 +25,13 @@ READ_ONLY_ATTRIBUTE = "_forgekit_read_only"
 # Set on a torch storage that counts as memory of the virtual GPU; see `forgekit.vgpu.cuda`.
 CUDA_ATTRIBUTE = "_forgekit_cuda"
 
+# Set on the storage of what a script asks to be pinned, which a kernel reaches too.
+PINNED_ATTRIBUTE = "_forgekit_pinned"
+
+# Whether marks count: a kernel that gets tensors on "cuda" reaches none that is known to be on the
+# CPU. `forgekit.vgpu.cuda` sets this.
+two_sides = False
+
 # Memory that a script has allocated by calls of the driver or the runtime, by address.
 allocated: dict[int, Any] = {}
 
@@ -67,6 +74,9 @@ def register(memory: GlobalMemory, arguments: Iterable[tuple[str, object]]) -> N
         address = int(pointer._pointer)
         if not any(r.start <= address < r.start + r.size_bytes for r in regions):
             regions.append(_region_around(path, address, pointer))
+    if two_sides and any(on_virtual_gpu(r.owner) for r in regions):
+        memory.on_the_host = [r for r in regions if _is_host_memory(r.owner)]
+        regions = [r for r in regions if not _is_host_memory(r.owner)]
     memory.add_tensors(regions)
 
 
@@ -102,6 +112,13 @@ def is_tensor(value: Any) -> bool:
 def on_virtual_gpu(tensor: Any) -> bool:
     """Whether a torch tensor counts as memory of the virtual GPU, where "cuda" means that."""
     return getattr(marked_of(tensor), CUDA_ATTRIBUTE, False)
+
+
+def _is_host_memory(owner: Any) -> bool:
+    """Whether a tensor is known to be on the CPU, and not pinned."""
+    marked = marked_of(owner)
+    known = getattr(marked, CUDA_ATTRIBUTE, None) is False
+    return known and not getattr(marked, PINNED_ATTRIBUTE, False)
 
 
 def marked_of(tensor: Any) -> Any:

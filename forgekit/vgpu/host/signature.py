@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from forgekit.errors import ArgumentMismatchError, got_needed
+from forgekit.errors import ArgumentMismatchError, brief, got_needed
 from forgekit.vgpu.host.arguments import SOURCE_ATTRIBUTE, TensorView, describe, is_tensor
 
 
@@ -188,7 +188,7 @@ class CallSignature:
     TVM-FFI does, whatever marks the caller's tensors have.
     """
 
-    tensors: Mapping[str, TensorParameter]
+    tensors: Mapping[str, Any]
     others: frozenset[str]
     integers: Mapping[str, Any]
     env_streams: frozenset[str] = frozenset()
@@ -198,7 +198,8 @@ class CallSignature:
     def of(
         cls, arguments: Mapping[str, Any], annotations: Mapping[str, Any], wants_tvm_ffi: bool
     ) -> CallSignature:
-        tensors = {n: p for n, v in arguments.items() if (p := TensorParameter.of(v)) is not None}
+        of = _parameters if wants_tvm_ffi else TensorParameter.of
+        tensors = {n: p for n, v in arguments.items() if (p := of(v)) is not None}
         streams = {
             n
             for n, v in arguments.items()
@@ -235,6 +236,18 @@ class CallSignature:
                 raise _mismatch(name, "a tensor", "a value that is no tensor", _COMPARE)
             check_integer(name, value, self.integers.get(name))
             return value
+        return self._fit_tensors(name, parameter, value)
+
+    def _fit_tensors(self, name: str, parameter: Any, value: Any) -> Any:
+        if isinstance(parameter, tuple):
+            if not isinstance(value, tuple | list) or len(value) != len(parameter):
+                raise _mismatch(name, brief(value), f"{len(parameter)} values", _COMPARE)
+            names = getattr(value, "_fields", range(len(value)))
+            fitted = [
+                v if p is None else self._fit_tensors(f"{name}.{n}", p, v)
+                for n, p, v in zip(names, parameter, value, strict=True)
+            ]
+            return type(value)(*fitted) if hasattr(value, "_fields") else type(value)(fitted)
         if hasattr(value, SOURCE_ATTRIBUTE) and not hasattr(value, "dynamic_shapes_mask"):
             return value  # packed already, by forgekit.compile
         if not is_tensor(value):
@@ -250,6 +263,14 @@ class CallSignature:
                 "prepare it as at cute.compile: from_dlpack(x) with the same mark_… calls",
             )  # fmt: skip
         return value
+
+
+def _parameters(value: Any) -> TensorParameter | tuple | None:
+    """What is known of the tensors in a value: of itself, or of the members of a tuple."""
+    if not isinstance(value, tuple | list):
+        return TensorParameter.of(value)
+    members = tuple(map(_parameters, value))
+    return members if any(members) else None
 
 
 def check_uncompiled(name: str, value: Any, annotation: Any) -> None:

@@ -172,6 +172,14 @@ def _bytes(count: int) -> str:
 def unmapped(m: Machine, kind: str, address: Array, mask: Array | None, width: int) -> Exception:
     name, where, others = _who(m, np.ones((1, 1), bool) if mask is None else mask)
     value = _at(address, m, where)
+    for region in m.memory.on_the_host:
+        if region.start <= value < region.start + region.size_bytes:
+            error = MemoryAccessError(
+                f"Memory of the host: {m.where()}\n  {name} {kind} {_bytes(width)} of "
+                f'{region.info}, which is on the CPU: others are on "cuda".{others}\n'
+                f'Move it: {region.info.name}.to("cuda").'
+            )
+            return _marked(error, m, "out-of-bounds", where, str(region.info))
     tensors = [str(r.info) for a in m.memory.allocations for r in a.regions if r.info.shape]
     nearest = m.memory.find(value)
     offset = ""
