@@ -88,8 +88,8 @@ WGMMA = {
     "s8": (32, _wgmma(warpgroup.MmaI8Op, Int8, Int8, Int32), torch.int8, I32),
     "u8": (32, _wgmma(warpgroup.MmaI8Op, Uint8, Uint8, Int32), torch.uint8, I32),
 }  # fmt: skip
-CASES |= {
-    f"wgmma {name}": Case((64, 8, k), inputs, sums, make)
+CASES |= {  # 128 elements of B at least: each thread stores its part
+    f"wgmma {name}": Case((64, max(8, 128 // k), k), inputs, sums, make)
     for name, (k, make, inputs, sums) in WGMMA.items()
 }
 

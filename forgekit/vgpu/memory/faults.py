@@ -314,6 +314,20 @@ def box_out_of_bounds(
     return _marked(error, m, "out-of-bounds", where, f"{info.coordinate(from_first)} of {info}")
 
 
+def box_corner(
+    m: Machine, does: str, who: Array, tensor_map: TensorMap, at: tuple[int, ...], wrong: str
+) -> Exception:
+    """A tensor copy whose box begins where none may; wrong: of the box, as a clause."""
+    name, where, others = _who(m, who)
+    error = MemoryAccessError(
+        f"Misplaced box: {m.where()}\n"
+        f"  {name} {does} the box {tensor_map.box} at {at}, which {wrong}.{others}\n"
+        "A GPU stops here with an illegal instruction. Choose tiles that begin at multiples of 16 "
+        "bytes, and for a store at coordinates from 0 on: what is beyond the end is left out."
+    )
+    return _marked(error, m, "misaligned", where)
+
+
 def tensor_map(m: Machine, who: Array, what: str) -> Exception:
     """A tensor copy is given `what`, with which it cannot work."""
     name, where, others = _who(m, who)

@@ -18,7 +18,8 @@ from forgekit.vgpu.memory.swizzles import SPANS
 
 BYTES = 128
 ALIGN = 64
-_TILED = 2  # the lowest four bits of the word at byte 8, in every map for `.tile`
+# The lowest four bits of the word at byte 8 in maps for `.tile`: CuTe DSL's, the CUDA driver's.
+_TILED, _OF_THE_DRIVER = 2, 0
 _TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")
 _ITEM_BYTES = (1, 2, 4, 4, 8, 8, 2, 4, 4, 8, 2)
 _UNIT = 16  # bytes: strides are counted in them, addresses are multiples of them
@@ -52,6 +53,18 @@ class TensorMap(NamedTuple):
     def box_bytes(self) -> int:
         """Bytes of shared memory that a copy fills, and tells its mbarrier of."""
         return int(np.prod(self.counts)) * self.itemsize
+
+    def wrong_corner(self, coordinates: tuple[int, ...], *, stores: bool) -> str:
+        """Why an H200 stops with an illegal instruction at a box there; empty where it does not.
+
+        Measured in `tests/vgpu/test_tensor_copies.py`; CUDA's programming guide has the second.
+        """
+        at = coordinates[0] * self.itemsize
+        if at % _UNIT:
+            return f"begins {at} bytes into the dense mode, which is not a multiple of {_UNIT}"
+        if stores and min(coordinates) < 0:
+            return "begins before the tensor, where only a load may begin"
+        return ""
 
     def clip(self, coordinates: tuple[int, ...]) -> Clipped:
         """The part of the box at these coordinates that lies inside the tensor."""
@@ -113,7 +126,7 @@ def decode(raw: bytes) -> TensorMap:
     words = [int(w) for w in np.frombuffer(raw, np.uint32)]
     flags, rank = words[2], (words[2] >> 4 & 7) + 1
     kind = flags >> 7 & 15
-    if flags & 15 != _TILED or rank > 5:
+    if flags & 15 not in (_TILED, _OF_THE_DRIVER) or rank > 5:
         raise ValueError("no tensor map for tiles: pass what make_tiled_tma_atom() has made")
     if kind >= len(_TYPES) or flags >> 16 & 1 or _TYPES[kind] == "f32.ftz":
         raise ValueError(

@@ -95,6 +95,9 @@ class _Box:
         m: Machine, who: Array, tensor: _Tensor, at: tuple[int, ...], does: str
     ) -> Clipped:
         """What of the box at these coordinates is inside its tensor, if that is in memory."""
+        wrong = tensor.map.wrong_corner(at, stores=does != "copies from")
+        if wrong:
+            raise faults.box_corner(m, does, who, tensor.map, at, wrong)
         part, allocation = tensor.map.clip(at), tensor.allocation
         first = tensor.start + part.offset
         last = first + part.span_bytes + tensor.map.itemsize
@@ -238,7 +241,9 @@ def _store(ins: Instruction, d: Decoder, reduction: str | None) -> Step:
     does = "updates" if reduction else "copies to"
 
     def start(m: Machine, mask: Array | None) -> None:
-        full = _once_a_warp(m, m.expand(mask), [source(m), *box.operands(m)])
+        full = m.expand(mask)
+        if reduction is None:
+            full = _once_a_warp(m, full, [source(m), *box.operands(m)])
         boxes = box.boxes(m, full, does)
         tiles = _tiles(m, "copies from", source(m), full, boxes)
         for kind in sorted({tensor_map.dtype for tensor_map in boxes.maps}):
@@ -256,10 +261,9 @@ def _store(ins: Instruction, d: Decoder, reduction: str | None) -> Step:
 
 
 def _once_a_warp(m: Machine, full: Array, operands: list[Array]) -> Array:
-    """The first lane only of the warps whose lanes all ask for the same.
+    """The first lane only of the warps whose lanes all store the same: in effect it is one store.
 
-    ptxas makes one UTMASTG or UTMAREDG of it, which a warp issues once; CuTe DSL's `cute.copy`
-    elects a thread for loads alone.
+    So it is where no thread is elected, which CuTe DSL's `cute.copy` does for loads and reductions.
     """
     lanes = m.lanes(full)
     first = lanes.argmax(axis=1)[:, None]
