@@ -14,6 +14,7 @@ from click.core import ParameterSource
 
 from forgekit.benching.suites.suite import (
     DTYPES,
+    OPERATORS,
     Case,
     check_names,
     load_suite,
@@ -22,7 +23,6 @@ from forgekit.benching.suites.suite import (
 )
 from forgekit.commands.options import AtLeast, Command, Names, chosen_target
 from forgekit.errors import usage_error
-from forgekit.operator_names import OPERATORS
 from forgekit.output_files import check_output, write_output
 
 if TYPE_CHECKING:

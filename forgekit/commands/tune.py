@@ -11,10 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forgekit.benching.suites.suite import DTYPES, Case, load_suite, select, suite_names
+from forgekit.benching.suites.suite import (
+    DTYPES,
+    OPERATORS,
+    Case,
+    load_suite,
+    select,
+    suite_names,
+)
 from forgekit.commands.options import AtLeast, Command, Names
 from forgekit.errors import PlatformError, brief, got_needed, usage_error
-from forgekit.operator_names import OPERATORS
 from forgekit.text import Table, plural
 
 if TYPE_CHECKING:

@@ -16,15 +16,13 @@ from contextvars import ContextVar
 
 from torch import Tensor
 
-from forgekit import ref
 from forgekit.arguments import checked
 from forgekit.errors import UsageError, brief, usage_error
-from forgekit.operator_names import OPERATORS
 
 Function = Callable[..., Tensor]
 
 # Functions by operator and backend; and the backend of an operator, where somebody chose one.
-functions: dict[str, dict[str, Function]] = {op: {"ref": getattr(ref, op)} for op in OPERATORS}
+functions: dict[str, dict[str, Function]] = {}  # each `Operator` enters itself
 chosen: ContextVar[dict[str, str] | None] = ContextVar("forgekit_backends", default=None)
 defaults: dict[str, str] = {}
 
@@ -143,17 +141,17 @@ def _choice(name: str, op: str | None) -> dict[str, str]:
     """{operator: name} for what a choice is about."""
     if op is not None:
         return {op: current_backend(op, name)}
-    having = {each: name for each in OPERATORS if name == "kernel" or name in functions[each]}
+    having = {each: name for each in functions if name == "kernel" or name in functions[each]}
     if not having:
-        every = dict.fromkeys(name for each in OPERATORS for name in functions[each])
+        every = dict.fromkeys(name for each in functions for name in functions[each])
         raise _unknown(name, "one of " + ", ".join(("kernel", *every)))
     return having
 
 
 def _functions(op: str) -> dict[str, Function]:
-    if not isinstance(op, str) or op not in OPERATORS:
+    if not isinstance(op, str) or op not in functions:
         remedy = "use the name of a function of forgekit.ops"
-        raise usage_error("op", brief(op), "one of " + ", ".join(OPERATORS), remedy)
+        raise usage_error("op", brief(op), "one of " + ", ".join(sorted(functions)), remedy)
     return functions[op]
 
 

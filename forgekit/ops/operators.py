@@ -54,15 +54,16 @@ class Operator:
     """An operator over one operand or two of the same shape, dtype and device; and what is its own.
 
     schema: operands, options, and `str? backend` as the last. The last option is the kernel asked
-    for. check(*operands, *options): raises UsageError for what cannot be computed. launcher: from a
-    `Call` to what fills a contiguous result, None if that has no elements. result_shape(shape,
-    *options). keep(*operands, result): the tensors that `backward` needs. backward(context,
-    gradient of the result, *kept): the operands' gradients; the context has `shape`, `options`,
-    `backend` and `needs_input_grad`.
+    for. reference(*operands, *options but the last): the backend "ref". check(*operands, *options):
+    raises UsageError for what cannot be computed. launcher: from a `Call` to what fills a
+    contiguous result, None if that has no elements. result_shape(shape, *options). keep(*operands,
+    result): the tensors that `backward` needs. backward(context, gradient of the result, *kept):
+    the operands' gradients; the context has `shape`, `options`, `backend` and `needs_input_grad`.
     """
 
     name: str
     schema: str
+    reference: Callable[..., Tensor]
     check: Callable[..., None]
     launcher: Callable[[Call], Launch | None]
     backward: Callable[..., tuple[Tensor | None, ...]]
@@ -71,7 +72,8 @@ class Operator:
     operands: int = 1
 
     def __post_init__(self) -> None:
-        """Make it known to PyTorch, as torch.ops.forgekit.NAME."""
+        """Make it known to the backends, and to PyTorch as torch.ops.forgekit.NAME."""
+        functions[self.name] = {"ref": self.reference}
         define = torch.library.custom_op(
             f"forgekit::{self.name}", self._compute, mutates_args=(), schema=self.schema
         )

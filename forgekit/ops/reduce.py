@@ -10,6 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
+from forgekit import ref
 from forgekit.errors import brief, usage_error
 from forgekit.ops.checks import check_float, check_tensor, check_variant, normal_dim
 from forgekit.ops.operators import Operator
@@ -79,6 +80,7 @@ def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor]:
 _reduce_sum = Operator(
     "reduce_sum",
     "(Tensor x, int dim=-1, bool keepdim=False, str? variant=None, str? backend=None) -> Tensor",
+    reference=ref.reduce_sum,
     check=_check,
     launcher=launcher,
     result_shape=_reduced,

@@ -10,6 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
+from forgekit import ref
 from forgekit.errors import usage_error
 from forgekit.ops.backends import backend_names
 from forgekit.ops.checks import check_float, check_tensor, check_variant, normal_dim
@@ -84,6 +85,7 @@ def _backward(ctx: Any, grad: Tensor, y: Tensor) -> tuple[Tensor]:
 _softmax = Operator(
     "softmax",
     "(Tensor x, int dim=-1, str? variant=None, str? backend=None) -> Tensor",
+    reference=ref.softmax,
     check=_check,
     launcher=launcher,
     keep=lambda x, y: (y,),
@@ -129,6 +131,7 @@ def _sum(x: Tensor, ctx: Any) -> Tensor:
 _softmax_backward = Operator(
     "softmax_backward",
     "(Tensor grad, Tensor y, int dim=-1, str? variant=None, str? backend=None) -> Tensor",
+    reference=ref.softmax_backward,
     check=_check_pair,
     launcher=launcher,
     keep=lambda grad, y, dx: (grad, y),

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from forgekit import ref
 from forgekit.dtypes import dtype_info
 from forgekit.errors import brief, usage_error
 from forgekit.ops.checks import check_tensor
@@ -66,6 +67,7 @@ def _check(x: Any, tile: object) -> None:
 _copy_transpose = Operator(
     "copy_transpose",
     "(Tensor x, int? tile=None, str? backend=None) -> Tensor",
+    reference=ref.copy_transpose,
     check=_check,
     launcher=launcher,
     result_shape=lambda shape, tile: shape[::-1],

@@ -12,7 +12,7 @@ from torch.autograd import forward_ad
 from torch.autograd.functional import jacobian
 
 import forgekit as fk
-from forgekit.operator_names import OPERATORS
+from forgekit.benching.suites.suite import OPERATORS
 from forgekit.ops import copy_transpose, reduce_sum, softmax, softmax_backward, use_backend
 from tests.ops.dispatched import Seen, dispatched
 

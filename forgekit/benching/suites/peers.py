@@ -14,9 +14,8 @@ from torch import Tensor
 
 from forgekit import ops
 from forgekit.benching.suites.operations import BENCHED_OPS
-from forgekit.benching.suites.suite import Case
+from forgekit.benching.suites.suite import OPERATORS, Case
 from forgekit.errors import brief, usage_error
-from forgekit.operator_names import OPERATORS
 from forgekit.ops.backends import backend_names
 from forgekit.ops.reductions import VARIANTS
 

@@ -36,10 +36,9 @@ from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from forgekit.benching.counters import Counters
-from forgekit.benching.suites.suite import DTYPES, Case
+from forgekit.benching.suites.suite import DTYPES, OPERATORS, Case
 from forgekit.benching.timing import Timing
 from forgekit.errors import usage_error
-from forgekit.operator_names import OPERATORS
 from forgekit.output_files import write_output
 
 Key = tuple[Case, str]

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from forgekit.benching.suites.suite import DTYPES, Case, load_suite, select, suite_names
+from forgekit.benching.suites.suite import DTYPES, OPERATORS, Case, load_suite, select, suite_names
 from forgekit.errors import UsageError
-from forgekit.operator_names import OPERATORS
 
 
 def shapes(cases: list[Case], op: str, dim: int = -1) -> set[tuple[int, int]]:

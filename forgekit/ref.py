@@ -1,0 +1,88 @@
+"""What the operators compute, in PyTorch: the references that tests and benchmarks compare with."""
+
+from __future__ import annotations
+
+import torch
+
+from forgekit.arguments import checked, dense
+from forgekit.errors import usage_error
+
+__all__ = ["copy_transpose", "reduce_sum", "softmax", "softmax_backward"]
+
+_WIDER = {
+    torch.float16: torch.float32,
+    torch.bfloat16: torch.float32,
+    torch.float32: torch.float64,
+}
+
+
+@checked()
+def copy_transpose(x: torch.Tensor) -> torch.Tensor:
+    """x (M, N) of any dtype and strides -> a new contiguous tensor (N, M) equal to x.t()."""
+    if dense("x", x, meta=True).dim() != 2:
+        got, remedy = f"{x.dim()} dimensions", "reshape it, or transpose slice by slice"
+        raise usage_error("x", got, "2", remedy)
+    return x.t().clone(memory_format=torch.contiguous_format)
+
+
+@checked()
+def reduce_sum(x: torch.Tensor, dim: int = -1, keepdim: bool = False) -> torch.Tensor:
+    """x of any shape, strides and float type -> a new contiguous tensor, its sums along dim.
+
+    Added in the next wider type (fp32 for fp16 and bf16, fp64 for fp32), rounded once to x's.
+    """
+    dim = _row_wise(dim, x=x)
+    return torch.sum(x, dim, keepdim, dtype=_wider(x.dtype)).to(x.dtype).contiguous()
+
+
+@checked()
+def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    """x of any shape, strides and float type -> a new contiguous tensor, exp(x) / sum of exp(x)
+    along dim.
+
+    Computed in the next wider type (fp32 for fp16 and bf16, fp64 for fp32), rounded once to x's.
+    """
+    dim = _row_wise(dim, x=x)
+    return torch.softmax(x, dim, dtype=_wider(x.dtype)).to(x.dtype).contiguous()
+
+
+@checked()
+def softmax_backward(grad: torch.Tensor, y: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    """y * (grad - sum of grad * y along dim): from the gradient of y = softmax(x) that of x.
+
+    grad and y of one shape and float type, any strides; the result is new and contiguous. Computed
+    in the next wider type, rounded once.
+    """
+    dim = _row_wise(dim, grad=grad, y=y)
+    wide_grad, wide_y = grad.to(_wider(y.dtype)), y.to(_wider(y.dtype))
+    dot = torch.sum(wide_grad * wide_y, dim, keepdim=True)
+    return (wide_y * (wide_grad - dot)).to(y.dtype).contiguous()
+
+
+def _wider(dtype: torch.dtype) -> torch.dtype:
+    """float32 for float16 and bfloat16, float64 for float32; any other type itself.
+
+    So a reference's own error is small beside one rounding of the result.
+    """
+    return _WIDER.get(dtype, dtype)
+
+
+def _row_wise(dim: int, **tensors: torch.Tensor) -> int:
+    """`dim` counted from 0, if the tensors are of one shape, of floats, and have it.
+
+    Raises:
+        UsageError: they are not.
+    """
+    first = next(iter(tensors.values()))
+    for name, x in tensors.items():
+        if not dense(name, x, meta=True).is_floating_point() or x.dtype.itemsize < 2:
+            needed = "floats of 16 bits or more"
+            raise usage_error(name, x.dtype, needed, f"use {name}.float()")
+        if x.shape != first.shape:
+            got, needed = tuple(x.shape), f"the other's shape, {tuple(first.shape)}"
+            raise usage_error(f"shape of {name}", got, needed, "pass tensors alike")
+    sizes = max(first.dim(), 1)
+    if not -sizes <= dim < sizes:
+        needed = f"a dimension from {-sizes} to {sizes - 1}"
+        raise usage_error("dim", dim, needed, "use -1 for the last one")
+    return dim % sizes
