@@ -134,8 +134,25 @@ def test_loads_and_stores(shape, box, at, dtype, swizzle, launch):
     for index in np.argwhere(inside):
         place = [c + k for c, k in zip(at[::-1], index, strict=True)]
         want[tuple(place)] = new[tuple(index)]
-    launch(text(FILL + STORE, at, size), tensor_map(y, box, swizzle=swizzle), tile, y)
-    assert (y == want).all() and (y.base[..., shape[-1] :] == 7).all()
+    launch(text(FILL + STORE, at, size), tensor_map(y, box, swizzle=swizzle), tile, y.base)
+    assert (y == want).all()
+
+
+@pytest.mark.parametrize(
+    ("at", "reduce", "each"), [(32, "", 8), (32, "add", 8), (16, "", 16), (0, "add", 16)]
+)
+def test_a_store_writes_whole_pieces(at, reduce, each, launch):
+    """Of 37 elements in a row the box at 32 has 5: 8 are written, 3 of them padding."""
+    y, new = np.zeros((2, 48), np.float32), np.ones((2, 16), np.float32)
+    raw = tensor_map(y[:, :37], (16, 2))
+    launch(text(FILL + STORE, (at, 0), new.nbytes, reduce), raw, new, y)
+    assert (y.sum(axis=1) == each).all()
+
+
+def test_a_piece_beyond_the_memory_is_found():
+    y, new = np.zeros(37, np.float32), np.ones(16, np.float32)
+    with pytest.raises(KernelError, match=r"(?s)12 bytes past its end.*whole pieces of 16 bytes"):
+        launch(text(FILL + STORE, (32,), new.nbytes), tensor_map(y, (16,)), new, y)
 
 
 def test_steps_leave_elements_out(launch):

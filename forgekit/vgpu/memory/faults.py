@@ -298,6 +298,16 @@ def box_out_of_bounds(
     name, where, others = _who(m, who)
     beyond = first if first < 0 else max(allocation.size_bytes, first)
     info, from_first = allocation.tensor_at(beyond)
+    dense = tensor_map.sizes[0] * tensor_map.itemsize
+    advice = (
+        "A tensor copy leaves out what lies outside the tensor that its map describes: that one "
+        "is larger than the memory. Make the map from the tensor's own shape and strides."
+    )
+    if does != "copies from" and 0 < last - allocation.size_bytes <= -dense % 16:
+        advice = (
+            f"A GPU stores whole pieces of 16 bytes; the dense mode ends after {dense:,} bytes: "
+            "give the tensor rows of a multiple of 16 bytes, or store its last part by threads."
+        )
     side = (
         f"{_bytes(-first)} before its start"
         if first < 0
@@ -308,8 +318,7 @@ def box_out_of_bounds(
         f"  {name} {does} the box {tensor_map.box} at {at}, {side}.\n"
         f"  {info} has {_bytes(allocation.size_bytes)}; its tensor map says: "
         f"{tensor_map.dtype} {tensor_map.sizes}, strides of {tensor_map.strides} bytes.{others}\n"
-        "A tensor copy leaves out what lies outside the tensor that its map describes: that one "
-        "is larger than the memory. Make the map from the tensor's own shape and strides."
+        f"{advice}"
     )
     return _marked(error, m, "out-of-bounds", where, f"{info.coordinate(from_first)} of {info}")
 

@@ -95,15 +95,16 @@ class _Box:
         m: Machine, who: Array, tensor: _Tensor, at: tuple[int, ...], does: str
     ) -> Clipped:
         """What of the box at these coordinates is inside its tensor, if that is in memory."""
-        wrong = tensor.map.wrong_corner(at, stores=does != "copies from")
+        stores = does != "copies from"
+        wrong = tensor.map.wrong_corner(at, stores=stores)
         if wrong:
             raise faults.box_corner(m, does, who, tensor.map, at, wrong)
-        part, allocation = tensor.map.clip(at), tensor.allocation
+        part, allocation = tensor.map.clip(at, stores=stores), tensor.allocation
         first = tensor.start + part.offset
         last = first + part.span_bytes + tensor.map.itemsize
         if not part.empty and (first < 0 or last > allocation.size_bytes):
             raise faults.box_out_of_bounds(m, does, who, tensor.map, allocation, at, first, last)
-        if does != "copies from" and allocation.read_only:
+        if stores and allocation.read_only:
             place = np.full((1, 1), allocation.address + first, np.uint64)
             raise faults.read_only(m, "writes", place, who, tensor.map.itemsize)
         return part
