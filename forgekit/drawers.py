@@ -27,7 +27,7 @@ DRAWERS: dict[str, dict[str, str]] = {
     "forgekit.checking.sanitize.SanitizerReport": {"html": "viz.reports:sanitizer_html"},
     "forgekit.profiling.pictures.Pictures": {"html": "viz.reports:pictures_html"},
     "forgekit.profiling.predictions.Predictions": {"html": "viz.reports:predictions_html"},
-    "forgekit.profiling.profile.Profile": {"html": "viz.reports:profile_html"},
+    "forgekit.profiling.profile.Profile": {"html": "viz.profile_page:profile_html"},
     "forgekit.tracing.banks.BankConflicts": {"scene": "viz.runs.banks_figure:draw"},
     "forgekit.tracing.coalescing.Coalescing": {"scene": "viz.runs.coalescing_figure:draw"},
     "forgekit.tracing.footprint.Footprint": {"scene": "viz.runs.footprint_figure:draw"},

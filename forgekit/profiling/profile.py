@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from forgekit.arguments import checked, require_one_of
 from forgekit.compiling.replay import bind, copied, run_again
-from forgekit.errors import brief, usage_error
+from forgekit.errors import SourceLine, brief, usage_error
 from forgekit.profiling.gpus import Gpu, gpu_or_default
 from forgekit.profiling.metrics import (
     GLOBAL_KINDS,
@@ -28,6 +28,8 @@ from forgekit.profiling.profiled_lines import Launch, ProfiledLine, launch_of, s
 from forgekit.profiling.table import as_text
 from forgekit.profiling.waste import Waste, waste_of
 from forgekit.show import Shown
+from forgekit.tracing.warp_access import WarpAccess
+from forgekit.tracing.warp_trace import FirstAccesses
 from forgekit.vgpu.counters.counting import Counting
 from forgekit.vgpu.listeners import Listener
 
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from forgekit.vgpu.counters.touched import TensorTraffic
 
 L = TypeVar("L", bound=Listener)
+FirstFound = dict[tuple[SourceLine | None, str], tuple[WarpAccess, ...]]
 
 
 @dataclass(eq=False, repr=False)
@@ -52,6 +55,8 @@ class Profile(ByName, Shown):
         lines: the source lines shown, launches added up; in source order unless sorted.
         gpu: the GPU whose bandwidth bounds the time.
         predicted: what `fk.predict` wrote down for it, with the answers.
+        first_accesses: (line, kind such as "global_load") -> what the first warps of block 0 asked
+            for, the first times they did it; empty for a script's profile.
     """
 
     metrics: ClassVar[tuple[Metric, ...]] = METRICS
@@ -61,6 +66,7 @@ class Profile(ByName, Shown):
     gpu: Gpu
     lines: tuple[ProfiledLine, ...] = ()
     predicted: Predictions = field(default_factory=Predictions)
+    first_accesses: FirstFound = field(default_factory=dict)
     _again: tuple[CompiledKernel, tuple[Any, ...]] | None = None
 
     # -- numbers ------------------------------------------------------------------------------
@@ -279,9 +285,10 @@ def count(kernel: CompiledKernel, args: tuple[Any, ...], gpu: str | Gpu | None =
     args = bind("profile", kernel, args)
     chosen = gpu_or_default(gpu)
     kept = copied(args)
-    counts = Counting()
-    run_again(kernel, kept, listeners=(counts,))
-    return of_counts(kernel.name, counts, chosen, again=(kernel, kept))
+    counts, first = Counting(), FirstAccesses()
+    run_again(kernel, kept, listeners=(counts, first))
+    found = of_counts(kernel.name, counts, chosen, again=(kernel, kept))
+    return replace(found, first_accesses=first.found())
 
 
 def of_counts(

@@ -91,15 +91,18 @@ class WarpAccess:
     @property
     def details(self) -> str:
         """`warp 0 of block 0, all 32 lanes, 4 bytes each; 128 bytes from lane to lane`"""
-        count = len(self.lanes)
-        who = f"all {LANES} lanes" if count == LANES else (
-            f"lane{'s' * (count > 1)} {spans(self.lanes.tolist())}")  # fmt: skip
-        each = " each" if count > 1 else ""
-        size = plural(self.width, "byte")
-        text = f"warp {self.warp} of block {self.block}, {who}, {size}{each}"
+        text = f"warp {self.warp} of block {self.block}, {self.asked}"
         if self.times > 1:
             text += f", the {_ordinal(self.index + 1)} of {self.times:,} on this line"
         return f"{text}; {self.pattern}" if self.pattern else text
+
+    @property
+    def asked(self) -> str:
+        """`all 32 lanes, 4 bytes each`"""
+        count = len(self.lanes)
+        who = f"all {LANES} lanes" if count == LANES else (
+            f"lane{'s' * (count > 1)} {spans(self.lanes.tolist())}")  # fmt: skip
+        return f"{who}, {plural(self.width, 'byte')}{' each' if count > 1 else ''}"
 
     @property
     def pattern(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -29,6 +30,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 W = TypeVar("W", bound=WarpAccesses)
 
 MAX_PANELS = 6  # accesses in one picture
+FIRST_WARPS, FIRST_TIMES = 4, 8  # of each line, kept by FirstAccesses
 _LIMIT = 1 << 22  # lanes recorded; 9 bytes each
 _WINDOWS = {"global": 0, "shared": 1}
 _KINDS = ("any", "load", "store", "atomic")
@@ -47,12 +49,21 @@ class _Event(NamedTuple):
     past_l1: bool
 
 
-class _BlockTrace(Listener):
-    """Records what one block does in one memory space."""
+Site = tuple["SourceLine | None", str]  # a line, and what is done there
 
-    def __init__(self, block: int | tuple[int, ...], space: str) -> None:
-        self.block, self.space = block, space
+
+class BlockTrace(Listener):
+    """Records what one block does in one memory space.
+
+    most: of each instruction only so many events are kept; `beyond` has how often the block's
+    warps did it after that.
+    """
+
+    def __init__(self, block: int | tuple[int, ...], space: str, most: int | None = None) -> None:
+        self.block, self.space, self.most = block, space, most
         self.events: list[_Event] = []
+        self.beyond: dict[tuple[Program, int, str], Array] = {}
+        self._kept: Counter[tuple[Program, int, str]] = Counter()
         self.memory: GlobalMemory | None = None
         self.complete = True
         self._left = _LIMIT
@@ -79,6 +90,12 @@ class _BlockTrace(Listener):
             mask = mask & (address >> WINDOW_SHIFT == _WINDOWS[self.space])
             signed = (address & WINDOW_MASK).astype(np.int64)
         if not mask.any():
+            return
+        site = m.program, m.pc, access.kind
+        self._kept[site] += 1
+        if self.most is not None and self._kept[site] > self.most:
+            who = np.add.reduceat(mask, range(0, len(mask), LANES)) > 0
+            self.beyond[site] = self.beyond.get(site, 0) + who
             return
         if self._left < len(mask):
             self.complete = False
@@ -115,7 +132,7 @@ def trace_warps(
     space = result.memory
     args = bind(result.called, kernel, args)
     require_one_of("kind", kind, _KINDS)
-    trace, error, records = observe(kernel, args, lambda: _BlockTrace(block, space))
+    trace, error, records = observe(kernel, args, lambda: BlockTrace(block, space))
     number = block_number(block, records) if records else 0
     events = [e for e in trace.events if kind == "any" or e.kind.endswith(kind)]
     if error is None:
@@ -141,34 +158,34 @@ def trace_warps(
 
 
 def _of_warp(
-    events: list[_Event], trace: _BlockTrace, block: int, warp: int, index: int
+    events: list[_Event], trace: BlockTrace, block: int, warp: int, index: int
 ) -> list[WarpAccess]:
     """The warp's access number `index` of each line and kind, in the order of their first."""
+    return [access_at(trace, site, found[index], block, warp, index, len(found))
+            for site, found in _sites(events, warp).items() if index < len(found)]  # fmt: skip
+
+
+def access_at(
+    trace: BlockTrace, site: Site, event: _Event, block: int, warp: int, index: int, times: int
+) -> WarpAccess:
+    """What a warp asked for in an event: number `index` of `times` at that site."""
     part = slice(warp * LANES, (warp + 1) * LANES)
-    result = []
-    for (source, kind), happened in _sites(events, warp).items():
-        if index >= len(happened):
-            continue
-        event = happened[index]
-        active, address = event.mask[part], event.address[part]
-        element = [""] * LANES
-        tensor = ""
-        if trace.space == "global":
-            element, tensor = _elements(trace.memory, address, active)
-        else:
-            address = address - SHARED_RESERVED
-        other = None if event.other is None else event.other[part]
-        access = WarpAccess(kind, source, tensor, block, warp, index, len(happened),
-                            np.where(active, address, -1), active, event.width,
-                            tuple(element), other, event.past_l1)  # fmt: skip
-        result.append(access)
-    return result
+    active, address = event.mask[part], event.address[part]
+    element, tensor = [""] * LANES, ""
+    if trace.space == "global":
+        element, tensor = _elements(trace.memory, address, active)
+    else:
+        address = address - SHARED_RESERVED
+    other = None if event.other is None else event.other[part]
+    return WarpAccess(site[1], site[0], tensor, block, warp, index, times,
+                      np.where(active, address, -1), active, event.width, tuple(element), other,
+                      event.past_l1)  # fmt: skip
 
 
-def _sites(events: list[_Event], warp: int) -> dict[tuple[SourceLine | None, str], list[_Event]]:
+def _sites(events: list[_Event], warp: int) -> dict[Site, list[_Event]]:
     """What a warp did, by line and kind."""
     part = slice(warp * LANES, (warp + 1) * LANES)
-    sites: dict[tuple[SourceLine | None, str], list[_Event]] = {}
+    sites: dict[Site, list[_Event]] = {}
     for event in events:
         if event.mask[part].any():
             key = (line_at(event.program, event.pc), event.kind)
@@ -213,3 +230,41 @@ def _require_warps(
     doing = [w for w in range(count) if _sites(events, w)]
     needed = f"a warp of block {block} that makes this access: {spans(doing)}"
     raise UsageError(got_needed("warp", warp, needed, "choose one of these"))
+
+
+# -- the first accesses of all lines ----------------------------------------------------------
+class FirstAccesses(Listener):
+    """Records the first accesses of block 0's first warps on each line, beside other listeners."""
+
+    def __init__(self) -> None:
+        self._traces = [BlockTrace(0, space, FIRST_TIMES) for space in _WINDOWS]
+
+    def on_batch(self, m: Machine) -> None:
+        for trace in self._traces:
+            trace.on_batch(m)
+
+    def on_access(self, m: Machine, access: Access) -> None:
+        for trace in self._traces if not m.blocks.start else ():
+            trace.on_access(m, access)
+
+    def found(self) -> dict[tuple[SourceLine | None, str], tuple[WarpAccess, ...]]:
+        """(line, kind as in a profile's accesses: `global_load`) -> accesses, warp by warp."""
+        result: dict[tuple[SourceLine | None, str], list[WarpAccess]] = {}
+        for trace in self._traces:
+            most = max((len(e.mask) for e in trace.events), default=0)
+            warps: Counter[Site] = Counter()
+            for warp in range(-(-most // LANES)):
+                for site, events in _sites(trace.events, warp).items():
+                    warps[site] += 1
+                    if warps[site] > FIRST_WARPS:
+                        continue
+                    times = len(events) + sum(
+                        int(n[warp]) for (program, pc, kind), n in trace.beyond.items()
+                        if (line_at(program, pc), kind) == site and warp < len(n)
+                    )  # fmt: skip
+                    kind = "async" if "async" in site[1] else site[1]
+                    result.setdefault((site[0], f"{trace.space}_{kind}"), []).extend(
+                        access_at(trace, site, event, 0, warp, index, times)
+                        for index, event in enumerate(events[:FIRST_TIMES])
+                    )
+        return {site: tuple(accesses) for site, accesses in result.items()}

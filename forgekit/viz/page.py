@@ -12,6 +12,7 @@ import hashlib
 import html
 import json
 from importlib import resources
+from typing import Any
 
 
 def fragment(kind: str, still: str, scripts: str, *, label: str = "", style: str = "") -> str:
@@ -44,6 +45,28 @@ def in_script(value: object) -> str:
     return text
 
 
+def packed(value: Any) -> Any:
+    """The payload with each list of many integers as runs [first, step, count, ...], where that is
+    shorter: offsets of a layout mostly run evenly. `unpacked` in shared.js undoes it.
+    """
+    if isinstance(value, dict):
+        return {key: packed(entry) for key, entry in value.items()}
+    if not isinstance(value, list):
+        return value
+    if len(value) < 32 or not all(type(entry) is int for entry in value):
+        return [packed(entry) for entry in value]
+    runs: list[int] = []
+    at = 0
+    while at < len(value):
+        step = value[at + 1] - value[at] if at + 1 < len(value) else 0
+        end = at + 1
+        while end < len(value) and value[end] - value[end - 1] == step:
+            end += 1
+        runs += [value[at], step, end - at]
+        at = end
+    return {"runs": runs} if len(runs) < len(value) else value
+
+
 @functools.cache
 def script(package: str, *names: str) -> str:
     """Scripts of a package without comments and indentation."""
@@ -60,9 +83,9 @@ def img_tag(png: bytes, alt: str, width_px: float | None = None) -> str:
     return f'<img alt="{text}" style="{style}" src="data:image/png;base64,{data}">'
 
 
-def living(png: bytes, svgs: list[str], alt: str, width_px: float) -> str:
+def living(png: bytes, svg: str, alt: str, width_px: float) -> str:
     """A PNG that its SVG takes the place of, where the colours follow the page's."""
-    drawn = "".join(svg[svg.index("<svg") :] for svg in svgs)
+    drawn = svg.strip()
     for character, escaped in (("\\", "\\\\"), ("`", "\\`"), ("${", "\\${"), ("</", "<\\/")):
         drawn = drawn.replace(character, escaped)
     scripts = f"{script('forgekit.viz', 'scroll.js')}\nroot.innerHTML=`{drawn}`;fkScroll(root);"

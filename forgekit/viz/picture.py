@@ -30,7 +30,7 @@ def picture_html(shown: Picture) -> str:
     """What a notebook shows of a result that is one picture."""
     scene = shown.scene
     still = png_bytes(scene, 1.0 if scene.width * scene.height > _LARGE / 2 else 1.5)
-    return living(still, [shown.svg], shown.alt, scene.width)
+    return living(still, shown.svg, shown.alt, scene.width)
 
 
 class LayoutPicture(Picture):

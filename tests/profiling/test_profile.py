@@ -190,8 +190,8 @@ def test_html_shows_the_same(naive):
     assert page.count("<tr") == page.count("</tr>")
     assert "32 sectors (4)" in page
     assert "neighbouring threads are 1,024 bytes apart" in page
-    assert "<script" not in page
-    assert "<style" not in page
+    still, _, script = page.partition("<script>")  # which an untrusted notebook takes out
+    assert "32 sectors for 128 bytes asked, 4 would do" in still and "fkProfile(" in script
 
 
 # -- what it runs on ----------------------------------------

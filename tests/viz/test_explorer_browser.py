@@ -12,8 +12,8 @@ import pytest
 
 import forgekit as fk
 from forgekit.layouts import Layout, Swizzle, make_layout_tv
-from forgekit.viz.explorer.page import packed
 from forgekit.viz.layouts.banks import bank_of, conflict_ways
+from forgekit.viz.page import packed
 
 MATRIX = "tensor<ptr<f32, gmem> o (16,32):(32,1)>"
 TV = make_layout_tv(Layout((4, 8), (8, 1)), Layout((2, 2), (2, 1)))
@@ -157,8 +157,8 @@ def cell_texts(page: Any) -> list[str]:
 def functions(browser: Any) -> Iterator[Any]:
     """A page that knows the functions of math.js."""
     page = browser.new_page()
-    file = resources.files("forgekit.viz.explorer").joinpath("math.js")
-    page.add_script_tag(content=file.read_text("utf-8"))
+    for package, name in (("forgekit.viz", "shared.js"), ("forgekit.viz.explorer", "math.js")):
+        page.add_script_tag(content=resources.files(package).joinpath(name).read_text("utf-8"))
     yield page
     page.close()
 

@@ -75,18 +75,6 @@ function fkExplorer(root, d, uid) {
   return view;
 }
 
-const FK_SVG = "http://www.w3.org/2000/svg";
-function fkNode(tag, attributes = {}, ...kids) {
-  const svg = ["svg", "g", "rect", "text", "path"].includes(tag);
-  const node = svg ? document.createElementNS(FK_SVG, tag) : document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else if (value !== null && value !== false) node.setAttribute(name, value === true ? "" : value);
-  }
-  node.append(...kids);
-  return node;
-}
-
 // The picture: a grid of cells with one of them in the tab order; arrow keys walk over it.
 function fkGrid(view) {
   const { s, d, place, at } = view;

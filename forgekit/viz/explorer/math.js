@@ -4,21 +4,6 @@ const mod = (a, n) => ((a % n) + n) % n;
 const flat = (x) => (Array.isArray(x) ? x.flatMap(flat) : [x]);
 const product = (x) => flat(x).reduce((a, b) => a * b, 1);
 
-// The payload as data.py made it: runs [first, step, count, ...] as lists again.
-function unpacked(value) {
-  if (Array.isArray(value)) return value.map(unpacked);
-  if (value === null || typeof value !== "object") return value;
-  if (!value.runs) {
-    return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, unpacked(entry)]));
-  }
-  const list = [];
-  for (let k = 0; k < value.runs.length; k += 3) {
-    const [first, step, count] = value.runs.slice(k, k + 3);
-    for (let i = 0; i < count; i++) list.push(first + i * step);
-  }
-  return list;
-}
-
 // A coordinate as CuTe writes it: (1,(0,1)).
 const shown = (c) => (Array.isArray(c) ? "(" + c.map(shown).join(",") + ")" : String(c));
 

@@ -12,7 +12,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from forgekit.layouts.tuples import leaf_map, text
-from forgekit.viz.page import fragment, img_tag, in_script, script
+from forgekit.viz.page import fragment, img_tag, in_script, packed, script
 from forgekit.viz.palette import THEME, theme_style, variables
 
 if TYPE_CHECKING:
@@ -30,34 +30,13 @@ def explorer_html(explorer: Explorer) -> str:
     )
     # What stood there for readers without scripts goes once all is drawn.
     scripts = (
-        f"{script('forgekit.viz', 'scroll.js')}\n{script('forgekit.viz.explorer', *_SCRIPTS)}\n"
+        f"{script('forgekit.viz', 'scroll.js', 'shared.js')}\n"
+        f"{script('forgekit.viz.explorer', *_SCRIPTS)}\n"
         'const still=root.querySelector("img"),words=root.querySelector("details");'
         f"const data=unpacked({in_script(packed(explorer.data))});"
         "root.fkx=fkExplorer(root,data,uid);still.remove();root.append(words);"
     )
     return fragment("fkx", still, scripts, label="Layout explorer")
-
-
-def packed(value: Any) -> Any:
-    """The payload with each list of many integers as runs [first, step, count, ...], where that is
-    shorter: offsets of a layout mostly run evenly. `unpacked` in math.js undoes it.
-    """
-    if isinstance(value, dict):
-        return {key: packed(entry) for key, entry in value.items()}
-    if not isinstance(value, list):
-        return value
-    if len(value) < 32 or not all(type(entry) is int for entry in value):
-        return [packed(entry) for entry in value]
-    runs: list[int] = []
-    at = 0
-    while at < len(value):
-        step = value[at + 1] - value[at] if at + 1 < len(value) else 0
-        end = at + 1
-        while end < len(value) and value[end] - value[end - 1] == step:
-            end += 1
-        runs += [value[at], step, end - at]
-        at = end
-    return {"runs": runs} if len(runs) < len(value) else value
 
 
 def whole_page(explorer: Explorer) -> str:

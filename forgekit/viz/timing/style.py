@@ -71,7 +71,7 @@ class TimingPicture(Picture):
 
 def timing_html(shown: TimingPicture) -> str:
     """What a notebook shows of a plot."""
-    return living(shown.png, [shown.svg], shown.alt, WIDTH * _CSS_PIXELS)
+    return living(shown.png, shown.svg, shown.alt, WIDTH * _CSS_PIXELS)
 
 
 def figure_svg(figure: Figure, key: str) -> str:
