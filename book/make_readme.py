@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from statistics import geometric_mean
 from typing import Any
 
 from forgebook.groups import Group, groups
@@ -24,8 +23,9 @@ ROOT = Path(__file__).resolve().parents[1]
 README, MEASURED = ROOT / "README.md", ROOT / "book" / "measured"
 
 PEERS = ("torch", "torch.compile", "quack")
-SHOWN = (32768, 4096), "bfloat16"  # the case whose share of the ceiling stands in the table
-TRANSPOSE = 8192, 8192, "float16"  # and of the transposes
+# The case whose share of the ceiling stands in the table.
+SHOWN = {"copy_transpose": ((8192, 8192), "float16")}
+SHOWN_ELSE = (32768, 4096), "bfloat16"
 _BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- /numbers -->)", re.DOTALL)
 
 
@@ -45,14 +45,15 @@ def _read(name: str) -> Any:
 
 # -- operators -------------------------------------------------------------------------------------
 def _operators() -> str:
-    results = [read_results(MEASURED / f"{name}_h200.json") for name in ("reduce", "softmax")]
-    one = results[-1].machines[0]
+    results = [read_results(MEASURED / f"{name}_h200.json")
+               for name in ("reduce", "softmax", "transpose")]  # fmt: skip
+    one = results[1].machines[0]
     found = [group for run in results for group in groups(run)]
     head = ["", "cases", *(f"against {peer}" for peer in PEERS), "of a copy's speed"]
-    table = _table(head, [*(list(_operator(group)) for group in found), list(_transposes())])
+    table = _table(head, [list(_operator(group)) for group in found])
     packages = {"torch": "torch", "quack-kernels": "quack"}
     used = [f"{name} {one.versions[p]}" for p, name in packages.items() if p in one.versions]
-    dates = f"{results[-1].date} (transposes: {_read('transpose_h200.json')['date']})"
+    dates = f"{results[1].date} (transposes: {results[2].date})"
     return f"On one {one.gpu}, {', '.join([dates, *used])}:\n\n{table}"
 
 
@@ -65,23 +66,11 @@ def _operator(group: Group) -> Iterator[str]:
         mean = means.get(("forgekit", peer))
         yield f"{mean[0]:.2f}×" if mean else "–"
     own = [row for row in group.results.rows if row.contender == "forgekit"]
+    shown = SHOWN.get(group.op, SHOWN_ELSE)
     percents = [
-        group.results.percent(row) for row in own if (row.case.shape, row.case.dtype) == SHOWN
+        group.results.percent(row) for row in own if (row.case.shape, row.case.dtype) == shown
     ]
     yield f"{percents[0]:.0f} %" if percents and percents[0] is not None else "–"
-
-
-def _transposes() -> Iterator[str]:
-    """The same of the transposes, whose ceiling is a copy of the same tensor."""
-    rows = _read("transpose_h200.json")["rows"]
-    yield "transposes"
-    yield str(len(rows))
-    for peer in PEERS:
-        both = [(t[peer], t["forgekit"]) for t in (row["timings"] for row in rows) if peer in t]
-        times = [theirs["median_ms"] / own["median_ms"] for theirs, own in both]
-        yield f"{geometric_mean(times):.2f}×" if times else "–"
-    (rates,) = (r["gb_per_s"] for r in rows if (r["rows"], r["columns"], r["dtype"]) == TRANSPOSE)
-    yield f"{100 * rates['forgekit'] / rates['clone']:.0f} %"
 
 
 def _virtual() -> str:

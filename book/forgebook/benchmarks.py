@@ -58,7 +58,7 @@ def _place(data: dict[str, Any]) -> int:
     """Times of operators first, then host times, then whatever else there is."""
     if data.get("schema") == SCHEMA:
         return 0 if data["rows"] else 1
-    return 0 if "ceiling_gb_per_s" in data else 2
+    return 2
 
 
 def _of_operators(data: dict[str, Any]) -> bool:
@@ -72,8 +72,6 @@ def _file(file: Path, data: dict[str, Any]) -> str:
     rows = data.get("rows")
     if not (isinstance(rows, list) and rows and all(isinstance(r, dict) for r in rows)):
         return ""
-    if "ceiling_gb_per_s" in data:
-        return _transposes(data)
     if {"gpu", "ceiling_gbps"} <= data.keys() and {"step", "shape", "dtype", "gbps"} <= rows[
         0
     ].keys():
@@ -149,51 +147,6 @@ def _virtual(data: dict[str, Any]) -> str:
         for r in rows
     ]  # fmt: skip
     return "\n\n".join([*out, _folded("All sizes", head, table)])
-
-
-# -- transposes, beside a copy of the same tensor ------------------------------------------------
-def _transposes(data: dict[str, Any]) -> str:
-    """Of `python -m forgekit.benching.transpose`."""
-    rows = data["rows"]
-    largest = max(row["bytes_moved"] for row in rows if row["dtype"] == rows[0]["dtype"])
-    out = [
-        "### Transposes, beside a copy of the same tensor",
-        f"`forgekit.ops.copy_transpose(x)`. {data['gpu']}, {data['date']}, driver "
-        f"{data['driver']}, torch {data['torch']}, nvidia-cutlass-dsl {data['dsl']}. "
-        f"{data['method']}. A copy of 1 GB reached {data['ceiling_gb_per_s']:,.0f} GB/s.",
-    ]
-    out.append(_behind(rows))
-    for row in (r for r in rows if r["bytes_moved"] == largest):
-        rates = row["gb_per_s"]
-        names = {"clone": "a copy", **{n: n for n in ("torch", "torch.compile", "forgekit")}}
-        drawn = [Bar(words, rates[n], f"{rates[n]:,.0f} GB/s") for n, words in names.items()
-                 if n in rates]  # fmt: skip
-        caption = f"{row['rows']:,} × {row['columns']:,}, {row['dtype']}"
-        out.append(bars(caption, drawn, most=data["ceiling_gb_per_s"]))
-    head = ("size", "type", "a copy, GB/s", "torch", "torch.compile", "forgekit")
-    table = [
-        (f"{r['rows']:,} × {r['columns']:,}", r["dtype"], f"{r['gb_per_s']['clone']:,.4g}",
-         *(f"{100 * r['gb_per_s'][n] / r['gb_per_s']['clone']:.0f} %" if n in r["gb_per_s"]
-           else "–" for n in head[3:]))
-        for r in rows
-    ]  # fmt: skip
-    return "\n\n".join([*out, _folded("All transposes, percent of the copy", head, table)])
-
-
-def _behind(rows: Sequence[dict[str, Any]]) -> str:
-    """Where a peer is faster beyond the noise, as for the other operators."""
-    found = []
-    for row in rows:
-        rates, times = row["gb_per_s"], row["timings"]
-        for peer in ("torch", "torch.compile"):
-            if peer in times and times[peer]["p80_ms"] < times["forgekit"]["p20_ms"]:
-                speed = rates["forgekit"] / rates[peer]
-                size = f"{row['rows']:,} × {row['columns']:,} {row['dtype']}"
-                found.append(f"{size} ({speed:.2f}× {peer})")
-    if not found:
-        return f"At none of {len(rows)} cases is a peer faster beyond the noise."
-    listed = ", ".join(found)
-    return f"At {len(found)} of {len(rows)} cases a peer is faster beyond the noise: {listed}."
 
 
 # -- configurations ------------------------------------------------------------------------------
