@@ -20,7 +20,7 @@ def report_html(report: GradeReport) -> str:
     parts = [
         f'<div style="border-left:4px solid {colour};padding:2px 0 2px 12px;max-width:880px;'
         'font-size:13px;line-height:1.45">',
-        f'<div style="color:{colour}"><b>{escape(report.headline)}</b></div>',
+        f"<div><b>{escape(report.headline)}</b></div>",  # coloured, it is too faint on white
     ]
     parts += [_group(_GREEN, "&#10003;", group.name, group.seen) for group in report.passed]
     if report.failure is None:

@@ -41,6 +41,16 @@ def test_no_fold_shows_what_is_to_be_predicted(opened):
     assert shown == {"folded away: predict, then run this cell"}
 
 
+def test_exercises_stand_in_boxes(opened):
+    boxed = {}
+    for cell in (c for c in opened.cells() if c.kind == "markdown"):
+        text = opened.node(cell).query_selector(".jp-RenderedMarkdown")
+        boxed[cell.source[:12]] = text.evaluate("(n) => getComputedStyle(n).borderLeftWidth")
+    assert {name for name, width in boxed.items() if width == "5px"} == {
+        name for name in boxed if name.startswith("### Exercise")
+    }
+
+
 def test_pictures_show_before_anything_has_run(opened):
     assert not opened.trusted(), "it was to be opened as it was downloaded"
     missing = {}

@@ -2,7 +2,8 @@
 (() => {
   // JupyterLab shows the first line of a folded output beside its three dots: the answer to what
   // the student has just been asked to predict, or HTML. The same neutral words take its place.
-  const foldedOutputs = () => {
+  // An exercise's task stands in a box.
+  const styles = () => {
     const style = document.createElement("style");
     style.textContent = `
       .jp-OutputPlaceholder .jp-PlaceholderText { font-size: 0; }
@@ -10,6 +11,13 @@
         content: "folded away: predict, then run this cell";
         font-family: var(--jp-ui-font-family);
         font-size: var(--jp-ui-font-size1);
+      }
+      .jp-RenderedMarkdown:has(> :is([id^="Exercise-"], [data-jupyter-id^="Exercise-"])) {
+        margin: 12px 0;
+        padding: 4px 20px 12px;
+        border: 1px solid var(--jp-border-color2);
+        border-left: 5px solid #009e73;
+        border-radius: 4px;
       }`;
     document.head.append(style);
     return {};
@@ -38,7 +46,7 @@
     },
   };
 
-  const modules = { "./style": foldedOutputs, "./extension": () => ({ __esModule: true, default: plugin }) };
+  const modules = { "./style": styles, "./extension": () => ({ __esModule: true, default: plugin }) };
   (window._JUPYTERLAB = window._JUPYTERLAB || {})["forgekit-lab"] = {
     init: () => {},
     get: (name) => Promise.resolve(modules[name]),
