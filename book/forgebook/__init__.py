@@ -26,6 +26,7 @@ def setup(app: Any) -> dict[str, Any]:
     app.connect("source-read", _prepare)
     app.connect("html-page-context", _name_blocks)
     app.connect("html-page-context", _add_playground)
+    app.connect("html-page-context", _add_codespaces, priority=600)  # the theme's buttons: 501
     app.connect("build-finished", _write_entrance)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -82,6 +83,15 @@ def _add_playground(app: Any, name: str, *_: Any) -> None:
     if name == "book/playground":
         for script in ("math.js", "layouts.js", "playground.js"):
             app.add_js_file(script)
+
+
+def _add_codespaces(app: Any, name: str, template: str, context: dict[str, Any], _: Any) -> None:
+    """Beside the button that opens a notebook in Colab, one that opens the course in Codespaces."""
+    for group in context.get("header_buttons", []):
+        if group.get("label") == "launch-buttons":
+            link = _repository().replace("https://github.com", "https://codespaces.new")
+            button = {"type": "link", "text": "Codespaces", "icon": "fab fa-github", "url": link}
+            group["buttons"].append({**button, "tooltip": "Open the course in GitHub Codespaces"})
 
 
 def _write_entrance(app: Any, exception: Exception | None) -> None:

@@ -190,6 +190,7 @@ def test_launch_buttons(pages: Pages) -> None:
         return  # a site that was built without a repository
     path = "blob/main/week0_copy_transpose/00_start_here.ipynb"
     assert any("colab" in link and link.endswith(path) for link in links)
+    assert REPOSITORY.replace("github.com", "codespaces.new") in links
 
 
 def test_how_to_fetch_the_course(pages: Pages) -> None:

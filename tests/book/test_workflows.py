@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import tomllib
@@ -68,6 +69,16 @@ def test_oldest_python_is_the_one_that_is_required() -> None:
     job = read(ROOT / ".github" / "workflows" / "tests.yml")["jobs"]["tests"]
     oldest = job["strategy"]["matrix"]["python"][0]
     assert project["requires-python"] == f">={oldest}"
+
+
+def test_the_container_has_the_environment_that_the_editor_takes() -> None:
+    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text("utf-8"))
+    folder = container["containerEnv"]["UV_PROJECT_ENVIRONMENT"]
+    settings = container["customizations"]["vscode"]["settings"]
+    assert settings["python.defaultInterpreterPath"] == f"{folder}/bin/python"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (version,) = re.findall(r"python:3\.(\d+)-", container["image"])
+    assert int(version) >= int(project["requires-python"].removeprefix(">=3."))
 
 
 def test_a_pull_request_is_tested_once() -> None:
