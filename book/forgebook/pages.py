@@ -13,7 +13,7 @@ from forgebook.course import Notebook, anchor, notebooks, week_titles
 
 __all__ = ["addressed", "filled", "is_made"]
 
-_MARKER = re.compile(r"^<!-- made: ([a-z]+)(?: ([\w.]+))? -->$", re.MULTILINE)
+_MARKER = re.compile(r"^<!-- made: ([a-z]+)(?: ([\w. ]+))? -->$", re.MULTILINE)
 _EXERCISE = re.compile(r"\]\([\w./]+\.ipynb(#exercise-[\w-]+)\)")
 _CLONE = re.compile(r"(git clone (?:--depth 1 )?)URL\b")
 _IN_PLACE = re.compile(r",\s+with\s+the\s+repository's\s+address\s+in\s+place\s+of\s+`URL`")

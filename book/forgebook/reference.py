@@ -11,20 +11,22 @@ from dataclasses import dataclass
 
 from forgebook.course import ROOT
 
-__all__ = ["Item", "items", "made", "markdown"]
+__all__ = ["Item", "examples", "items", "made", "markdown"]
 
 _WIDTH = 88
-# Package below forgekit -> heading, in the order of the page.
+_EXAMPLES = ROOT / "book" / "examples"
+# Package below forgekit -> its heading on the page that has it.
 _GROUPS = {
     "tensors": "Tensors",
     "compiling": "Compile",
+    "devices": "Where kernels run",
     "checking": "Check",
     "profiling": "Predict and profile",
+    "tracing": "What a run did",
     "benching": "Measure and compare",
-    "viz": "Pictures",
     "layouts": "Layouts",
+    "viz": "Explore",
     "lessons": "Exercises",
-    "devices": "Where kernels run",
     "errors": "What can go wrong",
 }
 _SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Yields):\s*$")
@@ -82,35 +84,81 @@ def items(module: str) -> list[Item]:
     return [item for item in found if item is not None]
 
 
-def made(module: str) -> str:
-    """The reference of a package: `forgekit`, in groups, or one below it as a plain list."""
-    found = items(module)
-    prefix = "fk" if module == "forgekit" else module.removeprefix("forgekit.")
-    if module != "forgekit":
-        taken = {item.node for item in items("forgekit")}
-        return "\n".join(markdown(i, prefix) for i in found if i.node not in taken)
+def made(what: str) -> str:
+    """The reference of a package, `forgekit.ops` say, as a list; of `forgekit compiling devices`,
+    the parts of `forgekit` named; `contents`, which page has which names; `kernel`, the examples'.
+    """
+    if what == "contents":
+        return _contents()
+    if what == "kernel":
+        return f"```python\n{(_EXAMPLES / 'kernel.py').read_text(encoding='utf-8')}```\n"
+    module, *packages = what.split()
+    if not packages:
+        return "\n".join(markdown(i, module.removeprefix("forgekit.")) for i in _own(module))
     blocks = []
-    groups = {**_GROUPS, **{_package(i): _package(i).capitalize() for i in found}, **_GROUPS}
-    for package, heading in groups.items():
-        of_group = [item for item in found if _package(item) == package]
-        # What one calls first, then what it returns.
-        of_group.sort(key=lambda item: isinstance(item.node, ast.ClassDef))
-        if of_group:
-            blocks += [f"## {heading}\n", *(markdown(item, prefix) for item in of_group)]
+    for package in packages:
+        blocks += [f"## {_GROUPS[package]}\n", *(markdown(i, "fk") for i in _group(package))]
     return "\n".join(blocks)
 
 
-def _package(item: Item) -> str:
-    return item.module.split(".")[1]
+def _group(package: str) -> list[Item]:
+    """What of `forgekit` a package has: what one calls first, then what it returns."""
+    found = [item for item in items("forgekit") if item.module.split(".")[1] == package]
+    return sorted(found, key=lambda item: isinstance(item.node, ast.ClassDef))
+
+
+def _own(module: str) -> list[Item]:
+    """What a package has beyond what `forgekit` itself has of it."""
+    taken = {item.node for item in items("forgekit")}
+    return [item for item in items(module) if item.node not in taken]
+
+
+def _contents() -> str:
+    """A list of the pages by topic, each with the names that stand there."""
+    lines = []
+    contents = (ROOT / "book" / "_toc.yml").read_text(encoding="utf-8")
+    for file in re.findall(r"file: (book/reference_\w+)", contents):
+        page = (ROOT / file).with_suffix(".md")
+        text = page.read_text(encoding="utf-8")
+        names = []
+        for module, packages in re.findall(
+            r"made: reference (forgekit[.\w]*)((?: \w+)*) -->", text
+        ):
+            of_page = [i for p in packages.split() for i in _group(p)] or _own(module)
+            prefix = "fk" if packages else module.removeprefix("forgekit.")
+            names += [
+                f"[`{prefix}.{i.name}`]({page.name}#{prefix}{i.name.lower()})" for i in of_page
+            ]
+        lines.append(
+            f"**[{text.splitlines()[0].lstrip('# ')}]({page.name})**: {' · '.join(names)}\n"
+        )
+    return "\n".join(lines)
+
+
+@functools.cache
+def examples() -> dict[str, str]:
+    """Name -> what one types and what is printed, as doctest has it."""
+    text = (_EXAMPLES / "examples.md").read_text(encoding="utf-8")
+    _, *parts = re.split(r"^### (\w+)\n", text, flags=re.MULTILINE)
+    return {name: part.strip() for name, part in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def _example(name: str) -> str:
+    """An example as the page shows it: what doctest needs for itself is left out."""
+    shown = examples()[name].replace("<BLANKLINE>", "")
+    shown = re.sub(r"(?<=.)\.\.\.|^\.\.\.$", "…", shown, flags=re.MULTILINE)
+    return f"```pycon\n{shown}\n```\n"
 
 
 def markdown(item: Item, prefix: str) -> str:
-    """A heading, the signature, the docstring and, of a class, what it has."""
+    """A heading, the signature, the docstring, an example and, of a class, what it has."""
     node = item.node
     lines = [f"### `{prefix}.{item.name}`\n"]
     if isinstance(node, ast.FunctionDef):
-        lines.append(f"```python\n{_signature(node)}\n```\n")
+        lines.append(f"```{{code-block}} python\n:class: signature\n{_signature(node)}\n```\n")
     lines.append(_text(ast.get_docstring(node) or ""))
+    if prefix == "fk" and item.name in examples():
+        lines.append(_example(item.name))
     if isinstance(node, ast.ClassDef):
         members = list(_members(item))
         if members:
@@ -151,8 +199,12 @@ def _signature(node: ast.FunctionDef, width: int = _WIDTH) -> str:
     short = f"{node.name}({ast.unparse(arguments)}){returns}"
     if len(short) <= width:
         return short
-    parts = _split(ast.unparse(arguments))
-    return f"{node.name}(\n" + "".join(f"    {p},\n" for p in parts) + f"){returns}"
+    lines = [""]
+    for part in _split(ast.unparse(arguments)):
+        if len(lines[-1]) + len(part) > width - 6:
+            lines.append("")
+        lines[-1] += f" {part},"
+    return f"{node.name}(\n" + "".join(f"   {line}\n" for line in lines) + f"){returns}"
 
 
 def _split(arguments: str) -> list[str]:

@@ -18,7 +18,7 @@ WHY = "week0_copy_transpose/01_why_slow_why_wrong.html"
 PLAYGROUND = "book/playground.html"
 LOOKED_AT = ("book/index.html", WHY, LAYOUTS, "book/benchmarks.html", "book/architecture.html")
 
-MORE = ("book/reference.html", "book/glossary.html", "book/exercises.html", "book/setup.html",
+MORE = ("book/reference_check.html", "book/glossary.html", "book/exercises.html", "book/setup.html",
         "search.html", PLAYGROUND)  # fmt: skip
 
 # No colour is on its way to another when it is read.

@@ -172,7 +172,9 @@ def test_the_reference_lists_what_a_class_inherits() -> None:
 def test_a_docstring_as_markdown() -> None:
     (item,) = [i for i in reference.items("forgekit") if i.name == "compile"]
     text = reference.markdown(item, "fk")
-    assert text.startswith("### `fk.compile`\n\n```python\ncompile(\n")
+    assert text.startswith(
+        "### `fk.compile`\n\n```{code-block} python\n:class: signature\ncompile(\n"
+    )
     assert "**Args:**\n\n- `fn`: the host function" in text
     assert "**Raises:**\n\n- `CompileError`: " in text
     assert '`"--opt-level 2"`' in text
