@@ -28,12 +28,20 @@ METADATA = {
 @click.command(cls=Command)
 @click.argument("paths", nargs=-1)
 @click.option("--check", is_flag=True, help="run nothing; only compare each .py with its .ipynb")
-def build_notebooks(paths: tuple[str, ...], check: bool) -> int:
+@click.option("--nbgrader", type=Path, metavar="FOLDER",
+              help="run nothing; write nbgrader's assignments into this folder")  # fmt: skip
+def build_notebooks(paths: tuple[str, ...], check: bool, nbgrader: Path | None) -> int:
     """Build each .ipynb, with outputs, from the .py beside it.
 
     PATHS are notebooks or folders; otherwise every week.
     """
     pairs = find_pairs(paths)
+    if nbgrader:
+        from forgekit.lessons.classroom.nbgrader import write_assignments
+
+        names = write_assignments([pair.with_suffix(".ipynb") for pair in pairs], nbgrader)
+        print(f"{len(names)} assignments in {nbgrader / 'source'}: {', '.join(names)}")
+        return 0
     if check:
         differences = [text for text in map(first_difference, pairs) if text]
         for text in differences:

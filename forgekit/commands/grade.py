@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from forgekit.lessons.classroom.results import ClassReport, Row
     from forgekit.lessons.classroom.sandbox import Limits
 
-_CONTAINER = "docker run --privileged --network none"
+_PAGE = "book/classroom.md"
 
 
 @click.command(cls=Command, short_help="Grade the notebooks of a class, each in a sandbox")
@@ -54,8 +54,10 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
 
         check_scheduler(scheduler)
     if not no_sandbox and (why := available()):
-        remedy = (f"allow unprivileged user namespaces, or grade in a container (`{_CONTAINER}`), "
-                  "or, what you trust, with --no-sandbox")  # fmt: skip
+        remedy = (
+            f"allow unprivileged user namespaces ({_PAGE} says how in a container), or, for "
+            "notebooks that you trust, add --no-sandbox"
+        )
         raise PlatformError(got_needed("the sandbox", why, "Linux namespaces", remedy))
     found, notes = find_submissions(submissions)
     for note in notes:

@@ -42,6 +42,7 @@ class Exercise:
         or a variable of the skeleton. groups: what has to be passed, in order. praise: one line
         after a pass. given: what the notebook shows beside the task, such as puzzles in a table.
         arch: what the virtual GPU compiles for, where it needs more than the usual; None elsewhere.
+        stays: what is handed in cannot leave its process, so that no other can judge it.
         name, folder: set where it is found.
     """
 
@@ -54,6 +55,7 @@ class Exercise:
     praise: str = ""
     given: Any = None
     arch: str | None = None
+    stays: bool = False
     name: str = ""
     folder: Path = Path()
 

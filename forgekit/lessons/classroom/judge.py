@@ -34,6 +34,10 @@ from forgekit.lessons.report import GradeReport
 
 _MEMORY_GIB = 8  # of a judge, for the virtual GPU's memory
 _WORDS = 6000  # letters of a text in a verdict
+_STAYS = (
+    "What is handed in here works inside its own process alone, whose word does not count. Run the "
+    "notebook, and read the cell, to see what its grade is worth."
+)
 
 
 def main() -> None:
@@ -157,6 +161,8 @@ class Sitting:
         try:
             self._in_time()
             value = self.peer.ask("take", e.entry)
+            if e.stays and not e.is_skeleton(value):
+                return Verdict(name, "review", e.title, happened=_STAYS)
             with _at_most(2 * self.limits.seconds):
                 report = grade(e, value, e.arch, untouched=e.is_skeleton(value))
         except _TooLongError as error:

@@ -101,7 +101,7 @@ class ClassReport(Picture):
         """(what was said of a mistake in an exercise, or the group where it is not known; how
         often), most first."""
         said = Counter(
-            v.words if v.likely else f"{v.group}: no known misconception"
+            f"{v.group}: {v.words if v.likely else 'no known misconception'}"
             for v in self.exercises[name] if v.verdict == "failed"
         )  # fmt: skip
         return sorted(said.items(), key=lambda pair: (-pair[1], pair[0]))

@@ -290,6 +290,11 @@ class Peer:
             if target.numel() == raw.numel() and not torch.equal(target, raw):
                 target.copy_(raw)
             return known
+        if min((offset, *shape, *stride)) < 0:
+            raise ValueError("outside of its memory")
+        last = offset + sum((n - 1) * step for n, step in zip(shape, stride, strict=True))
+        if 0 not in shape and (last + 1) * _dtype(dtype).itemsize > len(raw):
+            raise ValueError("outside of its memory")  # set_ would make it larger
         made = torch.empty(len(raw) if data else 0, dtype=torch.uint8)  # aligned as torch's are
         made.copy_(raw[: made.numel()])
         tensor = torch.empty(0, dtype=_dtype(dtype))

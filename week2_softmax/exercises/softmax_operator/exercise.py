@@ -225,6 +225,7 @@ works with the contract alone. `forgekit.ops.softmax` is made of the same parts;
 a short way around the dispatcher where nobody needs a gradient.
 """,
     entry="softmax_operator",
+    stays=True,
     groups=(
         Group("Values", _values),
         Group("Gradient", _gradient),

@@ -1,0 +1,69 @@
+"""A class that never was: the course's notebooks with right and wrong solutions in them.
+
+    python -m tests.lessons.classroom.banks FOLDER 60 week0_copy_transpose/08_practice.ipynb
+
+The seed is fixed, so two calls write the same files.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import sys
+from pathlib import Path
+
+import nbformat
+
+from forgekit.lessons.classroom.found import GRADES
+from forgekit.lessons.exercise import exercise
+from forgekit.lessons.wrong import wrong_solutions
+
+
+def filled(notebook: Path, answers: dict[str, str]) -> nbformat.NotebookNode:
+    """The notebook with these answers in place of skeletons."""
+    book = nbformat.read(notebook, as_version=4)
+    code = [cell for cell in book.cells if cell.cell_type == "code"]
+    for before, cell in itertools.pairwise(code):
+        for name in GRADES.findall(cell.source):
+            if name in answers:
+                before.source = answers[name]
+    return book
+
+
+def names_in(notebook: Path) -> list[str]:
+    """The exercises that a notebook grades, in order."""
+    cells = nbformat.read(notebook, as_version=4).cells
+    return [
+        name for cell in cells if cell.cell_type == "code" for name in GRADES.findall(cell.source)
+    ]
+
+
+def answer(name: str, chance: random.Random) -> tuple[str, str]:
+    """(what it is, its text): the solution as often as a wrong one, now and then the skeleton."""
+    e = exercise(name)
+    whole = e.source.path.read_text(encoding="utf-8")
+    imports = whole[: whole.index(e.source.solution.splitlines()[0])]
+    draw = chance.random()
+    if draw < 0.5:
+        return "right", imports + e.source.solution
+    if draw < 0.6:
+        return "skeleton", e.source.skeleton
+    wrong = chance.choice(wrong_solutions(e))
+    return wrong.name, imports + wrong.of(e.source.solution)
+
+
+def make_class(folder: Path, count: int, source: Path, assignment: str = "") -> None:
+    """Write `count` submissions as nbgrader's `submitted/STUDENT/ASSIGNMENT/NAME.ipynb`."""
+    names = list(dict.fromkeys(names_in(source)))
+    for number in range(count):
+        chance = random.Random(number)
+        given = {name: answer(name, chance) for name in names}
+        place = (
+            folder / "submitted" / f"student{number:02}" / (assignment or source.stem) / source.name
+        )
+        place.parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(filled(source, {n: text for n, (_, text) in given.items()}), place)
+
+
+if __name__ == "__main__":
+    make_class(Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]), *sys.argv[4:])

@@ -1,0 +1,303 @@
+"""Submissions found, verdicts kept and written, and what goes between judge and student."""
+
+from __future__ import annotations
+
+import json
+import math
+import socket
+import threading
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+
+from forgekit.commands.cli import main
+from forgekit.errors import UsageError
+from forgekit.layouts import Layout
+from forgekit.lessons.classroom import found, pages, running
+from forgekit.lessons.classroom.found import HandedIn, find_submissions, without_grades
+from forgekit.lessons.classroom.nbgrader import assignment
+from forgekit.lessons.classroom.results import ClassReport, Row, Verdict, read_rows
+from forgekit.lessons.classroom.sandbox import Limits
+from forgekit.lessons.classroom.wire import LostError, Peer
+
+GRADE = 'fk.exercise("week0/scale").grade(scale)'
+
+
+def notebook(file, *cells):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+    nbformat.write(book, file)
+
+
+# -- found ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("files", "asked", "students"),
+    [
+        (["submitted/ana/p/a.ipynb", "submitted/bob/p/a.ipynb"], ".", ["ana", "bob"]),
+        (["class/ana/a.ipynb", "class/bob/deep/a.ipynb"], "class", ["ana", "bob"]),
+        (["class/ana.ipynb", "class/bob.ipynb"], "class", ["ana", "bob"]),
+        (["ana/08_practice.ipynb"], "ana", ["ana"]),
+        (["ana/08_practice.ipynb"], "ana/08_practice.ipynb", ["ana"]),
+        (["ana/a.ipynb", "ana/.ipynb_checkpoints/a.ipynb"], ".", ["ana"]),
+        (["c/ana/a.ipynb", "c/ana/b.ipynb"], "c", ["ana (1)", "ana (2)"]),
+    ],
+)
+def test_students(files, asked, students, tmp_path):
+    for file in files:
+        notebook(tmp_path / file, GRADE)
+    handed_in, notes = find_submissions([str(tmp_path / asked)])
+    assert [h.student for h in handed_in] == students
+    assert bool(notes) == ("(2)" in students[-1])
+    assert all(h.exercises == ("week0/scale",) for h in handed_in if h.name != "08_practice")
+
+
+def test_a_course_notebook_owes_all_its_exercises(tmp_path):
+    notebook(tmp_path / "00_start_here.ipynb", GRADE)
+    assert found.read(tmp_path / "00_start_here.ipynb", "ana").exercises == (
+        "week0/scale", "week0/reverse", "week0/ramp",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("{", "not a Jupyter notebook"), ("[" * 5000, "not a Jupyter notebook"),
+        ('{"cells": 3}', "not a Jupyter notebook"), ("\0\xff", "not a Jupyter notebook"),
+        (nbformat.writes(nbformat.v4.new_notebook()), "no exercise of this course"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_graded_says_why(content, problem, tmp_path):
+    (tmp_path / "x.ipynb").write_text(content)
+    assert problem in found.read(tmp_path / "x.ipynb", "ana").problem
+
+
+def test_an_exercise_of_another_version(tmp_path):
+    notebook(tmp_path / "x.ipynb", GRADE, 'fk.exercise("week0/gone").grade(x)')
+    assert found.read(tmp_path / "x.ipynb", "ana").unknown == ("week0/gone",)
+
+
+@pytest.mark.parametrize("paths", [["nowhere"], ["."]])
+def test_no_notebooks(paths, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=r"needed notebooks"):
+        find_submissions(paths)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a = 1\n" + GRADE, "a = 1\n"), (f"r = {GRADE}\nr", "\nr"),
+        (f"if 1:\n    {GRADE}\nb", "\n\nb"), (f"%time 1\n{GRADE}", "%time 1\n"),
+        ("fk.exercise('week0/scale').hint()", "fk.exercise('week0/scale').hint()"),
+    ],
+)  # fmt: skip
+def test_grades_are_taken_out_of_cells(text, left):
+    assert without_grades(text) == left
+
+
+# -- between judge and student --------------------------------------------------------------------
+@pytest.fixture
+def pair():
+    """A judge's end, and what the student's serves."""
+    ours, theirs = socket.socketpair()
+    serves = {}
+    student = Peer(theirs, serves)
+    thread = threading.Thread(target=student.serve, daemon=True)
+    thread.start()
+    yield Peer(ours, {}), student.serves
+    ours.close()
+    thread.join(5)
+
+
+X = torch.arange(12.0).reshape(3, 4)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None, True, 3, 10**30, -0.0, math.inf, "text", b"\0bytes", ..., (1, [2, {"a": (None,)}]),
+        {(1, 2): 3}, np.float32(1.1), torch.float16, torch.device("cpu"), Layout((2, 3), (1, 2)),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_values_travel(value, pair):
+    judge, serves = pair
+    serves["same"] = lambda x: x
+    back = judge.ask("same", value)
+    assert type(back) is type(value) and repr(back) == repr(value)
+
+
+@pytest.mark.parametrize("x", [X, X.T, X[1:, ::2], X.half(), X[:0], X.to(torch.bfloat16)[1:]])
+def test_tensors_travel_as_they_lie_in_memory(x, pair):
+    judge, serves = pair
+    serves["told"] = lambda x: (tuple(x.shape), x.stride(), x.storage_offset(), x.data_ptr() % 64)
+    serves["double"] = lambda x: x + x
+    serves["fill"] = lambda x: x.fill_(7)
+    told = tuple(x.shape), x.stride(), x.storage_offset(), x.data_ptr() % 64
+    x = x.clone() if x.is_contiguous() and not x.storage_offset() else x
+    assert judge.ask("told", x)[:3] == told[:3]
+    assert torch.equal(judge.ask("double", x), x + x)
+    assert judge.ask("fill", x) is x and bool((x == 7).all())
+    X.copy_(torch.arange(12.0).reshape(3, 4))
+
+
+def test_functions_and_objects_stay(pair):
+    judge, serves = pair
+    serves["apply"] = lambda f, x: f(x) + x
+    serves["make"] = lambda: lambda x: x + 1
+
+    class Own:
+        def __init__(self, n):
+            self.n = n
+
+        def __add__(self, other):
+            return Own(self.n + other.n)
+
+    assert judge.ask("apply", lambda x: Own(10 * x.n), Own(2)).n == 22
+    assert judge.ask("make")(4) == 5
+
+
+def test_errors_travel(pair):
+    judge, serves = pair
+    serves["raise"] = lambda: {}["x"]
+    serves["call_"] = lambda f: f()
+    with pytest.raises(KeyError):
+        judge.ask("raise")
+    mine = ZeroDivisionError("mine")
+
+    def fail():
+        raise mine
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        judge.ask("call_", fail)
+    assert caught.value is mine
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"{", b"[]", b"3", b'{"return": {"what": 1}}', b'{"return": [1]}', b'{"raise": 3}',
+        b'{"return": {"yours": 99}}', b'{"return": {"array": ["O", [1], ""], "scalar": false}}',
+        b'{"return": {"tensor": ["float32", [9], [1], 0, ""], "number": 1, "mine": true}}',
+        b'{"return": {"dtype": "load"}}', b'{"return": {"cutlass": "cute"}}', b"[" * 100_000,
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_ends_it(answer):
+    ours, theirs = socket.socketpair()
+    theirs.sendall(len(answer).to_bytes(4, "little") + answer)
+    with pytest.raises(LostError):
+        Peer(ours, {}).ask("run")
+
+
+def test_silence_ends_it():
+    ours, theirs = socket.socketpair()
+    judge, interrupts = Peer(ours, {}), []
+    judge.seconds, judge.on_silence = 0.01, lambda: interrupts.append(theirs.close())
+    with pytest.raises(LostError):
+        judge.ask("run")
+    assert len(interrupts) == 1
+
+
+# -- results --------------------------------------------------------------------------------------
+ROWS = [
+    Row("ana", "p", "k1", "", [Verdict("week0/scale", "passed", "x", passed=[("Values", "9")])]),
+    Row("b|b", "p", "k2", "", [Verdict("week0/scale", "failed", "scale", "Values", "wrong\nhere",
+                                       "=the + 1 is missing.", "", [], ["More"])]),
+    Row("=cmd", "p", "k3", "it is not a Jupyter notebook"),
+    Row("dora", "p", "k4", "", [Verdict("week0/scale", "stopped", happened="<script>")]),
+]  # fmt: skip
+
+
+def test_results_as_files(tmp_path):
+    report = ClassReport(ROWS)
+    assert read_rows(report.json()) == ROWS
+    assert "'=the + 1" in report.csv() and "'=cmd" in report.csv()
+    assert "b\\|b" in report.markdown()
+    assert "1 × Values: =the + 1 is missing." in repr(report)
+    pages.write_all(report, tmp_path / "out")
+    page = (tmp_path / "out/students/dora.html").read_text()
+    assert "<script>" not in page and "&lt;script&gt;" in page
+    assert len(list((tmp_path / "out/students").iterdir())) == 4
+    assert (tmp_path / "out/class.svg").read_text() == pages.TimingPicture(
+        ClassReport(ROWS).figure, "").svg  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 1, "rows": [{"x": 1}]}'])
+def test_other_files_are_no_grades(text):
+    with pytest.raises(ValueError):
+        read_rows(text)
+
+
+@pytest.fixture
+def no_judges(monkeypatch):
+    """Notebooks that are graded, by what stands in for a judge."""
+    graded = []
+
+    def verdicts(self, handed_in: HandedIn, at):
+        graded.append(handed_in.student)
+        if handed_in.student == "crash" and graded.count("crash") < 2:
+            return None
+        if handed_in.student == "lost":
+            return None
+        return [{"name": name, "verdict": "passed"} for name in handed_in.exercises]
+
+    monkeypatch.setattr(running.Judge, "verdicts", verdicts)
+    monkeypatch.setattr("forgekit.lessons.classroom.sandbox.available", lambda: "")
+    return graded
+
+
+def test_only_what_is_new_is_graded(tmp_path, no_judges, capsys):
+    for student in ("ana", "bob", "crash", "lost"):
+        notebook(tmp_path / "class" / student / "x.ipynb", f"# {student}", GRADE)
+    call = ["grade", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--cores", "1"]
+    assert main(call) == 0
+    assert sorted(no_judges) == ["ana", "bob", "crash", "crash", "lost", "lost"]
+    first = (tmp_path / "out/results.json").read_text()
+    data = {row["student"]: row["verdicts"][0]["verdict"] for row in json.loads(first)["rows"]}
+    assert data == {"ana": "passed", "bob": "passed", "crash": "passed", "lost": "stopped"}
+    no_judges.clear()
+    notebook(tmp_path / "class/bob/x.ipynb", "# bob again", GRADE)
+    assert main(call) == 0
+    assert sorted(no_judges) == ["bob", "lost", "lost"]  # what was stopped is tried again
+    assert "2 not graded again" in capsys.readouterr().out
+    no_judges.clear()
+    assert main([*call, "--again"]) == 0
+    assert set(no_judges) == {"ana", "bob", "crash", "lost"}
+
+
+def test_what_is_there_is_not_overwritten(tmp_path, no_judges, capsys):
+    notebook(tmp_path / "ana/x.ipynb", GRADE)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/results.json").write_text("{}")
+    assert main(["grade", str(tmp_path / "ana"), "--out", str(tmp_path / "out")]) == 2
+    assert "holds something else" in capsys.readouterr().err and no_judges == []
+
+
+def test_no_sandbox_here(tmp_path, no_judges, monkeypatch, capsys):
+    monkeypatch.setattr("forgekit.lessons.classroom.sandbox.available", lambda: "unshare: no")
+    notebook(tmp_path / "ana/x.ipynb", GRADE)
+    assert main(["grade", str(tmp_path / "ana"), "--out", str(tmp_path / "out")]) == 1
+    said = capsys.readouterr().err
+    assert "unshare: no" in said and "--no-sandbox" in said and no_judges == []
+
+
+def test_limits_are_plain_data():
+    assert Limits(**json.loads(json.dumps(vars(Limits())))) == Limits()
+
+
+# -- nbgrader -------------------------------------------------------------------------------------
+def test_cells_for_nbgrader():
+    new = nbformat.v4
+    book = new.new_notebook(cells=[
+        new.new_code_cell("1"), new.new_code_cell("skeleton"), new.new_code_cell(GRADE),
+        new.new_markdown_cell("<details><summary>Solution of exercise 1</summary>\n\nx</details>"),
+    ])  # fmt: skip
+    cells = assignment(book).cells
+    marks = [cell.metadata.get("nbgrader") for cell in cells]
+    assert marks[0] is None and len(cells) == 3
+    assert marks[1]["solution"] and not marks[1]["locked"] and not marks[1]["grade"]
+    assert marks[2]["grade"] and marks[2]["locked"] and marks[2]["points"] == 1
+    assert found.GRADES.findall(cells[2].source) == ["week0/scale"]
+    assert assignment(new.new_notebook(cells=[new.new_code_cell("1")])) is None
