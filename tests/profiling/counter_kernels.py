@@ -3,7 +3,8 @@
     python -m tests.profiling.measure --out FILE      (on a machine with a GPU)
 
 measures them; `golden/h200_counters.json` keeps what an H200 said, `h200_matrix_counters.json` what
-it said of the cases with ldmatrix and stmatrix (`--only matrix_x`). The kernels are in the files
+it said of the cases with ldmatrix and stmatrix (`--only matrix_x`), `h200_tensor_counters.json`
+of those with tensor copies and wgmma (`--only '^tensor_|^wgmma'`). The kernels are in the files
 `*_kernels.py`, their arguments in the files `*_cases.py`.
 """
 
@@ -18,7 +19,7 @@ import torch
 
 import forgekit as fk
 from tests.profiling import course_kernels as kernels
-from tests.profiling import global_cases, matrix_cases, shared_cases
+from tests.profiling import global_cases, matrix_cases, shared_cases, tensor_cases
 from tests.profiling.case import F32, I32, Case, numbers, untouched
 
 
@@ -69,6 +70,7 @@ COURSE = {
 
 KERNELS: dict[str, Case] = {
     **COURSE, **global_cases.CASES, **shared_cases.CASES, **matrix_cases.CASES,
+    **tensor_cases.CASES,
 }  # fmt: skip
 
 

@@ -19,7 +19,8 @@ from tests.profiling.counter_kernels import KERNELS
 
 _GOLDEN = Path(__file__).parent / "golden" / "h200_counters.json"
 GOLDEN = json.loads(_GOLDEN.read_text())["kernels"]
-GOLDEN |= json.loads(_GOLDEN.with_name("h200_matrix_counters.json").read_text())["kernels"]
+for _of in ("matrix", "tensor"):
+    GOLDEN |= json.loads(_GOLDEN.with_name(f"h200_{_of}_counters.json").read_text())["kernels"]
 
 MACHINE_CODE = ("instructions", "thread_instructions")  # another number than PTX's
 NAMES = {"async_requests": "global_async_requests", "async_sectors": "global_async_sectors"}
