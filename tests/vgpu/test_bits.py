@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import random
 
+import numpy as np
 import pytest
+from ptx_launch import launch
 
 from tests.vgpu.harness import check
 
@@ -256,3 +258,22 @@ def test_pack_and_unpack() -> None:
         "b64 b32 pred -> b32 b32",
         [(both, 0, 1, low, high), (both, 0, 0, -1, -1)],
     )
+
+
+def test_128_bits_move_in_two_halves():
+    """Also through a register that some threads do not write, and from a vector of parameters."""
+    module = """.version 9.4
+    .target sm_90a
+    .address_size 64
+    .visible .entry k(.param .align 16 .b8 p[16]) {
+    .reg .pred %p<4>; .reg .b32 %r<4>; .reg .b64 %rd<20>; .reg .b128 %rq<4>;
+    ld.param.v2.b64 {%rd0, %rd1}, [p]; mov.u32 %r0, %tid.x; mul.wide.u32 %rd2, %r0, 16;
+    add.s64 %rd3, %rd0, %rd2; add.s64 %rd4, %rd1, %rd2; ld.global.v2.b64 {%rd5, %rd6}, [%rd3];
+    mov.b128 %rq0, {%rd6, %rd6}; setp.lt.u32 %p1, %r0, 20; @%p1 mov.b128 %rq0, {%rd6, %rd5};
+    mov.b128 %rq1, %rq0; mov.b128 {%rd7, %rd8}, %rq1; st.global.v2.b64 [%rd4], {%rd7, %rd8};
+    ret; }"""
+    x = np.random.default_rng(5).integers(0, 2**64, (32, 2), np.uint64)
+    x[:4, 1] = [0x7FF0_0000_0000_0001, 0xFFFF_FFFF_FFFF_FFFF, 0, 1 << 63]
+    y = np.zeros_like(x)
+    launch(module, x, y, sanitize=True)
+    assert (y[:20] == x[:20, ::-1]).all() and (y[20:] == x[20:, 1:]).all()

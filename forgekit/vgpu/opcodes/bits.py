@@ -123,7 +123,7 @@ def prmt(ins: Instruction, d: Decoder) -> Compute:
 @opcode("mov")
 def mov(ins: Instruction, d: Decoder) -> Compute:
     kind = ins.opcode[-1]
-    allow(ins, "pred", *_WORDS, "u32", "s32", "u64", "s64", "u16", "s16", "f32", "f64")
+    allow(ins, "pred", "b128", *_WORDS, "u32", "s32", "u64", "s64", "u16", "s16", "f32", "f64")
     target, source = counted(ins, 2)
     if isinstance(target, Vector):
         return unpack(kind, target, source)
@@ -143,6 +143,8 @@ def _part(kind: str, count: int) -> str:
 def unpack(kind: str, target: Vector, source: object) -> Compute:
     """`mov.b64 {%r1, %r2}, %rd`."""
     n = len(target.items)
+    if (kind, n) == ("b128", 2):
+        return Compute(_halves, (kind,), ("b64",) * 2, targets=target.items)
     part = _part(kind, n)
 
     def fn(a: Array) -> tuple[Array, ...]:
@@ -155,6 +157,8 @@ def unpack(kind: str, target: Vector, source: object) -> Compute:
 def pack(kind: str, source: Vector) -> Compute:
     """`mov.b64 %rd, {%r1, %r2}`."""
     n = len(source.items)
+    if (kind, n) == ("b128", 2):
+        return Compute(_joined, ("b64",) * 2, kind, operands=source.items)
     part = _part(kind, n)
     whole = np.dtype(f"u{int(kind[1:]) // 8}")
 
@@ -166,3 +170,14 @@ def pack(kind: str, source: Vector) -> Compute:
         return result
 
     return Compute(fn, (part,) * n, kind, operands=source.items)
+
+
+def _joined(low: Array, high: Array) -> Array:
+    """128 bits; NumPy's only numbers of that width are complex."""
+    words = np.stack(np.broadcast_arrays(low, high), axis=-1)
+    return words.view(np.complex128)[..., 0]
+
+
+def _halves(a: Array) -> tuple[Array, Array]:
+    words = np.ascontiguousarray(a)[..., None].view(np.uint64)
+    return words[..., 0], words[..., 1]

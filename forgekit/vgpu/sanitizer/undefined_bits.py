@@ -30,8 +30,9 @@ _RULES: dict[str, Callable[[Instruction, Operands], Rule | None]] = {}
 
 
 def bits_dtype(dtype: np.dtype) -> np.dtype:
-    """Undefined bits of a register or operand: unsigned of the same width; of predicates bool."""
-    return dtype if dtype.kind == "b" else np.dtype(f"u{dtype.itemsize}")
+    """Undefined bits of a register or operand: unsigned of the same width; of predicates bool,
+    of 128 bits complex."""
+    return dtype if dtype.kind in "bc" else np.dtype(f"u{dtype.itemsize}")
 
 
 def registers(operand: object, program: Program) -> list[int]:
