@@ -12,7 +12,7 @@ import torch
 
 import forgekit.vgpu
 from forgekit.errors import ArgumentMismatchError, LaunchError, MemoryAccessError, UsageError
-from forgekit.vgpu.host import hooks
+from forgekit.vgpu.host import arguments, hooks
 
 cutlass = pytest.importorskip("cutlass")
 import cutlass.cute as cute  # noqa: E402
@@ -219,6 +219,14 @@ def test_wrong_dtype(add):
         "argument `mB`: got dtype float16, needed Float32; convert the tensor"
     )
     assert "int32" in refused(add, dynamic(torch.zeros(4, 4, dtype=torch.int32)), good, good)
+
+
+def test_host_code_says_what_bytes_hold(installed):
+    """As where torch's types are named differently: fp8 in a tensor of uint8."""
+    tensor = from_dlpack(torch.zeros(4, 8, dtype=torch.uint8))
+    assert arguments.describe("x", tensor).dtype == "uint8"
+    tensor.element_type = cutlass.Float8E4M3FN
+    assert arguments.describe("x", tensor).dtype == "float8e4m3fn"
 
 
 def test_wrong_rank(add):

@@ -150,6 +150,18 @@ def test_results_come_with_the_wait_for_their_group(waits, result):
     assert (ones(PLAIN + MMA + waits + STORE) == result).all()
 
 
+@pytest.mark.parametrize("stored, found", [(96, False), (128, True)])
+def test_undefined_rows_go_to_their_rows_of_the_accumulator(stored, found):
+    """Rows 40 to 63 of A come from shared memory that nobody wrote: all of the fourth warp's."""
+    body = PLAIN.replace("st.shared", "setp.lt.u32 %p4, %r0, 40; @%p4 st.shared", 1)
+    body = body.replace("; st.shared", "; @%p4 st.shared")
+    wait = COMMIT + "wgmma.wait_group.sync.aligned 0;"
+    store = STORE.replace("st.global", f"setp.lt.u32 %p5, %r0, {stored}; @%p5 st.global")
+    findings = []
+    ones(body + MMA + MMA + wait + store, sanitize=True, findings=findings)
+    assert [f.kind for f in findings] == ["uninitialised-shared"] * found
+
+
 def test_constants_scale_and_negate():
     wait = COMMIT + "wgmma.wait_group.sync.aligned 0;"
     minus = MMA.replace("1, 1, 0, 0", "-1, 1, 0, 0")

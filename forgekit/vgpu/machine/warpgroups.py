@@ -32,7 +32,9 @@ class Product(_Awaited):
 
     accumulators, held: numbers of the registers of C and D, and of A; which: the warpgroups;
     who, start: for each piece of 16 bytes of the operands, a thread of the warp that reads it,
-    ascending, and its first byte in the batch's shared memory.
+    ascending, and its first byte in the batch's shared memory; columns: of B; operands: A, None
+    from registers, and B as the numbers of their pieces, (warpgroups, rows, 2), or along the rows,
+    (warpgroups, rows / 8, 16).
     """
 
     pc: int
@@ -41,6 +43,8 @@ class Product(_Awaited):
     which: Array
     who: Array
     start: Array
+    columns: int
+    operands: tuple[Array | None, ...]
     token: object = None  # a listener's own
 
 

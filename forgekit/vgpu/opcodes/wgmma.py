@@ -173,7 +173,7 @@ def mma_async(ins: Instruction, d: Decoder) -> Step:
         (first, from_a), (second, from_b) = left(m, which), right(m, which)
         products.start(numbers, which, _multiply(form, first, second, c))
         if m.listeners:
-            products.read(_product(m, numbers, held, which, from_a, from_b))
+            products.read(_product(m, numbers, held, which, form.n, from_a, from_b))
         if copied or (m.adversary is not None and m.adversary.eager):
             products.land(numbers, threads_of(m, which))
 
@@ -310,6 +310,7 @@ def _product(
     numbers: tuple[int, ...],
     held: tuple[int, ...],
     which: Array,
+    columns: int,
     *operands: Array | None,
 ) -> Product:
     """What listeners hear. A warp reads its own rows of A, and here a quarter of B's columns, not
@@ -325,7 +326,7 @@ def _product(
     who = first_threads(m, which)[:, None] + reader[order] * WARP
     start = np.concatenate(starts, axis=1)[:, order]
     return Product(threads_of(m, which), np.zeros(m.shape, np.int64), m.pc, numbers, held, which,
-                   who.reshape(-1), start.reshape(-1))  # fmt: skip
+                   who.reshape(-1), start.reshape(-1), columns, operands)  # fmt: skip
 
 
 def _refuse_outside(m: Machine, tables: list[Array], bad: Array, which: Array) -> None:

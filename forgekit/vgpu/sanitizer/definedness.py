@@ -18,6 +18,7 @@ from forgekit.vgpu.floats import Array
 from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.machine import WARP, Machine, pack_lanes
 from forgekit.vgpu.machine.async_operations import AsyncOperation
+from forgekit.vgpu.machine.warpgroups import Product
 from forgekit.vgpu.opcodes.decoder import Step
 from forgekit.vgpu.program import Program
 from forgekit.vgpu.ptx import Instruction, dataflow
@@ -32,7 +33,7 @@ _BY_EVENT = frozenset({"ld", "ldu", "ldmatrix", "atom", "shfl", "vote", "match",
                        "elect"})  # fmt: skip
 _DECIDING = frozenset({
     "bra", "ret", "exit", "trap", "brkpt", "bar", "barrier", "st", "atom", "red", "cp", "mbarrier",
-    "ldmatrix", "stmatrix", "mma",
+    "ldmatrix", "stmatrix", "mma", "wgmma",
     "shfl", "vote", "match", "redux", "elect", "activemask", "call",
 })  # fmt: skip
 
@@ -93,7 +94,7 @@ class Definedness(Listener):
         def results(m: Machine) -> None:
             mask = m.active(guard(m) if guard else None)
             origin = self._taints.origin(sources)
-            if root == "mma":  # of any lane of the warp
+            if root in ("mma", "wgmma"):  # of any lane of the warp
                 origin = np.repeat(_by_warp(m, origin).max(axis=2), WARP, axis=1)
             if chosen is not None:
                 sides = [self._taints.origin(registers(o, program)) for o in ins.operands[1:3]]
@@ -153,6 +154,9 @@ class Definedness(Listener):
 
     def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
         self._memory.async_start(m, operation)
+
+    def on_product(self, m: Machine, product: Product) -> None:
+        self._memory.product(m, product)
 
     def on_shuffle(self, m: Machine, source: Array, members: Array | None) -> None:
         """Each lane takes the undefined bits of lane `source` of its warp."""

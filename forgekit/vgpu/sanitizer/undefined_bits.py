@@ -17,7 +17,7 @@ import numpy as np
 from forgekit.vgpu import opcodes, ptx
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import WARP, Machine
-from forgekit.vgpu.opcodes import matrix
+from forgekit.vgpu.opcodes import matrix, wgmma
 from forgekit.vgpu.opcodes.decoder import DTYPES, Decoder
 from forgekit.vgpu.program import Program
 from forgekit.vgpu.ptx import Instruction, Operand
@@ -273,6 +273,34 @@ def _multiply_matrices(ins: Instruction, o: Operands) -> Rule:
         return tuple(r.reshape(m.shape) for r in matrix.from_sums(ones))
 
     return multiplied
+
+
+@_rule("wgmma")
+def _add_product(ins: Instruction, o: Operands) -> Rule | None:
+    """The accumulator's own bits, and its row where A in registers has any; `UndefinedMemory`
+    looks at shared memory."""
+    if ins.opcode[1] != "mma_async":
+        return None
+    form = wgmma.form_of(ins)
+    own = [o.undefined(r, "b32") for r in matrix.items(ins.operands[0])]
+    held = ins.operands[1].items if isinstance(ins.operands[1], ptx.Vector) else ()
+    fragments = [o.undefined(r, "b32") for r in held]
+    adds = o.value(ins.operands[3], "pred")
+    turns = 2 if form.c != "f16" else 1  # of registers in a row of eight columns
+
+    def added(m: Machine) -> tuple[Array, ...]:
+        some: list[Array] = [np.zeros((1, 1), bool)] * 2
+        if fragments:
+            warps = [np.broadcast_to(f(m), m.shape).reshape(-1, WARP) for f in fragments]
+            rows = matrix.to_rows(warps, form.shape, 2).max(axis=1) != 0  # (16, warps)
+            lanes = np.repeat(rows.reshape(2, 8, -1).transpose(0, 2, 1), 4, axis=2)
+            some = [half.reshape(m.shape) for half in lanes]
+        return tuple(
+            np.where(adds(m), bits(m) != 0, False) | some[i // turns % 2]
+            for i, bits in enumerate(own)
+        )
+
+    return added
 
 
 # -- comparisons ----------------------------------------------------------------------------------

@@ -103,7 +103,8 @@ def rescaled_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cut
     filled = []
     for gX in (mA, mB):
         sX = tile(gX.shape[0])[None, None, 0]
-        for i in cutlass.range_constexpr(gX.shape[0] * TILE_K // WARPGROUP):
+        part = 2 if cutlass.const_expr(bug == "half_a_tile") else 1
+        for i in cutlass.range_constexpr(gX.shape[0] * TILE_K // WARPGROUP // part):
             at = (i * WARPGROUP + tidx) // TILE_K, (i * WARPGROUP + tidx) % TILE_K
             sX[at] = gX[at]  # BUG overwritten
         filled.append(sX)
@@ -120,14 +121,14 @@ def rescaled_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cut
         tCrC.store(tCrC.load() * Float32(0.5))  # BUG scaled_too_early, not_fenced_again
         if cutlass.const_expr(k == 0 or bug != "not_fenced_again"):
             warpgroup.fence()
-        # BUG scaled_too_early, not_fenced_again, overwritten
+        # BUG scaled_too_early, not_fenced_again, overwritten, half_a_tile
         cute.gemm(tiled, tCrC, tCrA[None, None, k], tCrB[None, None, k], tCrC)
         warpgroup.commit_group()
         if cutlass.const_expr(bug == "overwritten"):
             filled[1][tidx % COLUMNS, tidx // COLUMNS] = Float16(0.0)  # BUG overwritten
         if cutlass.const_expr(bug != "scaled_too_early" or k > 0):
             warpgroup.wait_group(0)
-    cute.basic_copy(tCrC, tCgC)
+    cute.basic_copy(tCrC, tCgC)  # BUG half_a_tile
 
 
 def rescaled(a, b, c):
@@ -169,6 +170,7 @@ FAMILIES = (
         Bug("scaled_too_early", IN_FLIGHT, "The sum is halved before the wait.", also=FENCE,
             loose=True),
         Bug("not_fenced_again", FENCE, "The halved sum is not fenced.", loose=True),
+        Bug("half_a_tile", ("uninitialised-shared",), "Half of the rows are never stored."),
         Bug("overwritten", IN_FLIGHT, "Columns of B are cleared before the wait.", also=PROXY,
             loose=True),
     )),
