@@ -77,7 +77,7 @@ def _virtual() -> str:
     data = _read("vgpu.json")
     times = [row["triton_ms"] / row["vgpu_ms"] for row in data["rows"] if row["size"] == 1024]
     return (
-        f"  A transpose, row sums and a softmax of 1024 × 1024 run {min(times):.0f} to "
+        f"  A transpose, row sums and a softmax of 1,024 × 1,024 run {min(times):.0f} to "
         f"{max(times):.0f} times as fast as in Triton's interpreter, on one core of an "
         f"{data['processor']}, {data['date']}."
     )

@@ -37,8 +37,11 @@ def made(kind: str) -> str:
     """The Markdown of all files of a kind; a sentence where there are none.
 
     kind: `gpu` (steps of the notebooks), `operators` (forgekit's own, beside peers) or `vgpu` (the
-    virtual GPU, and whatever else there is).
+    virtual GPU, and whatever else there is); `summary`: the README's table.
     """
+    if kind == "summary":
+        readme = (ROOT / "README.md").read_text(encoding="utf-8")
+        return readme.split("<!-- numbers: operators -->\n")[1].split("<!-- /numbers -->")[0]
     of_steps = sorted(ROOT.glob("week*/recorded/[0-9]*.json"))
     paths = of_steps if kind == "gpu" else sorted(_OTHER.glob("*.json"))
     files = [(file, _read(file)) for file in paths]
@@ -87,8 +90,8 @@ def _file(file: Path, data: dict[str, Any]) -> str:
 def _steps(name: str, data: dict[str, Any]) -> str:
     ceiling = float(data["ceiling_gbps"])
     out = [
-        f"### {_notebook(name)}: {data['gpu']}",
-        f"Recorded {data.get('date', 'without a date')}. A copy of 1 GB reached "
+        f"### {_notebook(name)}",
+        f"{data['gpu']}, {data.get('date', 'without a date')}. A copy of 1 GB reached "
         f"{ceiling:,.0f} GB/s in the same run; the bars are drawn against it. "
         f"{data.get('method', 'CUDA events, median')}.",
     ]
@@ -98,12 +101,12 @@ def _steps(name: str, data: dict[str, Any]) -> str:
     largest = max(_count(shape) for shape, _ in cases)
     for (shape, dtype), rows in cases.items():
         if _count(shape) == largest:
-            caption = f"{' × '.join(f'{s:,}' for s in shape)}, {dtype}"
+            caption = f"{_shown(list(shape))}, {dtype}"
             drawn = [Bar(r["step"], r["gbps"], f"{r['gbps']:,.0f} GB/s") for r in rows]
             out.append(bars(caption, drawn, most=ceiling))
     head = ("step", "shape", "type", "ms", "GB/s", "of the copy")
     table = [
-        (r["step"], " × ".join(map(str, r["shape"])), r["dtype"], f"{r['ms']:.4f}",
+        (r["step"], _shown(r["shape"]), r["dtype"], f"{r['ms']:.4f}",
          f"{r['gbps']:,.0f}", f"{100 * r['gbps'] / ceiling:.0f} %")
         for r in data["rows"]
     ]  # fmt: skip
@@ -158,7 +161,7 @@ def _configurations(data: dict[str, Any]) -> str:
     )
     head = ("operator", "size", "type", "GB/s", "kernel", "threads", "rows", "loads", "blocks")
     table = [
-        (r["op"], " × ".join(f"{s:,}" for s in r["shape"]), r["dtype"], f"{r['gbps']:,.0f}",
+        (r["op"], _shown(r["shape"]), r["dtype"], f"{r['gbps']:,.0f}",
          r.get("kernel", "columns"), _shown(r.get("threads", r.get("lanes"))),
          _shown(r.get("rows")), _shown(r.get("loads")),
          _shown(r["cluster"] * r["split"] if "split" in r else None))

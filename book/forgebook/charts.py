@@ -22,7 +22,7 @@ _ORDER = ("forgekit", "torch", "torch.compile", "quack")
 def pictures(group: Group) -> str:
     """One for each type, side by side where there is room."""
     ordered = sorted(group.results.rows, key=_place)
-    drawn = []
+    drawn: list[str] = []
     for dtype in DTYPES:
         rows = [row for row in ordered if row.case.dtype == dtype and row.timing]
         figure = draw(replace(group.results, rows=rows))
@@ -30,8 +30,33 @@ def pictures(group: Group) -> str:
             figure.texts[0].set_text(dtype)  # the page says the rest above it
             for axes in figure.axes:
                 axes.set_title("", loc="left")
-            drawn.append(_svg(figure, f"{group.op}-{group.dim}-{dtype}", _alt(group, dtype)))
+            if drawn:  # one legend for all
+                figure.legends[0].remove()
+            points = [
+                line for axes in figure.axes for line in axes.lines if line.get_marker() != "None"
+            ]
+            for k, point in enumerate(points):
+                point.set_gid(f"point-{k}")
+            svg = _svg(figure, f"{group.op}-{group.dim}-{dtype}", _alt(group, dtype))
+            drawn.append(_hovered(svg, [_words(group, row) for row in rows]))
     return f'<div class="charts">{"".join(drawn)}</div>' if drawn else ""
+
+
+def _words(group: Group, row: SuiteRow) -> str:
+    """What a point says under the pointer."""
+    m, n = row.case.shape
+    percent = group.results.percent(row) or 0.0
+    time_us = row.timing.median_ms * 1e3 if row.timing else 0.0
+    return f"{row.contender}, {m:,} × {n:,}: {percent:.0f} % of the ceiling, {time_us:,.1f} µs"
+
+
+def _hovered(svg: str, words: list[str]) -> str:
+    """The picture with the words of each point, which a browser shows where one points at it."""
+    return re.sub(
+        r'<g id="[\w.-]*-point-(\d+)">',
+        lambda found: f"{found[0]}<title>{html.escape(words[int(found[1])])}</title>",
+        svg,
+    )
 
 
 def _place(row: SuiteRow) -> int:

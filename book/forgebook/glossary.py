@@ -9,7 +9,12 @@ from forgebook.course import notebooks
 __all__ = ["names", "where", "with_links"]
 
 _TERM = re.compile(r"^### (.+)$", re.MULTILINE)
+_GROUP = re.compile(r"^## .+\n", re.MULTILINE)
 _MOST = 3  # links below a term
+_FILTER = (
+    '<p class="filter"><label for="filter">Filter</label> <input type="search" id="filter"> '
+    '<span role="status"></span></p>'
+)
 
 
 def names(heading: str) -> list[str]:
@@ -32,14 +37,20 @@ def where(heading: str) -> list[tuple[str, str]]:
 
 
 def with_links(text: str) -> str:
-    """The glossary's Markdown with a line of links at the end of each term."""
-    parts = _TERM.split(text)
-    out = parts[0]
-    for heading, body in zip(parts[1::2], parts[2::2], strict=True):
+    """The glossary from A to Z, with a line of links at the end of each term. (In its source terms
+    stand in groups, each after those that it is made of.)"""
+    head, *parts = _TERM.split(_GROUP.sub("", text))
+    terms = dict(zip(parts[::2], (body.strip() for body in parts[1::2]), strict=True))
+    out, letters = [], []
+    for heading in sorted(terms, key=lambda term: names(term)[0]):
+        letter = names(heading)[0][0].upper()
+        if letter not in letters:
+            letters.append(letter)
+            out.append(f"## {letter}\n")
         links = " · ".join(
             f"[{name.replace('`', '')}]({address})" for name, address in where(heading)
         )
-        own, gap, group = body.partition("\n## ")  # the next group's heading stays behind the links
-        met = f"\n\n{{.met}}\nMet in {links}\n" if links else ""
-        out += f"### {heading}{own.rstrip()}{met}\n{gap}{group}"
-    return out
+        met = f"\n\n{{.met}}\nMet in {links}" if links else ""
+        out.append(f"### {heading}\n\n{terms[heading]}{met}\n")
+    jumps = " ".join(f"[{letter}](#{letter.lower()})" for letter in letters)
+    return f"{head.rstrip()}\n\n{_FILTER}\n\n{{.letters}}\n{jumps}\n\n" + "\n".join(out)

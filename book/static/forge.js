@@ -90,6 +90,28 @@ function answerIn(fold, question) {
   return row?.cells[2]?.textContent.trim() || undefined;
 }
 
+// The glossary's field: terms without the word are left away, and letters without terms.
+function filtering() {
+  const field = document.getElementById("filter");
+  if (!field) return;
+  const letters = [...document.querySelectorAll("article section section:has(> h2)")];
+  field.addEventListener("input", () => {
+    const word = field.value.trim().toLowerCase();
+    let count = 0;
+    for (const letter of letters) {
+      let shown = 0;
+      for (const term of letter.querySelectorAll("section")) {
+        term.hidden = !term.textContent.toLowerCase().includes(word);
+        shown += !term.hidden;
+      }
+      letter.hidden = !shown;
+      count += shown;
+    }
+    field.parentNode.querySelector("[role=status]").textContent = word ? `${count} terms` : "";
+  });
+}
+
+window.addEventListener("DOMContentLoaded", filtering);
 window.addEventListener("DOMContentLoaded", named);
 window.addEventListener("DOMContentLoaded", predicting);
 window.addEventListener("load", gridded);

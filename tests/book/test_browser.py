@@ -160,6 +160,16 @@ def test_the_explorer_reacts(visit: Open) -> None:
     assert "offset" in explorer.locator(".fkx-say").inner_text()
 
 
+def test_the_glossary_is_filtered(visit: Open) -> None:
+    page = visit("book/glossary.html")
+    page.get_by_label("Filter").fill("bank")
+    shown = page.locator("article h3:visible").all_inner_texts()
+    assert "bank conflict" in shown and "grid" not in shown
+    assert page.locator("p.filter [role=status]").inner_text() == f"{len(shown)} terms"
+    page.get_by_label("Filter").fill("")
+    assert page.locator("article h3:visible").count() > 40
+
+
 def test_the_playground_computes_and_keeps_what_is_typed(visit: Open) -> None:
     page = visit(f"{PLAYGROUND}#layout=(8,8):(8,1)&op=zipped_divide&by=(2,4)&at=(1,2)")
     result, by = page.locator("#pg-result"), page.get_by_label("Tiler")

@@ -128,10 +128,12 @@ def test_links_of_the_glossary(monkeypatch: pytest.MonkeyPatch) -> None:
     title = course.Section("Start", "start")
     nb = course.Notebook("week0/00_a.ipynb", "Start", "", None, (title, section), ())
     monkeypatch.setattr(glossary, "notebooks", lambda: (nb,))
-    text = "# G\n\n## A\n\n### warp\n\n32 threads.\n\n## B\n\n### lane\n\nOne.\n"
-    assert glossary.with_links(text) == (
-        "# G\n\n## A\n\n### warp\n\n32 threads.\n\n{.met}\nMet in "
-        "[Start, 1. Warps](../week0/00_a.ipynb#1-warps)\n\n\n## B\n\n### lane\n\nOne.\n"
+    text = "# G\n\n## A\n\n### warp\n\n32 threads.\n\n## B\n\n### `lane`\n\nOne.\n"
+    made = glossary.with_links(text)
+    assert made.startswith("# G\n\n<p") and "{.letters}\n[L](#l) [W](#w)\n" in made
+    assert made.endswith(
+        "## L\n\n### `lane`\n\nOne.\n\n## W\n\n### warp\n\n32 threads.\n\n{.met}\nMet in "
+        "[Start, 1. Warps](../week0/00_a.ipynb#1-warps)\n"
     )
 
 
@@ -205,7 +207,7 @@ def test_benchmarks_of_any_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     )
     (tmp_path / "c_alien.json").write_text(json.dumps([1, 2]))
     text = benchmarks.made("vgpu")
-    assert "### A run: H200" in text and "--part:0.5000" in text and "50 %" in text
+    assert "### A run\n\nH200, 2026-11-21." in text and "--part:0.5000" in text and "50 %" in text
     assert "### B other" in text and "<td>–</td>" in text and "alien" not in text
 
 

@@ -122,6 +122,13 @@ def _fetches(css: str) -> list[str]:
     return re.findall(r"(?:url\(\s*['\"]?|@import\s+['\"])((?:https?:)?//[^)'\"]+)", css)
 
 
+def test_points_of_a_chart_say_what_they_are(pages: Pages) -> None:
+    text = pages_text(pages, "benchmarks")
+    said = r"<title>forgekit, 8,192 × 8,192: \d+ % of the ceiling, [\d.,]+ µs</title>"
+    assert len(re.findall(said, text)) > 5
+    assert text.index("geometric means of all cases") < text.index("<svg")
+
+
 def test_formulas_need_no_script(pages: Pages) -> None:
     text = pages["book/benchmarks.html"].path.read_text(encoding="utf-8")
     assert "<math" in text and "<mfrac>" in text

@@ -85,7 +85,7 @@ def draw(results: SuiteResults) -> Figure | None:
             mine = [(r, v) for r, v in points if _title(r) == title and r.case.dtype == dtype]
             _panel(axes, mine, shapes, styles, limit)
             axes.set_title(f"{title}, {dtype}", fontsize=8.5, color=TEXT, loc="left", pad=4)
-            axes.set_yticklabels([f"{m} × {n}" for m, n in shapes] if k == 0 else [])
+            axes.set_yticklabels([f"{m:,} × {n:,}" for m, n in shapes] if k == 0 else [])
         top -= tall
     return figure
 
