@@ -128,6 +128,24 @@ def test_autocast_has_the_gpus_dtype(cuda):
     assert net(x).dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_products_are_added_up_as_tensor_cores_do(cuda, dtype):
+    """16 at a time: beside a sum of 1, 2**-26 is cut off; once that is gone, it is not."""
+    one, tiny = torch.zeros(16), torch.zeros(16)
+    one[0], tiny[:4] = 1, 2.0**-13
+    for left, right, expected in (
+        ([one, tiny, -one], [one, tiny, one], 0),
+        ([one, -one, tiny], [one, one, tiny], 2.0**-24),
+    ):
+        row, column = (torch.cat(steps).to("cuda", dtype) for steps in (left, right))
+        product = torch.stack([row, 2 * row]) @ column[:, None]
+        assert product.flatten().tolist() == [expected, 2 * expected]
+        assert torch.bmm(row[None, None], column[None, :, None]).item() == expected
+    x, y = (torch.randn(shape, device="cuda", dtype=dtype) for shape in ((5, 33), (33, 7)))
+    torch.testing.assert_close(x @ y, (x.float() @ y.float()).to(dtype))
+    assert (x[:, :0] @ y[:0]).eq(0).all()
+
+
 def test_a_launch_that_is_too_large_raises_the_dsls_error(cuda):
     """A script may expect CUDA's code for it; forgekit's words stay."""
     from cutlass.base_dsl.common import DSLCudaRuntimeError

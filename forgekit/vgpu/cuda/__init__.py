@@ -8,6 +8,7 @@ when it is asked for.
     patches.py          attributes that are replaced, and put back
     marks.py            which tensors count as being on the GPU
     tensors.py          what tensors answer; how they move
+    products.py         products of half-precision matrices, with a GPU's bits
     torch_cuda.py       torch.cuda
     graphs.py           streams, events, captured graphs
     device.py           what the device says of itself

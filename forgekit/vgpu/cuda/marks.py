@@ -16,7 +16,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from forgekit.errors import UsageError, got_needed
-from forgekit.vgpu.cuda import graphs, notice
+from forgekit.vgpu.cuda import graphs, notice, products
 from forgekit.vgpu.host.arguments import CUDA_ATTRIBUTE, PINNED_ATTRIBUTE, marked_of
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
@@ -143,7 +143,8 @@ def _run(func: Any, args: tuple, kwargs: dict[str, Any], *, plain: bool, cuda: b
                 keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, key))
                 with Marking():
                     return func.redispatch(keys, *args, **kwargs)
-    return func(*args, **kwargs)
+    made = products.product(func, args) if plain and cuda else None
+    return func(*args, **kwargs) if made is None else made
 
 
 def _tensors(value: Any) -> Iterator[torch.Tensor]:
