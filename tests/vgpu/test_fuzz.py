@@ -139,16 +139,16 @@ def test_other_malformed_text_is_refused_with_its_line(text, what):
 
 
 # -- refusals that name what is not supported ------------------------------------------------------
-def test_descriptors_made_by_the_host_are_refused():
+def test_calls_of_the_host_code_are_refused_by_name():
     from cutlass._mlir import ir
 
     from forgekit.vgpu.host import cuda_runtime as host
 
     text = """module {
-      llvm.func @_cuTensorMapEncodeTiled() -> i32
+      llvm.func @_cuTensorMapEncodeIm2col() -> i32
       llvm.func @cuda_dialect_assert_success(i32)
       llvm.func @_mlir_ciface_make() {
-        %0 = llvm.call @_cuTensorMapEncodeTiled() : () -> i32
+        %0 = llvm.call @_cuTensorMapEncodeIm2col() : () -> i32
         llvm.call @cuda_dialect_assert_success(%0) : (i32) -> ()
         llvm.return
       }
@@ -158,5 +158,5 @@ def test_descriptors_made_by_the_host_are_refused():
         host.take_launches()
         engine.invoke("make")
     (refusal,) = host.take_launches()
-    with pytest.raises(UsageError, match="calls cuTensorMapEncodeTiled, which the virtual GPU"):
+    with pytest.raises(UsageError, match="calls cuTensorMapEncodeIm2col, which the virtual GPU"):
         refusal.run(None)

@@ -284,6 +284,69 @@ def test_maps_that_no_copy_can_work_with(bits, says):
     assert caught.value.kind == "tensor-map"
 
 
+# -- maps that kernels change, and read ------------------------------------------------------------
+REPLACED = (
+    ("global_address", "b64", "%rd2"), ("rank", "b32", "2"), ("box_dim", "b32", "0, %r40"),
+    ("box_dim", "b32", "1, 4"), ("box_dim", "b32", "2, 2"), ("global_dim", "b32", "0, 16"),
+    ("global_dim", "b32", "1, 6"), ("global_dim", "b32", "2, 3"),
+    ("global_stride", "b64", "0, %rd20"), ("global_stride", "b64", "1, 384"),
+    ("element_stride", "b32", "1, 1"), ("element_stride", "b32", "2, 2"), ("elemtype", "b32", "1"),
+    ("swizzle_mode", "b32", "1"), ("fill_mode", "b32", "0"), ("interleave_layout", "b32", "0"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("space", ["global", "shared::cta"])
+def test_kernels_change_maps(space, launch):
+    """Every field, until the map is that of another tensor: as it is encoded at once."""
+    x, other = random((4, 8), "f4"), np.zeros((3, 6, 32), np.uint16)
+    raw = tensor_map(x, (8, 4), swizzle=64, nan_fill=True)
+    want = tensor_map(other[..., :16], (16, 4, 2), steps=(1, 1, 2), swizzle=32)
+    at = "%rd0" if space == "global" else "%r1"
+    body = [".shared .align 128 .b8 s[128]; mov.b32 %r1, s; mov.b32 %r40, 16; mov.b64 %rd20, 64;"]
+    for k in range(0, 128, 16):
+        four = "{%r20, %r21, %r22, %r23}"
+        body += [f"ld.global.v4.b32 {four}, [%rd0+{k}]; st.shared.v4.b32 [%r1+{k}], {four};"]
+    for field, kind, value in REPLACED:
+        body += [f"tensormap.replace.tile.{field}.{space}.b1024.{kind} [{at}], {value};"]
+    if space != "global":
+        body += ["tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu"
+                 ".sync.aligned [%rd0], [%r1], 128;"]  # fmt: skip
+    body += ["fence.proxy.tensormap::generic.acquire.gpu [%rd0], 128; ret;"]
+    launch("\n".join(body), raw, x, other)
+    assert (raw[8:] == want[8:]).all() and raw[:8].any()
+
+
+def test_parameters_are_read_through_addresses():
+    """By their own space's addresses, and by generic ones."""
+    body = """mov.b64 %rd5, p0; ld.param.v2.b64 {%rd6, %rd7}, [%rd5]; cvta.param.u64 %rd8, %rd5;
+    ld.b64 %rd9, [%rd8+8]; sub.s64 %rd6, %rd6, %rd0; sub.s64 %rd7, %rd7, %rd1;
+    sub.s64 %rd9, %rd9, %rd1; or.b64 %rd6, %rd6, %rd7; or.b64 %rd6, %rd6, %rd9;
+    st.global.b64 [%rd0], %rd6; ret;"""
+    x, y = np.ones(1, np.uint64), np.zeros(1, np.uint64)
+    ptx_launch.launch(body, x, y)
+    assert x[0] == 0
+    with pytest.raises(KernelError, match="writes 8 bytes at address 0x3"):
+        write = "mov.b64 %rd5, p0; cvta.param.u64 %rd8, %rd5; st.b64 [%rd8], %rd0; ret;"
+        ptx_launch.launch(write, x, y)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"sizes": (0, 4)}, r"sizes \(0, 4\)"), ({"box": (8, 257)}, "edges of the box"),
+        ({"steps": (1, 9)}, "element strides"), ({"strides": (40,)}, "multiples of 16"),
+        ({"strides": (1 << 40,)}, "strides in bytes"), ({"address": 8}, "not a multiple of 16"),
+        ({"box": (2, 4)}, "boxes of 8 bytes"), ({"swizzle": 32, "box": (16, 4)}, "more than the"),
+    ],
+)  # fmt: skip
+def test_what_the_driver_would_not_take(change, says):
+    good = {"dtype": "f32", "address": 4096, "sizes": (8, 4), "strides": (32,), "box": (8, 4),
+            "steps": (1, 1)}  # fmt: skip
+    encode(**good)
+    with pytest.raises(ValueError, match=says):
+        encode(**{**good, **change})
+
+
 # -- mistakes --------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("change", "kind", "says"),

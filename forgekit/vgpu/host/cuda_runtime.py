@@ -18,7 +18,8 @@ from forgekit.errors import UsageError
 from forgekit.vgpu import program
 from forgekit.vgpu.host import launching, limits
 from forgekit.vgpu.launch_record import LaunchRecord
-from forgekit.vgpu.memory import GlobalMemory
+from forgekit.vgpu.memory import GlobalMemory, tensor_maps
+from forgekit.vgpu.memory.swizzles import SPANS
 
 _Pointer = ctypes.c_void_p
 _I32, _U64 = ctypes.c_int32, ctypes.c_uint64
@@ -90,6 +91,8 @@ class Runtime:
                 ("_cudaGetDevice", (_Pointer,), lambda out: self.put(out, 0)),
                 ("_cudaKernelSetAttributeForDevice", (_Pointer, _I32, _I32, _I32), lambda *_: 0),
                 ("_cudaFuncSetAttribute", (_Pointer, _I32, _I32), lambda *_: 0),
+                ("_cuTensorMapEncodeTiled", (_Pointer, _I32, _I32, *[_Pointer] * 5, *[_I32] * 4),
+                 encode_tensor_map),
                 ("cuda_dialect_assert_success", (_I32,), lambda _: 0),
                 ("_cudaOccupancyMaxActiveBlocksPerMultiprocessor", (_Pointer, _Pointer, _I32, _U64),
                  lambda out, *_: self.put(out, 1)),
@@ -151,6 +154,39 @@ class Runtime:
             launching.launch(ready, record, memory)
 
         _recorded.launches.append(Launch(stream, run))
+
+
+# CUtensorMapDataType, CUtensorMapSwizzle
+_MAP_TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16")
+
+
+def encode_tensor_map(out: int, dtype: int, rank: int, address: int | None, sizes: int,
+                      strides: int, box: int, steps: int, interleave: int, swizzle: int,
+                      promotion: int, fill: int) -> int:  # fmt: skip
+    """`cuTensorMapEncodeTiled`; a mistake is raised when the host function has returned."""
+
+    def numbers(at: int, kind: Any, count: int) -> list[int]:
+        return list((kind * count).from_address(at)) if count else []
+
+    try:
+        if not 1 <= rank <= 5:
+            raise ValueError(f"{rank} modes, not 1 to 5")
+        if not 0 <= dtype < len(_MAP_TYPES) or interleave or not 0 <= swizzle < len(SPANS):
+            raise ValueError(
+                f"data type {dtype}, interleave {interleave}, swizzle {swizzle}, not 0 to 9 (no "
+                "tf32, no ftz, no 4 or 6 bits), 0, and 0 to 3"
+            )
+        raw = tensor_maps.encode(
+            _MAP_TYPES[dtype], address or 0, numbers(sizes, _U64, rank),
+            numbers(strides, _U64, rank - 1), numbers(box, ctypes.c_uint32, rank),
+            numbers(steps, ctypes.c_uint32, rank), SPANS[swizzle], bool(fill),
+        )  # fmt: skip
+    except ValueError as error:
+        text = f"cuTensorMapEncodeTiled is given {error}."
+        _recorded.launches.append(Launch(0, functools.partial(_raise, UsageError(text))))
+        return 1  # CUDA_ERROR_INVALID_VALUE
+    ctypes.memmove(out, raw, len(raw))
+    return 0
 
 
 def _pack_params(ready: program.Program, params: int) -> tuple[bytes, list[int]]:

@@ -7,7 +7,7 @@ bulk group, or at the end. An eager adversary lets them arrive when they start.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -74,6 +74,10 @@ class End:
         """Write them. update: (old elements, new ones) -> what stays, where it is not the new."""
         assert update is None
         self.take(i, len(found), shared)[:] = found
+
+    def shape_of(self, i: int) -> Hashable:
+        """What beside its start says where the bytes of operation i lie."""
+        return None
 
     def part(self, keep: Array) -> End:
         """Of some operations only."""

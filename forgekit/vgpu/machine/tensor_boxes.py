@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -72,6 +72,10 @@ class Boxes(End):
                 of.append(np.full(len(rows), i))
             if starts:
                 yield Run(allocation, *(np.concatenate(p) for p in (of, starts, sizes)))
+
+    def shape_of(self, i: int) -> Hashable:
+        part = self.clipped[i]
+        return part.offset, part.extents, part.strides
 
     def part(self, keep: Array) -> Boxes:
         chosen = np.flatnonzero(keep).tolist()

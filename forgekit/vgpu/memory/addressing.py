@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 WRITING = ("writes", "updates")
 
-_WINDOW_SPACES = {0: "global", 1: "shared", 2: "local"}
+_WINDOW_SPACES = {0: "global", 1: "shared", 2: "local", 3: "param"}
 
 
 class Target(NamedTuple):
@@ -29,7 +29,7 @@ class Target(NamedTuple):
     rows: Array  # (n,) or (n, count) unsigned elements
     places: Array  # the row of each thread: int64, broadcastable; anything outside `mask`
     mask: Array | None  # the threads this target is for
-    space: str  # global, shared or local
+    space: str  # global, shared, local or param
     allocation: Allocation | None = None  # in global memory
     skipped: int = 0  # bytes of the memory before the first row
     inside: int = 0  # bytes of the only row that are the tensor's; 0: all of every row
@@ -49,6 +49,8 @@ def targets(
         return [_slice_target(m, m.shared, space, kind, address, mask, elem, count)]
     if space == "local":
         return [_slice_target(m, m.local, space, kind, address, mask, elem, count)]
+    if space == "param":
+        return [_parameter_target(m, kind, address, mask, elem, count)]
     if space == "cluster":
         return [_cluster_target(m, kind, address, mask, elem, count)]
     if space == "generic":
@@ -226,6 +228,20 @@ def _scattered(
     if left.any():
         raise faults.out_of_bounds(m, kind, np.broadcast_to(address, shape), left, width)
     return result
+
+
+def _parameter_target(
+    m: Machine, kind: str, address: Array, mask: Array | None, elem: int, count: int
+) -> Target:
+    """Parameters of the kernel, which are only read."""
+    width, params = elem * count, m.record.params
+    rows = np.frombuffer(params[: len(params) // width * width], f"u{elem}")
+    if _any((address % width) != 0, mask):
+        raise faults.misaligned(m, "param", kind, address, _both(address % width != 0, mask), width)
+    places = (address // width).astype(np.int64)
+    if kind in WRITING or _any(places >= len(rows) // count, mask):
+        raise faults.unmapped(m, kind, address, mask, width)
+    return Target(rows if count == 1 else rows.reshape(-1, count), places, mask, "param")
 
 
 def _overhanging(m: Machine, address: Array, left: Array, elem: int, count: int) -> list[Target]:

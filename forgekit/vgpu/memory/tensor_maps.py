@@ -177,7 +177,17 @@ def encode(
     swizzle: int = 0,
     nan_fill: bool = False,
 ) -> bytes:
-    """The 128 bytes of a tensor map. strides: bytes, without that of the dense mode."""
+    """The 128 bytes of a tensor map. strides: bytes, without that of the dense mode.
+
+    Raises:
+        ValueError: what `cuTensorMapEncodeTiled` would not take, and what it has to be.
+    """
+    _in_range("sizes", sizes, 1, 1 << 32)
+    _in_range("edges of the box", box, 1, 256)
+    _in_range("element strides", steps, 1, 8)
+    _in_range("strides in bytes", strides, 0, (1 << 40) - _UNIT)
+    if any(stride % _UNIT for stride in strides):
+        raise ValueError(f"strides of {tuple(strides)} bytes, not all multiples of {_UNIT}")
     words = np.zeros(BYTES // 4, np.uint32)
     words[0], words[1] = address & 0xFFFFFFFF, address >> 32
     words[2] = (
@@ -190,7 +200,14 @@ def encode(
     words[8 : 8 + len(sizes)] = np.array(sizes, np.uint64) - 1
     words[13] = sum(step - 1 << 3 * i for i, step in enumerate(steps)) | box[0] - 1 << 24
     words[14] = sum(edge - 1 << 8 * i for i, edge in enumerate(box[1:]))
-    return words.tobytes()
+    raw = words.tobytes()
+    decode(raw)
+    return raw
+
+
+def _in_range(what: str, values: Sequence[int], least: int, most: int) -> None:
+    if not all(least <= value <= most for value in values):
+        raise ValueError(f"{what} {tuple(values)}, not all of {least:,} to {most:,}")
 
 
 def _check(found: TensorMap) -> None:

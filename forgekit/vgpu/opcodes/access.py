@@ -76,7 +76,7 @@ def ld(ins: Instruction, d: Decoder) -> Step:
     operands = counted(ins, 2, 3)  # the third is a cache policy
     items = _items(operands[0], count)
     writers = [d.writer(o, kind) for o in items]
-    if space == "param":
+    if space == "param" and not isinstance(getattr(operands[1], "base", None), Register):
         return _ld_param(ins, d, kind, writers)
     address = address_of(ins.operands[1], space, d)
     signed = f"i{elem}" if kind[0] == "s" else None
@@ -95,7 +95,7 @@ def ld(ins: Instruction, d: Decoder) -> Step:
 def _ld_param(ins: Instruction, d: Decoder, kind: str, writers: list) -> Step:
     operand = expect(ins.operands[1], Address, "address")
     if not isinstance(operand.base, Symbol):
-        raise UnknownVariantError("a parameter reached through a register")
+        raise UnknownVariantError("a parameter without a name")
     name, elem = operand.base.name, TYPE_BYTES[kind]
     dtype = np.dtype(f"{'i' if kind[0] == 's' else 'u'}{elem}")
     if name not in d.program.param_offsets:  # the result of a call

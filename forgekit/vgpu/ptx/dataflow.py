@@ -8,7 +8,7 @@ from forgekit.vgpu import ptx
 _NO_RESULT = {
     "st", "red", "bra", "bar", "barrier", "ret", "exit", "trap", "membar", "fence", "cp",
     "prefetch", "prefetchu", "call", "griddepcontrol", "nanosleep", "brkpt", "setmaxnreg",
-    "discard", "applypriority", "pmevent", "brx", "stmatrix",
+    "discard", "applypriority", "pmevent", "brx", "stmatrix", "tensormap",
 }  # fmt: skip
 _MBARRIER_RESULT = {"arrive", "arrive_drop", "test_wait", "try_wait", "pending_count"}
 
@@ -183,6 +183,8 @@ def address_origins(kernel: ptx.Kernel) -> tuple[Origins, Origins]:
                     at = address.offset + address.base.offset
                     step = ptx.TYPE_BYTES.get(instruction.opcode[-1], 8)
                     found = {(address.base.name, at + k * step) for k in range(len(writes))}
+                else:
+                    lost = instruction.opcode[-1] in ("b64", "u64", "s64")
             elif instruction.opcode[0] in ("ld", "ldu", "atom", "shfl"):
                 lost = instruction.opcode[-1] in ("b64", "u64", "s64")
             else:
@@ -206,8 +208,8 @@ def address_origins(kernel: ptx.Kernel) -> tuple[Origins, Origins]:
 
 
 # Opcode -> which operand is the address in memory that is written or read.
-_WRITING = {"st": 0, "atom": 1, "red": 0}
-_READING = {"ld": 1, "ldu": 1, "atom": 1, "red": 0}
+_WRITING = {"st": 0, "atom": 1, "red": 0, "tensormap": 0}
+_READING = {"ld": 1, "ldu": 1, "atom": 1, "red": 0, "tensormap": 0}
 
 
 def _of_addresses(
@@ -262,6 +264,8 @@ def _access_bytes(instruction: ptx.Instruction) -> int:
     root, parts = instruction.opcode[0], instruction.opcode
     if root == "mbarrier":
         return 8
+    if root == "tensormap":
+        return 4
     if root == "cp":
         return (8 if "bulk" in parts and "tensor" not in parts else 4) if "async" in parts else 0
     if root not in ("ld", "st", "atom", "red", "ldu") or "param" in parts or "local" in parts:

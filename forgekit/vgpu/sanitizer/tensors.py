@@ -131,10 +131,14 @@ class GlobalCheck:
         """Asynchronous operations start, with the clocks as they were then."""
         for kind, run in operation.runs():
             tensor = self._tensor(run.allocation)
-            if tensor is not None:
-                who = operation.who[run.of] | ENGINE
-                found = bytes_reached(who, run.start + tensor.shift, run.size, self._unit)
-                self._touch(m, tensor, kind, found, clock)
+            if tensor is None:
+                continue
+            found = bytes_reached(run.of, run.start + tensor.shift, run.size, self._unit)
+            values = None
+            if kind == "store" and tensor.shadow is not None:
+                values = _contents(m, operation)[found.who]
+            who = operation.who[found.who] | ENGINE
+            self._touch(m, tensor, kind, found._replace(who=who, values=values), clock)
 
     def _watched(self) -> list[_Tensor]:
         """The tensors reached so far in which something can go wrong."""
@@ -216,6 +220,17 @@ class GlobalCheck:
     def _place(self, tensor: _Tensor, unit: int) -> str:
         info, from_first = tensor.allocation.tensor_at(max(unit * self._unit - tensor.shift, 0))
         return f"{info.coordinate(from_first)} of {info}"
+
+
+def _contents(m: Machine, operation: AsyncOperation) -> Array:
+    """A number for what each store writes where: of two that agree, both write the same."""
+    source, target = operation.source, operation.target
+    assert source is not None
+    found = []
+    for i, size in enumerate(operation.size.tolist()):
+        held = source.take(i, size, m.shared.data).tobytes()
+        found.append(hash((held, int(target.start[i]), target.shape_of(i))))
+    return np.array(found, np.int64)
 
 
 def _allocations(

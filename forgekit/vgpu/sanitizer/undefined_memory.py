@@ -114,7 +114,7 @@ class UndefinedMemory:
         signed = ins.opcode[-1][0] == "s"
         loaded: list[Taint | None] = [None] * len(items)
         for target in access.targets:
-            if target.space != "global":
+            if target.space in ("shared", "local"):
                 loaded = self._gathered(m, target, elem, loaded)
         for item, taint in zip(items, loaded, strict=True):
             for register in registers(item, m.program):
