@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from forgekit.vgpu.memory import WINDOW_MASK, WINDOW_SHIFT, Allocation, clusters, faults
+from forgekit.vgpu.memory import (
+    PARAM_WINDOW,
+    WINDOW_MASK,
+    WINDOW_SHIFT,
+    Allocation,
+    clusters,
+    faults,
+)
 from forgekit.vgpu.ptx import Register, Vector
 
 if TYPE_CHECKING:
@@ -240,7 +247,8 @@ def _parameter_target(
         raise faults.misaligned(m, "param", kind, address, _both(address % width != 0, mask), width)
     places = (address // width).astype(np.int64)
     if kind in WRITING or _any(places >= len(rows) // count, mask):
-        raise faults.unmapped(m, kind, address, mask, width)
+        generic = address.astype(np.uint64) + np.uint64(PARAM_WINDOW)
+        raise faults.unmapped(m, kind, generic, mask, width)
     return Target(rows if count == 1 else rows.reshape(-1, count), places, mask, "param")
 
 
