@@ -6,10 +6,10 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from forgekit.text import shortened
-from forgekit.viz.compose import Swatch, compose
+from forgekit.viz.compose import compose
 from forgekit.viz.grid import Block
 from forgekit.viz.palette import INK, UNTOUCHED, WRONG
-from forgekit.viz.scene import Item, Label, Rect, Scene, wrap
+from forgekit.viz.scene import Item, Label, Rect, Scene, Swatch, wrap
 
 if TYPE_CHECKING:
     from forgekit.lessons.classroom.results import ClassReport, Verdict

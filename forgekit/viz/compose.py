@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from forgekit.viz.grid import Block, Grid
-from forgekit.viz.scene import Item, Label, Rect, Scene, text_width, wrap
+from forgekit.viz.scene import Item, Label, Rect, Scene, Swatch, text_width, wrap
 
 _PAD, _GAP = 20.0, 30.0
 _TITLE, _TEXT, _LINE = 14.5, 12.0, 18.0
 _LEAST, _PAGE = 340.0, 1040.0  # width of the content, px
-
-
-@dataclass(frozen=True)
-class Swatch:
-    """An entry of the legend: colours side by side, and what they mean."""
-
-    fills: tuple[str | None, ...]
-    text: str
-    stroke: str = "rule"
-    hatch: str | None = None
 
 
 def blocks_of(grids: Sequence[Grid]) -> list[list[Block]]:
@@ -82,8 +71,10 @@ def compose(
             head.append(Label(_PAD, y + 8, line, _TEXT, fill, sort="note"))
             y += _LINE
     y += 12
+    top = y
     panels = [(b, b.at(_PAD + bx, y + by)) for b, bx, by in places]
     y += body_height + 4
+    body = (_PAD - 4, top - 4, body_width + 8, body_height + 8)
     legend, y = _legend(swatches, y, content)
     foot: list[Item] = []
     for line in (part for text in notes for part in wrap(text, content, _TEXT)):
@@ -91,7 +82,11 @@ def compose(
         foot.append(Label(_PAD, y, line, _TEXT, sort="note"))
     summary = "\n  ".join([title, *lines])
     bottom = y + (10 if foot or legend else 0) + _PAD - 4
-    scene = Scene(content + 2 * _PAD, bottom, title, summary, words)
+    scene = Scene(
+        content + 2 * _PAD, bottom, title, summary, words, body, plain,
+        [*((text, "dim") for text in lines), *((text, "alarm") for text in alarms)],
+        swatches, notes,
+    )  # fmt: skip
     card = Rect(0.5, 0.5, scene.width - 1, scene.height - 1, "card", "rim", 1, 8)
     scene.add("heading", [card, *head])
     for block, items in panels:
@@ -131,27 +126,18 @@ def _legend(swatches: Sequence[Swatch], y: float, width: float) -> tuple[list[It
     items: list[Item] = []
     x, down = 0.0, y + 20
     for swatch in swatches:
-        wide, needed = _strip(swatch), _swatch_width(swatch) + 22
+        needed = _swatch_width(swatch) + 22
         if x and x + needed > width + 22:
             x, down = 0.0, down + 22
-        step = wide / max(len(swatch.fills), 1)
-        for i, fill in enumerate(swatch.fills):
-            items.append(Rect(_PAD + x + i * step, down - 7, step, 14, fill, hatch=swatch.hatch,
-                              sort="key"))  # fmt: skip
-        items += [Rect(_PAD + x, down - 7, wide, 14, None, swatch.stroke)] if wide else []
-        items.append(
-            Label(_PAD + x + wide + 8 * bool(wide), down, swatch.text, _TEXT, sort="legend")
-        )
+        items += swatch.items(_PAD + x, down - 7)
+        at = _PAD + x + swatch.width + 8 * bool(swatch.width)
+        items.append(Label(at, down, swatch.text, _TEXT, sort="legend"))
         x += needed
     return items, (down + 4 if swatches else y)
 
 
-def _strip(swatch: Swatch) -> float:
-    return len(swatch.fills) * (15.0 if len(swatch.fills) < 9 else 9.0)
-
-
 def _swatch_width(swatch: Swatch) -> float:
-    return _strip(swatch) + 8 + text_width(swatch.text, _TEXT)
+    return swatch.width + 8 + text_width(swatch.text, _TEXT)
 
 
 def wrap_layout(text: str, letters: int) -> list[str]:

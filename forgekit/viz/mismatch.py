@@ -15,10 +15,10 @@ from forgekit.checking.compare import compare, tile_sizes
 from forgekit.errors import UsageError, got_needed
 from forgekit.show import Picture
 from forgekit.viz.cells import cell_items, cell_steps, panel, reduced, rings, wrapped_width
-from forgekit.viz.compose import Swatch, compose
+from forgekit.viz.compose import compose
 from forgekit.viz.grid import ticks
 from forgekit.viz.palette import UNTOUCHED, WRONG
-from forgekit.viz.scene import Item, Line, Rect, Scene
+from forgekit.viz.scene import Item, Line, Rect, Scene, Swatch
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -83,11 +83,12 @@ def img_tag(png: bytes, alt: str, width_px: float | None = None) -> str:
     return f'<img alt="{text}" style="{style}" src="data:image/png;base64,{data}">'
 
 
-def living(png: bytes, svg: str, alt: str, width_px: float) -> str:
-    """A PNG that its SVG takes the place of, where the colours follow the page's."""
-    drawn = svg.strip()
+def living(png: bytes, drawn: str, alt: str, width_px: float) -> str:
+    """A PNG that HTML takes the place of, in the page's colours; the fk-scroll in it scrolls."""
     for character, escaped in (("\\", "\\\\"), ("`", "\\`"), ("${", "\\${"), ("</", "<\\/")):
         drawn = drawn.replace(character, escaped)
-    scripts = f"{script('forgekit.viz', 'scroll.js')}\nroot.innerHTML=`{drawn}`;fkScroll(root);"
-    style = "overflow-x:auto;max-width:100%"
-    return fragment("fk-figure", img_tag(png, alt, width_px), scripts, style=style)
+    scripts = (
+        f"{script('forgekit.viz', 'scroll.js')}\nroot.innerHTML=`{drawn}`;"
+        'fkScroll(root.querySelector(".fk-scroll"));'
+    )
+    return fragment("fk-figure", img_tag(png, alt, width_px), scripts)

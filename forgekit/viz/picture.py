@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from html import escape
 
 from forgekit.show import Picture
 from forgekit.viz.page import living
 from forgekit.viz.raster import png_bytes
 from forgekit.viz.scene import Scene
-from forgekit.viz.svg import svg_text
-
-if TYPE_CHECKING:
-    pass
+from forgekit.viz.svg import MONO, SANS, drawn, svg_text
 
 _LARGE = 700_000  # square CSS pixels
+_STYLE = (
+    ".fk-card{background:var(--fk-card);color:var(--fk-dim);border:1px solid var(--fk-rim);"
+    "border-radius:8px;padding:14px 18px;width:fit-content;min-width:min(100%,24rem);"
+    f"max-width:100%;box-sizing:border-box;font:12px/1.5 {SANS}}}"
+    ".fk-card .fk-texts{width:0;min-width:100%}"  # as wide as the cells are, whatever they say
+    ".fk-card .fk-texts p{margin:0 0 2px;overflow-wrap:anywhere}"
+    ".fk-card p.alarm{color:var(--fk-alarm)}"
+    ".fk-card p.title{font-size:14.5px;font-weight:600;color:var(--fk-ink)}"
+    f".fk-card p.layout{{font-family:{MONO}}}"
+    ".fk-card .fk-scroll{margin:8px 0}"
+    ".fk-card .fk-keys{display:flex;flex-wrap:wrap;gap:2px 16px}"
+    ".fk-card .fk-keys span{display:inline-flex;gap:8px;align-items:center}"
+)
 
 
 def picture_svg(shown: Picture) -> str:
@@ -30,7 +40,28 @@ def picture_html(shown: Picture) -> str:
     """What a notebook shows of a result that is one picture."""
     scene = shown.scene
     still = png_bytes(scene, 1.0 if scene.width * scene.height > _LARGE / 2 else 1.5)
-    return living(still, shown.svg, shown.alt, scene.width)
+    return living(still, _card(scene), shown.alt, scene.width)
+
+
+def _card(scene: Scene) -> str:
+    """The picture with its texts as HTML, which wraps on a narrow page; the cells alone scroll."""
+    layout = "" if scene.plain else " layout"
+    head = [f'<p class="title{layout}">{escape(scene.title)}</p>']
+    head += [f'<p class="{role}">{escape(text)}</p>' for text, role in scene.lines]
+    keys = []
+    for swatch in scene.swatches:
+        width = f'width="{swatch.width + 2}"'
+        shape = f'<svg {width} height="16" style="flex:none">{drawn(swatch.items(1, 1))}</svg>'
+        keys.append(f"<span>{shape * bool(swatch.fills)}{escape(swatch.text)}</span>")
+    foot = [f"<p>{escape(text)}</p>" for text in scene.notes]
+    # All that these texts say is the name of the picture between them, too.
+    return (
+        f'<div class="fk-picture fk-card"><style>{_STYLE}</style>'
+        f'<div class="fk-texts" aria-hidden="true">{"".join(head)}</div>'
+        f'<div class="fk-scroll" style="overflow-x:auto">{svg_text(scene, body=True)}</div>'
+        f'<div class="fk-texts" aria-hidden="true"><div class="fk-keys">{"".join(keys)}</div>'
+        f"{''.join(foot)}</div></div>"
+    )
 
 
 class LayoutPicture(Picture):

@@ -143,7 +143,7 @@ def _words(p: Profile, sites: dict[int, Site]) -> str:
 _FAINT = "rgba(127,127,127,.28)"
 _BAR = "rgba(86,180,233,.65)"  # Okabe-Ito's sky blue
 _WORST = "rgba(213,94,0,.14)"  # and vermillion
-_CELL = "padding:3px 7px;"
+_CELL = "padding:3px 5px;"
 _NOWRAP = _CELL + "white-space:nowrap;"
 _CODE = (
     _CELL + "font-family:ui-monospace,Menlo,Consolas,monospace;white-space:pre;overflow:hidden;"

@@ -108,6 +108,28 @@ def moved(item: Item, x: float, y: float) -> Item:
 
 
 @dataclass(frozen=True)
+class Swatch:
+    """An entry of the legend: colours side by side, and what they mean."""
+
+    fills: tuple[str | None, ...]
+    text: str
+    stroke: str = "rule"
+    hatch: str | None = None
+
+    @property
+    def width(self) -> float:
+        return len(self.fills) * (15.0 if len(self.fills) < 9 else 9.0)
+
+    def items(self, x: float, y: float) -> list[Item]:
+        """Its colours in a frame, 14 px high."""
+        step = self.width / max(len(self.fills), 1)
+        colours = [Rect(x + i * step, y, step, 14, fill, hatch=self.hatch, sort="key")
+                   for i, fill in enumerate(self.fills)]  # fmt: skip
+        frame = [Rect(x, y, self.width, 14, None, self.stroke)] if self.fills else []
+        return [*colours, *frame]
+
+
+@dataclass(frozen=True)
 class Panel:
     """Items that belong together, such as one matrix; `name` becomes `data-panel`."""
 
@@ -122,6 +144,9 @@ class Scene:
     Attributes:
         width, height: px. title: its name in a line. summary: the lines of text that it shows at
             the top. words: all that it shows, for a reader who does not see it.
+        body: where its cells lie, (x, y, width, height). plain: the title is no layout.
+        lines: below the title, each with its role; swatches, notes: the legend.
+        panels: all of it, the texts too.
     """
 
     width: float
@@ -129,6 +154,11 @@ class Scene:
     title: str
     summary: str
     words: str
+    body: tuple[float, float, float, float]
+    plain: bool
+    lines: Sequence[tuple[str, str]]
+    swatches: Sequence[Swatch]
+    notes: Sequence[str]
     panels: list[Panel] = field(default_factory=list)
 
     def add(self, name: str, items: Iterable[Item]) -> None:

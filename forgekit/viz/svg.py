@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import itertools
+from collections.abc import Iterable
 from xml.sax.saxutils import escape, quoteattr
 
 from forgekit.viz.palette import INK, THEME, theme_style, variables
@@ -22,7 +23,7 @@ from forgekit.viz.scene import (
 )
 
 SANS = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
-_MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
+MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
 _BASELINE = 0.35  # of the letters' size, from the middle of the line down to the baseline
 _LEAST = 0.88  # a page too narrow for this share of the width scrolls
 _NARROW = 360.0  # px, fits everywhere
@@ -41,28 +42,43 @@ def _style() -> str:
     return theme_style("fk-picture", light, dark) + fills + strokes + images + numbers
 
 
-def svg_text(scene: Scene) -> str:
-    """The scene as an SVG document; cells carry `data-…` attributes with what they stand for."""
-    parts: list[str] = []
-    for panel in scene.panels:
-        parts.append(f"<g data-panel={quoteattr(panel.name)}>")
-        for common, items in itertools.groupby(panel.items, _common):
-            written = [_item(item) for item in items]  # what they have in common is said once
-            parts += [common.replace("%", "".join(written))] if common else written
-        parts.append("</g>")
-    return responsive(scene.width, scene.height, scene.words, "\n".join(parts), scene.title)
+def svg_text(scene: Scene, *, body: bool = False) -> str:
+    """The scene as an SVG document, or its body alone, where a page writes the texts itself.
+
+    Cells carry `data-…` attributes with what they stand for.
+    """
+    shown = [p for p in scene.panels if not body or p.name not in ("heading", "legend")]
+    parts = [f"<g data-panel={quoteattr(p.name)}>\n{drawn(p.items, named=not body)}\n</g>"
+             for p in shown]  # fmt: skip
+    box = scene.body if body else (0.0, 0.0, scene.width, scene.height)
+    return responsive(box, scene.words, "\n".join(parts), "" if body else scene.title)
 
 
-def responsive(width: float, height: float, words: str, body: str, title: str = "") -> str:
+def drawn(items: Iterable[Item], *, named: bool = False) -> str:
+    """Items one after the other; what neighbours have in common is said once.
+
+    named: cells say what they stand for.
+    """
+    parts = []
+    for common, alike in itertools.groupby(items, _common):
+        written = "".join(_item(item, named) for item in alike)
+        parts.append(common.replace("%", written) if common else written)
+    return "\n".join(parts)
+
+
+def responsive(
+    box: tuple[float, float, float, float], words: str, body: str, title: str = ""
+) -> str:
     """An SVG document that shrinks a little with its page, and no further than one can read it.
 
-    words: for a reader who does not see it.
+    box: what it shows, (x, y, width, height); words: for a reader who does not see it.
     """
+    *_, width, height = box
     least = width * (_LEAST if width > _NARROW else 0.0)
     named = f"<title>{escape(title)}</title>\n" if title else ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="fk-picture" role="img" '
-        f'aria-label={quoteattr(words)} viewBox="0 0 {_number(width)} {_number(height)}" '
+        f'aria-label={quoteattr(words)} viewBox="{" ".join(map(_number, box))}" '
         f'width="{_number(width)}" height="{_number(height)}" '
         f'style="max-width:100%;min-width:{_number(least)}px;height:auto" font-family="{SANS}">\n'
         f"{named}<style>{_style()}</style>\n{body}\n</svg>\n"
@@ -77,7 +93,7 @@ def _common(item: Item) -> str:
         case Label(upright=False):
             anchor = "" if item.anchor == "start" else f' text-anchor="{item.anchor}"'
             weight = ' font-weight="600"' if item.bold else ""
-            family = f' font-family="{_MONO}"' if item.mono else ""
+            family = f' font-family="{MONO}"' if item.mono else ""
             size = f' font-size="{_number(item.size)}"'
             return f"<g{size}{anchor}{weight}{family}{_paint(item.fill)}>%</g>"
         case Rect(radius=0.0, hatch=None):
@@ -107,11 +123,11 @@ def _paint(fill: str | None, stroke: str | None = None, width: float = 1.0) -> s
     return out + (f' class="{" ".join(classes)}"' if classes else "")
 
 
-def _item(item: Item) -> str:
+def _item(item: Item, named: bool) -> str:
     n = _number
     match item:
         case Cell():
-            return _cell(item)
+            return _cell(item, named)
         case Label():
             return _label(item)
         case Line():
@@ -144,11 +160,11 @@ def _label(label: Label) -> str:
     )
 
 
-def _cell(cell: Cell) -> str:
-    data = "".join(f" data-{key}={quoteattr(value)}" for key, value in cell.data)
+def _cell(cell: Cell, named: bool) -> str:
+    data = [f" data-{key}={quoteattr(value)}" for key, value in cell.data if named]
     n = _number
     box = cell.x, cell.y, cell.width - CELL_GAP, cell.height - CELL_GAP
-    out = [f"<g{data}>{_rect(*box)}{_paint(cell.fill)}/>"]
+    out = [f"{_rect(*box)}{_paint(cell.fill)}/>"]
     if cell.hatched:
         out.append(_strokes(cell, "rule"))
     for x, y, text, size, bold, anchor in cell_texts(cell):
@@ -156,7 +172,7 @@ def _cell(cell: Cell) -> str:
         more += f' text-anchor="{anchor}"' if anchor != "middle" else ""
         at = f'x="{n(x)}" y="{n(y + size * _BASELINE)}" font-size="{n(size)}"'
         out.append(f"<text {at}{more}>{escape(text)}</text>")
-    return "".join([*out, "</g>"])
+    return f"<g{''.join(data)}>{''.join(out)}</g>" if data else "".join(out)
 
 
 def _strokes(box: Cell | Rect, colour: str) -> str:

@@ -22,6 +22,7 @@ import forgekit.viz
 from forgekit.errors import PlatformError, UsageError
 from forgekit.layouts import Layout
 from forgekit.viz import draw_layout
+from forgekit.viz.svg import svg_text
 
 TV = Layout((32, 4))
 C, A, B = Layout((32, 4)), Layout((32, 8)), Layout((32, 4))
@@ -125,7 +126,8 @@ def test_a_notebook_gets_a_png_that_a_script_makes_an_svg() -> None:
     assert found is not None and html.unescape(found[1]) == picture.words
     image = Image.open(io.BytesIO(base64.b64decode(found[3])))
     assert image.width == 1.5 * int(found[2]) == 1.5 * picture.scene.width
-    assert picture.svg.replace("</", "<\\/").strip() in script and "<svg" not in still
+    assert svg_text(picture.scene, body=True).replace("</", "<\\/") in script
+    assert "<svg" not in still and "each offset from 0 to 31 once<" in script
 
 
 def test_the_png_shows_what_the_svg_shows() -> None:

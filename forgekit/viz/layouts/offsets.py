@@ -16,11 +16,12 @@ from forgekit.layouts import ComposedLayout, Layout
 from forgekit.layouts.tuples import integer_or_none
 from forgekit.layouts.tuples import text as cute_text
 from forgekit.text import plural
-from forgekit.viz.compose import Swatch, blocks_of, compose
+from forgekit.viz.compose import blocks_of, compose
 from forgekit.viz.grid import Content, Grid, cell_size, plain_axis
 from forgekit.viz.layouts.reading import MOST_CELLS, Array
 from forgekit.viz.palette import offset_colour
 from forgekit.viz.picture import LayoutPicture
+from forgekit.viz.scene import Swatch
 
 _NEUTRAL = "#E8F1F8"  # of a cell that shows a coordinate
 _MOST_SPELT = 64  # cells that a description lists one by one

@@ -9,13 +9,14 @@ import numpy as np
 from forgekit.arguments import checked
 from forgekit.errors import usage_error
 from forgekit.layouts import ComposedLayout, Layout, read
-from forgekit.viz.compose import Swatch, blocks_of, compose
+from forgekit.viz.compose import blocks_of, compose
 from forgekit.viz.grid import Content, Grid, cell_size, plain_axis
 from forgekit.viz.layouts.banks import BANKS, bank_of, describe_ways, element_width, worst_ways
 from forgekit.viz.layouts.offsets import Cells
 from forgekit.viz.layouts.reading import Array, offsets_of, read_layout
 from forgekit.viz.palette import bank_colour
 from forgekit.viz.picture import LayoutPicture
+from forgekit.viz.scene import Swatch
 
 
 @checked()

@@ -8,11 +8,12 @@ from typing import Any
 from forgekit.arguments import checked
 from forgekit.errors import usage_error
 from forgekit.text import plural
-from forgekit.viz.compose import Swatch, blocks_of, compose
+from forgekit.viz.compose import blocks_of, compose
 from forgekit.viz.grid import Axis, Content, Grid, cell_size, nested_axis, plain_axis
 from forgekit.viz.layouts.reading import ThreadValues, read_thread_values, read_tile
 from forgekit.viz.palette import NOTHING, thread_colour
 from forgekit.viz.picture import LayoutPicture
+from forgekit.viz.scene import Swatch
 
 _WARP = 32
 _MOST_THREADS, _MOST_VALUES = 32, 16  # of the table

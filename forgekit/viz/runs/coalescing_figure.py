@@ -10,10 +10,9 @@ import numpy as np
 from forgekit.text import spans
 from forgekit.tracing.coalescing import LINE_BYTES, Coalescing
 from forgekit.vgpu.counters.rules import SECTOR_BYTES
-from forgekit.viz.compose import Swatch
 from forgekit.viz.palette import WRONG, thread_colour
 from forgekit.viz.runs.warp_figure import LEFT, WIDTH, Panel, fitting_size, scene
-from forgekit.viz.scene import Rect, Scene
+from forgekit.viz.scene import Rect, Scene, Swatch
 
 if TYPE_CHECKING:
     from forgekit.tracing.warp_access import WarpAccess

@@ -9,7 +9,6 @@ import numpy as np
 
 from forgekit.text import times
 from forgekit.vgpu.counters.rules import LANES
-from forgekit.viz.compose import Swatch
 from forgekit.viz.palette import (
     UNTOUCHED,
     WRONG,
@@ -18,6 +17,7 @@ from forgekit.viz.palette import (
     offset_colour,
     thread_colour,
 )
+from forgekit.viz.scene import Swatch
 
 if TYPE_CHECKING:
     from forgekit.tracing.footprint import Footprint

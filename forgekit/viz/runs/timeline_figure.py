@@ -9,11 +9,11 @@ import numpy as np
 from forgekit.text import shortened, spans
 from forgekit.tracing.timeline import ORDER, Timeline
 from forgekit.vgpu.counters.rules import LANES
-from forgekit.viz.compose import Swatch, compose
+from forgekit.viz.compose import compose
 from forgekit.viz.grid import Block
 from forgekit.viz.palette import INK, WRONG
 from forgekit.viz.runs.timeline_columns import Column, columns_of
-from forgekit.viz.scene import Item, Label, Line, Rect, Scene, fitting, text_width
+from forgekit.viz.scene import Item, Label, Line, Rect, Scene, Swatch, fitting, text_width
 
 if TYPE_CHECKING:
     from forgekit.errors import SourceLine

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from forgekit.text import shortened
-from forgekit.viz.compose import Swatch, compose
+from forgekit.viz.compose import compose
 from forgekit.viz.grid import Block
 from forgekit.viz.palette import INK, thread_colour
-from forgekit.viz.scene import Item, Label, Rect, Scene, fitting, wrap
+from forgekit.viz.scene import Item, Label, Rect, Scene, Swatch, fitting, wrap
 
 if TYPE_CHECKING:
     from forgekit.tracing.warp_access import WarpAccess, WarpAccesses

@@ -61,7 +61,7 @@ class TimingPicture(Picture):
         scale = width / float(re.findall(r'viewBox="0 0 ([\d.]+)', drawn)[0])
         card = f'<rect class="card rim-s" width="{width:g}" height="{height:g}" rx="8"/>'
         inside = f'{card}<g transform="scale({scale:.6g})">{body}</g>'
-        return responsive(width, height, self.alt, inside)
+        return responsive((0.0, 0.0, width, height), self.alt, inside)
 
     @property
     def summary(self) -> str:
@@ -71,7 +71,8 @@ class TimingPicture(Picture):
 
 def timing_html(shown: TimingPicture) -> str:
     """What a notebook shows of a plot."""
-    return living(shown.png, shown.svg, shown.alt, WIDTH * _CSS_PIXELS)
+    drawn = f'<div class="fk-scroll" style="overflow-x:auto">{shown.svg}</div>'
+    return living(shown.png, drawn, shown.alt, WIDTH * _CSS_PIXELS)
 
 
 def figure_svg(figure: Figure, key: str) -> str:
@@ -82,7 +83,11 @@ def figure_svg(figure: Figure, key: str) -> str:
     with matplotlib.rc_context({"svg.hashsalt": key, "svg.fonttype": "none"}):
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     svg = re.sub(r"<metadata>.*?</metadata>", "", file.getvalue(), flags=re.DOTALL)
-    svg = re.sub(r'\b(id="|url\(#|href="#)', rf"\g<1>{key}-", svg[svg.index("<svg") :])
+    # Some of its names are made from addresses in memory.
+    made = dict.fromkeys(re.findall(r'\bid="([mp][0-9a-f]{10})"', svg))
+    for number, name in enumerate(made):
+        svg = svg.replace(name, f"{name[0]}{number}")
+    svg = re.sub(r'\b(id="|url\(#|href="#) rf"\g<1>{key}-", svg[svg.index("<svg") :])
     return " ".join(svg.replace("'DejaVu Sans'", html.escape(SANS)).split())
 
 
