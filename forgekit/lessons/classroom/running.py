@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import queue
 import select
 import subprocess
 import sys
@@ -67,7 +66,7 @@ class Judge:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "forgekit.lessons.classroom.judge"], text=True, bufsize=1,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            env=kept | _ENVIRONMENT,
+            env=kept | _ENVIRONMENT, start_new_session=True,  # Ctrl-C is for us
         )  # fmt: skip
         self._tell(asdict(self.limits))
         self._hear(0)
@@ -86,6 +85,8 @@ class Judge:
 
 
 _judges = threading.local()
+_all: list[Judge] = []
+_ended = threading.Event()
 
 
 def judged(piece: Piece, at: Callable[[str], None] = lambda name: None) -> Verdicts:
@@ -94,7 +95,10 @@ def judged(piece: Piece, at: Callable[[str], None] = lambda name: None) -> Verdi
     handed_in, limits = piece
     if getattr(_judges, "limits", None) != limits:
         _judges.limits, _judges.one = limits, Judge(limits)
+        _all.append(_judges.one)
     for _ in range(2):
+        if _ended.is_set():
+            break
         found = _judges.one.verdicts(handed_in, at)
         if found is not None:
             return found
@@ -113,18 +117,17 @@ def on_cores(
     pieces: Sequence[Piece], *, workers: int, at: Callable[[int, str], None]
 ) -> Iterator[tuple[int, Verdicts]]:
     """(index, verdicts) of each submission as they come in. at: told what is being graded."""
-    judges: queue.SimpleQueue[Judge] = queue.SimpleQueue()
+    _ended.clear()
+    pool = ThreadPoolExecutor(min(workers, len(pieces)))
 
     def one(index: int) -> tuple[int, Verdicts]:
-        found = judged(pieces[index], lambda name: at(index, name))
-        judges.put(_judges.one)
-        return index, found
+        return index, judged(pieces[index], lambda name: at(index, name))
 
-    pool = ThreadPoolExecutor(min(workers, len(pieces)))
     try:
         for future in as_completed([pool.submit(one, k) for k in range(len(pieces))]):
             yield future.result()
     finally:
+        _ended.set()
         pool.shutdown(wait=False, cancel_futures=True)
-        while not judges.empty():
-            judges.get().close()
+        while _all:
+            _all.pop().close()

@@ -62,11 +62,13 @@ def readable() -> list[str]:
     package = Path(__file__).resolve().parents[2]
     recorded = [file.parent for file in course.recorded_files().values()]
     wanted = [*map(Path, _SYSTEM), Path(sys.prefix), Path(sys.base_prefix), package, *recorded]
-    # A checkout is on the path as a whole, with the solutions in it: of it, forgekit alone.
-    wanted += [Path(p) for p in sys.path if p and Path(p) not in (package.parent, Path.cwd())]
+    wanted += [Path(p) for p in sys.path if p and Path(p) != Path.cwd()]
+    # A checkout may be on the path as a whole, with solutions in it: of it, forgekit alone.
+    solutions = [*course.exercise_folders().values(), *course.week_folders(package.parent)]
     found: list[str] = []
     for path in sorted({p.absolute() for p in wanted if p.exists()}):
-        if not any(path.is_relative_to(known) for known in found):
+        holds = any(folder.is_relative_to(path.resolve()) for folder in solutions)
+        if not holds and not any(path.is_relative_to(known) for known in found):
             found.append(str(path))
     return found
 
