@@ -4,8 +4,9 @@ found.py     the notebooks that were handed in, by student
 running.py   hands them to judges, on the cores of this machine or with Dask
 judge.py     a judge: a process that has the exercises, their references and seeds
 remote.py    what the judge holds of a student's function: compiled there, run and counted here
-wire.py      what goes between judge and student: plain data, never pickled
+wire.py, values.py   what goes between judge and student: plain data, never pickled
 student.py   the student's process: runs the cells, answers what the judge asks
 sandbox.py   what the student's process can reach
-results.py, pages.py, picture.py   the class: data and tables, pages, the picture
+results.py, pages.py   the class: data and tables, files and pages; viz/classroom.py draws it
+nbgrader.py  the notebooks as nbgrader wants them
 """

@@ -27,7 +27,8 @@ from forgekit.lessons.classroom.remote import RemoteFunction
 from forgekit.lessons.classroom.results import Verdict
 from forgekit.lessons.classroom.sandbox import Limits
 from forgekit.lessons.classroom.student import FOLDER, template
-from forgekit.lessons.classroom.wire import LostError, Peer
+from forgekit.lessons.classroom.values import LostError
+from forgekit.lessons.classroom.wire import Peer
 from forgekit.lessons.exercise import Exercise, exercise
 from forgekit.lessons.grading import grade
 from forgekit.lessons.report import GradeReport

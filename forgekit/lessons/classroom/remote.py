@@ -15,7 +15,8 @@ from forgekit.compiling.parameters import Parameter
 from forgekit.compiling.specs import TensorSpec, spec
 from forgekit.devices import current_target
 from forgekit.lessons.classroom.student import FOLDER
-from forgekit.lessons.classroom.wire import LostError, Peer, RefFunction
+from forgekit.lessons.classroom.values import LostError, RefFunction
+from forgekit.lessons.classroom.wire import Peer
 from forgekit.lessons.gates.submission import Elsewhere
 from forgekit.vgpu import program
 from forgekit.vgpu.host import arguments, launching

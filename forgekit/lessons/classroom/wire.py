@@ -1,12 +1,8 @@
-"""What goes between a judge and a student's process: JSON, so that reading it runs nothing.
-
-Values travel as data: numbers, texts, containers, tensors with their layout, dtypes, specs.
-Functions, and objects of classes of one's own, stay where they are; the other side gets a `Ref`.
-"""
+"""The connection between a judge and a student's process: one asks, the other answers, and may
+ask back meanwhile. A message is a length and JSON."""
 
 from __future__ import annotations
 
-import base64
 import builtins
 import json
 import math
@@ -17,49 +13,21 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import torch
 
 from forgekit import errors
-from forgekit.compiling.specs import TensorSpec
-from forgekit.layouts import Layout
+from forgekit.lessons.classroom.values import LostError, RefFunction, Values
 
 _MOST_BYTES = 64 << 20  # of one message
-_SPEC = ("shape", "stride", "align", "divisible", "read_only")
 _ORIGIN = "_forgekit_origin"  # set on an error of the other side: its number there
 _GRACE_S = 5  # after an interrupt
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
-class LostError(BaseException):  # no gate is to take it for a mistake in a kernel
-    """The other side has gone, is silent, or says what cannot be read."""
-
-
-class Ref:
-    """A function or an object of the other side. about: what is known of it."""
-
-    def __init__(self, peer: Peer, number: int, about: Mapping[str, Any]) -> None:
-        self.peer, self.number, self.about = peer, number, about
-
-    def __add__(self, other: Any) -> Any:
-        return self.peer.ask("add", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self.peer.ask("add", other, self)
-
-
-class RefFunction(Ref):
-    """One that can be called."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.peer.ask("call", self, list(args), kwargs)
-
-
-class Peer:
+class Peer(Values):
     """One end of the connection.
 
-    serves: what the other side may ask for, by name. about: of a function that is sent, what the
-    other side is told. found: makes what stands for a function of the other side.
+    serves: what the other side may ask for, by name. about, found: as in `Values`.
     """
 
     def __init__(
@@ -69,7 +37,8 @@ class Peer:
         about: Callable[[Any], dict[str, Any]] = lambda value: {},
         found: Callable[..., Any] = RefFunction,
     ) -> None:
-        self.sock, self.about, self.found = sock, about, found
+        super().__init__(about, found)
+        self.sock = sock
         self.serves: dict[str, Callable[..., Any]] = {
             "call": lambda f, args, kwargs: f(*args, **kwargs), "add": lambda a, b: a + b, **serves
         }  # fmt: skip
@@ -77,10 +46,6 @@ class Peer:
         self.on_silence: Callable[[], None] = lambda: None  # when these have passed
         self._deadline, self._asked_again = math.inf, False
         self._buffer = bytearray()
-        self._kept: list[Any] = []  # what the other side has a Ref of
-        self._tensors: dict[int, torch.Tensor] = {}  # of the other side, by its number
-        self._numbers: dict[int, int] = {}  # id of a tensor of the other side -> its number
-        self._own: dict[int, int] = {}  # id of a tensor that was sent -> its number
 
     def ask(self, what: str, *args: Any) -> Any:
         """What the other side answers; raises what it raises.
@@ -98,7 +63,7 @@ class Peer:
                 raise self._error(message["raise"])
             else:
                 self._refill(message)
-                return self._decoded(message.get("return"))
+                return self.decoded(message.get("return"))
 
     def serve(self) -> None:
         """Answer until the other side closes."""
@@ -111,7 +76,7 @@ class Peer:
 
     def _serve(self, message: Mapping[str, Any]) -> None:
         try:
-            args = self._decoded(message["args"])
+            args = self.decoded(message["args"])
             result = self.encode(self.serves[message["ask"]](*args))
             # What was changed in place is told: the tensors that came with the request.
             answer = {"return": result, "tensors": [self.encode(t) for t in _tensors_in(args)]}
@@ -186,125 +151,9 @@ class Peer:
             raise TimeoutError
         self.sock.settimeout(None if left == math.inf else left)
 
-    # -- values ---------------------------------------------------------------------------------
-    def encode(self, value: Any) -> Any:
-        """A value as JSON."""
-        if value is None or isinstance(value, bool):
-            return value
-        if isinstance(value, np.generic | np.ndarray):
-            array = np.asarray(value)
-            return {"array": [array.dtype.str, array.shape, _text(array.tobytes())],
-                    "scalar": isinstance(value, np.generic)}  # fmt: skip
-        if isinstance(value, int):  # of a class of the student's, perhaps; sent is the number
-            return int.__pos__(value)
-        if isinstance(value, float):
-            return float.__pos__(value)
-        if isinstance(value, str):
-            return str.__str__(value)
-        if isinstance(value, bytes | bytearray):
-            return {"bytes": _text(bytes(value))}
-        if isinstance(value, torch.Tensor):
-            return self._encode_tensor(value)
-        if isinstance(value, torch.dtype | torch.device):
-            return {type(value).__name__: str(value).removeprefix("torch.")}
-        if isinstance(value, Ref):
-            return {"yours": value.number}
-        if isinstance(value, Layout):
-            return {"layout": [self.encode(value.shape), self.encode(value.stride)]}
-        if isinstance(value, TensorSpec):
-            parts = [self.encode(getattr(value, name)) for name in _SPEC]
-            return {"spec": [self.encode(value.dtype), *parts]}
-        if isinstance(value, Mapping):
-            pairs = [[self.encode(k), self.encode(v)] for k, v in list(value.items())]
-            return {"dict": pairs}
-        if isinstance(value, tuple | list):
-            name = "tuple" if isinstance(value, tuple) else "list"
-            return {name: [self.encode(v) for v in list(value)]}
-        if value is ...:
-            return {"ellipsis": 0}
-        if isinstance(value, type) and value.__module__.startswith("cutlass"):
-            return {"cutlass": value.__name__}
-        self._kept.append(value)
-        about = {"function": callable(value), **self.about(value)}
-        return {"mine": len(self._kept) - 1, "about": about}
-
-    def _encode_tensor(self, tensor: torch.Tensor) -> Any:
-        number = self._numbers.get(id(tensor))
-        mine = number is None
-        if number is None:
-            number = self._own.setdefault(id(tensor), len(self._kept))
-            self._kept.append(tensor)
-        if tensor.device.type == "meta":
-            layout = tensor.shape, tensor.stride()
-            return {"meta": [str(tensor.dtype).removeprefix("torch."), *map(list, layout)]}
-        storage = tensor.detach().untyped_storage()
-        data = bytes(torch.empty(0, dtype=torch.uint8).set_(storage).numpy())
-        return {"tensor": [str(tensor.dtype).removeprefix("torch."), list(tensor.shape),
-                           list(tensor.stride()), tensor.storage_offset(), _text(data)],
-                "number": number, "mine": mine}  # fmt: skip
-
-    def _decoded(self, value: Any) -> Any:
-        try:
-            return self._decode(value)
-        except LostError:
-            raise
-        except Exception as error:
-            raise LostError("it answered what cannot be read") from error
-
-    def _decode(self, value: Any) -> Any:
-        if not isinstance(value, dict):
-            if isinstance(value, list):
-                raise TypeError("a bare list")
-            return value
-        (kind, held), *more = value.items()
-        rest = dict(more)
-        if kind in ("tuple", "list"):
-            parts = [self._decode(v) for v in held]
-            return tuple(parts) if kind == "tuple" else parts
-        if kind == "dict":
-            return {self._decode(k): self._decode(v) for k, v in held}
-        if kind == "array":
-            array = np.frombuffer(_bytes(held[2]), np.dtype(held[0])).reshape(held[1]).copy()
-            return array[()] if rest["scalar"] else array
-        if kind == "tensor":
-            return self._decode_tensor(held, rest["number"], mine=rest["mine"])
-        if kind == "yours":
-            return self._kept[int(held)]
-        if kind == "mine":
-            about = dict(rest["about"])
-            return (self.found if about["function"] else Ref)(self, int(held), about)
-        simple = {"bytes": _bytes, "ellipsis": lambda _: ..., "device": torch.device,
-                  "dtype": _dtype, "cutlass": _cutlass,
-                  "meta": lambda h: torch.empty_strided(*h[1:], dtype=_dtype(h[0]), device="meta"),
-                  "layout": lambda h: Layout(*map(self._decode, h)),
-                  "spec": lambda h: TensorSpec(*map(self._decode, h))}  # fmt: skip
-        return simple[kind](held)
-
-    def _decode_tensor(self, held: Any, number: int, *, mine: bool) -> torch.Tensor:
-        """A tensor of the other side, or one of ours with what it has written there."""
-        dtype, shape, stride, offset, data = held
-        raw = torch.frombuffer(bytearray(_bytes(data)) or bytearray(1), dtype=torch.uint8)
-        known = self._tensors.get(number) if mine else self._kept[number]
-        if known is not None:
-            target = torch.empty(0, dtype=torch.uint8).set_(known.detach().untyped_storage())
-            if target.numel() == raw.numel() and not torch.equal(target, raw):
-                target.copy_(raw)
-            return known
-        if min((offset, *shape, *stride)) < 0:
-            raise ValueError("outside of its memory")
-        last = offset + sum((n - 1) * step for n, step in zip(shape, stride, strict=True))
-        if 0 not in shape and (last + 1) * _dtype(dtype).itemsize > len(raw):
-            raise ValueError("outside of its memory")  # set_ would make it larger
-        made = torch.empty(len(raw) if data else 0, dtype=torch.uint8)  # aligned as torch's are
-        made.copy_(raw[: made.numel()])
-        tensor = torch.empty(0, dtype=_dtype(dtype))
-        tensor.set_(made.untyped_storage(), offset, tuple(shape), tuple(stride))
-        self._tensors[number], self._numbers[id(tensor)] = tensor, number
-        return tensor
-
     def _refill(self, message: Mapping[str, Any]) -> None:
         for tensor in message.get("tensors", ()):
-            self._decoded(tensor)
+            self.decoded(tensor)
 
 
 def _tensors_in(value: Any) -> list[torch.Tensor]:
@@ -315,30 +164,6 @@ def _tensors_in(value: Any) -> list[torch.Tensor]:
     return [t for v in value for t in _tensors_in(v)] if isinstance(value, tuple | list) else []
 
 
-def _dtype(name: str) -> torch.dtype:
-    found = getattr(torch, name)
-    if not isinstance(found, torch.dtype):
-        raise TypeError(name)
-    return found
-
-
-def _cutlass(name: str) -> type:
-    import cutlass
-
-    found = getattr(cutlass, name)
-    if not (isinstance(found, type) and issubclass(found, cutlass.Numeric)):
-        raise TypeError(name)
-    return found
-
-
 def _lost(error: OSError) -> LostError:
     silent = isinstance(error, TimeoutError)
     return LostError("it did not answer in time" if silent else "its process has ended")
-
-
-def _text(data: bytes) -> str:
-    return base64.b64encode(data).decode()
-
-
-def _bytes(text: str) -> bytes:
-    return base64.b64decode(text)

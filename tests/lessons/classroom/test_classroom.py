@@ -20,7 +20,8 @@ from forgekit.lessons.classroom.found import HandedIn, find_submissions, without
 from forgekit.lessons.classroom.nbgrader import assignment
 from forgekit.lessons.classroom.results import ClassReport, Row, Verdict, read_rows
 from forgekit.lessons.classroom.sandbox import Limits
-from forgekit.lessons.classroom.wire import LostError, Peer
+from forgekit.lessons.classroom.values import LostError
+from forgekit.lessons.classroom.wire import Peer
 
 GRADE = 'fk.exercise("week0/scale").grade(scale)'
 

@@ -1,0 +1,207 @@
+"""Values as JSON, between a judge and a student's process: reading it runs nothing.
+
+Numbers, texts, containers, tensors with their layout, dtypes and specs travel. Functions, and
+objects of classes of one's own, stay where they are; the other side gets a `Ref`.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import torch
+
+from forgekit.compiling.specs import TensorSpec
+from forgekit.layouts import Layout
+
+_SPEC = ("shape", "stride", "align", "divisible", "read_only")
+
+
+@runtime_checkable
+class Asked(Protocol):
+    """The other side, as a Ref knows it."""
+
+    def ask(self, what: str, *args: Any) -> Any: ...
+
+
+class LostError(BaseException):  # no gate is to take it for a mistake in a kernel
+    """The other side has gone, is silent, or says what cannot be read."""
+
+
+class Ref:
+    """A function or an object of the other side. about: what is known of it."""
+
+    def __init__(self, peer: Asked, number: int, about: Mapping[str, Any]) -> None:
+        self.peer, self.number, self.about = peer, number, about
+
+    def __add__(self, other: Any) -> Any:
+        return self.peer.ask("add", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self.peer.ask("add", other, self)
+
+
+class RefFunction(Ref):
+    """One that can be called."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.peer.ask("call", self, list(args), kwargs)
+
+
+class Values:
+    """What has been sent and received on one connection, and how.
+
+    about: of a function that is sent, what the other side is told. found: makes what stands for a
+    function of the other side.
+    """
+
+    def __init__(
+        self, about: Callable[[Any], dict[str, Any]], found: Callable[..., RefFunction]
+    ) -> None:
+        self.about, self.found = about, found
+        self._kept: list[Any] = []  # what the other side has a Ref of
+        self._tensors: dict[int, torch.Tensor] = {}  # of the other side, by its number
+        self._numbers: dict[int, int] = {}  # id of a tensor of the other side -> its number
+        self._own: dict[int, int] = {}  # id of a tensor that was sent -> its number
+
+    def encode(self, value: Any) -> Any:
+        """A value as JSON."""
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, np.generic | np.ndarray):
+            array = np.asarray(value)
+            return {"array": [array.dtype.str, array.shape, _text(array.tobytes())],
+                    "scalar": isinstance(value, np.generic)}  # fmt: skip
+        if isinstance(value, int):  # of a class of the student's, perhaps; sent is the number
+            return int.__pos__(value)
+        if isinstance(value, float):
+            return float.__pos__(value)
+        if isinstance(value, str):
+            return str.__str__(value)
+        if isinstance(value, bytes | bytearray):
+            return {"bytes": _text(bytes(value))}
+        if isinstance(value, torch.Tensor):
+            return self._encode_tensor(value)
+        if isinstance(value, torch.dtype | torch.device):
+            return {type(value).__name__: str(value).removeprefix("torch.")}
+        if isinstance(value, Ref):
+            return {"yours": value.number}
+        if isinstance(value, Layout):
+            return {"layout": [self.encode(value.shape), self.encode(value.stride)]}
+        if isinstance(value, TensorSpec):
+            parts = [self.encode(getattr(value, name)) for name in _SPEC]
+            return {"spec": [self.encode(value.dtype), *parts]}
+        if isinstance(value, Mapping):
+            pairs = [[self.encode(k), self.encode(v)] for k, v in list(value.items())]
+            return {"dict": pairs}
+        if isinstance(value, tuple | list):
+            name = "tuple" if isinstance(value, tuple) else "list"
+            return {name: [self.encode(v) for v in list(value)]}
+        if value is ...:
+            return {"ellipsis": 0}
+        if isinstance(value, type) and value.__module__.startswith("cutlass"):
+            return {"cutlass": value.__name__}
+        self._kept.append(value)
+        about = {"function": callable(value), **self.about(value)}
+        return {"mine": len(self._kept) - 1, "about": about}
+
+    def _encode_tensor(self, tensor: torch.Tensor) -> Any:
+        number = self._numbers.get(id(tensor))
+        mine = number is None
+        if number is None:
+            number = self._own.setdefault(id(tensor), len(self._kept))
+            self._kept.append(tensor)
+        if tensor.device.type == "meta":
+            layout = tensor.shape, tensor.stride()
+            return {"meta": [str(tensor.dtype).removeprefix("torch."), *map(list, layout)]}
+        storage = tensor.detach().untyped_storage()
+        data = bytes(torch.empty(0, dtype=torch.uint8).set_(storage).numpy())
+        return {"tensor": [str(tensor.dtype).removeprefix("torch."), list(tensor.shape),
+                           list(tensor.stride()), tensor.storage_offset(), _text(data)],
+                "number": number, "mine": mine}  # fmt: skip
+
+    def decoded(self, value: Any) -> Any:
+        try:
+            return self._decode(value)
+        except LostError:
+            raise
+        except Exception as error:
+            raise LostError("it answered what cannot be read") from error
+
+    def _decode(self, value: Any) -> Any:
+        if not isinstance(value, dict):
+            if isinstance(value, list):
+                raise TypeError("a bare list")
+            return value
+        (kind, held), *more = value.items()
+        rest = dict(more)
+        if kind in ("tuple", "list"):
+            parts = [self._decode(v) for v in held]
+            return tuple(parts) if kind == "tuple" else parts
+        if kind == "dict":
+            return {self._decode(k): self._decode(v) for k, v in held}
+        if kind == "array":
+            array = np.frombuffer(_bytes(held[2]), np.dtype(held[0])).reshape(held[1]).copy()
+            return array[()] if rest["scalar"] else array
+        if kind == "tensor":
+            return self._decode_tensor(held, rest["number"], mine=rest["mine"])
+        if kind == "yours":
+            return self._kept[int(held)]
+        if kind == "mine":
+            assert isinstance(self, Asked)
+            about = dict(rest["about"])
+            return (self.found if about["function"] else Ref)(self, int(held), about)
+        simple = {"bytes": _bytes, "ellipsis": lambda _: ..., "device": torch.device,
+                  "dtype": _dtype, "cutlass": _cutlass,
+                  "meta": lambda h: torch.empty_strided(*h[1:], dtype=_dtype(h[0]), device="meta"),
+                  "layout": lambda h: Layout(*map(self._decode, h)),
+                  "spec": lambda h: TensorSpec(*map(self._decode, h))}  # fmt: skip
+        return simple[kind](held)
+
+    def _decode_tensor(self, held: Any, number: int, *, mine: bool) -> torch.Tensor:
+        """A tensor of the other side, or one of ours with what it has written there."""
+        dtype, shape, stride, offset, data = held
+        raw = torch.frombuffer(bytearray(_bytes(data)) or bytearray(1), dtype=torch.uint8)
+        known = self._tensors.get(number) if mine else self._kept[number]
+        if known is not None:
+            target = torch.empty(0, dtype=torch.uint8).set_(known.detach().untyped_storage())
+            if target.numel() == raw.numel() and not torch.equal(target, raw):
+                target.copy_(raw)
+            return known
+        if min((offset, *shape, *stride)) < 0:
+            raise ValueError("outside of its memory")
+        last = offset + sum((n - 1) * step for n, step in zip(shape, stride, strict=True))
+        if 0 not in shape and (last + 1) * _dtype(dtype).itemsize > len(raw):
+            raise ValueError("outside of its memory")  # set_ would make it larger
+        made = torch.empty(len(raw) if data else 0, dtype=torch.uint8)  # aligned as torch's are
+        made.copy_(raw[: made.numel()])
+        tensor = torch.empty(0, dtype=_dtype(dtype))
+        tensor.set_(made.untyped_storage(), offset, tuple(shape), tuple(stride))
+        self._tensors[number], self._numbers[id(tensor)] = tensor, number
+        return tensor
+
+
+def _dtype(name: str) -> torch.dtype:
+    found = getattr(torch, name)
+    if not isinstance(found, torch.dtype):
+        raise TypeError(name)
+    return found
+
+
+def _cutlass(name: str) -> type:
+    import cutlass
+
+    found = getattr(cutlass, name)
+    if not (isinstance(found, type) and issubclass(found, cutlass.Numeric)):
+        raise TypeError(name)
+    return found
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _bytes(text: str) -> bytes:
+    return base64.b64decode(text)
