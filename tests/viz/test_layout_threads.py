@@ -10,6 +10,7 @@ import cutlass.cute as cute
 import pytest
 from cutlass import Float16, Float32
 
+import forgekit.vgpu
 from forgekit.errors import UsageError
 from forgekit.layouts import Layout
 from forgekit.viz import (
@@ -221,6 +222,21 @@ def test_b_stands_above_c_with_k_running_down(k: int) -> None:
             assert a[1] == c[1] and a[0] < c[0]
             assert b[0] == c[0] and b[1] < c[1]
     assert at["B", (0, 1)][1] > at["B", (0, 0)][1]
+
+
+def test_a_warpgroup_holds_the_accumulator_and_a() -> None:
+    """wgmma: 128 threads; each is given all of B, which lies in shared memory."""
+    with cute_context(), forgekit.vgpu.installed("sm_90a"):
+        K, held = cute.nvgpu.OperandMajorMode.K, cute.nvgpu.warpgroup.OperandSource.RMEM
+        op = cute.nvgpu.warpgroup.MmaF16BF16Op(Float16, Float32, (64, 16, 16), held, K, K)
+        mma = cute.make_tiled_mma(op)
+        picture = draw_tiled_mma(mma, (64, 16, 16))
+        holders = {"C": cutes(mma.tv_layout_C_tiled, (64, 16)),
+                   "A": cutes(mma.tv_layout_A_tiled, (64, 16))}  # fmt: skip
+    assert "128 threads; a thread holds 8 values of A, 256 of B, 8 of C" in repr(picture)
+    for name, where in holders.items():
+        corner = drawn(picture, f"{name} corner")
+        assert corner and all(where[place] == pairs for place, pairs in corner.items())
 
 
 def test_four_warps_share_a_and_b() -> None:
