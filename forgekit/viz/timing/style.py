@@ -87,7 +87,7 @@ def figure_svg(figure: Figure, key: str) -> str:
     made = dict.fromkeys(re.findall(r'\bid="([mp][0-9a-f]{10})"', svg))
     for number, name in enumerate(made):
         svg = svg.replace(name, f"{name[0]}{number}")
-    svg = re.sub(r'\b(id="|url\(#|href="#) rf"\g<1>{key}-", svg[svg.index("<svg") :])
+    svg = re.sub(r'\b(id="|url\(#|href="#)', rf"\g<1>{key}-", svg[svg.index("<svg") :])
     return " ".join(svg.replace("'DejaVu Sans'", html.escape(SANS)).split())
 
 
