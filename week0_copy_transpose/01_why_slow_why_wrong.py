@@ -90,7 +90,7 @@ profile
 # A row is 384 bytes long, so neighbouring threads are 384 bytes apart: each of the 32 threads pulls
 # in a sector of its own, 32 bytes, and uses 4 of them. The picture shows the first warp's load and
 # store. A row of it is 128 bytes of memory, four sectors; at the right stands how far it lies
-# behind the row above. Hatched is what is moved for nothing.
+# behind the row above. Orange is what is moved for nothing.
 
 # %%
 profile.show()
