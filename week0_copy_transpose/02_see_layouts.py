@@ -722,6 +722,9 @@ fk.predictions()
 # expect. Where the matrix is no multiple of the tile, each value needs a predicate; here all sizes
 # fit.
 #
+# **Try your own:** the book has a page that computes with any layout, tiler or swizzle that you type
+# (`book/playground.md`).
+#
 # **Further reading:** NVIDIA on
 # [layouts](https://docs.nvidia.com/cutlass/media/docs/cpp/cute/01_layout.html) and on [layout
 # algebra](https://docs.nvidia.com/cutlass/media/docs/cpp/cute/02_layout_algebra.html), in C++ but

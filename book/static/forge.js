@@ -25,6 +25,9 @@ function named() {
     button.append(words);
     for (const icon of button.querySelectorAll("i")) icon.setAttribute("aria-hidden", "true");
   }
+  for (const fold of document.querySelectorAll(".bd-links summary")) {
+    fold.setAttribute("aria-label", `Pages of ${fold.closest("li").querySelector("a").textContent}`);
+  }
 }
 
 // In the layout explorer the numbers along the edges are no part of the grid of cells.

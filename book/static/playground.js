@@ -189,9 +189,15 @@ function picture(title, note, columns, rows) {
       node("tr", {}, node("th", { scope: "row" }, head), ...cells))));
   const cells = [...grid.querySelectorAll("td[tabindex]")];
   if (cells.length) cells[0].tabIndex = 0;
+  const letters = Math.max(...cells.map((c) => c.firstChild?.textContent.length ?? 0));
+  const dense = columns.length > 18; // narrow cells, but no number is cut off
+  if (dense) { // 32 banks fit the page up to 4 digits, and scroll beyond
+    grid.style.minWidth = `${columns.length * Math.max(1.36, 0.4 * letters - 0.22) + 2.6}rem`;
+    if (letters > 3) grid.style.fontSize = "0.59rem";
+  }
   grid.addEventListener("keydown", (event) => walk(event, grid));
   const box = node("div", { class: "pg-scroll" }, grid);
-  return node("figure", { class: columns.length > 18 ? "pg-dense" : "" }, node("figcaption", {}, node("b", {}, title), note), box);
+  return node("figure", { class: dense ? "pg-dense" : "" }, node("figcaption", {}, node("b", {}, title), note), box);
 }
 
 function drawn(title, a, show) {
