@@ -722,7 +722,7 @@ fk.predictions()
 # expect. Where the matrix is no multiple of the tile, each value needs a predicate; here all sizes
 # fit.
 #
-# **Try your own:** the book has a page that computes with any layout, tiler or swizzle that you type
+# **Try your own:** the book has a page that computes with any layout, tiler or swizzle you type
 # (`book/playground.md`).
 #
 # **Further reading:** NVIDIA on
