@@ -124,7 +124,8 @@ guess = {n: fk.predict(f"{n} takes … times as long as padded_4", said[n]) for 
 # occupancy (how many warps fit, see below), registers, and what its warps wait for.
 #
 # ```
-# forgekit profile ncu --kernel transpose_ -- python recorded/kernels.py transposes --size 8192
+# uv run forgekit profile ncu --kernel transpose_ -- \
+#     python recorded/kernels.py transposes --size 8192
 # ```
 #
 # (Without `--kernel` it takes the kernels that have CuTe DSL's own names. `--full` asks for all
@@ -562,7 +563,7 @@ fk.exercise("week0/mend_the_slow").grade(turn)
 #
 # The first table says which kernels take the time, the second which calls the host spends its time
 # in (`cudaStreamSynchronize` at the top: it waits), the third what is copied. Both lines in one, to
-# print the three tables: `forgekit profile nsys -- python my_program.py`.
+# print the three tables: `uv run forgekit profile nsys -- python my_program.py`.
 #
 # Put names on the time line: `torch.cuda.nvtx.range_push("step")` and `range_pop()`. (**NVTX** is
 # NVIDIA's library for such marks in a program; profilers show them, and without one they cost next
@@ -617,9 +618,9 @@ for way, whole in timeline["wall_us"].items():
 # compute-sanitizer --tool synccheck python my_program.py   # wrong barriers
 # ```
 #
-# `forgekit sanitize -- python my_program.py` runs the four one after the other, and prints a table
-# of what they found. (Without the `--`, `forgekit sanitize my_program.py` is the virtual GPU's
-# sanitizer, which finds mistakes in CuTe DSL kernels.)
+# `uv run forgekit sanitize -- python my_program.py` runs the four one after the other, and prints a
+# table of what they found. (Without the `--`, `uv run forgekit sanitize my_program.py` is the
+# virtual GPU's sanitizer, which finds mistakes in CuTe DSL kernels.)
 #
 # It changes the machine code of any program, your own, PyTorch's, in C++, while it is loaded. Small
 # sizes help, since it is slow. `recorded/kernels.py bug …` launches six kernels with a mistake in
