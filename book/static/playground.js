@@ -284,11 +284,15 @@ function heldBy(a, start) {
 }
 
 // -- pointer and keys -------------------------------------------------------------------------------
-function mark(target) {
+function mark(key) {
   for (const old of document.querySelectorAll("#pg td.pg-on")) old.classList.remove("pg-on");
-  const made = target?.closest?.("#pg td[tabindex]");
+  for (const same of byKey.get(key) ?? []) same.classList.add("pg-on");
+}
+
+function tell(event) {
+  const made = event.target.closest("td[tabindex]");
   if (!made) return;
-  for (const same of byKey.get(made.dataset.key) ?? []) same.classList.add("pg-on");
+  mark(made.dataset.key);
   element("say").textContent = describe.get(made);
 }
 
@@ -307,7 +311,8 @@ function walk(event, grid) {
   next.focus();
 }
 
-function bothWays({ result }) {
+function bothWays({ op, a, by, result }) {
+  const start = op === "slice" ? slice(a, by)[1] : 0;
   const coord = element("coord").value.trim(), offset = element("offset").value.trim();
   const shape = (result.outer ?? result).shape;
   const answer = (id, f) => {
@@ -324,7 +329,9 @@ function bothWays({ result }) {
     if (!flat(wanted).every(Number.isInteger)) {
       refuse("coordinate", text(wanted), "integers only", "choose the operation slice for _");
     }
-    return `offset ${text(offsetAt(result, wanted))}, index ${indexAt(shape, wanted)}`;
+    const found = offsetAt(result, wanted), index = indexAt(shape, wanted);
+    mark(op.endsWith("inverse") ? String(index) : text(plus(found, start)));
+    return `offset ${text(found)}, index ${index}`;
   });
   answer("offset-is", () => {
     if (!offset) return "";
@@ -369,8 +376,8 @@ document.addEventListener("DOMContentLoaded", () => {
       element("copied").textContent = "Copy it from the address bar.";
     }
   });
-  element("pictures").addEventListener("mouseover", (event) => mark(event.target));
-  element("pictures").addEventListener("focusin", (event) => mark(event.target));
+  element("pictures").addEventListener("mouseover", tell);
+  element("pictures").addEventListener("focusin", tell);
   addEventListener("hashchange", fromAddress);
   fromAddress();
 });

@@ -175,6 +175,7 @@ def test_the_playground_computes_and_keeps_what_is_typed(visit: Open) -> None:
     result, by = page.locator("#pg-result"), page.get_by_label("Tiler")
     assert result.inner_text() == "((2,4),(4,2)):((8,1),(16,4))"
     assert "offset 40, index 17" in page.locator("#pg-coord-is").inner_text()
+    assert page.locator("td.pg-on").count() == 3
     by.fill("((2,2):(2,2),4)")
     fault = page.locator("#pg-by-fault")
     assert fault.inner_text().startswith("complement of (2,2):(2,2): got the stride 2, within")
