@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jupyter_client.provisioning import local_provisioner
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile
 from xdist.scheduler import LoadScopeScheduling
 
 from forgekit.commands.notebook_outputs import KERNEL_ENVIRONMENT, volatile_patterns
+from tests.forked_kernels import ForkedKernel
 
 # Kernels under test read no configuration of the user's and leave nothing in the user's history.
 _IPYTHON = tempfile.TemporaryDirectory(prefix="forgekit-ipython-")
@@ -68,10 +70,13 @@ def _environment(**changes: str | None) -> Iterator[None]:
 def _start_kernel(self: IPyNbFile) -> None:
     # With pytest's variable set, ipykernel loses what C code prints (cute.printf on the host).
     changes: dict[str, str | None] = {"PYTEST_CURRENT_TEST": None, "IPYTHONDIR": _IPYTHON.name}
-    if self.compare_outputs:  # --nbval: run as when the outputs were stored, unless told otherwise
-        changes |= {name: os.environ.get(name, text) for name, text in KERNEL_ENVIRONMENT.items()}
-    with _environment(**changes):
-        _nbval_setup(self)
+    with pytest.MonkeyPatch.context() as patch:
+        if self.compare_outputs:  # --nbval: run as when the outputs were stored, without CUDA
+            stored = KERNEL_ENVIRONMENT.items()
+            changes |= {name: os.environ.get(name, text) for name, text in stored}
+            patch.setattr(local_provisioner, "launch_kernel", ForkedKernel)
+        with _environment(**changes):
+            _nbval_setup(self)
     self.sanitize_patterns.update(volatile_patterns(self.config.rootpath))
 
 
