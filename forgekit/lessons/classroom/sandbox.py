@@ -7,6 +7,7 @@ temporary files. The course's exercises, other submissions and the user's files 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -24,8 +25,8 @@ _DEVICES = ("null", "zero", "full", "random", "urandom")
 _NEW_NS, _NEW_IPC, _NEW_USER, _NEW_PID, _NEW_NET = (
     0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)  # fmt: skip
 _BIND, _REC, _PRIVATE, _DETACH = 4096, 16384, 1 << 18, 2
-_NO_SUID_NO_DEV = 2 | 4
-_AT_RECURSIVE, _AT_FDCWD, _READ_ONLY_ATTRIBUTE = 0x8000, -100, 1
+_READ_ONLY, _NO_SUID_NO_DEV = 1, 2 | 4
+_AT_RECURSIVE, _AT_FDCWD = 0x8000, -100
 _MOUNT_SETATTR, _PIVOT_ROOT, _CAPSET = (
     (442, 155, 126) if os.uname().machine == "x86_64" else (442, 41, 91))  # fmt: skip
 _PARENT_DEATH, _DUMPABLE, _NO_NEW_PRIVILEGES = 1, 4, 38
@@ -136,8 +137,11 @@ def seal() -> None:
     Raises:
         OSError: the system does not allow it.
     """
-    if _libc.mount(b"proc", b"/proc", b"proc", _NO_SUID_NO_DEV, None):
-        _bind("/old/proc", "/proc", read_only=False)  # in a container: names, and no more
+    with contextlib.suppress(OSError):  # no namespaces within this one
+        Path("/old/proc/sys/user/max_user_namespaces").write_text("0")
+    # Read-only: root's files in /proc/sys are root's, even of a root without any capability.
+    if _libc.mount(b"proc", b"/proc", b"proc", _NO_SUID_NO_DEV | _READ_ONLY, None):
+        _bind("/old/proc", "/proc")  # in a container
     _check(_libc.umount2(b"/old", _DETACH), "umount")
     os.rmdir("/old")
     _drop_capabilities()
@@ -165,7 +169,7 @@ def _bind(source: str, target: str, *, read_only: bool = True) -> None:
         Path(target).touch()
     _mount(source, target, "", _BIND | _REC)
     if read_only:
-        attributes = (ctypes.c_uint64 * 4)(_READ_ONLY_ATTRIBUTE, 0, 0, 0)
+        attributes = (ctypes.c_uint64 * 4)(_READ_ONLY, 0, 0, 0)
         done = _libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, target.encode(), _AT_RECURSIVE,
                              ctypes.byref(attributes), ctypes.sizeof(attributes))  # fmt: skip
         _check(done, f"{target}, read-only")

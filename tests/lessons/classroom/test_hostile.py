@@ -37,6 +37,57 @@ def test_solution_passes(judge):
     assert verdict(judge, START, exercise(NAME).source.solution, GRADE)["verdict"] == "passed"
 
 
+OUT_OF_REACH = """
+import ctypes, glob, os, socket
+import forgekit
+root = os.path.dirname(os.path.dirname(forgekit.__file__))
+found = [f for f in (root + "/README.md", "/root/.bashrc", "/home", "/var", "/run", "/sys", "/old")
+         if os.path.exists(f)]
+for file in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/etc/x", forgekit.__file__,
+             "/proc/1/mem"):
+    try:
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT))
+        found.append(file)
+    except OSError:
+        pass
+found += glob.glob(root + "/week*/exercises/*") + glob.glob(root + "/week*/*.ipynb")
+found += [] if ctypes.CDLL(None).unshare(0x10000000) else ["namespaces"]
+found += [] if os.popen("ls /proc").read().count("\\n") > 5 else ["no /proc"]
+found += [p for p in os.listdir("/proc") if p.isdigit() and int(p) not in (1, os.getpid())][2:]
+found += [name for _, name in socket.if_nameindex() if name != "lo"]
+found += [line for line in open("/proc/self/status") if line.startswith("CapEff") and int(line[7:], 16)]
+reverse = found
+"""
+
+
+def test_what_a_sandbox_reaches(judge):
+    cells = START, OUT_OF_REACH, 'fk.exercise("week0/reverse").grade(reverse)'
+    handed_in = HandedIn("ann", "x", "x", "", cells, (), ("week0/reverse",))
+    (found,) = judge.verdicts(handed_in, lambda name: None)
+    assert found["happened"].startswith("Handed in was [], and needed is a function."), found
+
+
+def test_other_versions_and_names(judge):
+    e = exercise(NAME)
+    cells = START, e.source.solution, GRADE, "1/0", "not_here = 3"
+    for task, notes in ((e.task, 0), (e.task.replace("3 * x", "4 * x"), 1)):
+        handed_in = HandedIn("ann", "x", "x", "", cells, ((e.title, f"### {task}"),), (NAME,))
+        (found,) = judge.verdicts(handed_in, lambda name: None)
+        assert found["verdict"] == "passed" and len(found["notes"]) == notes
+    names = NAME, "week0/reverse"
+    handed_in = HandedIn("ann", "x", "x", "", cells, (), names, ("week0/gone",))
+    found = {v["name"]: v for v in judge.verdicts(handed_in, lambda name: None)}
+    assert [v["verdict"] for v in found.values()] == ["passed", "missing", "unknown"]
+    assert "cell [4] raised ZeroDivisionError" in found["week0/reverse"]["happened"]
+
+
+def test_an_operator_is_for_a_person_to_review(judge):
+    e = exercise("week2/softmax_operator")
+    cells = "import torch", e.source.solution, f'fk.exercise("{e.name}").grade({e.entry})'
+    handed_in = HandedIn("ann", "x", "x", "", cells, (), (e.name,))
+    assert judge.verdicts(handed_in, lambda name: None)[0]["verdict"] == "review"
+
+
 @pytest.mark.parametrize(
     "cell",
     [*HOSTILE.values(), *(pytest.param(c, marks=pytest.mark.weekly) for c in SLOW.values())],
