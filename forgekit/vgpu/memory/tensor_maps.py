@@ -8,7 +8,9 @@ which the CUDA driver's `cuTensorMapEncodeTiled` demands.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +28,8 @@ _UNIT = 16  # bytes: strides are counted in them, addresses are multiples of the
 _NAN = {2: 0x7FFF, 4: 0x7FFFFFFF, 8: 0x7FFFFFFFFFFFFFFF}
 
 
-class TensorMap(NamedTuple):
+@dataclass(frozen=True)
+class TensorMap:
     """A tensor and a box of it, the mode that lies dense in memory first.
 
     address: virtual or real, of the first element; dtype: as PTX names it; strides: bytes; box:
@@ -44,15 +47,15 @@ class TensorMap(NamedTuple):
     swizzle: int
     fill: int
 
-    @property
+    @functools.cached_property
     def counts(self) -> tuple[int, ...]:
         """Elements along each mode that a copy moves."""
         return tuple(-(-b // s) for b, s in zip(self.box, self.steps, strict=True))
 
-    @property
+    @functools.cached_property
     def box_bytes(self) -> int:
         """Bytes of shared memory that a copy fills, and tells its mbarrier of."""
-        return int(np.prod(self.counts)) * self.itemsize
+        return math.prod(self.counts) * self.itemsize
 
     def wrong_corner(self, coordinates: tuple[int, ...], *, stores: bool) -> str:
         """Why an H200 stops with an illegal instruction at a box there; empty where it does not.
@@ -115,12 +118,17 @@ class Clipped(NamedTuple):
 
     def offsets(self) -> Array:
         """The byte offset of each element from the part's first, in the part's shape."""
-        found = np.zeros(self.extents, np.int64)
-        for mode, (n, stride) in enumerate(zip(self.extents, self.strides, strict=True)):
-            along = [1] * len(self.extents)
-            along[mode] = n
-            found += (np.arange(n) * stride).reshape(along)
-        return found
+        return _offsets(self.extents, self.strides)
+
+
+@functools.lru_cache(maxsize=256)
+def _offsets(extents: tuple[int, ...], strides: tuple[int, ...]) -> Array:
+    found = np.zeros(extents, np.int64)
+    for mode, (n, stride) in enumerate(zip(extents, strides, strict=True)):
+        along = [1] * len(extents)
+        along[mode] = n
+        found += (np.arange(n) * stride).reshape(along)
+    return found
 
 
 @functools.lru_cache(maxsize=256)
