@@ -121,7 +121,7 @@ function tableOf(a) {
 }
 
 // -- what is said -------------------------------------------------------------------------------------
-const ways = (count) => (count === 1 ? "no conflict" : `${count}-way conflict`);
+const ways = (count) => (count === 1 ? "no conflict" : `a ${count}-way conflict`);
 
 function facts({ op, a, by, result }, bits) {
   const outer = result.outer ?? result, said = [];
@@ -177,7 +177,8 @@ function cell(key, words, small, colour, says) {
   describe.set(made, says);
   if (key !== null) {
     made.dataset.key = key;
-    byKey.set(key, [...(byKey.get(key) ?? []), made]);
+    if (!byKey.has(key)) byKey.set(key, []);
+    byKey.get(key).push(made);
   }
   return made;
 }
@@ -276,7 +277,8 @@ function heldBy(a, start) {
   let low = Infinity, high = -Infinity;
   for (let i = 0; i < count; i++) {
     const offset = offsetAt(a, i) + start;
-    of.set(offset, [...(of.get(offset) ?? []).slice(0, 63), i]);
+    if (!of.has(offset)) of.set(offset, []);
+    of.get(offset).push(i);
     [low, high] = [Math.min(low, offset), Math.max(high, offset)];
   }
   low = Math.min(low, 0);
