@@ -102,7 +102,9 @@ scale = course.load_part(course.exercise_folders()["week0/scale"], "solution").s
 """,
     "reads others": """
 import glob
-found = [open(f).read() for f in glob.glob("/**/*.ipynb", recursive=True)]
+import forgekit, os
+places = [os.path.dirname(os.path.dirname(forgekit.__file__)), "/root", "/home", "/tmp", "/var"]
+found = [open(f).read() for p in places for f in glob.glob(p + "/**/*.ipynb", recursive=True)]
 assert found, "nothing"
 exec(found[0])
 """,

@@ -19,7 +19,9 @@ START = "import forgekit as fk\nimport cutlass.cute as cute\n"
 @pytest.fixture(scope="module")
 def judge():
     made = Judge(Limits(seconds=5, total_seconds=40, memory_mib=1500))
+    assert verdict(made, START, exercise(NAME).source.solution, GRADE)["verdict"] == "passed"
     yield made
+    assert verdict(made, START, exercise(NAME).source.solution, GRADE)["verdict"] == "passed"
     made.close()
 
 
@@ -31,10 +33,6 @@ def verdict(judge, *cells):
 
 def wrong(e):
     return e.source.solution.replace("3.0 * mX[i] + 1.0", "3.0 * mX[i]")
-
-
-def test_solution_passes(judge):
-    assert verdict(judge, START, exercise(NAME).source.solution, GRADE)["verdict"] == "passed"
 
 
 OUT_OF_REACH = """
@@ -55,7 +53,8 @@ found += [] if ctypes.CDLL(None).unshare(0x10000000) else ["namespaces"]
 found += [] if os.popen("ls /proc").read().count("\\n") > 5 else ["no /proc"]
 found += [p for p in os.listdir("/proc") if p.isdigit() and int(p) not in (1, os.getpid())][2:]
 found += [name for _, name in socket.if_nameindex() if name != "lo"]
-found += [line for line in open("/proc/self/status") if line.startswith("CapEff") and int(line[7:], 16)]
+status = dict(line.split(":") for line in open("/proc/self/status"))
+found += [status["CapEff"]] if int(status["CapEff"], 16) else []
 reverse = found
 """
 
@@ -81,6 +80,7 @@ def test_other_versions_and_names(judge):
     assert "cell [4] raised ZeroDivisionError" in found["week0/reverse"]["happened"]
 
 
+@pytest.mark.weekly
 def test_an_operator_is_for_a_person_to_review(judge):
     e = exercise("week2/softmax_operator")
     cells = "import torch", e.source.solution, f'fk.exercise("{e.name}").grade({e.entry})'
@@ -88,16 +88,17 @@ def test_an_operator_is_for_a_person_to_review(judge):
     assert judge.verdicts(handed_in, lambda name: None)[0]["verdict"] == "review"
 
 
+QUICK = ("replaces comparisons", "forges the answer", "launches nothing", "points elsewhere",
+         "kills everybody", "reads the solution")  # fmt: skip
+CELLS = {**HOSTILE, **SLOW}
+
+
 @pytest.mark.parametrize(
-    "cell",
-    [*HOSTILE.values(), *(pytest.param(c, marks=pytest.mark.weekly) for c in SLOW.values())],
-    ids=[*HOSTILE, *SLOW],
+    "name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.weekly) for n in CELLS]
 )
-def test_hostile(judge, cell):
-    e = exercise(NAME)
-    process = judge.process
-    for order in ((wrong(e), cell), (cell, wrong(e))):
+def test_hostile(judge, name):
+    e, process = exercise(NAME), judge.process
+    for order in ((wrong(e), CELLS[name]), (CELLS[name], wrong(e))):
         found = verdict(judge, START, *order, GRADE)
         assert found["verdict"] != "passed", found
     assert judge.process is process, "the judge was lost"
-    assert verdict(judge, START, e.source.solution, GRADE)["verdict"] == "passed"
