@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch._library.custom_ops import CustomOpDef
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import GateError, Group, Submission, python_function
@@ -178,7 +179,21 @@ def _opcheck(submission: Submission) -> str:
                         f"torch.library.opcheck: {test} failed.\n{error.happened}",
                         error.likely or ROLES.get(test, ""),
                     ) from None
+        _look_at_strides(op, case[0].detach())
     return ", ".join(name.removeprefix("test_") for name in found)
+
+
+def _look_at_strides(op: Any, x: Tensor) -> None:
+    """`opcheck` does so itself, but not in PyTorch 2.11."""
+    with FakeTensorMode() as mode:
+        fake = _tried("The fake", lambda: op(mode.from_tensor(x), T))
+    got, needed = fake.stride(), op(x, T).stride()
+    if fake.shape == x.shape and got != needed:
+        raise GateError(
+            f"Stride mismatch! For x with strides {x.stride()} the fake has strides {got}, and the "
+            f"result has {needed}.",
+            ROLES["test_faketensor"],
+        )
 
 
 def _compiled(submission: Submission) -> str:
