@@ -9,6 +9,7 @@ test file `--tests` tests run, evenly chosen. What a checkout needs besides goes
 from __future__ import annotations
 
 import argparse
+import ast
 import collections
 import json
 import os
@@ -18,12 +19,15 @@ import sys
 import time
 from pathlib import Path
 
-# Sizes that a CPU can do, where a script's defaults are a GPU's; they are options of the scripts'.
+# Sizes that a CPU can do, where a script's defaults are a GPU's: options of the scripts' own.
 ARGUMENTS = {
-    "sgemm.py": "--mnk 256,256,64",
-    "tensorop_gemm.py": "--mnkl 256,256,64,1",
-    "flash_attention_v2.py": "--batch_size 1 --seqlen_q 256 --seqlen_k 256 --num_head 2",
-    "hstu_attention.py": "--batch_size 1 --seqlen_q 128 --seqlen_k 128 --num_head 1",
+    "ampere/kernel/dense_gemm/sgemm": "--mnk 256,256,64",
+    "ampere/kernel/dense_gemm/tensorop": "--mnkl 256,256,64,1",
+    "flash_attention_v2": "--batch_size 1 --seqlen_q 256 --seqlen_k 256 --num_head 2",
+    "hstu_attention": "--batch_size 1 --seqlen_q 128 --seqlen_k 128 --num_head 1",
+    "hopper/kernel/dense_gemm": "--mnkl 256,256,128,1",
+    "hopper/kernel/grouped_gemm": "--problem_sizes_mnkl (256,128,128,1)",
+    "hopper/kernel/attention": "--q_shape 1,128,2,128 --k_shape 1,128,2,128",
 }
 _FOR_BLACKWELL = ("/blackwell/", "/primitives/", "/task_scheduling/")
 _TAIL = re.compile(r"\b(FAIL|FAILED|Mismatch)")
@@ -57,22 +61,27 @@ def _asked() -> argparse.Namespace:
 
 
 def _files(checkout: Path, match: list[str] | None, skip: list[str]) -> list[Path]:
-    """What can be run: scripts with a main part, notebooks, test files."""
+    """What can be run: notebooks, test files, scripts that do something by themselves."""
     found = []
     for path in [checkout] if checkout.is_file() else checkout.rglob("*"):
-        name = str(path)
-        if path.suffix not in (".py", ".ipynb") or not any(m in name for m in match or [""]):
+        if path.suffix not in (".py", ".ipynb") or not any(m in str(path) for m in match or [""]):
             continue
         text = path.read_text()
-        runs = path.suffix == ".ipynb" or path.name.startswith("test_") or "__main__" in text
-        if runs and re.search("cutlass|cuda", text) and not any(s in text for s in skip):
+        if not re.search("cutlass|cuda", text) or any(part in text for part in skip):
+            continue
+        if path.suffix == ".ipynb" or path.name.startswith("test_") or _does_something(text):
             found.append(path)
     return found
 
 
+def _does_something(text: str) -> bool:
+    calls = (n for n in ast.parse(text).body if isinstance(n, ast.Expr))
+    return "__main__" in text or any(isinstance(n.value, ast.Call) for n in calls)
+
+
 def _run(path: Path, asked: argparse.Namespace) -> dict:
     """How a file ended: right; stopped by forgekit; wrong or failed in its own words; time."""
-    arguments = ARGUMENTS.get(path.name, "")
+    arguments = next((a for part, a in ARGUMENTS.items() if part in str(path)), "")
     forgekit = [sys.executable, "-m", "forgekit"]
     inside = [str(path), "--tests", str(asked.tests), "--inside"]
     command = [*forgekit, "run", path.name, *arguments.split()]
