@@ -14,6 +14,8 @@ from forgekit.ops.transpose_launch import compile_choice
 from forgekit.tensors import poison
 
 DTYPES = (torch.float16, torch.float32, torch.uint8)
+# What only moves elements compiles to the same PTX for both (CuTe DSL 4.8.1, compared).
+ON_BOTH = [(torch.float16, "sm_80"), (torch.float32, "sm_90a"), (torch.uint8, "sm_80")]
 INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
@@ -41,8 +43,7 @@ def vector(dtype: torch.dtype, side: int) -> Choice:
     return Choice("vector", (side, side), min(16 // dtype.itemsize, side // 8))
 
 
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize(("dtype", "arch"), ON_BOTH, ids=str)
 def test_vector(dtype: torch.dtype, arch: str) -> None:
     V = 16 // dtype.itemsize
     kernel = compiled(vector(dtype, 64), dtype, arch)
@@ -81,8 +82,7 @@ def test_vector_with_tiles_for_narrow_matrices(
     assert p.global_load_sectors == p.global_store_sectors == x.numel() * dtype.itemsize // 32
 
 
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize(("dtype", "arch"), ON_BOTH, ids=str)
 def test_gather_of_rows_that_begin_anywhere(dtype: torch.dtype, arch: str) -> None:
     kernel = compiled(Choice("gather", (64, 64), 1, True, True), dtype, arch)
     for M, N in ((1, 1), (1, 70), (70, 1), (31, 33), (65, 127), (129, 61)):

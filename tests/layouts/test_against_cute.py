@@ -16,7 +16,7 @@ from forgekit.layouts.tuples import flat
 from tests.layouts.cute_oracle import answer, cute_context, printed, to_cute
 from tests.layouts.generate import Choices, choices
 
-EXAMPLES = 750
+EXAMPLES = 400  # the same at each run
 PROFILE = settings(
     max_examples=EXAMPLES,
     derandomize=True,
