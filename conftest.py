@@ -21,7 +21,7 @@ from forgekit.commands.notebook_outputs import KERNEL_ENVIRONMENT, volatile_patt
 from tests.forked_kernels import ForkedKernel
 
 # Kernels under test read no configuration of the user's and leave nothing in the user's history.
-_IPYTHON = tempfile.TemporaryDirectory(prefix="forgekit-ipython-")
+_IPYTHON = tempfile.TemporaryDirectory(prefix="forgekit-ipython-", ignore_cleanup_errors=True)
 # What C code prints comes through a pipe, which a thread of the kernel's reads: a cell ends when it
 # has read all.
 _STARTUP = """
