@@ -46,8 +46,9 @@ class TimingPicture(Picture):
         from PIL import Image
 
         file = io.BytesIO()
-        self.figure.savefig(file, format="png", dpi=_DPI, facecolor="white")
-        return small_png(Image.open(file))
+        self.figure.savefig(file, format="png", dpi=_DPI)
+        drawn = Image.open(file).convert("RGBA")
+        return small_png(Image.alpha_composite(Image.new("RGBA", drawn.size, "white"), drawn))
 
     @functools.cached_property
     def svg(self) -> str:
