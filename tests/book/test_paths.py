@@ -15,17 +15,19 @@ PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md",
 FOLDERS = ("forgekit", "book", "tests", "week*", ".ci", ".github")
 NAMED = re.compile(r"`((?:\.ci|\.github|\w[\w.*-]*)(?:/[\w.*-]+)*/?)`")
 ENDINGS = (".py", ".ipynb", ".json", ".md", ".svg", ".toml", ".yml")
-ELSEWHERE = ("NN_", "NAME", "_build/")  # in names that stand for others, or for what is made
+ELSEWHERE = ("NN_", "NAME", "_build/", "source/")  # in names that stand for others, or for what is made
 
 
 def known() -> set[str]:
-    """Every file and folder, by each end of its path: `c.py`, `b/c.py`, `a/b/c.py`."""
+    """Every file and folder, by each end of its path: `c.py`, `b/c.py`, `a/b/c.py`; exercises by
+    their names."""
     there = [p for folder in FOLDERS for top in ROOT.glob(folder) for p in (top, *top.rglob("*"))]
     found = set()
     for path in [*there, *ROOT.glob("*.*")]:
         parts = path.relative_to(ROOT).parts
         found |= {"/".join(parts[k:]) for k in range(len(parts)) if "_build" not in parts}
-    return found
+    exercises = ROOT.glob("week*/exercises/*")
+    return found | {f"{p.parts[-3].partition('_')[0]}/{p.name}" for p in exercises}
 
 
 @pytest.fixture(scope="module")
