@@ -97,6 +97,7 @@ class Sitting:
         self.end = time.monotonic() + limits.total_seconds
         self.errors: list[str] = []  # what cells raised
         self.why = ""  # why there is no student's process any more
+        self.slow = ""  # what was interrupted
         self.peer: Peer
 
     def verdicts(self) -> list[Verdict]:
@@ -107,7 +108,7 @@ class Sitting:
         if self.control.recv(64) == b"none":
             raise RuntimeError("no process of the student's could be started")
         self.peer = Peer(ours, {"call": _called}, found=RemoteFunction)
-        self.peer.on_silence = lambda: self.control.sendall(b"interrupt")
+        self.peer.on_silence = self._interrupt
         cells, wanted = self.handed_in.cells, self.handed_in.exercises
         last = {name: k for k, text in enumerate(cells) for name in GRADES.findall(text)}
         found: dict[str, Verdict] = {}
@@ -142,6 +143,10 @@ class Sitting:
         except LostError as error:
             self._lost(error, f" in cell [{number}]")
 
+    def _interrupt(self) -> None:
+        self.control.sendall(b"interrupt")
+        self.slow = f"It took more than {self.limits.seconds:g} s and was interrupted."
+
     def _in_time(self) -> None:
         left = self.end - time.monotonic()
         self.peer.seconds = max(min(self.limits.seconds, left), 0.01)
@@ -164,6 +169,7 @@ class Sitting:
             value = self.peer.ask("take", e.entry)
             if e.stays and not e.is_skeleton(value):
                 return Verdict(name, "review", e.title, happened=_STAYS)
+            self.slow = ""
             with _at_most(2 * self.limits.seconds):
                 report = grade(e, value, e.arch, untouched=e.is_skeleton(value))
         except _TooLongError as error:
@@ -173,7 +179,10 @@ class Sitting:
             return Verdict(name, "stopped", happened=self.why)
         except Exception:  # there is no such name
             said = [f"Nothing is defined under the name `{e.entry}`.", *self.errors]
-            return Verdict(name, "missing", happened="\n".join(said)[:_WORDS])
+            verdict = "stopped" if self.slow else "missing"
+            return Verdict(name, verdict, e.title, happened="\n".join([*said, self.slow])[:_WORDS])
+        if self.slow and not report:  # another time it may be fast enough
+            return replace(_verdict(report), verdict="stopped", notes=[self.slow])
         return replace(_verdict(report), notes=self._notes(e))
 
     def _notes(self, e: Exercise) -> list[str]:

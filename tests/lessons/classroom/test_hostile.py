@@ -102,3 +102,9 @@ def test_hostile(judge, name):
         found = verdict(judge, START, *order, GRADE)
         assert found["verdict"] != "passed", found
     assert judge.process is process, "the judge was lost"
+
+
+@pytest.mark.weekly
+def test_what_was_interrupted_is_no_verdict(judge):
+    found = verdict(judge, START, "while True: pass\n" + exercise(NAME).source.solution, GRADE)
+    assert found["verdict"] == "stopped" and "more than 5 s" in found["happened"]
