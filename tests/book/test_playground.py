@@ -28,16 +28,17 @@ from tests.book.conftest import ROOT
 
 STATIC = ROOT / "book" / "static"
 SCRIPTS = (ROOT / "forgekit" / "viz" / "explorer" / "math.js", STATIC / "layouts.js")
-CASES, SHOWN = 10_000, 16
+CASES, SHOWN = 10_000, 8  # coordinates of each, spread over its size
 
 # A case's result, its coordinates and offsets, what it covers, its conflicts; or what is wrong.
 COMPUTE = """(cases, shown) => cases.map(([name, a, b, bits]) => {
   try {
     const by = b === null ? null : read(b);
     const found = OPERATIONS[name](asWhole(read(a)), by);
-    const count = Math.min(sizeOf(found), shown);
+    const count = sizeOf(found), step = Math.max(Math.floor(count / shown), 1);
     const shape = (found.outer ?? found).shape;
-    const all = [...Array(count).keys()], offsets = all.map((i) => offsetAt(found, i));
+    const all = [...Array(Math.ceil(count / step)).keys()].map((i) => i * step);
+    const offsets = all.map((i) => offsetAt(found, i));
     const coords = all.map((i) => coordinate(i, shape));
     const whole = bits && offsets.every(Number.isInteger);
     return [text(found), coords.map(text), offsets.map(text), coverage(found),
@@ -173,7 +174,7 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 def expected(name: str, a: Any, b: Any, bits: int) -> Any:
     try:
         found = OPERATIONS[name](a, b)
-        indices = range(min(found.size(), SHOWN))
+        indices = range(0, found.size(), max(found.size() // SHOWN, 1))
         coords = [found.coordinate(i) for i in indices]
         offsets = [found(i) for i in indices]
         outer = outer_of(found)
