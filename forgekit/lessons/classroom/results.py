@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -44,8 +45,13 @@ class Verdict:
 
     @property
     def words(self) -> str:
-        """The misconception, else the first line of what happened."""
-        return " ".join((self.likely or self.happened.partition("\n")[0]).split())
+        """The misconception, else the pattern of wrong values, else how it begins that happened."""
+        pattern = re.search(r"^ *pattern: (.*)", self.happened, re.MULTILINE)
+        if said := self.likely or (pattern and pattern[1]):
+            return " ".join(said.split())
+        first, *more = self.happened.split("\n")
+        tool = more[0].partition(": cell [")[0] if more else ""
+        return f"{first} {tool}".strip()
 
 
 @dataclass
@@ -98,12 +104,9 @@ class ClassReport(Picture):
         return "\n".join(lines)
 
     def mistakes(self, name: str) -> list[tuple[str, int]]:
-        """(what was said of a mistake in an exercise, or the group where it is not known; how
-        often), most first."""
-        said = Counter(
-            f"{v.group}: {v.words if v.likely else 'no known misconception'}"
-            for v in self.exercises[name] if v.verdict == "failed"
-        )  # fmt: skip
+        """(the group and words of a mistake in an exercise, how often), most first."""
+        failed = [v for v in self.exercises[name] if v.verdict == "failed"]
+        said = Counter(f"{v.group}: {v.words}" for v in failed)
         return sorted(said.items(), key=lambda pair: (-pair[1], pair[0]))
 
     # -- tables and files -------------------------------------------------------------------------
