@@ -7,6 +7,7 @@
     tensors.py      global memory: races between threads and blocks, elements nobody wrote
     copies.py       cp.async in flight: what it brings bytes to, what it reads them from
     proxies.py      stores that asynchronous copies may not see yet, for want of a proxy fence
+    warpgroups.py   wgmma: what products in flight use, fences before them
     warps.py        member masks, shuffles, barriers in divergent code
     shadow.py       who wrote and read each unit of a memory last, and whether that was in order
     reach.py        from an access to the units it touches
@@ -17,7 +18,7 @@
                     still there whose shared memory is reached?
     definedness.py  where what nobody wrote shows, in a launch that is repeated for it:
                     taints.py registers, undefined_bits.py pure instructions,
-                    undefined_memory.py memory
+                    undefined_memory.py memory, undefined_products.py operands of wgmma
 
 Out of bounds, misaligned, deadlocked: these the machine finds itself, always
 (`forgekit.vgpu.memory.faults`).

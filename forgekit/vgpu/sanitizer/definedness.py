@@ -86,7 +86,8 @@ class Definedness(Listener):
         if not writes or (root in _BY_EVENT and "param" not in ins.opcode):
             return None
         rule = undefined_bits.rule(ins, self._operands, len(writes))
-        sources = [r for o in ins.operands[1:] for r in registers(o, program)]
+        first = 0 if root == "wgmma" else 1  # adds to what its first operand holds
+        sources = [r for o in ins.operands[first:] for r in registers(o, program)]
         guards, guard = registers(ins.guard, program), self._operands.decoder.guard()
         chooser = ins.operands[3] if root == "selp" else None
         chosen = None if chooser is None else self._operands.value(chooser, "pred")

@@ -17,8 +17,9 @@ import numpy as np
 from forgekit.vgpu import opcodes, ptx
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import WARP, Machine
-from forgekit.vgpu.opcodes import matrix, wgmma
+from forgekit.vgpu.opcodes import matrix
 from forgekit.vgpu.opcodes.decoder import DTYPES, Decoder
+from forgekit.vgpu.opcodes.wgmma_operands import form_of
 from forgekit.vgpu.program import Program
 from forgekit.vgpu.ptx import Instruction, Operand
 
@@ -281,7 +282,7 @@ def _add_product(ins: Instruction, o: Operands) -> Rule | None:
     looks at shared memory."""
     if ins.opcode[1] != "mma_async":
         return None
-    form = wgmma.form_of(ins)
+    form = form_of(ins)
     own = [o.undefined(r, "b32") for r in matrix.items(ins.operands[0])]
     held = ins.operands[1].items if isinstance(ins.operands[1], ptx.Vector) else ()
     fragments = [o.undefined(r, "b32") for r in held]

@@ -15,25 +15,16 @@ from forgekit.vgpu.floats import Array
 from forgekit.vgpu.listeners import Access
 from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.machine.async_operations import AsyncOperation, End
-from forgekit.vgpu.machine.warpgroups import (
-    ROWS,
-    WARPGROUP,
-    Product,
-    count,
-    first_threads,
-    threads_of,
-    to_registers,
-)
+from forgekit.vgpu.machine.warpgroups import Product
 from forgekit.vgpu.memory import Allocation, addressing, element_view
 from forgekit.vgpu.memory.addressing import Target
-from forgekit.vgpu.memory.swizzles import PIECE
 from forgekit.vgpu.opcodes import matrix
+from forgekit.vgpu.sanitizer import undefined_products
 from forgekit.vgpu.sanitizer.findings import Report
 from forgekit.vgpu.sanitizer.taints import Taint, Taints, pack, report_undefined, unpack
 from forgekit.vgpu.sanitizer.undefined_bits import registers
 
 _GRANULE = 4  # bytes of memory that share an origin
-_BYTES = 1 << 20  # more than a block's shared memory has
 
 
 class _Memory:
@@ -265,41 +256,8 @@ class UndefinedMemory:
         self._shared.bits[words[:, None] * 8 + np.arange(8)] = 0
 
     def product(self, m: Machine, product: Product) -> None:
-        """A `wgmma` takes undefined rows of its operands to those of its accumulators."""
-        found = [self._undefined_rows(m, p) for p in product.operands if p is not None]
-        if not any(bits.any() for bits, _ in found):
-            return
-        columns = found[-1][0]
-        rows = found[0][0] if len(found) == 2 else np.zeros((len(columns), ROWS), bool)
-        some = rows.T[:, :, None] | columns[None]  # (64, warpgroups, columns)
-        half = len(product.accumulators) * 2 < product.columns  # two to a register
-        whole = np.zeros((ROWS, count(m), product.columns), np.int16 if half else np.int32)
-        whole[:, product.which] = -some.astype(whole.dtype)
-        offset = np.maximum.reduce([first for _, first in found])
-        origin = np.zeros(count(m), np.int64)
-        origin[product.which] = pack(m.pc, first_threads(m, product.which), _BYTES - offset)
-        threads = threads_of(m, product.which)
-        spread = np.zeros(m.shape, np.int64)
-        spread[threads] = np.repeat(origin[product.which], WARPGROUP)
-        for register, bits in zip(product.accumulators, to_registers(m, whole), strict=True):
-            old = self._taints.registers.get(register)
-            if old is not None:
-                bits, from_old = bits | old.bits, np.maximum(spread, old.origin)
-                self._taints.put(register, bits, from_old, threads)
-            elif bits.any():
-                self._taints.put(register, bits, spread, threads)
-
-    def _undefined_rows(self, m: Machine, places: Array) -> tuple[Array, Array]:
-        """Of an operand: which rows have undefined bytes, (warpgroups, rows); and `_BYTES` less the
-        first such byte of the block's shared memory, 0 where there is none."""
-        bits = self._shared.bits.reshape(-1, PIECE)[places] != 0
-        if places.shape[2] == 2:
-            rows = bits.any(axis=(2, 3))
-        else:  # eight rows of two bytes in a piece
-            rows = bits.reshape(*places.shape, 8, 2).any(axis=(2, 4)).reshape(len(places), -1)
-        within = places * PIECE % m.shared.stride
-        left = np.where(bits.any(axis=3), _BYTES - within, 0)
-        return rows, left.max(axis=(1, 2))
+        """A `wgmma` reads its operands."""
+        undefined_products.take(m, product, self._shared.bits, self._taints)
 
     def async_start(self, m: Machine, operation: AsyncOperation) -> None:
         """A bulk copy or an asynchronous store starts: it brings what its source holds now."""

@@ -163,7 +163,7 @@ FAMILIES = (
         Bug("copied_too_early", IN_FLIGHT, "The other warpgroup may still read the stage.",
             loose=True),
         Bug("stage_too_few", IN_FLIGHT, "A tile comes into the stage before, still multiplied.",
-            also=("async-copy",), loose=True),
+            also=("async-copy", "uninitialised-shared"), loose=True),
         Bug("stage_of_each_warp", ("wgmma",), "The warps of a warpgroup give two descriptors."),
     )),
     Family(rescaled_product, one_tile, rescaled, static=(0, 1, 2), bugs=(

@@ -1,0 +1,210 @@
+"""The operands of `wgmma`: what an instruction's form says, and matrices from shared memory by
+descriptor or from registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from forgekit.errors import KernelError
+from forgekit.vgpu import tensor_cores
+from forgekit.vgpu.floats import Array
+from forgekit.vgpu.machine import WARP, Machine
+from forgekit.vgpu.machine.warpgroups import (
+    ROWS,
+    WARPGROUP,
+    by_warpgroup,
+    per_block,
+    threads_of,
+)
+from forgekit.vgpu.memory import descriptors, faults
+from forgekit.vgpu.memory.swizzles import PIECE
+from forgekit.vgpu.opcodes import UnknownVariantError, counted, expect, matrix
+from forgekit.vgpu.opcodes.decoder import Decoder, Fetch
+from forgekit.vgpu.ptx import Immediate, Instruction, Operand, Vector
+
+# Types of A and B -> those of C and D: PTX ISA, "wgmma.mma_async".
+_SUMS = {"f16": ("f16", "f32"), "bf16": ("f32",), "tf32": ("f32",), "e4m3": ("f16", "f32"),
+         "e5m2": ("f16", "f32"), "s8": ("s32",), "u8": ("s32",)}  # fmt: skip
+_MIXED = ({"e4m3", "e5m2"}, {"s8", "u8"})
+
+
+class Form(NamedTuple):
+    """What the opcode and the constant operands of a `wgmma.mma_async` say.
+
+    n: columns; a, b, c: types; minus: A, B are negated; across: A, B lie along their rows.
+    """
+
+    n: int
+    a: str
+    b: str
+    c: str
+    saturate: bool
+    minus: tuple[bool, bool] = (False, False)
+    across: tuple[bool, bool] = (False, False)
+
+    @property
+    def shape(self) -> matrix.Shape:
+        """That of the `mma.sync` whose registers each warp's A are."""
+        return matrix.Shape(descriptors.DEPTH * 8 // tensor_cores.WIDTHS[self.a], self.a, self.b,
+                            self.c)  # fmt: skip
+
+    @property
+    def registers(self) -> int:
+        """Of the accumulator, in each thread."""
+        return self.n // (4 if self.c == "f16" else 2)
+
+
+def form_of(ins: Instruction) -> Form:
+    """Of a `wgmma.mma_async.sync.aligned.m64n…k….d.a.b[.satfinite]`.
+
+    Raises:
+        UnknownVariantError: another shape or type.
+    """
+    parts = [p for p in ins.opcode[4:] if p != "satfinite"]
+    if len(parts) != 4 or ins.opcode[2:4] != ("sync", "aligned"):
+        raise UnknownVariantError("not .sync.aligned.shape.type.type.type")
+    name, c, a, b = parts
+    form = Form(_columns(name), a, b, c, "satfinite" in ins.opcode)
+    if c not in _SUMS.get(a, ()) or not (a == b or {a, b} in _MIXED):
+        raise UnknownVariantError(f".{c}.{a}.{b}")
+    if name != f"m{ROWS}n{form.n}k{form.shape.k}" or (form.saturate and c != "s32"):
+        raise UnknownVariantError(f".{name}{'.satfinite' * form.saturate} of .{a}")
+    held = isinstance(ins.operands[1], Vector)
+    transposes = 0 if tensor_cores.WIDTHS[a] != 16 else 1 if held else 2
+    integer = a in ("s8", "u8")
+    counted(ins, 4 + (0 if integer else 2 + transposes))
+    constants = [expect(o, Immediate, "number").bits for o in ins.operands[4:]]
+    if integer:
+        return form
+    across = [False, False, *(c == 1 for c in constants[2:])][-2:]
+    return form._replace(
+        minus=(constants[0] == -1, constants[1] == -1), across=(across[0], across[1])
+    )
+
+
+def _columns(shape: str) -> int:
+    digits = shape.removeprefix(f"m{ROWS}n").partition("k")[0]
+    n = int(digits) if digits.isdigit() else 0
+    if not 8 <= n <= 256 or n % 8:
+        raise UnknownVariantError(f".{shape}")
+    return n
+
+
+# -- warpgroups -----------------------------------------------------------------------------------
+def warpgroups(m: Machine) -> Array:
+    """Numbers of the warpgroups that run.
+
+    Raises:
+        KernelError: threads without a whole warpgroup around them.
+    """
+    lanes = by_warpgroup(m, m.expand(m.mask))
+    which = np.flatnonzero(lanes.any(axis=1))
+    if not lanes[which].all() or len(which) * WARPGROUP < int(m.expand(m.mask).sum()):
+        raise _error(
+            m, "runs without the rest of its warpgroup",
+            "Four warps, the first a multiple of 4, execute wgmma together: launch a multiple of "
+            "128 threads, and branch by whole warpgroups.",
+        )  # fmt: skip
+    return which
+
+
+def same_in_warpgroup(m: Machine, value: Array, which: Array, what: str) -> Array:
+    """What all threads of each warpgroup hold.
+
+    Raises:
+        KernelError: they hold different values.
+    """
+    if value.shape[1] == 1:
+        rows = np.repeat(np.broadcast_to(value, (m.n_blocks, 1)), per_block(m), axis=0)
+        return rows[which, 0]
+    lanes = by_warpgroup(m, value)[which]
+    if (lanes != lanes[:, :1]).any():
+        raise _error(
+            m, f"has another {what} than the rest of its warpgroup",
+            "All 128 threads of a warpgroup have to give the same one.",
+        )  # fmt: skip
+    return lanes[:, 0]
+
+
+def _error(m: Machine, does: str, advice: str) -> KernelError:
+    text = f"Misused wgmma: {m.where()}\n  {m.who(m.expand(m.mask))} {does}.\n{advice}"
+    return m.marked(KernelError(text), "wgmma")
+
+
+# -- matrices -------------------------------------------------------------------------------------
+# Of the machine and some warpgroups: their matrices, and the pieces of shared memory these lie in,
+# (warpgroups, …, …), or None.
+Tiles = Callable[[Machine, Array], tuple[tensor_cores.Matrix | Array, Array | None]]
+
+
+def operand_tiles(operand: Operand, form: Form, side: int, d: Decoder) -> Tiles:
+    """Reads A (side 0) or B."""
+    kind, rows = (form.a, ROWS) if side == 0 else (form.b, form.n)
+    if isinstance(operand, Vector):
+        shape = form.shape
+        held = matrix.checked(operand, 2 * shape.steps, lambda r: d.fetch(r, "b32"))
+        return lambda m, which: (
+            _made(_from_registers(m, held, shape, which), form, kind, side),
+            None,
+        )
+    descriptor = d.fetch(operand, "b64")
+    across = form.across[side]
+
+    def read(m: Machine, which: Array) -> tuple[tensor_cores.Matrix | Array, Array]:
+        words = same_in_warpgroup(m, descriptor(m), which, "descriptor")
+        places = _places(m, words, which, rows, across)
+        codes = _from_shared(m, places, across)
+        return _made(codes.view(f"u{tensor_cores.WIDTHS[kind] // 8}"), form, kind, side), places
+
+    return read
+
+
+def _made(codes: Array, form: Form, kind: str, side: int) -> tensor_cores.Matrix | Array:
+    """codes: (warpgroups, rows, K)."""
+    if kind in matrix.SIGNS:
+        return codes.view(f"{matrix.SIGNS[kind]}1")
+    if side == 0:
+        codes = codes.transpose(1, 2, 0)[..., None]  # (64, K, warpgroups, 1)
+    else:
+        codes = codes.transpose(2, 0, 1)[None]  # (1, K, warpgroups, n)
+    made = tensor_cores.matrix(np.ascontiguousarray(codes), kind)
+    return made._replace(values=-made.values) if form.minus[side] else made
+
+
+def _from_registers(m: Machine, held: list[Fetch], shape: matrix.Shape, which: Array) -> Array:
+    warps = [by_warpgroup(m, f(m))[which].reshape(-1, WARP) for f in held]
+    rows = matrix.to_rows(warps, shape, 2).reshape(16, shape.k, len(which), 4)
+    return rows.transpose(2, 3, 0, 1).reshape(len(which), ROWS, shape.k)
+
+
+def _places(m: Machine, words: Array, which: Array, rows: int, across: bool) -> Array:
+    """The pieces of the batch's shared memory that tiles lie in, by their descriptors."""
+    different, place = np.unique(words, return_inverse=True)
+    tables = [descriptors.pieces(int(word), rows, across) for word in different]
+    offsets = np.stack(tables) - m.shared.base
+    bad = (offsets < 0) | (offsets > m.shared.size_bytes - PIECE)
+    if bad.any():
+        _refuse_outside(m, tables, bad, which[place.reshape(-1) == bad.any(axis=(1, 2)).argmax()])
+    if any(descriptors.decode(int(word)).base for word in different):
+        raise _error(m, "gives a descriptor with a base offset", "Align the tile to 1,024 bytes.")
+    blocks = (which // per_block(m) * m.shared.stride)[:, None, None]
+    return np.asarray((offsets[place.reshape(-1)] + blocks) // PIECE)
+
+
+def _from_shared(m: Machine, places: Array, across: bool) -> Array:
+    """The bytes (warpgroups, rows, bytes of K) of tiles in these pieces."""
+    found = m.shared.view(4, 4).take(places, axis=0)  # (warpgroups, pieces, pieces, 4 words)
+    if not across:
+        return found.view(np.uint8).reshape(len(places), -1, descriptors.DEPTH)
+    found = found.view(np.uint16).swapaxes(2, 3)  # (warpgroups, rows / 8, 8, 16 of K)
+    return np.ascontiguousarray(found).reshape(len(places), -1, 16).view(np.uint8)
+
+
+def _refuse_outside(m: Machine, tables: list[Array], bad: Array, which: Array) -> None:
+    address = np.stack(tables)[bad][0]
+    wrong = threads_of(m, which[:1])
+    where = np.broadcast_to(np.uint32(address), m.shape)
+    raise faults.slice_error(m, m.shared, "shared", "reads", where, wrong, PIECE)
