@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from forgekit.viz.timing.style import INK, LETTERS, SERIES, TEXT, WIDTH, text_at, wrap
+from forgekit.viz.scene import wrap
+from forgekit.viz.timing.style import CSS_PIXELS, INK, SERIES, TEXT, WIDTH, text_at
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +20,7 @@ _MARKERS = "os^DvPX"
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1.2, 1.2)))
 SMALL = 8.0  # points
 SMALL_LINE = 0.147  # inches, a line of these letters
+_LETTERS = 126  # of one point in an inch
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def look(index: int, count: int) -> Look:
 
 def wrapped(text: str, inches: float, size: float = SMALL) -> list[str]:
     """Lines of a text in letters of this size, also where a word is longer than a line."""
-    width = max(int(inches * LETTERS * 9 / size), 6)
+    width = max(int(inches * _LETTERS / size), 6)
     lines: list[str] = []
     for word in text.split():
         if lines and len(lines[-1]) + 1 + len(word) <= width:
@@ -64,7 +66,7 @@ def page(headline: str, notes: Sequence[str], body: float) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    title = wrap(headline, WIDTH - 0.4, LETTERS * 0.76)
+    title = wrap(headline, CSS_PIXELS * (WIDTH - 0.4), 16.8)
     caption = [line for note in notes for line in wrapped(note, WIDTH - 0.3)]
     foot = SMALL_LINE * len(caption) + 0.12
     height = 0.2 + 0.23 * len(title) + body + foot

@@ -7,7 +7,6 @@ import hashlib
 import html
 import io
 import re
-import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +24,7 @@ TEXT, INK = THEME["dim"][0], THEME["ink"][0]
 SERIES = ("#0072B2", "#009E73", "#C4609A", "#2E9BD6", "#7A6FBF", "#8C7A2B", "#5B8C2A")
 WIDTH = 8.3  # inches, 797 pixels of a page
 LINE = 0.165  # inches, a line of small text
-LETTERS = 14  # of small text in an inch
-_DPI, _CSS_PIXELS = 144, 96  # an inch of the PNG, and of the page
+_DPI, CSS_PIXELS = 144, 96  # an inch of the PNG, and of the page
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,7 +55,7 @@ class TimingPicture(Picture):
         for role, (light, _) in THEME.items():
             drawn = re.sub(rf"(fill|stroke): {light}", rf"\1: var(--fk-{role},{light})", drawn,
                            flags=re.IGNORECASE)  # fmt: skip
-        width, height = (_CSS_PIXELS * inches for inches in self.figure.get_size_inches())
+        width, height = (CSS_PIXELS * inches for inches in self.figure.get_size_inches())
         body = drawn[drawn.index("<defs") : drawn.rindex("</svg>")]
         scale = width / float(re.findall(r'viewBox="0 0 ([\d.]+)', drawn)[0])
         card = f'<rect class="card rim-s" width="{width:g}" height="{height:g}" rx="8"/>'
@@ -73,7 +71,7 @@ class TimingPicture(Picture):
 def timing_html(shown: TimingPicture) -> str:
     """What a notebook shows of a plot."""
     drawn = f'<div class="fk-scroll" style="overflow-x:auto">{shown.svg}</div>'
-    return living(shown.png, drawn, shown.alt, WIDTH * _CSS_PIXELS)
+    return living(shown.png, drawn, shown.alt, WIDTH * CSS_PIXELS)
 
 
 def figure_svg(figure: Figure, key: str) -> str:
@@ -90,15 +88,6 @@ def figure_svg(figure: Figure, key: str) -> str:
         svg = svg.replace(name, f"{name[0]}{number}")
     svg = re.sub(r'\b(id="|url\(#|href="#)', rf"\g<1>{key}-", svg[svg.index("<svg") :])
     return " ".join(svg.replace("'DejaVu Sans'", html.escape(SANS)).split())
-
-
-def wrap(text: str, inches: float, letters: float = LETTERS) -> list[str]:
-    """Lines of about equal length, as few as fit into a width."""
-    width = max(int(inches * letters), 20)
-    lines = textwrap.wrap(text, width)
-    while len(shorter := textwrap.wrap(text, width := width - 1)) == len(lines) > 1:
-        lines = shorter
-    return lines
 
 
 def text_at(figure: Figure, x: float, y: float, text: str, **style: Any) -> None:
