@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +10,19 @@ from forgekit.text import spans
 from forgekit.tracing.coalescing import LINE_BYTES, Coalescing
 from forgekit.vgpu.counters.rules import SECTOR_BYTES
 from forgekit.viz.palette import WRONG, thread_colour
-from forgekit.viz.runs.warp_figure import LEFT, WIDTH, Panel, fitting_size, scene
-from forgekit.viz.scene import Rect, Scene, Swatch
+from forgekit.viz.runs.warp_figure import (
+    HIGH,
+    LEFT,
+    SMALL,
+    WIDTH,
+    Row,
+    fitting_size,
+    lane_label,
+    panel,
+    scene,
+    side_label,
+)
+from forgekit.viz.scene import Item, Label, Rect, Scene, Swatch
 
 if TYPE_CHECKING:
     from forgekit.tracing.warp_access import WarpAccess
@@ -31,89 +41,74 @@ _LEGEND = (
 
 def draw(shown: Coalescing) -> Scene:
     """The picture of a Coalescing."""
-    panels = [
-        _Panel(access, cost, f"{access.details}; {details}", _memory_lines(access),
-               several=len(shown.accesses) > 1)
-        for access, (cost, details) in zip(shown.accesses, shown.costs, strict=True)
-    ]  # fmt: skip
+    several = len(shown.accesses) > 1
+    panels = []
+    for access, (cost, more) in zip(shown.accesses, shown.costs, strict=True):
+        rows = _rows(access)
+        head: list[Item] = [side_label("first asked", 8)]
+        for first in range(0, LINE_BYTES, SECTOR_BYTES):
+            text, middle = f"bytes {first}–{first + SECTOR_BYTES - 1}", first + SECTOR_BYTES / 2
+            head.append(Label(_x(first) + (middle - first) * _BYTE, 8, text, SMALL,
+                              anchor="middle"))  # fmt: skip
+        if any(row.after for row in rows):
+            head.append(Label(WIDTH, 8, "bytes further", SMALL, anchor="end"))
+        panels.append(panel(access, f"{access.place}: {cost}", f"{access.details}; {more}", head,
+                            rows, "lines", several=several))  # fmt: skip
     return scene(shown, panels, _RIGHT, swatches=_LEGEND)
 
 
-@dataclass(frozen=True)
-class _MemoryLine:
-    """A line of memory: how far it is from the line above, and what is asked there.
-
-    after_bytes: 0 right after the line above, and for the first. cells: (offset in bytes, lanes).
-    """
-
-    after_bytes: int
-    cells: list[tuple[int, Array]]
-
-
-def _memory_lines(access: WarpAccess) -> list[_MemoryLine]:
-    """The lines that an access touches, in order of address."""
-    found: dict[int, list[tuple[int, Array]]] = {}
+def _rows(access: WarpAccess) -> list[Row]:
+    """The lines of memory that an access touches, in order of address."""
+    found: dict[int, list[tuple[int, Array]]] = {}  # line -> (offset in bytes, lanes)
     for address in np.unique(access.address[access.active]).tolist():
         lanes = np.flatnonzero(access.active & (access.address == address))
         found.setdefault(address // LINE_BYTES, []).append((address % LINE_BYTES, lanes))
-    lines = []
+    rows = []
     for line, before, cells in zip(found, [None, *found], found.values(), strict=False):
         far = 0 if before is None or line == before + 1 else (line - before) * LINE_BYTES
-        lines.append(_MemoryLine(far, cells))
-    return lines
-
-
-class _Panel(Panel[_MemoryLine]):
-    row_height = 17.0
-    rows_called = "lines"
-
-    def gap(self, row: _MemoryLine) -> float:
-        return _BREAK if row.after_bytes else 0.0
-
-    def draw_header(self, y: float) -> None:
-        for first in range(0, LINE_BYTES, SECTOR_BYTES):
-            middle = _x(first) + SECTOR_BYTES * _BYTE / 2
-            self.label(middle, y + 8, f"bytes {first}–{first + SECTOR_BYTES - 1}", anchor="middle")
-        if any(row.after_bytes for row in self.rows):
-            self.label(WIDTH, y + 8, "bytes further", anchor="end")
-        self.label(LEFT - 8, y + 8, "first asked", anchor="end")
-
-    def draw_row(self, y: float, row: _MemoryLine, *, below_cut: bool) -> None:
-        at, lanes = row.cells[0]
-        label = self.access.element[int(lanes[0])] or f"offset {at:,}"
+        at, lanes = cells[0]
+        label = access.element[int(lanes[0])] or f"offset {at:,}"
         while len(label) > 18 and "[" in label[1:]:
             label = label[label.index("[") :] if label[0] != "[" else "…" + label[-16:]
-        self.row_label(y, label)
-        for sector in range(LINE_BYTES // SECTOR_BYTES):
-            used = sum(at // SECTOR_BYTES == sector for at, _ in row.cells) * self.access.width
-            box = (_x(sector * SECTOR_BYTES) + 0.5, y + 1, SECTOR_BYTES * _BYTE - 1,
-                   self.row_height - 2)  # fmt: skip
-            self.items.append(
-                Rect(*box, "waste", WRONG, sort="sector") if 0 < used < SECTOR_BYTES
-                else Rect(*box, None, "rule", 0.6, sort="sector" if used else "not touched")
-            )  # fmt: skip
-        self._cells(y, row)
-        if row.after_bytes and not below_cut:
-            self.label(WIDTH, y + self.row_height / 2, f"+{row.after_bytes:,}", anchor="end")
+        items = [*_sectors(cells, access.width), *_cells(cells, access.width)]
+        rows.append(Row(label, items, _BREAK if far else 0.0, f"+{far:,}" if far else ""))
+    return rows
 
-    def _cells(self, y: float, row: _MemoryLine) -> None:
-        width = self.access.width
-        gap = min(1.2, 0.12 * width * _BYTE)
-        runs: list[list[tuple[int, Array]]] = []
-        for at, lanes in row.cells:
-            self.items.append(Rect(_x(at), y + 0.5, width * _BYTE - gap, self.row_height - 1,
-                                   thread_colour(int(lanes[0])), sort="used"))  # fmt: skip
-            last = runs[-1][-1] if runs else None
-            if last is not None and at % SECTOR_BYTES and (
-                (at, lanes[0]) == (last[0] + width, last[1][-1] + 1)):  # fmt: skip
-                runs[-1].append((at, lanes))
-            else:
-                runs.append([(at, lanes)])
-        for run in runs:
-            each = [[cell] for cell in run]
-            fits = all(fitting_size(_names(cell), width * _BYTE)[0] for cell in each)
-            for cells in each if fits else [run]:
-                self.named(_x(cells[0][0]), y, width * len(cells) * _BYTE, _names(cells))
+
+def _sectors(cells: list[tuple[int, Array]], width: int) -> list[Item]:
+    """Orange where more is moved than asked."""
+    items: list[Item] = []
+    for sector in range(LINE_BYTES // SECTOR_BYTES):
+        used = sum(at // SECTOR_BYTES == sector for at, _ in cells) * width
+        box = _x(sector * SECTOR_BYTES) + 0.5, 1, SECTOR_BYTES * _BYTE - 1, HIGH - 2
+        if 0 < used < SECTOR_BYTES:
+            items.append(Rect(*box, "waste", WRONG, sort="sector"))
+        else:
+            sort = "sector" if used else "not touched"
+            items.append(Rect(*box, None, "rule", 0.6, sort=sort))
+    return items
+
+
+def _cells(cells: list[tuple[int, Array]], width: int) -> list[Item]:
+    """What the lanes ask for; neighbours share a name where a cell has no room for its own."""
+    gap = min(1.2, 0.12 * width * _BYTE)
+    items: list[Item] = []
+    runs: list[list[tuple[int, Array]]] = []
+    for at, lanes in cells:
+        items.append(Rect(_x(at), 0.5, width * _BYTE - gap, HIGH - 1, thread_colour(int(lanes[0])),
+                          sort="used"))  # fmt: skip
+        last = runs[-1][-1] if runs else None
+        if last is not None and at % SECTOR_BYTES and (
+            (at, lanes[0]) == (last[0] + width, last[1][-1] + 1)):  # fmt: skip
+            runs[-1].append((at, lanes))
+        else:
+            runs.append([(at, lanes)])
+    for run in runs:
+        each = [[cell] for cell in run]
+        fits = all(fitting_size(_names(cell), width * _BYTE)[0] for cell in each)
+        items += [lane_label(_x(part[0][0]), width * len(part) * _BYTE, _names(part))
+                  for part in (each if fits else [run])]  # fmt: skip
+    return items
 
 
 def _names(cells: list[tuple[int, Array]]) -> tuple[str, ...]:

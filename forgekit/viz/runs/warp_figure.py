@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from forgekit.text import shortened
 from forgekit.viz.compose import compose
 from forgekit.viz.grid import Block
 from forgekit.viz.palette import INK, thread_colour
-from forgekit.viz.scene import Item, Label, Rect, Scene, Swatch, fitting, wrap
+from forgekit.viz.scene import Item, Label, Rect, Scene, Swatch, fitting, moved, wrap
 
 if TYPE_CHECKING:
     from forgekit.tracing.warp_access import WarpAccess, WarpAccesses
@@ -22,82 +22,71 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _MOST_ROWS, _MOST_OF_SEVERAL = 32, 9
 _HEAD, _TAIL = 6, 2  # rows before and after those left out
 
-WIDTH, LEFT = 760.0, 112.0  # px, of a panel, and what stands before a row
+WIDTH, LEFT, HIGH = 760.0, 112.0, 17.0  # px, of a panel, what stands before a row, a row
 SMALL, _LEAST = 9.5, 8.0  # px, letters
 
-R = TypeVar("R")
 
-
-class Panel(ABC, Generic[R]):
-    """One access: its title, its source line, its details, and rows that a subclass draws.
-
-    cost: for the title, which one of several panels has; foldable: whether many rows may be cut.
+@dataclass(frozen=True)
+class Row:
+    """A row of an access: its name, what it shows (as if it stood at the top), the space above it,
+    and what stands at its right if the row above is drawn.
     """
 
-    row_height: float
-    rows_called: str
+    label: str
+    items: list[Item]
+    gap: float = 0.0
+    after: str = ""
 
-    def __init__(
-        self, access: WarpAccess, cost: str, details: str, rows: list[R], *, several: bool,
-        foldable: bool = True,
-    ) -> None:  # fmt: skip
-        self.access, self.details = access, details
-        self.title = f"{access.place}: {cost}" if several else ""
-        self.rows, self._left_out = rows, 0
-        self.items: list[Item] = []
-        if foldable and len(rows) > (_MOST_OF_SEVERAL if several else _MOST_ROWS):
-            self._left_out = len(rows) - _HEAD - _TAIL
-            self.rows = rows[:_HEAD] + rows[-_TAIL:]
 
-    def block(self) -> Block:
-        """The whole panel, as a block of the picture."""
-        y = 0.0
-        for text in wrap(self.title, WIDTH, 14):
-            self.items.append(Label(0, y + 8, text, 13, "ink", bold=True, sort="panel title"))
-            y += 19
-        if self.access.source is not None and self.access.source.text:
-            line = shortened(self.access.source.text, 92)
-            self.items.append(Label(0, y + 8, line, 12, "ink", mono=True))
-            y += 20
-        for text in wrap(self.details, WIDTH):
-            self.items.append(Label(0, y + 8, text, 12))
-            y += 18
-        y += 8
-        self.draw_header(y)
+def panel(
+    access: WarpAccess, title: str, details: str, head: list[Item], rows: list[Row], called: str,
+    *, several: bool, foldable: bool = True,
+) -> Block:  # fmt: skip
+    """One access: its title where there are several, its source line, details, and its rows.
+
+    head: above the rows, as if it stood at the top; called: the rows; foldable: many may be cut.
+    """
+    out: list[Item] = []
+    y = 0.0
+    for text in wrap(title, WIDTH, 14) if several else ():
+        out.append(Label(0, y + 8, text, 13, "ink", bold=True, sort="panel title"))
+        y += 19
+    if access.source is not None and access.source.text:
+        line = shortened(access.source.text, 92)
+        out.append(Label(0, y + 8, line, 12, "ink", mono=True))
+        y += 20
+    for text in wrap(details, WIDTH):
+        out.append(Label(0, y + 8, text, 12))
         y += 18
-        for number, row in enumerate(self.rows):
-            cut = bool(self._left_out) and number == _HEAD
-            if cut:
-                text = f"⋮  {self._left_out} more {self.rows_called} in between, not shown"
-                self.items.append(Label(LEFT + 4, y + 10, text, 11))
-                y += 20
-            else:
-                y += self.gap(row)
-            self.draw_row(y, row, below_cut=cut)
-            y += self.row_height
-        return Block(self.title or "access", WIDTH, y + 4, tuple(self.items))
+    out += [moved(item, 0, y + 8) for item in head]
+    y += 26
+    left_out = 0
+    if foldable and len(rows) > (_MOST_OF_SEVERAL if several else _MOST_ROWS):
+        left_out = len(rows) - _HEAD - _TAIL
+        rows = rows[:_HEAD] + rows[-_TAIL:]
+    for number, row in enumerate(rows):
+        cut = bool(left_out) and number == _HEAD
+        if cut:
+            text = f"⋮  {left_out} more {called} in between, not shown"
+            out.append(Label(LEFT + 4, y + 10, text, 11))
+        y += 20 if cut else row.gap
+        out.append(side_label(row.label, y + HIGH / 2, sort="row label"))
+        out += [moved(item, 0, y) for item in row.items]
+        if row.after and not cut:
+            out.append(Label(WIDTH, y + HIGH / 2, row.after, SMALL, anchor="end"))
+        y += HIGH
+    return Block(title if several else "access", WIDTH, y + 4, tuple(out))
 
-    def label(self, x: float, y: float, text: str, **style: Any) -> None:
-        self.items.append(Label(x, y, text, **{"size": SMALL, **style}))
 
-    def row_label(self, y: float, text: str) -> None:
-        self.label(LEFT - 8, y + self.row_height / 2, text, anchor="end", sort="row label")
+def side_label(text: str, y: float, size: float = SMALL, sort: str = "") -> Label:
+    """What stands before a row."""
+    return Label(LEFT - 8, y, text, size, anchor="end", sort=sort)
 
-    def named(self, x: float, y: float, width: float, choices: Sequence[str]) -> None:
-        """The first of several names of a cell that fits, in its middle."""
-        text, size = fitting_size(choices, width)
-        self.label(x + width / 2, y + self.row_height / 2, text, size=size, fill=INK,
-                   anchor="middle", sort="lane")  # fmt: skip
 
-    @abstractmethod
-    def gap(self, row: R) -> float:
-        """Pixels above a row."""
-
-    @abstractmethod
-    def draw_header(self, y: float) -> None: ...
-
-    @abstractmethod
-    def draw_row(self, y: float, row: R, *, below_cut: bool) -> None: ...
+def lane_label(x: float, width: float, choices: Sequence[str]) -> Label:
+    """The first of several names of a cell that fits, in its middle."""
+    text, size = fitting_size(choices, width)
+    return Label(x + width / 2, HIGH / 2, text, size, INK, "middle", sort="lane")
 
 
 def fitting_size(choices: Sequence[str], width: float) -> tuple[str, float]:
@@ -109,11 +98,11 @@ def fitting_size(choices: Sequence[str], width: float) -> tuple[str, float]:
 
 
 def scene(
-    shown: WarpAccesses, panels: Sequence[Panel[Any]], right: float, *,
+    shown: WarpAccesses, panels: Sequence[Block], right: float, *,
     swatches: Sequence[Swatch] = (), notes: Sequence[str] = (),
 ) -> Scene:  # fmt: skip
     """The whole picture; right: pixels beside the rows; swatches, notes: what colours mean."""
-    rows = [[panel.block()] for panel in panels]
+    rows = [[block] for block in panels]
     if panels:
         active = shown.accesses[0].active if len(panels) == 1 else None
         rows.append([_lane_key(right, active)])
@@ -126,7 +115,7 @@ def scene(
 def _lane_key(right: float, active: Array | None) -> Block:
     """The colours of the 32 lanes, of `active` ones alone."""
     across = (WIDTH - LEFT - right) / 32
-    items: list[Item] = [Label(LEFT - 8, 8, "lane", 11, anchor="end")]
+    items: list[Item] = [side_label("lane", 8, 11)]
     for lane in range(32):
         there = active is None or bool(active[lane])
         fill, stroke, ink = (thread_colour(lane), None, INK) if there else (None, "rule", "dim")
