@@ -222,7 +222,8 @@ class _Picture:
         if any(0 < n < LANES for c in self.columns for n in c.lanes.sum(axis=1)):
             entries.append(Swatch(("quiet",), "lanes that stand by"))
         does = {c.does for c in self.columns} if self.signs else set()
-        return entries + [Swatch((), f"{sign} {n}") for n, sign in _SIGNS.items() if n in does]
+        signs = ", ".join(f"{sign} {name}" for name, sign in _SIGNS.items() if name in does)
+        return [*entries, *([Swatch((), signs)] if signs else [])]
 
     def _source_lines(self) -> list[str]:
         """The source lines, with their text."""
