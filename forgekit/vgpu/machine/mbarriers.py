@@ -62,6 +62,7 @@ class Mbarriers:
     def __init__(self, machine: Machine) -> None:
         self.machine: Machine = weakref.proxy(machine)
         self._valid: Array | None = None  # which words are mbarriers
+        self._bytes: Array | None = None  # announced and come in each word's phase, once any are
 
     @property
     def _words(self) -> Array:
@@ -125,6 +126,11 @@ class Mbarriers:
         ends: whether a phase may end by it.
         """
         old = self.read(words)
+        if tx.any():
+            if self._bytes is None:
+                self._bytes = np.zeros((2, len(self._words)), np.int64)
+            np.add.at(self._bytes[0], words, np.maximum(tx, 0))
+            np.add.at(self._bytes[1], words, np.maximum(-tx, 0))
         unique, of = np.unique(words, return_inverse=True)
         state = unpack(self._words[unique])
         n = len(unique)
@@ -139,8 +145,8 @@ class Mbarriers:
         phase = state.phase ^ over
         after = State(missing, np.where(over, expected, pending), expected, phase)
         if midway.any():
-            after = self._one_by_one(np.flatnonzero(midway), of, state, after, arrivals, tx)
-            over = over | midway
+            over = over.copy()
+            after = self._one_by_one(np.flatnonzero(midway), of, state, after, arrivals, tx, over)
         if not ends and over.any():
             raise self._error("arrives with noComplete, and would end the phase")
         self._words[unique] = pack(after)
@@ -150,10 +156,13 @@ class Mbarriers:
         return old
 
     def _one_by_one(
-        self, which: Array, of: Array, before: State, after: State, arrivals: Array, tx: Array
-    ) -> State:
-        """The fields `after`, with those of the mbarriers `which` made thread by thread."""
+        self, which: Array, of: Array, before: State, after: State, arrivals: Array, tx: Array,
+        over: Array,
+    ) -> State:  # fmt: skip
+        """The fields `after`, with those of the mbarriers `which` made thread by thread; notes in
+        `over` which of their phases end."""
         fields = [field.copy() for field in after]
+        over[which] = False
         for i in which.tolist():
             missing, pending, expected, phase = (int(field[i]) for field in before)
             for thread in np.flatnonzero(of == i).tolist():
@@ -163,12 +172,15 @@ class Mbarriers:
                     raise self._error("arrives more often than the mbarrier waits for in a phase")
                 if pending == 0 and missing == 0:
                     pending, phase = expected, phase ^ 1
+                    over[i] = True
             for field, value in zip(fields, (missing, pending, expected, phase), strict=True):
                 field[i] = value
         return State(*fields)
 
     def _phases_end(self, words: Array) -> None:
         m = self.machine
+        if self._bytes is not None:
+            self._bytes[:, words] = 0
         for listener in m.listeners:
             listener.on_mbarrier_phase(m, words)
         ended = np.zeros(len(self._words), bool)
@@ -184,9 +196,13 @@ class Mbarriers:
         block, _ = m.record.coordinates(m.blocks[row], 0)
         bytes_missing = f" and {tx:,} bytes" if tx > 0 else ""
         too_many = f", and {-tx:,} bytes have come that nobody announced" if tx < 0 else ""
+        both = ""
+        if tx and self._bytes is not None:
+            announced, come = self._bytes[:, word].tolist()
+            both = f" ({announced:,} announced, {come:,} have come)"
         return (
             f"shared memory of block {block}, byte {offset:,}: its phase (parity {phase}) misses "
-            f"{pending:,} of {expected:,} arrivals{bytes_missing}{too_many}"
+            f"{pending:,} of {expected:,} arrivals{bytes_missing}{too_many}{both}"
         )
 
     def _error(self, does: str, mask: Array | None = None) -> KernelError:

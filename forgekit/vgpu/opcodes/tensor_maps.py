@@ -41,9 +41,7 @@ def replace(ins: Instruction, d: Decoder) -> Step:
     if field == "elemtype" and expect(operands[1], Immediate, "number").bits >= _PLAIN_TYPES:
         raise UnknownVariantError("a type that is converted on the way")
     space, address = space_of(ins), address_of(operands[0], space_of(ins), d)
-    value = d.fetch(operands[-1], "u64" if field.startswith("global_") else "u32")
-    if field == "global_dim":
-        value = d.fetch(operands[-1], "u32")
+    value = d.fetch(operands[-1], "u64" if ins.opcode[-1] == "b64" else "u32")
 
     def write(m: Machine, mask: Array | None) -> None:
         new = value(m).astype(np.uint64)

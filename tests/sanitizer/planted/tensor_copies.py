@@ -126,7 +126,8 @@ def tensor_store_kernel(mX: cute.Tensor, atom: cute.CopyAtom, mY: cute.Tensor,
         tile = 2 * bidx + t
         if cutlass.const_expr(bug == "fenced_too_soon"):
             cute.arch.fence_proxy("async.shared", space="cta")
-        for k in cutlass.range_constexpr(TILE // THREADS):
+        rounds = TILE // THREADS - (bug == "half_filled")
+        for k in cutlass.range_constexpr(rounds):
             row, column = (k * THREADS + tidx) // COLUMNS, tidx % COLUMNS
             # BUG not_awaited, another_waits, without_barrier, unfenced, fenced_too_soon
             # BUG fenced_by_one
@@ -140,7 +141,7 @@ def tensor_store_kernel(mX: cute.Tensor, atom: cute.CopyAtom, mY: cute.Tensor,
             cute.arch.sync_threads()
         if cute.arch.make_warp_uniform(cute.arch.warp_idx()) == 0:
             # BUG not_awaited, another_waits, without_barrier, leaves, unfenced, fenced_too_soon
-            # BUG fenced_by_one
+            # BUG fenced_by_one, half_filled
             cute.copy(atom, sA, gY[None, tile])
             cute.arch.cp_async_bulk_commit_group()
             if cutlass.const_expr(bug not in ("not_awaited", "another_waits")):
@@ -320,6 +321,7 @@ FAMILIES = (
         Bug("leaves", LIFETIME, "The block leaves while its tile is being read."),
         Bug("unfenced", FENCE, "No proxy fence between the stores and the copy."),
         Bug("fenced_too_soon", FENCE, "The proxy fence comes before the stores."),
+        Bug("half_filled", ("uninitialised-shared",), "The last rows of the tile are not written."),
         Bug("fenced_by_one", FENCE, "Only the thread that starts the copy fences, too early."),
     )),
     Family(tensor_in_place, lambda: (fk.randn(13, 44), fk.empty(13, 44)),
