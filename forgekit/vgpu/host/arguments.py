@@ -61,6 +61,7 @@ def register(memory: GlobalMemory, arguments: Iterable[tuple[str, object]]) -> N
     Raises:
         UsageError: a tensor on a GPU, or a pointer into memory of unknown size.
     """
+    memory.live = storage_at
     regions: list[Region] = []
     pointers: list[tuple[str, Any]] = []
     for name, argument in arguments:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -145,10 +145,15 @@ def element_view(data: Array, elem_bytes: int, count: int) -> Array:
 
 
 class GlobalMemory:
-    """The allocations one launch can reach, in order of address."""
+    """The allocations one launch can reach, in order of address.
+
+    live: finds memory, (start, bytes, owner), that holds a real address, of tensors that are no
+    arguments.
+    """
 
     def __init__(self) -> None:
         self.allocations: list[Allocation] = []
+        self.live: Callable[[int], tuple[int, int, object] | None] = lambda address: None
         self.on_the_host: list[Region] = []  # arguments that a kernel cannot reach
         self._next = GLOBAL_BASE
         self.starts = np.zeros(0, np.uint64)
@@ -158,6 +163,15 @@ class GlobalMemory:
     ) -> Allocation:
         """Give one piece of real memory an address."""
         return self._add([Region(real_address, size_bytes, info, real_address, owner=owner)])
+
+    def adopt(self, real_address: int) -> Allocation | None:
+        """Give the tensor that holds a real address, which only memory names, an address, too."""
+        found = self.live(real_address)
+        if found is None:
+            return None
+        start, size, owner = found
+        info = TensorInfo(f"memory at {start:#x}", "bytes", 1, (size,), (1,))
+        return self.add(start, size, info, owner=owner)
 
     def add_tensors(self, regions: Sequence[Region]) -> None:
         """Give tensors their addresses, in order; those that overlap share one range."""

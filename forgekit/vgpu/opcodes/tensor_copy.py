@@ -140,9 +140,11 @@ def _tensor(m: Machine, address: int, modes: int, who: Array) -> _Tensor:
         have = len(found.sizes)
         raise faults.tensor_map(m, who, f"a tensor map of {have} modes for a copy of {modes}")
     held = _held(m, found.address)
-    if held is None:
-        real = m.memory.translate(found.address)
-        held = None if real is None else _held(m, real)
+    if held is None:  # a real address, as the host or a table of pointers has it
+        if m.memory.translate(found.address) is None:
+            m.memory.adopt(found.address)
+        virtual = m.memory.translate(found.address)
+        held = None if virtual is None else _held(m, virtual)
     if held is None:
         raise faults.tensor_map(
             m, who, f"a tensor map of memory at {found.address:#x}, which belongs to no tensor of "

@@ -148,7 +148,7 @@ class GlobalCheck:
         """What is known of an allocation; None where nothing can go wrong."""
         key = id(allocation)
         if key not in self._tensors:
-            written, blank = key in self._written, self._blanks[key]
+            written, blank = key in self._written, self._blanks.get(key)
             tensor = None
             if self._on and (written or blank is not None):
                 tensor = _Tensor(allocation, self._unit, blank)
