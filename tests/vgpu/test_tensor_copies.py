@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import subprocess
@@ -12,7 +13,7 @@ import numpy as np
 import ptx_launch
 import pytest
 
-from forgekit.errors import KernelError, UnsupportedPtxError
+from forgekit.errors import KernelError, SanitizerError, UnsupportedPtxError
 from forgekit.tracing.access_trace import AccessTrace
 from forgekit.vgpu.counters.counting import Counting
 from forgekit.vgpu.memory import GLOBAL_BASE
@@ -218,6 +219,19 @@ def test_a_warp_that_stores_the_same_stores_once():
     launch(body, tensor_map(x, (8, 4)), new, x, listeners=(counts,))
     written = {t.name: t.written_bytes for t in counts.launches[0].tensors}
     assert (x == 1).all() and written["z"] == x.nbytes
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_warps_that_store_the_same_do_not_race(apart):
+    """As several elected threads do in scripts in circulation; other bytes are a finding."""
+    x, new = np.zeros((8, 16), np.float32), np.arange(256, dtype=np.float32)
+    each = "and.b32 %r50, %r0, 31; setp.eq.u32 %p1, %r50, 0; "
+    if apart:
+        each += "shr.u32 %r51, %r0, 5; shl.b32 %r51, %r51, 9; add.s32 %r1, %r1, %r51; "
+    body = text(FILL.replace("{pieces}", "64") + each + STORE, (0, 0), 512)
+    with pytest.raises(SanitizerError) if apart else contextlib.nullcontext():
+        ptx_launch.launch(body, tensor_map(x, (16, 8)), new, x, block=64, sanitize=True)
+    assert apart or (x.reshape(-1) == new[:128]).all()
 
 
 def test_to_several_blocks_of_the_cluster(launch):
