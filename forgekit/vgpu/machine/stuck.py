@@ -30,9 +30,9 @@ def deadlock(m: Machine) -> DeadlockError:
             lines.append(f"  {m.who(mask)} wait at barrier {number}{awaited}, {m.where(pc)}")
     for pc, waiting in m.parked.items():
         op = m.program.instructions[pc].name
+        others = "lanes of their warp" if op[:5] != "wgmma" else "warps of their warpgroup"
         lines.append(
-            f"  {m.who(waiting)} wait at {op} for lanes of their warp that are elsewhere, "
-            f"{m.where(pc)}"
+            f"  {m.who(waiting)} wait at {op} for {others} that are elsewhere, {m.where(pc)}"
         )
     lines += [f"  {line}" for line in _sleeping(m)]
     if any("warp_idx" in line and "shfl" in line for line in lines):

@@ -130,7 +130,8 @@ def same_in_warpgroup(m: Machine, value: Array, which: Array, what: str) -> Arra
 
 
 def _error(m: Machine, does: str, advice: str) -> KernelError:
-    text = f"Misused wgmma: {m.where()}\n  {m.who(m.expand(m.mask))} {does}.\n{advice}"
+    first = divmod(int(m.expand(m.mask).reshape(-1).argmax()), m.n_threads)
+    text = f"Misused wgmma: {m.where()}\n  {m.thread_name(*first)} {does}.\n{advice}"
     return m.marked(KernelError(text), "wgmma")
 
 
