@@ -23,7 +23,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 # In order of weight: of several kinds merged into one step, the last one names it.
 KINDS = ("compute", "branch", "warp-wide", "shared", "global", "async copy", "barrier")
-_WARP_WIDE = ("mma", "shfl", "vote", "redux", "match", "elect", "activemask")
+_WARP_WIDE = ("mma", "wgmma", "shfl", "vote", "redux", "match", "elect", "activemask")
 _LIMIT = 60_000  # instructions of a group of threads that are recorded
 
 

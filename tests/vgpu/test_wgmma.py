@@ -231,3 +231,15 @@ def test_refusals_name_the_instruction_and_what_to_do(line, text):
     with pytest.raises(UnsupportedPtxError) as error:
         launch(PLAIN + line + STORE, np.zeros(128, np.float32), block=128)
     assert text in str(error.value) and line.partition(";")[0] in str(error.value)
+
+
+def test_lines_that_use_it_are_counted_and_drawn():
+    """128 by 128 by 128: two tiles of K, four steps each, by eight warps; none of it is a load."""
+    a, b, c = drawn((128, 128), F16, 1), drawn((128, 128), F16, 2), torch.zeros(128, 128).half()
+    run = fk.compile(wgmma.gemm, *(fk.spec(t, divisible={1: 16}) for t in (a, b, c)), half(128))
+    p = fk.profile(run, a, b, c)
+    texts = [i.text for line in p.lines for i in line.instructions
+             for _ in range(i.warp_instructions)]  # fmt: skip
+    assert sum(t.startswith("wgmma.mma_async") for t in texts) == 2 * 4 * 8
+    assert p["shared_load_requests"] == p["shared_load_wavefronts"] == 0
+    assert "64 warp-wide" in str(fk.timeline(run, a, b, c))
