@@ -149,7 +149,9 @@ class Sitting:
 
     def _in_time(self) -> None:
         left = self.end - time.monotonic()
-        self.peer.seconds = max(min(self.limits.seconds, left), 0.01)
+        if left <= 0:
+            raise LostError(f"it took more than {self.limits.total_seconds:g} s in all")
+        self.peer.seconds = min(self.limits.seconds, left)
 
     def _lost(self, error: LostError, where: str) -> None:
         why = self._stop()
@@ -172,11 +174,11 @@ class Sitting:
             self.slow = ""
             with _at_most(2 * self.limits.seconds):
                 report = grade(e, value, e.arch, untouched=e.is_skeleton(value))
-        except _TooLongError as error:
-            return Verdict(name, "stopped", e.title, happened=f"It was stopped: {error}.")
         except LostError as error:
+            if isinstance(error, _TooLongError) and not self.peer.waiting:
+                return Verdict(name, "stopped", e.title, happened=f"It was stopped: {error}.")
             self._lost(error, f" while {name} was graded")
-            return Verdict(name, "stopped", happened=self.why)
+            return Verdict(name, "stopped", e.title, happened=self.why)
         except Exception:  # there is no such name
             said = [f"Nothing is defined under the name `{e.entry}`.", *self.errors]
             verdict = "stopped" if self.slow else "missing"

@@ -35,6 +35,7 @@ class Judge:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.process: subprocess.Popen[str] | None = None
+        self._heard = b""
 
     def verdicts(self, handed_in: HandedIn, at: Callable[[str], None]) -> Verdicts | None:
         """What became of a submission's exercises; None if the judge was lost over it."""
@@ -56,7 +57,7 @@ class Judge:
             for pipe in (self.process.stdin, self.process.stdout):
                 with contextlib.suppress(OSError):
                     pipe and pipe.close()
-        self.process = None
+        self.process, self._heard = None, b""
 
     def _start(self) -> None:
         if self.process is not None:
@@ -77,10 +78,16 @@ class Judge:
 
     def _hear(self, seconds: float) -> dict[str, Any]:
         assert self.process is not None and self.process.stdout is not None
-        # A line is written whole, so what can be read can be read to its end.
-        if not select.select([self.process.stdout], [], [], seconds + _SLACK_S)[0]:
-            raise OSError("silent")
-        found: dict[str, Any] = json.loads(self.process.stdout.readline())
+        pipe = self.process.stdout.fileno()
+        while b"\n" not in self._heard:
+            if not select.select([pipe], [], [], seconds + _SLACK_S)[0]:
+                raise OSError("silent")
+            part = os.read(pipe, 1 << 16)
+            if not part:
+                raise OSError("gone")
+            self._heard += part
+        line, _, self._heard = self._heard.partition(b"\n")
+        found: dict[str, Any] = json.loads(line)
         return found
 
 

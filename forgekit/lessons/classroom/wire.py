@@ -44,6 +44,7 @@ class Peer(Values):
         }  # fmt: skip
         self.seconds = math.inf  # for an answer
         self.on_silence: Callable[[], None] = lambda: None  # when these have passed
+        self.waiting = False  # for an answer
         self._deadline, self._asked_again = math.inf, False
         self._buffer = bytearray()
 
@@ -54,16 +55,19 @@ class Peer(Values):
             LostError: there is no answer.
         """
         self._deadline, self._asked_again = time.monotonic() + self.seconds, False
+        self.waiting = True
         self._send({"ask": what, "args": self.encode(list(args))})
         while True:
             message = self._receive()
             if "ask" in message:
                 self._serve(message)
-            elif "raise" in message:
+                self.waiting = True  # again: it may have asked back
+                continue
+            self.waiting = False
+            if "raise" in message:
                 raise self._error(message["raise"])
-            else:
-                self._refill(message)
-                return self.decoded(message.get("return"))
+            self._refill(message)
+            return self.decoded(message.get("return"))
 
     def serve(self) -> None:
         """Answer until the other side closes."""

@@ -303,3 +303,15 @@ def test_cells_for_nbgrader():
     assert marks[2]["grade"] and marks[2]["locked"] and marks[2]["points"] == 1
     assert found.GRADES.findall(cells[2].source) == ["week0/scale"]
     assert assignment(new.new_notebook(cells=[new.new_code_cell("1")])) is None
+
+
+def test_a_judge_that_says_much_at_once_is_heard(monkeypatch):
+    says = r"""print('{"ready": 1}\n{"at": "a"}\n{"at": "b"}\n{"verdicts": []}')"""
+    popen = running.subprocess.Popen
+    monkeypatch.setattr(
+        running.subprocess, "Popen", lambda command, **o: popen([*command[:1], "-c", says], **o)
+    )
+    monkeypatch.setattr(running, "_SLACK_S", 20)
+    judge, at = running.Judge(Limits(total_seconds=1)), []
+    assert judge.verdicts(HandedIn("ana", "x", "x"), at.append) == [] and at == ["a", "b"]
+    assert judge.verdicts(HandedIn("ana", "x", "x"), at.append) is None  # it has ended
