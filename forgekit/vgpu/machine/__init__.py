@@ -4,6 +4,7 @@ machine.py          the scheduler: groups of threads, divergence, registers, war
 barriers.py         barriers of a block and of a cluster
 mbarriers.py        barrier objects in shared memory
 async_operations.py    bulk copies and `st.async` in flight
+tensor_boxes.py     what of tensors and of shared memory tensor copies reach
 warpgroups.py       products of `wgmma` in flight, the accumulators they will leave
 wait_queue.py       who waits for those; what happens when all are blocked
 stuck.py            what a student reads about a deadlock or an endless loop

@@ -66,7 +66,7 @@ class Boxes(End):
                 part = self.clipped[i]
                 if part.empty:
                     continue
-                rows = replace_last(part).offsets().reshape(-1)
+                rows = part._replace(extents=(*part.extents[:-1], 1)).offsets().reshape(-1)
                 starts.append(rows + int(self.start[i]) + part.offset)
                 sizes.append(np.full(len(rows), part.extents[-1] * self.maps[i].itemsize))
                 of.append(np.full(len(rows), i))
@@ -87,11 +87,6 @@ class Boxes(End):
             maps=[self.maps[i] for i in chosen],
             clipped=[self.clipped[i] for i in chosen],
         )
-
-
-def replace_last(part: Clipped) -> Clipped:
-    """Its rows: the dense mode cut down to the first element."""
-    return part._replace(extents=(*part.extents[:-1], 1))
 
 
 @dataclass

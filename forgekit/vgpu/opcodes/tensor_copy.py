@@ -6,7 +6,6 @@ Boxes and addresses are checked where the instruction stands.
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,23 +13,15 @@ from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.machine.async_operations import NO_MBARRIER, AsyncOperation, End, Update
 from forgekit.vgpu.machine.tensor_boxes import Boxes, Tiles
-from forgekit.vgpu.memory import (
-    PARAM_WINDOW,
-    WINDOW_MASK,
-    Allocation,
-    clusters,
-    faults,
-    tensor_maps,
-)
-from forgekit.vgpu.memory.tensor_maps import Clipped, TensorMap
-from forgekit.vgpu.opcodes import UnknownVariantError, atomics, counted, expect, opcode
+from forgekit.vgpu.memory import clusters, faults
+from forgekit.vgpu.opcodes import UnknownVariantError, atomics, counted, opcode
 from forgekit.vgpu.opcodes.access import address_of
+from forgekit.vgpu.opcodes.boxes import MODES, Box
 from forgekit.vgpu.opcodes.bulk_copy import each_block, in_shared
-from forgekit.vgpu.opcodes.decoder import DTYPES, Decoder, Fetch, Step
-from forgekit.vgpu.ptx import Address, Instruction, Operand, Register, Vector
+from forgekit.vgpu.opcodes.decoder import DTYPES, Decoder, Step
+from forgekit.vgpu.ptx import Instruction
 
 ALIGN = 128  # of shared memory: PTX ISA, "cp.async.bulk.tensor"
-_MODES = {f"{n}d": n for n in range(1, 6)}
 _SHARED = ("shared:cta", "shared:cluster")
 # What PTX lets a tensor's elements be reduced by.
 _REDUCTIONS = {
@@ -40,126 +31,6 @@ _REDUCTIONS = {
     "inc": ("u32",), "dec": ("u32",),
     **dict.fromkeys(("and", "or", "xor"), ("u32", "s32", "u64", "s64")),
 }  # fmt: skip
-
-
-class _Tensor(NamedTuple):
-    """A tensor map, and where its tensor begins: a byte of an allocation."""
-
-    map: TensorMap
-    allocation: Allocation
-    start: int
-
-
-class _Box:
-    """The operand `[map, {x, y, …}]`."""
-
-    def __init__(self, ins: Instruction, operand: Operand, d: Decoder) -> None:
-        self.modes = next((n for part, n in _MODES.items() if part in ins.opcode), 0)
-        items = operand.items if isinstance(operand, Vector) else ()
-        if not self.modes or len(items) != 2:
-            raise UnknownVariantError("without a tensor map and coordinates")
-        base, at = items
-        if isinstance(base, Register):
-            base = Address(base, 0)
-        self._map = address_of(base, "global", d)
-        coordinates = expect(at, Vector, "list of coordinates").items
-        if len(coordinates) != self.modes:
-            raise UnknownVariantError(f"{len(coordinates)} coordinates")
-        self._at: list[Fetch] = [d.fetch(c, "s32") for c in coordinates]
-
-    def operands(self, m: Machine) -> list[Array]:
-        """The map's address and the coordinates."""
-        return [self._map(m), *(fetch(m) for fetch in self._at)]
-
-    def boxes(self, m: Machine, full: Array, does: str) -> Boxes:
-        """The box of each thread that takes part; does: `copies from`, `copies to`."""
-        threads = np.flatnonzero(full)
-        maps, *columns = (
-            np.broadcast_to(a, m.shape).reshape(-1)[threads].tolist() for a in self.operands(m)
-        )
-        tensors = {
-            address: _tensor(m, address, self.modes, _only(m, int(threads[maps.index(address)])))
-            for address in set(maps)
-        }
-        found = [tensors[address] for address in maps]
-        corners = list(zip(*columns, strict=True))
-        clipped = [
-            self._clipped(m, _only(m, thread), tensor, corner, does)
-            for thread, tensor, corner in zip(threads.tolist(), found, corners, strict=True)
-        ]
-        start = np.array([tensor.start for tensor in found], np.int64)
-        return Boxes(start, [t.allocation for t in found], [t.map for t in found], clipped)
-
-    @staticmethod
-    def _clipped(
-        m: Machine, who: Array, tensor: _Tensor, at: tuple[int, ...], does: str
-    ) -> Clipped:
-        """What of the box at these coordinates is inside its tensor, if that is in memory."""
-        stores = does != "copies from"
-        wrong = tensor.map.wrong_corner(at, stores=stores)
-        if wrong:
-            raise faults.box_corner(m, does, who, tensor.map, at, wrong)
-        part, allocation = tensor.map.clip(at, stores=stores), tensor.allocation
-        first = tensor.start + part.offset
-        last = first + part.span_bytes + tensor.map.itemsize
-        if not part.empty and (first < 0 or last > allocation.size_bytes):
-            raise faults.box_out_of_bounds(m, does, who, tensor.map, allocation, at, first, last)
-        if stores and allocation.read_only:
-            place = np.full((1, 1), allocation.address + first, np.uint64)
-            raise faults.read_only(m, "writes", place, who, tensor.map.itemsize)
-        return part
-
-
-def _only(m: Machine, thread: int) -> Array:
-    one = np.zeros(m.shape, bool)
-    one.flat[thread] = True
-    return one
-
-
-def _tensor(m: Machine, address: int, modes: int, who: Array) -> _Tensor:
-    """What a tensor map in parameters or global memory means."""
-    plain = address & int(WINDOW_MASK)
-    raw = b""
-    if address - plain == PARAM_WINDOW:
-        raw = m.record.params[plain : plain + tensor_maps.BYTES]
-    elif address == plain:
-        holder = m.memory.find(plain)
-        if holder is not None and plain >= holder.address:
-            at = plain - holder.address
-            raw = holder.data[at : at + tensor_maps.BYTES].tobytes()
-    if len(raw) < tensor_maps.BYTES:
-        raise faults.tensor_map(m, who, f"an address, {address:#x}, where no tensor map can be")
-    if plain % tensor_maps.ALIGN:
-        multiple = f"not a multiple of {tensor_maps.ALIGN}"
-        raise faults.tensor_map(m, who, f"a tensor map at address {address:#x}, {multiple}")
-    try:
-        found = tensor_maps.decode(raw)
-    except ValueError as error:
-        raise faults.tensor_map(m, who, str(error)) from None
-    if len(found.sizes) != modes:
-        have = len(found.sizes)
-        raise faults.tensor_map(m, who, f"a tensor map of {have} modes for a copy of {modes}")
-    held = _held(m, found.address)
-    if held is None:  # a real address, as the host or a table of pointers has it
-        if m.memory.translate(found.address) is None:
-            m.memory.adopt(found.address)
-        virtual = m.memory.translate(found.address)
-        held = None if virtual is None else _held(m, virtual)
-    if held is None:
-        raise faults.tensor_map(
-            m, who, f"a tensor map of memory at {found.address:#x}, which belongs to no tensor of "
-            "this launch: it was made for another tensor, or for one that is gone",
-        )  # fmt: skip
-    return _Tensor(found, *held)
-
-
-def _held(m: Machine, address: int) -> tuple[Allocation, int] | None:
-    """The allocation that holds a virtual address, and the byte."""
-    allocation = m.memory.find(address)
-    start = -1 if allocation is None else address - allocation.address
-    if allocation is None or not 0 <= start < max(allocation.size_bytes, 1):
-        return None
-    return allocation, start
 
 
 def _tiles(m: Machine, does: str, address: Array, full: Array, boxes: Boxes) -> End:
@@ -191,7 +62,7 @@ def _known(ins: Instruction, *known: str) -> None:
     for part in ins.opcode[ins.opcode.index("tensor") + 1 :]:
         if part.startswith(("im2col", "tile:")):
             raise UnknownVariantError(f".{part.replace(':', '::')}, only boxes (.tile)")
-        if part not in _MODES and part not in ("tile", "L2:cache_hint", *known):
+        if part not in MODES and part not in ("tile", "L2:cache_hint", *known):
             raise UnknownVariantError(f".{part}")
 
 
@@ -205,7 +76,7 @@ def tensor_copy(ins: Instruction, d: Decoder) -> Step:
     operands = counted(ins, 3 + multicast + ("L2:cache_hint" in ins.opcode))
     to, box, mbarrier = (
         address_of(operands[0], "shared", d),
-        _Box(ins, operands[1], d),
+        Box(ins, operands[1], d),
         address_of(operands[2], "shared", d),
     )
     several = d.fetch(operands[3], "b16") if multicast else None
@@ -240,7 +111,7 @@ def _store(ins: Instruction, d: Decoder, reduction: str | None) -> Step:
     """`cp[.reduce].async.bulk.tensor.2d.global.shared::cta[.add].tile.bulk_group [map, …], [a]`."""
     _known(ins, "shared:cta", "global", "bulk_group", *([reduction] if reduction else []))
     operands = counted(ins, 2 + ("L2:cache_hint" in ins.opcode))
-    box, source = _Box(ins, operands[0], d), address_of(operands[1], "shared", d)
+    box, source = Box(ins, operands[0], d), address_of(operands[1], "shared", d)
     does = "updates" if reduction else "copies to"
 
     def start(m: Machine, mask: Array | None) -> None:
@@ -303,7 +174,7 @@ def _reduction(name: str, kind: str) -> Update:
 def tensor_prefetch(ins: Instruction, d: Decoder) -> Step:
     """Into L2, which the virtual GPU does not have: only the map and the box are checked."""
     _known(ins, "L2", "global")
-    box = _Box(ins, counted(ins, 1 + ("L2:cache_hint" in ins.opcode))[0], d)
+    box = Box(ins, counted(ins, 1 + ("L2:cache_hint" in ins.opcode))[0], d)
 
     def check(m: Machine, mask: Array | None) -> None:
         box.boxes(m, m.expand(mask), "copies from")

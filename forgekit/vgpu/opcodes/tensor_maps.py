@@ -87,9 +87,7 @@ def copy(ins: Instruction, d: Decoder) -> Step:
 
     def run(m: Machine, mask: Array | None) -> None:
         for at in range(0, size, 16):
-            step = at
-            read, write = source(m), to(m)
-            read, write = read + read.dtype.type(step), write + write.dtype.type(step)
+            read, write = (a + a.dtype.type(at) for a in (source(m), to(m)))
             found = addressing.targets(m, "shared", "reads", read, mask, 4, 4)
             values = addressing.load(found, 4)
             m.notify("load", "shared", read, mask, 16, found, values)
