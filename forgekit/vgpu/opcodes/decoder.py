@@ -136,6 +136,8 @@ class Decoder:
             return get
         if have.itemsize < dtype.itemsize:
             raise UnknownVariantError(f"register {name} is narrower than the operand")
+        if have.itemsize > 8:
+            raise UnknownVariantError(f"{name}, a register of type .b128")
         wide, narrow = np.dtype(f"u{have.itemsize}"), np.dtype(f"u{dtype.itemsize}")
         return lambda m: m.regs[i].view(wide).astype(narrow).view(dtype)
 
