@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from typing import NamedTuple
 
 import pytest
 import torch
@@ -227,6 +228,38 @@ def test_host_code_says_what_bytes_hold(installed):
     assert arguments.describe("x", tensor).dtype == "uint8"
     tensor.element_type = cutlass.Float8E4M3FN
     assert arguments.describe("x", tensor).dtype == "float8e4m3fn"
+
+
+class Options(NamedTuple):
+    first: cutlass.Int32
+    nothing: cutlass.Int32 | None
+    pair: tuple[cutlass.Int32, cutlass.Float32]
+
+
+@cute.kernel
+def options_kernel(mX: cute.Tensor, first: cutlass.Int32, pair: cute.Shape):
+    mX[0] = cutlass.Float32(first)
+    mX[1] = cutlass.Float32(pair[0])
+    mX[2] = pair[1]
+
+
+@cute.jit
+def write_options(mX: cute.Tensor, given: Options):
+    options_kernel(mX, given.first, given.pair).launch(grid=(1, 1, 1), block=(1, 1, 1))
+
+
+def test_pythons_numbers_in_tuples_are_numbers(installed):
+    """As with TVM-FFI; CuTe DSL's own calls lose them."""
+    Int32, Float32 = cutlass.Int32, cutlass.Float32
+    x = torch.zeros(3)
+    example = Options(Int32(1), None, (Int32(2), Float32(3)))
+    run = cute.compile(write_options, dynamic(x), example, options="--enable-tvm-ffi")
+    for given in (Options(Int32(7), None, (8, 2.5)), Options(7, None, (Int32(8), Float32(2.5)))):
+        x.zero_()
+        run(x, given)
+        assert x.tolist() == [7, 8, 2.5]
+    with pytest.raises(ArgumentMismatchError, match=r"`given.pair.0`: got 4,294,967,296"):
+        run(x, Options(7, None, (1 << 32, 2.5)))
 
 
 def test_wrong_rank(add):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from forgekit.errors import ArgumentMismatchError, brief, got_needed
@@ -185,7 +185,8 @@ class CallSignature:
 
     integers: CuTe DSL's types of the scalars that are whole numbers; env_streams: stream parameters
     that TVM-FFI leaves out of the call; packs: whether tensors are packed by what was compiled, as
-    TVM-FFI does, whatever marks the caller's tensors have.
+    TVM-FFI does, whatever marks the caller's tensors have. members: CuTe DSL's types of the numbers
+    in tuples, where TVM-FFI takes Python's numbers and CuTe DSL's own calls would lose them.
     """
 
     tensors: Mapping[str, Any]
@@ -193,6 +194,7 @@ class CallSignature:
     integers: Mapping[str, Any]
     env_streams: frozenset[str] = frozenset()
     packs: bool = False
+    members: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -208,7 +210,8 @@ class CallSignature:
         scalars = {n for n, v in arguments.items() if n not in tensors and not _nested(v)}
         kinds = {n: integer_type(annotations.get(n), arguments[n]) for n in scalars}
         integers = {n: kind for n, kind in kinds.items() if kind is not None}
-        return cls(tensors, frozenset(scalars), integers, frozenset(streams), wants_tvm_ffi)
+        nested = {n: _numbers(v) for n, v in arguments.items() if wants_tvm_ffi and _nested(v)}
+        return cls(tensors, frozenset(scalars), integers, frozenset(streams), wants_tvm_ffi, nested)
 
     def complete(
         self, names: Sequence[str], args: tuple, kwargs: Mapping[str, Any]
@@ -231,6 +234,7 @@ class CallSignature:
             ArgumentMismatchError: it is not what the function was compiled for.
         """
         parameter = self.tensors.get(name)
+        value = _as_compiled(name, self.members.get(name), value)
         if parameter is None:
             if name in self.others and is_tensor(value):
                 raise _mismatch(name, "a tensor", "a value that is no tensor", _COMPARE)
@@ -271,6 +275,31 @@ def _parameters(value: Any) -> TensorParameter | tuple | None:
         return TensorParameter.of(value)
     members = tuple(map(_parameters, value))
     return members if any(members) else None
+
+
+def _numbers(value: Any) -> Any:
+    """CuTe DSL's type of a number, or those of the members of a tuple; None of all else."""
+    import cutlass
+
+    if isinstance(value, tuple | list):
+        return tuple(map(_numbers, value))
+    return type(value) if isinstance(value, cutlass.Numeric) else None
+
+
+def _as_compiled(name: str, kinds: Any, value: Any) -> Any:
+    """A value whose Python numbers have become these types."""
+    if isinstance(kinds, tuple):
+        if not isinstance(value, tuple | list) or len(value) != len(kinds):
+            return value
+        names = getattr(value, "_fields", range(len(value)))
+        found = [
+            _as_compiled(f"{name}.{n}", k, v) for n, k, v in zip(names, kinds, value, strict=True)
+        ]
+        return type(value)(*found) if hasattr(value, "_fields") else type(value)(found)
+    if kinds is None or type(value) not in (int, float, bool):
+        return value
+    check_integer(name, value, integer_type(kinds, value))
+    return kinds(value)
 
 
 def check_uncompiled(name: str, value: Any, annotation: Any) -> None:
