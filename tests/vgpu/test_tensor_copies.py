@@ -114,6 +114,8 @@ CASES = [  # shape of the tensor, box and coordinates (mode 0 first), dtype, swi
     ((2, 3, 3, 4, 16), (16, 2, 2, 2, 2), (0, 3, 1, -1, 1), "f2", 32),
     ((2, 3, 3, 4, 16), (16, 2, 2, 2, 2), (0, 3, 1, 2, 1), "f2", 32),
     ((9, 16), (16, 4), (0, 100), "f4", 0),  # all of it outside
+    ((16, 16), (16, 16), (0, 0), "f2", 128),  # rows narrower than the swizzle's span
+    ((16, 16), (8, 16), (8, 0), "f4", 64),
 ]
 
 
