@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import struct
 
+import numpy as np
 import pytest
+from ptx_launch import launch
 
 from forgekit.errors import PtxSyntaxError, UnsupportedPtxError
 from forgekit.vgpu import opcodes, program, ptx
@@ -505,3 +507,18 @@ def test_an_opcode_that_liveness_takes_for_another_kind(monkeypatch: pytest.Monk
         monkeypatch.setitem(opcodes.REGISTRY, name, meaning)
         with pytest.raises(UnsupportedPtxError, match=r"_NO_RESULT in ptx/dataflow\.py"):
             load(f"{name}.b32 %r1;")
+
+
+def test_registers_may_be_vectors():
+    """As inline assembly declares them, here twice, each in its scope."""
+    x = np.arange(64, dtype=np.int32).reshape(2, 32)
+    y = np.zeros((32, 4), np.int32)
+    half = """{{ .reg .v2 .s32 ab; ld.global.v2.b32 {{%r1, %r2}}, [%rd3]; mov.s32 ab.x, %r2;
+    mov.s32 ab.y, %r1; st.global.v2.s32 [%rd4+{at}], ab; }}"""
+    launch(
+        "mul.wide.u32 %rd2, %r0, 8; add.s64 %rd3, %rd0, %rd2; shl.b64 %rd2, %rd2, 1; "
+        "add.s64 %rd4, %rd1, %rd2;" + half.format(at=0) + half.format(at=8) + "ret;",
+        x, y,
+    )  # fmt: skip
+    want = x.reshape(32, 2)[:, ::-1]
+    assert (y == np.concatenate([want, want], axis=1)).all()

@@ -23,6 +23,7 @@ from forgekit.vgpu.ptx import (
     SourceLocation,
     Symbol,
     Variable,
+    Vector,
 )
 from forgekit.vgpu.ptx.operands import IDENT, read_number, read_operands
 
@@ -42,7 +43,7 @@ _VARIABLE = re.compile(
     r"(?:\.ptr\s+(?:\.(?:global|shared|local|const)\s+)?(?:\.align\s+\d+\s+)?)?"
     rf"(?P<name>{IDENT})\s*(?P<dims>(?:\[\s*\d*\s*\])*)\s*(?:=\s*(?P<init>[^;]*))?$"
 )
-_REG = re.compile(r"\.reg\s+\.(\w+)\s+([^.]+)$")
+_REG = re.compile(r"\.reg\s+(?:\.v([24])\s+)?\.(\w+)\s+([^.]+)$")
 _REG_NAME = re.compile(rf"({IDENT})(?:<(\d+)>)?")
 _INSTRUCTION = re.compile(
     rf"(?:@(?P<not>!?)(?P<guard>{IDENT})\s+)?(?P<op>[a-z][\w.:]*)\s*(?P<args>.*)$", re.S
@@ -51,7 +52,7 @@ _INSTRUCTION = re.compile(
 _MOST_BYTES = {"local": 512 << 10, "param": 32_764, "shared": 1 << 28, "global": 1 << 28}
 _MOST_REGISTERS = 1 << 18  # of a kernel; compilers make some thousands
 # What a scope declares, apart from its labels.
-_INNER_REG = re.compile(r"(?:^|[;{}])\s*\.reg\s+\.\w+\s+([^;]*)", re.S)
+_INNER_REG = re.compile(r"(?:^|[;{}])\s*\.reg\s+(?:\.v([24])\s+)?\.\w+\s+([^;]*)", re.S)
 _INNER_PARAM = re.compile(rf"(?:^|[;{{}}])\s*\.param\b[^;\[]*?\.\w+\s+({IDENT})")
 
 
@@ -78,6 +79,7 @@ class Parser:
         self.files = {int(n): path for n, path in _FILE.findall(self.text)}
         self.line_ends = [match.start() for match in re.finditer("\n", text)]
         self.kernel = Kernel("", ())  # the one being read
+        self.vectors: dict[str, Vector] = {}  # registers declared as `.v2` or `.v4`
         self.scopes: list[dict[str, str]] = []  # of each open `{`: names declared -> renamed
 
     # -- positions and errors -------------------------------------------------------------
@@ -276,8 +278,9 @@ class Parser:
                 break
         inside = self.text[self.pos : end]
         names = {m[1] for m in _LABEL.finditer(inside)} | set(_INNER_PARAM.findall(inside))
-        for declared in _INNER_REG.findall(inside):
-            names |= set(_register_names(declared))
+        for lanes, declared in _INNER_REG.findall(inside):
+            for name in _register_names(declared):
+                names |= {name, *_elements(name, lanes)}
         return {name: f"{name}@{counter}" for name in names}
 
     def renamed(self, name: str) -> str:
@@ -292,13 +295,17 @@ class Parser:
         if text.startswith(".pragma"):
             return
         if match := _REG.match(text):
-            if match[1] not in TYPE_BYTES:
-                raise self.error(f"registers of the unknown type .{match[1]}", start)
-            names = _register_names(match[2])
+            if match[2] not in TYPE_BYTES:
+                raise self.error(f"registers of the unknown type .{match[2]}", start)
+            names = _register_names(match[3])
             if not names:
                 raise self.error(f"cannot read this declaration: {text!r}", start)
             for name in names:
-                kernel.registers[self.renamed(name)] = match[1]
+                elements = [self.renamed(n) for n in _elements(name, match[1])]
+                if elements:
+                    self.vectors[self.renamed(name)] = Vector(tuple(map(Register, elements)))
+                for register in elements or [self.renamed(name)]:
+                    kernel.registers[register] = match[2]
             if len(kernel.registers) > _MOST_REGISTERS:
                 raise self.error(f"more than {_MOST_REGISTERS:,} registers", start)
             return
@@ -319,6 +326,9 @@ class Parser:
             operands = read_operands(match["args"], self.renamed, self.kernel.registers)
         except ValueError as error:
             raise self.error(str(error), start) from None
+        operands = tuple(
+            self.vectors.get(o.name, o) if isinstance(o, Symbol) else o for o in operands
+        )
         one_line = " ".join(text.split())
         return Instruction(opcode, operands, guard, one_line, self.line_at(start), source)
 
@@ -326,6 +336,11 @@ class Parser:
 def _blank(match: re.Match[str]) -> str:
     """A comment as blanks, a string as it is."""
     return match[0] if match[0][0] == '"' else re.sub(r"[^\n]", " ", match[0])
+
+
+def _elements(name: str, lanes: str | None) -> list[str]:
+    """The registers of one that is declared as `.v2` or `.v4`; none of another."""
+    return [f"{name}.{element}" for element in "xyzw"[: int(lanes or 0)]]
 
 
 def _register_names(text: str) -> list[str]:
