@@ -352,6 +352,7 @@ def test_parameters_are_read_through_addresses():
         ({"sizes": (0, 4)}, r"sizes \(0, 4\)"), ({"box": (8, 257)}, "edges of the box"),
         ({"steps": (1, 9)}, "element strides"), ({"strides": (40,)}, "multiples of 16"),
         ({"strides": (1 << 40,)}, "strides in bytes"), ({"address": 8}, "not a multiple of 16"),
+        ({"dtype": "s32", "nan_fill": True}, "of s32 with NaN"),
         ({"box": (2, 4)}, "boxes of 8 bytes"), ({"swizzle": 32, "box": (16, 4)}, "more than the"),
     ],
 )  # fmt: skip

@@ -148,6 +148,8 @@ def decode(raw: bytes) -> TensorMap:
             "a tensor map of elements that are converted or unpacked on the way (tf32, f32.ftz, 4 "
             "or 6 bits), which the virtual GPU does not know: copy them as they are"
         )
+    if flags >> 15 & 1 and "f" not in _TYPES[kind]:
+        raise ValueError(f"a tensor map of {_TYPES[kind]} with NaN outside the tensor: take zeros")
     if flags >> 11 & 3:
         raise ValueError("an interleaved tensor map, which the virtual GPU does not know")
     if flags >> 19 & 3 or flags >> 22 & 1:
