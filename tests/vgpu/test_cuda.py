@@ -12,6 +12,7 @@ import cutlass.cute as cute
 import numpy as np
 import torch
 from cuda.bindings import driver, runtime
+from cutlass.cute.runtime import from_dlpack
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional
 
@@ -229,6 +230,12 @@ def test_a_kernel_does_not_reach_the_hosts_memory(cuda):
         run(_ones(), y)
         assert (y == 1).all()
     run(_ones("cpu"), y.cpu())
+
+
+def test_arrays_of_numpy_go_through_from_dlpack(cuda):
+    x, y = np.ones(4, np.float32), np.zeros(4, np.float32)
+    add_to(from_dlpack(x), from_dlpack(y))
+    assert (y == 1).all()
 
 
 def test_what_does_not_fit_is_out_of_memory(cuda):

@@ -148,7 +148,7 @@ def describe(name: str, tensor: Any) -> TensorView:
     """
     source = getattr(tensor, SOURCE_ATTRIBUTE, None)
     if source is not None and is_tensor(source):
-        view = _describe_torch(name, source)
+        view = describe(name, source)
         kind = getattr(getattr(tensor, "element_type", None), "__name__", "").lower()
         # Host code names what bytes hold: `cute_tensor.element_type = cutlass.Float8E4M3FN`.
         return dataclasses.replace(view, dtype=kind) if kind.startswith("float8") else view
