@@ -18,7 +18,7 @@ from forgekit.vgpu.host import arguments, hooks
 cutlass = pytest.importorskip("cutlass")
 import cutlass.cute as cute  # noqa: E402
 from cutlass.base_dsl.common import DSLRuntimeError  # noqa: E402
-from cutlass.cute.runtime import from_dlpack, make_fake_compact_tensor  # noqa: E402
+from cutlass.cute.runtime import from_dlpack, make_fake_compact_tensor, make_ptr  # noqa: E402
 from cutlass.cutlass_dsl import CuTeDSL  # noqa: E402
 
 from tests.vgpu.kernels import flow, tutorial, weeks  # noqa: E402
@@ -234,10 +234,12 @@ class Options(NamedTuple):
     first: cutlass.Int32
     nothing: cutlass.Int32 | None
     pair: tuple[cutlass.Int32, cutlass.Float32]
+    place: cute.Pointer
 
 
 @cute.kernel
-def options_kernel(mX: cute.Tensor, first: cutlass.Int32, pair: cute.Shape):
+def options_kernel(mX: cute.Tensor, first: cutlass.Int32, pair: cute.Shape, place: cute.Pointer):
+    mX[3] = cute.make_tensor(place, cute.make_layout(2))[1]
     mX[0] = cutlass.Float32(first)
     mX[1] = cutlass.Float32(pair[0])
     mX[2] = pair[1]
@@ -245,21 +247,23 @@ def options_kernel(mX: cute.Tensor, first: cutlass.Int32, pair: cute.Shape):
 
 @cute.jit
 def write_options(mX: cute.Tensor, given: Options):
-    options_kernel(mX, given.first, given.pair).launch(grid=(1, 1, 1), block=(1, 1, 1))
+    options_kernel(mX, given.first, given.pair, given.place).launch(grid=(1, 1, 1), block=(1, 1, 1))
 
 
 def test_pythons_numbers_in_tuples_are_numbers(installed):
-    """As with TVM-FFI; CuTe DSL's own calls lose them."""
+    """And addresses, as with TVM-FFI; CuTe DSL's own calls lose them."""
     Int32, Float32 = cutlass.Int32, cutlass.Float32
-    x = torch.zeros(3)
-    example = Options(Int32(1), None, (Int32(2), Float32(3)))
+    x, y = torch.zeros(4), torch.tensor([1.0, 9.0])
+    nowhere = make_ptr(Float32, 0, cute.AddressSpace.gmem, assumed_align=4)
+    example = Options(Int32(1), None, (Int32(2), Float32(3)), nowhere)
     run = cute.compile(write_options, dynamic(x), example, options="--enable-tvm-ffi")
-    for given in (Options(Int32(7), None, (8, 2.5)), Options(7, None, (Int32(8), Float32(2.5)))):
+    at = y.data_ptr()
+    for numbers in ((Int32(7), None, (8, 2.5)), (7, None, (Int32(8), Float32(2.5)))):
         x.zero_()
-        run(x, given)
-        assert x.tolist() == [7, 8, 2.5]
+        run(x, Options(*numbers, at))
+        assert x.tolist() == [7, 8, 2.5, 9]
     with pytest.raises(ArgumentMismatchError, match=r"`given.pair.0`: got 4,294,967,296"):
-        run(x, Options(7, None, (1 << 32, 2.5)))
+        run(x, Options(7, None, (1 << 32, 2.5), at))
 
 
 def test_wrong_rank(add):

@@ -278,11 +278,13 @@ def _parameters(value: Any) -> TensorParameter | tuple | None:
 
 
 def _numbers(value: Any) -> Any:
-    """CuTe DSL's type of a number, or those of the members of a tuple; None of all else."""
+    """CuTe DSL's type of a number, a pointer itself, or these of a tuple's members; else None."""
     import cutlass
 
     if isinstance(value, tuple | list):
         return tuple(map(_numbers, value))
+    if hasattr(value, "_pointer"):
+        return value
     return type(value) if isinstance(value, cutlass.Numeric) else None
 
 
@@ -298,6 +300,8 @@ def _as_compiled(name: str, kinds: Any, value: Any) -> Any:
         return type(value)(*found) if hasattr(value, "_fields") else type(value)(found)
     if kinds is None or type(value) not in (int, float, bool):
         return value
+    if hasattr(kinds, "_pointer"):  # an address, such as x.data_ptr()
+        return type(kinds)(value, kinds._dtype, kinds._addr_space, kinds._assumed_align)
     check_integer(name, value, integer_type(kinds, value))
     return kinds(value)
 
