@@ -56,11 +56,12 @@ def tensor_map(tensor: np.ndarray, box, *, steps=None, number: int = 1, **kinds)
     return np.frombuffer(raw, np.uint8).copy()
 
 
-def text(form: str, at, size: int, reduce: str = "") -> str:
-    """The kernel that copies the box at these coordinates, of `size` bytes."""
+def text(form: str, at, size: int, reduce: str = "", tile: int = 0) -> str:
+    """The kernel that copies the box at these coordinates, of `size` bytes; tile: bytes that it
+    takes in shared memory, if more."""
     names = [f"%r{30 + i}" for i in range(len(at))]
     return (HEAD + form).format(
-        n=len(at), at=", ".join(names), bytes=size, pieces=-(-size // 16),
+        n=len(at), at=", ".join(names), bytes=size, pieces=-(-max(size, tile) // 16),
         coordinates=" ".join(f"mov.b32 {r}, {c};" for r, c in zip(names, at, strict=True)),
         reduce=".reduce" if reduce else "", op=f"{reduce}." if reduce else "",
     )  # fmt: skip
@@ -124,9 +125,12 @@ def test_loads_and_stores(shape, box, at, dtype, swizzle, launch):
     x = random(shape, dtype)
     raw, size = tensor_map(x, box, swizzle=swizzle), int(np.prod(box)) * x.itemsize
     values, inside = boxed(x, box, at, [1] * len(box))
-    order = swizzled(np.arange(-(-size // 128) * 128), swizzle)[:size]  # where each byte lies
-    tile = np.zeros(-(-size // 128) * 128, np.uint8)
-    launch(text(LOAD + OUT, at, size), raw, tile, x)
+    row = box[0] * x.itemsize
+    pitch = max(row, swizzle)  # a row has a span of its own
+    moved = np.arange(size)
+    order = swizzled(moved // row * pitch + moved % row, swizzle)  # where each byte lies
+    tile = np.zeros(-(-size // row * pitch // 128) * 128, np.uint8)
+    launch(text(LOAD + OUT, at, size, tile=tile.size), raw, tile, x)
     assert (tile[order] == np.ascontiguousarray(values).reshape(-1).view(np.uint8)).all()
     if min(at) < 0:
         return  # no store may begin there
@@ -137,7 +141,8 @@ def test_loads_and_stores(shape, box, at, dtype, swizzle, launch):
     for index in np.argwhere(inside):
         place = [c + k for c, k in zip(at[::-1], index, strict=True)]
         want[tuple(place)] = new[tuple(index)]
-    launch(text(FILL + STORE, at, size), tensor_map(y, box, swizzle=swizzle), tile, y.base)
+    body = text(FILL + STORE, at, size, tile=tile.size)
+    launch(body, tensor_map(y, box, swizzle=swizzle), tile, y.base)
     assert (y == want).all()
 
 

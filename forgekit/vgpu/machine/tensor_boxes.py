@@ -91,16 +91,20 @@ class Boxes(End):
 
 @dataclass
 class Tiles(End):
-    """Swizzled tiles of shared memory. within: bytes from their block's start; spans: bytes."""
+    """Swizzled tiles of shared memory. within: bytes from their block's start; maps: of each."""
 
     within: Array = field(default_factory=lambda: np.zeros(0, np.int64))
-    spans: Sequence[int] = ()
+    maps: Sequence[TensorMap] = ()
+
+    def _order(self, i: int, size: int) -> Array:
+        found = self.maps[i]
+        return _order(int(self.within[i]) % 1024, size, found.swizzle, found.row_bytes)
 
     def _pieces(self, i: int, size: int, shared: Array) -> tuple[Array, Array]:
         """Shared memory from the start of tile i on in pieces, and the order they are moved in."""
         start = int(self.start[i])
-        lines = shared[start : start + -(-size // _LINE) * _LINE]
-        return lines.reshape(-1, PIECE), _order(int(self.within[i]) % 1024, size, self.spans[i])
+        lines = shared[start : start + -(-self.maps[i].tile_bytes // _LINE) * _LINE]
+        return lines.reshape(-1, PIECE), self._order(i, size)
 
     def take(self, i: int, size: int, shared: Array) -> Array:
         pieces, order = self._pieces(i, size, shared)
@@ -112,15 +116,20 @@ class Tiles(End):
         pieces[order] = found.reshape(-1, PIECE)
 
     def places(self, i: int, size: int) -> Array:
-        order = _order(int(self.within[i]) % 1024, size, self.spans[i])
+        order = self._order(i, size)
         return (int(self.start[i]) + order[:, None] * PIECE + np.arange(PIECE)).reshape(-1)
 
     def part(self, keep: Array) -> Tiles:
-        spans = [s for s, k in zip(self.spans, keep.tolist(), strict=True) if k]
-        return replace(self, start=self.start[keep], within=self.within[keep], spans=spans)
+        maps = [found for found, k in zip(self.maps, keep.tolist(), strict=True) if k]
+        return replace(self, start=self.start[keep], within=self.within[keep], maps=maps)
 
 
 @functools.lru_cache(maxsize=256)
-def _order(within: int, size: int, span: int) -> Array:
-    """The pieces of a tile, counted from its start, in the order of its elements."""
-    return (swizzled(within + np.arange(0, size, PIECE), span) - within) // PIECE
+def _order(within: int, size: int, span: int, row: int) -> Array:
+    """The pieces of a tile, counted from its start, in the order of its elements.
+
+    Each `row` bytes begin a span of their own, where there is one.
+    """
+    moved = np.arange(0, size, PIECE)
+    placed = moved // row * (span or row) + moved % row
+    return (swizzled(within + placed, span) - within) // PIECE

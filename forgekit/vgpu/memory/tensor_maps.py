@@ -25,7 +25,7 @@ _TILED, _OF_THE_DRIVER = 2, 0
 _TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")
 _ITEM_BYTES = (1, 2, 4, 4, 8, 8, 2, 4, 4, 8, 2)
 _UNIT = 16  # bytes: strides are counted in them, addresses are multiples of them
-_NAN = {2: 0x7FFF, 4: 0x7FFFFFFF, 8: 0x7FFFFFFFFFFFFFFF}
+_NAN = {2: 0x7FF7, 4: 0x7FF77FF7, 8: 0x7FF77FF77FF77FF7}  # an H200's
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,20 @@ class TensorMap:
 
     @functools.cached_property
     def box_bytes(self) -> int:
-        """Bytes of shared memory that a copy fills, and tells its mbarrier of."""
+        """Bytes that a copy moves, and tells its mbarrier of."""
         return math.prod(self.counts) * self.itemsize
+
+    @functools.cached_property
+    def row_bytes(self) -> int:
+        """Bytes of a box along the dense mode."""
+        return self.counts[0] * self.itemsize
+
+    @functools.cached_property
+    def tile_bytes(self) -> int:
+        """Shared memory from the first byte of a box to behind its last row: where it is swizzled,
+        each row has a span of its own, however short it is (measured on an H200).
+        """
+        return self.box_bytes // self.row_bytes * (self.swizzle or self.row_bytes)
 
     def wrong_corner(self, coordinates: tuple[int, ...], *, stores: bool) -> str:
         """Why an H200 stops with an illegal instruction at a box there; empty where it does not.
@@ -221,7 +233,7 @@ def _in_range(what: str, values: Sequence[int], least: int, most: int) -> None:
 
 
 def _check(found: TensorMap) -> None:
-    inner = found.counts[0] * found.itemsize
+    inner = found.row_bytes
     if found.address % _UNIT:
         raise ValueError(f"a tensor map of address {found.address:#x}, not a multiple of {_UNIT}")
     if inner % _UNIT:

@@ -45,12 +45,11 @@ def _tiles(m: Machine, does: str, address: Array, full: Array, boxes: Boxes) -> 
         )
         raise faults.misaligned(m, "shared", does, inside, wrong, ALIGN, advice)
     sizes = np.zeros(m.shape, np.int64)
-    sizes[full] = _sizes(boxes)
+    sizes[full] = [tensor_map.tile_bytes for tensor_map in boxes.maps]
     end = in_shared(m, does, address, sizes, full)
-    spans = [tensor_map.swizzle for tensor_map in boxes.maps]
-    if not any(spans):
+    if not any(tensor_map.swizzle for tensor_map in boxes.maps):
         return end
-    return Tiles(end.start, None, end.start % m.shared.stride, spans)
+    return Tiles(end.start, None, end.start % m.shared.stride, boxes.maps)
 
 
 def _sizes(boxes: Boxes) -> Array:
