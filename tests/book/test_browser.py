@@ -73,10 +73,11 @@ def test_every_page_fits_a_phone(visit: Open, pages: dict[str, Page], address: s
 def test_pictures_can_be_read_on_a_phone(visit: Open) -> None:
     """Wide ones are not shrunk to its width: they scroll."""
     page = visit(WHY, width=390)
-    widths = page.locator("article div.cell_output img").evaluate_all(
-        "found => found.filter(i => i.clientWidth && i.naturalWidth > 1000).map(i => i.clientWidth)"
+    scales = page.locator("article div.cell_output .fk-scroll svg").evaluate_all(
+        "found => found.map(s => [s.viewBox.baseVal.width, s.clientWidth])"
+        ".filter(([wide, _]) => wide > 700).map(([wide, shown]) => shown / wide)"
     )
-    assert len(widths) >= 3 and min(widths) > 600
+    assert len(scales) >= 3 and min(scales) > 0.85
 
 
 OVERFLOWING = """() => [...document.querySelectorAll("article div.cell_input pre")]

@@ -24,9 +24,9 @@ def test_a_panel_for_each_operator_and_type_and_a_line_for_each_size() -> None:
         "reduce_sum dim 0, float32",
     ]
     softmax = figure.axes[0]
-    assert [t.get_text() for t in softmax.get_yticklabels()] == ["8 × 8192", "1024 × 1000"]
+    assert [t.get_text() for t in softmax.get_yticklabels()] == ["8 × 8,192", "1,024 × 1,000"]
     points = [x.get_xydata().tolist() for x in softmax.lines if len(x.get_xdata()) == 1]
-    assert [[pytest.approx(51.2), 1.0]] in points  # forgekit, 1024 × 1000: percent of the ceiling
+    assert [[pytest.approx(51.2), 1.0]] in points  # forgekit, 1,024 × 1,000: percent of the ceiling
     bars = [x.get_xydata()[:, 0].tolist() for x in softmax.lines if x.get_linewidth() == 1.4]
     assert bars[0] == [pytest.approx(51.2 / 1.01), pytest.approx(51.2 / 0.99)]
     assert softmax.get_xlabel() == "percent of the ceiling"
