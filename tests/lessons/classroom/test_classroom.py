@@ -306,7 +306,8 @@ def test_cells_for_nbgrader():
 
 
 def test_a_judge_that_says_much_at_once_is_heard(monkeypatch):
-    says = r"""print('{"ready": 1}\n{"at": "a"}\n{"at": "b"}\n{"verdicts": []}')"""
+    says = r"""print('{"ready": 1}\n{"at": "a"}\n{"at": "b"}\n{"verdicts": []}', flush=True)
+input(), input()"""
     popen = running.subprocess.Popen
     monkeypatch.setattr(
         running.subprocess, "Popen", lambda command, **o: popen([*command[:1], "-c", says], **o)
