@@ -8,6 +8,7 @@ import inspect
 import linecache
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -54,18 +55,18 @@ class Case:
 MakeCase = Callable[..., Case]  # of sizes and of dtype=
 
 
-class Elsewhere:
+class Elsewhere(ABC):
     """Base of what stands for a function of another process. text: of its cell."""
 
     text = ""
 
+    @abstractmethod
     def compiled(self, example: list[Any], arch: str | None) -> CompiledKernel:
         """What `compile` gives, for the virtual GPU."""
-        raise NotImplementedError
 
+    @abstractmethod
     def mistakes(self) -> list[str]:
         """What `find_mistakes` gives."""
-        raise NotImplementedError
 
 
 @dataclass
