@@ -85,13 +85,15 @@ def shortened(text: str, width: int) -> str:
 class Cell:
     """A cell that is more than its text.
 
-    span: how many columns it takes; style: CSS of its own; title: shown when pointed at.
+    span: how many columns it takes; style: CSS of its own; title: shown when pointed at; link:
+    where its text leads, in HTML.
     """
 
     text: str
     span: int = 1
     style: str = ""
     title: str = ""
+    link: str = ""
 
 
 Row = Sequence[str | Cell]
@@ -173,6 +175,8 @@ class Table:
             scope = ' scope="col"' if tag == "th" else ""
             title = f' title="{escape(cell.title)}"' if cell.title else ""
             text = escape(cell.text).replace("\n", "<br>")
+            if cell.link:
+                text = f'<a href="{escape(cell.link)}">{text}</a>'
             cells.append(f'<{tag}{span}{scope}{title} style="{base}{style}{cell.style}">'
                          f"{text}</{tag}>")  # fmt: skip
         return f'<tr style="background:{own or "transparent"}">{"".join(cells)}</tr>'

@@ -65,14 +65,12 @@ def _class(report: ClassReport) -> str:
         for r in report.rows for v in r.verdicts if v.verdict != "passed"
     }  # fmt: skip
     rows = [
-        [*row[:3], *(Cell(str(c), title=words.get((row[0], row[1], name), ""))
-                     for name, c in zip(table.heads[3:], row[3:], strict=True))]
+        [Cell(str(row[0]), link=f"students/{_file(str(row[0]))}"), *row[1:3],
+         *(Cell(str(c), title=words.get((row[0], row[1], name), ""))
+           for name, c in zip(table.heads[3:], row[3:], strict=True))]
         for row in table.rows
     ]  # fmt: skip
     html = Table(table.heads, rows, table.left).html()
-    for student in {row.student for row in report.rows}:
-        link = f'<a href="students/{_file(student)}">{escape(student)}</a>'
-        html = html.replace(f">{escape(student)}</td>", f">{link}</td>")
     return _page(
         report.headline, f'<div class="wide">{report.svg}</div><div class="wide">{html}</div>'
     )

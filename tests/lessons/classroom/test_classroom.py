@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import socket
 import threading
 
@@ -316,3 +317,13 @@ input(), input()"""
     judge, at = running.Judge(Limits(total_seconds=1)), []
     assert judge.verdicts(HandedIn("ana", "x", "x"), at.append) == [] and at == ["a", "b"]
     assert judge.verdicts(HandedIn("ana", "x", "x"), at.append) is None  # it has ended
+
+
+def test_students_names_alone_are_links(tmp_path):
+    """Not a cell that happens to say the same."""
+    rows = [Row(name, "passed", verdicts=[Verdict("week0/scale", "passed")])
+            for name in ("passed", "A & B")]  # fmt: skip
+    pages.write_all(ClassReport(rows), tmp_path)
+    found = re.findall(r'<a href="([^"]+)">([^<]+)</a>', (tmp_path / "index.html").read_text())
+    assert [text for _, text in found] == ["passed", "A &amp; B"]
+    assert all((tmp_path / file).exists() for file, _ in found)
