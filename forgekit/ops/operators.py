@@ -13,8 +13,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._guards import detect_fake_mode
 from torch.autograd import forward_ad
-from torch.compiler import is_compiling, is_dynamo_compiling
+from torch.compiler import is_dynamo_compiling
 
 from forgekit.errors import usage_error
 from forgekit.kernels import VECTOR_BYTES
@@ -209,8 +210,9 @@ class Operator:
         """inputs: all of them, for once."""
         backend = inputs[-1]
         ctx.shape, ctx.options = inputs[0].shape, inputs[self.operands : -1]
-        # What torch.compile has made asks in its backward pass, as it does in its forward pass.
-        ctx.backend = backend if is_compiling() else current_backend(self.name, backend)
+        # What torch.compile traces asks in its backward pass, as it does in its forward pass.
+        traced = detect_fake_mode(inputs) is not None
+        ctx.backend = backend if traced else current_backend(self.name, backend)
         ctx.save_for_backward(*self.keep(*inputs[: self.operands], output))
 
     def _backward(self, ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:

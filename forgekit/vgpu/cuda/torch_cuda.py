@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
+import torch._subclasses.fake_tensor
 import torch.utils._device
 
 from forgekit.errors import usage_error
@@ -241,6 +242,8 @@ def patch_torch(patches: Patches) -> None:
     for name in _MADE_FROM_DATA + _MADE_BY_A_SCRIPT:
         from_data = made_from_data if name in _MADE_FROM_DATA else (lambda made: made)
         patches.put(torch, name, made_by_a_script(from_data(getattr(torch, name))))
+    # Before torch 2.13 a fake tensor begins a context on the real GPU.
+    patches.put(torch._subclasses.fake_tensor, "init_gpu_context", lambda device: None)
     patches.put(torch, "Generator", Generator)
     _patch_autocast(patches)
     patches.put_all(torch.cuda.profiler, _answers(start=None, stop=None))
