@@ -44,7 +44,7 @@ def launch_rows(call: Call, view: View) -> Launch:
     if call.variant in STEPS[call.op]:
         run = runner(compile_step(call.op, call.variant, N, call.dtype, call.arch), call.arch)
     else:
-        run = _run_of_choice(call, _choice(call, M, N, apart, step), M)
+        run = run_of_choice(call, _choice(call, M, N, apart, step), M)
     as_they_are = len(call.shape) == 2 and view.inner == 1 and M > 1 and N > 1
     if call.kind != "sum":
         return run if as_they_are else strided(run, (M, N), [(each, 1) for each in apart])
@@ -105,8 +105,9 @@ def _in_a_cluster(choice: RowChoice, size: int) -> RowChoice:
     )
 
 
-def _run_of_choice(call: Call, choice: RowChoice, rows: int) -> Launch:
-    """The kernel of a choice; where rows are split, and a second one for the sums of the parts."""
+def run_of_choice(call: Call, choice: RowChoice, rows: int) -> Launch:
+    """The kernel of a choice, of operands (rows, N) whose elements of a row are neighbours unless
+    its vector is 1; where rows are split, and a second one for the sums of the parts."""
     run = runner(compile_rows(call.kind, choice, call.dtype, call.arch), call.arch)
     if choice.split == 1:
         return run

@@ -15,7 +15,6 @@ configurations compute the same, with additions in another order.
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import functools
 import hashlib
@@ -23,9 +22,6 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping
-from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +30,7 @@ import torch
 from forgekit import environment, shared_files
 from forgekit.compiling import store
 from forgekit.devices import package_version
-from forgekit.errors import PlatformError, as_typed, got_needed
+from forgekit.errors import PlatformError, as_typed, got_needed, usage_error
 from forgekit.ops.launching import clusters_of
 from forgekit.ops.operators import plan
 from forgekit.ops.row_limits import RowProblem, shared_limit, why_not
@@ -42,11 +38,9 @@ from forgekit.ops.tile_choice import RowChoice
 
 EXACT_ROWS = 512  # below, an entry is for that number of rows alone
 SCHEMA = "forgekit-tuning"
+_UNREADABLE = (OSError, ValueError, RecursionError)
 # What makes a configuration fast or slow: the kernels, the table, and what compiles them.
 SOURCES = ("kernels/*.py", "ops/tile_choice.py", "ops/row_launch.py")
-
-_warned: set[str] = set()
-_trial: ContextVar[tuple[RowChoice, list[RowProblem]] | None] = ContextVar("trial", default=None)
 
 
 # -- what a launcher asks -------------------------------------------------------------------------
@@ -56,9 +50,6 @@ def tuned_rows(problem: RowProblem, arch: str | None) -> RowChoice | None:
     arch: of the virtual GPU, None for the GPU. Launchers ask once for each kind of call. It costs a
     look at the file's date.
     """
-    if trial := _trial.get():
-        trial[1].append(problem)
-        return trial[0]
     file, name = file_of(gpu_name(arch)), key(problem)
     entry = file and _entries(file).get(name)
     if not entry:
@@ -70,7 +61,7 @@ def tuned_rows(problem: RowProblem, arch: str | None) -> RowChoice | None:
         why = f"{type(error).__name__} {error}"
     if why is None:
         return choice
-    _warn_once(f"{file}, {name}: ignored: {why}; `forgekit tune --clear` removes the file")
+    _warn_once(f"{file}, {name}: ignored: {why}; delete the file, or run `forgekit tune` again")
     return None
 
 
@@ -87,16 +78,12 @@ def gpu_name(arch: str | None) -> str:
     return f"virtual GPU ({arch})" if arch else torch.cuda.get_device_name()
 
 
-@contextlib.contextmanager
-def trying(choice: RowChoice) -> Iterator[list[RowProblem]]:
-    """Within the block a launcher that is made uses this configuration; the list grows by the rows
-    that it asks for."""
-    asked: list[RowProblem] = []
-    token = _trial.set((choice, asked))
-    try:
-        yield asked
-    finally:
-        _trial.reset(token)
+def file_of(gpu: str) -> Path | None:
+    """The file of a model of GPU, which need not be there; None where that is switched off."""
+    wanted = environment.path_or_off("FORGEKIT_TUNING")
+    cache = store.folder() if wanted == "" else None
+    folder = Path(wanted) if wanted else cache and cache / "tuning"
+    return folder and folder / f"tuned-{re.sub(r'[^a-z0-9]+', '-', gpu.lower()).strip('-')}.json"
 
 
 def forget() -> None:
@@ -104,30 +91,7 @@ def forget() -> None:
     plan.cache_clear()
 
 
-# -- reading --------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class Stored:
-    """A file, the model of GPU it is for, its entries; why it is ignored, "" if it counts."""
-
-    file: Path
-    gpu: str
-    entries: dict[str, Any]
-    ignored: str = ""
-
-
-def folder() -> Path | None:
-    """Where the files are; None where that is switched off. It need not be there yet."""
-    wanted = environment.path_or_off("FORGEKIT_TUNING")
-    cache = store.folder() if wanted == "" else None
-    return Path(wanted) if wanted else cache and cache / "tuning"
-
-
-def file_of(gpu: str) -> Path | None:
-    """The file of a model of GPU, which need not be there; None where that is switched off."""
-    where = folder()
-    return where and where / f"tuned-{re.sub(r'[^a-z0-9]+', '-', gpu.lower()).strip('-')}.json"
-
-
+# -- files ----------------------------------------------------------------------------------------
 @functools.cache
 def header() -> dict[str, Any]:
     """What a file has to say of itself to count here: schema, kernels and table, CuTe DSL."""
@@ -138,25 +102,18 @@ def header() -> dict[str, Any]:
     return {"schema": SCHEMA, "version": 1, "kernels": kernels, "dsl": dsl}
 
 
-def stored() -> list[Stored]:
-    """All files of the folder, also those that are ignored."""
-    where = folder()
-    files = sorted(where.glob("tuned-*.json")) if where else []
-    return [_read(file) for file in files if "." not in file.stem]  # not those set aside
+def _read(file: Path) -> dict[str, Any]:
+    """What `keep` wrote, for whichever kernels. Raises one of _UNREADABLE if it is none of that."""
+    data = json.loads(shared_files.read(file))
+    if not (isinstance(data, dict) and data.get("schema") == SCHEMA):
+        raise ValueError(f"no {SCHEMA}")
+    if not isinstance(data.get("entries"), dict):
+        raise ValueError("no entries")
+    return data
 
 
-def _read(file: Path) -> Stored:
-    try:
-        data = json.loads(shared_files.read(file))
-        gpu, entries = data["gpu"], data["entries"]
-        if not (isinstance(gpu, str) and isinstance(entries, dict)):
-            raise TypeError("gpu or entries")
-    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        return Stored(file, "", {}, f"it cannot be read ({type(error).__name__}: {error})")
-    words = {"dsl": "another CuTe DSL", "kernels": "other kernels or another table"}
-    other = [name for name, value in header().items() if data.get(name) != value]
-    made_with = ", ".join(words.get(name, f"another {name}") for name in other)
-    return Stored(file, gpu, entries, made_with and f"it was made with {made_with}")
+def _is_current(data: dict[str, Any]) -> bool:
+    return all(data.get(name) == value for name, value in header().items())
 
 
 def _entries(file: Path) -> dict[str, Any]:
@@ -170,43 +127,47 @@ def _entries(file: Path) -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=8)
 def _entries_of(file: Path, changed_ns: int, number: int) -> dict[str, Any]:
-    found = _read(file)
-    if found.ignored:
-        _warn_once(f"{file} is ignored: {found.ignored}; run `forgekit tune` again")
-    return {} if found.ignored else found.entries
+    try:
+        data = _read(file)
+        if _is_current(data):
+            return dict(data["entries"])
+        why = "it was made for other kernels, another table or another CuTe DSL"
+    except _UNREADABLE as error:
+        why = f"it cannot be read ({type(error).__name__}: {error})"
+    _warn_once(f"{file} is ignored: {why}; run `forgekit tune` again")
+    return {}
 
 
+@functools.cache  # launchers ask often
 def _warn_once(message: str) -> None:
-    if message not in _warned:  # launchers ask often
-        _warned.add(message)
-        warnings.warn(as_typed(message), stacklevel=2)
+    warnings.warn(as_typed(message), stacklevel=2)
 
 
-# -- writing --------------------------------------------------------------------------------------
-def keep(gpu: str, changes: Mapping[str, dict[str, Any] | None]) -> Path:
-    """Add, replace or (None) remove entries of a model's file. Processes wait for each other, and
+def file_to_keep(gpu: str) -> Path:
+    """The file of a model of GPU. Raises UsageError where that is switched off."""
+    file = file_of(gpu)
+    if file is None:
+        got = os.environ.get("FORGEKIT_TUNING") or "no cache folder"
+        remedy = "unset it or name a folder with it, or add --dry-run"
+        raise usage_error("FORGEKIT_TUNING", got, "a folder for results", remedy)
+    return file
+
+
+def keep(gpu: str, name: str, entry: dict[str, Any] | None) -> None:
+    """Add, replace or (None) remove an entry of a model's file. Processes wait for each other, and
     a reader sees the old file or the new one.
 
     Raises:
-        PlatformError: there is no folder, or it cannot be written.
+        UsageError: there is no folder.
+        PlatformError: it cannot be written.
     """
-    import forgekit
-
-    file = file_of(gpu)
-    if file is None:
-        remedy = "set FORGEKIT_TUNING to a folder, or unset it"
-        got = os.environ.get("FORGEKIT_TUNING") or "no cache folder"
-        raise PlatformError(got_needed("FORGEKIT_TUNING", got, "a folder for results", remedy))
+    file = file_to_keep(gpu)
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with shared_files.locked(file):
-            if os.path.lexists(file) and not _is_own(file):
-                shared_files.set_aside(file)
-            before = _read(file)
-            entries = ({} if before.ignored else before.entries) | dict(changes)
+            entries = _current_entries(file) | {name: entry}
             data = header() | {
                 "gpu": gpu,
-                "forgekit": forgekit.__version__,
                 "date": datetime.date.today().isoformat(),
                 "entries": {name: entry for name, entry in entries.items() if entry is not None},
             }
@@ -215,21 +176,14 @@ def keep(gpu: str, changes: Mapping[str, dict[str, Any] | None]) -> Path:
         remedy = "set FORGEKIT_TUNING to another"
         raise PlatformError(got_needed(str(file), error, "a folder to write to", remedy)) from None
     forget()
-    return file
 
 
-def clear() -> list[Path]:
-    """Remove all files of the folder that `keep` has written; returns which there were."""
-    files = [one.file for one in stored() if _is_own(one.file)]
-    for file in files:
-        file.unlink(missing_ok=True)
-    forget()
-    return files
-
-
-def _is_own(file: Path) -> bool:
-    """Whether `keep` has written it, for whichever kernels."""
+def _current_entries(file: Path) -> dict[str, Any]:
+    """Entries to keep in a file that is replaced; what is no such file is set aside."""
     try:
-        return f'"{SCHEMA}"'.encode() in shared_files.read(file)
-    except OSError:
-        return False
+        data = _read(file)
+    except _UNREADABLE:
+        if os.path.lexists(file):
+            shared_files.set_aside(file)
+        return {}
+    return dict(data["entries"]) if _is_current(data) else {}

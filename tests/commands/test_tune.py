@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
 from forgekit.benching import tuning
-from forgekit.benching.suites.suite import Case
 from forgekit.benching.timing import Timing
 from forgekit.commands import tune
 from forgekit.commands.cli import main
 from forgekit.devices import Target, use_target
-from forgekit.errors import UsageError
 from forgekit.ops import tuned
 from forgekit.ops.tile_choice import RowChoice
-from tests.benching.test_tuning import fewest_loads
+from tests.benching.test_tuning import entries, fewest_loads, with_first_candidates
 
-NARROW = ["tune", "--op", "softmax", "--dtype", "float16", "--shape", "6x2048",
-          "--candidates", "2"]  # fmt: skip
+NARROW = ["tune", "--op", "softmax", "--dtype", "float16", "--shape", "6x2048"]
 
 
 @pytest.fixture(autouse=True)
@@ -37,73 +32,56 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def virtual(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """As if the virtual GPU had times."""
+    """As if the virtual GPU had times; and with few candidates."""
     monkeypatch.setattr(tune, "_check_device_and_folder", lambda *, store: None)
-    monkeypatch.setattr(tuning, "on_gpu", fewest_loads)
+    monkeypatch.setattr(tuning, "time_gpu", fewest_loads)
+    with_first_candidates(monkeypatch, 4)
     with use_target("virtual", "sm_90a"):
         yield
 
 
-def test_a_search_prints_stores_shows_and_clears(
+def test_a_search_prints_and_stores(
     virtual: None, capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
-    assert main([*NARROW, "--shape", "3x1"]) == 0
-    head, first, second = capsys.readouterr().out.splitlines()
+    assert main(NARROW) == 0
+    head, line = capsys.readouterr().out.splitlines()
     assert head.split() == ["table's", "choice", "µs", "best", "µs", "gain"]
-    assert first.split("  ")[0] == "softmax 6×2048 float16, 3 tried"
-    assert "registers 64 threads, 4 loads 4250.0 registers " in " ".join(first.split())
-    assert first.endswith(" %")
-    assert second.endswith("stays")
-    [found] = tuned.stored()
-    assert list(found.entries) == ["softmax float16 6x2048 vector=8"]
-
-    assert main(["tune", "--show"]) == 0
-    shown = capsys.readouterr().out
-    assert shown.startswith(f"virtual GPU (sm_90a): {found.file}\n")
-    name, _, entry = shown.splitlines()[1].partition(": ")
-    assert name == "softmax float16 6x2048 vector=8"
-    assert json.loads(entry)["table"]["threads"] == 64
-    assert main(["tune", "--clear"]) == 0
-    assert capsys.readouterr().out == f"removed {found.file}\n"
-    assert main(["tune", "--show"]) == 0
-    assert capsys.readouterr().out == f"nothing is stored in {folder}\n"
-    assert main(["tune", "--clear"]) == 0
-    assert capsys.readouterr().out == "nothing is stored\n"
+    assert line.split("  ")[0] == "softmax 6×2048 float16, 5 tried"
+    words = " ".join(line.split())
+    assert "registers 64 threads, 4 loads 4250.0 registers 128 threads, 2 loads 2250.0 47" in words
+    assert words.endswith(" %")
+    assert list(entries(folder)) == ["softmax float16 6x2048 vector=8"]
 
 
-def test_a_dry_run_stores_nothing(virtual: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_stores_nothing(
+    virtual: None,
+    capsys: pytest.CaptureFixture[str],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tuning, "time_gpu", lambda *args, **options: Timing(1.0, 1.0, 1.0))
     assert main([*NARROW, "--dry-run"]) == 0
-    assert "3 tried" in capsys.readouterr().out
-    assert tuned.stored() == []
+    assert capsys.readouterr().out.rstrip().endswith("stays")
+    assert not list(folder.iterdir())
 
 
 def test_what_was_found_before_ctrl_c_is_kept(
-    virtual: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    virtual: None,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
 ) -> None:
-    def timer(call: Any, choice: RowChoice, repeats: int) -> Timing:
-        if choice.threads == 1:
+    def timer(call: Any, *, repeats: int) -> Timing:
+        if call.func.fn.tile.threads == 1:
             raise KeyboardInterrupt
-        return fewest_loads(call, choice, repeats)
+        return fewest_loads(call, repeats=repeats)
 
-    monkeypatch.setattr(tuning, "on_gpu", timer)
+    monkeypatch.setattr(tuning, "time_gpu", timer)
     assert main([*NARROW, "--shape", "3x1"]) == 130
     said = capsys.readouterr()
     assert "interrupted; what was found before is kept" in said.err
     assert "softmax 6×2048" in said.out and "3×1" not in said.out
-    assert len(tuned.stored()[0].entries) == 1
-
-
-def test_shown_are_also_files_and_entries_that_do_not_count(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "tuned-a.json").write_text("{")
-    data = tuned.header() | {"dsl": "1", "gpu": "B", "entries": {"some rows": {"ms": 1}}}
-    (folder / "tuned-b.json").write_text(json.dumps(data))
-    assert main(["tune", "--show"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("?: ") and lines[1].startswith("ignored: it cannot be read (JSON")
-    assert lines[3] == "ignored: it was made with another CuTe DSL"
-    assert lines[-1] == 'some rows: {"ms": 1}'
+    assert len(entries(folder)) == 1
 
 
 def test_a_failure_is_printed_and_is_the_exit_status(
@@ -118,26 +96,22 @@ def test_a_failure_is_printed_and_is_the_exit_status(
 
 
 @pytest.mark.gpu
-def test_on_a_gpu(capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--dtype", "float16", "--shape", "512x1024", "--candidates", "2", "--repeats", "9"]
-    assert main(["tune", *options]) == 0
+def test_on_a_gpu(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    assert main(["tune", "--dtype", "float16", "--shape", "512x1024", "--repeats", "9"]) == 0
     out = capsys.readouterr().out
-    assert out.count("3 tried") == 3 and "dropped" not in out
-    assert main(["tune", "--show"]) == 0
-    assert capsys.readouterr().out.startswith(torch.cuda.get_device_name())
+    assert out.count(" tried") == 3 and "dropped" not in out
+    assert tuned.file_to_keep(torch.cuda.get_device_name()).parent == folder
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ([], "got no sizes, needed --shape or --suite"),
-        (["--shape", "8"], "--shape: got '8', needed rows x elements"),
+        ([], "--shape: got none, needed rows x elements"),
+        (["--shape", "8x8", "--shape", "8"], "--shape: got '8', needed rows x elements"),
         (["--shape", "0x8"], "--shape: got '0x8'"),
         (["--op", "copy_transpose", "--shape", "8x8"], "--op: got 'copy_transpose'"),
         (["--dtype", "int8", "--shape", "8x8"], "--dtype: got 'int8'"),
-        (["--suite", "nowhere"], "--suite: got 'nowhere'"),
         (["--shape", "8x8", "--repeats", "0"], "--repeats: got 0"),
-        (["--shape", "8x8", "--candidates", "0"], "--candidates: got 0"),
     ],
 )
 def test_what_cannot_be_is_refused(
@@ -160,24 +134,4 @@ def test_with_tuning_off_there_is_nowhere_to_store(
     monkeypatch.setenv("FORGEKIT_TUNING", "off")
     monkeypatch.setattr("forgekit.devices.current_target", lambda: Target("gpu", "sm_90a", "H"))
     assert main(NARROW) == 2
-    assert "got no folder to store in" in capsys.readouterr().err
-    assert main(["tune", "--show"]) == 0
-    assert capsys.readouterr().out == "FORGEKIT_TUNING=off\n"
-
-
-def cases_of(*words: str) -> list[Case]:
-    return tune._cases(SimpleNamespace(**tune.tune.make_context("tune", list(words)).params))
-
-
-def test_the_rows_of_a_suite(tmp_path: Path) -> None:
-    cases = cases_of(
-        "--suite", "smoke", "--dtype", "float16", "--shape", "33x127", "--shape", "5x7"
-    )
-    assert len(cases) == 15 and len(set(cases)) == 15
-    assert {c.shape for c in cases} == {(33, 127), (5, 7), (1, 1), (128, 1024), (8, 16384)}
-    assert {c.op for c in cases} == set(tuning.OPS) and {c.dim for c in cases} == {-1}
-    (tmp_path / "own.toml").write_text(
-        '[[group]]\nops = ["reduce_sum"]\ndim = 0\ndtypes = ["float16"]\nshapes = [[8, 8]]\n'
-    )
-    with pytest.raises(UsageError, match="no rows in"):
-        cases_of("--suite", str(tmp_path / "own.toml"))
+    assert "FORGEKIT_TUNING: got off, needed a folder for results" in capsys.readouterr().err
