@@ -59,12 +59,12 @@ def test_the_virtual_gpu_reads_them_when_they_are_needed(monkeypatch):
 )
 def test_what_cannot_be_is_refused_by_name(name, word, message, monkeypatch):
     pytest.importorskip("cutlass")
-    from tests.vgpu.kernels import weeks
+    from tests.vgpu.kernels import copies
 
     monkeypatch.setenv("FORGEKIT_DEVICE", "virtual")
     monkeypatch.setenv(name, word)
     cache_clear()
     x, y = torch.rand(40), torch.zeros(40)
     with pytest.raises(UsageError, match=f"{name}: {message}"):
-        fk.compile(weeks.copy, x, y)(x, y)
+        fk.compile(copies.copy, x, y)(x, y)
         fk.check(y, x)

@@ -14,7 +14,7 @@ from forgekit.errors import PlatformError
 
 pytest.importorskip("cutlass")
 
-from tests.vgpu.kernels import weeks
+from tests.vgpu.kernels import copies
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def full(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 def run() -> None:
     x, y = torch.rand(40), torch.zeros(40)
-    fk.compile(weeks.copy, x, y, device="virtual", cache=False)(x, y)
+    fk.compile(copies.copy, x, y, device="virtual", cache=False)(x, y)
     assert torch.equal(x, y)
 
 
@@ -62,4 +62,4 @@ def test_a_folder_of_the_user_s_that_cannot_be_written(tmp_path):
     with pytest.raises(
         PlatformError, match=r"options: got .*Not a directory.*leave --dump-dir out"
     ):
-        fk.compile(weeks.copy, x, x, device="virtual", options=options)
+        fk.compile(copies.copy, x, x, device="virtual", options=options)

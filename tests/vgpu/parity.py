@@ -74,52 +74,8 @@ F32, F16, BF16 = torch.float32, torch.float16, torch.bfloat16
 I32, I64, U8 = torch.int32, torch.int64, torch.uint8
 
 
-def exp_fast(x):
-    return cute.math.exp(x, fastmath=True)
-
-
-def exp2_fast(x):
-    return cute.math.exp2(x, fastmath=True)
-
-
-def log2_fast(x):
-    return cute.math.log2(x, fastmath=True)
-
-
-def sqrt_fast(x):
-    return cute.math.sqrt(x, fastmath=True)
-
-
-def rsqrt_fast(x):
-    return cute.math.rsqrt(x, fastmath=True)
-
-
-def sin_fast(x):
-    return cute.math.sin(x, fastmath=True)
-
-
-def cos_fast(x):
-    return cute.math.cos(x, fastmath=True)
-
-
-def tanh_fast(x):
-    return cute.math.tanh(x, fastmath=True)
-
-
-def exp_full(x):
-    return cute.math.exp(x)
-
-
-def reciprocal_fast(x):
-    return cute.arch.rcp_approx(x)
-
-
-def fma(a, b):
-    return a * b + Float32(0.3)  # the compiler makes one fma.rn.f32 of it
-
-
-def fmax(a, b):
-    return cute.arch.fmax(a, b)
+def fast(name: str) -> Callable[[Any], Any]:
+    return lambda x: getattr(cute.math, name)(x, fastmath=True)
 
 
 CASES: dict[str, Case] = {
@@ -127,9 +83,10 @@ CASES: dict[str, Case] = {
     "sub f32": Case(lambda a, b: a - b, (F32, F32), F32),
     "mul f32": Case(lambda a, b: a * b, (F32, F32), F32),
     "div f32": Case(lambda a, b: a / b, (F32, F32), F32),
-    "fma f32": Case(fma, (F32, F32), F32),
-    "fma f32 near": Case(fma, (F32, F32), F32, values="near one"),
-    "fmax f32": Case(fmax, (F32, F32), F32),
+    # The compiler makes one fma.rn.f32 of it.
+    "fma f32": Case(lambda a, b: a * b + Float32(0.3), (F32, F32), F32),
+    "fma f32 near": Case(lambda a, b: a * b + Float32(0.3), (F32, F32), F32, values="near one"),
+    "fmax f32": Case(cute.arch.fmax, (F32, F32), F32),
     "min f32": Case(lambda a, b: cutlass.min(a, b), (F32, F32), F32),
     "neg f32": Case(lambda a: -a, (F32,), F32),
     "add f16": Case(lambda a, b: a + b, (F16, F16), F16),
@@ -156,16 +113,16 @@ CASES: dict[str, Case] = {
     "shift i32": Case(lambda a, b: (a << 3) + (b >> 5), (I32, I32), I32),
     "less f32": Case(lambda a, b: Int32(a < b), (F32, F32), I32),
     "unsigned less": Case(lambda a, b: Int32(Uint32(a) < Uint32(b)), (I32, I32), I32),
-    "exp fast": Case(exp_fast, (F32,), F32, exact=False, values="moderate"),
-    "exp": Case(exp_full, (F32,), F32, exact=False, values="moderate"),
-    "exp2 fast": Case(exp2_fast, (F32,), F32, exact=False, values="moderate"),
-    "log2 fast": Case(log2_fast, (F32,), F32, exact=False, values="positive"),
-    "sqrt fast": Case(sqrt_fast, (F32,), F32, exact=False, values="positive"),
-    "rsqrt fast": Case(rsqrt_fast, (F32,), F32, exact=False, values="positive"),
-    "rcp fast": Case(reciprocal_fast, (F32,), F32, exact=False, values="positive"),
-    "sin fast": Case(sin_fast, (F32,), F32, exact=False, values="angle"),
-    "cos fast": Case(cos_fast, (F32,), F32, exact=False, values="angle"),
-    "tanh fast": Case(tanh_fast, (F32,), F32, exact=False, values="small"),
+    "exp fast": Case(fast("exp"), (F32,), F32, exact=False, values="moderate"),
+    "exp": Case(cute.math.exp, (F32,), F32, exact=False, values="moderate"),
+    "exp2 fast": Case(fast("exp2"), (F32,), F32, exact=False, values="moderate"),
+    "log2 fast": Case(fast("log2"), (F32,), F32, exact=False, values="positive"),
+    "sqrt fast": Case(fast("sqrt"), (F32,), F32, exact=False, values="positive"),
+    "rsqrt fast": Case(fast("rsqrt"), (F32,), F32, exact=False, values="positive"),
+    "rcp fast": Case(cute.arch.rcp_approx, (F32,), F32, exact=False, values="positive"),
+    "sin fast": Case(fast("sin"), (F32,), F32, exact=False, values="angle"),
+    "cos fast": Case(fast("cos"), (F32,), F32, exact=False, values="angle"),
+    "tanh fast": Case(fast("tanh"), (F32,), F32, exact=False, values="small"),
 }
 
 SPECIAL_F32 = np.array(

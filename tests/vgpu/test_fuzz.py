@@ -1,7 +1,4 @@
-"""Mutated PTX ends in forgekit's own errors, and every mutation does something."""
-
-import random
-import re
+"""Mutated PTX ends in forgekit's own errors."""
 
 import pytest
 
@@ -27,30 +24,6 @@ def test_mutants_end_in_errors_of_forgekit(launches):
     report = fuzz.fuzz(launches, 300, seed=3)
     assert not report.bad, report.bad[0]
     assert report.outcomes["ran to its end"] > 75, report
-
-
-@pytest.mark.parametrize("mutation", [m for m, _ in fuzz.MUTATIONS], ids=lambda m: m.__name__)
-def test_mutations_change_the_text(mutation, launches):
-    pattern = re.compile(r"\b(add|shl|mad|and)\.\w+.*%.*, -?\d+;")
-    text = next(launch.text for launch in launches if pattern.search(launch.text))
-    lines = text.split("\n")
-    at = next(i for i, line in enumerate(lines) if pattern.search(line))
-    changed = 0
-    for seed in range(20):
-        mutant = list(lines)
-        mutation(random.Random(seed), mutant, at)
-        changed += mutant != lines
-    assert changed >= 5 or mutation is fuzz.change_label  # a kernel may have one label
-
-
-def test_a_raw_error_is_reported(launches, monkeypatch):
-    def broken(instruction, decoder):
-        raise IndexError("a leak")
-
-    monkeypatch.setitem(fuzz.opcodes.REGISTRY, "mov", broken)
-    report = fuzz.fuzz(launches[:1], 5, seed=3)
-    assert report.outcomes["RAW IndexError"] >= 3
-    assert "a leak" in report.bad[0][2]
 
 
 # -- what is malformed is refused where it is decoded ----------------------------------------------

@@ -21,7 +21,7 @@ from cutlass.base_dsl.common import DSLRuntimeError  # noqa: E402
 from cutlass.cute.runtime import from_dlpack, make_fake_compact_tensor, make_ptr  # noqa: E402
 from cutlass.cutlass_dsl import CuTeDSL  # noqa: E402
 
-from tests.vgpu.kernels import flow, tutorial, weeks  # noqa: E402
+from tests.vgpu.kernels import copies, flow, tutorial  # noqa: E402
 
 
 def dynamic(t: torch.Tensor):
@@ -86,7 +86,7 @@ def test_the_architecture_of_the_environment(monkeypatch):
 def test_functions_keep_the_device_they_were_compiled_for():
     x, y = torch.randn(40), torch.zeros(40)
     with forgekit.vgpu.installed():
-        copy = cute.compile(weeks.copy, dynamic(x), dynamic(y))
+        copy = cute.compile(copies.copy, dynamic(x), dynamic(y))
     copy(dynamic(x), dynamic(y))
     assert torch.equal(x, y)
 
@@ -96,19 +96,19 @@ def test_after_uninstall_compilation_is_as_before(tmp_path):
     """The DSL again asks for a driver, keeps no PTX and knows no virtual engine."""
     x, y = torch.randn(40), torch.zeros(40)
     with forgekit.vgpu.installed():
-        weeks.copy(dynamic(x), dynamic(y))
-    compiled = cute.compile(weeks.copy, dynamic(x), dynamic(y))
+        copies.copy(dynamic(x), dynamic(y))
+    compiled = cute.compile(copies.copy, dynamic(x), dynamic(y))
     assert compiled.__ptx__ is None and compiled.engine is not None
     assert type(compiled.engine).__name__ == "ExecutionEngine"
     with pytest.raises(Exception, match="cudaErrorInsufficientDriver"):
         compiled(dynamic(x), dynamic(y))
     with pytest.raises(Exception, match="cudaErrorInsufficientDriver"):
-        weeks.copy(dynamic(x), dynamic(y))  # not the function cached for the virtual GPU
-    kept = cute.compile(weeks.copy, dynamic(x), dynamic(y),
+        copies.copy(dynamic(x), dynamic(y))  # not the function cached for the virtual GPU
+    kept = cute.compile(copies.copy, dynamic(x), dynamic(y),
                         options=f"--keep-ptx --enable-tvm-ffi --dump-dir {tmp_path}")  # fmt: skip
     assert kept.__ptx__ and ".loc" not in kept.__ptx__
     assert len(list(tmp_path.glob("*.ptx"))) == 1
-    other = cute.compile(weeks.copy, dynamic(x), dynamic(y), options="--gpu-arch sm_80")
+    other = cute.compile(copies.copy, dynamic(x), dynamic(y), options="--gpu-arch sm_80")
     assert other.engine is None  # this machine counts as an sm_100a
 
 
@@ -148,7 +148,7 @@ def test_a_compilation_that_fails_leaves_no_ptx(installed, monkeypatch):
 
     monkeypatch.setattr(hooks.cuda_runtime, "make_engine", fail)
     with pytest.raises(DSLRuntimeError, match="cannot be linked"):
-        cute.compile(weeks.copy, dynamic(torch.zeros(4)), dynamic(torch.zeros(4)))
+        cute.compile(copies.copy, dynamic(torch.zeros(4)), dynamic(torch.zeros(4)))
     assert not os.listdir(hooks._dump_dir())
 
 
@@ -162,9 +162,9 @@ print("torch" in sys.modules, "cutlass" in sys.modules)
 import torch
 forgekit.vgpu.install()
 from cutlass.cute.runtime import from_dlpack
-from tests.vgpu.kernels import weeks
+from tests.vgpu.kernels import copies
 x, y = torch.randn(8), torch.zeros(8)
-weeks.copy(from_dlpack(x), from_dlpack(y))
+copies.copy(from_dlpack(x), from_dlpack(y))
 print(torch.equal(x, y))
 """
     env = {**os.environ, "PYTHONPATH": os.getcwd(), "CUTE_DSL_CACHE_DIR": str(tmp_path)}

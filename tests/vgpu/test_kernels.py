@@ -8,39 +8,35 @@ import pytest
 import torch
 
 import forgekit.vgpu
-from forgekit.errors import DeadlockError, InstructionBudgetError, LaunchError, SanitizerError
+from forgekit.errors import DeadlockError, InstructionBudgetError, LaunchError
 
 cutlass = pytest.importorskip("cutlass")
 from cutlass import Int32, cute  # noqa: E402
 from cutlass.cute.runtime import from_dlpack, make_fake_compact_tensor  # noqa: E402
 
-from tests.vgpu.kernels import copies, flow, warps, weeks  # noqa: E402
+from tests.vgpu.kernels import copies, flow, warps  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
 
-# Kernels that compute: bfloat16 becomes other instructions on sm_80. Those that only move elements
-# know no more than their width. Of the others one architecture suffices: but for its head their PTX
-# is the same on sm_80 and sm_90a (CuTe DSL 4.8.1, compared; votes on sm_90a and sm_100a).
-CASES = [(torch.float32, "sm_90a"), (torch.float16, "sm_80"), (torch.bfloat16, "sm_80"),
+# bfloat16 becomes other instructions on sm_80. Of other kernels one architecture suffices: but for
+# its head their PTX is the same on sm_80 and sm_90a (CuTe DSL 4.8.1, compared; votes on sm_90a and
+# sm_100a).
+CASES = [(torch.float32, "sm_100a"), (torch.float16, "sm_80"), (torch.bfloat16, "sm_80"),
          (torch.bfloat16, "sm_90a")]  # fmt: skip
-WIDTHS = [(torch.float32, "sm_80"), (torch.float16, "sm_90a")]
-SHAPES = ((1, 1), (31, 33), (129, 760), (2, 1000))
-EPSILON = {torch.float32: 2.0**-22, torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8}
 
 _compiled: dict[object, object] = {}
 
 
-def tensor(t: torch.Tensor, align: int | None = None):
+def tensor(t: torch.Tensor):
     """A tensor as kernels here take it: every size dynamic, the last stride 1."""
-    made = from_dlpack(t, assumed_align=align)
-    return made.mark_layout_dynamic(t.dim() - 1) if t.dim() else made
+    return from_dlpack(t).mark_layout_dynamic(t.dim() - 1)
 
 
-def run(fn, *args, arch: str = "sm_90a", align: int | None = None, key: object = None):
+def run(fn, *args, arch: str = "sm_90a", key: object = None):
     """Call a jit function, compiled once for each architecture, types and `key`."""
     spec = tuple((a.dtype, a.dim()) for a in args if isinstance(a, torch.Tensor))
-    known = (fn, spec, arch, align, key)
-    given = [tensor(a, align) if isinstance(a, torch.Tensor) else a for a in args]
+    known = (fn, spec, arch, key)
+    given = [tensor(a) if isinstance(a, torch.Tensor) else a for a in args]
     if known not in _compiled:
         with forgekit.vgpu.installed(arch):
             _compiled[known] = cute.compile(fn, *given)
@@ -60,121 +56,35 @@ def random(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     return torch.randint(0, 100, shape, generator=generator, dtype=dtype)
 
 
-# -- the kernels of the course -----------------------------------------------------------------
-@pytest.mark.parametrize("dtype, arch", WIDTHS)
-def test_copy(dtype, arch):
-    for n in (1, 31, 33, 129 * 76, 1000):
-        x, y = random(n, dtype=dtype), poisoned(n, dtype=dtype)
-        run(weeks.copy, x, y, arch=arch)
-        assert torch.equal(x, y)
-
-
-def test_copy_of_nothing():
-    x, y = torch.empty(0), torch.empty(0)
-    run(weeks.copy, x, y)
-
-
-@pytest.mark.parametrize("dtype, arch", WIDTHS)
-def test_transpose(dtype, arch):
-    for m, n in SHAPES:
-        x, y = random(m, n, dtype=dtype), poisoned(n, m, dtype=dtype)
-        run(weeks.transpose, x, y, arch=arch)
-        assert torch.equal(y, x.T)
-
-
-@pytest.mark.parametrize("dtype, arch", [*CASES, (torch.float32, "sm_100a")])
-def test_softmax(dtype, arch):
-    for m, n in SHAPES:
-        x, y = random(m, n, dtype=dtype), poisoned(m, n, dtype=dtype)
-        run(weeks.softmax, x, y, arch=arch)
-        want = x.double().softmax(1)
-        assert ((y.double() - want).abs() <= 8 * EPSILON[dtype] * want + 1e-7).all()
-
-
-def test_softmax_of_extremes():
-    x = torch.tensor([[1e30, -1e30, 1e30], [88.0, 89.0, 90.0], [-200.0, -200.0, -200.0]])
-    y = poisoned(3, 3)
-    run(weeks.softmax, x, y)
-    torch.testing.assert_close(y, x.softmax(1))
-
-
-# -- copies through layouts ---------------------------------------------------------------------
-@pytest.mark.parametrize("dtype, arch", [*WIDTHS, (torch.bfloat16, "sm_100a")])
-def test_tiled_copy_of_128_bits(dtype, arch):
-    x, y = random(64, 256, dtype=dtype), poisoned(64, 256, dtype=dtype)
-    with forgekit.vgpu.installed(arch):
-        f = cute.compile(copies.tiled_copy, *(static(t) for t in (x, y)))
-    assert ".v4.b32" in f.__ptx__ or ".v2.b64" in f.__ptx__
-    f(static(x), static(y))
+# -- copies ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("n", [0, 1, 33, 1000])
+def test_copy(n):
+    x, y = random(n, dtype=torch.float16), poisoned(n, dtype=torch.float16)
+    run(copies.copy, x, y)
     assert torch.equal(x, y)
-
-
-def static(t: torch.Tensor):
-    return from_dlpack(t, assumed_align=16)
-
-
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "sm_100a"])
-def test_autovec_copy(arch):
-    x, y = random(32, 256), poisoned(32, 256)
-    with forgekit.vgpu.installed(arch):
-        cute.compile(copies.autovec_double, static(x), static(y))(static(x), static(y))
-    assert torch.equal(y, 2 * x)
 
 
 @pytest.mark.parametrize("dtype, arch", CASES)
 def test_predicated_tails(dtype, arch):
-    for m, n in SHAPES:
+    for m, n in ((1, 1), (31, 33), (129, 760)):
         a, b = random(m, n, dtype=dtype), random(m, n + 1, dtype=dtype)[:, 1:]
         c = poisoned(m, n, dtype=dtype)
         run(copies.predicated_add, a, b, c, arch=arch)
         assert torch.equal(c, a + b)
 
 
-def gmem(n_modes: int, divisibility: int = 1):
-    sizes = [cute.sym_int() for _ in range(n_modes - 1)]
-    return make_fake_compact_tensor(
-        cutlass.Float32, (*sizes, cute.sym_int(divisibility=divisibility)),
-        stride_order=tuple(reversed(range(n_modes))), assumed_align=16,
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("stages, arch", [(2, "sm_80"), (3, "sm_90a"), (4, "sm_80")])
-def test_async_copy_pipeline(stages, arch):
-    with forgekit.vgpu.installed(arch):
-        f = cute.compile(copies.pipeline, gmem(2, 4), gmem(1), stages)
-    assert "cp.async" in f.__ptx__
-    for tiles in (1, 2, 5):
-        x, y = random(3, 512 * tiles), poisoned(3)
-        f(tensor(x, 16), tensor(y, 16))
-        torch.testing.assert_close(y, x.sum(1), atol=1e-3, rtol=1e-5)
-
-
 def test_async_copy_fills_with_zeros():
-    with forgekit.vgpu.installed():
-        f = cute.compile(copies.zero_fill, gmem(1, 4), gmem(1))
     x, y = random(100), poisoned(512)
-    f(tensor(x, 16), tensor(y, 16))
+    sizes = cute.sym_int(divisibility=4), cute.sym_int()
+    aligned = [make_fake_compact_tensor(cutlass.Float32, (n,), assumed_align=16) for n in sizes]
+    with forgekit.vgpu.installed():
+        fill = cute.compile(copies.zero_fill, *aligned)
+    fill(*(from_dlpack(t, assumed_align=16).mark_layout_dynamic(0) for t in (x, y)))
     assert torch.equal(y[:100], x)
     assert torch.equal(y[100:], torch.zeros(412))
 
 
-def test_async_copy_is_not_there_before_the_wait():
-    with forgekit.vgpu.installed():
-        f = cute.compile(copies.read_too_early, gmem(1, 4), gmem(1))
-    x, y = random(512), torch.zeros(128)
-    with pytest.raises(SanitizerError, match="Asynchronous copy still in flight"):
-        f(tensor(x, 16), tensor(y, 16))
-    assert y.isnan().all()
-
-
 # -- control flow and integers -------------------------------------------------------------------
-def test_loops_of_uneven_length():
-    y = poisoned(200, dtype=torch.int32)
-    run(flow.triangle, y)
-    i = torch.arange(200, dtype=torch.int32)
-    assert torch.equal(y, i * (i + 1) // 2)
-
-
 def test_nested_divergence():
     x, y = random(96, dtype=torch.int32), poisoned(96, dtype=torch.int32)
     run(flow.nested, x, y)
@@ -200,28 +110,6 @@ def test_while_loops():
         return count
 
     assert y.tolist() == [steps(v) for v in x.tolist()]
-
-
-def test_search_with_early_exit():
-    x, y = random(50, 40, dtype=torch.int32), poisoned(50, dtype=torch.int32)
-    run(flow.find, x, Int32(7), y)
-    assert y.tolist() == [row.index(7) if 7 in row else -1 for row in x.tolist()]
-
-
-@pytest.mark.parametrize("dtype", [torch.int32, torch.int64, torch.int16])
-def test_floor_division_of_negative_numbers(dtype):
-    low = torch.iinfo(dtype).min
-    values = [0, 1, -1, 2, -2, 7, -7, 100, -100, low + 1, -(low + 1)]
-    a = torch.tensor([p for p in values for q in values if q], dtype=dtype)
-    b = torch.tensor([q for p in values for q in values if q], dtype=dtype)
-    q, r = torch.zeros_like(a), torch.zeros_like(a)
-    run(flow.divmods, a, b, q, r)
-    assert q.tolist() == [x // y for x, y in zip(a.tolist(), b.tolist(), strict=True)]
-    # `%` of the DSL is C's remainder, not Python's.
-    want = [
-        abs(x) % abs(y) * (1 if x > 0 else -1) for x, y in zip(a.tolist(), b.tolist(), strict=True)
-    ]
-    assert r.tolist() == want
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.int64, torch.uint8, torch.int8])
@@ -289,18 +177,6 @@ def test_float_sums_by_atomics_are_the_same_every_time():
     assert len(results) == 1
 
 
-def test_shared_histogram():
-    x, y = random(1000, dtype=torch.int32) % 16, torch.zeros(16, dtype=torch.int32)
-    run(warps.histogram, x, y)
-    assert y.tolist() == torch.bincount(x, minlength=16).tolist()
-
-
-def test_tickets_are_all_different():
-    y, t = poisoned(960, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
-    run(warps.tickets, y, t)
-    assert sorted(y.tolist()) == list(range(960))
-
-
 def test_named_barriers():
     x, y = random(160, dtype=torch.int32), poisoned(2, 160, dtype=torch.int32)
     run(warps.named_barriers, x, y)
@@ -341,12 +217,6 @@ def test_votes_matches_and_shuffles():
         assert sum(got[15]) == 1
 
 
-def test_warps_that_spin_make_progress():
-    y = torch.zeros(1, dtype=torch.int32)
-    run(warps.spin_between_warps, y)
-    assert y.item() == 4321
-
-
 @pytest.mark.parametrize("down", [False, True])
 def test_blocks_that_spin_make_progress(down):
     x = random(40, dtype=torch.int32)
@@ -354,21 +224,6 @@ def test_blocks_that_spin_make_progress(down):
     run(warps.spin_between_blocks, flags, x, y, down, key=down)
     want = x.flip(0).cumsum(0).flip(0) if down else x.cumsum(0)
     assert y.tolist() == want.tolist()
-
-
-def test_a_lock():
-    taken, y = torch.zeros(1, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
-    run(warps.lock, taken, y, Int32(5))
-    assert y.item() == 20
-
-
-def test_halves_of_a_warp_with_masks_of_their_own():
-    x, y = random(64, dtype=torch.int32), poisoned(64, dtype=torch.int32)
-    run(warps.partial_masks, x, y)
-    for w in range(2):
-        row = x[32 * w : 32 * w + 32]
-        assert set(y[32 * w : 32 * w + 16].tolist()) == {row[:16].sum().item() + 120}
-        assert set(y[32 * w + 16 : 32 * w + 32].tolist()) == {row[16:].max().item()}
 
 
 def test_blocks_of_a_cooperative_launch_run_together():

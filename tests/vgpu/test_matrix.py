@@ -1,12 +1,11 @@
-"""ldmatrix, stmatrix and mma.sync: fragments by the PTX manual, arithmetic by the published model.
+"""ldmatrix and mma.sync: fragments by the PTX manual, who executes them, what is refused.
 
-Everything here is computed a second time, an element at a time, in plain Python.
+The bits of their results are an H200's: test_matrix_parity.py.
 """
 
 from __future__ import annotations
 
 import itertools
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -24,60 +23,6 @@ rng = np.random.default_rng
 FILL = """.shared .align 16 .b8 s[1536]; mov.b32 %r1, s; mad.lo.s32 %r2, %r0, 48, %r1;
 mul.wide.u32 %rd10, %r0, 16; add.s64 %rd11, %rd0, %rd10; add.s64 %rd12, %rd1, %rd10;
 ld.global.v4.b32 {%r10, %r11, %r12, %r13}, [%rd11]; """
-FORMS = list(itertools.product((1, 2, 4), (False, True)))
-
-
-def moved(count: int, transposed: bool) -> dict[tuple[int, int, int], tuple[int, int]]:
-    """(lane, register, half) -> (lane that names the row, element of the row)."""
-    result = {}
-    for lane, register, half in itertools.product(LANES, range(count), range(2)):
-        row, column = lane // 4, lane % 4 * 2 + half
-        if transposed:
-            row, column = column, row
-        result[lane, register, half] = (8 * register + row, column)
-    return result
-
-
-def named(count: int, transposed: bool) -> str:
-    registers = ", ".join(f"%r{20 + j}" for j in range(count))
-    return f".sync.aligned.m8n8.x{count}{'.trans' * transposed}.shared.b16", "{" + registers + "}"
-
-
-@pytest.mark.parametrize("count, transposed", FORMS)
-def test_ldmatrix(count, transposed):
-    x = rng(1).integers(0, 2**16, (32, 8), np.uint16)
-    y = np.zeros((32, 4, 2), np.uint16)
-    form, registers = named(count, transposed)
-    launch(
-        FILL + "st.shared.v4.b32 [%r2], {%r10, %r11, %r12, %r13}; bar.sync 0; "
-        "mov.b32 %r20, 0; mov.b32 %r21, 0; mov.b32 %r22, 0; mov.b32 %r23, 0;"
-        f"ldmatrix{form} {registers}, [%r2]; "
-        "st.global.v4.b32 [%rd12], {%r20, %r21, %r22, %r23}; ret;",
-        x, y, sanitize=True,
-    )  # fmt: skip
-    want = np.zeros_like(y)
-    for place, (row, element) in moved(count, transposed).items():
-        want[place] = x[row, element]
-    assert (y == want).all()
-
-
-@pytest.mark.parametrize("count, transposed", FORMS)
-def test_stmatrix(count, transposed):
-    x = rng(2).integers(0, 2**16, (32, 4, 2), np.uint16)
-    y = np.zeros((32, 8), np.uint16)
-    form, registers = named(count, transposed)
-    launch(
-        FILL + "mov.b32 %r20, %r10; mov.b32 %r21, %r11; mov.b32 %r22, %r12; mov.b32 %r23, %r13;"
-        "mov.b32 %r30, 0; st.shared.v4.b32 [%r2], {%r30, %r30, %r30, %r30}; bar.warp.sync -1; "
-        f"stmatrix{form} [%r2], {registers}; bar.warp.sync -1; "
-        "ld.shared.v4.b32 {%r20, %r21, %r22, %r23}, [%r2]; "
-        "st.global.v4.b32 [%rd12], {%r20, %r21, %r22, %r23}; ret;",
-        x, y, sanitize=True,
-    )  # fmt: skip
-    want = np.zeros_like(y)
-    for place, at in moved(count, transposed).items():
-        want[at] = x[place]
-    assert (y == want).all()
 
 
 def test_addresses_of_other_lanes_do_not_count():
@@ -161,10 +106,8 @@ def name_of(k: int, a: str, b: str, c: str, saturate: bool = False) -> str:
     return f"mma.sync.aligned.m16n8k{k}.row.col{'.satfinite' * saturate}.{c}.{a}.{b}.{c}"
 
 
-INTEGERS = [(k, a, b) for k in (16, 32) for a in ("s8", "u8") for b in ("s8", "u8")]
-
-
-@pytest.mark.parametrize("k, a, b", INTEGERS)
+@pytest.mark.parametrize("k", [16, 32])
+@pytest.mark.parametrize("a, b", [("s8", "u8"), ("u8", "s8")])
 @pytest.mark.parametrize("saturate", [False, True])
 def test_integers(k, a, b, saturate):
     draw = rng(k)
@@ -181,118 +124,18 @@ def test_integers(k, a, b, saturate):
 
 
 # -- mma: floating point --------------------------------------------------------------------------
-# Bits of the fraction, bias, least exponent.
-FORMATS = {"f16": (10, 15), "bf16": (7, 127), "tf32": (23, 127), "f32": (23, 127), "e4m3": (3, 7),
-           "e5m2": (2, 15)}  # fmt: skip
-
-
-def read(code: int, kind: str) -> tuple[Fraction | float, int]:
-    """(value, exponent) of a code; of zero, infinity and NaN any exponent."""
-    fraction_bits, bias = FORMATS[kind]
-    width = WIDTH.get(kind, 32)
-    if kind == "tf32":
-        code &= 0xFFFFE000
-    sign = -1 if code >> (width - 1) else 1
-    field = code >> fraction_bits & ((1 << (width - 1 - fraction_bits)) - 1)
-    fraction = code & ((1 << fraction_bits) - 1)
-    if kind == "e4m3":
-        if code & 0x7F == 0x7F:
-            return float("nan"), 0
-    elif field == (1 << (width - 1 - fraction_bits)) - 1:
-        return (float("nan") if fraction else sign * float("inf")), 0
-    exponent = max(field, 1) - bias
-    whole = fraction + (1 << fraction_bits if field else 0)
-    return sign * Fraction(whole) * Fraction(2) ** (exponent - fraction_bits), exponent
-
-
-def towards_zero(x: Fraction, place: int) -> Fraction:
-    unit = Fraction(2) ** place
-    return int(x / unit) * unit
-
-
-def fused(a: list[int], b: list[int], c: int, kinds: tuple[str, str], kind_c: str) -> int:
-    """The code of a dot product as the published model of Hopper has it."""
-    x, y, z = [read(v, kinds[0]) for v in a], [read(v, kinds[1]) for v in b], read(c, kind_c)
-    values = [v for v, _ in (*x, *y, z)]
-    if any(isinstance(v, float) for v in values):
-        terms = [float(p) * float(q) for (p, _), (q, _) in zip(x, y, strict=True)]
-        plain = float(np.float64(sum(terms)) + float(z[0]))
-        if plain != plain:
-            return 0x7FFF if kind_c == "f16" else 0x7FFFFFFF
-        return int(np.array(plain, np.float16 if kind_c == "f16" else np.float32).view(
-            np.uint16 if kind_c == "f16" else np.uint32))  # fmt: skip
-    terms = [(p * q, e + f) for (p, e), (q, f) in zip(x, y, strict=True)] + [z]
-    top = max([-126, *(e for v, e in terms if v)])
-    total = sum(towards_zero(v, top - 25) for v, _ in terms)
-    if kind_c == "f16":
-        with np.errstate(over="ignore"):
-            return int(np.float64(float(total)).astype(np.float16).view(np.uint16))
-    if not total:
-        return 0
-    magnitude = abs(total)
-    exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
-    exponent -= Fraction(2) ** exponent > magnitude
-    cut = towards_zero(magnitude, max(exponent, -126) - 23)
-    bits = np.float32(float(cut)) if exponent < 128 else np.float32(np.inf)
-    return int(np.copysign(bits, -1.0 if total < 0 else 1.0).astype(np.float32).view(np.uint32))
-
-
-def fp8_fused(a: list[int], b: list[int], c: int, kinds: tuple[str, str], kind_c: str) -> int:
-    """The same of FP8, as an H200 does it: in fp16, half of each register first, c last."""
-    x, y = (
-        [int(np.float16(float(read(code, kind)[0])).view(np.uint16)) for code in given]
-        for given, kind in zip((a, b), kinds, strict=True)
+@pytest.mark.parametrize("b, other", [("e4m3", "e5m2"), ("e5m2", "e4m3")])
+def test_fp8_of_both_types(b, other):
+    """Numbers that both types hold give the same, whichever B has."""
+    draw = rng(5)
+    x, y = (draw.integers(4, 8, s) * 2.0 ** draw.integers(-6, 5, s) for s in ((16, 32), (32, 8)))
+    y = (y * draw.choice([-1, 1], y.shape)).astype(np.float32)
+    given = fp8.from_f32(x.astype(np.float32), b)
+    c = draw.standard_normal((16, 8)).astype(np.float32).view(np.uint32)
+    same, mixed = (
+        mma(name_of(32, b, kind, "f32"), given, fp8.from_f32(y, kind), c) for kind in (b, other)
     )
-    total = 0
-    for half in (0, 1):
-        at = [k for k in range(len(x)) if k % 4 // 2 == half]
-        total = fused([x[k] for k in at], [y[k] for k in at], total, ("f16", "f16"), kind_c)
-    bits, value = (np.uint16, np.float16) if kind_c == "f16" else (np.uint32, np.float32)
-    with np.errstate(over="ignore", invalid="ignore"):
-        result = bits(total).view(value) + bits(c).view(value)
-    if result != result:
-        return 0x7FFF if kind_c == "f16" else 0x7FFFFFFF
-    return int(result.view(bits))
-
-
-def codes(draw: np.random.Generator, kind: str, shape: tuple[int, int], what: str) -> np.ndarray:
-    """Unsigned codes of a type: `normal` numbers, `any` bits, or `far` apart but finite."""
-    width = WIDTH.get(kind, 32)
-    if what == "normal":
-        x = draw.standard_normal(shape).astype(np.float32)
-        if kind == "f16":
-            return x.astype(np.float16).view(np.uint16)
-        if kind in ("e4m3", "e5m2"):
-            return fp8.from_f32(x, kind)
-        return (x.view(np.uint32) >> (32 - width)).astype(f"u{width // 8}")
-    drawn = draw.integers(0, 2**width, shape, np.uint64).astype(f"u{width // 8}")
-    finite = np.vectorize(lambda v: not isinstance(read(int(v), kind)[0], float))
-    sparse = draw.random(shape) < 0.2
-    if what == "any":  # not all of it, so that some results are finite
-        return np.where(
-            finite(drawn) | sparse & (draw.random(shape) < 0.1), drawn, drawn.dtype.type(0)
-        )
-    return np.where(finite(drawn) & ~sparse, drawn, drawn.dtype.type(0))
-
-
-FLOATS = [(8, "f16", "f16", "f32"), (16, "f16", "f16", "f32"), (8, "f16", "f16", "f16"),
-          (16, "f16", "f16", "f16"), (8, "bf16", "bf16", "f32"), (16, "bf16", "bf16", "f32"),
-          (4, "tf32", "tf32", "f32"), (8, "tf32", "tf32", "f32"), (16, "e4m3", "e4m3", "f16"),
-          (32, "e4m3", "e4m3", "f32"), (32, "e4m3", "e5m2", "f32"), (16, "e5m2", "e4m3", "f32"),
-          (32, "e5m2", "e5m2", "f16")]  # fmt: skip
-
-
-@pytest.mark.parametrize("what", ["normal", "far", "any"])
-@pytest.mark.parametrize("k, a, b, c", FLOATS)
-def test_floats(k, a, b, c, what):
-    draw = rng(k + len(what))
-    x, y, z = (codes(draw, *s, what) for s in ((a, (16, k)), (b, (k, 8)), (c, (16, 8))))
-    z[::3] = 0
-    got = mma(name_of(k, a, b, c), x, y, z)
-    for m, n in itertools.product(range(16), range(0, 8, 2)):
-        row, column = x[m].tolist(), y[:, n].tolist()
-        want = (fp8_fused if WIDTH[a] == 8 else fused)(row, column, int(z[m, n]), (a, b), c)
-        assert int(got[m, n]) == want, (m, n, hex(got[m, n]), hex(want))
+    assert (same == mixed).all() and len(np.unique(same)) > 100
 
 
 def test_terms_are_cut_off_25_places_below_the_largest():

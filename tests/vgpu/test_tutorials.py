@@ -87,8 +87,10 @@ def test_vectorized_add_with_static_and_dynamic_layouts(abc):
     torch.testing.assert_close(c, a + b)
 
 
-@pytest.mark.parametrize("op", [operator.add, operator.mul, lambda x, y: x - 2.0 * y])
-@pytest.mark.parametrize("shape", [(60, 128), (61, 127), (1, 1)])
+@pytest.mark.parametrize(
+    "op, shape",
+    [(operator.add, (60, 128)), (lambda x, y: x - 2.0 * y, (61, 127)), (operator.mul, (1, 1))],
+)
 def test_an_operation_over_tv_layouts(op, shape):
     a, b = torch.randn(*shape), torch.randn(*shape)
     c = torch.full(shape, float("nan"))
@@ -144,10 +146,12 @@ def test_host_functions_without_kernels(capfd):
 # -- options ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "options",
-    ["--opt-level 2", "--enable-tvm-ffi", "--gpu-arch sm_80", "--generate-line-info",
-     "--enable-assertions", "--opt-level 2 --enable-tvm-ffi --gpu-arch sm_90a",
-     "--ptxas-options '--verbose'"],
-)  # fmt: skip
+    [
+        "--gpu-arch sm_80",
+        "--opt-level 2 --enable-tvm-ffi --gpu-arch sm_90a",
+        "--generate-line-info --enable-assertions --ptxas-options '--verbose'",
+    ],
+)
 def test_options_as_a_string(options, abc):
     a, b, c = abc
     add = cute.compile(tutorial.untyped_add, a, b, c, options=options)
@@ -160,7 +164,6 @@ def test_options_as_a_string(options, abc):
 @pytest.mark.parametrize(
     "options",
     [
-        cute.GPUArch("sm_80"),
         (cute.GPUArch("sm_80"), cute.OptLevel(1)),
         (cute.EnableTVMFFI, cute.OptLevel(2)),
         cute.GenerateLineInfo,

@@ -14,7 +14,6 @@ from cutlass import (  # noqa: E402
     Float8E5M2,
     Float16,
     Float32,
-    Int8,
     Int32,
     Uint8,
     cute,
@@ -45,13 +44,14 @@ def half(n, source=SMEM, a=K, b=K, kind=Float16, sums=Float32):
     return warpgroup.MmaF16BF16Op(kind, sums, (64, n, 16), source, a, b)
 
 
-def byte(n, kind, source=SMEM):
-    if kind in (Int8, Uint8):
-        return warpgroup.MmaI8Op(kind, kind, Int32, (64, n, 32), source, K, K)
-    return warpgroup.MmaF8Op(kind, kind, Float32, (64, n, 32), source, K, K)
+def byte(n, kind):
+    if kind is Uint8:
+        return warpgroup.MmaI8Op(kind, kind, Int32, (64, n, 32), RMEM, K, K)
+    return warpgroup.MmaF8Op(kind, kind, Float32, (64, n, 32), RMEM, K, K)
 
 
-# Operation, type, bytes over which A and B are swizzled; each span and major of both once.
+# Operation, type, bytes over which A and B are swizzled; each span and major of both once. More
+# types, bit by bit: test_matrix_parity.py.
 PRODUCTS = {
     "K 16, K 32": (lambda: half(64), F16, (16, 32)),
     "MN 32, MN 16": (lambda: half(64, SMEM, MN, MN), F16, (32, 16)),
@@ -65,10 +65,9 @@ PRODUCTS = {
     "f16 to f16": (lambda: half(40, sums=Float16), F16, (64, 16)),
     "tf32": (lambda: wgmma.MmaTF32Op((64, 32, 8), SMEM), torch.float32, (128, 32)),
     "tf32 registers": (lambda: wgmma.MmaTF32Op((64, 8, 8), RMEM), torch.float32, (16, 64)),
-    "e4m3": (lambda: byte(24, Float8E4M3FN), E4M3, (64, 16)),
-    "e5m2 registers": (lambda: byte(32, Float8E5M2, RMEM), E5M2, (16, 32)),
-    "s8": (lambda: byte(32, Int8), torch.int8, (32, 64)),
-    "u8 registers": (lambda: byte(24, Uint8, RMEM), torch.uint8, (16, 16)),
+    "e5m2 registers": (lambda: byte(32, Float8E5M2), E5M2, (16, 32)),
+    "e4m3 registers": (lambda: byte(24, Float8E4M3FN), E4M3, (64, 16)),
+    "u8 registers": (lambda: byte(24, Uint8), torch.uint8, (16, 64)),
 }
 # Of the sum of the terms' magnitudes, for each product that is added.
 ERRORS = {torch.float16: 2.0**-10, torch.float32: 2.0**-23, torch.int32: 0}

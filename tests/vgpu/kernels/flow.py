@@ -5,24 +5,6 @@ from cutlass import Float32, Int32, cute
 
 
 @cute.kernel
-def triangle_kernel(mY: cute.Tensor):
-    """Thread i adds up 0 … i: every lane another trip count."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
-    i = bidx * 64 + tidx
-    total = Int32(0)
-    for k in range(i + 1):
-        total += k
-    if i < cute.size(mY):
-        mY[i] = total
-
-
-@cute.jit
-def triangle(mY: cute.Tensor):
-    triangle_kernel(mY).launch(grid=(cute.ceil_div(cute.size(mY), 64), 1, 1), block=(64, 1, 1))
-
-
-@cute.kernel
 def nested_kernel(mX: cute.Tensor, mY: cute.Tensor):
     """Divergence in divergence, with loops on some paths and a sum over the warp after them."""
     tidx, _, _ = cute.arch.thread_idx()
@@ -74,39 +56,6 @@ def collatz_kernel(mX: cute.Tensor, mY: cute.Tensor):
 def collatz(mX: cute.Tensor, mY: cute.Tensor):
     n = mX.shape[0]
     collatz_kernel(mX, mY).launch(grid=(cute.ceil_div(n, 128), 1, 1), block=(128, 1, 1))
-
-
-@cute.kernel
-def find_kernel(mX: cute.Tensor, wanted: Int32, mY: cute.Tensor):
-    """Index of the first `wanted` of each row, -1 if there is none: a loop with a stop flag."""
-    tidx, _, _ = cute.arch.thread_idx()
-    M, N = mX.shape
-    if tidx < M:
-        found = Int32(-1)
-        c = Int32(0)
-        while c < N and found < 0:
-            if mX[tidx, c] == wanted:
-                found = c
-            c += 1
-        mY[tidx] = found
-
-
-@cute.jit
-def find(mX: cute.Tensor, wanted: Int32, mY: cute.Tensor):
-    find_kernel(mX, wanted, mY).launch(grid=(1, 1, 1), block=(64, 1, 1))
-
-
-@cute.kernel
-def divmod_kernel(mA: cute.Tensor, mB: cute.Tensor, mQ: cute.Tensor, mR: cute.Tensor):
-    tidx, _, _ = cute.arch.thread_idx()
-    if tidx < mA.shape[0]:
-        mQ[tidx] = mA[tidx] // mB[tidx]
-        mR[tidx] = mA[tidx] % mB[tidx]
-
-
-@cute.jit
-def divmods(mA: cute.Tensor, mB: cute.Tensor, mQ: cute.Tensor, mR: cute.Tensor):
-    divmod_kernel(mA, mB, mQ, mR).launch(grid=(1, 1, 1), block=(128, 1, 1))
 
 
 @cute.kernel

@@ -34,43 +34,6 @@ def atomics(mX: cute.Tensor, mI: cute.Tensor, mF: cute.Tensor):
 
 
 @cute.kernel
-def histogram_kernel(mX: cute.Tensor, mY: cute.Tensor):
-    """Counts in shared memory, then added to global memory."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
-    sH = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(16), 16)
-    if tidx < 16:
-        sH[tidx] = 0
-    cute.arch.sync_threads()
-    i = bidx * 128 + tidx
-    if i < mX.shape[0]:
-        cute.arch.atomic_add(sH.iterator + mX[i], Int32(1))
-    cute.arch.sync_threads()
-    if tidx < 16:
-        cute.arch.atomic_add(mY.iterator + tidx, sH[tidx])
-
-
-@cute.jit
-def histogram(mX: cute.Tensor, mY: cute.Tensor):
-    n = mX.shape[0]
-    histogram_kernel(mX, mY).launch(grid=(cute.ceil_div(n, 128), 1, 1), block=(128, 1, 1))
-
-
-@cute.kernel
-def tickets_kernel(mY: cute.Tensor, mT: cute.Tensor):
-    """Each thread takes a ticket: the old values are all different."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
-    ticket = cute.arch.atomic_add(mT.iterator, Int32(1))
-    mY[bidx * 96 + tidx] = ticket
-
-
-@cute.jit
-def tickets(mY: cute.Tensor, mT: cute.Tensor):
-    tickets_kernel(mY, mT).launch(grid=(mY.shape[0] // 96, 1, 1), block=(96, 1, 1))
-
-
-@cute.kernel
 def named_barriers_kernel(mX: cute.Tensor, mY: cute.Tensor):
     """Warp 0 fills a buffer, warps 1 and 2 use it: bar.arrive by one, bar.sync by the others."""
     warp, lane = cute.arch.warp_idx(), cute.arch.lane_idx()
@@ -123,28 +86,6 @@ def votes(mX: cute.Tensor, mY: cute.Tensor):
 
 
 @cute.kernel
-def spin_between_warps_kernel(mY: cute.Tensor):
-    """Warps pass a token down, last warp first; each waits for its turn by reading memory."""
-    warp, lane = cute.arch.warp_idx(), cute.arch.lane_idx()
-    sF = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(1), 16)
-    if warp == 0 and lane == 0:
-        sF[0] = 3
-    cute.arch.sync_threads()
-    turn = cute.arch.load(sF.iterator, Int32, sem="relaxed", scope="cta", ss="cta")
-    while turn != warp:
-        turn = cute.arch.load(sF.iterator, Int32, sem="relaxed", scope="cta", ss="cta")
-    if lane == 0:
-        mY[0] = mY[0] * 10 + warp + 1
-        cute.arch.fence_acq_rel_cta()
-        cute.arch.store(sF.iterator, turn - 1, sem="release", scope="cta", ss="cta")
-
-
-@cute.jit
-def spin_between_warps(mY: cute.Tensor):
-    spin_between_warps_kernel(mY).launch(grid=(1, 1, 1), block=(128, 1, 1))
-
-
-@cute.kernel
 def spin_between_blocks_kernel(
     mF: cute.Tensor, mX: cute.Tensor, mY: cute.Tensor, down: cutlass.Constexpr
 ):
@@ -167,41 +108,6 @@ def spin_between_blocks_kernel(
 @cute.jit
 def spin_between_blocks(mF: cute.Tensor, mX: cute.Tensor, mY: cute.Tensor, down: cutlass.Constexpr):
     spin_between_blocks_kernel(mF, mX, mY, down).launch(grid=(mX.shape[0], 1, 1), block=(32, 1, 1))
-
-
-@cute.kernel
-def lock_kernel(mL: cute.Tensor, mY: cute.Tensor):
-    """One thread a warp adds to a plain counter under a lock taken with compare-and-swap."""
-    with cute.arch.elect_one():
-        while cute.arch.atomic_cas(mL.iterator, cmp=Int32(0), val=Int32(1)) != 0:
-            pass
-        mY[0] = mY[0] + 1
-        cute.arch.atomic_exch(mL.iterator, Int32(0), sem="release", scope="gpu")
-
-
-@cute.jit
-def lock(mL: cute.Tensor, mY: cute.Tensor, blocks: Int32):
-    lock_kernel(mL, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
-
-
-@cute.kernel
-def partial_masks_kernel(mX: cute.Tensor, mY: cute.Tensor):
-    """The halves of a warp work apart, each with a member mask of its own."""
-    tidx, _, _ = cute.arch.thread_idx()
-    x = mX[tidx]
-    if tidx % 32 < 16:
-        for _ in range(tidx % 16):  # the lanes come one after the other
-            x += 1
-        cute.arch.sync_warp(0x0000FFFF)
-        x = cute.arch.warp_redux_sync(x, "add", mask_and_clamp=0x0000FFFF)
-    else:
-        x = cute.arch.warp_redux_sync(x, "max", mask_and_clamp=0xFFFF0000)
-    mY[tidx] = x
-
-
-@cute.jit
-def partial_masks(mX: cute.Tensor, mY: cute.Tensor):
-    partial_masks_kernel(mX, mY).launch(grid=(1, 1, 1), block=(64, 1, 1))
 
 
 @cute.jit
