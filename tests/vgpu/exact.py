@@ -43,7 +43,6 @@ class Format:
 
 F16, BF16 = Format(16, 10, -14), Format(16, 7, -126)
 F32, F64 = Format(32, 23, -126), Format(64, 52, -1022)
-E5M2 = Format(8, 2, -14)
 FORMATS = {"f16": F16, "bf16": BF16, "f32": F32, "f64": F64}
 
 

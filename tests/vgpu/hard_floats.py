@@ -84,7 +84,7 @@ def near_ties(source: Format, target: Format) -> list[int]:
     rng = random.Random(5)
     steps = [0, 1, 2, (1 << target.mantissa) - 1, 1 << target.mantissa, (1 << target.mantissa) + 1]
     steps += [target.largest - 1, target.largest]
-    steps += [rng.randrange(target.largest) for _ in range(300)]
+    steps += [rng.randrange(target.largest) for _ in range(100)]
     result = []
     for step in steps:
         low = value(step, target)
@@ -97,5 +97,5 @@ def near_ties(source: Format, target: Format) -> list[int]:
             for bits in (middle - 1, middle, middle + 1):
                 if bits >= 0:
                     result += [bits, bits | source.sign_bit]
-    result += [rng.getrandbits(source.bits) for _ in range(500)]
+    result += [rng.getrandbits(source.bits) for _ in range(200)]
     return [*result, source.infinity, source.infinity | source.sign_bit, source.nan]

@@ -143,7 +143,7 @@ def test_bf16_from_double_rounds_once() -> None:
 def test_widening_is_exact(source: str, target: str) -> None:
     a, b = FORMATS[source], FORMATS[target]
     values = range(1 << 16) if a.bits == 16 else EDGES[source]
-    rows = [(v, convert(v, a, b)) for v in list(values)[::7] + EDGES[source]]
+    rows = [(v, convert(v, a, b)) for v in list(values)[::31] + EDGES[source]]
     if (source, target) == ("bf16", "f32"):  # only a shift: NaN keeps its bits
         rows = [(v, v << 16) for v, _ in rows]
     check(f"cvt.{target}.{source} d, a", f"{source} -> {target}", rows)

@@ -19,7 +19,7 @@ from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.ptx.parser import parse
 
-SEEDS = range(40)
+SEEDS = range(30)
 WORDS = REGISTERS + 2
 
 
