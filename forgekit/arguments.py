@@ -125,6 +125,15 @@ def require_one_of(what: str, got: object, known: tuple[object, ...]) -> None:
         raise usage_error(what, brief(got), needed, "choose one of these")
 
 
+def integer_or_none(value: object) -> int | None:
+    """The integer (of Python or NumPy) as an int; None if it is not one."""
+    if type(value) is int:
+        return value
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)
+    return None
+
+
 def dense(what: str, value: Any, *, meta: bool = False) -> Any:
     """The value, if it is a torch tensor of numbers in memory, side by side or strided.
 

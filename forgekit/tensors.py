@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import math
-import operator
 from collections.abc import Callable, Iterator, Sequence
-from numbers import Integral
 
 import torch
 
-from forgekit.arguments import checked
+from forgekit.arguments import checked, integer_or_none
 from forgekit.devices import current_target
 from forgekit.errors import PlatformError, brief, got_needed, usage_error
 from forgekit.vgpu.memory import fresh
@@ -30,15 +28,17 @@ def _shape(shape: tuple[Shape, ...]) -> tuple[int, ...]:
     sizes: Sequence[object] = shape
     if len(shape) == 1 and isinstance(shape[0], tuple | list):
         sizes = tuple(shape[0])
+    whole = []
     for size in sizes:
-        if isinstance(size, bool) or not isinstance(size, Integral) or size < 0:
+        number = integer_or_none(size)
+        if number is None or number < 0:
             remedy = "write randn(4, 8) or randn((4, 8)); dtype= and seed= go by name"
             raise usage_error("shape", brief(size), "sizes that are integers >= 0", remedy)
-    whole = tuple(operator.index(size) for size in sizes)  # type: ignore[arg-type]
+        whole.append(number)
     if max((*whole, math.prod(whole))) > _MOST:
-        got = f"{brief(whole)}, which is {math.prod(whole):.3g} elements"
+        got = f"{brief(tuple(whole))}, which is {math.prod(whole):.3g} elements"
         raise usage_error("shape", got, f"at most {_MOST:.3g}", "take smaller sizes")
-    return whole
+    return tuple(whole)
 
 
 @contextlib.contextmanager

@@ -207,11 +207,10 @@ def _of_the_compiler(kernel: CompiledKernel) -> list[Finding]:
     """Notes on what the machine code spills, where there is machine code."""
     notes = []
     for name, used in kernel.resources.items():
-        spilled = used.spill_store_bytes + used.spill_load_bytes
-        if spilled:
+        if used.spill_bytes:
             sentences = (
-                f"{used.registers} registers a thread do not suffice: {spilled:,} bytes a thread "
-                "go to local memory and back.",
+                f"{used.registers} registers a thread do not suffice: {used.spill_bytes:,} bytes a "
+                "thread go to local memory and back.",
             )
             advice = "Let each thread hold fewer elements at a time, or use a smaller block."
             notes.append(

@@ -73,7 +73,7 @@ class CompiledKernel:
 
     @functools.cached_property
     def resources(self) -> dict[str, Resources]:
-        """Kernel name -> registers, spills, shared memory."""
+        """Kernel name -> registers and spills."""
         return parse_ptxas(self.ptxas.decode(errors="replace"))
 
     @functools.cached_property

@@ -1,7 +1,4 @@
-"""What the machine code of a kernel needs: registers, spills, shared memory; and its SASS.
-
-All of it comes from the compiler on this machine; no GPU is needed.
-"""
+"""What the machine code of a kernel needs, registers and spills, and its SASS: without a GPU."""
 
 from __future__ import annotations
 
@@ -15,44 +12,26 @@ from forgekit.devices import find_disassembler
 from forgekit.errors import PlatformError
 
 _ENTRY = re.compile(r"Compiling entry function '+([^']+)'+ for")
-_NUMBERS = {
-    "stack_bytes": re.compile(r"(\d+) bytes stack frame"),
-    "spill_store_bytes": re.compile(r"(\d+) bytes spill stores"),
-    "spill_load_bytes": re.compile(r"(\d+) bytes spill loads"),
-    "registers": re.compile(r"Used (\d+) registers"),
-    "barriers": re.compile(r"used (\d+) barriers"),
-    "shared_bytes": re.compile(r"(\d+) bytes smem"),
-}
+_REGISTERS = re.compile(r"Used (\d+) registers")
+_SPILLED = re.compile(r"(\d+) bytes spill (?:stores|loads)")
 
 
 @dataclass(frozen=True)
 class Resources:
-    """Per kernel, as ptxas reports it: registers a thread, barriers a block, bytes a thread
-    (stack, spills) and of static shared memory a block."""
+    """What a thread of a kernel needs: registers, and bytes that are spilled and loaded again."""
 
-    registers: int = 0
-    spill_store_bytes: int = 0
-    spill_load_bytes: int = 0
-    stack_bytes: int = 0
-    barriers: int = 0
-    shared_bytes: int = 0
-
-    @property
-    def spill_bytes(self) -> int:
-        return self.spill_store_bytes + self.spill_load_bytes
-
-    def __str__(self) -> str:
-        spilled = f"{self.spill_bytes} bytes spilled" if self.spill_bytes else "no spills"
-        return f"{self.registers} registers a thread, {spilled}"
+    registers: int
+    spill_bytes: int
 
 
 def parse_ptxas(text: str) -> dict[str, Resources]:
     """Kernel name -> resources, from ptxas's report (`-v`)."""
-    parts = _ENTRY.split(text)
+    _, *parts = _ENTRY.split(text)
     result = {}
-    for name, report in zip(parts[1::2], parts[2::2], strict=True):
-        found = {field: pattern.search(report) for field, pattern in _NUMBERS.items()}
-        result[name] = Resources(**{field: int(m[1]) for field, m in found.items() if m})
+    for name, report in zip(parts[::2], parts[1::2], strict=True):
+        used = _REGISTERS.search(report)
+        spilled = sum(map(int, _SPILLED.findall(report)))
+        result[name] = Resources(int(used[1]) if used else 0, spilled)
     return result
 
 

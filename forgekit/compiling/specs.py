@@ -8,14 +8,13 @@ has stride 1. `spec(x, static=…, divisible=…)` fixes more, for code that nee
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from forgekit.arguments import dense
+from forgekit.arguments import checked, dense, integer_or_none
 from forgekit.dtypes import cute_type, dtype_info
 from forgekit.errors import ArgumentMismatchError, brief, got_needed, usage_error
 from forgekit.vgpu.host.signature import MOST, beyond_32_bits
@@ -63,8 +62,7 @@ class TensorSpec:
                 needed = f"a mode of 0 to {rank - 1} and a divisor of at least 1"
                 raise usage_error("divisible", got, needed, "fix it")
         if not isinstance(self.read_only, bool):
-            got, needed = brief(self.read_only), "True or False"
-            raise usage_error("read_only", got, needed, "leave it out")
+            raise usage_error("read_only", self.read_only, "True or False", "leave it out")
         object.__setattr__(self, "stride", stride)
         object.__setattr__(self, "align", align)
         object.__setattr__(self, "divisible", divisible)
@@ -149,29 +147,31 @@ class TensorSpec:
                 if known != size:
                     needed = f"{known} ({want}, as in {where})"
                     yield what, size, needed, "pass tensors of matching sizes"
-            if size % (divisor := self.divisible.get(mode, 1)):
-                remedy = f"pad it to {-(-size // divisor) * divisor} or compile without divisible"
-                yield what, size, f"a multiple of {divisor}", remedy
+        yield from self.broken_promises(tensor)
         if (problem := self.size_problem(tensor)) is not None:
             yield problem
-        yield from self._stride_problems(tensor)
-
-    def _stride_problems(self, tensor: torch.Tensor) -> Iterator[Problem]:
-        divisor = self._row_divisor()
         for mode, (step, want) in enumerate(zip(tensor.stride(), self.strides, strict=True)):
-            what = f"stride of mode {mode}"
-            if tensor.shape[mode] <= 1:
-                continue  # never multiplied by anything but 0
-            if isinstance(want, int) and step != want:
+            # The stride of a single element is never multiplied by anything but 0.
+            if isinstance(want, int) and step != want and tensor.shape[mode] > 1:
                 remedy = "pass .contiguous(), or compile for this tensor"
-                yield what, step, f"{want}, which was compiled in", remedy
-            if not isinstance(want, int) and step % divisor:
-                remedy = "pass .contiguous(), or compile without divisible"
-                yield what, step, f"a multiple of {divisor}", remedy
+                yield f"stride of mode {mode}", step, f"{want}, which was compiled in", remedy
         if tensor.numel() and tensor.data_ptr() % self.alignment:
             got = f"an address that is not a multiple of {self.alignment}"
             needed = f"{self.alignment} bytes, which was compiled in"
             yield "alignment", got, needed, "pass .clone(), or compile for this tensor"
+
+    def broken_promises(self, tensor: torch.Tensor) -> Iterator[Problem]:
+        """Sizes and dynamic strides that `divisible` does not divide."""
+        for mode, divisor in self.divisible.items():
+            if (size := tensor.shape[mode]) % divisor:
+                remedy = f"pad it to {-(-size // divisor) * divisor} or compile without divisible"
+                yield f"size of mode {mode}", size, f"a multiple of {divisor}", remedy
+        divisor = self._row_divisor()
+        for mode, (step, known) in enumerate(zip(tensor.stride(), self.strides, strict=True)):
+            if not isinstance(known, int) and step % divisor and tensor.shape[mode] > 1:
+                needed = f"a multiple of {divisor}, for every row has to begin at one"
+                remedy = "pass .contiguous(), pad the rows, or compile without divisible"
+                yield f"stride of mode {mode}", step, needed, remedy
 
     def size_problem(self, tensor: torch.Tensor) -> Problem | None:
         """What of a tensor's layout is beyond a kernel's 32-bit numbers."""
@@ -198,6 +198,7 @@ class TensorSpec:
         return tuple((m, most) for m, most in shares if most <= MOST)
 
 
+@checked()
 def spec(
     tensor: torch.Tensor | TensorSpec,
     *,
@@ -222,52 +223,35 @@ def spec(
         return tensor
     dense("tensor", tensor)
     rank = tensor.dim()
-    fixed = set(range(rank)) if static is True else set() if static is False else _static(static)
-    for mode in fixed:
-        if not 0 <= mode < rank:
-            raise usage_error("static", mode, f"modes 0 to {rank - 1}", "fix the number")
+    fixed = range(rank if static else 0) if isinstance(static, bool) else _listed("static", static)
+    if not all(integer_or_none(mode) in range(rank) for mode in fixed):
+        needed, remedy = f"modes, which are 0 to {rank - 1}", "count from 0; True means all"
+        raise usage_error("static", static, needed, remedy)
     labels = [None] * rank if names is None else _listed("names", names)
-    if not all(label is None or isinstance(label, str) for label in labels):
-        raise usage_error("names", brief(labels), "names or None", "use None")
-    if len(labels) != rank:
-        raise usage_error("names", f"{len(labels)}", f"{rank}, one a mode", "use None")
+    if len(labels) != rank or not all(m is None or isinstance(m, str) for m in labels):
+        raise usage_error("names", brief(labels), f"{rank}, one a mode", "None leaves one out")
     shape = tuple(int(n) if m in fixed else labels[m] for m, n in enumerate(tensor.shape))
-    unit = _unit_mode(tensor)
-    strides = _known_strides(tensor, shape, unit)
-    divisors = _divisors({} if divisible is None else divisible)
-    _check_promise(tensor, divisors, strides, unit)
-    if align is None:
-        address = tensor.data_ptr() if tensor.numel() else 0
-        align = min(_MAX_ALIGN, address & -address) if address else _MAX_ALIGN
-        align = max(align, tensor.element_size())
-    return TensorSpec(tensor.dtype, shape, strides, align, divisors, read_only)
+    strides = _known_strides(tensor, shape)
+    align = _alignment(tensor) if align is None else align
+    made = TensorSpec(tensor.dtype, shape, strides, align, divisible or {}, read_only)
+    for problem in made.broken_promises(tensor):
+        raise usage_error(*problem)
+    return made
 
 
-def _known_strides(
-    tensor: torch.Tensor, shape: tuple[Mode, ...], unit: int | None
-) -> tuple[Mode, ...]:
+def _alignment(tensor: torch.Tensor) -> int:
+    """Bytes that the tensor's address is a multiple of, as far as an access can use them."""
+    address = tensor.data_ptr() if tensor.numel() else 0
+    return max(min(_MAX_ALIGN, address & -address or _MAX_ALIGN), tensor.element_size())
+
+
+def _known_strides(tensor: torch.Tensor, shape: tuple[Mode, ...]) -> tuple[Mode, ...]:
     """Strides that are compiled in: the 1 of the fastest mode, and what the fixed sizes decide."""
     if all(isinstance(size, int) for size in shape):
         return tuple(map(int, tensor.stride()))
+    unit = _unit_mode(tensor)
     known = _row_major(shape) if tensor.is_contiguous() else (None,) * tensor.dim()
     return tuple(1 if m == unit else step for m, step in enumerate(known))
-
-
-def _check_promise(
-    tensor: torch.Tensor, divisors: dict[int, int], strides: tuple[Mode, ...], unit: int | None
-) -> None:
-    """Raise UsageError for a size, or a dynamic stride, that its divisor does not divide."""
-    for mode, divisor in divisors.items():
-        if 0 <= mode < tensor.dim() and divisor > 0 and tensor.shape[mode] % divisor:
-            what, needed = f"size of mode {mode}", f"a multiple of {divisor}"
-            remedy = "choose a divisor that divides it"
-            raise usage_error(what, int(tensor.shape[mode]), needed, remedy)
-    row_divisor = 1 if unit is None else divisors.get(unit, 1)
-    for mode, stride in enumerate(strides):
-        if stride is None and tensor.shape[mode] > 1 and tensor.stride(mode) % row_divisor:
-            what, got = f"stride of mode {mode}", tensor.stride(mode)
-            needed = f"a multiple of {row_divisor}, for every row has to begin at one"
-            raise usage_error(what, got, needed, "pass .contiguous(), or pad the rows")
 
 
 def _row_major(shape: tuple[Mode, ...]) -> tuple[Mode, ...]:
@@ -307,29 +291,21 @@ def _divisors(divisible: object) -> dict[int, int]:
         needed, remedy = "{mode: number}, such as {1: 4}", "name the mode"
         raise usage_error("divisible", divisible, needed, remedy)
     return {
-        _whole("divisible", mode, " as a mode"): _whole("divisible", divisor, f" for mode {mode}")
+        _whole("divisible", mode): _whole("divisible", divisor, f" for mode {mode}")
         for mode, divisor in divisible.items()
     }
 
 
-def _static(modes: object) -> set[int]:
-    if not isinstance(modes, Iterable) or isinstance(modes, str):
-        needed, remedy = "True, or a list of modes such as [1]", "write the mode in brackets"
-        raise usage_error("static", brief(modes), needed, remedy)
-    return {_whole("static", mode, " as a mode") for mode in _listed("static", modes)}
-
-
 def _listed(what: str, values: Any) -> list[Any]:
-    if not isinstance(values, Iterable) or hasattr(values, "ndim"):
+    if hasattr(values, "ndim"):  # a tensor, of any number of entries
         needed, remedy = "a list, one entry a mode", "write it in brackets"
         raise usage_error(what, brief(values), needed, remedy)
     return list(values)
 
 
 def _whole(what: str, value: object, where: str = "") -> int:
-    try:
-        return operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
+    number = integer_or_none(value)
+    if number is None:
         remedy = "use `//`" if isinstance(value, float) else "pass an int"
-        got = brief(value) + where
-        raise usage_error(what, got, "a whole number", remedy) from None
+        raise usage_error(what, brief(value) + where, "a whole number", remedy)
+    return number

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from forgekit.arguments import checked
+from forgekit.arguments import checked, integer_or_none
 from forgekit.errors import UsageError, brief, usage_error
 from forgekit.layouts.layout import Layout, Mode, flat_modes, unchecked
 from forgekit.layouts.swizzle import ComposedLayout
@@ -19,7 +19,6 @@ from forgekit.layouts.tuples import (
     IntTuple,
     checked_tuple,
     flat,
-    integer_or_none,
     leaf_map,
     text,
 )

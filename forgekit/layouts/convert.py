@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from forgekit.arguments import dense
+from forgekit.arguments import dense, integer_or_none
 from forgekit.errors import brief, usage_error
 from forgekit.layouts.layout import Layout
 from forgekit.layouts.parse import Described, parse
 from forgekit.layouts.swizzle import ComposedLayout
-from forgekit.layouts.tuples import Basis, integer_or_none, parts
+from forgekit.layouts.tuples import Basis, parts
 
 _KINDS = "a layout, a tensor, CuTe's text of one, or a tuple (shape, stride)"
 

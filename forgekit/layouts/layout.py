@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from forgekit.arguments import checked
+from forgekit.arguments import checked, integer_or_none
 from forgekit.errors import UsageError, brief, got_needed, usage_error
 from forgekit.layouts import coordinates
 from forgekit.layouts.tuples import (
@@ -21,7 +21,6 @@ from forgekit.layouts.tuples import (
     depth_of,
     flat,
     has_dynamic,
-    integer_or_none,
     leaf_map,
     parts,
     product,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from forgekit.arguments import checked
+from forgekit.arguments import checked, integer_or_none
 from forgekit.errors import brief, usage_error
 from forgekit.layouts.algebra import (
     composition,
@@ -24,7 +24,6 @@ from forgekit.layouts.tuples import (
     Basis,
     IntTuple,
     checked_tuple,
-    integer_or_none,
     leaf_map,
     parts,
     product,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from forgekit.arguments import integer_or_none
 from forgekit.errors import UsageError, brief, usage_error
 from forgekit.layouts import coordinates
 from forgekit.layouts.layout import Layout, slice_and_offset
@@ -15,7 +16,6 @@ from forgekit.layouts.tuples import (
     IntTuple,
     checked_tuple,
     flat,
-    integer_or_none,
     text,
     to_coordinate,
 )

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, TypeAlias
 
+from forgekit.arguments import integer_or_none
 from forgekit.errors import brief, usage_error
 
 # An int, or a nested tuple of ints (of a stride also of Basis). Recursive types say more than
@@ -160,15 +160,6 @@ def checked_tuple(
             raise usage_error(what, f"more than {_DEEPEST} levels", "fewer", remedy)
         return tuple(checked_tuple(part, what, leaf=leaf, depth=depth + 1) for part in value)
     return leaf(value)
-
-
-def integer_or_none(value: object) -> int | None:
-    """The integer (of Python or NumPy) as an int; None if it is not one."""
-    if type(value) is int:
-        return value
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        return int(value)
-    return None
 
 
 def to_coordinate(coord: object) -> IntTuple:

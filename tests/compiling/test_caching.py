@@ -152,7 +152,7 @@ def test_processes_share_the_disk(tmp_path):
     assert all(output[1:] == [*facts, found.key] for output in outputs)
     (file,) = (tmp_path / "cache").iterdir()
     raw = bytearray(file.read_bytes())
-    raw[-100] ^= 0xFF
+    raw[len(raw) // 2] ^= 0xFF
     file.write_bytes(raw)
     fk.cache_clear()
     assert fk.compile(simple.copy, x, y).origin == "compiled"

@@ -133,15 +133,13 @@ def test_bad_specs_are_refused(make):
             {"divisible": {1: 16 / 4}},
             "divisible: got 4.0 for mode 1, needed a whole number; use `//`",
         ),
-        (
-            {"divisible": 4},
-            "divisible: got 4, needed {mode: number}, such as {1: 4}; name the mode",
-        ),
-        ({"divisible": [1, 4]}, "divisible: got [1, 4], needed {mode: number}, such as {1: 4}"),
-        ({"divisible": {"N": 4}}, "divisible: got 'N' as a mode, needed a whole number"),
-        ({"divisible": {1: None}}, "divisible: got None for mode 1, needed a whole number"),
-        ({"static": 1}, "static: got 1, needed True, or a list of modes such as [1]"),
-        ({"align": 16.0}, "align: got 16.0, needed a whole number; use `//`"),
+        ({"divisible": 4}, "spec, divisible: got 4, needed a dict; leave it out, or write {1: 4}"),
+        ({"divisible": {"N": 4}}, "divisible: got 'N', needed a whole number; pass an int"),
+        ({"static": 1}, "spec, static: got 1, needed True or False or a list"),
+        ({"static": [2]}, "static: got [2], needed modes, which are 0 to 1"),
+        ({"static": torch.ones(2)}, "static: got a float32 tensor of shape (2,), needed a list"),
+        ({"align": 16.0}, "spec, align: got 16.0, needed a whole number"),
+        ({"names": (1, None)}, "names: got [1, None], needed 2, one a mode"),
     ],
 )
 def test_what_is_no_whole_number_or_names_no_mode_is_refused(facts, says):
@@ -152,6 +150,8 @@ def test_what_is_no_whole_number_or_names_no_mode_is_refused(facts, says):
 def test_a_spec_made_by_hand_is_checked_alike():
     with pytest.raises(UsageError, match=r"got 2\.0 for mode 0, needed a whole number"):
         TensorSpec(torch.float32, (None,), divisible={0: 2.0})  # type: ignore[dict-item]
+    with pytest.raises(UsageError, match=r"divisible: got 4, needed {mode: number}"):
+        TensorSpec(torch.float32, (None,), divisible=4)  # type: ignore[arg-type]
 
 
 def test_numbers_of_other_libraries_become_plain_ones():

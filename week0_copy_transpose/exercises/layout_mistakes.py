@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from forgekit.arguments import integer_or_none
 from forgekit.errors import UsageError, got_needed
 from forgekit.layouts import Layout
-from forgekit.layouts.tuples import congruent, flat, integer_or_none, text
+from forgekit.layouts.tuples import congruent, flat, text
 from forgekit.viz.layouts.offsets import read_offsets
 
 __all__ = ["Reply", "about_layout", "about_offset", "about_offsets"]

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from forgekit.arguments import checked, dense
+from forgekit.arguments import checked, dense, integer_or_none
 from forgekit.errors import brief, usage_error
 from forgekit.layouts import ComposedLayout, Layout
-from forgekit.layouts.tuples import integer_or_none
 from forgekit.layouts.tuples import text as cute_text
 from forgekit.text import plural
 from forgekit.viz.compose import blocks_of, compose
