@@ -170,7 +170,7 @@ class TensorSpec:
         for mode, (step, known) in enumerate(zip(tensor.stride(), self.strides, strict=True)):
             if not isinstance(known, int) and step % divisor and tensor.shape[mode] > 1:
                 needed = f"a multiple of {divisor}, for every row has to begin at one"
-                remedy = "pass .contiguous(), pad the rows, or compile without divisible"
+                remedy = "pass .contiguous(), or pad the rows"
                 yield f"stride of mode {mode}", step, needed, remedy
 
     def size_problem(self, tensor: torch.Tensor) -> Problem | None:
