@@ -29,10 +29,10 @@ from cuda.bindings.driver import CUstream
 import forgekit as fk
 from forgekit.kernels.copy_transpose import VectorTranspose
 from forgekit.ops import copy_transpose
-from forgekit.ops.transpose_choice import choose
-from forgekit.ops.transpose_launch import compile_choice
+from forgekit.ops.transposes import choose, compile_choice
 
-profiles = {}  # step -> profile
+# step -> profile
+profiles = {}
 
 
 @cute.kernel

@@ -156,7 +156,7 @@ def _virtual(data: dict[str, Any]) -> str:
 def _configurations(data: dict[str, Any]) -> str:
     """What was tried for the tables of `forgekit.ops`."""
     says = (
-        "What the tables in `forgekit/ops/tile_choice.py` and `column_choice.py` choose from. "
+        "What the rules in `forgekit/ops/tile_choice.py` and `columns.py` choose from. "
         f"{data['gpu']}, {data['date']}. {data['method']} Ceiling: {data['ceiling_gbps']:,} GB/s."
     )
     head = ("operator", "size", "type", "GB/s", "kernel", "threads", "rows", "loads", "blocks")

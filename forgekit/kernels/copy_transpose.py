@@ -1,6 +1,6 @@
 """copy_transpose's kernels: Y[n, m] = X[m, n], bits unchanged, in pure CuTe DSL.
 
-Three kernels, each for what it is fastest at (`forgekit.ops.transpose_choice` says which is when):
+Three kernels, each for what it is fastest at (`forgekit.ops.transposes` says which is when):
 
     VectorTranspose   16-byte accesses on both sides; rows of X and of Y begin at 16-byte boundaries
     GatherTranspose   any sizes, strides and alignment; 16-byte stores

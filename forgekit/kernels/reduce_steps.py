@@ -14,7 +14,7 @@ import cutlass.cute as cute
 from cuda.bindings.driver import CUstream
 from cutlass import Float32
 
-from forgekit.kernels import VECTOR_BYTES, WARP, check_threads
+from forgekit.kernels import VECTOR_BYTES, WARP
 
 
 class NaiveRowSum:
@@ -43,11 +43,10 @@ class NaiveRowSum:
 class SharedRowSum:
     """A block reads a row, side by side; then half of the threads add what the others have.
 
-    threads: a power of two, so that there is a half. Raises UsageError for others.
+    threads: a power of two, so that there is a half.
     """
 
     def __init__(self, threads: int = 256) -> None:
-        check_threads(threads, threads > 0 and threads & (threads - 1) == 0, "a power of two")
         self.threads = threads
 
     @cute.jit
@@ -81,12 +80,8 @@ class SharedRowSum:
 class ShuffleRowSum(SharedRowSum):
     """The same with sums handed over directly by lanes of a warp; warps meet in shared memory.
 
-    threads: whole warps. Raises UsageError for others.
+    threads: whole warps.
     """
-
-    def __init__(self, threads: int = 256) -> None:
-        check_threads(threads, threads > 0 and threads % WARP == 0, "whole warps")
-        self.threads = threads
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:

@@ -19,13 +19,12 @@ from cuda.bindings.driver import CUstream
 from cutlass import Float32, Int32, Int64, const_expr
 from cutlass.cute.nvgpu import CacheEvictionPriority, CopyG2ROp, CopyUniversalOp
 
-from forgekit.errors import usage_error
-from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP, check_threads, shares_warps
+from forgekit.kernels import VECTOR_BYTES, WARP
 
 
 @dataclass(frozen=True)
 class RowTile:
-    """Which threads own which elements of a row.
+    """Which threads own which elements of a row; `ops/row_limits.py` says which tiles are right.
 
     threads: of a block that share a row: a power of two up to 32, or whole warps. rows: of a
     block. loads: accesses of a thread to its row at a time. vector: elements of an access.
@@ -36,9 +35,6 @@ class RowTile:
     predicate. Of a kernel that goes on in rounds: all loads, if every round is full.
     unaligned: a row need not begin or end at a vector: what stands before its first and behind its
     last whole one is read element by element, by 2 * vector threads at least.
-
-    Raises:
-        UsageError: threads that do not share rows in such a way.
     """
 
     threads: int
@@ -49,22 +45,6 @@ class RowTile:
     split: int = 1
     whole: int = 0
     unaligned: bool = False
-
-    def __post_init__(self) -> None:
-        whole = "a power of two up to 32, or whole warps"
-        check_threads(self.threads, shares_warps(self.threads), whole)
-        if not 1 <= self.block <= MOST_THREADS:
-            got = f"{self.rows} rows of {self.threads} threads"
-            needed = f"1 row or more, and {MOST_THREADS} threads in all at most"
-            raise usage_error("rows of a block", got, needed, "take fewer of either")
-        if self.blocks > 1 and (self.rows > 1 or self.threads % WARP):
-            got, needed = f"{self.rows} of {self.threads} threads", "one of whole warps"
-            remedy = "share a row among blocks, or a block among rows"
-            raise usage_error("rows of a block", got, needed, remedy)
-        if self.unaligned and self.threads < 2 * self.vector:
-            remedy = "take more threads, or unaligned=False"
-            needed = f"{2 * self.vector} at least, as rows are unaligned"
-            raise usage_error("threads", self.threads, needed, remedy)
 
     @property
     def block(self) -> int:

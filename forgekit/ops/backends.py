@@ -1,6 +1,6 @@
 """Who computes an operator: forgekit's kernel, the reference in PyTorch, or a function of yours.
 
-    register_backend("softmax", "mine", my_softmax, backward=my_softmax_backward)
+    register_backend("softmax", "mine", my_softmax)
     softmax(x, backend="mine")                   # in this call
     with use_backend("mine"): ...                # in here: each operator that has such a backend
     set_default_backend("ref", op="softmax")     # from now on, in all threads
@@ -19,22 +19,15 @@ from torch import Tensor
 from forgekit.arguments import checked
 from forgekit.errors import UsageError, brief, usage_error
 
-Function = Callable[..., Tensor]
-
 # Functions by operator and backend; and the backend of an operator, where somebody chose one.
-functions: dict[str, dict[str, Function]] = {}  # each `Operator` enters itself
+functions: dict[str, dict[str, Callable[..., Tensor]]] = {}  # each `Operator` enters itself
 chosen: ContextVar[dict[str, str] | None] = ContextVar("forgekit_backends", default=None)
 defaults: dict[str, str] = {}
 
 
 @checked()
 def register_backend(
-    op: str,
-    name: str,
-    forward: Function,
-    *,
-    backward: Function | None = None,
-    replace: bool = False,
+    op: str, name: str, forward: Callable[..., Tensor], *, replace: bool = False
 ) -> None:
     """Make `backend=name` of an operator a function of yours, in this process.
 
@@ -43,40 +36,24 @@ def register_backend(
 
         copy_transpose    forward(x (M, N)) -> (N, M)
         reduce_sum        forward(x, dim, keepdim) -> x's shape without dim, or with 1 there
-        softmax           forward(x, dim) -> x's shape; backward(grad, y, dim) -> x's shape
+        softmax           forward(x, dim) -> x's shape
         softmax_backward  forward(grad, y, dim) -> y's shape
 
-    backward: for softmax alone, its derivative from the result y; the same as registering it for
-    softmax_backward under that name. Without one there are results and no gradients. Derivatives
-    of the other operators need no function. replace: take the place of an earlier one, and of its
-    derivative. Where your function calls the operator itself, that is forgekit's kernel, unless it
-    says `backend=`.
+    A softmax has gradients if its name is registered for softmax_backward, too; derivatives of the
+    other operators need no function. replace: take the place of an earlier one. Where your function
+    calls the operator itself, that is forgekit's kernel, unless it says `backend=`.
 
     Raises:
-        UsageError: no such operator, a name that is taken, something that cannot be called, a
-            backward that is not needed.
+        UsageError: no such operator, a name that is taken, something that cannot be called.
     """
-    replaced = name in _functions(op)
-    new = {op: forward, "softmax_backward": backward} if backward is not None else {op: forward}
-    if len(new) > 1 and op != "softmax":
-        needed = f"none, as the gradient of {op} is known without"
-        raise usage_error("backward", "a function", needed, "leave backward out")
+    own = _functions(op)
     if name in ("", "kernel", "ref"):
         needed = "another name than kernel and ref"
         raise usage_error("name", brief(name), needed, 'call it "mine", for example')
-    for role, (each, function) in zip(("forward", "backward"), new.items(), strict=False):
-        if not callable(function):
-            remedy = "give the function itself, without calling it"
-            raise usage_error(role, type(function).__name__, "a function", remedy)
-        if name in functions[each] and not replace:
-            got, remedy = f"{name!r}, which {each} has already", "pass replace=True, or choose one"
-            raise usage_error("name", got, "a new name", remedy)
-    if op == "softmax" and replaced:
-        functions["softmax_backward"].pop(name, None)
-        if defaults.get("softmax_backward") == name:
-            del defaults["softmax_backward"]
-    for each, function in new.items():
-        functions[each][name] = function
+    if name in own and not replace:
+        got, remedy = f"{name!r}, which {op} has already", "pass replace=True, or choose one"
+        raise usage_error("name", got, "a new name", remedy)
+    own[name] = forward
 
 
 @checked()
@@ -126,10 +103,7 @@ def current_backend(op: str, backend: str | None = None) -> str:
     Raises:
         UsageError: the operator has no such backend.
     """
-    own = _functions(op)
-    if backend is None and not (chosen.get() or defaults):
-        return "kernel"
-    name = backend
+    own, name = _functions(op), backend
     if name is None:
         name = (chosen.get() or {}).get(op) or defaults.get(op, "kernel")
     if not isinstance(name, str) or (name != "kernel" and name not in own):
@@ -148,7 +122,7 @@ def _choice(name: str, op: str | None) -> dict[str, str]:
     return having
 
 
-def _functions(op: str) -> dict[str, Function]:
+def _functions(op: str) -> dict[str, Callable[..., Tensor]]:
     if not isinstance(op, str) or op not in functions:
         remedy = "use the name of a function of forgekit.ops"
         raise usage_error("op", brief(op), "one of " + ", ".join(sorted(functions)), remedy)

@@ -20,9 +20,8 @@ from torch.compiler import is_dynamo_compiling
 from forgekit.errors import usage_error
 from forgekit.kernels import VECTOR_BYTES
 from forgekit.ops.backends import chosen, current_backend, defaults, functions, use_backend
-from forgekit.ops.calls import Call, Launch
+from forgekit.ops.calls import Call, Launch, contiguous_strides
 from forgekit.ops.checks import batched, check_backend_result, normal_dim, virtual_arch
-from forgekit.ops.views import contiguous_strides
 from forgekit.vgpu.host.intercept import stands_in_for_cuda
 
 # Looked up once: they stand before every launch.

@@ -11,12 +11,11 @@ from torch import Tensor
 
 from forgekit.errors import usage_error
 from forgekit.kernels import VECTOR_BYTES
-from forgekit.ops.calls import Call, Launch
+from forgekit.ops.calls import Call, Launch, View, contiguous_strides, fold
 from forgekit.ops.checks import check_float, check_variant, normal_dim
-from forgekit.ops.column_launch import launch_columns
+from forgekit.ops.columns import launch_columns
 from forgekit.ops.launching import PIECE, aligned, clusters_of
 from forgekit.ops.row_launch import STEPS, launch_rows
-from forgekit.ops.views import View, contiguous_strides, fold
 
 _SOFTMAX = (*STEPS["softmax"], "vectorized", "cluster")
 VARIANTS = {  # that an operator takes; a gradient those of its softmax

@@ -12,12 +12,11 @@ from forgekit.compiling.compiled import compile
 from forgekit.compiling.specs import TensorSpec
 from forgekit.errors import usage_error
 from forgekit.kernels import VECTOR_BYTES, WARP
-from forgekit.ops.calls import Call, Launch
+from forgekit.ops.calls import Call, Launch, View
 from forgekit.ops.launching import clusters_of, runner, strided
 from forgekit.ops.row_limits import RowProblem
 from forgekit.ops.tile_choice import KERNELS, Op, RowChoice, choose_rows
 from forgekit.ops.tuned import tuned_rows
-from forgekit.ops.views import View
 
 # Variants of the lessons, on the way to the fastest: module of `forgekit.kernels` and class.
 STEPS: dict[str, dict[str, str]] = {

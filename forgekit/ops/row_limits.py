@@ -6,11 +6,10 @@ here first.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from dataclasses import dataclass
 
-from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP, shares_warps
+from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP
 from forgekit.ops.tile_choice import KERNELS, Op, RowChoice, whole_loads
 
 MOST_ELEMENTS = 64  # of a thread in registers, of an operand
@@ -66,7 +65,7 @@ def why_not(choice: RowChoice, problem: RowProblem, clusters: int, shared: int) 
     rules = {
         "kernel of another operator": c.kernel in KERNELS[p.op],
         "other accesses": (c.vector, c.unaligned) == (p.vector, p.unaligned),
-        "threads neither whole warps nor a power of two": shares_warps(c.threads),
+        "threads neither whole warps nor a power of two": 0 in (c.threads % WARP, WARP % c.threads),
         "no whole warps in a block": block % WARP == 0 or c.rows == 1,
         "too many threads": block <= MOST_THREADS,
         "too few threads for unaligned rows": not c.unaligned or c.threads >= 2 * c.vector,
@@ -100,12 +99,7 @@ def shared_bytes(choice: RowChoice) -> int:
 
 def _is_sound(choice: RowChoice) -> bool:
     """Whether numbers are positive and flags are flags: a file may hold anything."""
-    for field in dataclasses.fields(choice):
-        value = getattr(choice, field.name)
-        least = 0 if field.name == "whole" else 1
-        if field.name == "unaligned":
-            if type(value) is not bool:
-                return False
-        elif field.name != "kernel" and (type(value) is not int or value < least):
-            return False
-    return True
+    c = choice
+    counts = (c.threads, c.rows, c.loads, c.vector, c.cluster, c.split, c.turns)
+    whole_numbers = all(type(n) is int for n in (*counts, c.whole))
+    return type(c.unaligned) is bool and whole_numbers and min(counts) > 0 and c.whole >= 0

@@ -77,7 +77,7 @@ def _check(x: Any, dim: object, variant: object, name: str = "x") -> None:
 def _backward(ctx: Any, grad: Tensor, y: Tensor) -> tuple[Tensor]:
     if ctx.backend is not None and ctx.backend not in backend_names("softmax_backward"):
         what = f"gradient of softmax by the backend {ctx.backend!r}"
-        remedy = "pass backward= to forgekit.ops.register_backend, or compute under torch.no_grad()"
+        remedy = f'forgekit.ops.register_backend("softmax_backward", "{ctx.backend}", …) adds one'
         raise usage_error(what, "no backward", "one that was registered with it", remedy)
     return (softmax_backward(grad, y, ctx.options[0], backend=ctx.backend),)
 

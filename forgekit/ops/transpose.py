@@ -16,8 +16,7 @@ from forgekit.dtypes import dtype_info
 from forgekit.errors import brief, usage_error
 from forgekit.ops.checks import check_tensor
 from forgekit.ops.operators import Operator
-from forgekit.ops.transpose_choice import TILES
-from forgekit.ops.transpose_launch import launcher
+from forgekit.ops.transposes import TILES, launcher
 
 _COMPLEX = (torch.complex32, torch.complex64)  # as wide as integers, so they cost nothing more
 

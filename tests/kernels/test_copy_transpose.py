@@ -9,8 +9,7 @@ import torch
 
 import forgekit as fk
 from forgekit.compiling.compiled import CompiledKernel
-from forgekit.ops.transpose_choice import Choice
-from forgekit.ops.transpose_launch import compile_choice
+from forgekit.ops.transposes import Choice, compile_choice
 from forgekit.tensors import poison
 
 DTYPES = (torch.float16, torch.float32, torch.uint8)

@@ -12,10 +12,8 @@ import torch
 
 import forgekit as fk
 from forgekit.compiling.replay import run_again
-from forgekit.kernels.reduce_steps import SharedRowSum, ShuffleRowSum
 from forgekit.ops import row_launch
-from forgekit.ops.column_choice import ColumnChoice
-from forgekit.ops.column_launch import compile_columns
+from forgekit.ops.columns import ColumnChoice, compile_columns
 from forgekit.ops.launching import clusters_of
 from forgekit.ops.row_launch import compile_rows, compile_step
 from forgekit.ops.tile_choice import RowChoice
@@ -276,20 +274,6 @@ def test_blocks_see_what_others_stored_for_them() -> None:
     stored = meetings.index("st.shared::cluster")
     assert meetings[:stored] == ["barrier.cluster.arrive.relaxed", "barrier.cluster.wait"]
     assert meetings[-2:] == ["barrier.cluster.arrive", "barrier.cluster.wait"]
-
-
-@pytest.mark.parametrize(
-    ("kernel", "threads", "needed"),
-    [
-        (SharedRowSum, 96, "a power of two"),
-        (SharedRowSum, 0, "a power of two"),
-        (ShuffleRowSum, 48, "whole warps"),
-        (ShuffleRowSum, 2048, "1024 at most"),
-    ],
-)
-def test_threads_that_would_sum_wrongly(kernel: Any, threads: int, needed: str) -> None:
-    with pytest.raises(fk.UsageError, match=f"threads: got {threads}, needed .*{needed}"):
-        kernel(threads)
 
 
 @pytest.mark.gpu

@@ -10,7 +10,6 @@ import pytest
 import torch
 
 import forgekit as fk
-from forgekit.errors import UsageError
 from forgekit.kernels.rows import RowTile, group_of
 from forgekit.ops.launching import clusters_of
 from forgekit.ops.row_launch import compile_rows
@@ -91,25 +90,6 @@ def test_other_architectures(arch: str) -> None:
     names = ["three warps, two rows", "split"] + ["cluster of 4"] * (arch == "sm_100a")
     for name in names:
         check(TILES[name], integers(3, 1052), arch)
-
-
-@pytest.mark.parametrize(
-    ("fields", "told"),
-    [
-        ({"threads": 24}, "threads: got 24, needed a power of two up to 32, or whole warps"),
-        ({"threads": 48}, "threads: got 48"),
-        ({"threads": 0}, "threads: got 0"),
-        ({"threads": 48, "rows": 2}, "threads: got 48"),
-        ({"threads": 512, "rows": 4}, "rows of a block: got 4 rows of 512 threads"),
-        ({"threads": 32, "rows": 0}, "rows of a block: got 0 rows"),
-        ({"threads": 16, "cluster": 2}, "rows of a block: got 1 of 16 threads"),
-        ({"threads": 64, "rows": 2, "split": 2}, "rows of a block: got 2 of 64 threads"),
-        ({"threads": 8, "vector": 8, "unaligned": True}, "threads: got 8, needed 16 at least"),
-    ],
-)
-def test_tiles_that_would_sum_wrongly(fields: dict[str, int], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
-        RowTile(**fields)
 
 
 def test_the_order_in_which_blocks_of_a_cluster_meet() -> None:

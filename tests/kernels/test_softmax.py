@@ -11,8 +11,7 @@ import torch
 
 import forgekit as fk
 from forgekit.ops import row_launch
-from forgekit.ops.column_choice import ColumnChoice
-from forgekit.ops.column_launch import compile_columns
+from forgekit.ops.columns import ColumnChoice, compile_columns
 from forgekit.ops.launching import clusters_of
 from forgekit.ops.row_launch import compile_rows, compile_step
 from forgekit.ops.tile_choice import Kernel, Op, RowChoice

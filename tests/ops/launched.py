@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from forgekit.ops import column_launch, reductions, row_launch
+from forgekit.ops import columns, reductions, row_launch
 from forgekit.ops.calls import Call, Launch
 
 __all__ = ["Launched", "launcher", "small_pieces"]
@@ -46,7 +46,7 @@ class Launched:
             self.kernels.append(kernel)
             return compile(kernel, *specs, **options) if self.compiles else lambda *tensors: None
 
-        for module in (row_launch, column_launch):
+        for module in (row_launch, columns):
             monkeypatch.setattr(module, "compile", recorded)
         monkeypatch.setattr(row_launch, "tuned_rows", lambda *args: None)
 

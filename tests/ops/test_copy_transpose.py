@@ -9,7 +9,7 @@ import torch
 
 import forgekit as fk
 from forgekit import ref
-from forgekit.ops import copy_transpose, transpose_launch
+from forgekit.ops import copy_transpose, transposes
 from forgekit.ops.operators import plan
 from tests.kernels.test_copy_transpose import any_bits
 
@@ -83,7 +83,7 @@ def test_what_a_view_only_promises() -> None:
 
 
 def test_sizes_beyond_32_bits_go_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transpose_launch, "PIECE", 32)
+    monkeypatch.setattr(transposes, "PIECE", 32)
     plan.cache_clear()
     try:
         for shape in ((70, 3), (3, 70), (40, 40), (1, 70), (70, 1)):

@@ -257,3 +257,12 @@ def test_few_rows_are_shared_by_blocks() -> None:
     assert [blocks(rows, 131072) for rows in (8, 9, 66, 67, 131)] == [
         (1, True), (8, False), (2, False), (2, False), (2, False),
     ]  # fmt: skip
+
+
+def test_unaligned_rows_need_a_thread_for_each_element_outside_vectors() -> None:
+    problem = RowProblem("sum", 100, 101, "float16", 8, True)
+    reasons = [
+        why_not(RowChoice("sum", threads, 8, 2, 8, unaligned=True), problem, 1, 2**16)
+        for threads in (8, 16)
+    ]
+    assert reasons == ["too few threads for unaligned rows", None]

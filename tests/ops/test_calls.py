@@ -7,7 +7,7 @@ import itertools
 import pytest
 import torch
 
-from forgekit.ops.views import View, contiguous_strides, fold
+from forgekit.ops.calls import View, contiguous_strides, fold
 
 
 def addresses(shape: tuple[int, ...], strides: tuple[int, ...]) -> torch.Tensor:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from forgekit.ops import column_choice
-from forgekit.ops.column_choice import COLUMNS, choose_columns
+from forgekit.ops.columns import choose_columns
 from forgekit.ops.tile_choice import Op
 
 CLUSTERS = (1, 16)
@@ -36,21 +33,6 @@ def test_columns_fit(op: Op, clusters: int) -> None:
         assert c.split <= max(1, size // c.rows), told
         scratch = 4 * c.lanes * c.vector * (c.rows * (2 if op == "softmax" else 1) + c.cluster)
         assert scratch <= 48 * 1024, told
-
-
-def test_every_rule_serves_something_and_has_a_reason() -> None:
-    assert all(rule.why and bool(rule.columns) != bool(rule.lanes) for rule in COLUMNS)
-    asked: list[int] = []
-
-    def noting(k: int) -> Any:
-        return lambda about: COLUMNS[k].when(about) and not asked.append(k)
-
-    with pytest.MonkeyPatch.context() as patch:
-        rules = tuple(replace(rule, when=noting(k)) for k, rule in enumerate(COLUMNS))
-        patch.setattr(column_choice, "COLUMNS", rules)
-        for (outer, size, inner), op in itertools.product([*SHAPES, (4, 200, 4096)], OPS):
-            choose_columns(op, outer, size, inner, 1, 16)
-    assert set(asked) == set(range(len(COLUMNS)))
 
 
 def test_what_serves_which_columns() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.ops.transpose_choice import Choice, choose
+from forgekit.ops.transposes import Choice, choose
 
 BIG = 8192
 

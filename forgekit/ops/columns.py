@@ -1,7 +1,12 @@
-"""From columns of a call to the compiled kernel that serves them."""
+"""From columns of a call to the compiled kernel that serves them.
+
+`choose_columns` is the one place where the configuration is decided: chosen on one H200 on
+2026-11-21; `book/measured/tiles_h200.json` holds the last runs.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -9,13 +14,78 @@ from torch import Tensor
 
 from forgekit.compiling.compiled import compile
 from forgekit.compiling.specs import TensorSpec
-from forgekit.kernels import VECTOR_BYTES
-from forgekit.ops.calls import Call, Launch
-from forgekit.ops.column_choice import ColumnChoice, choose_columns
+from forgekit.kernels import VECTOR_BYTES, WARP
+from forgekit.ops.calls import Call, Launch, View
 from forgekit.ops.launching import clusters_of, runner, strided
-from forgekit.ops.views import View
+from forgekit.ops.tile_choice import SMS, Op, power_below
 
 
+@dataclass(frozen=True)
+class ColumnChoice:
+    """The fields of a `ColumnTile`, and how many blocks share a column: those of a cluster, and
+    parts that a second kernel adds up."""
+
+    lanes: int
+    rows: int
+    loads: int
+    vector: int
+    once: bool = False
+    cluster: int = 1
+    split: int = 1
+
+
+def choose_columns(
+    op: Op, outer: int, size: int, inner: int, vector: int, clusters: int
+) -> ColumnChoice:
+    """The configuration for `outer` matrices of `size` rows and `inner` columns, reduced over rows.
+
+    vector, clusters: as in `choose_rows`. A softmax needs all rows of a column in one block.
+    """
+    side_by_side = -(-inner // vector)
+    most = 1 << (side_by_side - 1).bit_length()
+    lanes = tile = min(_lanes(64, vector), most)
+    wide, tiles = (outer * -(-side_by_side // each) for each in (WARP, tile))  # blocks side by side
+    shared = False  # whether other blocks help with the same columns
+    if size <= 8:  # a thread has its columns to itself
+        return ColumnChoice(min(128, max(WARP, most)), 1, _below(size, 8), vector, once=True)
+    if op == "sum" and wide >= 6 * SMS:  # blocks for all SMs side by side: nobody has to help
+        lanes, threads = WARP, 256
+    elif op == "sum" and wide >= 3 * SMS:  # half as many blocks, so twice the threads of each
+        lanes, threads = WARP, 512
+    elif op == "sum" and (size <= 128 or (size <= 1024 and tiles < 2 * SMS)):
+        lanes, threads = min(_lanes(16, vector), most), 512  # little to do: all threads, one step
+    else:  # the blocks of clusters fill all SMs; or are too few even so: more threads a block
+        shared, threads = True, 256 if tiles * 8 >= 2 * SMS else 512
+    rows = _below(-(-size // 4), threads // lanes)
+    if op != "sum":
+        loads = 8 if rows * 4 < size <= rows * 8 and op == "softmax" else 4
+        return ColumnChoice(lanes, rows, loads, vector, once=size <= rows * loads)
+    cluster, split = _helpers(tiles, size // (rows * 4), clusters) if shared else (1, 1)
+    return ColumnChoice(lanes, rows, 4, vector, cluster=cluster, split=split)
+
+
+def _lanes(columns: int, vector: int) -> int:
+    """Threads side by side for so many columns: 4 at least, a warp at most."""
+    return max(4, columns // vector) if vector > 1 else min(WARP, columns)
+
+
+def _helpers(tiles: int, most: int, clusters: int) -> tuple[int, int]:
+    """Blocks that share a tile of columns, until there are 4 for each SM: those of a cluster; or,
+    where 8 of them are too few by far, parts for a second kernel to add up."""
+    wanted = power_below(min(4 * SMS // tiles, most), 256)
+    if wanted <= min(clusters, 8):
+        return wanted, 1
+    if clusters > 1 and tiles * 8 >= 2 * SMS:
+        return 8, 1
+    return 1, wanted
+
+
+def _below(size: int, most: int) -> int:
+    """Threads below each other: a power of two, not many more than there are rows."""
+    return min(most, 1 << max(size - 1, 1).bit_length())
+
+
+# -- launches -------------------------------------------------------------------------------------
 def launch_columns(call: Call, view: View) -> Launch:
     """What reduces tensors (O, M, N) over M, neighbouring columns side by side in memory."""
     op = call.kind

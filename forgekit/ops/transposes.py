@@ -1,0 +1,225 @@
+"""From a call of copy_transpose to what launches it, compiled once.
+
+`choose` is the one place where it is decided which kernel transposes a tensor; the numbers behind
+it are in `book/measured/transpose_h200.json`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from forgekit.compiling.compiled import compile
+from forgekit.compiling.specs import TensorSpec
+from forgekit.kernels import SECTOR_BYTES, VECTOR_BYTES
+from forgekit.ops.calls import Call, Launch
+from forgekit.ops.launching import PIECE, runner
+
+TILES = (16, 32, 64)  # what a caller may ask for
+FEW_ROWS = 24  # of X, below which tiles leave most threads idle;
+FEW_WHOLE_ROWS = 16  # if X is large and both sides can be accessed 16 bytes at a time
+FEW_COLUMNS = 4
+FEW_BLOCKS = 192  # with fewer on the 132 SMs of an H200, smaller tiles are faster
+# Types that are moved as integers of their width from the start: DLPack or TVM-FFI lack them.
+_MOVED_AS = {
+    torch.bool: torch.uint8,
+    torch.float8_e4m3fn: torch.uint8,
+    torch.float8_e5m2: torch.uint8,
+    torch.uint16: torch.int16,
+    torch.uint32: torch.int32,
+    torch.uint64: torch.int64,
+    torch.complex32: torch.int32,
+    torch.complex64: torch.int64,
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A kernel of `forgekit.kernels.copy_transpose` and what is compiled in.
+
+    kernel: its class. tile: rows and columns of X a block reads, (0, 0) for "flat". vector:
+    elements of one access to X (what M, N and the rows' strides are then multiples of).
+    contiguous: elements of a row of X are neighbours. shifted: rows of Y do not begin at sectors.
+    view: what the kernel is given for x, "x" itself, "row" (its transpose, a column) or "line"
+    (its memory as one column).
+    """
+
+    kernel: Literal["vector", "gather", "flat"]
+    tile: tuple[int, int] = (0, 0)
+    vector: int = 1
+    contiguous: bool = True
+    shifted: bool = False
+    view: Literal["x", "row", "line"] = "x"
+
+
+def choose(
+    shape: tuple[int, int],
+    stride: tuple[int, int],
+    address: int,
+    itemsize: int,
+    tile: int | None = None,
+    apart: int | None = None,
+) -> Choice:
+    """The kernel for a tensor x that has elements.
+
+    shape (M, N); stride in elements; address of its first element in bytes (modulo 16 will do);
+    itemsize in bytes; tile: what the caller asks for, None for the fastest; apart: elements from
+    one row of y to the next, None for M, which is a contiguous y.
+    """
+    (M, N), (down, across) = shape, stride
+    widest = VECTOR_BYTES // itemsize
+    at_vectors = address % VECTOR_BYTES == 0
+    apart = apart or M
+    y_contiguous = apart == M or N == 1
+
+    # One row or one column: y has the same order, whatever x's other stride says.
+    if N == 1 or (M == 1 and y_contiguous):
+        step = down if N == 1 else across
+        vector = widest if step == 1 and at_vectors else 1
+        return Choice("flat", vector=vector, view="x" if N == 1 else "row")
+    # The columns of x are its memory's order already (x = a.t()): nothing to turn.
+    if (down, across) == (1, M) and y_contiguous:
+        return Choice("flat", vector=widest if at_vectors else 1, view="line")
+    if down < across and y_contiguous:
+        whole = down == 1 and at_vectors and M % widest == 0 and across % widest == 0
+        return Choice("flat", vector=widest if whole else 1)
+    cuts = [(tile, tile)] if tile else _tiles(M, N, widest)
+    # Few rows or columns: a cache line holds what neighbouring threads need, whatever it is.
+    few = tile is None and y_contiguous and (M < FEW_ROWS or N < FEW_COLUMNS)
+    if few:
+        cuts = cuts[:-1] if M >= FEW_WHOLE_ROWS and N >= FEW_COLUMNS else []
+    # 16-byte accesses on both sides, if every row of x and of y begins at 16 bytes.
+    for cut in cuts:
+        vector = min(widest, 8 if cut[0] != cut[1] else cut[0] // 8)
+        whole = not any(n % vector for n in (M, N, down, apart))
+        if across == 1 and whole and address % (vector * itemsize) == 0:
+            return Choice("vector", cut, vector)
+    if few:
+        return Choice("flat")
+    # Anything: odd sizes, strided rows and columns.
+    shifted = apart * itemsize % SECTOR_BYTES != 0
+    cut = (tile, tile) if tile else _cut(M, N, widest)
+    return Choice("gather", cut, 1, across == 1, shifted)
+
+
+def _tiles(M: int, N: int, widest: int) -> list[tuple[int, int]]:
+    """Tiles of "vector", the fastest first; the last is for whatever the others do not fit.
+
+    A large x: sides of 256 bytes, or the power of two that holds a narrow x, so that a block still
+    reads, or writes, 256 bytes of a row. A small one: squares of less.
+    """
+    full = 16 * widest
+    rows, columns = (min(full, max(2 * widest, 1 << (size - 1).bit_length())) for size in (M, N))
+    large = [(rows, columns)] if M * N // (rows * columns) > FEW_BLOCKS else []
+    half = full // 2
+    enough = M * N // (half * half) > FEW_BLOCKS and min(M, N) > half // 2
+    side = half if enough else max(half // 2, 16)
+    return [*large, (side, side)]
+
+
+def _cut(M: int, N: int, widest: int) -> tuple[int, int]:
+    """The fastest tile of "gather": a line of 128 bytes of Y, and as many columns as there are."""
+    if N <= 29:
+        return (256, 16) if N <= 12 else (128, 32)
+    rows = min(8 * widest, 64)
+    blocks = M * N // (rows * 128)
+    return (rows // 2, 64) if blocks <= FEW_BLOCKS else (rows, 128)
+
+
+# -- launches -------------------------------------------------------------------------------------
+def launcher(call: Call, apart: int | None = None) -> Launch | None:
+    """What transposes such an x into y; None if there is nothing to do.
+
+    apart: elements from one row of y to the next, None for a contiguous y. Compiles at the first
+    call of its kind.
+    """
+    M, N = call.shape
+    if call.tile not in (None, *TILES):
+        raise ValueError("tile")
+    if 0 in call.shape:
+        return None
+    if call.dtype in _MOVED_AS:
+        return _as_integers(call, _MOVED_AS[call.dtype])
+    if max(M, N) > PIECE:
+        return _in_pieces(call)
+    (stride,), (address,) = call.strides, call.addresses
+    choice = choose((M, N), (stride[0], stride[1]), address, call.dtype.itemsize, call.tile, apart)
+    run = runner(compile_choice(choice, call.dtype, call.arch), call.arch)
+    if choice.view == "row":
+        return lambda x, y: run(x.t(), y.t())
+    return _as_a_line(run) if choice.view == "line" else run
+
+
+def _as_integers(call: Call, dtype: torch.dtype) -> Launch | None:
+    run = launcher(call._replace(dtype=dtype))
+
+    def launch(x: Tensor, y: Tensor) -> None:
+        if x.is_conj():  # has other strides once it is resolved
+            return _launch(call._replace(dtype=dtype), x.resolve_conj().view(dtype), y.view(dtype))
+        return run and run(x.view(dtype), y.view(dtype))
+
+    return launch
+
+
+def _as_a_line(run: Launch) -> Launch:
+    """Memory in the order of y already: one column, in pieces if it is long."""
+
+    def launch(x: Tensor, y: Tensor) -> None:
+        source, target = x.t().view(-1, 1), y.view(1, -1)
+        for at in range(0, len(source), PIECE):
+            run(source[at : at + PIECE], target[:, at : at + PIECE])
+
+    return launch
+
+
+def _in_pieces(call: Call) -> Launch:
+    """More rows or columns than a kernel counts: piece by piece."""
+
+    def launch(x: Tensor, y: Tensor) -> None:
+        for m in range(0, x.shape[0], PIECE):
+            for n in range(0, x.shape[1], PIECE):
+                _launch(call, x[m : m + PIECE, n : n + PIECE], y[n : n + PIECE, m : m + PIECE])
+
+    return launch
+
+
+def _launch(call: Call, x: Tensor, y: Tensor) -> None:
+    """The same for another x and a y (N, M) whose rows are contiguous."""
+    run = launcher(Call.of(call.op, x, arch=call.arch, tile=call.tile), y.stride(0))
+    if run is not None:
+        run(x, y)
+
+
+def compile_choice(choice: Choice, dtype: torch.dtype, arch: str | None) -> Any:
+    """The compiled kernel of a choice: a function of x (M, N) and y (N, M), both of `dtype`.
+
+    arch: of the virtual GPU, None for the GPU.
+    """
+    from forgekit.kernels.copy_transpose import FlatTranspose, GatherTranspose, VectorTranspose
+
+    bits, align = dtype.itemsize * 8, choice.vector * dtype.itemsize
+    kernel: Any
+    y = TensorSpec(dtype, (None, None), (None, 1), VECTOR_BYTES)
+    if choice.kernel == "vector":
+        kernel = VectorTranspose(bits, choice.tile, choice.vector)
+        both = {0: choice.vector, 1: choice.vector}
+        x = y = TensorSpec(dtype, (None, None), (None, 1), align, both)
+    elif choice.kernel == "gather":
+        threads = _threads(choice.tile, dtype.itemsize)
+        kernel = GatherTranspose(bits, choice.tile, threads, choice.shifted, choice.contiguous)
+        across = 1 if choice.contiguous else None
+        x = TensorSpec(dtype, (None, None), (None, across), align)
+    else:
+        kernel = FlatTranspose(bits, choice.vector > 1)
+        down = 1 if choice.vector > 1 else None
+        x = TensorSpec(dtype, (None, None), (down, None), align)
+    return compile(kernel, x, y, device="virtual" if arch else "gpu", arch=arch)
+
+
+def _threads(tile: tuple[int, int], itemsize: int) -> int:
+    """Threads of a block of "gather": some 20 loads each, but at least 16 bytes to store."""
+    vectors = tile[0] * tile[1] * itemsize // VECTOR_BYTES
+    return min(512, (64 if tile[1] == 64 else 128) * itemsize, vectors)
