@@ -10,7 +10,8 @@ from pathlib import Path
 from drawing import svg, text
 
 from forgekit.profiling.profile import Profile
-from forgekit.profiling.profiled_lines import AccessCosts, ProfiledLine
+from forgekit.profiling.profiled_lines import ProfiledLine
+from forgekit.vgpu.counters.costs import AccessCounts
 
 __all__ = ["Panel", "picture"]
 
@@ -78,7 +79,7 @@ def _panel(panel: Panel, y: float) -> tuple[list[str], float]:
     return body, max(y + 22, top + SMALL + 18) + 30
 
 
-def _told(kind: str, a: AccessCosts) -> tuple[str, bool]:
+def _told(kind: str, a: AccessCounts) -> tuple[str, bool]:
     """`store: 32 sectors, 4 would do`, and whether that is too many."""
     each, ideal = a.units / a.requests, a.ideal / a.requests
     name = kind.removeprefix("global_").replace("_", " ")

@@ -133,12 +133,10 @@ def results(args: tuple[Any, ...]) -> list[Right]:
     b = fk.bench({"a": run, "b": run}, *args[1:])
     s = fk.sweep({"a": run}, lambda n: (fk.ones(n), fk.empty(n), 1.0), [4, 8])
     return [
-        Right("Profile.filter", profile.filter, functions=("keep",)),
+        Right("Profile.filter", profile.filter),
         Right("Profile.sort", profile.sort),
         Right("Profile.show", profile.show),
-        Right("Profile.rerun", profile.rerun, (vgpu.Listener(),)),
         Right("Profile.bound_s", profile.bound_s),
-        Right("Profile.to_json", profile.to_json),
         Right("Profile[]", lambda key: profile.total[key], ("warp_instructions",)),
         Right("Profile.line", lambda key: profile.lines[0][key], ("warp_instructions",)),
         Right("Footprint.describe", footprint.describe, ("mX",)),

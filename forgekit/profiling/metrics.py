@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import difflib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import UsageError, brief, usage_error
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.counters.costs import AccessCounts
 
 # kind -> (ncu's op, what it is called in a sentence)
 GLOBAL_KINDS = {
@@ -193,20 +197,26 @@ class ByName(ABC):
 
 
 class Counts(ByName):
-    """Counted values, from which every metric is computed."""
+    """Counted values, from which every metric is computed.
 
-    def __init__(self, values: Values | None = None) -> None:
-        self._values = dict(values or {})
+    accesses: kind of memory access -> what it cost.
+    """
+
+    def __init__(self, values: Values | None = None, accesses: Iterable[AccessCounts] = ()) -> None:
+        self._values = Counter(values or {})
+        self.accesses: dict[str, AccessCounts] = {}
+        for a in accesses:
+            self.accesses[a.kind] = a
+            self._values[f"{a.kind}_requests"] = a.requests
+            self._values[f"{a.kind}_{a.unit}s"] = a.units
+            self._values[f"{a.kind}_ideal_{a.unit}s"] = a.ideal
+            self._values[f"{a.kind}_bytes_asked"] = a.bytes_asked
 
     def __getitem__(self, name: str) -> int | float:
         return metric(name).compute(self._values)
 
     def __add__(self, other: Counts) -> Counts:
         return total([self, other])
-
-    def add(self, name: str, count: int) -> None:
-        """Add to a counted value."""
-        self._values[name] = self._values.get(name, 0) + count
 
     def to_dict(self) -> dict[str, int | float]:
         """Every metric that is not 0 or has a count behind it, by its short name."""
@@ -229,10 +239,12 @@ class Counts(ByName):
         )  # fmt: skip
 
 
-def total(parts: list[Counts]) -> Counts:
+def total(parts: Iterable[Counts]) -> Counts:
     """The sum of counts."""
     result = Counts()
     for part in parts:
-        for name, value in part._values.items():
-            result.add(name, value)
+        result._values.update(part._values)
+        for kind, a in part.accesses.items():
+            before = result.accesses.get(kind)
+            result.accesses[kind] = a if before is None else before + a
     return result

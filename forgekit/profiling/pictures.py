@@ -38,8 +38,11 @@ def show(
     profile: Profile, line: int | str | ProfiledLine | None, options: dict[str, Any]
 ) -> Pictures:
     """See `Profile.show`."""
-    chosen = _line(profile, line)
+    if profile.call is None:
+        remedy = "use fk.profile(kernel, *args)"
+        raise usage_error("profile", "that of a script", "one of a call", remedy)
     kernel, args = profile.call
+    chosen = _line(profile, line)
     pictures: list[WarpAccesses] = []
     if any(kind.startswith("global") for kind in chosen.accesses):
         pictures.append(coalescing(kernel, *args, line=chosen.source, **options))
@@ -62,7 +65,7 @@ def _line(profile: Profile, line: int | str | ProfiledLine | None) -> ProfiledLi
     if not isinstance(line, int | str) or isinstance(line, bool):
         needed = "the number of a line, a piece of its text or a line of the profile"
         raise usage_error("line", brief(line), needed, "leave it out for the worst")
-    found = [x for x in profile.filter(line=line).lines if x.source]
+    found = profile.filter(line=line).lines
     if not found:
         known = _with_accesses(profile) or "there is none"
         needed = f"a line of the profile with memory accesses: {known}"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from forgekit.arguments import checked, require_one_of
 from forgekit.compiling.replay import bind, copied, run_again
-from forgekit.errors import SourceLine, brief, usage_error
+from forgekit.errors import SourceLine
 from forgekit.profiling.gpus import Gpu, gpu_or_default
 from forgekit.profiling.metrics import (
     GLOBAL_KINDS,
@@ -28,16 +27,15 @@ from forgekit.profiling.profiled_lines import Launch, ProfiledLine, launch_of, s
 from forgekit.profiling.table import as_text
 from forgekit.profiling.waste import Waste, waste_of
 from forgekit.show import Shown
+from forgekit.tracing.source_lines import is_meant
 from forgekit.tracing.warp_access import WarpAccess
 from forgekit.tracing.warp_trace import FirstAccesses
 from forgekit.vgpu.counters.counting import Counting
-from forgekit.vgpu.listeners import Listener
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
     from forgekit.vgpu.counters.touched import TensorTraffic
 
-L = TypeVar("L", bound=Listener)
 FirstFound = dict[tuple[SourceLine | None, str], tuple[WarpAccess, ...]]
 
 
@@ -57,6 +55,7 @@ class Profile(ByName, Shown):
         predicted: what `fk.predict` wrote down for it, with the answers.
         first_accesses: (line, kind such as "global_load") -> what the first warps of block 0 asked
             for, the first times they did it; empty for a script's profile.
+        call: the kernel, and copies of its arguments before the call; None for a script's profile.
     """
 
     metrics: ClassVar[tuple[Metric, ...]] = METRICS
@@ -67,7 +66,7 @@ class Profile(ByName, Shown):
     lines: tuple[ProfiledLine, ...] = ()
     predicted: Predictions = field(default_factory=Predictions)
     first_accesses: FirstFound = field(default_factory=dict)
-    _again: tuple[CompiledKernel, tuple[Any, ...]] | None = None
+    call: tuple[CompiledKernel, tuple[Any, ...]] | None = None
 
     # -- numbers ------------------------------------------------------------------------------
     @functools.cached_property
@@ -142,9 +141,8 @@ class Profile(ByName, Shown):
     @checked()
     def filter(
         self,
-        keep: Callable[[ProfiledLine], bool] | None = None,
         *,
-        line: int | str | Iterable[int] | None = None,
+        line: int | str | None = None,
         kind: str | None = None,
         kernel: str | None = None,
         at_least: Mapping[str, float] | None = None,
@@ -152,8 +150,7 @@ class Profile(ByName, Shown):
         """A profile of some lines, or of some launches; totals are those of its launches.
 
         Args:
-            keep: a function of a line.
-            line: a number, several numbers (such as a range) or a piece of the line's text.
+            line: its number or a piece of its text.
             kind: "global", "shared" or one kind such as "global_load": lines with such accesses.
             kernel: launches of this kernel alone.
             at_least: metric -> the least value that a shown line has.
@@ -171,16 +168,10 @@ class Profile(ByName, Shown):
         if kind is not None:
             require_one_of("kind", kind, ("global", "shared", *GLOBAL_KINDS, *SHARED_KINDS))
             lines = tuple(x for x in lines if any(_is(k, kind) for k in x.accesses))
-        if isinstance(line, str):
-            wanted = "".join(line.split())
-            lines = tuple(x for x in lines if wanted in "".join(x.text.split()))
-        elif line is not None:
-            numbers = {line} if isinstance(line, int) else _numbers(line)
-            lines = tuple(x for x in lines if x.number in numbers)
+        if line is not None:
+            lines = tuple(x for x in lines if is_meant(line, x.source))
         for name, least in (at_least or {}).items():
             lines = tuple(x for x in lines if x[name] >= least)
-        if keep is not None:
-            lines = tuple(x for x in lines if keep(x))
         return replace(self, lines=lines, launches=launches)
 
     def to_dict(self) -> dict[str, Any]:
@@ -204,38 +195,6 @@ class Profile(ByName, Shown):
                 for f in self.findings
             ],
         }  # fmt: skip
-
-    @checked(indent=(0, 100))
-    def to_json(self, indent: int | None = 1) -> str:
-        """`to_dict()` as JSON text."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
-
-    # -- once more --------------------------------------------------------------------------------
-    @property
-    def call(self) -> tuple[CompiledKernel, tuple[Any, ...]]:
-        """The kernel and what its arguments held: for a picture of the same call.
-
-        Raises:
-            UsageError: the profile is not that of one call.
-        """
-        if self._again is None:
-            remedy = "use fk.profile(kernel, *args)"
-            raise usage_error("profile", "that of a script", "one of a call", remedy)
-        return self._again
-
-    def rerun(self, listener: L) -> L:
-        """Run the same kernel once more, on what its arguments held, and let `listener` watch.
-
-        Raises:
-            UsageError: the profile is not that of one call.
-        """
-        if not isinstance(listener, Listener):
-            remedy = "write a class of it, with the methods for what it watches"
-            got = brief(listener)
-            raise usage_error("rerun", got, "a forgekit.vgpu.Listener", remedy)
-        kernel, args = self.call
-        run_again(kernel, args, listeners=(listener,))
-        return listener
 
     def show(self, line: int | str | ProfiledLine | None = None, **options: Any) -> Pictures:
         """Pictures of a line's memory accesses: sectors of global memory, banks of shared memory.
@@ -287,28 +246,14 @@ def count(kernel: CompiledKernel, args: tuple[Any, ...], gpu: str | Gpu | None =
     kept = copied(args)
     counts, first = Counting(), FirstAccesses()
     run_again(kernel, kept, listeners=(counts, first))
-    found = of_counts(kernel.name, counts, chosen, again=(kernel, kept))
-    return replace(found, first_accesses=first.found())
+    found = of_counts(kernel.name, counts, chosen)
+    return replace(found, first_accesses=first.found(), call=(kernel, kept))
 
 
-def of_counts(
-    name: str,
-    counts: Counting,
-    gpu: Gpu | None = None,
-    *,
-    again: tuple[CompiledKernel, tuple[Any, ...]] | None = None,
-) -> Profile:
+def of_counts(name: str, counts: Counting, gpu: Gpu | None = None) -> Profile:
     """The profile of all launches that a listener has counted."""
     launches = tuple(map(launch_of, counts.launches))
-    return Profile(name, launches, gpu_or_default(gpu), summed(launches), _again=again)
-
-
-def _numbers(line: Any) -> set[int]:
-    found = set() if hasattr(line, "ndim") else set(map(brief, line))
-    if not found or not all(isinstance(number, str) and number.isdigit() for number in found):
-        needed = "a number, several numbers or a piece of a line's text"
-        raise usage_error("line", brief(line), needed, "write line=12, say")
-    return set(map(int, found))
+    return Profile(name, launches, gpu_or_default(gpu), summed(launches))
 
 
 def _is(kind: str, wanted: str) -> bool:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import SourceLine, display_path
 from forgekit.profiling.metrics import ByName, Counts, total
 from forgekit.tracing.source_lines import line_at
-from forgekit.vgpu.counters.rules import SECTOR_BYTES
 
 if TYPE_CHECKING:
+    from forgekit.vgpu.counters.costs import AccessCounts
     from forgekit.vgpu.counters.counting import LaunchCounts
     from forgekit.vgpu.counters.touched import TensorTraffic
     from forgekit.vgpu.program import Program
@@ -22,57 +21,15 @@ NO_LINE = "(no line)"
 _PREFIX = "kernel_cutlass_"  # of the compiler's names of kernels
 
 
-@dataclass(frozen=True)
-class AccessCosts:
-    """What one line does to one kind of memory, such as `global_load`.
-
-    requests; units: sectors of global, wavefronts of shared memory; ideal: the fewest that would
-    do; low, high: the fewest and the most of one request; bytes_asked; width: the most bytes of a
-    lane; strides: bytes between neighbouring lanes -> units beyond the ideal; None: lanes that lie
-    unevenly.
-    """
-
-    kind: str
-    requests: int
-    units: int
-    ideal: int
-    low: int
-    high: int
-    bytes_asked: int
-    width: int
-    strides: Counter[int | None] = field(default_factory=Counter)
-
-    @property
-    def is_global(self) -> bool:
-        return self.kind.startswith("global")
-
-    @property
-    def bytes_moved(self) -> int:
-        """Bytes of the sectors; 0 for shared memory."""
-        return SECTOR_BYTES * self.units if self.is_global else 0
-
-    @property
-    def unit(self) -> str:
-        return "sector" if self.is_global else "wavefront"
-
-    def __add__(self, other: AccessCosts) -> AccessCosts:
-        return AccessCosts(
-            self.kind,
-            self.requests + other.requests,
-            self.units + other.units,
-            self.ideal + other.ideal,
-            min(self.low, other.low),
-            max(self.high, other.high),
-            self.bytes_asked + other.bytes_asked,
-            max(self.width, other.width),
-            self.strides + other.strides,
-        )
-
-
 class _Counted(ByName):
     """Metrics from `counts`."""
 
     counts: Counts
+
+    @property
+    def accesses(self) -> dict[str, AccessCounts]:
+        """Kind of memory access -> what it cost."""
+        return self.counts.accesses
 
     def __getitem__(self, name: str) -> int | float:
         return self.counts[name]
@@ -80,10 +37,7 @@ class _Counted(ByName):
 
 @dataclass(frozen=True, eq=False)
 class ProfiledInstruction(_Counted):
-    """One PTX instruction: its kernel, its text and line in the PTX, its Python line, its counts.
-
-    accesses: kind of memory access -> what it cost; one kind, or the two of cp.async.
-    """
+    """One PTX instruction: its kernel, its text and its line in the PTX, its Python line."""
 
     kernel: str
     pc: int
@@ -91,7 +45,6 @@ class ProfiledInstruction(_Counted):
     ptx_line: int
     source: SourceLine | None
     counts: Counts
-    accesses: dict[str, AccessCosts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,13 +54,11 @@ class ProfiledLine(_Counted):
     Attributes:
         source: file, number and text; None for instructions without a line.
         counts: its metrics, also as attributes and items of the line itself.
-        accesses: kind of memory access -> what it cost.
         instructions: the PTX instructions, in the order of the PTX.
     """
 
     source: SourceLine | None
     counts: Counts
-    accesses: dict[str, AccessCosts]
     instructions: tuple[ProfiledInstruction, ...]
 
     @property
@@ -175,24 +126,22 @@ class Launch(_Counted):
 def launch_of(found: LaunchCounts) -> Launch:
     """One launch's counts, by source line."""
     kernel = kernel_name(found.program)
-    accesses: dict[int, dict[str, AccessCosts]] = {}
-    for (pc, kind), a in found.accesses.items():
-        accesses.setdefault(pc, {})[kind] = AccessCosts(
-            kind, a.requests, a.units, a.ideal, a.low, a.high, a.threads * a.width, a.width,
-            a.strides,
-        )  # fmt: skip
+    accesses: dict[int, list[AccessCounts]] = {}
+    for (pc, _), counted in found.accesses.items():
+        accesses.setdefault(pc, []).append(counted)
     instructions = []
     for pc in (pc for pc, times in enumerate(found.warp_instructions) if times):
         ptx, source = found.program.instructions[pc], line_at(found.program, pc)
-        here = accesses.get(pc, {})
-        counts = _counts(found, pc, here.values())
-        instructions.append(
-            ProfiledInstruction(kernel, pc, ptx.text, ptx.line, source, counts, here)
-        )
+        counts = Counts({
+            "warp_instructions": found.warp_instructions[pc],
+            "thread_instructions": found.thread_instructions[pc],
+            "divergent_branches": found.divergent[pc],
+        }, accesses.get(pc, ()))  # fmt: skip
+        instructions.append(ProfiledInstruction(kernel, pc, ptx.text, ptx.line, source, counts))
     lines = _by_line(instructions)
     whole = total([line.counts for line in lines])
-    whole.add("unique_bytes_read", found.read_bytes)
-    whole.add("unique_bytes_written", found.written_bytes)
+    whole += Counts({"unique_bytes_read": found.read_bytes,
+                     "unique_bytes_written": found.written_bytes})  # fmt: skip
     tensors = {t.name: t for t in found.tensors}
     record = found.record
     shared = found.program.shared_bytes(record)
@@ -207,20 +156,6 @@ def kernel_name(program: Program) -> str:
     return found[1] if found is not None and name.startswith(found[1]) else name
 
 
-def _counts(found: LaunchCounts, pc: int, accesses: Iterable[AccessCosts]) -> Counts:
-    counts = Counts({
-        "warp_instructions": found.warp_instructions[pc],
-        "thread_instructions": found.thread_instructions[pc],
-        "divergent_branches": found.divergent[pc],
-    })  # fmt: skip
-    for a in accesses:
-        counts.add(f"{a.kind}_requests", a.requests)
-        counts.add(f"{a.kind}_{a.unit}s", a.units)
-        counts.add(f"{a.kind}_ideal_{a.unit}s", a.ideal)
-        counts.add(f"{a.kind}_bytes_asked", a.bytes_asked)
-    return counts
-
-
 def summed(launches: Sequence[Launch]) -> tuple[ProfiledLine, ...]:
     """The lines of several launches: what they share is added up, kernels' instructions too."""
     if len(launches) == 1:
@@ -228,10 +163,7 @@ def summed(launches: Sequence[Launch]) -> tuple[ProfiledLine, ...]:
     found: dict[tuple[str, int], ProfiledInstruction] = {}
     for i in (i for launch in launches for line in launch.lines for i in line.instructions):
         same = found.get((i.kernel, i.pc))
-        if same is not None:
-            both = _joined([same.accesses, i.accesses])
-            i = replace(same, counts=same.counts + i.counts, accesses=both)
-        found[i.kernel, i.pc] = i
+        found[i.kernel, i.pc] = replace(i, counts=same.counts + i.counts) if same else i
     return _by_line(found.values())
 
 
@@ -241,8 +173,7 @@ def _by_line(instructions: Iterable[ProfiledInstruction]) -> tuple[ProfiledLine,
     for i in instructions:
         parts.setdefault(_place(i.source), []).append(i)
     return tuple(
-        ProfiledLine(part[0].source, total([i.counts for i in part]),
-                     _joined(i.accesses for i in part), tuple(part))
+        ProfiledLine(part[0].source, total([i.counts for i in part]), tuple(part))
         for _, part in sorted(parts.items(), key=lambda item: item[0])
     )  # fmt: skip
 
@@ -250,10 +181,3 @@ def _by_line(instructions: Iterable[ProfiledInstruction]) -> tuple[ProfiledLine,
 def _place(source: SourceLine | None) -> tuple[str, int]:
     """What tells lines apart and orders them; instructions without a line come last."""
     return (source.filename, source.line) if source else ("~", 0)
-
-
-def _joined(parts: Iterable[dict[str, AccessCosts]]) -> dict[str, AccessCosts]:
-    result: dict[str, AccessCosts] = {}
-    for kind, a in (item for part in parts for item in part.items()):
-        result[kind] = result[kind] + a if kind in result else a
-    return result

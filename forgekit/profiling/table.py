@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forgekit.errors import display_path
-from forgekit.profiling.profiled_lines import NO_LINE, AccessCosts, ProfiledLine
+from forgekit.profiling.profiled_lines import NO_LINE, ProfiledLine
 from forgekit.profiling.waste import IDLE_LANES, Waste
 from forgekit.text import Table, extent, plural, seconds, size
+from forgekit.vgpu.counters.costs import AccessCounts
 
 if TYPE_CHECKING:
     from forgekit.profiling.profile import Profile
@@ -34,7 +35,7 @@ class ProfileRow:
     """
 
     line: ProfiledLine
-    access: AccessCosts | None
+    access: AccessCounts | None
     first: bool
     file: str
     worst: Waste | None

@@ -12,8 +12,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from forgekit.profiling.profiled_lines import AccessCosts, ProfiledLine
+from forgekit.profiling.profiled_lines import ProfiledLine
 from forgekit.text import plural, size
+from forgekit.vgpu.counters.costs import AccessCounts
 from forgekit.vgpu.counters.rules import BANK_BYTES, BANKS, LANES
 
 IDLE_LANES = "lanes"
@@ -73,7 +74,7 @@ def _lanes_reason(line: ProfiledLine) -> str:
     return text
 
 
-def access_reason(a: AccessCosts) -> str:
+def access_reason(a: AccessCounts) -> str:
     """Why an access takes more sectors or wavefronts than it could."""
     ideal = a.ideal / a.requests
     needed = f"{ideal:.3g} would do"
@@ -86,12 +87,12 @@ def access_reason(a: AccessCosts) -> str:
     return f"{what} where {needed}{_cause(a)}"
 
 
-def _stride(a: AccessCosts) -> int | None:
+def _stride(a: AccessCounts) -> int | None:
     """The distance of neighbouring lanes that costs most."""
     return max(a.strides, key=lambda s: (a.strides[s], s is not None)) if a.strides else None
 
 
-def _cause(a: AccessCosts) -> str:
+def _cause(a: AccessCounts) -> str:
     step = _stride(a)
     if step == 0 and a.kind != "global_load":
         return ": its lanes meet at one address, one after the other"

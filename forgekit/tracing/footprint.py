@@ -10,24 +10,22 @@ import numpy as np
 
 from forgekit.arguments import checked, require_one_of
 from forgekit.compiling.replay import bind
-from forgekit.errors import KernelError, SourceLine, UsageError, got_needed, source_line
+from forgekit.errors import KernelError, SourceLine, UsageError, got_needed
 from forgekit.show import Picture
 from forgekit.text import extent, plural, times
 from forgekit.tracing.observe import observe, stop_notes
 from forgekit.tracing.source_lines import LineChoice, chosen_lines, lines_alone
+from forgekit.tracing.touches import TensorTouches, Touches
 from forgekit.vgpu.counters.rules import LANES
 
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
-    from forgekit.tracing.access_trace import AccessTrace
-    from forgekit.vgpu.memory import TensorInfo
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-# Column of `touched`, past participle, whether it counts for kind="load" and for kind="store".
-_WAYS = (("loads", "read", True, False), ("stores", "written", False, True),
-         ("atomics", "updated", False, True))  # fmt: skip
-_COLUMNS = tuple(column for column, *_ in _WAYS)
+# Column of `touched`, past participle, the values of kind= for which it counts.
+_WAYS = (("loads", "read", ("any", "load")), ("stores", "written", ("any", "store")),
+         ("atomics", "updated", ("any", "store")))  # fmt: skip
 
 _NOTHING = np.zeros(0, np.int32)
 MOST_ELEMENTS = 1 << 27  # some 3 GiB of numbers
@@ -49,7 +47,6 @@ class Footprint(Picture):
         by: what the colours tell apart, "block", "warp", "thread" or "count". kind: "any", "load"
             or "store". lines: the Python lines that count; all of them if there are none.
         error: what stopped the kernel, else None.
-        recorded, accesses: how many accesses of one thread were recorded, and how many happened.
     """
 
     name: str
@@ -62,8 +59,6 @@ class Footprint(Picture):
     by: str
     kind: str
     error: KernelError | None
-    recorded: int
-    accesses: int
     lines: tuple[SourceLine, ...] = ()
 
     @property
@@ -89,13 +84,8 @@ class Footprint(Picture):
 
     @property
     def notes(self) -> list[str]:
-        """What stopped the kernel, and what is missing from the record."""
-        notes = stop_notes(self.error, self.launches > 0)
-        if self.recorded < self.accesses:
-            notes.append(
-                f"only the first {self.recorded:,} of {self.accesses:,} accesses are shown"
-            )
-        return notes
+        """What stopped the kernel."""
+        return stop_notes(self.error, self.launches > 0)
 
     def _of(self, name: str) -> dict[str, Array]:
         require_one_of("tensor", name, tuple(self.touched))
@@ -156,8 +146,6 @@ def footprint(
         UsageError: not a compiled kernel, arguments it was not compiled for, an unknown tensor
             name, `by` or `kind`, or a line without accesses to global memory.
     """
-    from forgekit.tracing.access_trace import AccessTrace
-
     args = bind("footprint", kernel, args)
     require_one_of("by", by, (None, "block", "warp", "thread", "count"))
     require_one_of("kind", kind, ("any", "load", "store"))
@@ -174,19 +162,21 @@ def footprint(
                            f"at most {MOST_ELEMENTS:,}", "show a smaller one, or another: tensor=…")
             )  # fmt: skip
 
-    trace, error, _ = observe(kernel, args, AccessTrace)
-    lines, rows = _rows_of(trace, line, error)
-    touched, threads = {}, {}
-    for name, shape in shapes.items():
-        touched[name], threads[name] = _touched(trace, name, tuple(shape), kind, rows)
+    columns = tuple(column for column, *_, kinds in _WAYS if kind in kinds)
+    touches, error, _ = observe(kernel, args, lambda: Touches(columns, line))
+    lines: frozenset[SourceLine] = frozenset()
+    if line is not None and (touches.sources or error is None):
+        lines = chosen_lines(line, touches.sources, "makes a global access")
+    found = {name: touches.tensors.get(name) for name in shapes}
+    touched = {name: _columns(found[name], tuple(shape)) for name, shape in shapes.items()}
     if lines and tensor is None:  # of a line only what it touches
         touched = {n: f for n, f in touched.items() if f["count"].any()} or touched
-    sizes = [(math.prod(r.grid) * math.prod(r.block), r.grid, r.block) for r in trace.launches]
+    sizes = [(math.prod(r.grid) * math.prod(r.block), r.grid, r.block) for r in touches.launches]
     _, grid, block = max(sizes, default=(0, (0, 0, 0), (0, 0, 0)))
     return Footprint(
         name=kernel.name,
         touched=touched,
-        threads=threads,
+        threads={name: f.threads if f else 0 for name, f in found.items()},
         grid=grid,
         block=block,
         launches=len(sizes),
@@ -194,89 +184,22 @@ def footprint(
         by=by or ("block" if math.prod(grid) > 1 else "thread"),
         kind=kind,
         error=error,
-        recorded=len(trace.accesses),
-        accesses=trace.total,
-        lines=lines,
+        lines=tuple(sorted(lines, key=lambda s: (s.filename, s.line))),
     )
 
 
-def _rows_of(
-    trace: AccessTrace, line: LineChoice | None, error: KernelError | None
-) -> tuple[tuple[SourceLine, ...], Array | None]:
-    """The lines meant, and which rows of the trace are theirs; None: all."""
-    if line is None:
-        return (), None
-    accesses = trace.accesses
-    new = np.diff(accesses.launch, prepend=-1) != 0  # an instruction makes many rows in a run
-    starts = np.flatnonzero(new | (np.diff(accesses.pc, prepend=-1) != 0))
-    place = (accesses.launch[starts].astype(np.int64) << 32) + accesses.pc[starts]
-    _, runs, which = np.unique(place, return_index=True, return_inverse=True)
-    first = starts[runs]
-    at = [trace.source(row) for row in first.tolist()]
-    sources = [None if s is None else source_line(s.file, s.line) for s in at]
-    if not sources and error is not None:
-        return (), None
-    chosen = chosen_lines(line, sources, "makes a global access")
-    allowed = np.array([s in chosen for s in sources], bool)
-    return tuple(sorted(chosen, key=lambda s: (s.filename, s.line))), np.repeat(
-        allowed[which], np.diff(starts, append=len(accesses))
-    )
-
-
-def _touched(
-    trace: AccessTrace, name: str, shape: tuple[int, ...], kind: str, rows: Array | None
-) -> tuple[dict[str, Array], int]:
-    """A tensor's entry in `Footprint.touched`, and how many threads touched it."""
-    total, accesses = math.prod(shape), trace.accesses
-    blocks = max((math.prod(r.grid) for r in trace.launches), default=0)
-    block = np.full(total, -1, np.int32 if blocks < 1 << 31 else np.int64)
-    thread = np.full(total, -1, np.int32)
-    counts: dict[int, Array] = {}
-    sizes = [math.prod(r.block) for r in trace.launches]
-    before = np.cumsum([0, *(math.prod(r.grid) * n for r, n in zip(trace.launches, sizes,
-                                                                   strict=True))])  # fmt: skip
-    who: list[Array] = []
-    wanted = np.array([kind == "any" or (loads if kind == "load" else stores)
-                       for *_, loads, stores in _WAYS])  # fmt: skip
-    # Of a tensor that no launch reached there are no touches to ask for.
-    for row, element in trace.touches_backwards(name) if name in trace.tensors else ():
-        keep = wanted[accesses.kind[row]]
-        if rows is not None:
-            keep &= rows[row]
-        row, element = row[keep], element[keep]
-        ways = accesses.kind[row]
-        for way in np.flatnonzero(np.bincount(ways)).tolist():
-            np.add.at(counts.setdefault(way, np.zeros(total, np.int32)), element[ways == way], 1)
-        earliest, at = row[::-1], element[::-1]  # of several values the last one stays
-        block[at], thread[at] = accesses.block[earliest], accesses.thread[earliest]
-        launch = accesses.launch[row]
-        who.append(np.unique(
-            before[launch] + accesses.block[row] * np.array(sizes)[launch] + accesses.thread[row]
-        ))  # fmt: skip
-    nothing = np.broadcast_to(np.int32(0), total)
-    found = {
-        "block": block,
-        "warp": np.floor_divide(thread, LANES, dtype=np.int16, casting="unsafe"),
-        "thread": thread,
-    }
-    found |= {column: counts.get(way, nothing) for way, column in enumerate(_COLUMNS)}
-    each = list(counts.values()) or [nothing]
-    found["count"] = sum(each[1:], each[0])
-    columns = {c: values.reshape(shape) for c, values in found.items()}
-    if name in trace.tensors:
-        columns = {c: _shared(values, trace.tensors[name]) for c, values in columns.items()}
-    return columns, len(np.unique(np.concatenate([np.zeros(0, np.int64), *who])))
-
-
-def _shared(values: Array, info: TensorInfo) -> Array:
-    """Each element's value, where only the first of those that share memory has one so far."""
-    from forgekit.tracing.access_trace import element_numbers, element_offsets, nested_modes
-
-    if nested_modes(info) is None:
-        same = element_numbers(info, element_offsets(info))
-        return values.reshape(-1)[same].reshape(values.shape)
-    firsts = tuple(slice(None) if stride else slice(0, 1) for stride in info.strides)
-    return np.broadcast_to(values[firsts], values.shape) if 0 in info.strides else values
+def _columns(found: TensorTouches | None, shape: tuple[int, ...]) -> dict[str, Array]:
+    """A tensor's entry in `Footprint.touched`; None: nobody touched it."""
+    if found is None:
+        nobody = np.broadcast_to(np.int32(-1), shape)
+        columns = {"block": nobody, "thread": nobody}
+        columns |= {column: np.broadcast_to(np.int32(0), shape) for column, *_ in _WAYS}
+    else:
+        names = ("block", "thread", *(column for column, *_ in _WAYS))
+        columns = {name: found.column(name).reshape(shape) for name in names}
+    columns["warp"] = np.floor_divide(columns["thread"], LANES, dtype=np.int16, casting="unsafe")
+    columns["count"] = columns["loads"] + columns["stores"] + columns["atomics"]
+    return columns
 
 
 def _times(counts: Array) -> str:

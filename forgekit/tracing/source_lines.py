@@ -37,34 +37,43 @@ def line_at(program: Program, pc: int) -> SourceLine | None:
     return found
 
 
+def is_meant(line: LineChoice | None, source: SourceLine | None) -> bool:
+    """Whether a number, a piece of its text, a SourceLine or a profile's line means this line; None
+    means every one."""
+    line = getattr(line, "source", None) or line  # a line of a profile
+    if line is None or source is None:
+        return line is None
+    if isinstance(line, str):
+        wanted = "".join(line.split())
+        return bool(wanted) and wanted in "".join(source.text.split())
+    if isinstance(line, int) and not isinstance(line, bool):
+        return source.line == line
+    file = getattr(line, "filename", None) or getattr(line, "file", None)  # of PTX
+    return (source.filename, source.line) == (file, getattr(line, "line", None))
+
+
 def chosen_lines(
     line: LineChoice, present: Iterable[SourceLine | None], doing: str
 ) -> frozenset[SourceLine]:
-    """Those of the lines `present` that a number, a piece of their text or a SourceLine means.
+    """Those of the lines `present` that are meant.
 
     doing: what these lines do, such as `makes a global access`, for the message.
 
     Raises:
         UsageError: none of them is meant.
     """
-    line = getattr(line, "source", None) or line  # a line of a profile
     known = sorted({s for s in present if s is not None}, key=lambda s: (s.filename, s.line))
-    if isinstance(line, str):
-        wanted = "".join(line.split())
-        found = [s for s in known if wanted and wanted in "".join(s.text.split())]
-    elif hasattr(line, "line"):  # a SourceLine, of errors.py or of PTX
-        file = getattr(line, "filename", None) or getattr(line, "file", None)
-        found = [s for s in known if (s.filename, s.line) == (file, line.line)]
-    elif isinstance(line, int) and not isinstance(line, bool):
-        found = [s for s in known if s.line == line]
-    else:
+    found = frozenset(s for s in known if is_meant(line, s))
+    if found:
+        return found
+    got = getattr(line, "source", None) or line
+    got = getattr(got, "line", got)
+    if not isinstance(got, int | str) or isinstance(got, bool):
         needed = "the number of a line, a piece of its text or a SourceLine"
-        raise UsageError(got_needed("line", brief(line), needed, f"try {line_names(known)}"))
-    if not found:
-        got = brief(line) if isinstance(line, str) else getattr(line, "line", line)
-        needed = f"a line that {doing}: {line_names(known) or 'none does'}"
-        raise UsageError(got_needed("line", got, needed, "choose one of these, or leave it out"))
-    return frozenset(found)
+        raise UsageError(got_needed("line", brief(got), needed, f"try {line_names(known)}"))
+    needed = f"a line that {doing}: {line_names(known) or 'none does'}"
+    got = brief(got) if isinstance(got, str) else got
+    raise UsageError(got_needed("line", got, needed, "choose one of these, or leave it out"))
 
 
 def line_names(lines: Iterable[SourceLine]) -> str:

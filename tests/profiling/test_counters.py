@@ -83,13 +83,13 @@ def test_random_accesses_cost_what_the_obvious_count_says(kind, width):
     for _ in range(60):
         address = some_addresses(rng, width, rng.choice([np.uint32, np.uint64]))
         mask = some_mask(rng)
-        counts = AccessCounts(width)
+        counts = AccessCounts(kind, width)
         costs.add((counts,), kind, address, mask, (BLOCKS, THREADS), width)
         rows = as_warps(address, mask)
         each = [OBVIOUS[kind](row, width) for row in rows]
         assert (counts.units, counts.ideal) == totals(each)
         assert counts.requests == len(rows)
-        assert counts.threads == sum(a is not None for row in rows for a in row)
+        assert counts.bytes_asked == width * sum(a is not None for row in rows for a in row)
         if each:
             assert (counts.low, counts.high) == (min(u for u, _ in each), max(u for u, _ in each))
         assert sum(counts.strides.values()) == counts.units - counts.ideal
@@ -104,7 +104,7 @@ def test_random_copies_cost_what_the_obvious_count_says(rule, width):
         source = some_addresses(rng, width, np.uint64, 1 << 20)
         target = some_addresses(rng, width, np.uint32)
         mask = some_mask(rng)
-        read, written = AccessCounts(width), AccessCounts(width)
+        read, written = (AccessCounts(rule, width) for _ in range(2))
         both = paired(source, target)
         costs.add((read, written), rule, both, mask, (BLOCKS, THREADS), width)
         pairs = zip(as_warps(source, mask), as_warps(target, mask), strict=True)
@@ -210,7 +210,7 @@ def test_bytes_touched_once():
     ]  # fmt: skip
     assert (c.read_bytes, c.written_bytes) == (128, 128)
     load = c.accesses[at(c, "ld.global"), "global_load"]
-    assert (load.requests, load.units, load.ideal, load.threads) == (4, 32, 16, 128)
+    assert (load.requests, load.units, load.ideal, load.bytes_asked) == (4, 32, 16, 512)
     assert load.strides == {8: 16}
 
 
@@ -231,7 +231,7 @@ def test_guarded_lanes_ask_for_nothing():
     x, y = np.zeros(64, np.uint32), np.zeros(64, np.uint32)
     c = counted("setp.lt.u32 %p1, %r0, 3;" + COPY.format(step=4, guard="@%p1"), x, y, block=64)
     load = c.accesses[at(c, "@%p1 ld"), "global_load"]
-    assert (load.requests, load.threads, load.units) == (1, 3, 1)
+    assert (load.requests, load.bytes_asked, load.units) == (1, 12, 1)
     assert c.thread_instructions[at(c, "@%p1 ld")] == 64  # all execute it
 
 
@@ -309,7 +309,7 @@ def test_batches_of_a_launch_are_added_up():
     [(LANE, 4), (LANE * 2, 8), (31 - LANE, -4), (np.where(LANE < 2, LANE, 3 * LANE), None)],
 )
 def test_the_distance_of_neighbouring_lanes(units, stride):
-    counts = AccessCounts(4)
+    counts = AccessCounts("global_load", 4)
     address = (units * 4 + 4096).astype(np.uint64)[None]
     Costs().add((counts,), "global_load", address, None, (1, LANES), 4)
     assert list(counts.strides) == [stride]

@@ -7,7 +7,7 @@ import pytest
 from ptx_launch import launch
 
 from forgekit.errors import KernelError, MemoryAccessError, UnsupportedPtxError
-from forgekit.tracing.access_trace import AccessTrace
+from forgekit.tracing.touches import Touches
 from forgekit.vgpu.counters.counting import Counting
 
 WORDS = 64  # of a copy: two for each thread
@@ -198,9 +198,8 @@ def test_counters_count_bytes_and_no_requests():
 
 
 def test_a_trace_shows_what_was_copied():
-    trace = AccessTrace()
+    trace = Touches()
     end = "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; ret;"
     run(EXPECT + LOAD + WAIT + STORE + end, listeners=(trace,))
-    for name in ("x", "y"):
-        _, element = trace.touches(name)
-        assert sorted(element.tolist()) == list(range(3 * WORDS))
+    for name, column in (("x", "loads"), ("y", "stores")):
+        assert trace.tensors[name].column(column).tolist() == [1] * (3 * WORDS)

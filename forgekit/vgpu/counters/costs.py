@@ -19,17 +19,19 @@ _LOW = np.uint64(0xFFFFFFFF)
 
 @dataclass
 class AccessCounts:
-    """One instruction's accesses of one kind, such as `global_load`.
+    """Accesses of one kind, such as `global_load`, by one instruction or by several.
 
-    requests: warps that took part; threads: their active lanes; width: bytes a lane; units:
-    sectors of global, wavefronts of shared memory; ideal: the fewest that would do; low, high:
-    the fewest and the most units of one request; strides: bytes between neighbouring active lanes
-    -> units beyond the ideal that such requests took; None: lanes that lie unevenly.
+    width: the most bytes of a lane; requests: warps that took part; bytes_asked: their active lanes
+    times their width; units: sectors of global, wavefronts of shared memory; ideal: the fewest that
+    would do; low, high: the fewest and the most units of one request; strides: bytes between
+    neighbouring active lanes -> units beyond the ideal that such requests took; None: lanes that
+    lie unevenly.
     """
 
+    kind: str
     width: int
     requests: int = 0
-    threads: int = 0
+    bytes_asked: int = 0
     units: int = 0
     ideal: int = 0
     low: int = 1 << 30
@@ -40,12 +42,38 @@ class AccessCounts:
         """Add warps: cost (k, 2) of units and ideal, how often each; threads of all of them."""
         units, ideal = (often @ cost).tolist()
         self.requests += int(often.sum())
-        self.threads += threads
+        self.bytes_asked += threads * self.width
         self.units += units
         self.ideal += ideal
         self.low = min(self.low, int(cost[:, 0].min()))
         self.high = max(self.high, int(cost[:, 0].max()))
         self.strides[stride] += units - ideal
+
+    def __add__(self, other: AccessCounts) -> AccessCounts:
+        return AccessCounts(
+            self.kind,
+            max(self.width, other.width),
+            self.requests + other.requests,
+            self.bytes_asked + other.bytes_asked,
+            self.units + other.units,
+            self.ideal + other.ideal,
+            min(self.low, other.low),
+            max(self.high, other.high),
+            self.strides + other.strides,
+        )
+
+    @property
+    def is_global(self) -> bool:
+        return self.kind.startswith("global")
+
+    @property
+    def unit(self) -> str:
+        return "sector" if self.is_global else "wavefront"
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes of the sectors; 0 for shared memory."""
+        return rules.SECTOR_BYTES * self.units if self.is_global else 0
 
 
 @dataclass(frozen=True)

@@ -116,16 +116,16 @@ class Counting(Listener):
         if space not in _SPACES:
             return
         assert self._current is not None
-        name, counts = self._current.counts(m, access.kind, space, access.width)
-        rule = name if m.program.instructions[m.pc].opcode[0] != "ldmatrix" else "ldmatrix"
+        counts = self._current.counts(m, access.kind, space, access.width)
+        rule = counts.kind if m.program.instructions[m.pc].opcode[0] != "ldmatrix" else "ldmatrix"
         self._costs.add((counts,), rule, address, mask, m.shape, access.width)
 
     def _count_copy(self, m: Machine, source: Access, target: Access) -> None:
         """cp.async: what it reads of global memory, and what it writes, zeros too, to shared."""
         assert self._current is not None
         width = target.width
-        _, read = self._current.counts(m, "async", "global", width)
-        _, written = self._current.counts(m, "async", "shared", width)
+        read = self._current.counts(m, "async", "global", width)
+        written = self._current.counts(m, "async", "shared", width)
         past = "cg" in m.program.instructions[m.pc].opcode
         rule = "async past L1" if past else "async"
         both = paired(source.address, target.address)
@@ -144,7 +144,7 @@ class _Launch:
         self.program, self.record, self.memory = m.program, m.record, m.memory
         self.warp_steps, self.thread_steps = [0] * (n + 1), [0] * (n + 1)
         self.divergent = [0] * n
-        self.accesses: dict[tuple[int, str, str], tuple[str, AccessCounts]] = {}
+        self.accesses: dict[tuple[int, str, str], AccessCounts] = {}
         self.touched = Touched()
         self.sizes: dict[int, tuple[Array | None, int, int]] = {}
 
@@ -155,14 +155,14 @@ class _Launch:
             found = self.sizes[id(mask)] = (mask, *_size(m, mask))  # kept: its id stays its own
         return found[1], found[2]
 
-    def counts(self, m: Machine, kind: str, space: str, width: int) -> tuple[str, AccessCounts]:
-        """(kind with its space, counts) of the instruction that runs."""
+    def counts(self, m: Machine, kind: str, space: str, width: int) -> AccessCounts:
+        """Those of the instruction that runs."""
         key = (m.pc, kind, space)
         found = self.accesses.get(key)
         if found is None:
             if kind == "atomic" and space == "global" and _is_reduction(m):
                 kind = "reduction"
-            found = self.accesses[key] = (f"{space}_{kind}", AccessCounts(width))
+            found = self.accesses[key] = AccessCounts(f"{space}_{kind}", width)
         return found
 
     def result(self) -> LaunchCounts:
@@ -173,7 +173,7 @@ class _Launch:
             list(itertools.accumulate(self.warp_steps))[:-1],
             list(itertools.accumulate(self.thread_steps))[:-1],
             self.divergent,
-            {(pc, name): c for (pc, *_), (name, c) in self.accesses.items() if c.requests},
+            {(pc, c.kind): c for (pc, *_), c in self.accesses.items() if c.requests},
             touched.tensors(self.memory.allocations),
             touched.distinct(READ),
             touched.distinct(WRITTEN),

@@ -1,0 +1,139 @@
+"""Add up, while a kernel runs, which thread touched which element of its tensors.
+
+touches = Touches()
+with forgekit.vgpu.options(listeners=(touches,)):
+    run(x, y)
+touches.tensors["mY"].column("stores")
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forgekit.errors import SourceLine
+from forgekit.tracing.observe import Launches
+from forgekit.tracing.source_lines import LineChoice, is_meant, line_at
+from forgekit.vgpu.listeners import Access
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.floats import Array
+    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.machine.async_operations import AsyncOperation
+    from forgekit.vgpu.memory import Region
+    from forgekit.vgpu.memory.addressing import Target
+
+COLUMNS = {"load": "loads", "async load": "loads", "store": "stores", "atomic": "atomics"}
+
+
+class TensorTouches:
+    """What happened to one tensor; tensors that share memory share what happens there."""
+
+    def __init__(self, region: Region) -> None:
+        info = region.info
+        self.itemsize, self.size = info.itemsize, region.size_bytes // info.itemsize
+        # Of each element its place in the tensor's memory, where there may be gaps between them.
+        place = np.full((), (region.first - region.start) // info.itemsize)
+        for index, stride in zip(np.indices(info.shape, sparse=True), info.strides, strict=True):
+            place = place + index * stride
+        self._place = place
+        self._is_element = np.zeros(self.size, bool)
+        self._is_element[place] = True
+        self._first = {name: np.full(self.size, -1, np.int32) for name in ("block", "thread")}
+        self._counts: dict[str, Array] = {}
+        self._seen: dict[int, Array] = {}  # launch -> which of its threads, (blocks, threads)
+
+    def column(self, name: str) -> Array:
+        """Of each element the first `block` and `thread` (linear indexes; -1: none), or how many
+        `loads`, `stores` or `atomics` there were; int32."""
+        found = (self._first | self._counts).get(name)
+        return np.broadcast_to(np.int32(0), self._place.shape) if found is None else (
+            found[self._place])  # fmt: skip
+
+    @property
+    def threads(self) -> int:
+        """How many threads touched it."""
+        return sum(int(np.count_nonzero(seen)) for seen in self._seen.values())
+
+    def add(
+        self, name: str, launch: int, grid: tuple[int, int], who: tuple[Array, Array],
+        offset: Array, width: int,
+    ) -> None:  # fmt: skip
+        """Threads `who` (blocks, threads) of a launch touch `width` bytes from `offset` on."""
+        steps = np.arange(0, width, min(width, self.itemsize))
+        place = (offset[:, None] + steps) // self.itemsize
+        inside = (place >= 0) & (place < self.size)
+        inside[inside] = self._is_element[place[inside]]
+        place = place[inside]
+        if not len(place):
+            return
+        block, thread = (np.broadcast_to(of[:, None], inside.shape)[inside] for of in who)
+        counts = self._counts.setdefault(name, np.zeros(self.size, np.int32))
+        np.add.at(counts, place, 1)
+        fresh = np.flatnonzero(self._first["block"][place] < 0)[::-1]  # the first one stays
+        self._first["block"][place[fresh]] = block[fresh]
+        self._first["thread"][place[fresh]] = thread[fresh]
+        self._seen.setdefault(launch, np.zeros(grid, bool))[block, thread] = True
+
+
+class Touches(Launches):
+    """Adds up accesses to global memory, also those through generic addresses.
+
+    Asynchronous copies count as loads, when they are issued; bulk copies as accesses of at most 16
+    bytes by the thread that starts them.
+
+    columns: `loads`, `stores` and `atomics`, those that count; line: the Python line that does,
+    None for all of them.
+
+    Attributes:
+        tensors: name -> touches, of the tensors whose memory was touched. sources: the Python
+            lines with accesses.
+    """
+
+    def __init__(
+        self,
+        columns: tuple[str, ...] = ("loads", "stores", "atomics"),
+        line: LineChoice | None = None,
+    ) -> None:
+        super().__init__()
+        self.columns, self.line = columns, line
+        self.tensors: dict[str, TensorTouches] = {}
+        self.sources: set[SourceLine | None] = set()
+
+    def on_access(self, m: Machine, access: Access) -> None:
+        for target in access.targets:
+            if target.allocation is not None:
+                who = np.nonzero(m.expand(target.mask))
+                place = np.broadcast_to(target.places, m.shape)[who]
+                self._add(m, access.kind, target, target.inside or access.width, who, place)
+
+    def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
+        for kind, run in operation.runs():
+            target, width = run.target()
+            who = np.divmod(np.repeat(operation.who[run.of], run.size // width), m.n_threads)
+            self._add(m, kind, target, width, who, target.places)
+
+    def _add(
+        self, m: Machine, kind: str, target: Target, width: int, who: tuple[Array, ...],
+        place: Array,
+    ) -> None:  # fmt: skip
+        """who: rows of the batch and threads; place: their rows of the target."""
+        assert target.allocation is not None
+        source = line_at(m.program, m.pc)
+        self.sources.add(source)
+        if COLUMNS[kind] not in self.columns or not is_meant(self.line, source):
+            return
+        block, thread = who
+        block = m.record.linear_blocks(block + m.blocks.start)
+        grid = math.prod(m.record.grid), m.n_threads
+        for region in target.allocation.regions:
+            name = region.info.name
+            if name not in self.tensors:
+                self.tensors[name] = TensorTouches(region)
+            offset = (
+                target.skipped + place * width - (region.start - target.allocation.real_address)
+            )
+            self.tensors[name].add(COLUMNS[kind], len(self.launches), grid, (block, thread),
+                                   offset, width)  # fmt: skip
