@@ -141,12 +141,10 @@ def results(args: tuple[Any, ...]) -> list[Right]:
         Right("Profile.line", lambda key: profile.lines[0][key], ("warp_instructions",)),
         Right("Footprint.describe", footprint.describe, ("mX",)),
         Right("Footprint.verb", footprint.verb, ("mX",)),
-        Right("Benchmark.recorded_row", b.recorded_row, ("a",)),
         Right("Benchmark.plot", b.plot),
         Right("Benchmark.roofline", b.roofline),
         Right("Benchmark[]", lambda key: b[key], ("a",)),
         Right("Sweep.plot", s.plot),
-        Right("Sweep.measured", s.measured, ("a",)),
     ]
 
 

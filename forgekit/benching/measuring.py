@@ -1,15 +1,68 @@
-"""Measure a call where kernels run now: its time on a GPU, its counts on the virtual GPU."""
+"""What a call costs where kernels run now: its time on a GPU, its counts on the virtual GPU."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from forgekit.arguments import checked
-from forgekit.benching.counters import Counters, count_call
+import numpy as np
+
 from forgekit.benching.timing import Timing, time_gpu
 from forgekit.devices import current_target
+from forgekit.profiling.metrics import SHARED_KINDS
+from forgekit.profiling.profile import of_counts
+from forgekit.vgpu import options
+from forgekit.vgpu.counters.counting import Counting
+from forgekit.vgpu.counters.rules import SECTOR_BYTES
+from forgekit.vgpu.listeners import Listener
+
+if TYPE_CHECKING:
+    from forgekit.vgpu.machine import Machine
+    from forgekit.vgpu.machine.async_operations import AsyncOperation
+
+
+@dataclass(frozen=True)
+class Counters:
+    """Counts of one call; those of memory are what Nsight Compute counts of the same kernels.
+
+    kernels: launches. load, store: requests and 32-byte sectors of global memory (cp.async reads
+    among the loads); atomic: of atomic operations and reductions. bulk_bytes: of global memory, by
+    bulk copies, which make no requests. touched_bytes: distinct bytes read plus written, by launch.
+    bank_conflicts: wavefronts of shared memory beyond the ideal, of shared_wavefronts.
+    warp_instructions, thread_instructions: of PTX, once for each warp and for each active lane.
+    """
+
+    kernels: int
+    load_requests: int
+    load_sectors: int
+    store_requests: int
+    store_sectors: int
+    atomic_requests: int
+    atomic_sectors: int
+    bulk_bytes: int
+    touched_bytes: int
+    shared_wavefronts: int
+    bank_conflicts: int
+    warp_instructions: int
+    thread_instructions: int
+
+    @property
+    def global_bytes(self) -> int:
+        """All bytes moved between the multiprocessors and global memory: sectors × 32 of loads,
+        stores and atomic operations, and what bulk copies move."""
+        sectors = self.load_sectors + self.store_sectors + self.atomic_sectors
+        return SECTOR_BYTES * sectors + self.bulk_bytes
+
+    @property
+    def sectors_per_load(self) -> float:
+        """Sectors of a load's request on average; 0 if there is none."""
+        return self.load_sectors / self.load_requests if self.load_requests else 0.0
+
+    @property
+    def sectors_per_store(self) -> float:
+        """Sectors of a store's request on average; 0 if there is none."""
+        return self.store_sectors / self.store_requests if self.store_requests else 0.0
 
 
 @dataclass(frozen=True)
@@ -34,42 +87,64 @@ class Measured:
         rate = self.gbps()
         return None if rate is None else 100 * rate / ceiling_gbps
 
-    @property
-    def instructions_per_byte(self) -> float | None:
-        """PTX instructions of threads for each of `moved_bytes`; None where nothing was counted."""
-        c = self.counters
-        return None if c is None else c.instructions_per_byte(self.moved_bytes)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Dicts, numbers and None: `moved_bytes`, `ms`, `p20_ms`, `p80_ms` and `gbps` (None without
-        a GPU), `counters` (None on one)."""
-        t = self.timing
-        return {
-            "moved_bytes": self.moved_bytes,
-            "ms": t and t.median_ms,
-            "p20_ms": t and t.p20_ms,
-            "p80_ms": t and t.p80_ms,
-            "gbps": self.gbps(),
-            "counters": self.counters and self.counters.as_dict(),
-        }
-
-
-@checked(moved_bytes=(0, None), repeats=(1, None), warmup=(0, None))
-def measure(
-    call: Callable[[], Any], *, moved_bytes: int, repeats: int = 50, warmup: int = 5
-) -> Measured:
+def measure(call: Callable[[], Any], *, moved_bytes: int, repeats: int = 50) -> Measured:
     """Time a call on the GPU, or count what it launches on the virtual GPU, whichever is in use.
 
-    Args:
-        call: takes no arguments and starts the work. On the virtual GPU it runs once, and every
-            launch within it is counted.
-        moved_bytes: bytes that it has to move, inputs read plus outputs written.
-        repeats, warmup: timed and untimed calls on a GPU; the L2 cache is flushed before each.
+    call: starts the work; the virtual GPU runs it once. moved_bytes: that it has to move, inputs
+    read plus outputs written. repeats: timed calls on a GPU.
 
     Raises:
-        UsageError: not a function, or a number that cannot be.
         KernelError: the virtual GPU stopped a kernel.
     """
     if current_target().kind == "gpu":
-        return Measured(moved_bytes, timing=time_gpu(call, repeats=repeats, warmup=warmup))
+        return Measured(moved_bytes, timing=time_gpu(call, repeats=repeats))
     return Measured(moved_bytes, counters=count_call(call))
+
+
+class _Bulk(Listener):
+    """Adds up what bulk copies move from and to global memory."""
+
+    def __init__(self) -> None:
+        self.moved_bytes = 0
+
+    def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
+        for end in (operation.source, operation.target):
+            if end is not None and end.allocations is not None:
+                self.moved_bytes += int(np.sum(operation.size))
+
+
+def count_call(call: Callable[[], Any]) -> Counters | None:
+    """Run a function without arguments once and count all that it launches on the virtual GPU; None
+    if it launches nothing there, as torch on the CPU does not.
+
+    Raises:
+        KernelError: the virtual GPU stopped a kernel.
+    """
+    counting, bulk = Counting(), _Bulk()
+    with options(listeners=(counting, bulk), sanitize=False, schedule="default"):
+        call()
+    found = of_counts("", counting)
+    if not found.launches:
+        return None
+    total = found.total
+
+    def count(what: str, *kinds: str) -> int:
+        return int(sum(total[f"{kind}_{what}"] for kind in kinds))
+
+    atomic = ("global_atomic", "global_reduction")
+    return Counters(
+        kernels=len(found.launches),
+        load_requests=count("requests", "global_load"),
+        load_sectors=count("sectors", "global_load"),
+        store_requests=count("requests", "global_store"),
+        store_sectors=count("sectors", "global_store"),
+        atomic_requests=count("requests", *atomic),
+        atomic_sectors=count("sectors", *atomic),
+        bulk_bytes=bulk.moved_bytes,
+        touched_bytes=int(total["unique_bytes_read"] + total["unique_bytes_written"]),
+        shared_wavefronts=count("wavefronts", *SHARED_KINDS),
+        bank_conflicts=count("bank_conflicts", *SHARED_KINDS),
+        warp_instructions=int(total["warp_instructions"]),
+        thread_instructions=int(total["thread_instructions"]),
+    )

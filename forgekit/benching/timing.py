@@ -13,7 +13,7 @@ from typing import Any
 from forgekit.errors import PlatformError
 
 _FLUSH_BYTES = 512 * 2**20  # several times the largest L2 cache, and 120 us of an H200
-_HOST_CALLS = 2000
+_WARMUP, _HOST_CALLS = 5, 2000
 METHOD = f"CUDA events, median; {_FLUSH_BYTES >> 20} MB were read before each call"  # to record
 
 
@@ -30,13 +30,11 @@ class Timing:
         return moved_bytes / self.median_ms / 1e6
 
 
-def time_gpu(
-    call: Callable[[], Any], *, repeats: int = 50, warmup: int = 5, dirty: bool = False
-) -> Timing:
+def time_gpu(call: Callable[[], Any], *, repeats: int = 50) -> Timing:
     """Time a call that starts work on the current CUDA stream, with nothing of its data in L2.
 
-    Before each call 512 MB are read, so that L2 holds them. dirty: they are written instead, as
-    `triton.testing.do_bench` does; then the call also waits for what L2 has yet to write back,
+    Before each call 512 MB are read, so that L2 holds them. Were they written, as
+    `triton.testing.do_bench` does, the call would also wait for what L2 has yet to write back,
     some 40 MB or 10 us on an H200: a sum over 134 MB seems a fifth slower than it is.
 
     All calls are queued before the first is waited for, so the host's own time is not in them as
@@ -50,12 +48,12 @@ def time_gpu(
     if not torch.cuda.is_available():
         raise PlatformError("times of kernels need an NVIDIA GPU; without one, use fk.profile")
     other = torch.zeros(_FLUSH_BYTES // 4, device="cuda")
-    for _ in range(warmup):
+    for _ in range(_WARMUP):
         call()
     events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(repeats)]
     torch.cuda.synchronize()
     for start, end in events:
-        other.zero_() if dirty else other.sum()
+        other.sum()
         start.record()
         call()
         end.record()

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from forgekit.benching.counters import Counters
-from forgekit.benching.measuring import Measured
+from forgekit.benching.measuring import Counters, Measured
 from forgekit.benching.notebook.results import Benchmark, Sweep, VariantOutcome
 from forgekit.benching.recorded import recorded
 from forgekit.benching.timing import Timing
@@ -67,7 +66,7 @@ def benchmark(rows: dict[str, Any], kind: str = "virtual", **change: Any) -> Ben
     b = Benchmark(
         outcomes, kind, "NVIDIA H200" if kind == "gpu" else "virtual GPU (sm_90a)",
         "2048×2048 float32, 2048×2048 float32", (2048, 2048), "float32", moved, False, None,
-        4218.0 if kind == "gpu" else None, True, None, gpu_named("H200"), "2026-11-21", {},
+        4218.0 if kind == "gpu" else None, True, None, gpu_named("H200"), "2026-11-21",
     )  # fmt: skip
     return replace(b, **change)
 

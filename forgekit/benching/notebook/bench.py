@@ -30,7 +30,7 @@ from forgekit.benching.notebook.variants import (
 )
 from forgekit.benching.recorded import Recorded
 from forgekit.benching.recorded import recorded as recorded_named
-from forgekit.benching.timing import ceiling_gbps, versions
+from forgekit.benching.timing import ceiling_gbps
 from forgekit.devices import current_target
 from forgekit.errors import brief, usage_error
 from forgekit.profiling.gpus import DEFAULT, Gpu, gpu_here, gpu_or_default
@@ -39,7 +39,7 @@ Variants = Mapping[str, Callable[..., Any]]
 Number = int | Callable[..., int]
 
 
-@checked(rtol=(0, None), atol=(0, None), repeats=(1, None), warmup=(0, None))
+@checked(rtol=(0, None), atol=(0, None), repeats=(1, None))
 def bench(
     variants: Variants,
     *args: Any,
@@ -51,7 +51,6 @@ def bench(
     recorded: Recorded | str | None = None,
     gpu: str | Gpu | None = None,
     repeats: int = 50,
-    warmup: int = 5,
 ) -> Benchmark:
     """Measure variants of one computation on the same arguments.
 
@@ -76,7 +75,7 @@ def bench(
             names and the first tensor's dtype.
         gpu: name of a GPU in `forgekit.profiling.gpus.GPUS`, for a roofline on the virtual GPU; an
             H200 by default.
-        repeats, warmup: timed and untimed calls on a GPU.
+        repeats: timed calls on a GPU.
 
     Raises:
         UsageError: no variants, a name that is no text, a variant that cannot be called, a tensor
@@ -89,12 +88,11 @@ def bench(
     if shown is not None and not isinstance(shown, Recorded):
         remedy = 'use recorded="week0/05_transpose", say'
         raise usage_error("recorded", brief(shown), "a Recorded or its name", remedy)
-    plan = Plan(args, _expected(reference, args), (rtol, atol), repeats, warmup)
+    plan = Plan(args, _expected(reference, args), (rtol, atol), repeats)
     target = current_target()
     check_places(plan.tensors, target)
     here = gpu is None and target.kind == "gpu"
     limits = gpu_here() if here else gpu_or_default(DEFAULT if gpu is None else gpu)
-    ceiling, found_versions = _of_this_run(target.kind)
     moved = _number("moved_bytes", moved_bytes, args)
     work = _number("operations", operations, args)
     runs: dict[str, tuple[Measured, int]] = {}
@@ -120,12 +118,11 @@ def bench(
         moved_bytes=needed,
         moved_given=moved is not None,
         operations=work,
-        ceiling_gbps=ceiling,
+        ceiling_gbps=_ceiling() if target.kind == "gpu" else None,
         checked=reference is not None,
         recorded=shown,
         gpu=limits,
         date=datetime.date.today().isoformat(),
-        versions=found_versions,
     )
 
 
@@ -162,13 +159,11 @@ def sweep(
             raise usage_error(
                 name, brief(type(given).__name__), "a function of the arguments", remedy
             )
-    if isinstance(variants, Mapping) or not callable(variants):
-        check_variants(variants)
     found = []
     for size in wanted:
         made = make_arguments(size)
         args = made if isinstance(made, tuple) else (made,)
-        here = variants if isinstance(variants, Mapping) else variants(*args)
+        here = variants(*args) if callable(variants) else variants
         found.append(bench(here, *args, **options))
     return Sweep(wanted, tuple(found), axis)
 
@@ -182,10 +177,7 @@ def _sizes(sizes: Sequence[Size]) -> tuple[Size, ...]:
         if not all(type(n) is int and n > 0 for n in _parts(size)):
             needed = "integers above 0, or tuples of them"
             raise usage_error("sizes", brief(size), needed, "fix it")
-    if len(set(map(type, sizes))) > 1:
-        needed = "all numbers or all tuples"
-        raise usage_error("sizes", brief(list(sizes)), needed, "write them alike")
-    return tuple(sorted(set(sizes), key=lambda size: (math.prod(_parts(size)), size)))
+    return tuple(sorted(set(sizes), key=lambda size: (math.prod(_parts(size)), _parts(size))))
 
 
 def _parts(size: Size) -> tuple[Any, ...]:
@@ -217,9 +209,7 @@ def _expected(reference: Any, args: tuple[Any, ...]) -> Any:
     return value.clone() if hasattr(value, "clone") else value
 
 
-def _of_this_run(kind: str) -> tuple[float | None, dict[str, str]]:
-    """On a GPU: the ceiling in GB/s, and what the times depend on."""
-    if kind != "gpu":
-        return None, {}
+def _ceiling() -> float:
+    """GB/s of a copy, of 1 GB where there is room."""
     free, _ = torch.cuda.mem_get_info()
-    return ceiling_gbps(min(10**9, free // 4)), versions()
+    return ceiling_gbps(min(10**9, free // 4))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from forgekit.arguments import checked as checked_call
 from forgekit.benching.measuring import Measured
@@ -45,7 +46,7 @@ class Benchmark(Shown):
         checked: the results were compared with a reference.
         recorded: times of a GPU laid beside, None unless given.
         gpu: the GPU whose constants bound a roofline; None on a GPU that forgekit does not know.
-        date: of the run. versions: of what it depends on, where there are times.
+        date: of the run.
     """
 
     outcomes: tuple[VariantOutcome, ...]
@@ -62,7 +63,6 @@ class Benchmark(Shown):
     recorded: Recorded | None
     gpu: Gpu | None
     date: str
-    versions: dict[str, str]
 
     def __getitem__(self, name: str) -> Measured:
         """What a variant costs.
@@ -98,7 +98,6 @@ class Benchmark(Shown):
             return self.shape
         return max(shapes, key=lambda s: (math.prod(s), s), default=None)
 
-    @checked_call()
     def recorded_row(self, name: str) -> RecordedRow | None:
         """The recorded time of a variant: of the step of the same name and dtype."""
         rows = self.recorded.rows if self.recorded is not None else ()
@@ -123,26 +122,9 @@ class Benchmark(Shown):
         return tables.notes(self)
 
     @property
-    def table(self) -> str:
-        """The table as text."""
-        return "\n".join(tables.columns(self).lines())
-
-    def as_dict(self) -> dict[str, Any]:
-        """All of it as dicts, lists, numbers and strings."""
-        return {
-            "kind": self.kind, "where": self.where, "date": self.date, "versions": self.versions,
-            "arguments": self.arguments, "shape": list(self.shape), "dtype": self.dtype,
-            "moved_bytes": self.moved_bytes, "operations": self.operations,
-            "ceiling_gbps": self.ceiling_gbps, "checked": self.checked,
-            "rows": [{"variant": o.name, "failed": o.failed,
-                      **(o.measured.as_dict() if o.measured is not None else {})}
-                     for o in self.outcomes],
-        }  # fmt: skip
-
-    @property
     def summary(self) -> str:
         """Headline, table and notes in plain text."""
-        return "\n".join([self.headline, "", self.table, "", *self.notes])
+        return "\n".join([self.headline, "", *tables.columns(self).lines(), "", *self.notes])
 
     # -- pictures -------------------------------------------------------------------------------
     def plot(self) -> TimingPicture:
@@ -193,7 +175,6 @@ class Sweep(Shown):
     def kind(self) -> str:
         return self.benchmarks[0].kind
 
-    @checked_call()
     def measured(self, name: str) -> list[Measured | None]:
         """Of each size what a variant costs; None where it was not measured.
 
@@ -219,21 +200,10 @@ class Sweep(Shown):
         return tables.sweep_notes(self)
 
     @property
-    def table(self) -> str:
-        """The tables as text, one a metric."""
-        parts = tables.sweep_columns(self)
-        return "\n\n".join("\n".join([title, *rows.lines()]) for title, rows in parts)
-
-    def as_dict(self) -> dict[str, Any]:
-        """All of it as dicts, lists, numbers and strings."""
-        sizes = [s if isinstance(s, int) else list(s) for s in self.sizes]
-        return {"axis": self.axis, "sizes": sizes,
-                "benchmarks": [b.as_dict() for b in self.benchmarks]}  # fmt: skip
-
-    @property
     def summary(self) -> str:
-        """Headline, table and notes in plain text."""
-        return "\n".join([self.headline, "", self.table, "", *self.notes])
+        """Headline, a table for each quantity, and notes in plain text."""
+        found = [[title, *table.lines(), ""] for title, table in tables.sweep_columns(self)]
+        return "\n".join([self.headline, "", *itertools.chain(*found), *self.notes])
 
     @checked_call()
     def plot(self, metric: str | None = None) -> TimingPicture:

@@ -30,7 +30,6 @@ class Plan:
     expected: Any
     tolerances: tuple[float | None, float | None]
     repeats: int
-    warmup: int
 
     @cached_property
     def tensors(self) -> tuple[torch.Tensor, ...]:
@@ -141,8 +140,7 @@ def _checked_and_measured(
     if plan.expected is not None:
         _check(name, result, call, plan)
     if measured is None:
-        repeats, warmup = plan.repeats, plan.warmup
-        measured = measure(lambda: call(*plan.args), moved_bytes=0, repeats=repeats, warmup=warmup)
+        measured = measure(lambda: call(*plan.args), moved_bytes=0, repeats=plan.repeats)
     return measured, _reached(result) if fresh else 0
 
 

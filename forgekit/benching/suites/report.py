@@ -148,11 +148,10 @@ def _counts(rows: Sequence[SuiteRow]) -> str:
             reason = row.status if row.status != "ok" else "nothing launched"
             body.append([*start, reason, *["–"] * 6])
             continue
-        each = c.instructions_per_byte(row.moved_bytes)
         body.append([*start, str(c.kernels), f"{c.global_bytes / row.moved_bytes:.2f}×",
                      f"{c.sectors_per_load:.1f}", f"{c.sectors_per_store:.1f}",
                      f"{c.bank_conflicts:,}", f"{c.warp_instructions:,}",
-                     "–" if each is None else f"{each:.1f}"])  # fmt: skip
+                     f"{c.thread_instructions / row.moved_bytes:.1f}"])  # fmt: skip
     return Table(head, body, left=(0, 1)).markdown()
 
 

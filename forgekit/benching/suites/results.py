@@ -17,7 +17,7 @@ rows              one for each case and contender, in the suite's order:
   error           what is wrong, or why it was skipped; null where the status is "ok"
   moved_bytes     each input read once, each output written once
   timing          on a GPU: median_ms, p20_ms, p80_ms, of calls with a cold L2 cache; or null
-  counters        on the virtual GPU: those of forgekit.benching.counters.Counters; or null
+  counters        on the virtual GPU: those of forgekit.benching.measuring.Counters; or null
   gbps            moved_bytes by median_ms; null where there is no timing
   percent_of_ceiling
   machine         index in machines
@@ -35,7 +35,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from forgekit.benching.counters import Counters
+from forgekit.benching.measuring import Counters
 from forgekit.benching.suites.suite import DTYPES, OPERATORS, Case
 from forgekit.benching.timing import Timing
 from forgekit.errors import usage_error

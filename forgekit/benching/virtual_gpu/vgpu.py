@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forgekit.benching.counters import count_call
+from forgekit.benching.measuring import count_call
 from forgekit.benching.timing import best_ms
 from forgekit.errors import ForgekitError, brief, usage_error
 from forgekit.output_files import check_output, write_output

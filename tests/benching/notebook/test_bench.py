@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -57,8 +56,7 @@ def test_counts_beside_each_other(pair: Any) -> None:
     alone = measuring.measure(lambda: kernels(*pair)["tiled"](*pair), moved_bytes=b.moved_bytes)
     assert b["tiled"] == alone and b["operator"].counters is not None
     assert b["torch"] == measuring.Measured(b.moved_bytes)
-    assert "date" in b.as_dict() and b.date not in repr(b)  # counts are those of every day
-    assert json.loads(json.dumps(b.as_dict()))["rows"][0]["counters"]["kernels"] == 1
+    assert b.date not in repr(b)  # counts are those of every day
 
 
 def test_the_table_says_all(pair: Any) -> None:
@@ -236,7 +234,6 @@ def test_the_reference_is_kept_apart() -> None:
         ({"a": len}, {"atol": float("nan")}, "atol: got nan"),
         ({"a": len}, {"atol": "1e-3"}, "atol: got '1e-3'"),
         ({"a": len}, {"repeats": 0}, "repeats: got 0, needed a whole number of 1 or more"),
-        ({"a": len}, {"warmup": -1}, "warmup: got -1, needed a whole number of 0 or more"),
     ],
 )
 def test_bad_input(pair: Any, given: Any, options: dict[str, Any], words: str) -> None:
@@ -277,7 +274,6 @@ def test_a_sweep_over_sizes() -> None:
     assert "sectors a store (32 bytes each)\n" in text and "torch: not counted here" in text
     page = s._repr_mimebundle_()["text/html"]
     assert page.count("<table") == 5 and page.count("<tr") == 15
-    assert json.loads(json.dumps(s.as_dict()))["sizes"] == [32, 64]
     with pytest.raises(UsageError, match="size: got 7, needed one of 32, 64"):
         s[7]
 
@@ -312,7 +308,6 @@ def test_a_sweep_over_shapes_where_something_fails() -> None:
         (4, {}, "sizes: got 4"),
         ([4, 0], {}, "sizes: got 0, needed integers above 0"),
         ([4.0], {}, "sizes: got 4.0"),
-        ([4, (4, 4)], {}, "needed all numbers or all tuples"),
         ([4], {"moved_bytes": 4}, "moved_bytes: got 'int', needed a function of the arguments"),
         ([4], {"reference": torch.ones(1)}, "reference: got 'Tensor', needed a function"),
         ([4], {"bogus": 1}, "unexpected keyword argument 'bogus'; write bench"),
@@ -331,16 +326,16 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A stand-in: a call's time is what it returns in its first element, in milliseconds."""
     seen: list[str] = []
 
-    def time_gpu(call: Any, *, repeats: int, warmup: int) -> Timing:
+    def time_gpu(call: Any, *, repeats: int) -> Timing:
         ms = float(call().reshape(-1)[0])
-        seen.append(f"timed {repeats} {warmup}")
+        seen.append(f"timed {repeats}")
         return Timing(ms, 0.9 * ms, 1.2 * ms)
 
     target = Target("gpu", "sm_90a", "NVIDIA H200")
     for place in (measuring, module):
         monkeypatch.setattr(place, "current_target", lambda: target)
     monkeypatch.setattr(measuring, "time_gpu", time_gpu)
-    monkeypatch.setattr(module, "_of_this_run", lambda kind: (4000.0, {"cuda": "13.0"}))
+    monkeypatch.setattr(module, "_ceiling", lambda: 4000.0)
     monkeypatch.setattr(module, "gpu_here", lambda: gpu_named("H200"))
     monkeypatch.setattr(module, "check_places", lambda tensors, target: None)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: seen.append("checked"))
@@ -350,14 +345,13 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_times_beside_the_ceiling(gpu: list[str]) -> None:
     x = torch.full((1000, 1000), 0.004)
     both = {"one": lambda x: x + 0, "two": lambda x: x * 1, "off": lambda x: 2 * x}
-    b = fk.bench(both, x, reference=lambda x: x, repeats=9, warmup=1)
-    assert gpu == ["checked", "timed 9 1", "checked", "timed 9 1", "checked"]  # off is not timed
+    b = fk.bench(both, x, reference=lambda x: x, repeats=9)
+    assert gpu == ["checked", "timed 9", "checked", "timed 9", "checked"]  # off is not timed
     assert b.kind == "gpu" and b["one"].gbps() == pytest.approx(2000) and list(b.failed) == ["off"]
     text = repr(b)
     assert text.startswith(f"NVIDIA H200, {b.date}: 1000×1000 float32\n")
     assert "one  0.0040  0.0036 to 0.0048  2,000              50 %" in text
     assert "Ceiling: 4,000 GB/s, a device-to-device copy in the same run" in text
-    assert b.versions == {"cuda": "13.0"} and b.as_dict()["rows"][0]["ms"] == pytest.approx(0.004)
 
 
 def test_a_sweep_of_times(gpu: list[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from forgekit.benching.counters import Counters
+from forgekit.benching.measuring import Counters
 from forgekit.benching.suites.results import (
     MachineInfo,
     SuiteResults,

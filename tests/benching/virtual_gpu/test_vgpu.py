@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import forgekit as fk
-from forgekit.benching.counters import count_call
+from forgekit.benching.measuring import count_call
 from forgekit.benching.timing import best_ms
 from forgekit.benching.virtual_gpu import vgpu
 from forgekit.commands.cli import main
