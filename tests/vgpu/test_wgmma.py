@@ -23,7 +23,7 @@ from cutlass.cute.nvgpu import warpgroup  # noqa: E402
 import forgekit as fk  # noqa: E402
 import forgekit.vgpu  # noqa: E402
 from forgekit.errors import CheckError, KernelError, MemoryAccessError, UnsupportedPtxError  # noqa: E402
-from forgekit.vgpu.memory import descriptors  # noqa: E402
+from forgekit.vgpu.memory import swizzles  # noqa: E402
 from forgekit.viz.layouts.reading import read_thread_values  # noqa: E402
 from tests.layouts.cute_oracle import cute_context  # noqa: E402
 from tests.vgpu.kernels import wgmma  # noqa: E402
@@ -212,7 +212,7 @@ def test_descriptors_stay_within_shared_memory():
 
 def test_pieces_are_swizzled_within_their_span():
     """Row r of a tile swizzled over 128 bytes: piece p lies at p ^ r."""
-    found = descriptors.pieces(1 << 62 | 0x40 << 32 | 0x1000 >> 4, 16, False)
+    found = swizzles.pieces(1 << 62 | 0x40 << 32 | 0x1000 >> 4, 16, False)
     rows = np.arange(16)[:, None]
     assert (found == 0x1000 + rows * 128 + (np.arange(2) ^ rows % 8) * 16).all()
 

@@ -10,12 +10,11 @@ import numpy as np
 from forgekit.errors import KernelError, MemoryAccessError
 from forgekit.text import plural
 from forgekit.vgpu.launch_record import block_coordinates
-from forgekit.vgpu.memory import SHARED_RESERVED, SHARED_WINDOW, TensorInfo
+from forgekit.vgpu.memory import SHARED_RESERVED, SHARED_WINDOW, Allocation, TensorInfo
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.memory import Allocation
     from forgekit.vgpu.memory.storage import LocalMemory, SharedMemory
     from forgekit.vgpu.memory.tensor_maps import TensorMap
 
@@ -46,37 +45,54 @@ class Overrun(NamedTuple):
         return math.prod(self.shape)
 
 
-# -- accesses -------------------------------------------------------------------------------------
-def _who(m: Machine, bad: Array) -> tuple[str, tuple[int, int], str]:
-    """The first offending thread, its index, and `and N more threads`."""
-    full = np.broadcast_to(bad, m.shape)
-    block, thread = (int(i) for i in np.argwhere(full)[0])
-    more = int(full.sum()) - 1
+# -- every message --------------------------------------------------------------------------------
+def _first(m: Machine, bad: Array | None) -> tuple[int, int]:
+    """Block and thread, in the batch, of the first of these threads."""
+    block, thread = np.argwhere(m.expand(bad))[0].tolist()
+    return block, thread
+
+
+def _of_first(m: Machine, array: Array, bad: Array | None) -> int:
+    """What the first of these threads has."""
+    return int(np.broadcast_to(array, m.shape)[_first(m, bad)])
+
+
+def _error(
+    m: Machine, bad: Array | None, kind: str, title: str, does: str, advice: str, place: str = "",
+    error: type[KernelError] = MemoryAccessError,
+) -> KernelError:  # fmt: skip
+    """What the threads `bad` do wrong, and for programs the kind, the line, who and the place.
+
+    does: of the first of them, a clause with its full stop.
+    """
+    block, thread = _first(m, bad)
+    more = int(m.expand(bad).sum()) - 1
     others = f"\n  {plural(more, 'more thread')} had done so when the kernel was stopped."
-    return m.thread_name(block, thread), (block, thread), others if more else ""
+    found = error(
+        f"{title}: {m.where()}\n  {m.thread_name(block, thread)} {does}{others if more else ''}\n"
+        f"{advice}"
+    )
+    found.who = m.record.coordinates(m.blocks[block], thread)
+    found.place = place
+    return m.marked(found, kind)
 
 
-def _at(array: Array, m: Machine, where: tuple[int, int]) -> int:
-    return int(np.broadcast_to(array, m.shape)[where])
+def _bytes(count: int) -> str:
+    return plural(count, "byte")
 
 
-def _marked(
-    error: KernelError, m: Machine, kind: str, where: tuple[int, int], place: str = ""
-) -> KernelError:
-    """The error with what a program can read of it: kind, line, block and thread, place."""
-    error.who = m.record.coordinates(m.blocks[where[0]], where[1])
-    error.place = place
-    return m.marked(error, kind)
+def _more(width: int, itemsize: int) -> str:
+    """What a vector access reaches beside its first element."""
+    return f" and the {width // itemsize - 1} after it" if width > itemsize else ""
 
 
-def out_of_bounds(m: Machine, kind: str, address: Array, bad: Array, width: int) -> Exception:
-    name, where, others = _who(m, bad)
-    value = _at(address, m, where)
+# -- out of bounds --------------------------------------------------------------------------------
+def out_of_bounds(m: Machine, kind: str, address: Array, bad: Array, width: int) -> KernelError:
+    value = _of_first(m, address, bad)
     allocation = m.memory.find(value)
     if allocation is None:
         return unmapped(m, kind, address, bad, width)
-    offset = value - allocation.address
-    size = allocation.size_bytes
+    offset, size = value - allocation.address, allocation.size_bytes
     if not -_NEAR_BYTES <= offset <= size + _NEAR_BYTES:
         return unmapped(m, kind, address, bad, width)
     info, from_first = allocation.tensor_at(offset)
@@ -85,15 +101,15 @@ def out_of_bounds(m: Machine, kind: str, address: Array, bad: Array, width: int)
     else:
         side = f"{_bytes(offset + width - size)} past its end"
     empty = "" if size else " An empty tensor has no element to access."
-    error = MemoryAccessError(
-        f"Out of bounds: {m.where()}\n"
-        f"  {name} {kind} {info.coordinate(from_first)}{_more(width, info.itemsize)}, {side}.\n"
-        f"  {info} has {_bytes(size)}.{empty}{others}\n"
-        f"{_out_of_bounds_advice(m, where, info, from_first)}"
-    )
-    place = f"{info.coordinate(from_first)} of {info}"
+    element = info.coordinate(from_first)
+    error = _error(
+        m, bad, "out-of-bounds", "Out of bounds",
+        f"{kind} {element}{_more(width, info.itemsize)}, {side}.\n"
+        f"  {info} has {_bytes(size)}.{empty}",
+        _out_of_bounds_advice(m, _first(m, bad), info, from_first), f"{element} of {info}",
+    )  # fmt: skip
     error.overrun = _overrun(m, address, bad, width, info, value - from_first)
-    return _marked(error, m, "out-of-bounds", where, place)
+    return error
 
 
 def _overrun(
@@ -132,27 +148,21 @@ def _out_of_bounds_advice(
     elements = math.prod(info.shape)
     number = m.blocks[where[0]] * m.block_threads + where[1]
     index = from_first // info.itemsize
-    if number >= elements and index != number:
-        return (
-            f"There {_elements(elements, 'only ')}, and the index in this line is {index:,}: look "
-            f"at how the index is computed, and compare it with `{info.name}.shape[0]`."
-        )
     if number < elements:
         return (
             f"There {_elements(elements)}, and this is thread number {number:,}, counted over "
             "all blocks: look at how the index is computed, and at the sizes and strides it uses."
         )
+    if index != number:
+        return (
+            f"There {_elements(elements, 'only ')}, and the index in this line is {index:,}: look "
+            f"at how the index is computed, and compare it with `{info.name}.shape[0]`."
+        )
     return (
         f"There {_elements(elements, 'only ')}, and this is thread number {number:,}, counted over "
         "all blocks. A thread without an element needs a predicate, such as "
-        f"`if {_predicate(info)}:`."
+        f"`if i < {info.name}.shape[0]:`."
     )
-
-
-def _predicate(info: TensorInfo) -> str:
-    """`i < mX.shape[0]`, or one for each mode of a matrix."""
-    index = ("i",) if len(info.shape) != 2 else ("row", "col")
-    return " and ".join(f"{i} < {info.name}.shape[{k}]" for k, i in enumerate(index))
 
 
 def _elements(count: int, only: str = "") -> str:
@@ -160,66 +170,92 @@ def _elements(count: int, only: str = "") -> str:
     return f"is {only}1 element" if count == 1 else f"are {only}{count:,} elements"
 
 
-def _more(width: int, itemsize: int) -> str:
-    """What a vector access reaches beside its first element."""
-    return f" and the {width // itemsize - 1} after it" if width > itemsize else ""
-
-
-def _bytes(count: int) -> str:
-    return plural(count, "byte")
-
-
-def unmapped(m: Machine, kind: str, address: Array, mask: Array | None, width: int) -> Exception:
-    name, where, others = _who(m, np.ones((1, 1), bool) if mask is None else mask)
-    value = _at(address, m, where)
+def unmapped(m: Machine, kind: str, address: Array, mask: Array | None, width: int) -> KernelError:
+    value = _of_first(m, address, mask)
     for region in m.memory.on_the_host:
         if region.start <= value < region.start + region.size_bytes:
-            error = MemoryAccessError(
-                f"Memory of the host: {m.where()}\n  {name} {kind} {_bytes(width)} of "
-                f'{region.info}, which is on the CPU: others are on "cuda".{others}\n'
-                f'Move it: {region.info.name}.to("cuda").'
-            )
-            return _marked(error, m, "out-of-bounds", where, str(region.info))
+            return _error(
+                m, mask, "out-of-bounds", "Memory of the host",
+                f"{kind} {_bytes(width)} of {region.info}, which is on the CPU: others are on "
+                '"cuda".',
+                f'Move it: {region.info.name}.to("cuda").', str(region.info),
+            )  # fmt: skip
     tensors = [str(r.info) for a in m.memory.allocations for r in a.regions if r.info.shape]
     nearest = m.memory.find(value)
     offset = ""
-    if value and nearest is not None and value < SHARED_WINDOW:
+    if not value:
+        offset = " (a null pointer)"
+    elif nearest is not None and value < SHARED_WINDOW:
         distance = value - nearest.address
         side = "after" if distance > 0 else "before"
         offset = f" ({_bytes(abs(distance))} {side} the start of {nearest.regions[0].info.name})"
-    elif not value:
-        offset = " (a null pointer)"
-    error = MemoryAccessError(
-        f"Out of bounds: {m.where()}\n"
-        f"  {name} {kind} {_bytes(width)} at address {value:#x}{offset}, which belongs to no "
-        f"tensor of this launch.{others}\n  Tensors: {', '.join(tensors) or 'none'}.\n"
+    return _error(
+        m, mask, "out-of-bounds", "Out of bounds",
+        f"{kind} {_bytes(width)} at address {value:#x}{offset}, which belongs to no tensor of "
+        "this launch.",
+        f"  Tensors: {', '.join(tensors) or 'none'}.\n"
         "Look at the strides and the pointer arithmetic; a tensor compiled with one layout and "
-        "called with another ends up here too."
-    )
-    return _marked(error, m, "out-of-bounds", where, f"address {value:#x}")
+        "called with another ends up here too.",
+        f"address {value:#x}",
+    )  # fmt: skip
 
 
-def read_only(m: Machine, kind: str, address: Array, mask: Array | None, width: int) -> Exception:
-    name, where, others = _who(m, np.ones((1, 1), bool) if mask is None else mask)
-    value = _at(address, m, where)
+def slice_error(
+    m: Machine, memory: SharedMemory | LocalMemory, space: str, kind: str, address: Array,
+    bad: Array, width: int,
+) -> KernelError:  # fmt: skip
+    offset = _of_first(m, address, bad) - memory.base
+    owner = "a block has" if space == "shared" else "a thread has"
+    return _error(
+        m, bad, "out-of-bounds", "Out of bounds",
+        f"{kind} {width} bytes at {space}-memory offset {offset:,}; {owner} "
+        f"{memory.size_bytes:,} bytes.",
+        "Compare the index with the layout the tensor was allocated with (padding included).",
+        f"{space} memory, byte {offset:,}",
+    )  # fmt: skip
+
+
+def no_such_rank(m: Machine, kind: str, address: Array, bad: Array, width: int) -> KernelError:
+    return _error(
+        m, bad, "out-of-bounds", "Out of bounds",
+        f"{kind} {_bytes(width)} at shared::cluster address {_of_first(m, address, bad):#x}, which "
+        f"is in no block of its cluster of {plural(m.cluster_blocks, 'block')}.",
+        "The rank given to map_dsmem_ptr() has to be below the number of blocks of the cluster: "
+        "look at cluster= of the launch.",
+        "distributed shared memory",
+    )  # fmt: skip
+
+
+def block_has_left(m: Machine, kind: str, rank: Array, gone: Array) -> KernelError:
+    return _error(
+        m, gone, "block-lifetime", "Shared memory of a block that has left the kernel",
+        f"{kind} shared memory of block {_of_first(m, rank, gone)} of its cluster, all threads of "
+        "which have exited.",
+        "A block has to stay until nobody needs its shared memory: end the kernel with "
+        "cluster_arrive() and cluster_wait().",
+    )  # fmt: skip
+
+
+# -- other accesses -------------------------------------------------------------------------------
+def read_only(m: Machine, kind: str, address: Array, mask: Array | None, width: int) -> KernelError:
+    value = _of_first(m, address, mask)
     allocation = m.memory.find(value)
     assert allocation is not None
     info, from_first = allocation.tensor_at(value - allocation.address)
-    error = MemoryAccessError(
-        f"Write to a read-only tensor: {m.where()}\n"
-        f"  {name} {kind} {info.coordinate(from_first)}{_more(width, info.itemsize)}.{others}\n"
+    element = info.coordinate(from_first)
+    return _error(
+        m, mask, "read-only-write", "Write to a read-only tensor",
+        f"{kind} {element}{_more(width, info.itemsize)}.",
         f"  {info} was declared read_only in its spec.\n"
-        "Are input and output swapped, in the kernel or in the call?"
-    )
-    place = f"{info.coordinate(from_first)} of {info}"
-    return _marked(error, m, "read-only-write", where, place)
+        "Are input and output swapped, in the kernel or in the call?",
+        f"{element} of {info}",
+    )  # fmt: skip
 
 
 def misaligned(
     m: Machine, space: str, kind: str, address: Array, bad: Array, width: int, advice: str = ""
-) -> Exception:
-    name, where, others = _who(m, bad)
-    value = _at(address, m, where)
+) -> KernelError:
+    value = _of_first(m, address, bad)
     what = f"address {value:#x}"
     if space == "shared":
         what = f"shared-memory offset {value - SHARED_RESERVED:,}"
@@ -230,143 +266,84 @@ def misaligned(
         if allocation is not None and 0 <= value - allocation.address <= allocation.size_bytes:
             info, from_first = allocation.tensor_at(value - allocation.address)
             what = info.coordinate(from_first)
-    advice = advice or (
-        f"A {8 * width}-bit access needs a {width}-byte boundary: the start of the tensor, its row "
-        "stride and every tile offset must be multiples of it, or use narrower accesses."
-    )
-    error = MemoryAccessError(
-        f"Misaligned access: {m.where()}\n"
-        f"  {name} {kind} {_bytes(width)} at {what}, an address that is not a multiple of {width} "
-        f"(it is {value % width} beyond one).{others}\n{advice}"
-    )
-    return _marked(error, m, "misaligned", where, what)
+    return _error(
+        m, bad, "misaligned", "Misaligned access",
+        f"{kind} {_bytes(width)} at {what}, an address that is not a multiple of {width} (it is "
+        f"{value % width} beyond one).",
+        advice or f"A {8 * width}-bit access needs a {width}-byte boundary: the start of the "
+        "tensor, its row stride and every tile offset must be multiples of it, or use narrower "
+        "accesses.",
+        what,
+    )  # fmt: skip
 
 
-def slice_error(
-    m: Machine,
-    memory: SharedMemory | LocalMemory,
-    space: str,
-    kind: str,
-    address: Array,
-    bad: Array,
-    width: int,
-) -> Exception:
-    name, where, others = _who(m, bad)
-    offset = _at(address, m, where) - memory.base
-    owner = "a block has" if space == "shared" else "a thread has"
-    error = MemoryAccessError(
-        f"Out of bounds: {m.where()}\n"
-        f"  {name} {kind} {width} bytes at {space}-memory offset {offset:,}; {owner} "
-        f"{memory.size_bytes:,} bytes.{others}\n"
-        "Compare the index with the layout the tensor was allocated with (padding included)."
-    )
-    return _marked(error, m, "out-of-bounds", where, f"{space} memory, byte {offset:,}")
-
-
-def no_such_rank(m: Machine, kind: str, address: Array, bad: Array, width: int) -> Exception:
-    name, where, others = _who(m, bad)
-    error = MemoryAccessError(
-        f"Out of bounds: {m.where()}\n"
-        f"  {name} {kind} {_bytes(width)} at shared::cluster address {_at(address, m, where):#x}, "
-        f"which is in no block of its cluster of {plural(m.cluster_blocks, 'block')}.{others}\n"
-        "The rank given to map_dsmem_ptr() has to be below the number of blocks of the cluster: "
-        "look at cluster= of the launch."
-    )
-    return _marked(error, m, "out-of-bounds", where, "distributed shared memory")
-
-
-def uneven_size(m: Machine, kind: str, sizes: Array, bad: Array, step: int) -> Exception:
-    name, where, others = _who(m, bad)
-    error = MemoryAccessError(
-        f"Misaligned access: {m.where()}\n"
-        f"  {name} {kind} {_bytes(_at(sizes, m, where))} at once, not a multiple of {step}."
-        f"{others}\n"
+def uneven_size(m: Machine, kind: str, sizes: Array, bad: Array, step: int) -> KernelError:
+    return _error(
+        m, bad, "misaligned", "Misaligned access",
+        f"{kind} {_bytes(_of_first(m, sizes, bad))} at once, not a multiple of {step}.",
         f"A bulk copy moves whole {step}-byte pieces, from and to addresses that are multiples of "
-        f"{step}: copy the rest with ordinary loads and stores."
-    )
-    return _marked(error, m, "misaligned", where)
+        f"{step}: copy the rest with ordinary loads and stores.",
+    )  # fmt: skip
 
 
+def apart(m: Machine, mask: Array) -> KernelError:
+    """An asynchronous store and its mbarrier are not in the same block."""
+    return _error(
+        m, mask, "mbarrier", "Misused mbarrier",
+        "stores into one block's shared memory, and signals another's mbarrier.",
+        "The address and the mbarrier of an asynchronous store belong to the same block: map both "
+        "to its rank.", error=KernelError,
+    )  # fmt: skip
+
+
+# -- tensor copies --------------------------------------------------------------------------------
 def box_out_of_bounds(
     m: Machine, does: str, who: Array, tensor_map: TensorMap, allocation: Allocation,
     at: tuple[int, ...], first: int, last: int,
-) -> Exception:  # fmt: skip
+) -> KernelError:  # fmt: skip
     """A box reaches bytes `first` to `last` of an allocation, which is smaller.
 
     at: the box's coordinates, as the instruction has them.
     """
-    name, where, others = _who(m, who)
-    beyond = first if first < 0 else max(allocation.size_bytes, first)
-    info, from_first = allocation.tensor_at(beyond)
+    size = allocation.size_bytes
+    info, from_first = allocation.tensor_at(first if first < 0 else max(size, first))
     dense = tensor_map.sizes[0] * tensor_map.itemsize
     advice = (
         "A tensor copy leaves out what lies outside the tensor that its map describes: that one "
         "is larger than the memory. Make the map from the tensor's own shape and strides."
     )
-    if does != "copies from" and 0 < last - allocation.size_bytes <= -dense % 16:
+    if does != "copies from" and 0 < last - size <= -dense % 16:
         advice = (
             f"A GPU stores whole pieces of 16 bytes; the dense mode ends after {dense:,} bytes: "
             "give the tensor rows of a multiple of 16 bytes, or store its last part by threads."
         )
-    side = (
-        f"{_bytes(-first)} before its start"
-        if first < 0
-        else (f"{_bytes(last - allocation.size_bytes)} past its end")
-    )
-    error = MemoryAccessError(
-        f"Out of bounds: {m.where()}\n"
-        f"  {name} {does} the box {tensor_map.box} at {at}, {side}.\n"
-        f"  {info} has {_bytes(allocation.size_bytes)}; its tensor map says: "
-        f"{tensor_map.dtype} {tensor_map.sizes}, strides of {tensor_map.strides} bytes.{others}\n"
-        f"{advice}"
-    )
-    return _marked(error, m, "out-of-bounds", where, f"{info.coordinate(from_first)} of {info}")
+    before = f"{_bytes(-first)} before its start"
+    side = before if first < 0 else f"{_bytes(last - size)} past its end"
+    return _error(
+        m, who, "out-of-bounds", "Out of bounds",
+        f"{does} the box {tensor_map.box} at {at}, {side}.\n"
+        f"  {info} has {_bytes(size)}; its tensor map says: "
+        f"{tensor_map.dtype} {tensor_map.sizes}, strides of {tensor_map.strides} bytes.",
+        advice, f"{info.coordinate(from_first)} of {info}",
+    )  # fmt: skip
 
 
 def box_corner(
     m: Machine, does: str, who: Array, tensor_map: TensorMap, at: tuple[int, ...], wrong: str
-) -> Exception:
+) -> KernelError:
     """A tensor copy whose box begins where none may; wrong: of the box, as a clause."""
-    name, where, others = _who(m, who)
-    error = MemoryAccessError(
-        f"Misplaced box: {m.where()}\n"
-        f"  {name} {does} the box {tensor_map.box} at {at}, which {wrong}.{others}\n"
+    return _error(
+        m, who, "misaligned", "Misplaced box",
+        f"{does} the box {tensor_map.box} at {at}, which {wrong}.",
         "A GPU stops here with an illegal instruction. Choose tiles that begin at multiples of 16 "
-        "bytes, and for a store at coordinates from 0 on: what is beyond the end is left out."
-    )
-    return _marked(error, m, "misaligned", where)
+        "bytes, and for a store at coordinates from 0 on: what is beyond the end is left out.",
+    )  # fmt: skip
 
 
-def tensor_map(m: Machine, who: Array, what: str) -> Exception:
+def tensor_map(m: Machine, who: Array, what: str) -> KernelError:
     """A tensor copy is given `what`, with which it cannot work."""
-    name, where, others = _who(m, who)
-    error = KernelError(
-        f"Misused tensor map: {m.where()}\n  {name} gives the copy {what}.{others}\n"
+    return _error(
+        m, who, "tensor-map", "Misused tensor map", f"gives the copy {what}.",
         "A tensor map is made on the host, by make_tiled_tma_atom() of the tensor that this call "
-        "passes, and reaches the kernel as its copy atom."
-    )
-    return _marked(error, m, "tensor-map", where)
-
-
-def apart(m: Machine, mask: Array) -> Exception:
-    """An asynchronous store and its mbarrier are not in the same block."""
-    error = KernelError(
-        f"Misused mbarrier: {m.where()}\n"
-        f"  {m.who(mask)} stores into one block's shared memory, and signals another's mbarrier.\n"
-        "The address and the mbarrier of an asynchronous store belong to the same block: map both "
-        "to its rank."
-    )
-    block, thread = (int(i) for i in np.argwhere(mask)[0])
-    return _marked(error, m, "mbarrier", (block, thread))
-
-
-def block_has_left(m: Machine, kind: str, rank: Array, gone: Array) -> Exception:
-    name, where, others = _who(m, gone)
-    error = MemoryAccessError(
-        f"Shared memory of a block that has left the kernel: {m.where()}\n"
-        f"  {name} {kind} shared memory of block {_at(rank, m, where)} of its cluster, all threads "
-        f"of which have exited.{others}\n"
-        "A block has to stay until nobody needs its shared memory: end the kernel with "
-        "cluster_arrive() and cluster_wait()."
-    )
-    return _marked(error, m, "block-lifetime", where)
+        "passes, and reaches the kernel as its copy atom.", error=KernelError,
+    )  # fmt: skip

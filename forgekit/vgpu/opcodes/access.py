@@ -1,4 +1,4 @@
-"""Loads and stores, prefetches, fences."""
+"""Loads and stores, prefetches, fences; whose memory an address is."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import Machine
-from forgekit.vgpu.memory import addressing
-from forgekit.vgpu.opcodes import UnknownVariantError, counted, expect, opcode
+from forgekit.vgpu.memory import addressing, clusters
+from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, counted, expect, opcode
 from forgekit.vgpu.opcodes.decoder import Decoder, Fetch, Step
 from forgekit.vgpu.ptx import TYPE_BYTES, Address, Instruction, Operand, Register, Symbol, Vector
 
@@ -181,3 +181,21 @@ def isspacep(ins: Instruction, d: Decoder) -> Step:
     to, address = counted(ins, 2)
     fetch, write = d.fetch(address, "b64"), d.writer(to, "pred")
     return lambda m: write(m, (fetch(m) >> np.uint64(56)) == window)
+
+
+@opcode("mapa")
+def mapa(ins: Instruction, d: Decoder) -> Compute:
+    """`mapa[.shared::cluster].type d, a, rank`: a's place in another block of the cluster."""
+    allow(ins, "shared:cluster", "u32", "u64")
+    bits = "b" + ins.opcode[-1][1:]
+    return Compute(clusters.mapped, (bits, "u32"), bits)
+
+
+@opcode("getctarank")
+def getctarank(ins: Instruction, d: Decoder) -> Step:
+    """`getctarank[.shared::cluster].type d, a`: which block of the cluster an address is in."""
+    allow(ins, "shared:cluster", "u32", "u64")
+    to, address = counted(ins, 2)
+    fetch = d.fetch(address, "b" + ins.opcode[-1][1:])
+    write = d.writer(to, "u32")
+    return lambda m: write(m, clusters.split(m, fetch(m))[0].astype(np.uint32))

@@ -20,7 +20,6 @@ from forgekit.vgpu.opcodes.access import address_of
 from forgekit.vgpu.opcodes.decoder import Decoder, Fetch, Step
 from forgekit.vgpu.ptx import Immediate, Instruction, Register
 
-_STATE = "cp.async"
 _WORD = 4  # sizes are 4, 8 or 16 bytes; the bytes to read may be any number
 
 
@@ -38,30 +37,29 @@ class _Copy:
     moved: bool = False  # its data has arrived early, which nobody may rely on
 
 
-@dataclass
 class _Pending:
-    copies: list[_Copy]
-    committed: Array  # groups committed so far, per thread
+    """All that is in flight in a batch."""
+
+    def __init__(self) -> None:
+        self.copies: list[_Copy] = []
+        self.committed = np.zeros((1, 1), np.int64)  # groups committed so far, per thread
 
 
 def _pending(m: Machine) -> _Pending:
-    state = m.state.get(_STATE)
-    if state is None:
-        state = m.state[_STATE] = _Pending([], np.zeros((1, 1), np.int64))
+    state = m.state.setdefault("cp.async", _Pending())
     assert isinstance(state, _Pending)
     return state
 
 
 @opcode("cp.async")
 def cp_async(ins: Instruction, d: Decoder) -> Step:
-    parts = ins.opcode
-    if "commit_group" in parts:
-        return lambda m: _commit(m)
-    if "wait_group" in parts or "wait_all" in parts:
-        keep = 0
-        if "wait_group" in parts:
-            keep = expect(counted(ins, 1)[0], Immediate, "number").bits
-        return lambda m: wait(m, m.mask, keep, everything="wait_all" in parts)
+    if "commit_group" in ins.opcode:
+        return _commit
+    if "wait_all" in ins.opcode:
+        return lambda m: wait(m, m.mask, 0, everything=True)
+    if "wait_group" in ins.opcode:
+        keep = expect(counted(ins, 1)[0], Immediate, "number").bits
+        return lambda m: wait(m, m.mask, keep, everything=False)
     return _copy(ins, d)
 
 
@@ -91,7 +89,7 @@ def _copy(ins: Instruction, d: Decoder) -> Step:
         m.notify("async load", "global", at, reading, size, source_targets, copy=copy)
         m.notify("async store", "shared", to, mask, size, into, copy=copy)
         if m.adversary is not None and m.adversary.eager:
-            _perform(m, copy, copy.left)
+            addressing.store(into, _read(m, copy, copy.left))
             copy.moved = True
         _pending(m).copies.append(copy)
 
@@ -140,16 +138,26 @@ def wait(m: Machine, mask: Array | None, keep: int, *, everything: bool) -> None
         if not everything:
             due &= (copy.group > 0) & (copy.group <= pending.committed - keep)
         if due.any():
-            if not copy.moved:
-                _perform(m, copy, due)
-            _notify_arrival(m, copy, due)
+            _arrive(m, copy, due)
             copy.left &= ~due
     pending.copies = [c for c in pending.copies if c.left.any()]
 
 
-def _perform(m: Machine, copy: _Copy, due: Array) -> None:
-    """Carry a copy out for the threads of `due`; errors name the line of the copy itself."""
+def _arrive(m: Machine, copy: _Copy, due: Array) -> None:
+    """Copies of the threads of `due` arrive; errors and listeners find the line of the copy."""
     m.pc, pc = copy.pc, m.pc
+    words = copy.size // _WORD
+    into = addressing.targets(m, "shared", "writes", copy.target, due, _WORD, words)
+    if not copy.moved:
+        addressing.store(into, _read(m, copy, due))
+    access = Access("async store", "shared", copy.target, due, copy.size, into, copy=copy)
+    for listener in m.listeners:
+        listener.on_async_done(m, access)
+    m.pc = pc
+
+
+def _read(m: Machine, copy: _Copy, due: Array) -> list[Array]:
+    """The words that the threads of `due` bring."""
     count = np.broadcast_to(copy.count, m.shape)
     words = [np.zeros(m.shape, np.uint32) for _ in range(copy.size // _WORD)]
     whole = due & (count >= copy.size)
@@ -165,19 +173,4 @@ def _perform(m: Machine, copy: _Copy, due: Array) -> None:
             shifted = one.astype(np.uint32) << np.uint32(8 * (byte % _WORD))
             k = byte // _WORD
             words[k] = np.where(part, words[k] | shifted, words[k])
-    into = addressing.targets(m, "shared", "writes", copy.target, due, _WORD, len(words))
-    addressing.store(into, words)
-    m.pc = pc
-
-
-def _notify_arrival(m: Machine, copy: _Copy, due: Array) -> None:
-    """Tell the listeners that copies of the threads of `due` have arrived, as these know."""
-    if not m.listeners:
-        return
-    m.pc, pc = copy.pc, m.pc
-    words = copy.size // _WORD
-    into = addressing.targets(m, "shared", "writes", copy.target, due, _WORD, words)
-    access = Access("async store", "shared", copy.target, due, copy.size, into, copy=copy)
-    for listener in m.listeners:
-        listener.on_async_done(m, access)
-    m.pc = pc
+    return words

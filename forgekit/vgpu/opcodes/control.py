@@ -9,7 +9,7 @@ import numpy as np
 from forgekit.errors import KernelError
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import Machine, printf
-from forgekit.vgpu.machine.barriers import Vote
+from forgekit.vgpu.machine.barriers import ClusterBarrier, Vote
 from forgekit.vgpu.opcodes import UnknownVariantError, allow, counted, expect, one_of, opcode
 from forgekit.vgpu.opcodes.decoder import Decoder, Fetch, Step
 from forgekit.vgpu.opcodes.warp import warp_step
@@ -141,6 +141,38 @@ def _by_value(
     for pair in sorted({*zip(wide_a[full].tolist(), wide_b[full].tolist(), strict=True)}):
         part = full & (wide_a == pair[0]) & (wide_b == pair[1])
         yield pair, mask if part.sum() == full.sum() else part
+
+
+@opcode("barrier.cluster")
+def barrier_cluster(ins: Instruction, d: Decoder) -> Step:
+    """`barrier.cluster.arrive` and `.wait`; both order memory here, `.relaxed` too."""
+    allow(ins, "cluster", "arrive", "wait", "release", "relaxed", "acquire",
+          "aligned")  # fmt: skip
+    arrives = "arrive" in ins.opcode
+    if not arrives and "wait" not in ins.opcode:
+        raise UnknownVariantError("neither arrive nor wait")
+
+    def arrive(m: Machine, mask: Array | None) -> None:
+        _barrier(m).arrive(mask)
+
+    def wait(m: Machine, mask: Array | None) -> bool:
+        passing = _barrier(m).wait(mask)
+        for listener in m.listeners:
+            listener.on_cluster_wait(m, passing)
+        skipping = ~m.expand(mask)
+        return m.sleep_until(passing | skipping, "cluster", _cluster_of(m))
+
+    return d.guarded(arrive if arrives else wait)
+
+
+def _barrier(m: Machine) -> ClusterBarrier:
+    if m.cluster_barrier is None:
+        m.cluster_barrier = ClusterBarrier(m)
+    return m.cluster_barrier
+
+
+def _cluster_of(m: Machine) -> Array:
+    return np.arange(m.n_blocks, dtype=np.int64)[:, None] // m.cluster_blocks
 
 
 @opcode("call")

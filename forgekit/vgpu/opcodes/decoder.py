@@ -41,9 +41,10 @@ DTYPES: dict[str, np.dtype] = {
 class Decoder:
     """Turns instructions into steps; opcode modules use it to reach operands."""
 
+    instruction: ptx.Instruction  # the one being decoded
+
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.instruction = program.instructions[0] if program.instructions else None
         self._read: set[str] = set()  # registers of the instruction
         self._written: set[str] = set()
 
@@ -56,21 +57,17 @@ class Decoder:
         try:
             result = meaning(instruction, self)
             step = self._compute_step(result) if isinstance(result, Compute) else result
-            self._check_dataflow(instruction)
+            # Liveness takes the first operand for the result, unless `_NO_RESULT` names it.
+            reads, writes = dataflow.reads_and_writes(instruction)
+            if not (self._read <= set(reads) and self._written <= set(writes)):
+                root = instruction.opcode[0]
+                raise UnknownVariantError(f"has {root} a result? see _NO_RESULT in ptx/dataflow.py")
             return step
         except UnknownVariantError as error:
             raise self.unsupported(f"variant ({error})") from None
 
-    def _check_dataflow(self, instruction: ptx.Instruction) -> None:
-        """Liveness takes the first operand for the result, unless `_NO_RESULT` names it."""
-        reads, writes = dataflow.reads_and_writes(instruction)
-        if not (self._read <= set(reads) and self._written <= set(writes)):
-            root = instruction.opcode[0]
-            raise UnknownVariantError(f"has {root} a result? see _NO_RESULT in ptx/dataflow.py")
-
     def unsupported(self, what: str) -> UnsupportedPtxError:
         i = self.instruction
-        assert i is not None
         place = describe_source(i.source) if i.source else "no source line"
         return UnsupportedPtxError(
             f"The virtual GPU does not know this {what} yet: {i.name}\n"
@@ -91,7 +88,6 @@ class Decoder:
 
     def malformed(self, what: str) -> PtxSyntaxError:
         i = self.instruction
-        assert i is not None
         return PtxSyntaxError(f"PTX line {i.line}: {what}\n    {i.text}")
 
     @staticmethod
@@ -148,22 +144,17 @@ class Decoder:
             raise UnknownVariantError(f"{name}, {'a' if have.kind == 'b' else 'no'} predicate")
 
     def _fetch_symbol(self, name: str, offset: int, dtype: np.dtype) -> Fetch:
-        address = self.symbol_address(name)
-        if address is not None:
-            value = _wrapped(address + offset, dtype)
+        p = self.program
+        places = p.shared_offsets | p.local_offsets | p.param_offsets
+        if name in places:
+            value = _wrapped(places[name] + offset, dtype)
             return lambda m: value
-        if name in self.program.module.variables:  # placed at launch
+        if name in p.module.variables:  # placed at launch
             return lambda m: _wrapped(m.record.symbols[name] + offset, dtype)
         raise self.malformed(f"unknown symbol {name}")
 
-    def symbol_address(self, name: str) -> int | None:
-        p = self.program
-        places = p.shared_offsets | p.local_offsets | p.param_offsets
-        return places.get(name)
-
     def guard(self) -> Fetch | None:
         """The instruction's guard predicate as a function of the machine, if it has one."""
-        assert self.instruction is not None
         guard = self.instruction.guard
         return None if guard is None else self.fetch(guard, "pred")
 
@@ -213,7 +204,6 @@ class Decoder:
 
     # -- pure instructions ----------------------------------------------------------------
     def _compute_step(self, compute: Compute) -> Step:
-        assert self.instruction is not None
         operands = self.instruction.operands
         sources = operands[1:] if compute.operands is None else compute.operands
         if not operands or len(sources) != len(compute.sources):

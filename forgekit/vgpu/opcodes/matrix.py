@@ -136,7 +136,7 @@ def checked(operand: Operand, count: int, make: Callable[[Operand], T]) -> list[
 
 # -- multiply and accumulate ----------------------------------------------------------------------
 class Shape(NamedTuple):
-    """An `mma.sync` of m16n8k: its K, the types of A, B and of C and D."""
+    """A product: its K, the types of A, B and of C and D."""
 
     k: int
     a: str
@@ -155,7 +155,7 @@ class Shape(NamedTuple):
 
 
 # K and the type of C and D for each type of A and B: PTX manual, "mma", less what no GPU before
-# sm_80 had, and float64 and integers of 4 and 1 bits.
+# sm_80 had, and float64 and integers of 4 and 1 bits. The largest K is that of `wgmma`.
 _KNOWN = {
     "f16": ((8, 16), ("f16", "f32")), "bf16": ((8, 16), ("f32",)), "tf32": ((4, 8), ("f32",)),
     "e4m3": ((16, 32), ("f16", "f32")), "e5m2": ((16, 32), ("f16", "f32")),
@@ -175,13 +175,20 @@ def shape_of(ins: Instruction) -> Shape:
     parts = [p for p in ins.opcode[1:] if p != "satfinite"]
     if len(parts) != 9 or parts[2] not in _SHAPES or parts[3:5] != ["row", "col"]:
         raise UnknownVariantError("a shape that is not m16n8k….row.col")
-    k, (result, a, b, c) = _SHAPES[parts[2]], parts[5:]
-    sizes, sums = _KNOWN.get(a, ((), ()))
-    if not (a == b or {a, b} in _MIXED) or k not in sizes or c not in sums or result != c:
+    result, a, b, c = parts[5:]
+    shape = Shape(_SHAPES[parts[2]], a, b, c)
+    if shape.k not in k_of(shape) or result != c:
         raise UnknownVariantError(f".{parts[2]}.{result}.{a}.{b}.{c}")
     if "satfinite" in ins.opcode and c != "s32":
         raise UnknownVariantError(f".satfinite of .{c}")
-    return Shape(k, a, b, c)
+    return shape
+
+
+def k_of(shape: Shape) -> tuple[int, ...]:
+    """Each K that its types can have, ascending; none where they do not go together."""
+    sizes, sums = _KNOWN.get(shape.a, ((), ()))
+    alike = shape.a == shape.b or {shape.a, shape.b} in _MIXED
+    return sizes if alike and shape.c in sums else ()
 
 
 @opcode("mma")

@@ -99,7 +99,7 @@ def mma_async(ins: Instruction, d: Decoder) -> Step:
     def run(m: Machine) -> None:
         which = warpgroups(m)
         products = _products(m)
-        c = np.zeros((ROWS, len(which), form.n), _DTYPES[form.c])
+        c = np.zeros((ROWS, len(which), form.n), _DTYPES[form.shape.c])
         added = same_in_warpgroup(m, adds(m), which, "scale-d")
         if added.any():
             own = _accumulated(m, products, numbers, sums, which, form)
@@ -161,7 +161,7 @@ def _multiply(
     """c and the result: (64, warpgroups, n)."""
     if isinstance(a, tensor_cores.Matrix):
         assert isinstance(b, tensor_cores.Matrix)
-        unit = tensor_cores.FP8_UNIT if form.a in ("e4m3", "e5m2") else tensor_cores.UNIT
+        unit = tensor_cores.FP8_UNIT if form.shape.a in ("e4m3", "e5m2") else tensor_cores.UNIT
         return tensor_cores.multiply_add(a, b, c[:, None], unit)[:, 0]
     assert not isinstance(b, tensor_cores.Matrix)
     left, right = (x.transpose(1, 2, 0) for x in (a, b))
@@ -197,4 +197,4 @@ def _to_sums(registers: list[Array], form: Form) -> Array:
     count = words.shape[1]
     words = words.reshape(form.n // 8, 2, -1, count, 4, 8, 4)  # 8 columns, half, i, wg, warp, g, t
     words = np.ascontiguousarray(words.transpose(4, 1, 5, 3, 0, 6, 2))
-    return words.view(_DTYPES[form.c]).reshape(ROWS, count, form.n)
+    return words.view(_DTYPES[form.shape.c]).reshape(ROWS, count, form.n)

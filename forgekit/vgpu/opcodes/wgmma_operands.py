@@ -19,42 +19,30 @@ from forgekit.vgpu.machine.warpgroups import (
     per_block,
     threads_of,
 )
-from forgekit.vgpu.memory import descriptors, faults
-from forgekit.vgpu.memory.swizzles import PIECE
+from forgekit.vgpu.memory import faults, swizzles
+from forgekit.vgpu.memory.swizzles import DEPTH, PIECE
 from forgekit.vgpu.opcodes import UnknownVariantError, counted, expect, matrix
 from forgekit.vgpu.opcodes.decoder import Decoder, Fetch
 from forgekit.vgpu.ptx import Immediate, Instruction, Operand, Vector
-
-# Types of A and B -> those of C and D: PTX ISA, "wgmma.mma_async".
-_SUMS = {"f16": ("f16", "f32"), "bf16": ("f32",), "tf32": ("f32",), "e4m3": ("f16", "f32"),
-         "e5m2": ("f16", "f32"), "s8": ("s32",), "u8": ("s32",)}  # fmt: skip
-_MIXED = ({"e4m3", "e5m2"}, {"s8", "u8"})
 
 
 class Form(NamedTuple):
     """What the opcode and the constant operands of a `wgmma.mma_async` say.
 
-    n: columns; a, b, c: types; minus: A, B are negated; across: A, B lie along their rows.
+    n: columns; shape: K and types, that of the `mma.sync` whose registers each warp's A are;
+    minus: A, B are negated; across: A, B lie along their rows.
     """
 
     n: int
-    a: str
-    b: str
-    c: str
+    shape: matrix.Shape
     saturate: bool
-    minus: tuple[bool, bool] = (False, False)
-    across: tuple[bool, bool] = (False, False)
-
-    @property
-    def shape(self) -> matrix.Shape:
-        """That of the `mma.sync` whose registers each warp's A are."""
-        return matrix.Shape(descriptors.DEPTH * 8 // tensor_cores.WIDTHS[self.a], self.a, self.b,
-                            self.c)  # fmt: skip
+    minus: tuple[bool, ...] = (False, False)
+    across: tuple[bool, ...] = (False, False)
 
     @property
     def registers(self) -> int:
         """Of the accumulator, in each thread."""
-        return self.n // (4 if self.c == "f16" else 2)
+        return self.n // (4 if self.shape.c == "f16" else 2)
 
 
 def form_of(ins: Instruction) -> Form:
@@ -67,22 +55,22 @@ def form_of(ins: Instruction) -> Form:
     if len(parts) != 4 or ins.opcode[2:4] != ("sync", "aligned"):
         raise UnknownVariantError("not .sync.aligned.shape.type.type.type")
     name, c, a, b = parts
-    form = Form(_columns(name), a, b, c, "satfinite" in ins.opcode)
-    if c not in _SUMS.get(a, ()) or not (a == b or {a, b} in _MIXED):
+    n, saturate = _columns(name), "satfinite" in ins.opcode
+    sizes = matrix.k_of(matrix.Shape(0, a, b, c))
+    if not sizes:
         raise UnknownVariantError(f".{c}.{a}.{b}")
-    if name != f"m{ROWS}n{form.n}k{form.shape.k}" or (form.saturate and c != "s32"):
-        raise UnknownVariantError(f".{name}{'.satfinite' * form.saturate} of .{a}")
+    if name != f"m{ROWS}n{n}k{sizes[-1]}" or (saturate and c != "s32"):
+        raise UnknownVariantError(f".{name}{'.satfinite' * saturate} of .{a}")
+    form = Form(n, matrix.Shape(sizes[-1], a, b, c), saturate)
+    if c == "s32":
+        counted(ins, 4)
+        return form
     held = isinstance(ins.operands[1], Vector)
     transposes = 0 if tensor_cores.WIDTHS[a] != 16 else 1 if held else 2
-    integer = a in ("s8", "u8")
-    counted(ins, 4 + (0 if integer else 2 + transposes))
+    counted(ins, 6 + transposes)
     constants = [expect(o, Immediate, "number").bits for o in ins.operands[4:]]
-    if integer:
-        return form
     across = [False, False, *(c == 1 for c in constants[2:])][-2:]
-    return form._replace(
-        minus=(constants[0] == -1, constants[1] == -1), across=(across[0], across[1])
-    )
+    return form._replace(minus=tuple(c == -1 for c in constants[:2]), across=tuple(across))
 
 
 def _columns(shape: str) -> int:
@@ -143,9 +131,9 @@ Tiles = Callable[[Machine, Array], tuple[tensor_cores.Matrix | Array, Array | No
 
 def operand_tiles(operand: Operand, form: Form, side: int, d: Decoder) -> Tiles:
     """Reads A (side 0) or B."""
-    kind, rows = (form.a, ROWS) if side == 0 else (form.b, form.n)
+    shape = form.shape
+    kind, rows = (shape.a, ROWS) if side == 0 else (shape.b, form.n)
     if isinstance(operand, Vector):
-        shape = form.shape
         held = matrix.checked(operand, 2 * shape.steps, lambda r: d.fetch(r, "b32"))
         return lambda m, which: (
             _made(_from_registers(m, held, shape, which), form, kind, side),
@@ -182,14 +170,14 @@ def _from_registers(m: Machine, held: list[Fetch], shape: matrix.Shape, which: A
 
 
 def _places(m: Machine, words: Array, which: Array, rows: int, across: bool) -> Array:
-    """The pieces of the batch's shared memory that tiles lie in, by their descriptors."""
+    """The pieces of the batch's shared memory that tiles lie in, by their swizzles."""
     different, place = np.unique(words, return_inverse=True)
-    tables = [descriptors.pieces(int(word), rows, across) for word in different]
+    tables = [swizzles.pieces(int(word), rows, across) for word in different]
     offsets = np.stack(tables) - m.shared.base
     bad = (offsets < 0) | (offsets > m.shared.size_bytes - PIECE)
     if bad.any():
         _refuse_outside(m, tables, bad, which[place.reshape(-1) == bad.any(axis=(1, 2)).argmax()])
-    if any(descriptors.decode(int(word)).base for word in different):
+    if any(swizzles.decode(int(word)).base for word in different):
         raise _error(m, "gives a descriptor with a base offset", "Align the tile to 1,024 bytes.")
     blocks = (which // per_block(m) * m.shared.stride)[:, None, None]
     return np.asarray((offsets[place.reshape(-1)] + blocks) // PIECE)
@@ -199,7 +187,7 @@ def _from_shared(m: Machine, places: Array, across: bool) -> Array:
     """The bytes (warpgroups, rows, bytes of K) of tiles in these pieces."""
     found = m.shared.view(4, 4).take(places, axis=0)  # (warpgroups, pieces, pieces, 4 words)
     if not across:
-        return found.view(np.uint8).reshape(len(places), -1, descriptors.DEPTH)
+        return found.view(np.uint8).reshape(len(places), -1, DEPTH)
     found = found.view(np.uint16).swapaxes(2, 3)  # (warpgroups, rows / 8, 8, 16 of K)
     return np.ascontiguousarray(found).reshape(len(places), -1, 16).view(np.uint8)
 

@@ -287,7 +287,7 @@ def _add_product(ins: Instruction, o: Operands) -> Rule | None:
     held = ins.operands[1].items if isinstance(ins.operands[1], ptx.Vector) else ()
     fragments = [o.undefined(r, "b32") for r in held]
     adds = o.value(ins.operands[3], "pred")
-    turns = 2 if form.c != "f16" else 1  # of registers in a row of eight columns
+    turns = 2 if form.shape.c != "f16" else 1  # of registers in a row of eight columns
 
     def added(m: Machine) -> tuple[Array, ...]:
         some: list[Array] = [np.zeros((1, 1), bool)] * 2
