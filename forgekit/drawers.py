@@ -7,15 +7,15 @@ from __future__ import annotations
 
 DRAWERS: dict[str, dict[str, str]] = {
     "forgekit.benching.notebook.results.Benchmark": {
-        "html": "viz.timing.tables:benchmark_html",
+        "html": "viz.reports:benchmark_html",
         "bars": "viz.timing.bars:bars",
         "roofline": "viz.timing.roofline:roofline",
     },
     "forgekit.benching.notebook.results.Sweep": {
-        "html": "viz.timing.tables:sweep_html",
+        "html": "viz.reports:sweep_html",
         "lines": "viz.timing.lines:lines",
     },
-    "forgekit.benching.recorded.Recorded": {"html": "viz.timing.tables:recorded_html"},
+    "forgekit.benching.recorded.Recorded": {"html": "viz.reports:recorded_html"},
     "forgekit.layouts.explain.Explanation": {"html": "layouts.explain:explanation_html"},
     "forgekit.viz.explorer.explore.Explorer": {"html": "viz.explorer.page:explorer_html"},
     "forgekit.show.Picture": {

@@ -5,24 +5,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from forgekit.benching.notebook.quantities import COUNTED
 from forgekit.benching.notebook.results import Benchmark
 from forgekit.benching.notebook.tables import reason
-from forgekit.viz.timing.chart import SMALL, SMALL_LINE, look, page, tidy, wrapped
-from forgekit.viz.timing.style import LINE, TEXT, WIDTH, TimingPicture
+from forgekit.viz.timing.chart import MARK, SMALL_LINE, beside, look, page, tidy, wrapped
+from forgekit.viz.timing.style import TEXT, WIDTH, TimingPicture, styled
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-# Inches.
-_BAR = 0.17
-_LETTER = 0.075  # a small digit
-_MARK = (0, (2, 2))
+_BAR, _LINE, _LETTER = 0.17, 0.165, 0.075  # inches: a bar, a line of a name, a small digit
 
 
+@styled
 def bars(b: Benchmark) -> TimingPicture:
     """The picture of a benchmark of one size."""
     return TimingPicture(_times(b) if b.kind == "gpu" else _counts(b), repr(b))
@@ -35,11 +32,11 @@ class _Rows:
         self.b = b
         self.width = min(max(0.078 * max(len(o.name) for o in b.outcomes), 0.6), 2.0)
         self.names = ["\n".join(wrapped(o.name, self.width, 9)) for o in b.outcomes]
-        heights = [LINE * (name.count("\n") + 1) + 0.13 for name in self.names]
+        heights = [_LINE * (name.count("\n") + 1) + 0.13 for name in self.names]
         ends = [*itertools.accumulate(heights)]
         self.height = ends[-1]
         self.middles = [end - height / 2 for end, height in zip(ends, heights, strict=True)]
-        self.colours = [look(k, len(ends)).colour for k in range(len(ends))]
+        self.colours = [look(k, len(ends))["color"] for k in range(len(ends))]
 
     def prepare(self, axes: Axes) -> None:
         """Names at the left, the first on top; bars from a grey line."""
@@ -47,16 +44,15 @@ class _Rows:
         axes.set_ylim(self.height, 0)
         axes.set_yticks(self.middles, self.names, fontsize=9)
         for label in axes.get_yticklabels():
-            label.set(gid="name", parse_math=False)
+            label.set_gid("name")
         axes.tick_params(axis="y", length=0)
 
     def say_reasons(self, axes: Axes, missing: Sequence[bool], inches: float) -> None:
         """Why there is nothing to draw of a variant."""
         for o, middle, none in zip(self.b.outcomes, self.middles, missing, strict=True):
             if none:
-                axes.annotate(wrapped(reason(o), inches)[0], (0, middle), (6, 0), fontsize=SMALL,
-                              textcoords="offset points", style="italic", va="center", color=TEXT,
-                              gid="reason", parse_math=False).set_in_layout(False)  # fmt: skip
+                beside(axes, wrapped(reason(o), inches)[0], (0, middle), 6, style="italic",
+                       va="center", gid="reason").set_in_layout(False)  # fmt: skip
 
 
 # -- counts ---------------------------------------------------------------------------------------
@@ -85,7 +81,7 @@ def _counts(b: Benchmark) -> Figure:
         rows.prepare(axes)
         axes.spines["bottom"].set_visible(False)
         axes.set_xticks([])
-        axes.set_title("\n".join(title), fontsize=SMALL, color=TEXT, loc="left", gid="head")
+        axes.set_title("\n".join(title), gid="head")
         room = 1 - (_LETTER * max(map(len, panel.texts)) + 0.06) / inches
         axes.set_xlim(0, panel.most / max(room, 0.2))
         _draw_panel(axes, panel, rows)
@@ -100,15 +96,12 @@ def _draw_panel(axes: Axes, panel: _Panel, rows: _Rows) -> None:
                                       strict=True):  # fmt: skip
         if panel.mark is not None and (value or text):
             ends = y - _BAR / 2 - 0.05, y + _BAR / 2 + 0.05
-            axes.vlines(panel.mark, *ends, color=TEXT, linewidth=0.8, linestyle=_MARK, gid="mark")
+            axes.vlines(panel.mark, *ends, color=TEXT, linewidth=0.8, linestyle=MARK, gid="mark")
         if value:
-            style: dict[str, Any] = {"color": colour}
-            if panel.recorded:
-                style = {"fill": False, "edgecolor": colour, "linewidth": 1.4}
+            hollow: dict[str, Any] = {"fill": False, "edgecolor": colour, "linewidth": 1.4}
+            style = hollow if panel.recorded else {"color": colour}
             axes.barh(y, value, _BAR, gid="bar", **style)
-        end = panel.most if panel.recorded else value or 0.0
-        axes.annotate(text, (end, y), (3.5, 0), textcoords="offset points", fontsize=SMALL,
-                      color=TEXT, va="center_baseline", gid="value")  # fmt: skip
+        beside(axes, text, (panel.most if panel.recorded else value or 0.0, y), 3.5)
 
 
 def _panels(b: Benchmark) -> list[_Panel]:
@@ -146,15 +139,14 @@ def _times(b: Benchmark) -> Figure:
     axes = figure.subplots()
     rows.prepare(axes)
     axes.spines["left"].set_visible(False)
-    axes.set_xlabel("GB/s, with the 20th to 80th percentile", fontsize=SMALL, color=TEXT,
-                    gid="unit")  # fmt: skip
+    axes.set_xlabel("GB/s, with the 20th to 80th percentile", gid="unit")
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.locator_params(axis="x", nbins=6)
     if b.ceiling_gbps:
-        axes.axvline(b.ceiling_gbps, color=TEXT, linewidth=0.8, linestyle=_MARK, clip_on=False,
+        axes.axvline(b.ceiling_gbps, color=TEXT, linewidth=0.8, linestyle=MARK, clip_on=False,
                      gid="mark")  # fmt: skip
         words = f"ceiling: {b.ceiling_gbps:,.0f} GB/s, a copy in the same run"
-        axes.text(b.ceiling_gbps, -0.03, words, fontsize=SMALL, color=TEXT, ha="right", gid="mark")
+        axes.text(b.ceiling_gbps, -0.03, words, ha="right", gid="mark")
     missing, most = [], b.ceiling_gbps or 1.0
     for k, (o, y) in enumerate(zip(b.outcomes, rows.middles, strict=True)):
         m = o.measured
@@ -169,12 +161,10 @@ def _times(b: Benchmark) -> Figure:
             axes.errorbar(rate, y, xerr=[[rate - low], [high - rate]], ecolor=TEXT, capsize=6,
                           elinewidth=1.6, capthick=1.2, gid="percentiles")  # fmt: skip
         percent = m.percent(b.ceiling_gbps) if b.ceiling_gbps else None
-        beside = ((62, f"{rate:,.0f} GB/s"), (152, f"{t.median_ms:.4f} ms"),
-                  (94, "" if percent is None else f"{percent:.0f} %"))  # fmt: skip
-        for points, text in beside:
-            axes.annotate(text, (1, y), (points, 0), axes.get_yaxis_transform(), "offset points",
-                          fontsize=SMALL, color=TEXT, ha="right", va="center_baseline",
-                          gid="value")  # fmt: skip
+        texts = ((62, f"{rate:,.0f} GB/s"), (152, f"{t.median_ms:.4f} ms"),
+                 (94, "" if percent is None else f"{percent:.0f} %"))  # fmt: skip
+        for points, text in texts:
+            beside(axes, text, (1, y), points, xycoords=axes.get_yaxis_transform(), ha="right")
     for row, y in zip(recorded, rows.middles, strict=True):
         if row is not None:
             most = max(most, row.gbps)

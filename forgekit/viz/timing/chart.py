@@ -4,68 +4,53 @@ from __future__ import annotations
 
 import itertools
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import LogLocator, NullLocator
 
 from forgekit.viz.scene import wrap
-from forgekit.viz.timing.style import CSS_PIXELS, INK, SERIES, TEXT, WIDTH, text_at
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
-    from matplotlib.figure import Figure
+from forgekit.viz.timing.style import CSS_PIXELS, INK, SERIES, SMALL, TEXT, WIDTH, text_at
 
 _MARKERS = "os^DvPX"
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1.2, 1.2)))
-SMALL = 8.0  # points
-SMALL_LINE = 0.147  # inches, a line of these letters
+MARK: tuple[Any, ...] = (0, (2, 2))  # dashes of a value to compare with
+SMALL_LINE = 0.147  # inches, a line of small letters
 _LETTERS = 126  # of one point in an inch
 
 
-@dataclass(frozen=True)
-class Look:
-    """How a variant is drawn: with a marker of its own too, and thinner than those before, so that
-    equal lines all show."""
-
-    colour: str
-    marker: str
-    dash: Any
-    width: float
-    size: float
-
-
-def look(index: int, count: int) -> Look:
-    """Of variant `index` of `count`."""
+def look(index: int, count: int) -> dict[str, Any]:
+    """How variant `index` of `count` is drawn, as `Axes.plot` takes it: with a marker of its own
+    too, and thinner than those before, so that equal lines all show.
+    """
     share = index / max(count - 1, 1)
-    hue = index % len(SERIES)
-    # The marker moves on where the colours begin again, so a pair never comes twice.
-    marker = _MARKERS[(index + index // len(SERIES)) % len(_MARKERS)]
-    dash = _DASHES[index // len(SERIES) % len(_DASHES)]
-    return Look(SERIES[hue], marker, dash, 4.2 - 2.8 * share, 8.5 - 4.0 * share)
+    again, hue = divmod(index, len(SERIES))
+    return {
+        "color": SERIES[hue],
+        # The marker moves on where the colours begin again, so a pair never comes twice.
+        "marker": _MARKERS[(index + again) % len(_MARKERS)],
+        "linestyle": _DASHES[again % len(_DASHES)],
+        "linewidth": 4.2 - 2.8 * share,
+        "markersize": 8.5 - 4.0 * share,
+        "markeredgewidth": 0,
+    }
 
 
 def wrapped(text: str, inches: float, size: float = SMALL) -> list[str]:
     """Lines of a text in letters of this size, also where a word is longer than a line."""
-    width = max(int(inches * _LETTERS / size), 6)
-    lines: list[str] = []
-    for word in text.split():
-        if lines and len(lines[-1]) + 1 + len(word) <= width:
-            lines[-1] += f" {word}"
-            continue
-        while len(word) > width:
-            lines.append(word[:width])
-            word = word[width:]
-        lines.append(word)
-    return lines or [""]
+    letters = max(int(inches * _LETTERS / size), 6)
+    return textwrap.wrap(text, letters, break_on_hyphens=False) or [""]
 
 
 # -- the page -------------------------------------------------------------------------------------
 def page(headline: str, notes: Sequence[str], body: float) -> Figure:
     """A figure with its title, notes in small text, and `body` inches between for axes."""
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
     title = wrap(headline, CSS_PIXELS * (WIDTH - 0.4), 16.8)
     caption = [line for note in notes for line in wrapped(note, WIDTH - 0.3)]
     foot = SMALL_LINE * len(caption) + 0.12
@@ -78,28 +63,29 @@ def page(headline: str, notes: Sequence[str], body: float) -> Figure:
         text_at(figure, 0.2, height - 0.12 - 0.23 * k, line, size=10.9, weight="bold",
                 color=INK, gid="title")  # fmt: skip
     for k, line in enumerate(caption):
-        text_at(figure, 0.2, foot - 0.02 - SMALL_LINE * k, line, size=SMALL, gid="caption")
+        text_at(figure, 0.2, foot - 0.02 - SMALL_LINE * k, line, gid="caption")
     return figure
 
 
 def tidy(axes: Axes, *, unit: str = "", across: str = "") -> Axes:
-    """The house's grey lines, below and left; unit: above the axes, across: what runs along x."""
+    """The house's grey lines; unit: above the axes, across: what runs along x."""
     axes.patch.set_alpha(0.0)
     axes.tick_params(colors=TEXT, labelsize=SMALL, length=3, which="major")
     axes.tick_params(which="minor", length=0, labelsize=0)
-    for name, side in axes.spines.items():
-        side.set(color=TEXT, linewidth=0.8, visible=name in ("left", "bottom"))
     axes.grid(axis="y", color=TEXT, alpha=0.22, linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.set_title(unit, fontsize=SMALL, color=TEXT, gid="unit", loc="left")
-    axes.set_xlabel(across, fontsize=SMALL, color=TEXT, gid="unit")
+    axes.set_title(unit, gid="unit")
+    axes.set_xlabel(across, gid="unit")
     return axes
+
+
+def beside(axes: Axes, text: str, place: tuple[float, float], points: float, **style: Any) -> Any:
+    """A text so many points to the right of a place; its Annotation."""
+    given = {"textcoords": "offset points", "va": "center_baseline", "gid": "value", **style}
+    return axes.annotate(text, place, (points, 0), **given)
 
 
 def log_ticks(axis: Axis) -> None:
     """1, 2, 5, 10, … as plain numbers on a logarithmic axis."""
-    from matplotlib.ticker import LogLocator, NullLocator
-
     low, high = axis.get_view_interval()
     subs = (1.0, 2.0, 5.0) if high < 2000 * low else (1.0,)
     axis.set_major_locator(LogLocator(base=10, subs=subs, numticks=20))
@@ -136,12 +122,14 @@ def size_ticks(axes: Axes, places: Sequence[float], words: Sequence[str], inches
 # -- names at the right of axes, each as near as there is room to what it names -------------------
 @dataclass(frozen=True)
 class Name:
-    """lines: of text; x, y: the point named, in units of the axes; dotted: its line to there."""
+    """lines: of text; x, y: the point named, in units of the axes; look: of what is named, None for
+    a limit; dotted: its line to there.
+    """
 
     lines: Sequence[str]
     x: float
     y: float
-    look: Look | None
+    look: dict[str, Any] | None
     dotted: bool = False
 
 
@@ -152,17 +140,22 @@ def name_points(axes: Axes, names: Sequence[Name], inches: float) -> None:
     wanted = [1 - float(to_axes.transform((name.x, name.y))[1]) for name in names]
     down = apart(wanted, heights, -0.15 / inches, 1 + 0.3 / inches)
     for name, centre in zip(names, [1 - y for y in down], strict=True):
-        colour = name.look.colour if name.look else TEXT
-        line = {"arrowstyle": "-", "color": colour, "linewidth": 0.8, "shrinkA": 2, "shrinkB": 3,
-                "relpos": (0, 0.5), "linestyle": (0, (1, 3)) if name.dotted else "-"}  # fmt: skip
+        style = {"color": TEXT, **(name.look or {})}
+        line = {"arrowstyle": "-", "color": style["color"], "linewidth": 0.8, "shrinkA": 2,
+                "shrinkB": 3, "relpos": (0, 0.5), "linestyle": (0, (1, 3)) if name.dotted else "-",
+                }  # fmt: skip
         at = 1.085 if name.look else 1.06
-        axes.annotate("\n".join(name.lines), (name.x, name.y), (at, centre), fontsize=SMALL,
-                      textcoords="axes fraction", va="center", color=TEXT, arrowprops=line,
-                      gid="name", annotation_clip=False, parse_math=False)  # fmt: skip
+        axes.annotate("\n".join(name.lines), (name.x, name.y), (at, centre), va="center",
+                      textcoords="axes fraction", arrowprops=line, annotation_clip=False,
+                      gid="name")  # fmt: skip
         if name.look:
-            axes.plot([1.067], [centre], transform=axes.transAxes, color=colour, clip_on=False,
-                      marker=name.look.marker, markersize=5.5, markeredgewidth=0,
-                      gid="key")  # fmt: skip
+            key(axes, 1.067, centre, style, transform=axes.transAxes)
+
+
+def key(axes: Axes, x: float, y: float, style: dict[str, Any], **options: Any) -> None:
+    """A variant's marker, beside its name or its bar."""
+    axes.plot([x], [y], color=style["color"], marker=style["marker"], markersize=5.5,
+              markeredgewidth=0, clip_on=False, gid="key", **options)  # fmt: skip
 
 
 def apart(

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from forgekit.benching.measuring import Measured
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
 from forgekit.benching.notebook.quantities import COUNTED, Quantity, at_percentile, quantity
 from forgekit.benching.notebook.results import Sweep
 from forgekit.benching.notebook.tables import recorded_title, size_text
 from forgekit.viz.timing.chart import (
-    SMALL,
+    MARK,
     SMALL_LINE,
     Name,
+    beside,
+    key,
     log_ticks,
     look,
     name_points,
@@ -23,27 +26,14 @@ from forgekit.viz.timing.chart import (
     tidy,
     wrapped,
 )
-from forgekit.viz.timing.style import TEXT, WIDTH, TimingPicture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from forgekit.viz.timing.style import SMALL, TEXT, WIDTH, TimingPicture, styled
 
 # Inches.
 _HEIGHT, _LABELS = 3.4, 1.55  # of one large chart: its axes, names at the right
 _COLUMNS, _CHART = 3, 2.2  # of several small ones, with their axes
 
 
-@dataclass(frozen=True)
-class _Curve:
-    """A variant's values over sizes; None where there is none. low, high: of the band, if any."""
-
-    name: str
-    values: tuple[float | None, ...]
-    low: tuple[float | None, ...] = ()
-    high: tuple[float | None, ...] = ()
-
-
+@styled
 def lines(s: Sweep, metric: str | None) -> TimingPicture:
     """The picture of a sweep; see `Sweep.plot`."""
     if metric is None and s.kind != "gpu":
@@ -55,45 +45,35 @@ def _places(s: Sweep) -> list[float]:
     return [float(size if isinstance(size, int) else math.prod(size)) for size in s.sizes]
 
 
-def _curves(s: Sweep, q: Quantity) -> list[_Curve]:
-    def value(m: Measured | None, k: int) -> float | None:
-        return q.value(m, s.benchmarks[k].ceiling_gbps) if m is not None else None
-
+def _values(s: Sweep, q: Quantity, name: str, percentile: str = "") -> list[float]:
+    """Of a variant over the sizes; NaN where there is none."""
     found = []
-    for name in s.names:
-        here = s.measured(name)
-        ends = [
-            tuple(value(m and at_percentile(m, which), k) for k, m in enumerate(here))
-            for which in (("low", "high") if s.kind == "gpu" else ())
-        ]
-        found.append(_Curve(name, tuple(value(m, k) for k, m in enumerate(here)), *ends))
+    for m, b in zip(s.measured(name), s.benchmarks, strict=True):
+        m = at_percentile(m, percentile) if m is not None and percentile else m
+        value = q.value(m, b.ceiling_gbps) if m is not None else None
+        found.append(math.nan if value is None else value)
     return found
 
 
-def _draw_curves(axes: Axes, s: Sweep, q: Quantity, curves: Sequence[_Curve],
-                 inches: float) -> None:  # fmt: skip
+def _draw_curves(axes: Axes, s: Sweep, q: Quantity, inches: float) -> None:
     """Lines, bands and ticks; inches: how wide the axes are, about."""
-    places, most = _places(s), 0.0
+    places, seen = _places(s), [0.0]
     size_ticks(axes, places, [size_text(size) for size in s.sizes], inches)
-    for k, curve in enumerate(curves):
-        style = look(k, len(curves))
-        most = max([most, *(v for v in (*curve.values, *curve.low) if v is not None)])
-        values, low, high = ([math.nan if v is None else v for v in of]
-                             for of in (curve.values, curve.low, curve.high))  # fmt: skip
-        if low:
-            axes.fill_between(places, low, high, color=style.colour, alpha=0.22, linewidth=0)
-        axes.plot(
-            places, values, color=style.colour, marker=style.marker, linestyle=style.dash,
-            linewidth=style.width, markersize=style.size, markeredgewidth=0, gid=curve.name,
-            clip_on=False, label=curve.name,
-        )  # fmt: skip
+    for k, name in enumerate(s.names):
+        style, values = look(k, len(s.names)), _values(s, q, name)
+        seen += values
+        if s.kind == "gpu":
+            low, high = (_values(s, q, name, end) for end in ("low", "high"))
+            seen += low
+            axes.fill_between(places, low, high, color=style["color"], alpha=0.22, linewidth=0)
+        axes.plot(places, values, **style, gid=name, clip_on=False)
     if q.name == "ms":
         axes.set_yscale("log")
         log_ticks(axes.yaxis)
         return
     ceiling = s.benchmarks[0].ceiling_gbps or 0.0
     limit = {"percent": 100.0, "gbps": ceiling, "conflicts": 100.0}.get(q.name, 0.0)
-    axes.set_ylim(0, 1.06 * max(most, limit) or 1.0)
+    axes.set_ylim(0, 1.06 * max(limit, float(np.nanmax(seen))) or 1.0)
     axes.yaxis.set_major_formatter("{x:,g}")
     axes.locator_params(axis="y", nbins=5)
 
@@ -101,28 +81,31 @@ def _draw_curves(axes: Axes, s: Sweep, q: Quantity, curves: Sequence[_Curve],
 # -- one large chart ------------------------------------------------------------------------------
 def _one(s: Sweep, q: Quantity) -> Figure:
     """One quantity, each variant named beside its line's end."""
-    curves, places, ceiling = _curves(s, q), _places(s), s.benchmarks[0].ceiling_gbps
-    texts = [wrapped(c.name, _LABELS) for c in curves]
+    places, ceiling = _places(s), s.benchmarks[0].ceiling_gbps
+    texts = [wrapped(name, _LABELS) for name in s.names]
     high = max(_HEIGHT, sum(SMALL_LINE * len(text) + 0.05 for text in texts) + 2 * SMALL_LINE)
     figure = page(s.headline, s.notes, high + 0.75)
     axes = tidy(figure.subplots(), unit=q.title, across=s.axis)
-    _draw_curves(axes, s, q, curves, WIDTH - _LABELS - 1.2)
-    names = []
-    for k, (curve, text) in enumerate(zip(curves, texts, strict=True)):
-        there = [(x, v) for x, v in zip(places, curve.values, strict=True) if v is not None]
+    _draw_curves(axes, s, q, WIDTH - _LABELS - 1.2)
+    names, missing = [], []
+    for k, (name, text) in enumerate(zip(s.names, texts, strict=True)):
+        values = _values(s, q, name)
+        there = [(x, v) for x, v in zip(places, values, strict=True) if not math.isnan(v)]
         if there:
-            early = curve.values[-1] is None  # its leader is not to look like a line
-            names.append(Name(text, *there[-1], look(k, len(curves)), early))
+            early = math.isnan(values[-1])  # its leader is not to look like a line
+            names.append(Name(text, *there[-1], look(k, len(s.names)), early))
+        else:
+            missing.append(name)
     if ceiling and q.name in ("percent", "gbps"):
         limit = 100.0 if q.name == "percent" else ceiling
         axes.axhline(limit, color=TEXT, linestyle=(0, (4, 3)), linewidth=1.0, gid="ceiling")
         words = wrapped(f"ceiling: {ceiling:,.0f} GB/s", _LABELS)
         names.append(Name(words, axes.get_xlim()[1], limit, None))
     name_points(axes, names, high)
-    if missing := [c.name for c in curves if all(v is None for v in c.values)]:
+    if missing:
         words = wrapped(f"no line: {', '.join(missing)}", WIDTH - _LABELS - 1.4)
-        axes.text(0.01, 0.02, "\n".join(words), transform=axes.transAxes, fontsize=SMALL,
-                  color=TEXT, style="italic", gid="missing", parse_math=False)  # fmt: skip
+        axes.text(0.01, 0.02, "\n".join(words), transform=axes.transAxes, style="italic",
+                  gid="missing")  # fmt: skip
     return figure
 
 
@@ -148,14 +131,13 @@ def _several(s: Sweep) -> Figure:
         axes = figure.add_subplot(grid[1 + k // _COLUMNS, k % _COLUMNS])
         charts.append(tidy(axes, unit="\n".join(head), across=s.axis))
     for axes, q in zip(charts, COUNTED, strict=False):
-        curves = _curves(s, q)
-        _draw_curves(axes, s, q, curves, inches)
-        if all(v is None for c in curves for v in c.values):
-            axes.text(0.5, 0.5, "none", transform=axes.transAxes, fontsize=SMALL, color=TEXT,
-                      ha="center", style="italic", gid="missing")  # fmt: skip
+        _draw_curves(axes, s, q, inches)
+        if all(math.isnan(v) for name in s.names for v in _values(s, q, name)):
+            axes.text(0.5, 0.5, "none", transform=axes.transAxes, ha="center", style="italic",
+                      gid="missing")  # fmt: skip
     if len(charts) > len(COUNTED):
         _recorded(charts[-1], s)
-    _key(figure.add_subplot(grid[0, :]), s, shown, columns)
+    _legend(figure.add_subplot(grid[0, :]), s, shown, columns)
     return figure
 
 
@@ -165,20 +147,16 @@ def _is_drawn(s: Sweep, name: str) -> bool:
     return counted or s.benchmarks[-1].recorded_row(name) is not None
 
 
-def _key(axes: Axes, s: Sweep, shown: Sequence[str], columns: int) -> None:
+def _legend(axes: Axes, s: Sweep, shown: Sequence[str], columns: int) -> None:
     """Markers and names of the variants that have a line or a bar."""
     axes.set_axis_off()
     axes.patch.set_alpha(0.0)
     for name in shown:
-        style = look(s.names.index(name), len(s.names))
-        axes.plot([], [], color=style.colour, marker=style.marker, linestyle=style.dash,
-                  linewidth=style.width, markersize=style.size, markeredgewidth=0,
-                  label=name)  # fmt: skip
-    key = axes.legend(loc="center left", ncols=columns, frameon=False, fontsize=SMALL,
-                      labelcolor=TEXT, borderpad=0, handlelength=2.6, labelspacing=0.35,
-                      bbox_to_anchor=(0, 0.5), borderaxespad=0)  # fmt: skip
-    for text in key.get_texts():
-        text.set(gid="name", parse_math=False)
+        axes.plot([], [], **look(s.names.index(name), len(s.names)), label=name)
+    legend = axes.legend(loc="center left", ncols=columns, borderpad=0, handlelength=2.6,
+                         labelspacing=0.35, bbox_to_anchor=(0, 0.5), borderaxespad=0)  # fmt: skip
+    for text in legend.get_texts():
+        text.set_gid("name")
 
 
 def _recorded(axes: Axes, s: Sweep) -> None:
@@ -190,15 +168,11 @@ def _recorded(axes: Axes, s: Sweep) -> None:
     axes.grid(visible=False)
     for at, (k, row) in enumerate(found):
         style = look(k, len(s.names))
-        axes.barh(at, row.gbps, 0.6, color=style.colour, gid="bar")
-        axes.plot([-0.06], [at], color=style.colour, marker=style.marker, markersize=5.5,
-                  transform=axes.get_yaxis_transform(), clip_on=False, markeredgewidth=0,
-                  gid="key")  # fmt: skip
+        axes.barh(at, row.gbps, 0.6, color=style["color"], gid="bar")
+        key(axes, -0.06, at, style, transform=axes.get_yaxis_transform())
         text = f"{row.gbps:,.0f} ({b.recorded.percent(row):.0f} %)"
-        axes.annotate(text, (most, at), (5, 0), textcoords="offset points", color=TEXT,
-                      fontsize=min(SMALL, 70 / len(found)), va="center_baseline",
-                      gid="value")  # fmt: skip
-    axes.axvline(b.recorded.ceiling_gbps, color=TEXT, linewidth=0.8, linestyle=(0, (2, 2)),
+        beside(axes, text, (most, at), 5, fontsize=min(SMALL, 70 / len(found)))
+    axes.axvline(b.recorded.ceiling_gbps, color=TEXT, linewidth=0.8, linestyle=MARK,
                  clip_on=False, gid="mark")  # fmt: skip
     axes.set(ylim=(max(len(found), 5) - 0.4, -0.6), xlim=(0, most), yticks=[], xlabel="")
     axes.set_xticks([0, b.recorded.ceiling_gbps], ["0", f"{b.recorded.ceiling_gbps:,.0f}"])

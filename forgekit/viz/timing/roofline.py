@@ -10,15 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from forgekit.benching.notebook.results import Benchmark, VariantOutcome
 from forgekit.benching.notebook.tables import recorded_title
 from forgekit.errors import UsageError, got_needed
 from forgekit.viz.timing.chart import (
-    SMALL,
     SMALL_LINE,
-    Look,
     Name,
     log_ticks,
     look,
@@ -27,11 +28,7 @@ from forgekit.viz.timing.chart import (
     tidy,
     wrapped,
 )
-from forgekit.viz.timing.style import TEXT, TimingPicture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from forgekit.viz.timing.style import TEXT, TimingPicture, styled
 
 _LABELS, _HEIGHT = 1.75, 3.7  # inches
 
@@ -64,6 +61,7 @@ class _Roof:
         return limit if self.peak is None else min(limit, self.peak)
 
 
+@styled
 def roofline(b: Benchmark) -> TimingPicture:
     """The picture, on a GPU of times, on the virtual GPU of bounds; see `Benchmark.roofline`."""
     roof = _roof(b)
@@ -125,8 +123,8 @@ def _point(b: Benchmark, index: int, o: VariantOutcome, roof: _Roof) -> _Point |
 def _words(b: Benchmark, roof: _Roof) -> tuple[str, list[str]]:
     if b.kind == "gpu":
         return f"Roofline of the {b.place}: {b.arguments}", [
-            f"Measured: median of calls with a cold L2 cache. {_unit(roof)} as given, bytes as in "
-            "the table; the sloping roof is the copy of this run."
+            "Measured: median of calls with a cold L2 cache. Float operations as given, bytes as "
+            "in the table; the sloping roof is the copy of this run."
         ]
     assert b.gpu is not None
     source = f"bandwidth and arithmetic from the data sheet ({b.gpu.source})"
@@ -142,10 +140,6 @@ def _words(b: Benchmark, roof: _Roof) -> tuple[str, list[str]]:
             "here."
         )
     return f"What an {b.gpu.name} would allow at most: {b.arguments}", notes
-
-
-def _unit(roof: _Roof) -> str:
-    return roof.operations[0].upper() + roof.operations[1:]
 
 
 def _number(rate: float) -> str:
@@ -202,7 +196,7 @@ def _draw_roof(axes: Axes, points: Sequence[_Point], roof: _Roof) -> None:
               gid="roof")  # fmt: skip
     start = max(low, bottom / roof.bandwidth)
     at = start * (ridge / start) ** 0.3
-    text: dict[str, Any] = {"fontsize": SMALL, "color": TEXT, "va": "bottom", "gid": "roof"}
+    text: dict[str, Any] = {"va": "bottom", "gid": "roof"}
     steep = (max(ys) / bottom) ** 0.015 * roof.bandwidth / 1e9  # a line a little above the roof
     axes.text(at, steep * at, roof.bandwidth_text, rotation=math.degrees(math.atan(steep)),
               transform_rotates_text=True, rotation_mode="anchor", **text)  # fmt: skip
@@ -211,13 +205,13 @@ def _draw_roof(axes: Axes, points: Sequence[_Point], roof: _Roof) -> None:
         axes.text(high, 1.06 * roof.peak / 1e9, words, ha="right", **text)
 
 
-def _draw_point(axes: Axes, p: _Point, style: Look, kind: str) -> None:
+def _draw_point(axes: Axes, p: _Point, style: dict[str, Any], kind: str) -> None:
     """What was measured or recorded is filled, a bound is a ring; a line joins the two."""
-    shared: dict[str, Any] = {"color": style.colour, "marker": style.marker, "zorder": 4,
-                              "markersize": style.size + 1}  # fmt: skip
-    ring: dict[str, Any] = {"fillstyle": "none", "markeredgewidth": 1.4} if kind != "gpu" else {}
-    axes.plot([p.intensity], [p.rate / 1e9], gid="point", **shared, **ring)
+    size = style["markersize"] + 1
+    filled = {"color": style["color"], "marker": style["marker"], "markersize": size, "zorder": 4}
+    ring = {"fillstyle": "none", "markeredgewidth": 1.4} if kind != "gpu" else {}
+    axes.plot([p.intensity], [p.rate / 1e9], gid="point", **{**filled, **ring})
     if p.recorded is not None:
         ends = [p.rate / 1e9, p.recorded / 1e9]
-        axes.plot([p.intensity] * 2, ends, color=style.colour, linewidth=0.9, gid="gap")
-        axes.plot([p.intensity], ends[1:], gid="recorded", **shared)
+        axes.plot([p.intensity] * 2, ends, color=style["color"], linewidth=0.9, gid="gap")
+        axes.plot([p.intensity], ends[1:], gid="recorded", **filled)

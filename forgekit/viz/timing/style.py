@@ -8,7 +8,11 @@ import html
 import io
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+from PIL import Image
 
 from forgekit.show import Picture
 from forgekit.viz.page import living
@@ -16,15 +20,21 @@ from forgekit.viz.palette import THEME
 from forgekit.viz.raster import small_png
 from forgekit.viz.svg import SANS, responsive
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 TEXT, INK = THEME["dim"][0], THEME["ink"][0]
 # They show on light and on dark pages; no orange among them, which means waste.
 SERIES = ("#0072B2", "#009E73", "#C4609A", "#2E9BD6", "#7A6FBF", "#8C7A2B", "#5B8C2A")
+SMALL = 8.0  # points
 WIDTH = 8.3  # inches, 797 pixels of a page
-LINE = 0.165  # inches, a line of small text
 _DPI, CSS_PIXELS = 144, 96  # an inch of the PNG, and of the page
+
+# For functions that draw; a `$` in a name or a message is a `$`.
+styled = matplotlib.rc_context({
+    "font.size": SMALL, "text.color": TEXT, "text.parse_math": False,
+    "axes.titlesize": SMALL, "axes.titlecolor": TEXT, "axes.titlelocation": "left",
+    "axes.labelsize": SMALL, "axes.labelcolor": TEXT, "axes.edgecolor": TEXT,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
+    "legend.fontsize": SMALL, "legend.labelcolor": TEXT, "legend.frameon": False,
+})  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,8 +51,6 @@ class TimingPicture(Picture):
     @functools.cached_property
     def png(self) -> bytes:
         """The picture as a PNG, on white; equal results give equal bytes."""
-        from PIL import Image
-
         file = io.BytesIO()
         self.figure.savefig(file, format="png", dpi=_DPI)
         drawn = Image.open(file).convert("RGBA")
@@ -76,8 +84,6 @@ def timing_html(shown: TimingPicture) -> str:
 
 def figure_svg(figure: Figure, key: str) -> str:
     """A figure as SVG with ids of its own, its text as text; equal figures give equal bytes."""
-    import matplotlib
-
     file = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": key, "svg.fonttype": "none"}):
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
@@ -91,7 +97,6 @@ def figure_svg(figure: Figure, key: str) -> str:
 
 
 def text_at(figure: Figure, x: float, y: float, text: str, **style: Any) -> None:
-    """Text whose top is at (x, y) inches; a `$` in a name or a message is a `$`."""
+    """Text whose top is at (x, y) inches."""
     width, height = figure.get_size_inches()
-    given = {"size": 9, "color": TEXT, "va": "top", **style}
-    figure.text(x / width, y / height, text, parse_math=False, **given)
+    figure.text(x / width, y / height, text, va="top", **style)

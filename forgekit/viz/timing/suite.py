@@ -10,25 +10,24 @@ import io
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from forgekit.benching.suites.results import SuiteResults, SuiteRow
 from forgekit.benching.suites.suite import DTYPES
 from forgekit.errors import UsageError, brief, got_needed
 from forgekit.output_files import write_output
 from forgekit.viz.timing.chart import tidy
-from forgekit.viz.timing.style import SERIES, TEXT, text_at
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from forgekit.viz.timing.style import SERIES, TEXT, styled, text_at
 
 FORMATS = (".png", ".svg")
 # Who is known has a colour of its own in every picture; others take what is left, in their order.
 _STYLES = {"forgekit": (SERIES[0], "o"), "torch": (SERIES[1], "s"),
            "torch.compile": (SERIES[2], "^"), "quack": (SERIES[3], "D")}  # fmt: skip
-_OTHERS = tuple(zip(SERIES[4:], "vPX", strict=True))
-_COLOURS, _MARKERS = [colour for colour, _ in _OTHERS], "<>phd8*"  # 3 by 7: none comes twice
+_OTHERS = SERIES[4:], "vPX<>phd8*"  # colours and markers, round and round: 30 pairs
 _LINE, _TOP, _BOTTOM, _LEFT, _RIGHT, _GAP = 0.19, 0.26, 0.5, 1.25, 0.15, 0.2  # inches
 _PANEL, _HEAD = 2.6, 0.66
 
@@ -41,12 +40,9 @@ def check_plot_file(file: Path) -> None:
 
 
 def save(results: SuiteResults, file: Path) -> bool:
-    """Draw into a PNG or SVG file; false where there is nothing to draw.
-
-    Raises:
-        UsageError: another format, or the file cannot be written.
+    """Draw into a PNG or SVG file; false where there is nothing to draw. Raises UsageError if the
+    file cannot be written.
     """
-    check_plot_file(file)
     figure = draw(results)
     if figure is not None:
         drawn = io.BytesIO()
@@ -55,10 +51,9 @@ def save(results: SuiteResults, file: Path) -> bool:
     return figure is not None
 
 
+@styled
 def draw(results: SuiteResults) -> Figure | None:
     """The picture; None where no row has a time or a count."""
-    from matplotlib.figure import Figure
-
     points = [(row, value) for row in results.rows if (value := _value(results, row)) is not None]
     if not points:
         return None
@@ -84,7 +79,7 @@ def draw(results: SuiteResults) -> Figure | None:
             axes = figure.add_axes(box)
             mine = [(r, v) for r, v in points if _title(r) == title and r.case.dtype == dtype]
             _panel(axes, mine, shapes, styles, limit)
-            axes.set_title(f"{title}, {dtype}", fontsize=8.5, color=TEXT, loc="left", pad=4)
+            axes.set_title(f"{title}, {dtype}", fontsize=8.5, pad=4)
             axes.set_yticklabels([f"{m:,} × {n:,}" for m, n in shapes] if k == 0 else [])
         top -= tall
     return figure
@@ -97,10 +92,8 @@ def _value(results: SuiteResults, row: SuiteRow) -> float | None:
 
 
 def _styles(names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Contender -> colour and marker: those it always has, or some that nobody here has."""
-    absent = (look for name, look in _STYLES.items() if name not in names)
-    more = zip(itertools.cycle(_COLOURS), itertools.cycle(_MARKERS), strict=False)
-    others = itertools.chain(_OTHERS, absent, more)
+    """Contender -> colour and marker."""
+    others = zip(*map(itertools.cycle, _OTHERS), strict=False)
     return {name: _STYLES.get(name) or next(others) for name in names}
 
 
@@ -119,8 +112,6 @@ def _bands(rows: Sequence[SuiteRow]) -> dict[str, list[tuple[int, int]]]:
 
 
 def _heading(figure: Figure, results: SuiteResults, styles: dict[str, Any], height: float) -> None:
-    from matplotlib.lines import Line2D
-
     gpus = " and ".join(results.gpus)
     ceilings = [m.ceiling_gbps for m in results.machines if m.ceiling_gbps]
     bound = f"; ceiling {max(ceilings):,.0f} GB/s" if ceilings else ""
@@ -130,9 +121,9 @@ def _heading(figure: Figure, results: SuiteResults, styles: dict[str, Any], heig
         Line2D([], [], color=colour, marker=marker, linestyle="", markersize=5, label=name)
         for name, (colour, marker) in styles.items()
     ]
-    figure.legend(handles=handles, loc="upper left", ncols=len(handles), frameon=False,
-                  bbox_to_anchor=(0.0, (height - 0.3) / height), fontsize=8.5, labelcolor=TEXT,
-                  handletextpad=0.1, columnspacing=1.2)  # fmt: skip
+    figure.legend(handles=handles, loc="upper left", ncols=len(handles), handletextpad=0.1,
+                  bbox_to_anchor=(0.0, (height - 0.3) / height), fontsize=8.5,
+                  columnspacing=1.2)  # fmt: skip
 
 
 def _panel(
@@ -158,12 +149,12 @@ def _panel(
     if timed:
         axes.set_xlim(0, max(105.0, 1.05 * limit))
         axes.axvline(100, color=TEXT, linewidth=0.8, linestyle=":")
-        axes.set_xlabel("percent of the ceiling", fontsize=8, color=TEXT)
+        axes.set_xlabel("percent of the ceiling")
     else:
         axes.set_xscale("log", base=2)
         axes.minorticks_off()
         axes.set_xlim(0.7, max(4.0, 1.5 * limit))
         axes.xaxis.set_major_formatter("{x:g}")
-        axes.set_xlabel("bytes moved ÷ the least to be moved (log)", fontsize=8, color=TEXT)
+        axes.set_xlabel("bytes moved ÷ the least to be moved (log)")
     axes.tick_params(which="both", colors=TEXT, labelsize=7.5, length=2)
     axes.grid(axis="x", color=TEXT, alpha=0.25, linewidth=0.5)
