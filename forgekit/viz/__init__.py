@@ -39,11 +39,15 @@ if TYPE_CHECKING:
         render_tiled_mma_svg,
         render_tv_layout_svg,
     )
-    from forgekit.viz.layouts.mma import draw_mma_from_layouts
-    from forgekit.viz.layouts.offsets import draw_offsets
-    from forgekit.viz.layouts.plain import draw_layout
+    from forgekit.viz.layouts.offsets import draw_layout, draw_offsets
     from forgekit.viz.layouts.swizzle import draw_swizzle_layout
-    from forgekit.viz.layouts.tiled import draw_tiled_copy, draw_tiled_mma, tidfrg_D, tidfrg_S
+    from forgekit.viz.layouts.tiled import (
+        draw_mma_from_layouts,
+        draw_tiled_copy,
+        draw_tiled_mma,
+        tidfrg_D,
+        tidfrg_S,
+    )
     from forgekit.viz.layouts.tv import draw_copy_layout, draw_tv_layout
     from forgekit.viz.mismatch import mismatch_map
     from forgekit.viz.picture import LayoutPicture

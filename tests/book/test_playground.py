@@ -23,7 +23,7 @@ from forgekit.layouts.swizzle import outer_of
 from forgekit.layouts.tuples import flat, leaf_map
 from forgekit.layouts.tuples import text as spelt
 from forgekit.layouts.wording import coverage
-from forgekit.viz.layouts.banks import conflict_ways
+from forgekit.viz.layouts.swizzle import conflict_ways
 from tests.book.conftest import ROOT
 
 STATIC = ROOT / "book" / "static"

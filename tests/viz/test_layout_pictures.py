@@ -89,8 +89,6 @@ def test_a_divided_layout_is_drawn_as_tiles_where_they_lay() -> None:
     whole = {(r, c): str(12 * r + c) for r in range(8) for c in range(12)}
     assert places(draw_layout(divided, flatten_hierarchical=False)) == whole
     assert places(draw_layout(divided)) != whole
-    modes = draw_layout(divided, flatten_hierarchical=False, arrange="modes")
-    assert places(modes) == places(draw_layout(divided))
 
 
 def test_nested_modes_have_their_coordinates_on_the_axes_and_borders() -> None:
@@ -266,9 +264,6 @@ BANKS = {"element_bits": None}  # of the picture of shared memory
         (Layout((1024, 1024)), {}, "1,048,576 cells, needed at most 65,536; draw a part"),
         (Layout((2, 2, 100)), {}, "100, needed at most 64 slices of 2 × 2"),
         (Layout((), ()), {}, "needed at least one mode"),
-        (Layout((4, 4)), {"arrange": "x"}, "arrange: got 'x', needed None, 'modes' or 'tiles'"),
-        (Layout((2, 2, 2)), {"flatten_hierarchical": False, "arrange": "tiles"},
-         "needed two modes of at most two entries each"),
         (Layout((2, 2, 2)), BANKS, "of rank 3, needed rank 1 or 2"),
         (Layout((2, 2)), {"element_bits": 12},
          "element_bits: got 12, needed one of 4, 8, 16, 32, 64, 128"),

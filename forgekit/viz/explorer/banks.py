@@ -6,8 +6,8 @@ from typing import Any
 
 from forgekit.layouts import ComposedLayout, Layout, Swizzle
 from forgekit.layouts.swizzle import outer_of
-from forgekit.viz.layouts.banks import BANK_BITS, describe_ways, worst_ways
 from forgekit.viz.layouts.reading import offsets_of
+from forgekit.viz.layouts.swizzle import BANK_BITS, describe_ways, worst_ways
 
 _MOST_PADDING = 8  # elements
 _MOST_BITS = 5  # 32 banks

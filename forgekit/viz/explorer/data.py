@@ -16,8 +16,8 @@ from forgekit.layouts.swizzle import outer_of
 from forgekit.layouts.tuples import Basis, flat, parts
 from forgekit.viz.explorer.banks import bank_choices
 from forgekit.viz.explorer.steps import tile_and_threads
-from forgekit.viz.layouts.banks import element_width
 from forgekit.viz.layouts.reading import offsets_of
+from forgekit.viz.layouts.swizzle import element_width
 from forgekit.viz.palette import (
     INK,
     NOTHING,

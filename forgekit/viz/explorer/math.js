@@ -1,5 +1,5 @@
 // What the explorer computes in the page: coordinates, banks, conflicts. tests/viz/test_explorer.py
-// compares each of these with forgekit.layouts and forgekit.viz.layouts.banks.
+// compares each of these with forgekit.layouts and forgekit.viz.layouts.swizzle.
 const mod = (a, n) => ((a % n) + n) % n;
 const flat = (x) => (Array.isArray(x) ? x.flatMap(flat) : [x]);
 const product = (x) => flat(x).reduce((a, b) => a * b, 1);

@@ -7,7 +7,7 @@ from typing import Any
 
 from forgekit.viz.compose import compose
 from forgekit.viz.grid import Content, Grid, plain_axis
-from forgekit.viz.layouts.banks import bank_of
+from forgekit.viz.layouts.swizzle import bank_of
 from forgekit.viz.palette import (
     NOTHING,
     PAPER,

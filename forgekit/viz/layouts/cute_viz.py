@@ -16,11 +16,9 @@ from typing import Any
 
 from forgekit.arguments import checked
 from forgekit.errors import PlatformError, UsageError, brief, got_needed, usage_error
-from forgekit.viz.layouts.mma import draw_mma_from_layouts
-from forgekit.viz.layouts.offsets import draw_offsets
-from forgekit.viz.layouts.plain import draw_layout
+from forgekit.viz.layouts.offsets import draw_layout, draw_offsets
 from forgekit.viz.layouts.swizzle import draw_swizzle_layout
-from forgekit.viz.layouts.tiled import draw_tiled_copy, draw_tiled_mma
+from forgekit.viz.layouts.tiled import draw_mma_from_layouts, draw_tiled_copy, draw_tiled_mma
 from forgekit.viz.layouts.tv import draw_copy_layout, draw_tv_layout
 from forgekit.viz.picture import LayoutPicture
 

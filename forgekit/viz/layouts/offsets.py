@@ -1,10 +1,12 @@
-"""The picture of a table of offsets, and what pictures of layouts show and say of theirs.
+"""Pictures of layouts and of tables: the offset of every coordinate, as a bar, grids or tiles.
 
 A cell has the colour of where its element lies in memory: light first, dark last.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,21 +15,125 @@ import numpy as np
 from forgekit.arguments import checked, dense, integer_or_none
 from forgekit.errors import brief, usage_error
 from forgekit.layouts import ComposedLayout, Layout
+from forgekit.layouts.tuples import parts, product
 from forgekit.layouts.tuples import text as cute_text
 from forgekit.text import plural
 from forgekit.viz.compose import blocks_of, compose
-from forgekit.viz.grid import Content, Grid, cell_size, plain_axis
-from forgekit.viz.layouts.reading import MOST_CELLS, Array
-from forgekit.viz.palette import offset_colour
+from forgekit.viz.grid import Axis, Content, Grid, cell_size, nested_axis, plain_axis
+from forgekit.viz.layouts.reading import MOST_CELLS, Array, read_table
+from forgekit.viz.palette import PAPER, offset_colour
 from forgekit.viz.picture import LayoutPicture
 from forgekit.viz.scene import Swatch
 
 _NEUTRAL = "#E8F1F8"  # of a cell that shows a coordinate
-_MOST_SPELT = 64  # cells that a description lists one by one
+MOST_SPELT = 64  # cells that a description lists one by one
+_BAR = 32  # cells in a row of a layout of one mode
+_MOST_PANELS = 64
+_TILES_NOTE = "inside a heavy frame: mode 0, a tile; the frames themselves: mode 1, the tiles"
+_AXES_NOTE = "beside the cells the innermost entry of each mode, the outer ones further out"
 _REMEDY = "give equally long rows of offsets, such as [[0, 1, 2], [3, 4, 5]]"
 _BIGGEST = np.iinfo(np.int64).max
 
 
+@checked()
+def draw_layout(layout: Any, *, flatten_hierarchical: bool = True) -> LayoutPicture:
+    """The offset of every coordinate: mode 0 down, mode 1 across, a grid for each of the others.
+
+    Args:
+        layout: CuTe's (while it is traced) or forgekit's, a tensor, the text that CuTe prints, or a
+            tuple (shape, stride).
+        flatten_hierarchical: False shows nested modes as such, with their coordinates on the axes
+            and a border round each group. Where both modes are nested pairs, mode 0 is drawn as a
+            tile and mode 1 counts tiles, as zipped_divide leaves a matrix.
+
+    Raises:
+        UsageError: no layout, dynamic modes, or more than 65,536 cells.
+    """
+    layout, offsets = read_table(layout)
+    if layout.rank == 0:
+        raise usage_error("layout", layout, "at least one mode", "give it a mode, such as 1:0")
+    cells, modes = Cells(layout, offsets), parts(layout.shape)
+    nested = not flatten_hierarchical
+    notes: list[str] = []
+    if nested and len(modes) == 2 and all(isinstance(m, tuple) and len(m) == 2 for m in modes):
+        grids, notes = [_tiles_grid(cells)], [_TILES_NOTE]
+    elif layout.rank == 1:
+        grids = [_bar_grid(cells, nested)]
+    else:
+        grids = _slices(cells, nested)
+        if nested and layout.depth > 1:
+            notes = [_AXES_NOTE]
+    lines = cells.described()
+    words = ". ".join([f"Layout {layout}", *lines, *notes, cells.spelt_out()])
+    return LayoutPicture(
+        compose(str(layout), lines, blocks_of(grids), words=words, swatches=cells.legend(grids),
+                notes=notes)
+    )  # fmt: skip
+
+
+def _axis(shape: Any, nested: bool) -> Axis:
+    return nested_axis(shape) if nested else plain_axis(product(shape))
+
+
+def _bar_grid(cells: Cells, nested: bool) -> Grid:
+    """One mode: a bar, broken into rows where it is long."""
+    size = len(cells.offsets)
+    columns = min(size, _BAR)
+    rows = -(-size // _BAR)
+    across, down = plain_axis(columns), plain_axis(rows, step=columns)
+    if rows == 1:
+        across, down = _axis(parts(cells.layout.shape)[0], nested), Axis(())
+
+    def content(row: int, column: int) -> Content:
+        index = row * columns + column
+        return cells.content(index) if index < size else Content(PAPER, hatched=True)
+
+    return Grid("layout", rows, columns, content, down, across,
+                cell=cell_size(columns, cells.longest))  # fmt: skip
+
+
+def _slices(cells: Cells, nested: bool) -> list[Grid]:
+    """Mode 0 down, mode 1 across, and a grid for each coordinate of the others."""
+    modes = parts(cells.layout.shape)
+    rows, columns, *others = map(product, modes)
+    count = math.prod(others)
+    if count > _MOST_PANELS:
+        remedy = "draw fewer of them: slice the layout, or group its modes into two"
+        needed = f"at most {_MOST_PANELS} slices of {rows} × {columns}"
+        raise usage_error(f"layout {cells.layout}", f"{count:,}", needed, remedy)
+    cell = cell_size(columns * min(count, 3), cells.longest)
+    grids = []
+    counts = itertools.product(*map(range, reversed(others)))  # the leftmost mode is the fastest
+    for part, place in enumerate(counts):
+
+        def content(row: int, column: int, start: int = part * rows * columns) -> Content:
+            return cells.content(start + column * rows + row)
+
+        caption = f"(_,_,{','.join(map(str, reversed(place)))})" if others else ""
+        name = f"layout {caption}".strip()
+        grids.append(Grid(name, rows, columns, content, _axis(modes[0], nested),
+                          _axis(modes[1], nested), caption=caption, cell=cell))  # fmt: skip
+    return grids
+
+
+def _tiles_grid(cells: Cells) -> Grid:
+    """As a matrix that zipped_divide took apart: each tile where it lay."""
+    inner, outer = parts(cells.layout.shape)
+    tile_rows, tile_columns = map(product, inner)
+    grid_rows, grid_columns = map(product, outer)
+
+    def content(row: int, column: int) -> Content:
+        within = row % tile_rows + column % tile_columns * tile_rows
+        tile = row // tile_rows + column // tile_columns * grid_rows
+        return cells.content(within + tile * tile_rows * tile_columns)
+
+    rows, columns = tile_rows * grid_rows, tile_columns * grid_columns
+    return Grid("layout", rows, columns, content, nested_axis((tile_rows, grid_rows)),
+                nested_axis((tile_columns, grid_columns)),
+                cell=cell_size(columns, cells.longest))  # fmt: skip
+
+
+# -- tables of offsets -------------------------------------------------------------------------
 @checked()
 def draw_offsets(table: Any, *, title: str = "offsets") -> LayoutPicture:
     """A table of offsets, drawn as `draw_layout` draws a layout, which is not named.
@@ -52,12 +158,44 @@ def draw_offsets(table: Any, *, title: str = "offsets") -> LayoutPicture:
     return LayoutPicture(scene)
 
 
+def read_offsets(table: Any, what: str = "table of offsets") -> Array:
+    """Nested lists, tuples or an array of integers as an array of shape (rows, columns).
+
+    Raises UsageError: not rows of integers, rows of different lengths, no or too many cells.
+    """
+    cells = table.size if isinstance(table, np.ndarray) else 0
+    if hasattr(table, "is_nested"):  # a tensor
+        cells = dense(what, table).numel()
+    if cells > MOST_CELLS:  # before it is made a list
+        raise usage_error(what, brief(table), f"at most {MOST_CELLS:,} cells", _REMEDY)
+    rows = table.tolist() if hasattr(table, "tolist") else table
+    if not isinstance(rows, list | tuple) or not rows:
+        raise usage_error(what, brief(table), "rows of integers", _REMEDY)
+    for i, row in enumerate(rows):
+        if not isinstance(row, list | tuple) or not row:
+            raise usage_error(f"{what}, row {i}", brief(row), "integers", _REMEDY)
+        if len(row) != len(rows[0]):
+            needed = f"{len(rows[0])}, as in row 0"
+            raise usage_error(f"{what}, row {i}", f"{len(row)} entries", needed, _REMEDY)
+    if (count := len(rows) * len(rows[0])) > MOST_CELLS:
+        got, most = f"{count:,} cells", f"at most {MOST_CELLS:,}"
+        raise usage_error(what, got, most, "draw a part of it")
+    for i, row in enumerate(rows):
+        for j, entry in enumerate(row):
+            offset = integer_or_none(entry)
+            if offset is None or abs(offset) > _BIGGEST:
+                where = f"{what}, row {i}, column {j}"
+                integer = "an integer" if offset is None else "an integer of 64 bits"
+                raise usage_error(where, brief(entry), integer, _REMEDY)
+    return np.array(rows, np.int64)
+
+
+# -- what cells and words say of offsets -------------------------------------------------------
 class Cells:
     """The offset of each linear index of a layout, and how a cell shows one.
 
-    Attributes:
-        layout: names the coordinates. offsets: as `reading.offsets_of` gives them.
-        span: the first and the last offset; None if they are coordinates.
+    layout: names the coordinates. offsets: as `reading.offsets_of` gives them. span: the first and
+    the last offset; None if they are coordinates.
     """
 
     def __init__(self, layout: Layout | ComposedLayout, offsets: Array) -> None:
@@ -102,7 +240,7 @@ class Cells:
 
     def spelt_out(self) -> str:
         """Each coordinate and its offset, if they are few."""
-        if len(self.offsets) > _MOST_SPELT:
+        if len(self.offsets) > MOST_SPELT:
             return ""
         form = "{}" if self.span else "({})"
         pairs = [f"{self.coordinate(i)} to {form.format(self.text(i))}"
@@ -120,37 +258,3 @@ def describe_offsets(offsets: Array) -> str:
     if high - low + 1 == size:
         return f"each offset from {low:,} to {high:,} once"
     return f"offsets {low:,} to {high:,}, {high - low + 1 - size:,} of them unused"
-
-
-def read_offsets(table: Any, what: str = "table of offsets") -> Array:
-    """Nested lists, tuples or an array of integers as an array of shape (rows, columns).
-
-    Raises UsageError: not rows of integers, rows of different lengths, no or too many cells.
-    """
-    cells = table.size if isinstance(table, np.ndarray) else 0
-    if hasattr(table, "is_nested"):  # a tensor
-        cells = dense(what, table).numel()
-    if cells > MOST_CELLS:  # before it is made a list
-        raise usage_error(what, brief(table), f"at most {MOST_CELLS:,} cells", _REMEDY)
-    rows = table.tolist() if hasattr(table, "tolist") else table
-    if not isinstance(rows, list | tuple) or not rows:
-        raise usage_error(what, brief(table), "rows of integers", _REMEDY)
-    for i, row in enumerate(rows):
-        if not isinstance(row, list | tuple) or not row:
-            raise usage_error(f"{what}, row {i}", brief(row), "integers", _REMEDY)
-    width = len(rows[0])
-    for i, row in enumerate(rows):
-        if len(row) != width:
-            needed = f"{width}, as in row 0"
-            raise usage_error(f"{what}, row {i}", f"{len(row)} entries", needed, _REMEDY)
-    if len(rows) * width > MOST_CELLS:
-        got, most = f"{len(rows) * width:,} cells", f"at most {MOST_CELLS:,}"
-        raise usage_error(what, got, most, "draw a part of it")
-    for i, row in enumerate(rows):
-        for j, entry in enumerate(row):
-            offset = integer_or_none(entry)
-            if offset is None or abs(offset) > _BIGGEST:
-                where = f"{what}, row {i}, column {j}"
-                integer = "an integer" if offset is None else "an integer of 64 bits"
-                raise usage_error(where, brief(entry), integer, _REMEDY)
-    return np.array(rows, np.int64)

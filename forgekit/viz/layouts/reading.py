@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from forgekit.errors import UsageError, brief, usage_error
+from forgekit.arguments import integer_or_none
+from forgekit.errors import brief, usage_error
 from forgekit.layouts import Basis, ComposedLayout, Layout, read
 from forgekit.layouts.layout import flat_modes
 from forgekit.layouts.tuples import flat, has_dynamic, text
@@ -31,9 +32,10 @@ def read_layout(value: Any, what: str = "layout") -> Layout | ComposedLayout:
     return layout
 
 
-def too_large(what: str, size: int, layout: object) -> UsageError:
-    remedy = "draw a part of it: the first tile, or the same layout with smaller modes"
-    return usage_error(f"{what} {layout}", f"{size:,} cells", f"at most {MOST_CELLS:,}", remedy)
+def _require_drawable(what: str, size: int, most: int = MOST_CELLS) -> None:
+    if size > most:
+        remedy = "draw a part of it: the first tile, or the same layout with smaller modes"
+        raise usage_error(what, f"{size:,} cells", f"at most {most:,}", remedy)
 
 
 def read_table(value: Any, what: str = "layout") -> tuple[Layout | ComposedLayout, Array]:
@@ -55,8 +57,7 @@ def offsets_of(layout: Layout | ComposedLayout) -> Array:
     the coordinate) for a layout whose offsets are coordinates.
     """
     size = layout.size()
-    if size > MOST_CELLS:
-        raise too_large("layout", size, layout)
+    _require_drawable(f"layout {layout}", size)
     if isinstance(layout, ComposedLayout):
         return np.array([layout(i) for i in range(size)], np.int64)
     leaves = flat_modes(layout)
@@ -85,56 +86,38 @@ def _widened(rows: Any, width: int) -> Array:
 
 def read_tile(tile: Any, rank: int, what: str) -> tuple[int, ...]:
     """A tile's sizes as integers; a mode may be an integer, a tuple or a layout."""
-    modes = tile if isinstance(tile, tuple | list) else _shape_of(tile)
-    remedy = f"give {rank} sizes, such as {'(16, 8, 16)' if rank == 3 else '(8, 8)'}"
-    needed = f"{rank} positive integers"
-    if not isinstance(modes, tuple | list) or len(modes) != rank:
-        raise usage_error(what, brief(tile), needed, remedy)
-    sizes = []
-    for mode in modes:
-        try:
-            sizes.append(read_layout(mode, what).size() if _is_layout(mode) else _product(mode))
-        except (TypeError, ValueError):
-            raise usage_error(what, _shown(tile), needed, remedy) from None
-    if math.prod(sizes) > MOST_CELLS * (64 if rank == 3 else 1):
-        raise too_large(what, math.prod(sizes), tuple(sizes))
-    return tuple(sizes)
-
-
-def _shape_of(tile: Any) -> Any:
+    modes = tile if isinstance(tile, tuple | list) else ()
     try:
-        return getattr(tile, "shape", tile)
-    except RuntimeError:  # torch, of a nested tensor
-        return tile
+        sizes = tuple(_size_of(mode, what) for mode in modes)
+    except ValueError:
+        sizes = ()
+    if len(sizes) != rank:
+        got = f"({', '.join(map(str, modes))})" if modes else brief(tile)
+        remedy = f"give {rank} sizes, such as {'(16, 8, 16)' if rank == 3 else '(8, 8)'}"
+        raise usage_error(what, got, f"{rank} positive integers", remedy)
+    _require_drawable(f"{what} {sizes}", math.prod(sizes), MOST_CELLS * (64 if rank == 3 else 1))
+    return sizes
 
 
-def _is_layout(value: Any) -> bool:
-    return not isinstance(value, tuple | list) and hasattr(value, "stride")
-
-
-def _product(value: Any) -> int:
-    if isinstance(value, tuple | list):
-        return math.prod(_product(v) for v in value)
-    if isinstance(value, bool | float | str) or int(value) < 1:
+def _size_of(mode: Any, what: str) -> int:
+    if isinstance(mode, tuple | list):
+        return math.prod(_size_of(m, what) for m in mode)
+    size = read_layout(mode, what).size() if hasattr(mode, "stride") else integer_or_none(mode)
+    if size is None or size < 1:
         raise ValueError
-    return int(value)
-
-
-def _shown(tile: Any) -> str:
-    return "(" + ", ".join(str(mode) for mode in tile) + ")"
+    return size
 
 
 @dataclass(frozen=True, eq=False)
 class ThreadValues:
-    """A thread-value layout within a tile, as tables.
+    """A thread-value layout, as CuTe writes it, within a tile of rows and columns.
 
     Attributes:
-        layout: in CuTe's notation. tile: rows and columns of the picture.
         pattern: rows and columns that the layout itself covers; the tile repeats it.
-        meant: rows and columns that the layout was made for, if the tile has another form.
         coords: (threads, values, 2): row and column of each value, within the pattern.
         holders: (row, column) of the pattern -> the (thread, value) pairs there, in order.
         thread_shape, value_shape: the modes' nested shapes.
+        meant: rows and columns that the layout was made for, if the tile has another form.
     """
 
     layout: str
@@ -186,9 +169,8 @@ def read_thread_values(
     layout, offsets = read_table(value, what)
     if layout.rank < 2:
         remedy = "give ((threads…),(values…)), such as what cute.make_layout_tv returns"
-        raise usage_error(
-            what, f"{layout} of rank {layout.rank}", "a thread and a value mode", remedy
-        )
+        got = f"{layout} of rank {layout.rank}"
+        raise usage_error(what, got, "a thread and a value mode", remedy)
     made_for, pattern = pattern, _pattern(pattern or tile, tile)
     fits = made_for is None or pattern == made_for
     threads, values = layout.size(0), layout.size(1)
@@ -202,7 +184,11 @@ def read_thread_values(
         coords = np.stack([offsets % pattern[0], offsets // pattern[0]], axis=1)
         inside = (offsets >= 0) & (offsets < math.prod(pattern))
     if not inside.all():
-        raise _outside(what, layout, offsets[~inside][0], pattern)
+        place = ", ".join(map(str, offsets[~inside][0].reshape(-1).tolist()))
+        got = f"a value at {f'coordinate ({place})' if offsets.ndim == 2 else f'index {place}'}"
+        needed = f"coordinates inside the tile {pattern}, which has {math.prod(pattern)} elements"
+        remedy = "give the tile that this layout covers (make_layout_tv returns it too)"
+        raise usage_error(f"{what} {layout}", got, needed, remedy)
     coords = coords.reshape(values, threads, 2).swapaxes(0, 1)
     holders: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for thread in range(threads):
@@ -224,13 +210,3 @@ def _pattern(pattern: tuple[int, ...], tile: tuple[int, ...]) -> tuple[int, ...]
     needed = f"a multiple of {pattern[0]} rows and of {pattern[1]} columns"
     remedy = f"draw the tile {pattern} that it covers at once"
     raise usage_error("tile", tile, needed, remedy)
-
-
-def _outside(what: str, layout: object, offset: Any, tile: tuple[int, ...]) -> UsageError:
-    if np.ndim(offset):
-        got = f"a value at coordinate ({', '.join(str(int(x)) for x in offset)})"
-    else:
-        got = f"a value at index {int(offset)}"
-    needed = f"coordinates inside the tile {tile}, which has {math.prod(tile)} elements"
-    remedy = "give the tile that this layout covers (make_layout_tv returns it too)"
-    return usage_error(f"{what} {layout}", got, needed, remedy)

@@ -1,22 +1,31 @@
-"""The picture of a swizzled layout: each element's offset and bank, coloured by the bank."""
+"""Shared-memory banks of a layout: their picture, and the conflicts of a warp that reads along it.
+
+32 banks of 4 bytes: the byte address over 4, modulo 32. Lanes that need different words of one bank
+are served one after another; lanes that need the same word, together. Loads wider than 4 bytes are
+served in groups of lanes that need 128 bytes together. (CUDA C++ Programming Guide, shared memory.)
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from forgekit.arguments import checked
-from forgekit.errors import usage_error
+from forgekit.errors import brief, usage_error
 from forgekit.layouts import ComposedLayout, Layout, read
 from forgekit.viz.compose import blocks_of, compose
 from forgekit.viz.grid import Content, Grid, cell_size, plain_axis
-from forgekit.viz.layouts.banks import BANKS, bank_of, describe_ways, element_width, worst_ways
-from forgekit.viz.layouts.offsets import Cells
+from forgekit.viz.layouts.offsets import MOST_SPELT, Cells
 from forgekit.viz.layouts.reading import Array, offsets_of, read_layout
 from forgekit.viz.palette import bank_colour
 from forgekit.viz.picture import LayoutPicture
 from forgekit.viz.scene import Swatch
+
+BANKS, BANK_BITS = 32, 32
+_WARP, _SERVED_BITS = 32, 1024
+_WIDTHS = (4, 8, 16, 32, 64, 128)
 
 
 @checked()
@@ -41,21 +50,24 @@ def draw_swizzle_layout(layout: Any, *, element_bits: int | None = None) -> Layo
     offsets, title = offsets_of(layout), str(layout)
     if offsets.ndim != 1:
         raise usage_error("layout", layout, "offsets into memory", "draw it with draw_layout")
-    plain = _without_swizzle(layout)
+    plain = offsets
+    if isinstance(layout, ComposedLayout) and not isinstance(layout.inner, Layout):
+        plain = offsets_of(layout.outer)
     if (swizzle := described.pointer_swizzle) is not None:
-        plain, title = offsets, f"{layout} behind a pointer with {swizzle} of bytes"
+        title = f"{layout} behind a pointer with {swizzle} of bytes"
         offsets = np.array([swizzle(int(o) * bits // 8) * 8 // bits for o in offsets], np.int64)
     cells = Cells(layout, offsets)
     grid = _banks_grid(cells, bits, rows, columns)
-    table = offsets.reshape(columns, rows).T
-    before = None if plain is None else plain.reshape(columns, rows).T
-    lines = [*cells.described(), *_conflicts(table, before, bits)]
-    used = [b for b in range(BANKS) if (offsets * bits // 32 % BANKS == b).any()]
+    tables = (table.reshape(columns, rows).T for table in (offsets, plain))
+    lines = [*cells.described(), *_conflicts(*tables, bits)]
+    banks = [bank_of(int(offset), bits) for offset in offsets]
+    used = sorted({*banks})
     swatches = [Swatch(tuple(bank_colour(b) for b in used), _banks_text(used))]
+    spelt = ", ".join(map(str, banks)) if len(banks) <= MOST_SPELT else ""
     notes = [f"in each cell: the offset, and b: its bank, for elements of {bits} bits. "
              "A hue is 16 bytes (4 banks), which is what one row of ldmatrix reads."]  # fmt: skip
     words = ". ".join([f"Layout {title} in shared memory", *lines, *notes, cells.spelt_out(),
-                       _banks_spelt_out(offsets, bits)])  # fmt: skip
+                       spelt and f"Banks in the same order: {spelt}."])  # fmt: skip
     return LayoutPicture(
         compose(title, lines, blocks_of([grid]), words=words, swatches=swatches, notes=notes)
     )
@@ -74,34 +86,66 @@ def _banks_grid(cells: Cells, bits: int, rows: int, columns: int) -> Grid:
 
 
 def _banks_text(used: list[int]) -> str:
-    if len(used) == BANKS or used == list(range(used[0], used[-1] + 1)):
-        return f"bank {used[0]} to {used[-1]}" if len(used) > 1 else f"bank {used[0]}"
+    if len(used) == 1:
+        return f"bank {used[0]}"
+    if len(used) == used[-1] + 1 - used[0]:
+        return f"bank {used[0]} to {used[-1]}"
     return f"{len(used)} banks: {used[0]} … {used[-1]}"
 
 
-def _without_swizzle(layout: Layout | ComposedLayout) -> Array | None:
-    """The offsets of the same layout without its swizzle; None if it has none."""
-    if not isinstance(layout, ComposedLayout) or isinstance(layout.inner, Layout):
-        return None
-    return offsets_of(layout.outer)
-
-
-def _conflicts(table: Array, plain: Array | None, bits: int) -> list[str]:
+def _conflicts(table: Array, plain: Array, bits: int) -> list[str]:
     """How a warp fares that reads a row or a column, with the swizzle and without."""
-    now = worst_ways(table, bits)
-    before = now if plain is None else worst_ways(plain, bits)
     lines = []
     for name, elements, ways, without in zip(
-        ("row", "column"), table.shape[::-1], now, before, strict=True
-    ):
+        ("row", "column"), table.shape[::-1], worst_ways(table, bits), worst_ways(plain, bits),
+        strict=True,
+    ):  # fmt: skip
         if elements > 1:
             more = f" ({describe_ways(without)} without the swizzle)" if without != ways else ""
             lines.append(f"a warp that reads a {name}: {describe_ways(ways)}{more}")
     return lines
 
 
-def _banks_spelt_out(offsets: Array, bits: int) -> str:
-    if len(offsets) > 64:
-        return ""
-    banks = ", ".join(str(bank_of(int(offset), bits)) for offset in offsets)
-    return f"Banks in the same order: {banks}."
+# -- banks and their conflicts ------------------------------------------------------------------
+def element_width(element_bits: Any, dtype: str | None) -> int:
+    """The element's width: as given, else a tensor's own, else 32 bits."""
+    if element_bits is None:
+        digits = "".join(c for c in (dtype or "f32").partition("E")[0] if c.isdigit())
+        element_bits = int(digits) if digits and int(digits) in _WIDTHS else 32
+    if element_bits not in _WIDTHS or isinstance(element_bits, bool):
+        remedy = "16 for Float16 and BFloat16, 32 for Float32"
+        needed = "one of " + ", ".join(map(str, _WIDTHS))
+        raise usage_error("element_bits", brief(element_bits), needed, remedy)
+    return int(element_bits)
+
+
+def bank_of(offset: int, element_bits: int) -> int:
+    """The bank of an element's first byte."""
+    return offset * element_bits // BANK_BITS % BANKS
+
+
+def conflict_ways(offsets: Array, element_bits: int) -> int:
+    """The most words of one bank that a group of lanes needs, lane i reading element i; 1 is best.
+
+    More than 32 elements are read by a warp after another.
+    """
+    lanes = max(min(_WARP, _SERVED_BITS // element_bits), 1)
+    each = max(element_bits // BANK_BITS, 1)  # words of an element
+    worst = 1
+    for warp in range(0, len(offsets), _WARP):
+        of_warp = offsets[warp : warp + _WARP]
+        for start in range(0, len(of_warp), lanes):
+            first = of_warp[start : start + lanes] * element_bits // BANK_BITS
+            words = np.unique((first[:, None] + np.arange(each)).reshape(-1))
+            worst = max(worst, *Counter((words % BANKS).tolist()).values())
+    return worst
+
+
+def worst_ways(table: Array, element_bits: int) -> tuple[int, int]:
+    """The most `conflict_ways` of a warp that reads a row of the table, and a column."""
+    row, column = (max(conflict_ways(line, element_bits) for line in t) for t in (table, table.T))
+    return row, column
+
+
+def describe_ways(ways: int) -> str:
+    return "no conflict" if ways == 1 else f"{ways}-way conflict"

@@ -1,4 +1,4 @@
-"""Tiled copies and MMAs of CuTe: their thread-value layouts and the tiles they cover."""
+"""Tiled copies and MMAs of CuTe: who holds which element of their tiles."""
 
 from __future__ import annotations
 
@@ -6,10 +6,23 @@ from typing import Any
 
 from forgekit.arguments import checked
 from forgekit.errors import usage_error
-from forgekit.viz.layouts.mma import draw_mma
-from forgekit.viz.layouts.reading import read_tile
-from forgekit.viz.layouts.tv import draw_copy
+from forgekit.text import plural
+from forgekit.viz.compose import compose, wrap_layout
+from forgekit.viz.grid import Block, Grid
+from forgekit.viz.layouts.reading import ThreadValues, read_thread_values, read_tile
+from forgekit.viz.layouts.tv import (
+    describe,
+    draw_copy,
+    spell_out,
+    tile_grid,
+    tv_notes,
+    tv_swatches,
+)
 from forgekit.viz.picture import LayoutPicture
+from forgekit.viz.scene import Item, Label, text_width
+
+_SIZE, _LEAST = 11.5, 270.0  # px, letters and width of the layouts' text
+_MOST_ACROSS, _MOST_DOWN = 40, 64  # cells of both matrices, drawn one by one
 
 
 @checked()
@@ -37,7 +50,7 @@ def draw_tiled_mma(tiled_mma: Any, tile_mnk: Any) -> LayoutPicture:
     _require("tiled_mma", tiled_mma, "tv_layout_C_tiled", f"a tiled MMA, such as {made}")
     layouts = tiled_mma.tv_layout_C_tiled, tiled_mma.tv_layout_A_tiled, tiled_mma.tv_layout_B_tiled
     covers = tuple(int(tiled_mma.get_tile_size(mode)) for mode in range(3))
-    return draw_mma(layouts, tile_mnk, covers=covers)
+    return _draw_mma(layouts, tile_mnk, covers)
 
 
 def tidfrg_S(tiled_copy: Any, tile_mn: Any) -> Any:  # noqa: N802 - cute-viz's name, as CUTLASS's
@@ -77,3 +90,72 @@ def _require(what: str, value: Any, attribute: str, needed: str) -> None:
         remedy = "draw it inside the @cute.jit function that makes it"
         got = "one whose @cute.jit function has ended (CuTe has freed it)"
         raise usage_error(what, got, "one that is being traced now", remedy)
+
+
+# -- the picture of an MMA ------------------------------------------------------------------------
+@checked()
+def draw_mma_from_layouts(layoutC: Any, layoutA: Any, layoutB: Any, tile_mnk: Any) -> LayoutPicture:
+    """As `draw_tiled_mma`, from thread-value layouts of C (M, N), A (M, K) and B (N, K)."""
+    return _draw_mma((layoutC, layoutA, layoutB), tile_mnk)
+
+
+def _draw_mma(
+    layouts: tuple[Any, Any, Any], tile_mnk: Any, covers: tuple[int, ...] | None = None
+) -> LayoutPicture:
+    """B above C, A left of C, so that a row of A and a column of B meet in their element of C.
+
+    layouts: of C (M × N), A (M × K) and B (N × K); covers: the sizes that they cover, of which the
+    tile may be a multiple.
+    """
+    m, n, k = read_tile(tile_mnk, 3, "tile_mnk")
+    cm, cn, ck = covers or (m, n, k)
+    c = read_thread_values(layouts[0], (m, n), "layout of C", (cm, cn))
+    a = read_thread_values(layouts[1], (m, k), "layout of A", (cm, ck))
+    b = read_thread_values(layouts[2], (n, k), "layout of B", (cn, ck))
+    cell = _cell(n + k, max(tv.threads for tv in (a, b, c)))
+    grids = [
+        tile_grid(b, "B", caption="B", note="k down, n across", cell=cell).transposed(),
+        tile_grid(a, "A", caption="A", note="m down, k across", cell=cell),
+        tile_grid(c, "C", caption="C", note="m down, n across", cell=cell),
+    ]
+    named = {"A": a, "B": b, "C": c}
+    lines = [f"{plural(c.threads, 'thread')}; a thread holds {plural(a.values, 'value')} of A, "
+             f"{b.values} of B, {c.values} of C"]  # fmt: skip
+    lines += [f"{x}: {'; '.join(more)}" for x, tv in named.items() if (more := describe(tv)[1:])]
+    title = f"C ({m} × {n}) += A ({m} × {k}) · B ({k} × {n})"
+    spelt = (f"{x}: {tv.layout}. {spell_out(tv)}" for x, tv in named.items())
+    large = any(g.is_large for g in grids) or n + k > _MOST_ACROSS or m + k > _MOST_DOWN
+    return LayoutPicture(
+        compose(title, lines, _rows(named, grids, large), words=". ".join([title, *lines, *spelt]),
+                swatches=tv_swatches([c, a, b]), notes=tv_notes([c, a, b]), aligned=2)
+    )  # fmt: skip
+
+
+def _cell(columns: int, threads: int) -> tuple[float, float]:
+    side = 36.0 if columns <= 16 else 32.0 if columns <= 24 else 30.0
+    return max(side, len(f"T{threads - 1}") * 7.0 + 6), side
+
+
+def _rows(
+    named: dict[str, ThreadValues], grids: list[Grid], large: bool
+) -> list[list[Block | None]]:
+    """B above C, A left of C; corners of large ones in a row of their own."""
+    side = min(min(g.dot()) for g in grids)
+    b, a, c = (g.overview((side, side)) if large else g.block() for g in grids)
+    rows: list[list[Block | None]] = [[_layouts_block(a.width, named), b], [a, c]]
+    return [*rows, [grids[i].corner().block() for i in (1, 0, 2)]] if large else rows
+
+
+def _layouts_block(width: float, named: dict[str, ThreadValues]) -> Block:
+    """The thread-value layouts, where the arrangement leaves a corner free."""
+    width = max(width, _LEAST)
+    letters = int((width - 24) / text_width("0", _SIZE, mono=True))
+    items: list[Item] = [Label(0, 8, "Thread-value layouts", 13, "ink", bold=True)]
+    y = 30.0
+    for name, tv in named.items():
+        items.append(Label(0, y, name, _SIZE, "ink", bold=True, mono=True))
+        for line in wrap_layout(tv.layout, letters):
+            items.append(Label(18, y, line, _SIZE, "dim", mono=True))
+            y += 16
+        y += 4
+    return Block("layouts", width, y, tuple(items))
