@@ -218,10 +218,10 @@ def test_one_quantity_of_counts() -> None:
 
 
 def test_equal_lines_all_show() -> None:
-    widths = [look(i, 12).width for i in range(12)]
+    widths = [look(i, 12)["linewidth"] for i in range(12)]
     assert widths == sorted(widths, reverse=True) and min(widths) >= 1.2
-    looks = [(look(i, 40).colour, look(i, 40).marker, str(look(i, 40).dash)) for i in range(40)]
-    assert len(set(looks)) == 40
+    looks = [look(i, 40) for i in range(40)]
+    assert len({str([x["color"], x["marker"], x["linestyle"]]) for x in looks}) == 40
 
 
 # -- rooflines ----------------------------------------------------------------------------------
