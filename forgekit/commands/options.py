@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from forgekit.errors import ForgekitError, UsageError, brief, usage_error
-from forgekit.profiling.nvidia.tools import program
 
 if TYPE_CHECKING:
     from forgekit.devices import Target
@@ -86,8 +86,18 @@ class ToolCommand(Command):
         if stray or not command:
             own = before[: len(before) - len(stray)]
             raise _without_dashes(ctx.command_path, args, own, [*stray, *command])
-        ctx.params["command"] = program(command, ctx.command_path)
+        if shutil.which(command[0]) is None:
+            raise _no_program(ctx.command_path, command)
+        ctx.params["command"] = command
         return []
+
+
+def _no_program(called: str, command: Sequence[str]) -> UsageError:
+    remedy = "look for a slip of the pen, or give its path"
+    if command[0].endswith(".py"):
+        remedy = f"write `{called} -- python {' '.join(command)}`"
+    got, needed = f"{command[0]!r}, which is no program", "a program and its arguments behind `--`"
+    return usage_error("the command", got, needed, remedy)
 
 
 def _without_dashes(

@@ -52,18 +52,24 @@ def with_ncu(
     full: bool,
 ) -> int:
     """Run a command below Nsight Compute: a table of its kernels."""
-    choice = ncu.Choice(_pattern(kernel), metrics, skip, count, full)
+    try:
+        re.compile(kernel)
+    except re.error as error:
+        needed = f"a regular expression ({error})"
+        remedy = "put a backslash before characters such as ( [ * +"
+        raise usage_error("--kernel", brief(kernel), needed, remedy) from None
     place = _report_path(out, ".ncu-rep")
-    done = ncu.run(tools.require(tools.NCU), command, choice, quiet=as_json)
+    options = ncu.options_of(kernel=kernel, metrics=metrics, skip=skip, count=count, full=full)
+    done = ncu.run(tools.require(tools.NCU), command, *options, quiet=as_json)
     who = command[0] if done.command_failed else "ncu"
     if not done.rows:
-        error = ncu.explain(done.log, choice.kernel)
-        if not done.command_failed or isinstance(error, PlatformError):
-            raise error
+        reason = ncu.explain(done.log, kernel)
+        if not done.command_failed or isinstance(reason, PlatformError):
+            raise reason
         print("forgekit: no kernel was measured", file=sys.stderr)
         return _passed_on(done.status, who)
     found = ncu.kernels(done.rows, metrics)
-    data = {"tool": "ncu", "command": command, "kernels": [k.to_dict() for k in found]}
+    data = {"tool": "ncu", "command": command, "kernels": found}
     _print_measured(data, ncu.as_table(found, metrics), done.report, place, as_json=as_json)
     unknown = [name for name in metrics if name not in done.rows[0]]
     if unknown and not done.status:
@@ -77,26 +83,10 @@ def with_ncu(
 def with_nsys(command: list[str], out: str | None, as_json: bool) -> int:
     """Run a command below Nsight Systems: tables of its kernels, CUDA calls and copies."""
     place = _report_path(out, ".nsys-rep")
-    done = nsys.run(tools.require(tools.NSYS), command, quiet=as_json)
-    tables = {name: [row.to_dict() for row in rows] for name, rows in done.tables.items()}
+    report, status, tables = nsys.run(tools.require(tools.NSYS), command, quiet=as_json)
     data = {"tool": "nsys", "command": command, **tables}
-    _print_measured(data, nsys.as_tables(done.tables), done.report, place, as_json=as_json)
-    return _passed_on(done.status, command[0])
-
-
-def _pattern(text: str) -> str:
-    """A pattern of kernels' names as given.
-
-    Raises:
-        UsageError: it is no regular expression.
-    """
-    try:
-        re.compile(text)
-    except re.error as error:
-        needed = f"a regular expression ({error})"
-        remedy = "put a backslash before characters such as ( [ * +"
-        raise usage_error("--kernel", brief(text), needed, remedy) from None
-    return text
+    _print_measured(data, nsys.as_tables(tables), report, place, as_json=as_json)
+    return _passed_on(status, command[0])
 
 
 def _report_path(out: str | None, suffix: str) -> Path | None:
@@ -116,28 +106,24 @@ def _report_path(out: str | None, suffix: str) -> Path | None:
 def _print_measured(
     data: dict[str, Any], table: str, report: Path, out: Path | None, *, as_json: bool
 ) -> None:
-    """Print the data or the table, and where the report is: at `out`, if that is given.
+    """Move the report to `out`, if that is given, and print the data or the table.
 
     Raises:
-        UsageError: it could not be moved there; all is printed before that.
+        UsageError: the report could not be moved; it is where it was.
     """
-    if not as_json:
-        print(f"\n{table}\n", flush=True)
-    place, failed = report, None
+    place = out or report
     if out is not None:
         try:
             shutil.move(report, out)  # what stood there is replaced now, not before
-            shutil.rmtree(report.parent, ignore_errors=True)
-            place = out
         except OSError as error:
             got, remedy = f"{out} ({error.strerror or error})", f"the report is {report}"
-            failed = usage_error("--out", got, "a file that can be written", remedy)
+            raise usage_error("--out", got, "a file that can be written", remedy) from None
+        shutil.rmtree(report.parent, ignore_errors=True)
     if as_json:
         print(json.dumps(data | {"report": str(place)}, indent=1))
-    else:
-        print(f"report: {place} (`{data['tool']}-ui` opens it; --out keeps it elsewhere)")
-    if failed is not None:
-        raise failed
+        return
+    opens = f"`{data['tool']}-ui` opens it; --out keeps it elsewhere"
+    print(f"\n{table}\n\nreport: {place} ({opens})", flush=True)
 
 
 def _passed_on(status: int, who: str) -> int:

@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def _print_results(
         shutil.rmtree(logs)
     if as_json:
         data = {"command": command, "logs": str(logs) if wrong else None}
-        print(json.dumps(data | {"results": [r.to_dict() for r in results]}, indent=1))
+        print(json.dumps(data | {"results": [asdict(r) for r in results]}, indent=1))
     else:
         print(f"\n{sanitizer.as_table(results)}" + f"\n\nall that was said: {logs}" * wrong)
 

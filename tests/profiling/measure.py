@@ -69,8 +69,8 @@ def measured(names: list[str], metrics: dict[str, str]) -> tuple[dict[str, Any],
         launched = Path(folder, "launched.json")
         program = [sys.executable, "-m", "tests.profiling.measure", "--launch", str(launched)]
         program += ["--only", f"^({'|'.join(names)})$"]
-        choice = ncu.Choice(metrics=tuple(metrics.values()))
-        done = ncu.run(tools.require(tools.NCU), program, choice)
+        options = ncu.options_of(metrics=tuple(metrics.values()))
+        done = ncu.run(tools.require(tools.NCU), program, *options)
         if not launched.exists():
             raise RuntimeError(f"ncu ended with {done.status}:\n{done.log[-3000:]}")
         said = json.loads(launched.read_text())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from forgekit.errors import ForgekitError
 from forgekit.profiling.nvidia.tools import short_name, watch
@@ -25,16 +25,14 @@ _BY_ALLOCATION = ("memcheck", "initcheck")
 TEXT_WIDTH = 76
 NO_CACHING = "PYTORCH_NO_CUDA_MEMORY_CACHING"
 
-_MARK = re.compile(r"(?m)^=========(?: (.*))?$")
-_TOTAL = re.compile(r"^ERROR SUMMARY: (\d+) errors?$")
-_RACES = re.compile(r"^RACECHECK SUMMARY: \d+ hazards? displayed \((\d+) errors?, (\d+) warning")
-# `at NAME+0x80 in FILE:177`, `at 0x80 in FILE:177:NAME`, `at 0x80 in NAME`
-_PLACE = re.compile(r"(?:\bat |Device Frame: ?)(?P<where>\S.*)$")
+_SAID = re.compile(r"(?m)^========= ?(.*?) *$")
 # What the tool says about its run, not about a kernel.
 _TALK = re.compile(
     r"COMPUTE-SANITIZER|(ERROR|RACECHECK|LEAK) SUMMARY|Target application|Error: process didn"
 )
 _TROUBLE = re.compile(r"^(?:Internal|Fatal|Error: (?!Race|process didn))|not supported")
+# `at NAME+0x80 in FILE:177`, or without the file
+_PLACE = re.compile(r".*\bat (.+?)\+0x\w+(?: in (\S.*?):(\d+))?")
 
 
 @dataclass(frozen=True)
@@ -57,10 +55,6 @@ class Result:
     file: str | None = None
     line: int | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it."""
-        return asdict(self)
-
 
 def run(
     sanitizer: str, command: Sequence[str], tool: str, *, logs: Path, quiet: bool = False
@@ -72,99 +66,46 @@ def run(
         ForgekitError: the tool could not work.
     """
     log = logs / f"{tool}.txt"
-    line = command_line(sanitizer, command, tool=tool, log=log)
-    more = environment(tool, os.environ.get(NO_CACHING))
-    status = watch(line, quiet=quiet, environment=more)
+    line = [sanitizer, "--tool", tool, "--target-processes", "all", "--show-backtrace", "no"]
+    whole = tool in _BY_ALLOCATION and NO_CACHING not in os.environ
+    more = {NO_CACHING: "1"} if whole else {}
+    status = watch([*line, "--log-file", str(log), *command], quiet=quiet, **more)
     said = log.read_text(errors="replace") if log.exists() else ""
     found = result(tool, said, status)
     if found.errors is None:
-        reason = trouble(said) or "it gave no sum of errors"
+        reason = next(filter(_TROUBLE.search, _SAID.findall(said)), "it gave no sum of errors")
         raise ForgekitError(f"{tool} ended with exit status {status}: {reason}; see {log}")
     return found
 
 
-def command_line(sanitizer: str, command: Sequence[str], *, tool: str, log: Path) -> list[str]:
-    """compute-sanitizer over `command`, what it says to `log`."""
-    line = [sanitizer, "--tool", tool, "--target-processes", "all", "--show-backtrace", "no"]
-    return [*line, "--log-file", str(log), *command]
-
-
-def environment(tool: str, before: str | None) -> dict[str, str]:
-    """Variables that the command has to see; before: what PYTORCH_NO_CUDA_MEMORY_CACHING is now."""
-    return {NO_CACHING: "1"} if tool in _BY_ALLOCATION and before is None else {}
-
-
 def result(tool: str, log: str, status: int) -> Result:
     """What a log of compute-sanitizer says; status: the exit status of that run."""
-    said = [(match[1] or "").rstrip() for match in _MARK.finditer(log)]
-    totals = [int(m[1]) for text in said if (m := _TOTAL.match(text))]
-    warnings = 0
-    for races in filter(None, map(_RACES.match, said)):
-        totals.append(int(races[1]))
-        warnings += int(races[2])
-    errors = sum(totals) if totals else None
-    first = next((i for i, text in enumerate(said) if _is_finding(text)), None)
+    said = _SAID.findall(log)
+    sums = "\n".join(text for text in said if "SUMMARY: " in text)
+    totals = [int(n) for n in re.findall(r"(?m)^ERROR SUMMARY: (\d+) errors?$", sums)]
+    races = re.findall(r"(?m)^RACECHECK SUMMARY: .*\((\d+) errors?, (\d+) warn", sums)
+    totals += [int(errors) for errors, _ in races]
+    counts = sum(totals) if totals else None, sum(int(warnings) for _, warnings in races)
+    firsts = (i for i, text in enumerate(said) if text[:1].strip() and not _TALK.match(text))
+    first = next(firsts, None)
     if first is None:
-        return Result(tool, errors, warnings, status)
-    kind = said[first].removeprefix("Error: ").removeprefix("Warning: ")
-    block = [said[first]]
-    for text in said[first + 1 :]:
-        if not text.startswith(" "):
-            break
-        block.append(text.strip())
-    kernel, file, line = _place(block)
-    kind = re.sub(r' \(error \d+\) due to "[^"]*"', "", kind.split(" between ")[0])
-    return Result(tool, errors, warnings, status, kind.rstrip("."), kernel, file, line)
-
-
-def _is_finding(text: str) -> bool:
-    return bool(text) and not text.startswith(" ") and not _TALK.match(text)
-
-
-def _place(block: Sequence[str]) -> tuple[str | None, str | None, int | None]:
-    """Kernel, file and line of a finding: those of its last frame on the GPU that has a line."""
-    kernel = file = None
-    line = None
-    for text in block:
-        if text.startswith("Saved host backtrace"):
-            break
-        found = _PLACE.search(text)
-        if found is None or "shared address" in text:
-            continue
-        name, _, source = found["where"].partition(" in ")
-        if name.startswith("0x"):  # the form of older versions
-            source, _, name = source.rpartition(":") if ":" in source else ("", "", source)
-        place = re.match(r"(\S.*?):(\d+)", source)
-        if place is not None:
-            file, line = Path(place[1]).name, int(place[2])
-        if kernel is None or place is not None:
-            kernel = re.sub(r"\+0x[0-9a-f]+.*$", "", name).strip() or kernel
-        if text.startswith("Error: Race") and place is not None:
-            break
-    return kernel, file, line
-
-
-def trouble(log: str) -> str | None:
-    """The line in which the tool says that it could not work; None if there is none."""
-    said = ((match[1] or "").strip() for match in _MARK.finditer(log))
-    return next((text for text in said if _TROUBLE.search(text)), None)
+        return Result(tool, *counts, status)
+    kind = said[first].removeprefix("Error: ").removeprefix("Warning: ").split(" between ")[0]
+    kind = re.sub(r' \(error \d+\) due to "[^"]*"', "", kind).rstrip(".")
+    block = [said[first], *itertools.takewhile(lambda t: t.startswith(" "), said[first + 1 :])]
+    place = next(filter(None, map(_PLACE.match, block)), None)
+    kernel, path, line = place.groups() if place else (None, None, None)
+    file = Path(path).name if path else None
+    return Result(tool, *counts, status, kind, kernel, file, int(line) if line else None)
 
 
 def as_table(results: Sequence[Result]) -> str:
     """The results as text of at most 100 columns."""
     rows = []
     for r in results:
-        rows.append([r.tool, _count(r), shortened(r.kind or "", TEXT_WIDTH)])
-        if r.kind and (r.kernel or r.file):
-            rows.append(["", "", shortened(_where(r), TEXT_WIDTH)])
+        warnings = f" (+{plural(r.warnings, 'warning')})" if r.warnings else ""
+        rows.append([r.tool, f"{r.errors:,}{warnings}", shortened(r.kind or "", TEXT_WIDTH)])
+        kernel = f" in {short_name(r.kernel)}" if r.kernel else ""
+        where = f"{r.file}, line {r.line}{kernel}" if r.file else kernel.strip()
+        rows += [["", "", shortened(where, TEXT_WIDTH)]] if where else []
     return "\n".join(Table(("tool", "errors", "first error"), rows, left=(0, 2)).lines())
-
-
-def _count(r: Result) -> str:
-    count = "–" if r.errors is None else f"{r.errors:,}"
-    return count + (f" (+{plural(r.warnings, 'warning')})" if r.warnings else "")
-
-
-def _where(r: Result) -> str:
-    kernel = f" in {short_name(r.kernel)}" if r.kernel else ""
-    return f"{r.file}, line {r.line}{kernel}" if r.file else kernel.strip()

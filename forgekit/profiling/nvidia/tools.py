@@ -9,27 +9,19 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from forgekit.errors import ForgekitError, PlatformError, got_needed, usage_error
+from forgekit.errors import ForgekitError, PlatformError, got_needed
 
 _STDERR = 2  # the file descriptor: sys.stderr may be no file
-ASK_TIMEOUT_S = 600  # to read a report; the command itself may take as long as it likes
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A program of NVIDIA's.
-
-    Attributes:
-        name: what it is called in a shell.
-        product: what NVIDIA calls it.
-        places: patterns of folders to look in if it is not on PATH.
-        install: where it comes from.
-        instead: what forgekit has for a machine without it.
-    """
+    """A program of NVIDIA's: its name in a shell, what NVIDIA calls it, patterns of folders to look
+    in if it is not on PATH, where it comes from, what forgekit has for a machine without it."""
 
     name: str
     product: str
@@ -65,16 +57,12 @@ SANITIZER = Tool(
 
 
 def find(tool: Tool) -> str | None:
-    """The tool's path: on PATH, below CUDA_HOME, or the newest in its usual places; else None."""
-    on_path = shutil.which(tool.name)
-    if on_path is not None:
-        return on_path
-    home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")
-    places = [os.path.join(home, "bin")] if home else []
+    """The tool's path: on PATH, below CUDA_HOME, or the newest in its usual places."""
+    home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    folders = [os.environ.get("PATH", ""), os.path.join(home, "bin")]
     for pattern in tool.places:
-        places += sorted(glob.glob(pattern), key=_version, reverse=True)
-    found = (shutil.which(tool.name, path=place) for place in places)
-    return next((path for path in found if path), None)
+        folders += sorted(glob.glob(pattern), key=_version, reverse=True)
+    return shutil.which(tool.name, path=os.pathsep.join(folders))
 
 
 def _version(path: str) -> list[int]:
@@ -114,39 +102,15 @@ def require(tool: Tool) -> str:
     raise PlatformError(got_needed(tool.name, " and ".join(missing), needed, remedy))
 
 
-def program(command: Sequence[str], called: str) -> list[str]:
-    """The command to run, its program found; `called`: the words before `--`, for messages.
-
-    Raises:
-        UsageError: there is no such program.
-    """
-    if shutil.which(command[0]) is None:
-        needed = "a program and its arguments behind `--`"
-        remedy = "look for a slip of the pen, or give its path"
-        if command[0].endswith(".py"):
-            remedy = f"write `{called} -- python {' '.join(command)}`"
-        got = f"{command[0]!r}, which is no program"
-        raise usage_error("the command", got, needed, remedy)
-    return list(command)
-
-
-def watch(
-    line: Sequence[str], *, quiet: bool = False, environment: Mapping[str, str] | None = None
-) -> int:
+def watch(line: Sequence[str], *, quiet: bool = False, **environment: str) -> int:
     """Run a tool with the command below it and wait; returns the exit status (128 + n: signal n).
 
     The command keeps the terminal, and gets FORGEKIT_DEVICE=gpu besides `environment`: below a tool
     of NVIDIA's, forgekit's kernels have to run on the GPU. quiet: what it prints goes to stderr.
-
-    Raises:
-        ForgekitError: the tool could not be started.
     """
     sys.stdout.flush()
-    variables = os.environ | {"FORGEKIT_DEVICE": "gpu"} | dict(environment or {})
-    try:
-        status = subprocess.run(line, stdout=_STDERR if quiet else None, env=variables).returncode
-    except OSError as error:
-        raise ForgekitError(f"{line[0]} could not be run: {error}") from None
+    variables = os.environ | {"FORGEKIT_DEVICE": "gpu"} | environment
+    status = subprocess.run(line, stdout=_STDERR if quiet else None, env=variables).returncode
     return status if status >= 0 else 128 - status
 
 
@@ -156,21 +120,11 @@ def ask(line: Sequence[str]) -> str:
     Raises:
         ForgekitError: it failed.
     """
-    name = Path(line[0]).name
-    try:
-        done = subprocess.run(
-            line,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=ASK_TIMEOUT_S,
-            env=os.environ | {"LC_ALL": "C"},
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise ForgekitError(f"{name} could not read its report: {error}") from None
+    variables = os.environ | {"LC_ALL": "C"}
+    done = subprocess.run(line, capture_output=True, text=True, errors="replace", env=variables)
     if done.returncode:
         last = "\n".join((done.stdout + done.stderr).strip().splitlines()[-5:])
-        raise ForgekitError(f"{name} could not read its report: {last}")
+        raise ForgekitError(f"{Path(line[0]).name} could not read its report: {last}")
     return done.stdout
 
 

@@ -42,19 +42,8 @@ OTHERS = {
         "    by thread (32,0,0) in block (0,0,0)\n",
         ("gemm_kernel", "gemm.py", 41),
     ),
-    "Barrier error detected. Invalid arguments": (
-        "    at __syncwarp(unsigned int)+0xe0 in sm_30_intrinsics.hpp:110\n"
-        "        Device Frame: broken(float *)+0xb0 in /src/kernel.cu:12\n"
-        "    Saved host backtrace up to driver entry point at kernel launch time\n"
-        "        Host Frame: main in main.cpp:3\n",
-        ("broken(float *)", "kernel.cu", 12),
-    ),
-    "Invalid __shared__ write of size 8 bytes": (
-        "    at 0x120 in /home/of/unsafe.cu:17:oob(float*)\n    by thread (3,0,0)\n",
-        ("oob(float*)", "unsafe.cu", 17),
-    ),
     "Invalid __local__ write of size 8 bytes": (
-        "    at 0x120 in oob(float*)\n    Address 0x8 is misaligned\n",
+        "    at oob(float*)+0x120\n    Address 0x8 is misaligned\n",
         ("oob(float*)", None, None),
     ),
     "Program hit cudaErrorInvalidValue on CUDA API call to cudaMemcpy": (
@@ -93,9 +82,6 @@ def test_a_tool_that_did_not_end():
     log = "========= COMPUTE-SANITIZER\n========= Error: Device not supported\n"
     found = sanitizer.result("memcheck", log, 1)
     assert found.errors is None
-    assert sanitizer.trouble(log) == "Error: Device not supported"
-    assert sanitizer.trouble((SAMPLES / "memcheck.txt").read_text()) is None
-    assert sanitizer.trouble((SAMPLES / "racecheck.txt").read_text()) is None
 
 
 def test_table():
@@ -112,9 +98,3 @@ def test_table():
         "                   kernels.py, line 220 in unset_global_0\n"
         "synccheck       0"
     )
-
-
-def test_pytorchs_own_allocator_is_out_of_the_way_unless_set():
-    assert sanitizer.environment("memcheck", None) == {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
-    assert sanitizer.environment("memcheck", "0") == {}
-    assert sanitizer.environment("racecheck", None) == {}
