@@ -12,8 +12,8 @@ from typing import Any
 
 from forgekit.arguments import checked, integer_or_none
 from forgekit.errors import UsageError, brief, usage_error
-from forgekit.layouts.layout import Layout, Mode, flat_modes, unchecked
-from forgekit.layouts.swizzle import ComposedLayout
+from forgekit.layouts.layout import Layout, Mode, Shaped, flat_modes, unchecked
+from forgekit.layouts.swizzle import ComposedLayout, outer_of
 from forgekit.layouts.tuples import (
     Basis,
     IntTuple,
@@ -33,8 +33,11 @@ def from_modes(modes: list[Mode]) -> Layout:
     return unchecked(tuple(s for s, _ in modes), tuple(d for _, d in modes))
 
 
-def joined(layouts: list[Layout]) -> Layout:
-    """The layouts as the modes of one."""
+def joined(layouts: list[Any]) -> Any:
+    """The layouts as the modes of one; composed as those that are, which have the same swizzle."""
+    for layout in layouts:
+        if isinstance(layout, ComposedLayout):
+            return replace(layout, outer=joined([outer_of(x) for x in layouts]))
     return unchecked(tuple(x.shape for x in layouts), tuple(x.stride for x in layouts))
 
 
@@ -104,10 +107,10 @@ def composition(a: Layout | ComposedLayout, b: Any) -> Any:
     no composition: `(4,6):(6,1) o 4:3` is `(2,2):(18,1)`, though offset 6 of `a` is 13. Nor are
     negative strides.
     """
-    if isinstance(a, ComposedLayout):
-        return replace(a, outer=composition(a.outer, b))
     if isinstance(b, tuple):
         return joined(by_mode(composition, a, b, "composition")[: len(b)])
+    if isinstance(a, ComposedLayout):
+        return replace(a, outer=composition(a.outer, b))
     other = as_layout(b, "composition")
     a.require_static("composition")
     other.require_static("composition")
@@ -125,8 +128,8 @@ def as_layout(value: Any, what: str) -> Layout:
 
 
 def by_mode(
-    function: Callable[[Layout, Any], Layout], layout: Layout, tiler: tuple[Any, ...], what: str
-) -> list[Layout]:
+    function: Callable[[Any, Any], Any], layout: Any, tiler: tuple[Any, ...], what: str
+) -> list[Any]:
     """`function(mode, entry)` for each mode of a layout; None and modes beyond the tiler stay."""
     checked_tuple(tiler, f"{what}: tiler", leaf=lambda entry: entry)  # as deep as can be
     if len(tiler) > layout.rank:
@@ -205,7 +208,7 @@ def complement(layout: Layout, cotarget: Any = 1) -> Layout:
     sizes of 0 and below there, and a divide by such a tiler can end the process.)
     """
     layout.require_static("complement")
-    target = cotarget.shape if isinstance(cotarget, Layout) else Layout(cotarget).shape
+    target = cotarget.shape if isinstance(cotarget, Shaped) else Layout(cotarget).shape
     modes = merged(flat_modes(filter_zeros(layout)))
     require_integers(layout, "complement")
     if (least := min((stride for _, stride in modes), default=0)) < 0:

@@ -18,13 +18,7 @@ from forgekit.text import Cell, Row, Table
 _CODE = "font-family:monospace;"
 
 
-@dataclass(frozen=True)
-class ModeRow:
-    """One line of the table: which mode (`1`, or `1.0` for mode 0 of mode 1), its layout, words."""
-
-    mode: str
-    layout: str
-    words: str
+ModeRow = tuple[str, str, str]
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,7 +28,8 @@ class Explanation(Shown):
     Attributes:
         subject: the layout in CuTe's notation.
         paragraph: what it is, in a few sentences.
-        rows: a ModeRow for each mode and for each part of a nested mode.
+        rows: for each mode and each part of a nested mode, which it is (`1`, or `1.0` for mode 0 of
+            mode 1), its layout, and words.
     """
 
     subject: str
@@ -44,13 +39,12 @@ class Explanation(Shown):
     @property
     def summary(self) -> str:
         """Subject, paragraph and the table of modes."""
-        cells = [(row.mode, row.layout, row.words) for row in self.rows]
-        return "\n".join([self.subject, self.paragraph, "", *_table(cells).lines()])
+        return "\n".join([self.subject, self.paragraph, "", *_table(self.rows).lines()])
 
 
 def explanation_html(explanation: Explanation) -> str:
     """The same as HTML."""
-    cells = [(row.mode, Cell(row.layout, style=_CODE), row.words) for row in explanation.rows]
+    cells = [(mode, Cell(layout, style=_CODE), words) for mode, layout, words in explanation.rows]
     subject, paragraph = escape(explanation.subject), escape(explanation.paragraph)
     return f"<p><code>{subject}</code><br>{paragraph}</p>{_table(cells).html()}"
 
@@ -97,10 +91,10 @@ def _rows(layout: Layout, prefix: str) -> list[ModeRow]:
     for i, mode in enumerate(layout):
         name = f"{prefix}{i}"
         if isinstance(mode.shape, tuple):
-            rows.append(ModeRow(name, str(mode), _nested_words(mode)))
+            rows.append((name, str(mode), _nested_words(mode)))
             rows += _rows(mode, name + ".")
         else:
-            rows.append(ModeRow(name, str(mode), wording.step(mode.shape, mode.stride)))
+            rows.append((name, str(mode), wording.step(mode.shape, mode.stride)))
     return rows
 
 

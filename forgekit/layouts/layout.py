@@ -4,9 +4,10 @@ slices: a coordinate with None keeps the modes where None stands and fixes the o
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from forgekit.arguments import checked, integer_or_none
 from forgekit.errors import UsageError, brief, got_needed, usage_error
@@ -30,8 +31,68 @@ from forgekit.layouts.tuples import (
 )
 
 
+class Shaped(ABC):
+    """What a layout, plain or composed, knows by its shape alone, and its modes."""
+
+    shape: IntTuple
+    is_static: bool
+
+    @abstractmethod
+    def mode(self, *path: int) -> Self:
+        """A mode as a layout of its own; `mode(1, 0)` is mode 0 of mode 1."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __getitem__(self, mode: int) -> Self:
+        return self.mode(mode)
+
+    def __len__(self) -> int:
+        return self.rank
+
+    def __iter__(self) -> Iterator[Self]:
+        """The top-level modes, each a layout."""
+        return map(self.mode, range(self.rank))
+
+    @property
+    def rank(self) -> int:
+        """The number of top-level modes."""
+        return len(parts(self.shape))
+
+    @property
+    def depth(self) -> int:
+        """How deep the modes nest: 0 for `8:1`, 1 for `(4,8):(1,4)`."""
+        return depth_of(self.shape)
+
+    def size(self, mode: int | None = None) -> int:
+        """How many coordinates there are, in the whole layout or in one mode."""
+        part = self if mode is None else self.mode(mode)
+        return product(part._sizes("the size"))
+
+    def coordinate(self, index: object) -> IntTuple:
+        """The nested coordinate of a linear index within the shape (CuTe: idx2crd)."""
+        sizes = self._sizes("the coordinate of an index")
+        return coordinates.idx2crd(_without_none(index), sizes)
+
+    def index(self, coord: object) -> int:
+        """The linear index of a coordinate within the shape (CuTe: crd2idx with the shape)."""
+        sizes = self._sizes("the index of a coordinate")
+        strides = coordinates.compact_strides(sizes)
+        return int(coordinates.crd2idx(_without_none(coord), sizes, strides))
+
+    def _sizes(self, what: str) -> IntTuple:
+        if has_dynamic(self.shape):
+            raise _dynamic(f"{what} of", str(self))
+        return self.shape
+
+    def require_static(self, what: str) -> None:
+        """Raise UsageError if a size or stride is `?`; `what` names what was to be computed."""
+        if not self.is_static:
+            raise _dynamic(f"{what} of", str(self))
+
+
 @dataclass(frozen=True, init=False, repr=False)
-class Layout:
+class Layout(Shaped):
     """A function from coordinates to offsets, `shape:stride`, printed as CuTe prints it.
 
     Args:
@@ -82,8 +143,6 @@ class Layout:
     def __str__(self) -> str:
         return f"{text(self.shape)}:{text(self.stride)}"
 
-    __repr__ = __str__
-
     def __call__(self, coord: object) -> Any:
         """The offset of a coordinate; a Layout if the coordinate holds None."""
         wanted = to_coordinate(coord)
@@ -91,16 +150,6 @@ class Layout:
             return slice_layout(self, wanted)
         self.require_static("the offset of a coordinate")
         return coordinates.crd2idx(wanted, self.shape, self.stride)
-
-    def __getitem__(self, mode: int) -> Layout:
-        return self.mode(mode)
-
-    def __len__(self) -> int:
-        return self.rank
-
-    def __iter__(self) -> Iterator[Layout]:
-        """The top-level modes, each a Layout."""
-        return (unchecked(s, d) for s, d in zip(parts(self.shape), parts(self.stride), strict=True))
 
     def mode(self, *path: int) -> Layout:
         """A mode as a layout of its own; `mode(1, 0)` is mode 0 of mode 1."""
@@ -113,13 +162,6 @@ class Layout:
                 raise ModeError(got_needed(f"mode of {self}", brief(index), needed, "count from 0"))
             shape, stride = entries[number], parts(stride)[number]
         return unchecked(shape, stride)
-
-    def size(self, mode: int | None = None) -> int:
-        """How many coordinates there are, in the whole layout or in one mode."""
-        part = self if mode is None else self.mode(mode)
-        if has_dynamic(part.shape):
-            raise _dynamic("the size of", str(self))
-        return product(part.shape)
 
     def cosize(self) -> int:
         """The span: one more than the largest offset, with each stride taken as positive.
@@ -135,45 +177,15 @@ class Layout:
         return product(tuple(spans.values()))
 
     @property
-    def rank(self) -> int:
-        """The number of top-level modes."""
-        return len(parts(self.shape))
-
-    @property
-    def depth(self) -> int:
-        """How deep the modes nest: 0 for `8:1`, 1 for `(4,8):(1,4)`."""
-        return depth_of(self.shape)
-
-    @property
-    def is_static(self) -> bool:
+    def is_static(self) -> bool:  # type: ignore[override]
         """Whether all sizes and strides are known, that is, none is `?`."""
         return not (has_dynamic(self.shape) or has_dynamic(self.stride))
-
-    def coordinate(self, index: object) -> IntTuple:
-        """The nested coordinate of a linear index within the shape (CuTe: idx2crd)."""
-        self._require_sizes("the coordinate of an index")
-        return coordinates.idx2crd(_without_none(index), self.shape)
-
-    def index(self, coord: object) -> int:
-        """The linear index of a coordinate within the shape (CuTe: crd2idx with the shape)."""
-        self._require_sizes("the index of a coordinate")
-        strides = coordinates.compact_strides(self.shape)
-        return int(coordinates.crd2idx(_without_none(coord), self.shape, strides))
 
     def flatten(self) -> Layout:
         """The same function with the nesting removed: `(4,(2,2))` becomes `(4,2,2)`."""
         if not isinstance(self.shape, tuple):
             return self
         return unchecked(flat(self.shape), flat(self.stride))
-
-    def require_static(self, what: str) -> None:
-        """Raise UsageError if a size or stride is `?`; `what` names what was to be computed."""
-        if not self.is_static:
-            raise _dynamic(f"{what} of", str(self))
-
-    def _require_sizes(self, what: str) -> None:
-        if has_dynamic(self.shape):
-            raise _dynamic(f"{what} of", str(self))
 
 
 Mode = tuple[Any, Any]  # size and stride of one innermost mode

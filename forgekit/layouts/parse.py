@@ -67,13 +67,11 @@ class _Reader:
 
     def take(self, pattern: str) -> str | None:
         """The text that a pattern matches here, spaces after it skipped; None if it does not."""
-        match = re.compile(pattern).match(self.text, self.at)
+        match = re.compile(rf"({pattern})\s*").match(self.text, self.at)
         if match is None:
             return None
         self.at = match.end()
-        while self.at < len(self.text) and self.text[self.at].isspace():
-            self.at += 1
-        return match.group()
+        return match[1]
 
     def need(self, pattern: str, name: str) -> str:
         found = self.take(pattern)
@@ -154,9 +152,8 @@ class _Reader:
             inner = self.swizzle()
         else:
             inner = self.affine()
-            if not self.take(r"o\s"):
+            if self.take(r"(?=o\s)") is None:
                 return inner
-            self.at -= 2
         self.need("o ", "' o ', an offset and a layout")
         offset = self.tuple()
         self.need("o ", "' o ' and a layout")
@@ -168,15 +165,9 @@ class _Reader:
         return Layout(shape, self.tuple())
 
     def swizzle(self) -> Swizzle:
-        self.need("S<", "a swizzle")
-        bits = int(self.need(r"\d+", "a number"))
-        self.need(",", "','")
-        base = int(self.need(r"\d+", "a number"))
-        self.need(",", "','")
-        shift = int(self.need(r"-?\d+", "a number"))
-        if self.take(">") is None and shift >= 0:  # CuTe cuts the bracket of S<3,4,-3> off
-            raise self.error("'>'")
-        return Swizzle(bits, base, shift)
+        # CuTe cuts the bracket of S<3,4,-3> off.
+        found = self.need(r"S<\d+,\d+,(\d+>|-\d+>?)", "a swizzle such as S<3,4,3>")
+        return Swizzle(*map(int, re.findall(r"-?\d+", found)))
 
     def tuple(self) -> IntTuple:
         """A leaf, or leaves in brackets: sizes, strides or coordinates."""
@@ -192,12 +183,9 @@ class _Reader:
 
     def leaf(self) -> int | Dynamic | Basis:
         value: int | Dynamic
-        if self.take(r"\?(?=\{)"):
-            notes = self.need(r"\{[^}]*\}", "{...}")
-            divisor = re.search(r"div=(\d+)", notes)
-            value = Dynamic(int(divisor[1]) if divisor else 1, 64 if "i64" in notes else 32)
-        elif self.take(r"\?"):
-            value = Dynamic()
+        if unknown := self.take(r"\?(\{[^}]*\})?"):
+            divisor = re.search(r"div=(\d+)", unknown)
+            value = Dynamic(int(divisor[1]) if divisor else 1, 64 if "i64" in unknown else 32)
         else:
             value = int(self.need(r"-?\d+", "a number or ?"))
         modes = []

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from forgekit.arguments import integer_or_none
 from forgekit.errors import UsageError, brief, usage_error
 from forgekit.layouts import coordinates
-from forgekit.layouts.layout import Layout, slice_and_offset
+from forgekit.layouts.layout import Layout, Shaped, slice_and_offset
 from forgekit.layouts.tuples import (
     Basis,
     Dynamic,
@@ -87,7 +86,7 @@ def _offset(value: object) -> int | Basis | Dynamic:
 
 
 @dataclass(frozen=True, repr=False)
-class ComposedLayout:
+class ComposedLayout(Shaped):
     """inner o offset o outer: a coordinate goes through `outer`, then `+ offset`, then `inner`.
 
     `inner` is a Swizzle or a Layout, `outer` a Layout, whose shape is the shape of the whole.
@@ -111,28 +110,15 @@ class ComposedLayout:
     def __str__(self) -> str:
         return f"{self.inner} o {text(self.offset)} o {self.outer}"
 
-    __repr__ = __str__
-
     @property
     def shape(self) -> IntTuple:
         """The shape of the outer layout."""
         return self.outer.shape
 
     @property
-    def rank(self) -> int:
-        """The number of top-level modes."""
-        return self.outer.rank
-
-    @property
-    def depth(self) -> int:
-        """How deep the modes nest."""
-        return self.outer.depth
-
-    @property
-    def is_static(self) -> bool:
+    def is_static(self) -> bool:  # type: ignore[override]
         """Whether all sizes and strides are known, that is, none is `?`."""
-        inner = self.inner.is_static if isinstance(self.inner, Layout) else True
-        return inner and self.outer.is_static
+        return self.outer.is_static and (isinstance(self.inner, Swizzle) or self.inner.is_static)
 
     def __call__(self, coord: object) -> Any:
         """The offset of a coordinate; a ComposedLayout if the coordinate holds None.
@@ -146,22 +132,9 @@ class ComposedLayout:
             return ComposedLayout(self.inner, coordinates.add(self.offset, start), sliced)
         return self.inner(coordinates.add(self.offset, self.outer(wanted)))
 
-    def __getitem__(self, mode: int) -> ComposedLayout:
-        return self.mode(mode)
-
-    def __len__(self) -> int:
-        return self.rank
-
-    def __iter__(self) -> Iterator[ComposedLayout]:
-        return (ComposedLayout(self.inner, self.offset, mode) for mode in self.outer)
-
     def mode(self, *path: int) -> ComposedLayout:
         """A mode of the outer layout, composed with the same inner function."""
         return ComposedLayout(self.inner, self.offset, self.outer.mode(*path))
-
-    def size(self, mode: int | None = None) -> int:
-        """How many coordinates there are, in the whole layout or in one mode."""
-        return self.outer.size(mode)
 
     def cosize(self) -> int:
         """The span of the outer layout, as CuTe has it: a swizzle is taken to permute it.
@@ -173,14 +146,6 @@ class ComposedLayout:
             remedy = "use composition(inner, outer) to make one layout of the two"
             raise usage_error(f"cosize of {self}", "a layout as the inner function", needed, remedy)
         return self.outer.cosize()
-
-    def coordinate(self, index: object) -> IntTuple:
-        """The nested coordinate of a linear index within the shape."""
-        return self.outer.coordinate(index)
-
-    def index(self, coord: object) -> int:
-        """The linear index of a coordinate within the shape."""
-        return self.outer.index(coord)
 
     def flatten(self) -> ComposedLayout:
         """The same function with the nesting of its modes removed."""

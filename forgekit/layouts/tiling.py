@@ -5,14 +5,13 @@ The results have CuTe's form. Source: CUTLASS, media/docs/cpp/cute/02_layout_alg
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from forgekit.arguments import checked
 from forgekit.errors import brief, usage_error
 from forgekit.layouts.algebra import as_layout, by_mode, coalesce, complement, composition, joined
 from forgekit.layouts.layout import Layout
-from forgekit.layouts.swizzle import ComposedLayout
+from forgekit.layouts.swizzle import ComposedLayout, outer_of
 
 
 # -- divides ------------------------------------------------------------------------------------
@@ -25,8 +24,6 @@ def logical_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
     a tile does not divide, the number of tiles is rounded up. Raises UsageError where composition
     and complement do, and for a tiler with more entries than modes.
     """
-    if isinstance(layout, ComposedLayout):
-        return replace(layout, outer=logical_divide(layout.outer, tiler))
     if isinstance(tiler, tuple):
         return joined(by_mode(logical_divide, layout, tiler, "logical_divide"))
     tile = as_layout(tiler, "logical_divide")
@@ -41,8 +38,6 @@ def zipped_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
     tiler is a tuple or a Layout, an integer is refused, and None is taken only for a mode of
     exactly two parts, which then become its tile and its rest.
     """
-    if isinstance(layout, ComposedLayout):
-        return replace(layout, outer=zipped_divide(layout.outer, tiler))
     if not isinstance(tiler, tuple | Layout) or tiler == ():
         needed = "a tuple with one entry for each mode, or a Layout"
         remedy = "write (4,) to cut mode 0 into tiles of 4"
@@ -53,8 +48,6 @@ def zipped_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
 @checked()
 def tiled_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
     """zipped_divide with the rest modes at top level: ((tile modes), rest0, rest1, ...)."""
-    if isinstance(layout, ComposedLayout):
-        return replace(layout, outer=tiled_divide(layout.outer, tiler))
     tile, rest = zipped_divide(layout, tiler)
     return joined([tile, *rest])
 
@@ -62,13 +55,11 @@ def tiled_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
 @checked()
 def flat_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
     """zipped_divide with all modes at top level: (tile0, tile1, ..., rest0, rest1, ...)."""
-    if isinstance(layout, ComposedLayout):
-        return replace(layout, outer=flat_divide(layout.outer, tiler))
     tile, rest = zipped_divide(layout, tiler)
     return joined([*tile, *rest])
 
 
-def _unzip(divided: Layout, tiler: Any) -> Layout:
+def _unzip(divided: Any, tiler: Any) -> Any:
     """The first parts of the modes that a tiler cut as one mode, their second parts as another."""
     if not isinstance(tiler, tuple):
         if divided.rank != 2:
@@ -90,29 +81,24 @@ def logical_product(block: Layout | ComposedLayout, tiler: Any) -> Any:
     `tiler` is a Layout, an integer n (n copies), or a tuple of those, one for each mode of the
     block, None leaving a mode alone. Raises UsageError where composition and complement do.
     """
-    if isinstance(block, ComposedLayout):
-        return replace(block, outer=logical_product(block.outer, tiler))
     if tiler is None:
         return block
     if isinstance(tiler, tuple):
         return joined(by_mode(logical_product, block, tiler, "logical_product"))
     grid = as_layout(tiler, "logical_product")
-    rest = complement(block, block.size() * grid.cosize())
+    rest = complement(outer_of(block), block.size() * grid.cosize())
     return joined([block, composition(rest, grid)])
 
 
 @checked()
 def zipped_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
     """logical_product by a Layout: ((block modes), (tiler modes))."""
-    _require_layout(tiler)
     return logical_product(block, tiler)
 
 
 @checked()
 def tiled_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
     """zipped_product with the tiler's modes at top level: ((block modes), copies0, ...)."""
-    if isinstance(block, ComposedLayout):
-        return replace(block, outer=tiled_product(block.outer, tiler))
     within, over = zipped_product(block, tiler)
     return joined([within, *over])
 
@@ -120,8 +106,6 @@ def tiled_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
 @checked()
 def flat_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
     """zipped_product with all modes at top level: (block0, ..., copies0, ...)."""
-    if isinstance(block, ComposedLayout):
-        return replace(block, outer=flat_product(block.outer, tiler))
     within, over = zipped_product(block, tiler)
     return joined([*within, *over])
 
@@ -147,9 +131,6 @@ def raked_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
 
 
 def _interleaved(block: Layout | ComposedLayout, tiler: Layout, *, block_first: bool) -> Any:
-    if isinstance(block, ComposedLayout):
-        return replace(block, outer=_interleaved(block.outer, tiler, block_first=block_first))
-    _require_layout(tiler)
     rank = max(block.rank, tiler.rank)
     within, over = logical_product(_padded(block, rank), _padded(tiler, rank))
     if block_first:
@@ -157,7 +138,7 @@ def _interleaved(block: Layout | ComposedLayout, tiler: Layout, *, block_first: 
     return coalesce(_zipped(over, within), (1,) * rank)
 
 
-def _zipped(first: Layout, second: Layout) -> Layout:
+def _zipped(first: Any, second: Any) -> Any:
     """The modes of two layouts in pairs; one pair if the first has no modes of its own."""
     if not isinstance(first.shape, tuple):
         return joined([joined([first, second])])
@@ -168,15 +149,8 @@ def _zipped(first: Layout, second: Layout) -> Layout:
     return joined([joined(list(pair)) for pair in zip(first, second, strict=True)])
 
 
-def _padded(layout: Layout, rank: int) -> Layout:
+def _padded(layout: Any, rank: int) -> Any:
     """The layout with modes 1:0 appended up to a rank."""
     if layout.rank == rank:
         return layout
     return joined([*layout, *[Layout(1, 0)] * (rank - layout.rank)])
-
-
-def _require_layout(tiler: Any) -> None:
-    if not isinstance(tiler, Layout):
-        raise usage_error(
-            "product: tiler", brief(tiler), "a Layout", "write Layout((2, 3)), say, for (2, 3)"
-        )

@@ -6,7 +6,7 @@ layout, printed `1@0`), and any leaf may be `Dynamic` (known only at run time, p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -83,15 +83,9 @@ def parts(value: IntTuple) -> tuple[Any, ...]:
 
 def flat(value: IntTuple) -> tuple[Any, ...]:
     """All leaves, left to right."""
-    return tuple(_leaves(value))
-
-
-def _leaves(value: IntTuple) -> Iterator[Any]:
-    if isinstance(value, tuple):
-        for part in value:
-            yield from _leaves(part)
-    else:
-        yield value
+    if not isinstance(value, tuple):
+        return (value,)
+    return tuple(leaf for part in value for leaf in flat(part))
 
 
 def leaf_map(function: Callable[..., Any], *values: IntTuple) -> IntTuple:
@@ -104,7 +98,7 @@ def leaf_map(function: Callable[..., Any], *values: IntTuple) -> IntTuple:
 def product(value: IntTuple) -> int:
     """The product of all leaves; 1 for the empty tuple."""
     result = 1
-    for leaf in _leaves(value):
+    for leaf in flat(value):
         if isinstance(leaf, Dynamic):
             raise usage_error("size", "? (known only at run time)", "a number", DYNAMIC_REMEDY)
         result *= leaf
@@ -138,8 +132,7 @@ def weakly_congruent(a: IntTuple, b: IntTuple) -> bool:
 def has_dynamic(value: IntTuple) -> bool:
     """Whether any leaf is known only at run time."""
     return any(
-        isinstance(leaf.value if isinstance(leaf, Basis) else leaf, Dynamic)
-        for leaf in _leaves(value)
+        isinstance(leaf.value if isinstance(leaf, Basis) else leaf, Dynamic) for leaf in flat(value)
     )
 
 

@@ -66,7 +66,7 @@ def test_everything_printed_is_explained(text: str) -> None:
 
 def test_a_nested_mode_shows_its_parts() -> None:
     rows = fk.explain("(4,(2,3)):(1,(4,8))").rows
-    assert [(row.mode, row.layout) for row in rows] == [
+    assert [(mode, layout) for mode, layout, _ in rows] == [
         ("0", "4:1"),
         ("1", "(2,3):(4,8)"),
         ("1.0", "2:4"),
