@@ -133,7 +133,7 @@ def by_mode(
     """`function(mode, entry)` for each mode of a layout; None and modes beyond the tiler stay."""
     checked_tuple(tiler, f"{what}: tiler", leaf=lambda entry: entry)  # as deep as can be
     if len(tiler) > layout.rank:
-        needed = f"at most {layout.rank}, the modes of {layout}"
+        needed = f"at most {layout.rank}, the modes of {outer_of(layout)}"
         remedy = "give one entry for each mode, None to keep one whole"
         raise usage_error(f"{what}: tiler", f"{len(tiler)} entries", needed, remedy)
     modes = list(layout)

@@ -63,7 +63,10 @@ def _unzip(divided: Any, tiler: Any) -> Any:
     """The first parts of the modes that a tiler cut as one mode, their second parts as another."""
     if not isinstance(tiler, tuple):
         if divided.rank != 2:
-            got, needed = f"None for the mode {divided}", "a size for each mode of the tiler"
+            got, needed = (
+                f"None for the mode {outer_of(divided)}",
+                "a size for each mode of the tiler",
+            )
             remedy = "give the mode's whole size, or use logical_divide"
             raise usage_error("zipped, tiled or flat divide", got, needed, remedy)
         return divided
@@ -143,9 +146,10 @@ def _zipped(first: Any, second: Any) -> Any:
     if not isinstance(first.shape, tuple):
         return joined([joined([first, second])])
     if not isinstance(second.shape, tuple) or first.rank != second.rank:
+        got = f"{outer_of(first)} and {outer_of(second)}"
         needed = "block and tiler with the same number of modes"
         remedy = "write a one-mode layout with a tuple, Layout((4,))"
-        raise usage_error("blocked or raked product", f"{first} and {second}", needed, remedy)
+        raise usage_error("blocked or raked product", got, needed, remedy)
     return joined([joined(list(pair)) for pair in zip(first, second, strict=True)])
 
 
