@@ -76,7 +76,7 @@ def test_bulk_copies_move_bytes_without_requests() -> None:
     x = fk.randn(4 * bulk_copies.TILE)
     y = fk.empty(*x.shape)
     size = x.numel() * 4
-    into = fk.compile(bulk_copies.bulk_pipeline, x, y, None)
+    into = fk.compile(bulk_copies.bulk_pipeline.host, x, y, None)
     c = measure(lambda: into(x, y), moved_bytes=2 * size).counters
     assert c is not None and (c.bulk_bytes, c.load_requests, 32 * c.store_sectors) == (
         size,
@@ -84,7 +84,7 @@ def test_bulk_copies_move_bytes_without_requests() -> None:
         size,
     )
     assert c.global_bytes == 2 * size
-    out = fk.compile(bulk_copies.bulk_store, x, y, None)
+    out = fk.compile(bulk_copies.bulk_store.host, x, y, None)
     c = measure(lambda: out(x, y), moved_bytes=2 * size).counters
     assert c is not None and (c.bulk_bytes, c.store_requests, 32 * c.load_sectors) == (
         size,

@@ -1,9 +1,9 @@
 """What the bank of planted bugs is made of: families of kernels, each correct, with its mutants.
 
-A family is a host function with a last parameter `bug`, a Constexpr: None compiles the correct
-kernel, a name one mutation of it. The lines that a finding must name carry `# BUG name` (or
-`# BUG name, other` where mutations share a line) in the source of the family's functions, at the
-end of the line or, where that would be too long, on the line above.
+A family is a kernel, or a host function, under `@family`, whose last parameter is `bug`: None
+compiles the correct kernel, a name one mutation of it. The lines that a finding must name carry
+`# BUG name` (or `# BUG name, other` where mutations share a line) in the source of the family's
+functions, at the end of the line or, where that would be too long, on the line above.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import linecache
 import pkgutil
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -18,12 +19,15 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+import cutlass
 import torch
+from cutlass import cute
 
 import forgekit as fk
+from forgekit.diagnosing.sources import reached_functions
 
 Args = Callable[[], tuple[Any, ...]]
-Want = Callable[..., Sequence[tuple[torch.Tensor, torch.Tensor]]]
+Want = Callable[..., torch.Tensor | Sequence[tuple[torch.Tensor, torch.Tensor]]]
 
 # What a finding only remarks on; every other kind is an error.
 NOTES = ("unwritten-output",)
@@ -58,10 +62,9 @@ class Bug:
 class Family:
     """A correct kernel and its mutants.
 
-    host: the `@cute.jit` function, or what `launched` has made of a kernel; args: makes fresh
-    arguments; want: from them, after the run, pairs of output and expected values; static: numbers
-    of the arguments whose sizes are compiled in; sources: the functions with the marks, where they
-    are not the launched kernel alone.
+    host: the `@cute.jit` function; args: makes fresh arguments; want: from them, after the run,
+    what is expected of the last one, or pairs of output and expected values; static: numbers of the
+    arguments whose sizes are compiled in; kernel: None where the host function is written out.
     """
 
     host: Any
@@ -69,7 +72,7 @@ class Family:
     want: Want
     bugs: tuple[Bug, ...] = ()
     static: tuple[int, ...] = ()
-    sources: tuple[Any, ...] = ()
+    kernel: Any = None
 
     @property
     def name(self) -> str:
@@ -98,6 +101,56 @@ class Planted:
         return frozenset((f, n) for name, f, n in marks(self.family) if name == self.bug.name)
 
 
+_HOST = """\
+@cute.jit
+def {name}({tensors}, bug: cutlass.Constexpr = None):
+    kernel({arguments}).launch(grid=size(grid, {names}), block=size(block, {names}), **more)
+"""
+
+
+def family(
+    *, args: Args, want: Want, bugs: tuple[Bug, ...] = (), static: tuple[int, ...] = (),
+    block: Any = None, grid: Any = 1, name: str = "", **more: Any,
+) -> Callable[[Any], Family]:  # fmt: skip
+    """Makes a `Family` of a kernel, which needs no annotations, or, without `block`, of its host.
+
+    block, grid: threads and blocks, a number or (x, y, z), or a function of the tensors that says
+    so; name: of the host function, where it is not the kernel's; more: of `launch`, such as
+    cluster, and constants for parameters of the kernel.
+    """
+
+    def make(function: Any) -> Family:
+        if block is None:
+            return Family(function, args, want, bugs, static)
+        plain = inspect.unwrap(function)
+        parameters = list(inspect.signature(plain).parameters)
+        constants = {name: more.pop(name) for name in parameters if name in more}
+        tensors = [name for name in parameters if name != "bug" and name not in constants]
+        plain.__annotations__ = {
+            name: cute.Tensor if name in tensors else cutlass.Constexpr for name in parameters
+        }
+        host_name = name or plain.__name__
+        text = _HOST.format(
+            name=host_name, tensors=", ".join(f"{name}: cute.Tensor" for name in tensors),
+            arguments=", ".join(parameters), names=", ".join(tensors),
+        )  # fmt: skip
+        file = f"<host of {plain.__module__}.{host_name}>"
+        linecache.cache[file] = len(text), None, text.splitlines(True), file  # its source
+        known = {"cutlass": cutlass, "cute": cute, "kernel": function, "size": _size,
+                 "grid": grid, "block": block, "more": more, **constants,
+                 "__name__": plain.__module__}  # fmt: skip
+        exec(compile(text, file, "exec"), known)
+        known[host_name].__doc__ = plain.__doc__
+        return Family(known[host_name], args, want, bugs, static, function)
+
+    return make
+
+
+def _size(value: Any, *tensors: Any) -> tuple[Any, Any, Any]:
+    found = value(*tensors) if callable(value) else value
+    return found if isinstance(found, tuple) else (found, 1, 1)
+
+
 def compile_correct(family: Family, args: tuple[Any, ...]) -> fk.CompiledKernel:
     return _compile(family, args, None, ())
 
@@ -117,18 +170,15 @@ def _compile(
 def marks(family: Family) -> list[tuple[str, str, int]]:
     """(name of a bug, file, line) of every mark in the source of a family's functions."""
     found_marks = []
-    for function in family.sources or (getattr(family.host, "kernel", family.host),):
-        plain = inspect.unwrap(function)
-        lines, first = inspect.getsourcelines(plain)
+    for source in reached_functions(family.kernel or family.host):
         above: list[str] = []
-        for number, line in enumerate(lines, first):
+        for number, line in enumerate(source.lines, source.first_line):
             found = _MARK.search(line.rstrip())
             names = found.group(1).split(", ") if found else []
             if line.lstrip().startswith("# BUG"):
                 above += names
                 continue
-            file = str(inspect.getsourcefile(plain))
-            found_marks += [(name, file, number) for name in (*above, *names)]
+            found_marks += [(name, source.filename, number) for name in (*above, *names)]
             above = []
     return found_marks
 
@@ -139,9 +189,16 @@ def _modules(package: str) -> Iterator[ModuleType]:
         yield importlib.import_module(f"tests.sanitizer.{package}.{found}")
 
 
+def families_of(module: ModuleType) -> list[Family]:
+    """A module's, in order; some stand in a tuple."""
+    found = [v if isinstance(v, tuple) else (v,) for v in vars(module).values()]
+    return [family for some in found for family in some if isinstance(family, Family)]
+
+
 def families() -> list[Family]:
     """Every correct kernel: those with mutants, and those without."""
-    return [f for package in ("planted", "correct") for m in _modules(package) for f in m.FAMILIES]
+    return [f for package in ("planted", "correct") for m in _modules(package)
+            for f in families_of(m)]  # fmt: skip
 
 
 def planted() -> list[Planted]:

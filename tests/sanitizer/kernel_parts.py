@@ -1,7 +1,5 @@
 """What the kernels of the bank have in common: shared memory, flags in memory, small arguments."""
 
-import inspect
-import linecache
 from collections.abc import Callable
 from typing import Any
 
@@ -21,43 +19,15 @@ def smem(shape: Any, dtype: Any = Float32, stride: Any = None) -> Any:
     return cutlass.memory.SmemAllocator().allocate_tensor(dtype, layout, 128)
 
 
-_HOST = """\
-@cute.jit
-def {name}({tensors}, bug: cutlass.Constexpr = None):
-    kernel({arguments}).launch(grid=size(grid, {names}), block=size(block, {names}), **more)
-"""
+def indices() -> tuple[Any, Any]:
+    """The thread's x in its block, and the block's in the grid."""
+    return cute.arch.thread_idx()[0], cute.arch.block_idx()[0]
 
 
-def launched(block: Any, grid: Any = 1, **more: Any) -> Callable[[Any], Any]:
-    """Makes of a kernel the host function that launches it, with its name, its tensors and `bug`.
-
-    block, grid: threads and blocks, a number or (x, y, z), or a function of the tensors that says
-    so; more: of `launch`, such as cluster. The kernel is the host's attribute `kernel`.
-    """
-
-    def make(kernel: Any) -> Any:
-        plain = inspect.unwrap(kernel)
-        parameters = list(inspect.signature(plain).parameters)
-        names = [name for name in parameters if name != "bug"]
-        text = _HOST.format(
-            name=plain.__name__, tensors=", ".join(f"{name}: cute.Tensor" for name in names),
-            arguments=", ".join(parameters), names=", ".join(names),
-        )  # fmt: skip
-        file = f"<host of {plain.__module__}.{plain.__name__}>"
-        linecache.cache[file] = len(text), None, text.splitlines(True), file  # its source
-        known = {"cutlass": cutlass, "cute": cute, "kernel": kernel, "size": _size, "grid": grid,
-                 "block": block, "more": more, "__name__": plain.__module__}  # fmt: skip
-        exec(compile(text, file, "exec"), known)
-        host = known[plain.__name__]
-        host.kernel, host.__doc__ = kernel, plain.__doc__
-        return host
-
-    return make
-
-
-def _size(value: Any, *tensors: Any) -> tuple[Any, Any, Any]:
-    found = value(*tensors) if callable(value) else value
-    return found if isinstance(found, tuple) else (found, 1, 1)
+def sync_if(wanted: bool, barrier: Callable[[], Any] = cute.arch.sync_threads) -> None:
+    """The block's barrier, or another, but for a mutant without it."""
+    if wanted:
+        barrier()
 
 
 def acquire(flag: Any) -> Any:
@@ -82,6 +52,11 @@ def wait_for(flag: cute.Pointer, value: Int32):
 def cluster_sync():
     cute.arch.cluster_arrive()
     cute.arch.cluster_wait()
+
+
+def by_tiles(side: int) -> Callable[..., tuple[Any, Any, int]]:
+    """A grid of blocks for each square of a matrix, the first tensor."""
+    return lambda mX, *_: (cute.ceil_div(mX.shape[1], side), cute.ceil_div(mX.shape[0], side), 1)
 
 
 def pair(n: int) -> Callable[[], tuple[torch.Tensor, torch.Tensor]]:

@@ -253,7 +253,7 @@ def test_a_launch_without_such_a_read_is_not_repeated(monkeypatch):
 
 
 def test_a_finding_tells_both_places():
-    tail = next(f for f in leftovers.FAMILIES if f.name == "tail")
+    tail = next(f for f in bank.families_of(leftovers) if f.name == "tail")
     bug = next(b for b in tail.bugs if b.name == "maximum")
     planted = bank.Planted(tail, bug)
     args = planted.args()

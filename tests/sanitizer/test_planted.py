@@ -20,9 +20,8 @@ ROOT = Path(__file__).parents[2]
 FAMILIES = bank.families()
 PLANTED = bank.planted()
 # Found in every order of threads, and whatever the memory holds.
-ALWAYS = [
-    p for p in PLANTED if p.bug.kinds[0] == "divergent-barrier" or p.family in leftovers.FAMILIES
-]
+LEFTOVERS = bank.families_of(leftovers)
+ALWAYS = [p for p in PLANTED if p.bug.kinds[0] == "divergent-barrier" or p.family in LEFTOVERS]
 HARMLESS_LOOKING = [p for p in PLANTED if p.bug.changes_result]
 MOST_SEEDS = 12  # until a bug that looks harmless has to show
 

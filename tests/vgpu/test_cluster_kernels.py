@@ -14,7 +14,7 @@ pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 import forgekit as fk
 from tests.sanitizer.planted import bulk_copies, clusters
 
-ROW_SUMS = {"barrier": clusters.cluster_sum_of, "buffer": clusters.reduction_buffer_sum_of}
+ROW_SUMS = {"barrier": clusters.cluster_sum.host, "buffer": clusters.reduction_buffer_sum.host}
 SHAPES = [(1, 1), (5, 129), (2, 4100)]
 
 
@@ -27,7 +27,7 @@ def check_row_sum(name: str, cluster: int, device: str, arch: str | None = None)
     for shape in SHAPES:
         x = fk.randn(*shape, device=device)
         y = poisoned(*(shape[:1] if name == "barrier" else (shape[0], cluster)), device=device)
-        run = fk.compile(ROW_SUMS[name], x, y, cluster, None, device=device, **options)
+        run = fk.compile(ROW_SUMS[name], x, y, None, cluster, device=device, **options)
         run(x, y)
         want = x.double().sum(1)
         got = y.double() if name == "barrier" else y.double().T
@@ -36,8 +36,8 @@ def check_row_sum(name: str, cluster: int, device: str, arch: str | None = None)
 
 def check_bulk(name: str, device: str, arch: str | None = None) -> None:
     options = {} if arch is None else {"arch": arch}
-    host, add, scale = {"pipeline": (bulk_copies.bulk_pipeline, 0, 2),
-                        "store": (bulk_copies.bulk_store, 1, 1)}[name]  # fmt: skip
+    host, add, scale = {"pipeline": (bulk_copies.bulk_pipeline.host, 0, 2),
+                        "store": (bulk_copies.bulk_store.host, 1, 1)}[name]  # fmt: skip
     for tiles in (2, 4, 10):
         x = fk.randn(tiles * bulk_copies.TILE, device=device)
         y = poisoned(*x.shape, device=device)
@@ -64,14 +64,14 @@ def test_on_sm_100a():
 
 def test_hand_over_in_a_ring():
     x, y = fk.randn(2 * clusters.THREADS), poisoned(2 * clusters.THREADS, device="virtual")
-    fk.compile(clusters.ring, x, y, None, device="virtual")(x, y)
+    fk.compile(clusters.ring.host, x, y, None, device="virtual")(x, y)
     assert torch.equal(y, clusters.passed_on(x))
 
 
 def test_messages_name_the_line_of_a_wait():
     """The compiler counts a line on with every line of inline assembly; the wait is one."""
     x, y = fk.randn(2, 100), fk.empty(2, 2)
-    run = fk.compile(clusters.reduction_buffer_sum_of, x, y, 2, "without_arrival", device="virtual")
+    run = fk.compile(ROW_SUMS["buffer"], x, y, "without_arrival", 2, device="virtual")
     with pytest.raises(fk.KernelError, match=r"clusters.py, line \d+: cute.arch.mbarrier_wait"):
         run(x, y)
 

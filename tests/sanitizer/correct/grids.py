@@ -5,16 +5,26 @@ import torch
 from cutlass import Float32, Int32, cute
 
 import forgekit as fk
-from tests.sanitizer.bank import Family
-from tests.sanitizer.kernel_parts import launched, pair
+from tests.sanitizer.bank import family
+from tests.sanitizer.kernel_parts import indices, pair
 
 
-@launched(block=32, grid=lambda mX, mC, mY, mZ: mX.shape[0] // 32, cooperative=True)
+def zero():
+    return fk.zeros(1, dtype=torch.int32)
+
+
+def queued(x, n, y):
+    kept = x[x > 0].sort().values
+    return [(y[: len(kept)].sort().values, kept), (n, torch.full_like(n, len(kept)))]
+
+
+@family(block=32, grid=lambda mX, mC, mY, mZ: mX.shape[0] // 32, cooperative=True,
+        args=lambda: (fk.randn(96), zero(), fk.empty(96), fk.empty(96)),
+        want=lambda x, c, y, z: 2 * x.roll(-32))  # fmt: skip
 @cute.kernel
-def grid_barrier(mX: cute.Tensor, mC: cute.Tensor, mY: cute.Tensor, mZ: cute.Tensor):
+def grid_barrier(mX, mC, mY, mZ):
     """All blocks wait for each other, by a counter, before they read each other's results."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     blocks, _, _ = cute.arch.grid_dim()
     i = bidx * 32 + tidx
     mY[i] = 2.0 * mX[i]
@@ -29,9 +39,9 @@ def grid_barrier(mX: cute.Tensor, mC: cute.Tensor, mY: cute.Tensor, mZ: cute.Ten
     mZ[i] = mY[(i + 32) % mX.shape[0]]
 
 
-@launched(block=64, grid=3)
+@family(block=64, grid=3, args=lambda: (zero(), zero()), want=lambda l, y: torch.full_like(y, 6))  # noqa: E741
 @cute.kernel
-def lock(mL: cute.Tensor, mY: cute.Tensor):
+def lock(mL, mY):
     """One thread a warp adds to a plain counter, under a lock taken by compare-and-swap."""
     with cute.arch.elect_one():
         free = Int32(1)
@@ -43,12 +53,13 @@ def lock(mL: cute.Tensor, mY: cute.Tensor):
         cute.arch.atomic_exch(mL.iterator, Int32(0), sem="release", scope="gpu")
 
 
-@launched(block=32, grid=lambda mX, mN, mY: mX.shape[0] // 32)
+@family(block=32, grid=lambda mX, mN, mY: mX.shape[0] // 32,
+        args=lambda: (fk.randint(-9, 9, 96), zero(), fk.zeros(96, dtype=torch.int32)),
+        want=queued)  # fmt: skip
 @cute.kernel
-def queue(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor):
+def queue(mX, mN, mY):
     """Positive values go to places drawn from a counter: all different, in any order."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     x = mX[bidx * 32 + tidx]
     if x > 0:
         place = cute.arch.atomic_add(mN.iterator, Int32(1))
@@ -57,13 +68,13 @@ def queue(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor):
 
 @cute.kernel
 def increment_kernel(mX: cute.Tensor, mY: cute.Tensor):
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     i = bidx * 32 + tidx
     if i < mX.shape[0]:
         mY[i] = mX[i] + 1.0
 
 
+@family(args=lambda: (fk.zeros(70),), want=lambda x: torch.full_like(x, 3.0))
 @cute.jit
 def in_place(mX: cute.Tensor, bug: cutlass.Constexpr = None):
     """Each thread reads and writes its own element, in three launches."""
@@ -72,6 +83,8 @@ def in_place(mX: cute.Tensor, bug: cutlass.Constexpr = None):
         increment_kernel(mX, mX).launch(grid=grid, block=(32, 1, 1))
 
 
+@family(args=lambda: (fk.zeros(70), fk.empty(70)),
+        want=lambda x, y: [(y, torch.full_like(y, 3.0)), (x, torch.full_like(x, 2.0))])  # fmt: skip
 @cute.jit
 def back_and_forth(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     """From x to y and back: what one launch wrote, the next one reads elsewhere."""
@@ -84,8 +97,7 @@ def back_and_forth(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = No
 @cute.kernel
 def vector_copy_kernel(gX: cute.Tensor, gY: cute.Tensor, vectors: Int32):
     """128 bits a thread, through shared memory and back to the thread that brought them."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     i = bidx * 32 + tidx
     sX = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout((4, 32)), 16)
     if i < vectors:
@@ -95,6 +107,7 @@ def vector_copy_kernel(gX: cute.Tensor, gY: cute.Tensor, vectors: Int32):
         cute.autovec_copy(sX[None, tidx], gY[None, i])
 
 
+@family(args=pair(400), want=lambda x, y: x, static=(0, 1))
 @cute.jit
 def vector_copy(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     gX, gY = cute.zipped_divide(mX, (4,)), cute.zipped_divide(mY, (4,))
@@ -103,9 +116,11 @@ def vector_copy(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None)
     vector_copy_kernel(gX, gY, vectors).launch(grid=grid, block=(32, 1, 1))
 
 
-@launched(block=128, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], 4))
+@family(block=128, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], 4),
+        args=lambda: (fk.randn(5, 77), fk.empty(5, 77)),
+        want=lambda x, y: torch.softmax(x, 1))  # fmt: skip
 @cute.kernel
-def leaving_early(mX: cute.Tensor, mY: cute.Tensor):
+def leaving_early(mX, mY):
     """Warps without a row do nothing at all; those with one use shuffles."""
     bidx, _, _ = cute.arch.block_idx()
     row = bidx * 4 + cute.arch.warp_idx()
@@ -125,12 +140,12 @@ def leaving_early(mX: cute.Tensor, mY: cute.Tensor):
             mY[row, c] = cute.math.exp(mX[row, c] - both, fastmath=True) / total
 
 
-@launched(block=64, grid=2)
+@family(block=64, grid=2, args=lambda: (fk.randn(64), zero(), fk.empty(64), fk.empty(64)),
+        want=lambda x, f, d, y: 3 * x.flip(0))  # fmt: skip
 @cute.kernel
-def publish(mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Tensor):
+def publish(mX, mF, mD, mY):
     """Block 0 writes data, then a flag; the other waits for the flag, then reads the data."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     if bidx == 0:
         mD[tidx] = 3.0 * mX[tidx]
         cute.arch.sync_threads()
@@ -145,29 +160,3 @@ def publish(mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Tensor):
             cute.arch.fence_acq_rel_gpu()
         cute.arch.sync_threads()
         mY[tidx] = mD[63 - tidx]
-
-
-def zero():
-    return fk.zeros(1, dtype=torch.int32)
-
-
-def queued(x, n, y):
-    kept = x[x > 0].sort().values
-    return [(y[: len(kept)].sort().values, kept), (n, torch.full_like(n, len(kept)))]
-
-
-FAMILIES = (
-    Family(grid_barrier, lambda: (fk.randn(96), zero(), fk.empty(96), fk.empty(96)),
-           lambda x, c, y, z: [(z, 2 * x.roll(-32))]),
-    Family(lock, lambda: (zero(), zero()), lambda l, y: [(y, torch.full_like(y, 6))]),  # noqa: E741
-    Family(queue, lambda: (fk.randint(-9, 9, 96), zero(), fk.zeros(96, dtype=torch.int32)),
-           queued),
-    Family(in_place, lambda: (fk.zeros(70),), lambda x: [(x, torch.full_like(x, 3.0))]),
-    Family(back_and_forth, lambda: (fk.zeros(70), fk.empty(70)),
-           lambda x, y: [(y, torch.full_like(y, 3.0)), (x, torch.full_like(x, 2.0))]),
-    Family(vector_copy, pair(400), lambda x, y: [(y, x)], static=(0, 1)),
-    Family(leaving_early, lambda: (fk.randn(5, 77), fk.empty(5, 77)),
-           lambda x, y: [(y, torch.softmax(x, 1))]),
-    Family(publish, lambda: (fk.randn(64), zero(), fk.empty(64), fk.empty(64)),
-           lambda x, f, d, y: [(y, 3 * x.flip(0))]),
-)  # fmt: skip

@@ -9,8 +9,8 @@ import torch
 from cutlass import Float32, Int8, Int32, Int64, cute
 
 import forgekit as fk
-from tests.sanitizer.bank import Family
-from tests.sanitizer.kernel_parts import launched, smem
+from tests.sanitizer.bank import family
+from tests.sanitizer.kernel_parts import cluster_sync, indices, smem
 
 THREADS = 64
 WARP = 32
@@ -20,12 +20,29 @@ def async_atom(dtype=Float32):
     return cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), dtype, num_bits_per_copy=128)
 
 
+def turned(x, t):
+    angle = torch.arange(2 * WARP).float()
+    a, b = x[:, ::2], x[:, 1::2]
+    pairs = a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()
+    return torch.stack(pairs, 2).view(x.shape)
+
+
+def as_words(x, y):
+    padded = torch.zeros(4 * y.shape[0], dtype=torch.int8)
+    padded[: x.shape[0]] = x
+    return [(y, padded.view(torch.int32))]
+
+
+def of_neighbours(x, y):
+    p = torch.nn.functional.pad(x, (1, 1))
+    return [(y, p[:-2] + p[1:-1] + p[2:])]
+
+
 # -- rows by warps: those beyond the end are computed and not stored ------------------------------
 @cute.kernel
-def rows_kernel(mX: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor, what: cutlass.Constexpr):
+def rows_kernel(mX, mT, mY, what):
     """A warp a row, 4 elements a lane, by cp.async where there is a row."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     warp, lane = tidx // WARP, tidx % WARP
     row, rows = bidx * 2 + warp, mX.shape[0]
     sX = smem((4, WARP, 2))
@@ -71,46 +88,26 @@ def rows_kernel(mX: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor, what: cutlass
             cute.autovec_copy(rX, cute.zipped_divide(mY[row, None], (4,))[None, lane])
 
 
-@cute.jit
-def launch_rows(mX: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor, what: cutlass.Constexpr):
-    grid = (cute.ceil_div(mX.shape[0], 2), 1, 1)
-    rows_kernel(mX, mT, mY, what).launch(grid=grid, block=(THREADS, 1, 1))
-
-
-def _of_rows(name, want):
-    @cute.jit
-    def host(mX: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-        launch_rows(mX, mT, mY, name)
-
-    host.__name__ = f"tail_{name}"
-    columns = 1 if name == "cross_entropy" else 4 * WARP
-
-    def args():
-        return fk.randn(3, 4 * WARP), fk.randint(0, 4 * WARP, 3), fk.empty(3, columns)
-
-    return Family(host, args, lambda x, t, y: [(y, want(x, t))], static=(0, 2))
-
-
-def turned(x, t):
-    angle = torch.arange(2 * WARP).float()
-    a, b = x[:, ::2], x[:, 1::2]
-    pairs = a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()
-    return torch.stack(pairs, 2).view(x.shape)
-
-
-ROWS = (
-    _of_rows("softmax", lambda x, t: x.softmax(1)),
-    _of_rows("rms_norm", lambda x, t: x / (x.square().mean(1, keepdim=True) + 1e-6).sqrt()),
-    _of_rows("layer_norm", lambda x, t: torch.nn.functional.layer_norm(x, x.shape[1:], eps=1e-6)),
-    _of_rows("cross_entropy", lambda x, t: torch.nn.functional.cross_entropy(
-        x, t.long(), reduction="none")[:, None]),
-    _of_rows("rotary", turned),
+ROWS = tuple(
+    family(block=THREADS, grid=lambda mX, mT, mY: cute.ceil_div(mX.shape[0], 2), what=what,
+           name=f"tail_{what}", static=(0, 2), want=lambda x, t, y, want=want: want(x, t),
+           args=lambda columns=1 if what == "cross_entropy" else 4 * WARP: (
+               fk.randn(3, 4 * WARP), fk.randint(0, 4 * WARP, 3), fk.empty(3, columns))
+    )(rows_kernel)
+    for what, want in (
+        ("softmax", lambda x, t: x.softmax(1)),
+        ("rms_norm", lambda x, t: x / (x.square().mean(1, keepdim=True) + 1e-6).sqrt()),
+        ("layer_norm", lambda x, t: torch.nn.functional.layer_norm(x, x.shape[1:], eps=1e-6)),
+        ("cross_entropy", lambda x, t: torch.nn.functional.cross_entropy(
+            x, t.long(), reduction="none")[:, None]),
+        ("rotary", turned),
+    )
 )  # fmt: skip
 
 
 # -- columns beyond the end -----------------------------------------------------------------------
 @cute.kernel
-def columns_kernel(mX: cute.Tensor, mY: cute.Tensor, what: cutlass.Constexpr):
+def columns_kernel(mX, mY, what):
     """One row of 50 in a buffer of 64: read by all, masked when it counts; y[0] the result."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
@@ -218,31 +215,22 @@ def columns_kernel(mX: cute.Tensor, mY: cute.Tensor, what: cutlass.Constexpr):
             mY[0] = sP[0] + sP[1]
 
 
-@cute.jit
-def launch_columns(mX: cute.Tensor, mY: cute.Tensor, what: cutlass.Constexpr):
-    columns_kernel(mX, mY, what).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
-def _of_columns(name, want=lambda x: x.sum()):
-    @cute.jit
-    def host(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-        launch_columns(mX, mY, name)
-
-    host.__name__ = f"tail_in_{name}"
-    return Family(host, lambda: (fk.randn(50), fk.empty(1)), lambda x, y: [(y, want(x)[None])])
+def of_columns(what, want=lambda x: x.sum()):
+    return family(block=THREADS, what=what, name=f"tail_in_{what}", want=lambda x, y: want(x)[None],
+                  args=lambda: (fk.randn(50), fk.empty(1)))(columns_kernel)  # fmt: skip
 
 
 COLUMNS = (
-    *map(_of_columns, ("sum", "tree", "shuffles", "scan", "atomics", "overwritten", "copied_on",
-                       "register_array")),
-    _of_columns("votes", lambda x: (x > 0).sum().float()),
-    _of_columns("maximum", lambda x: x.max()),
+    *map(of_columns, ("sum", "tree", "shuffles", "scan", "atomics", "overwritten", "copied_on",
+                      "register_array")),
+    of_columns("votes", lambda x: (x > 0).sum().float()),
+    of_columns("maximum", lambda x: x.max()),
 )  # fmt: skip
 
 
 # -- words of which a part was written ------------------------------------------------------------
 @cute.kernel
-def words_kernel(mX: cute.Tensor, mY: cute.Tensor, width: cutlass.Constexpr):
+def words_kernel(mX, mY, width):
     """y = 3 x through shared memory, written by the element, read `width` at a time."""
     tidx, _, _ = cute.arch.thread_idx()
     n, dtype = mX.shape[0], mX.element_type
@@ -259,29 +247,24 @@ def words_kernel(mX: cute.Tensor, mY: cute.Tensor, width: cutlass.Constexpr):
                 mY[tidx * width + k] = rX[k]
 
 
-@cute.jit
-def half_words(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    words_kernel(mX, mY, 2).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+WORDS = tuple(
+    family(block=THREADS, width=width, name=name, want=lambda x, y: 3 * x,
+           args=lambda n=n, kind=kind: (fk.randint(0, 9, n, dtype=kind), fk.empty(n, dtype=kind))
+    )(words_kernel)
+    for name, width, n, kind in (
+        ("half_words", 2, 33, torch.float16),
+        ("half_vectors", 8, 43, torch.float16),
+        ("byte_words", 4, 41, torch.int8),
+        ("float_vectors", 4, 42, torch.float32),
+    )
+)  # fmt: skip
 
 
-@cute.jit
-def half_vectors(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    words_kernel(mX, mY, 8).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
-@cute.jit
-def byte_words(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    words_kernel(mX, mY, 4).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
-@cute.jit
-def float_vectors(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    words_kernel(mX, mY, 4).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
-
-
-@launched(block=THREADS)
+@family(block=THREADS,
+        args=lambda: (fk.randint(0, 9, 42, dtype=torch.int8), fk.empty(11, dtype=torch.int32)),
+        want=as_words)  # fmt: skip
 @cute.kernel
-def masked_bytes(mX: cute.Tensor, mY: cute.Tensor):
+def masked_bytes(mX, mY):
     """Four bytes as one word; those beyond the end are masked away."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
@@ -296,9 +279,10 @@ def masked_bytes(mX: cute.Tensor, mY: cute.Tensor):
 
 
 # -- tiles ----------------------------------------------------------------------------------------
-@launched(block=(16, 4, 1))
+@family(block=(16, 4, 1), args=lambda: (fk.randn(13, 10), fk.empty(10, 13)),
+        want=lambda x, y: 2 * x.T)  # fmt: skip
 @cute.kernel
-def swizzled_edge(mX: cute.Tensor, mY: cute.Tensor):
+def swizzled_edge(mX, mY):
     """A transpose through a swizzled tile that the matrix does not fill."""
     tx, ty, _ = cute.arch.thread_idx()
     plain = cute.make_layout((16, 16), stride=(16, 1))
@@ -317,12 +301,12 @@ def swizzled_edge(mX: cute.Tensor, mY: cute.Tensor):
             mY[ty + 4 * k, tx] = rT[k]
 
 
-@launched(block=THREADS, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], THREADS))
+@family(block=THREADS, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], THREADS),
+        args=lambda: (fk.randn(100), fk.empty(100)), want=of_neighbours)  # fmt: skip
 @cute.kernel
-def halo(mX: cute.Tensor, mY: cute.Tensor):
+def halo(mX, mY):
     """Sums of neighbours; at the ends the halo is not loaded, and read all the same."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     n, i = mX.shape[0], bidx * THREADS + tidx
     sX = smem(THREADS + 2)
     if i < n:
@@ -338,9 +322,10 @@ def halo(mX: cute.Tensor, mY: cute.Tensor):
         mY[i] = total
 
 
-@launched(block=(8, 8, 1))
+@family(block=(8, 8, 1), args=lambda: (fk.randn(7, 5), fk.randn(5, 6, seed=1), fk.empty(7, 6)),
+        want=lambda a, b, c: a @ b)  # fmt: skip
 @cute.kernel
-def product_edge(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
+def product_edge(mA, mB, mC):
     """C = A B in one tile of 8 x 8 with K = 8 that no side of the matrices fills."""
     tx, ty, _ = cute.arch.thread_idx()
     sA, sB = smem((8, 8)), smem((8, 8))
@@ -358,12 +343,12 @@ def product_edge(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
         mC[ty, tx] = total
 
 
-@launched(block=WARP)
+@family(block=WARP, args=lambda: (fk.randn(8 * WARP), fk.empty(WARP)),
+        want=lambda x, y: x.view(2, WARP, 4).sum((0, 2)), static=(0,))  # fmt: skip
 @cute.kernel
-def stages(mX: cute.Tensor, mY: cute.Tensor):
+def stages(mX, mY):
     """Three stages are read in every round, those of tiles that are not there too."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     sX = smem((4, WARP, 3))
     gX = cute.zipped_divide(mX, (4,))
     tiles = 2 + bidx
@@ -382,9 +367,10 @@ def stages(mX: cute.Tensor, mY: cute.Tensor):
 
 
 # -- other blocks, bulk copies --------------------------------------------------------------------
-@launched(block=THREADS, grid=2, cluster=(2, 1, 1))
+@family(block=THREADS, grid=2, cluster=(2, 1, 1), args=lambda: (fk.randn(2, 50), fk.empty(2, 50)),
+        want=lambda x, y: x.flip(0) + 1)  # fmt: skip
 @cute.kernel
-def peer(mX: cute.Tensor, mY: cute.Tensor):
+def peer(mX, mY):
     """Blocks of a cluster read each other's buffers, which the row does not fill."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -392,22 +378,20 @@ def peer(mX: cute.Tensor, mY: cute.Tensor):
     sX = smem(THREADS)
     if tidx < n:
         sX[tidx] = mX[rank, tidx]
-    cute.arch.cluster_arrive()
-    cute.arch.cluster_wait()
+    cluster_sync()
     there = cute.arch.map_dsmem_ptr(sX.iterator + tidx, 1 - rank)
     x = there.load() + 1.0
-    cute.arch.cluster_arrive()
-    cute.arch.cluster_wait()
+    cluster_sync()
     if tidx < n:
         mY[rank, tidx] = x
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (fk.randn(THREADS), fk.empty(THREADS)), want=lambda x, y: x,
+        static=(0,))  # fmt: skip
 @cute.kernel
-def bulk_rows(mX: cute.Tensor, mY: cute.Tensor):
+def bulk_rows(mX, mY):
     """Bulk copies of whole tiles; the last buffer gets none, and is read like the others."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     sX = smem((THREADS, 2))
     mbarrier = cutlass.memory.SmemAllocator().allocate_array(Int64, 1)
     atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyBulkG2SOp(), Float32)
@@ -423,43 +407,3 @@ def bulk_rows(mX: cute.Tensor, mY: cute.Tensor):
     first, second = sX[tidx, 0], sX[tidx, 1]
     cute.arch.sync_threads()
     mY[tidx] = first + (second if bidx > 0 else Float32(0.0))
-
-
-def three_times(x, y):
-    return [(y[: x.shape[0]], 3 * x)]
-
-
-def as_words(x, y):
-    padded = torch.zeros(4 * y.shape[0], dtype=torch.int8)
-    padded[: x.shape[0]] = x
-    return [(y, padded.view(torch.int32))]
-
-
-def of_neighbours(x, y):
-    p = torch.nn.functional.pad(x, (1, 1))
-    return [(y, p[:-2] + p[1:-1] + p[2:])]
-
-
-FAMILIES = (
-    *ROWS,
-    *COLUMNS,
-    Family(half_words, lambda: (fk.randn(33, dtype=torch.float16),
-           fk.empty(33, dtype=torch.float16)), three_times),
-    Family(half_vectors, lambda: (fk.randn(43, dtype=torch.float16),
-           fk.empty(43, dtype=torch.float16)), three_times),
-    Family(byte_words, lambda: (fk.randint(0, 9, 41, dtype=torch.int8),
-           fk.empty(41, dtype=torch.int8)), three_times),
-    Family(float_vectors, lambda: (fk.randn(42), fk.empty(42)), three_times),
-    Family(masked_bytes, lambda: (fk.randint(0, 9, 42, dtype=torch.int8),
-           fk.empty(11, dtype=torch.int32)), as_words),
-    Family(swizzled_edge, lambda: (fk.randn(13, 10), fk.empty(10, 13)),
-           lambda x, y: [(y, 2 * x.T)]),
-    Family(halo, lambda: (fk.randn(100), fk.empty(100)), of_neighbours),
-    Family(product_edge, lambda: (fk.randn(7, 5), fk.randn(5, 6, seed=1), fk.empty(7, 6)),
-           lambda a, b, c: [(c, a @ b)]),
-    Family(stages, lambda: (fk.randn(8 * WARP), fk.empty(WARP)),
-           lambda x, y: [(y, x.view(2, WARP, 4).sum((0, 2)))], static=(0,)),
-    Family(peer, lambda: (fk.randn(2, 50), fk.empty(2, 50)), lambda x, y: [(y, x.flip(0) + 1)]),
-    Family(bulk_rows, lambda: (fk.randn(THREADS), fk.empty(THREADS)), lambda x, y: [(y, x)],
-           static=(0,)),
-)  # fmt: skip

@@ -9,10 +9,43 @@ from cutlass import Float32, Int32, Int64, cute
 from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
-from tests.sanitizer.bank import Family
-from tests.sanitizer.kernel_parts import launched, release, smem, wait_for
+from tests.sanitizer.bank import family
+from tests.sanitizer.kernel_parts import cluster_sync, indices, release, smem, wait_for
 
 THREADS = 64
+
+
+def flags(n=1):
+    return fk.zeros(n, dtype=torch.int32)
+
+
+def rows(n):
+    return fk.randint(-9, 9, n, THREADS, dtype=torch.float32)
+
+
+def running(x, f, t, y):
+    sums = x.sum(1).cumsum(0)
+    return [(t, sums), (y, x + torch.cat([sums.new_zeros(1), sums[:-1]])[:, None])]
+
+
+def went_round(x, n, y):
+    return [(y[2], x.roll(-2, 0) + 2.0)]
+
+
+def taken_in_turn(x, y):
+    total = 0.0
+    for value in x[:6].tolist():
+        total = 2.0 * total + value
+    return [(y, torch.full_like(y, total))]
+
+
+def unevenly(x, y):
+    for k in range(3):
+        for t in range(THREADS):
+            for _ in range((t * 7 + k) % 5):
+                x[t] = x[t] * 3 + 1
+        x += x.roll(-1)
+    return [(y, x)]
 
 
 @cute.jit
@@ -23,12 +56,13 @@ def acquire(lock: cute.Pointer):
 
 
 # -- locks and semaphores -------------------------------------------------------------------------
-@launched(block=THREADS, grid=lambda mX, mL, mY: mX.shape[0])
+@family(block=THREADS, grid=lambda mX, mL, mY: mX.shape[0],
+        args=lambda: (rows(3), flags(), fk.zeros(THREADS)),
+        want=lambda x, l, y: x.sum(0))  # fmt: skip  # noqa: E741
 @cute.kernel
-def block_lock(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor):
+def block_lock(mX, mL, mY):
     """Thread 0 takes a lock for its block, all threads add plainly, thread 0 gives it back."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     if tidx == 0:
         acquire(mL.iterator)
     cute.arch.sync_threads()
@@ -38,9 +72,10 @@ def block_lock(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor):
         cute.arch.atomic_exch(mL.iterator, Int32(0), sem="release", scope="gpu")
 
 
-@launched(block=lambda mL, mY: mY.shape[0])
+@family(block=lambda mL, mY: mY.shape[0], args=lambda: (flags(), fk.empty(96, dtype=torch.int32)),
+        want=lambda l, y: torch.full_like(y, 3), static=(1,))  # fmt: skip  # noqa: E741
 @cute.kernel
-def warp_lock(mL: cute.Tensor, mY: cute.Tensor):
+def warp_lock(mL, mY):
     """A lane of each warp counts under a lock; then a barrier that everybody reaches."""
     tidx, _, _ = cute.arch.thread_idx()
     sN = smem(1, Int32)
@@ -55,12 +90,13 @@ def warp_lock(mL: cute.Tensor, mY: cute.Tensor):
     mY[tidx] = sN[0]
 
 
-@launched(block=THREADS, grid=lambda mX, mS, mY: mX.shape[0])
+@family(block=THREADS, grid=lambda mX, mS, mY: mX.shape[0],
+        args=lambda: (rows(4), flags(), fk.empty(THREADS)),
+        want=lambda x, s, y: x.sum(0))  # fmt: skip
 @cute.kernel
-def split_k(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor):
+def split_k(mX, mS, mY):
     """Blocks add their parts in order of their numbers: a semaphore says whose turn it is."""
-    tidx, _, _ = cute.arch.thread_idx()
-    part, _, _ = cute.arch.block_idx()
+    tidx, part = indices()
     if tidx == 0:
         wait_for(mS.iterator, part)
     cute.arch.sync_threads()
@@ -73,12 +109,13 @@ def split_k(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor):
         release(mS.iterator, part + 1)
 
 
-@launched(block=THREADS, grid=lambda mX, mF, mP, mY: mX.shape[0])
+@family(block=THREADS, grid=lambda mX, mF, mP, mY: mX.shape[0],
+        args=lambda: (rows(4), flags(4), fk.empty(4, THREADS), fk.empty(THREADS)),
+        want=lambda x, f, p, y: x.sum(0) + 5 + 10 + 15)  # fmt: skip
 @cute.kernel
-def fix_up(mX: cute.Tensor, mF: cute.Tensor, mP: cute.Tensor, mY: cute.Tensor):
+def fix_up(mX, mF, mP, mY):
     """Stream-K: block 0 waits for the flag of every other, and adds up their parts."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     total = mX[bidx, tidx]
     if bidx == 0:
         for k in cutlass.range(1, mX.shape[0], unroll=1):
@@ -96,12 +133,12 @@ def fix_up(mX: cute.Tensor, mF: cute.Tensor, mP: cute.Tensor, mY: cute.Tensor):
             release(mF.iterator + bidx, Int32(1))
 
 
-@launched(block=THREADS, grid=lambda mX, mN, mY: mX.shape[0], cooperative=True)
+@family(block=THREADS, grid=lambda mX, mN, mY: mX.shape[0], cooperative=True,
+        args=lambda: (rows(3), flags(), fk.empty(3, 3, THREADS)), want=went_round)  # fmt: skip
 @cute.kernel
-def rounds(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor):
+def rounds(mX, mN, mY):
     """All blocks meet by a counter, twice: values go to the next block and on."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     blocks, _, _ = cute.arch.grid_dim()
     x = mX[bidx, tidx]
     for k in cutlass.range_constexpr(2):
@@ -117,15 +154,12 @@ def rounds(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor):
 
 # -- scans ----------------------------------------------------------------------------------------
 @cute.kernel
-def chained_scan_kernel(
-    mX: cute.Tensor, mF: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor, by_ticket: cutlass.Constexpr
-):
+def scan(mX, mF, mT, mY, by_ticket):
     """Running sums of rows, a row a block: each waits for what the row before has come to.
 
     by_ticket: rows are drawn from a counter, so that a block never waits for a later one.
     """
-    tidx, _, _ = cute.arch.thread_idx()
-    row, _, _ = cute.arch.block_idx()
+    tidx, row = indices()
     sRow = smem(1, Int32)
     if cutlass.const_expr(by_ticket):
         if tidx == 0:
@@ -150,27 +184,18 @@ def chained_scan_kernel(
     mY[row, tidx] = sBefore[0] + total
 
 
-@cute.jit
-def chained_scan(
-    mX: cute.Tensor, mF: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor,
-    bug: cutlass.Constexpr = None,
-):  # fmt: skip
-    kernel = chained_scan_kernel(mX, mF, mT, mY, False)
-    kernel.launch(grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1))
+SCANS = tuple(
+    family(block=THREADS, grid=lambda mX, *_: mX.shape[0], by_ticket=bool(extra), name=name,
+           args=lambda extra=extra: (rows(5), flags(5 + extra), fk.empty(5), fk.empty(5, THREADS)),
+           want=running)(scan)
+    for extra, name in enumerate(("chained_scan", "ticketed_scan"))
+)  # fmt: skip
 
 
-@cute.jit
-def ticketed_scan(
-    mX: cute.Tensor, mF: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor,
-    bug: cutlass.Constexpr = None,
-):  # fmt: skip
-    kernel = chained_scan_kernel(mX, mF, mT, mY, True)
-    kernel.launch(grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1))
-
-
-@launched(block=THREADS, grid=2)
+@family(block=THREADS, grid=2, args=lambda: (rows(5), flags(), fk.empty(5, THREADS)),
+        want=lambda x, n, y: 2 * x)  # fmt: skip
 @cute.kernel
-def drawn_rows(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor):
+def drawn_rows(mX, mN, mY):
     """Blocks draw rows from a counter until there are no more."""
     tidx, _, _ = cute.arch.thread_idx()
     sRow = smem(1, Int32)
@@ -186,9 +211,10 @@ def drawn_rows(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor):
 
 
 # -- mbarriers that one thread waits for ----------------------------------------------------------
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (fk.randn(THREADS), fk.empty(THREADS)),
+        want=lambda x, y: x.flip(0), static=(0,))  # fmt: skip
 @cute.kernel
-def tile_for_all(mX: cute.Tensor, mY: cute.Tensor):
+def tile_for_all(mX, mY):
     """Thread 0 fetches a tile and waits for it; the block meets at a barrier behind."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, full = smem(THREADS), smem(1, Int64).iterator
@@ -203,9 +229,10 @@ def tile_for_all(mX: cute.Tensor, mY: cute.Tensor):
     mY[tidx] = sX[THREADS - 1 - tidx]
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (fk.randn(32), fk.empty(33)),
+        want=lambda x, y: [(y[:32], x.flip(0) + 9), (y[32:], x[7:8] + 9)])  # fmt: skip
 @cute.kernel
-def lane_waits(mX: cute.Tensor, mY: cute.Tensor):
+def lane_waits(mX, mY):
     """Warp 0 stores and arrives at an mbarrier; a lane of warp 1 waits for it, then its block."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, ready = smem(32), smem(1, Int64).iterator
@@ -227,9 +254,10 @@ def lane_waits(mX: cute.Tensor, mY: cute.Tensor):
         mY[tidx - 32] = sX[63 - tidx]
 
 
-@launched(block=THREADS + 32)
+@family(block=THREADS + 32, args=lambda: (rows(5).view(-1), fk.empty(THREADS)),
+        want=lambda x, y: x.view(5, THREADS).sum(0).flip(0))  # fmt: skip
 @cute.kernel
-def one_producer(mX: cute.Tensor, mY: cute.Tensor):
+def one_producer(mX, mY):
     """A lane of the last warp fetches tiles, two warps use them; all meet at the end."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((THREADS, 2))
@@ -260,9 +288,10 @@ def one_producer(mX: cute.Tensor, mY: cute.Tensor):
         mY[tidx] = sSum[THREADS - 1 - tidx]
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (fk.randn(3 * THREADS), fk.empty(3 * THREADS)),
+        want=lambda x, y: x + 1)  # fmt: skip
 @cute.kernel
-def store_by_one(mX: cute.Tensor, mY: cute.Tensor):
+def store_by_one(mX, mY):
     """Each tile is stored by one thread, which waits until its source may be overwritten."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS)
@@ -280,9 +309,10 @@ def store_by_one(mX: cute.Tensor, mY: cute.Tensor):
 
 
 # -- clusters -------------------------------------------------------------------------------------
-@launched(block=THREADS, grid=4, cluster=(4, 1, 1))
+@family(block=THREADS, grid=4, cluster=(4, 1, 1), args=lambda: (rows(4), fk.empty(4, THREADS)),
+        want=lambda x, y: x.cumsum(0))  # fmt: skip
 @cute.kernel
-def cluster_chain(mX: cute.Tensor, mY: cute.Tensor):
+def cluster_chain(mX, mY):
     """Running sums along a cluster: a thread waits for the block before, then its block goes on."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -290,8 +320,7 @@ def cluster_chain(mX: cute.Tensor, mY: cute.Tensor):
     if tidx == 0:
         cute.arch.mbarrier_init(come, THREADS)
     cute.arch.mbarrier_init_fence()
-    cute.arch.cluster_arrive()
-    cute.arch.cluster_wait()
+    cluster_sync()
     total = mX[rank, tidx]
     if rank > 0:
         if tidx == 0:
@@ -302,13 +331,14 @@ def cluster_chain(mX: cute.Tensor, mY: cute.Tensor):
         cute.arch.map_dsmem_ptr(sX.iterator + tidx, rank + 1).store(total)
         cute.arch.mbarrier_arrive(come, rank + 1)
     mY[rank, tidx] = total
-    cute.arch.cluster_arrive()
-    cute.arch.cluster_wait()
+    cluster_sync()
 
 
-@launched(block=THREADS, grid=4, cluster=(4, 1, 1))
+@family(block=THREADS, grid=4, cluster=(4, 1, 1),
+        args=lambda: (rows(4), flags(4), fk.empty(8, THREADS)), want=lambda x, f, y: [(y[:, 1:], 3 *
+        torch.cat([x, x.flip(0)])[:, 1:]), (y[:4, 0], 3 * x[:, 0] + 9)])  # fmt: skip
 @cute.kernel
-def cluster_flag(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor):
+def cluster_flag(mX, mF, mY):
     """A thread of each block waits for a flag of the block before; then the cluster's barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -321,18 +351,17 @@ def cluster_flag(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor):
             mY[rank, 0] = mY[rank, 0] + 1.0
         release(mF.iterator + rank, Int32(1))
     cute.arch.sync_threads()
-    cute.arch.cluster_arrive()
-    cute.arch.cluster_wait()
+    cluster_sync()
     mY[rank + 4, tidx] = mY[3 - rank, tidx]
 
 
 # -- named barriers -------------------------------------------------------------------------------
-@launched(block=96, grid=2)
+@family(block=96, grid=2, args=lambda: (fk.randn(96), flags(), fk.empty(2, 96)),
+        want=lambda x, f, y: [(y[1], x), (y[0], torch.cat([x[:64].flip(0), x[64:]]))])  # fmt: skip
 @cute.kernel
-def late_lane(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor):
+def late_lane(mX, mF, mY):
     """A lane waits for the other block before its warps meet at a barrier of two warps."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     if bidx == 0:
         if tidx < 64:
             if tidx == 31:
@@ -348,9 +377,10 @@ def late_lane(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor):
             release(mF.iterator, Int32(1))
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (fk.randn(32), flags(), fk.empty(64)),
+        want=lambda x, l, y: torch.cat([2 * x[9:10], x.flip(0)[1:], 2 * x]))  # fmt: skip  # noqa: E741
 @cute.kernel
-def late_arrival(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor):
+def late_arrival(mX, mL, mY):
     """A lane waits for a flag of the other warp, after its own has arrived at the barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(32)
@@ -370,9 +400,9 @@ def late_arrival(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor):
             mY[tidx - 32] = sX[63 - tidx]
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (fk.randn(6), fk.empty(THREADS)), want=taken_in_turn)
 @cute.kernel
-def ping_pong(mX: cute.Tensor, mY: cute.Tensor):
+def ping_pong(mX, mY):
     """A lane of each of two warps take turns by a flag in shared memory, then all meet."""
     tidx, _, _ = cute.arch.thread_idx()
     sTurn, sSum = smem(1, Int32), smem(1)
@@ -392,9 +422,10 @@ def ping_pong(mX: cute.Tensor, mY: cute.Tensor):
     mY[tidx] = sSum[0]
 
 
-@launched(block=THREADS + 32)
+@family(block=THREADS + 32, args=lambda: (fk.randn(3 * THREADS), fk.empty(3 * THREADS)),
+        want=lambda x, y: x.view(3, THREADS).flip(1).reshape(-1))  # fmt: skip
 @cute.kernel
-def elected_wait(mX: cute.Tensor, mY: cute.Tensor):
+def elected_wait(mX, mY):
     """One of the consumers waits for a tile, and they meet at a barrier of their own."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, full = smem(THREADS), smem(1, Int64).iterator
@@ -418,9 +449,10 @@ def elected_wait(mX: cute.Tensor, mY: cute.Tensor):
             cute.arch.barrier(barrier_id=2, number_of_threads=THREADS + 32)
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (flags(), fk.zeros(THREADS + 1, dtype=torch.int32)),
+        want=lambda l, y: torch.full_like(y, 3 + 19 + 35 + 51))  # fmt: skip  # noqa: E741
 @cute.kernel
-def lanes_lock(mL: cute.Tensor, mY: cute.Tensor):
+def lanes_lock(mL, mY):
     """Two lanes of each warp take a lock, one after the other; then all threads meet."""
     tidx, _, _ = cute.arch.thread_idx()
     if tidx % 16 == 3:
@@ -431,9 +463,11 @@ def lanes_lock(mL: cute.Tensor, mY: cute.Tensor):
     mY[tidx + 1] = mY[0]
 
 
-@launched(block=THREADS)
+@family(block=THREADS,
+        args=lambda: (fk.randint(0, 9, THREADS), fk.empty(THREADS, dtype=torch.int32)),
+        want=lambda x, y: unevenly(x.int(), y))  # fmt: skip
 @cute.kernel
-def uneven_lanes(mX: cute.Tensor, mY: cute.Tensor):
+def uneven_lanes(mX, mY):
     """Lanes take loops of different lengths to the same barrier, round after round."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS, Int32)
@@ -446,82 +480,3 @@ def uneven_lanes(mX: cute.Tensor, mY: cute.Tensor):
         x += sX[(tidx + 1) % THREADS]
         cute.arch.sync_threads()
     mY[tidx] = x
-
-
-# -- arguments, expected values -------------------------------------------------------------------
-def flags(n=1):
-    return fk.zeros(n, dtype=torch.int32)
-
-
-def rows(n):
-    return fk.randint(-9, 9, n, THREADS, dtype=torch.float32)
-
-
-def scanned(extra):
-    return lambda: (rows(5), flags(5 + extra), fk.empty(5), fk.empty(5, THREADS))
-
-
-def running(x, f, t, y):
-    sums = x.sum(1).cumsum(0)
-    return [(t, sums), (y, x + torch.cat([sums.new_zeros(1), sums[:-1]])[:, None])]
-
-
-def went_round(x, n, y):
-    return [(y[2], x.roll(-2, 0) + 2.0)]
-
-
-def taken_in_turn(x, y):
-    total = 0.0
-    for value in x[:6].tolist():
-        total = 2.0 * total + value
-    return [(y, torch.full_like(y, total))]
-
-
-def unevenly(x, y):
-    for k in range(3):
-        for t in range(THREADS):
-            for _ in range((t * 7 + k) % 5):
-                x[t] = x[t] * 3 + 1
-        x += x.roll(-1)
-    return [(y, x)]
-
-
-FAMILIES = (
-    Family(block_lock, lambda: (rows(3), flags(), fk.zeros(THREADS)),
-           lambda x, l, y: [(y, x.sum(0))]),  # noqa: E741
-    Family(warp_lock, lambda: (flags(), fk.empty(96, dtype=torch.int32)),
-           lambda l, y: [(y, torch.full_like(y, 3))], static=(1,)),  # noqa: E741
-    Family(split_k, lambda: (rows(4), flags(), fk.empty(THREADS)),
-           lambda x, s, y: [(y, x.sum(0))]),
-    Family(fix_up, lambda: (rows(4), flags(4), fk.empty(4, THREADS), fk.empty(THREADS)),
-           lambda x, f, p, y: [(y, x.sum(0) + 5 + 10 + 15)]),
-    Family(rounds, lambda: (rows(3), flags(), fk.empty(3, 3, THREADS)), went_round),
-    Family(chained_scan, scanned(0), running),
-    Family(ticketed_scan, scanned(1), running),
-    Family(drawn_rows, lambda: (rows(5), flags(), fk.empty(5, THREADS)),
-           lambda x, n, y: [(y, 2 * x)]),
-    Family(tile_for_all, lambda: (fk.randn(THREADS), fk.empty(THREADS)),
-           lambda x, y: [(y, x.flip(0))], static=(0,)),
-    Family(lane_waits, lambda: (fk.randn(32), fk.empty(33)),
-           lambda x, y: [(y[:32], x.flip(0) + 9), (y[32:], x[7:8] + 9)]),
-    Family(one_producer, lambda: (rows(5).view(-1), fk.empty(THREADS)),
-           lambda x, y: [(y, x.view(5, THREADS).sum(0).flip(0))]),
-    Family(store_by_one, lambda: (fk.randn(3 * THREADS), fk.empty(3 * THREADS)),
-           lambda x, y: [(y, x + 1)]),
-    Family(cluster_chain, lambda: (rows(4), fk.empty(4, THREADS)),
-           lambda x, y: [(y, x.cumsum(0))]),
-    Family(cluster_flag, lambda: (rows(4), flags(4), fk.empty(8, THREADS)),
-           lambda x, f, y: [(y[:, 1:], 3 * torch.cat([x, x.flip(0)])[:, 1:]),
-                            (y[:4, 0], 3 * x[:, 0] + 9)]),
-    Family(late_lane, lambda: (fk.randn(96), flags(), fk.empty(2, 96)),
-           lambda x, f, y: [(y[1], x), (y[0], torch.cat([x[:64].flip(0), x[64:]]))]),
-    Family(late_arrival, lambda: (fk.randn(32), flags(), fk.empty(64)),
-           lambda x, l, y: [(y, torch.cat([2 * x[9:10], x.flip(0)[1:], 2 * x]))]),  # noqa: E741
-    Family(elected_wait, lambda: (fk.randn(3 * THREADS), fk.empty(3 * THREADS)),
-           lambda x, y: [(y, x.view(3, THREADS).flip(1).reshape(-1))]),
-    Family(lanes_lock, lambda: (flags(), fk.zeros(THREADS + 1, dtype=torch.int32)),
-           lambda l, y: [(y, torch.full_like(y, 3 + 19 + 35 + 51))]),  # noqa: E741
-    Family(ping_pong, lambda: (fk.randn(6), fk.empty(THREADS)), taken_in_turn),
-    Family(uneven_lanes, lambda: (fk.randint(0, 9, THREADS),
-           fk.empty(THREADS, dtype=torch.int32)), lambda x, y: unevenly(x.int(), y)),
-)  # fmt: skip

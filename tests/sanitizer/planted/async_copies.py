@@ -4,8 +4,8 @@ import cutlass
 from cutlass import Float32, cute
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import launched, smem
+from tests.sanitizer.bank import Bug, family
+from tests.sanitizer.kernel_parts import indices, smem, sync_if
 
 THREADS = 64
 TILE = 4 * THREADS
@@ -16,9 +16,30 @@ def vector_atom():
     return cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), Float32, num_bits_per_copy=128)
 
 
-@launched(block=THREADS)
+def summed_by_thread(x, y):
+    return [(y, x.view(x.shape[0], -1, THREADS, 4).sum((1, 3)).flip(1))]
+
+
+def reversed_tiles(x, y):
+    padded = fk.zeros(y.shape[0])
+    padded[: x.shape[0]] = x
+    return [(y, padded.view(-1, TILE).flip(1).reshape(-1))]
+
+
+ASYNC, RACE = ("async-copy",), ("shared-race",)
+
+
+@family(block=THREADS, args=lambda: (fk.randn(TILE), fk.empty(THREADS)), want=lambda x, y: x[3::4],
+        static=(0,), bugs=(
+    Bug("not_committed", ASYNC, "The copy is in no group that the wait waits for."),
+    Bug("not_awaited", ASYNC, "Nobody waits for the copy."),
+    Bug("awaited_late", ASYNC, "The element is read before the wait."),
+    Bug("awaited_but_one", ASYNC, "The wait leaves one group in flight, the only one."),
+    Bug("overwritten", ASYNC, "A plain store goes to where the copy is still to arrive."),
+    Bug("read_by_another", RACE, "Another thread's copy is read after one's own wait."),
+))  # fmt: skip
 @cute.kernel
-def own_vector(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def own_vector(mX, mY, bug):
     """Each thread copies four elements and uses them itself: a wait, and no barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((4, THREADS))
@@ -39,12 +60,17 @@ def own_vector(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[tidx] = x
 
 
-@launched(block=THREADS, grid=lambda mX, mY: mY.shape[0] // TILE)
+@family(block=THREADS, grid=lambda mX, mY: mY.shape[0] // TILE,
+        args=lambda: (fk.randn(TILE + 100), fk.empty(2 * TILE)), want=reversed_tiles, static=(0,),
+        bugs=(
+    Bug("without_predicate", ("out-of-bounds",), "Vectors beyond the end are copied."),
+    Bug("unguarded", RACE, "A wait, and no barrier before others read.", changes_result=True),
+    Bug("barrier_first", RACE, "The barrier stands before the wait.", changes_result=True),
+))  # fmt: skip
 @cute.kernel
-def reversed_tile(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def reversed_tile(mX, mY, bug):
     """One tile, read by other threads than those that copied it: a wait and a barrier."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     sX = smem(TILE)
     gX, sV = cute.zipped_divide(mX, (4,)), cute.zipped_divide(sX, (4,))
     pred = cute.make_rmem_tensor(cute.make_layout((4,), stride=(0,)), cutlass.Boolean)
@@ -56,22 +82,31 @@ def reversed_tile(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         # BUG unguarded, barrier_first
         cute.copy(vector_atom(), gX[None, vector], sV[None, tidx], pred=pred)
     cute.arch.cp_async_commit_group()
-    if cutlass.const_expr(bug == "barrier_first"):
-        cute.arch.sync_threads()
+    sync_if(bug == "barrier_first")
     cute.arch.cp_async_wait_group(0)
-    if cutlass.const_expr(bug not in ("unguarded", "barrier_first")):
-        cute.arch.sync_threads()
+    sync_if(bug not in ("unguarded", "barrier_first"))
     for k in cutlass.range_constexpr(4):
         x = sX[TILE - 1 - k * THREADS - tidx]  # BUG unguarded, barrier_first
         mY[bidx * TILE + k * THREADS + tidx] = x
 
 
-@launched(block=THREADS, grid=lambda mX, mY: mX.shape[0])
+@family(block=THREADS, grid=lambda mX, mY: mX.shape[0],
+        args=lambda: (fk.randn(2, 5 * TILE), fk.empty(2, THREADS)), want=summed_by_thread,
+        static=(0,), bugs=(
+    Bug("weak_wait", ASYNC, "The wait leaves one group more in flight than it may.",
+        also=RACE, loose=True),
+    Bug("no_wait", ASYNC, "No wait in the loop.", also=RACE, loose=True),
+    Bug("no_barrier", RACE, "No barrier in the loop: others' copies are read.", loose=True,
+        changes_result=True),
+    Bug("reuses_stage_read", (*ASYNC, *RACE), "The tile ahead goes where this one is read.",
+        also=RACE, loose=True),
+    Bug("fewer_commits", ASYNC, "No empty groups at the end: the last waits do not wait.",
+        also=RACE, loose=True),
+))  # fmt: skip
 @cute.kernel
-def pipeline(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def pipeline(mX, mY, bug):
     """Row sums: cp.async brings tiles of 256 floats, two ahead of the sum, into three stages."""
-    tidx, _, _ = cute.arch.thread_idx()
-    row, _, _ = cute.arch.block_idx()
+    tidx, row = indices()
     sX = smem((4, THREADS, STAGES))
     gX = cute.zipped_divide(mX[row, None], (4,))  # (4, N / 4)
     tiles = mX.shape[1] // TILE
@@ -83,8 +118,7 @@ def pipeline(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     for t in cutlass.range(tiles, unroll=1):
         if cutlass.const_expr(bug != "no_wait"):
             cute.arch.cp_async_wait_group(STAGES - (1 if bug == "weak_wait" else 2))
-        if cutlass.const_expr(bug != "no_barrier"):
-            cute.arch.sync_threads()
+        sync_if(bug != "no_barrier")
         ahead = t + STAGES - 1
         stage = t if cutlass.const_expr(bug == "reuses_stage_read") else ahead
         if ahead < tiles:
@@ -101,9 +135,14 @@ def pipeline(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[row, tidx] = total
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (fk.randn(3 * TILE), fk.empty(3 * TILE)),
+        want=lambda x, y: 2 * x, static=(0,), bugs=(
+    Bug("without_second_barrier", RACE, "A stage is filled while others still read it.",
+        loose=True),
+    Bug("of_one_buffer", (*ASYNC, *RACE), "Both stages are the same one.", also=RACE, loose=True),
+))  # fmt: skip
 @cute.kernel
-def two_stages(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def two_stages(mX, mY, bug):
     """y = 2 x, tile by tile: the next tile is on its way while this one is used."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((4, THREADS, 2))
@@ -126,53 +165,3 @@ def two_stages(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
             mY[t * TILE + 4 * (THREADS - 1 - tidx) + k] = 2.0 * x
         if cutlass.const_expr(bug != "without_second_barrier"):
             cute.arch.sync_threads()
-
-
-def summed_by_thread(x, y):
-    return [(y, x.view(x.shape[0], -1, THREADS, 4).sum((1, 3)).flip(1))]
-
-
-def reversed_tiles(x, y):
-    padded = fk.zeros(y.shape[0])
-    padded[: x.shape[0]] = x
-    return [(y, padded.view(-1, TILE).flip(1).reshape(-1))]
-
-
-ASYNC, RACE = ("async-copy",), ("shared-race",)
-FAMILIES = (
-    Family(own_vector, lambda: (fk.randn(TILE), fk.empty(THREADS)),
-           lambda x, y: [(y, x[3::4])], static=(0,), bugs=(
-        Bug("not_committed", ASYNC, "The copy is in no group that the wait waits for."),
-        Bug("not_awaited", ASYNC, "Nobody waits for the copy."),
-        Bug("awaited_late", ASYNC, "The element is read before the wait."),
-        Bug("awaited_but_one", ASYNC, "The wait leaves one group in flight, the only one."),
-        Bug("overwritten", ASYNC, "A plain store goes to where the copy is still to arrive."),
-        Bug("read_by_another", RACE, "Another thread's copy is read after one's own wait."),
-    )),
-    Family(reversed_tile, lambda: (fk.randn(TILE + 100),
-           fk.empty(2 * TILE)), reversed_tiles, static=(0,), bugs=(
-        Bug("without_predicate", ("out-of-bounds",), "Vectors beyond the end are copied."),
-        Bug("unguarded", RACE, "A wait, and no barrier before others read.",
-            changes_result=True),
-        Bug("barrier_first", RACE, "The barrier stands before the wait.", changes_result=True),
-    )),
-    Family(pipeline, lambda: (fk.randn(2, 5 * TILE), fk.empty(2, THREADS)),
-           summed_by_thread, static=(0,), bugs=(
-        Bug("weak_wait", ASYNC, "The wait leaves one group more in flight than it may.",
-            also=RACE, loose=True),
-        Bug("no_wait", ASYNC, "No wait in the loop.", also=RACE, loose=True),
-        Bug("no_barrier", RACE, "No barrier in the loop: others' copies are read.", loose=True,
-            changes_result=True),
-        Bug("reuses_stage_read", (*ASYNC, *RACE), "The tile ahead goes where this one is read.",
-            also=RACE, loose=True),
-        Bug("fewer_commits", ASYNC, "No empty groups at the end: the last waits do not wait.",
-            also=RACE, loose=True),
-    )),
-    Family(two_stages, lambda: (fk.randn(3 * TILE), fk.empty(3 * TILE)),
-           lambda x, y: [(y, 2 * x)], static=(0,), bugs=(
-        Bug("without_second_barrier", RACE, "A stage is filled while others still read it.",
-            loose=True),
-        Bug("of_one_buffer", (*ASYNC, *RACE), "Both stages are the same one.", also=RACE,
-            loose=True),
-    )),
-)  # fmt: skip

@@ -5,15 +5,24 @@ import torch
 from cutlass import Float32, Int32, cute
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import launched, pair, smem
+from tests.sanitizer.bank import Bug, family
+from tests.sanitizer.kernel_parts import pair, smem
 
 THREADS = 64
+RACE, STUCK, COUNT = ("shared-race",), ("deadlock",), ("barrier-count",)
+DIVERGENT = ("divergent-barrier",)
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=pair(THREADS), want=lambda x, y: x.flip(0), bugs=(
+    Bug("barrier_in_both_branches", DIVERGENT, "The warps wait at two barriers of two lines."),
+    Bug("barrier_in_if", DIVERGENT, "One warp has a barrier more than the other."),
+    Bug("barrier_in_half_a_warp", DIVERGENT, "Half of each warp has a barrier more.", loose=True),
+    Bug("barriers_by_warp_number", DIVERGENT, "A loop with a barrier runs warp + 1 times."),
+    Bug("barrier_of_32_in_if", (*COUNT, *STUCK, *DIVERGENT),
+        "A named barrier for 64 threads that 32 reach.", loose=True, also=STUCK),
+))  # fmt: skip
 @cute.kernel
-def mirror(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def mirror(mX, mY, bug):
     """y[i] = x[63 - i]; the mutants put the barrier where not every thread passes."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
@@ -43,9 +52,16 @@ def mirror(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[tidx] = sX[THREADS - 1 - tidx]
 
 
-@launched(block=128)
+@family(block=128, args=pair(128), want=lambda x, y: x.view(2, 64).flip(1).view(-1), bugs=(
+    Bug("reading_the_other", RACE, "The other group's values are read: another barrier."),
+    Bug("with_a_count_of_96", (*COUNT, *STUCK), "Barriers for 96 threads, 64 come."),
+    Bug("with_a_count_of_48", COUNT, "A count that is no multiple of 32."),
+    Bug("with_a_count_of_32", (*COUNT, *RACE), "Barriers for 32 threads: no warp waits.",
+        loose=True, also=RACE, changes_result=True),
+    Bug("with_unequal_counts", (*COUNT, *STUCK), "One barrier, and counts of 64 and 128."),
+))  # fmt: skip
 @cute.kernel
-def two_groups(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def two_groups(mX, mY, bug):
     """Two groups of 64 threads, each with a barrier of its own, mirror 64 values each."""
     tidx, _, _ = cute.arch.thread_idx()
     group, i = tidx // 64, tidx % 64
@@ -71,9 +87,17 @@ def two_groups(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[tidx] = sX[63 - i, group]  # BUG with_a_count_of_32
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (fk.randint(0, 99, 96), fk.empty(96, dtype=torch.int32)),
+        want=lambda x, y: x.view(3, 32).flip(1).reshape(-1), bugs=(
+    Bug("not_waiting_for_empty", RACE, "The buffer is filled again while it is still read.",
+        changes_result=True),
+    Bug("never_empty", STUCK, "The consumer does not say that the buffer is empty.", loose=True),
+    Bug("counted_unequally", COUNT, "The two sides of a barrier name different counts.",
+        loose=True),
+    Bug("waiting_in_a_circle", STUCK, "Each side waits for the other to begin.", loose=True),
+))  # fmt: skip
 @cute.kernel
-def producer(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def producer(mX, mY, bug):
     """Warp 0 fills a buffer, warp 1 empties it; barrier 1 says full, barrier 2 empty."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
@@ -101,9 +125,11 @@ def producer(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
             mY[step * 32 + lane] = sX[31 - lane]  # BUG not_waiting_for_empty
 
 
-@launched(block=64)
+@family(block=64, args=lambda: (fk.empty(64),), want=lambda y: fk.ones(64), bugs=(
+    Bug("in_opposite_order", STUCK, "Two warps take two barriers in opposite order.", loose=True),
+))  # fmt: skip
 @cute.kernel
-def crossing(mY: cute.Tensor, bug: cutlass.Constexpr):
+def crossing(mY, bug):
     """Two warps pass two named barriers; one takes them in the opposite order."""
     tidx, _, _ = cute.arch.thread_idx()
     warp = tidx // 32
@@ -118,9 +144,13 @@ def crossing(mY: cute.Tensor, bug: cutlass.Constexpr):
         cute.arch.barrier(barrier_id=second, number_of_threads=64)
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (fk.empty(2),), want=lambda y: fk.ones(2), bugs=(
+    Bug("asked_in_a_branch", (*STUCK, "shuffle-inactive", "member-mask", *DIVERGENT),
+        "warp_idx(), a shuffle of the whole warp, is called by one lane.", loose=True,
+        also=("shuffle-inactive", "member-mask", *DIVERGENT)),
+))  # fmt: skip
 @cute.kernel
-def per_warp(mY: cute.Tensor, bug: cutlass.Constexpr):
+def per_warp(mY, bug):
     """The first lane of each warp stores the warp's number; warp_idx() is itself a shuffle."""
     tidx, _, _ = cute.arch.thread_idx()
     if cutlass.const_expr(bug == "asked_in_a_branch"):
@@ -131,49 +161,3 @@ def per_warp(mY: cute.Tensor, bug: cutlass.Constexpr):
         if tidx % 32 == 0:
             mY[warp] = Float32(1.0)
     cute.arch.sync_threads()  # BUG asked_in_a_branch
-
-
-RACE, STUCK, COUNT = ("shared-race",), ("deadlock",), ("barrier-count",)
-DIVERGENT = ("divergent-barrier",)
-FAMILIES = (
-    Family(mirror, pair(THREADS), lambda x, y: [(y, x.flip(0))], bugs=(
-        Bug("barrier_in_both_branches", DIVERGENT, "The warps wait at two barriers of two lines."),
-        Bug("barrier_in_if", DIVERGENT, "One warp has a barrier more than the other."),
-        Bug("barrier_in_half_a_warp", DIVERGENT, "Half of each warp has a barrier more.",
-            loose=True),
-        Bug("barriers_by_warp_number", DIVERGENT, "A loop with a barrier runs warp + 1 times."),
-        Bug("barrier_of_32_in_if", (*COUNT, *STUCK, *DIVERGENT),
-            "A named barrier for 64 threads that 32 reach.", loose=True, also=STUCK),
-    )),
-    Family(two_groups, pair(128),
-           lambda x, y: [(y, x.view(2, 64).flip(1).view(-1))], bugs=(
-        Bug("reading_the_other", RACE, "The other group's values are read: another barrier."),
-        Bug("with_a_count_of_96", (*COUNT, *STUCK), "Barriers for 96 threads, 64 come."),
-        Bug("with_a_count_of_48", COUNT, "A count that is no multiple of 32."),
-        Bug("with_a_count_of_32", (*COUNT, *RACE), "Barriers for 32 threads: no warp waits.",
-            loose=True, also=RACE, changes_result=True),
-        Bug("with_unequal_counts", (*COUNT, *STUCK), "One barrier, and counts of 64 and 128."),
-    )),
-    Family(producer, lambda: (fk.randint(0, 99, 96),
-           fk.empty(96, dtype=torch.int32)),
-           lambda x, y: [(y, x.view(3, 32).flip(1).reshape(-1))], bugs=(
-        Bug("not_waiting_for_empty", RACE, "The buffer is filled again while it is still read.",
-            changes_result=True),
-        Bug("never_empty", STUCK, "The consumer does not say that the buffer is empty.",
-            loose=True),
-        Bug("counted_unequally", COUNT, "The two sides of a barrier name different counts.",
-            loose=True),
-        Bug("waiting_in_a_circle", STUCK, "Each side waits for the other to begin.", loose=True),
-    )),
-    Family(crossing, lambda: (fk.empty(64),), lambda y: [(y, fk.ones(64))],
-           bugs=(
-        Bug("in_opposite_order", STUCK, "Two warps take two barriers in opposite order.",
-            loose=True),
-    )),
-    Family(per_warp, lambda: (fk.empty(2),), lambda y: [(y, fk.ones(2))],
-           bugs=(
-        Bug("asked_in_a_branch", (*STUCK, "shuffle-inactive", "member-mask", *DIVERGENT),
-            "warp_idx(), a shuffle of the whole warp, is called by one lane.", loose=True,
-            also=("shuffle-inactive", "member-mask", *DIVERGENT)),
-    )),
-)  # fmt: skip

@@ -5,15 +5,33 @@ import torch
 from cutlass import Float32, Int32, cute
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import launched
+from tests.sanitizer.bank import Bug, family
+from tests.sanitizer.kernel_parts import indices, sync_if
 
 THREADS = 64
 
 
-@launched(block=32, grid=lambda mX, mY: mX.shape[0] // 8)
+def columns(make):
+    return lambda: (fk.randn(40, 32), make(32))
+
+
+def ticketed():
+    ticket = fk.zeros(1, dtype=torch.int32)
+    return fk.randn(4, THREADS), fk.empty(4, THREADS), ticket, fk.empty(THREADS)
+
+
+RACE = ("global-race",)
+
+
+@family(block=32, grid=lambda mX, mY: mX.shape[0] // 8, args=columns(fk.zeros),
+        want=lambda x, y: x.sum(0), static=(0,), bugs=(
+    Bug("without_atomics", RACE, "Blocks add to the result by a plain addition."),
+    Bug("stored", RACE, "Each block stores its part as the result."),
+    Bug("into_empty", ("uninitialised-global",), "The sums do not start at 0.",
+        args=columns(fk.empty)),
+))  # fmt: skip
 @cute.kernel
-def column_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def column_sum(mX, mY, bug):
     """One thread a column, eight rows a block; blocks add to the result."""
     c, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -31,8 +49,7 @@ def column_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
 @cute.kernel
 def partial_sums_kernel(mX: cute.Tensor, mP: cute.Tensor, bug: cutlass.Constexpr):
     """One warp a block: its sum goes to element `bidx` of the partial results."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     total = cute.arch.warp_reduction_sum(mX[bidx * 32 + tidx])
     if tidx == 0:
         if cutlass.const_expr(bug == "two_blocks_one_place"):
@@ -52,6 +69,12 @@ def final_sum_kernel(mP: cute.Tensor, mY: cute.Tensor):
         mY[0] = total
 
 
+@family(args=lambda: (fk.randn(160), fk.empty(5), fk.empty(1)), want=lambda x, p, y: x.sum()[None],
+        bugs=(
+    Bug("two_blocks_one_place", RACE, "Two blocks store their sum to one element.",
+        also=("uninitialised-global",)),
+    Bug("one_block_missing", ("uninitialised-global",), "The first launch lacks a block."),
+))  # fmt: skip
 @cute.jit
 def two_step_sum(mX: cute.Tensor, mP: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     blocks = mP.shape[0]
@@ -61,13 +84,20 @@ def two_step_sum(mX: cute.Tensor, mP: cute.Tensor, mY: cute.Tensor, bug: cutlass
     final_sum_kernel(mP, mY).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
 
+@family(block=THREADS, grid=lambda mX, mP, mTicket, mY: mX.shape[0],
+        args=ticketed, want=lambda x, p, t, y: 2 * x.sum(0), bugs=(
+    Bug("last_by_number", RACE, "The block of the highest number counts as the last."),
+    Bug("ticket_too_early", RACE, "The ticket is taken before the block has stored its part."),
+    Bug("one_too_few", RACE, "The last block but one adds up.", also=("uninitialised-global",)),
+    Bug("plain_ticket", RACE, "The ticket is counted by a plain addition.", loose=True,
+        also=("uninitialised-global",)),
+    Bug("flag_unguarded", ("shared-race",), "The block's flag is read without a barrier.",
+        also=("global-race", "uninitialised-shared", "uninitialised-global")),
+))  # fmt: skip
 @cute.kernel
-def last_block_sum_kernel(
-    mX: cute.Tensor, mP: cute.Tensor, mTicket: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr
-):
+def last_block_sum(mX, mP, mTicket, mY, bug):
     """Every block stores 64 partial values; the one that finishes last adds them all up."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     blocks, _, _ = cute.arch.grid_dim()
     sLast = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(1), 16)
     # BUG last_by_number, ticket_too_early, one_too_few, plain_ticket
@@ -86,8 +116,7 @@ def last_block_sum_kernel(
             ticket = cute.arch.atomic_add(mTicket.iterator, Int32(1), sem="acq_rel", scope="gpu")
         wanted = blocks - (2 if bug == "one_too_few" else 1)
         sLast[0] = Int32(1) if ticket == wanted else Int32(0)  # BUG flag_unguarded
-    if cutlass.const_expr(bug != "flag_unguarded"):
-        cute.arch.sync_threads()
+    sync_if(bug != "flag_unguarded")
     last = sLast[0]  # BUG flag_unguarded
     if last == 1:
         cute.arch.fence_acq_rel_gpu()
@@ -98,19 +127,9 @@ def last_block_sum_kernel(
         mY[tidx] = total
 
 
-@cute.jit
-def last_block_sum(
-    mX: cute.Tensor, mP: cute.Tensor, mTicket: cute.Tensor, mY: cute.Tensor,
-    bug: cutlass.Constexpr = None,
-):  # fmt: skip
-    kernel = last_block_sum_kernel(mX, mP, mTicket, mY, bug)
-    kernel.launch(grid=(mX.shape[0], 1, 1), block=(THREADS, 1, 1))
-
-
 @cute.kernel
 def doubled_kernel(mX: cute.Tensor, mY: cute.Tensor, mZ: cute.Tensor, bug: cutlass.Constexpr):
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     i = bidx * 32 + tidx
     n = mX.shape[0]
     mY[i] = 2.0 * mX[i]  # BUG in_one_launch
@@ -120,12 +139,16 @@ def doubled_kernel(mX: cute.Tensor, mY: cute.Tensor, mZ: cute.Tensor, bug: cutla
 
 @cute.kernel
 def rotated_kernel(mY: cute.Tensor, mZ: cute.Tensor):
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     i = bidx * 32 + tidx
     mZ[i] = mY[(i + 32) % mY.shape[0]]
 
 
+@family(args=lambda: (fk.randn(96), fk.empty(96), fk.empty(96)),
+        want=lambda x, y, z: [(y, 2 * x), (z, 2 * x.roll(-32))], bugs=(
+    Bug("in_one_launch", RACE, "Results of another block are read in the same launch.",
+        changes_result=True),
+))  # fmt: skip
 @cute.jit
 def double_and_rotate(
     mX: cute.Tensor, mY: cute.Tensor, mZ: cute.Tensor, bug: cutlass.Constexpr = None
@@ -139,88 +162,38 @@ def double_and_rotate(
 @cute.kernel
 def smooth_kernel(mX: cute.Tensor, mY: cute.Tensor):
     """y[i] = x[i] + x[i - 1], around the corner; wrong if x and y are one tensor."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     i = bidx * 32 + tidx
     n = mX.shape[0]
     before = mX[(i + n - 1) % n]  # BUG in_place
     mY[i] = mX[i] + before  # BUG in_place
 
 
+@family(args=lambda: (fk.randn(96), fk.empty(96)), want=lambda x, y: x + x.roll(1), bugs=(
+    Bug("in_place", RACE, "Input and output are one tensor."),
+))  # fmt: skip
 @cute.jit
 def smooth(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     mY = mX if cutlass.const_expr(bug == "in_place") else mY
     smooth_kernel(mX, mY).launch(grid=(mX.shape[0] // 32, 1, 1), block=(32, 1, 1))
 
 
-@launched(block=THREADS, grid=lambda mX, mS, mY: mX.shape[0] // THREADS)
+@family(block=THREADS, grid=lambda mX, mS, mY: mX.shape[0] // THREADS,
+        args=lambda: (fk.randn(192), fk.empty(192), fk.empty(192)),
+        want=lambda x, s, y: x.view(3, 64).flip(1).view(-1), bugs=(
+    Bug("unguarded", RACE, "Others' values are read without a barrier.", changes_result=True),
+    Bug("in_one_scratch", RACE, "All blocks use the same scratch.", loose=True),
+))  # fmt: skip
 @cute.kernel
-def turn(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def turn(mX, mS, mY, bug):
     """A block reverses its 64 values through scratch in global memory."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     if cutlass.const_expr(bug == "in_one_scratch"):
         mS[tidx] = mX[bidx * THREADS + tidx]  # BUG in_one_scratch
         cute.arch.sync_threads()
         mY[bidx * THREADS + tidx] = mS[THREADS - 1 - tidx]  # BUG in_one_scratch
     else:
         mS[bidx * THREADS + tidx] = mX[bidx * THREADS + tidx]  # BUG unguarded
-        if cutlass.const_expr(bug != "unguarded"):
-            cute.arch.sync_threads()
+        sync_if(bug != "unguarded")
         back = bidx * THREADS + THREADS - 1 - tidx
         mY[bidx * THREADS + tidx] = mS[back]  # BUG unguarded
-
-
-def columns(make):
-    return lambda: (fk.randn(40, 32), make(32))
-
-
-def ticketed():
-    ticket = fk.zeros(1, dtype=torch.int32)
-    return fk.randn(4, THREADS), fk.empty(4, THREADS), ticket, fk.empty(THREADS)
-
-
-RACE = ("global-race",)
-FAMILIES = (
-    Family(column_sum, columns(fk.zeros), lambda x, y: [(y, x.sum(0))],
-           static=(0,), bugs=(
-        Bug("without_atomics", RACE, "Blocks add to the result by a plain addition."),
-        Bug("stored", RACE, "Each block stores its part as the result."),
-        Bug("into_empty", ("uninitialised-global",), "The sums do not start at 0.",
-            args=columns(fk.empty)),
-    )),
-    Family(two_step_sum, lambda: (fk.randn(160),
-           fk.empty(5), fk.empty(1)), lambda x, p, y: [(y, x.sum()[None])],
-           sources=(partial_sums_kernel, final_sum_kernel), bugs=(
-        Bug("two_blocks_one_place", RACE, "Two blocks store their sum to one element.",
-            also=("uninitialised-global",)),
-        Bug("one_block_missing", ("uninitialised-global",), "The first launch lacks a block."),
-    )),
-    Family(last_block_sum, ticketed,
-           lambda x, p, t, y: [(y, 2 * x.sum(0))], sources=(last_block_sum_kernel,), bugs=(
-        Bug("last_by_number", RACE, "The block of the highest number counts as the last."),
-        Bug("ticket_too_early", RACE, "The ticket is taken before the block has stored its part."),
-        Bug("one_too_few", RACE, "The last block but one adds up.",
-            also=("uninitialised-global",)),
-        Bug("plain_ticket", RACE, "The ticket is counted by a plain addition.", loose=True,
-            also=("uninitialised-global",)),
-        Bug("flag_unguarded", ("shared-race",), "The block's flag is read without a barrier.",
-            also=("global-race", "uninitialised-shared", "uninitialised-global")),
-    )),
-    Family(double_and_rotate, lambda: (fk.randn(96), fk.empty(96),
-           fk.empty(96)), lambda x, y, z: [(y, 2 * x), (z, 2 * x.roll(-32))],
-           sources=(doubled_kernel,), bugs=(
-        Bug("in_one_launch", RACE, "Results of another block are read in the same launch.",
-            changes_result=True),
-    )),
-    Family(smooth, lambda: (fk.randn(96), fk.empty(96)),
-           lambda x, y: [(y, x + x.roll(1))], sources=(smooth_kernel,), bugs=(
-        Bug("in_place", RACE, "Input and output are one tensor."),
-    )),
-    Family(turn, lambda: (fk.randn(192), fk.empty(192), fk.empty(192)),
-           lambda x, s, y: [(y, x.view(3, 64).flip(1).view(-1))], bugs=(
-        Bug("unguarded", RACE, "Others' values are read without a barrier.",
-            changes_result=True),
-        Bug("in_one_scratch", RACE, "All blocks use the same scratch.", loose=True),
-    )),
-)  # fmt: skip

@@ -5,16 +5,27 @@ import torch
 from cutlass import Float32, cute
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import launched
+from tests.sanitizer.bank import Bug, family
+from tests.sanitizer.kernel_parts import by_tiles, indices
 
 THREADS = 64
 
 
+def vectors():
+    return fk.randn(100), fk.empty(100)
+
+
+OUT, LIMITS = ("out-of-bounds",), ("launch-limits",)
+
+
+def differences(x):
+    padded = torch.nn.functional.pad(x, (1, 1))
+    return padded[2:] - padded[:-2]
+
+
 @cute.kernel
 def double_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     i = bidx * THREADS + tidx
     n = mX.shape[0]
     if cutlass.const_expr(bug == "without_predicate"):
@@ -38,6 +49,19 @@ def double_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[i] = 2.0 * mX[i]  # BUG with_swapped_tensors
 
 
+@family(args=vectors, want=lambda x, y: 2 * x, bugs=(
+    Bug("without_predicate", OUT, "No predicate for the threads beyond the end."),
+    Bug("with_le", OUT, "The predicate lets one element too many through."),
+    Bug("reading_the_next", OUT, "The index of the load is shifted by one."),
+    Bug("with_twice_the_offset", OUT, "The tile offset counts every block twice."),
+    Bug("in_place", ("read-only-write",), "The result goes to the input.", read_only=(0,)),
+    Bug("with_swapped_tensors", ("read-only-write",), "The launch swaps x and y.",
+        read_only=(0,), also=("uninitialised-global",)),
+    Bug("without_the_last", ("unwritten-output",), "The predicate ends one element early."),
+    Bug("rounded_down", ("unwritten-output",), "The grid is n // 64, not ceil_div(n, 64)."),
+    Bug("of_no_block", LIMITS, "The grid is n // 64 for 40 elements: no block at all.",
+        args=lambda: (fk.randn(40), fk.empty(40))),
+))  # fmt: skip
 @cute.jit
 def double(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     n = mX.shape[0]
@@ -50,8 +74,13 @@ def double(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
         double_kernel(mX, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
 
 
+@family(block=(8, 8, 1), grid=by_tiles(8),
+        args=lambda: (fk.randn(13, 20), fk.empty(20, 13)), want=lambda x, y: x.T, bugs=(
+    Bug("with_swapped_predicate", OUT, "Rows are compared with N, columns with M."),
+    Bug("with_swapped_index", OUT, "The load has its coordinates swapped."),
+))  # fmt: skip
 @cute.kernel
-def transpose_direct_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def transpose_direct(mX, mY, bug):
     tx, ty, _ = cute.arch.thread_idx()
     bx, by, _ = cute.arch.block_idx()
     row, column = by * 8 + ty, bx * 8 + tx
@@ -66,19 +95,15 @@ def transpose_direct_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Const
         mY[column, row] = mX[row, column]
 
 
-@cute.jit
-def transpose_direct(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    M, N = mX.shape
-    grid = (cute.ceil_div(N, 8), cute.ceil_div(M, 8), 1)
-    transpose_direct_kernel(mX, mY, bug).launch(grid=grid, block=(8, 8, 1))
-
-
-@launched(block=THREADS, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], THREADS))
+@family(block=THREADS, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], THREADS), args=vectors,
+        want=lambda x, y: differences(x), bugs=(
+    Bug("with_negative_index", OUT, "No predicate for the left neighbour: x[-1]."),
+    Bug("past_the_end", OUT, "The predicate for the right neighbour has <= for <."),
+))  # fmt: skip
 @cute.kernel
-def difference(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def difference(mX, mY, bug):
     """y[i] = x[i + 1] - x[i - 1], with x = 0 outside."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     i = bidx * THREADS + tidx
     n = mX.shape[0]
     if i < n:
@@ -96,9 +121,15 @@ def difference(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[i] = right - left
 
 
-@launched(block=64, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], 2))
+@family(block=64, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], 2),
+        args=lambda: (fk.randn(5, 45), fk.empty(5, 45)), want=lambda x, y: torch.softmax(x, 1),
+        bugs=(
+    Bug("of_a_row_too_many", OUT, "The predicate of the rows is one row too generous."),
+    Bug("reading_its_output", ("uninitialised-global",), "The second pass reads y for x."),
+    Bug("without_tail_columns", ("unwritten-output",), "Columns beyond N // 32 * 32 are left."),
+))  # fmt: skip
 @cute.kernel
-def row_softmax(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def row_softmax(mX, mY, bug):
     """One warp a row, two rows a block, three passes."""
     bidx, _, _ = cute.arch.block_idx()
     lane = cute.arch.lane_idx()
@@ -134,6 +165,12 @@ def index_kernel(mY: cute.Tensor, elements: cutlass.Constexpr):
         mY[tidx] = sY[63 - tidx]
 
 
+@family(args=lambda: (fk.empty(64),), want=lambda y: torch.ones(64), bugs=(
+    Bug("of_232_kib", LIMITS, "232 KiB of shared memory, 5 KiB more than sm_90 has."),
+    Bug("of_2048_threads", LIMITS, "A block of 64 x 32 threads."),
+    Bug("of_70000_blocks_in_y", LIMITS, "The long direction of the grid is y."),
+    Bug("of_128_threads_in_z", LIMITS, "A block with 128 threads in z, 64 are allowed."),
+))  # fmt: skip
 @cute.jit
 def index(mY: cute.Tensor, bug: cutlass.Constexpr = None):
     """Nothing but a launch, to have limits to go beyond."""
@@ -146,52 +183,3 @@ def index(mY: cute.Tensor, bug: cutlass.Constexpr = None):
     if cutlass.const_expr(bug == "of_128_threads_in_z"):
         block = (1, 1, 128)
     index_kernel(mY, elements).launch(grid=grid, block=block)
-
-
-def vectors():
-    return fk.randn(100), fk.empty(100)
-
-
-OUT, LIMITS = ("out-of-bounds",), ("launch-limits",)
-FAMILIES = (
-    Family(double, vectors, lambda x, y: [(y, 2 * x)], sources=(double_kernel,), bugs=(
-        Bug("without_predicate", OUT, "No predicate for the threads beyond the end."),
-        Bug("with_le", OUT, "The predicate lets one element too many through."),
-        Bug("reading_the_next", OUT, "The index of the load is shifted by one."),
-        Bug("with_twice_the_offset", OUT, "The tile offset counts every block twice."),
-        Bug("in_place", ("read-only-write",), "The result goes to the input.", read_only=(0,)),
-        Bug("with_swapped_tensors", ("read-only-write",), "The launch swaps x and y.",
-            read_only=(0,), also=("uninitialised-global",)),
-        Bug("without_the_last", ("unwritten-output",), "The predicate ends one element early."),
-        Bug("rounded_down", ("unwritten-output",), "The grid is n // 64, not ceil_div(n, 64)."),
-        Bug("of_no_block", LIMITS, "The grid is n // 64 for 40 elements: no block at all.",
-            args=lambda: (fk.randn(40), fk.empty(40))),
-    )),
-    Family(transpose_direct, lambda: (fk.randn(13, 20),
-           fk.empty(20, 13)), lambda x, y: [(y, x.T)], sources=(transpose_direct_kernel,), bugs=(
-        Bug("with_swapped_predicate", OUT, "Rows are compared with N, columns with M."),
-        Bug("with_swapped_index", OUT, "The load has its coordinates swapped."),
-    )),
-    Family(difference, vectors, lambda x, y: [(y, differences(x))], bugs=(
-        Bug("with_negative_index", OUT, "No predicate for the left neighbour: x[-1]."),
-        Bug("past_the_end", OUT, "The predicate for the right neighbour has <= for <."),
-    )),
-    Family(row_softmax, lambda: (fk.randn(5, 45), fk.empty(5, 45)),
-           lambda x, y: [(y, torch.softmax(x, 1))], bugs=(
-        Bug("of_a_row_too_many", OUT, "The predicate of the rows is one row too generous."),
-        Bug("reading_its_output", ("uninitialised-global",), "The second pass reads y for x."),
-        Bug("without_tail_columns", ("unwritten-output",), "Columns beyond N // 32 * 32 are left."),
-    )),
-    Family(index, lambda: (fk.empty(64),), lambda y: [(y, torch.ones(64))],
-           sources=(index_kernel,), bugs=(
-        Bug("of_232_kib", LIMITS, "232 KiB of shared memory, 5 KiB more than sm_90 has."),
-        Bug("of_2048_threads", LIMITS, "A block of 64 x 32 threads."),
-        Bug("of_70000_blocks_in_y", LIMITS, "The long direction of the grid is y."),
-        Bug("of_128_threads_in_z", LIMITS, "A block with 128 threads in z, 64 are allowed."),
-    )),
-)  # fmt: skip
-
-
-def differences(x):
-    padded = torch.nn.functional.pad(x, (1, 1))
-    return padded[2:] - padded[:-2]

@@ -5,12 +5,19 @@ from cutlass import Float32, Int64, cute
 from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import launched, smem
+from tests.sanitizer.bank import Bug, family
+from tests.sanitizer.kernel_parts import indices, smem, sync_if
 
 THREADS = 64  # that consume; one more warp produces
 TILE = 2 * THREADS
 STAGES = 2
+
+
+def two_tiles():
+    return fk.randn(2 * TILE), fk.empty(2 * TILE)
+
+
+COPY, LIFETIME = ("async-copy",), ("block-lifetime",)
 
 
 @cute.jit
@@ -56,8 +63,23 @@ def produce(gX: cute.Tensor, sX: cute.Tensor, full: cute.Pointer, empty: cute.Po
         cute.copy(atom, gX[None, i], sX[None, s], mbar_ptr=full + s)
 
 
+@family(block=THREADS + 32,
+        args=lambda: (fk.randn(7 * TILE), fk.empty(7 * TILE)), want=lambda x, y: 2 * x, bugs=(
+    Bug("not_awaited", COPY, "Consumers do not wait.", args=two_tiles, also=LIFETIME),
+    Bug("wrong_parity", COPY, "Consumers wait for the phase before.", also=LIFETIME,
+        args=two_tiles),
+    Bug("overwritten", (*COPY, "mbarrier"), "The producer does not wait for the consumers.",
+        loose=True),
+    Bug("given_back_early", COPY, "A stage is given back before it is read."),
+    Bug("without_expect_tx", COPY, "The mbarrier counts no bytes.", also=LIFETIME),
+    Bug("expects_more", ("deadlock",), "16 bytes too many are expected."),
+    Bug("never_given_back", ("deadlock",), "Nobody arrives at `empty`."),
+    Bug("counts_too_many", ("deadlock",), "`empty` waits for twice as many."),
+    Bug("without_barrier", ("shared-race",), "mbarriers are used before they are made.",
+        also=COPY, loose=True),
+))  # fmt: skip
 @cute.kernel
-def bulk_pipeline_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def bulk_pipeline(mX, mY, bug):
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((TILE, STAGES))
     full, empty = smem(STAGES, Int64).iterator, smem(STAGES, Int64).iterator
@@ -69,8 +91,7 @@ def bulk_pipeline_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexp
             users = 2 * THREADS if cutlass.const_expr(bug == "counts_too_many") else THREADS
             cute.arch.mbarrier_init(empty + s, users)  # BUG without_barrier
     cute.arch.mbarrier_init_fence()
-    if cutlass.const_expr(bug != "without_barrier"):
-        cute.arch.sync_threads()
+    sync_if(bug != "without_barrier")
     if tidx >= THREADS:
         with cute.arch.elect_one():
             produce(gX, sX, full, empty, n, bug)
@@ -78,17 +99,18 @@ def bulk_pipeline_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexp
         consume(mY, sX, full, empty, n, bug)
 
 
-@cute.jit
-def bulk_pipeline(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    bulk_pipeline_kernel(mX, mY, bug).launch(grid=(1, 1, 1), block=(THREADS + 32, 1, 1))
-
-
-@launched(block=THREADS, grid=lambda mX, mY: mX.shape[0] // (2 * TILE))
+@family(block=THREADS, grid=lambda mX, mY: mX.shape[0] // (2 * TILE),
+        args=lambda: (fk.randn(4 * TILE), fk.empty(4 * TILE)), want=lambda x, y: x + 1, bugs=(
+    Bug("not_awaited", COPY, "The tile is filled again too early.", also=LIFETIME),
+    Bug("another_waits", COPY, "A thread waits that has started nothing.", also=LIFETIME),
+    Bug("without_barrier", COPY, "Stored before all have written."),
+    Bug("leaves", LIFETIME, "The block leaves while its tile is being read."),
+    Bug("misaligned", ("misaligned",), "The tile begins four bytes late."),
+))  # fmt: skip
 @cute.kernel
-def bulk_store(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def bulk_store(mX, mY, bug):
     """Two tiles a block: filled by all threads, stored by one, in the same shared memory."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     sX = smem(TILE)
     gX, gY = cute.zipped_divide(mX, (TILE,)), cute.zipped_divide(mY, (TILE,))
     atom = cute.make_copy_atom(cpasync.CopyBulkS2GOp(), Float32)
@@ -98,8 +120,7 @@ def bulk_store(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
             # BUG not_awaited, another_waits, without_barrier
             sX[j * THREADS + tidx] = gX[j * THREADS + tidx, tile] + 1.0
         cute.arch.fence_proxy("async.shared", space="cta")
-        if cutlass.const_expr(bug != "without_barrier"):
-            cute.arch.sync_threads()
+        sync_if(bug != "without_barrier")
         if tidx == 0:
             shift = 1 if cutlass.const_expr(bug == "misaligned") else 0
             size = TILE // 2 if cutlass.const_expr(bug == "misaligned") else TILE
@@ -115,35 +136,3 @@ def bulk_store(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         if tidx == 32 and cutlass.const_expr(bug == "another_waits"):
             cute.arch.cp_async_bulk_wait_group(0, read=True)
         cute.arch.sync_threads()
-
-
-def two_tiles():
-    return fk.randn(2 * TILE), fk.empty(2 * TILE)
-
-
-COPY, LIFETIME = ("async-copy",), ("block-lifetime",)
-FAMILIES = (
-    Family(bulk_pipeline, lambda: (fk.randn(7 * TILE), fk.empty(7 * TILE)),
-           lambda x, y: [(y, 2 * x)], sources=(bulk_pipeline_kernel, produce, consume), bugs=(
-        Bug("not_awaited", COPY, "Consumers do not wait.", args=two_tiles, also=LIFETIME),
-        Bug("wrong_parity", COPY, "Consumers wait for the phase before.", also=LIFETIME,
-            args=two_tiles),
-        Bug("overwritten", (*COPY, "mbarrier"), "The producer does not wait for the consumers.",
-            loose=True),
-        Bug("given_back_early", COPY, "A stage is given back before it is read."),
-        Bug("without_expect_tx", COPY, "The mbarrier counts no bytes.", also=LIFETIME),
-        Bug("expects_more", ("deadlock",), "16 bytes too many are expected."),
-        Bug("never_given_back", ("deadlock",), "Nobody arrives at `empty`."),
-        Bug("counts_too_many", ("deadlock",), "`empty` waits for twice as many."),
-        Bug("without_barrier", ("shared-race",), "mbarriers are used before they are made.",
-            also=COPY, loose=True),
-    )),
-    Family(bulk_store, lambda: (fk.randn(4 * TILE), fk.empty(4 * TILE)),
-           lambda x, y: [(y, x + 1)], bugs=(
-        Bug("not_awaited", COPY, "The tile is filled again too early.", also=LIFETIME),
-        Bug("another_waits", COPY, "A thread waits that has started nothing.", also=LIFETIME),
-        Bug("without_barrier", COPY, "Stored before all have written."),
-        Bug("leaves", LIFETIME, "The block leaves while its tile is being read."),
-        Bug("misaligned", ("misaligned",), "The tile begins four bytes late."),
-    )),
-)  # fmt: skip

@@ -5,8 +5,8 @@ from cutlass import Float32, Int64, cute
 from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import launched, pair, smem
+from tests.sanitizer.bank import Bug, family
+from tests.sanitizer.kernel_parts import indices, pair, smem, sync_if
 
 THREADS = 64
 STAGES = 3
@@ -20,9 +20,26 @@ def bulk_store():
     return cute.make_copy_atom(cpasync.CopyBulkS2GOp(), Float32)
 
 
-@launched(block=THREADS)
+ASYNC, DEADLOCK = ("async-copy",), ("deadlock",)
+LEFT = ("block-lifetime", "uninitialised-shared")
+
+
+@family(block=THREADS, args=lambda: (fk.randn(7 * THREADS), fk.empty(THREADS)),
+        want=lambda x, y: x.view(7, THREADS).sum(0).flip(0), bugs=(
+    Bug("wrong_parity", ASYNC, "The wait is for the phase before.",
+        also=(*LEFT, "mbarrier"), loose=True),
+    Bug("waits_for_the_last", ASYNC, "The wait is for the stage before.",
+        also=(*LEFT, "mbarrier"), loose=True),
+    Bug("without_barrier", (*ASYNC, "shared-race"), "A stage is loaded while others read it.",
+        loose=True),
+    Bug("reads_ahead", ASYNC, "The next stage is read, not the one awaited.", also=LEFT,
+        loose=True, seeds=3),
+    Bug("loaded_into_the_next", ASYNC, "The tile goes into the stage that is next in turn.",
+        also=("shared-race",), loose=True),
+    Bug("reloads_nothing", DEADLOCK, "Bytes are expected that nobody copies."),
+))  # fmt: skip
 @cute.kernel
-def staged_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def staged_sum(mX, mY, bug):
     """All threads use a stage, then thread 0 loads the tile after next into it."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((THREADS, STAGES))
@@ -51,8 +68,7 @@ def staged_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         stage = (t + 1) % STAGES if cutlass.const_expr(bug == "reads_ahead") else s
         # BUG wrong_parity, waits_for_the_last, without_barrier, reads_ahead, loaded_into_the_next
         total += sX[THREADS - 1 - tidx, stage]
-        if cutlass.const_expr(bug != "without_barrier"):
-            cute.arch.sync_threads()
+        sync_if(bug != "without_barrier")
         if tidx == 0 and t + STAGES < tiles:
             into = (t + 1) % STAGES if cutlass.const_expr(bug == "loaded_into_the_next") else s
             cute.arch.mbarrier_arrive_and_expect_tx(full + s, 4 * THREADS)
@@ -63,12 +79,21 @@ def staged_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[tidx] = total
 
 
-@launched(block=THREADS, grid=lambda mX, mY: mX.shape[0] // (3 * THREADS))
+@family(block=THREADS, grid=lambda mX, mY: mX.shape[0] // (3 * THREADS), args=pair(6 * THREADS),
+        want=lambda x, y: 2 * x, bugs=(
+    Bug("not_awaited", ASYNC, "The tile is doubled before it has come.",
+        also=(*LEFT, "mbarrier"), loose=True),
+    Bug("stored_early", ASYNC, "Thread 0 stores the tile before the others have doubled it.",
+        also=("shared-race",)),
+    Bug("reloaded_early", ASYNC, "The next tile comes before the store has read this one.",
+        also=LEFT),
+    Bug("read_group", ASYNC, "The wait leaves one store in flight.", also=LEFT),
+    Bug("left_early", ("block-lifetime",), "The block ends before its last store has read."),
+))  # fmt: skip
 @cute.kernel
-def in_and_out(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def in_and_out(mX, mY, bug):
     """A tile comes by bulk copy, is doubled in place and leaves by bulk copy, three times over."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     sX = smem(THREADS)
     mbar = smem(1, Int64).iterator
     gX, gY = cute.zipped_divide(mX, (THREADS,)), cute.zipped_divide(mY, (THREADS,))
@@ -86,8 +111,7 @@ def in_and_out(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
             cute.arch.mbarrier_wait(mbar, k % 2)
         sX[tidx] = 2.0 * sX[tidx]  # BUG not_awaited, stored_early
         cute.arch.fence_proxy("async.shared", space="cta")
-        if cutlass.const_expr(bug != "stored_early"):
-            cute.arch.sync_threads()
+        sync_if(bug != "stored_early")
         if tidx == 0:
             # BUG stored_early, reloaded_early, read_group, left_early
             cute.copy(bulk_store(), sX, gY[None, tile])
@@ -102,12 +126,17 @@ def in_and_out(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         cute.arch.sync_threads()
 
 
-@launched(block=THREADS, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], 2 * THREADS))
+@family(block=THREADS, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], 2 * THREADS),
+        args=pair(5 * 32 * 2), want=lambda x, y: 3 * x, bugs=(
+    Bug("expects_a_whole_tile", DEADLOCK, "The last tile is shorter than what is expected."),
+    Bug("past_the_end", ("out-of-bounds",), "Each block copies all there is, and beyond."),
+    Bug("without_predicate", ("out-of-bounds",), "Elements past the end are stored.",
+        also=("uninitialised-shared",)),
+))  # fmt: skip
 @cute.kernel
-def short_last_tile(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def short_last_tile(mX, mY, bug):
     """Tiles of 128 floats, the last one shorter: as many bytes are expected as it has."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     sX = smem(2 * THREADS)
     mbar = smem(1, Int64).iterator
     left = cutlass.min(mX.shape[0] - bidx * 2 * THREADS, 2 * THREADS)
@@ -137,12 +166,16 @@ def short_last_tile(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
             mY[bidx * 2 * THREADS + i] = 3.0 * sX[i]
 
 
-@launched(block=THREADS, grid=lambda mA, mB, mY: mA.shape[0] // THREADS)
+@family(block=THREADS, grid=lambda mA, mB, mY: mA.shape[0] // THREADS,
+        args=lambda: (fk.randn(128), fk.randn(128), fk.empty(128)), want=lambda a, b, y: a * b,
+        bugs=(
+    Bug("expects_one", ASYNC, "The bytes of one copy are expected.", also=LEFT, seeds=3),
+    Bug("to_one_place", ASYNC, "Both copies go to the same place.", also=LEFT),
+))  # fmt: skip
 @cute.kernel
-def two_operands(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def two_operands(mA, mB, mY, bug):
     """Two copies complete on one mbarrier, which expects the bytes of both."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     sA, sB = smem(THREADS), smem(THREADS)
     mbar = smem(1, Int64).iterator
     if tidx == 0:
@@ -159,46 +192,3 @@ def two_operands(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor, bug: cutlass
     cute.arch.mbarrier_wait(mbar, 0)
     b = sA[tidx] if cutlass.const_expr(bug == "to_one_place") else sB[tidx]  # BUG expects_one
     mY[bidx * THREADS + tidx] = sA[tidx] * b
-
-
-ASYNC, DEADLOCK = ("async-copy",), ("deadlock",)
-LEFT = ("block-lifetime", "uninitialised-shared")
-FAMILIES = (
-    Family(staged_sum, lambda: (fk.randn(7 * THREADS), fk.empty(THREADS)),
-           lambda x, y: [(y, x.view(7, THREADS).sum(0).flip(0))], bugs=(
-        Bug("wrong_parity", ASYNC, "The wait is for the phase before.",
-            also=(*LEFT, "mbarrier"), loose=True),
-        Bug("waits_for_the_last", ASYNC, "The wait is for the stage before.",
-            also=(*LEFT, "mbarrier"), loose=True),
-        Bug("without_barrier", (*ASYNC, "shared-race"), "A stage is loaded while others read it.",
-            loose=True),
-        Bug("reads_ahead", ASYNC, "The next stage is read, not the one awaited.", also=LEFT,
-            loose=True, seeds=3),
-        Bug("loaded_into_the_next", ASYNC, "The tile goes into the stage that is next in turn.",
-            also=("shared-race",), loose=True),
-        Bug("reloads_nothing", DEADLOCK, "Bytes are expected that nobody copies."),
-    )),
-    Family(in_and_out, pair(6 * THREADS), lambda x, y: [(y, 2 * x)],
-           bugs=(
-        Bug("not_awaited", ASYNC, "The tile is doubled before it has come.",
-            also=(*LEFT, "mbarrier"), loose=True),
-        Bug("stored_early", ASYNC, "Thread 0 stores the tile before the others have doubled it.",
-            also=("shared-race",)),
-        Bug("reloaded_early", ASYNC, "The next tile comes before the store has read this one.",
-            also=LEFT),
-        Bug("read_group", ASYNC, "The wait leaves one store in flight.", also=LEFT),
-        Bug("left_early", ("block-lifetime",), "The block ends before its last store has read."),
-    )),
-    Family(short_last_tile, pair(5 * 32 * 2),
-           lambda x, y: [(y, 3 * x)], bugs=(
-        Bug("expects_a_whole_tile", DEADLOCK, "The last tile is shorter than what is expected."),
-        Bug("past_the_end", ("out-of-bounds",), "Each block copies all there is, and beyond."),
-        Bug("without_predicate", ("out-of-bounds",), "Elements past the end are stored.",
-            also=("uninitialised-shared",)),
-    )),
-    Family(two_operands, lambda: (fk.randn(128), fk.randn(128),
-           fk.empty(128)), lambda a, b, y: [(y, a * b)], bugs=(
-        Bug("expects_one", ASYNC, "The bytes of one copy are expected.", also=LEFT, seeds=3),
-        Bug("to_one_place", ASYNC, "Both copies go to the same place.", also=LEFT),
-    )),
-)  # fmt: skip

@@ -5,16 +5,44 @@ import torch
 from cutlass import Float32, Int32, Int64, cute
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import cluster_sync, empty, integers, launched, smem
+from tests.sanitizer.bank import Bug, family
+from tests.sanitizer.kernel_parts import cluster_sync, empty, integers, smem, sync_if
 
 THREADS = 64
 BLOCKS = 4
 
 
-@launched(block=THREADS, grid=BLOCKS, cluster=(BLOCKS, 1, 1))
+def twice_less_the_largest(x):
+    for _ in range(2):
+        x = 2 * x - x.max()
+    return x.int()
+
+
+def handed_on(x):
+    for _ in range(3):
+        x = x.flip(0).flip(1) + 1
+    return x.int()
+
+
+def spread(x):
+    return x.repeat_interleave(2, 0).repeat_interleave(2, 1).flip(2).int()
+
+
+RACE, LEFT, OUT = ("shared-race",), ("block-lifetime",), ("out-of-bounds",)
+EMPTY, ASYNC = ("uninitialised-shared",), ("async-copy",)
+
+
+@family(block=THREADS, grid=BLOCKS, cluster=(BLOCKS, 1, 1),
+        args=lambda: (integers(BLOCKS, THREADS), empty(BLOCKS, THREADS)),
+        want=lambda x, y: twice_less_the_largest(x), bugs=(
+    Bug("read_early", RACE, "The maxima are read without a barrier.", also=(*LEFT, *EMPTY)),
+    Bug("next_round_early", RACE, "The next maximum is stored before all have read."),
+    Bug("leaves", LEFT, "A block leaves while others read from it."),
+    Bug("only_waits", ("barrier-count",), "A wait for a barrier without an arrival.",
+        also=(*RACE, *LEFT, *EMPTY)),
+))  # fmt: skip
 @cute.kernel
-def cluster_max(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def cluster_max(mX, mY, bug):
     """Every block reads every block's maximum, and subtracts the largest; two rounds."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -37,26 +65,32 @@ def cluster_max(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         x = 2 * x - top
         if cutlass.const_expr(k == 0 and bug != "next_round_early"):
             cluster_sync()
-    if cutlass.const_expr(bug != "leaves"):
-        cluster_sync()
+    sync_if(bug != "leaves", cluster_sync)
     mY[rank, tidx] = x
 
 
-@launched(block=THREADS, grid=BLOCKS, cluster=(BLOCKS, 1, 1))
+@family(block=THREADS, grid=BLOCKS, cluster=(BLOCKS, 1, 1),
+        args=lambda: (fk.randn(BLOCKS * THREADS), fk.empty(BLOCKS * THREADS)),
+        want=lambda x, y: 3 * x + x.roll(-1), bugs=(
+    Bug("without_barrier", RACE, "The neighbours' values are read without a barrier.",
+        also=(*LEFT, *EMPTY), loose=True),
+    Bug("written_between", RACE, "A block changes its tile after it has arrived.", loose=True),
+    Bug("past_the_last_block", OUT, "The last block has no neighbour of rank 4."),
+    Bug("past_its_tile", OUT, "The neighbour's tile has 64 values, the 65th is read."),
+    Bug("leaves", LEFT, "A block leaves while its neighbour reads from it."),
+))  # fmt: skip
 @cute.kernel
-def cluster_halo(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def cluster_halo(mX, mY, bug):
     """y[i] = x[i] + x[i + 1], around the corner: the neighbour's first value lies in its block."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
     sX = smem(THREADS)
     sX[tidx] = mX[rank * THREADS + tidx]  # BUG without_barrier, written_between
-    if cutlass.const_expr(bug != "without_barrier"):
-        cute.arch.cluster_arrive()
+    sync_if(bug != "without_barrier", cute.arch.cluster_arrive)
     if cutlass.const_expr(bug == "written_between"):
         sX[tidx] = 1.0 + mX[rank * THREADS + tidx]  # BUG written_between
     before = 3.0 * mX[rank * THREADS + tidx]  # work between arriving and waiting
-    if cutlass.const_expr(bug != "without_barrier"):
-        cute.arch.cluster_wait()
+    sync_if(bug != "without_barrier", cute.arch.cluster_wait)
     following = Float32(0.0)
     if tidx == THREADS - 1:
         peer = (rank + 1) % BLOCKS
@@ -68,13 +102,18 @@ def cluster_halo(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     else:
         following = sX[tidx + 1]  # BUG without_barrier, written_between
     mY[rank * THREADS + tidx] = before + following
-    if cutlass.const_expr(bug != "leaves"):
-        cluster_sync()
+    sync_if(bug != "leaves", cluster_sync)
 
 
-@launched(block=THREADS, grid=(4, 2, 1), cluster=(2, 2, 1))
+@family(block=THREADS, grid=(4, 2, 1), cluster=(2, 2, 1),
+        args=lambda: (integers(1, 2, THREADS), empty(2, 4, THREADS)), want=lambda x, y: spread(x),
+        bugs=(
+    Bug("before_they_start", LEFT, "The others may not have started yet."),
+    Bug("by_all", RACE, "All four blocks write different values."),
+    Bug("not_awaited", RACE, "The barrier is one of the block only.", also=(*LEFT, *EMPTY)),
+))  # fmt: skip
 @cute.kernel
-def cluster_broadcast(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def cluster_broadcast(mX, mY, bug):
     """Block 0 of each cluster of 2 x 2 writes its row into the shared memory of all four."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -97,9 +136,15 @@ def cluster_broadcast(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[by, bx, tidx] = sX[THREADS - 1 - tidx]  # BUG not_awaited
 
 
-@launched(block=THREADS, grid=BLOCKS, cluster=(BLOCKS, 1, 1))
+@family(block=THREADS, grid=BLOCKS, cluster=(BLOCKS, 1, 1),
+        args=lambda: (fk.randint(0, 16, BLOCKS, THREADS), empty(16)),
+        want=lambda x, h: torch.bincount(x.view(-1).long(), minlength=16).int(), bugs=(
+    Bug("counted_early", RACE, "Counters of other blocks may not be zero yet.",
+        also=(*LEFT, *EMPTY), loose=True),
+    Bug("read_early", RACE, "Counters are read while other blocks count.", also=LEFT, loose=True),
+))  # fmt: skip
 @cute.kernel
-def cluster_histogram(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Constexpr):
+def cluster_histogram(mX, mH, bug):
     """Each block owns 4 of 16 counters; values are counted where their counter lies."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -123,9 +168,17 @@ def cluster_histogram(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Constexpr):
         mH[rank * 4 + tidx] = sH[tidx]  # BUG read_early
 
 
-@launched(block=32, grid=2, cluster=(2, 1, 1))
+@family(block=32, grid=2, cluster=(2, 1, 1), args=lambda: (integers(2, 32), empty(2, 32)),
+        want=lambda x, y: handed_on(x), bugs=(
+    Bug("not_awaited", ASYNC, "Messages are read before they have come.",
+        also=(*LEFT, *EMPTY), loose=True),
+    Bug("one_box", (*ASYNC, *RACE), "The next message may overwrite one not yet read.",
+        loose=True, also=(*LEFT, *RACE)),
+    Bug("wrong_box", ASYNC, "The other box is read.", also=(*LEFT, *EMPTY), loose=True),
+    Bug("leaves", LEFT, "A block does not wait for the last message."),
+))  # fmt: skip
 @cute.kernel
-def messages(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def messages(mX, mY, bug):
     """Three rounds of st.async to the other block, each with a box and an mbarrier of its own."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -152,66 +205,3 @@ def messages(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         if cutlass.const_expr(not (bug == "leaves" and k == 2)):
             x = sBox[31 - tidx, s] + 1  # BUG not_awaited, one_box, wrong_box
     mY[rank, tidx] = x
-
-
-def twice_less_the_largest(x):
-    for _ in range(2):
-        x = 2 * x - x.max()
-    return x.int()
-
-
-def handed_on(x):
-    for _ in range(3):
-        x = x.flip(0).flip(1) + 1
-    return x.int()
-
-
-def spread(x):
-    return x.repeat_interleave(2, 0).repeat_interleave(2, 1).flip(2).int()
-
-
-RACE, LEFT, OUT = ("shared-race",), ("block-lifetime",), ("out-of-bounds",)
-EMPTY, ASYNC = ("uninitialised-shared",), ("async-copy",)
-FAMILIES = (
-    Family(cluster_max, lambda: (integers(BLOCKS, THREADS),
-           empty(BLOCKS, THREADS)), lambda x, y: [(y, twice_less_the_largest(x))], bugs=(
-        Bug("read_early", RACE, "The maxima are read without a barrier.", also=(*LEFT, *EMPTY)),
-        Bug("next_round_early", RACE, "The next maximum is stored before all have read."),
-        Bug("leaves", LEFT, "A block leaves while others read from it."),
-        Bug("only_waits", ("barrier-count",), "A wait for a barrier without an arrival.",
-            also=(*RACE, *LEFT, *EMPTY)),
-    )),
-    Family(cluster_halo, lambda: (fk.randn(BLOCKS * THREADS),
-           fk.empty(BLOCKS * THREADS)), lambda x, y: [(y, 3 * x + x.roll(-1))], bugs=(
-        Bug("without_barrier", RACE, "The neighbours' values are read without a barrier.",
-            also=(*LEFT, *EMPTY), loose=True),
-        Bug("written_between", RACE, "A block changes its tile after it has arrived.",
-            loose=True),
-        Bug("past_the_last_block", OUT, "The last block has no neighbour of rank 4."),
-        Bug("past_its_tile", OUT, "The neighbour's tile has 64 values, the 65th is read."),
-        Bug("leaves", LEFT, "A block leaves while its neighbour reads from it."),
-    )),
-    Family(cluster_broadcast, lambda: (integers(1, 2, THREADS),
-           empty(2, 4, THREADS)), lambda x, y: [(y, spread(x))], bugs=(
-        Bug("before_they_start", LEFT, "The others may not have started yet."),
-        Bug("by_all", RACE, "All four blocks write different values."),
-        Bug("not_awaited", RACE, "The barrier is one of the block only.", also=(*LEFT, *EMPTY)),
-    )),
-    Family(cluster_histogram, lambda: (fk.randint(0, 16, BLOCKS,
-           THREADS), empty(16)), lambda x, h: [(h, torch.bincount(x.view(-1).long(),
-           minlength=16).int())], bugs=(
-        Bug("counted_early", RACE, "Counters of other blocks may not be zero yet.",
-            also=(*LEFT, *EMPTY), loose=True),
-        Bug("read_early", RACE, "Counters are read while other blocks count.", also=LEFT,
-            loose=True),
-    )),
-    Family(messages, lambda: (integers(2, 32), empty(2, 32)),
-           lambda x, y: [(y, handed_on(x))], bugs=(
-        Bug("not_awaited", ASYNC, "Messages are read before they have come.",
-            also=(*LEFT, *EMPTY), loose=True),
-        Bug("one_box", (*ASYNC, *RACE), "The next message may overwrite one not yet read.",
-            loose=True, also=(*LEFT, *RACE)),
-        Bug("wrong_box", ASYNC, "The other box is read.", also=(*LEFT, *EMPTY), loose=True),
-        Bug("leaves", LEFT, "A block does not wait for the last message."),
-    )),
-)  # fmt: skip

@@ -7,11 +7,22 @@ import torch
 from cutlass import Float32, Int32, Int64, cute
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import launched, smem
+from tests.sanitizer.bank import Bug, family
+from tests.sanitizer.kernel_parts import cluster_sync, smem, sync_if
 
 WARPS = 2
 THREADS = 32 * WARPS
+ROUNDS = 3
+
+
+def passed_on(x: torch.Tensor) -> torch.Tensor:
+    for _ in range(ROUNDS):
+        x = x.reshape(2, THREADS).flip(0).flip(1) + 1.0
+    return x.reshape(-1)
+
+
+RACE, COPY, LIFETIME = ("shared-race",), ("async-copy",), ("block-lifetime",)
+UNCOUNTED = ("uninitialised-shared", "block-lifetime")
 
 
 @cute.jit
@@ -59,25 +70,27 @@ def cluster_sum_kernel(
         mY[row] = value
     if cutlass.const_expr(bug == "one_stays"):
         if rank == 0:
-            cute.arch.cluster_arrive()
-            cute.arch.cluster_wait()
+            cluster_sync()
     elif cutlass.const_expr(bug != "leaves"):
-        cute.arch.cluster_arrive()
-        cute.arch.cluster_wait()
+        cluster_sync()
 
 
+@family(args=lambda: (fk.randn(3, 600), fk.empty(3)), want=lambda x, y: x.sum(1), bugs=(
+    Bug("block_barrier", RACE, "The barrier is one of the block only.", also=LIFETIME),
+    Bug("without_barrier", RACE, "Nothing between writing and fetching.", also=LIFETIME),
+    Bug("leaves", LIFETIME, "No barrier before the blocks leave."),
+    Bug("one_stays", LIFETIME, "Only the block that fetches stays for the last barrier."),
+    Bug("only_waits", ("barrier-count",), "A wait without an arrival."),
+    Bug("one_waits_again", LIFETIME, "Block 0 is a barrier behind."),
+    Bug("rank_too_large", ("out-of-bounds",), "There is no block of rank 4."),
+))  # fmt: skip
 @cute.jit
-def cluster_sum_of(
-    mX: cute.Tensor, mY: cute.Tensor, cluster: cutlass.Constexpr, bug: cutlass.Constexpr = None
+def cluster_sum(
+    mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None, cluster: cutlass.Constexpr = 4
 ):
     cluster_sum_kernel(mX, mY, cluster, bug).launch(
         grid=(mX.shape[0] * cluster, 1, 1), block=(THREADS, 1, 1), cluster=(cluster, 1, 1)
     )
-
-
-@cute.jit
-def cluster_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    cluster_sum_of(mX, mY, 4, bug)
 
 
 # -- mbarriers and asynchronous stores ------------------------------------------------------------
@@ -103,8 +116,7 @@ def reduction_buffer_sum_kernel(
     else:
         cute.arch.cluster_arrive_relaxed()
     total = own_part(mX, row, rank, cluster)
-    if cutlass.const_expr(bug != "block_barrier"):
-        cute.arch.cluster_wait()
+    sync_if(bug != "block_barrier", cute.arch.cluster_wait)
     wanted = 4 * WARPS * cluster
     if tidx == 0 and cutlass.const_expr(bug == "without_expect_tx"):
         cute.arch.mbarrier_arrive(mbar)
@@ -130,27 +142,35 @@ def reduction_buffer_sum_kernel(
             mY[row, rank] = value
 
 
+@family(args=lambda: (fk.randn(3, 600), fk.empty(3, 4)),
+        want=lambda x, y: x.sum(1, keepdim=True).expand(-1, 4), bugs=(
+    Bug("block_barrier", COPY, "Others may send before the mbarrier is made.", also=LIFETIME),
+    Bug("wrong_parity", COPY, "Waits for the phase before the first.", also=UNCOUNTED),
+    Bug("without_expect_tx", COPY, "The mbarrier counts no bytes.", also=UNCOUNTED),
+    Bug("without_wait", COPY, "Reads before the wait.", also=UNCOUNTED),
+    Bug("leaves", LIFETIME, "A block leaves before its peers wrote to it."),
+    Bug("expects_more", ("deadlock",), "Four bytes too many are expected."),
+    Bug("without_arrival", ("deadlock",), "Nobody arrives."),
+))  # fmt: skip
 @cute.jit
-def reduction_buffer_sum_of(
-    mX: cute.Tensor, mY: cute.Tensor, cluster: cutlass.Constexpr, bug: cutlass.Constexpr = None
+def reduction_buffer_sum(
+    mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None, cluster: cutlass.Constexpr = 4
 ):
     reduction_buffer_sum_kernel(mX, mY, cluster, bug).launch(
         grid=(mX.shape[0] * cluster, 1, 1), block=(THREADS, 1, 1), cluster=(cluster, 1, 1)
     )
 
 
-@cute.jit
-def reduction_buffer_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    reduction_buffer_sum_of(mX, mY, 4, bug)
-
-
 # -- a ring: ordinary stores, remote arrivals, several rounds -------------------------------------
-ROUNDS = 3
-
-
-@launched(block=THREADS, grid=2, cluster=(2, 1, 1))
+@family(block=THREADS, grid=2, cluster=(2, 1, 1),
+        args=lambda: (fk.randn(2 * THREADS), fk.empty(2 * THREADS)), want=lambda x, y: passed_on(x),
+        bugs=(
+    Bug("not_awaited", RACE, "Overwrites what the other may not have read."),
+    Bug("arrives_first", RACE, "Says that it has read before it has."),
+    Bug("arrives_at_home", RACE, "Arrives at its own mbarrier.", also=LIFETIME),
+))  # fmt: skip
 @cute.kernel
-def ring(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def ring(mX, mY, bug):
     """In each round every block hands its value to the next one in the cluster of 2."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -160,8 +180,7 @@ def ring(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         cute.arch.mbarrier_init(full, THREADS)
         cute.arch.mbarrier_init(empty, THREADS)
     cute.arch.mbarrier_init_fence()
-    cute.arch.cluster_arrive()
-    cute.arch.cluster_wait()
+    cluster_sync()
     x = mX[rank * THREADS + tidx]
     there = cute.arch.map_dsmem_ptr(sX.iterator + tidx, rank ^ 1)
     for k in cutlass.range_constexpr(ROUNDS):
@@ -176,42 +195,3 @@ def ring(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         if cutlass.const_expr(bug != "arrives_first" and k + 1 < ROUNDS):
             cute.arch.mbarrier_arrive(empty, rank ^ 1)
     mY[rank * THREADS + tidx] = x
-
-
-def passed_on(x: torch.Tensor) -> torch.Tensor:
-    for _ in range(ROUNDS):
-        x = x.reshape(2, THREADS).flip(0).flip(1) + 1.0
-    return x.reshape(-1)
-
-
-RACE, COPY, LIFETIME = ("shared-race",), ("async-copy",), ("block-lifetime",)
-UNCOUNTED = ("uninitialised-shared", "block-lifetime")
-FAMILIES = (
-    Family(cluster_sum, lambda: (fk.randn(3, 600), fk.empty(3)), lambda x, y: [(y, x.sum(1))],
-           sources=(cluster_sum_kernel,), bugs=(
-        Bug("block_barrier", RACE, "The barrier is one of the block only.", also=LIFETIME),
-        Bug("without_barrier", RACE, "Nothing between writing and fetching.", also=LIFETIME),
-        Bug("leaves", LIFETIME, "No barrier before the blocks leave."),
-        Bug("one_stays", LIFETIME, "Only the block that fetches stays for the last barrier."),
-        Bug("only_waits", ("barrier-count",), "A wait without an arrival."),
-        Bug("one_waits_again", LIFETIME, "Block 0 is a barrier behind."),
-        Bug("rank_too_large", ("out-of-bounds",), "There is no block of rank 4."),
-    )),
-    Family(reduction_buffer_sum, lambda: (fk.randn(3, 600), fk.empty(3, 4)),
-           lambda x, y: [(y, x.sum(1, keepdim=True).expand(-1, 4))],
-           sources=(reduction_buffer_sum_kernel,), bugs=(
-        Bug("block_barrier", COPY, "Others may send before the mbarrier is made.", also=LIFETIME),
-        Bug("wrong_parity", COPY, "Waits for the phase before the first.", also=UNCOUNTED),
-        Bug("without_expect_tx", COPY, "The mbarrier counts no bytes.", also=UNCOUNTED),
-        Bug("without_wait", COPY, "Reads before the wait.", also=UNCOUNTED),
-        Bug("leaves", LIFETIME, "A block leaves before its peers wrote to it."),
-        Bug("expects_more", ("deadlock",), "Four bytes too many are expected."),
-        Bug("without_arrival", ("deadlock",), "Nobody arrives."),
-    )),
-    Family(ring, lambda: (fk.randn(2 * THREADS), fk.empty(2 * THREADS)),
-           lambda x, y: [(y, passed_on(x))], bugs=(
-        Bug("not_awaited", RACE, "Overwrites what the other may not have read."),
-        Bug("arrives_first", RACE, "Says that it has read before it has."),
-        Bug("arrives_at_home", RACE, "Arrives at its own mbarrier.", also=LIFETIME),
-    )),
-)  # fmt: skip

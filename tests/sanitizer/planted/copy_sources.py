@@ -7,8 +7,8 @@ from cutlass import Float32, Int64, cute
 from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import launched, smem
+from tests.sanitizer.bank import Bug, family
+from tests.sanitizer.kernel_parts import indices, smem, sync_if
 
 THREADS = 64
 TILE = 2 * THREADS
@@ -18,13 +18,24 @@ def atom_of_32_bits():
     return cute.make_copy_atom(cpasync.CopyG2SOp(), Float32, num_bits_per_copy=32)
 
 
+def counted(*shape):
+    return lambda: (fk.arange(math.prod(shape)).float().view(shape),)
+
+
 # -- cp.async -------------------------------------------------------------------------------------
-@launched(block=THREADS, grid=lambda mX: mX.shape[0] // THREADS)
+@family(block=THREADS, grid=lambda mX: mX.shape[0] // THREADS, args=counted(3 * THREADS),
+        want=lambda x: counted(3 * THREADS)()[0].view(3, -1).flip(1).view(-1) + 1, bugs=(
+    Bug("own_too_early", ("async-copy",), "A thread overwrites what its copy reads."),
+    Bug("of_another", ("async-copy",), "Behind a barrier, but before the copier's wait."),
+    Bug("added_to", ("async-copy",), "An atomic update of what a copy still reads."),
+    Bug("unordered", ("global-race",), "No barrier between another's copy and the store.",
+        loose=True),
+    Bug("waited_but_one", ("async-copy",), "The wait leaves the newest group open."),
+))  # fmt: skip
 @cute.kernel
-def tile_in_place(mX: cute.Tensor, bug: cutlass.Constexpr):
+def tile_in_place(mX, bug):
     """x = mirror of x + 1, tile by tile, in place."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     sX = smem(THREADS)
     gX, sV = cute.zipped_divide(mX, (1,)), cute.zipped_divide(sX, (1,))
     i = bidx * THREADS + tidx
@@ -41,8 +52,7 @@ def tile_in_place(mX: cute.Tensor, bug: cutlass.Constexpr):
         cute.arch.sync_threads()
         cute.arch.atomic_add(mX.iterator + back, Float32(1.0))  # BUG added_to
     cute.arch.cp_async_wait_group(1 if cutlass.const_expr(bug == "waited_but_one") else 0)
-    if cutlass.const_expr(bug != "unordered"):
-        cute.arch.sync_threads()
+    sync_if(bug != "unordered")
     if cutlass.const_expr(bug in ("unordered", "waited_but_one")):
         mX[back] = Float32(0.0)  # BUG unordered, waited_but_one
         cute.arch.cp_async_wait_group(0)
@@ -50,9 +60,13 @@ def tile_in_place(mX: cute.Tensor, bug: cutlass.Constexpr):
         mX[back] = sX[tidx] + 1.0
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=counted(5, THREADS), want=lambda x: counted(5, THREADS)()[0].cumsum(0),
+        bugs=(
+    Bug("row_ahead", ("async-copy",), "The result goes to the row that is on its way."),
+    Bug("row_after", ("async-copy",), "So it does, in a circle."),
+))  # fmt: skip
 @cute.kernel
-def one_ahead(mX: cute.Tensor, bug: cutlass.Constexpr):
+def one_ahead(mX, bug):
     """Running sums of each column in place: the next row is on its way while this one is used."""
     tidx, _, _ = cute.arch.thread_idx()
     rows = mX.shape[0]
@@ -79,9 +93,20 @@ def one_ahead(mX: cute.Tensor, bug: cutlass.Constexpr):
 
 
 # -- bulk copies ----------------------------------------------------------------------------------
-@launched(block=THREADS)
+@family(block=THREADS, args=counted(3 * TILE),
+        want=lambda x: counted(3 * TILE)()[0].view(3, -1).flip(1).view(-1) + 1, bugs=(
+    Bug("own_too_early", ("async-copy",), "The source is overwritten by who copies."),
+    Bug("of_others", ("async-copy",), "The source is overwritten behind a barrier."),
+    Bug("stored_over", ("async-copy",), "A store by bulk copy to the source of another.",
+        loose=True, also=("uninitialised-shared",)),
+    Bug("read_back", ("async-copy",), "Others read before the store is known to be over.",
+        loose=True),
+    Bug("twice", ("async-copy",), "Two stores to one tile are in flight."),
+    Bug("leader_reads", ("async-copy",), "The thread that stores reads before it waits.",
+        loose=True),
+))  # fmt: skip
 @cute.kernel
-def bulk_in_place(mX: cute.Tensor, bug: cutlass.Constexpr):
+def bulk_in_place(mX, bug):
     """Tiles by bulk copies to shared memory; mirrored, they go back the same way."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, sY = smem(TILE), smem(TILE)
@@ -121,8 +146,7 @@ def bulk_in_place(mX: cute.Tensor, bug: cutlass.Constexpr):
             if cutlass.const_expr(bug == "leader_reads"):
                 mX[i * TILE + 1] = mX[i * TILE] + 1.0  # BUG leader_reads
             cute.arch.cp_async_bulk_wait_group(0)
-        if cutlass.const_expr(bug != "read_back"):
-            cute.arch.sync_threads()
+        sync_if(bug != "read_back")
         for k in cutlass.range_constexpr(2):
             j = i * TILE + k * THREADS + tidx
             mX[j] = mX[j] + 1.0  # BUG read_back
@@ -130,9 +154,18 @@ def bulk_in_place(mX: cute.Tensor, bug: cutlass.Constexpr):
 
 
 # -- two copies to one place ----------------------------------------------------------------------
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (fk.randn(2 * TILE), fk.empty(THREADS)),
+        want=lambda x, y: x[:THREADS] * 2 + x[TILE : TILE + THREADS], bugs=(
+    Bug("bulk_to_one_place", ("async-copy",), "One thread starts both to one place."),
+    Bug("bulk_of_two_threads", ("async-copy",), "Two threads start two to one place."),
+    Bug("bulk_over_cp_async", ("async-copy",), "A cp.async to that place is in flight.",
+        loose=True),
+    Bug("cp_async_over_bulk", ("async-copy",), "A bulk copy to that place is in flight.",
+        loose=True),
+    Bug("cp_async_twice", ("async-copy",), "Two cp.async to one place."),
+))  # fmt: skip
 @cute.kernel
-def two_tiles(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def two_tiles(mX, mY, bug):
     """The sum of two tiles: bulk copies bring both; a third place comes by cp.async."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, sZ = smem((TILE, 2)), smem(THREADS)
@@ -175,9 +208,14 @@ def two_tiles(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[tidx] = sX[tidx, 0] + sX[tidx, 1 if place else 0] + sZ[tidx]
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (fk.randn(3 * TILE), fk.empty(3 * TILE)), want=lambda x, y: x,
+        bugs=(
+    Bug("stored_too_early", ("async-copy",), "The store does not wait for what it stores.",
+        loose=True),
+    Bug("brought_too_early", ("async-copy",), "The next tile comes while this one is stored."),
+))  # fmt: skip
 @cute.kernel
-def passed_through(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def passed_through(mX, mY, bug):
     """One thread brings tiles and stores them, without looking at them."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, full = smem(TILE), smem(1, Int64).iterator
@@ -200,53 +238,3 @@ def passed_through(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
             if cutlass.const_expr(bug != "brought_too_early"):
                 cute.arch.cp_async_bulk_wait_group(0, read=True)
         cute.arch.cp_async_bulk_wait_group(0, read=True)
-
-
-def counted(*shape):
-    return lambda: (fk.arange(math.prod(shape)).float().view(shape),)
-
-
-FAMILIES = (
-    Family(tile_in_place, counted(3 * THREADS),
-           lambda x: [(x, counted(3 * THREADS)()[0].view(3, -1).flip(1).view(-1) + 1)], bugs=(
-        Bug("own_too_early", ("async-copy",), "A thread overwrites what its copy reads."),
-        Bug("of_another", ("async-copy",), "Behind a barrier, but before the copier's wait."),
-        Bug("added_to", ("async-copy",), "An atomic update of what a copy still reads."),
-        Bug("unordered", ("global-race",), "No barrier between another's copy and the store.",
-            loose=True),
-        Bug("waited_but_one", ("async-copy",), "The wait leaves the newest group open."),
-    )),
-    Family(one_ahead, counted(5, THREADS),
-           lambda x: [(x, counted(5, THREADS)()[0].cumsum(0))], bugs=(
-        Bug("row_ahead", ("async-copy",), "The result goes to the row that is on its way."),
-        Bug("row_after", ("async-copy",), "So it does, in a circle."),
-    )),
-    Family(bulk_in_place, counted(3 * TILE),
-           lambda x: [(x, counted(3 * TILE)()[0].view(3, -1).flip(1).view(-1) + 1)], bugs=(
-        Bug("own_too_early", ("async-copy",), "The source is overwritten by who copies."),
-        Bug("of_others", ("async-copy",), "The source is overwritten behind a barrier."),
-        Bug("stored_over", ("async-copy",), "A store by bulk copy to the source of another.",
-            loose=True, also=("uninitialised-shared",)),
-        Bug("read_back", ("async-copy",), "Others read before the store is known to be over.",
-            loose=True),
-        Bug("twice", ("async-copy",), "Two stores to one tile are in flight."),
-        Bug("leader_reads", ("async-copy",), "The thread that stores reads before it waits.",
-            loose=True),
-    )),
-    Family(two_tiles, lambda: (fk.randn(2 * TILE), fk.empty(THREADS)),
-           lambda x, y: [(y, x[:THREADS] * 2 + x[TILE : TILE + THREADS])], bugs=(
-        Bug("bulk_to_one_place", ("async-copy",), "One thread starts both to one place."),
-        Bug("bulk_of_two_threads", ("async-copy",), "Two threads start two to one place."),
-        Bug("bulk_over_cp_async", ("async-copy",), "A cp.async to that place is in flight.",
-            loose=True),
-        Bug("cp_async_over_bulk", ("async-copy",), "A bulk copy to that place is in flight.",
-            loose=True),
-        Bug("cp_async_twice", ("async-copy",), "Two cp.async to one place."),
-    )),
-    Family(passed_through, lambda: (fk.randn(3 * TILE),
-           fk.empty(3 * TILE)), lambda x, y: [(y, x)], bugs=(
-        Bug("stored_too_early", ("async-copy",), "The store does not wait for what it stores.",
-            loose=True),
-        Bug("brought_too_early", ("async-copy",), "The next tile comes while this one is stored."),
-    )),
-)  # fmt: skip

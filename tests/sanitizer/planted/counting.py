@@ -5,121 +5,11 @@ import torch
 from cutlass import Int32, cute
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import launched, smem
+from tests.sanitizer.bank import Bug, family
+from tests.sanitizer.kernel_parts import indices, smem, sync_if
 
 THREADS = 64
 BINS = 16
-
-
-@launched(block=THREADS, grid=lambda mX, mH: cute.ceil_div(mX.shape[0], THREADS))
-@cute.kernel
-def histogram(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Constexpr):
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
-    sH = smem(BINS, Int32)
-    cleared = BINS // 2 if cutlass.const_expr(bug == "half_cleared") else BINS
-    if cutlass.const_expr(bug != "not_cleared"):
-        if tidx < cleared:
-            sH[tidx] = 0  # BUG counting_too_early
-    if cutlass.const_expr(bug != "counting_too_early"):
-        cute.arch.sync_threads()
-    i = bidx * THREADS + tidx
-    if i < mX.shape[0]:
-        x = mX[i]
-        if cutlass.const_expr(bug == "without_atomics"):
-            sH[x] = sH[x] + 1  # BUG without_atomics
-        else:
-            one = Int32(1)
-            # BUG not_cleared, half_cleared, counting_too_early, emptied_too_early
-            cute.arch.atomic_add(sH.iterator + x, one)
-    if cutlass.const_expr(bug != "emptied_too_early"):
-        cute.arch.sync_threads()
-    if tidx < BINS:
-        count = sH[tidx]  # BUG not_cleared, half_cleared, emptied_too_early
-        if cutlass.const_expr(bug == "added_without_atomics"):
-            mH[tidx] = mH[tidx] + count  # BUG added_without_atomics
-        else:
-            # BUG into_empty, not_cleared, half_cleared
-            cute.arch.atomic_add(mH.iterator + tidx, count)
-
-
-@launched(block=THREADS)
-@cute.kernel
-def scan(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
-    """Running sums in log2(64) steps, in one buffer: read, barrier, write, barrier."""
-    tidx, _, _ = cute.arch.thread_idx()
-    sX = smem(THREADS, Int32)
-    sX[tidx] = mX[tidx]
-    cute.arch.sync_threads()
-    for step in cutlass.range_constexpr(6):
-        apart = 1 << step
-        before = Int32(0)
-        if tidx >= apart:
-            before = sX[tidx - apart]  # BUG replacing_too_early, reading_too_early
-        if cutlass.const_expr(bug != "replacing_too_early"):
-            cute.arch.sync_threads()
-        sX[tidx] = sX[tidx] + before  # BUG replacing_too_early, reading_too_early
-        if cutlass.const_expr(bug != "reading_too_early"):
-            cute.arch.sync_threads()
-    mY[tidx] = sX[tidx]
-
-
-@launched(block=THREADS)
-@cute.kernel
-def two_buffer_scan(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
-    """Running sums from one buffer into the other: one barrier a step is enough."""
-    tidx, _, _ = cute.arch.thread_idx()
-    sX = smem((THREADS, 2), Int32)
-    sX[tidx, 0] = mX[tidx]
-    cute.arch.sync_threads()
-    for step in cutlass.range_constexpr(6):
-        apart, old, new = 1 << step, step % 2, 1 - step % 2
-        if cutlass.const_expr(bug == "in_one_buffer"):
-            old, new = 0, 0
-        total = sX[tidx, old]
-        if tidx >= apart:
-            total += sX[tidx - apart, old]  # BUG in_one_buffer, without_barrier
-        sX[tidx, new] = total  # BUG in_one_buffer, without_barrier
-        if cutlass.const_expr(bug != "without_barrier"):
-            cute.arch.sync_threads()
-    mY[tidx] = sX[tidx, 0]
-
-
-@launched(block=THREADS)
-@cute.kernel
-def warp_scan(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
-    """Running sums by shuffles, then the total of the first warp is added to the second."""
-    tidx, _, _ = cute.arch.thread_idx()
-    warp, lane = cute.arch.warp_idx(), cute.arch.lane_idx()
-    sT = smem(2, Int32)
-    total = mX[tidx]
-    for step in cutlass.range_constexpr(5):
-        before = cute.arch.shuffle_sync_up(total, offset=1 << step)
-        if lane >= 1 << step:
-            total += before
-    if lane == (30 if cutlass.const_expr(bug == "of_31_lanes") else 31):
-        sT[warp] = total  # BUG without_barrier
-    if cutlass.const_expr(bug != "without_barrier"):
-        cute.arch.sync_threads()
-    if cutlass.const_expr(bug == "of_the_next_warp"):
-        total += sT[warp + 2]  # BUG of_the_next_warp
-    elif warp == 1:
-        total += sT[0]  # BUG without_barrier
-    mY[tidx] = total
-
-
-@launched(block=THREADS)
-@cute.kernel
-def tally(mX: cute.Tensor, mMost: cute.Tensor, mSum: cute.Tensor, mSquares: cute.Tensor):
-    """Atomics one after another, with no line of their own or between them."""
-    tidx, _, _ = cute.arch.thread_idx()
-    x = mX[tidx]
-    square = x * x
-    cute.arch.atomic_max(mMost.iterator, x)  # BUG no_most
-    cute.arch.atomic_add(mSum.iterator, x)  # BUG no_sum
-    cute.arch.atomic_add(mSquares.iterator, square)  # BUG no_squares
-    mX[tidx] = 0
 
 
 def values():
@@ -150,39 +40,135 @@ def counted(x, h):
 
 
 RACE, UNINITIALISED = ("shared-race",), ("uninitialised-shared",)
-FAMILIES = (
-    Family(histogram, numbers(fk.zeros), counted, bugs=(
-        Bug("not_cleared", UNINITIALISED, "The counters in shared memory do not start at 0.",
-            loose=True),
-        Bug("half_cleared", UNINITIALISED, "Only the first half of the counters starts at 0.",
-            loose=True),
-        Bug("counting_too_early", RACE, "Some count before others have cleared.",
-            changes_result=True),
-        Bug("without_atomics", RACE, "Counters in shared memory go up by a plain addition."),
-        Bug("emptied_too_early", RACE, "Counters are added to the total while others count.",
-            changes_result=True),
-        Bug("added_without_atomics", ("global-race",), "Blocks add to the total plainly."),
-        Bug("into_empty", ("uninitialised-global",), "The total does not start at 0.",
-            args=numbers(fk.empty)),
-    )),
-    Family(tally, totals(1, 1, 1), tallied, bugs=(
-        Bug("no_most", ("out-of-bounds",), "No room for the largest.", args=totals(0, 1, 1)),
-        Bug("no_sum", ("out-of-bounds",), "No room for the sum.", args=totals(1, 0, 1)),
-        Bug("no_squares", ("out-of-bounds",), "No room for the squares.", args=totals(1, 1, 0)),
-    )),
-    Family(scan, values, running, bugs=(
-        Bug("replacing_too_early", RACE, "Values are replaced while others still read them.",
-            changes_result=True),
-        Bug("reading_too_early", RACE, "The next step reads before all have written.",
-            changes_result=True),
-    )),
-    Family(two_buffer_scan, values, running, bugs=(
-        Bug("in_one_buffer", RACE, "Old and new buffer are the same.", changes_result=True),
-        Bug("without_barrier", RACE, "No barrier between the steps.", also=UNINITIALISED),
-    )),
-    Family(warp_scan, values, running, bugs=(
-        Bug("without_barrier", RACE, "The first warp's total is read without a barrier.",
-            changes_result=True),
-        Bug("of_the_next_warp", ("out-of-bounds",), "The total is taken from a warp that is not."),
-    )),
-)  # fmt: skip
+
+
+@family(block=THREADS, grid=lambda mX, mH: cute.ceil_div(mX.shape[0], THREADS),
+        args=numbers(fk.zeros), want=counted, bugs=(
+    Bug("not_cleared", UNINITIALISED, "The counters in shared memory do not start at 0.",
+        loose=True),
+    Bug("half_cleared", UNINITIALISED, "Only the first half of the counters starts at 0.",
+        loose=True),
+    Bug("counting_too_early", RACE, "Some count before others have cleared.", changes_result=True),
+    Bug("without_atomics", RACE, "Counters in shared memory go up by a plain addition."),
+    Bug("emptied_too_early", RACE, "Counters are added to the total while others count.",
+        changes_result=True),
+    Bug("added_without_atomics", ("global-race",), "Blocks add to the total plainly."),
+    Bug("into_empty", ("uninitialised-global",), "The total does not start at 0.",
+        args=numbers(fk.empty)),
+))  # fmt: skip
+@cute.kernel
+def histogram(mX, mH, bug):
+    tidx, bidx = indices()
+    sH = smem(BINS, Int32)
+    cleared = BINS // 2 if cutlass.const_expr(bug == "half_cleared") else BINS
+    if cutlass.const_expr(bug != "not_cleared"):
+        if tidx < cleared:
+            sH[tidx] = 0  # BUG counting_too_early
+    sync_if(bug != "counting_too_early")
+    i = bidx * THREADS + tidx
+    if i < mX.shape[0]:
+        x = mX[i]
+        if cutlass.const_expr(bug == "without_atomics"):
+            sH[x] = sH[x] + 1  # BUG without_atomics
+        else:
+            one = Int32(1)
+            # BUG not_cleared, half_cleared, counting_too_early, emptied_too_early
+            cute.arch.atomic_add(sH.iterator + x, one)
+    sync_if(bug != "emptied_too_early")
+    if tidx < BINS:
+        count = sH[tidx]  # BUG not_cleared, half_cleared, emptied_too_early
+        if cutlass.const_expr(bug == "added_without_atomics"):
+            mH[tidx] = mH[tidx] + count  # BUG added_without_atomics
+        else:
+            # BUG into_empty, not_cleared, half_cleared
+            cute.arch.atomic_add(mH.iterator + tidx, count)
+
+
+@family(block=THREADS, args=values, want=running, bugs=(
+    Bug("replacing_too_early", RACE, "Values are replaced while others still read them.",
+        changes_result=True),
+    Bug("reading_too_early", RACE, "The next step reads before all have written.",
+        changes_result=True),
+))  # fmt: skip
+@cute.kernel
+def scan(mX, mY, bug):
+    """Running sums in log2(64) steps, in one buffer: read, barrier, write, barrier."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sX = smem(THREADS, Int32)
+    sX[tidx] = mX[tidx]
+    cute.arch.sync_threads()
+    for step in cutlass.range_constexpr(6):
+        apart = 1 << step
+        before = Int32(0)
+        if tidx >= apart:
+            before = sX[tidx - apart]  # BUG replacing_too_early, reading_too_early
+        sync_if(bug != "replacing_too_early")
+        sX[tidx] = sX[tidx] + before  # BUG replacing_too_early, reading_too_early
+        sync_if(bug != "reading_too_early")
+    mY[tidx] = sX[tidx]
+
+
+@family(block=THREADS, args=values, want=running, bugs=(
+    Bug("in_one_buffer", RACE, "Old and new buffer are the same.", changes_result=True),
+    Bug("without_barrier", RACE, "No barrier between the steps.", also=UNINITIALISED),
+))  # fmt: skip
+@cute.kernel
+def two_buffer_scan(mX, mY, bug):
+    """Running sums from one buffer into the other: one barrier a step is enough."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sX = smem((THREADS, 2), Int32)
+    sX[tidx, 0] = mX[tidx]
+    cute.arch.sync_threads()
+    for step in cutlass.range_constexpr(6):
+        apart, old, new = 1 << step, step % 2, 1 - step % 2
+        if cutlass.const_expr(bug == "in_one_buffer"):
+            old, new = 0, 0
+        total = sX[tidx, old]
+        if tidx >= apart:
+            total += sX[tidx - apart, old]  # BUG in_one_buffer, without_barrier
+        sX[tidx, new] = total  # BUG in_one_buffer, without_barrier
+        sync_if(bug != "without_barrier")
+    mY[tidx] = sX[tidx, 0]
+
+
+@family(block=THREADS, args=values, want=running, bugs=(
+    Bug("without_barrier", RACE, "The first warp's total is read without a barrier.",
+        changes_result=True),
+    Bug("of_the_next_warp", ("out-of-bounds",), "The total is taken from a warp that is not."),
+))  # fmt: skip
+@cute.kernel
+def warp_scan(mX, mY, bug):
+    """Running sums by shuffles, then the total of the first warp is added to the second."""
+    tidx, _, _ = cute.arch.thread_idx()
+    warp, lane = cute.arch.warp_idx(), cute.arch.lane_idx()
+    sT = smem(2, Int32)
+    total = mX[tidx]
+    for step in cutlass.range_constexpr(5):
+        before = cute.arch.shuffle_sync_up(total, offset=1 << step)
+        if lane >= 1 << step:
+            total += before
+    if lane == (30 if cutlass.const_expr(bug == "of_31_lanes") else 31):
+        sT[warp] = total  # BUG without_barrier
+    sync_if(bug != "without_barrier")
+    if cutlass.const_expr(bug == "of_the_next_warp"):
+        total += sT[warp + 2]  # BUG of_the_next_warp
+    elif warp == 1:
+        total += sT[0]  # BUG without_barrier
+    mY[tidx] = total
+
+
+@family(block=THREADS, args=totals(1, 1, 1), want=tallied, bugs=(
+    Bug("no_most", ("out-of-bounds",), "No room for the largest.", args=totals(0, 1, 1)),
+    Bug("no_sum", ("out-of-bounds",), "No room for the sum.", args=totals(1, 0, 1)),
+    Bug("no_squares", ("out-of-bounds",), "No room for the squares.", args=totals(1, 1, 0)),
+))  # fmt: skip
+@cute.kernel
+def tally(mX, mMost, mSum, mSquares):
+    """Atomics one after another, with no line of their own or between them."""
+    tidx, _, _ = cute.arch.thread_idx()
+    x = mX[tidx]
+    square = x * x
+    cute.arch.atomic_max(mMost.iterator, x)  # BUG no_most
+    cute.arch.atomic_add(mSum.iterator, x)  # BUG no_sum
+    cute.arch.atomic_add(mSquares.iterator, square)  # BUG no_squares
+    mX[tidx] = 0

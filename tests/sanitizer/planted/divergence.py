@@ -5,15 +5,26 @@ import torch
 from cutlass import Int32, Int64, cute
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import launched, pair, smem
+from tests.sanitizer.bank import Bug, family
+from tests.sanitizer.kernel_parts import pair, smem
 
 THREADS = 64
 
 
-@launched(block=THREADS)
+def groups_mirrored(x, y):
+    return [(y, x.view(2, THREADS).flip(1).view(-1))]
+
+
+DIVERGENT, STUCK = ("divergent-barrier",), ("deadlock",)
+
+
+@family(block=THREADS,
+        args=lambda: (fk.zeros(1, dtype=torch.int32), fk.empty(THREADS, dtype=torch.int32)),
+        want=lambda l, y: torch.full_like(y, 2), bugs=(  # noqa: E741
+    Bug("barrier_by_holder", DIVERGENT, "The lane with the lock has a barrier more.", loose=True),
+))  # fmt: skip
 @cute.kernel
-def locked(mL: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def locked(mL, mY, bug):
     """A lane of each warp counts under a lock, then all threads read the count."""
     tidx, _, _ = cute.arch.thread_idx()
     sN = smem(1, Int32)
@@ -34,9 +45,14 @@ def locked(mL: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[tidx] = sN[0]
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=pair(THREADS), want=lambda x, y: x.roll(-3), bugs=(
+    Bug("one_more_for_odd_lanes", DIVERGENT, "Odd lanes take a round more.", loose=True,
+        also=("shared-race",)),
+    Bug("none_for_one_lane", DIVERGENT, "One lane passes by the loop with the barriers.",
+        loose=True, also=("shared-race", "uninitialised-shared")),
+))  # fmt: skip
 @cute.kernel
-def rounds_by_lane(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def rounds_by_lane(mX, mY, bug):
     """Three rounds, in each of which values move on by one thread."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS)
@@ -52,9 +68,15 @@ def rounds_by_lane(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[tidx] = x
 
 
-@launched(block=2 * THREADS)
+@family(block=2 * THREADS, args=pair(2 * THREADS), want=groups_mirrored, bugs=(
+    Bug("numbered_by_half_warp", DIVERGENT, "The halves of a warp take different barriers.",
+        loose=True, also=("shared-race",)),
+    Bug("for_half_the_lanes", DIVERGENT, "A barrier for 64 threads: half of each warp."),
+    Bug("in_both_branches", DIVERGENT, "The halves of a warp take two barriers of one number.",
+        loose=True),
+))  # fmt: skip
 @cute.kernel
-def groups_of_lanes(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def groups_of_lanes(mX, mY, bug):
     """Two groups of two warps mirror their values, each with a barrier of its own."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(2 * THREADS)
@@ -77,9 +99,13 @@ def groups_of_lanes(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[tidx] = sX[group * THREADS + THREADS - 1 - tidx % THREADS]  # BUG numbered_by_half_warp
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=pair(32), want=lambda x, y: x.flip(0), bugs=(
+    Bug("arrival_of_one_lane", DIVERGENT, "A lane arrives for its warp.", loose=True,
+        also=(*STUCK, "shared-race")),
+    Bug("arrival_in_vain", DIVERGENT, "20 lanes arrive at a barrier nobody waits at."),
+))  # fmt: skip
 @cute.kernel
-def handed_over(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def handed_over(mX, mY, bug):
     """Warp 0 fills a buffer and arrives; warp 1 waits for it."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(32)
@@ -102,9 +128,14 @@ def handed_over(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[tidx - 32] = sX[63 - tidx]
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=pair(THREADS), want=lambda x, y: x.flip(0) + x, bugs=(
+    Bug("barrier_of_the_waiter", DIVERGENT, "The thread that waits has a barrier more.",
+        loose=True),
+    Bug("barrier_before_shuffle", DIVERGENT, "A quarter of each warp waits, the rest shuffles.",
+        also=STUCK, loose=True),
+))  # fmt: skip
 @cute.kernel
-def awaited_by_one(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def awaited_by_one(mX, mY, bug):
     """Thread 0 waits for an mbarrier before the block meets; y = sum of the warp + neighbour."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, ready = smem(THREADS), smem(1, Int64).iterator
@@ -126,44 +157,3 @@ def awaited_by_one(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         x = cute.arch.warp_reduction_sum(x)  # BUG barrier_before_shuffle
     cute.arch.sync_threads()  # BUG barrier_of_the_waiter
     mY[tidx] = sX[THREADS - 1 - tidx] + x
-
-
-def groups_mirrored(x, y):
-    return [(y, x.view(2, THREADS).flip(1).view(-1))]
-
-
-DIVERGENT, STUCK = ("divergent-barrier",), ("deadlock",)
-FAMILIES = (
-    Family(locked, lambda: (fk.zeros(1, dtype=torch.int32),
-           fk.empty(THREADS, dtype=torch.int32)), lambda l, y: [(y, torch.full_like(y, 2))],  # noqa: E741
-           bugs=(
-        Bug("barrier_by_holder", DIVERGENT, "The lane with the lock has a barrier more.",
-            loose=True),
-    )),
-    Family(rounds_by_lane, pair(THREADS),
-           lambda x, y: [(y, x.roll(-3))], bugs=(
-        Bug("one_more_for_odd_lanes", DIVERGENT, "Odd lanes take a round more.", loose=True,
-            also=("shared-race",)),
-        Bug("none_for_one_lane", DIVERGENT, "One lane passes by the loop with the barriers.",
-            loose=True, also=("shared-race", "uninitialised-shared")),
-    )),
-    Family(groups_of_lanes, pair(2 * THREADS), groups_mirrored, bugs=(
-        Bug("numbered_by_half_warp", DIVERGENT, "The halves of a warp take different barriers.",
-            loose=True, also=("shared-race",)),
-        Bug("for_half_the_lanes", DIVERGENT, "A barrier for 64 threads: half of each warp."),
-        Bug("in_both_branches", DIVERGENT, "The halves of a warp take two barriers of one number.",
-            loose=True),
-    )),
-    Family(handed_over, pair(32), lambda x, y: [(y, x.flip(0))], bugs=(
-        Bug("arrival_of_one_lane", DIVERGENT, "A lane arrives for its warp.", loose=True,
-            also=(*STUCK, "shared-race")),
-        Bug("arrival_in_vain", DIVERGENT, "20 lanes arrive at a barrier nobody waits at."),
-    )),
-    Family(awaited_by_one, pair(THREADS),
-           lambda x, y: [(y, x.flip(0) + x)], bugs=(
-        Bug("barrier_of_the_waiter", DIVERGENT, "The thread that waits has a barrier more.",
-            loose=True),
-        Bug("barrier_before_shuffle", DIVERGENT, "A quarter of each warp waits, the rest shuffles.",
-            also=STUCK, loose=True),
-    )),
-)  # fmt: skip

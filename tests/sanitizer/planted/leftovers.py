@@ -8,17 +8,39 @@ import torch
 from cutlass import Float16, Float32, Int32, cute
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import launched, smem
+from tests.sanitizer.bank import Bug, family
+from tests.sanitizer.kernel_parts import cluster_sync, indices, smem
 
 THREADS = 64
 WARP = 32
 N = 50  # elements there are, of 64
 
 
-@launched(block=WARP)
+def summed_up(x, y):
+    n = x.shape[0]
+    return [(y[:1], x.sum()[None]), (y[1:2], x.max()[None]), (y[2 : 2 + n], 2 * x)]
+
+
+def normed(x, y):
+    n = x.shape[0]
+    return [(y[:n], x / (x.square().mean(1, keepdim=True) + 1e-6).sqrt())]
+
+
+LEFTOVER = ("uninitialised-shared",)
+
+
+@family(block=WARP, args=lambda: (fk.randn(N), fk.zeros(2 + THREADS)), want=summed_up, bugs=(
+    Bug("summed", LEFTOVER, "The tail is added."),
+    Bug("times_zero", LEFTOVER, "The tail is multiplied by 0, and may be NaN."),
+    Bug("half_masked", LEFTOVER, "One element too many is added."),
+    Bug("maximum", LEFTOVER, "The maximum is of the tail, too."),
+    Bug("chosen", LEFTOVER, "A comparison with the tail chooses."),
+    Bug("shuffled", LEFTOVER, "A lane inside gets a value from one beyond the end."),
+    Bug("stored", LEFTOVER, "The tail is stored."),
+    Bug("twice", LEFTOVER, "A sum of a value and one of the tail is stored."),
+))  # fmt: skip
 @cute.kernel
-def tail(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def tail(mX, mY, bug):
     """y[0] the sum, y[1] the maximum, y[2 + i] = 2 x[i] of one row in one warp, and its tail."""
     lane, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
@@ -62,9 +84,18 @@ def tail(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[1] = most  # BUG maximum, chosen
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (fk.randint(0, 9, N), fk.zeros(N, dtype=torch.int32)),
+        want=lambda x, y: torch.where(x > 0, x + 1, x), bugs=(
+    Bug("branches", LEFTOVER, "A branch depends on the tail.", also=("global-race",)),
+    Bug("loops", LEFTOVER, "The number of rounds does.", also=("global-race",)),
+    Bug("votes", LEFTOVER, "A vote does.", also=("global-race",)),
+    Bug("ballots", LEFTOVER, "A ballot holds bits of the tail.", also=("global-race",)),
+    Bug("is_an_index", LEFTOVER, "An index is one of the tail.", also=("global-race",)),
+    Bug("is_a_lane", LEFTOVER, "A lane's number is one of the tail."),
+    Bug("is_a_mask", LEFTOVER, "Some bits of the tail are added."),
+))  # fmt: skip
 @cute.kernel
-def flags(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def flags(mX, mY, bug):
     """y[i] = x[i] + 1 where x[i] > 0, else x[i]; x[i] is also read where nobody stored it."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
@@ -98,9 +129,17 @@ def flags(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[tidx] = x + 1 if x > 0 else x
 
 
-@launched(block=THREADS)
+@family(block=THREADS,
+        args=lambda: (fk.randn(N - 1, dtype=torch.float16), fk.zeros(THREADS, dtype=torch.float16)),
+        want=lambda x, y: [(y[: N - 1], 2 * x)], static=(1,), bugs=(
+    Bug("both_stored", LEFTOVER, "Of the last word one half was written, both are stored."),
+    Bug("both_added", LEFTOVER, "Both halves of the last word are added."),
+    Bug("in_128_bits", LEFTOVER, "Of the last vector a part was written, all is stored."),
+    Bug("summed_vector", LEFTOVER, "All of the last vector is added up."),
+    Bug("packed", LEFTOVER, "One element too many is stored."),
+))  # fmt: skip
 @cute.kernel
-def half_tail(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def half_tail(mX, mY, bug):
     """y = 2 x for an odd number of float16, which are read from shared memory in wide words."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
@@ -126,9 +165,17 @@ def half_tail(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
                     mY[tidx * width + k] = rX[k]  # BUG packed
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (fk.randn(N), fk.zeros(THREADS + 1)),
+        want=lambda x, y: [(y[:N], 3 * x), (y[-1:], x.sum()[None])], bugs=(
+    Bug("by_another", LEFTOVER, "Another thread stores what comes of the tail.",
+        also=("global-race",)),
+    Bug("rotated", LEFTOVER, "The last thread stores what its neighbour left."),
+    Bug("in_an_atomic", LEFTOVER, "An atomic of shared memory adds the tail."),
+    Bug("by_register_index", LEFTOVER, "It goes through an array of registers."),
+    Bug("four_times", LEFTOVER, "Sums of four, the last ones of the tail."),
+))  # fmt: skip
 @cute.kernel
-def passed_on(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def passed_on(mX, mY, bug):
     """Values go through a second buffer, or another's hands, before they are stored."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
@@ -164,12 +211,16 @@ def passed_on(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[THREADS] = sSum[0]  # BUG in_an_atomic
 
 
-@launched(block=THREADS, grid=2)
+@family(block=THREADS, grid=2, args=lambda: (fk.randn(3, 4 * WARP), fk.zeros(4, 4 * WARP)),
+        want=normed, static=(0, 1), bugs=(
+    Bug("rows_unguarded", LEFTOVER, "Rows that are not there are stored."),
+    Bug("one_row_more", LEFTOVER, "One of them is."),
+    Bug("of_the_block", LEFTOVER, "The mean is of two rows, of which one is not there."),
+))  # fmt: skip
 @cute.kernel
-def async_norm(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def async_norm(mX, mY, bug):
     """RMS norm, a warp a row, cp.async: rows that are not there are not copied, nor stored."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     warp, lane = tidx // WARP, tidx % WARP
     row = bidx * 2 + warp
     sX = smem((4, WARP, 2))
@@ -196,9 +247,16 @@ def async_norm(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         cute.autovec_copy(rX, cute.zipped_divide(mY[row, None], (4,))[None, lane])
 
 
-@launched(block=THREADS, grid=2, cluster=(2, 1, 1))
+@family(block=THREADS, grid=2, cluster=(2, 1, 1),
+        args=lambda: (fk.randn(2, 48), fk.zeros(2, THREADS)),
+        want=lambda x, y: [(y[:, :48], 3 * x)], static=(1,), bugs=(
+    Bug("copied_whole", LEFTOVER, "A bulk copy takes all of a buffer that is filled in part."),
+    Bug("one_not_stored", LEFTOVER, "One element of what it takes was not stored."),
+    Bug("branches_on_it", LEFTOVER, "A branch depends on what the other block left.",
+        also=("global-race",)),
+))  # fmt: skip
 @cute.kernel
-def sent(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def sent(mX, mY, bug):
     """y = 3 x, a row a block: each triples its peer's row, and sends it by a bulk copy."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -206,8 +264,7 @@ def sent(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     sX, sZ = smem(THREADS), smem(THREADS)
     if tidx < n:
         sX[tidx] = mX[1 - rank, tidx]
-    cute.arch.cluster_arrive()
-    cute.arch.cluster_wait()
+    cluster_sync()
     # BUG copied_whole, branches_on_it
     x = cute.arch.map_dsmem_ptr(sX.iterator + tidx, 1 - rank).load()
     if cutlass.const_expr(bug == "branches_on_it"):
@@ -216,8 +273,7 @@ def sent(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     if cutlass.const_expr(bug != "one_not_stored") or tidx > 0:
         sZ[tidx] = 3.0 * x
     cute.arch.fence_proxy("async.shared", space="cta")
-    cute.arch.cluster_arrive()
-    cute.arch.cluster_wait()
+    cluster_sync()
     if tidx == 0:
         size = THREADS if cutlass.const_expr(bug == "copied_whole") else 48
         atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyBulkS2GOp(), Float32)
@@ -226,69 +282,3 @@ def sent(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         cute.copy(atom, sK, gK)  # BUG copied_whole, one_not_stored
         cute.arch.cp_async_bulk_commit_group()
         cute.arch.cp_async_bulk_wait_group(0, read=True)
-
-
-def summed_up(x, y):
-    n = x.shape[0]
-    return [(y[:1], x.sum()[None]), (y[1:2], x.max()[None]), (y[2 : 2 + n], 2 * x)]
-
-
-def normed(x, y):
-    n = x.shape[0]
-    return [(y[:n], x / (x.square().mean(1, keepdim=True) + 1e-6).sqrt())]
-
-
-LEFTOVER = ("uninitialised-shared",)
-FAMILIES = (
-    Family(tail, lambda: (fk.randn(N), fk.zeros(2 + THREADS)), summed_up, bugs=(
-        Bug("summed", LEFTOVER, "The tail is added."),
-        Bug("times_zero", LEFTOVER, "The tail is multiplied by 0, and may be NaN."),
-        Bug("half_masked", LEFTOVER, "One element too many is added."),
-        Bug("maximum", LEFTOVER, "The maximum is of the tail, too."),
-        Bug("chosen", LEFTOVER, "A comparison with the tail chooses."),
-        Bug("shuffled", LEFTOVER, "A lane inside gets a value from one beyond the end."),
-        Bug("stored", LEFTOVER, "The tail is stored."),
-        Bug("twice", LEFTOVER, "A sum of a value and one of the tail is stored."),
-    )),
-    Family(flags, lambda: (fk.randint(0, 9, N), fk.zeros(N, dtype=torch.int32)),
-           lambda x, y: [(y, torch.where(x > 0, x + 1, x))], bugs=(
-        Bug("branches", LEFTOVER, "A branch depends on the tail.", also=("global-race",)),
-        Bug("loops", LEFTOVER, "The number of rounds does.", also=("global-race",)),
-        Bug("votes", LEFTOVER, "A vote does.", also=("global-race",)),
-        Bug("ballots", LEFTOVER, "A ballot holds bits of the tail.", also=("global-race",)),
-        Bug("is_an_index", LEFTOVER, "An index is one of the tail.", also=("global-race",)),
-        Bug("is_a_lane", LEFTOVER, "A lane's number is one of the tail."),
-        Bug("is_a_mask", LEFTOVER, "Some bits of the tail are added."),
-    )),
-    Family(half_tail, lambda: (fk.randn(N - 1, dtype=torch.float16),
-           fk.zeros(THREADS, dtype=torch.float16)), lambda x, y: [(y[: N - 1], 2 * x)],
-           static=(1,), bugs=(
-        Bug("both_stored", LEFTOVER, "Of the last word one half was written, both are stored."),
-        Bug("both_added", LEFTOVER, "Both halves of the last word are added."),
-        Bug("in_128_bits", LEFTOVER, "Of the last vector a part was written, all is stored."),
-        Bug("summed_vector", LEFTOVER, "All of the last vector is added up."),
-        Bug("packed", LEFTOVER, "One element too many is stored."),
-    )),
-    Family(passed_on, lambda: (fk.randn(N), fk.zeros(THREADS + 1)),
-           lambda x, y: [(y[:N], 3 * x), (y[-1:], x.sum()[None])], bugs=(
-        Bug("by_another", LEFTOVER, "Another thread stores what comes of the tail.",
-            also=("global-race",)),
-        Bug("rotated", LEFTOVER, "The last thread stores what its neighbour left."),
-        Bug("in_an_atomic", LEFTOVER, "An atomic of shared memory adds the tail."),
-        Bug("by_register_index", LEFTOVER, "It goes through an array of registers."),
-        Bug("four_times", LEFTOVER, "Sums of four, the last ones of the tail."),
-    )),
-    Family(async_norm, lambda: (fk.randn(3, 4 * WARP), fk.zeros(4, 4 * WARP)),
-           normed, static=(0, 1), bugs=(
-        Bug("rows_unguarded", LEFTOVER, "Rows that are not there are stored."),
-        Bug("one_row_more", LEFTOVER, "One of them is."),
-        Bug("of_the_block", LEFTOVER, "The mean is of two rows, of which one is not there."),
-    )),
-    Family(sent, lambda: (fk.randn(2, 48), fk.zeros(2, THREADS)),
-           lambda x, y: [(y[:, :48], 3 * x)], static=(1,), bugs=(
-        Bug("copied_whole", LEFTOVER, "A bulk copy takes all of a buffer that is filled in part."),
-        Bug("one_not_stored", LEFTOVER, "One element of what it takes was not stored."),
-        Bug("branches_on_it", LEFTOVER, "A branch depends on what the other block left.",
-            also=("global-race",)),
-    )),
-)  # fmt: skip

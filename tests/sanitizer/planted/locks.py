@@ -4,27 +4,42 @@ import cutlass
 import torch
 from cutlass import Int32, cute
 
-from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.bank import Bug, family
 from tests.sanitizer.kernel_parts import (
     acquire,
     empty,
+    indices,
     integers,
-    launched,
     release,
     smem,
+    sync_if,
     wait_for,
     zeros,
 )
 
 THREADS = 64
+RACE, ENDLESS = ("global-race",), ("endless",)
 
 
-@launched(block=THREADS, grid=lambda mX, mL, mY: mX.shape[0])
+def three_rounds(x):
+    for _ in range(3):
+        x = x + x.roll(-1, 0).flip(1)
+    return x.int()
+
+
+@family(block=THREADS, grid=lambda mX, mL, mY: mX.shape[0],
+        args=lambda: (integers(5, THREADS), zeros(1), zeros(THREADS)),
+        want=lambda x, l, y: x.sum(0).int(), bugs=(  # noqa: E741
+    Bug("not_taken", RACE, "Nobody takes the lock."),
+    Bug("entered_early", RACE, "Threads do not wait for the one that takes the lock."),
+    Bug("left_early", RACE, "The lock is released while other warps are still adding."),
+    Bug("never_released", (*ENDLESS, "deadlock"), "Nobody releases the lock.", loose=True,
+        args=lambda: (integers(2, THREADS), zeros(1), zeros(THREADS))),
+))  # fmt: skip
 @cute.kernel
-def row_lock(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def row_lock(mX, mL, mY, bug):
     """Blocks add their rows to one result; thread 0 holds the lock for its block."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     x = mX[bidx, tidx]
     if cutlass.const_expr(bug != "not_taken"):
         if tidx == 0:
@@ -37,19 +52,22 @@ def row_lock(mX: cute.Tensor, mL: cute.Tensor, mY: cute.Tensor, bug: cutlass.Con
     if cutlass.const_expr(bug != "entered_early"):
         cute.arch.sync_threads()  # BUG never_released
     mY[tidx] = mY[tidx] + x  # BUG not_taken, entered_early, left_early
-    if cutlass.const_expr(bug != "left_early"):
-        cute.arch.sync_threads()
+    sync_if(bug != "left_early")
     if cutlass.const_expr(bug != "never_released"):
         if tidx == 0:
             cute.arch.atomic_exch(mL.iterator, Int32(0), sem="release", scope="gpu")
 
 
-@launched(block=THREADS, grid=lambda mX, mT, mY: mX.shape[0])
+@family(block=THREADS, grid=lambda mX, mT, mY: mX.shape[0],
+        args=lambda: (integers(4, THREADS), zeros(2), zeros(THREADS)),
+        want=lambda x, t, y: torch.full_like(y, 15), bugs=(
+    Bug("number_only_read", RACE, "The number is read and not counted up: all have the same."),
+    Bug("next_called_early", RACE, "The next block is called before this one has added."),
+))  # fmt: skip
 @cute.kernel
-def ticket_lock(mX: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def ticket_lock(mX, mT, mY, bug):
     """Blocks draw a number from mT[0] and wait until mT[1] shows it: they add up in that order."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     serving = mT.iterator + 1
     mine = Int32(0)
     if tidx == 0:
@@ -70,8 +88,18 @@ def ticket_lock(mX: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor, bug: cutlass.
             release(serving, mine + 1)
 
 
+@family(block=THREADS, grid=lambda mX, mS, mY: (mX.shape[1], mX.shape[0], 1),
+        args=lambda: (integers(3, 2, THREADS), zeros(2), empty(2, THREADS)),
+        want=lambda x, s, y: x.sum(0).int(), bugs=(
+    Bug("no_turns", RACE, "Blocks of a tile do not wait for each other.",
+        also=("uninitialised-global",)),
+    Bug("turn_passed_early", RACE, "The semaphore goes up before all threads have stored."),
+    Bug("others_do_not_wait", RACE, "Thread 0 waits for its turn, the others go on.",
+        also=("uninitialised-global",)),
+    Bug("first_adds_too", ("uninitialised-global",), "The first block adds to what is there."),
+))  # fmt: skip
 @cute.kernel
-def turnstile_kernel(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def turnstile(mX, mS, mY, bug):
     """Block (tile, k) adds its part when the semaphore of its tile says k: the first one stores."""
     tidx, _, _ = cute.arch.thread_idx()
     tile, k, _ = cute.arch.block_idx()
@@ -82,8 +110,7 @@ def turnstile_kernel(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cut
     if cutlass.const_expr(bug != "no_turns"):
         if tidx == 0:
             wait_for(turn, k)
-        if cutlass.const_expr(bug != "others_do_not_wait"):
-            cute.arch.sync_threads()
+        sync_if(bug != "others_do_not_wait")
     if cutlass.const_expr(bug != "first_adds_too"):
         if k > 0:
             x += mY[tile, tidx]  # BUG no_turns, turn_passed_early, others_do_not_wait
@@ -91,26 +118,28 @@ def turnstile_kernel(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cut
         x += mY[tile, tidx]  # BUG first_adds_too
     # BUG no_turns, turn_passed_early, others_do_not_wait
     mY[tile, tidx] = x
-    if cutlass.const_expr(bug != "turn_passed_early"):
-        cute.arch.sync_threads()
+    sync_if(bug != "turn_passed_early")
     if tidx == 0:
         release(turn, k + 1)
 
 
-@cute.jit
-def turnstile(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    splits, tiles, _ = mX.shape
-    turnstile_kernel(mX, mS, mY, bug).launch(grid=(tiles, splits, 1), block=(THREADS, 1, 1))
-
-
-@launched(block=THREADS, grid=lambda mX, mC, mY, mZ: mX.shape[0], cooperative=True)
+@family(block=THREADS, grid=lambda mX, mC, mY, mZ: mX.shape[0], cooperative=True,
+        args=lambda: (integers(3, THREADS), zeros(1), empty(3, THREADS), empty(3, THREADS)),
+        want=lambda x, c, y, z: [(y, three_rounds(x))], bugs=(
+    Bug("in_one_buffer", RACE, "Old and new values are in one buffer."),
+    Bug("same_target", RACE, "The second barrier opens at once: the counter is not reset.",
+        loose=True, also=("uninitialised-global",), seeds=2),
+    Bug("one_block_fewer", RACE, "The barrier opens one block too early.", loose=True,
+        also=("uninitialised-global",), seeds=2),
+    Bug("arrives_early", RACE, "Thread 0 arrives before its block has stored.",
+        also=("uninitialised-global",), loose=True),
+    Bug("leaves_early", RACE, "Threads do not wait for the one that waits.",
+        also=("uninitialised-global",), loose=True),
+))  # fmt: skip
 @cute.kernel
-def grid_rounds(
-    mX: cute.Tensor, mC: cute.Tensor, mY: cute.Tensor, mZ: cute.Tensor, bug: cutlass.Constexpr
-):
+def grid_rounds(mX, mC, mY, mZ, bug):
     """Three rounds: every element becomes the sum of itself and one of the next block."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     blocks, _, _ = cute.arch.grid_dim()
     for k in cutlass.range_constexpr(3):
         old, new = ((mX, mY), (mY, mZ), (mZ, mY))[k]
@@ -120,8 +149,7 @@ def grid_rounds(
         x = old[bidx, tidx] + old[(bidx + 1) % blocks, THREADS - 1 - tidx]
         # BUG in_one_buffer, same_target, one_block_fewer, arrives_early, leaves_early
         new[bidx, tidx] = x
-        if cutlass.const_expr(bug != "arrives_early"):
-            cute.arch.sync_threads()
+        sync_if(bug != "arrives_early")
         target = (k + 1) * blocks
         if cutlass.const_expr(bug == "same_target"):
             target = blocks
@@ -134,9 +162,13 @@ def grid_rounds(
             cute.arch.sync_threads()
 
 
-@launched(block=128)
+@family(block=128, args=lambda: (integers(128), empty(32)),
+        want=lambda x, y: x.view(4, 32).sum(0).int(), bugs=(
+    Bug("released_first", ("shared-race",), "The lock is released before the addition."),
+    Bug("tested_then_set", ("shared-race",), "The lock is tested and set in two steps."),
+))  # fmt: skip
 @cute.kernel
-def shared_lock(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def shared_lock(mX, mY, bug):
     """Four warps add their 32 values to a row in shared memory, one warp at a time."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = cute.arch.lane_idx()
@@ -170,54 +202,3 @@ def shared_lock(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     cute.arch.sync_threads()
     if tidx < 32:
         mY[tidx] = sSum[tidx]
-
-
-RACE, ENDLESS = ("global-race",), ("endless",)
-FAMILIES = (
-    Family(row_lock, lambda: (integers(5, THREADS), zeros(1),
-           zeros(THREADS)), lambda x, l, y: [(y, x.sum(0).int())], bugs=(  # noqa: E741
-        Bug("not_taken", RACE, "Nobody takes the lock."),
-        Bug("entered_early", RACE, "Threads do not wait for the one that takes the lock."),
-        Bug("left_early", RACE, "The lock is released while other warps are still adding."),
-        Bug("never_released", (*ENDLESS, "deadlock"), "Nobody releases the lock.", loose=True,
-            args=lambda: (integers(2, THREADS), zeros(1), zeros(THREADS))),
-    )),
-    Family(ticket_lock, lambda: (integers(4, THREADS), zeros(2),
-           zeros(THREADS)), lambda x, t, y: [(y, torch.full_like(y, 15))], bugs=(
-        Bug("number_only_read", RACE, "The number is read and not counted up: all have the same."),
-        Bug("next_called_early", RACE, "The next block is called before this one has added."),
-    )),
-    Family(turnstile, lambda: (integers(3, 2, THREADS), zeros(2),
-           empty(2, THREADS)), lambda x, s, y: [(y, x.sum(0).int())],
-           sources=(turnstile_kernel,), bugs=(
-        Bug("no_turns", RACE, "Blocks of a tile do not wait for each other.",
-            also=("uninitialised-global",)),
-        Bug("turn_passed_early", RACE, "The semaphore goes up before all threads have stored."),
-        Bug("others_do_not_wait", RACE, "Thread 0 waits for its turn, the others go on.",
-            also=("uninitialised-global",)),
-        Bug("first_adds_too", ("uninitialised-global",), "The first block adds to what is there."),
-    )),
-    Family(grid_rounds, lambda: (integers(3, THREADS), zeros(1),
-           empty(3, THREADS), empty(3, THREADS)), lambda x, c, y, z: [(y, three_rounds(x))], bugs=(
-        Bug("in_one_buffer", RACE, "Old and new values are in one buffer."),
-        Bug("same_target", RACE, "The second barrier opens at once: the counter is not reset.",
-            loose=True, also=("uninitialised-global",), seeds=2),
-        Bug("one_block_fewer", RACE, "The barrier opens one block too early.", loose=True,
-            also=("uninitialised-global",), seeds=2),
-        Bug("arrives_early", RACE, "Thread 0 arrives before its block has stored.",
-            also=("uninitialised-global",), loose=True),
-        Bug("leaves_early", RACE, "Threads do not wait for the one that waits.",
-            also=("uninitialised-global",), loose=True),
-    )),
-    Family(shared_lock, lambda: (integers(128), empty(32)),
-           lambda x, y: [(y, x.view(4, 32).sum(0).int())], bugs=(
-        Bug("released_first", ("shared-race",), "The lock is released before the addition."),
-        Bug("tested_then_set", ("shared-race",), "The lock is tested and set in two steps."),
-    )),
-)  # fmt: skip
-
-
-def three_rounds(x):
-    for _ in range(3):
-        x = x + x.roll(-1, 0).flip(1)
-    return x.int()

@@ -5,13 +5,22 @@ import torch
 from cutlass import Float32, Int32, cute
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import launched
+from tests.sanitizer.bank import Bug, family
 
 
-@launched(block=32)
+def chained():
+    return fk.randint(0, 9, 4), fk.zeros(4, dtype=torch.int32), fk.empty(4, dtype=torch.int32)
+
+
+ENDLESS = ("endless",)
+
+
+@family(block=32, args=lambda: (fk.randn(32), fk.empty(1)), want=lambda x, y: x.sum()[None], bugs=(
+    Bug("down_to_zero", ENDLESS, "The loop runs while half >= 0, and half stays at 0.", loose=True),
+    Bug("never_halved", ENDLESS, "The width is not halved.", loose=True),
+))  # fmt: skip
 @cute.kernel
-def dynamic_tree(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def dynamic_tree(mX, mY, bug):
     """A tree whose width is halved in a loop; 32 threads."""
     tidx, _, _ = cute.arch.thread_idx()
     sP = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(32), 16)
@@ -29,9 +38,17 @@ def dynamic_tree(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[0] = sP[0]
 
 
-@launched(block=32, grid=lambda mX, mF, mY: mX.shape[0])
+@family(block=32, grid=lambda mX, mF, mY: mX.shape[0], args=chained,
+        want=lambda x, f, y: x.cumsum(0).int(), bugs=(
+    Bug("waiting_for_itself", ENDLESS, "Each block waits for its own flag.", loose=True),
+    Bug("flag_never_set", ENDLESS, "Nobody sets the flags.", loose=True),
+    Bug("flag_too_early", ("global-race",), "The flag is set before the sum is stored.",
+        also=("uninitialised-global",)),
+    Bug("without_waiting", ("global-race",), "No block waits for the one before.",
+        also=("uninitialised-global",)),
+))  # fmt: skip
 @cute.kernel
-def chain(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def chain(mX, mF, mY, bug):
     """Running sums over blocks: each waits for the flag of the one before."""
     bidx, _, _ = cute.arch.block_idx()
     tidx, _, _ = cute.arch.thread_idx()
@@ -50,26 +67,3 @@ def chain(mX: cute.Tensor, mF: cute.Tensor, mY: cute.Tensor, bug: cutlass.Conste
         mY[bidx] = total  # BUG flag_too_early, without_waiting
         if cutlass.const_expr(bug not in ("flag_never_set", "flag_too_early")):
             cute.arch.store(mF.iterator + bidx, Int32(1), sem="release", scope="gpu")
-
-
-def chained():
-    return fk.randint(0, 9, 4), fk.zeros(4, dtype=torch.int32), fk.empty(4, dtype=torch.int32)
-
-
-ENDLESS = ("endless",)
-FAMILIES = (
-    Family(dynamic_tree, lambda: (fk.randn(32), fk.empty(1)),
-           lambda x, y: [(y, x.sum()[None])], bugs=(
-        Bug("down_to_zero", ENDLESS, "The loop runs while half >= 0, and half stays at 0.",
-            loose=True),
-        Bug("never_halved", ENDLESS, "The width is not halved.", loose=True),
-    )),
-    Family(chain, chained, lambda x, f, y: [(y, x.cumsum(0).int())], bugs=(
-        Bug("waiting_for_itself", ENDLESS, "Each block waits for its own flag.", loose=True),
-        Bug("flag_never_set", ENDLESS, "Nobody sets the flags.", loose=True),
-        Bug("flag_too_early", ("global-race",), "The flag is set before the sum is stored.",
-            also=("uninitialised-global",)),
-        Bug("without_waiting", ("global-race",), "No block waits for the one before.",
-            also=("uninitialised-global",)),
-    )),
-)  # fmt: skip

@@ -4,19 +4,31 @@ import cutlass
 import torch
 from cutlass import Int32, cute
 
-from tests.sanitizer.bank import Bug, Family
+from tests.sanitizer.bank import Bug, family
 from tests.sanitizer.kernel_parts import (
     acquire,
     empty,
+    indices,
     integers,
-    launched,
     release,
     smem,
+    sync_if,
     wait_for,
     zeros,
 )
 
 THREADS = 64
+
+
+def prefixes(x):
+    return x.sum(1).cumsum(0).int()
+
+
+def before_and_lane(x):
+    return (prefixes(x) - x.sum(1).int())[:, None] + torch.arange(THREADS, dtype=torch.int32)
+
+
+RACE, SHARED, EMPTY = ("global-race",), ("shared-race",), ("uninitialised-global",)
 
 
 @cute.jit
@@ -30,12 +42,19 @@ def block_total(x: Int32, sT: cute.Tensor) -> Int32:
     return sT[0] + sT[1]
 
 
-@launched(block=THREADS, grid=lambda mX, mF, mP: mX.shape[0])
+@family(block=THREADS, grid=lambda mX, mF, mP: mX.shape[0],
+        args=lambda: (integers(4, THREADS), zeros(4), empty(4, THREADS)),
+        want=lambda x, f, p: prefixes(x)[:, None].expand(-1, THREADS), bugs=(
+    Bug("not_awaited", RACE, "No block waits for the one before.", also=EMPTY),
+    Bug("flagged_first", RACE, "The flag is set before the sum is stored.", also=EMPTY),
+    Bug("own_flag", ("endless", "deadlock"), "Each block waits for its own flag.", loose=True),
+    Bug("not_synced", SHARED, "The sum of the blocks before is read without a barrier.",
+        loose=True, also=("uninitialised-shared",)),
+))  # fmt: skip
 @cute.kernel
-def chained_sum(mX: cute.Tensor, mF: cute.Tensor, mP: cute.Tensor, bug: cutlass.Constexpr):
+def chained_sum(mX, mF, mP, bug):
     """mP[b] is the sum of the blocks up to b; one thread waits, its block at a barrier."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     sT, sBefore = smem(2, Int32), smem(1, Int32)
     total = block_total(mX[bidx, tidx], sT)
     if tidx == 0:
@@ -60,15 +79,22 @@ def chained_sum(mX: cute.Tensor, mF: cute.Tensor, mP: cute.Tensor, bug: cutlass.
             release(mF.iterator + bidx, 1)
 
 
-@launched(block=THREADS, grid=lambda mX, mF, mA, mP, mY: mX.shape[0])
+@family(block=THREADS, grid=lambda mX, mF, mA, mP, mY: mX.shape[0],
+        args=lambda: (integers(4, THREADS), zeros(4), empty(4), empty(4), empty(4, THREADS)),
+        want=lambda x, f, a, p, y: [(p, prefixes(x)), (y, before_and_lane(x))], bugs=(
+    Bug("sum_after_flag", RACE, "The block's flag is set before its sum is stored.", also=EMPTY),
+    Bug("prefix_after_flag", RACE, "The flag is raised to 2 before the prefix is stored.",
+        also=EMPTY),
+    Bug("flag_not_read", RACE, "Sums of earlier blocks are read without waiting.", also=EMPTY,
+        loose=True, seeds=2),
+    Bug("prefix_for_sum", RACE, "The prefix is read where only the sum is ready.", also=EMPTY),
+    Bug("read_at_once", SHARED, "Other threads read what thread 0 found without a barrier.",
+        also=("uninitialised-shared",)),
+))  # fmt: skip
 @cute.kernel
-def look_back(
-    mX: cute.Tensor, mF: cute.Tensor, mA: cute.Tensor, mP: cute.Tensor, mY: cute.Tensor,
-    bug: cutlass.Constexpr,
-):  # fmt: skip
+def look_back(mX, mF, mA, mP, mY, bug):
     """Flag 1: the block's own sum stands in mA; flag 2: the sum up to it in mP."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     sT, sBefore = smem(2, Int32), smem(1, Int32)
     total = block_total(mX[bidx, tidx], sT)
     if tidx == 0:
@@ -97,17 +123,17 @@ def look_back(
         if cutlass.const_expr(bug != "prefix_after_flag"):
             release(mF.iterator + bidx, 2)
         sBefore[0] = before  # BUG read_at_once
-    if cutlass.const_expr(bug != "read_at_once"):
-        cute.arch.sync_threads()
+    sync_if(bug != "read_at_once")
     mY[bidx, tidx] = sBefore[0] + tidx  # BUG read_at_once
 
 
-@launched(block=THREADS, grid=lambda mX, mW, mY: mX.shape[0])
+@family(block=THREADS, grid=lambda mX, mW, mY: mX.shape[0],
+        args=lambda: (integers(4, THREADS), zeros(4), empty(4, THREADS)),
+        want=lambda x, w, y: before_and_lane(x))  # fmt: skip
 @cute.kernel
-def packed_look_back(mX: cute.Tensor, mW: cute.Tensor, mY: cute.Tensor):
+def packed_look_back(mX, mW, mY):
     """State and value in one word, so that no fence is needed: value * 4 + state."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     sT, sBefore = smem(2, Int32), smem(1, Int32)
     total = block_total(mX[bidx, tidx], sT)
     if tidx == 0:
@@ -127,17 +153,24 @@ def packed_look_back(mX: cute.Tensor, mW: cute.Tensor, mY: cute.Tensor):
     mY[bidx, tidx] = sBefore[0] + tidx
 
 
-@launched(block=128)
+@family(block=128, args=lambda: (integers(128), empty(1)), want=lambda x, y: x.sum().int()[None],
+        bugs=(
+    Bug("counted_before_zero", SHARED, "Warps count before the counter is zero.",
+        also=("uninitialised-shared",)),
+    Bug("counted_before_stored", SHARED, "A warp counts before it has stored its sum.",
+        also=("uninitialised-shared",)),
+    Bug("last_but_one", SHARED, "The warp before the last adds up.",
+        also=("uninitialised-shared",)),
+))  # fmt: skip
 @cute.kernel
-def last_warp(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def last_warp(mX, mY, bug):
     """Warps store their sums; the one that counts last, in shared memory, adds them up."""
     tidx, _, _ = cute.arch.thread_idx()
     lane, warp = cute.arch.lane_idx(), cute.arch.warp_idx()
     sSum, sDone = smem(4, Int32), smem(1, Int32)
     if tidx == 0:
         sDone[0] = 0  # BUG counted_before_zero
-    if cutlass.const_expr(bug != "counted_before_zero"):
-        cute.arch.sync_threads()
+    sync_if(bug != "counted_before_zero")
     total = cute.arch.warp_redux_sync(mX[tidx], "add")
     done = Int32(0)
     if lane == 0:
@@ -152,13 +185,17 @@ def last_warp(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
             mY[0] = sSum[0] + sSum[1] + sSum[2] + sSum[3]
 
 
-@launched(block=THREADS, grid=2)
+@family(block=THREADS, grid=2,
+        args=lambda: (integers(5, THREADS), zeros(2), empty(2, THREADS), empty(5, THREADS)),
+        want=lambda x, f, d, y: 2 * x.flip(1), bugs=(
+    Bug("written_over", RACE, "The writer does not wait for the reader.", seeds=12),
+    Bug("waits_one_less", RACE, "The writer waits for one row too few.", seeds=2),
+    Bug("read_early", RACE, "The reader waits for one row too few.", also=EMPTY, seeds=2),
+))  # fmt: skip
 @cute.kernel
-def stream(mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Tensor,
-                  bug: cutlass.Constexpr):  # fmt: skip
+def stream(mX, mF, mD, mY, bug):
     """Block 0 hands block 1 rows through two places; flags count rows written and rows read."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     written, read = mF.iterator, mF.iterator + 1
     for row in cutlass.range(mX.shape[0], unroll=1):
         place = row % 2
@@ -183,56 +220,3 @@ def stream(mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Tensor,
             cute.arch.sync_threads()
             if tidx == 0:
                 release(read, row + 1)
-
-
-def prefixes(x):
-    return x.sum(1).cumsum(0).int()
-
-
-def before_and_lane(x):
-    return (prefixes(x) - x.sum(1).int())[:, None] + torch.arange(THREADS, dtype=torch.int32)
-
-
-RACE, SHARED, EMPTY = ("global-race",), ("shared-race",), ("uninitialised-global",)
-FAMILIES = (
-    Family(chained_sum, lambda: (integers(4, THREADS), zeros(4),
-           empty(4, THREADS)), lambda x, f, p: [(p, prefixes(x)[:, None].expand(-1, THREADS))],
-           bugs=(
-        Bug("not_awaited", RACE, "No block waits for the one before.", also=EMPTY),
-        Bug("flagged_first", RACE, "The flag is set before the sum is stored.", also=EMPTY),
-        Bug("own_flag", ("endless", "deadlock"), "Each block waits for its own flag.", loose=True),
-        Bug("not_synced", SHARED, "The sum of the blocks before is read without a barrier.",
-            loose=True, also=("uninitialised-shared",)),
-    )),
-    Family(look_back, lambda: (integers(4, THREADS), zeros(4), empty(4),
-           empty(4), empty(4, THREADS)), lambda x, f, a, p, y: [(p, prefixes(x)),
-           (y, before_and_lane(x))], bugs=(
-        Bug("sum_after_flag", RACE, "The block's flag is set before its sum is stored.",
-            also=EMPTY),
-        Bug("prefix_after_flag", RACE, "The flag is raised to 2 before the prefix is stored.",
-            also=EMPTY),
-        Bug("flag_not_read", RACE, "Sums of earlier blocks are read without waiting.", also=EMPTY,
-            loose=True, seeds=2),
-        Bug("prefix_for_sum", RACE, "The prefix is read where only the sum is ready.",
-            also=EMPTY),
-        Bug("read_at_once", SHARED, "Other threads read what thread 0 found without a barrier.",
-            also=("uninitialised-shared",)),
-    )),
-    Family(packed_look_back, lambda: (integers(4, THREADS), zeros(4), empty(4, THREADS)),
-           lambda x, w, y: [(y, before_and_lane(x))]),
-    Family(last_warp, lambda: (integers(128), empty(1)),
-           lambda x, y: [(y, x.sum().int()[None])], bugs=(
-        Bug("counted_before_zero", SHARED, "Warps count before the counter is zero.",
-            also=("uninitialised-shared",)),
-        Bug("counted_before_stored", SHARED, "A warp counts before it has stored its sum.",
-            also=("uninitialised-shared",)),
-        Bug("last_but_one", SHARED, "The warp before the last adds up.",
-            also=("uninitialised-shared",)),
-    )),
-    Family(stream, lambda: (integers(5, THREADS), zeros(2), empty(2, THREADS),
-           empty(5, THREADS)), lambda x, f, d, y: [(y, 2 * x.flip(1))], bugs=(
-        Bug("written_over", RACE, "The writer does not wait for the reader.", seeds=12),
-        Bug("waits_one_less", RACE, "The writer waits for one row too few.", seeds=2),
-        Bug("read_early", RACE, "The reader waits for one row too few.", also=EMPTY, seeds=2),
-    )),
-)  # fmt: skip

@@ -6,15 +6,35 @@ from cutlass import Float32, Int64, cute
 from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import launched, pair, smem
+from tests.sanitizer.bank import Bug, family
+from tests.sanitizer.kernel_parts import indices, pair, smem, sync_if
 
 STAGES = 2
 
 
-@launched(block=96)
+def exchanged_squares(x, y):
+    return [(y, (x * x).view(-1, 2, 32).flip(1, 2).reshape(-1))]
+
+
+def weighted(x, y):
+    return [(y, (x.view(4, 32) * torch.tensor([8.0, 4.0, 2.0, 1.0])[:, None]).sum(0))]
+
+
+RACE, ASYNC, DEADLOCK = ("shared-race",), ("async-copy",), ("deadlock",)
+
+
+@family(block=96, args=pair(5 * 64), want=exchanged_squares, bugs=(
+    Bug("announced_first", RACE, "The stage is announced before it is written."),
+    Bug("given_back_first", RACE, "The stage is given back before it is read."),
+    Bug("counts_half", DEADLOCK, "`full` waits for half of the warp, and is full twice."),
+    Bug("counts_one_warp", DEADLOCK, "`empty` waits for one of the two warps."),
+    Bug("wrong_stage", RACE, "The other stage is read.", also=("uninitialised-shared",)),
+    Bug("waits_by_stage", DEADLOCK, "The parity follows the stage, not the round."),
+    Bug("starts_full", DEADLOCK, "The producer begins by waiting for a phase."),
+    Bug("never_full", DEADLOCK, "The producer does not arrive."),
+))  # fmt: skip
 @cute.kernel
-def ring_of_warps(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def ring_of_warps(mX, mY, bug):
     """Warp 0 squares values into a ring of two stages, warps 1 and 2 read each other's half."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
@@ -54,9 +74,15 @@ def ring_of_warps(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
             mY[i * 64 + (warp - 1) * 32 + lane] = y
 
 
-@launched(block=96)
+@family(block=96, args=pair(4 * 32), want=lambda x, y: x + 1, bugs=(
+    Bug("loader_does_not_wait", RACE, "The loader overwrites what warp 1 may not have read.",
+        also=("deadlock", "barrier-count")),
+    Bug("stored_over", RACE, "Warp 1 overwrites what warp 2 may not have read."),
+    Bug("handed_on_early", RACE, "Warp 1 arrives before it has written."),
+    Bug("in_one_buffer", RACE, "Both hand-overs use one buffer.", loose=True),
+))  # fmt: skip
 @cute.kernel
-def bucket_chain(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def bucket_chain(mX, mY, bug):
     """Warp 0 loads, warp 1 adds 1, warp 2 stores: two hand-overs, four named barriers."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
@@ -90,9 +116,14 @@ def bucket_chain(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
                 cute.arch.barrier_arrive(barrier_id=4, number_of_threads=64)
 
 
-@launched(block=64)
+@family(block=64, args=lambda: (fk.randn(128), fk.empty(32)), want=weighted, bugs=(
+    Bug("nobody_begins", DEADLOCK, "No warp hands the first turn over."),
+    Bug("same_barrier", DEADLOCK, "Both turns use one barrier.", seeds=1,
+        also=("uninitialised-shared", *RACE)),
+    Bug("passed_on_first", RACE, "The turn is passed on before the update."),
+))  # fmt: skip
 @cute.kernel
-def in_turn(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def in_turn(mX, mY, bug):
     """Two warps update one row in turn, as two consumers of attention share the tensor core."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
@@ -119,9 +150,14 @@ def in_turn(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[lane] = sSum[lane]
 
 
-@launched(block=64)
+@family(block=64, args=pair(7 * 32), want=lambda x, y: 2 * x.view(-1, 32).flip(1).reshape(-1),
+        static=(0,), bugs=(
+    Bug("not_awaited", DEADLOCK, "The loader does not wait until a stage is free."),
+    Bug("arrives_too_early", (*RACE, *ASYNC), "It arrives when the copies have only begun."),
+    Bug("weak_wait", (*RACE, *ASYNC), "The wait leaves one group too many in flight."),
+))  # fmt: skip
 @cute.kernel
-def async_loader(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def async_loader(mX, mY, bug):
     """Warp 0 fills three stages by cp.async, two ahead, and arrives when its own have come."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
@@ -160,12 +196,17 @@ def async_loader(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
             mY[i * 32 + lane] = 2.0 * y
 
 
-@launched(block=64, grid=lambda mX, mY: mX.shape[0] // 64)
+@family(block=64, grid=lambda mX, mY: mX.shape[0] // 64, args=pair(3 * 64),
+        want=lambda x, y: x.view(3, 64).flip(1).reshape(-1), bugs=(
+    Bug("others_do_not_wait", (*ASYNC, *RACE), "No barrier after the wait of thread 0.",
+        also=("uninitialised-shared",)),
+    Bug("nobody_waits", ASYNC, "A barrier, but nobody waits for the copy.",
+        also=("block-lifetime", "uninitialised-shared")),
+))  # fmt: skip
 @cute.kernel
-def one_waits_for_all(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def one_waits_for_all(mX, mY, bug):
     """Thread 0 alone waits for an mbarrier, and a barrier of the block lets the others know."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     sX = smem(64)
     mbar = smem(1, Int64).iterator
     if tidx == 0:
@@ -178,56 +219,5 @@ def one_waits_for_all(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
                   mbar_ptr=mbar)  # fmt: skip
         if cutlass.const_expr(bug != "nobody_waits"):
             cute.arch.mbarrier_wait(mbar, 0)
-    if cutlass.const_expr(bug != "others_do_not_wait"):
-        cute.arch.sync_threads()
+    sync_if(bug != "others_do_not_wait")
     mY[bidx * 64 + tidx] = sX[63 - tidx]  # BUG others_do_not_wait, nobody_waits
-
-
-def exchanged_squares(x, y):
-    return [(y, (x * x).view(-1, 2, 32).flip(1, 2).reshape(-1))]
-
-
-def weighted(x, y):
-    return [(y, (x.view(4, 32) * torch.tensor([8.0, 4.0, 2.0, 1.0])[:, None]).sum(0))]
-
-
-RACE, ASYNC, DEADLOCK = ("shared-race",), ("async-copy",), ("deadlock",)
-FAMILIES = (
-    Family(ring_of_warps, pair(5 * 64), exchanged_squares, bugs=(
-        Bug("announced_first", RACE, "The stage is announced before it is written."),
-        Bug("given_back_first", RACE, "The stage is given back before it is read."),
-        Bug("counts_half", DEADLOCK, "`full` waits for half of the warp, and is full twice."),
-        Bug("counts_one_warp", DEADLOCK, "`empty` waits for one of the two warps."),
-        Bug("wrong_stage", RACE, "The other stage is read.", also=("uninitialised-shared",)),
-        Bug("waits_by_stage", DEADLOCK, "The parity follows the stage, not the round."),
-        Bug("starts_full", DEADLOCK, "The producer begins by waiting for a phase."),
-        Bug("never_full", DEADLOCK, "The producer does not arrive."),
-    )),
-    Family(bucket_chain, pair(4 * 32),
-           lambda x, y: [(y, x + 1)], bugs=(
-        Bug("loader_does_not_wait", RACE, "The loader overwrites what warp 1 may not have read.",
-            also=("deadlock", "barrier-count")),
-        Bug("stored_over", RACE, "Warp 1 overwrites what warp 2 may not have read."),
-        Bug("handed_on_early", RACE, "Warp 1 arrives before it has written."),
-        Bug("in_one_buffer", RACE, "Both hand-overs use one buffer.", loose=True),
-    )),
-    Family(in_turn, lambda: (fk.randn(128), fk.empty(32)), weighted, bugs=(
-        Bug("nobody_begins", DEADLOCK, "No warp hands the first turn over."),
-        Bug("same_barrier", DEADLOCK, "Both turns use one barrier.", seeds=1,
-            also=("uninitialised-shared", *RACE)),
-        Bug("passed_on_first", RACE, "The turn is passed on before the update."),
-    )),
-    Family(async_loader, pair(7 * 32),
-           lambda x, y: [(y, 2 * x.view(-1, 32).flip(1).reshape(-1))], static=(0,), bugs=(
-        Bug("not_awaited", DEADLOCK, "The loader does not wait until a stage is free."),
-        Bug("arrives_too_early", (*RACE, *ASYNC), "It arrives when the copies have only begun."),
-        Bug("weak_wait", (*RACE, *ASYNC), "The wait leaves one group too many in flight."),
-    )),
-    Family(one_waits_for_all, pair(3 * 64),
-           lambda x, y: [(y, x.view(3, 64).flip(1).reshape(-1))], bugs=(
-        Bug("others_do_not_wait", (*ASYNC, *RACE), "No barrier after the wait of thread 0.",
-            also=("uninitialised-shared",)),
-        Bug("nobody_waits", ASYNC, "A barrier, but nobody waits for the copy.",
-            also=("block-lifetime", "uninitialised-shared")),
-    )),
-)  # fmt: skip

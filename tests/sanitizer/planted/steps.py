@@ -5,15 +5,46 @@ import torch
 from cutlass import Float32, Int32, cute
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import empty, integers, launched, smem, zeros
+from tests.sanitizer.bank import Bug, family
+from tests.sanitizer.kernel_parts import by_tiles, empty, indices, integers, smem, sync_if, zeros
 
 THREADS = 64
 
 
-@launched(block=THREADS)
+def ring_sums(x):
+    for _ in range(5):
+        x = x.roll(1) + x.roll(-1)
+    return x.int()
+
+
+def packed(x, n, y):
+    kept = x[x > 0].sort().values
+    return [(y[: len(kept)].sort().values, kept), (n, torch.full_like(n, len(kept)))]
+
+
+def boxes(x, y):
+    p = torch.nn.functional.pad(x, (1, 1, 1, 1))
+    m, n = x.shape
+    return [(y, sum(p[i : i + m, j : j + n] for i in range(3) for j in range(3)))]
+
+
+def turned(x, y):
+    return [(y, x.view(-1, 2).flip(0, 1).reshape(-1))]
+
+
+RACE, OUT, EMPTY = ("shared-race",), ("out-of-bounds",), ("uninitialised-shared",)
+
+
+@family(block=THREADS, args=lambda: (fk.randint(0, 99, THREADS), empty(THREADS)),
+        want=lambda x, y: x.sort().values.int(), bugs=(
+    Bug("without_barrier", RACE, "No barrier between the steps.", loose=True),
+    Bug("warp_barrier", RACE, "sync_warp for all steps, also those across warps.", loose=True),
+    Bug("wrong_partner", (*OUT, *RACE), "The partner is i + 2^j, not i xor 2^j.",
+        also=RACE, loose=True),
+    Bug("all_swap", RACE, "Both partners compare and swap.", loose=True),
+))  # fmt: skip
 @cute.kernel
-def bitonic_sort(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def bitonic_sort(mX, mY, bug):
     """64 values in shared memory, half of the threads compare and swap in each of 21 steps."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS, Int32)
@@ -40,15 +71,22 @@ def bitonic_sort(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[tidx] = sX[tidx]  # BUG without_barrier, warp_barrier
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (integers(THREADS), empty(THREADS)),
+        want=lambda x, y: ring_sums(x), bugs=(
+    Bug("without_first_barrier", RACE, "The first step begins before all have stored.",
+        changes_result=True),
+    Bug("old_is_new", RACE, "The new values go to the old buffer.", loose=True, also=EMPTY),
+    Bug("without_barrier", RACE, "No barrier between the steps.", also=EMPTY, loose=True),
+    Bug("one_step_ahead", (*EMPTY, *RACE), "The index of the buffer read is one ahead.",
+        also=RACE, loose=True),
+))  # fmt: skip
 @cute.kernel
-def jacobi(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def jacobi(mX, mY, bug):
     """Five steps of y[i] = x[i - 1] + x[i + 1] in a ring, from one buffer into the other."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((THREADS, 2), Int32)
     sX[tidx, 0] = mX[tidx]  # BUG without_first_barrier
-    if cutlass.const_expr(bug != "without_first_barrier"):
-        cute.arch.sync_threads()
+    sync_if(bug != "without_first_barrier")
     for k in cutlass.range(5, unroll=1):
         old, new = k % 2, (k + 1) % 2
         if cutlass.const_expr(bug == "old_is_new"):
@@ -59,17 +97,23 @@ def jacobi(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         total = sX[(tidx + 1) % THREADS, old] + sX[(tidx + THREADS - 1) % THREADS, old]
         # BUG old_is_new, without_barrier, one_step_ahead
         sX[tidx, new] = total
-        if cutlass.const_expr(bug != "without_barrier"):
-            cute.arch.sync_threads()
+        sync_if(bug != "without_barrier")
     mY[tidx] = sX[tidx, 1]  # BUG one_step_ahead
 
 
-@launched(block=THREADS, grid=lambda mX, mN, mY: mX.shape[0] // THREADS)
+@family(block=THREADS, grid=lambda mX, mN, mY: mX.shape[0] // THREADS,
+        args=lambda: (fk.randint(-9, 9, 192), zeros(1), zeros(192)), want=packed, bugs=(
+    Bug("counted_late", RACE, "The counts are added up before both warps have stored.",
+        changes_result=True, also=EMPTY),
+    Bug("stored_late", RACE, "The block's place is read without a barrier.",
+        also=(*EMPTY, "global-race", "out-of-bounds", "uninitialised-shared")),
+    Bug("drawn_plainly", ("global-race",), "The counter goes up by a plain addition.", loose=True),
+    Bug("without_first_warp", ("global-race",), "Both warps store from the same place."),
+))  # fmt: skip
 @cute.kernel
-def compaction(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def compaction(mX, mN, mY, bug):
     """Positive values of all blocks, packed: counts of warps, one atomic addition a block."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     warp, lane = tidx // 32, tidx % 32
     sCount, sStart = smem(2, Int32), smem(1, Int32)
     x = mX[bidx * THREADS + tidx]
@@ -77,8 +121,7 @@ def compaction(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.C
     place = cute.arch.popc(votes & ((Int32(1) << lane) - 1))
     if lane == 0:
         sCount[warp] = cute.arch.popc(votes)  # BUG counted_late
-    if cutlass.const_expr(bug != "counted_late"):
-        cute.arch.sync_threads()
+    sync_if(bug != "counted_late")
     if tidx == 0:
         count = sCount[0] + sCount[1]  # BUG counted_late
         if cutlass.const_expr(bug == "drawn_plainly"):
@@ -86,8 +129,7 @@ def compaction(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.C
             mN[0] = mN[0] + count  # BUG drawn_plainly
         else:
             sStart[0] = cute.arch.atomic_add(mN.iterator, count)  # BUG stored_late
-    if cutlass.const_expr(bug != "stored_late"):
-        cute.arch.sync_threads()
+    sync_if(bug != "stored_late")
     if x > 0:
         start = sStart[0]  # BUG stored_late
         if cutlass.const_expr(bug != "without_first_warp"):
@@ -96,8 +138,15 @@ def compaction(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.C
         mY[start + place] = x  # BUG without_first_warp, drawn_plainly
 
 
+@family(block=THREADS, grid=by_tiles(8),
+        args=lambda: (fk.randn(13, 18), fk.empty(13, 18)), want=boxes, bugs=(
+    Bug("without_barrier", RACE, "The tile is used before it is complete."),
+    Bug("one_turn", EMPTY, "64 of the 100 places are filled."),
+    Bug("past_the_tile", OUT, "The second turn fills 128 places."),
+    Bug("above_the_first_row", OUT, "No predicate for rows above the first."),
+))  # fmt: skip
 @cute.kernel
-def box_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def box(mX, mY, bug):
     """Sums of 3 x 3, zero outside; 8 x 8 threads load a tile of 10 x 10 in two turns."""
     tidx, _, _ = cute.arch.thread_idx()
     bx, by, _ = cute.arch.block_idx()
@@ -118,8 +167,7 @@ def box_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
             elif row >= 0 and col >= 0 and row < M and col < N:
                 x = mX[row, col]
             sX[at // 10, at % 10] = x  # BUG past_the_tile, without_barrier
-    if cutlass.const_expr(bug != "without_barrier"):
-        cute.arch.sync_threads()
+    sync_if(bug != "without_barrier")
     total = Float32(0.0)
     for i in cutlass.range_constexpr(3):
         for j in cutlass.range_constexpr(3):
@@ -129,17 +177,14 @@ def box_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[row, col] = total  # BUG one_turn
 
 
-@cute.jit
-def box(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    M, N = mX.shape
-    box_kernel(mX, mY, bug).launch(
-        grid=(cute.ceil_div(N, 8), cute.ceil_div(M, 8), 1), block=(THREADS, 1, 1)
-    )
-
-
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (fk.randint(0, 8, 256), empty(8)),
+        want=lambda x, h: torch.bincount(x.long(), minlength=8).int(), bugs=(
+    Bug("by_all", RACE, "All lanes add, not one for each value."),
+    Bug("in_one", RACE, "Both warps use the first histogram.", loose=True),
+    Bug("without_syncwarp", RACE, "Another lane adds to the same counter without sync_warp."),
+))  # fmt: skip
 @cute.kernel
-def private_histograms(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Constexpr):
+def private_histograms(mX, mH, bug):
     """A histogram a warp, by match and one plain addition a value; then the sum of both."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
@@ -157,17 +202,21 @@ def private_histograms(mX: cute.Tensor, mH: cute.Tensor, bug: cutlass.Constexpr)
                 count = lane
             # BUG by_all, in_one, without_syncwarp
             sH[x, 0 if cutlass.const_expr(bug == "in_one") else warp] += Int32(count)
-        if cutlass.const_expr(bug != "without_syncwarp"):
-            cute.arch.sync_warp()
-    if cutlass.const_expr(bug != "without_barrier"):
-        cute.arch.sync_threads()
+        sync_if(bug != "without_syncwarp", cute.arch.sync_warp)
+    sync_if(bug != "without_barrier")
     if tidx < 8:
         mH[tidx] = sH[tidx, 0] + sH[tidx, 1]
 
 
-@launched(block=THREADS)
+@family(block=THREADS,
+        args=lambda: (fk.randn(128, dtype=torch.float16), fk.empty(128, dtype=torch.float16)),
+        want=turned, bugs=(
+    Bug("half_by_a_neighbour", RACE, "A neighbour writes one half of a thread's word."),
+    Bug("without_barrier", RACE, "Words are read before their threads have turned them.",
+        loose=True),
+))  # fmt: skip
 @cute.kernel
-def swapped_halves(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def swapped_halves(mX, mY, bug):
     """float16 pairs: each thread turns one word around in place, then all read other words."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(2 * THREADS, cutlass.Float16)
@@ -180,80 +229,6 @@ def swapped_halves(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     else:
         sX[2 * tidx + 1] = rX[0]  # BUG without_barrier
         sX[2 * tidx] = rX[1]  # BUG without_barrier
-    if cutlass.const_expr(bug != "without_barrier"):
-        cute.arch.sync_threads()
+    sync_if(bug != "without_barrier")
     cute.autovec_copy(pairs[None, THREADS - 1 - tidx], rX)  # BUG without_barrier
     cute.autovec_copy(rX, cute.zipped_divide(mY, (2,))[None, tidx])
-
-
-def ring_sums(x):
-    for _ in range(5):
-        x = x.roll(1) + x.roll(-1)
-    return x.int()
-
-
-def packed(x, n, y):
-    kept = x[x > 0].sort().values
-    return [(y[: len(kept)].sort().values, kept), (n, torch.full_like(n, len(kept)))]
-
-
-def boxes(x, y):
-    p = torch.nn.functional.pad(x, (1, 1, 1, 1))
-    m, n = x.shape
-    return [(y, sum(p[i : i + m, j : j + n] for i in range(3) for j in range(3)))]
-
-
-def turned(x, y):
-    return [(y, x.view(-1, 2).flip(0, 1).reshape(-1))]
-
-
-RACE, OUT, EMPTY = ("shared-race",), ("out-of-bounds",), ("uninitialised-shared",)
-FAMILIES = (
-    Family(bitonic_sort, lambda: (fk.randint(0, 99, THREADS),
-           empty(THREADS)), lambda x, y: [(y, x.sort().values.int())], bugs=(
-        Bug("without_barrier", RACE, "No barrier between the steps.", loose=True),
-        Bug("warp_barrier", RACE, "sync_warp for all steps, also those across warps.",
-            loose=True),
-        Bug("wrong_partner", (*OUT, *RACE), "The partner is i + 2^j, not i xor 2^j.",
-            also=RACE, loose=True),
-        Bug("all_swap", RACE, "Both partners compare and swap.", loose=True),
-    )),
-    Family(jacobi, lambda: (integers(THREADS), empty(THREADS)),
-           lambda x, y: [(y, ring_sums(x))], bugs=(
-        Bug("without_first_barrier", RACE, "The first step begins before all have stored.",
-            changes_result=True),
-        Bug("old_is_new", RACE, "The new values go to the old buffer.", loose=True,
-            also=EMPTY),
-        Bug("without_barrier", RACE, "No barrier between the steps.", also=EMPTY, loose=True),
-        Bug("one_step_ahead", (*EMPTY, *RACE), "The index of the buffer read is one ahead.",
-            also=RACE, loose=True),
-    )),
-    Family(compaction, lambda: (fk.randint(-9, 9, 192), zeros(1),
-           zeros(192)), packed, bugs=(
-        Bug("counted_late", RACE, "The counts are added up before both warps have stored.",
-            changes_result=True, also=EMPTY),
-        Bug("stored_late", RACE, "The block's place is read without a barrier.",
-            also=(*EMPTY, "global-race", "out-of-bounds", "uninitialised-shared")),
-        Bug("drawn_plainly", ("global-race",), "The counter goes up by a plain addition.",
-            loose=True),
-        Bug("without_first_warp", ("global-race",), "Both warps store from the same place."),
-    )),
-    Family(box, lambda: (fk.randn(13, 18), fk.empty(13, 18)), boxes, sources=(box_kernel,), bugs=(
-        Bug("without_barrier", RACE, "The tile is used before it is complete."),
-        Bug("one_turn", EMPTY, "64 of the 100 places are filled."),
-        Bug("past_the_tile", OUT, "The second turn fills 128 places."),
-        Bug("above_the_first_row", OUT, "No predicate for rows above the first."),
-    )),
-    Family(private_histograms, lambda: (fk.randint(0, 8, 256),
-           empty(8)), lambda x, h: [(h, torch.bincount(x.long(), minlength=8).int())], bugs=(
-        Bug("by_all", RACE, "All lanes add, not one for each value."),
-        Bug("in_one", RACE, "Both warps use the first histogram.", loose=True),
-        Bug("without_syncwarp", RACE, "Another lane adds to the same counter without sync_warp."),
-    )),
-    Family(swapped_halves, lambda: (fk.randn(128,
-           dtype=torch.float16), fk.empty(128, dtype=torch.float16)), turned, bugs=(
-        Bug("half_by_a_neighbour", RACE, "A neighbour writes one half of a thread's word."),
-        Bug("without_barrier", RACE, "Words are read before their threads have turned them.",
-            loose=True),
-    )),
-)  # fmt: skip

@@ -6,19 +6,47 @@ from cutlass import Float16, Float32, Int32, cute
 from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import launched, smem, zeros
+from tests.sanitizer.bank import Bug, family
+from tests.sanitizer.kernel_parts import indices, smem, zeros
 
 THREADS = 64
 TILE = 2 * THREADS
 
 
-@launched(block=THREADS, grid=lambda mX, mY: mY.shape[0])
+def tailed():
+    return fk.randn(2 * TILE - 37), fk.empty(2, TILE)
+
+
+def exponentials(x, y):
+    return [(y.view(-1)[: len(x)], torch.exp(2 * x + 1))]
+
+
+def normed(x, y):
+    return [(y, x * torch.rsqrt((x * x).mean(1, keepdim=True) + 1e-6))]
+
+
+def in_pairs(x, y):
+    padded = torch.nn.functional.pad(x.float(), (0, 2 * len(y) - len(x)))
+    return [(y, padded.view(-1, 2).sum(1))]
+
+
+def placed():
+    index = zeros(50)
+    index[:] = torch.arange(50).flip(0)
+    return fk.randn(50), index, fk.zeros(64)
+
+
+EMPTY = ("uninitialised-shared",)
+
+
+@family(block=THREADS, grid=lambda mX, mY: mY.shape[0], args=tailed, want=exponentials, bugs=(
+    Bug("stored_without_predicate", EMPTY, "The leftover is stored: y has room for it."),
+    Bug("from_the_wrong_end", EMPTY, "The tile is read from its end, where the tail lies."),
+))  # fmt: skip
 @cute.kernel
-def dropped_tail(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def dropped_tail(mX, mY, bug):
     """Exponentials of a tile in shared memory; what lies past the end is computed and dropped."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     sX = smem(TILE)
     n = mX.shape[0]
     for k in cutlass.range_constexpr(2):
@@ -42,8 +70,7 @@ def dropped_tail(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
 @cute.kernel
 def row_norm_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     """cp.async brings four rows a block; rows past the end are neither loaded nor stored."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     M = mX.shape[0]
     warp, lane = tidx // 32, tidx % 32
     row = bidx * 4 + warp
@@ -72,6 +99,9 @@ def row_norm_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         cute.autovec_copy(rX, mY[row, (None, lane)])
 
 
+@family(args=lambda: (fk.randn(5, 128), fk.empty(5, 128)), want=normed, static=(0, 1), bugs=(
+    Bug("shared_over_warps", EMPTY, "Scales of rows past the end are added to the others."),
+))  # fmt: skip
 @cute.jit
 def row_norm(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     M = mX.shape[0]
@@ -80,9 +110,12 @@ def row_norm(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     row_norm_kernel(mX, gY, bug).launch(grid=((M + 3) // 4, 1, 1), block=(128, 1, 1))
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (fk.randn(50), fk.empty(1)), want=lambda x, y: x.max()[None],
+        bugs=(
+    Bug("not_chosen", EMPTY, "The maximum takes in what lies past the end."),
+))  # fmt: skip
 @cute.kernel
-def chosen(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def chosen(mX, mY, bug):
     """A maximum in which lanes past the end choose minus infinity, after they have read."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
@@ -102,9 +135,12 @@ def chosen(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[0] = cute.arch.fmax(sTop[0], sTop[1])  # BUG not_chosen
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (fk.randn(77, dtype=torch.float16), fk.empty(39)),
+        want=in_pairs, bugs=(
+    Bug("both_added", EMPTY, "The half that nobody wrote is added."),
+))  # fmt: skip
 @cute.kernel
-def odd_halves(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def odd_halves(mX, mY, bug):
     """An odd number of float16, read in pairs: the last pair has one half that nobody wrote."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
@@ -126,9 +162,16 @@ def odd_halves(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
             mY[tidx] = first
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=placed,
+        want=lambda x, i, y: [(y[:50], x.flip(0)), (y[50:], torch.zeros(14))], bugs=(
+    Bug("place_of_nobody", EMPTY, "An index that nobody wrote says where to store.",
+        also=("out-of-bounds", "global-race")),
+    Bug("decided_by_nobody", EMPTY, "A value that nobody wrote decides a branch."),
+    Bug("added_by_nobody", EMPTY, "A value that nobody wrote is added atomically."),
+    Bug("shuffled_from_nobody", EMPTY, "The last value comes from a lane that has none."),
+))  # fmt: skip
 @cute.kernel
-def decisions(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def decisions(mX, mI, mY, bug):
     """Indices and values pass through shared memory; the last ones are nobody's."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
@@ -156,9 +199,11 @@ def decisions(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: cutlass.Co
         mY[place] = x
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (fk.randn(8, 8), fk.empty(8, 8)), want=lambda x, y: x.T, bugs=(
+    Bug("shifted", EMPTY, "The column is one too far: the padding is stored."),
+))  # fmt: skip
 @cute.kernel
-def padded_tile(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def padded_tile(mX, mY, bug):
     """Tiles of 8 x 8 with a padded column, moved 128 bits at a time, padding and all."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, sY = smem((8, 12), stride=(12, 1)), smem((8, 12), stride=(12, 1))
@@ -175,59 +220,3 @@ def padded_tile(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[col, row] = sY[row, col + 1]  # BUG shifted
     else:
         mY[col, row] = sY[row, col]
-
-
-def tailed():
-    return fk.randn(2 * TILE - 37), fk.empty(2, TILE)
-
-
-def exponentials(x, y):
-    return [(y.view(-1)[: len(x)], torch.exp(2 * x + 1))]
-
-
-def normed(x, y):
-    return [(y, x * torch.rsqrt((x * x).mean(1, keepdim=True) + 1e-6))]
-
-
-def in_pairs(x, y):
-    padded = torch.nn.functional.pad(x.float(), (0, 2 * len(y) - len(x)))
-    return [(y, padded.view(-1, 2).sum(1))]
-
-
-def placed():
-    index = zeros(50)
-    index[:] = torch.arange(50).flip(0)
-    return fk.randn(50), index, fk.zeros(64)
-
-
-EMPTY = ("uninitialised-shared",)
-FAMILIES = (
-    Family(dropped_tail, tailed, exponentials, bugs=(
-        Bug("stored_without_predicate", EMPTY, "The leftover is stored: y has room for it."),
-        Bug("from_the_wrong_end", EMPTY, "The tile is read from its end, where the tail lies."),
-    )),
-    Family(row_norm, lambda: (fk.randn(5, 128), fk.empty(5, 128)), normed,
-           static=(0, 1), sources=(row_norm_kernel,), bugs=(
-        Bug("shared_over_warps", EMPTY, "Scales of rows past the end are added to the others."),
-    )),
-    Family(chosen, lambda: (fk.randn(50), fk.empty(1)),
-           lambda x, y: [(y, x.max()[None])], bugs=(
-        Bug("not_chosen", EMPTY, "The maximum takes in what lies past the end."),
-    )),
-    Family(odd_halves, lambda: (fk.randn(77, dtype=torch.float16),
-           fk.empty(39)), in_pairs, bugs=(
-        Bug("both_added", EMPTY, "The half that nobody wrote is added."),
-    )),
-    Family(decisions, placed,
-           lambda x, i, y: [(y[:50], x.flip(0)), (y[50:], torch.zeros(14))], bugs=(
-        Bug("place_of_nobody", EMPTY, "An index that nobody wrote says where to store.",
-            also=("out-of-bounds", "global-race")),
-        Bug("decided_by_nobody", EMPTY, "A value that nobody wrote decides a branch."),
-        Bug("added_by_nobody", EMPTY, "A value that nobody wrote is added atomically."),
-        Bug("shuffled_from_nobody", EMPTY, "The last value comes from a lane that has none."),
-    )),
-    Family(padded_tile, lambda: (fk.randn(8, 8), fk.empty(8, 8)),
-           lambda x, y: [(y, x.T)], bugs=(
-        Bug("shifted", EMPTY, "The column is one too far: the padding is stored."),
-    )),
-)  # fmt: skip

@@ -7,8 +7,8 @@ from cutlass import Float32, Int64, cute
 from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import cluster_sync, smem
+from tests.sanitizer.bank import Bug, family
+from tests.sanitizer.kernel_parts import cluster_sync, indices, smem, sync_if
 
 THREADS = 64  # that consume; one more warp produces
 ROWS, COLUMNS = 8, 32  # of a tile: 8 rows of 128 bytes
@@ -33,6 +33,17 @@ def partition(atom: cute.CopyAtom, sX: cute.Tensor, mX: cute.Tensor) -> tuple[An
     gX = cute.zipped_divide(mX, (ROWS, COLUMNS))
     whole = cute.make_layout(1)
     return cpasync.tma_partition(atom, 0, whole, cute.group_modes(sX, 0, 2), gX)
+
+
+def two_tiles():
+    return fk.randn(2 * ROWS, COLUMNS), fk.empty(2 * ROWS, COLUMNS)
+
+
+def sums():
+    return fk.randn(3 * ROWS, COLUMNS), fk.zeros(ROWS, COLUMNS)
+
+
+COPY, LIFETIME, FENCE = ("async-copy",), ("block-lifetime",), ("proxy-fence",)
 
 
 @cute.jit
@@ -97,6 +108,19 @@ def tensor_pipeline_kernel(atom: cute.CopyAtom, mX: cute.Tensor, mY: cute.Tensor
         consume(mY, sX, full, empty, n, bug)
 
 
+@family(args=lambda: (fk.randn(5 * ROWS, COLUMNS), fk.empty(5 * ROWS, COLUMNS)),
+        want=lambda x, y: 2 * x, static=(0, 1), bugs=(
+    Bug("not_awaited", COPY, "Consumers do not wait.", also=LIFETIME, args=two_tiles),
+    Bug("reused_early", (*COPY, "mbarrier"), "The producer does not wait for the consumers.",
+        loose=True),
+    Bug("given_back_early", COPY, "A stage is given back before it is read."),
+    Bug("into_the_other", COPY, "A tile goes into another stage than its mbarrier's."),
+    Bug("expects_less", ("deadlock",), "Half of the bytes are expected."),
+    Bug("expects_more", ("deadlock",), "Twice the bytes are expected."),
+    Bug("misaligned", ("misaligned",), "The second stage begins between two lines."),
+    Bug("too_large", ("out-of-bounds",), "The map says twice as many rows as there are.",
+        args=lambda: (fk.randn(ROWS, COLUMNS), fk.empty(2 * ROWS, COLUMNS))),
+))  # fmt: skip
 @cute.jit
 def tensor_pipeline(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     layout = swizzled_tile(STAGES)
@@ -118,8 +142,7 @@ def tensor_pipeline(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = N
 def tensor_store_kernel(mX: cute.Tensor, atom: cute.CopyAtom, mY: cute.Tensor,
                         layout: cute.Layout, bug: cutlass.Constexpr):  # fmt: skip
     """Two tiles a block: filled by all threads, stored by one warp, from the same shared memory."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     sX = smem((ROWS, COLUMNS), stride=(COLUMNS, 1))
     sA, gY = partition(atom, sX, mY)
     for t in cutlass.range_constexpr(2):
@@ -137,8 +160,7 @@ def tensor_store_kernel(mX: cute.Tensor, atom: cute.CopyAtom, mY: cute.Tensor,
                 cute.arch.fence_proxy("async.shared", space="cta")
         elif cutlass.const_expr(bug not in ("unfenced", "fenced_too_soon")):
             cute.arch.fence_proxy("async.shared", space="cta")
-        if cutlass.const_expr(bug != "without_barrier"):
-            cute.arch.sync_threads()
+        sync_if(bug != "without_barrier")
         if cute.arch.make_warp_uniform(cute.arch.warp_idx()) == 0:
             # BUG not_awaited, another_waits, without_barrier, leaves, unfenced, fenced_too_soon
             # BUG fenced_by_one, half_filled
@@ -152,6 +174,17 @@ def tensor_store_kernel(mX: cute.Tensor, atom: cute.CopyAtom, mY: cute.Tensor,
         cute.arch.sync_threads()
 
 
+@family(args=lambda: (fk.randn(4 * ROWS, COLUMNS), fk.empty(4 * ROWS, COLUMNS)),
+        want=lambda x, y: x + 1, static=(0, 1), bugs=(
+    Bug("not_awaited", COPY, "The tile is filled again too early.", also=LIFETIME),
+    Bug("another_waits", COPY, "A warp waits that has started nothing.", also=LIFETIME),
+    Bug("without_barrier", COPY, "Stored before all have written."),
+    Bug("leaves", LIFETIME, "The block leaves while its tile is being read."),
+    Bug("unfenced", FENCE, "No proxy fence between the stores and the copy."),
+    Bug("fenced_too_soon", FENCE, "The proxy fence comes before the stores."),
+    Bug("half_filled", ("uninitialised-shared",), "The last rows of the tile are not written."),
+    Bug("fenced_by_one", FENCE, "Only the thread that starts the copy fences, too early."),
+))  # fmt: skip
 @cute.jit
 def tensor_store(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     layout = cute.make_layout((ROWS, COLUMNS), stride=(COLUMNS, 1))
@@ -168,8 +201,7 @@ def tensor_in_place_kernel(load: cute.CopyAtom, mX: cute.Tensor, store: cute.Cop
                            mY: cute.Tensor, layout: cute.ComposedLayout,
                            bug: cutlass.Constexpr):  # fmt: skip
     """A tile comes, is doubled where it lies, and goes; at the edges it is not full."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     sX, full = tiles(layout), smem(1, Int64).iterator
     sA, gX = partition(load, sX, mX)
     _, gY = partition(store, sX, mY)
@@ -190,8 +222,7 @@ def tensor_in_place_kernel(load: cute.CopyAtom, mX: cute.Tensor, store: cute.Cop
         sX[row, column, 0] = 2.0 * sX[row, column, 0]
     if cutlass.const_expr(bug != "unfenced_in_place"):
         cute.arch.fence_proxy("async.shared", space="cta")
-    if cutlass.const_expr(bug != "stored_too_soon"):
-        cute.arch.sync_threads()
+    sync_if(bug != "stored_too_soon")
     if warp == 0:
         # BUG unfenced_in_place, stored_too_soon, map_of_the_input
         cute.copy(store, sA[None, 0], gY[None, bidx])
@@ -199,6 +230,14 @@ def tensor_in_place_kernel(load: cute.CopyAtom, mX: cute.Tensor, store: cute.Cop
         cute.arch.cp_async_bulk_wait_group(0, read=True)
 
 
+@family(args=lambda: (fk.randn(13, 44), fk.empty(13, 44)), want=lambda x, y: 2 * x, static=(0, 1),
+        bugs=(
+    Bug("unfenced_in_place", FENCE, "No proxy fence before the tile goes."),
+    Bug("read_too_soon", COPY, "Nobody waits for the tile.", also=LIFETIME),
+    Bug("stored_too_soon", COPY, "The tile goes before all have changed it."),
+    Bug("map_of_the_input", ("read-only-write",), "The tile goes by the other tensor's map.",
+        read_only=(0,)),
+))  # fmt: skip
 @cute.jit
 def tensor_in_place(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     layout = swizzled_tile(1)
@@ -217,8 +256,7 @@ def tensor_in_place(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = N
 def tensor_sum_kernel(mX: cute.Tensor, atom: cute.CopyAtom, mY: cute.Tensor,
                       layout: cute.Layout, bug: cutlass.Constexpr):  # fmt: skip
     """All blocks add their tiles to one."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     sX = smem((ROWS, COLUMNS), stride=(COLUMNS, 1))
     sA, gY = partition(atom, sX, mY)
     for k in cutlass.range_constexpr(TILE // THREADS):
@@ -232,6 +270,9 @@ def tensor_sum_kernel(mX: cute.Tensor, atom: cute.CopyAtom, mY: cute.Tensor,
         cute.arch.cp_async_bulk_wait_group(0, read=True)
 
 
+@family(args=sums, want=lambda x, y: x.reshape(3, ROWS, COLUMNS).sum(0), static=(0, 1), bugs=(
+    Bug("stored", ("global-race",), "Blocks store where they should add."),
+))  # fmt: skip
 @cute.jit
 def tensor_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     layout = cute.make_layout((ROWS, COLUMNS), stride=(COLUMNS, 1))
@@ -277,6 +318,13 @@ def tensor_multicast_kernel(atom: cute.CopyAtom, mX: cute.Tensor, mY: cute.Tenso
             cluster_sync()
 
 
+@family(args=lambda: (fk.randn(2 * ROWS, COLUMNS), fk.empty(4 * ROWS, COLUMNS)),
+        want=lambda x, y: x.repeat(2, 1), static=(0, 1), bugs=(
+    Bug("loaded_too_soon", COPY, "A tile comes while the other block still reads."),
+    Bug("starts_alone", LIFETIME, "The other block may not have started.", loose=True,
+        also=("mbarrier", "shared-race", *COPY)),
+    Bug("expects_its_own", COPY, "Each block expects only what it loads itself.", also=LIFETIME),
+))  # fmt: skip
 @cute.jit
 def tensor_multicast(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     layout = swizzled_tile(1)
@@ -287,62 +335,3 @@ def tensor_multicast(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = 
     tensor_multicast_kernel(atom, gX, mY, layout, bug).launch(
         grid=(2, 1, 1), block=(THREADS, 1, 1), cluster=(2, 1, 1)
     )
-
-
-def two_tiles():
-    return fk.randn(2 * ROWS, COLUMNS), fk.empty(2 * ROWS, COLUMNS)
-
-
-def sums():
-    return fk.randn(3 * ROWS, COLUMNS), fk.zeros(ROWS, COLUMNS)
-
-
-COPY, LIFETIME, FENCE = ("async-copy",), ("block-lifetime",), ("proxy-fence",)
-FAMILIES = (
-    Family(tensor_pipeline, lambda: (fk.randn(5 * ROWS, COLUMNS), fk.empty(5 * ROWS, COLUMNS)),
-           lambda x, y: [(y, 2 * x)], static=(0, 1),
-           sources=(tensor_pipeline_kernel, produce, consume), bugs=(
-        Bug("not_awaited", COPY, "Consumers do not wait.", also=LIFETIME, args=two_tiles),
-        Bug("reused_early", (*COPY, "mbarrier"), "The producer does not wait for the consumers.",
-            loose=True),
-        Bug("given_back_early", COPY, "A stage is given back before it is read."),
-        Bug("into_the_other", COPY, "A tile goes into another stage than its mbarrier's."),
-        Bug("expects_less", ("deadlock",), "Half of the bytes are expected."),
-        Bug("expects_more", ("deadlock",), "Twice the bytes are expected."),
-        Bug("misaligned", ("misaligned",), "The second stage begins between two lines."),
-        Bug("too_large", ("out-of-bounds",), "The map says twice as many rows as there are.",
-            args=lambda: (fk.randn(ROWS, COLUMNS), fk.empty(2 * ROWS, COLUMNS))),
-    )),
-    Family(tensor_store, lambda: (fk.randn(4 * ROWS, COLUMNS), fk.empty(4 * ROWS, COLUMNS)),
-           lambda x, y: [(y, x + 1)], static=(0, 1), sources=(tensor_store_kernel,), bugs=(
-        Bug("not_awaited", COPY, "The tile is filled again too early.", also=LIFETIME),
-        Bug("another_waits", COPY, "A warp waits that has started nothing.", also=LIFETIME),
-        Bug("without_barrier", COPY, "Stored before all have written."),
-        Bug("leaves", LIFETIME, "The block leaves while its tile is being read."),
-        Bug("unfenced", FENCE, "No proxy fence between the stores and the copy."),
-        Bug("fenced_too_soon", FENCE, "The proxy fence comes before the stores."),
-        Bug("half_filled", ("uninitialised-shared",), "The last rows of the tile are not written."),
-        Bug("fenced_by_one", FENCE, "Only the thread that starts the copy fences, too early."),
-    )),
-    Family(tensor_in_place, lambda: (fk.randn(13, 44), fk.empty(13, 44)),
-           lambda x, y: [(y, 2 * x)], static=(0, 1), sources=(tensor_in_place_kernel,), bugs=(
-        Bug("unfenced_in_place", FENCE, "No proxy fence before the tile goes."),
-        Bug("read_too_soon", COPY, "Nobody waits for the tile.", also=LIFETIME),
-        Bug("stored_too_soon", COPY, "The tile goes before all have changed it."),
-        Bug("map_of_the_input", ("read-only-write",), "The tile goes by the other tensor's map.",
-            read_only=(0,)),
-    )),
-    Family(tensor_sum, sums, lambda x, y: [(y, x.reshape(3, ROWS, COLUMNS).sum(0))],
-           static=(0, 1), sources=(tensor_sum_kernel,), bugs=(
-        Bug("stored", ("global-race",), "Blocks store where they should add."),
-    )),
-    Family(tensor_multicast, lambda: (fk.randn(2 * ROWS, COLUMNS), fk.empty(4 * ROWS, COLUMNS)),
-           lambda x, y: [(y, x.repeat(2, 1))], static=(0, 1), sources=(tensor_multicast_kernel,),
-           bugs=(
-        Bug("loaded_too_soon", COPY, "A tile comes while the other block still reads."),
-        Bug("starts_alone", LIFETIME, "The other block may not have started.", loose=True,
-            also=("mbarrier", "shared-race", *COPY)),
-        Bug("expects_its_own", COPY, "Each block expects only what it loads itself.",
-            also=LIFETIME),
-    )),
-)  # fmt: skip

@@ -6,8 +6,8 @@ from cutlass import Float16, Float32, cute
 from cutlass.cute.nvgpu import cpasync, warp
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import launched, smem
+from tests.sanitizer.bank import Bug, family
+from tests.sanitizer.kernel_parts import smem, sync_if
 
 THREADS, TILE, TILE_K, STAGES = 128, 64, 32, 3
 VECTOR = 8  # elements of a copy of 16 bytes
@@ -27,9 +27,42 @@ def copy_of_rows(atom, columns):
     return cute.make_tiled_copy_tv(atom, threads, cute.make_layout((1, VECTOR)))
 
 
-@launched(block=THREADS)
+def product(a, b, c):
+    return [(c, (a.double() @ b.double().T).to(c.dtype))]
+
+
+def fragments():
+    a, b = (fk.randn(m, 16, dtype=torch.float16) for m in (16, 8))
+    return a, b, fk.empty(16, 8)
+
+
+def operands():
+    a, b = (fk.randn(TILE, 4 * TILE_K, dtype=torch.float16) for _ in range(2))
+    return a, b, fk.empty(TILE, TILE, dtype=torch.float16)
+
+
+ASYNC, RACE = ("async-copy",), ("shared-race",)
+
+
+@family(block=THREADS, args=operands, want=product, static=(0, 1, 2), bugs=(
+    Bug("no_wait", ASYNC, "Nobody waits for the tiles.", also=RACE, loose=True),
+    Bug("weak_wait", ASYNC, "The wait leaves the tile in flight that is used.", also=RACE,
+        loose=True),
+    Bug("not_committed", ASYNC, "The first tiles are in no group before the third.", also=RACE,
+        loose=True),
+    Bug("no_barrier", RACE, "A wait, and no barrier before other warps' rows are read.",
+        also=ASYNC, loose=True),
+    Bug("wait_after_barrier", RACE, "The barrier stands before the wait.", loose=True),
+    Bug("stage_being_read", (*ASYNC, *RACE), "The next tile goes where this one is read.",
+        also=(*RACE, "uninitialised-shared"), loose=True),
+    Bug("half_a_tile", ("uninitialised-shared",), "Half of A's first tiles is never copied."),
+    Bug("beyond_the_last_stage", ("uninitialised-shared",), "The stage of B has no modulo.",
+        also=RACE),
+    Bug("c_over_a", RACE, "C is stored over a tile of A that other warps still read.", loose=True),
+    Bug("c_not_awaited", RACE, "C is read from shared memory without a barrier."),
+))  # fmt: skip
 @cute.kernel
-def staged_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.Constexpr):
+def staged_product(mA, mB, mC, bug):
     """C (64, 64) = A B^T: cp.async two tiles of K ahead, ldmatrix, mma, C through shared memory."""
     tidx, _, _ = cute.arch.thread_idx()
     mma = warp.MmaF16BF16Op(Float16, Float32, (16, 8, 16))
@@ -65,12 +98,10 @@ def staged_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutla
         if cutlass.const_expr(bug != "not_committed"):
             cute.arch.cp_async_commit_group()
     for t in cutlass.range(tiles, unroll=1):
-        if cutlass.const_expr(bug == "wait_after_barrier"):
-            cute.arch.sync_threads()
+        sync_if(bug == "wait_after_barrier")
         if cutlass.const_expr(bug != "no_wait"):
             cute.arch.cp_async_wait_group(STAGES - 1 if bug == "weak_wait" else STAGES - 2)
-        if cutlass.const_expr(bug not in ("no_barrier", "wait_after_barrier")):
-            cute.arch.sync_threads()
+        sync_if(bug not in ("no_barrier", "wait_after_barrier"))
         ahead, stage = t + STAGES - 1, t % STAGES
         if ahead < tiles:
             free = stage if cutlass.const_expr(bug == "stage_being_read") else ahead % STAGES
@@ -96,8 +127,7 @@ def staged_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutla
     tCrD.store(tCrC.load().to(Float16))
     tXsC = copy_C.get_slice(tidx).partition_D(sC)
     cute.copy(copy_C, copy_C.retile(tCrD), tXsC)  # BUG c_over_a, c_not_awaited
-    if cutlass.const_expr(bug != "c_not_awaited"):
-        cute.arch.sync_threads()
+    sync_if(bug != "c_not_awaited")
     vector = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), Float16, num_bits_per_copy=128)
     rows = copy_of_rows(vector, TILE).get_slice(tidx)
     tCsC = rows.partition_S(sC)
@@ -106,9 +136,14 @@ def staged_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutla
     cute.copy(vector, tCrO, rows.partition_D(mC))  # BUG half_a_tile, beyond_the_last_stage
 
 
-@launched(block=32)
+@family(block=32, args=fragments, want=product, static=(0, 1, 2), bugs=(
+    Bug("no_sync", RACE, "Other lanes' elements are read without sync_warp()."),
+    Bug("rows_left_out", ("uninitialised-shared",), "Half of A's rows are never stored.",
+        also=RACE),
+    Bug("half_a_warp", ("partial-warp",), "Half of the lanes multiply."),
+))  # fmt: skip
 @cute.kernel
-def warp_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.Constexpr):
+def warp_product(mA, mB, mC, bug):
     """C (16, 8) = A B^T by one warp: A through shared memory, B straight to registers."""
     lane, _, _ = cute.arch.thread_idx()
     tiled = cute.make_tiled_mma(warp.MmaF16BF16Op(Float16, Float32, (16, 8, 16)))
@@ -122,8 +157,7 @@ def warp_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass
     for j in cutlass.range_constexpr(8):
         row = lane // 2 if cutlass.const_expr(bug != "rows_left_out") else lane // 4
         sA[row, lane % 2 * 8 + j] = mA[row, lane % 2 * 8 + j]  # BUG no_sync
-    if cutlass.const_expr(bug != "no_sync"):
-        cute.arch.sync_warp()
+    sync_if(bug != "no_sync", cute.arch.sync_warp)
     load = cute.make_copy_atom(warp.LdMatrix8x8x16bOp(False, 4), Float16)
     copy_A = cute.make_tiled_copy_A(load, tiled)
     # BUG no_sync, rows_left_out
@@ -134,46 +168,3 @@ def warp_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass
     else:
         cute.gemm(tiled, tCrC, tCrA, tCrB, tCrC)
     cute.basic_copy(tCrC, tCgC)  # BUG rows_left_out
-
-
-def product(a, b, c):
-    return [(c, (a.double() @ b.double().T).to(c.dtype))]
-
-
-def fragments():
-    a, b = (fk.randn(m, 16, dtype=torch.float16) for m in (16, 8))
-    return a, b, fk.empty(16, 8)
-
-
-def operands():
-    a, b = (fk.randn(TILE, 4 * TILE_K, dtype=torch.float16) for _ in range(2))
-    return a, b, fk.empty(TILE, TILE, dtype=torch.float16)
-
-
-ASYNC, RACE = ("async-copy",), ("shared-race",)
-FAMILIES = (
-    Family(staged_product, operands, product, static=(0, 1, 2), bugs=(
-        Bug("no_wait", ASYNC, "Nobody waits for the tiles.", also=RACE, loose=True),
-        Bug("weak_wait", ASYNC, "The wait leaves the tile in flight that is used.", also=RACE,
-            loose=True),
-        Bug("not_committed", ASYNC, "The first tiles are in no group before the third.", also=RACE,
-            loose=True),
-        Bug("no_barrier", RACE, "A wait, and no barrier before other warps' rows are read.",
-            also=ASYNC, loose=True),
-        Bug("wait_after_barrier", RACE, "The barrier stands before the wait.", loose=True),
-        Bug("stage_being_read", (*ASYNC, *RACE), "The next tile goes where this one is read.",
-            also=(*RACE, "uninitialised-shared"), loose=True),
-        Bug("half_a_tile", ("uninitialised-shared",), "Half of A's first tiles is never copied."),
-        Bug("beyond_the_last_stage", ("uninitialised-shared",), "The stage of B has no modulo.",
-            also=RACE),
-        Bug("c_over_a", RACE, "C is stored over a tile of A that other warps still read.",
-            loose=True),
-        Bug("c_not_awaited", RACE, "C is read from shared memory without a barrier."),
-    )),
-    Family(warp_product, fragments, product, static=(0, 1, 2), bugs=(
-        Bug("no_sync", RACE, "Other lanes' elements are read without sync_warp()."),
-        Bug("rows_left_out", ("uninitialised-shared",), "Half of A's rows are never stored.",
-            also=RACE),
-        Bug("half_a_warp", ("partial-warp",), "Half of the lanes multiply."),
-    )),
-)  # fmt: skip

@@ -5,24 +5,47 @@ import torch
 from cutlass import Float32, Int32, cute
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import launched, smem
+from tests.sanitizer.bank import Bug, family
+from tests.sanitizer.kernel_parts import by_tiles, indices, smem, sync_if
 
 TILE = 16
 SIDE = 8
 THREADS = 64
 
 
+def smoothed(x, y):
+    for _ in range(3):
+        x = x + x.roll(1)
+    return [(y, x)]
+
+
+def summed_neighbours(x, y):
+    p = torch.nn.functional.pad(x, (1, 1))
+    return [(y, p[:-2] + p[1:-1] + p[2:])]
+
+
+RACE, UNINITIALISED = ("shared-race",), ("uninitialised-shared",)
+
+
+@family(block=(TILE, TILE, 1), grid=by_tiles(TILE),
+        args=lambda: (fk.randn(40, 21), fk.empty(21, 40)), want=lambda x, y: x.T, bugs=(
+    Bug("without_barrier", RACE, "No barrier between writing and reading the tile.",
+        changes_result=True),
+    Bug("barrier_first", RACE, "The barrier stands before the store.", changes_result=True),
+    Bug("syncwarp_only", RACE, "A barrier of the warp where one of the block is needed.",
+        changes_result=True),
+    Bug("rows_overlap", RACE, "Rows of the tile are 15 apart: two share an element."),
+    Bug("without_last_row", UNINITIALISED, "The last row is not loaded, but stored."),
+))  # fmt: skip
 @cute.kernel
-def transpose_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def transpose(mX, mY, bug):
     tx, ty, _ = cute.arch.thread_idx()
     bx, by, _ = cute.arch.block_idx()
     M, N = mX.shape
     stride = TILE - 1 if cutlass.const_expr(bug == "rows_overlap") else TILE + 1
     sT = smem((TILE, TILE), stride=(stride, 1))
     row, column = by * TILE + ty, bx * TILE + tx
-    if cutlass.const_expr(bug == "barrier_first"):
-        cute.arch.sync_threads()
+    sync_if(bug == "barrier_first")
     rows = M - 1 if cutlass.const_expr(bug == "without_last_row") else M
     x = Float32(0.0)
     if row < rows and column < N:
@@ -38,15 +61,17 @@ def transpose_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[row, column] = x  # BUG without_last_row
 
 
-@cute.jit
-def transpose(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    M, N = mX.shape
-    grid = (cute.ceil_div(N, TILE), cute.ceil_div(M, TILE), 1)
-    transpose_kernel(mX, mY, bug).launch(grid=grid, block=(TILE, TILE, 1))
-
-
+@family(block=(SIDE, SIDE, 1),
+        grid=lambda mA, mB, mC: (mC.shape[1] // SIDE, mC.shape[0] // SIDE, 1),
+        args=lambda: (fk.randn(8, 24), fk.randn(24, 8, seed=1), fk.empty(8, 8)),
+        want=lambda a, b, c: a @ b, bugs=(
+    Bug("load_unguarded", RACE, "No barrier between loading a tile and using it.",
+        loose=True, changes_result=True),
+    Bug("use_unguarded", RACE, "The next tile is loaded while others use this one.",
+        loose=True, changes_result=True),
+))  # fmt: skip
 @cute.kernel
-def product_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.Constexpr):
+def product(mA, mB, mC, bug):
     """C = A B by tiles of 8 x 8; sizes are multiples of 8."""
     tx, ty, _ = cute.arch.thread_idx()
     bx, by, _ = cute.arch.block_idx()
@@ -56,29 +81,27 @@ def product_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutla
     for tile in cutlass.range(mA.shape[1] // SIDE, unroll=1):
         sA[ty, tx] = mA[row, tile * SIDE + tx]  # BUG load_unguarded, use_unguarded
         sB[ty, tx] = mB[tile * SIDE + ty, column]  # BUG load_unguarded, use_unguarded
-        if cutlass.const_expr(bug != "load_unguarded"):
-            cute.arch.sync_threads()
+        sync_if(bug != "load_unguarded")
         for k in cutlass.range_constexpr(SIDE):
             a = sA[ty, k]  # BUG load_unguarded, use_unguarded
             b = sB[k, tx]  # BUG load_unguarded, use_unguarded
             total += a * b
-        if cutlass.const_expr(bug != "use_unguarded"):
-            cute.arch.sync_threads()
+        sync_if(bug != "use_unguarded")
     mC[row, column] = total
 
 
-@cute.jit
-def product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.Constexpr = None):
-    M, N = mC.shape
-    product_kernel(mA, mB, mC, bug).launch(grid=(N // SIDE, M // SIDE, 1), block=(SIDE, SIDE, 1))
-
-
-@launched(block=THREADS, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], THREADS))
+@family(block=THREADS, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], THREADS),
+        args=lambda: (fk.randn(100), fk.empty(100)), want=summed_neighbours, bugs=(
+    Bug("without_barrier", RACE, "No barrier between loading the tile and using it.",
+        loose=True, changes_result=True),
+    Bug("without_left_halo", UNINITIALISED, "Nobody loads the left halo."),
+    Bug("with_short_tile", ("out-of-bounds",), "The tile has room for one halo, not for two.",
+        loose=True),
+))  # fmt: skip
 @cute.kernel
-def stencil(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def stencil(mX, mY, bug):
     """y[i] = x[i - 1] + x[i] + x[i + 1], 0 outside, through a tile with a halo of one."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     n = mX.shape[0]
     i = bidx * THREADS + tidx
     sX = smem(THREADS + (1 if cutlass.const_expr(bug == "with_short_tile") else 2))
@@ -88,17 +111,23 @@ def stencil(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
             sX[0] = mX[i - 1] if i > 0 and i <= n else Float32(0.0)
     if tidx == THREADS - 1:
         sX[THREADS + 1] = mX[i + 1] if i + 1 < n else Float32(0.0)  # BUG with_short_tile
-    if cutlass.const_expr(bug != "without_barrier"):
-        cute.arch.sync_threads()
+    sync_if(bug != "without_barrier")
     left = sX[tidx]  # BUG without_barrier, without_left_halo
     right = sX[tidx + 2]  # BUG without_barrier, with_short_tile
     if i < n:
         mY[i] = left + sX[tidx + 1] + right  # BUG without_left_halo
 
 
-@launched(block=THREADS)
+@family(block=THREADS,
+        args=lambda: (fk.randint(0, 9, THREADS), fk.empty(THREADS, dtype=torch.int32)),
+        want=smoothed, bugs=(
+    Bug("read_unguarded", RACE, "Values are replaced while others still read them.",
+        changes_result=True),
+    Bug("write_unguarded", RACE, "The next step reads before all have written.",
+        changes_result=True),
+))  # fmt: skip
 @cute.kernel
-def smoothing(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def smoothing(mX, mY, bug):
     """Three times: x[i] = x[i] + x[i - 1], around the corner, in one buffer."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS, dtype=Int32)
@@ -106,79 +135,26 @@ def smoothing(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     cute.arch.sync_threads()
     for _ in cutlass.range(3, unroll=1):
         before = sX[(tidx + THREADS - 1) % THREADS]  # BUG read_unguarded, write_unguarded
-        if cutlass.const_expr(bug != "read_unguarded"):
-            cute.arch.sync_threads()
+        sync_if(bug != "read_unguarded")
         sX[tidx] = sX[tidx] + before  # BUG read_unguarded, write_unguarded
-        if cutlass.const_expr(bug != "write_unguarded"):
-            cute.arch.sync_threads()
+        sync_if(bug != "write_unguarded")
     mY[tidx] = sX[tidx]
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (fk.randn(THREADS), fk.empty(THREADS)),
+        want=lambda x, y: x.view(2, 32).flip(1).view(-1), bugs=(
+    Bug("without_syncwarp", RACE, "Lanes read what other lanes wrote, without sync_warp."),
+    Bug("across_warps", RACE, "sync_warp, but the value comes from the other warp."),
+))  # fmt: skip
 @cute.kernel
-def reverse(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def reverse(mX, mY, bug):
     """Each warp turns its 32 values around through its own row of shared memory."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem((2, 32), stride=(32, 1))
     sX[warp, lane] = mX[tidx]  # BUG without_syncwarp, across_warps
-    if cutlass.const_expr(bug != "without_syncwarp"):
-        cute.arch.sync_warp()
+    sync_if(bug != "without_syncwarp", cute.arch.sync_warp)
     if cutlass.const_expr(bug == "across_warps"):
         mY[tidx] = sX[1 - warp, 31 - lane]  # BUG across_warps
     else:
         mY[tidx] = sX[warp, 31 - lane]  # BUG without_syncwarp
-
-
-def smoothed(x, y):
-    for _ in range(3):
-        x = x + x.roll(1)
-    return [(y, x)]
-
-
-def summed_neighbours(x, y):
-    p = torch.nn.functional.pad(x, (1, 1))
-    return [(y, p[:-2] + p[1:-1] + p[2:])]
-
-
-RACE, UNINITIALISED = ("shared-race",), ("uninitialised-shared",)
-FAMILIES = (
-    Family(transpose, lambda: (fk.randn(40, 21), fk.empty(21, 40)),
-           lambda x, y: [(y, x.T)], sources=(transpose_kernel,), bugs=(
-        Bug("without_barrier", RACE, "No barrier between writing and reading the tile.",
-            changes_result=True),
-        Bug("barrier_first", RACE, "The barrier stands before the store.",
-            changes_result=True),
-        Bug("syncwarp_only", RACE, "A barrier of the warp where one of the block is needed.",
-            changes_result=True),
-        Bug("rows_overlap", RACE, "Rows of the tile are 15 apart: two share an element."),
-        Bug("without_last_row", UNINITIALISED, "The last row is not loaded, but stored."),
-    )),
-    Family(product, lambda: (fk.randn(8, 24), fk.randn(24, 8, seed=1),
-           fk.empty(8, 8)), lambda a, b, c: [(c, a @ b)], sources=(product_kernel,), bugs=(
-        Bug("load_unguarded", RACE, "No barrier between loading a tile and using it.",
-            loose=True, changes_result=True),
-        Bug("use_unguarded", RACE, "The next tile is loaded while others use this one.",
-            loose=True, changes_result=True),
-    )),
-    Family(stencil, lambda: (fk.randn(100), fk.empty(100)), summed_neighbours,
-           bugs=(
-        Bug("without_barrier", RACE, "No barrier between loading the tile and using it.",
-            loose=True, changes_result=True),
-        Bug("without_left_halo", UNINITIALISED, "Nobody loads the left halo."),
-        Bug("with_short_tile", ("out-of-bounds",), "The tile has room for one halo, not for two.",
-            loose=True),
-    )),
-    Family(smoothing, lambda: (fk.randint(0, 9, THREADS),
-           fk.empty(THREADS, dtype=torch.int32)), smoothed, bugs=(
-        Bug("read_unguarded", RACE, "Values are replaced while others still read them.",
-            changes_result=True),
-        Bug("write_unguarded", RACE, "The next step reads before all have written.",
-            changes_result=True),
-    )),
-    Family(reverse, lambda: (fk.randn(THREADS), fk.empty(THREADS)),
-           lambda x, y: [(y, x.view(2, 32).flip(1).view(-1))], bugs=(
-        Bug("without_syncwarp", RACE, "Lanes read what other lanes wrote, without sync_warp."),
-        Bug("across_warps", RACE, "sync_warp, but the value comes from the other warp."),
-    )),
-)  # fmt: skip

@@ -5,13 +5,33 @@ import torch
 from cutlass import Float32, cute
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import launched
+from tests.sanitizer.bank import Bug, family
+from tests.sanitizer.kernel_parts import sync_if
 
 
-@launched(block=8)
+def three_ones():
+    return torch.ones(3), fk.empty(64)
+
+
+def rows(columns):
+    return lambda: (fk.randn(8, columns), fk.empty(8, 4))
+
+
+def first_four(x, y):
+    return [(y, x[:, :4])]
+
+
+MISALIGNED, OUT = ("misaligned",), ("out-of-bounds",)
+
+
+@family(block=8, args=rows(12), want=first_four, static=(1,), bugs=(
+    Bug("of_odd_length", MISALIGNED, "Rows of 33 floats start at odd addresses.", args=rows(33)),
+    Bug("one_element_on", MISALIGNED, "The tile starts one element too far."),
+    Bug("past_the_end", OUT, "The tile starts a vector too far: the last row has no more.",
+        args=rows(4)),
+))  # fmt: skip
 @cute.kernel
-def vector_rows(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def vector_rows(mX, mY, bug):
     """The first four columns of every row, one thread a row, one 128-bit load."""
     row, _, _ = cute.arch.thread_idx()
     start = cute.assume(row * mX.shape[1], divby=4)
@@ -26,9 +46,11 @@ def vector_rows(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     cute.autovec_copy(rX, mY[row, None])
 
 
-@launched(block=64)
+@family(block=64, args=rows(8), want=first_four, static=(1,), bugs=(
+    Bug("padded_by_one", MISALIGNED, "Rows in shared memory are 9 floats apart, not 12."),
+))  # fmt: skip
 @cute.kernel
-def shared_vectors(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def shared_vectors(mX, mY, bug):
     """Rows through shared memory: written by the element, read 128 bits at a time."""
     tidx, _, _ = cute.arch.thread_idx()
     stride = 9 if cutlass.const_expr(bug == "padded_by_one") else 12
@@ -43,9 +65,12 @@ def shared_vectors(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         cute.autovec_copy(rX, mY[tidx, None])
 
 
-@launched(block=8)
+@family(block=8, args=rows(12), want=first_four, static=(1,), bugs=(
+    Bug("of_odd_length", MISALIGNED, "cp.async of 16 bytes from rows of 33 floats.", args=rows(33)),
+    Bug("from_the_next_row", OUT, "cp.async reads one row further: the last has no next."),
+))  # fmt: skip
 @cute.kernel
-def async_rows(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def async_rows(mX, mY, bug):
     """The first four columns of every row by cp.async; each thread reads what it copied."""
     row, _, _ = cute.arch.thread_idx()
     layout = cute.make_layout((8, 4), stride=(4, 1))
@@ -62,56 +87,23 @@ def async_rows(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     cute.autovec_copy(sX[row, None], mY[row, None])
 
 
-@launched(block=64)
+@family(block=64, args=three_ones,
+        want=lambda x, y: [(y, torch.full((64,), 3.0)), (x, torch.full((3,), 3.0))], static=(0,),
+        bugs=(
+    Bug("of_four", OUT, "The sum of four elements, there are three."),
+    Bug("without_barrier", ("global-race",), "A warp reads what another writes.", loose=True),
+    Bug("into_empty", ("uninitialised-global",), "The elements were never written.",
+        args=lambda: (fk.empty(3), fk.empty(64))),
+))  # fmt: skip
 @cute.kernel
-def three(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def three(mX, mY, bug):
     """The sum of three elements, which the compiler loads as four, to all and in their place."""
     tidx, _, _ = cute.arch.thread_idx()
     # BUG without_barrier, into_empty
     total = mX[0] + mX[1] + mX[2]
     if cutlass.const_expr(bug == "of_four"):
         total = mX[0] + mX[1] + mX[2] + mX[3]  # BUG of_four
-    if cutlass.const_expr(bug != "without_barrier"):
-        cute.arch.sync_threads()
+    sync_if(bug != "without_barrier")
     if tidx < 3:
         mX[tidx] = total  # BUG without_barrier
     mY[tidx] = total
-
-
-def three_ones():
-    return torch.ones(3), fk.empty(64)
-
-
-def rows(columns):
-    return lambda: (fk.randn(8, columns), fk.empty(8, 4))
-
-
-def first_four(x, y):
-    return [(y, x[:, :4])]
-
-
-MISALIGNED, OUT = ("misaligned",), ("out-of-bounds",)
-FAMILIES = (
-    Family(vector_rows, rows(12), first_four, static=(1,), bugs=(
-        Bug("of_odd_length", MISALIGNED, "Rows of 33 floats start at odd addresses.",
-            args=rows(33)),
-        Bug("one_element_on", MISALIGNED, "The tile starts one element too far."),
-        Bug("past_the_end", OUT, "The tile starts a vector too far: the last row has no more.",
-            args=rows(4)),
-    )),
-    Family(shared_vectors, rows(8), first_four, static=(1,), bugs=(
-        Bug("padded_by_one", MISALIGNED, "Rows in shared memory are 9 floats apart, not 12."),
-    )),
-    Family(async_rows, rows(12), first_four, static=(1,), bugs=(
-        Bug("of_odd_length", MISALIGNED, "cp.async of 16 bytes from rows of 33 floats.",
-            args=rows(33)),
-        Bug("from_the_next_row", OUT, "cp.async reads one row further: the last has no next."),
-    )),
-    Family(three, three_ones, lambda x, y: [(y, torch.full((64,), 3.0)),
-           (x, torch.full((3,), 3.0))], static=(0,), bugs=(
-        Bug("of_four", OUT, "The sum of four elements, there are three."),
-        Bug("without_barrier", ("global-race",), "A warp reads what another writes.", loose=True),
-        Bug("into_empty", ("uninitialised-global",), "The elements were never written.",
-            args=lambda: (fk.empty(3), fk.empty(64))),
-    )),
-)  # fmt: skip

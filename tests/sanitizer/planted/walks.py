@@ -5,18 +5,42 @@ import torch
 from cutlass import Float16, Float32, Int32, cute
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import empty, integers, launched, smem, zeros
+from tests.sanitizer.bank import Bug, family
+from tests.sanitizer.kernel_parts import empty, indices, integers, smem, zeros
 
 THREADS = 64
 
 
-@launched(block=THREADS, grid=3)
+def permuted(index=None):
+    def make():
+        order = zeros(100)
+        order[:] = torch.arange(100).flip(0) if index is None else torch.tensor(index(100))
+        return fk.randn(100), order, fk.empty(100)
+
+    return make
+
+
+def rows_apart():
+    x, y = fk.randn(6, 40)[:, :37], fk.zeros(4, 40)[:, :37]
+    index = zeros(4)
+    index[:] = torch.tensor([5, 0, 3, 3])
+    return x, index, y
+
+
+RACE, OUT = ("global-race",), ("out-of-bounds",)
+MISALIGNED = ("misaligned",)
+
+
+@family(block=THREADS, grid=3, args=lambda: (fk.randn(500), fk.empty(500)), want=lambda x, y: 2 * x,
+        bugs=(
+    Bug("to_a_whole_step", OUT, "The end is rounded up to a whole step."),
+    Bug("from_one", OUT, "The walk begins and ends one element late."),
+    Bug("of_one_block", RACE, "The step is that of one block: blocks meet."),
+))  # fmt: skip
 @cute.kernel
-def grid_stride(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def grid_stride(mX, mY, bug):
     """Three blocks walk over all elements; each step is as long as the grid."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     blocks, _, _ = cute.arch.grid_dim()
     n = mX.shape[0]
     end = n
@@ -36,14 +60,17 @@ def grid_stride(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
 
 @cute.kernel
 def differences_kernel(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor, n: Int32):
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     i = bidx * THREADS + tidx
     if i < n:
         b = mB[i]  # BUG over_its_input, one_too_many
         mY[i] = b - mA[i]  # BUG over_its_input
 
 
+@family(args=lambda: (fk.randn(130), fk.empty(129)), want=lambda x, y: x[1:] - x[:-1], bugs=(
+    Bug("over_its_input", RACE, "The result goes to the tensor that is read."),
+    Bug("one_too_many", OUT, "The second view is one element too long."),
+))  # fmt: skip
 @cute.jit
 def differences(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     """y[i] = x[i + 1] - x[i]: two views of one tensor are read."""
@@ -55,12 +82,16 @@ def differences(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None)
     )
 
 
-@launched(block=THREADS, grid=lambda mX: cute.ceil_div(mX.shape[0], THREADS))
+@family(block=THREADS, grid=lambda mX: cute.ceil_div(mX.shape[0], THREADS),
+        args=lambda: (fk.arange(129),), want=lambda x: torch.arange(128.0, -1.0, -1.0), bugs=(
+    Bug("by_all", RACE, "Every pair is swapped by both of its threads.", loose=True),
+    Bug("counted_from_n", OUT, "The partner of 0 is n, not n - 1.", also=RACE),
+    Bug("one_sided", RACE, "The value goes to the neighbour of i.", loose=True),
+))  # fmt: skip
 @cute.kernel
-def flip(mX: cute.Tensor, bug: cutlass.Constexpr):
+def flip(mX, bug):
     """x is turned around in place: thread i swaps i and n - 1 - i."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     i = bidx * THREADS + tidx
     n = mX.shape[0]
     last = n - 1 - i
@@ -77,12 +108,18 @@ def flip(mX: cute.Tensor, bug: cutlass.Constexpr):
             mX[last] = a  # BUG by_all
 
 
-@launched(block=THREADS, grid=lambda mX, mI, mY: cute.ceil_div(mX.shape[0], THREADS))
+@family(block=THREADS, grid=lambda mX, mI, mY: cute.ceil_div(mX.shape[0], THREADS), args=permuted(),
+        want=lambda x, i, y: x.flip(0), bugs=(
+    Bug("doubled", RACE, "Two values go to one place."),
+    Bug("counted_from_one", OUT, "Places are counted from 1."),
+    Bug("of_bad_indices", OUT, "One index is -1.", args=permuted(lambda n: [-1, *range(n - 1)])),
+    Bug("of_equal_indices", RACE, "Two indices are equal, in different blocks.",
+        args=permuted(lambda n: [n - 1, *range(1, n)])),
+))  # fmt: skip
 @cute.kernel
-def scatter(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def scatter(mX, mI, mY, bug):
     """y[index[i]] = x[i] for a permutation."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     i = bidx * THREADS + tidx
     if i < mX.shape[0]:
         place = mI[i]
@@ -93,9 +130,13 @@ def scatter(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: cutlass.Cons
         mY[place] = mX[i]  # BUG doubled, counted_from_one, of_bad_indices, of_equal_indices
 
 
-@launched(block=32, grid=lambda mX, mI, mY: mI.shape[0])
+@family(block=32, grid=lambda mX, mI, mY: mI.shape[0], args=rows_apart,
+        want=lambda x, i, y: x[i.long()], static=(0, 2), bugs=(
+    Bug("at_odd_addresses", MISALIGNED, "Rows are taken to be 37 apart."),
+    Bug("starts_at_two", MISALIGNED, "Vectors start at the third element."),
+))  # fmt: skip
 @cute.kernel
-def gather_rows(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def gather_rows(mX, mI, mY, bug):
     """Rows of 37 floats, 40 apart. One warp a row, 128-bit vectors, and the rest of the row by the
     element.
     """
@@ -121,12 +162,16 @@ def gather_rows(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, bug: cutlass.
         mY[bidx, c] = mX[row, c]
 
 
-@launched(block=THREADS, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], 2 * THREADS))
+@family(block=THREADS, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], 2 * THREADS),
+        args=lambda: (fk.randn(301, dtype=torch.float16), fk.empty(301, dtype=torch.float16)),
+        want=lambda x, y: 2 * x, static=(0, 1), bugs=(
+    Bug("one_element_on", MISALIGNED, "Pairs start at odd elements."),
+    Bug("last_pair_whole", OUT, "The last element is loaded as a pair."),
+))  # fmt: skip
 @cute.kernel
-def packed_halves(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def packed_halves(mX, mY, bug):
     """Two float16 a thread, the last one alone where n is odd; blocks share no element."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     n = mX.shape[0]
     i = 2 * (bidx * THREADS + tidx)
     if cutlass.const_expr(bug == "one_element_on"):
@@ -144,13 +189,21 @@ def packed_halves(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[i] = mX[i] * Float16(2.0)
 
 
-@launched(block=THREADS, grid=lambda mX, mF, mD, mY: 2 * mX.shape[0])
+@family(block=THREADS, grid=lambda mX, mF, mD, mY: 2 * mX.shape[0],
+        args=lambda: (integers(2, THREADS), zeros(4), empty(2, THREADS), empty(2, THREADS)),
+        want=lambda x, f, d, y: 2 * x.flip(1), bugs=(
+    Bug("flag_first", RACE, "A warp sets its flag before it has stored.",
+        also=("uninitialised-global",), seeds=3),
+    Bug("not_awaited", RACE, "Nobody waits for the flags.", also=("uninitialised-global",)),
+    Bug("one_flag", RACE, "A warp waits for the flag of its own half, and reads the other.",
+        also=("uninitialised-global",), seeds=3),
+    Bug("plain_flag", RACE, "The flag is set by a plain store.", loose=True,
+        also=("uninitialised-global",)),
+))  # fmt: skip
 @cute.kernel
-def flagged_rows(mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Tensor,
-                        bug: cutlass.Constexpr):  # fmt: skip
+def flagged_rows(mX, mF, mD, mY, bug):
     """Even blocks publish a row, warp by warp, each with a flag; odd blocks wait for both."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     warp, lane = tidx // 32, tidx % 32
     pair = bidx // 2
     flag = mF.iterator + 2 * pair + warp
@@ -179,12 +232,18 @@ def flagged_rows(mX: cute.Tensor, mF: cute.Tensor, mD: cute.Tensor, mY: cute.Ten
         mY[pair, tidx] = mD[pair, THREADS - 1 - tidx]
 
 
-@launched(block=THREADS, grid=lambda mX, mN, mY: mX.shape[0])
+@family(block=THREADS, grid=lambda mX, mN, mY: mX.shape[0],
+        args=lambda: (integers(3, THREADS), zeros(1), empty(3, THREADS)),
+        want=lambda x, n, y: [(n, x.sum().int()[None]), (y, x)], bugs=(
+    Bug("set_to_zero", RACE, "One thread sets the total to zero while others add."),
+    Bug("added_plainly_by_one", RACE, "One thread adds plainly, all others atomically.",
+        loose=True),
+    Bug("read_at_once", RACE, "The total is read plainly while others add."),
+))  # fmt: skip
 @cute.kernel
-def counted(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def counted(mX, mN, mY, bug):
     """A running total in global memory that all threads add to, and block 0 sets to zero first."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     x = mX[bidx, tidx]
     one = bidx == 0 and tidx == 0
     if one and cutlass.const_expr(bug == "set_to_zero"):
@@ -199,12 +258,16 @@ def counted(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Cons
     mY[bidx, tidx] = x
 
 
-@launched(block=32, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], 9))
+@family(block=32, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], 9),
+        args=lambda: (fk.randn(22, 7), fk.empty(7, 22)), want=lambda x, y: x.T, bugs=(
+    Bug("one_row_short", OUT, "The tile has 8 rows, 9 are used.", loose=True),
+    Bug("rows_not_compared", (*OUT, "uninitialised-shared"),
+        "Rows past the end are stored.", also=("uninitialised-shared", *RACE)),
+))  # fmt: skip
 @cute.kernel
-def cut_tile(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def cut_tile(mX, mY, bug):
     """Columns of a tile in shared memory, 33 apart; the last tile has fewer rows."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
+    tidx, bidx = indices()
     rows = 8 if cutlass.const_expr(bug == "one_row_short") else 9
     sX = smem((rows, 7), stride=(7, 1))
     M = mX.shape[0]
@@ -220,84 +283,3 @@ def cut_tile(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
                 mY[tidx, row] = sX[k, tidx]  # BUG rows_not_compared
             elif row < M:
                 mY[tidx, row] = sX[k, tidx]  # BUG one_row_short
-
-
-def permuted(index=None):
-    def make():
-        order = zeros(100)
-        order[:] = torch.arange(100).flip(0) if index is None else torch.tensor(index(100))
-        return fk.randn(100), order, fk.empty(100)
-
-    return make
-
-
-def rows_apart():
-    x, y = fk.randn(6, 40)[:, :37], fk.zeros(4, 40)[:, :37]
-    index = zeros(4)
-    index[:] = torch.tensor([5, 0, 3, 3])
-    return x, index, y
-
-
-RACE, OUT = ("global-race",), ("out-of-bounds",)
-MISALIGNED = ("misaligned",)
-FAMILIES = (
-    Family(grid_stride, lambda: (fk.randn(500), fk.empty(500)),
-           lambda x, y: [(y, 2 * x)], bugs=(
-        Bug("to_a_whole_step", OUT, "The end is rounded up to a whole step."),
-        Bug("from_one", OUT, "The walk begins and ends one element late."),
-        Bug("of_one_block", RACE, "The step is that of one block: blocks meet."),
-    )),
-    Family(differences, lambda: (fk.randn(130), fk.empty(129)),
-           lambda x, y: [(y, x[1:] - x[:-1])], sources=(differences_kernel,), bugs=(
-        Bug("over_its_input", RACE, "The result goes to the tensor that is read."),
-        Bug("one_too_many", OUT, "The second view is one element too long."),
-    )),
-    Family(flip, lambda: (fk.arange(129),),
-           lambda x: [(x, torch.arange(128.0, -1.0, -1.0))], bugs=(
-        Bug("by_all", RACE, "Every pair is swapped by both of its threads.", loose=True),
-        Bug("counted_from_n", OUT, "The partner of 0 is n, not n - 1.", also=RACE),
-        Bug("one_sided", RACE, "The value goes to the neighbour of i.", loose=True),
-    )),
-    Family(scatter, permuted(), lambda x, i, y: [(y, x.flip(0))], bugs=(
-        Bug("doubled", RACE, "Two values go to one place."),
-        Bug("counted_from_one", OUT, "Places are counted from 1."),
-        Bug("of_bad_indices", OUT, "One index is -1.",
-            args=permuted(lambda n: [-1, *range(n - 1)])),
-        Bug("of_equal_indices", RACE, "Two indices are equal, in different blocks.",
-            args=permuted(lambda n: [n - 1, *range(1, n)])),
-    )),
-    Family(gather_rows, rows_apart, lambda x, i, y: [(y, x[i.long()])],
-           static=(0, 2), bugs=(
-        Bug("at_odd_addresses", MISALIGNED, "Rows are taken to be 37 apart."),
-        Bug("starts_at_two", MISALIGNED, "Vectors start at the third element."),
-    )),
-    Family(packed_halves, lambda: (fk.randn(301, dtype=torch.float16),
-           fk.empty(301, dtype=torch.float16)), lambda x, y: [(y, 2 * x)], static=(0, 1), bugs=(
-        Bug("one_element_on", MISALIGNED, "Pairs start at odd elements."),
-        Bug("last_pair_whole", OUT, "The last element is loaded as a pair."),
-    )),
-    Family(flagged_rows, lambda: (integers(2, THREADS), zeros(4),
-           empty(2, THREADS), empty(2, THREADS)), lambda x, f, d, y: [(y, 2 * x.flip(1))],
-           bugs=(
-        Bug("flag_first", RACE, "A warp sets its flag before it has stored.",
-            also=("uninitialised-global",), seeds=3),
-        Bug("not_awaited", RACE, "Nobody waits for the flags.", also=("uninitialised-global",)),
-        Bug("one_flag", RACE, "A warp waits for the flag of its own half, and reads the other.",
-            also=("uninitialised-global",), seeds=3),
-        Bug("plain_flag", RACE, "The flag is set by a plain store.", loose=True,
-            also=("uninitialised-global",)),
-    )),
-    Family(counted, lambda: (integers(3, THREADS), zeros(1),
-           empty(3, THREADS)), lambda x, n, y: [(n, x.sum().int()[None]), (y, x)], bugs=(
-        Bug("set_to_zero", RACE, "One thread sets the total to zero while others add."),
-        Bug("added_plainly_by_one", RACE, "One thread adds plainly, all others atomically.",
-            loose=True),
-        Bug("read_at_once", RACE, "The total is read plainly while others add."),
-    )),
-    Family(cut_tile, lambda: (fk.randn(22, 7), fk.empty(7, 22)),
-           lambda x, y: [(y, x.T)], bugs=(
-        Bug("one_row_short", OUT, "The tile has 8 rows, 9 are used.", loose=True),
-        Bug("rows_not_compared", (*OUT, "uninitialised-shared"),
-            "Rows past the end are stored.", also=("uninitialised-shared", *RACE)),
-    )),
-)  # fmt: skip

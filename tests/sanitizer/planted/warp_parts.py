@@ -4,16 +4,44 @@ import cutlass
 from cutlass import Float32, Int32, cute
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import launched, smem
+from tests.sanitizer.bank import Bug, family
+from tests.sanitizer.kernel_parts import smem
 
 THREADS = 64
 LOWER, UPPER = 0x0000FFFF, 0xFFFF0000
 
 
-@launched(block=THREADS)
+def pair():
+    return fk.randn(THREADS), fk.empty(THREADS)
+
+
+def mirrored(x, y):
+    return [(y, x.view(2, 32).flip(1).view(-1))]
+
+
+def relayed(x, y):
+    rows = y.view(2, 2, 16)
+    return [(rows[:, 1], x.view(2, 2, 16)[:, 0])]
+
+
+def turned(x, s, y):
+    x = x.view(8, 8)
+    for k in range(3):
+        x = x.roll(-1 - k, 1) + 1.0
+    return [(y, (x + fk.arange(8)).view(-1))]
+
+
+RACE = ("shared-race",)
+
+
+@family(block=THREADS, args=pair, want=mirrored, bugs=(
+    Bug("lower_half", RACE, "Only the lower half syncs."),
+    Bug("each_half", RACE, "Each half syncs for itself, and reads the other."),
+    Bug("each_byte", RACE, "Groups of 8 lanes sync, each with its own mask."),
+    Bug("all_but_one", RACE, "The mask leaves out lane 31."),
+))  # fmt: skip
 @cute.kernel
-def mirrored_warps(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def mirrored_warps(mX, mY, bug):
     """Each warp mirrors its 32 values."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 32
@@ -38,9 +66,12 @@ def mirrored_warps(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[tidx] = sX[tidx - lane + 31 - lane]  # BUG lower_half, each_half, each_byte, all_but_one
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=pair, want=relayed, bugs=(
+    Bug("other_way_round", RACE, "The halves sync in the wrong order."),
+    Bug("without_the_link", RACE, "No lane is in both masks."),
+))  # fmt: skip
 @cute.kernel
-def lane_relay(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def lane_relay(mX, mY, bug):
     """Lanes 0 to 15 meet, then 15 to 31: the upper half knows what the lower half wrote."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 32
@@ -61,9 +92,12 @@ def lane_relay(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[tidx] = sX[tidx - 16]  # BUG other_way_round, without_the_link
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (*pair(), fk.empty(THREADS)), want=turned, bugs=(
+    Bug("of_two_groups", ("global-race",), "Values come from another group.", loose=True),
+    Bug("without_second_sync", ("global-race",), "Overwritten while others may read.", loose=True),
+))  # fmt: skip
 @cute.kernel
-def turning_quarters(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def turning_quarters(mX, mS, mY, bug):
     """Groups of 8 lanes turn their values round through global memory, three times."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 8
@@ -80,9 +114,12 @@ def turning_quarters(mX: cute.Tensor, mS: cute.Tensor, mY: cute.Tensor, bug: cut
     mY[tidx] = x + lane
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (fk.randn(THREADS), fk.zeros(4)),
+        want=lambda x, y: x.view(4, 16).sum(1), bugs=(
+    Bug("of_the_whole_warp", RACE, "A lane adds up its warp after half of it has synced."),
+))  # fmt: skip
 @cute.kernel
-def half_leaders(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def half_leaders(mX, mY, bug):
     """The first lane of each half of a warp adds up what its half has stored."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 32
@@ -97,47 +134,3 @@ def half_leaders(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         for k in cutlass.range_constexpr(count):
             total += sX[tidx + k]  # BUG of_the_whole_warp
         mY[tidx // 16] = total
-
-
-def pair():
-    return fk.randn(THREADS), fk.empty(THREADS)
-
-
-def mirrored(x, y):
-    return [(y, x.view(2, 32).flip(1).view(-1))]
-
-
-def relayed(x, y):
-    rows = y.view(2, 2, 16)
-    return [(rows[:, 1], x.view(2, 2, 16)[:, 0])]
-
-
-def turned(x, s, y):
-    x = x.view(8, 8)
-    for k in range(3):
-        x = x.roll(-1 - k, 1) + 1.0
-    return [(y, (x + fk.arange(8)).view(-1))]
-
-
-RACE = ("shared-race",)
-FAMILIES = (
-    Family(mirrored_warps, pair, mirrored, bugs=(
-        Bug("lower_half", RACE, "Only the lower half syncs."),
-        Bug("each_half", RACE, "Each half syncs for itself, and reads the other."),
-        Bug("each_byte", RACE, "Groups of 8 lanes sync, each with its own mask."),
-        Bug("all_but_one", RACE, "The mask leaves out lane 31."),
-    )),
-    Family(lane_relay, pair, relayed, bugs=(
-        Bug("other_way_round", RACE, "The halves sync in the wrong order."),
-        Bug("without_the_link", RACE, "No lane is in both masks."),
-    )),
-    Family(turning_quarters, lambda: (*pair(), fk.empty(THREADS)), turned, bugs=(
-        Bug("of_two_groups", ("global-race",), "Values come from another group.", loose=True),
-        Bug("without_second_sync", ("global-race",), "Overwritten while others may read.",
-            loose=True),
-    )),
-    Family(half_leaders, lambda: (fk.randn(THREADS), fk.zeros(4)),
-           lambda x, y: [(y, x.view(4, 16).sum(1))], bugs=(
-        Bug("of_the_whole_warp", RACE, "A lane adds up its warp after half of it has synced."),
-    )),
-)  # fmt: skip

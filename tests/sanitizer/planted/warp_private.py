@@ -5,16 +5,40 @@ import torch
 from cutlass import Float32, Int32, cute
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import empty, integers, launched, smem, zeros
+from tests.sanitizer.bank import Bug, family
+from tests.sanitizer.kernel_parts import empty, integers, smem, sync_if, zeros
 
 THREADS = 64
 LOWER, UPPER = 0x0000FFFF, 0xFFFF0000
 
 
-@launched(block=THREADS)
+def listed(x, n, y):
+    kept = x[x > 0].sort().values
+    return [(y[: len(kept)].sort().values, kept)]
+
+
+def uneven(x, y):
+    totals = torch.stack([row[: i % 5 + 1].sum() for i, row in enumerate(x)])
+    return [(y, (totals.view(16, 2).flip(1).reshape(-1) + totals.sum()).int())]
+
+
+def by_parity(x, y):
+    return [(y[::2], x[::2].sum().int().expand(16)), (y[1::2], x[1::2].max().int().expand(16))]
+
+
+RACE, MASK, ABSENT = ("shared-race",), ("member-mask",), ("shuffle-inactive",)
+
+
+@family(block=THREADS, args=lambda: (fk.randn(192), fk.empty(192)),
+        want=lambda x, y: x.view(6, 8, 4).transpose(1, 2).reshape(-1), bugs=(
+    Bug("read_early", RACE, "No sync_warp between writing and reading."),
+    Bug("written_early", RACE, "No sync_warp before the tile is written again."),
+    Bug("in_one_tile", RACE, "Both warps use one tile.", loose=True),
+    Bug("half_synced", RACE, "The halves of the warp wait apart, and read each other's.",
+        loose=True),
+))  # fmt: skip
 @cute.kernel
-def warp_tiles(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def warp_tiles(mX, mY, bug):
     """Each warp transposes 8 x 4 tiles through its own memory, again and again: two sync_warp."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
@@ -34,13 +58,17 @@ def warp_tiles(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         # BUG read_early, written_early, in_one_tile, half_synced
         y = sX[lane % 8 * 4 + lane // 8, mine]
         mY[base + lane] = y
-        if cutlass.const_expr(bug != "written_early"):
-            cute.arch.sync_warp()
+        sync_if(bug != "written_early", cute.arch.sync_warp)
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (fk.randn(THREADS), fk.empty(THREADS)),
+        want=lambda x, y: x.view(-1, 8).flip(1).reshape(-1), bugs=(
+    Bug("mask_of_the_next", MASK, "The mask names the next group, not the lane's own.", also=RACE),
+    Bug("across_groups", RACE, "The value is one of another group."),
+    Bug("mask_of_four", RACE, "The masks are those of half a group."),
+))  # fmt: skip
 @cute.kernel
-def quarters(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def quarters(mX, mY, bug):
     """Groups of 8 lanes turn their values around, each with a mask of its own."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 32
@@ -58,9 +86,14 @@ def quarters(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[tidx] = sX[other]  # BUG across_groups, mask_of_four
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (fk.randint(-9, 9, THREADS), zeros(1), zeros(THREADS)),
+        want=listed, bugs=(
+    Bug("from_lane_0", ABSENT, "Lane 0 is asked for the place, and may not be there.",
+        also=("global-race", *MASK)),
+    Bug("one_place", ("global-race",), "All lanes store to the first place."),
+))  # fmt: skip
 @cute.kernel
-def leaders(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def leaders(mX, mN, mY, bug):
     """Positive values go to a list: one lane a warp draws the places of all that vote for it."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 32
@@ -82,9 +115,14 @@ def leaders(mX: cute.Tensor, mN: cute.Tensor, mY: cute.Tensor, bug: cutlass.Cons
         mY[place] = x  # BUG one_place
 
 
-@launched(block=32)
+@family(block=32, args=lambda: (integers(32, 5), empty(32)), want=uneven, bugs=(
+    Bug("meets_inside", ("deadlock",),
+        "sync_warp inside the loop, which lanes leave at different times."),
+    Bug("reduces_inside", ("deadlock",), "A shuffle inside the loop.", also=MASK),
+    Bug("does_not_meet", RACE, "The neighbour's total is read without sync_warp."),
+))  # fmt: skip
 @cute.kernel
-def uneven_loops(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def uneven_loops(mX, mY, bug):
     """Lanes add up rows of different lengths, then meet and reduce together."""
     lane, _, _ = cute.arch.thread_idx()
     sX = smem(32, Int32)
@@ -103,9 +141,12 @@ def uneven_loops(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[lane] = sX[lane ^ 1] + both  # BUG does_not_meet
 
 
-@launched(block=32)
+@family(block=32, args=lambda: (integers(32), empty(32)), want=by_parity, bugs=(
+    Bug("of_odd_lanes", ABSENT, "The last step asks the lanes of the other branch."),
+    Bug("mask_of_the_even", (*MASK, *ABSENT), "The mask is that of the other branch.", also=ABSENT),
+))  # fmt: skip
 @cute.kernel
-def shuffle_in_branches(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def shuffle_in_branches(mX, mY, bug):
     """Even lanes sum among themselves, odd lanes take a maximum, masks name who is there."""
     tidx, _, _ = cute.arch.thread_idx()
     x = mX[tidx]
@@ -125,9 +166,15 @@ def shuffle_in_branches(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr
     mY[tidx] = x
 
 
-@launched(block=THREADS)
+@family(block=THREADS, args=lambda: (fk.randn(2, 2), fk.empty(THREADS)),
+        want=lambda x, y: (x.sum(0)[:, None] * torch.arange(1.0, 33.0)).view(-1), bugs=(
+    Bug("read_at_once", RACE, "Lanes read without sync_warp.", also=("uninitialised-shared",)),
+    Bug("replaced_early", RACE, "Lane 0 writes again before all have read."),
+    Bug("of_the_other_warp", RACE, "The value is the other warp's.", loose=True,
+        also=("uninitialised-shared",)),
+))  # fmt: skip
 @cute.kernel
-def handed_by_lane_0(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def handed_by_lane_0(mX, mY, bug):
     """Lane 0 of each warp writes a value for its warp, twice in the same place."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
@@ -136,72 +183,8 @@ def handed_by_lane_0(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     for k in cutlass.range(2, unroll=1):
         if lane == 0:
             sV[warp] = mX[k, warp]  # BUG read_at_once, replaced_early, of_the_other_warp
-        if cutlass.const_expr(bug != "read_at_once"):
-            cute.arch.sync_warp()
+        sync_if(bug != "read_at_once", cute.arch.sync_warp)
         w = 1 - warp if cutlass.const_expr(bug == "of_the_other_warp") else warp
         total += sV[w] * (lane + 1)  # BUG read_at_once, replaced_early, of_the_other_warp
-        if cutlass.const_expr(bug != "replaced_early"):
-            cute.arch.sync_warp()
+        sync_if(bug != "replaced_early", cute.arch.sync_warp)
     mY[tidx] = total
-
-
-def listed(x, n, y):
-    kept = x[x > 0].sort().values
-    return [(y[: len(kept)].sort().values, kept)]
-
-
-def uneven(x, y):
-    totals = torch.stack([row[: i % 5 + 1].sum() for i, row in enumerate(x)])
-    return [(y, (totals.view(16, 2).flip(1).reshape(-1) + totals.sum()).int())]
-
-
-def by_parity(x, y):
-    return [(y[::2], x[::2].sum().int().expand(16)), (y[1::2], x[1::2].max().int().expand(16))]
-
-
-RACE, MASK, ABSENT = ("shared-race",), ("member-mask",), ("shuffle-inactive",)
-FAMILIES = (
-    Family(warp_tiles, lambda: (fk.randn(192), fk.empty(192)),
-           lambda x, y: [(y, x.view(6, 8, 4).transpose(1, 2).reshape(-1))], bugs=(
-        Bug("read_early", RACE, "No sync_warp between writing and reading."),
-        Bug("written_early", RACE, "No sync_warp before the tile is written again."),
-        Bug("in_one_tile", RACE, "Both warps use one tile.", loose=True),
-        Bug("half_synced", RACE, "The halves of the warp wait apart, and read each other's.",
-            loose=True),
-    )),
-    Family(quarters, lambda: (fk.randn(THREADS), fk.empty(THREADS)),
-           lambda x, y: [(y, x.view(-1, 8).flip(1).reshape(-1))], bugs=(
-        Bug("mask_of_the_next", MASK, "The mask names the next group, not the lane's own.",
-            also=RACE),
-        Bug("across_groups", RACE, "The value is one of another group."),
-        Bug("mask_of_four", RACE, "The masks are those of half a group."),
-    )),
-    Family(leaders, lambda: (fk.randint(-9, 9, THREADS), zeros(1),
-           zeros(THREADS)), listed, bugs=(
-        Bug("from_lane_0", ABSENT, "Lane 0 is asked for the place, and may not be there.",
-            also=("global-race", *MASK)),
-        Bug("one_place", ("global-race",), "All lanes store to the first place."),
-    )),
-    Family(uneven_loops, lambda: (integers(32, 5), empty(32)), uneven,
-           bugs=(
-        Bug("meets_inside", ("deadlock",),
-            "sync_warp inside the loop, which lanes leave at different times."),
-        Bug("reduces_inside", ("deadlock",), "A shuffle inside the loop.", also=MASK),
-        Bug("does_not_meet", RACE, "The neighbour's total is read without sync_warp."),
-    )),
-    Family(shuffle_in_branches, lambda: (integers(32), empty(32)),
-           by_parity, bugs=(
-        Bug("of_odd_lanes", ABSENT, "The last step asks the lanes of the other branch."),
-        Bug("mask_of_the_even", (*MASK, *ABSENT), "The mask is that of the other branch.",
-            also=ABSENT),
-    )),
-    Family(handed_by_lane_0, lambda: (fk.randn(2, 2),
-           fk.empty(THREADS)), lambda x, y: [(y, (x.sum(0)[:, None] * torch.arange(1.0,
-           33.0)).view(-1))], bugs=(
-        Bug("read_at_once", RACE, "Lanes read without sync_warp.",
-            also=("uninitialised-shared",)),
-        Bug("replaced_early", RACE, "Lane 0 writes again before all have read."),
-        Bug("of_the_other_warp", RACE, "The value is the other warp's.", loose=True,
-            also=("uninitialised-shared",)),
-    )),
-)  # fmt: skip

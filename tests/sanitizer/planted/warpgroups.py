@@ -6,8 +6,8 @@ from cutlass import Float16, Float32, cute
 from cutlass.cute.nvgpu import OperandMajorMode, cpasync, warpgroup
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import launched
+from tests.sanitizer.bank import Bug, family
+from tests.sanitizer.kernel_parts import sync_if
 
 WARPGROUP = 128
 THREADS, ROWS, COLUMNS, TILE_K, STAGES = 256, 128, 32, 32, 3  # two warpgroups
@@ -29,9 +29,43 @@ def copy_of_tiles():
     return cute.make_tiled_copy_tv(atom, threads, cute.make_layout((1, VECTOR)))
 
 
-@launched(block=THREADS)
+def rescaled(a, b, c):
+    a, b = (x.double().view(len(x), -1, 16) for x in (a, b))
+    return [(c, (a[:, 0] @ b[:, 0].T / 2 + a[:, 1] @ b[:, 1].T + 0.25).float())]
+
+
+def one_tile():
+    a, b = (fk.randn(m, TILE_K, dtype=torch.float16) for m in (64, COLUMNS))
+    return a, b, fk.ones(64, COLUMNS)
+
+
+def product(a, b, c):
+    return [(c, (a.double() @ b.double().T).to(c.dtype))]
+
+
+def operands():
+    a, b = (fk.randn(m, 5 * TILE_K, dtype=torch.float16) for m in (ROWS, COLUMNS))
+    return a, b, fk.empty(ROWS, COLUMNS)
+
+
+IN_FLIGHT, FENCE, PROXY = ("async-product",), ("product-fence",), ("proxy-fence",)
+
+
+@family(block=THREADS, args=operands, want=product, static=(0, 1, 2), bugs=(
+    Bug("no_wait", IN_FLIGHT, "Nobody waits for the last product.", loose=True),
+    Bug("wait_leaves_one", IN_FLIGHT, "The last product may still be in flight.", loose=True),
+    Bug("not_committed", IN_FLIGHT, "No product is in a group.", loose=True),
+    Bug("no_fence", FENCE, "wgmma.fence is left out.", loose=True),
+    Bug("no_proxy_fence", PROXY, "What cp.async has stored is not fenced.", loose=True),
+    Bug("no_barrier", IN_FLIGHT, "The second warpgroup does not wait for the copies.",
+        also=("async-copy", *PROXY), loose=True),
+    Bug("copied_too_early", IN_FLIGHT, "The other warpgroup may still read the stage.", loose=True),
+    Bug("stage_too_few", IN_FLIGHT, "A tile comes into the stage before, still multiplied.",
+        also=("async-copy", "uninitialised-shared"), loose=True),
+    Bug("stage_of_each_warp", ("wgmma",), "The warps of a warpgroup give two descriptors."),
+))  # fmt: skip
 @cute.kernel
-def warpgroup_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.Constexpr):
+def warpgroup_product(mA, mB, mC, bug):
     """C (128, 32) = A B^T, one tile of K ahead; the first warpgroup copies, both multiply."""
     tidx, _, _ = cute.arch.thread_idx()
     K, source = OperandMajorMode.K, warpgroup.OperandSource.SMEM
@@ -71,8 +105,7 @@ def warpgroup_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cu
             # BUG no_barrier, no_proxy_fence, copied_too_early, stage_too_few, not_committed
             cute.copy(copy, tBgB[None, None, None, t + 1], tBsB[None, None, None, free])
         cute.arch.cp_async_commit_group()
-        if cutlass.const_expr(bug == "copied_too_early"):
-            cute.arch.sync_threads()
+        sync_if(bug == "copied_too_early")
         stage = t % STAGES
         if cutlass.const_expr(bug == "stage_of_each_warp"):
             stage = (t + tidx // 64) % STAGES
@@ -91,9 +124,16 @@ def warpgroup_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cu
     cute.basic_copy(tCrC, tCgC)  # BUG no_wait, wait_leaves_one, not_committed
 
 
-@launched(block=WARPGROUP)
+@family(block=WARPGROUP, args=one_tile, want=rescaled, static=(0, 1, 2), bugs=(
+    Bug("scaled_too_early", IN_FLIGHT, "The sum is halved before the wait.", also=FENCE,
+        loose=True),
+    Bug("not_fenced_again", FENCE, "The halved sum is not fenced.", loose=True),
+    Bug("half_a_tile", ("uninitialised-shared",), "Half of the rows are never stored."),
+    Bug("overwritten", IN_FLIGHT, "Columns of B are cleared before the wait.", also=PROXY,
+        loose=True),
+))  # fmt: skip
 @cute.kernel
-def rescaled_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.Constexpr):
+def rescaled_product(mA, mB, mC, bug):
     """C (64, 32): a step of 16 of K after the other, the sum halved before each."""
     tidx, _, _ = cute.arch.thread_idx()
     K, source = OperandMajorMode.K, warpgroup.OperandSource.SMEM
@@ -129,49 +169,3 @@ def rescaled_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cut
         if cutlass.const_expr(bug != "scaled_too_early" or k > 0):
             warpgroup.wait_group(0)
     cute.basic_copy(tCrC, tCgC)  # BUG half_a_tile
-
-
-def rescaled(a, b, c):
-    a, b = (x.double().view(len(x), -1, 16) for x in (a, b))
-    return [(c, (a[:, 0] @ b[:, 0].T / 2 + a[:, 1] @ b[:, 1].T + 0.25).float())]
-
-
-def one_tile():
-    a, b = (fk.randn(m, TILE_K, dtype=torch.float16) for m in (64, COLUMNS))
-    return a, b, fk.ones(64, COLUMNS)
-
-
-def product(a, b, c):
-    return [(c, (a.double() @ b.double().T).to(c.dtype))]
-
-
-def operands():
-    a, b = (fk.randn(m, 5 * TILE_K, dtype=torch.float16) for m in (ROWS, COLUMNS))
-    return a, b, fk.empty(ROWS, COLUMNS)
-
-
-IN_FLIGHT, FENCE, PROXY = ("async-product",), ("product-fence",), ("proxy-fence",)
-FAMILIES = (
-    Family(warpgroup_product, operands, product, static=(0, 1, 2), bugs=(
-        Bug("no_wait", IN_FLIGHT, "Nobody waits for the last product.", loose=True),
-        Bug("wait_leaves_one", IN_FLIGHT, "The last product may still be in flight.", loose=True),
-        Bug("not_committed", IN_FLIGHT, "No product is in a group.", loose=True),
-        Bug("no_fence", FENCE, "wgmma.fence is left out.", loose=True),
-        Bug("no_proxy_fence", PROXY, "What cp.async has stored is not fenced.", loose=True),
-        Bug("no_barrier", IN_FLIGHT, "The second warpgroup does not wait for the copies.",
-            also=("async-copy", *PROXY), loose=True),
-        Bug("copied_too_early", IN_FLIGHT, "The other warpgroup may still read the stage.",
-            loose=True),
-        Bug("stage_too_few", IN_FLIGHT, "A tile comes into the stage before, still multiplied.",
-            also=("async-copy", "uninitialised-shared"), loose=True),
-        Bug("stage_of_each_warp", ("wgmma",), "The warps of a warpgroup give two descriptors."),
-    )),
-    Family(rescaled_product, one_tile, rescaled, static=(0, 1, 2), bugs=(
-        Bug("scaled_too_early", IN_FLIGHT, "The sum is halved before the wait.", also=FENCE,
-            loose=True),
-        Bug("not_fenced_again", FENCE, "The halved sum is not fenced.", loose=True),
-        Bug("half_a_tile", ("uninitialised-shared",), "Half of the rows are never stored."),
-        Bug("overwritten", IN_FLIGHT, "Columns of B are cleared before the wait.", also=PROXY,
-            loose=True),
-    )),
-)  # fmt: skip

@@ -5,15 +5,40 @@ import torch
 from cutlass import Float32, Int32, cute
 
 import forgekit as fk
-from tests.sanitizer.bank import Bug, Family
-from tests.sanitizer.kernel_parts import launched
+from tests.sanitizer.bank import Bug, family
 
 LOWER, UPPER = 0x0000FFFF, 0xFFFF0000
 
 
-@launched(block=32)
+def integers():
+    return fk.randint(0, 99, 32), fk.empty(32, dtype=torch.int32)
+
+
+def paired(x, y):
+    groups = x.view(2, 16)
+    return [(y, (groups + groups.roll(8, 1)).view(-1))]
+
+
+def half_by_half(x, y):
+    return [(y[:16], x[:16].sum().int().expand(16)), (y[16:], x[16:].max().expand(16))]
+
+
+def moved_together(x, y):
+    kept = x[x > 0]
+    return [(y[: len(kept)], kept), (y[len(kept) :], fk.zeros(32 - len(kept), dtype=x.dtype))]
+
+
+ABSENT, MASK = ("shuffle-inactive",), ("member-mask",)
+
+
+@family(block=32, args=integers, want=paired, bugs=(
+    Bug("shuffled_in_a_branch", ABSENT, "A shuffle of all lanes where 12 are left.", also=MASK),
+    Bug("with_half_the_mask", MASK, "All lanes shuffle, the mask names the lower half.",
+        also=ABSENT),
+    Bug("with_masks_of_two_kinds", MASK, "The two halves name different masks."),
+))  # fmt: skip
 @cute.kernel
-def pairs(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def pairs(mX, mY, bug):
     """y[i] = x[i] + x[i + 8] in groups of 16 lanes."""
     lane, _, _ = cute.arch.thread_idx()
     x = mX[lane]
@@ -30,9 +55,16 @@ def pairs(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[lane] = x
 
 
-@launched(block=32)
+@family(block=32, args=integers, want=half_by_half, bugs=(
+    Bug("with_the_others_mask", (*MASK, *ABSENT), "The mask is that of the other half.",
+        also=ABSENT, loose=True),
+    Bug("across_the_middle", ABSENT, "The lower half shuffles with lanes of the upper half."),
+    Bug("sent_by_the_last_lane", ABSENT, "The broadcast comes from a lane of the other half."),
+    Bug("synced_with_the_others", MASK, "sync_warp with the other half's mask."),
+    Bug("reduced_with_the_others", MASK, "A reduction with the other half's mask."),
+))  # fmt: skip
 @cute.kernel
-def halves(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def halves(mX, mY, bug):
     """The lower half of the warp sums its values, the upper half takes its largest."""
     lane, _, _ = cute.arch.thread_idx()
     x = mX[lane]
@@ -57,9 +89,12 @@ def halves(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     mY[lane] = x
 
 
-@launched(block=32)
+@family(block=32, args=lambda: (fk.randn(20), fk.empty(1)), want=lambda x, y: x.sum()[None], bugs=(
+    Bug("of_lanes_with_a_value", ABSENT, "The shuffles are inside `if tidx < n`.", also=MASK),
+    Bug("after_some_have_left", ABSENT, "warp_reduction_sum inside `if tidx < n`.", also=MASK),
+))  # fmt: skip
 @cute.kernel
-def tail_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def tail_sum(mX, mY, bug):
     """Sum of fewer values than threads: threads without one take part with 0."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
@@ -79,9 +114,12 @@ def tail_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[0] = total
 
 
-@launched(block=48)
+@family(block=48, args=lambda: (fk.randn(48), fk.empty(3)), want=lambda x, y: x.view(3, 16).sum(1),
+        bugs=(
+    Bug("from_lanes_not_there", ABSENT, "The second warp, of 16 lanes, sums 32.", also=MASK),
+))  # fmt: skip
 @cute.kernel
-def short_block(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def short_block(mX, mY, bug):
     """48 threads: the second warp has 16 lanes, and reduces with a mask for those."""
     tidx, _, _ = cute.arch.thread_idx()
     x = mX[tidx]
@@ -95,9 +133,12 @@ def short_block(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         mY[tidx // 16] = x
 
 
-@launched(block=32)
+@family(block=32, args=lambda: (fk.randn(32), fk.zeros(32)), want=moved_together, bugs=(
+    Bug("voting_for_half", MASK, "All lanes vote, the mask names the lower half.",
+        also=("global-race",)),
+))  # fmt: skip
 @cute.kernel
-def compact(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
+def compact(mX, mY, bug):
     """The positive values of a warp, moved together: a vote, and a place from its bits."""
     lane, _, _ = cute.arch.thread_idx()
     x = mX[lane]
@@ -106,53 +147,3 @@ def compact(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     place = cute.arch.popc(votes & ((Int32(1) << lane) - 1))
     if x > 0:
         mY[place] = x
-
-
-def integers():
-    return fk.randint(0, 99, 32), fk.empty(32, dtype=torch.int32)
-
-
-def paired(x, y):
-    groups = x.view(2, 16)
-    return [(y, (groups + groups.roll(8, 1)).view(-1))]
-
-
-def half_by_half(x, y):
-    return [(y[:16], x[:16].sum().int().expand(16)), (y[16:], x[16:].max().expand(16))]
-
-
-def moved_together(x, y):
-    kept = x[x > 0]
-    return [(y[: len(kept)], kept), (y[len(kept) :], fk.zeros(32 - len(kept), dtype=x.dtype))]
-
-
-ABSENT, MASK = ("shuffle-inactive",), ("member-mask",)
-FAMILIES = (
-    Family(pairs, integers, paired, bugs=(
-        Bug("shuffled_in_a_branch", ABSENT, "A shuffle of all lanes where 12 are left.", also=MASK),
-        Bug("with_half_the_mask", MASK, "All lanes shuffle, the mask names the lower half.",
-            also=ABSENT),
-        Bug("with_masks_of_two_kinds", MASK, "The two halves name different masks."),
-    )),
-    Family(halves, integers, half_by_half, bugs=(
-        Bug("with_the_others_mask", (*MASK, *ABSENT), "The mask is that of the other half.",
-            also=ABSENT, loose=True),
-        Bug("across_the_middle", ABSENT, "The lower half shuffles with lanes of the upper half."),
-        Bug("sent_by_the_last_lane", ABSENT, "The broadcast comes from a lane of the other half."),
-        Bug("synced_with_the_others", MASK, "sync_warp with the other half's mask."),
-        Bug("reduced_with_the_others", MASK, "A reduction with the other half's mask."),
-    )),
-    Family(tail_sum, lambda: (fk.randn(20), fk.empty(1)),
-           lambda x, y: [(y, x.sum()[None])], bugs=(
-        Bug("of_lanes_with_a_value", ABSENT, "The shuffles are inside `if tidx < n`.", also=MASK),
-        Bug("after_some_have_left", ABSENT, "warp_reduction_sum inside `if tidx < n`.", also=MASK),
-    )),
-    Family(short_block, lambda: (fk.randn(48), fk.empty(3)),
-           lambda x, y: [(y, x.view(3, 16).sum(1))], bugs=(
-        Bug("from_lanes_not_there", ABSENT, "The second warp, of 16 lanes, sums 32.", also=MASK),
-    )),
-    Family(compact, lambda: (fk.randn(32), fk.zeros(32)), moved_together, bugs=(
-        Bug("voting_for_half", MASK, "All lanes vote, the mask names the lower half.",
-            also=("global-race",)),
-    )),
-)  # fmt: skip
