@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import metadata
 from typing import Any
 
+from forgekit.devices import package_version
 from forgekit.errors import PlatformError
 
 _FLUSH_BYTES = 512 * 2**20  # several times the largest L2 cache, and 120 us of an H200
@@ -111,8 +110,5 @@ def package_versions(*names: str) -> dict[str, str]:
     """Versions of those packages that are installed, and of forgekit."""
     import forgekit
 
-    found = {"forgekit": forgekit.__version__}
-    for name in names:
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name)
-    return found
+    found = {name: package_version(name) for name in names}
+    return {"forgekit": forgekit.__version__, **{k: v for k, v in found.items() if v}}

@@ -15,8 +15,13 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from forgekit.benching.suites.machine import error_line, lacking_memory, lost_context
-from forgekit.benching.suites.operations import make_inputs, result_shape, why_wrong
+from forgekit.benching.suites.operations import (
+    lacking_memory,
+    make_inputs,
+    result_shape,
+    why_wrong,
+)
+from forgekit.benching.suites.running import error_line, lost_context
 from forgekit.benching.suites.suite import Case
 from forgekit.benching.timing import Timing, time_gpu
 from forgekit.devices import current_target

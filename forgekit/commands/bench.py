@@ -22,7 +22,7 @@ from forgekit.benching.suites.suite import (
     suite_names,
 )
 from forgekit.commands.options import AtLeast, Command, Names, chosen_target
-from forgekit.errors import usage_error
+from forgekit.errors import PlatformError, got_needed, usage_error
 from forgekit.output_files import check_output, write_output
 
 if TYPE_CHECKING:
@@ -208,14 +208,15 @@ def _measured(
 
 
 def _settings(chosen: SimpleNamespace, *, here: bool) -> Settings:
-    from forgekit.benching.suites.running import Settings, check_host_times
+    from forgekit.benching.suites.running import Settings
     from forgekit.benching.suites.spread import local_workers
 
     device, arch = chosen.device, None
     if here and (not chosen.scheduler or local_workers(chosen.scheduler)):
         target = chosen_target(chosen.device)
-        if chosen.host_times:
-            check_host_times(target)
+        if chosen.host_times and target.kind != "gpu":
+            needed, remedy = "a GPU", "run it on such a machine"
+            raise PlatformError(got_needed("--host-times", target.name, needed, remedy))
         device = target.kind
         arch = target.arch if target.kind == "virtual" else None
     settings = Settings(

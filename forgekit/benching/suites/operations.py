@@ -16,6 +16,7 @@ from torch import Tensor
 
 from forgekit import ref
 from forgekit.benching.suites.suite import Case
+from forgekit.devices import Target
 from forgekit.dtypes import dtype_info
 
 _EXACT = ("copy", "copy_transpose")
@@ -81,6 +82,17 @@ def memory_needed(case: Case) -> int:
     """Bytes of device memory that checking and timing the case take, about."""
     another = math.prod(result_shape(case)) * getattr(torch, case.dtype).itemsize
     return moved_bytes(case) + another + 8 * _COPIES * min(case.elements, _PART) + _RESERVE
+
+
+def lacking_memory(case: Case, target: Target) -> str:
+    """Why there is too little memory for a case; empty if there is enough."""
+    if target.kind != "gpu":
+        return ""
+    torch.cuda.empty_cache()
+    free, needed = torch.cuda.mem_get_info()[0], memory_needed(case)
+    if needed <= free:
+        return ""
+    return f"needs about {needed / 1e9:.1f} GB of device memory, {free / 1e9:.1f} GB are free"
 
 
 def why_wrong(case: Case, inputs: tuple[Tensor, ...], result: Tensor) -> str | None:

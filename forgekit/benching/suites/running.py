@@ -6,21 +6,19 @@
 from __future__ import annotations
 
 import datetime
+import functools
+import platform
+import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from forgekit.benching.measuring import measure
-from forgekit.benching.suites.machine import (
-    commit,
-    error_line,
-    lacking_memory,
-    lost_context,
-    machine_info,
-)
 from forgekit.benching.suites.operations import (
+    lacking_memory,
     make_inputs,
     moved_bytes,
     result_shape,
@@ -29,9 +27,8 @@ from forgekit.benching.suites.operations import (
 from forgekit.benching.suites.peers import AbsentError, Contender, contenders
 from forgekit.benching.suites.results import MachineInfo, SuiteResults, SuiteRow
 from forgekit.benching.suites.suite import Case
-from forgekit.benching.timing import host_us
-from forgekit.devices import Target, use_target
-from forgekit.errors import PlatformError, got_needed
+from forgekit.benching.timing import ceiling_gbps, host_us, package_versions
+from forgekit.devices import Target, gpu_report, use_target
 
 VIRTUAL_ELEMENTS = 2**20  # of the largest case that the virtual GPU counts in about a second
 
@@ -123,21 +120,9 @@ def _measured(
     return SuiteRow(case, contender.name, "ok", moved, found.timing, found.counters)
 
 
-def check_host_times(target: Target) -> None:
-    """Raise PlatformError where there is no GPU to wait for."""
-    if target.kind != "gpu":
-        needed, remedy = "a GPU", "run it on such a machine"
-        raise PlatformError(got_needed("--host-times", target.name, needed, remedy))
-
-
 def measure_host(results: SuiteResults, ops: Sequence[str], settings: Settings) -> None:
-    """Microseconds of host time of one call, on 64×64 elements of float16, into the results.
-
-    Raises:
-        PlatformError: there is no GPU.
-    """
+    """Microseconds of host time of one call, on 64×64 elements of float16, into the results."""
     with use_target(settings.device, settings.arch) as target:
-        check_host_times(target)
         machine = machine_info(target)
         for op in ops:
             case = Case(op, (64, 64), "float16")
@@ -153,7 +138,7 @@ def measure_host(results: SuiteResults, ops: Sequence[str], settings: Settings) 
 
 def new_results(suite: str) -> SuiteResults:
     """SuiteResults of today's commit, as yet without rows."""
-    return SuiteResults(suite, datetime.date.today().isoformat(), commit())
+    return SuiteResults(suite, datetime.date.today().isoformat(), _commit())
 
 
 def run_cases(cases: Sequence[Case], settings: Settings) -> Iterator[tuple[int, CaseOutcome]]:
@@ -213,3 +198,49 @@ def exit_status(results: SuiteResults) -> int:
     if any(row.own and row.status in ("wrong", "error") for row in results.rows):
         return 1
     return 130 if results.interrupted else 0
+
+
+# -- this process's machine ------------------------------------------------------------------------
+@functools.lru_cache
+def machine_info(target: Target) -> MachineInfo:
+    """This process and its GPU; measures the ceiling, once."""
+    packages = package_versions("torch", "nvidia-cutlass-dsl", "triton", "quack-kernels")
+    versions = {"python": platform.python_version(), **packages}
+    if target.kind == "virtual":
+        return MachineInfo("virtual", target.name, None, versions, None)
+    found = gpu_report()
+    versions["cuda"] = str(found.torch_cuda)
+    ceiling = round(ceiling_gbps(), 1)
+    return MachineInfo("gpu", target.name, found.driver, versions, ceiling)
+
+
+def _commit() -> str | None:
+    """The commit of forgekit's checkout, "+" behind it where files were changed; None without."""
+    root = Path(__file__).parents[3]
+    if not (root / ".git").exists():
+        return None
+    words = ["describe", "--always", "--exclude=*", "--abbrev=12", "--dirty=+"]
+    try:
+        done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True)
+    except OSError:
+        return None
+    return done.stdout.strip() or None
+
+
+def error_line(error: BaseException) -> str:
+    """An error in a line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = lines[0] if lines else "no message"
+    return f"{type(error).__name__}: {said}"[:400]
+
+
+def lost_context() -> str:
+    """Why the GPU's context is broken, after an error; empty if it is not."""
+    if not torch.cuda.is_available():
+        return ""
+    try:
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+    except RuntimeError as error:
+        return error_line(error)
+    return ""

@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from forgekit.errors import brief, usage_error
 
@@ -20,7 +20,6 @@ OPERATORS = ("copy_transpose", "reduce_sum", "softmax", "softmax_backward")  # t
 DTYPES = ("float16", "bfloat16", "float32")
 
 _FOLDER = Path(__file__).parent
-_KEYS = {"ops", "dtypes", "why", "shapes", "M", "N", "dim"}
 
 
 @dataclass(frozen=True)
@@ -60,59 +59,46 @@ def load_suite(name: str) -> list[Case]:
         known = ", ".join(suite_names())
         remedy = "choose one, or give the path of a TOML file"
         raise usage_error("--suite", brief(name), f"one of {known}", remedy)
+    remedy = f"see {_FOLDER / 'smoke.toml'}"
     try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
+        groups = tomllib.loads(file.read_text(encoding="utf-8")).get("group")
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        remedy = f"see {_FOLDER / 'smoke.toml'}"
         raise usage_error(str(file), error, "a TOML file", remedy) from None
-    groups = data.get("group")
     if not isinstance(groups, list) or not groups:
-        _refuse(file, "group", groups, "tables [[group]]")
-    cases = [case for group in groups for case in _cases(file, group)]
+        raise usage_error(f"{file}, group", groups, "tables [[group]]", remedy)
+    cases: list[Case] = []
+    for group in groups:
+        try:
+            cases += _cases(group)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise usage_error(f"{file}, group", group, _GROUP, remedy) from None
     # What may break the GPU's context, and with it all that follows, is last.
     return sorted(dict.fromkeys(cases), key=lambda c: (c.elements > 2**31, OPERATORS.index(c.op)))
 
 
-def _cases(file: Path, group: Any) -> Iterable[Case]:
-    if not isinstance(group, dict):
-        _refuse(file, "group", repr(group), "tables [[group]]")
-    if unknown := set(group) - _KEYS:
-        _refuse(file, "group", sorted(unknown), f"keys of {', '.join(sorted(_KEYS))}")
-    ops = _names(file, group, "ops", OPERATORS)
-    dtypes = _names(file, group, "dtypes", DTYPES)
-    dim = group.get("dim", -1)
-    if type(dim) is not int or dim not in (-1, 0):
-        _refuse(file, "dim", dim, "-1 or 0")
-    shapes = _shapes(file, group)
-    return [Case(op, shape, t, dim) for op in ops for shape in shapes for t in dtypes]
+_GROUP = (
+    f"ops of {', '.join(OPERATORS)}, dtypes of {', '.join(DTYPES)}, dim -1 or 0, and either shapes "
+    "or M and N, in whole numbers of 1 or more"
+)
 
 
-def _names(file: Path, group: dict[str, Any], key: str, known: Sequence[str]) -> list[str]:
-    found = group.get(key)
-    if not isinstance(found, list) or not found or not set(map(str, found)) <= set(known):
-        _refuse(file, key, found, f"a list of some of {', '.join(known)}")
-    return list(found)
+def _cases(group: Any) -> list[Case]:
+    """The cases of a group. Raises one of what `load_suite` expects if it is none."""
+    g = {"dim": -1, "why": "", **group}
+    shapes = list(g["shapes"] if "shapes" in g else itertools.product(g["M"], g["N"]))
+    keys = {"ops", "dtypes", "dim", "why", *(["shapes"] if "shapes" in g else ["M", "N"])}
+    found = [
+        Case(op, (m, n), t, g["dim"]) for op in g["ops"] for m, n in shapes for t in g["dtypes"]
+    ]
+    if set(g) != keys or not found or not all(map(_can_be, found)):
+        raise ValueError("a group that is none")
+    return found
 
 
-def _shapes(file: Path, group: dict[str, Any]) -> list[tuple[int, int]]:
-    if ("shapes" in group) == ("M" in group or "N" in group):
-        _refuse(file, "group", sorted(group), "either shapes, or M and N")
-    lists = {key: group.get(key, []) for key in ("shapes", "M", "N")}
-    for key, found in lists.items():
-        if not isinstance(found, list):
-            _refuse(file, key, repr(found), "a list")
-    pairs = lists["shapes"] or [*itertools.product(lists["M"], lists["N"])]
-    sizes = [[*pair] if isinstance(pair, list | tuple) else [] for pair in pairs]
-    if not pairs or any([*map(type, pair)] != [int, int] for pair in sizes):
-        _refuse(file, "sizes", pairs, "pairs of integers")
-    if (least := min(map(min, sizes))) < 1:
-        _refuse(file, "sizes", least, "1 or more: of nothing, there is nothing to measure")
-    return [(m, n) for m, n in sizes]
-
-
-def _refuse(file: Path, what: str, got: object, needed: str) -> NoReturn:
-    remedy = f"see {_FOLDER / 'smoke.toml'}"
-    raise usage_error(f"{file}, {what}", got, needed, remedy)
+def _can_be(case: Case) -> bool:
+    numbers = [type(n) is int for n in (*case.shape, case.dim)]
+    sizes = all(numbers) and min(case.shape) > 0 and case.dim in (-1, 0)
+    return sizes and case.op in OPERATORS and case.dtype in DTYPES
 
 
 def check_names(ops: Sequence[str], dtypes: Sequence[str]) -> None:

@@ -8,7 +8,6 @@ import math
 import pytest
 
 from forgekit.benching.suites.compare import (
-    check_comparable,
     check_overlap,
     compare,
     parse_percent,
@@ -116,12 +115,6 @@ def test_a_gate_without_rows_is_refused() -> None:
     before.rows.clear()
     with pytest.raises(UsageError, match="0 rows"):
         check_overlap(before, [(CASES[0], "forgekit")], "mine")
-
-
-def test_a_baseline_of_another_gpu_is_refused() -> None:
-    check_comparable(results(BEFORE), "NVIDIA H200")
-    with pytest.raises(UsageError, match="a baseline of NVIDIA H200, needed one of NVIDIA L4"):
-        check_comparable(results(BEFORE), "NVIDIA L4")
 
 
 def test_percentages() -> None:

@@ -108,7 +108,7 @@ def test_gpus_that_are_hidden_stay_hidden(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spread, "_CONNECT_S", 1)
+    monkeypatch.setattr(spread, "_CONNECT_S", 0.2)
     with pytest.raises(PlatformError, match="a scheduler with workers"):
         list(spread.spread(spread_work.kill_worker, [1], scheduler="tcp://127.0.0.1:9",
                            failed=lambda item, error: None))  # fmt: skip
