@@ -16,9 +16,9 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from forgekit.benching.measuring import count_call
 from forgekit.benching.timing import best_ms
@@ -30,8 +30,13 @@ from forgekit.vgpu import options
 if TYPE_CHECKING:
     import torch
 
-VGPU_KERNELS = ("transpose", "row_sum", "softmax")
 SCHEMA, VERSION = "forgekit-bench-vgpu", 1
+# The kernels, and what torch computes in their place.
+VGPU_KERNELS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "transpose": lambda x: x.T.contiguous(),
+    "row_sum": lambda x: x.sum(1),
+    "softmax": lambda x: x.softmax(1),
+}
 
 
 @dataclass(frozen=True)
@@ -51,50 +56,35 @@ class VgpuRow:
     torch_ms: float
     triton_ms: float | None = None
 
-    @property
-    def elements_per_s(self) -> float:
-        return self.size**2 / self.vgpu_ms * 1e3
 
-    @property
-    def warp_instructions_per_s(self) -> float:
-        return self.warp_instructions / self.vgpu_ms * 1e3
-
-
-def measure(operation: str, size: int, repeats: int) -> VgpuRow:
+def measure(operation: str, size: int, repeats: int, *, triton_ms: float | None = None) -> VgpuRow:
     """Check the result against torch, then time it; the best of `repeats`, compiling excluded."""
     import forgekit as fk
-    from forgekit.benching.virtual_gpu import kernels as vgpu_kernels
+    from forgekit.benching.virtual_gpu import kernels
 
-    x = fk.randn(size, size, device="virtual")
-    shape = (size,) if operation == "row_sum" else (size, size)
-    y = fk.empty(*shape, device="virtual")
-    expect: dict[str, Callable[[], torch.Tensor]] = {
-        "transpose": lambda: x.T.contiguous(),
-        "row_sum": lambda: x.sum(1),
-        "softmax": lambda: x.softmax(1),
-    }
-    run = fk.compile(getattr(vgpu_kernels, operation), x, y, device="virtual")
+    x, by_torch = fk.randn(size, size, device="virtual"), VGPU_KERNELS[operation]
+    y = fk.empty(*by_torch(x).shape, device="virtual")
+    run = fk.compile(getattr(kernels, operation), x, y, device="virtual")
     with options(progress=False):
         counters = count_call(lambda: run(x, y))
-    assert counters is not None  # it launches a kernel
-    # Sums of numbers near 0 cancel: what counts is the error beside the largest partial sum.
-    fk.check(y, expect[operation](), atol=1e-4, on_fail="raise")
-    with options(progress=False, sanitize=False):
-        bare_ms = best_ms(lambda: run(x, y), repeats)
-    with options(progress=False, sanitize=True):
-        sanitizer_ms = best_ms(lambda: run(x, y), repeats)
-    with options(progress=False):
+        assert counters is not None  # it launches a kernel
+        # Sums of numbers near 0 cancel: what counts is the error beside the largest partial sum.
+        fk.check(y, by_torch(x), atol=1e-4, on_fail="raise")
         profile_ms = best_ms(lambda: fk.profile(run, x, y), repeats)
-    torch_ms = best_ms(expect[operation], repeats)
+    times = {}
+    for sanitize in (False, True):
+        with options(progress=False, sanitize=sanitize):
+            times[sanitize] = best_ms(lambda: run(x, y), repeats)
     return VgpuRow(
-        operation, size, bare_ms, sanitizer_ms, profile_ms, counters.warp_instructions, torch_ms
-    )
+        operation, size, times[False], times[True], profile_ms, counters.warp_instructions,
+        best_ms(lambda: by_torch(x), repeats), triton_ms,
+    )  # fmt: skip
 
 
-def triton_times(size: int, repeats: int) -> dict[str, float] | None:
-    """Milliseconds of Triton's interpreter; None without the extra `peers`."""
+def triton_times(size: int, repeats: int) -> dict[str, float]:
+    """Milliseconds of Triton's interpreter for each kernel; none without the extra `peers`."""
     if importlib.util.find_spec("triton") is None:
-        return None
+        return {}
     program = "forgekit.benching.virtual_gpu.triton_kernels"
     command = [sys.executable, "-m", program, str(size), str(repeats)]
     done = subprocess.run(
@@ -117,8 +107,8 @@ def table(rows: Sequence[VgpuRow]) -> str:
         peer = (f"{r.triton_ms:,.0f}", f"{r.triton_ms / r.vgpu_ms:,.0f}") if r.triton_ms else "––"
         body.append((
             r.operation, f"{r.size}²", f"{r.vgpu_ms:.1f}", f"{r.sanitizer_ms:.1f}", ratios[0],
-            f"{r.profile_ms:.1f}", ratios[1], f"{r.elements_per_s / 1e6:.0f}",
-            f"{r.warp_instructions_per_s / 1e6:.0f}", f"{r.torch_ms:.2f}", *peer,
+            f"{r.profile_ms:.1f}", ratios[1], f"{r.size**2 / r.vgpu_ms / 1e3:.0f}",
+            f"{r.warp_instructions / r.vgpu_ms / 1e3:.0f}", f"{r.torch_ms:.2f}", *peer,
         ))  # fmt: skip
     return Table(heads, body).markdown()
 
@@ -149,7 +139,16 @@ def report(given: str, *, repeats: int, peers: bool, out: Path | None) -> int:
     if peers and all(r.triton_ms is None for r in rows):
         print("\nTriton is not installed: `uv run --extra peers forgekit bench vgpu` compares.")
     if out:
-        write_output("--out", out, json.dumps(_record(rows), indent=1) + "\n")
+        record = {
+            "schema": SCHEMA,
+            "version": VERSION,
+            "date": datetime.date.today().isoformat(),
+            "processor": processor(),
+            "cores": os.cpu_count(),
+            "python": platform.python_version(),
+            "rows": [asdict(row) for row in rows],
+        }
+        write_output("--out", out, json.dumps(record, indent=1) + "\n")
     return 0
 
 
@@ -162,18 +161,5 @@ def _sizes(text: str) -> list[int]:
 
 
 def _measured(size: int, repeats: int, peers: bool) -> list[VgpuRow]:
-    triton = triton_times(size, min(repeats, 3)) if peers else None
-    rows = [measure(operation, size, repeats) for operation in VGPU_KERNELS]
-    return rows if triton is None else [replace(r, triton_ms=triton[r.operation]) for r in rows]
-
-
-def _record(rows: Sequence[VgpuRow]) -> dict[str, Any]:
-    return {
-        "schema": SCHEMA,
-        "version": VERSION,
-        "date": datetime.date.today().isoformat(),
-        "processor": processor(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "rows": [asdict(r) for r in rows],
-    }
+    triton = triton_times(size, min(repeats, 3)) if peers else {}
+    return [measure(name, size, repeats, triton_ms=triton.get(name)) for name in VGPU_KERNELS]
