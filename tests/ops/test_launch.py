@@ -1,0 +1,414 @@
+"""Launching sums, softmax and its gradient: which kernel serves which tensor, and that it is right.
+
+The kernels themselves are in `tests/kernels`; here a few of each way to launch them are run on the
+virtual GPU, and all on a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from forgekit.errors import UsageError
+from forgekit.ops.launching import clusters_of
+from forgekit.ops.reductions import VARIANTS
+from tests.kernels.rowwise import (
+    WHERE,
+    Output,
+    assert_gradient,
+    assert_softmax,
+    assert_sums,
+    normal,
+)
+from tests.ops.launched import Launched, launcher, small_pieces
+
+F32, F16, BF16 = torch.float32, torch.float16, torch.bfloat16
+RIGHT: dict[str, Callable[..., None]] = {
+    "reduce_sum": assert_sums,
+    "softmax": assert_softmax,
+    "softmax_backward": assert_gradient,
+}
+
+
+def check(
+    op: str, x: torch.Tensor, dim: int, arch: str | None, variant: str | None = None,
+    y: torch.Tensor | None = None,
+) -> None:  # fmt: skip
+    """What is launched for x, or for the gradient x and y, fills a poisoned result rightly."""
+    operands: tuple[torch.Tensor, ...] = (x,)
+    if op == "softmax_backward":
+        operands = (x, x.softmax(dim) if y is None else y)
+    kept = x.shape[:dim] + x.shape[dim + 1 :] if op == "reduce_sum" else x.shape
+    result = Output(tuple(kept), x.dtype, arch)
+    run = launcher(op, *operands, dim=dim, arch=arch, variant=variant)
+    assert run is not None
+    assert run(*operands, result.tensor) is None
+    RIGHT[op](result.read(), *operands, dim)
+
+
+def words(
+    launched: Launched, op: str, x: torch.Tensor, dim: int, arch: str = "sm_90a",
+    variant: str | None = None,
+) -> str:  # fmt: skip
+    """What would be launched for such operands."""
+    launched.compiles = False
+    launcher(op, *([x] * (1 + op.endswith("backward"))), dim=dim, arch=arch, variant=variant)
+    return launched.words
+
+
+# -- which kernel ---------------------------------------------------------------------------------
+Case = tuple[tuple[int, ...], torch.dtype, str]
+SUMS: list[Case] = [  # shape, dtype, what is launched for dim 1
+    ((5, 1), F32, "RowSum elements exact"),
+    ((7, 4), F32, "RowSum elements exact"),
+    ((7, 15), F32, "RowSum elements"),
+    ((3, 33), F32, "RowSum unaligned"),
+    ((33, 64), BF16, "ShortRowSum exact"),
+    ((300, 40), F32, "ShortRowSum"),
+    ((5, 1000), F16, "ShortRowSum"),
+    ((3, 1024), F32, "ShortRowSum exact"),
+    ((3, 4096), F32, "RowSum exact"),
+    ((3, 3001), BF16, "RowSum unaligned"),
+    ((2, 8192), F32, "RowSum cluster 2"),
+    ((2, 8196), F32, "RowSum cluster 2"),
+    ((1, 20001), F32, "RowSum unaligned cluster 4"),
+    ((2, 65536), BF16, "RowSum cluster 8"),
+    ((2, 131072), F32, "RowSum split, RowSum elements"),
+    ((1, 300001), F32, "RowSum unaligned split, RowSum elements"),
+    ((1, 7, 40), F32, "ColumnSum"),
+    ((2, 60, 33), F32, "ColumnSum elements"),
+    ((3, 100, 40), F16, "ColumnSum"),
+    ((400, 9, 4), F32, "ColumnSum"),
+    ((1, 5000, 4), BF16, "ColumnSum cluster 2"),
+    ((1, 1100, 24), F32, "ColumnSum cluster 4"),
+    ((1, 16500, 8), F32, "ColumnSum, ColumnSum"),
+]
+SOFTMAX: list[Case] = [  # those of a gradient are called the same, and Backward
+    ((5, 1), F32, "Softmax elements exact"),
+    ((7, 15), F32, "Softmax elements"),
+    ((3, 33), F32, "Softmax unaligned"),
+    ((3, 101), F16, "Softmax unaligned"),
+    ((5, 1000), F32, "Softmax"),
+    ((3, 1003), BF16, "Softmax unaligned"),
+    ((2, 4097), F32, "Softmax unaligned"),
+    ((2, 5000), BF16, "StagedSoftmax | SoftmaxBackward"),
+    ((1, 20000), F32, "StagedSoftmax | SoftmaxBackward cluster 4"),
+    ((1, 20001), BF16, "Softmax unaligned cluster 4"),
+    ((1, 32768), F32, "StagedSoftmax exact | SoftmaxBackward cluster 4"),
+    ((1, 60000), BF16, "StagedSoftmax cluster 8 | SoftmaxBackward cluster 8"),
+    ((1, 70001), F32, "Softmax unaligned cluster 16"),
+    ((1, 140000), F32, "StagedSoftmax cluster 16 | SoftmaxBackward cluster 16"),
+    ((1, 1100000), F32, "StreamingSoftmax cluster 8"),
+    ((1, 7, 40), F32, "ColumnSoftmax once"),
+    ((3, 100, 40), F16, "ColumnSoftmax once"),
+    ((2, 1100, 24), F32, "ColumnSoftmax"),
+    ((1, 3000, 1, 5), BF16, "ColumnSoftmax elements"),
+]
+
+
+def of_gradient(expected: str) -> str:
+    return expected.partition(" | ")[2] or expected.replace("Softmax", "SoftmaxBackward")
+
+
+SERVED = [("reduce_sum", *case) for case in SUMS]
+for shape, dtype, name in SOFTMAX:
+    SERVED += [("softmax", shape, dtype, name.partition(" | ")[0]),
+               ("softmax_backward", shape, dtype, of_gradient(name))]  # fmt: skip
+
+
+@pytest.mark.parametrize(("op", "shape", "dtype", "expected"), SERVED, ids=str)
+def test_what_serves(
+    op: str, shape: tuple[int, ...], dtype: torch.dtype, expected: str, launched: Launched
+) -> None:
+    assert words(launched, op, torch.empty(shape, dtype=dtype, device="meta"), 1) == expected
+
+
+RUN = {
+    "reduce_sum": ((7, 15), (300, 40), (3, 3001), (2, 8192), (2, 131072), (2, 60, 33),
+                   (1, 1100, 24), (1, 16500, 8)),
+    "softmax": ((5, 1), (7, 15), (3, 33), (5, 1000), (2, 5000), (1, 20001), (1, 3000, 1, 5)),
+    "softmax_backward": ((5, 1), (7, 15), (3, 1003), (5, 1000), (1, 20001), (1, 3000, 1, 5)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("op", "shape", "dtype", "arch"),
+    [(op, shape, dtype, "sm_90a") for op, shape, dtype, _ in SERVED if shape in RUN[op]]
+    + [pytest.param(*case[:3], None, marks=pytest.mark.gpu) for case in SERVED],
+    ids=str,
+)
+def test_values(op: str, shape: tuple[int, ...], dtype: torch.dtype, arch: str | None) -> None:
+    check(op, normal(*shape, dtype=dtype, arch=arch, scale=3), 1, arch)
+
+
+@pytest.mark.parametrize(
+    ("op", "shape", "arch", "expected"),
+    [
+        ("reduce_sum", (2, 8192), "sm_80", "RowSum split, RowSum elements"),
+        ("reduce_sum", (1, 2100, 24), "sm_80", "ColumnSum, ColumnSum"),
+        ("reduce_sum", (2, 16384), "sm_100a", "RowSum cluster 4"),
+        ("reduce_sum", (1, 1100, 24), "sm_100a", "ColumnSum cluster 4"),
+        ("softmax", (2, 20000), "sm_80", "StagedSoftmax"),
+        ("softmax", (2, 40000), "sm_80", "StreamingSoftmax"),
+        ("softmax_backward", (2, 20000), "sm_80", "SoftmaxBackward"),
+        ("softmax_backward", (2, 40000), "sm_80", "StreamingSoftmaxBackward"),
+        ("softmax", (2, 40000), "sm_100a", "StagedSoftmax cluster 8"),
+    ],
+    ids=str,
+)
+def test_other_architectures(
+    op: str, shape: tuple[int, ...], arch: str, expected: str, launched: Launched
+) -> None:
+    assert words(launched, op, torch.empty(shape, device="meta"), 1, arch) == expected
+
+
+def test_more_rows_than_a_grid_has_in_y() -> None:
+    check("reduce_sum", normal(70000, 3), 1, "sm_90a")
+    check("softmax", normal(70000, 2, 3), 1, "sm_90a")
+
+
+# -- strides and addresses ------------------------------------------------------------------------
+View = Callable[[torch.Tensor], torch.Tensor]
+VIEWS: dict[str, tuple[View, str, str]] = {  # of 50 x 72: sums by rows | by columns, softmax | too
+    "whole": (lambda x: x, "ShortRowSum | ColumnSum", "Softmax | ColumnSoftmax once"),
+    "transposed": (
+        lambda x: x.t(), "ColumnSum | ShortRowSum", "Softmax unaligned | ColumnSoftmax once",
+    ),
+    "odd part": (
+        lambda x: x[:, :33], "RowSum unaligned | ColumnSum elements",
+        "Softmax elements | ColumnSoftmax elements once",
+    ),
+    "odd rows in step": (
+        lambda x: x[:, :69].contiguous(), "RowSum unaligned | ColumnSum elements",
+        "Softmax unaligned | ColumnSoftmax elements once",
+    ),
+    "aligned part": (
+        lambda x: x[:, 8:48], "ShortRowSum | ColumnSum", "Softmax | ColumnSoftmax once",
+    ),
+    "whole vectors elsewhere": (
+        lambda x: x[:, 1:65], "RowSum unaligned | ColumnSum elements",
+        "Softmax elements exact | ColumnSoftmax elements once",
+    ),
+    "every third column": (
+        lambda x: x[:, ::3], "RowSum elements | RowSum elements", "Softmax | ColumnSoftmax once",
+    ),
+    "one row, repeated": (
+        lambda x: x[1:2].expand(50, 72), "ShortRowSum | ColumnSum", "Softmax | ColumnSoftmax once",
+    ),
+    "one column, repeated": (
+        lambda x: x[:, 1:2].expand(50, 72), "RowSum elements | RowSum elements",
+        "Softmax | ColumnSoftmax once",
+    ),
+    "a row": (lambda x: x[3:4], "ShortRowSum | ColumnSum", "Softmax | ColumnSoftmax once"),
+    "a column": (
+        lambda x: x[:, 3:4], "RowSum elements exact | RowSum elements",
+        "Softmax elements exact | Softmax unaligned",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_what_serves_views(view: str, launched: Launched) -> None:
+    make, sums, softmax = VIEWS[view]
+    x = make(normal(50, 72))
+    gradient = softmax.replace("Softmax", "SoftmaxBackward")
+    if view == "transposed":  # whose columns have more rows than a thread of the gradient keeps
+        gradient = gradient.removesuffix(" once")
+    for op, expected in zip(RIGHT, (sums, softmax, gradient), strict=True):
+        assert " | ".join(words(launched, op, x, dim) for dim in (1, 0)) == expected
+
+
+@pytest.mark.parametrize(
+    ("view", "arch"),
+    [(v, "sm_90a") for v in ("transposed", "whole vectors elsewhere",
+                             "one row, repeated", "a column")]
+    + [pytest.param(v, None, marks=pytest.mark.gpu) for v in VIEWS],
+)  # fmt: skip
+def test_views(view: str, arch: str | None) -> None:
+    make = VIEWS[view][0]
+    x, y = make(normal(50, 72, arch=arch, scale=3)), make(normal(50, 72, arch=arch).softmax(1))
+    for dim in (1, 0):
+        for op in RIGHT:
+            check(op, x, dim, arch, y=y)
+    check("softmax_backward", x.contiguous(), 1, arch, y=y)
+
+
+# -- variants -------------------------------------------------------------------------------------
+SERVING = {
+    "naive": {"NaiveRowSum"}, "smem": {"SharedRowSum"}, "shuffle": {"ShuffleRowSum"},
+    "split": {"RowSum", "ColumnSum"}, "three_pass": {"ThreePassSoftmax"},
+    "two_pass": {"TwoPassSoftmax"}, "online": {"OnlineSoftmax"}, "cluster": {"Softmax"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("arch", WHERE)
+@pytest.mark.parametrize(
+    ("op", "variant"), [(op, v) for op in ("reduce_sum", "softmax") for v in VARIANTS[op]]
+)
+def test_variants(op: str, variant: str, arch: str | None, launched: Launched) -> None:
+    if variant == "cluster" and clusters_of(arch) == 1:
+        pytest.skip("no clusters here")
+    x = normal(2, 9, 40, arch=arch, scale=3)
+    for tensor in (x[0, :, ::3], x[0, 1:2].expand(4, 40), x[0].t()):
+        check(op, tensor, 1, arch, variant)
+    for dim in range(3):
+        check(op, x, dim, arch, variant)
+    names = {type(kernel).__name__ for kernel in launched.kernels}
+    fastest = {"RowSum", "ColumnSum"} if op == "reduce_sum" else {"Softmax", "ColumnSoftmax"}
+    assert names - {"ShortRowSum"} == SERVING.get(variant, fastest)
+
+
+@pytest.mark.parametrize("arch", WHERE)
+@pytest.mark.parametrize(("variant", "cluster"), [("vectorized", 1), ("cluster", 2)])
+def test_variants_of_the_gradient(
+    variant: str, cluster: int, arch: str | None, launched: Launched
+) -> None:
+    if cluster > clusters_of(arch):
+        pytest.skip("no clusters here")
+    x = normal(2, 9, 40, arch=arch, scale=3)
+    for dim in (1, 2):
+        check("softmax_backward", x, dim, arch, variant)
+    rows = [k for k in launched.kernels if type(k).__name__ == "SoftmaxBackward"]
+    assert {kernel.tile.cluster for kernel in rows} == {cluster}
+
+
+def test_variants_of_long_rows(launched: Launched) -> None:
+    x = torch.empty(1, 33000, device="meta")
+    assert words(launched, "softmax", x, 1, variant="vectorized") == "StreamingSoftmax"
+    assert words(launched, "softmax", x[:, :9000], 1, variant="online") == "OnlineSoftmax elements"
+    with pytest.raises(UsageError, match="32768 at most"):
+        words(launched, "softmax", x, 1, variant="online")
+    two_steps = "RowSum split, RowSum elements"
+    assert words(launched, "reduce_sum", x[:, :8192], 1, variant="split") == two_steps
+    columns = torch.empty(2100, 24, device="meta")
+    assert words(launched, "reduce_sum", columns, 0, variant="split") == "ColumnSum, ColumnSum"
+
+
+# -- refusals, nothing to do ----------------------------------------------------------------------
+def refused(op: str, x: torch.Tensor, dim: int, match: str, **call: Any) -> None:
+    operands = [x] * (1 + op.endswith("backward"))
+    with pytest.raises(UsageError, match=match):
+        launcher(op, *operands, dim=dim, **{"arch": "sm_90a", **call})
+
+
+def test_refusals() -> None:
+    x = torch.empty(3, 64, device="meta")
+    refused("reduce_sum", x, 1, "naive", variant="fastest")
+    for op in ("softmax", "softmax_backward"):
+        refused(op, x, 1, "three_pass", variant="fastest")
+        refused(op, x, 1, "sm_90", variant="cluster", arch="sm_80")
+    assert launcher("softmax", x, dim=1, arch="sm_80", variant="vectorized") is not None
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0, 3), (4, 0, 2)], ids=str)
+def test_empty(shape: tuple[int, ...]) -> None:
+    for dim in range(len(shape)):
+        x = torch.empty(shape)
+        kept = shape[:dim] + shape[dim + 1 :]
+        run = launcher("reduce_sum", x, dim=dim, arch="sm_90a")
+        assert (run is None) == (0 in kept)
+        if run is not None:
+            y = Output(kept, F32, "sm_90a")
+            run(x, y.tensor)
+            assert torch.equal(y.read(), torch.zeros(kept))
+        assert launcher("softmax", x, dim=dim, arch="sm_90a") is None
+        assert launcher("softmax_backward", x, x, dim=dim, arch="sm_90a") is None
+
+
+# -- longer than a kernel counts ------------------------------------------------------------------
+PIECES = [((40, 3), 1), ((3, 40), 0), ((20, 3, 2), 1), ((3, 8, 3), 0), ((8, 3, 3), 2)]
+PIECES_OF_SUMS = [((3, 40), 1), ((40, 33), 1), ((40, 33), 0), ((2, 40, 3), 1)]
+
+
+@pytest.mark.parametrize("arch", WHERE)
+@pytest.mark.parametrize("op", RIGHT)
+def test_pieces(op: str, arch: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    divided = small_pieces(monkeypatch, 16)
+    for shape, dim in PIECES + PIECES_OF_SUMS * (op == "reduce_sum"):
+        check(op, normal(*shape, dtype=BF16, arch=arch), dim, arch)
+        assert divided, f"{shape}: in one piece"
+        divided.clear()
+    x = normal(40, 30, dtype=BF16, arch=arch)
+    for tensor in (x[:, 1:4], x[::2, ::10]):
+        check(op, tensor, 1, arch, y=tensor.flip(0))
+
+
+@pytest.mark.parametrize("arch", WHERE)
+@pytest.mark.parametrize("op", ["softmax", "softmax_backward"])
+def test_pieces_that_do_not_begin_at_a_vector(
+    op: str, arch: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pieces of unaligned rows: those of y begin where they begin, which may be elsewhere."""
+    small_pieces(monkeypatch, 64)
+    check(op, normal(3504, arch=arch)[2:3502].view(10, 10, 35), 2, arch)
+
+
+def test_too_long_to_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    small_pieces(monkeypatch, 16)
+    for shape, dim in (((3, 17), 1), ((17, 3), 0), ((2, 17, 3), 1)):
+        for op in ("softmax", "softmax_backward"):
+            refused(op, torch.empty(shape, device="meta"), dim, "size of dim")
+
+
+# -- more than 2^31 elements ----------------------------------------------------------------------
+# Rows and columns beyond 2^31 elements; modes beyond 2^30 and, of sums, 2^31.
+LARGE = [((3, 2**30), 1), ((2**30 + 9, 2), 1), ((2, 2**30 + 9), 0), ((70001, 32768), 1),
+         ((70001, 32768), 0), ((2, 3, 2**29), 1), ((2, 2**16, 2**15), 0)]  # fmt: skip
+
+
+def need_memory(shape: tuple[int, ...], bytes_an_element: int) -> None:
+    size = bytes_an_element * torch.Size(shape).numel()
+    if torch.cuda.mem_get_info()[0] < size + 2**30:
+        pytest.skip(f"needs {size >> 30} GB of GPU memory")
+
+
+def launch_on_gpu(op: str, *operands: torch.Tensor, dim: int) -> torch.Tensor:
+    shape = operands[0].shape
+    kept = shape[:dim] + shape[dim + 1 :] if op == "reduce_sum" else shape
+    result = torch.full(kept, torch.nan, dtype=F16, device="cuda")
+    run = launcher(op, *operands, dim=dim, arch=None)
+    assert run is not None
+    run(*operands, result)
+    return result
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("shape", "dim"), [*LARGE, ((2**31 + 10,), 0)], ids=str)
+def test_sums_of_more_elements_than_32_bits_count(shape: tuple[int, ...], dim: int) -> None:
+    need_memory(shape, 12)
+    x = torch.empty(shape, dtype=F16, device="cuda").random_(-3, 4)
+    y = launch_on_gpu("reduce_sum", x, dim=dim)
+    expected = x.sum(dim, dtype=F32 if x.shape[dim] < 2**20 else torch.float64)  # exact
+    assert torch.equal(y, expected.half())
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("shape", "dim"), LARGE, ids=str)
+def test_softmax_of_more_elements_than_32_bits_count(shape: tuple[int, ...], dim: int) -> None:
+    """Values of which a part is compared: around the ends and around 2^31 elements."""
+    need_memory(shape, 13)
+    x = torch.full(shape, -40.0, dtype=F16, device="cuda")
+    every = max(1, shape[dim] >> 10)  # of long rows few elements count: a share is none too small
+    x.movedim(dim, -1)[..., ::every].random_(-3, 4)
+    y = launch_on_gpu("softmax", x, dim=dim)
+    dx = launch_on_gpu("softmax_backward", x, y, dim=dim)
+    for part in parts_of(x, dim):
+        dy, share = x[part].float(), y[part].float()
+        weights = dy.exp()
+        expected = weights.div_(weights.sum(dim, keepdim=True, dtype=torch.float64))
+        torch.testing.assert_close(share, expected, rtol=2**-10, atol=2**-24)
+        expected = (dy - (dy * share).sum(dim, keepdim=True)) * share
+        torch.testing.assert_close(dx[part].float(), expected, rtol=2**-10, atol=2**-12)
+
+
+def parts_of(x: torch.Tensor, dim: int) -> Iterator[tuple[slice, ...]]:
+    """Of the longest other dimension: its beginning, its middle and its end."""
+    mode = max((k for k in range(x.dim()) if k != dim), key=lambda k: x.shape[k])
+    long = x.shape[mode]
+    for at in sorted({0, long // 2 - 2, long - 3} if long > 8 else range(long)):
+        part = [slice(None)] * x.dim()
+        part[mode] = slice(at, at + 3 if long > 8 else at + 1)
+        yield tuple(part)
