@@ -121,8 +121,7 @@ def test_opcheck(op: str, options: tuple[Any, ...]) -> None:
 
 
 # -- batches of gradients, traces, torch.compile ---------------------------------------------
-@pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize(("backend", "dynamic"), [("eager", False), ("aot_eager", True)])
 def test_compile(backend: str, dynamic: bool) -> None:
     def ours(x: torch.Tensor) -> torch.Tensor:
         turned = copy_transpose(copy_transpose(x * 2, tile=32))
