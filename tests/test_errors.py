@@ -2,7 +2,6 @@
 
 import ast
 import linecache
-import os
 import pickle
 import re
 import subprocess
@@ -10,7 +9,10 @@ import sys
 import textwrap
 from pathlib import Path
 
+import nbformat
 import pytest
+from jupyter_client.provisioning import local_provisioner
+from nbclient import NotebookClient
 
 import forgekit as fk
 from forgekit import errors
@@ -27,6 +29,7 @@ from forgekit.errors import (
     is_user_file,
     user_line,
 )
+from tests.forked_kernels import ForkedKernel
 
 TREE = {
     "UsageError": ("ForgekitError", "ValueError"),
@@ -217,13 +220,12 @@ NOTEBOOK = {
 @pytest.fixture(scope="module")
 def outputs():
     """The outputs of NOTEBOOK, run in a real Jupyter kernel, without colours and cell numbers."""
-    pytest.importorskip("cutlass")
-    nbformat = pytest.importorskip("nbformat")
-    from nbclient import NotebookClient
-
     cells = [nbformat.v4.new_code_cell(textwrap.dedent(c).strip()) for c in NOTEBOOK.values()]
     book = nbformat.v4.new_notebook(cells=cells)
-    NotebookClient(book, timeout=100, allow_errors=True, kernel_name="python3").execute()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_provisioner, "launch_kernel", ForkedKernel)
+        here = {"metadata": {"path": "."}}
+        NotebookClient(book, timeout=100, allow_errors=True, resources=here).execute()
     outputs = {}
     for name, cell in zip(NOTEBOOK, book.cells, strict=True):
         (output,) = cell.outputs or [None]
@@ -275,41 +277,29 @@ def test_another_handler_of_ipythons_errors_is_left_alone():
 MINE = """
 import forgekit as fk
 
-def test_mine():
+def test_short():
     return fk.Layout((4, 8)).mode("a")  # mine
+
+def test_full(monkeypatch):
+    monkeypatch.setenv("FORGEKIT_TRACEBACK", "full")
+    test_short()
 """
+SHORT = "-c", "import mine; mine.test_short()"
+AFTER_THE_DSL = "-c", "import cutlass, mine; mine.test_short()"
+FULL = "-c", "import mine, pytest; mine.test_full(pytest.MonkeyPatch())"
+PYTEST = "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:nbval", "mine.py"
 
 
-def run_mine(tmp_path, *command, **environment):
-    """What is printed when MINE runs, and its lines that are forgekit's."""
+@pytest.mark.parametrize("command", [SHORT, AFTER_THE_DSL, FULL, PYTEST])
+def test_a_traceback_ends_at_the_users_line_unless_all_is_wanted(command, tmp_path):
     (tmp_path / "mine.py").write_text(MINE)
-    done = subprocess.run(
-        [sys.executable, *command],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, **environment},
-    )
+    words = [sys.executable, *command]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 1
-    text = done.stdout + done.stderr
-    return text, [x for x in text.splitlines() if re.search(r"forgekit/\w+/\w+.py", x)]
-
-
-SCRIPT = ("-c", "import mine; mine.test_mine()")
-AFTER_THE_DSL = ("-c", "import cutlass, mine; mine.test_mine()")
-PYTEST = ("-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:nbval", "mine.py")
-
-
-@pytest.mark.parametrize("command", [SCRIPT, AFTER_THE_DSL, PYTEST])
-def test_a_traceback_ends_at_the_users_line(command, tmp_path):
-    text, ours = run_mine(tmp_path, *command)
-    assert "# mine" in text and "mode of (4,8):(1,4): got 'a'" in text
-    assert ours == []
-
-
-@pytest.mark.parametrize("command", [SCRIPT, PYTEST])
-def test_all_frames_can_be_had(command, tmp_path):
-    assert run_mine(tmp_path, *command, FORGEKIT_TRACEBACK="full")[1] != []
+    short, _, full = (done.stdout + done.stderr).partition("test_full")
+    assert "mode of (4,8):(1,4): got 'a'" in short + full and "# mine" in short + full
+    inside = re.compile(r"forgekit/\w+/\w+.py")
+    assert not inside.search(short) and bool(inside.search(full)) is (command in (FULL, PYTEST))
 
 
 def test_the_exception_keeps_its_frames_and_its_cause(monkeypatch):
