@@ -181,12 +181,12 @@ class Grid:
         for row, (above, below) in enumerate(itertools.pairwise(groups), 1):
             y = top + row * height
             items += [Line(left + a * width, y, left + b * width, y, INK, w)
-                      for a, b, w in _runs(map(weight, above, below))]  # fmt: skip
+                      for a, b, w in runs(map(weight, above, below)) if w]  # fmt: skip
         across = zip(*groups, strict=True)
         for column, (before, after) in enumerate(itertools.pairwise(across), 1):
             x = left + column * width
             items += [Line(x, top + a * height, x, top + b * height, INK, w)
-                      for a, b, w in _runs(map(weight, before, after))]  # fmt: skip
+                      for a, b, w in runs(map(weight, before, after)) if w]  # fmt: skip
         return items
 
     def _axis_lines(self, left: float, top: float) -> list[Item]:
@@ -307,15 +307,14 @@ def _text_size(contents: list[Content], width: float, height: float) -> float:
     return min(13.0, height * (0.33 if lines > 1 else 0.42), wide)
 
 
-def _runs(values: Iterable[Any]) -> list[tuple[int, int, Any]]:
-    """Stretches of equal entries, without those of 0: where each begins and ends, its entry."""
-    runs, start = [], 0
+def runs(values: Iterable[Any]) -> list[tuple[int, int, Any]]:
+    """Stretches of equal entries: where each begins and ends, its entry."""
+    found, start = [], 0
     for value, same in itertools.groupby(values):
         end = start + len(list(same))
-        if value != 0:
-            runs.append((start, end, value))
+        found.append((start, end, value))
         start = end
-    return runs
+    return found
 
 
 def _first(axis: Axis, size: int) -> Axis:

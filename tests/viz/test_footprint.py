@@ -402,21 +402,6 @@ def test_no_elements():
     assert shown.error is None and shown.describe("mX") == "0 of 8 elements touched"
 
 
-def test_pieces_of_the_colours_make_no_difference(monkeypatch):
-    def seen():
-        shown = [
-            footprint(same, fk.arange(8), fk.empty(8)),
-            footprint(twice, fk.zeros(8), by="count"),
-            copied(100, 32, by="count"),
-        ]
-        arrays = [a.tolist() for s in shown for f in s.touched.values() for a in f.values()]
-        return arrays, [s.threads for s in shown], [s._repr_mimebundle_() for s in shown]
-
-    whole = seen()
-    monkeypatch.setattr("forgekit.viz.runs.footprint_colours._PIECE", 3)
-    assert seen() == whole
-
-
 def test_wrong_use():
     x, y = fk.arange(8), fk.empty(8)
     run = fk.compile(copy, x, y, 8, 8, device="virtual")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,6 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 _FEW = 8  # blocks, warps or counts, each with a colour of its own
 _SHADES = 96  # of a scale
-_PIECE = 1 << 18  # keys looked at together
 
 
 def often(found: dict[str, Array]) -> Array:
@@ -40,58 +40,48 @@ def keys(fp: Footprint, name: str) -> Array:
     return np.where(found["count"] > 0, often(found), -1) if fp.by == "count" else found[fp.by]
 
 
-def _present(keys: list[Array], last: int) -> list[int]:
-    """Which of 0 to `last` are among the keys; in pieces, for there may be millions."""
-    seen = np.zeros(max(last, 0) + 1, bool)
-    for flat in (k.reshape(-1) for k in keys):
-        for start in range(0, flat.size, _PIECE):
-            piece = flat[start : start + _PIECE]
-            seen[piece[piece >= 0]] = True
-    return np.flatnonzero(seen).tolist()
-
-
 class Colours:
     """A colour for each block, warp, thread or count: hues for blocks and warps, else a scale.
 
     all: the colours; then each mixed with grey, for a cell of which a part is untouched; then that
-    of what is untouched, and none for what lies after the end.
+    of what is untouched, and none for what lies after the end. key: what the first mean.
     """
 
     def __init__(self, fp: Footprint) -> None:
-        found = [keys(fp, n) for n in fp.touched]
-        self.by, self.last = fp.by, max((int(k.max()) for k in found if k.size), default=0)
-        self.repeats = False
-        self.counts = _present(found, self.last) if fp.by == "count" else []
-        self.labels: dict[int, str] = {}  # what a colour means, where each has a meaning of its own
-        own: list[str] = []
+        found = [keys(fp, name) for name in fp.touched]
+        last = max((int(k.max()) for k in found if k.size), default=0)
+        first = 1 if fp.by == "count" else 0
+        counts = sorted({n for k in found for n in np.unique(k).tolist()} - {-1}) if first else []
+        self.is_scale = False
+        self.place: Callable[[Array], Array]
         if fp.by in ("block", "warp"):
             many = math.prod(fp.grid) if fp.by == "block" else -(-math.prod(fp.block) // LANES)
-            self.repeats = many > _FEW
             own = [block_colour(k) for k in range(_FEW)]
-            self.labels = {} if self.repeats else {k: f"{fp.by} {k}" for k in range(many)}
-        elif 0 < len(self.counts) <= _FEW:
-            self.labels = {n: times(n) for n in self.counts}
-            own = [offset_colour(k, max(len(self.counts), 2)) for k in range(len(self.counts))]
+            self.place = lambda key: key % _FEW
+            self.key = [Swatch((own[k],), f"{fp.by} {k}") for k in range(min(many, _FEW))]
+            if many > _FEW:
+                repeat = f"{meaning(fp)}: colours repeat after {_FEW}"
+                self.key = [Swatch(tuple(own), repeat)]
+        elif 0 < len(counts) <= _FEW:
+            own = [offset_colour(k, max(len(counts), 2)) for k in range(len(counts))]
+            self.place = lambda key: np.searchsorted(counts, key)
+            self.key = [Swatch((c,), times(n)) for c, n in zip(own, counts, strict=True)]
         else:
-            shade = offset_colour if fp.by == "count" else thread_colour
+            shade = offset_colour if first else thread_colour
             own = [shade(k, _SHADES) for k in range(_SHADES)]
+            span = max(last - first, 1)
+            self.place = lambda key: np.maximum(key - first, 0) * (_SHADES - 1) // span
+            ramp = tuple(own[k * (_SHADES - 1) // 11] for k in range(12))
+            self.key = [Swatch(ramp, f"{meaning(fp)}: {first} to {max(last, 1):,}")]
+            self.is_scale = True
         self.own = len(own)
         self.all: list[str | None] = [*own, *(mix(c, UNTOUCHED, 0.5) for c in own), UNTOUCHED, None]
 
     def numbers(self, keys: Array, share: Array | float = 1.0) -> Array:
         """Places in `all`, of keys (-1 untouched, -2 after the end); share: touched of a cell."""
-        key = np.maximum(keys, 0)
-        if self.by in ("block", "warp"):
-            place = key % _FEW
-        elif self.labels:
-            place = np.searchsorted(self.counts, key)
-        else:
-            first = 1 if self.by == "count" else 0
-            place = np.maximum(key - first, 0) * (_SHADES - 1) // max(self.last - first, 1)
+        place = self.place(np.maximum(keys, 0))
         place = np.where(np.less(share, 1), place + self.own, place)
-        return np.where(
-            keys == -1, len(self.all) - 2, np.where(keys < -1, len(self.all) - 1, place)
-        )
+        return np.where(keys >= 0, place, len(self.all) - np.where(keys == -1, 2, 1))
 
     def legend(self, fp: Footprint, labelled: list[dict[str, Array]]) -> tuple[list[Swatch], str]:
         """What colours mean, and what the numbers in cells do.
@@ -99,16 +89,9 @@ class Colours:
         labelled: of `fp.touched` those whose cells are drawn one by one.
         """
         found, swatches, note = [*fp.touched.values()], [], ""
-        if any(f["count"].any() for f in found):
-            swatches = [Swatch((str(self.all[int(self.numbers(np.array(key)))]),), label)
-                        for key, label in self.labels.items()]  # fmt: skip
-            if self.repeats:
-                few = tuple(block_colour(k) for k in range(_FEW))
-                swatches = [Swatch(few, f"{meaning(fp)}: colours repeat after {_FEW}")]
-            elif not self.labels and len(labelled) < len(found):
-                ramp = tuple(str(self.all[k * (_SHADES - 1) // 11]) for k in range(12))
-                first = 1 if fp.by == "count" else 0
-                swatches = [Swatch(ramp, f"{meaning(fp)}: {first} to {max(self.last, 1):,}")]
+        if any(f["count"].any() for f in found) and (
+            not self.is_scale or len(labelled) < len(found)):  # fmt: skip
+            swatches = [*self.key]
         if not all(f["count"].all() for f in found):
             swatches.append(Swatch((UNTOUCHED,), "untouched"))
         if any((f["stores"] > 1).any() for f in labelled):

@@ -112,15 +112,12 @@ def _rows_and_columns(shape: tuple[int, ...]) -> tuple[int, int, str, str]:
     if not total:
         return 1, 1, "", ""
     if len(shape) > 1:
-        if len(shape) == 3:  # the labels of the rows leave no room for another
-            return total // shape[-1], shape[-1], "column k; in row i, j", ""
-        y_label = "row" if len(shape) == 2 else "row (leading modes merged)"
-        return total // shape[-1], shape[-1], "column", y_label
+        labels = {2: ("column", "row"), 3: ("column k; in row i, j", "")}  # no room for another
+        merged = "column", "row (leading modes merged)"
+        return total // shape[-1], shape[-1], *labels.get(len(shape), merged)
     if total <= _MAX_SIDE:
         return 1, total, "element" if shape else "", ""
-    width = _MAX_SIDE
-    if total > _MAX_STRIP:
-        width = wrapped_width(total)
+    width = wrapped_width(total) if total > _MAX_STRIP else _MAX_SIDE
     return -(-total // width), width, f"element, {width:,} in a row", ""
 
 

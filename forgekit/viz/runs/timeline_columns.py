@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forgekit.tracing.timeline_steps import KINDS
+from forgekit.viz.grid import runs
 
 if TYPE_CHECKING:
     from forgekit.errors import SourceLine
@@ -84,29 +85,23 @@ def _merge(columns: list[Column], alike: Callable[[Column, Column], bool]) -> li
 def _fold(columns: list[Column], depth: int) -> list[Column]:
     """Only the first iterations of each loop of this depth, and its last."""
     result: list[Column] = []
-    for at, end in _runs(columns, depth):
+    for at, end in _loop_runs(columns, depth):
         run = columns[at:end]
-        numbers = [c.loops[depth][1] for c in run if len(c.loops) > depth]
-        last = max(numbers, default=0)
+        last = max((c.loops[depth][1] for c in run if len(c.loops) > depth), default=0)
         if last <= _FIRST + 2:
             result += run
             continue
-        gap = None
-        for column in run:
-            if not _FIRST < column.loops[depth][1] < last:
-                result.append(column)
-                gap = None
-            elif gap is None:
-                gap = len(result)
-                text = f"{_FIRST + 1}–{last - 1}" if last - 1 > _FIRST + 1 else str(last - 1)
-                result.append(replace(column, kind="", does="", gap=text, source=None,
-                                      loops=column.loops[:depth]))  # fmt: skip
-            else:
-                result[gap] = replace(result[gap], last=column.last)
+        gap = f"{_FIRST + 1}–{last - 1}"
+        for first, stop, between in runs(_FIRST < c.loops[depth][1] < last for c in run):
+            part = run[first:stop]
+            if between:
+                part = [replace(part[0], kind="", does="", gap=gap, source=None,
+                                loops=part[0].loops[:depth], last=part[-1].last)]  # fmt: skip
+            result += part
     return result
 
 
-def _runs(columns: list[Column], depth: int) -> list[tuple[int, int]]:
+def _loop_runs(columns: list[Column], depth: int) -> list[tuple[int, int]]:
     """Ranges of columns within one loop of this depth, entered once, or within none."""
 
     def key(c: Column) -> object:

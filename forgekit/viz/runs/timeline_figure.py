@@ -10,7 +10,7 @@ from forgekit.text import shortened, spans
 from forgekit.tracing.timeline import ORDER, Timeline
 from forgekit.vgpu.counters.rules import LANES
 from forgekit.viz.compose import compose
-from forgekit.viz.grid import Block
+from forgekit.viz.grid import Block, runs
 from forgekit.viz.palette import INK, WRONG
 from forgekit.viz.runs.timeline_columns import Column, columns_of
 from forgekit.viz.scene import Item, Label, Line, Rect, Scene, Swatch, fitting, text_width
@@ -97,15 +97,14 @@ class _Picture:
         """A bracket for each iteration of each loop, the outermost on top."""
         for depth in range(self.depth):
             at = _LOOP * depth + 15
-            for first, last in _groups([c.loops[: depth + 1] if len(c.loops) > depth else None
-                                        for c in self.columns]):  # fmt: skip
-                loops = self.columns[first].loops
-                if len(loops) <= depth:
+            loops = [c.loops[: depth + 1] if len(c.loops) > depth else () for c in self.columns]
+            for first, end, inside in runs(loops):
+                if not inside:
                     continue
-                left, right = self._x(first) + 1.5, self._x(last + 1) - 1.5
+                left, right = self._x(first) + 1.5, self._x(end) - 1.5
                 self.items.append(Line(left, at, right, at, "rule", sort="iteration"))
                 self.items += [Line(x, at, x, at + 3, "rule") for x in (left, right)]
-                number = str(loops[depth][1])
+                number = str(inside[depth][1])
                 text = fitting((f"iteration {number}", number), right - left + 4, _SMALL)
                 self._text((left + right) / 2, at - 7, text, sort="iteration number")
             for i, column in enumerate(self.columns):
@@ -115,9 +114,9 @@ class _Picture:
 
     def _lines(self) -> list[tuple[str, float, float]]:
         """Numbers of source lines, and from where to where they reach."""
-        groups = _groups([(c.source, bool(c.gap)) for c in self.columns])
-        return [(str(source.line), self._x(a), self._x(b + 1)) for a, b in groups
-                if (source := self.columns[a].source) is not None]  # fmt: skip
+        return [(str(source.line), self._x(first), self._x(end))
+                for first, end, source in runs(c.source for c in self.columns)
+                if source is not None]  # fmt: skip
 
     def _line_numbers(self, under: float) -> None:
         self._text(_LEFT - 8, under - 7, "line", anchor="end")
@@ -154,28 +153,25 @@ class _Picture:
         x, width = self._x(i) + inset, self.column - 2 * inset
         if column.kind == "barrier":
             x, width = self._x(i + 0.5) - 0.3 * self.column, 0.6 * self.column
-        runs = _lane_runs(column.lanes[warp])
-        for first, last in runs:
-            top, high = self._y(warp, first), self.row * (last + 1 - first) / LANES
-            if len(runs) == 1:  # a lane alone would be overlooked
+        lanes = [run for run in runs(column.lanes[warp].tolist()) if run[2]]
+        for first, end, _ in lanes:
+            top, high = self._y(warp, first), self.row * (end - first) / LANES
+            if len(lanes) == 1:  # a lane alone would be overlooked
                 high = max(high, min(_LEAST, self._y(warp, LANES) - top))
             self.items.append(Rect(x, top, width, high, _COLOURS[column.kind], sort=column.kind))
 
     def _lane_names(self, warp: int) -> None:
         """Which lanes, where they are only a part of the warp."""
-        keys = [None if c.gap or not 0 < c.lanes[warp].sum() < LANES or c.kind == "barrier"
-                else c.lanes[warp].tobytes() for c in self.columns]  # fmt: skip
-        for first, last in _groups(keys):
-            if keys[first] is None:
+        part = [[] if c.gap or c.kind == "barrier" or c.lanes[warp].all()
+                else np.flatnonzero(c.lanes[warp]).tolist() for c in self.columns]  # fmt: skip
+        for first, end, lanes in runs(part):
+            if not lanes:
                 continue
-            lanes = np.flatnonzero(self.columns[first].lanes[warp]).tolist()
-            across = (last + 1 - first) * self.column
-            text = fitting(
-                (f"lane{'s' * (len(lanes) > 1)} {spans(lanes)}", spans(lanes)), across, 9
-            )
+            names = f"lane{'s' * (len(lanes) > 1)} {spans(lanes)}", spans(lanes)
+            text = fitting(names, (end - first) * self.column, 9)
             middle, inside = self._room(warp, lanes)
             if middle:
-                self._text((self._x(first) + self._x(last + 1)) / 2, middle, text, size=9,
+                self._text((self._x(first) + self._x(end)) / 2, middle, text, size=9,
                            fill=INK if inside else "dim", sort="lanes")  # fmt: skip
 
     def _room(self, warp: int, lanes: list[int]) -> tuple[float, bool]:
@@ -242,15 +238,3 @@ class _Picture:
 
 def _fits(number: str, left: float, right: float) -> bool:
     return bool(fitting((number,), 0.9 * (right - left), _SMALL))
-
-
-def _groups(keys: list[Any]) -> list[tuple[int, int]]:
-    """(first, last) of neighbours with equal keys."""
-    starts = [i for i in range(len(keys)) if i == 0 or keys[i] != keys[i - 1]]
-    ends = [*starts[1:], len(keys)] if starts else []
-    return [(a, b - 1) for a, b in zip(starts, ends, strict=True)]
-
-
-def _lane_runs(lanes: Array) -> list[tuple[int, int]]:
-    """(first, last) of neighbouring active lanes."""
-    return [(a, b) for a, b in _groups(lanes.tolist()) if lanes[a]]
