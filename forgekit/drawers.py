@@ -17,7 +17,7 @@ DRAWERS: dict[str, dict[str, str]] = {
     },
     "forgekit.benching.recorded.Recorded": {"html": "viz.reports:recorded_html"},
     "forgekit.layouts.explain.Explanation": {"html": "layouts.explain:explanation_html"},
-    "forgekit.viz.explorer.explore.Explorer": {"html": "viz.explorer.page:explorer_html"},
+    "forgekit.viz.explorer.explore.Explorer": {"html": "viz.explorer.explore:explorer_html"},
     "forgekit.show.Picture": {
         "html": "viz.picture:picture_html",
         "svg": "viz.picture:picture_svg",

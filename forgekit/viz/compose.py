@@ -80,10 +80,9 @@ def compose(
     for line in (part for text in notes for part in wrap(text, content, _TEXT)):
         y += _LINE
         foot.append(Label(_PAD, y, line, _TEXT, sort="note"))
-    summary = "\n  ".join([title, *lines])
     bottom = y + (10 if foot or legend else 0) + _PAD - 4
     scene = Scene(
-        content + 2 * _PAD, bottom, title, summary, words, body, plain,
+        content + 2 * _PAD, bottom, title, words, body, plain,
         [*((text, "dim") for text in lines), *((text, "alarm") for text in alarms)],
         swatches, notes,
     )  # fmt: skip

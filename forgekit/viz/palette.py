@@ -62,27 +62,10 @@ def variables(theme: dict[str, tuple[str, str]]) -> tuple[str, str]:
     return light, dark
 
 
-def _rgb(colour: str) -> tuple[int, int, int]:
-    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
-
-
 def mix(colour: str, other: str, share: float) -> str:
     """`colour` with a share (0 to 1) of `other`."""
-    pairs = zip(_rgb(colour), _rgb(other), strict=True)
+    pairs = zip(bytes.fromhex(colour[1:]), bytes.fromhex(other[1:]), strict=True)
     return "#" + "".join(f"{round(a + (b - a) * share):02X}" for a, b in pairs)
-
-
-def luminance(colour: str) -> float:
-    """Relative luminance of WCAG 2: 0 is black, 1 white."""
-    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4
-              for c in (v / 255 for v in _rgb(colour))]  # fmt: skip
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(one: str, other: str) -> float:
-    """Contrast ratio of WCAG 2, from 1 to 21."""
-    dark, light = sorted((luminance(one), luminance(other)))
-    return (light + 0.05) / (dark + 0.05)
 
 
 def _along(ramp: Sequence[str], share: float) -> str:

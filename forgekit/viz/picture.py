@@ -82,7 +82,7 @@ class LayoutPicture(Picture):
     @property
     def summary(self) -> str:
         """The lines at the top of the picture."""
-        return self.scene.summary
+        return "\n  ".join([self.title, *(text for text, _ in self.scene.lines)])
 
     @property
     def words(self) -> str:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import functools
 import io
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from PIL import Image, ImageFont
+from PIL.ImageDraw import Draw, ImageDraw
 
-from forgekit.viz.palette import INK, PAPER, THEME
+from forgekit.viz.palette import PAPER, THEME
 from forgekit.viz.scene import (
     CELL_GAP,
     Cell,
@@ -26,10 +28,6 @@ from forgekit.viz.scene import (
     hatch_lines,
 )
 
-if TYPE_CHECKING:
-    from PIL.Image import Image
-    from PIL.ImageDraw import ImageDraw
-
 _NARROW = 0.92  # DejaVu is wider than the fonts of most pages
 
 
@@ -38,21 +36,17 @@ def png_bytes(scene: Scene, scale: float = 2.0, colours: int = 256) -> bytes:
 
     Equal scenes give equal bytes with the same Pillow and matplotlib.
     """
-    from PIL import Image, ImageDraw
-
     size = (round(scene.width * scale), round(scene.height * scale))
     image = Image.new("RGB", size, PAPER)
-    draw = ImageDraw.Draw(image)
+    draw = Draw(image)
     for panel in scene.panels:
         for item in panel.items:
             _draw(draw, item, scale)
     return small_png(image, colours)
 
 
-def small_png(image: Image, colours: int = 256) -> bytes:
+def small_png(image: Image.Image, colours: int = 256) -> bytes:
     """The image as a PNG of so few colours, a third of the size of one in full colour."""
-    from PIL import Image
-
     out = io.BytesIO()
     small = image.convert("RGB").quantize(colours, method=Image.Quantize.FASTOCTREE,
                                           dither=Image.Dither.NONE)  # fmt: skip
@@ -62,8 +56,7 @@ def small_png(image: Image, colours: int = 256) -> bytes:
 
 @functools.lru_cache(maxsize=128)
 def _font(pixels: float, bold: bool, mono: bool) -> Any:
-    import matplotlib
-    from PIL import ImageFont
+    import matplotlib  # takes long, and only texts need it
 
     name = f"DejaVuSans{'Mono' if mono else ''}{'-Bold' if bold else ''}.ttf"
     path = os.path.join(matplotlib.get_data_path(), "fonts", "ttf", name)
@@ -75,25 +68,25 @@ def _light(colour: str | None) -> str | None:
 
 
 def _draw(draw: ImageDraw, item: Item, s: float) -> None:
-    from PIL import Image
-
     match item:
         case Cell():
-            _draw_cell(draw, item, s)
+            draw.rectangle(_box(item, s, CELL_GAP), _light(item.fill))
+            if item.hatched:
+                _hatch(draw, item, "rule", s)
+            for label in cell_texts(item):
+                _write(draw, label, s)
         case Label():
-            _write(draw, item.x, item.y, item.text, item.size, item.bold, item.anchor,
-                   _light(item.fill), s, item.mono, item.upright)  # fmt: skip
+            _write(draw, item, s)
         case Line():
-            _line(draw, item.x1, item.y1, item.x2, item.y2, _light(item.stroke), item.width, s)
+            _line(draw, item, s)
         case Rect():
-            box = _box(item.x, item.y, item.width, item.height, s)
             stroke = _light(item.stroke)
             width = max(round(item.stroke_width * s), 1) if stroke else 0
-            draw.rounded_rectangle(box, item.radius * s, _light(item.fill), stroke, width)
+            draw.rounded_rectangle(_box(item, s), item.radius * s, _light(item.fill), stroke, width)
             if item.hatch:
                 _hatch(draw, item, item.hatch, s)
         case Pixels():
-            left, top, right, bottom = _box(item.x, item.y, item.width, item.height, s)
+            left, top, right, bottom = _box(item, s)
             image = Image.open(io.BytesIO(pixels_png(item, 0))).convert("RGBA")
             image = image.resize((right - left + 1, bottom - top + 1), Image.Resampling.NEAREST)
             draw._image.paste(image, (left, top), image)
@@ -101,8 +94,6 @@ def _draw(draw: ImageDraw, item: Item, s: float) -> None:
 
 def pixels_png(pixels: Pixels, page: int) -> bytes:
     """The cells as a PNG, a pixel each; page: 0 light, 1 dark."""
-    from PIL import Image
-
     out, alpha = io.BytesIO(), bytes(0 if colour is None else 255 for colour in pixels.colours)
     shown = [THEME[c][page] if c in THEME else c or PAPER for c in pixels.colours]
     image = Image.fromarray(pixels.numbers.astype(np.uint8), mode="P")
@@ -116,47 +107,37 @@ def _hatch(draw: ImageDraw, box: Cell | Rect, colour: str, s: float) -> None:
         draw.line((x1 * s, y1 * s, x2 * s, y2 * s), _light(colour), round(s))
 
 
-def _box(x: float, y: float, width: float, height: float, s: float) -> tuple[int, int, int, int]:
+def _box(item: Cell | Rect | Pixels, s: float, gap: float = 0.0) -> tuple[int, int, int, int]:
     """Pixels from and to, both included, so that neighbours touch and do not overlap."""
-    left, top = round(x * s), round(y * s)
-    return left, top, max(round((x + width) * s) - 1, left), max(round((y + height) * s) - 1, top)
+    left, top = round(item.x * s), round(item.y * s)
+    right, bottom = item.x + (item.width - gap), item.y + (item.height - gap)
+    return left, top, max(round(right * s) - 1, left), max(round(bottom * s) - 1, top)
 
 
-def _line(draw: ImageDraw, x1: float, y1: float, x2: float, y2: float, colour: str | None,
-          width: float, s: float) -> None:  # fmt: skip
-    thick = max(round(width * s), 1)
+def _line(draw: ImageDraw, line: Line, s: float) -> None:
+    colour, thick = _light(line.stroke), max(round(line.width * s), 1)
+    x1, y1, x2, y2 = (v * s for v in (line.x1, line.y1, line.x2, line.y2))
     if x1 == x2:  # a box is exact where a line of Pillow is a pixel off
-        left = round(x1 * s - thick / 2)
-        draw.rectangle((left, round(y1 * s), left + thick - 1, round(y2 * s)), colour)
+        left = round(x1 - thick / 2)
+        draw.rectangle((left, round(y1), left + thick - 1, round(y2)), colour)
     elif y1 == y2:
-        top = round(y1 * s - thick / 2)
-        draw.rectangle((round(x1 * s), top, round(x2 * s), top + thick - 1), colour)
+        top = round(y1 - thick / 2)
+        draw.rectangle((round(x1), top, round(x2), top + thick - 1), colour)
     else:
-        draw.line((x1 * s, y1 * s, x2 * s, y2 * s), colour, thick)
+        draw.line((x1, y1, x2, y2), colour, thick)
 
 
-def _draw_cell(draw: ImageDraw, cell: Cell, s: float) -> None:
-    box = _box(cell.x, cell.y, cell.width - CELL_GAP, cell.height - CELL_GAP, s)
-    draw.rectangle(box, _light(cell.fill))
-    if cell.hatched:
-        _hatch(draw, cell, "rule", s)
-    for x, y, text, size, bold, anchor in cell_texts(cell):
-        _write(draw, x, y, text, size, bold, anchor, INK, s)
-
-
-def _write(draw: ImageDraw, x: float, y: float, text: str, size: float, bold: bool, anchor: str,
-           colour: str | None, s: float, mono: bool = False,
-           upright: bool = False) -> None:  # fmt: skip
-    font = _font(round(size * _NARROW * s, 1), bold, mono)
-    from_x = {"start": "l", "middle": "m", "end": "r"}[anchor]
-    if not upright:
-        draw.text((x * s, (y + size * 0.35) * s), text, colour, font, anchor=f"{from_x}s")
+def _write(draw: ImageDraw, label: Label, s: float) -> None:
+    font = _font(round(label.size * _NARROW * s, 1), label.bold, label.mono)
+    colour, x, y = _light(label.fill), label.x * s, label.y * s
+    if not label.upright:
+        from_x = {"start": "l", "middle": "m", "end": "r"}[label.anchor]
+        baseline = (label.y + label.size * 0.35) * s
+        draw.text((x, baseline), label.text, colour, font, anchor=f"{from_x}s")
         return
-    from PIL import Image, ImageDraw
-
-    side = round(2 * font.getlength(text)) + 2
-    letters = Image.new("L", (side, round(2 * size * s)), 0)
-    ImageDraw.Draw(letters).text((side / 2, 1.35 * size * s), text, 255, font, anchor="ms")
+    side = round(2 * font.getlength(label.text)) + 2
+    letters = Image.new("L", (side, round(2 * label.size * s)), 0)
+    at = side / 2, 1.35 * label.size * s
+    Draw(letters).text(at, label.text, 255, font, anchor="ms")
     turned = letters.rotate(90, expand=True)
-    at = round(x * s - turned.width / 2), round(y * s - turned.height / 2)
-    draw.bitmap(at, turned, colour)
+    draw.bitmap((round(x - turned.width / 2), round(y - turned.height / 2)), turned, colour)

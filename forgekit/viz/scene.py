@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from forgekit.viz.palette import INK
+
 
 @dataclass(frozen=True)
 class Rect:
@@ -142,8 +144,8 @@ class Scene:
     """A whole picture.
 
     Attributes:
-        width, height: px. title: its name in a line. summary: the lines of text that it shows at
-            the top. words: all that it shows, for a reader who does not see it.
+        width, height: px. title: its name in a line. words: all that it shows, for a reader who
+            does not see it.
         body: where its cells lie, (x, y, width, height). plain: the title is no layout.
         lines: below the title, each with its role; swatches, notes: the legend.
         panels: all of it, the texts too.
@@ -152,7 +154,6 @@ class Scene:
     width: float
     height: float
     title: str
-    summary: str
     words: str
     body: tuple[float, float, float, float]
     plain: bool
@@ -184,20 +185,19 @@ def wrap(text: str, width: float, size: float = 12.0) -> list[str]:
     return lines
 
 
-def cell_texts(cell: Cell) -> list[tuple[float, float, str, float, bool, str]]:
-    """Where a cell's texts stand: x, y of the line's middle, text, size, bold, anchor."""
+def cell_texts(cell: Cell) -> list[Label]:
+    """A cell's texts at their places."""
     middle = cell.x + cell.width / 2
     step = cell.size * 1.22
     top = cell.y + cell.height / 2 - step * (len(cell.lines) - 1) / 2
     if cell.corner and len(cell.lines) > 1:
         top += cell.size * 0.36
-    texts = [(middle, top + step * i, line, cell.size if i == 0 else cell.size * 0.88,
-              i == 0 and len(cell.lines) > 1, "middle")
+    texts = [Label(middle, top + step * i, line, cell.size * (0.88 if i else 1.0), INK, "middle",
+                   bold=i == 0 and len(cell.lines) > 1)
              for i, line in enumerate(cell.lines)]  # fmt: skip
     if cell.corner:
-        size = cell.size * 0.62
-        right = cell.x + cell.width - 2
-        texts.append((right, cell.y + size * 0.72, cell.corner, size, True, "end"))
+        size, right = cell.size * 0.62, cell.x + cell.width - 2
+        texts.append(Label(right, cell.y + size * 0.72, cell.corner, size, INK, "end", bold=True))
     return texts
 
 

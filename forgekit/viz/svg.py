@@ -138,15 +138,15 @@ def _item(item: Item, named: bool) -> str:
         case Rect():
             round_ = f' rx="{n(item.radius)}"' if item.radius else ""
             paint = _paint(item.fill, item.stroke, item.stroke_width)
-            box = f"{_rect(item.x, item.y, item.width, item.height)}{round_}{paint}/>"
+            box = f"{_rect(item)}{round_}{paint}/>"
             return box + (_strokes(item, item.hatch) if item.hatch else "")
         case Pixels():
             return _pixels(item)
 
 
-def _rect(x: float, y: float, width: float, height: float) -> str:
-    n = _number
-    return f'<rect x="{n(x)}" y="{n(y)}" width="{n(width)}" height="{n(height)}"'
+def _rect(box: Cell | Rect, gap: float = 0.0) -> str:
+    across, down = _number(box.width - gap), _number(box.height - gap)
+    return f'<rect x="{_number(box.x)}" y="{_number(box.y)}" width="{across}" height="{down}"'
 
 
 def _label(label: Label) -> str:
@@ -163,15 +163,15 @@ def _label(label: Label) -> str:
 def _cell(cell: Cell, named: bool) -> str:
     data = [f" data-{key}={quoteattr(value)}" for key, value in cell.data if named]
     n = _number
-    box = cell.x, cell.y, cell.width - CELL_GAP, cell.height - CELL_GAP
-    out = [f"{_rect(*box)}{_paint(cell.fill)}/>"]
+    out = [f"{_rect(cell, CELL_GAP)}{_paint(cell.fill)}/>"]
     if cell.hatched:
         out.append(_strokes(cell, "rule"))
-    for x, y, text, size, bold, anchor in cell_texts(cell):
-        more = ' font-weight="600"' if bold else ""
-        more += f' text-anchor="{anchor}"' if anchor != "middle" else ""
-        at = f'x="{n(x)}" y="{n(y + size * _BASELINE)}" font-size="{n(size)}"'
-        out.append(f"<text {at}{more}>{escape(text)}</text>")
+    for label in cell_texts(cell):
+        more = ' font-weight="600"' if label.bold else ""
+        more += f' text-anchor="{label.anchor}"' if label.anchor != "middle" else ""
+        down = n(label.y + label.size * _BASELINE)
+        at = f'x="{n(label.x)}" y="{down}" font-size="{n(label.size)}"'
+        out.append(f"<text {at}{more}>{escape(label.text)}</text>")
     return f"<g{''.join(data)}>{''.join(out)}</g>" if data else "".join(out)
 
 

@@ -90,5 +90,18 @@ def _of_figure(figure):
     return [t.get_text() for t in found], extents * scale, page, least
 
 
+def luminance(colour):
+    """Relative luminance of WCAG 2: 0 is black, 1 white."""
+    channels = [v / 255 for v in bytes.fromhex(colour[1:])]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    """Contrast ratio of WCAG 2, from 1 to 21."""
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
 def virtual(fn, *args):
     return fk.compile(fn, *args, device="virtual")

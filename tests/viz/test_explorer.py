@@ -21,7 +21,7 @@ from forgekit.layouts import (
     slice_and_offset,
     zipped_divide,
 )
-from forgekit.viz.explorer.page import packed
+from forgekit.viz.page import packed
 
 MATRIX = "tensor<ptr<f32, gmem> o (16,32):(32,1)>"
 TV = make_layout_tv(Layout((4, 8), (8, 1)), Layout((2, 2), (2, 1)))
@@ -179,10 +179,10 @@ def test_mimebundle_words_and_size() -> None:
     for explorer in (fk.explore(TILE), fk.explore(Layout((32, 32), (32, 1)), tv=TV)):
         bundle = explorer._repr_mimebundle_()
         assert set(bundle) == {"text/plain", "text/html"}
-        assert bundle["text/plain"] == str(explorer) == explorer.words
+        assert bundle["text/plain"] == str(explorer) == explorer.summary
         assert len(bundle["text/html"].encode()) < 60_000
     assert "S<5,0,5> o 0 o (32,32):(32,1): no conflict" in str(fk.explore(TILE))
-    assert "((TileM,TileN),(RestM,RestN))" in explorer.words
+    assert "((TileM,TileN),(RestM,RestN))" in explorer.summary
 
 
 def test_page_stands_alone_and_is_deterministic(tmp_path: Path) -> None:

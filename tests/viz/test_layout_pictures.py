@@ -23,7 +23,6 @@ from forgekit.viz.palette import (
     WRONG,
     bank_colour,
     block_colour,
-    contrast,
     offset_colour,
     thread_colour,
 )  # fmt: skip
@@ -33,6 +32,7 @@ from forgekit.viz.scene import Cell, Label, Line, Pixels
 from forgekit.viz.timing.style import SERIES
 from tests.layouts.cute_oracle import cute_context
 from tests.viz.layout_cells import SVG, cells, panel, places
+from tests.viz.pictures import contrast
 
 LAYOUTS = [
     (8, 1),

@@ -6,7 +6,6 @@ CuTe numbers them (leftmost mode fastest); -1 stands for an element of a tile be
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 
@@ -82,13 +81,13 @@ def _terms(layout: Layout | ComposedLayout) -> dict[str, Any] | None:
     """What an offset is the sum of, so that the page can show the sum; None for a composition of
     two layouts, which is no such sum.
     """
-    if not isinstance(layout, ComposedLayout):
-        return {"strides": flat(layout.stride), "start": 0, "swizzle": None}
-    if isinstance(layout.inner, Layout):
-        return None
-    s = layout.inner
-    return {"strides": flat(layout.outer.stride), "start": int(layout.offset),
-            "swizzle": [s.bits, s.base, s.shift] if s.bits else None}  # fmt: skip
+    swizzle, start = None, 0
+    if isinstance(layout, ComposedLayout):
+        if isinstance(layout.inner, Layout):
+            return None
+        swizzle, start = layout.inner, int(layout.offset)
+    own = [swizzle.bits, swizzle.base, swizzle.shift] if swizzle and swizzle.bits else None
+    return {"strides": flat(outer_of(layout).stride), "start": start, "swizzle": own}
 
 
 def _require_explorable(layout: Layout | ComposedLayout) -> None:
@@ -146,10 +145,9 @@ def _space(memory: str | None, own: str | None) -> str | None:
 
 def _with_pointer(layout: Any, swizzle: Swizzle, bits: int) -> ComposedLayout:
     """A swizzle of byte addresses as one of offsets."""
-    down = int(math.log2(bits // 8)) if bits >= 8 else -1
+    down = (bits // 8).bit_length() - 1
     if down < 0 or swizzle.base < down or not isinstance(layout, Layout):
         got = f"{swizzle} of bytes behind elements of {bits} bits"
         remedy = "write the swizzle into the layout: ComposedLayout(Swizzle(…), 0, layout)"
-        needed = "a swizzle that keeps elements whole"
-        raise usage_error("pointer", got, needed, remedy)
+        raise usage_error("pointer", got, "a swizzle that keeps elements whole", remedy)
     return ComposedLayout(Swizzle(swizzle.bits, swizzle.base - down, swizzle.shift), 0, layout)

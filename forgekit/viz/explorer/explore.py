@@ -1,17 +1,26 @@
-"""explore(): a layout to be walked through in a notebook, in the book, or in a file of its own."""
+"""explore(): a layout to be walked through in a notebook, in the book, or in a file of its own.
+
+An explorer is one HTML fragment: picture and words for pages without scripts, the script, the style
+and the payload are all inside; nothing is fetched, no kernel is asked.
+"""
 
 from __future__ import annotations
 
 import functools
+import html
 import os
+import re
+from importlib import resources
 from typing import Any
 
 from forgekit.arguments import checked
+from forgekit.layouts.tuples import leaf_map, text
 from forgekit.output_files import write_output
 from forgekit.show import Shown
-from forgekit.viz.explorer import page
 from forgekit.viz.explorer.data import build
 from forgekit.viz.explorer.still import still_png
+from forgekit.viz.page import fragment, img_tag, in_script, packed, script
+from forgekit.viz.palette import THEME, theme_style, variables
 
 
 class Explorer(Shown):
@@ -25,29 +34,27 @@ class Explorer(Shown):
         self.data = data
 
     @functools.cached_property
-    def words(self) -> str:
-        """The steps with their layouts and the conflicts of each padding and swizzle, in words."""
-        return page.words_of(self.data)
-
-    @property
     def summary(self) -> str:
-        """The same."""
-        return self.words
-
-    @functools.cached_property
-    def png(self) -> bytes:
-        """The picture for readers without scripts."""
-        return still_png(self.data)
+        """The steps with their layouts and the conflicts of each padding and swizzle, in words."""
+        return _words(self.data)
 
     @functools.cached_property
     def html(self) -> str:
         """One self-contained fragment of HTML: no network, no kernel; equal layouts, equal text."""
-        return page.explorer_html(self)
+        return explorer_html(self)
 
     @checked()
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a whole HTML page to a file. Raises UsageError if it cannot be written."""
-        write_output("output file", path, page.whole_page(self))
+        title = html.escape(f"Layout {self.data['title']}")
+        page = (
+            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            f"<title>{title}</title>\n<style>:root{{color-scheme:light dark}}"
+            "body{max-width:1000px;margin:16px auto;padding:0 10px}</style>\n</head>\n<body>\n"
+            f"{self.html}\n</body>\n</html>\n"
+        )
+        write_output("output file", path, page)
 
 
 @checked()
@@ -78,3 +85,62 @@ def explore(
     Source of banks, sectors and lines: CUDA C++ Programming Guide, shared and global memory.
     """
     return Explorer(build(layout, tile, tv, dtype, memory))
+
+
+def explorer_html(explorer: Explorer) -> str:
+    """The HTML of one explorer; equal payloads give equal text."""
+    data = explorer.data
+    steps = "; ".join(f"{step['name']} {step['result']}" for step in data["steps"])
+    alt = f"Layout {data['title']}. {steps}"
+    still = (
+        f"<style>{_style()}</style>\n{img_tag(still_png(data), alt)}\n"
+        f"<details><summary>In words</summary><pre>{html.escape(explorer.summary)}</pre></details>"
+    )
+    # What stood there for readers without scripts goes once all is drawn.
+    scripts = (
+        f"{script('forgekit.viz', 'scroll.js', 'shared.js')}\n"
+        f"{script('forgekit.viz.explorer', 'math.js', 'panels.js', 'explorer.js')}\n"
+        'const still=root.querySelector("img"),words=root.querySelector("details");'
+        f"const data=unpacked({in_script(packed(data))});"
+        "root.fkx=fkExplorer(root,data,uid);still.remove();root.append(words);"
+    )
+    return fragment("fkx", still, scripts, label="Layout explorer")
+
+
+def _words(data: dict[str, Any]) -> str:
+    lines = [f"Layout {data['title']}, {data['dtype']}, {data['bits']} bits an element"]
+    several = len(data["steps"]) > 1
+    for number, step in enumerate(data["steps"], 1):
+        head = f"{number}. " if several else ""
+        lines += [
+            "",
+            f"{head}{step['name']}: {_filled(step['code'], data)}  # {step['modes']}",
+            f"   {step['result']}",
+            f"   {_filled(step['words'], data)}",
+        ]
+    if data["lab"] is not None:
+        lines += ["", "A warp that reads a column, or a row:"]
+        lines += [f"   {name}: {columns}, {rows}"
+                  for name, columns, rows in data["lab"]["conflicts"]]  # fmt: skip
+    return "\n".join(lines)
+
+
+def _filled(words: str, data: dict[str, Any]) -> str:
+    """A step's text for the first tile and the first thread."""
+    tile, tv = data["tile"], data["tv"]
+    values = {"thread": "0"}
+    if tile is not None:
+        values["tile"] = text(leaf_map(lambda _: 0, tile["rest"]))
+        values["start"] = str(tile["starts"][0])
+    if tv is not None:
+        values["first"] = str(data["offsets"][tile["cells"][tv["elements"][0][0]]])
+    return re.sub(r"\{(\w+)\}", lambda m: values.get(m[1], m[0]), words)
+
+
+@functools.cache
+def _style() -> str:
+    file = resources.files(__package__).joinpath("explorer.css")
+    css = re.sub(r"/\*.*?\*/\n?", "", file.read_text("utf-8"), flags=re.DOTALL)
+    light, dark = variables(THEME)
+    themes = theme_style("fkx", f"color-scheme:light;{light}", f"color-scheme:dark;{dark}")
+    return f"{css.strip()}\n{themes}"

@@ -50,11 +50,11 @@ def _scene(data: dict[str, Any]) -> Scene:
 
 def _grid(data: dict[str, Any], show: str) -> Grid:
     """The elements, with lines between tiles."""
-    rows, columns, offsets = data["rows"], data["columns"], data["offsets"]
+    rows, columns, offsets, tile = data["rows"], data["columns"], data["offsets"], data["tile"]
+    low, span = data["low"], data["high"] - data["low"] + 1
     places: dict[int, tuple[int, int]] = {}  # element -> its tile, its place in it
-    if data["tile"] is not None:
-        size = data["tile"]["size"]
-        places = {c: (k // size, k % size) for k, c in enumerate(data["tile"]["cells"])}
+    if tile is not None:
+        places = {cell: divmod(k, tile["size"]) for k, cell in enumerate(tile["cells"])}
     holders: dict[int, tuple[int, int]] = {}  # place in a tile -> its first thread and value
     for thread, elements in enumerate(data["tv"]["elements"] if data["tv"] else ()):
         for value, place in enumerate(elements):
@@ -63,7 +63,7 @@ def _grid(data: dict[str, Any], show: str) -> Grid:
     def element(row: int, column: int) -> int:
         return row + column * rows if data["modes"] == 2 else row * columns + column
 
-    def tile(row: int, column: int) -> tuple[int, int]:
+    def group(row: int, column: int) -> tuple[int, int]:
         number, _ = places.get(element(row, column), (0, 0))
         return number, number
 
@@ -71,25 +71,17 @@ def _grid(data: dict[str, Any], show: str) -> Grid:
         number = element(row, column)
         if number >= len(offsets):
             return Content(PAPER, hatched=True)
-        return _content(data, show, offsets[number], *places.get(number, (0, 0)), holders)
+        (of_tile, place), offset = places.get(number, (0, 0)), offsets[number]
+        if show == "thread":
+            if place not in holders:
+                return Content(NOTHING, hatched=True)
+            thread, value = holders[place]
+            return Content(thread_colour(thread), (f"T{thread}", f"V{value}"))
+        if show == "bank":
+            bank = bank_of(offset, data["bits"])
+            return Content(bank_colour(bank), (str(bank),))
+        fill = block_colour(of_tile) if show == "tile" else offset_colour(offset - low, span)
+        return Content(fill, (str(offset),))
 
-    return Grid("layout", rows, columns, content, plain_axis(rows), plain_axis(columns), tile,
+    return Grid("layout", rows, columns, content, plain_axis(rows), plain_axis(columns), group,
                 cell=(38.0, 34.0))  # fmt: skip
-
-
-def _content(
-    data: dict[str, Any], show: str, offset: int, tile: int, place: int,
-    holders: dict[int, tuple[int, int]],
-) -> Content:  # fmt: skip
-    if show == "thread":
-        if place not in holders:
-            return Content(NOTHING, hatched=True)
-        thread, value = holders[place]
-        return Content(thread_colour(thread), (f"T{thread}", f"V{value}"))
-    if show == "bank":
-        bank = bank_of(offset, data["bits"])
-        return Content(bank_colour(bank), (str(bank),))
-    if show == "tile":
-        return Content(block_colour(tile), (str(offset),))
-    low, high = data["low"], data["high"]
-    return Content(offset_colour(offset - low, high - low + 1), (str(offset),))
