@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from forgekit.viz.layouts.banks import bank_of, conflict_ways
 
 import forgekit as fk
 from forgekit.layouts import Layout, Swizzle, make_layout_tv
+from forgekit.viz.layouts.swizzle import bank_of, conflict_ways
 from forgekit.viz.page import packed
 
 MATRIX = "tensor<ptr<f32, gmem> o (16,32):(32,1)>"
