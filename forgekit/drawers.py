@@ -32,7 +32,7 @@ DRAWERS: dict[str, dict[str, str]] = {
     "forgekit.tracing.coalescing.Coalescing": {"scene": "viz.runs.warp_accesses:draw_coalescing"},
     "forgekit.tracing.footprint.Footprint": {"scene": "viz.runs.footprint_figure:draw"},
     "forgekit.tracing.timeline.Timeline": {"scene": "viz.runs.timeline_figure:draw"},
-    "forgekit.lessons.classroom.results.ClassReport": {"scene": "viz.classroom:draw"},
+    "forgekit.lessons.classroom.results.ClassReport": {"scene": "lessons.classroom.picture:draw"},
     "forgekit.lessons.progress.Progress": {"html": "lessons.drawing:progress_html"},
     "forgekit.lessons.report.GradeReport": {"html": "lessons.drawing:report_html"},
     "forgekit.viz.timing.style.TimingPicture": {"html": "viz.timing.style:timing_html"},

@@ -10,13 +10,10 @@ import functools
 import importlib
 import os
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from forgekit.arguments import checked
 from forgekit.output_files import write_output
-
-if TYPE_CHECKING:
-    from forgekit.viz.scene import Scene
 
 
 class Shown(ABC):
@@ -47,10 +44,9 @@ class Picture(Shown):
     """A result that is shown as one picture, with `alt` beside it."""
 
     @functools.cached_property
-    def scene(self) -> Scene:
-        """What the picture shows, as data: texts and boxes at their places."""
-        scene: Scene = draw(self, "scene")
-        return scene
+    def scene(self) -> Any:
+        """What the picture shows, as data: the texts and boxes of `forgekit.viz.scene.Scene`."""
+        return draw(self, "scene")
 
     @functools.cached_property
     def svg(self) -> str:

@@ -7,6 +7,6 @@ remote.py    what the judge holds of a student's function: compiled there, run a
 wire.py, values.py   what goes between judge and student: plain data, never pickled
 student.py   the student's process: runs the cells, answers what the judge asks
 sandbox.py   what the student's process can reach
-results.py, pages.py   the class: data and tables, files and pages; viz/classroom.py draws it
+results.py, pages.py, picture.py   the class: data and tables, files and pages, its picture
 nbgrader.py  the notebooks as nbgrader wants them
 """

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from forgekit.lessons.classroom.results import ClassReport, Verdict
 from forgekit.text import shortened
 from forgekit.viz.compose import compose
 from forgekit.viz.grid import Block
 from forgekit.viz.palette import INK, UNTOUCHED, WRONG
 from forgekit.viz.scene import Item, Label, Rect, Scene, Swatch, wrap
-
-if TYPE_CHECKING:
-    from forgekit.lessons.classroom.results import ClassReport, Verdict
 
 _LEFT, _WIDTH, _BAR, _SHOWN = 200.0, 760.0, 18.0, 4  # px; misconceptions of an exercise
 _LOOKS = {"passed": "#009E73", "failed": WRONG, "open": UNTOUCHED, "no answer": "#9A90D6"}
