@@ -6,10 +6,11 @@ bulk group, or at the end. An eager adversary lets them arrive when they start.
 
 from __future__ import annotations
 
+import itertools
 import weakref
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -58,7 +59,13 @@ class End:
         """The bytes of tensors that operations of these sizes reach."""
         for allocation in {id(a): a for a in self.allocations or ()}.values():
             of = np.flatnonzero([a is allocation for a in self.allocations or ()])
-            yield Run(allocation, of, self.start[of], size[of])
+            rows = self._rows(of, size)
+            if len(rows[0]):
+                yield Run(allocation, *rows)
+
+    def _rows(self, of: Array, size: Array) -> tuple[Array, Array, Array]:
+        """Contiguous bytes that the operations `of` reach: whose, where they begin, how many."""
+        return of, self.start[of], size[of]
 
     def places(self, i: int, size: int) -> Array:
         """Where each of the bytes lies, in the order in which they are moved; -1: nowhere."""
@@ -75,18 +82,17 @@ class End:
         assert update is None
         self.take(i, len(found), shared)[:] = found
 
-    def shape_of(self, i: int) -> Hashable:
-        """What beside its start says where the bytes of operation i lie."""
-        return None
-
-    def part(self, keep: Array) -> End:
+    def part(self, keep: Array) -> Self:
         """Of some operations only."""
         if keep.all():
             return self
-        kept = self.allocations
-        if kept is not None:
-            kept = [a for a, k in zip(kept, keep.tolist(), strict=True) if k]
-        return replace(self, start=self.start[keep], allocations=kept)
+        return replace(self, **{f.name: _some(getattr(self, f.name), keep) for f in fields(self)})
+
+
+def _some(of_each: Array | Sequence | None, keep: Array) -> Array | Sequence | None:
+    if of_each is None or isinstance(of_each, np.ndarray):
+        return None if of_each is None else of_each[keep]
+    return list(itertools.compress(of_each, keep))
 
 
 @dataclass

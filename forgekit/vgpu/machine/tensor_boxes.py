@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forgekit.vgpu.machine.async_operations import End, Run
+from forgekit.vgpu.machine.async_operations import End
 from forgekit.vgpu.memory.swizzles import PIECE, swizzled
 from forgekit.vgpu.memory.tensor_maps import Clipped, TensorMap
 
@@ -57,36 +57,15 @@ class Boxes(End):
         each = np.arange(self.maps[i].itemsize)
         return np.where(first[..., None] < 0, -1, first[..., None] + each).reshape(-1)
 
-    def runs(self, size: Array) -> Iterator[Run]:
-        assert self.allocations is not None
-        for allocation in {id(a): a for a in self.allocations}.values():
-            mine = [i for i, a in enumerate(self.allocations) if a is allocation]
-            starts, sizes, of = [], [], []
-            for i in mine:
-                part = self.clipped[i]
-                if part.empty:
-                    continue
-                rows = part._replace(extents=(*part.extents[:-1], 1)).offsets().reshape(-1)
-                starts.append(rows + int(self.start[i]) + part.offset)
-                sizes.append(np.full(len(rows), part.extents[-1] * self.maps[i].itemsize))
-                of.append(np.full(len(rows), i))
-            if starts:
-                yield Run(allocation, *(np.concatenate(p) for p in (of, starts, sizes)))
-
-    def shape_of(self, i: int) -> Hashable:
-        part = self.clipped[i]
-        return part.offset, part.extents, part.strides
-
-    def part(self, keep: Array) -> Boxes:
-        chosen = np.flatnonzero(keep).tolist()
-        assert self.allocations is not None
-        return replace(
-            self,
-            start=self.start[keep],
-            allocations=[self.allocations[i] for i in chosen],
-            maps=[self.maps[i] for i in chosen],
-            clipped=[self.clipped[i] for i in chosen],
-        )
+    def _rows(self, of: Array, size: Array) -> tuple[Array, Array, Array]:
+        starts = []
+        for i in of.tolist():
+            part = self.clipped[i]
+            firsts = part._replace(extents=(*part.extents[:-1], min(part.extents[-1], 1))).offsets()
+            starts.append(firsts.reshape(-1) + int(self.start[i]) + part.offset)
+        counts = [len(rows) for rows in starts]
+        widths = [self.clipped[i].extents[-1] * self.maps[i].itemsize for i in of.tolist()]
+        return np.repeat(of, counts), np.concatenate(starts), np.repeat(widths, counts)
 
 
 @dataclass
@@ -118,10 +97,6 @@ class Tiles(End):
     def places(self, i: int, size: int) -> Array:
         order = self._order(i, size)
         return (int(self.start[i]) + order[:, None] * PIECE + np.arange(PIECE)).reshape(-1)
-
-    def part(self, keep: Array) -> Tiles:
-        maps = [found for found, k in zip(self.maps, keep.tolist(), strict=True) if k]
-        return replace(self, start=self.start[keep], within=self.within[keep], maps=maps)
 
 
 @functools.lru_cache(maxsize=256)

@@ -229,7 +229,7 @@ def _contents(m: Machine, operation: AsyncOperation) -> Array:
     found = []
     for i, size in enumerate(operation.size.tolist()):
         held = source.take(i, size, m.shared.data).tobytes()
-        found.append(hash((held, int(target.start[i]), target.shape_of(i))))
+        found.append(hash((held, target.places(i, size).tobytes())))
     return np.array(found, np.int64)
 
 
