@@ -4,7 +4,7 @@
 
 counts the outcomes and prints what went wrong: an exception of another kind, or a mutant that ran
 on long after its budget was spent. Everything is drawn from the seed: `--only N` repeats mutant N,
-and prints its text with `--show`.
+and prints its text.
 """
 
 from __future__ import annotations
@@ -338,22 +338,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Fuzz the virtual GPU with mutated PTX.")
     parser.add_argument("--mutants", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", type=int, help="repeat this mutant alone")
-    parser.add_argument("--show", action="store_true", help="print the mutant's text")
+    parser.add_argument("--only", type=int, help="repeat this mutant alone, and print its text")
     chosen = parser.parse_args()
     launches = corpus()
-    if chosen.show and chosen.only is not None:
+    if chosen.only is not None:
         print(text_of(launches[chosen.only % len(launches)], chosen.seed, chosen.only))
     report = fuzz(launches, chosen.mutants, chosen.seed, chosen.only)
-    places: dict[str, list[tuple[int, str, str]]] = {}
     for number, name, trace in report.bad:
-        last = [line for line in trace.splitlines() if line.startswith("  File")][-1]
-        key = f"{trace.splitlines()[-1][:100]} at {last.strip()}"
-        places.setdefault(key, []).append((number, name, trace))
-    for key, found in sorted(places.items(), key=lambda pair: -len(pair[1])):
-        print(f"{len(found)} × {key}: mutants {[n for n, *_ in found[:5]]}")
-        if chosen.only is not None:
-            print(found[0][2])
+        print(f"mutant {number} of {name}\n{trace}")
     print(f"{len(launches)} kernels, seed {chosen.seed}: {report}")
     return 1 if report.bad else 0
 

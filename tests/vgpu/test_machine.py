@@ -13,7 +13,7 @@ import pytest
 from ptx_launch import kernel, launch
 from structured import IN_BASE, INPUTS, OUT_BASE, REGISTERS, Generator, interpret
 
-from forgekit.errors import DeadlockError, InstructionBudgetError
+from forgekit.errors import InstructionBudgetError
 from forgekit.vgpu.host import launching
 from forgekit.vgpu.listeners import Listener
 from forgekit.vgpu.machine import Machine
@@ -326,24 +326,6 @@ def test_a_batch_of_blocks_with_large_memories_is_kept_small(monkeypatch):
     monkeypatch.setattr(launching, "run_batch", run_batch)
     launch("ret;", np.zeros(1, np.uint32), grid=1024, block=32, shared=200 * 1024)
     assert max(seen) * 200 * 1024 <= launching.BATCH_BYTES and sum(seen) == 1024
-
-
-def test_a_deadlock_says_who_waits_where():
-    body = """setp.lt.u32 %p1, %r0, 40; @%p1 bra A;
-    bar.sync 1, 96; ret;
-    A: bar.sync 2, 128; ret;"""
-    with pytest.raises(DeadlockError) as caught:
-        launch(body, np.zeros(1, np.uint32), block=96)
-    lines = str(caught.value).splitlines()
-    assert (
-        "thread (40, 0, 0) of block (0, 0, 0) and 55 more wait at barrier 1 for 96 threads"
-        in lines[1]
-    )
-    assert (
-        "thread (0, 0, 0) of block (0, 0, 0) and 39 more wait at barrier 2 for 128 threads"
-        in lines[2]
-    )
-    assert "PTX line" in lines[1] and "bar.sync" in lines[1]
 
 
 def test_output_of_a_batch_that_fails_is_still_shown(monkeypatch):

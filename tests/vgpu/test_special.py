@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
-
-from forgekit.vgpu import LaunchRecord
-from forgekit.vgpu.host import launching
-from forgekit.vgpu.memory import GlobalMemory, TensorInfo
-from forgekit.vgpu.program import load
+from ptx_launch import launch
 
 GRID, BLOCK = (3, 2, 2), (5, 4, 2)  # 40 threads: one whole warp and a part of another
 THREADS, BLOCKS = 40, 12
@@ -17,28 +15,16 @@ THREADS, BLOCKS = 40, 12
 def read(register: str, width: int = 32) -> list[int]:
     """The register in every thread of every block, blocks and threads counted with x fastest."""
     out = np.zeros(THREADS * BLOCKS, f"u{width // 8}")
-    memory = GlobalMemory()
-    info = TensorInfo("out", str(out.dtype), out.itemsize, out.shape, (1,))
-    address = memory.add(out.ctypes.data, out.nbytes, info, owner=out).address
-    text = f"""
-.version 8.7
-.target sm_90a
-.address_size 64
-.visible .entry k(.param .b64 out, .param .b64 slot) {{
-    .reg .b32 %r<2>; .reg .b64 %rd<4>;
-    ld.param.b64 %rd1, [out]; ld.param.b64 %rd2, [slot];
-    mov.u32 %r1, %tid.x; mad.wide.u32 %rd1, %r1, {width // 8}, %rd1;
-    mov.u32 %r1, %tid.y; mad.wide.u32 %rd1, %r1, {width // 8 * BLOCK[0]}, %rd1;
-    mov.u32 %r1, %tid.z; mad.wide.u32 %rd1, %r1, {width // 8 * BLOCK[0] * BLOCK[1]}, %rd1;
-    mov.u32 %r1, %ctaid.x; mad.wide.u32 %rd1, %r1, {width // 8 * THREADS}, %rd1;
-    mov.u32 %r1, %ctaid.y; mad.wide.u32 %rd1, %r1, {width // 8 * THREADS * GRID[0]}, %rd1;
-    mov.u32 %r1, %ctaid.z; mad.wide.u32 %rd1, %r1, {width // 8 * THREADS * GRID[0] * GRID[1]}, %rd1;
-    mov.b{width} %{"r1" if width == 32 else "rd3"}, {register};
-    st.global.b{width} [%rd1], %{"r1" if width == 32 else "rd3"};
-    ret;
-}}"""
-    params = address.to_bytes(8, "little") + bytes(8)
-    launching.launch(load(text)["k"], LaunchRecord("k", GRID, BLOCK, 0, params), memory)
+    counts = (1, *BLOCK, *GRID)
+    steps = [out.itemsize * math.prod(counts[: k + 1]) for k in range(6)]
+    names = [f"%{name}.{axis}" for name in ("tid", "ctaid") for axis in "xyz"]
+    at = "".join(
+        f"mov.u32 %r1, {name}; mad.wide.u32 %rd0, %r1, {step}, %rd0; "
+        for name, step in zip(names, steps, strict=True)
+    )
+    held = "%r1" if width == 32 else "%rd3"
+    body = f"{at} mov.b{width} {held}, {register}; st.global.b{width} [%rd0], {held}; ret;"
+    launch(body, out, grid=GRID, block=BLOCK)
     return out.tolist()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import textwrap
 
 import nbformat
@@ -85,21 +84,6 @@ def test_vectorized_add_with_static_and_dynamic_layouts(abc):
     add = cute.compile(tutorial.vectorized_add, *given)
     add(*given)
     torch.testing.assert_close(c, a + b)
-
-
-@pytest.mark.parametrize(
-    "op, shape",
-    [(operator.add, (60, 128)), (lambda x, y: x - 2.0 * y, (61, 127)), (operator.mul, (1, 1))],
-)
-def test_an_operation_over_tv_layouts(op, shape):
-    a, b = torch.randn(*shape), torch.randn(*shape)
-    c = torch.full(shape, float("nan"))
-    given = [
-        from_dlpack(t).mark_layout_dynamic() if min(shape) > 1 else from_dlpack(t)
-        for t in (a, b, c)
-    ]
-    cute.compile(tutorial.apply, op, *given)(*given)
-    torch.testing.assert_close(c, op(a, b))
 
 
 def test_kernels_in_a_class():

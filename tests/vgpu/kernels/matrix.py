@@ -118,25 +118,24 @@ def tile_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.
         sB[at] = mB[at]
     cute.arch.sync_threads()
     # B (K, N) seen as (N, K): neighbours in memory are neighbours in N
-    sAt, sBt = (cute.composition(s, plain) for s in (sA, sB))
+    turned = bug != "B not transposed"
+    source_B = cute.composition(sB, plain)
     lane = tiled.get_slice(tidx)
     tCrA = tiled.make_fragment_A(lane.partition_A(sA))
-    tCrB = tiled.make_fragment_B(lane.partition_B(sBt))
+    tCrB = tiled.make_fragment_B(lane.partition_B(source_B))
     tCgC = lane.partition_C(mC)
     tCrC = tiled.make_fragment_C(tCgC)
     tCrC.fill(0.0)
-    turned = bug == "A transposed", bug != "B not transposed"
-    loads = [cute.make_copy_atom(warp.LdMatrix8x8x16bOp(t, 4), dtype) for t in turned]
-    copy_A, copy_B = (
-        cute.make_tiled_copy_A(loads[0], tiled),
-        cute.make_tiled_copy_B(loads[1], tiled),
+    load_A, load_B = (
+        cute.make_copy_atom(warp.LdMatrix8x8x16bOp(t, 4), dtype) for t in (False, turned)
     )
-    source_A, source_B = sAt if turned[0] else sA, sBt if turned[1] else sB
-    cute.copy(copy_A, copy_A.get_slice(tidx).partition_S(source_A), copy_A.retile(tCrA))
+    copy_A = cute.make_tiled_copy_A(load_A, tiled)
+    copy_B = cute.make_tiled_copy_B(load_B, tiled)
+    source_B = source_B if turned else sB
+    cute.copy(copy_A, copy_A.get_slice(tidx).partition_S(sA), copy_A.retile(tCrA))
     cute.copy(copy_B, copy_B.get_slice(tidx).partition_S(source_B), copy_B.retile(tCrB))
     for k in cutlass.range_constexpr(cute.size(tCrA, mode=[2])):
-        if cutlass.const_expr(bug != "one step of K left out") or k:
-            cute.gemm(tiled, tCrC, tCrA[None, None, k], tCrB[None, None, k], tCrC)
+        cute.gemm(tiled, tCrC, tCrA[None, None, k], tCrB[None, None, k], tCrC)
     cute.basic_copy(tCrC, tCgC)
 
 

@@ -67,35 +67,6 @@ def vectorized_add(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
     vectorized_add_kernel(gA, gB, gC).launch(grid=(blocks, 1, 1), block=(256, 1, 1))
 
 
-@cute.kernel
-def apply_kernel(
-    op: cutlass.Constexpr, gA: cute.Tensor, gB: cute.Tensor, gC: cute.Tensor, cC: cute.Tensor,
-    shape: cute.Shape, tv: cute.Layout,
-):  # fmt: skip
-    """Each thread a TV-layout slice of its block's tile, guarded by coordinates."""
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, _, _ = cute.arch.block_idx()
-    coord = ((None, None), bidx)
-    thrA, thrB, thrC, thrCrd = (
-        cute.composition(g[coord], tv)[tidx, None] for g in (gA, gB, gC, cC)
-    )
-    for i in cutlass.range_constexpr(cute.size(thrC)):
-        if cute.elem_less(thrCrd[i], shape):
-            thrC[i] = op(thrA[i], thrB[i])
-
-
-@cute.jit
-def apply(op: cutlass.Constexpr, mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
-    threads = cute.make_ordered_layout((4, 32), order=(1, 0))
-    values = cute.make_ordered_layout((4, 4), order=(1, 0))
-    tiler, tv = cute.make_layout_tv(threads, values)
-    gA, gB, gC = (cute.zipped_divide(m, tiler) for m in (mA, mB, mC))
-    cC = cute.zipped_divide(cute.make_identity_tensor(mC.shape), tiler)
-    apply_kernel(op, gA, gB, gC, cC, mC.shape, tv).launch(
-        grid=[cute.size(gC, mode=[1]), 1, 1], block=[cute.size(tv, mode=[0]), 1, 1]
-    )
-
-
 class Scale:
     """A kernel in a class: the instance holds what is known at compile time."""
 

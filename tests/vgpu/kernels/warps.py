@@ -131,22 +131,6 @@ def warp_index_in_a_branch(mY: cute.Tensor):
 
 
 @cute.kernel
-def barrier_in_a_branch_kernel(mY: cute.Tensor):
-    """Wrong on purpose: half of each warp waits at one barrier, half at another."""
-    tidx, _, _ = cute.arch.thread_idx()
-    if tidx % 32 < 16:
-        cute.arch.barrier(barrier_id=1, number_of_threads=64)
-    else:
-        cute.arch.barrier(barrier_id=2, number_of_threads=64)
-    mY[tidx] = 1.0
-
-
-@cute.jit
-def barrier_in_a_branch(mY: cute.Tensor):
-    barrier_in_a_branch_kernel(mY).launch(grid=(1, 1, 1), block=(64, 1, 1))
-
-
-@cute.kernel
 def endless_kernel(mY: cute.Tensor):
     tidx, _, _ = cute.arch.thread_idx()
     y = mY[tidx]

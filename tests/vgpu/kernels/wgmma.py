@@ -42,8 +42,7 @@ def tile_layout(dtype, rows, columns, major, span_bytes):
 
 @cute.kernel
 def product_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, mD: cute.Tensor,
-                   tiled: cute.TiledMma, spans: cutlass.Constexpr,
-                   swizzled: cutlass.Constexpr):  # fmt: skip
+                   tiled: cute.TiledMma, spans: cutlass.Constexpr):  # fmt: skip
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     if cutlass.const_expr(mA.element_type is Float32):  # tf32 ignores the lowest 13 bits
@@ -55,14 +54,10 @@ def product_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, mD: cute.T
     for gX, major, span in ((gA, majors[0], spans[0]), (gB, majors[1], spans[1])):
         layout = tile_layout(gX.element_type, *gX.shape, major, span)
         sX = smem.allocate_tensor(gX.element_type, layout.outer, 1024, swizzle=layout.inner)
-        to = sX
-        if cutlass.const_expr(not swizzled):
-            plain = cute.recast_ptr(sX.iterator, dtype=gX.element_type)
-            to = cute.make_tensor(plain, layout.outer)
         rows, columns = gX.shape
         for i in cutlass.range_constexpr(rows * columns // WARPGROUP):
             at = ((i * WARPGROUP + tidx) // columns, (i * WARPGROUP + tidx) % columns)
-            to[at] = gX[at]
+            sX[at] = gX[at]
         filled.append(sX)
     sA, sB = filled
     cute.arch.fence_proxy("async.shared", space="cta")
@@ -86,15 +81,13 @@ def product_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, mD: cute.T
 
 @cute.jit
 def product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, mD: cute.Tensor,
-            op: cutlass.Constexpr, spans: cutlass.Constexpr,
-            swizzled: cutlass.Constexpr = True):  # fmt: skip
+            op: cutlass.Constexpr, spans: cutlass.Constexpr):  # fmt: skip
     """mD[i] = mC[i] + mA[i] mB[i]^T by one warpgroup for each i.
 
-    mA (I, 64, K), mB (I, N, K), mC and mD (I, 64, N); spans: bytes of the swizzle of A and B;
-    swizzled: not only for the product, but also where they are stored.
+    mA (I, 64, K), mB (I, N, K), mC and mD (I, 64, N); spans: bytes of the swizzle of A and B.
     """
     tiled = cute.make_tiled_mma(op)
-    product_kernel(mA, mB, mC, mD, tiled, spans, swizzled).launch(
+    product_kernel(mA, mB, mC, mD, tiled, spans).launch(
         grid=(mA.shape[0], 1, 1), block=(WARPGROUP, 1, 1)
     )
 
