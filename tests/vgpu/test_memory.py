@@ -12,7 +12,7 @@ import torch
 from forgekit.errors import UsageError
 from forgekit.vgpu.host import arguments
 from forgekit.vgpu.memory import GUARD_BYTES, GlobalMemory, TensorInfo, byte_range
-from forgekit.vgpu.memory.storage import LocalMemory, SharedMemory, block_bytes
+from forgekit.vgpu.memory.storage import block_bytes, local_memory, shared_memory
 from forgekit.vgpu.memory.swizzles import swizzled
 
 
@@ -228,10 +228,10 @@ def test_byte_ranges():
 
 # -- shared and local memory -----------------------------------------------------------------------
 def test_fresh_memory_is_nan():
-    shared = SharedMemory(3, 40, None)
+    shared = shared_memory(3, 40)
     assert shared.view(4, 1).view(np.float32).shape == (3 * 32,)
     assert np.isnan(shared.view(4, 1).view(np.float32)).all()
-    local = LocalMemory(2, 32, 8)
+    local = local_memory((2, 32), 8)
     assert local.owner[1, 5] == 37 and local.stride == 128
 
 

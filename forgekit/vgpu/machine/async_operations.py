@@ -10,7 +10,7 @@ import itertools
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -86,13 +86,14 @@ class End:
         """Of some operations only."""
         if keep.all():
             return self
-        return replace(self, **{f.name: _some(getattr(self, f.name), keep) for f in fields(self)})
+        some: dict[str, Any] = {f.name: _some(getattr(self, f.name), keep) for f in fields(self)}
+        return replace(self, **some)
 
 
 def _some(of_each: Array | Sequence | None, keep: Array) -> Array | Sequence | None:
-    if of_each is None or isinstance(of_each, np.ndarray):
-        return None if of_each is None else of_each[keep]
-    return list(itertools.compress(of_each, keep))
+    if isinstance(of_each, np.ndarray):
+        return of_each[keep]
+    return None if of_each is None else list(itertools.compress(of_each, keep))
 
 
 @dataclass

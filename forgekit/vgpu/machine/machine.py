@@ -28,7 +28,7 @@ from forgekit.vgpu.machine.mbarriers import Mbarriers
 from forgekit.vgpu.machine.printf import Printer
 from forgekit.vgpu.machine.wait_queue import WaitQueue
 from forgekit.vgpu.memory import GlobalMemory
-from forgekit.vgpu.memory.storage import LocalMemory, SharedMemory
+from forgekit.vgpu.memory.storage import local_memory, shared_memory
 
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
@@ -73,8 +73,8 @@ class Machine:
         self.shape = (self.n_blocks, self.n_threads)
         self.regs: list[Array] = [np.zeros((1, 1), d) for d in program.register_dtypes]
         self.adversary = adversary
-        self.shared = SharedMemory(self.n_blocks, program.shared_bytes(record), adversary)
-        self.local = LocalMemory(self.n_blocks, self.n_threads, program.local_bytes, adversary)
+        self.shared = shared_memory(self.n_blocks, program.shared_bytes(record), adversary)
+        self.local = local_memory(self.shape, program.local_bytes, adversary)
         self.state: dict[str, object] = {}  # private data of opcodes (cp.async, call parameters)
         self.printer = printer or Printer()
         self.executed = 0

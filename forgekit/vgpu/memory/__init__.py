@@ -178,28 +178,20 @@ class GlobalMemory:
         for together in _overlapping(regions):
             self._add(together)
 
+    def add_array(self, data: Array, info: TensorInfo) -> Allocation:
+        """Register an array of the virtual GPU's own (a `.global` variable)."""
+        return self.add(data.ctypes.data, data.nbytes, info, owner=data)
+
     def _add(self, together: list[Region]) -> Allocation:
         lowest = min(together, key=lambda r: r.start)
         size = max(r.start + r.size_bytes for r in together) - lowest.start
         data: Array = np.zeros(0, np.uint8)
         if size:
             data = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(lowest.start))
-        return self._place(data, lowest.start, together, lowest.align_offset)
-
-    def add_array(self, data: Array, info: TensorInfo) -> Allocation:
-        """Register an array of the virtual GPU's own (a `.global` variable)."""
-        start = data.ctypes.data
-        region = Region(start, data.nbytes, info, start, owner=data)
-        return self._place(data.view(np.uint8).reshape(-1), start, [region], 0)
-
-    def _place(
-        self, data: Array, real: int, regions: list[Region], align_offset: int
-    ) -> Allocation:
-        address = self._next + align_offset % STORAGE_ALIGN
-        allocation = Allocation(address, data, real, regions)
+        address = self._next + lowest.align_offset % STORAGE_ALIGN
+        allocation = Allocation(address, data, lowest.start, together)
         self.allocations.append(allocation)
-        end = address + len(data) + GUARD_BYTES
-        self._next = -(-end // GUARD_BYTES) * GUARD_BYTES
+        self._next = -(-(address + size + GUARD_BYTES) // GUARD_BYTES) * GUARD_BYTES
         self.starts = np.array([a.address for a in self.allocations], np.uint64)
         return allocation
 

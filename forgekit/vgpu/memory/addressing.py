@@ -23,7 +23,7 @@ from forgekit.vgpu.ptx import Register, Vector
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.memory.storage import LocalMemory, SharedMemory
+    from forgekit.vgpu.memory.storage import Slices
 
 WRITING = ("writes", "updates")
 
@@ -42,6 +42,18 @@ class Target(NamedTuple):
     inside: int = 0  # bytes of the only row that are the tensor's; 0: all of every row
 
 
+class _Request(NamedTuple):
+    """The arguments of `targets`; width: bytes of each thread."""
+
+    m: Machine
+    kind: str
+    address: Array
+    mask: Array | None
+    elem: int
+    elements: int
+    width: int
+
+
 def targets(
     m: Machine, space: str, kind: str, address: Array, mask: Array | None, elem: int, count: int
 ) -> list[Target]:
@@ -52,17 +64,14 @@ def targets(
     Raises:
         MemoryAccessError: out of bounds, misaligned or outside every allocation.
     """
-    if space == "shared":
-        return [_slice_target(m, m.shared, space, kind, address, mask, elem, count)]
-    if space == "local":
-        return [_slice_target(m, m.local, space, kind, address, mask, elem, count)]
+    request = _Request(m, kind, address, mask, elem, count, elem * count)
+    if space in ("shared", "local"):
+        return [_slice_target(request, m.shared if space == "shared" else m.local)]
     if space == "param":
-        return [_parameter_target(m, kind, address, mask, elem, count)]
+        return [_parameter_target(request)]
     if space == "cluster":
-        return [_cluster_target(m, kind, address, mask, elem, count)]
-    if space == "generic":
-        return _generic_targets(m, kind, address, mask, elem, count)
-    return _global_targets(m, kind, address, mask, elem, count)
+        return [_cluster_target(request)]
+    return _generic_targets(request) if space == "generic" else _global_targets(request)
 
 
 def gather(target: Target) -> Array:
@@ -116,19 +125,9 @@ def compress(mask: Array | None, *arrays: Array) -> list[Array]:
     return [np.broadcast_to(a, mask.shape)[mask] for a in arrays]
 
 
-def _slice_target(
-    m: Machine,
-    memory: SharedMemory | LocalMemory,
-    space: str,
-    kind: str,
-    address: Array,
-    mask: Array | None,
-    elem: int,
-    count: int,
-    owner: Array | None = None,
-) -> Target:
+def _slice_target(request: _Request, memory: Slices, owner: Array | None = None) -> Target:
     """Shared or local memory: equal slices, one for each block or thread, or for `owner`."""
-    width = elem * count
+    m, kind, address, mask, elem, count, width = request
     offset = address - address.dtype.type(memory.base)
     index = offset >> offset.dtype.type(width.bit_length() - 1)
     limit = memory.size_bytes // width
@@ -136,25 +135,24 @@ def _slice_target(
     if width > 1 and np.bitwise_or.reduce(offset, axis=None) & offset.dtype.type(width - 1):
         wrong = (offset & offset.dtype.type(width - 1)) != 0
         if _any(wrong, mask):
-            raise faults.misaligned(m, space, kind, address, _both(wrong, mask), width)
+            raise faults.misaligned(m, memory.space, kind, address, _both(wrong, mask), width)
     if bad.any() and _any(bad, mask):
         if kind == "reads" and elem * _used(m, count) <= memory.size_bytes % width:
             bad = index > limit
         if _any(bad, mask):
-            raise faults.slice_error(m, memory, space, kind, address, _both(bad, mask), width)
+            raise faults.slice_error(m, memory, kind, address, _both(bad, mask), width)
     rows = memory.view(elem, count)
     whose = memory.owner if owner is None else owner
     places = index.astype(np.int64) + whose * (memory.stride // width)
-    return Target(rows, places, mask, space)
+    return Target(rows, places, mask, memory.space)
 
 
-def _cluster_target(
-    m: Machine, kind: str, address: Array, mask: Array | None, elem: int, count: int
-) -> Target:
+def _cluster_target(request: _Request) -> Target:
     """Shared memory of any block of the cluster."""
+    m, kind, address, mask, _, _, width = request
     rank, within = clusters.split(m, address)
-    owner = cluster_rows(m, kind, address, rank, mask, elem * count)
-    return _slice_target(m, m.shared, "shared", kind, within, mask, elem, count, owner)
+    owner = cluster_rows(m, kind, address, rank, mask, width)
+    return _slice_target(request._replace(address=within), m.shared, owner)
 
 
 def cluster_rows(
@@ -180,10 +178,8 @@ def cluster_rows(
     return owner
 
 
-def _global_targets(
-    m: Machine, kind: str, address: Array, mask: Array | None, elem: int, count: int
-) -> list[Target]:
-    width = elem * count
+def _global_targets(request: _Request) -> list[Target]:
+    m, kind, address, mask, elem, count, width = request
     hints: dict[int, Allocation] = m.state.setdefault("allocation hints", {})  # type: ignore[assignment]
     allocation = hints.get(m.pc)
     if allocation is None:
@@ -198,21 +194,19 @@ def _global_targets(
         if _any(wrong, mask):
             raise faults.misaligned(m, "global", kind, address, _both(wrong, mask), width)
     if allocation.address % width:  # the tensor starts between two vectors
-        return _scattered(m, kind, address, mask, elem, count)
+        return _scattered(request)
     offset = address - np.uint64(allocation.address)
     index = offset >> np.uint64(width.bit_length() - 1)
     bad = index >= allocation.size_bytes // width
     if bad.any() and _any(bad, mask):
-        return _scattered(m, kind, address, mask, elem, count)
+        return _scattered(request)
     rows = allocation.view(elem, count)
     return [Target(rows, index.view(np.int64), mask, "global", allocation)]
 
 
-def _scattered(
-    m: Machine, kind: str, address: Array, mask: Array | None, elem: int, count: int
-) -> list[Target]:
+def _scattered(request: _Request) -> list[Target]:
     """The slow road: threads reach several allocations, or one that starts between vectors."""
-    width = elem * count
+    m, kind, address, mask, elem, count, width = request
     shape = np.broadcast_shapes(address.shape, (1, 1) if mask is None else mask.shape)
     left = np.ones(shape, bool) if mask is None else np.broadcast_to(mask, shape).copy()
     result = []
@@ -231,17 +225,16 @@ def _scattered(
         index = ((offset - np.uint64(skip)) >> np.uint64(width.bit_length() - 1)).view(np.int64)
         result.append(Target(rows, index, inside, "global", allocation, skip))
     if left.any() and kind == "reads" and _used(m, count) < count:
-        result += _overhanging(m, address, left, elem, count)
+        result += _overhanging(request, left)
     if left.any():
         raise faults.out_of_bounds(m, kind, np.broadcast_to(address, shape), left, width)
     return result
 
 
-def _parameter_target(
-    m: Machine, kind: str, address: Array, mask: Array | None, elem: int, count: int
-) -> Target:
+def _parameter_target(request: _Request) -> Target:
     """Parameters of the kernel, which are only read."""
-    width, params = elem * count, m.record.params
+    m, kind, address, mask, elem, count, width = request
+    params = m.record.params
     rows = np.frombuffer(params[: len(params) // width * width], f"u{elem}")
     if _any((address % width) != 0, mask):
         raise faults.misaligned(m, "param", kind, address, _both(address % width != 0, mask), width)
@@ -252,13 +245,13 @@ def _parameter_target(
     return Target(rows if count == 1 else rows.reshape(-1, count), places, mask, "param")
 
 
-def _overhanging(m: Machine, address: Array, left: Array, elem: int, count: int) -> list[Target]:
+def _overhanging(request: _Request, left: Array) -> list[Target]:
     """The ends of tensors whose last vector overhangs them, where nobody uses what it overhangs.
 
     Takes the threads that read these off `left`. Beyond the end they find zeros.
     """
-    width, used = elem * count, elem * _used(m, count)
-    result = []
+    m, _, address, _, elem, count, width = request
+    used, result = elem * _used(m, count), []
     for allocation in m.memory.allocations:
         inside = (allocation.address + allocation.size_bytes) % width
         start = allocation.size_bytes - inside
@@ -274,9 +267,8 @@ def _overhanging(m: Machine, address: Array, left: Array, elem: int, count: int)
     return result
 
 
-def _generic_targets(
-    m: Machine, kind: str, address: Array, mask: Array | None, elem: int, count: int
-) -> list[Target]:
+def _generic_targets(request: _Request) -> list[Target]:
+    m, kind, address, mask, elem, count, width = request
     windows = address >> WINDOW_SHIFT
     (active,) = compress(mask, windows)
     result = []
@@ -287,7 +279,7 @@ def _generic_targets(
         if here.all():
             part = mask
         if space is None:
-            raise faults.unmapped(m, kind, address, part, elem * count)
+            raise faults.unmapped(m, kind, address, part, width)
         plain = address if space == "global" else address & WINDOW_MASK
         if space == "shared" and (plain >> np.uint64(clusters.RANK_SHIFT)).any():
             space = "cluster"

@@ -15,7 +15,7 @@ from forgekit.vgpu.memory import SHARED_RESERVED, SHARED_WINDOW, Allocation, Ten
 if TYPE_CHECKING:
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
-    from forgekit.vgpu.memory.storage import LocalMemory, SharedMemory
+    from forgekit.vgpu.memory.storage import Slices
     from forgekit.vgpu.memory.tensor_maps import TensorMap
 
 # An address farther than this from every tensor is not described as an overrun of one.
@@ -201,10 +201,9 @@ def unmapped(m: Machine, kind: str, address: Array, mask: Array | None, width: i
 
 
 def slice_error(
-    m: Machine, memory: SharedMemory | LocalMemory, space: str, kind: str, address: Array,
-    bad: Array, width: int,
-) -> KernelError:  # fmt: skip
-    offset = _of_first(m, address, bad) - memory.base
+    m: Machine, memory: Slices, kind: str, address: Array, bad: Array, width: int
+) -> KernelError:
+    offset, space = _of_first(m, address, bad) - memory.base, memory.space
     owner = "a block has" if space == "shared" else "a thread has"
     return _error(
         m, bad, "out-of-bounds", "Out of bounds",

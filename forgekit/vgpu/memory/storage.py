@@ -28,42 +28,43 @@ def block_bytes(shared_bytes: int, threads: int, local_bytes: int) -> int:
     return _stride(shared_bytes) + threads * _stride(local_bytes)
 
 
-class _Slices:
-    """Equal slices of one byte array, one for each owner (a block or a thread)."""
+class Slices:
+    """Equal slices of one byte array, one for each owner, a block or a thread.
 
-    def __init__(self, owners: int, size_bytes: int, adversary: Adversary | None) -> None:
-        self.size_bytes = size_bytes
-        self.stride = _stride(size_bytes)
+    space: `shared` or `local`; owner: the number of each thread's slice; base: the address of a
+    slice's first byte; stride: bytes from a slice to the next.
+    """
+
+    def __init__(
+        self, space: str, owner: Array, size_bytes: int, base: int, adversary: Adversary | None
+    ) -> None:
+        self.space, self.owner, self.base = space, owner, base
+        self.size_bytes, self.stride = size_bytes, _stride(size_bytes)
         # What nobody has written holds UNINITIALISED, or noise.
         self.blank_is_ones = adversary is None
+        whole = owner.size * self.stride
         if adversary is None:
-            self.data = np.full(owners * self.stride, UNINITIALISED, np.uint8)
+            self.data = np.full(whole, UNINITIALISED, np.uint8)
         else:
-            self.data = adversary.noise(owners * self.stride)
-        self.views: dict[tuple[int, int], Array] = {}
+            self.data = adversary.noise(whole)
+        self._views: dict[tuple[int, int], Array] = {}
 
     def view(self, elem_bytes: int, count: int) -> Array:
         key = (elem_bytes, count)
-        if key not in self.views:
-            self.views[key] = element_view(self.data, elem_bytes, count)
-        return self.views[key]
+        if key not in self._views:
+            self._views[key] = element_view(self.data, elem_bytes, count)
+        return self._views[key]
 
 
-class SharedMemory(_Slices):
-    """Shared memory: one slice a block. Addresses run from SHARED_RESERVED."""
-
-    def __init__(self, n_blocks: int, size_bytes: int, adversary: Adversary | None = None) -> None:
-        super().__init__(n_blocks, size_bytes, adversary)
-        self.base = SHARED_RESERVED
-        self.owner = np.arange(n_blocks, dtype=np.int64)[:, None]
+def shared_memory(n_blocks: int, size_bytes: int, adversary: Adversary | None = None) -> Slices:
+    """One slice a block."""
+    owner = np.arange(n_blocks, dtype=np.int64)[:, None]
+    return Slices("shared", owner, size_bytes, SHARED_RESERVED, adversary)
 
 
-class LocalMemory(_Slices):
-    """Local memory: one slice a thread. Addresses run from 0; made when first used."""
-
-    def __init__(
-        self, n_blocks: int, n_threads: int, size_bytes: int, adversary: Adversary | None = None
-    ) -> None:
-        super().__init__(n_blocks * n_threads if size_bytes else 0, size_bytes, adversary)
-        self.base = 0
-        self.owner = np.arange(n_blocks * n_threads, dtype=np.int64).reshape(n_blocks, n_threads)
+def local_memory(
+    shape: tuple[int, int], size_bytes: int, adversary: Adversary | None = None
+) -> Slices:
+    """One slice a thread; shape: (blocks, threads)."""
+    owner = np.arange(shape[0] * shape[1], dtype=np.int64).reshape(shape)
+    return Slices("local", owner, size_bytes, 0, adversary)

@@ -119,7 +119,7 @@ def in_shared(m: Machine, kind: str, address: Array, sizes: Array, full: Array) 
     offset = within.astype(np.int64) - m.shared.base
     bad = full & ((offset < 0) | (offset + sizes > m.shared.size_bytes))
     if bad.any():
-        raise faults.slice_error(m, m.shared, "shared", kind, within, bad, int(sizes[bad][0]))
+        raise faults.slice_error(m, m.shared, kind, within, bad, int(sizes[bad][0]))
     return End(np.broadcast_to(offset + owner * m.shared.stride, m.shape)[full])
 
 

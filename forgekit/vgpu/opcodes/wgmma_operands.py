@@ -196,4 +196,4 @@ def _refuse_outside(m: Machine, tables: list[Array], bad: Array, which: Array) -
     address = np.stack(tables)[bad][0]
     wrong = threads_of(m, which[:1])
     where = np.broadcast_to(np.uint32(address), m.shape)
-    raise faults.slice_error(m, m.shared, "shared", "reads", where, wrong, PIECE)
+    raise faults.slice_error(m, m.shared, "reads", where, wrong, PIECE)

@@ -122,7 +122,6 @@ class Module:
     """A PTX module."""
 
     target: str
-    version: str
     kernels: dict[str, Kernel]
     variables: dict[str, Variable]
 

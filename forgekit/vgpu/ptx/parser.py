@@ -31,6 +31,7 @@ _STRING_OR_COMMENT = re.compile(r'"[^"\n]*"|//[^\n]*|/\*.*?\*/', re.S)
 _ASSEMBLY = re.compile(r"// begin inline asm$.*?// end inline asm$", re.S | re.M)
 _LABEL = re.compile(rf"({IDENT})\s*:(?!:)")
 _LOC = re.compile(r"\.loc[ \t]+(\d+)[ \t]+(\d+)[ \t]+(\d+)[^\n]*")
+_HEAD = re.compile(r"\.(version|target|address_size|file)\b([^\n]*)")
 _FILE = re.compile(r'\.file[ \t]+(\d+)[ \t]+"([^"\n]*)"[^\n]*')
 _ENTRY = re.compile(
     rf"(?:\.visible|\.weak|\.extern)?\s*\.(entry|func)\s*(\([^)]*\)\s*)?({IDENT})\s*"
@@ -102,10 +103,7 @@ class Parser:
         while self.pos < len(self.text) and self.text[self.pos].isspace():
             self.pos += 1
 
-    def statement(self) -> str:
-        return self.up_to(";", "a statement without its ';'")
-
-    def up_to(self, end: str, missing: str) -> str:
+    def statement(self, end: str = ";", missing: str = "a statement without its ';'") -> str:
         """Text up to the next `end`, which is consumed; missing: the error where there is none."""
         stop = self.text.find(end, self.pos)
         if stop < 0:
@@ -114,29 +112,20 @@ class Parser:
         self.pos = stop + 1
         return result
 
-    def rest_of_line(self) -> str:
-        end = self.text.find("\n", self.pos)
-        end = len(self.text) if end < 0 else end
-        result = self.text[self.pos : end].strip()
-        self.pos = end
-        return result
-
     # -- module level ---------------------------------------------------------------------
     def module(self) -> Module:
-        module = Module("", "", {}, {})
+        module = Module("", {}, {})
         while True:
             self.skip_space()
             if self.pos >= len(self.text):
                 break
             rest = self.text[self.pos : self.pos + 40]
-            if rest.startswith((".version", ".target", ".address_size", ".file")):
-                words = [*self.rest_of_line().split(None, 1), "", ""]
-                if words[0] == ".target":
-                    module.target = words[1].split(",")[0].strip()
-                elif words[0] == ".version":
-                    module.version = words[1]
+            if match := _HEAD.match(self.text, self.pos):
+                self.pos = match.end()
+                if match[1] == "target":
+                    module.target = match[2].split(",")[0].strip()
             elif rest.startswith(".section"):  # debug information: of no use here
-                self.up_to("}", "a .section without its '}'")
+                self.statement("}", "a .section without its '}'")
             elif match := _ENTRY.match(self.text, self.pos):
                 self.function(match, module)
             elif rest.startswith("."):
