@@ -62,7 +62,8 @@ class Backend(ABC):
             compiled.ptxas = report.read_bytes() if report.exists() else b""
         cubin = raw.__cubin__
         compiled.cubin = cubin if isinstance(cubin, bytes) else b""
-        compiled.ptx = raw.__ptx__ or ""
+        ptx = raw.__ptx__ or ""  # without a kernel, the name of a file that was never written
+        compiled.ptx = ptx if "\n" in ptx else ""
         return raw
 
     def parts(self, raw: Any, compiled: CompiledKernel) -> Parts:

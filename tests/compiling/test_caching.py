@@ -54,6 +54,15 @@ def test_the_second_compile_comes_from_memory():
     assert fk.compile(simple.copy, x, y, cache=False) is not first
 
 
+def test_a_function_that_launches_nothing_comes_from_disk():
+    x, y = fk.randn(8), fk.empty(8)
+    assert fk.compile(simple.launches_nothing, x, y).ptx == ""
+    fk.cache_clear()
+    run = fk.compile(simple.launches_nothing, x, y)
+    run(x, y)
+    assert run.origin == "disk"
+
+
 def test_other_specs_architectures_and_options_are_other_kernels():
     x, y = fk.randn(64), fk.empty(64)
     keys = {

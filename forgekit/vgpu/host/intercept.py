@@ -142,5 +142,6 @@ def revive(
         engine = make_engine(parsed, ptx, arch)
         entry = engine.lookup(function_name)
     return CudaDialectJitCompiledFunction(
-        parsed, engine, entry, signature, function_name, None, False, None
-    )
+        parsed, engine, entry, signature, function_name, None, False, None,
+        has_gpu_module=bool(ptx),
+    )  # fmt: skip
