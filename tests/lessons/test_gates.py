@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -39,7 +40,7 @@ STORE = "mY[i] = 3.0 * mX[i] + 1.0"
 
 
 @pytest.fixture
-def scale(tmp_path: Path) -> Any:
+def scale() -> Any:
     """A function that makes what is handed in: the solution of week0/scale, with exchanges."""
 
     def make(**swaps: str) -> Any:
@@ -47,7 +48,7 @@ def scale(tmp_path: Path) -> Any:
         for old, new in ({"store": STORE} | {"guard": "i < mX.shape[0]"}).items():
             assert new in code
             code = code.replace(new, swaps.get(old, new))
-        return load(e, code, tmp_path, f"made{len(list(tmp_path.iterdir()))}")
+        return load(e, code)
 
     return make
 
@@ -74,11 +75,11 @@ def test_values_tells_how_many_sizes_and_types(scale):
     assert error.happened.startswith("It does not compile for 8 of float16.\nThis stores a value")
 
 
-def test_a_nan_that_was_computed_is_not_called_unwritten(tmp_path):
+def test_a_nan_that_was_computed_is_not_called_unwritten():
     """Where the wrong rows are the last ones, it looks as if the first alone had been written."""
     e = exercise("week0/add_row")
     nan = e.source.solution.replace("mX[i, j] +", "mX[i, j] * cute.math.log(1.5 - i) +")
-    report = e.grade(load(e, nan, tmp_path, "nan"))
+    report = e.grade(load(e, nan))
     assert "NaN" in report.failure.happened and "what is written" not in report.failure.likely
 
 
@@ -216,19 +217,18 @@ def test_a_mistake_that_the_compiler_finds_is_told_with_its_line(scale):
     assert "site-packages" not in error.happened and len(error.happened.splitlines()) < 20
 
 
-def test_the_kernel_handed_in_for_its_host_function_is_told(tmp_path):
+def test_the_kernel_handed_in_for_its_host_function_is_told():
     e = exercise("week0/scale")
-    load(e, e.source.solution, tmp_path, "kernel")
-    kernel = load(e, e.source.solution + "\nscale = scale_kernel\n", tmp_path, "kernel2")
+    kernel = load(e, e.source.solution + "\nscale = scale_kernel\n")
     error = stopped(values(case, [(8,)]), kernel)
     assert "kernel" in f"{error.happened} {error.look_at}"
     assert "site-packages" not in error.happened
 
 
 # -- clean, counters --------------------------------------------------------------------------
-def test_clean_tells_the_finding_and_its_misconception(tmp_path):
+def test_clean_tells_the_finding_and_its_misconception():
     e = exercise("week0/rotate")
-    rotate = load(e, e.source.skeleton, tmp_path, "rotate")
+    rotate = load(e, e.source.skeleton)
 
     def rows(n: int, dtype: torch.dtype) -> Case:
         x = fk.randn(n, 64, device="virtual")
@@ -241,7 +241,7 @@ def test_clean_tells_the_finding_and_its_misconception(tmp_path):
     )
     assert error.happened.startswith("With 1 rows the sanitizer objects.\nrotate: 1 finding")
     assert (error.likely, error.look_at) == ("a race", "there")
-    good = load(e, e.source.solution, tmp_path, "fixed")
+    good = load(e, e.source.solution)
     assert clean(rows, [(2,)], seeds=3).run(Submission(good)) == "no finding in 4 orders"
 
 
@@ -256,9 +256,10 @@ def test_counters_tell_value_threshold_baseline_and_ideal(scale):
                           counted(lambda p: p.global_load_sectors == 128, "twice")],
                    look_at="its own")  # fmt: skip
     error = stopped(counters(case, (1024,), [passing, high], name="x", look_at="of all"), good)
+    file = Path(inspect.unwrap(good).__code__.co_filename).name
     assert error.happened == (
         "Sectors loaded: 128 with 1024 of float32; needed at most 64 (as given 4,096, ideal 32).\n"
-        "All of it at made0.py, line 12: mY[i] = 3.0 * mX[i] + 1.0"
+        f"All of it at {file}, line 12: mY[i] = 3.0 * mX[i] + 1.0"
     )
     assert (error.likely, error.look_at) == ("twice", "its own")
     low = Counter("shared_load_requests", "shared loads", at_least=2, at_most=3)
@@ -325,13 +326,13 @@ def test_missing_answers_are_named_all():
     )
 
 
-def test_separate_groups_are_judged_though_one_before_failed(tmp_path):
+def test_separate_groups_are_judged_though_one_before_failed():
     e = exercise("week0/which_layout")
-    right = e.grade(load(e, e.source.solution, tmp_path, "right"))
+    right = e.grade(load(e, e.source.solution))
     assert right
     wrong = e.source.solution.replace("(4, 6)", "(4, 7)", 1)
     assert wrong != e.source.solution
-    report = e.grade(load(e, wrong, tmp_path, "wrong"))
+    report = e.grade(load(e, wrong))
     assert not report and report.left == ("Puzzle A",)
     assert [o.name for o in report.passed] == ["Puzzle B"]
 
@@ -360,11 +361,11 @@ def test_an_answers_own_comparison_is_not_asked():
             group.run(Submission(good | {name: value}))
 
 
-def test_the_failing_call_can_be_drawn_again(tmp_path, monkeypatch):
+def test_the_failing_call_can_be_drawn_again(monkeypatch):
     monkeypatch.setenv("FORGEKIT_PROGRESS", "off")
     e = exercise("week0/add_arrays")
     wrong = e.source.solution.replace("mA[i] + mB[i]", "mA[i] * mB[i]")
-    report = e.grade(load(e, wrong, tmp_path, "wrong"))
+    report = e.grade(load(e, wrong))
     assert 'fk.exercise("week0/add_arrays").failed.show()' in repr(report).replace("\n      ", " ")
     _, *args = e.failed
     assert len(args) == 3 and args[0].shape == (8,)

@@ -110,16 +110,16 @@ def test_a_missing_answer_is_no_failure_and_no_try():
     assert "&#10007;" not in report._repr_mimebundle_()["text/html"]
 
 
-def test_the_skeleton_is_known_as_such(tmp_path):
+def test_the_skeleton_is_known_as_such():
     e, ran = made("fine")
     code = e.source.skeleton
-    report = e.grade(load(e, code, tmp_path, "skeleton"))
+    report = e.grade(load(e, code))
     assert report.untouched and not ran and "Fill in the lines marked FILL ME IN" in repr(report)
     spaced = code.replace("mY[i] = mX[i]", "mY[ i ]  =  mX[i]")
-    assert e.grade(load(e, spaced, tmp_path, "spaced")).untouched
+    assert e.grade(load(e, spaced)).untouched
     begun = code.replace("mY[i] = mX[i]", "mY[i] = 2 * mX[i]")
-    assert not e.grade(load(e, begun, tmp_path, "begun")).untouched
-    assert e.grade(load(e, e.source.solution, tmp_path, "solution"))
+    assert not e.grade(load(e, begun)).untouched
+    assert e.grade(load(e, e.source.solution))
 
 
 # -- how it looks -----------------------------------------------------------------------------
