@@ -33,7 +33,6 @@ from forgekit.benching.recorded import recorded as recorded_named
 from forgekit.benching.timing import ceiling_gbps
 from forgekit.devices import current_target
 from forgekit.errors import brief, usage_error
-from forgekit.profiling.gpus import DEFAULT, Gpu, gpu_here, gpu_or_default
 
 Variants = Mapping[str, Callable[..., Any]]
 Number = int | Callable[..., int]
@@ -44,12 +43,10 @@ def bench(
     variants: Variants,
     *args: Any,
     moved_bytes: Number | None = None,
-    operations: Number | None = None,
     reference: Callable[..., torch.Tensor] | torch.Tensor | None = None,
     rtol: float | None = None,
     atol: float | None = None,
     recorded: Recorded | str | None = None,
-    gpu: str | Gpu | None = None,
     repeats: int = 50,
 ) -> Benchmark:
     """Measure variants of one computation on the same arguments.
@@ -66,20 +63,17 @@ def bench(
         args: passed to each variant.
         moved_bytes: what a call has to move, a number or a function of the arguments; by default
             each tensor among the arguments once, and the result if every variant returns one.
-        operations: float operations of a call, likewise; for a roofline of times.
         reference: the expected result, or a function of the arguments that gives it, computed
             before anything runs. A variant's result is the tensor that it returns, or else its last
             tensor argument, which is filled with NaN (as by `fk.empty`) first.
         rtol, atol: tolerances as in `fk.check`.
         recorded: a recorded run, or its name, to lay beside; its steps that have the variants'
             names and the first tensor's dtype.
-        gpu: name of a GPU in `forgekit.profiling.gpus.GPUS`, for a roofline on the virtual GPU; an
-            H200 by default.
         repeats: timed calls on a GPU.
 
     Raises:
         UsageError: no variants, a name that is no text, a variant that cannot be called, a tensor
-            elsewhere than where kernels run, numbers that cannot be, no such recorded run or GPU.
+            elsewhere than where kernels run, numbers that cannot be, no such recorded run.
         Exception: what the first variant raised, if none could be measured; CheckError if its
             result was wrong.
     """
@@ -91,10 +85,7 @@ def bench(
     plan = Plan(args, _expected(reference, args), (rtol, atol), repeats)
     target = current_target()
     check_places(plan.tensors, target)
-    here = gpu is None and target.kind == "gpu"
-    limits = gpu_here() if here else gpu_or_default(DEFAULT if gpu is None else gpu)
-    moved = _number("moved_bytes", moved_bytes, args)
-    work = _number("operations", operations, args)
+    moved = _moved(moved_bytes, args)
     runs: dict[str, tuple[Measured, int]] = {}
     errors: dict[str, Exception] = {}
     for name, call in variants.items():
@@ -117,11 +108,9 @@ def bench(
         dtype=plan.dtype,
         moved_bytes=needed,
         moved_given=moved is not None,
-        operations=work,
         ceiling_gbps=_ceiling() if target.kind == "gpu" else None,
         checked=reference is not None,
         recorded=shown,
-        gpu=limits,
         date=datetime.date.today().isoformat(),
     )
 
@@ -144,15 +133,15 @@ def sweep(
         sizes: numbers, or tuples of numbers such as (rows, columns), which are then ordered by
             their product.
         axis: what a size is, for axis and table, such as "N of N×N float32".
-        options: those of `bench`; `reference`, `moved_bytes` and `operations` are functions of
-            the arguments here.
+        options: those of `bench`; `reference` and `moved_bytes` are functions of the arguments
+            here.
 
     Raises:
         UsageError: no sizes, an option that `bench` does not have, or what `bench` raises.
         Exception: what `bench` raises if at some size nothing can be measured.
     """
     wanted = _sizes(sizes)
-    for name in ("reference", "moved_bytes", "operations"):
+    for name in ("reference", "moved_bytes"):
         given = options.get(name)
         if given is not None and not callable(given):
             remedy = "what it is depends on the size"
@@ -184,16 +173,12 @@ def _parts(size: Size) -> tuple[Any, ...]:
     return size if isinstance(size, tuple) and size else (size,)
 
 
-def _number(name: str, given: Number | None, args: tuple[Any, ...]) -> int | None:
+def _moved(given: Number | None, args: tuple[Any, ...]) -> int | None:
     value = given(*args) if callable(given) else given
-    if value is None and given is None:
-        return None
-    if type(value) is not int or value <= 0:
+    if given is not None and (type(value) is not int or value <= 0):
         needed = "an integer above 0, or a function of the arguments that gives one"
         remedy = "add up x.numel() * x.element_size() of what is read and written"
-        if name == "operations":
-            remedy = "count additions and multiplications of one call"
-        raise usage_error(name, brief(value), needed, remedy)
+        raise usage_error("moved_bytes", brief(value), needed, remedy)
     return value
 
 

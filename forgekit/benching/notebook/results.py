@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from forgekit.arguments import checked as checked_call
 from forgekit.benching.measuring import Measured
 from forgekit.benching.notebook import tables
 from forgekit.benching.recorded import Recorded, RecordedRow
 from forgekit.errors import brief, usage_error
-from forgekit.profiling.gpus import Gpu
 from forgekit.show import Shown, draw
 from forgekit.text import plural, size
 
@@ -41,11 +38,9 @@ class Benchmark(Shown):
         kind: "gpu" (times) or "virtual" (counts). where: its name.
         arguments: sizes and types in words; shape, dtype: of the first tensor.
         moved_bytes: what GB/s and bytes are counted of; moved_given: by the user.
-        operations: float operations of a call, None unless given.
         ceiling_gbps: of a copy in the same run; None on the virtual GPU.
         checked: the results were compared with a reference.
         recorded: times of a GPU laid beside, None unless given.
-        gpu: the GPU whose constants bound a roofline; None on a GPU that forgekit does not know.
         date: of the run.
     """
 
@@ -57,11 +52,9 @@ class Benchmark(Shown):
     dtype: str
     moved_bytes: int
     moved_given: bool
-    operations: int | None
     ceiling_gbps: float | None
     checked: bool
     recorded: Recorded | None
-    gpu: Gpu | None
     date: str
 
     def __getitem__(self, name: str) -> Measured:
@@ -78,9 +71,6 @@ class Benchmark(Shown):
         if found.measured is None:
             raise usage_error(name, found.failed, "a variant that runs", "fix it")
         return found.measured
-
-    def __iter__(self) -> Iterator[VariantOutcome]:
-        return iter(self.outcomes)
 
     @property
     def failed(self) -> dict[str, str]:
@@ -133,16 +123,15 @@ class Benchmark(Shown):
         return cast("TimingPicture", draw(self, "bars"))
 
     def roofline(self) -> TimingPicture:
-        """Operations for each byte against operations a second, below what memory and arithmetic
-        allow.
+        """PTX instructions for each byte against instructions a second, below what memory and
+        issue of an H200 allow.
 
-        On a GPU the points are measured and need `operations=` of `bench`. On the virtual GPU each
-        point is a bound, not a measurement: what the GPU's data sheet (`gpu=`) would allow a kernel
-        that executes these instructions and moves these bytes; recorded rates stand below it.
-        Source: Williams, Waterman, Patterson, "Roofline" (2009).
+        Each point is a bound, not a measurement: what the data sheet would allow a kernel that
+        executes these instructions and moves these bytes; recorded rates stand below it. Source:
+        Williams, Waterman, Patterson, "Roofline" (2009).
 
         Raises:
-            UsageError: on a GPU without `operations`; nothing was measured.
+            UsageError: nothing was counted, as on a GPU.
         """
         return cast("TimingPicture", draw(self, "roofline"))
 
@@ -176,14 +165,7 @@ class Sweep(Shown):
         return self.benchmarks[0].kind
 
     def measured(self, name: str) -> list[Measured | None]:
-        """Of each size what a variant costs; None where it was not measured.
-
-        Raises:
-            UsageError: there is no variant of that name at any size.
-        """
-        if name not in self.names:
-            known = ", ".join(map(repr, self.names))
-            raise usage_error("variant", brief(name), f"one of {known}", "choose one")
+        """Of each size what a variant costs; None where it was not measured."""
         found = [{o.name: o.measured for o in b.outcomes} for b in self.benchmarks]
         return [by_name.get(name) for by_name in found]
 
@@ -205,15 +187,7 @@ class Sweep(Shown):
         found = [[title, *table.lines(), ""] for title, table in tables.sweep_columns(self)]
         return "\n".join([self.headline, "", *itertools.chain(*found), *self.notes])
 
-    @checked_call()
-    def plot(self, metric: str | None = None) -> TimingPicture:
-        """Lines over sizes, one a variant.
-
-        metric: on a GPU "percent" of the ceiling (the default), "gbps" or "ms", with a band from
-        the 20th to the 80th percentile; on the virtual GPU "bytes", "loads", "stores", "conflicts"
-        or "instructions", all of them where it is left out.
-
-        Raises:
-            UsageError: no such metric there.
-        """
-        return cast("TimingPicture", draw(self, "lines", metric=metric))
+    def plot(self) -> TimingPicture:
+        """Lines over sizes, one a variant: on a GPU the percentage of the ceiling, with a band from
+        the 20th to the 80th percentile; on the virtual GPU all that it counted."""
+        return cast("TimingPicture", draw(self, "lines"))

@@ -1,20 +1,75 @@
-"""Benchmarks as tables, and the words below them."""
+"""What tables and pictures of benchmarks show: quantities, tables, and the words below them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forgekit.benching.notebook.quantities import COUNTED, TIMED, Quantity
+from forgekit.benching.measuring import Measured
+from forgekit.benching.timing import Timing
 from forgekit.text import Cell, Table, size
 
 if TYPE_CHECKING:
-    from forgekit.benching.measuring import Measured
     from forgekit.benching.notebook.results import Benchmark, Size, Sweep, VariantOutcome
 
 NOT_COUNTED = "not counted here"
 _NONE = "–"
 _SHORT, _SHORT_NAME = 44, 28  # letters of a reason in the table itself, of a name in one line
+
+
+# -- quantities ----------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Quantity:
+    """One number of a variant.
+
+    title: with its unit. value: of what was measured and the ceiling in GB/s; None where there is
+    none. digits: after the point.
+    """
+
+    name: str
+    title: str
+    value: Callable[[Measured, float | None], float | None]
+    digits: int = 1
+
+    def text(self, value: float | None) -> str:
+        """`1,160` or `–`"""
+        return "–" if value is None else f"{value:,.{self.digits}f}"
+
+
+def _ratio(
+    above: str, below: str, factor: int = 1
+) -> Callable[[Measured, float | None], float | None]:
+    """One count for each of another, or for each byte to be moved; None where there is none."""
+
+    def value(m: Measured, ceiling: float | None) -> float | None:
+        if m.counters is None:
+            return None
+        whole = m.moved_bytes if below == "moved_bytes" else getattr(m.counters, below)
+        return factor * getattr(m.counters, above) / whole if whole else None
+
+    return value
+
+
+COUNTED = (
+    Quantity("bytes", "bytes moved for each byte needed", _ratio("global_bytes", "moved_bytes"), 2),
+    Quantity("loads", "sectors a load (32 bytes each)", _ratio("load_sectors", "load_requests")),
+    Quantity("stores", "sectors a store (32 bytes each)",
+             _ratio("store_sectors", "store_requests")),
+    Quantity("conflicts", "bank conflicts, % of wavefronts",
+             _ratio("bank_conflicts", "shared_wavefronts", 100)),
+    Quantity("instructions", "PTX instructions for each byte needed",
+             _ratio("thread_instructions", "moved_bytes"), 2),
+)  # fmt: skip
+PERCENT = Quantity("percent", "% of the ceiling", lambda m, top: m.percent(top) if top else None, 0)
+TIMED = (PERCENT, Quantity("gbps", "GB/s", lambda m, top: m.gbps(), 0))
+
+
+def at_percentile(m: Measured, which: str) -> Measured:
+    """The same with the 20th ("low") or 80th ("high") percentile of the times as its median."""
+    assert m.timing is not None
+    time = m.timing.p20_ms if which == "low" else m.timing.p80_ms
+    return Measured(m.moved_bytes, Timing(time, time, time))
 
 
 # -- cells --------------------------------------------------------------------------------------
@@ -56,7 +111,7 @@ def _timed(o: VariantOutcome, b: Benchmark) -> tuple[str, ...]:
     if o.measured is None or o.measured.timing is None:
         return ()
     t = o.measured.timing
-    percent, gbps, _ = (q.text(q.value(o.measured, b.ceiling_gbps)) for q in TIMED)
+    percent, gbps = (q.text(q.value(o.measured, b.ceiling_gbps)) for q in TIMED)
     return f"{t.median_ms:.4f}", f"{t.p20_ms:.4f} to {t.p80_ms:.4f}", gbps, f"{percent} %"
 
 
@@ -79,7 +134,7 @@ def recorded_title(b: Benchmark) -> str:
 
 def sweep_columns(s: Sweep) -> list[tuple[str, Table]]:
     """Of each quantity its title and its table: sizes down, variants across."""
-    here: Sequence[Quantity] = TIMED[:2] if s.kind == "gpu" else COUNTED
+    here: Sequence[Quantity] = TIMED if s.kind == "gpu" else COUNTED
     return [(q.title, _sweep_table(s, q)) for q in here]
 
 

@@ -10,9 +10,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from forgekit.benching.notebook.quantities import COUNTED
 from forgekit.benching.notebook.results import Benchmark
-from forgekit.benching.notebook.tables import reason
+from forgekit.benching.notebook.tables import COUNTED, reason
 from forgekit.viz.timing.chart import MARK, SMALL_LINE, beside, look, page, tidy, wrapped
 from forgekit.viz.timing.style import TEXT, WIDTH, TimingPicture, styled
 

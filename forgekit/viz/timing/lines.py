@@ -9,16 +9,21 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from forgekit.benching.notebook.quantities import COUNTED, Quantity, at_percentile, quantity
 from forgekit.benching.notebook.results import Sweep
-from forgekit.benching.notebook.tables import recorded_title, size_text
+from forgekit.benching.notebook.tables import (
+    COUNTED,
+    PERCENT,
+    Quantity,
+    at_percentile,
+    recorded_title,
+    size_text,
+)
 from forgekit.viz.timing.chart import (
     MARK,
     SMALL_LINE,
     Name,
     beside,
     key,
-    log_ticks,
     look,
     name_points,
     page,
@@ -34,11 +39,9 @@ _COLUMNS, _CHART = 3, 2.2  # of several small ones, with their axes
 
 
 @styled
-def lines(s: Sweep, metric: str | None) -> TimingPicture:
+def lines(s: Sweep) -> TimingPicture:
     """The picture of a sweep; see `Sweep.plot`."""
-    if metric is None and s.kind != "gpu":
-        return TimingPicture(_several(s), repr(s))
-    return TimingPicture(_one(s, quantity(metric or "percent", s.kind)), repr(s))
+    return TimingPicture(_rates(s) if s.kind == "gpu" else _several(s), repr(s))
 
 
 def _places(s: Sweep) -> list[float]:
@@ -67,40 +70,34 @@ def _draw_curves(axes: Axes, s: Sweep, q: Quantity, inches: float) -> None:
             seen += low
             axes.fill_between(places, low, high, color=style["color"], alpha=0.22, linewidth=0)
         axes.plot(places, values, **style, gid=name, clip_on=False)
-    if q.name == "ms":
-        axes.set_yscale("log")
-        log_ticks(axes.yaxis)
-        return
-    ceiling = s.benchmarks[0].ceiling_gbps or 0.0
-    limit = {"percent": 100.0, "gbps": ceiling, "conflicts": 100.0}.get(q.name, 0.0)
+    limit = 100.0 if q.name in ("percent", "conflicts") else 0.0
     axes.set_ylim(0, 1.06 * max(limit, float(np.nanmax(seen))) or 1.0)
     axes.yaxis.set_major_formatter("{x:,g}")
     axes.locator_params(axis="y", nbins=5)
 
 
 # -- one large chart ------------------------------------------------------------------------------
-def _one(s: Sweep, q: Quantity) -> Figure:
-    """One quantity, each variant named beside its line's end."""
+def _rates(s: Sweep) -> Figure:
+    """Percent of the ceiling, each variant named beside its line's end."""
     places, ceiling = _places(s), s.benchmarks[0].ceiling_gbps
     texts = [wrapped(name, _LABELS) for name in s.names]
     high = max(_HEIGHT, sum(SMALL_LINE * len(text) + 0.05 for text in texts) + 2 * SMALL_LINE)
     figure = page(s.headline, s.notes, high + 0.75)
-    axes = tidy(figure.subplots(), unit=q.title, across=s.axis)
-    _draw_curves(axes, s, q, WIDTH - _LABELS - 1.2)
+    axes = tidy(figure.subplots(), unit=PERCENT.title, across=s.axis)
+    _draw_curves(axes, s, PERCENT, WIDTH - _LABELS - 1.2)
     names, missing = [], []
     for k, (name, text) in enumerate(zip(s.names, texts, strict=True)):
-        values = _values(s, q, name)
+        values = _values(s, PERCENT, name)
         there = [(x, v) for x, v in zip(places, values, strict=True) if not math.isnan(v)]
         if there:
             early = math.isnan(values[-1])  # its leader is not to look like a line
             names.append(Name(text, *there[-1], look(k, len(s.names)), early))
         else:
             missing.append(name)
-    if ceiling and q.name in ("percent", "gbps"):
-        limit = 100.0 if q.name == "percent" else ceiling
-        axes.axhline(limit, color=TEXT, linestyle=(0, (4, 3)), linewidth=1.0, gid="ceiling")
+    if ceiling:
+        axes.axhline(100.0, color=TEXT, linestyle=(0, (4, 3)), linewidth=1.0, gid="ceiling")
         words = wrapped(f"ceiling: {ceiling:,.0f} GB/s", _LABELS)
-        names.append(Name(words, axes.get_xlim()[1], limit, None))
+        names.append(Name(words, axes.get_xlim()[1], 100.0, None))
     name_points(axes, names, high)
     if missing:
         words = wrapped(f"no line: {', '.join(missing)}", WIDTH - _LABELS - 1.4)
