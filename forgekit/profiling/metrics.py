@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +29,6 @@ SHARED_KINDS = {
     "shared_async": ("ldgsts", "cp.async's writes to shared memory"),
 }
 
-Values = Mapping[str, int]
-
 # Of cp.async, ncu counts by instrumenting the machine code what it does not count in hardware.
 _SASS_UNIT = "smsp__sass_l1tex_"
 
@@ -40,113 +38,85 @@ class Metric:
     """One quantity of a profile.
 
     name: the short name; ncu: Nsight Compute's name, "" where ncu counts nothing like it (its
-    instructions are those of machine code, these are PTX's); unit; meaning: in a sentence;
-    compute: the value from the counted ones.
+    instructions are those of machine code, these are PTX's); unit; meaning: in a sentence; ratio:
+    for what is not counted: numerator, denominator, factor, and the value where the denominator
+    is 0.
     """
 
     name: str
     ncu: str
     unit: str
     meaning: str
-    compute: Callable[[Values], int | float]
+    ratio: tuple[str, str, float, float] | None = None
+
+    def of(self, values: Counter[str]) -> int | float:
+        """Its value, from the counted ones."""
+        if self.ratio is None:
+            return values[self.name]
+        above, below, factor, nothing = self.ratio
+        return values[above] * factor / values[below] if values[below] else nothing
 
     def __repr__(self) -> str:
         known = f" ({self.ncu})" if self.ncu else ""
         return f"{self.name}{known}, {self.unit}: {self.meaning}"
 
 
-def _value(values: Values, name: str) -> int:
-    """A counted value; ncu's `op_ld` counts what cp.async reads among the loads."""
-    found = values.get(name, 0)
-    if name.startswith("global_load_"):
-        found += values.get(name.replace("global_load_", "global_async_"), 0)
+_GENERAL = (
+    Metric("warp_instructions", "", "PTX instructions",
+           "instructions executed, once for each warp; machine code has another number"),
+    Metric("thread_instructions", "", "PTX instructions",
+           "instructions executed, once for each active lane"),
+    Metric("thread_efficiency", "", "%", "active lanes of an instruction, of 32",
+           ("thread_instructions", "warp_instructions", 100 / 32, 100.0)),
+    Metric("divergent_branches", "", "branches",
+           "branches at which the lanes of one warp went both ways"),
+    Metric("unique_bytes_read", "", "bytes",
+           "distinct bytes of device memory read: each has to come from there once"),
+    Metric("unique_bytes_written", "", "bytes",
+           "distinct bytes of device memory written: each has to go there once"),
+)  # fmt: skip
+
+
+def _of_kind(kind: str, op: str, words: str) -> list[Metric]:
+    """What is counted of one kind of access, and how it compares."""
+    in_hardware = not kind.endswith("async")
+    prefix = "l1tex__" if in_hardware else _SASS_UNIT
+    if kind.startswith("global"):
+        unit, pipe = "sectors", f"pipe_lsu_mem_global_op_{op}"
+        requests, units = f"{prefix}t_requests_{pipe}.sum", f"{prefix}t_sectors_{pipe}.sum"
+        each = f"l1tex__average_t_sectors_per_request_{pipe}.ratio" if in_hardware else ""
+        counted = "32-byte sectors, those of one request counted once"
+        ideal = "the fewest sectors that hold the distinct bytes of each request"
+        moved = f"l1tex__t_bytes_{pipe}.sum" if in_hardware else ""
+        more, place = (f"{kind}_bytes_moved", moved, "bytes", f"{words}: 32 bytes a sector"), 5
+    else:
+        unit, end = "wavefronts", f"mem_shared_op_{op}.sum"
+        requests, units, each = "", f"{prefix}data_pipe_lsu_wavefronts_{end}", ""
+        counted = "passes over the 32 banks"
+        ideal = "passes that would do without bank conflicts"
+        # ncu's counter of cp.async's conflicts counts data as they arrive, and differs between runs
+        conflicts = f"l1tex__data_bank_conflicts_pipe_lsu_{end}" if in_hardware else ""
+        beyond = f"{words}: wavefronts beyond the ideal"
+        more, place = (f"{kind}_bank_conflicts", conflicts, unit, beyond), 3
+    found = [
+        Metric(f"{kind}_requests", requests, "requests",
+               f"{words}: instructions of a warp with at least one active lane"),
+        Metric(f"{kind}_{unit}", units, unit, f"{words}: {counted}"),
+        Metric(f"{kind}_ideal_{unit}", "", unit, f"{words}: {ideal}"),
+        Metric(f"{kind}_{unit}_per_request", each, unit,
+               f"{words}: {unit} of a request on average; 0 if there is none",
+               (f"{kind}_{unit}", f"{kind}_requests", 1, 0.0)),
+        Metric(f"{kind}_bytes_asked", "", "bytes", f"{words}: active lanes times their width"),
+        Metric(f"{kind}_efficiency", "", "%", f"{words}: ideal {unit} of 100 {unit}",
+               (f"{kind}_ideal_{unit}", f"{kind}_{unit}", 100, 100.0)),
+    ]  # fmt: skip
+    found.insert(place, Metric(*more))
     return found
 
 
-def _counted(name: str, ncu: str, unit: str, meaning: str) -> Metric:
-    return Metric(name, ncu, unit, meaning, lambda v: _value(v, name))
-
-
-def _ratio(name: str, ncu: str, unit: str, meaning: str, *parts: str | float) -> Metric:
-    """parts: numerator, denominator, factor, and the value where the denominator is 0."""
-    above, below, factor, nothing = parts
-
-    def compute(v: Values) -> float:
-        whole = _value(v, str(below))
-        return _value(v, str(above)) * float(factor) / whole if whole else float(nothing)
-
-    return Metric(name, ncu, unit, meaning, compute)
-
-
-def _general() -> list[Metric]:
-    return [
-        _counted("warp_instructions", "", "PTX instructions",
-                 "instructions executed, once for each warp; machine code has another number"),
-        _counted("thread_instructions", "", "PTX instructions",
-                 "instructions executed, once for each active lane"),
-        _ratio("thread_efficiency", "", "%", "active lanes of an instruction, of 32",
-               "thread_instructions", "warp_instructions", 100 / 32, 100.0),
-        _counted("divergent_branches", "", "branches",
-                 "branches at which the lanes of one warp went both ways"),
-        _counted("unique_bytes_read", "", "bytes",
-                 "distinct bytes of device memory read: each has to come from there once"),
-        _counted("unique_bytes_written", "", "bytes",
-                 "distinct bytes of device memory written: each has to go there once"),
-    ]  # fmt: skip
-
-
-def _of_global(kind: str, op: str, words: str) -> list[Metric]:
-    pipe = f"pipe_lsu_mem_global_op_{op}"
-    hardware = kind != "global_async"
-    unit = "l1tex__" if hardware else _SASS_UNIT
-    bytes_name = f"l1tex__t_bytes_{pipe}.sum" if hardware else ""
-    average = f"l1tex__average_t_sectors_per_request_{pipe}.ratio" if hardware else ""
-    return [
-        _counted(f"{kind}_requests", f"{unit}t_requests_{pipe}.sum", "requests",
-                 f"{words}: instructions of a warp with at least one active lane"),
-        _counted(f"{kind}_sectors", f"{unit}t_sectors_{pipe}.sum", "sectors",
-                 f"{words}: 32-byte sectors, those of one request counted once"),
-        _counted(f"{kind}_ideal_sectors", "", "sectors",
-                 f"{words}: the fewest sectors that hold the distinct bytes of each request"),
-        _ratio(f"{kind}_sectors_per_request", average, "sectors",
-               f"{words}: sectors of a request on average; 0 if there is none",
-               f"{kind}_sectors", f"{kind}_requests", 1, 0.0),
-        _counted(f"{kind}_bytes_asked", "", "bytes", f"{words}: active lanes times their width"),
-        Metric(f"{kind}_bytes_moved", bytes_name, "bytes",
-               f"{words}: 32 bytes a sector", lambda v: 32 * _value(v, f"{kind}_sectors")),
-        _ratio(f"{kind}_efficiency", "", "%", f"{words}: ideal sectors of 100 sectors",
-               f"{kind}_ideal_sectors", f"{kind}_sectors", 100, 100.0),
-    ]  # fmt: skip
-
-
-def _of_shared(kind: str, op: str, words: str) -> list[Metric]:
-    end = f"mem_shared_op_{op}.sum"
-    unit = _SASS_UNIT if kind == "shared_async" else "l1tex__"
-    # ncu's counter of cp.async's conflicts counts data as they arrive, and differs between runs.
-    conflicts = "" if kind == "shared_async" else f"l1tex__data_bank_conflicts_pipe_lsu_{end}"
-    return [
-        _counted(f"{kind}_requests", "", "requests",
-                 f"{words}: instructions of a warp with at least one active lane"),
-        _counted(f"{kind}_wavefronts", f"{unit}data_pipe_lsu_wavefronts_{end}", "wavefronts",
-                 f"{words}: passes over the 32 banks"),
-        _counted(f"{kind}_ideal_wavefronts", "", "wavefronts",
-                 f"{words}: passes that would do without bank conflicts"),
-        Metric(f"{kind}_bank_conflicts", conflicts, "wavefronts",
-               f"{words}: wavefronts beyond the ideal",
-               lambda v: v.get(f"{kind}_wavefronts", 0) - v.get(f"{kind}_ideal_wavefronts", 0)),
-        _ratio(f"{kind}_wavefronts_per_request", "", "wavefronts",
-               f"{words}: wavefronts of a request on average; 0 if there is none",
-               f"{kind}_wavefronts", f"{kind}_requests", 1, 0.0),
-        _counted(f"{kind}_bytes_asked", "", "bytes", f"{words}: active lanes times their width"),
-        _ratio(f"{kind}_efficiency", "", "%", f"{words}: ideal wavefronts of 100 wavefronts",
-               f"{kind}_ideal_wavefronts", f"{kind}_wavefronts", 100, 100.0),
-    ]  # fmt: skip
-
-
 METRICS: tuple[Metric, ...] = (
-    *_general(),
-    *(m for kind, about in GLOBAL_KINDS.items() for m in _of_global(kind, *about)),
-    *(m for kind, about in SHARED_KINDS.items() for m in _of_shared(kind, *about)),
+    *_GENERAL,
+    *(m for kind, about in (GLOBAL_KINDS | SHARED_KINDS).items() for m in _of_kind(kind, *about)),
 )
 _BY_NAME = {m.name: m for m in METRICS} | {m.ncu: m for m in METRICS if m.ncu}
 
@@ -202,32 +172,35 @@ class Counts(ByName):
     accesses: kind of memory access -> what it cost.
     """
 
-    def __init__(self, values: Values | None = None, accesses: Iterable[AccessCounts] = ()) -> None:
-        self._values = Counter(values or {})
-        self.accesses: dict[str, AccessCounts] = {}
-        for a in accesses:
-            self.accesses[a.kind] = a
-            self._values[f"{a.kind}_requests"] = a.requests
-            self._values[f"{a.kind}_{a.unit}s"] = a.units
-            self._values[f"{a.kind}_ideal_{a.unit}s"] = a.ideal
-            self._values[f"{a.kind}_bytes_asked"] = a.bytes_asked
+    def __init__(
+        self, values: Mapping[str, int] | None = None, accesses: Iterable[AccessCounts] = ()
+    ) -> None:
+        self.accesses = {a.kind: a for a in accesses}
+        self.values = Counter(values or {})
+        for a in self.accesses.values():
+            counted = {
+                "requests": a.requests, f"{a.unit}s": a.units, f"ideal_{a.unit}s": a.ideal,
+                "bytes_asked": a.bytes_asked, "bytes_moved": a.bytes_moved,
+                "bank_conflicts": 0 if a.is_global else a.units - a.ideal,
+            }  # fmt: skip
+            # ncu's `op_ld` counts what cp.async reads among the loads.
+            kinds = (a.kind, "global_load") if a.kind == "global_async" else (a.kind,)
+            self.values.update({f"{k}_{n}": count for k in kinds for n, count in counted.items()})
 
     def __getitem__(self, name: str) -> int | float:
-        return metric(name).compute(self._values)
+        return metric(name).of(self.values)
 
     def __add__(self, other: Counts) -> Counts:
         return total([self, other])
 
     def to_dict(self) -> dict[str, int | float]:
         """Every metric that is not 0 or has a count behind it, by its short name."""
-        has = {k for k, v in self._values.items() if v} | {"thread_efficiency"}
-        kinds = {k for k in (*GLOBAL_KINDS, *SHARED_KINDS) if f"{k}_requests" in has}
-        if "global_async" in kinds:
-            kinds.add("global_load")
+        kinds = (*GLOBAL_KINDS, *SHARED_KINDS)
+        there = tuple(f"{k}_" for k in kinds if self.values[f"{k}_requests"])
         return {
-            m.name: m.compute(self._values)
+            m.name: m.of(self.values)
             for m in METRICS
-            if m.name in has or any(m.name.startswith(kind) for kind in kinds)
+            if self.values[m.name] or m.name == "thread_efficiency" or m.name.startswith(there)
         }
 
     def __repr__(self) -> str:
@@ -243,7 +216,7 @@ def total(parts: Iterable[Counts]) -> Counts:
     """The sum of counts."""
     result = Counts()
     for part in parts:
-        result._values.update(part._values)
+        result.values.update(part.values)
         for kind, a in part.accesses.items():
             before = result.accesses.get(kind)
             result.accesses[kind] = a if before is None else before + a

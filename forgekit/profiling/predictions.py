@@ -7,7 +7,6 @@ else, in words, with the answer given by the notebook. Wrong ones are kept as we
 from __future__ import annotations
 
 import math
-import threading
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -85,16 +84,8 @@ class Predictions(Shown):
         return _TODO if any(p.open and p.answer is None for p in self.all) else ""
 
 
-class _Waiting(threading.local):
-    """What waits for this thread's next profile."""
-
-    def __init__(self) -> None:
-        self.all: list[Prediction] = []
-
-
-_waiting = _Waiting()
+_waiting: list[Prediction] = []  # for the next profile
 _answered: dict[str, list[Prediction]] = {}  # of this process
-_lock = threading.Lock()
 
 
 def predict(question: str | None = None, said: Any = None, /, **numbers: Any) -> Any:
@@ -127,31 +118,31 @@ def predict(question: str | None = None, said: Any = None, /, **numbers: Any) ->
         if number is not None and number is not ... and not is_number:
             raise usage_error(name, brief(number), "a number", "write one, or None")
         found.append(Prediction(name.replace("_", " "), number, known.name))
-    _waiting.all = found
+    _waiting[:] = found
     return Predictions(tuple(found))
 
 
 def predictions() -> Predictions:
     """All predictions of this process whose answers are known, the first of a question first."""
-    return Predictions(tuple(p for several in list(_answered.values()) for p in several))
+    return Predictions(tuple(p for several in _answered.values() for p in several))
 
 
 def take(counts: Counts) -> Predictions:
     """The predictions that wait for a profile, with its numbers as answers; they wait no longer."""
-    waiting, _waiting.all = _waiting.all, []
+    waiting = tuple(_waiting)
+    _waiting.clear()
     for p in waiting:
         p.answer = counts[p.metric]
         _keep(p)
-    return Predictions(tuple(waiting))
+    return Predictions(waiting)
 
 
 def _keep(p: Prediction) -> None:
-    with _lock:
-        several = _answered.setdefault(p.question, [])
-        alike = [q for q in several if _same(q.answer, p.answer)]
-        if not (alike if p.open else any(_same(q.said, p.said) for q in alike)):
-            several[:] = [q for q in several if not (q.open and q in alike)]
-            several.append(p)
+    several = _answered.setdefault(p.question, [])
+    alike = [q for q in several if _same(q.answer, p.answer)]
+    if not (alike if p.open else any(_same(q.said, p.said) for q in alike)):
+        several[:] = [q for q in several if not (q.open and q in alike)]
+        several.append(p)
 
 
 def _same(one: Any, other: Any, roughly: bool = False) -> bool:
