@@ -29,7 +29,7 @@ from forgekit.profiling.waste import Waste, waste_of
 from forgekit.show import Shown
 from forgekit.tracing.source_lines import is_meant
 from forgekit.tracing.warp_access import WarpAccess
-from forgekit.tracing.warp_trace import FirstAccesses
+from forgekit.tracing.warp_trace import FIRST_TIMES, BlockTrace, first_accesses
 from forgekit.vgpu.counters.counting import Counting
 
 if TYPE_CHECKING:
@@ -244,10 +244,10 @@ def count(kernel: CompiledKernel, args: tuple[Any, ...], gpu: str | Gpu | None =
     args = bind("profile", kernel, args)
     chosen = gpu_or_default(gpu)
     kept = copied(args)
-    counts, first = Counting(), FirstAccesses()
+    counts, first = Counting(), BlockTrace(0, FIRST_TIMES)
     run_again(kernel, kept, listeners=(counts, first))
     found = of_counts(kernel.name, counts, chosen)
-    return replace(found, first_accesses=first.found(), call=(kernel, kept))
+    return replace(found, first_accesses=first_accesses(first), call=(kernel, kept))
 
 
 def of_counts(name: str, counts: Counting, gpu: Gpu | None = None) -> Profile:
