@@ -7,6 +7,7 @@ else, in words, with the answer given by the notebook. Wrong ones are kept as we
 from __future__ import annotations
 
 import math
+import threading
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -84,8 +85,15 @@ class Predictions(Shown):
         return _TODO if any(p.open and p.answer is None for p in self.all) else ""
 
 
-_waiting: list[Prediction] = []  # for the next profile
+class _Waiting(threading.local):
+    """What waits for this thread's next profile."""
+
+    all: tuple[Prediction, ...] = ()
+
+
+_waiting = _Waiting()
 _answered: dict[str, list[Prediction]] = {}  # of this process
+_lock = threading.Lock()
 
 
 def predict(question: str | None = None, said: Any = None, /, **numbers: Any) -> Any:
@@ -118,19 +126,18 @@ def predict(question: str | None = None, said: Any = None, /, **numbers: Any) ->
         if number is not None and number is not ... and not is_number:
             raise usage_error(name, brief(number), "a number", "write one, or None")
         found.append(Prediction(name.replace("_", " "), number, known.name))
-    _waiting[:] = found
-    return Predictions(tuple(found))
+    _waiting.all = tuple(found)
+    return Predictions(_waiting.all)
 
 
 def predictions() -> Predictions:
     """All predictions of this process whose answers are known, the first of a question first."""
-    return Predictions(tuple(p for several in _answered.values() for p in several))
+    return Predictions(tuple(p for several in list(_answered.values()) for p in several))
 
 
 def take(counts: Counts) -> Predictions:
     """The predictions that wait for a profile, with its numbers as answers; they wait no longer."""
-    waiting = tuple(_waiting)
-    _waiting.clear()
+    waiting, _waiting.all = _waiting.all, ()
     for p in waiting:
         p.answer = counts[p.metric]
         _keep(p)
@@ -138,11 +145,12 @@ def take(counts: Counts) -> Predictions:
 
 
 def _keep(p: Prediction) -> None:
-    several = _answered.setdefault(p.question, [])
-    alike = [q for q in several if _same(q.answer, p.answer)]
-    if not (alike if p.open else any(_same(q.said, p.said) for q in alike)):
-        several[:] = [q for q in several if not (q.open and q in alike)]
-        several.append(p)
+    with _lock:
+        several = _answered.setdefault(p.question, [])
+        alike = [q for q in several if _same(q.answer, p.answer)]
+        if not (alike if p.open else any(_same(q.said, p.said) for q in alike)):
+            several[:] = [q for q in several if not (q.open and q in alike)]
+            several.append(p)
 
 
 def _same(one: Any, other: Any, roughly: bool = False) -> bool:

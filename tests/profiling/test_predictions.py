@@ -22,7 +22,7 @@ SECTORS = "global_load_sectors_per_request"  # of the naive transpose, 4
 
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_waiting", [])
+    monkeypatch.setattr(module, "_waiting", module._Waiting())
     monkeypatch.setattr(module, "_answered", {})
 
 
