@@ -175,6 +175,12 @@ def _chunks(size: int) -> list[slice]:
     return [slice(start, start + _CHUNK) for start in range(0, size, _CHUNK)]
 
 
+def _added(counts: tuple[int, int], *masks: Array) -> tuple[int, int]:
+    """(in got, in want), and as many more as the masks have."""
+    got, want = (count + np.count_nonzero(mask) for count, mask in zip(counts, masks, strict=True))
+    return int(got), int(want)
+
+
 class _Scan:
     """One pass over both arrays, chunk by chunk: every element's code, and which are worst.
 
@@ -187,54 +193,39 @@ class _Scan:
         self.codes = np.zeros(got.size, np.uint8)
         self.worst_absolute = self.worst_relative = (0.0, -1)
         self.nans = self.infs = (0, 0)
-        scan = self._float_chunk if dtype.is_float else self._exact_chunk
-        for chunk in _chunks(got.size):
-            scan(self.got[chunk], self.want[chunk], self.codes[chunk], chunk.start)
-
-    def _float_chunk(self, got: Array, want: Array, codes: Array, start: int) -> None:
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            a, e = got.astype(np.float64), want.astype(np.float64)  # signalling NaN: invalid
-            finite = bool(np.isfinite(a.sum()) and np.isfinite(e.sum()))
-            difference = np.abs(a - e)
-            magnitude = np.abs(e)
+            for chunk in _chunks(got.size):
+                self._chunk(self.got[chunk], self.want[chunk], self.codes[chunk], chunk.start)
+
+    def _chunk(self, got: Array, want: Array, codes: Array, start: int) -> None:
+        if not self.dtype.is_float and np.array_equal(got, want):
+            return
+        a, e = got.astype(np.float64), want.astype(np.float64)  # signalling NaN: invalid
+        difference, magnitude = np.abs(a - e), np.abs(e)
+        if self.dtype.is_float:
             right = difference <= magnitude * self.rtol + self.atol
-            if not finite:
-                a_nan, e_nan = np.isnan(a), np.isnan(e)
-                self._count_special(a, e, a_nan, e_nan)
-                right &= np.isfinite(e)
-                right |= (a == e) | (a_nan & e_nan)
+            never_written = a == 0
+            if not np.isfinite(a.sum() + e.sum()):
+                right = (right & np.isfinite(e)) | (a == e) | (np.isnan(a) & np.isnan(e))
+                self.nans = _added(self.nans, np.isnan(a), np.isnan(e))
+                self.infs = _added(self.infs, np.isinf(a), np.isinf(e))
                 difference[~np.isfinite(difference)] = 0.0  # NaN and Inf have counts of their own
                 magnitude[~np.isfinite(magnitude)] = 0.0
-            self._note_worst(difference, magnitude, start)
-            if right.all():
-                return
-            codes[~right] = WRONG
-            codes[~right & (a == 0)] = MISSING
-            codes[~right & np.isnan(a)] = NAN
-
-    def _exact_chunk(self, got: Array, want: Array, codes: Array, start: int) -> None:
-        wrong = got != want
-        if not wrong.any():
-            return
-        codes[wrong] = WRONG
-        if self.dtype.name != "bool":
-            codes[wrong & ((got == 0) | (got == poison(self.dtype.torch_dtype)))] = MISSING
-        a, e = got[wrong].astype(np.float64), want[wrong].astype(np.float64)
-        difference, magnitude = np.zeros(got.size), np.zeros(got.size)
-        difference[wrong], magnitude[wrong] = np.abs(a - e), np.abs(e)
+        else:
+            right = got == want
+            value = poison(self.dtype.torch_dtype)
+            never_written = ((got == 0) | (got == value)) & (self.dtype.name != "bool")
         self._note_worst(difference, magnitude, start)
-
-    def _count_special(self, a: Array, e: Array, a_nan: Array, e_nan: Array) -> None:
-        counts = [int(np.count_nonzero(x)) for x in (a_nan, e_nan, np.isinf(a), np.isinf(e))]
-        self.nans = (self.nans[0] + counts[0], self.nans[1] + counts[1])
-        self.infs = (self.infs[0] + counts[2], self.infs[1] + counts[3])
+        if not right.all():
+            codes[~right] = WRONG
+            codes[~right & never_written] = MISSING
+            codes[~right & np.isnan(a)] = NAN
 
     def _note_worst(self, difference: Array, magnitude: Array, start: int) -> None:
         at = int(np.argmax(difference))
         if difference[at] > self.worst_absolute[0]:
             self.worst_absolute = (float(difference[at]), start + at)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            relative = np.where(magnitude > 0, difference / magnitude, 0.0)
+        relative = np.where(magnitude > 0, difference / magnitude, 0.0)
         at = int(np.argmax(relative))
         if relative[at] > self.worst_relative[0]:
             self.worst_relative = (float(relative[at]), start + at)

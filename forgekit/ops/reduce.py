@@ -1,8 +1,4 @@
-"""`reduce_sum(x, dim)`: sums along one dimension by forgekit's own kernels; and its operator.
-
-y = forgekit.ops.reduce_sum(x, dim=-1)                 # the function
-y = torch.ops.forgekit.reduce_sum(x, -1)               # the operator: for torch.compile, export
-"""
+"""`reduce_sum(x, dim)`: sums along one dimension by forgekit's own kernels; and its operator."""
 
 from __future__ import annotations
 

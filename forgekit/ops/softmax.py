@@ -1,8 +1,4 @@
-"""`softmax(x, dim)` and `softmax_backward(grad, y, dim)` by forgekit's own kernels; and operators.
-
-y = forgekit.ops.softmax(x, dim=-1)                    # the function
-y = torch.ops.forgekit.softmax(x, -1)                  # the operator: for torch.compile, export
-"""
+"""`softmax(x, dim)` and `softmax_backward(grad, y, dim)` by forgekit's own kernels; operators."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""`copy_transpose(x)`: x transposed into new memory by forgekit's own kernels; and its operator.
-
-y = forgekit.ops.copy_transpose(x)                     # the function
-y = torch.ops.forgekit.copy_transpose(x)               # the operator: for torch.compile, export
-"""
+"""`copy_transpose(x)`: x transposed into new memory by forgekit's own kernels; and its operator."""
 
 from __future__ import annotations
 

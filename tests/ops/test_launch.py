@@ -33,6 +33,12 @@ RIGHT: dict[str, Callable[..., None]] = {
 }
 
 
+@pytest.fixture
+def launched(monkeypatch: pytest.MonkeyPatch) -> Launched:
+    """Notes the kernels that are compiled from now on."""
+    return Launched(monkeypatch)
+
+
 def check(
     op: str, x: torch.Tensor, dim: int, arch: str | None, variant: str | None = None,
     y: torch.Tensor | None = None,

@@ -10,11 +10,11 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd import forward_ad
 from torch.autograd.functional import jacobian
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import forgekit as fk
 from forgekit.benching.suites.suite import OPERATORS
 from forgekit.ops import copy_transpose, reduce_sum, softmax, softmax_backward, use_backend
-from tests.ops.dispatched import Seen, dispatched
 
 Function = Callable[..., torch.Tensor]
 
@@ -50,6 +50,25 @@ def test_one_list_has_all_operators() -> None:
 
 
 # -- with and without the dispatcher ---------------------------------------------------------
+def dispatched(call: Callable[[], object]) -> set[str]:
+    """The forgekit operators that a profiler sees PyTorch's dispatcher call."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiled:
+        call()
+    return {event.name for event in profiled.events() if event.name.startswith("forgekit::")}
+
+
+class Seen(TorchDispatchMode):
+    """A mode that notes the operators it sees."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
 def test_no_dispatcher_unless_something_needs_it(
     name: str, both: tuple[Function, Function], monkeypatch: pytest.MonkeyPatch
 ) -> None:
