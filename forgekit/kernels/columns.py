@@ -77,18 +77,28 @@ class ColumnTile:
         return cutlass.memory.SmemAllocator().allocate_tensor(Float32, layout, VECTOR_BYTES)
 
     @cute.jit
-    def sum(self, rSum: cute.Tensor, tx, ty):  # type: ignore[no-untyped-def]
-        """rSum (vector) becomes the sum over all threads below each other, in each of them."""
+    def reduce(self, values: tuple, merge: cutlass.Constexpr, tx, ty):  # type: ignore[no-untyped-def]
+        """Each of `values` (vector) becomes that of all threads below each other, in each of them.
+
+        merge: a function of the values of a thread and of another below it; changes the former.
+        """
         if cutlass.const_expr(self.rows > 1):
-            sPart, height = self.scratch(), self.rows
+            shared, height = [self.scratch() for _ in values], self.rows
             while cutlass.const_expr(height > 1):  # halve the rows of threads until one is left
                 if ty >= height // 2 and ty < height:
-                    cute.autovec_copy(rSum, sPart[ty, tx, None])
+                    for i in cutlass.range_constexpr(len(values)):
+                        cute.autovec_copy(values[i], shared[i][ty, tx, None])
                 cute.arch.sync_threads()
                 height //= 2
                 if ty < height:
-                    rSum.store(rSum.load() + sPart[ty + height, tx, None].load())
+                    merge(*values, *(sV[ty + height, tx, None] for sV in shared))
             if ty == 0:
-                cute.autovec_copy(rSum, sPart[0, tx, None])
+                for i in cutlass.range_constexpr(len(values)):
+                    cute.autovec_copy(values[i], shared[i][0, tx, None])
             cute.arch.sync_threads()
-            cute.autovec_copy(sPart[0, tx, None], rSum)
+            for i in cutlass.range_constexpr(len(values)):
+                cute.autovec_copy(shared[i][0, tx, None], values[i])
+
+    def sum(self, rSum: cute.Tensor, tx: Int32, ty: Int32) -> None:
+        """rSum (vector) becomes the sum over all threads below each other, in each of them."""
+        self.reduce((rSum,), lambda rS, below: rS.store(rS.load() + below.load()), tx, ty)

@@ -46,7 +46,7 @@ class ColumnSoftmax:
                 rS[v] = rS[v] * exp(rM[v] - finite_max(m)) + e
                 rM[v] = m
 
-        self.block_reduce(rM, rS, tx, ty)
+        tile.reduce((rM, rS), merge, tx, ty)
         m, scale = rM.load(), 1.0 / rS.load()  # (V)
         for row in cutlass.range(ty, M, tile.rows * tile.loads, unroll=1):
             if const_expr(not tile.once):
@@ -56,31 +56,14 @@ class ColumnSoftmax:
                 rX[None, k].store(y.to(mY.element_type))
             tile.store(rX, mY[outer, None, None], row, M, column, valid)
 
-    @cute.jit
-    def block_reduce(self, rM: cute.Tensor, rS: cute.Tensor, tx, ty):  # type: ignore[no-untyped-def]
-        """rM, rS (V): maximum and sum, of each thread, become those of its columns."""
-        tile = self.tile
-        if const_expr(tile.rows > 1):
-            sM, sS, height = tile.scratch(), tile.scratch(), tile.rows
-            while const_expr(height > 1):  # halve the rows of threads until one is left
-                if ty >= height // 2 and ty < height:
-                    cute.autovec_copy(rM, sM[ty, tx, None])
-                    cute.autovec_copy(rS, sS[ty, tx, None])
-                cute.arch.sync_threads()
-                height //= 2
-                if ty < height:
-                    for v in cutlass.range_constexpr(tile.vector):
-                        below = sM[ty + height, tx, v]
-                        m = cute.arch.fmax(rM[v], below)
-                        s_below = sS[ty + height, tx, v] * exp(below - finite_max(m))
-                        rS[v] = rS[v] * exp(rM[v] - finite_max(m)) + s_below
-                        rM[v] = m
-            if ty == 0:
-                cute.autovec_copy(rM, sM[0, tx, None])
-                cute.autovec_copy(rS, sS[0, tx, None])
-            cute.arch.sync_threads()
-            cute.autovec_copy(sM[0, tx, None], rM)
-            cute.autovec_copy(sS[0, tx, None], rS)
+
+def merge(rM: cute.Tensor, rS: cute.Tensor, below_m: cute.Tensor, below_s: cute.Tensor) -> None:
+    """rM, rS (V): maximum and sum of exponentials, with those of other rows of the same columns."""
+    for v in range(cute.size(rM)):
+        m = cute.arch.fmax(rM[v], below_m[v])
+        s_below = below_s[v] * exp(below_m[v] - finite_max(m))
+        rS[v] = rS[v] * exp(rM[v] - finite_max(m)) + s_below
+        rM[v] = m
 
 
 class ColumnSoftmaxBackward:

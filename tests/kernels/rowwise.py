@@ -10,21 +10,6 @@ import math
 import pytest
 import torch
 
-__all__ = [
-    "DTYPES",
-    "WHERE",
-    "Output",
-    "assert_gradient",
-    "assert_like_torch",
-    "assert_softmax",
-    "assert_sums",
-    "extremes",
-    "integers",
-    "normal",
-    "placed",
-    "same_bits",
-]
-
 DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 WHERE = [
     pytest.param("sm_90a", id="virtual"),

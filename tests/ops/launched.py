@@ -10,8 +10,6 @@ import torch
 from forgekit.ops import columns, reductions, row_launch
 from forgekit.ops.calls import Call, Launch
 
-__all__ = ["Launched", "launcher", "small_pieces"]
-
 
 def launcher(
     op: str, *operands: torch.Tensor, dim: int, arch: str | None, variant: str | None = None
