@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -22,7 +23,7 @@ from forgekit.benching.suites.suite import (
     suite_names,
 )
 from forgekit.commands.options import AtLeast, Command, Names, chosen_target
-from forgekit.errors import PlatformError, got_needed, usage_error
+from forgekit.errors import PlatformError, brief, got_needed, usage_error
 from forgekit.output_files import check_output, write_output
 
 if TYPE_CHECKING:
@@ -33,6 +34,17 @@ CaseOutcomes = Iterable[tuple[int, "CaseOutcome"]]
 Measure = Callable[[list[Case], "Settings"], CaseOutcomes]
 
 _OF_REPORTS = ("read", "markdown", "plot", "compare", "fail_on_regression")
+
+
+def _percent(context: click.Context, option: click.Parameter, text: str | None) -> float | None:
+    """5 of "5%" or "5 %"."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+\.?\d*|\.\d+) *%", text.strip(), re.ASCII)
+    if not found:
+        remedy = "write --fail-on-regression 5%"
+        raise usage_error("--fail-on-regression", brief(text), "a percentage", remedy)
+    return float(found[1])
 
 
 @click.command(cls=Command)
@@ -75,7 +87,7 @@ def vgpu(sizes: str, repeats: int, no_peers: bool, out: Path | None) -> int:
               "left out")  # fmt: skip
 @click.option("--plot", type=Path, help="draw the results into this .png or .svg file")
 @click.option("--compare", type=Path, help="a JSON file of --out to compare with")
-@click.option("--fail-on-regression", metavar="5%",
+@click.option("--fail-on-regression", metavar="5%", callback=_percent,
               help="with --compare: exit with 1 where a row is slower by more, beyond the "
               "noise")  # fmt: skip
 @click.option("--scheduler", help="spread the cases with Dask: local:2, or tcp://host:8786")
@@ -94,7 +106,7 @@ def bench(context: click.Context, **options: Any) -> int:
     elsewhere: Measure | None = context.obj  # modal_app's; None measures here or with Dask
     if chosen.read:
         _check_read(context)
-    threshold = _early_checks(chosen, elsewhere)
+    _check_early(chosen, elsewhere)
     baseline = read_results(chosen.compare) if chosen.compare else None
     if chosen.read:
         results = read_results(chosen.read)
@@ -105,7 +117,7 @@ def bench(context: click.Context, **options: Any) -> int:
         print(text, end="")
     status = running.exit_status(results)
     try:
-        if baseline and _is_slower(results, baseline, threshold, gate=chosen.fail_on_regression):
+        if baseline and _is_slower(results, baseline, chosen.fail_on_regression):
             status = status or 1
     finally:
         if chosen.markdown not in (None, "-"):
@@ -129,9 +141,8 @@ def _check_read(context: click.Context) -> None:
         raise usage_error("--read", got, "options of the report alone", remedy)
 
 
-def _early_checks(chosen: SimpleNamespace, elsewhere: Measure | None) -> float:
-    """What should not come out after half an hour; returns the threshold in percent."""
-    from forgekit.benching.suites.compare import parse_percent
+def _check_early(chosen: SimpleNamespace, elsewhere: Measure | None) -> None:
+    """What should not come out after half an hour."""
     from forgekit.benching.suites.spread import check_scheduler, local_workers
     from forgekit.viz.timing.suite import check_plot_file
 
@@ -150,37 +161,32 @@ def _early_checks(chosen: SimpleNamespace, elsewhere: Measure | None) -> float:
         if chosen.host_times and local_workers(chosen.scheduler) is None:
             got, remedy = f"--scheduler {chosen.scheduler}", "leave one of the two out"
             raise usage_error("--host-times", got, "the host at hand", remedy)
-    if chosen.fail_on_regression and not chosen.compare:
+    if chosen.fail_on_regression is not None and not chosen.compare:
         remedy = "add --compare baseline.json"
         raise usage_error("--fail-on-regression", "no baseline", "one", remedy)
-    return parse_percent(chosen.fail_on_regression or "5%")
 
 
-def _is_slower(
-    results: SuiteResults, baseline: SuiteResults, threshold: float, *, gate: str | None
-) -> bool:
+def _is_slower(results: SuiteResults, baseline: SuiteResults, gate: float | None) -> bool:
     """Print the comparison; returns whether the gate, if there is one, has to fail.
 
     Raises:
         UsageError: another GPU, or a gate that nothing goes through.
     """
-    from forgekit.benching.suites.compare import check_comparable, check_overlap, compare
+    from forgekit.benching.suites.compare import check_baseline, compare
 
-    for gpu in results.gpus:
-        check_comparable(baseline, gpu)
-    comparison = compare(results, baseline, threshold)
+    gated = gate is not None and not results.interrupted
+    keys = [row.key for row in results.rows if row.status != "skipped"] if gated else None
+    check_baseline(baseline, results.gpus, keys, results.suite)
+    comparison = compare(results, baseline, 5.0 if gate is None else gate)
     print("\n".join(comparison.lines()))
-    if gate and not results.interrupted:
-        measured = [row.key for row in results.rows if row.status != "skipped"]
-        check_overlap(baseline, measured, results.suite)
-    return bool(comparison.slower and gate)
+    return bool(comparison.slower) and gate is not None
 
 
 def _measured(
     chosen: SimpleNamespace, elsewhere: Measure | None, baseline: SuiteResults | None
 ) -> SuiteResults:
     from forgekit.benching.suites import running
-    from forgekit.benching.suites.compare import check_comparable, check_overlap
+    from forgekit.benching.suites.compare import check_baseline
     from forgekit.benching.suites.results import write_results
     from forgekit.devices import current_target
 
@@ -190,11 +196,12 @@ def _measured(
         cases = select(suite, ops=chosen.op, dtypes=chosen.dtype)
     settings = _settings(chosen, here=elsewhere is None)
     name = Path(chosen.suite).stem if chosen.suite else "smoke" if cases else "none"
-    if baseline and elsewhere is None and not chosen.scheduler:
-        check_comparable(baseline, current_target(settings.device).name)
-    if baseline and chosen.fail_on_regression:
+    if baseline:
+        here = elsewhere is None and not chosen.scheduler
+        gpus = [current_target(settings.device).name] if here else []
         keys = [(case, contender.name) for case in cases for contender in settings.contenders()]
-        check_overlap(baseline, keys, name)
+        gated = chosen.fail_on_regression is not None
+        check_baseline(baseline, gpus, keys if gated else None, name)
     results = running.new_results(name)
     if cases:
         measure = elsewhere or partial(_here_or_spread, scheduler=chosen.scheduler)

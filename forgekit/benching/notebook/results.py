@@ -109,7 +109,7 @@ class Benchmark(Shown):
     @property
     def notes(self) -> list[str]:
         """What the numbers mean, and what is missing."""
-        return tables.notes(self)
+        return tables.notes([self])
 
     @property
     def summary(self) -> str:
@@ -179,7 +179,7 @@ class Sweep(Shown):
     @property
     def notes(self) -> list[str]:
         """What the numbers mean, and what is missing."""
-        return tables.sweep_notes(self)
+        return tables.notes(self.benchmarks, self.sizes)
 
     @property
     def summary(self) -> str:

@@ -153,44 +153,28 @@ def size_text(size: Size) -> str:
 
 
 # -- what stands below --------------------------------------------------------------------------
-def notes(b: Benchmark) -> list[str]:
-    """What the numbers of a benchmark mean, and what is missing."""
-    moved, source = size(b.moved_bytes), _source(b)
+def notes(benchmarks: Sequence[Benchmark], sizes: Sequence[Size] = ()) -> list[str]:
+    """What the numbers of a benchmark, or of a sweep over sizes, mean, and what is missing."""
+    b = benchmarks[0]
+    source = "as given" if b.moved_given else "each tensor once, read or written"
+    needed = "of the bytes needed" if sizes else f"of {size(b.moved_bytes)}"
     if b.kind == "gpu":
         found = [
-            f"Median of calls with a cold L2 cache. GB/s: 10⁹ bytes a second of {moved}, {source}."
+            f"Median of calls with a cold L2 cache. GB/s: 10⁹ bytes a second {needed}, {source}.",
+            f"Ceiling: {b.ceiling_gbps or 0:,.0f} GB/s, a device-to-device copy in the same run, "
+            "bytes read plus written.",
         ]
-        if b.ceiling_gbps:
-            copy = "a device-to-device copy in the same run, bytes read plus written"
-            found.append(f"Ceiling: {b.ceiling_gbps:,.0f} GB/s, {copy}.")
+    elif sizes:
+        found = [f"Counted, not timed. Bytes needed: {source}; a sector is 32 bytes."]
     else:
         found = [
-            f"Counted, not timed. Needed: {moved}, {source}. Bytes moved: 32 a sector, as asked of "
-            "L1 (and bulk copies); instructions are PTX's, of threads, for each byte needed."
+            f"Counted, not timed. Needed: {size(b.moved_bytes)}, {source}. Bytes moved: 32 a "
+            "sector, as asked of L1 (and bulk copies); instructions are PTX's, of threads, for "
+            "each byte needed."
         ]
-    return found + _more([b])
-
-
-def sweep_notes(s: Sweep) -> list[str]:
-    """What the numbers of a sweep mean, and what is missing."""
-    source, ceiling = _source(s.benchmarks[0]), s.benchmarks[0].ceiling_gbps
-    if s.kind == "gpu":
-        found = [f"Median of calls with a cold L2 cache. Bytes: {source}."]
-        if ceiling:
-            found.append(f"Ceiling: {ceiling:,.0f} GB/s, a copy in the same run.")
-    else:
-        found = [f"Counted, not timed. Bytes needed: {source}; a sector is 32 bytes."]
-    return found + _more(s.benchmarks, s.sizes)
-
-
-def _source(b: Benchmark) -> str:
-    return "as given" if b.moved_given else "each tensor once, read or written"
-
-
-def _more(benchmarks: Sequence[Benchmark], sizes: Sequence[Size] = ()) -> list[str]:
-    """What was checked, what is missing, what was recorded."""
-    compared = ["Results were compared with a reference."] * all(b.checked for b in benchmarks)
-    return [*compared, *_missing(benchmarks, sizes), *_of_recorded(benchmarks[-1])]
+    if all(one.checked for one in benchmarks):
+        found.append("Results were compared with a reference.")
+    return [*found, *_missing(benchmarks, sizes), *_of_recorded(benchmarks[-1])]
 
 
 def _missing(benchmarks: Sequence[Benchmark], sizes: Sequence[Size]) -> list[str]:

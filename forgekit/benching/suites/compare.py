@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from forgekit.benching.suites.results import Key, SuiteResults, SuiteRow
-from forgekit.errors import brief, usage_error
+from forgekit.errors import usage_error
 from forgekit.text import plural
 
 COUNTED = ("load_sectors", "store_sectors", "atomic_sectors", "bulk_bytes", "shared_wavefronts",
@@ -76,35 +76,17 @@ class Comparison:
         return lines
 
 
-def parse_percent(text: str) -> float:
-    """5 of "5%" or "5 %".
-
-    Raises:
-        UsageError: no number of 0 or more, or no percent sign.
-    """
-    number = text.strip().removesuffix("%")
-    try:
-        value = float(number)
-    except ValueError:
-        value = -1.0
-    if not text.strip().endswith("%") or not 0 <= value < float("inf"):
-        remedy = "write --fail-on-regression 5%"
-        raise usage_error("--fail-on-regression", brief(text), "a percentage", remedy)
-    return value
-
-
-def check_comparable(baseline: SuiteResults, gpu: str) -> None:
-    """Raise UsageError where the baseline was measured on another GPU: that compares nothing."""
-    if baseline.gpus != (gpu,):
-        got = f"a baseline of {' and '.join(baseline.gpus) or 'no machine'}"
-        raise usage_error("--compare", got, f"one of {gpu}", "measure one here")
-
-
-def check_overlap(baseline: SuiteResults, keys: Iterable[Key], suite: str) -> None:
-    """Raise UsageError where none of the rows `keys` of a suite is in the baseline: there a gate
-    would pass whatever happened."""
+def check_baseline(
+    baseline: SuiteResults, gpus: Iterable[str], keys: Iterable[Key] | None, suite: str
+) -> None:
+    """Raise UsageError where a baseline compares nothing: it was measured on another GPU than
+    `gpus`, or has none of the rows `keys` of a suite, where a gate would pass whatever happened."""
+    for gpu in gpus:
+        if baseline.gpus != (gpu,):
+            got = f"a baseline of {' and '.join(baseline.gpus) or 'no machine'}"
+            raise usage_error("--compare", got, f"one of {gpu}", "measure one here")
     known = {row.key for row in baseline.rows if row.own and row.status == "ok"}
-    if known.isdisjoint(keys):
+    if keys is not None and known.isdisjoint(keys):
         rows = plural(len(known), "row")
         got = f"a baseline (suite {baseline.suite}, {rows}) without any row of {suite}"
         remedy = "measure the baseline with the same options and --out"

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import pytest
 
-from forgekit.benching.suites.compare import (
-    check_overlap,
-    compare,
-    parse_percent,
-)
+from forgekit.benching.suites.compare import check_baseline, compare
 from forgekit.benching.suites.results import MachineInfo, SuiteResults, SuiteRow
+from forgekit.commands.bench import bench
 from forgekit.errors import UsageError
 from tests.benching.suites.suite_made import CASES, GPU, results
 from tests.benching.suites.test_results import COUNTERS
@@ -108,17 +106,22 @@ def test_a_baseline_that_is_another_suite_or_a_part_of_one_is_noted() -> None:
 
 def test_a_gate_without_rows_is_refused() -> None:
     before = results(BEFORE)
-    check_overlap(before, [(CASES[0], "forgekit")], "mine")
+    check_baseline(before, ["NVIDIA H200"], [(CASES[0], "forgekit")], "mine")
     for keys in ([], [(CASES[0], "torch")], [(CASES[0], "forgekit online")]):
+        check_baseline(before, [], None, "short")
         with pytest.raises(UsageError, match=r"suite mine, 3 rows\) without any row of short"):
-            check_overlap(before, keys, "short")
+            check_baseline(before, [], keys, "short")
     before.rows.clear()
     with pytest.raises(UsageError, match="0 rows"):
-        check_overlap(before, [(CASES[0], "forgekit")], "mine")
+        check_baseline(before, [], [(CASES[0], "forgekit")], "mine")
 
 
 def test_percentages() -> None:
-    assert [parse_percent(text) for text in ("5%", "2.5 %", "0%")] == [5, 2.5, 0]
+    def parsed(text: str) -> Any:
+        return bench.make_context("bench", ["--fail-on-regression", text]).params
+
+    found = [parsed(text)["fail_on_regression"] for text in ("5%", "2.5 %", "0%")]
+    assert found == [5, 2.5, 0]
     for text in ("5", "0.05", "-1%", "%", "nan%", "inf%"):
         with pytest.raises(UsageError, match="--fail-on-regression"):
-            parse_percent(text)
+            parsed(text)
