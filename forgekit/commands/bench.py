@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -188,6 +187,7 @@ def _measured(
     from forgekit.benching.suites import running
     from forgekit.benching.suites.compare import check_baseline
     from forgekit.benching.suites.results import write_results
+    from forgekit.benching.suites.spread import run_case_here, spread
     from forgekit.devices import current_target
 
     cases = []
@@ -202,11 +202,21 @@ def _measured(
         keys = [(case, contender.name) for case in cases for contender in settings.contenders()]
         gated = chosen.fail_on_regression is not None
         check_baseline(baseline, gpus, keys if gated else None, name)
+    if elsewhere:
+        outcomes = elsewhere(cases, settings)
+    elif chosen.scheduler:
+        pieces = [(case, settings) for case in cases]
+        outcomes = spread(
+            run_case_here, pieces, scheduler=chosen.scheduler, failed=running.failed_case
+        )
+    else:
+        outcomes = running.run_cases(cases, settings)
     results = running.new_results(name)
     if cases:
-        measure = elsewhere or partial(_here_or_spread, scheduler=chosen.scheduler)
-        _with_progress(results, cases, measure(cases, settings), chosen.out)
-    if chosen.host_times and not results.interrupted:
+        running.merge(results, outcomes, total=len(cases), out=chosen.out)
+    if results.interrupted:
+        print(f"forgekit: interrupted, {len(results.rows)} rows are kept", file=sys.stderr)
+    elif chosen.host_times:
         ops = [op for op in OPERATORS if op in (chosen.op or OPERATORS)]
         running.measure_host(results, ops, settings)
     if chosen.out:
@@ -236,38 +246,3 @@ def _settings(chosen: SimpleNamespace, *, here: bool) -> Settings:
     )
     settings.contenders()  # says what is unknown
     return settings
-
-
-def _here_or_spread(
-    cases: list[Case], settings: Settings, *, scheduler: str | None
-) -> CaseOutcomes:
-    from forgekit.benching.suites.running import failed_case, run_cases
-
-    if scheduler is None:
-        return run_cases(cases, settings)
-    from forgekit.benching.suites.spread import run_case_here, spread
-
-    pieces = [(case, settings) for case in cases]
-    return spread(run_case_here, pieces, scheduler=scheduler, failed=failed_case)
-
-
-def _with_progress(
-    results: SuiteResults, cases: Sequence[Case], outcomes: CaseOutcomes, out: Path | None
-) -> None:
-    """Fill the results; a bar on a terminal; what is there is in the file after each case."""
-    from tqdm import tqdm
-
-    from forgekit.benching.suites.results import write_results
-    from forgekit.benching.suites.running import merged
-
-    with tqdm(total=len(cases), unit="case", disable=None, file=sys.stderr) as bar:
-
-        def done(results: SuiteResults, index: int) -> None:
-            bar.set_postfix_str(str(cases[index]), refresh=False)
-            bar.update()
-            if out:
-                write_results(results, out)
-
-        merged(results, outcomes, done)
-    if results.interrupted:
-        print(f"forgekit: interrupted, {len(results.rows)} rows are kept", file=sys.stderr)

@@ -9,12 +9,14 @@ import datetime
 import functools
 import platform
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from torch import Tensor
+from tqdm import tqdm
 
 from forgekit.benching.measuring import measure
 from forgekit.benching.suites.operations import (
@@ -25,7 +27,7 @@ from forgekit.benching.suites.operations import (
     why_wrong,
 )
 from forgekit.benching.suites.peers import AbsentError, Contender, contenders
-from forgekit.benching.suites.results import MachineInfo, SuiteResults, SuiteRow
+from forgekit.benching.suites.results import MachineInfo, SuiteResults, SuiteRow, write_results
 from forgekit.benching.suites.suite import Case
 from forgekit.benching.timing import ceiling_gbps, host_us, package_versions
 from forgekit.devices import Target, gpu_report, use_target
@@ -163,21 +165,25 @@ def failed_case(piece: tuple[Case, Settings], error: BaseException) -> CaseOutco
     return CaseOutcome(_unmeasured(*piece, "error", error_line(error)), None)
 
 
-def merged(
+def merge(
     results: SuiteResults,
     outcomes: Iterable[tuple[int, CaseOutcome]],
-    done: Callable[[SuiteResults, int], None] = lambda results, index: None,
+    *,
+    total: int | None = None,
+    out: Path | None = None,
 ) -> SuiteResults:
     """Fill `results` in the suite's order, from outcomes in any order; ctrl-C ends it early.
 
-    done: called after each outcome with the results so far and the case's index.
+    total: outcomes, for the bar on a terminal. out: a file that has all of it after each outcome.
     """
     found: dict[int, CaseOutcome] = {}
+    bar = tqdm(outcomes, total=total, unit="case", disable=None, file=sys.stderr)
     try:
-        for index, outcome in outcomes:
+        for index, outcome in bar:
             found[index] = outcome
             _fill(results, found)
-            done(results, index)
+            if out:
+                write_results(results, out)
     except KeyboardInterrupt:
         results.interrupted = True
     return results

@@ -24,7 +24,7 @@ from forgekit.benching.suites.running import (
     Settings,
     exit_status,
     measure_host,
-    merged,
+    merge,
     new_results,
     run_case,
     run_cases,
@@ -125,7 +125,7 @@ def test_without_a_gpu_it_counts() -> None:
 def test_what_is_too_large_for_the_virtual_gpu_is_counted() -> None:
     cases = [TRANSPOSE, Case("softmax", (2048, 1024), "float32")]
     settings = Settings(backends=("ref",), device="virtual", arch="sm_80")
-    results = merged(new_results("x"), run_cases(cases, settings))
+    results = merge(new_results("x"), run_cases(cases, settings))
     assert [row.case for row in results.rows] == cases[:1]
     assert results.gpus == ("virtual GPU (sm_80)",)
     assert "1 of 2 cases: more than 1,048,576 elements" in results.left_out[0]
@@ -195,7 +195,7 @@ def timed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def run(*cases: Case, **settings: Any) -> SuiteResults:
-    return merged(new_results("mine"), run_cases(cases, Settings(**settings)))
+    return merge(new_results("mine"), run_cases(cases, Settings(**settings)))
 
 
 def test_times_of_all_contenders(timed: list[str]) -> None:
@@ -297,12 +297,11 @@ def test_ctrl_c_keeps_what_was_measured(timed: list[str], monkeypatch: pytest.Mo
 def test_outcomes_are_merged_in_the_suite_s_order(timed: list[str]) -> None:
     settings = Settings()
     outcomes = [(k, run_case(case, settings)) for k, case in enumerate((TRANSPOSE, CASES[0]))]
-    seen: list[int] = []
-    results = merged(new_results("x"), reversed(outcomes), lambda r, k: seen.append(len(r.rows)))
-    assert [r.case for r in results.rows] == [TRANSPOSE, CASES[0]] and seen == [1, 2]
+    results = merge(new_results("x"), reversed(outcomes))
+    assert [r.case for r in results.rows] == [TRANSPOSE, CASES[0]]
     assert len(results.machines) == 1
     outcomes.append((2, CaseOutcome(outcomes[0][1].rows, None)))
-    assert merged(new_results("x"), outcomes).rows[2].machine is None
+    assert merge(new_results("x"), outcomes).rows[2].machine is None
 
 
 # --- peers

@@ -13,7 +13,7 @@ from forgekit.benching.suites.running import (
     CaseOutcome,
     Settings,
     failed_case,
-    merged,
+    merge,
     new_results,
     run_cases,
 )
@@ -41,13 +41,13 @@ def test_the_cases_of_a_worker_that_is_killed_are_run_again(tmp_path: Path) -> N
         scheduler="local:2",
         failed=lambda piece, error: failed_case(piece[:2], error),
     )
-    results = merged(new_results("x"), outcomes)
+    results = merge(new_results("x"), outcomes)
     assert (tmp_path / "killed").exists()
     assert {p.name for p in tmp_path.glob("gpu *")} == {"gpu 0", "gpu 1"}
     assert [r.case for r in results.rows] == CASES  # in order, whoever was first
     assert [r.status for r in results.rows] == ["ok", "ok", "error", *["ok"] * 5]
     assert results.rows[2].error == "ValueError: no"
-    here = merged(new_results("x"), run_cases(CASES, SETTINGS))
+    here = merge(new_results("x"), run_cases(CASES, SETTINGS))
     del results.rows[2], here.rows[2]
     assert results.to_dict() == here.to_dict()
 
@@ -132,11 +132,11 @@ def test_a_waiting_worker_runs_the_cases() -> None:
     pieces = [(case, SETTINGS) for case in CASES[:4]]
     with waiting_worker(1) as address:
         outcomes = spread.spread(run_or_raise, pieces, scheduler=address, failed=failed_case)
-        results = merged(new_results("x"), outcomes)
+        results = merge(new_results("x"), outcomes)
     assert [r.case for r in results.rows] == CASES[:4]
     assert [r.status for r in results.rows] == ["ok", "ok", "error", "ok"]
     assert results.rows[2].error == "ValueError: no"
-    here = merged(new_results("x"), run_cases(CASES[:4], SETTINGS))
+    here = merge(new_results("x"), run_cases(CASES[:4], SETTINGS))
     del results.rows[2], here.rows[2]
     assert results.to_dict() == here.to_dict()
 
