@@ -268,6 +268,12 @@ class Machine:
             return np.ones(self.shape, bool)
         return np.broadcast_to(mask, self.shape)
 
+    def only(self, thread: int) -> Array:
+        """The full mask of one thread, by its number in the batch."""
+        one = np.zeros(self.shape, bool)
+        one.flat[thread] = True
+        return one
+
     def active(self, guard: Array | None) -> Array | None:
         """The running group's mask, narrowed by an instruction's guard predicate."""
         if guard is None:

@@ -82,12 +82,10 @@ def emit(m: Machine, mask: Array | None, form: Array, values: Array) -> None:
 
 
 def _text_at(m: Machine, address: int) -> str:
-    allocation = m.memory.find(address)
-    if allocation is None:
+    holder = m.memory.holder(address)
+    if holder is None:
         return f"<no format string at {address:#x}>"
-    at = address - allocation.address
-    if not 0 <= at < allocation.size_bytes:
-        return f"<no format string at {address:#x}>"
+    allocation, at = holder
     raw = allocation.data[at : at + _LONGEST].tobytes()
     return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
 

@@ -203,6 +203,14 @@ class GlobalMemory:
         candidates = self.allocations[max(i, 0) : i + 2]
         return min(candidates, key=lambda a: _distance(a, address))
 
+    def holder(self, address: int) -> tuple[Allocation, int] | None:
+        """The allocation that holds an address, and the byte; also where an empty one lies."""
+        found = self.find(address)
+        at = -1 if found is None else address - found.address
+        if found is None or not 0 <= at < max(found.size_bytes, 1):
+            return None
+        return found, at
+
     def translate(self, real: int) -> int | None:
         """The virtual address of a real pointer into (or just past) a tensor, if it is one."""
         past = None

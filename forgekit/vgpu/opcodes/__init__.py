@@ -60,23 +60,24 @@ def opcode(*names: str) -> Callable[[Meaning], Meaning]:
     return register
 
 
+# -- what an instruction may have: each raises UnknownVariantError where it has something else ----
 def allow(instruction: Instruction, *known: str) -> None:
-    """Refuse an instruction with a qualifier or type that its meaning does not look at.
-
-    Raises:
-        UnknownVariantError: naming the first part of the opcode that is not among `known`.
-    """
+    """Refuse an instruction with a qualifier or type that its meaning does not look at."""
     for part in instruction.opcode[1:]:
         if part not in known:
             raise UnknownVariantError(f".{part}")
 
 
-def counted(instruction: Instruction, *counts: int) -> tuple[Operand, ...]:
-    """The operands of an instruction that has one of these numbers of them.
+def one_of(instruction: Instruction, what: str, *known: str) -> str:
+    """The part of the opcode that is among `known`."""
+    for part in instruction.opcode[1:]:
+        if part in known:
+            return part
+    raise UnknownVariantError(f"no {what}")
 
-    Raises:
-        UnknownVariantError: it has fewer or more.
-    """
+
+def counted(instruction: Instruction, *counts: int) -> tuple[Operand, ...]:
+    """The operands of an instruction that has one of these numbers of them."""
     if len(instruction.operands) not in counts:
         needed = " or ".join(map(str, counts))
         raise UnknownVariantError(f"{len(instruction.operands)} operands, not {needed}")
@@ -84,26 +85,10 @@ def counted(instruction: Instruction, *counts: int) -> tuple[Operand, ...]:
 
 
 def expect(operand: object, kind: type[T], what: str) -> T:
-    """The operand, if it is of this kind.
-
-    Raises:
-        UnknownVariantError: naming what it should be.
-    """
+    """The operand, if it is of this kind."""
     if not isinstance(operand, kind):
         raise UnknownVariantError(f"an operand that is no {what}")
     return operand
-
-
-def one_of(instruction: Instruction, what: str, *known: str) -> str:
-    """The part of the opcode that is among `known`.
-
-    Raises:
-        UnknownVariantError: there is none.
-    """
-    for part in instruction.opcode[1:]:
-        if part in known:
-            return part
-    raise UnknownVariantError(f"no {what}")
 
 
 @functools.cache

@@ -13,8 +13,8 @@ from forgekit.vgpu.machine.async_operations import NO_MBARRIER, AsyncOperation, 
 from forgekit.vgpu.memory import Allocation, addressing, clusters, faults
 from forgekit.vgpu.opcodes import UnknownVariantError, counted, expect, opcode
 from forgekit.vgpu.opcodes.access import address_of
-from forgekit.vgpu.opcodes.decoder import Decoder, Fetch, Step
-from forgekit.vgpu.ptx import TYPE_BYTES, Immediate, Instruction, Operand, Vector
+from forgekit.vgpu.opcodes.decoder import Decoder, Step
+from forgekit.vgpu.ptx import TYPE_BYTES, Immediate, Instruction, Vector
 
 ALIGN = 16  # of addresses and sizes: PTX ISA, "cp.async.bulk"
 _SPACES = ("shared:cluster", "shared:cta", "global")
@@ -131,8 +131,7 @@ def _in_global(m: Machine, kind: str, address: Array, sizes: Array, full: Array)
     for i, where in enumerate(np.flatnonzero(full).tolist()):
         at, size = int(wide.flat[where]), int(sizes.flat[where])
         allocation = m.memory.find(at)
-        one = np.zeros(m.shape, bool)
-        one.flat[where] = True
+        one = m.only(where)
         if allocation is None:
             raise faults.unmapped(m, kind, address, one, size)
         starts[i] = at - allocation.address
@@ -155,7 +154,9 @@ def st_async(ins: Instruction, d: Decoder) -> Step:
     if kind not in TYPE_BYTES or TYPE_BYTES[kind] not in (4, 8):
         raise UnknownVariantError(f".{kind}")
     elem = TYPE_BYTES[kind]
-    fetches = _values(counted(ins, 3)[1], f"b{8 * elem}", d)
+    source = counted(ins, 3)[1]
+    items = source.items if isinstance(source, Vector) else (source,)
+    fetches = [d.fetch(item, f"b{8 * elem}") for item in items]
     if len(fetches) != next((int(p[1:]) for p in ins.opcode if p in ("v2", "v4")), 1):
         raise UnknownVariantError(f"{len(fetches)} values")
     size = elem * len(fetches)
@@ -177,8 +178,3 @@ def st_async(ins: Instruction, d: Decoder) -> Step:
         )
 
     return d.guarded(start)
-
-
-def _values(operand: Operand, bits: str, d: Decoder) -> list[Fetch]:
-    items = operand.items if isinstance(operand, Vector) else (operand,)
-    return [d.fetch(item, bits) for item in items]

@@ -10,7 +10,7 @@ from forgekit.vgpu import floats, fp8
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
 from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, opcode
-from forgekit.vgpu.opcodes.decoder import Decoder
+from forgekit.vgpu.opcodes.decoder import DTYPES, Decoder
 from forgekit.vgpu.ptx import Instruction
 
 Fn = Callable[..., Array]
@@ -18,11 +18,7 @@ Fn = Callable[..., Array]
 _FLOATS = ("f16", "bf16", "f32", "f64")
 _INTEGER_ROUNDING = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
 _FLOAT_ROUNDING = ("rn", "rz", "rm", "rp")
-_NUMPY = {
-    "f16": "f2", "f32": "f4", "f64": "f8", "u8": "u1", "s8": "i1", "u16": "u2", "s16": "i2",
-    "u32": "u4", "s32": "i4", "u64": "u8", "s64": "i8",
-}  # fmt: skip
-_TYPES = (*_NUMPY, "bf16")
+_TYPES = (*_FLOATS, "u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
 _FP8 = {"e4m3x2": "e4m3", "e5m2x2": "e5m2"}
 
 
@@ -142,7 +138,7 @@ def _from_integer(a: Array, target: str, mode: str) -> Array:
     if a.dtype.itemsize < 8:
         return _round(a.astype("f8"), target, mode)
     if mode == "rn" and target in ("f32", "f64"):
-        return a.astype(_NUMPY[target])
+        return a.astype(DTYPES[target])
     high = (a >> a.dtype.type(32)).astype("f8") * 4294967296.0
     low = (a & a.dtype.type(0xFFFFFFFF)).astype("f8")
     s, error = floats.two_sum(high, low)
@@ -151,7 +147,7 @@ def _from_integer(a: Array, target: str, mode: str) -> Array:
 
 def _float_to_integer(value: Array, target: str, nan_is_zero: bool) -> Array:
     """Values outside the range are clamped; NaN becomes 0 or the pattern 100…0."""
-    dtype = np.dtype(_NUMPY[target])
+    dtype = DTYPES[target]
     info = np.iinfo(dtype)
     wide = value.astype("f8")
     nan = np.isnan(wide)
@@ -166,10 +162,10 @@ def _float_to_integer(value: Array, target: str, nan_is_zero: bool) -> Array:
 
 
 def _integer_to_integer(saturate: bool, target: str, source: str) -> Fn:
-    dtype = np.dtype(_NUMPY[target])
+    dtype = DTYPES[target]
     if not saturate:
         return lambda a: a.astype(dtype)
-    have, want = np.iinfo(_NUMPY[source]), np.iinfo(dtype)
+    have, want = np.iinfo(DTYPES[source]), np.iinfo(dtype)
     low, high = max(have.min, want.min), min(have.max, want.max)
     return lambda a: np.clip(a, low, high).astype(dtype)
 

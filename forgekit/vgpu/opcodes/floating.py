@@ -9,7 +9,7 @@ import numpy as np
 from forgekit.vgpu import floats
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.opcodes import Compute, UnknownVariantError, allow, opcode
-from forgekit.vgpu.opcodes.decoder import Decoder
+from forgekit.vgpu.opcodes.decoder import DTYPES, Decoder
 from forgekit.vgpu.ptx import Instruction
 
 Fn = Callable[..., Array]
@@ -69,11 +69,10 @@ def widen(x: Array, kind: str) -> Array:
 
 def packed(fn: Fn, part: str) -> Fn:
     """Apply a scalar function to each part of packed values."""
-    part_dtype = {"f16": "f2", "bf16": "u2", "f32": "f4", "u16": "u2", "s16": "i2"}[part]
 
     def apply(*values: Array) -> Array:
         parts = [
-            np.ascontiguousarray(v).view(part_dtype).reshape(*v.shape, 2)
+            np.ascontiguousarray(v).view(DTYPES[part]).reshape(*v.shape, 2)
             for v in np.broadcast_arrays(*values)
         ]
         result = np.ascontiguousarray(fn(*parts))

@@ -72,13 +72,6 @@ def _block_along(axis: int) -> Callable[[Any], Array]:
     return lambda m: block_coordinates(_block(m), m.record.grid, m.record.cluster)[axis]
 
 
-def _in_clusters(
-    axis: int, of: Callable[[Array, int], Array], count: Callable[[Any], Array]
-) -> Callable[[Any], Array]:
-    """A coordinate or an extent, divided by the cluster's extent or what is left of it then."""
-    return lambda m: of(count(m), m.record.cluster[axis])
-
-
 def _rank(m: Machine) -> Array:
     return clusters.own_rank(m) if m.cluster_blocks > 1 else _constant(0)
 
@@ -87,15 +80,20 @@ def _extent(extents: str, axis: int) -> Callable[[Any], Array]:
     return lambda m: _constant(getattr(m.record, extents)[axis])
 
 
+def _by_cluster(of: np.ufunc, what: Callable[[Any], Array], axis: int) -> Callable[[Any], Array]:
+    """A coordinate or an extent, divided by the cluster's extent, or what is left of it then."""
+    return lambda m: of(what(m), m.record.cluster[axis])
+
+
 for _axis, _letter in enumerate("xyz"):
     _add(f"%tid.{_letter}", _thread_along(_axis))
     _add(f"%ntid.{_letter}", _extent("block", _axis))
     _add(f"%ctaid.{_letter}", _block_along(_axis))
     _add(f"%nctaid.{_letter}", _extent("grid", _axis))
     # Without clusters every block is a cluster of its own.
-    _add(f"%clusterid.{_letter}", _in_clusters(_axis, np.floor_divide, _block_along(_axis)))
-    _add(f"%nclusterid.{_letter}", _in_clusters(_axis, np.floor_divide, _extent("grid", _axis)))
-    _add(f"%cluster_ctaid.{_letter}", _in_clusters(_axis, np.remainder, _block_along(_axis)))
+    _add(f"%clusterid.{_letter}", _by_cluster(np.floor_divide, _block_along(_axis), _axis))
+    _add(f"%nclusterid.{_letter}", _by_cluster(np.floor_divide, _extent("grid", _axis), _axis))
+    _add(f"%cluster_ctaid.{_letter}", _by_cluster(np.remainder, _block_along(_axis), _axis))
     _add(f"%cluster_nctaid.{_letter}", _extent("cluster", _axis))
 
 _add("%laneid", _lane)

@@ -92,27 +92,21 @@ class _Box:
         return Boxes(start, [t.allocation for t in found], [t.map for t in found], clipped)
 
 
-def _only(m: Machine, thread: int) -> Array:
-    one = np.zeros(m.shape, bool)
-    one.flat[thread] = True
-    return one
-
-
 def _clipped(m: Machine, thread: int, tensor: _Tensor, at: tuple[int, ...], does: str) -> Clipped:
     """What of the box at these coordinates is inside its tensor, if that is in memory."""
     stores = does != "copies from"
     wrong = tensor.map.wrong_corner(at, stores=stores)
     if wrong:
-        raise faults.box_corner(m, does, _only(m, thread), tensor.map, at, wrong)
+        raise faults.box_corner(m, does, m.only(thread), tensor.map, at, wrong)
     part, allocation = tensor.map.clip(at, stores=stores), tensor.allocation
     first = tensor.start + part.offset
     last = first + part.span_bytes + tensor.map.itemsize
     if not part.empty and (first < 0 or last > allocation.size_bytes):
-        who = _only(m, thread)
+        who = m.only(thread)
         raise faults.box_out_of_bounds(m, does, who, tensor.map, allocation, at, first, last)
     if stores and allocation.read_only:
         place = np.full((1, 1), allocation.address + first, np.uint64)
-        raise faults.read_only(m, "writes", place, _only(m, thread), tensor.map.itemsize)
+        raise faults.read_only(m, "writes", place, m.only(thread), tensor.map.itemsize)
     return part
 
 
@@ -121,7 +115,7 @@ def _tensor(m: Machine, address: int, modes: int, thread: int) -> _Tensor:
     try:
         return _described(m, address, modes)
     except ValueError as error:
-        raise faults.tensor_map(m, _only(m, thread), str(error)) from None
+        raise faults.tensor_map(m, m.only(thread), str(error)) from None
 
 
 def _described(m: Machine, address: int, modes: int) -> _Tensor:
@@ -130,10 +124,9 @@ def _described(m: Machine, address: int, modes: int) -> _Tensor:
     if address - plain == PARAM_WINDOW:
         raw = m.record.params[plain : plain + tensor_maps.BYTES]
     elif address == plain:
-        holder = m.memory.find(plain)
-        if holder is not None and plain >= holder.address:
-            at = plain - holder.address
-            raw = holder.data[at : at + tensor_maps.BYTES].tobytes()
+        if (holder := m.memory.holder(plain)) is not None:
+            allocation, at = holder
+            raw = allocation.data[at : at + tensor_maps.BYTES].tobytes()
     if len(raw) < tensor_maps.BYTES:
         raise ValueError(f"an address, {address:#x}, where no tensor map can be")
     if plain % tensor_maps.ALIGN:
@@ -142,27 +135,18 @@ def _described(m: Machine, address: int, modes: int) -> _Tensor:
     found = tensor_maps.decode(raw)
     if len(found.sizes) != modes:
         raise ValueError(f"a tensor map of {len(found.sizes)} modes for a copy of {modes}")
-    held = _held(m, found.address)
+    held = m.memory.holder(found.address)
     if held is None:  # a real address, as the host or a table of pointers has it
         if m.memory.translate(found.address) is None:
             m.memory.adopt(found.address)
         virtual = m.memory.translate(found.address)
-        held = None if virtual is None else _held(m, virtual)
+        held = None if virtual is None else m.memory.holder(virtual)
     if held is None:
         raise ValueError(
             f"a tensor map of memory at {found.address:#x}, which belongs to no tensor of this "
             "launch: it was made for another tensor, or for one that is gone"
         )
     return _Tensor(found, *held)
-
-
-def _held(m: Machine, address: int) -> tuple[Allocation, int] | None:
-    """The allocation that holds a virtual address, and the byte."""
-    allocation = m.memory.find(address)
-    start = -1 if allocation is None else address - allocation.address
-    if allocation is None or not 0 <= start < max(allocation.size_bytes, 1):
-        return None
-    return allocation, start
 
 
 # -- copies ---------------------------------------------------------------------------------------
