@@ -69,6 +69,8 @@ def test_pointers_into_the_middle_and_past_the_end_translate():
     assert memory.translate(pointer + 32) == start + 32
     assert memory.translate(pointer + 36) is None
     assert memory.translate(pointer - 4) is None
+    assert memory.holder(start + 31) == (memory.allocations[0], 31)
+    assert memory.holder(start + 32) is None and memory.holder(start - 1) is None
 
 
 # -- the same storage twice ------------------------------------------------------------------------
