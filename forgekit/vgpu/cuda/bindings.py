@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from forgekit.errors import UsageError, got_needed
-from forgekit.vgpu.cuda import device, device_memory, graphs, notice
+from forgekit.vgpu.cuda import device, device_memory, graphs
 from forgekit.vgpu.cuda.patches import Patches
 from forgekit.vgpu.host import limits
 
@@ -39,7 +39,7 @@ def patch_bindings(patches: Patches) -> None:
 
 def _answering(call: Callable, ok: Any) -> Callable:
     def answer(*args: Any, **kwargs: Any) -> tuple:
-        notice.say_once()
+        device.say_once()
         result = call(*args, **kwargs)
         return (ok, *result) if isinstance(result, tuple) else (ok,) if result is None else (
             ok, result)  # fmt: skip

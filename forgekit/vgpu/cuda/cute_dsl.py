@@ -15,21 +15,18 @@ def patch_cute_dsl(patches: Patches) -> None:
     """`benchmark` and `tune` run each variant once; what writes code for a real GPU is refused; a
     launch that is too large raises the DSL's error."""
     from cutlass import testing
-    from cutlass.base_dsl import jit_executor
-    from cutlass.cutlass_dsl import cuda_jit_executor
+    from cutlass.base_dsl.jit_executor import JitCompiledFunction
+    from cutlass.cute import testing as older
     from cutlass.utils import HardwareInfo
 
-    for name in ("benchmark", "_benchmark_for_autotune"):
-        _patch_everywhere(patches, testing, name, _once(getattr(testing, name)))
+    for owner, name in (
+        (testing, "benchmark"), (testing, "_benchmark_for_autotune"), (older, "_benchmark"),
+    ):  # fmt: skip
+        patches.put(owner, name, _once(getattr(owner, name)))
     patches.put(limits, "LaunchError", _launch_error())
     # It would load an empty kernel to ask how many of its blocks fit; see `bindings`.
     patches.put(HardwareInfo, "_get_device_function", lambda self: None)
-    for owner in {
-        jit_executor.JitCompiledFunction,
-        cuda_jit_executor.CudaDialectJitCompiledFunction,
-    }:
-        if hasattr(owner, "export_to_c"):
-            patches.put(owner, "export_to_c", _refuse_export)
+    patches.put(JitCompiledFunction, "export_to_c", _refuse_export)
 
 
 def _launch_error() -> type[LaunchError]:
@@ -47,14 +44,6 @@ def _launch_error() -> type[LaunchError]:
             self.message, self.error_code = message, code
 
     return CudaLaunchError
-
-
-def _patch_everywhere(patches: Patches, module: Any, name: str, value: Any) -> None:
-    patches.put(module, name, value)
-    from cutlass.cute import testing as older
-
-    if f"_{name}" in vars(older):  # cute.testing keeps its own name for it
-        patches.put(older, f"_{name}", value)
 
 
 def _once(measure: Callable) -> Callable:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import sys
 from types import SimpleNamespace
 
 from forgekit.vgpu.host import hooks, limits
@@ -23,6 +25,16 @@ def capability() -> tuple[int, int]:
 
 def name() -> str:
     return f"virtual GPU ({arch()})"
+
+
+@functools.cache
+def say_once() -> None:
+    """Say on stderr, once a process, what "cuda" means where a script first uses it."""
+    print(
+        f'forgekit: no GPU here: "cuda" is the {name()}, on the CPU and in its memory; '
+        "times are the CPU's (--no-cuda: without this)",
+        file=sys.stderr,
+    )
 
 
 def memory_bytes() -> tuple[int, int]:

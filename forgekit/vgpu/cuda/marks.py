@@ -16,7 +16,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from forgekit.errors import UsageError, got_needed
-from forgekit.vgpu.cuda import graphs, notice, products
+from forgekit.vgpu.cuda import device as gpu
+from forgekit.vgpu.cuda import graphs, products
 from forgekit.vgpu.host.arguments import CUDA_ATTRIBUTE, PINNED_ATTRIBUTE, marked_of
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
@@ -25,7 +26,7 @@ CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
 def mark(tensor: torch.Tensor, cuda: bool = True) -> torch.Tensor:
     """Say of a tensor's storage where it counts as lying; returns the tensor."""
     if cuda:
-        notice.say_once()
+        gpu.say_once()
     setattr(marked_of(tensor), CUDA_ATTRIBUTE, cuda)
     return tensor
 

@@ -227,12 +227,14 @@ def make_engine(module: Any, text: str, arch: str) -> Any:
     Its host code is not optimised: a fifth of a compilation less, and calls are as fast.
     """
     runtime = Runtime(text, arch)
-    engine = _engine_class()(module, opt_level=0, shared_libs=())
     declared = {
-        str(op.attributes["sym_name"]).strip('"')
+        str(op.attributes["sym_name"]).strip('"'): op
         for op in module.body.operations
         if "sym_name" in op.attributes
     }
+    if "cuda_load" in declared:  # for code in a file; to link it takes longest
+        declared.pop("cuda_load").erase()
+    engine = _engine_class()(module, opt_level=0, shared_libs=())
     for name in sorted(n for n in declared if n.startswith(("_cu", "cuda_dialect_"))):
         callback = runtime.callbacks.get(name) or _refuse(name, runtime)
         engine.raw_register_runtime(name, ctypes.cast(callback, _Pointer))

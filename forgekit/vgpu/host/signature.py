@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from forgekit.errors import ArgumentMismatchError, brief, got_needed
@@ -180,38 +180,41 @@ _SAME_BITS = {"tfloat32": "float32", "boolean": "bool"}
 
 
 @dataclass(frozen=True)
+class Scalar:
+    """A parameter that is no tensor; integer: CuTe DSL's type where it is a whole number."""
+
+    integer: Any
+
+
+@dataclass(frozen=True)
 class CallSignature:
     """The runtime parameters of a compiled function.
 
-    integers: CuTe DSL's types of the scalars that are whole numbers; env_streams: stream parameters
+    parameters: a `TensorParameter`, a `Scalar`, None where nothing is checked, or a tuple of such
+    with, for numbers and pointers in it, CuTe DSL's type or a pointer like it: TVM-FFI takes
+    Python's numbers there, and CuTe DSL's own calls would lose them. env_streams: stream parameters
     that TVM-FFI leaves out of the call; packs: whether tensors are packed by what was compiled, as
-    TVM-FFI does, whatever marks the caller's tensors have. members: CuTe DSL's types of the numbers
-    in tuples, where TVM-FFI takes Python's numbers and CuTe DSL's own calls would lose them.
+    TVM-FFI does, whatever marks the caller's tensors have.
     """
 
-    tensors: Mapping[str, Any]
-    others: frozenset[str]
-    integers: Mapping[str, Any]
-    env_streams: frozenset[str] = frozenset()
-    packs: bool = False
-    members: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any]
+    env_streams: frozenset[str]
+    packs: bool
 
     @classmethod
     def of(
         cls, arguments: Mapping[str, Any], annotations: Mapping[str, Any], wants_tvm_ffi: bool
     ) -> CallSignature:
-        of = _parameters if wants_tvm_ffi else TensorParameter.of
-        tensors = {n: p for n, v in arguments.items() if (p := of(v)) is not None}
-        streams = {
-            n
-            for n, v in arguments.items()
-            if wants_tvm_ffi and getattr(v, "use_tvm_ffi_env_stream", False)
-        }
-        scalars = {n for n, v in arguments.items() if n not in tensors and not _nested(v)}
-        kinds = {n: integer_type(annotations.get(n), arguments[n]) for n in scalars}
-        integers = {n: kind for n, kind in kinds.items() if kind is not None}
-        nested = {n: _numbers(v) for n, v in arguments.items() if wants_tvm_ffi and _nested(v)}
-        return cls(tensors, frozenset(scalars), integers, frozenset(streams), wants_tvm_ffi, nested)
+        parameters, streams = {}, set()
+        for name, value in arguments.items():
+            if isinstance(value, list | tuple | Mapping):
+                parameters[name] = _members(value) if wants_tvm_ffi else None
+            else:
+                scalar = Scalar(integer_type(annotations.get(name), value))
+                parameters[name] = TensorParameter.of(value) or scalar
+            if wants_tvm_ffi and getattr(value, "use_tvm_ffi_env_stream", False):
+                streams.add(name)
+        return cls(parameters, frozenset(streams), wants_tvm_ffi)
 
     def complete(
         self, names: Sequence[str], args: tuple, kwargs: Mapping[str, Any]
@@ -233,25 +236,37 @@ class CallSignature:
         Raises:
             ArgumentMismatchError: it is not what the function was compiled for.
         """
-        parameter = self.tensors.get(name)
-        value = _as_compiled(name, self.members.get(name), value)
-        if parameter is None:
-            if name in self.others and is_tensor(value):
-                raise _mismatch(name, "a tensor", "a value that is no tensor", _COMPARE)
-            check_integer(name, value, self.integers.get(name))
-            return value
-        return self._fit_tensors(name, parameter, value)
+        return self._fit(name, self.parameters.get(name), value)
 
-    def _fit_tensors(self, name: str, parameter: Any, value: Any) -> Any:
-        if isinstance(parameter, tuple):
-            if not isinstance(value, tuple | list) or len(value) != len(parameter):
-                raise _mismatch(name, brief(value), f"{len(parameter)} values", _COMPARE)
-            names = getattr(value, "_fields", range(len(value)))
-            fitted = [
-                v if p is None else self._fit_tensors(f"{name}.{n}", p, v)
-                for n, p, v in zip(names, parameter, value, strict=True)
-            ]
-            return type(value)(*fitted) if hasattr(value, "_fields") else type(value)(fitted)
+    def _fit(self, name: str, parameter: Any, value: Any) -> Any:
+        match parameter:
+            case None:
+                return value
+            case TensorParameter():
+                return self._fit_tensor(name, parameter, value)
+            case Scalar(integer):
+                if is_tensor(value):
+                    raise _mismatch(name, "a tensor", "a value that is no tensor", _COMPARE)
+                check_integer(name, value, integer)
+                return value
+            case tuple():
+                if not isinstance(value, tuple | list) or len(value) != len(parameter):
+                    raise _mismatch(name, brief(value), f"{len(parameter)} values", _COMPARE)
+                names = getattr(value, "_fields", range(len(value)))
+                fitted = [
+                    self._fit(f"{name}.{n}", p, v)
+                    for n, p, v in zip(names, parameter, value, strict=True)
+                ]
+                return type(value)(*fitted) if hasattr(value, "_fields") else type(value)(fitted)
+        if type(value) not in (int, float, bool):
+            return value
+        if hasattr(parameter, "_pointer"):  # an address, such as x.data_ptr()
+            like = parameter
+            return type(like)(value, like._dtype, like._addr_space, like._assumed_align)
+        check_integer(name, value, integer_type(parameter, value))
+        return parameter(value)
+
+    def _fit_tensor(self, name: str, parameter: TensorParameter, value: Any) -> Any:
         if hasattr(value, SOURCE_ATTRIBUTE) and not hasattr(value, "dynamic_shapes_mask"):
             return value  # packed already, by forgekit.compile
         if not is_tensor(value):
@@ -269,41 +284,18 @@ class CallSignature:
         return value
 
 
-def _parameters(value: Any) -> TensorParameter | tuple | None:
-    """What is known of the tensors in a value: of itself, or of the members of a tuple."""
-    if not isinstance(value, tuple | list):
-        return TensorParameter.of(value)
-    members = tuple(map(_parameters, value))
-    return members if any(members) else None
-
-
-def _numbers(value: Any) -> Any:
-    """CuTe DSL's type of a number, a pointer itself, or these of a tuple's members; else None."""
+def _members(value: Any) -> Any:
+    """Of a tuple, what is known of each member; None where that is nothing."""
     import cutlass
 
     if isinstance(value, tuple | list):
-        return tuple(map(_numbers, value))
+        found = tuple(map(_members, value))
+        return None if all(member is None for member in found) else found
+    if (tensor := TensorParameter.of(value)) is not None:
+        return tensor
     if hasattr(value, "_pointer"):
         return value
     return type(value) if isinstance(value, cutlass.Numeric) else None
-
-
-def _as_compiled(name: str, kinds: Any, value: Any) -> Any:
-    """A value whose Python numbers have become these types."""
-    if isinstance(kinds, tuple):
-        if not isinstance(value, tuple | list) or len(value) != len(kinds):
-            return value
-        names = getattr(value, "_fields", range(len(value)))
-        found = [
-            _as_compiled(f"{name}.{n}", k, v) for n, k, v in zip(names, kinds, value, strict=True)
-        ]
-        return type(value)(*found) if hasattr(value, "_fields") else type(value)(found)
-    if kinds is None or type(value) not in (int, float, bool):
-        return value
-    if hasattr(kinds, "_pointer"):  # an address, such as x.data_ptr()
-        return type(kinds)(value, kinds._dtype, kinds._addr_space, kinds._assumed_align)
-    check_integer(name, value, integer_type(kinds, value))
-    return kinds(value)
 
 
 def check_uncompiled(name: str, value: Any, annotation: Any) -> None:
@@ -344,10 +336,6 @@ def check_integer(name: str, value: Any, kind: Any) -> None:
 
 
 _COMPARE = "compare the call with the function's parameters"
-
-
-def _nested(value: Any) -> bool:
-    return isinstance(value, list | tuple | Mapping)
 
 
 def _marks(p: TensorParameter) -> tuple:

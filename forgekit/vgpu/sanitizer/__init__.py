@@ -3,9 +3,9 @@
     listener.py     hears the events and hands them to the checks
     findings.py     a finding: kind, lines, block, thread, element; collects those of a launch
     messages.py     the words of all findings
-    shared.py       shared memory: races, reads of what nobody wrote
-    tensors.py      global memory: races between threads and blocks, elements nobody wrote
-    copies.py       cp.async in flight: what it brings bytes to, what it reads them from
+    shared.py       shared memory: races, reads of what nobody wrote, cp.async in flight to it
+    tensors.py      global memory: races between threads and blocks, elements nobody wrote, what
+                    cp.async in flight still reads
     proxies.py      stores that asynchronous copies may not see yet, for want of a proxy fence
     warpgroups.py   wgmma: what products in flight use, fences before them
     warps.py        member masks, shuffles, barriers in divergent code

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from forgekit.vgpu.floats import Array
 from forgekit.vgpu.listeners import Access
 from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.memory.addressing import Target
 from forgekit.vgpu.sanitizer.clocks import Snapshot
-from forgekit.vgpu.sanitizer.copies import Destinations
 from forgekit.vgpu.sanitizer.findings import Report, shared_byte
 from forgekit.vgpu.sanitizer.messages import COPY_IN_FLIGHT
 from forgekit.vgpu.sanitizer.order import Order
@@ -44,6 +44,42 @@ class _Held(NamedTuple):
         return Touch(
             self.what, found.units, found.who, self.pc, self.clock, self.time, values, found.each
         )
+
+
+class Destinations:
+    """The units of a batch's shared memory that `cp.async` is in flight to: until the thread that
+    started the copy has waited for it."""
+
+    def __init__(self, n_units: int) -> None:
+        self._n_units = n_units
+        self._pcs: Array | None = None  # where the copy to each unit started, plus 1; None: none
+        self._threads = np.zeros(0, np.int32)
+
+    def start(self, pc: int, found: Reach) -> None:
+        if self._pcs is None:
+            self._pcs = np.zeros(self._n_units, np.int32)
+            self._threads = np.zeros(self._n_units, np.int32)
+        self._pcs[found.units] = pc + 1
+        self._threads[found.units] = found.who
+
+    def complete(self, found: Reach) -> None:
+        if self._pcs is not None:
+            self._pcs[found.units] = 0
+            if not self._pcs.any():
+                self._pcs = None
+
+    def __bool__(self) -> bool:
+        return self._pcs is not None
+
+    def to(self, units: Array) -> Array:
+        """Which of these units a copy is in flight to; there is one."""
+        assert self._pcs is not None
+        return np.asarray(self._pcs[units] != 0)
+
+    def of(self, unit: int) -> tuple[int, int]:
+        """The instruction and the thread of the copy to a unit."""
+        assert self._pcs is not None
+        return int(self._pcs[unit]) - 1, int(self._threads[unit])
 
 
 class SharedCheck:

@@ -10,6 +10,7 @@ ordered by their barriers, blocks by atomic and ordered accesses only (`order.py
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,7 +24,6 @@ from forgekit.vgpu.memory.addressing import Target
 from forgekit.vgpu.program import Program
 from forgekit.vgpu.ptx.dataflow import Origins
 from forgekit.vgpu.sanitizer.clocks import Snapshot
-from forgekit.vgpu.sanitizer.copies import Source
 from forgekit.vgpu.sanitizer.findings import Report
 from forgekit.vgpu.sanitizer.messages import SOURCE_CHANGED, UNINITIALISED_GLOBAL
 from forgekit.vgpu.sanitizer.order import Order
@@ -32,6 +32,23 @@ from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE, Shadow, 
 
 _WHAT = {"load": READ, "async load": READ, "store": WRITE, "atomic": ATOMIC}
 _MOST_THREADS = 1 << 31  # of a launch, so that a thread's number fits 32 bits
+
+
+@dataclass
+class Source:
+    """Copies that one `cp.async` has started and not been waited for: thread `who[i]` of the batch
+    reads `units[i]` of a tensor. copy: as in `Access`."""
+
+    copy: object
+    pc: int
+    units: Array
+    who: Array
+
+    def take(self, which: Array) -> Reach:
+        """Forget some entries, and return them."""
+        taken = Reach(self.units[which], self.who[which], None, 1)
+        self.units, self.who = self.units[~which], self.who[~which]
+        return taken
 
 
 class _Tensor:
