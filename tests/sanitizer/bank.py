@@ -14,6 +14,7 @@ import inspect
 import linecache
 import pkgutil
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -24,7 +25,6 @@ import torch
 from cutlass import cute
 
 import forgekit as fk
-from forgekit.diagnosing.sources import reached_functions
 
 Args = Callable[[], tuple[Any, ...]]
 Want = Callable[..., torch.Tensor | Sequence[tuple[torch.Tensor, torch.Tensor]]]
@@ -170,17 +170,31 @@ def _compile(
 def marks(family: Family) -> list[tuple[str, str, int]]:
     """(name of a bug, file, line) of every mark in the source of a family's functions."""
     found_marks = []
-    for source in reached_functions(family.kernel or family.host):
+    for function in _of_one_module(family.kernel or family.host):
+        lines, first = inspect.getsourcelines(function)
         above: list[str] = []
-        for number, line in enumerate(source.lines, source.first_line):
+        for number, line in enumerate(lines, first):
             found = _MARK.search(line.rstrip())
             names = found.group(1).split(", ") if found else []
             if line.lstrip().startswith("# BUG"):
                 above += names
                 continue
-            found_marks += [(name, source.filename, number) for name in (*above, *names)]
+            file = function.__code__.co_filename
+            found_marks += [(name, file, number) for name in (*above, *names)]
             above = []
     return found_marks
+
+
+def _of_one_module(first: Any) -> list[Any]:
+    """A function, and those of CuTe DSL that it names, and that these name, of its module."""
+    found = [inspect.unwrap(first)]
+    for function in found:
+        named = set(re.findall(r"\w+", inspect.getsource(function)))
+        for name, value in vars(sys.modules[function.__module__]).items():
+            plain = inspect.unwrap(value) if hasattr(value, "__wrapped__") else None
+            if name in named and plain is not None and plain not in found:
+                found.append(plain)
+    return found
 
 
 def _modules(package: str) -> Iterator[ModuleType]:

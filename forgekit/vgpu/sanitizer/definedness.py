@@ -9,6 +9,7 @@ shuffle: what is computed on leftover bytes and dropped is nobody's concern.
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -37,6 +38,8 @@ _DECIDING = frozenset({
     "shfl", "vote", "match", "redux", "elect", "activemask", "call",
 })  # fmt: skip
 
+Hook = Callable[[Machine], None]
+
 
 class Definedness(Listener):
     """The undefined values of one launch.
@@ -62,12 +65,15 @@ class Definedness(Listener):
         reads, writes = dataflow.reads_and_writes(ins)
         numbers = self._operands.program.registers
         touched = {numbers[n] for n in (*reads, *writes) if n in numbers}
-        hooks = [h for h in (self._sinks(ins), self._results(ins, writes)) if h is not None]
         tainted = self._taints.registers
+
+        @functools.cache  # made when they first matter: most instructions never meet any
+        def hooks() -> list[Hook]:
+            return [h for h in (self._sinks(ins), self._results(ins, writes)) if h is not None]
 
         def run(m: Machine) -> object:
             if tainted and not touched.isdisjoint(tainted):
-                for hook in hooks:
+                for hook in hooks():
                     hook(m)
             if step(m):
                 return True
@@ -79,7 +85,7 @@ class Definedness(Listener):
 
         return run
 
-    def _results(self, ins: Instruction, names: list[str]) -> Callable[[Machine], None] | None:
+    def _results(self, ins: Instruction, names: list[str]) -> Hook | None:
         """What an instruction makes of its sources; None where events do that (`_BY_EVENT`)."""
         program, root = self._operands.program, ins.opcode[0]
         writes = [program.registers[n] for n in names if n in program.registers]
@@ -114,7 +120,7 @@ class Definedness(Listener):
 
         return results
 
-    def _sinks(self, ins: Instruction) -> Callable[[Machine], None] | None:
+    def _sinks(self, ins: Instruction) -> Hook | None:
         """Reports what an undefined guard, address or size decides."""
         program, root = self._operands.program, ins.opcode[0]
         self._operands.decoder.instruction = ins
