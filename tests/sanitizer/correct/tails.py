@@ -6,7 +6,7 @@ all threads alike, masked or left out at the end.
 
 import cutlass
 import torch
-from cutlass import Float32, Int8, Int32, Int64, cute
+from cutlass import Float32, Int8, Int32, Int64, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import family
@@ -56,11 +56,11 @@ def rows_kernel(mX, mT, mY, what):
     cute.autovec_copy(sX[None, lane, warp], rX)
     x = rX.load()
     add, most = cute.ReductionOp.ADD, cute.ReductionOp.MAX
-    if cutlass.const_expr(what in ("softmax", "cross_entropy")):
+    if const_expr(what in ("softmax", "cross_entropy")):
         top = cute.arch.warp_reduction_max(x.reduce(most, -Float32.inf, 0))
         e = cute.math.exp(x - top)
         total = cute.arch.warp_reduction_sum(e.reduce(add, Float32(0.0), 0))
-        if cutlass.const_expr(what == "softmax"):
+        if const_expr(what == "softmax"):
             rX.store(e / total)
         else:
             target = Int32(0)
@@ -69,21 +69,21 @@ def rows_kernel(mX, mT, mY, what):
             at = sX[target % 4, target // 4, warp]
             if row < rows and lane == 0:
                 mY[row, 0] = cute.math.log(total) + top - at
-    elif cutlass.const_expr(what == "rms_norm"):
+    elif const_expr(what == "rms_norm"):
         squares = cute.arch.warp_reduction_sum((x * x).reduce(add, Float32(0.0), 0))
         rX.store(x * cute.math.rsqrt(squares / (4 * WARP) + 1e-6))
-    elif cutlass.const_expr(what == "layer_norm"):
+    elif const_expr(what == "layer_norm"):
         mean = cute.arch.warp_reduction_sum(x.reduce(add, Float32(0.0), 0)) / (4 * WARP)
         off = x - mean
         variance = cute.arch.warp_reduction_sum((off * off).reduce(add, Float32(0.0), 0))
         rX.store(off * cute.math.rsqrt(variance / (4 * WARP) + 1e-6))
-    elif cutlass.const_expr(what == "rotary"):  # pairs turned by an angle
+    elif const_expr(what == "rotary"):  # pairs turned by an angle
         for k in cutlass.range_constexpr(2):
             angle = Float32(2 * lane + k)
             c, s = cute.math.cos(angle), cute.math.sin(angle)
             a, b = rX[2 * k], rX[2 * k + 1]
             rX[2 * k], rX[2 * k + 1] = a * c - b * s, a * s + b * c
-    if cutlass.const_expr(what != "cross_entropy"):
+    if const_expr(what != "cross_entropy"):
         if row < rows:
             cute.autovec_copy(rX, cute.zipped_divide(mY[row, None], (4,))[None, lane])
 
@@ -117,7 +117,7 @@ def columns_kernel(mX, mY, what):
         sX[tidx] = mX[tidx]
     cute.arch.sync_threads()
     x = sX[tidx]
-    if cutlass.const_expr(what == "sum"):
+    if const_expr(what == "sum"):
         total = cute.arch.warp_reduction_sum(x if inside else Float32(0.0))
         if tidx % WARP == 0:
             sP[tidx // WARP] = total
@@ -126,7 +126,7 @@ def columns_kernel(mX, mY, what):
         total = cute.arch.warp_reduction_sum(part if tidx % WARP < 2 else Float32(0.0))
         if tidx == 0:
             mY[0] = total
-    elif cutlass.const_expr(what == "tree"):
+    elif const_expr(what == "tree"):
         for step in cutlass.range_constexpr(6):
             half = 32 >> step
             other = sX[(tidx + half) % THREADS]
@@ -136,7 +136,7 @@ def columns_kernel(mX, mY, what):
             cute.arch.sync_threads()
         if tidx == 0:
             mY[0] = sX[0]
-    elif cutlass.const_expr(what == "shuffles"):  # lanes beyond the end pass on what is dropped
+    elif const_expr(what == "shuffles"):  # lanes beyond the end pass on what is dropped
         if tidx < WARP:
             y = sX[WARP + tidx]
             for step in cutlass.range_constexpr(5):
@@ -145,7 +145,7 @@ def columns_kernel(mX, mY, what):
             x = cute.arch.warp_reduction_sum(x)
             if tidx == 0:
                 mY[0] = x + y
-    elif cutlass.const_expr(what == "votes"):
+    elif const_expr(what == "votes"):
         count = cute.arch.popc(cute.arch.vote_ballot_sync(inside and x > 0.0))
         some = cute.arch.vote_any_sync(x > 100.0 and inside)
         if tidx % WARP == 0:
@@ -153,7 +153,7 @@ def columns_kernel(mX, mY, what):
         cute.arch.sync_threads()
         if tidx == 0:
             mY[0] = sP[0] + sP[1]
-    elif cutlass.const_expr(what == "maximum"):
+    elif const_expr(what == "maximum"):
         best = Float32(0.0)
         if inside and x > 0.0:
             best = x
@@ -163,7 +163,7 @@ def columns_kernel(mX, mY, what):
         cute.arch.sync_threads()
         if tidx == 0:
             mY[0] = cute.arch.fmax(sP[0], sP[1])
-    elif cutlass.const_expr(what == "scan"):  # what is to the right never comes to the left
+    elif const_expr(what == "scan"):  # what is to the right never comes to the left
         for step in cutlass.range_constexpr(6):
             apart = 1 << step
             other = sX[(tidx + THREADS - apart) % THREADS]
@@ -173,7 +173,7 @@ def columns_kernel(mX, mY, what):
             cute.arch.sync_threads()
         if tidx == n - 1:
             mY[0] = sX[tidx]
-    elif cutlass.const_expr(what == "atomics"):
+    elif const_expr(what == "atomics"):
         if tidx == 0:
             sP[0] = Float32(0.0)
         cute.arch.sync_threads()
@@ -183,7 +183,7 @@ def columns_kernel(mX, mY, what):
         cute.arch.sync_threads()
         if tidx == 0:
             mY[0] = sP[0]
-    elif cutlass.const_expr(what == "overwritten"):  # read too early, and then again
+    elif const_expr(what == "overwritten"):  # read too early, and then again
         cute.arch.sync_threads()
         sX[THREADS - 1 - tidx] = x if inside else Float32(0.0)
         cute.arch.sync_threads()
@@ -193,7 +193,7 @@ def columns_kernel(mX, mY, what):
         cute.arch.sync_threads()
         if tidx == 0:
             mY[0] = sP[0] + sP[1]
-    elif cutlass.const_expr(what == "copied_on"):
+    elif const_expr(what == "copied_on"):
         sZ = smem(THREADS)
         sZ[THREADS - 1 - tidx] = x * 2.0
         cute.arch.sync_threads()
@@ -202,7 +202,7 @@ def columns_kernel(mX, mY, what):
             total += sZ[THREADS - 1 - k]
         if tidx == 0:
             mY[0] = 0.5 * total
-    elif cutlass.const_expr(what == "register_array"):
+    elif const_expr(what == "register_array"):
         rX = cute.make_rmem_tensor(2, Float32)
         rX[0] = x if inside else Float32(0.0)
         rX[1] = x

@@ -5,7 +5,7 @@ Its neighbours arrive at the barrier long before: locks, semaphores, chained sca
 
 import cutlass
 import torch
-from cutlass import Float32, Int32, Int64, cute
+from cutlass import Float32, Int32, Int64, const_expr, cute
 from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
@@ -161,7 +161,7 @@ def scan(mX, mF, mT, mY, by_ticket):
     """
     tidx, row = indices()
     sRow = smem(1, Int32)
-    if cutlass.const_expr(by_ticket):
+    if const_expr(by_ticket):
         if tidx == 0:
             sRow[0] = cute.arch.atomic_add(mF.iterator + mX.shape[0], Int32(1))
         cute.arch.sync_threads()

@@ -1,7 +1,7 @@
 """cp.async: waits that are missing, too weak or in the wrong place, stages used too early."""
 
 import cutlass
-from cutlass import Float32, cute
+from cutlass import Float32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
@@ -46,16 +46,16 @@ def own_vector(mX, mY, bug):
     gX = cute.zipped_divide(mX, (4,))
     # BUG not_committed, not_awaited, awaited_late, awaited_but_one, overwritten, read_by_another
     cute.copy(vector_atom(), gX[None, tidx], sX[None, tidx])
-    if cutlass.const_expr(bug != "not_committed"):
+    if const_expr(bug != "not_committed"):
         cute.arch.cp_async_commit_group()
-    if cutlass.const_expr(bug == "overwritten"):
+    if const_expr(bug == "overwritten"):
         sX[0, tidx] = Float32(0.0)  # BUG overwritten
-    if cutlass.const_expr(bug not in ("not_awaited", "awaited_late")):
+    if const_expr(bug not in ("not_awaited", "awaited_late")):
         cute.arch.cp_async_wait_group(1 if bug == "awaited_but_one" else 0)
-    thread = THREADS - 1 - tidx if cutlass.const_expr(bug == "read_by_another") else tidx
+    thread = THREADS - 1 - tidx if const_expr(bug == "read_by_another") else tidx
     # BUG not_committed, not_awaited, awaited_late, awaited_but_one, read_by_another
     x = sX[3, thread]
-    if cutlass.const_expr(bug == "awaited_late"):
+    if const_expr(bug == "awaited_late"):
         cute.arch.cp_async_wait_group(0)
     mY[tidx] = x
 
@@ -76,7 +76,7 @@ def reversed_tile(mX, mY, bug):
     pred = cute.make_rmem_tensor(cute.make_layout((4,), stride=(0,)), cutlass.Boolean)
     vector = bidx * THREADS + tidx
     pred[0] = vector * 4 < mX.shape[0]
-    if cutlass.const_expr(bug == "without_predicate"):
+    if const_expr(bug == "without_predicate"):
         cute.copy(vector_atom(), gX[None, vector], sV[None, tidx])  # BUG without_predicate
     else:
         # BUG unguarded, barrier_first
@@ -116,18 +116,18 @@ def pipeline(mX, mY, bug):
         cute.arch.cp_async_commit_group()
     total = Float32(0.0)
     for t in cutlass.range(tiles, unroll=1):
-        if cutlass.const_expr(bug != "no_wait"):
+        if const_expr(bug != "no_wait"):
             cute.arch.cp_async_wait_group(STAGES - (1 if bug == "weak_wait" else 2))
         sync_if(bug != "no_barrier")
         ahead = t + STAGES - 1
-        stage = t if cutlass.const_expr(bug == "reuses_stage_read") else ahead
+        stage = t if const_expr(bug == "reuses_stage_read") else ahead
         if ahead < tiles:
             new = sX[None, tidx, stage % STAGES]
             # BUG weak_wait, no_wait, no_barrier, reuses_stage_read, fewer_commits
             cute.copy(vector_atom(), gX[None, ahead * THREADS + tidx], new)
-            if cutlass.const_expr(bug == "fewer_commits"):
+            if const_expr(bug == "fewer_commits"):
                 cute.arch.cp_async_commit_group()
-        if cutlass.const_expr(bug != "fewer_commits"):
+        if const_expr(bug != "fewer_commits"):
             cute.arch.cp_async_commit_group()
         for k in cutlass.range_constexpr(4):
             # BUG weak_wait, no_wait, no_barrier, reuses_stage_read, fewer_commits
@@ -153,15 +153,15 @@ def two_stages(mX, mY, bug):
     cute.arch.cp_async_commit_group()
     for t in cutlass.range(tiles, unroll=1):
         if t + 1 < tiles:
-            stage = 0 if cutlass.const_expr(bug == "of_one_buffer") else (t + 1) % 2
+            stage = 0 if const_expr(bug == "of_one_buffer") else (t + 1) % 2
             # BUG without_second_barrier, of_one_buffer
             cute.copy(vector_atom(), gX[None, (t + 1) * THREADS + tidx], sX[None, tidx, stage])
         cute.arch.cp_async_commit_group()
         cute.arch.cp_async_wait_group(1)
         cute.arch.sync_threads()
-        stage = 0 if cutlass.const_expr(bug == "of_one_buffer") else t % 2
+        stage = 0 if const_expr(bug == "of_one_buffer") else t % 2
         for k in cutlass.range_constexpr(4):
             x = sX[k, THREADS - 1 - tidx, stage]  # BUG without_second_barrier, of_one_buffer
             mY[t * TILE + 4 * (THREADS - 1 - tidx) + k] = 2.0 * x
-        if cutlass.const_expr(bug != "without_second_barrier"):
+        if const_expr(bug != "without_second_barrier"):
             cute.arch.sync_threads()

@@ -2,7 +2,7 @@
 
 import cutlass
 import torch
-from cutlass import Float32, Int32, cute
+from cutlass import Float32, Int32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
@@ -28,25 +28,24 @@ def mirror(mX, mY, bug):
     warp, lane = tidx // 32, tidx % 32
     sX = smem(THREADS)
     sX[tidx] = mX[tidx]
-    if cutlass.const_expr(bug == "barrier_in_both_branches"):
+    if const_expr(bug == "barrier_in_both_branches"):
         if warp == 0:
             sX[tidx] = 1.0 * mX[tidx]
             cute.arch.sync_threads()  # BUG barrier_in_both_branches
         else:
             cute.arch.sync_threads()  # BUG barrier_in_both_branches
-    elif cutlass.const_expr(bug == "barrier_in_if"):
+    elif const_expr(bug == "barrier_in_if"):
         if warp == 0:
             cute.arch.sync_threads()  # BUG barrier_in_if
-    elif cutlass.const_expr(bug == "barrier_in_half_a_warp"):
+    elif const_expr(bug == "barrier_in_half_a_warp"):
         if lane < 16:
             cute.arch.sync_threads()  # BUG barrier_in_half_a_warp
-    elif cutlass.const_expr(bug == "barriers_by_warp_number"):
+    elif const_expr(bug == "barriers_by_warp_number"):
         for _ in cutlass.range(warp + 1, unroll=1):
             cute.arch.sync_threads()  # BUG barriers_by_warp_number
-    elif cutlass.const_expr(bug == "barrier_of_32_in_if"):
+    elif const_expr(bug == "barrier_of_32_in_if"):
         if warp == 0:
-            # BUG barrier_of_32_in_if
-            cute.arch.barrier(barrier_id=1, number_of_threads=THREADS)
+            cute.arch.barrier(barrier_id=1, number_of_threads=THREADS)  # BUG barrier_of_32_in_if
     # BUG barrier_in_if, barrier_in_half_a_warp, barriers_by_warp_number, barrier_of_32_in_if
     cute.arch.sync_threads()
     mY[tidx] = sX[THREADS - 1 - tidx]
@@ -66,22 +65,20 @@ def two_groups(mX, mY, bug):
     tidx, _, _ = cute.arch.thread_idx()
     group, i = tidx // 64, tidx % 64
     sX = smem((64, 2))
-    threads = 64
-    if cutlass.const_expr(bug == "with_a_count_of_96"):
-        threads = 96
-    if cutlass.const_expr(bug == "with_a_count_of_48"):
+    threads = 96 if const_expr(bug == "with_a_count_of_96") else 64
+    if const_expr(bug == "with_a_count_of_48"):
         threads = mX.shape[0] * 3 // 8  # as a constant, ptxas would refuse it
-    if cutlass.const_expr(bug == "with_a_count_of_32"):
+    if const_expr(bug == "with_a_count_of_32"):
         threads = 32
     sX[i, group] = mX[tidx]  # BUG reading_the_other, with_a_count_of_32
-    if cutlass.const_expr(bug == "with_unequal_counts"):
+    if const_expr(bug == "with_unequal_counts"):
         count = 64 + 64 * group
         cute.arch.barrier(barrier_id=1, number_of_threads=count)  # BUG with_unequal_counts
     else:
         number = 1 + group
         # BUG with_a_count_of_96, with_a_count_of_48
         cute.arch.barrier(barrier_id=number, number_of_threads=threads)
-    if cutlass.const_expr(bug == "reading_the_other"):
+    if const_expr(bug == "reading_the_other"):
         mY[tidx] = sX[63 - i, 1 - group]  # BUG reading_the_other
     else:
         mY[tidx] = sX[63 - i, group]  # BUG with_a_count_of_32
@@ -102,23 +99,23 @@ def producer(mX, mY, bug):
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem(32, Int32)
-    consumers = 96 if cutlass.const_expr(bug == "counted_unequally") else THREADS
+    consumers = 96 if const_expr(bug == "counted_unequally") else THREADS
     free = bug not in ("never_empty", "not_waiting_for_empty")
     for step in cutlass.range(mX.shape[0] // 32, unroll=1):
         if warp == 0:
-            if cutlass.const_expr(bug != "not_waiting_for_empty"):
+            if const_expr(bug != "not_waiting_for_empty"):
                 # BUG never_empty, waiting_in_a_circle
                 cute.arch.barrier(barrier_id=2, number_of_threads=THREADS)
             sX[lane] = mX[step * 32 + lane]  # BUG not_waiting_for_empty
             # BUG counted_unequally
             cute.arch.barrier_arrive(barrier_id=1, number_of_threads=THREADS)
         else:
-            if cutlass.const_expr(bug == "waiting_in_a_circle"):
+            if const_expr(bug == "waiting_in_a_circle"):
                 # BUG waiting_in_a_circle
                 cute.arch.barrier(barrier_id=1, number_of_threads=THREADS)
                 cute.arch.barrier_arrive(barrier_id=2, number_of_threads=THREADS)
             else:
-                if cutlass.const_expr(free):
+                if const_expr(free):
                     cute.arch.barrier_arrive(barrier_id=2, number_of_threads=THREADS)
                 # BUG counted_unequally, never_empty
                 cute.arch.barrier(barrier_id=1, number_of_threads=consumers)
@@ -153,7 +150,7 @@ def crossing(mY, bug):
 def per_warp(mY, bug):
     """The first lane of each warp stores the warp's number; warp_idx() is itself a shuffle."""
     tidx, _, _ = cute.arch.thread_idx()
-    if cutlass.const_expr(bug == "asked_in_a_branch"):
+    if const_expr(bug == "asked_in_a_branch"):
         if tidx % 32 == 0:
             mY[cute.arch.warp_idx()] = Float32(1.0)  # BUG asked_in_a_branch
     else:

@@ -2,7 +2,7 @@
 
 import cutlass
 import torch
-from cutlass import Float32, Int32, cute
+from cutlass import Float32, Int32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
@@ -38,9 +38,9 @@ def column_sum(mX, mY, bug):
     total = Float32(0.0)
     for k in cutlass.range_constexpr(8):
         total += mX[bidx * 8 + k, c]
-    if cutlass.const_expr(bug == "without_atomics"):
+    if const_expr(bug == "without_atomics"):
         mY[c] = mY[c] + total  # BUG without_atomics
-    elif cutlass.const_expr(bug == "stored"):
+    elif const_expr(bug == "stored"):
         mY[c] = total  # BUG stored
     else:
         cute.arch.atomic_add(mY.iterator + c, total)  # BUG into_empty
@@ -52,7 +52,7 @@ def partial_sums_kernel(mX: cute.Tensor, mP: cute.Tensor, bug: cutlass.Constexpr
     tidx, bidx = indices()
     total = cute.arch.warp_reduction_sum(mX[bidx * 32 + tidx])
     if tidx == 0:
-        if cutlass.const_expr(bug == "two_blocks_one_place"):
+        if const_expr(bug == "two_blocks_one_place"):
             mP[bidx // 2] = total  # BUG two_blocks_one_place
         else:
             mP[bidx] = total
@@ -78,7 +78,7 @@ def final_sum_kernel(mP: cute.Tensor, mY: cute.Tensor):
 @cute.jit
 def two_step_sum(mX: cute.Tensor, mP: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     blocks = mP.shape[0]
-    if cutlass.const_expr(bug == "one_block_missing"):
+    if const_expr(bug == "one_block_missing"):
         blocks = blocks - 1
     partial_sums_kernel(mX, mP, bug).launch(grid=(blocks, 1, 1), block=(32, 1, 1))
     final_sum_kernel(mP, mY).launch(grid=(1, 1, 1), block=(32, 1, 1))
@@ -102,15 +102,15 @@ def last_block_sum(mX, mP, mTicket, mY, bug):
     sLast = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(1), 16)
     # BUG last_by_number, ticket_too_early, one_too_few, plain_ticket
     mP[bidx, tidx] = 2.0 * mX[bidx, tidx]
-    if cutlass.const_expr(bug != "ticket_too_early"):
+    if const_expr(bug != "ticket_too_early"):
         cute.arch.fence_acq_rel_gpu()
         cute.arch.sync_threads()
     last = Int32(0)
     if tidx == 0:
-        if cutlass.const_expr(bug == "plain_ticket"):
+        if const_expr(bug == "plain_ticket"):
             ticket = mTicket[0]  # BUG plain_ticket
             mTicket[0] = ticket + 1  # BUG plain_ticket
-        elif cutlass.const_expr(bug == "last_by_number"):
+        elif const_expr(bug == "last_by_number"):
             ticket = bidx
         else:
             ticket = cute.arch.atomic_add(mTicket.iterator, Int32(1), sem="acq_rel", scope="gpu")
@@ -122,8 +122,7 @@ def last_block_sum(mX, mP, mTicket, mY, bug):
         cute.arch.fence_acq_rel_gpu()
         total = Float32(0.0)
         for b in cutlass.range(blocks, unroll=1):
-            # BUG last_by_number, ticket_too_early, one_too_few, plain_ticket
-            total += mP[b, tidx]
+            total += mP[b, tidx]  # BUG last_by_number, ticket_too_early, one_too_few, plain_ticket
         mY[tidx] = total
 
 
@@ -133,7 +132,7 @@ def doubled_kernel(mX: cute.Tensor, mY: cute.Tensor, mZ: cute.Tensor, bug: cutla
     i = bidx * 32 + tidx
     n = mX.shape[0]
     mY[i] = 2.0 * mX[i]  # BUG in_one_launch
-    if cutlass.const_expr(bug == "in_one_launch"):
+    if const_expr(bug == "in_one_launch"):
         mZ[i] = mY[(i + 32) % n]  # BUG in_one_launch
 
 
@@ -155,7 +154,7 @@ def double_and_rotate(
 ):
     grid = (mX.shape[0] // 32, 1, 1)
     doubled_kernel(mX, mY, mZ, bug).launch(grid=grid, block=(32, 1, 1))
-    if cutlass.const_expr(bug != "in_one_launch"):
+    if const_expr(bug != "in_one_launch"):
         rotated_kernel(mY, mZ).launch(grid=grid, block=(32, 1, 1))
 
 
@@ -174,7 +173,7 @@ def smooth_kernel(mX: cute.Tensor, mY: cute.Tensor):
 ))  # fmt: skip
 @cute.jit
 def smooth(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    mY = mX if cutlass.const_expr(bug == "in_place") else mY
+    mY = mX if const_expr(bug == "in_place") else mY
     smooth_kernel(mX, mY).launch(grid=(mX.shape[0] // 32, 1, 1), block=(32, 1, 1))
 
 
@@ -188,7 +187,7 @@ def smooth(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
 def turn(mX, mS, mY, bug):
     """A block reverses its 64 values through scratch in global memory."""
     tidx, bidx = indices()
-    if cutlass.const_expr(bug == "in_one_scratch"):
+    if const_expr(bug == "in_one_scratch"):
         mS[tidx] = mX[bidx * THREADS + tidx]  # BUG in_one_scratch
         cute.arch.sync_threads()
         mY[bidx * THREADS + tidx] = mS[THREADS - 1 - tidx]  # BUG in_one_scratch

@@ -2,7 +2,7 @@
 
 import cutlass
 import torch
-from cutlass import Float32, cute
+from cutlass import Float32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
@@ -28,21 +28,21 @@ def double_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     tidx, bidx = indices()
     i = bidx * THREADS + tidx
     n = mX.shape[0]
-    if cutlass.const_expr(bug == "without_predicate"):
+    if const_expr(bug == "without_predicate"):
         mY[i] = 2.0 * mX[i]  # BUG without_predicate
-    elif cutlass.const_expr(bug == "with_le"):
+    elif const_expr(bug == "with_le"):
         if i <= n:
             mY[i] = 2.0 * mX[i]  # BUG with_le
-    elif cutlass.const_expr(bug == "reading_the_next"):
+    elif const_expr(bug == "reading_the_next"):
         if i < n:
             mY[i] = 2.0 * mX[i + 1]  # BUG reading_the_next
-    elif cutlass.const_expr(bug == "with_twice_the_offset"):
+    elif const_expr(bug == "with_twice_the_offset"):
         i = bidx * THREADS * 2 + tidx
         mY[i] = 2.0 * mX[i]  # BUG with_twice_the_offset
-    elif cutlass.const_expr(bug == "in_place"):
+    elif const_expr(bug == "in_place"):
         if i < n:
             mX[i] = 2.0 * mX[i]  # BUG in_place
-    elif cutlass.const_expr(bug == "without_the_last"):
+    elif const_expr(bug == "without_the_last"):
         if i < n - 1:
             mY[i] = 2.0 * mX[i]
     elif i < n:
@@ -66,9 +66,9 @@ def double_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
 def double(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     n = mX.shape[0]
     grid = (cute.ceil_div(n, THREADS), 1, 1)
-    if cutlass.const_expr(bug in ("rounded_down", "of_no_block")):
+    if const_expr(bug in ("rounded_down", "of_no_block")):
         grid = (n // THREADS, 1, 1)
-    if cutlass.const_expr(bug == "with_swapped_tensors"):
+    if const_expr(bug == "with_swapped_tensors"):
         double_kernel(mY, mX, bug).launch(grid=grid, block=(THREADS, 1, 1))
     else:
         double_kernel(mX, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
@@ -85,10 +85,10 @@ def transpose_direct(mX, mY, bug):
     bx, by, _ = cute.arch.block_idx()
     row, column = by * 8 + ty, bx * 8 + tx
     M, N = mX.shape
-    if cutlass.const_expr(bug == "with_swapped_predicate"):
+    if const_expr(bug == "with_swapped_predicate"):
         if row < N and column < M:
             mY[column, row] = mX[row, column]  # BUG with_swapped_predicate
-    elif cutlass.const_expr(bug == "with_swapped_index"):
+    elif const_expr(bug == "with_swapped_index"):
         if row < M and column < N:
             mY[column, row] = mX[column, row]  # BUG with_swapped_index
     elif row < M and column < N:
@@ -109,11 +109,11 @@ def difference(mX, mY, bug):
     if i < n:
         left = Float32(0.0)
         right = Float32(0.0)
-        if cutlass.const_expr(bug == "with_negative_index"):
+        if const_expr(bug == "with_negative_index"):
             left = mX[i - 1]  # BUG with_negative_index
         elif i > 0:
             left = mX[i - 1]
-        if cutlass.const_expr(bug == "past_the_end"):
+        if const_expr(bug == "past_the_end"):
             if i + 1 <= n:
                 right = mX[i + 1]  # BUG past_the_end
         elif i + 1 < n:
@@ -135,7 +135,7 @@ def row_softmax(mX, mY, bug):
     lane = cute.arch.lane_idx()
     row = bidx * 2 + cute.arch.warp_idx()
     M, N = mX.shape
-    rows = M + 1 if cutlass.const_expr(bug == "of_a_row_too_many") else M
+    rows = M + 1 if const_expr(bug == "of_a_row_too_many") else M
     if row < rows:
         top = Float32(-float("inf"))
         for c in range(lane, N, 32):
@@ -143,13 +143,12 @@ def row_softmax(mX, mY, bug):
         top = cute.arch.warp_reduction_max(top)
         total = Float32(0.0)
         for c in range(lane, N, 32):
-            if cutlass.const_expr(bug == "reading_its_output"):
-                # BUG reading_its_output
-                total += cute.math.exp(mY[row, c] - top, fastmath=True)
+            if const_expr(bug == "reading_its_output"):
+                total += cute.math.exp(mY[row, c] - top, fastmath=True)  # BUG reading_its_output
             else:
                 total += cute.math.exp(mX[row, c] - top, fastmath=True)
         total = cute.arch.warp_reduction_sum(total)
-        end = N // 32 * 32 if cutlass.const_expr(bug == "without_tail_columns") else N
+        end = N // 32 * 32 if const_expr(bug == "without_tail_columns") else N
         for c in range(lane, end, 32):
             if row < M:
                 mY[row, c] = cute.math.exp(mX[row, c] - top, fastmath=True) / total
@@ -174,12 +173,12 @@ def index_kernel(mY: cute.Tensor, elements: cutlass.Constexpr):
 @cute.jit
 def index(mY: cute.Tensor, bug: cutlass.Constexpr = None):
     """Nothing but a launch, to have limits to go beyond."""
-    elements = 58 * 1024 if cutlass.const_expr(bug == "of_232_kib") else 64
+    elements = 58 * 1024 if const_expr(bug == "of_232_kib") else 64
     block, grid = (64, 1, 1), (1, 1, 1)
-    if cutlass.const_expr(bug == "of_2048_threads"):
+    if const_expr(bug == "of_2048_threads"):
         block = (64, 32, 1)
-    if cutlass.const_expr(bug == "of_70000_blocks_in_y"):
+    if const_expr(bug == "of_70000_blocks_in_y"):
         grid = (1, 70000, 1)
-    if cutlass.const_expr(bug == "of_128_threads_in_z"):
+    if const_expr(bug == "of_128_threads_in_z"):
         block = (1, 1, 128)
     index_kernel(mY, elements).launch(grid=grid, block=block)

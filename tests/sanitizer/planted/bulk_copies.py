@@ -1,7 +1,7 @@
 """Bulk copies: a pipeline with a producer and consumers, stores of whole tiles."""
 
 import cutlass
-from cutlass import Float32, Int64, cute
+from cutlass import Float32, Int64, const_expr, cute
 from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
@@ -27,18 +27,18 @@ def consume(mY: cute.Tensor, sX: cute.Tensor, full: cute.Pointer, empty: cute.Po
     tidx, _, _ = cute.arch.thread_idx()
     for i in cutlass.range(n, unroll=1):
         s, round = i % STAGES, i // STAGES
-        if cutlass.const_expr(bug == "wrong_parity"):
+        if const_expr(bug == "wrong_parity"):
             cute.arch.mbarrier_wait(full + s, (round + 1) % 2)
-        elif cutlass.const_expr(bug != "not_awaited"):
+        elif const_expr(bug != "not_awaited"):
             # BUG expects_more, never_given_back, counts_too_many, without_barrier
             cute.arch.mbarrier_wait(full + s, round % 2)
-        if cutlass.const_expr(bug == "given_back_early"):
+        if const_expr(bug == "given_back_early"):
             cute.arch.mbarrier_arrive(empty + s)
         for k in cutlass.range_constexpr(TILE // THREADS):
             # BUG not_awaited, wrong_parity, overwritten, given_back_early, without_expect_tx
             x = sX[k * THREADS + tidx, s]
             mY[i * TILE + k * THREADS + tidx] = 2.0 * x
-        if cutlass.const_expr(bug not in ("given_back_early", "never_given_back")):
+        if const_expr(bug not in ("given_back_early", "never_given_back")):
             cute.arch.mbarrier_arrive(empty + s)  # BUG without_barrier
 
 
@@ -49,18 +49,17 @@ def produce(gX: cute.Tensor, sX: cute.Tensor, full: cute.Pointer, empty: cute.Po
     atom = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Float32)
     for i in cutlass.range(n, unroll=1):
         s, round = i % STAGES, i // STAGES
-        if cutlass.const_expr(bug != "overwritten"):
+        if const_expr(bug != "overwritten"):
             # BUG never_given_back, counts_too_many, expects_more, without_barrier
             cute.arch.mbarrier_wait(empty + s, (round + 1) % 2)
-        if cutlass.const_expr(bug == "without_expect_tx"):
+        if const_expr(bug == "without_expect_tx"):
             cute.arch.mbarrier_arrive(full + s)
         else:
-            size = 4 * TILE + (16 if cutlass.const_expr(bug == "expects_more") else 0)
+            size = 4 * TILE + (16 if const_expr(bug == "expects_more") else 0)
             # BUG overwritten, without_barrier
             cute.arch.mbarrier_arrive_and_expect_tx(full + s, size)
         # BUG not_awaited, wrong_parity, overwritten, given_back_early, without_expect_tx
-        # BUG without_barrier
-        cute.copy(atom, gX[None, i], sX[None, s], mbar_ptr=full + s)
+        cute.copy(atom, gX[None, i], sX[None, s], mbar_ptr=full + s)  # BUG without_barrier
 
 
 @family(block=THREADS + 32,
@@ -88,7 +87,7 @@ def bulk_pipeline(mX, mY, bug):
     if tidx == 0:
         for s in cutlass.range_constexpr(STAGES):
             cute.arch.mbarrier_init(full + s, 1)  # BUG without_barrier
-            users = 2 * THREADS if cutlass.const_expr(bug == "counts_too_many") else THREADS
+            users = 2 * THREADS if const_expr(bug == "counts_too_many") else THREADS
             cute.arch.mbarrier_init(empty + s, users)  # BUG without_barrier
     cute.arch.mbarrier_init_fence()
     sync_if(bug != "without_barrier")
@@ -122,17 +121,17 @@ def bulk_store(mX, mY, bug):
         cute.arch.fence_proxy("async.shared", space="cta")
         sync_if(bug != "without_barrier")
         if tidx == 0:
-            shift = 1 if cutlass.const_expr(bug == "misaligned") else 0
-            size = TILE // 2 if cutlass.const_expr(bug == "misaligned") else TILE
+            shift = 1 if const_expr(bug == "misaligned") else 0
+            size = TILE // 2 if const_expr(bug == "misaligned") else TILE
             sK = cute.make_tensor(sX.iterator + shift, cute.make_layout(size))
             gK = cute.make_tensor(gY[None, tile].iterator, cute.make_layout(size))
             # BUG not_awaited, another_waits, without_barrier, leaves, misaligned
             cute.copy(atom, sK, gK)
             cute.arch.cp_async_bulk_commit_group()
-            if cutlass.const_expr(bug == "leaves" and k == 1):
+            if const_expr(bug == "leaves" and k == 1):
                 pass
-            elif cutlass.const_expr(bug not in ("not_awaited", "another_waits")):
+            elif const_expr(bug not in ("not_awaited", "another_waits")):
                 cute.arch.cp_async_bulk_wait_group(0, read=True)
-        if tidx == 32 and cutlass.const_expr(bug == "another_waits"):
+        if tidx == 32 and const_expr(bug == "another_waits"):
             cute.arch.cp_async_bulk_wait_group(0, read=True)
         cute.arch.sync_threads()

@@ -1,7 +1,7 @@
 """Bulk copies in several stages, with short last tiles, in place, and of two operands."""
 
 import cutlass
-from cutlass import Float32, Int64, cute
+from cutlass import Float32, Int64, const_expr, cute
 from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
@@ -58,21 +58,21 @@ def staged_sum(mX, mY, bug):
     total = Float32(0.0)
     for t in cutlass.range(tiles, unroll=1):
         s, round = t % STAGES, t // STAGES
-        if cutlass.const_expr(bug == "wrong_parity"):
+        if const_expr(bug == "wrong_parity"):
             cute.arch.mbarrier_wait(full + s, (round + 1) % 2)
-        elif cutlass.const_expr(bug == "waits_for_the_last"):
+        elif const_expr(bug == "waits_for_the_last"):
             if t > 0:
                 cute.arch.mbarrier_wait(full + (t - 1) % STAGES, ((t - 1) // STAGES) % 2)
         else:
             cute.arch.mbarrier_wait(full + s, round % 2)  # BUG reloads_nothing
-        stage = (t + 1) % STAGES if cutlass.const_expr(bug == "reads_ahead") else s
+        stage = (t + 1) % STAGES if const_expr(bug == "reads_ahead") else s
         # BUG wrong_parity, waits_for_the_last, without_barrier, reads_ahead, loaded_into_the_next
         total += sX[THREADS - 1 - tidx, stage]
         sync_if(bug != "without_barrier")
         if tidx == 0 and t + STAGES < tiles:
-            into = (t + 1) % STAGES if cutlass.const_expr(bug == "loaded_into_the_next") else s
+            into = (t + 1) % STAGES if const_expr(bug == "loaded_into_the_next") else s
             cute.arch.mbarrier_arrive_and_expect_tx(full + s, 4 * THREADS)
-            if cutlass.const_expr(bug != "reloads_nothing"):
+            if const_expr(bug != "reloads_nothing"):
                 # BUG wrong_parity, waits_for_the_last, without_barrier, reads_ahead
                 # BUG loaded_into_the_next
                 cute.copy(bulk_load(), gX[None, t + STAGES], sX[None, into], mbar_ptr=full + s)
@@ -107,7 +107,7 @@ def in_and_out(mX, mY, bug):
             cute.arch.mbarrier_arrive_and_expect_tx(mbar, 4 * THREADS)
             # BUG not_awaited, reloaded_early, read_group
             cute.copy(bulk_load(), gX[None, tile], sX, mbar_ptr=mbar)
-        if cutlass.const_expr(bug != "not_awaited"):
+        if const_expr(bug != "not_awaited"):
             cute.arch.mbarrier_wait(mbar, k % 2)
         sX[tidx] = 2.0 * sX[tidx]  # BUG not_awaited, stored_early
         cute.arch.fence_proxy("async.shared", space="cta")
@@ -115,13 +115,13 @@ def in_and_out(mX, mY, bug):
         if tidx == 0:
             # BUG stored_early, reloaded_early, read_group, left_early
             cute.copy(bulk_store(), sX, gY[None, tile])
-            if cutlass.const_expr(bug != "not_committed"):
+            if const_expr(bug != "not_committed"):
                 cute.arch.cp_async_bulk_commit_group()
-            if cutlass.const_expr(bug == "read_group"):
+            if const_expr(bug == "read_group"):
                 cute.arch.cp_async_bulk_wait_group(1, read=True)
-            elif cutlass.const_expr(bug == "left_early" and k == 2):
+            elif const_expr(bug == "left_early" and k == 2):
                 pass
-            elif cutlass.const_expr(bug != "reloaded_early"):
+            elif const_expr(bug != "reloaded_early"):
                 cute.arch.cp_async_bulk_wait_group(0, read=True)
         cute.arch.sync_threads()
 
@@ -143,9 +143,9 @@ def short_last_tile(mX, mY, bug):
     if tidx == 0:
         cute.arch.mbarrier_init(mbar, 1)
         cute.arch.mbarrier_init_fence()
-        size = 8 * THREADS if cutlass.const_expr(bug == "expects_a_whole_tile") else 4 * left
+        size = 8 * THREADS if const_expr(bug == "expects_a_whole_tile") else 4 * left
         cute.arch.mbarrier_arrive_and_expect_tx(mbar, size)
-        copied = mX.shape[0] if cutlass.const_expr(bug == "past_the_end") else left
+        copied = mX.shape[0] if const_expr(bug == "past_the_end") else left
         for j in cutlass.range(copied // 32, unroll=1):
             four = cute.make_layout(32)
             offset = cute.assume(bidx * 2 * THREADS + 32 * j, divby=32)
@@ -160,7 +160,7 @@ def short_last_tile(mX, mY, bug):
     cute.arch.mbarrier_wait(mbar, 0)  # BUG expects_a_whole_tile
     for k in cutlass.range_constexpr(2):
         i = k * THREADS + tidx
-        if cutlass.const_expr(bug == "without_predicate"):
+        if const_expr(bug == "without_predicate"):
             mY[bidx * 2 * THREADS + i] = 3.0 * sX[i]  # BUG without_predicate
         elif i < left:
             mY[bidx * 2 * THREADS + i] = 3.0 * sX[i]
@@ -181,14 +181,13 @@ def two_operands(mA, mB, mY, bug):
     if tidx == 0:
         cute.arch.mbarrier_init(mbar, 1)
         cute.arch.mbarrier_init_fence()
-        size = 4 * THREADS if cutlass.const_expr(bug == "expects_one") else 8 * THREADS
+        size = 4 * THREADS if const_expr(bug == "expects_one") else 8 * THREADS
         cute.arch.mbarrier_arrive_and_expect_tx(mbar, size)
         gA, gB = cute.zipped_divide(mA, (THREADS,)), cute.zipped_divide(mB, (THREADS,))
         cute.copy(bulk_load(), gA[None, bidx], sA, mbar_ptr=mbar)  # BUG to_one_place
-        into = sA if cutlass.const_expr(bug == "to_one_place") else sB
-        # BUG to_one_place, expects_one
-        cute.copy(bulk_load(), gB[None, bidx], into, mbar_ptr=mbar)
+        into = sA if const_expr(bug == "to_one_place") else sB
+        cute.copy(bulk_load(), gB[None, bidx], into, mbar_ptr=mbar)  # BUG to_one_place, expects_one
     cute.arch.sync_threads()
     cute.arch.mbarrier_wait(mbar, 0)
-    b = sA[tidx] if cutlass.const_expr(bug == "to_one_place") else sB[tidx]  # BUG expects_one
+    b = sA[tidx] if const_expr(bug == "to_one_place") else sB[tidx]  # BUG expects_one
     mY[bidx * THREADS + tidx] = sA[tidx] * b

@@ -2,7 +2,7 @@
 
 import cutlass
 import torch
-from cutlass import Float32, Int32, Int64, cute
+from cutlass import Float32, Int32, Int64, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
@@ -53,9 +53,9 @@ def cluster_max(mX, mY, bug):
         top = cute.arch.warp_redux_sync(x, "max")
         if cute.arch.lane_idx() == 0:
             sTop[warp] = top  # BUG read_early, next_round_early
-        if cutlass.const_expr(bug == "only_waits" and k == 0):
+        if const_expr(bug == "only_waits" and k == 0):
             cute.arch.cluster_wait()  # BUG only_waits
-        elif cutlass.const_expr(bug != "read_early"):
+        elif const_expr(bug != "read_early"):
             cluster_sync()
         for b in cutlass.range_constexpr(BLOCKS):
             for w in cutlass.range_constexpr(2):
@@ -63,7 +63,7 @@ def cluster_max(mX, mY, bug):
                 other = cute.arch.map_dsmem_ptr(sTop.iterator + w, Int32(b)).load()
                 top = cutlass.max(top, other)
         x = 2 * x - top
-        if cutlass.const_expr(k == 0 and bug != "next_round_early"):
+        if const_expr(k == 0 and bug != "next_round_early"):
             cluster_sync()
     sync_if(bug != "leaves", cluster_sync)
     mY[rank, tidx] = x
@@ -87,16 +87,14 @@ def cluster_halo(mX, mY, bug):
     sX = smem(THREADS)
     sX[tidx] = mX[rank * THREADS + tidx]  # BUG without_barrier, written_between
     sync_if(bug != "without_barrier", cute.arch.cluster_arrive)
-    if cutlass.const_expr(bug == "written_between"):
+    if const_expr(bug == "written_between"):
         sX[tidx] = 1.0 + mX[rank * THREADS + tidx]  # BUG written_between
     before = 3.0 * mX[rank * THREADS + tidx]  # work between arriving and waiting
     sync_if(bug != "without_barrier", cute.arch.cluster_wait)
     following = Float32(0.0)
     if tidx == THREADS - 1:
-        peer = (rank + 1) % BLOCKS
-        if cutlass.const_expr(bug == "past_the_last_block"):
-            peer = rank + 1
-        at = THREADS if cutlass.const_expr(bug == "past_its_tile") else 0
+        peer = rank + 1 if const_expr(bug == "past_the_last_block") else (rank + 1) % BLOCKS
+        at = THREADS if const_expr(bug == "past_its_tile") else 0
         # BUG without_barrier, written_between, past_the_last_block, past_its_tile, leaves
         following = cute.arch.map_dsmem_ptr(sX.iterator + at, peer).load()
     else:
@@ -120,16 +118,16 @@ def cluster_broadcast(mX, mY, bug):
     cx, cy, _ = cute.arch.cluster_idx()
     bx, by, _ = cute.arch.block_idx()
     sX = smem(THREADS, Int32)
-    if cutlass.const_expr(bug != "before_they_start"):
+    if const_expr(bug != "before_they_start"):
         cluster_sync()  # all four have started
-    if rank == 0 or cutlass.const_expr(bug == "by_all"):
+    if rank == 0 or const_expr(bug == "by_all"):
         x = mX[cy, cx, tidx]
-        if cutlass.const_expr(bug == "by_all"):
+        if const_expr(bug == "by_all"):
             x += rank
         for b in cutlass.range_constexpr(BLOCKS):
             # BUG before_they_start, by_all, not_awaited
             cute.arch.map_dsmem_ptr(sX.iterator + tidx, Int32(b)).store(x)
-    if cutlass.const_expr(bug == "not_awaited"):
+    if const_expr(bug == "not_awaited"):
         cute.arch.sync_threads()
     else:
         cluster_sync()
@@ -151,16 +149,14 @@ def cluster_histogram(mX, mH, bug):
     sH = smem(4, Int32)
     if tidx < 4:
         sH[tidx] = 0  # BUG counted_early
-    if cutlass.const_expr(bug == "counted_early"):
+    if const_expr(bug == "counted_early"):
         cute.arch.sync_threads()
     else:
         cluster_sync()
     x = mX[rank, tidx]
-    # BUG counted_early, read_early
-    counter = cute.arch.map_dsmem_ptr(sH.iterator + x % 4, x // 4)
-    # BUG counted_early, read_early
-    cute.arch.atomic_add(counter, Int32(1))
-    if cutlass.const_expr(bug == "read_early"):
+    counter = cute.arch.map_dsmem_ptr(sH.iterator + x % 4, x // 4)  # BUG counted_early, read_early
+    cute.arch.atomic_add(counter, Int32(1))  # BUG counted_early, read_early
+    if const_expr(bug == "read_early"):
         cute.arch.sync_threads()
     else:
         cluster_sync()
@@ -192,16 +188,16 @@ def messages(mX, mY, bug):
     cluster_sync()
     x = mX[rank, tidx]
     for k in cutlass.range_constexpr(3):
-        s = 0 if cutlass.const_expr(bug == "one_box") else k
+        s = 0 if const_expr(bug == "one_box") else k
         box = sBox.iterator + cute.crd2idx((tidx, s), sBox.layout)
         # BUG not_awaited, one_box, wrong_box, leaves
         cute.arch.store_async_dsmem(box, x, full + k, 1 - rank)
-        if cutlass.const_expr(bug == "leaves" and k == 2):
+        if const_expr(bug == "leaves" and k == 2):
             pass
-        elif cutlass.const_expr(bug != "not_awaited"):
+        elif const_expr(bug != "not_awaited"):
             cute.arch.mbarrier_wait(full + k, 0)
-        if cutlass.const_expr(bug == "wrong_box"):
+        if const_expr(bug == "wrong_box"):
             s = (s + 1) % 3
-        if cutlass.const_expr(not (bug == "leaves" and k == 2)):
+        if const_expr(not (bug == "leaves" and k == 2)):
             x = sBox[31 - tidx, s] + 1  # BUG not_awaited, one_box, wrong_box
     mY[rank, tidx] = x

@@ -4,7 +4,7 @@ import operator
 
 import cutlass
 import torch
-from cutlass import Float32, Int32, Int64, cute
+from cutlass import Float32, Int32, Int64, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
@@ -48,30 +48,30 @@ def cluster_sum_kernel(
     total = own_part(mX, row, rank, cluster)
     if cute.arch.lane_idx() == 0:
         sPart[tidx // 32] = total  # BUG block_barrier, without_barrier
-    if cutlass.const_expr(bug == "block_barrier"):
+    if const_expr(bug == "block_barrier"):
         cute.arch.sync_threads()
-    elif cutlass.const_expr(bug not in ("without_barrier", "only_waits")):
+    elif const_expr(bug not in ("without_barrier", "only_waits")):
         cute.arch.cluster_arrive()
-    if cutlass.const_expr(bug == "one_waits_again"):
+    if const_expr(bug == "one_waits_again"):
         if rank == 0:
             cute.arch.cluster_wait()
             cute.arch.cluster_arrive()
         cute.arch.cluster_wait()
-    elif cutlass.const_expr(bug not in ("block_barrier", "without_barrier")):
+    elif const_expr(bug not in ("block_barrier", "without_barrier")):
         cute.arch.cluster_wait()  # BUG only_waits
     value = Float32(0.0)
     if rank == 0 and tidx < cluster * WARPS:
-        owner = tidx // WARPS + (1 if cutlass.const_expr(bug == "rank_too_large") else 0)
+        owner = tidx // WARPS + (1 if const_expr(bug == "rank_too_large") else 0)
         there = cute.arch.map_dsmem_ptr(sPart.iterator + tidx % WARPS, owner)
         # BUG block_barrier, without_barrier, leaves, rank_too_large, one_waits_again, one_stays
         value = there.load()
     value = cute.arch.warp_reduction(value, operator.add)
     if rank == 0 and tidx == 0:
         mY[row] = value
-    if cutlass.const_expr(bug == "one_stays"):
+    if const_expr(bug == "one_stays"):
         if rank == 0:
             cluster_sync()
-    elif cutlass.const_expr(bug != "leaves"):
+    elif const_expr(bug != "leaves"):
         cluster_sync()
 
 
@@ -111,27 +111,27 @@ def reduction_buffer_sum_kernel(
     if tidx == 0:
         cute.arch.mbarrier_init(mbar, 1)  # BUG block_barrier
     cute.arch.mbarrier_init_fence()
-    if cutlass.const_expr(bug == "block_barrier"):
+    if const_expr(bug == "block_barrier"):
         cute.arch.sync_threads()
     else:
         cute.arch.cluster_arrive_relaxed()
     total = own_part(mX, row, rank, cluster)
     sync_if(bug != "block_barrier", cute.arch.cluster_wait)
     wanted = 4 * WARPS * cluster
-    if tidx == 0 and cutlass.const_expr(bug == "without_expect_tx"):
+    if tidx == 0 and const_expr(bug == "without_expect_tx"):
         cute.arch.mbarrier_arrive(mbar)
-    elif tidx == 0 and cutlass.const_expr(bug != "without_arrival"):
-        expected = wanted + (4 if cutlass.const_expr(bug == "expects_more") else 0)
+    elif tidx == 0 and const_expr(bug != "without_arrival"):
+        expected = wanted + (4 if const_expr(bug == "expects_more") else 0)
         cute.arch.mbarrier_arrive_and_expect_tx(mbar, expected)
     if lane < cluster:
         mine = sPart.iterator + cute.crd2idx((warp, rank), sPart.layout)
         bits = total.bitcast(Int32)
         # BUG block_barrier, wrong_parity, without_expect_tx, without_wait, leaves
         cute.arch.store_async_dsmem(mine, bits, mbar, lane)
-    if rank == 0 or cutlass.const_expr(bug != "leaves"):
-        if cutlass.const_expr(bug == "wrong_parity"):
+    if rank == 0 or const_expr(bug != "leaves"):
+        if const_expr(bug == "wrong_parity"):
             cute.arch.mbarrier_wait(mbar, 1)
-        elif cutlass.const_expr(bug != "without_wait"):
+        elif const_expr(bug != "without_wait"):
             cute.arch.mbarrier_wait(mbar, 0)  # BUG expects_more, without_arrival
         value = Float32(0.0)
         if lane < WARPS * cluster:
@@ -184,14 +184,14 @@ def ring(mX, mY, bug):
     x = mX[rank * THREADS + tidx]
     there = cute.arch.map_dsmem_ptr(sX.iterator + tidx, rank ^ 1)
     for k in cutlass.range_constexpr(ROUNDS):
-        if cutlass.const_expr(k > 0 and bug != "not_awaited"):
+        if const_expr(k > 0 and bug != "not_awaited"):
             cute.arch.mbarrier_wait(empty, (k + 1) % 2)
         there.store(x)  # BUG not_awaited, arrives_first, arrives_at_home
         cute.arch.mbarrier_arrive(full, rank if bug == "arrives_at_home" else rank ^ 1)
         cute.arch.mbarrier_wait(full, k % 2)
-        if cutlass.const_expr(bug == "arrives_first" and k + 1 < ROUNDS):
+        if const_expr(bug == "arrives_first" and k + 1 < ROUNDS):
             cute.arch.mbarrier_arrive(empty, rank ^ 1)
         x = sX[THREADS - 1 - tidx] + 1.0  # BUG not_awaited, arrives_first, arrives_at_home
-        if cutlass.const_expr(bug != "arrives_first" and k + 1 < ROUNDS):
+        if const_expr(bug != "arrives_first" and k + 1 < ROUNDS):
             cute.arch.mbarrier_arrive(empty, rank ^ 1)
     mY[rank * THREADS + tidx] = x

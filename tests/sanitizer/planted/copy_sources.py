@@ -3,7 +3,7 @@
 import math
 
 import cutlass
-from cutlass import Float32, Int64, cute
+from cutlass import Float32, Int64, const_expr, cute
 from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
@@ -43,17 +43,17 @@ def tile_in_place(mX, bug):
     cute.copy(atom_of_32_bits(), gX[None, i], sV[None, tidx])
     cute.arch.cp_async_commit_group()
     back = bidx * THREADS + THREADS - 1 - tidx
-    if cutlass.const_expr(bug == "own_too_early"):
+    if const_expr(bug == "own_too_early"):
         mX[i] = Float32(0.0)  # BUG own_too_early
-    if cutlass.const_expr(bug == "of_another"):
+    if const_expr(bug == "of_another"):
         cute.arch.sync_threads()
         mX[back] = Float32(0.0)  # BUG of_another
-    if cutlass.const_expr(bug == "added_to"):
+    if const_expr(bug == "added_to"):
         cute.arch.sync_threads()
         cute.arch.atomic_add(mX.iterator + back, Float32(1.0))  # BUG added_to
-    cute.arch.cp_async_wait_group(1 if cutlass.const_expr(bug == "waited_but_one") else 0)
+    cute.arch.cp_async_wait_group(1 if const_expr(bug == "waited_but_one") else 0)
     sync_if(bug != "unordered")
-    if cutlass.const_expr(bug in ("unordered", "waited_but_one")):
+    if const_expr(bug in ("unordered", "waited_but_one")):
         mX[back] = Float32(0.0)  # BUG unordered, waited_but_one
         cute.arch.cp_async_wait_group(0)
     else:
@@ -83,10 +83,10 @@ def one_ahead(mX, bug):
         cute.arch.cp_async_commit_group()
         cute.arch.cp_async_wait_group(1)
         total += sX[tidx, row % 2]
-        if cutlass.const_expr(bug == "row_ahead"):
+        if const_expr(bug == "row_ahead"):
             if row + 1 < rows:
                 mX[row + 1, tidx] = total  # BUG row_ahead
-        elif cutlass.const_expr(bug == "row_after"):
+        elif const_expr(bug == "row_after"):
             mX[(row + 1) % rows, tidx] = total  # BUG row_after
         else:
             mX[row, tidx] = total
@@ -123,12 +123,12 @@ def bulk_in_place(mX, bug):
             cute.arch.mbarrier_arrive_and_expect_tx(full, 4 * TILE)
             # BUG own_too_early, of_others, stored_over
             cute.copy(load, gX[None, i], sX, mbar_ptr=full)
-            if cutlass.const_expr(bug == "own_too_early"):
+            if const_expr(bug == "own_too_early"):
                 mX[i * TILE] = Float32(0.0)  # BUG own_too_early
-            if cutlass.const_expr(bug == "stored_over"):
+            if const_expr(bug == "stored_over"):
                 cute.copy(store, sY, gX[None, i])  # BUG stored_over
                 cute.arch.cp_async_bulk_commit_group()
-        if cutlass.const_expr(bug == "of_others"):
+        if const_expr(bug == "of_others"):
             cute.arch.sync_threads()
             if tidx == 40:
                 mX[i * TILE + 7] = Float32(0.0)  # BUG of_others
@@ -138,12 +138,11 @@ def bulk_in_place(mX, bug):
         cute.arch.fence_proxy("async.shared", space="cta")
         cute.arch.sync_threads()
         if tidx == 0:
-            # BUG read_back, twice, leader_reads, stored_over
-            cute.copy(store, sY, gX[None, i])
-            if cutlass.const_expr(bug == "twice"):
+            cute.copy(store, sY, gX[None, i])  # BUG read_back, twice, leader_reads, stored_over
+            if const_expr(bug == "twice"):
                 cute.copy(store, sX, gX[None, i])  # BUG twice
             cute.arch.cp_async_bulk_commit_group()
-            if cutlass.const_expr(bug == "leader_reads"):
+            if const_expr(bug == "leader_reads"):
                 mX[i * TILE + 1] = mX[i * TILE] + 1.0  # BUG leader_reads
             cute.arch.cp_async_bulk_wait_group(0)
         sync_if(bug != "read_back")
@@ -179,7 +178,7 @@ def two_tiles(mX, mY, bug):
     cute.arch.sync_threads()
     same = bug in ("bulk_to_one_place", "bulk_of_two_threads")
     second, place = 32 if bug == "bulk_of_two_threads" else 0, 0 if same else 1
-    if cutlass.const_expr(bug == "bulk_over_cp_async"):
+    if const_expr(bug == "bulk_over_cp_async"):
         sP = cute.zipped_divide(sX[None, 0], (1,))
         cute.copy(atom_of_32_bits(), gV[None, tidx], sP[None, tidx])  # BUG bulk_over_cp_async
         cute.arch.cp_async_commit_group()
@@ -192,20 +191,18 @@ def two_tiles(mX, mY, bug):
         cute.arch.mbarrier_arrive_and_expect_tx(full + 1, 4 * TILE)
         # BUG bulk_to_one_place, bulk_of_two_threads
         cute.copy(load, gX[None, 1], sX[None, place], mbar_ptr=full + 1)
-    # BUG cp_async_twice
-    cute.copy(atom_of_32_bits(), gV[None, tidx], sV[None, tidx])
+    cute.copy(atom_of_32_bits(), gV[None, tidx], sV[None, tidx])  # BUG cp_async_twice
     cute.arch.cp_async_commit_group()
-    if cutlass.const_expr(bug == "cp_async_twice"):
+    if const_expr(bug == "cp_async_twice"):
         cute.copy(atom_of_32_bits(), gV[None, tidx + 1], sV[None, tidx])  # BUG cp_async_twice
         cute.arch.cp_async_commit_group()
-    if cutlass.const_expr(bug == "cp_async_over_bulk"):
+    if const_expr(bug == "cp_async_over_bulk"):
         sP = cute.zipped_divide(sX[None, 0], (1,))
         cute.copy(atom_of_32_bits(), gV[None, tidx], sP[None, tidx])  # BUG cp_async_over_bulk
     cute.arch.cp_async_wait_group(0)
     cute.arch.mbarrier_wait(full, 0)
     cute.arch.mbarrier_wait(full + 1, 0)
-    # BUG cp_async_over_bulk
-    mY[tidx] = sX[tidx, 0] + sX[tidx, 1 if place else 0] + sZ[tidx]
+    mY[tidx] = sX[tidx, 0] + sX[tidx, 1 if place else 0] + sZ[tidx]  # BUG cp_async_over_bulk
 
 
 @family(block=THREADS, args=lambda: (fk.randn(3 * TILE), fk.empty(3 * TILE)), want=lambda x, y: x,
@@ -229,12 +226,12 @@ def passed_through(mX, mY, bug):
             cute.arch.mbarrier_arrive_and_expect_tx(full, 4 * TILE)
             # BUG stored_too_early, brought_too_early
             cute.copy(load, gX[None, i], sX, mbar_ptr=full)
-            if cutlass.const_expr(bug != "stored_too_early"):
+            if const_expr(bug != "stored_too_early"):
                 cute.arch.mbarrier_wait(full, i % 2)
             cute.copy(store, sX, gY[None, i])  # BUG stored_too_early, brought_too_early
             cute.arch.cp_async_bulk_commit_group()
-            if cutlass.const_expr(bug == "stored_too_early"):
+            if const_expr(bug == "stored_too_early"):
                 cute.arch.mbarrier_wait(full, i % 2)
-            if cutlass.const_expr(bug != "brought_too_early"):
+            if const_expr(bug != "brought_too_early"):
                 cute.arch.cp_async_bulk_wait_group(0, read=True)
         cute.arch.cp_async_bulk_wait_group(0, read=True)

@@ -2,7 +2,7 @@
 
 import cutlass
 import torch
-from cutlass import Int32, cute
+from cutlass import Int32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
@@ -60,15 +60,15 @@ RACE, UNINITIALISED = ("shared-race",), ("uninitialised-shared",)
 def histogram(mX, mH, bug):
     tidx, bidx = indices()
     sH = smem(BINS, Int32)
-    cleared = BINS // 2 if cutlass.const_expr(bug == "half_cleared") else BINS
-    if cutlass.const_expr(bug != "not_cleared"):
+    cleared = BINS // 2 if const_expr(bug == "half_cleared") else BINS
+    if const_expr(bug != "not_cleared"):
         if tidx < cleared:
             sH[tidx] = 0  # BUG counting_too_early
     sync_if(bug != "counting_too_early")
     i = bidx * THREADS + tidx
     if i < mX.shape[0]:
         x = mX[i]
-        if cutlass.const_expr(bug == "without_atomics"):
+        if const_expr(bug == "without_atomics"):
             sH[x] = sH[x] + 1  # BUG without_atomics
         else:
             one = Int32(1)
@@ -77,7 +77,7 @@ def histogram(mX, mH, bug):
     sync_if(bug != "emptied_too_early")
     if tidx < BINS:
         count = sH[tidx]  # BUG not_cleared, half_cleared, emptied_too_early
-        if cutlass.const_expr(bug == "added_without_atomics"):
+        if const_expr(bug == "added_without_atomics"):
             mH[tidx] = mH[tidx] + count  # BUG added_without_atomics
         else:
             # BUG into_empty, not_cleared, half_cleared
@@ -121,7 +121,7 @@ def two_buffer_scan(mX, mY, bug):
     cute.arch.sync_threads()
     for step in cutlass.range_constexpr(6):
         apart, old, new = 1 << step, step % 2, 1 - step % 2
-        if cutlass.const_expr(bug == "in_one_buffer"):
+        if const_expr(bug == "in_one_buffer"):
             old, new = 0, 0
         total = sX[tidx, old]
         if tidx >= apart:
@@ -147,10 +147,10 @@ def warp_scan(mX, mY, bug):
         before = cute.arch.shuffle_sync_up(total, offset=1 << step)
         if lane >= 1 << step:
             total += before
-    if lane == (30 if cutlass.const_expr(bug == "of_31_lanes") else 31):
+    if lane == (30 if const_expr(bug == "of_31_lanes") else 31):
         sT[warp] = total  # BUG without_barrier
     sync_if(bug != "without_barrier")
-    if cutlass.const_expr(bug == "of_the_next_warp"):
+    if const_expr(bug == "of_the_next_warp"):
         total += sT[warp + 2]  # BUG of_the_next_warp
     elif warp == 1:
         total += sT[0]  # BUG without_barrier

@@ -2,7 +2,7 @@
 
 import cutlass
 import torch
-from cutlass import Int32, Int64, cute
+from cutlass import Int32, Int64, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
@@ -39,7 +39,7 @@ def locked(mL, mY, bug):
             )
         sN[0] = sN[0] + 1
         cute.arch.atomic_exch(mL.iterator, Int32(0), sem="release", scope="gpu")
-        if cutlass.const_expr(bug == "barrier_by_holder"):
+        if const_expr(bug == "barrier_by_holder"):
             cute.arch.sync_threads()  # BUG barrier_by_holder
     cute.arch.sync_threads()  # BUG barrier_by_holder
     mY[tidx] = sN[0]
@@ -57,8 +57,8 @@ def rounds_by_lane(mX, mY, bug):
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS)
     x = mX[tidx]
-    rounds = 3 + tidx % 2 if cutlass.const_expr(bug == "one_more_for_odd_lanes") else 3
-    if cutlass.const_expr(bug == "none_for_one_lane"):
+    rounds = 3 + tidx % 2 if const_expr(bug == "one_more_for_odd_lanes") else 3
+    if const_expr(bug == "none_for_one_lane"):
         rounds = 0 if tidx == 7 else 3
     for _ in cutlass.range(rounds, unroll=1):
         sX[tidx] = x
@@ -82,20 +82,16 @@ def groups_of_lanes(mX, mY, bug):
     sX = smem(2 * THREADS)
     group = tidx // THREADS
     sX[tidx] = mX[tidx]
-    number = 1 + group
-    if cutlass.const_expr(bug == "numbered_by_half_warp"):
-        number = 1 + tidx // 16 % 2
-    if cutlass.const_expr(bug == "for_half_the_lanes"):
+    number = 1 + tidx // 16 % 2 if const_expr(bug == "numbered_by_half_warp") else 1 + group
+    if const_expr(bug == "for_half_the_lanes"):
         if tidx % 32 < 16:
-            # BUG for_half_the_lanes
-            cute.arch.barrier(barrier_id=3, number_of_threads=THREADS)
-    if cutlass.const_expr(bug == "in_both_branches"):
+            cute.arch.barrier(barrier_id=3, number_of_threads=THREADS)  # BUG for_half_the_lanes
+    if const_expr(bug == "in_both_branches"):
         if tidx % 32 < 16:
             cute.arch.barrier(barrier_id=number, number_of_threads=THREADS)  # BUG in_both_branches
         else:
             cute.arch.barrier(barrier_id=number, number_of_threads=THREADS)  # BUG in_both_branches
-    # BUG numbered_by_half_warp
-    cute.arch.barrier(barrier_id=number, number_of_threads=THREADS)
+    cute.arch.barrier(barrier_id=number, number_of_threads=THREADS)  # BUG numbered_by_half_warp
     mY[tidx] = sX[group * THREADS + THREADS - 1 - tidx % THREADS]  # BUG numbered_by_half_warp
 
 
@@ -111,11 +107,11 @@ def handed_over(mX, mY, bug):
     sX = smem(32)
     if tidx < 32:
         sX[tidx] = mX[tidx]
-        if cutlass.const_expr(bug == "arrival_of_one_lane"):
+        if const_expr(bug == "arrival_of_one_lane"):
             if tidx == 0:
                 # BUG arrival_of_one_lane
                 cute.arch.barrier_arrive(barrier_id=1, number_of_threads=THREADS)
-        elif cutlass.const_expr(bug == "arrival_in_vain"):
+        elif const_expr(bug == "arrival_in_vain"):
             if tidx < 20:
                 # BUG arrival_in_vain
                 cute.arch.barrier_arrive(barrier_id=2, number_of_threads=THREADS)
@@ -123,8 +119,7 @@ def handed_over(mX, mY, bug):
         else:
             cute.arch.barrier_arrive(barrier_id=1, number_of_threads=THREADS)
     else:
-        # BUG arrival_of_one_lane
-        cute.arch.barrier(barrier_id=1, number_of_threads=THREADS)
+        cute.arch.barrier(barrier_id=1, number_of_threads=THREADS)  # BUG arrival_of_one_lane
         mY[tidx - 32] = sX[63 - tidx]
 
 
@@ -149,9 +144,9 @@ def awaited_by_one(mX, mY, bug):
         cute.arch.mbarrier_arrive(ready)
     if tidx == 0:
         cute.arch.mbarrier_wait(ready, 0)
-        if cutlass.const_expr(bug == "barrier_of_the_waiter"):
+        if const_expr(bug == "barrier_of_the_waiter"):
             cute.arch.sync_threads()  # BUG barrier_of_the_waiter
-    if cutlass.const_expr(bug == "barrier_before_shuffle"):
+    if const_expr(bug == "barrier_before_shuffle"):
         if tidx % 32 < 8:
             cute.arch.sync_threads()  # BUG barrier_before_shuffle
         x = cute.arch.warp_reduction_sum(x)  # BUG barrier_before_shuffle

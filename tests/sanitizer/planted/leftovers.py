@@ -5,7 +5,7 @@ Every correct kernel here reads them too; a mutant lets them reach a result, a b
 
 import cutlass
 import torch
-from cutlass import Float16, Float32, Int32, cute
+from cutlass import Float16, Float32, Int32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
@@ -52,29 +52,26 @@ def tail(mX, mY, bug):
     total, most = Float32(0.0), -Float32.inf
     for k in cutlass.range_constexpr(2):
         i = k * WARP + lane
-        # BUG summed, maximum, times_zero, stored, shuffled, half_masked, chosen, twice
-        x = sX[i]
+        x = sX[i]  # BUG summed, maximum, times_zero, stored, shuffled, half_masked, chosen, twice
         inside = i < n
-        if cutlass.const_expr(bug == "summed"):
+        if const_expr(bug == "summed"):
             total += x
-        elif cutlass.const_expr(bug == "times_zero"):
+        elif const_expr(bug == "times_zero"):
             total += x * Float32(inside)
-        elif cutlass.const_expr(bug == "half_masked"):
+        elif const_expr(bug == "half_masked"):
             total += x if i < n + 1 else Float32(0.0)
         else:
             total += x if inside else Float32(0.0)
-        if cutlass.const_expr(bug == "maximum"):
+        if const_expr(bug == "maximum"):
             most = cute.arch.fmax(most, x)
-        elif cutlass.const_expr(bug == "chosen"):
+        elif const_expr(bug == "chosen"):
             most = most if most > x else x
         else:
             most = cute.arch.fmax(most, x if inside else -Float32.inf)
-        doubled = 2.0 * x
-        if cutlass.const_expr(bug == "twice"):
-            doubled = sX[lane] + x
-        if cutlass.const_expr(bug == "shuffled"):
+        doubled = sX[lane] + x if const_expr(bug == "twice") else 2.0 * x
+        if const_expr(bug == "shuffled"):
             doubled = cute.arch.shuffle_sync_bfly(doubled, offset=31)
-        if inside or cutlass.const_expr(bug in ("stored", "twice")):
+        if inside or const_expr(bug in ("stored", "twice")):
             mY[2 + i] = doubled  # BUG stored, shuffled, twice
     total = cute.arch.warp_reduction_sum(total)
     most = cute.arch.warp_reduction_max(most)
@@ -103,26 +100,25 @@ def flags(mX, mY, bug):
     if tidx < n:
         sX[tidx] = mX[tidx]
     cute.arch.sync_threads()
-    # BUG branches, loops, votes, ballots, is_an_index, is_a_lane
-    x = sX[tidx]
-    if cutlass.const_expr(bug == "branches"):
+    x = sX[tidx]  # BUG branches, loops, votes, ballots, is_an_index, is_a_lane
+    if const_expr(bug == "branches"):
         if x > 0:  # BUG branches
             mY[tidx % n] = mX[tidx % n] + 1
-    if cutlass.const_expr(bug == "loops"):
+    if const_expr(bug == "loops"):
         for _ in cutlass.range(x & 3, unroll=1):  # BUG loops
             mY[tidx % n] = 0
-    if cutlass.const_expr(bug == "votes"):
+    if const_expr(bug == "votes"):
         if cute.arch.vote_any_sync(x > 100):  # BUG votes
             mY[tidx % n] = 0
-    if cutlass.const_expr(bug == "ballots"):
+    if const_expr(bug == "ballots"):
         votes = cute.arch.vote_ballot_sync(x > 100)
         if tidx == WARP:
             mY[0] = cute.arch.popc(votes)  # BUG ballots
-    if cutlass.const_expr(bug == "is_an_index"):
+    if const_expr(bug == "is_an_index"):
         mY[x & 15] = 1  # BUG is_an_index
-    if cutlass.const_expr(bug == "is_a_lane"):
+    if const_expr(bug == "is_a_lane"):
         x = cute.arch.shuffle_sync(tidx, offset=x & 31)  # BUG is_a_lane
-    if cutlass.const_expr(bug == "is_a_mask"):
+    if const_expr(bug == "is_a_mask"):
         if tidx < n:
             mY[tidx] = x + (sX[THREADS - 1] & 0xF0)  # BUG is_a_mask
     elif tidx < n:
@@ -143,7 +139,7 @@ def half_tail(mX, mY, bug):
     """y = 2 x for an odd number of float16, which are read from shared memory in wide words."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
-    width = cutlass.const_expr(8 if bug in ("in_128_bits", "summed_vector") else 2)
+    width = const_expr(8 if bug in ("in_128_bits", "summed_vector") else 2)
     sX = smem(THREADS, Float16)
     if tidx < n:
         sX[tidx] = mX[tidx]
@@ -153,15 +149,15 @@ def half_tail(mX, mY, bug):
         # BUG both_stored, both_added, in_128_bits, summed_vector, packed
         cute.autovec_copy(cute.zipped_divide(sX, (width,))[None, tidx], rX)
         rX.store(rX.load() + rX.load())
-        if cutlass.const_expr(bug in ("both_stored", "in_128_bits")):
+        if const_expr(bug in ("both_stored", "in_128_bits")):
             # BUG both_stored, in_128_bits
             cute.autovec_copy(rX, cute.zipped_divide(mY, (width,))[None, tidx])
-        elif cutlass.const_expr(bug in ("both_added", "summed_vector")):
+        elif const_expr(bug in ("both_added", "summed_vector")):
             # BUG both_added, summed_vector
             mY[tidx] = Float16(rX.load().reduce(cute.ReductionOp.ADD, Float16(0.0), 0))
         else:
             for k in cutlass.range_constexpr(width):
-                if tidx * width + k < n + cutlass.const_expr(1 if bug == "packed" else 0):
+                if tidx * width + k < n + const_expr(1 if bug == "packed" else 0):
                     mY[tidx * width + k] = rX[k]  # BUG packed
 
 
@@ -186,26 +182,26 @@ def passed_on(mX, mY, bug):
         sSum[0] = Float32(0.0)
     cute.arch.sync_threads()
     x = sX[tidx]  # BUG by_another, rotated, in_an_atomic, by_register_index, four_times
-    if cutlass.const_expr(bug == "by_register_index"):
+    if const_expr(bug == "by_register_index"):
         rX = cute.make_rmem_tensor(4, Float32)
         for k in cutlass.range_constexpr(4):
             rX[k] = x + Float32(k)
         x = rX[n & 3]
     sZ[tidx] = 3.0 * x
-    if tidx < n or cutlass.const_expr(bug == "in_an_atomic"):
+    if tidx < n or const_expr(bug == "in_an_atomic"):
         cute.arch.atomic_add(sSum.iterator, x)
     cute.arch.sync_threads()
-    if cutlass.const_expr(bug == "by_another"):
+    if const_expr(bug == "by_another"):
         mY[tidx % n] = sZ[THREADS - 1 - tidx % n]  # BUG by_another
-    elif cutlass.const_expr(bug == "rotated"):
+    elif const_expr(bug == "rotated"):
         if tidx < n:
             mY[tidx] = sZ[tidx + 1]  # BUG rotated
-    elif cutlass.const_expr(bug == "four_times"):
+    elif const_expr(bug == "four_times"):
         if tidx < THREADS // 4:
             rZ = cute.make_rmem_tensor(4, Float32)
             cute.autovec_copy(cute.zipped_divide(sZ, (4,))[None, tidx], rZ)
             mY[tidx] = rZ.load().reduce(cute.ReductionOp.ADD, Float32(0.0), 0)  # BUG four_times
-    elif tidx < n + cutlass.const_expr(1 if bug == "by_register_index" else 0):
+    elif tidx < n + const_expr(1 if bug == "by_register_index" else 0):
         mY[tidx] = sZ[tidx]  # BUG by_register_index
     if tidx == 0:
         mY[THREADS] = sSum[0]  # BUG in_an_atomic
@@ -235,14 +231,14 @@ def async_norm(mX, mY, bug):
     cute.autovec_copy(sX[None, lane, warp], rX)  # BUG rows_unguarded, one_row_more, of_the_block
     squares = (rX.load() * rX.load()).reduce(cute.ReductionOp.ADD, Float32(0.0), 0)
     mean = cute.arch.warp_reduction_sum(squares) / (4 * WARP)
-    if cutlass.const_expr(bug == "of_the_block"):
+    if const_expr(bug == "of_the_block"):
         sS = smem(2)
         sS[warp] = mean
         cute.arch.sync_threads()
         mean = 0.5 * (sS[0] + sS[1])
     rX.store(rX.load() * cute.math.rsqrt(mean + 1e-6))
-    guarded = mX.shape[0] + cutlass.const_expr(1 if bug == "one_row_more" else 0)
-    if row < guarded or cutlass.const_expr(bug == "rows_unguarded"):
+    guarded = mX.shape[0] + const_expr(1 if bug == "one_row_more" else 0)
+    if row < guarded or const_expr(bug == "rows_unguarded"):
         # BUG rows_unguarded, one_row_more, of_the_block
         cute.autovec_copy(rX, cute.zipped_divide(mY[row, None], (4,))[None, lane])
 
@@ -267,15 +263,15 @@ def sent(mX, mY, bug):
     cluster_sync()
     # BUG copied_whole, branches_on_it
     x = cute.arch.map_dsmem_ptr(sX.iterator + tidx, 1 - rank).load()
-    if cutlass.const_expr(bug == "branches_on_it"):
+    if const_expr(bug == "branches_on_it"):
         if x > 100.0:  # BUG branches_on_it
             mY[rank, 0] = x
-    if cutlass.const_expr(bug != "one_not_stored") or tidx > 0:
+    if const_expr(bug != "one_not_stored") or tidx > 0:
         sZ[tidx] = 3.0 * x
     cute.arch.fence_proxy("async.shared", space="cta")
     cluster_sync()
     if tidx == 0:
-        size = THREADS if cutlass.const_expr(bug == "copied_whole") else 48
+        size = THREADS if const_expr(bug == "copied_whole") else 48
         atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyBulkS2GOp(), Float32)
         sK = cute.make_tensor(sZ.iterator, cute.make_layout(size))
         gK = cute.make_tensor(mY[rank, None].iterator, cute.make_layout(size))

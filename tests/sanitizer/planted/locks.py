@@ -2,7 +2,7 @@
 
 import cutlass
 import torch
-from cutlass import Int32, cute
+from cutlass import Int32, const_expr, cute
 
 from tests.sanitizer.bank import Bug, family
 from tests.sanitizer.kernel_parts import (
@@ -41,7 +41,7 @@ def row_lock(mX, mL, mY, bug):
     """Blocks add their rows to one result; thread 0 holds the lock for its block."""
     tidx, bidx = indices()
     x = mX[bidx, tidx]
-    if cutlass.const_expr(bug != "not_taken"):
+    if const_expr(bug != "not_taken"):
         if tidx == 0:
             taken = Int32(1)
             while taken != 0:  # BUG never_released
@@ -49,11 +49,11 @@ def row_lock(mX, mL, mY, bug):
                 taken = cute.arch.atomic_cas(
                     mL.iterator, cmp=Int32(0), val=Int32(1), sem="acquire", scope="gpu"
                 )
-    if cutlass.const_expr(bug != "entered_early"):
+    if const_expr(bug != "entered_early"):
         cute.arch.sync_threads()  # BUG never_released
     mY[tidx] = mY[tidx] + x  # BUG not_taken, entered_early, left_early
     sync_if(bug != "left_early")
-    if cutlass.const_expr(bug != "never_released"):
+    if const_expr(bug != "never_released"):
         if tidx == 0:
             cute.arch.atomic_exch(mL.iterator, Int32(0), sem="release", scope="gpu")
 
@@ -71,19 +71,19 @@ def ticket_lock(mX, mT, mY, bug):
     serving = mT.iterator + 1
     mine = Int32(0)
     if tidx == 0:
-        if cutlass.const_expr(bug == "number_only_read"):
+        if const_expr(bug == "number_only_read"):
             mine = acquire(mT.iterator)
         else:
             mine = cute.arch.atomic_add(mT.iterator, Int32(1))
         wait_for(serving, mine)
     cute.arch.sync_threads()
-    if cutlass.const_expr(bug == "next_called_early"):
+    if const_expr(bug == "next_called_early"):
         if tidx == 0:
             release(serving, mine + 1)
     total = mY[tidx]  # BUG number_only_read, next_called_early
     mY[tidx] = 2 * total + mX[bidx, tidx] * 0 + 1  # BUG number_only_read, next_called_early
     cute.arch.sync_threads()
-    if cutlass.const_expr(bug != "next_called_early"):
+    if const_expr(bug != "next_called_early"):
         if tidx == 0:
             release(serving, mine + 1)
 
@@ -105,19 +105,18 @@ def turnstile(mX, mS, mY, bug):
     tile, k, _ = cute.arch.block_idx()
     turn = mS.iterator + tile
     x = mX[k, tile, tidx]
-    if cutlass.const_expr(bug == "turn_of_another_tile"):
+    if const_expr(bug == "turn_of_another_tile"):
         turn = mS.iterator + tile // 2
-    if cutlass.const_expr(bug != "no_turns"):
+    if const_expr(bug != "no_turns"):
         if tidx == 0:
             wait_for(turn, k)
         sync_if(bug != "others_do_not_wait")
-    if cutlass.const_expr(bug != "first_adds_too"):
+    if const_expr(bug != "first_adds_too"):
         if k > 0:
             x += mY[tile, tidx]  # BUG no_turns, turn_passed_early, others_do_not_wait
     else:
         x += mY[tile, tidx]  # BUG first_adds_too
-    # BUG no_turns, turn_passed_early, others_do_not_wait
-    mY[tile, tidx] = x
+    mY[tile, tidx] = x  # BUG no_turns, turn_passed_early, others_do_not_wait
     sync_if(bug != "turn_passed_early")
     if tidx == 0:
         release(turn, k + 1)
@@ -143,22 +142,20 @@ def grid_rounds(mX, mC, mY, mZ, bug):
     blocks, _, _ = cute.arch.grid_dim()
     for k in cutlass.range_constexpr(3):
         old, new = ((mX, mY), (mY, mZ), (mZ, mY))[k]
-        if cutlass.const_expr(bug == "in_one_buffer"):
+        if const_expr(bug == "in_one_buffer"):
             old, new = mX, mX
         # BUG in_one_buffer, same_target, one_block_fewer, arrives_early, leaves_early
         x = old[bidx, tidx] + old[(bidx + 1) % blocks, THREADS - 1 - tidx]
         # BUG in_one_buffer, same_target, one_block_fewer, arrives_early, leaves_early
         new[bidx, tidx] = x
         sync_if(bug != "arrives_early")
-        target = (k + 1) * blocks
-        if cutlass.const_expr(bug == "same_target"):
-            target = blocks
-        if cutlass.const_expr(bug == "one_block_fewer"):
+        target = blocks if const_expr(bug == "same_target") else (k + 1) * blocks
+        if const_expr(bug == "one_block_fewer"):
             target = (k + 1) * blocks - 1
         if tidx == 0:
             cute.arch.atomic_add(mC.iterator, Int32(1), sem="acq_rel", scope="gpu")
             wait_for(mC.iterator, target)
-        if cutlass.const_expr(bug != "leaves_early"):
+        if const_expr(bug != "leaves_early"):
             cute.arch.sync_threads()
 
 
@@ -182,7 +179,7 @@ def shared_lock(mX, mY, bug):
     if lane == 0:
         taken = Int32(1)
         while taken != 0:
-            if cutlass.const_expr(bug == "tested_then_set"):
+            if const_expr(bug == "tested_then_set"):
                 taken = cute.arch.load(sLock.iterator, Int32, sem="acquire", scope="cta", ss="cta")
                 if taken == 0:
                     cute.arch.store(sLock.iterator, Int32(1), sem="relaxed", scope="cta", ss="cta")
@@ -191,12 +188,12 @@ def shared_lock(mX, mY, bug):
                     sLock.iterator, cmp=Int32(0), val=Int32(1), sem="acquire", scope="cta"
                 )
     cute.arch.sync_warp()
-    if cutlass.const_expr(bug == "released_first"):
+    if const_expr(bug == "released_first"):
         if lane == 0:
             cute.arch.atomic_exch(sLock.iterator, Int32(0), sem="release", scope="cta")
     sSum[lane] = sSum[lane] + x  # BUG released_first, tested_then_set
     cute.arch.sync_warp()
-    if cutlass.const_expr(bug != "released_first"):
+    if const_expr(bug != "released_first"):
         if lane == 0:
             cute.arch.atomic_exch(sLock.iterator, Int32(0), sem="release", scope="cta")
     cute.arch.sync_threads()

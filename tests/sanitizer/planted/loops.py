@@ -2,7 +2,7 @@
 
 import cutlass
 import torch
-from cutlass import Float32, Int32, cute
+from cutlass import Float32, Int32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
@@ -32,7 +32,7 @@ def dynamic_tree(mX, mY, bug):
         if tidx < half:  # BUG down_to_zero, never_halved
             sP[tidx] = sP[tidx] + sP[tidx + half]  # BUG down_to_zero, never_halved
         cute.arch.sync_threads()  # BUG down_to_zero, never_halved
-        if cutlass.const_expr(bug != "never_halved"):
+        if const_expr(bug != "never_halved"):
             half = half // 2  # BUG down_to_zero
     if tidx == 0:
         mY[0] = sP[0]
@@ -56,14 +56,14 @@ def chain(mX, mF, mY, bug):
         total = mX[bidx]
         if bidx > 0:
             flag = Int32(0)
-            if cutlass.const_expr(bug != "without_waiting"):
+            if const_expr(bug != "without_waiting"):
                 while flag == 0:  # BUG waiting_for_itself, flag_never_set
                     place = bidx if bug == "waiting_for_itself" else bidx - 1
                     # BUG waiting_for_itself, flag_never_set
                     flag = cute.arch.load(mF.iterator + place, Int32, sem="acquire", scope="gpu")
             total += mY[bidx - 1]  # BUG flag_too_early, without_waiting
-        if cutlass.const_expr(bug == "flag_too_early"):
+        if const_expr(bug == "flag_too_early"):
             cute.arch.store(mF.iterator + bidx, Int32(1), sem="release", scope="gpu")
         mY[bidx] = total  # BUG flag_too_early, without_waiting
-        if cutlass.const_expr(bug not in ("flag_never_set", "flag_too_early")):
+        if const_expr(bug not in ("flag_never_set", "flag_too_early")):
             cute.arch.store(mF.iterator + bidx, Int32(1), sem="release", scope="gpu")

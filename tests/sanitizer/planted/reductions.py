@@ -4,7 +4,7 @@ import operator
 
 import cutlass
 import torch
-from cutlass import Float32, Int32, cute
+from cutlass import Float32, Int32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
@@ -42,7 +42,7 @@ def tree_sum(mX, mY, bug):
     total = Float32(0.0)
     for c in range(tidx, mX.shape[1], THREADS):
         total += mX[row, c]
-    if cutlass.const_expr(bug == "of_busy_threads"):
+    if const_expr(bug == "of_busy_threads"):
         if tidx < mX.shape[1]:
             sP[tidx] = total
     else:
@@ -53,7 +53,7 @@ def tree_sum(mX, mY, bug):
         if tidx < half:
             other = sP[tidx + half]  # BUG unguarded, of_busy_threads, without_syncwarp
             sP[tidx] = sP[tidx] + other  # BUG without_syncwarp
-        if cutlass.const_expr(bug != "without_syncwarp"):
+        if const_expr(bug != "without_syncwarp"):
             cute.arch.sync_warp()  # from 32 values on, one warp is at work
     if tidx == 0:
         mY[row] = sP[0]  # BUG of_busy_threads
@@ -75,7 +75,7 @@ def wide_tree(mX, mY, bug):
     cute.arch.sync_threads()
     for step in cutlass.range_constexpr(7):
         apart = 1 << step
-        if cutlass.const_expr(bug == "without_predicate"):
+        if const_expr(bug == "without_predicate"):
             sP[tidx] = sP[tidx] + sP[tidx + apart]  # BUG without_predicate
         elif tidx % (2 * apart) == 0:
             sP[tidx] = sP[tidx] + sP[tidx + apart]  # BUG without_step_barrier
@@ -101,13 +101,13 @@ def block_sum(mX, mY, bug):
         total += mX[row, c]
     total = cute.arch.warp_reduction_sum(total)
     if tidx % 32 == 0:
-        if cutlass.const_expr(bug == "with_one_slot"):
+        if const_expr(bug == "with_one_slot"):
             sP[warp // 2] = total  # BUG with_one_slot
         else:
             sP[warp] = total  # BUG without_barrier
     sync_if(bug != "without_barrier")
     if tidx == 0:
-        if cutlass.const_expr(bug == "of_four_warps"):
+        if const_expr(bug == "of_four_warps"):
             total = sP[0] + sP[1] + sP[2] + sP[3]  # BUG of_four_warps
         else:
             total = sP[0] + sP[1]  # BUG without_barrier
@@ -164,7 +164,7 @@ def online_softmax(mX, mY, bug):
     tidx, row = indices()
     warp = cute.arch.warp_idx()
     sMax, sSum = smem(WARPS), smem(WARPS)
-    if cutlass.const_expr(bug == "with_buffers_overlapping"):
+    if const_expr(bug == "with_buffers_overlapping"):
         sSum = cute.make_tensor(sMax.iterator + 1, cute.make_layout(WARPS))
     x = mX[row, tidx]
     top = cute.arch.warp_reduction_max(x)
@@ -194,11 +194,11 @@ def centre(mX, mY, bug):
     sF = smem(1)
     for row in cutlass.range(mX.shape[0], unroll=1):
         x = mX[row, tidx]
-        if cutlass.const_expr(bug == "stored_by_everyone"):
+        if const_expr(bug == "stored_by_everyone"):
             sF[0] = x  # BUG stored_by_everyone
         elif tidx == 0:
             sF[0] = x  # BUG read_at_once, stored_again_early
         sync_if(bug != "read_at_once")
         mY[row, tidx] = x - sF[0]  # BUG read_at_once, stored_again_early
-        if cutlass.const_expr(bug != "stored_again_early"):
+        if const_expr(bug != "stored_again_early"):
             cute.arch.sync_threads()

@@ -2,7 +2,7 @@
 
 import cutlass
 import torch
-from cutlass import Float16, Float32, Int32, Int64, cute
+from cutlass import Float16, Float32, Int32, Int64, const_expr, cute
 from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
@@ -71,7 +71,7 @@ def row_queue(mX, mN, mY, bug):
     row = Int32(0)
     while row < rows:
         if tidx == 0:
-            if cutlass.const_expr(bug == "fetched_plainly"):
+            if const_expr(bug == "fetched_plainly"):
                 sRow[0] = mN[0]  # BUG fetched_plainly
                 mN[0] = mN[0] + 1  # BUG fetched_plainly
             else:
@@ -80,7 +80,7 @@ def row_queue(mX, mN, mY, bug):
         sync_if(bug != "read_at_once")
         row = sRow[0]  # BUG stored_again_early, read_at_once
         sync_if(bug != "stored_again_early")
-        if row < rows or cutlass.const_expr(bug == "one_row_more"):
+        if row < rows or const_expr(bug == "one_row_more"):
             mY[row, tidx] = 2 * mX[row, tidx]  # BUG one_row_more
 
 
@@ -101,8 +101,7 @@ def other_type(mX, mY, bug):
     a = sX[THREADS - 1 - tidx]  # BUG without_first_barrier, without_second_barrier
     sync_if(bug != "without_second_barrier")
     sH[2 * tidx] = a.to(Float16)  # BUG without_second_barrier, halves_unordered
-    # BUG without_second_barrier, halves_unordered
-    sH[2 * tidx + 1] = (2.0 * a).to(Float16)
+    sH[2 * tidx + 1] = (2.0 * a).to(Float16)  # BUG without_second_barrier, halves_unordered
     sync_if(bug != "halves_unordered")
     k = THREADS - 1 - tidx
     mY[tidx] = sH[2 * k].to(Float32) + sH[2 * k + 1].to(Float32)  # BUG halves_unordered
@@ -122,8 +121,8 @@ def phases(mX, mY, bug):
     sX = smem((THREADS, 2), Int32)
     bar = smem(1, Int64).iterator
     if tidx == 0:
-        count = 2 * THREADS if cutlass.const_expr(bug == "counts_twice") else THREADS
-        if cutlass.const_expr(bug == "counts_one_warp"):
+        count = 2 * THREADS if const_expr(bug == "counts_twice") else THREADS
+        if const_expr(bug == "counts_one_warp"):
             count = 32
         cute.arch.mbarrier_init(bar, count)
     cute.arch.mbarrier_init_fence()
@@ -132,9 +131,9 @@ def phases(mX, mY, bug):
     for k in cutlass.range(5, unroll=1):
         sX[tidx, k % 2] = x  # BUG not_awaited
         cute.arch.mbarrier_arrive(bar)
-        if cutlass.const_expr(bug == "parity_stays"):
+        if const_expr(bug == "parity_stays"):
             cute.arch.mbarrier_wait(bar, 0)  # BUG parity_stays
-        elif cutlass.const_expr(bug != "not_awaited"):
+        elif const_expr(bug != "not_awaited"):
             cute.arch.mbarrier_wait(bar, k % 2)  # BUG counts_twice, counts_one_warp
         x += sX[THREADS - 1 - tidx, k % 2]  # BUG not_awaited
     mY[tidx] = x
@@ -152,12 +151,12 @@ def lists(mK, mH, mNext, bug):
     tidx, bidx = indices()
     i = bidx * THREADS + tidx
     key = mK[i]
-    if cutlass.const_expr(bug == "plain_heads"):
+    if const_expr(bug == "plain_heads"):
         mNext[i] = mH[key]  # BUG plain_heads
         mH[key] = i  # BUG plain_heads
     else:
         before = cute.arch.atomic_exch(mH.iterator + key, i)
-        if cutlass.const_expr(bug == "next_by_key"):
+        if const_expr(bug == "next_by_key"):
             mNext[key] = before  # BUG next_by_key
         else:
             mNext[i] = before
@@ -173,13 +172,13 @@ def lists(mK, mH, mNext, bug):
 def turned_rows(mX, bug):
     """Rows are turned around in place: all of a row is read before any of it is written."""
     tidx, row = indices()
-    if cutlass.const_expr(bug == "row_of_a_neighbour"):
+    if const_expr(bug == "row_of_a_neighbour"):
         x = mX[row ^ 1, THREADS - 1 - tidx]  # BUG row_of_a_neighbour
     else:
         x = mX[row, THREADS - 1 - tidx]  # BUG without_barrier, warp_barrier
-    if cutlass.const_expr(bug == "warp_barrier"):
+    if const_expr(bug == "warp_barrier"):
         cute.arch.sync_warp()
-    elif cutlass.const_expr(bug != "without_barrier"):
+    elif const_expr(bug != "without_barrier"):
         cute.arch.sync_threads()
     mX[row, tidx] = x  # BUG without_barrier, warp_barrier, row_of_a_neighbour
 
@@ -200,7 +199,7 @@ def bitmap(mX, mY, bug):
     cute.arch.sync_threads()
     x = mX[tidx]
     bit = Int32(1) << (x % 32)
-    if cutlass.const_expr(bug == "plainly"):
+    if const_expr(bug == "plainly"):
         sB[x // 32] = sB[x // 32] | bit  # BUG plainly
     else:
         # BUG read_at_once, one_word_more
@@ -224,17 +223,16 @@ def odd_block(mX, mY, bug):
     sT = smem(3, Int32)
     x = mX[tidx]
     if warp == 2:
-        mask = 0xFFFF if cutlass.const_expr(bug != "mask_of_eight") else 0xFF
+        mask = 0xFFFF if const_expr(bug != "mask_of_eight") else 0xFF
         x = cute.arch.warp_redux_sync(x, "add", mask_and_clamp=mask)  # BUG mask_of_eight
     else:
         x = cute.arch.warp_redux_sync(x, "add")
     if lane == 0:
         sT[warp] = x
-    threads = 128 if cutlass.const_expr(bug == "barrier_of_128") else 96
-    # BUG barrier_of_128
-    cute.arch.barrier(barrier_id=1, number_of_threads=threads)
+    threads = 128 if const_expr(bug == "barrier_of_128") else 96
+    cute.arch.barrier(barrier_id=1, number_of_threads=threads)  # BUG barrier_of_128
     total = sT[0] + sT[1] + sT[2]  # which the compiler loads as four
-    if cutlass.const_expr(bug == "of_four_warps"):
+    if const_expr(bug == "of_four_warps"):
         total = sT[0] + sT[1] + sT[2] + sT[3]  # BUG of_four_warps
     mY[tidx] = total
 
@@ -261,7 +259,7 @@ def own_stages(mX, mY, bug):
             cute.copy(atom, gX[None, t * THREADS + tidx], sV[None, (lane, t % 2, warp)])
         cute.arch.cp_async_commit_group()
         if t > 0:
-            if cutlass.const_expr(bug == "one_lane_waits"):
+            if const_expr(bug == "one_lane_waits"):
                 if lane == 0:
                     cute.arch.cp_async_wait_group(1)
             else:
@@ -295,7 +293,7 @@ def early_goodbye(mX, mY, bug):
     sync_if(bug != "says_so_first", cute.arch.cluster_arrive)
     x = 2 * x + mX[rank, tidx]
     sync_if(bug != "never_waits", cute.arch.cluster_wait)
-    if cutlass.const_expr(bug == "says_so_first"):
+    if const_expr(bug == "says_so_first"):
         sX[tidx] = x  # BUG says_so_first
         cute.arch.sync_threads()
         x = sX[tidx]
@@ -318,7 +316,7 @@ def relay(mX, mF, mY, bug):
             release(mF.iterator, 1)
     elif bidx == 1:
         if tidx == 0:
-            if cutlass.const_expr(bug != "past_the_relay"):
+            if const_expr(bug != "past_the_relay"):
                 wait_for(mF.iterator, Int32(1))
             release(mF.iterator + 1, 1)
     else:
@@ -360,5 +358,5 @@ def polled(mX, mF, mD, mY, bug):
             cute.arch.sync_threads()
             mY[row, tidx] = mD[THREADS - 1 - tidx]  # BUG flag_back_early
             cute.arch.sync_threads()
-            if tidx == 0 and cutlass.const_expr(bug != "flag_back_early"):
+            if tidx == 0 and const_expr(bug != "flag_back_early"):
                 release(mF.iterator, 0)

@@ -2,7 +2,7 @@
 
 import cutlass
 import torch
-from cutlass import Int32, cute
+from cutlass import Int32, const_expr, cute
 
 from tests.sanitizer.bank import Bug, family
 from tests.sanitizer.kernel_parts import (
@@ -60,20 +60,19 @@ def chained_sum(mX, mF, mP, bug):
     if tidx == 0:
         sBefore[0] = 0  # BUG not_synced
         if bidx > 0:
-            if cutlass.const_expr(bug != "not_awaited"):
+            if const_expr(bug != "not_awaited"):
                 place = bidx if bug == "own_flag" else bidx - 1
                 seen = acquire(mF.iterator + place)
                 while seen == 0:  # BUG own_flag
                     # BUG own_flag
                     seen = cute.arch.load(mF.iterator + place, Int32, sem="acquire", scope="gpu")
             sBefore[0] = mP[bidx - 1, 0]  # BUG not_awaited, flagged_first, not_synced
-        if cutlass.const_expr(bug == "flagged_first"):
+        if const_expr(bug == "flagged_first"):
             release(mF.iterator + bidx, 1)
-    if cutlass.const_expr(bug != "not_synced"):
+    if const_expr(bug != "not_synced"):
         cute.arch.sync_threads()  # BUG own_flag
-    # BUG not_awaited, flagged_first, not_synced
-    mP[bidx, tidx] = sBefore[0] + total
-    if cutlass.const_expr(bug != "flagged_first"):
+    mP[bidx, tidx] = sBefore[0] + total  # BUG not_awaited, flagged_first, not_synced
+    if const_expr(bug != "flagged_first"):
         cute.arch.sync_threads()
         if tidx == 0:
             release(mF.iterator + bidx, 1)
@@ -98,17 +97,17 @@ def look_back(mX, mF, mA, mP, mY, bug):
     sT, sBefore = smem(2, Int32), smem(1, Int32)
     total = block_total(mX[bidx, tidx], sT)
     if tidx == 0:
-        if cutlass.const_expr(bug == "sum_after_flag"):
+        if const_expr(bug == "sum_after_flag"):
             release(mF.iterator + bidx, 1)
         mA[bidx] = total  # BUG sum_after_flag, flag_not_read
-        if cutlass.const_expr(bug != "sum_after_flag"):
+        if const_expr(bug != "sum_after_flag"):
             release(mF.iterator + bidx, 1)
         before = Int32(0)
         b = bidx - 1
         while b >= 0:
-            if cutlass.const_expr(bug != "flag_not_read"):
+            if const_expr(bug != "flag_not_read"):
                 wait_for(mF.iterator + b, Int32(1))
-            if cutlass.const_expr(bug == "prefix_for_sum"):
+            if const_expr(bug == "prefix_for_sum"):
                 before += mP[b]  # BUG prefix_for_sum
                 b = Int32(-1)
             elif acquire(mF.iterator + b) == 2:
@@ -117,10 +116,10 @@ def look_back(mX, mF, mA, mP, mY, bug):
             else:
                 before += mA[b]  # BUG sum_after_flag, flag_not_read
                 b -= 1
-        if cutlass.const_expr(bug == "prefix_after_flag"):
+        if const_expr(bug == "prefix_after_flag"):
             release(mF.iterator + bidx, 2)
         mP[bidx] = before + total  # BUG prefix_for_sum, prefix_after_flag
-        if cutlass.const_expr(bug != "prefix_after_flag"):
+        if const_expr(bug != "prefix_after_flag"):
             release(mF.iterator + bidx, 2)
         sBefore[0] = before  # BUG read_at_once
     sync_if(bug != "read_at_once")
@@ -174,15 +173,14 @@ def last_warp(mX, mY, bug):
     total = cute.arch.warp_redux_sync(mX[tidx], "add")
     done = Int32(0)
     if lane == 0:
-        if cutlass.const_expr(bug == "counted_before_stored"):
+        if const_expr(bug == "counted_before_stored"):
             done = cute.arch.atomic_add(sDone.iterator, Int32(1), sem="acq_rel", scope="cta")
         sSum[warp] = total  # BUG counted_before_stored, last_but_one
-        if cutlass.const_expr(bug != "counted_before_stored"):
+        if const_expr(bug != "counted_before_stored"):
             # BUG counted_before_zero
             done = cute.arch.atomic_add(sDone.iterator, Int32(1), sem="acq_rel", scope="cta")
-        if done == (2 if cutlass.const_expr(bug == "last_but_one") else 3):
-            # BUG counted_before_stored, last_but_one
-            mY[0] = sSum[0] + sSum[1] + sSum[2] + sSum[3]
+        if done == (2 if const_expr(bug == "last_but_one") else 3):
+            mY[0] = sSum[0] + sSum[1] + sSum[2] + sSum[3]  # BUG counted_before_stored, last_but_one
 
 
 @family(block=THREADS, grid=2,
@@ -200,10 +198,10 @@ def stream(mX, mF, mD, mY, bug):
     for row in cutlass.range(mX.shape[0], unroll=1):
         place = row % 2
         if bidx == 0:
-            if cutlass.const_expr(bug not in ("written_over", "waits_one_less")):
+            if const_expr(bug not in ("written_over", "waits_one_less")):
                 if tidx == 0:
                     wait_for(read, row - 1)
-            if cutlass.const_expr(bug == "waits_one_less"):
+            if const_expr(bug == "waits_one_less"):
                 if tidx == 0:
                     wait_for(read, row - 2)
             cute.arch.sync_threads()

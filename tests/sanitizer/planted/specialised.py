@@ -2,7 +2,7 @@
 
 import cutlass
 import torch
-from cutlass import Float32, Int64, cute
+from cutlass import Float32, Int64, const_expr, cute
 from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
@@ -49,27 +49,26 @@ def ring_of_warps(mX, mY, bug):
     for i in cutlass.range(mX.shape[0] // 64, unroll=1):
         s, round = i % STAGES, i // STAGES
         if warp == 0:
-            parity = round % 2 if cutlass.const_expr(bug == "starts_full") else (round + 1) % 2
+            parity = round % 2 if const_expr(bug == "starts_full") else (round + 1) % 2
             # BUG starts_full, never_full, counts_half, counts_one_warp, waits_by_stage
             cute.arch.mbarrier_wait(empty + s, parity)
-            if cutlass.const_expr(bug == "announced_first"):
+            if const_expr(bug == "announced_first"):
                 cute.arch.mbarrier_arrive(full + s)
             for k in cutlass.range_constexpr(2):
                 x = mX[i * 64 + k * 32 + lane]
-                # BUG announced_first, given_back_first, wrong_stage
-                sX[k * 32 + lane, s] = x * x
-            if cutlass.const_expr(bug not in ("announced_first", "never_full")):
+                sX[k * 32 + lane, s] = x * x  # BUG announced_first, given_back_first, wrong_stage
+            if const_expr(bug not in ("announced_first", "never_full")):
                 cute.arch.mbarrier_arrive(full + s)
         else:
-            i_parity = s if cutlass.const_expr(bug == "waits_by_stage") else round % 2
+            i_parity = s if const_expr(bug == "waits_by_stage") else round % 2
             # BUG starts_full, never_full, counts_half, counts_one_warp, waits_by_stage
             cute.arch.mbarrier_wait(full + s, i_parity)
-            if cutlass.const_expr(bug == "given_back_first"):
+            if const_expr(bug == "given_back_first"):
                 cute.arch.mbarrier_arrive(empty + s)
-            stage = 1 - s if cutlass.const_expr(bug == "wrong_stage") else s
+            stage = 1 - s if const_expr(bug == "wrong_stage") else s
             # BUG announced_first, given_back_first, wrong_stage
             y = sX[(2 - warp) * 32 + 31 - lane, stage]
-            if cutlass.const_expr(bug != "given_back_first"):
+            if const_expr(bug != "given_back_first"):
                 cute.arch.mbarrier_arrive(empty + s)
             mY[i * 64 + (warp - 1) * 32 + lane] = y
 
@@ -88,11 +87,11 @@ def bucket_chain(mX, mY, bug):
     warp, lane = tidx // 32, tidx % 32
     sIn, sOut = smem(32), smem(32)
     n = mX.shape[0] // 32
-    if cutlass.const_expr(bug == "in_one_buffer"):
+    if const_expr(bug == "in_one_buffer"):
         sOut = sIn
     for i in cutlass.range(n, unroll=1):
         if warp == 0:
-            if i > 0 and cutlass.const_expr(bug != "loader_does_not_wait"):
+            if i > 0 and const_expr(bug != "loader_does_not_wait"):
                 cute.arch.barrier(barrier_id=2, number_of_threads=64)
             sIn[lane] = mX[i * 32 + lane]  # BUG loader_does_not_wait, in_one_buffer
             cute.arch.barrier_arrive(barrier_id=1, number_of_threads=64)
@@ -101,18 +100,17 @@ def bucket_chain(mX, mY, bug):
             x = sIn[31 - lane]  # BUG loader_does_not_wait, in_one_buffer
             if i + 1 < n:
                 cute.arch.barrier_arrive(barrier_id=2, number_of_threads=64)
-            if i > 0 and cutlass.const_expr(bug != "stored_over"):
+            if i > 0 and const_expr(bug != "stored_over"):
                 cute.arch.barrier(barrier_id=4, number_of_threads=64)
-            if cutlass.const_expr(bug == "handed_on_early"):
+            if const_expr(bug == "handed_on_early"):
                 cute.arch.barrier_arrive(barrier_id=3, number_of_threads=64)
             sOut[lane] = x + 1.0  # BUG stored_over, handed_on_early, in_one_buffer
-            if cutlass.const_expr(bug != "handed_on_early"):
+            if const_expr(bug != "handed_on_early"):
                 cute.arch.barrier_arrive(barrier_id=3, number_of_threads=64)
         else:
             cute.arch.barrier(barrier_id=3, number_of_threads=64)
-            # BUG stored_over, handed_on_early, in_one_buffer
-            mY[i * 32 + lane] = sOut[31 - lane]
-            if i + 1 < n and cutlass.const_expr(bug != "stored_over"):
+            mY[i * 32 + lane] = sOut[31 - lane]  # BUG stored_over, handed_on_early, in_one_buffer
+            if i + 1 < n and const_expr(bug != "stored_over"):
                 cute.arch.barrier_arrive(barrier_id=4, number_of_threads=64)
 
 
@@ -130,20 +128,18 @@ def in_turn(mX, mY, bug):
     sSum = smem(32)
     if warp == 0:
         sSum[lane] = Float32(0.0)
-    if warp == 1 and cutlass.const_expr(bug != "nobody_begins"):
+    if warp == 1 and const_expr(bug != "nobody_begins"):
         cute.arch.barrier_arrive(barrier_id=1, number_of_threads=64)
     for i in cutlass.range(2, unroll=1):
         mine, other = 1 + warp, 2 - warp
-        if cutlass.const_expr(bug == "same_barrier"):
+        if const_expr(bug == "same_barrier"):
             mine, other = 1, 1
-        # BUG nobody_begins, same_barrier
-        cute.arch.barrier(barrier_id=mine, number_of_threads=64)
-        if cutlass.const_expr(bug == "passed_on_first"):
+        cute.arch.barrier(barrier_id=mine, number_of_threads=64)  # BUG nobody_begins, same_barrier
+        if const_expr(bug == "passed_on_first"):
             if i == 0 or warp == 0:
                 cute.arch.barrier_arrive(barrier_id=other, number_of_threads=64)
-        # BUG passed_on_first
-        sSum[lane] = 2.0 * sSum[lane] + mX[(2 * i + warp) * 32 + lane]
-        if cutlass.const_expr(bug != "passed_on_first"):
+        sSum[lane] = 2.0 * sSum[lane] + mX[(2 * i + warp) * 32 + lane]  # BUG passed_on_first
+        if const_expr(bug != "passed_on_first"):
             if i == 0 or warp == 0:
                 cute.arch.barrier_arrive(barrier_id=other, number_of_threads=64)
     if warp == 1:
@@ -176,22 +172,21 @@ def async_loader(mX, mY, bug):
     if warp == 0:
         for i in cutlass.range(n + 1, unroll=1):
             if i < n:
-                if cutlass.const_expr(bug != "not_awaited"):
+                if const_expr(bug != "not_awaited"):
                     cute.arch.mbarrier_wait(empty + i % stages, (i // stages + 1) % 2)
                 # BUG arrives_too_early, weak_wait
                 cute.copy(atom, gX[None, i * 32 + lane], sV[None, (lane, i % stages)])
             cute.arch.cp_async_commit_group()
             if i > 0:
-                if cutlass.const_expr(bug == "weak_wait"):
+                if const_expr(bug == "weak_wait"):
                     cute.arch.cp_async_wait_group(2)
-                elif cutlass.const_expr(bug != "arrives_too_early"):
+                elif const_expr(bug != "arrives_too_early"):
                     cute.arch.cp_async_wait_group(1)
                 cute.arch.mbarrier_arrive(full + (i - 1) % stages)
     else:
         for i in cutlass.range(n, unroll=1):
             cute.arch.mbarrier_wait(full + i % stages, (i // stages) % 2)  # BUG not_awaited
-            # BUG arrives_too_early, weak_wait
-            y = sX[31 - lane, i % stages]
+            y = sX[31 - lane, i % stages]  # BUG arrives_too_early, weak_wait
             cute.arch.mbarrier_arrive(empty + i % stages)
             mY[i * 32 + lane] = 2.0 * y
 
@@ -217,7 +212,7 @@ def one_waits_for_all(mX, mY, bug):
         # BUG others_do_not_wait, nobody_waits
         cute.copy(cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Float32), gX[None, bidx], sX,
                   mbar_ptr=mbar)  # fmt: skip
-        if cutlass.const_expr(bug != "nobody_waits"):
+        if const_expr(bug != "nobody_waits"):
             cute.arch.mbarrier_wait(mbar, 0)
     sync_if(bug != "others_do_not_wait")
     mY[bidx * 64 + tidx] = sX[63 - tidx]  # BUG others_do_not_wait, nobody_waits

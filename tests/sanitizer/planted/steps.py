@@ -2,7 +2,7 @@
 
 import cutlass
 import torch
-from cutlass import Float32, Int32, cute
+from cutlass import Float32, Int32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
@@ -52,21 +52,17 @@ def bitonic_sort(mX, mY, bug):
     cute.arch.sync_threads()
     for k in cutlass.range_constexpr(1, 7):
         for j in cutlass.range_constexpr(k - 1, -1, -1):
-            other = tidx ^ (1 << j)
-            if cutlass.const_expr(bug == "wrong_partner"):
-                other = tidx + (1 << j)
-            compares = other > tidx
-            if cutlass.const_expr(bug == "all_swap"):
-                compares = other != tidx
+            other = tidx + (1 << j) if const_expr(bug == "wrong_partner") else tidx ^ (1 << j)
+            compares = other != tidx if const_expr(bug == "all_swap") else other > tidx
             if compares:
                 a = sX[tidx]  # BUG without_barrier, warp_barrier, wrong_partner, all_swap
                 b = sX[other]  # BUG without_barrier, warp_barrier, wrong_partner, all_swap
                 if (a > b) == (tidx & (1 << k) == 0):
                     sX[tidx] = b  # BUG without_barrier, warp_barrier, all_swap, wrong_partner
                     sX[other] = a  # BUG without_barrier, warp_barrier, all_swap, wrong_partner
-            if cutlass.const_expr(bug == "warp_barrier"):
+            if const_expr(bug == "warp_barrier"):
                 cute.arch.sync_warp()
-            elif cutlass.const_expr(bug != "without_barrier"):
+            elif const_expr(bug != "without_barrier"):
                 cute.arch.sync_threads()
     mY[tidx] = sX[tidx]  # BUG without_barrier, warp_barrier
 
@@ -89,14 +85,13 @@ def jacobi(mX, mY, bug):
     sync_if(bug != "without_first_barrier")
     for k in cutlass.range(5, unroll=1):
         old, new = k % 2, (k + 1) % 2
-        if cutlass.const_expr(bug == "old_is_new"):
+        if const_expr(bug == "old_is_new"):
             new = old
-        if cutlass.const_expr(bug == "one_step_ahead"):
+        if const_expr(bug == "one_step_ahead"):
             old = new
         # BUG without_first_barrier, old_is_new, without_barrier, one_step_ahead
         total = sX[(tidx + 1) % THREADS, old] + sX[(tidx + THREADS - 1) % THREADS, old]
-        # BUG old_is_new, without_barrier, one_step_ahead
-        sX[tidx, new] = total
+        sX[tidx, new] = total  # BUG old_is_new, without_barrier, one_step_ahead
         sync_if(bug != "without_barrier")
     mY[tidx] = sX[tidx, 1]  # BUG one_step_ahead
 
@@ -124,7 +119,7 @@ def compaction(mX, mN, mY, bug):
     sync_if(bug != "counted_late")
     if tidx == 0:
         count = sCount[0] + sCount[1]  # BUG counted_late
-        if cutlass.const_expr(bug == "drawn_plainly"):
+        if const_expr(bug == "drawn_plainly"):
             sStart[0] = mN[0]  # BUG drawn_plainly
             mN[0] = mN[0] + count  # BUG drawn_plainly
         else:
@@ -132,7 +127,7 @@ def compaction(mX, mN, mY, bug):
     sync_if(bug != "stored_late")
     if x > 0:
         start = sStart[0]  # BUG stored_late
-        if cutlass.const_expr(bug != "without_first_warp"):
+        if const_expr(bug != "without_first_warp"):
             if warp == 1:
                 start += sCount[0]
         mY[start + place] = x  # BUG without_first_warp, drawn_plainly
@@ -152,16 +147,16 @@ def box(mX, mY, bug):
     bx, by, _ = cute.arch.block_idx()
     M, N = mX.shape
     sX = smem((10, 10), stride=(10, 1))
-    turns = 1 if cutlass.const_expr(bug == "one_turn") else 2
+    turns = 1 if const_expr(bug == "one_turn") else 2
     for k in cutlass.range_constexpr(turns):
         at = k * THREADS + tidx
-        if at < 100 or cutlass.const_expr(bug == "past_the_tile"):
+        if at < 100 or const_expr(bug == "past_the_tile"):
             row, col = by * 8 + at // 10 - 1, bx * 8 + at % 10 - 1
             x = Float32(0.0)
-            if cutlass.const_expr(bug == "without_left_edge"):
+            if const_expr(bug == "without_left_edge"):
                 if row < M and col < N and row >= 0:
                     x = mX[row, col]
-            elif cutlass.const_expr(bug == "above_the_first_row"):
+            elif const_expr(bug == "above_the_first_row"):
                 if row < M and col < N and col >= 0:
                     x = mX[row, col]  # BUG above_the_first_row
             elif row >= 0 and col >= 0 and row < M and col < N:
@@ -196,12 +191,10 @@ def private_histograms(mX, mH, bug):
         x = mX[k * THREADS + tidx]
         same = cute.arch.match_sync(-1, x)
         first = cute.arch.popc((same & (~same + 1)) - 1)
-        if lane == first or cutlass.const_expr(bug == "by_all"):
-            count = cute.arch.popc(same)
-            if cutlass.const_expr(bug == "by_all"):
-                count = lane
+        if lane == first or const_expr(bug == "by_all"):
+            count = lane if const_expr(bug == "by_all") else cute.arch.popc(same)
             # BUG by_all, in_one, without_syncwarp
-            sH[x, 0 if cutlass.const_expr(bug == "in_one") else warp] += Int32(count)
+            sH[x, 0 if const_expr(bug == "in_one") else warp] += Int32(count)
         sync_if(bug != "without_syncwarp", cute.arch.sync_warp)
     sync_if(bug != "without_barrier")
     if tidx < 8:
@@ -224,7 +217,7 @@ def swapped_halves(mX, mY, bug):
     pairs = cute.zipped_divide(sX, (2,))
     cute.autovec_copy(cute.zipped_divide(mX, (2,))[None, tidx], rX)
     cute.autovec_copy(rX, pairs[None, tidx])  # BUG half_by_a_neighbour
-    if cutlass.const_expr(bug == "half_by_a_neighbour"):
+    if const_expr(bug == "half_by_a_neighbour"):
         sX[2 * (tidx ^ 1)] = mX[2 * tidx]  # BUG half_by_a_neighbour
     else:
         sX[2 * tidx + 1] = rX[0]  # BUG without_barrier

@@ -2,7 +2,7 @@
 
 import cutlass
 import torch
-from cutlass import Float16, Float32, Int32, cute
+from cutlass import Float16, Float32, Int32, const_expr, cute
 from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
@@ -57,11 +57,11 @@ def dropped_tail(mX, mY, bug):
     for k in cutlass.range_constexpr(2):
         at = k * THREADS + tidx
         i = bidx * TILE + at
-        if cutlass.const_expr(bug == "from_the_wrong_end"):
+        if const_expr(bug == "from_the_wrong_end"):
             at = TILE - 1 - at
         x = sX[at]  # BUG stored_without_predicate, from_the_wrong_end
         y = cute.math.exp(2.0 * x + 1.0, fastmath=True)
-        if cutlass.const_expr(bug == "stored_without_predicate"):
+        if const_expr(bug == "stored_without_predicate"):
             mY[bidx, k * THREADS + tidx] = y  # BUG stored_without_predicate
         elif i < n:
             mY[bidx, k * THREADS + tidx] = y  # BUG from_the_wrong_end
@@ -87,7 +87,7 @@ def row_norm_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
     x = rX.load()
     square = cute.arch.warp_reduction_sum((x * x).reduce(cute.ReductionOp.ADD, 0.0, 0))
     scale = cute.math.rsqrt(square / 128.0 + 1e-6, fastmath=True)
-    if cutlass.const_expr(bug == "shared_over_warps"):
+    if const_expr(bug == "shared_over_warps"):
         sScale = smem(4)
         if lane == 0:
             sScale[warp] = scale
@@ -95,8 +95,7 @@ def row_norm_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         scale = sScale[0] + sScale[1] + sScale[2] + sScale[3]
     rX.store(x * scale)
     if row < M:
-        # BUG shared_over_warps
-        cute.autovec_copy(rX, mY[row, (None, lane)])
+        cute.autovec_copy(rX, mY[row, (None, lane)])  # BUG shared_over_warps
 
 
 @family(args=lambda: (fk.randn(5, 128), fk.empty(5, 128)), want=normed, static=(0, 1), bugs=(
@@ -125,7 +124,7 @@ def chosen(mX, mY, bug):
         sX[tidx] = mX[tidx]
     cute.arch.sync_threads()
     x = sX[tidx]  # BUG not_chosen
-    if cutlass.const_expr(bug != "not_chosen"):
+    if const_expr(bug != "not_chosen"):
         x = x if tidx < n else Float32(-float("inf"))
     top = cute.arch.warp_reduction_max(x)
     if lane == 0:
@@ -156,7 +155,7 @@ def odd_halves(mX, mY, bug):
     if 2 * tidx + 1 < n:
         mY[tidx] = first + second
     elif 2 * tidx < n:
-        if cutlass.const_expr(bug == "both_added"):
+        if const_expr(bug == "both_added"):
             mY[tidx] = first + second  # BUG both_added
         else:
             mY[tidx] = first
@@ -182,16 +181,15 @@ def decisions(mX, mI, mY, bug):
     cute.arch.sync_threads()
     x = sX[tidx]  # BUG decided_by_nobody, added_by_nobody, shuffled_from_nobody
     place = sI[tidx]  # BUG place_of_nobody
-    if cutlass.const_expr(bug == "place_of_nobody"):
+    if const_expr(bug == "place_of_nobody"):
         if tidx < n + 2:
             mY[place] = Float32(1.0)  # BUG place_of_nobody
-    elif cutlass.const_expr(bug == "decided_by_nobody"):
+    elif const_expr(bug == "decided_by_nobody"):
         if x > 0.0:  # BUG decided_by_nobody
             cute.arch.atomic_add(mY.iterator, Float32(1.0))
-    elif cutlass.const_expr(bug == "added_by_nobody"):
-        # BUG added_by_nobody
-        cute.arch.atomic_add(mY.iterator + tidx, x)
-    elif cutlass.const_expr(bug == "shuffled_from_nobody"):
+    elif const_expr(bug == "added_by_nobody"):
+        cute.arch.atomic_add(mY.iterator + tidx, x)  # BUG added_by_nobody
+    elif const_expr(bug == "shuffled_from_nobody"):
         other = cute.arch.shuffle_sync_down(x, offset=1)
         if tidx < n:
             mY[tidx] = other  # BUG shuffled_from_nobody
@@ -216,7 +214,7 @@ def padded_tile(mX, mY, bug):
         cute.autovec_copy(vectors[(0, None), (tidx // 3, tidx % 3)], rX)  # BUG shifted
         cute.autovec_copy(rX, copies[(0, None), (tidx // 3, tidx % 3)])
     cute.arch.sync_threads()
-    if cutlass.const_expr(bug == "shifted"):
+    if const_expr(bug == "shifted"):
         mY[col, row] = sY[row, col + 1]  # BUG shifted
     else:
         mY[col, row] = sY[row, col]

@@ -3,7 +3,7 @@
 from typing import Any
 
 import cutlass
-from cutlass import Float32, Int64, cute
+from cutlass import Float32, Int64, const_expr, cute
 from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
@@ -53,15 +53,15 @@ def consume(mY: cute.Tensor, sX: cute.Tensor, full: cute.Pointer, empty: cute.Po
     tidx, _, _ = cute.arch.thread_idx()
     for i in cutlass.range(n, unroll=1):
         s, round = i % STAGES, i // STAGES
-        if cutlass.const_expr(bug != "not_awaited"):
+        if const_expr(bug != "not_awaited"):
             cute.arch.mbarrier_wait(full + s, round % 2)  # BUG expects_less, expects_more
-        if cutlass.const_expr(bug == "given_back_early"):
+        if const_expr(bug == "given_back_early"):
             cute.arch.mbarrier_arrive(empty + s)
         for k in cutlass.range_constexpr(TILE // THREADS):
             row, column = (k * THREADS + tidx) // COLUMNS, tidx % COLUMNS
             # BUG not_awaited, reused_early, given_back_early, into_the_other
             mY[i * ROWS + row, column] = 2.0 * sX[row, column, s]
-        if cutlass.const_expr(bug != "given_back_early"):
+        if const_expr(bug != "given_back_early"):
             cute.arch.mbarrier_arrive(empty + s)
 
 
@@ -71,12 +71,11 @@ def produce(atom: cute.CopyAtom, sX: cute.Tensor, gX: cute.Tensor, full: cute.Po
     """Wait until a stage is free, announce its bytes, start its copy."""
     for i in cutlass.range(n, unroll=1):
         s, round = i % STAGES, i // STAGES
-        into = (i + 1) % STAGES if cutlass.const_expr(bug == "into_the_other") else s
-        if cutlass.const_expr(bug != "reused_early"):
-            # BUG expects_less, expects_more
-            cute.arch.mbarrier_wait(empty + s, (round + 1) % 2)
+        into = (i + 1) % STAGES if const_expr(bug == "into_the_other") else s
+        if const_expr(bug != "reused_early"):
+            cute.arch.mbarrier_wait(empty + s, (round + 1) % 2)  # BUG expects_less, expects_more
         size = 4 * TILE
-        if cutlass.const_expr(bug in ("expects_less", "expects_more")):
+        if const_expr(bug in ("expects_less", "expects_more")):
             size = 2 * TILE if bug == "expects_less" else 8 * TILE
         with cute.arch.elect_one():
             cute.arch.mbarrier_arrive_and_expect_tx(full + s, size)  # BUG reused_early
@@ -89,7 +88,7 @@ def tensor_pipeline_kernel(atom: cute.CopyAtom, mX: cute.Tensor, mY: cute.Tensor
                            layout: cute.Layout | cute.ComposedLayout,
                            bug: cutlass.Constexpr):  # fmt: skip
     tidx, _, _ = cute.arch.thread_idx()
-    if cutlass.const_expr(bug == "misaligned"):
+    if const_expr(bug == "misaligned"):
         sX = smem((ROWS, COLUMNS, STAGES), stride=(COLUMNS, 1, TILE + 8))
     else:
         sX = tiles(layout)
@@ -124,10 +123,10 @@ def tensor_pipeline_kernel(atom: cute.CopyAtom, mX: cute.Tensor, mY: cute.Tensor
 @cute.jit
 def tensor_pipeline(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     layout = swizzled_tile(STAGES)
-    if cutlass.const_expr(bug == "misaligned"):
+    if const_expr(bug == "misaligned"):
         layout = cute.make_layout((ROWS, COLUMNS, STAGES), stride=(COLUMNS, 1, TILE + 8))
     described = mX
-    if cutlass.const_expr(bug == "too_large"):
+    if const_expr(bug == "too_large"):
         larger = cute.make_layout((2 * mX.shape[0], COLUMNS), stride=(COLUMNS, 1))
         described = cute.make_tensor(mX.iterator, larger)
     one = cute.slice_(layout, (None, None, 0))
@@ -147,29 +146,27 @@ def tensor_store_kernel(mX: cute.Tensor, atom: cute.CopyAtom, mY: cute.Tensor,
     sA, gY = partition(atom, sX, mY)
     for t in cutlass.range_constexpr(2):
         tile = 2 * bidx + t
-        if cutlass.const_expr(bug == "fenced_too_soon"):
+        if const_expr(bug == "fenced_too_soon"):
             cute.arch.fence_proxy("async.shared", space="cta")
         rounds = TILE // THREADS - (bug == "half_filled")
         for k in cutlass.range_constexpr(rounds):
             row, column = (k * THREADS + tidx) // COLUMNS, tidx % COLUMNS
             # BUG not_awaited, another_waits, without_barrier, unfenced, fenced_too_soon
-            # BUG fenced_by_one
-            sX[row, column] = mX[tile * ROWS + row, column] + 1.0
-        if cutlass.const_expr(bug == "fenced_by_one"):
+            sX[row, column] = mX[tile * ROWS + row, column] + 1.0  # BUG fenced_by_one
+        if const_expr(bug == "fenced_by_one"):
             if tidx == 0:
                 cute.arch.fence_proxy("async.shared", space="cta")
-        elif cutlass.const_expr(bug not in ("unfenced", "fenced_too_soon")):
+        elif const_expr(bug not in ("unfenced", "fenced_too_soon")):
             cute.arch.fence_proxy("async.shared", space="cta")
         sync_if(bug != "without_barrier")
         if cute.arch.make_warp_uniform(cute.arch.warp_idx()) == 0:
             # BUG not_awaited, another_waits, without_barrier, leaves, unfenced, fenced_too_soon
-            # BUG fenced_by_one, half_filled
-            cute.copy(atom, sA, gY[None, tile])
+            cute.copy(atom, sA, gY[None, tile])  # BUG fenced_by_one, half_filled
             cute.arch.cp_async_bulk_commit_group()
-            if cutlass.const_expr(bug not in ("not_awaited", "another_waits")):
-                if cutlass.const_expr(bug != "leaves" or t == 0):
+            if const_expr(bug not in ("not_awaited", "another_waits")):
+                if const_expr(bug != "leaves" or t == 0):
                     cute.arch.cp_async_bulk_wait_group(0, read=True)
-        elif cutlass.const_expr(bug == "another_waits"):
+        elif const_expr(bug == "another_waits"):
             cute.arch.cp_async_bulk_wait_group(0, read=True)
         cute.arch.sync_threads()
 
@@ -214,13 +211,13 @@ def tensor_in_place_kernel(load: cute.CopyAtom, mX: cute.Tensor, store: cute.Cop
         with cute.arch.elect_one():
             cute.arch.mbarrier_arrive_and_expect_tx(full, 4 * TILE)
         cute.copy(load, gX[None, bidx], sA[None, 0], tma_bar_ptr=full)  # BUG read_too_soon
-    if cutlass.const_expr(bug != "read_too_soon"):
+    if const_expr(bug != "read_too_soon"):
         cute.arch.mbarrier_wait(full, 0)
     for k in cutlass.range_constexpr(TILE // THREADS):
         row, column = (k * THREADS + tidx) // COLUMNS, tidx % COLUMNS
         # BUG unfenced_in_place, read_too_soon, stored_too_soon
         sX[row, column, 0] = 2.0 * sX[row, column, 0]
-    if cutlass.const_expr(bug != "unfenced_in_place"):
+    if const_expr(bug != "unfenced_in_place"):
         cute.arch.fence_proxy("async.shared", space="cta")
     sync_if(bug != "stored_too_soon")
     if warp == 0:
@@ -244,7 +241,7 @@ def tensor_in_place(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = N
     one, shape = cute.slice_(layout, (None, None, 0)), (ROWS, COLUMNS)
     load, store = cpasync.CopyBulkTensorTileG2SOp(), cpasync.CopyBulkTensorTileS2GOp()
     loads, gX = cpasync.make_tiled_tma_atom(load, mX, one, shape)
-    target = mX if cutlass.const_expr(bug == "map_of_the_input") else mY
+    target = mX if const_expr(bug == "map_of_the_input") else mY
     stores, gY = cpasync.make_tiled_tma_atom(store, target, one, shape)
     blocks = cute.ceil_div(mX.shape[0], ROWS) * cute.ceil_div(mX.shape[1], COLUMNS)
     tensor_in_place_kernel(loads, gX, stores, gY, layout, bug).launch(
@@ -277,7 +274,7 @@ def tensor_sum_kernel(mX: cute.Tensor, atom: cute.CopyAtom, mY: cute.Tensor,
 def tensor_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
     layout = cute.make_layout((ROWS, COLUMNS), stride=(COLUMNS, 1))
     op = cpasync.CopyReduceBulkTensorTileS2GOp()
-    if cutlass.const_expr(bug == "stored"):
+    if const_expr(bug == "stored"):
         op = cpasync.CopyBulkTensorTileS2GOp()
     atom, gY = cpasync.make_tiled_tma_atom(op, mY, layout, (ROWS, COLUMNS))
     blocks = mX.shape[0] // ROWS
@@ -296,14 +293,14 @@ def tensor_multicast_kernel(atom: cute.CopyAtom, mX: cute.Tensor, mY: cute.Tenso
     if tidx == 0:
         cute.arch.mbarrier_init(full, 1)
     cute.arch.mbarrier_init_fence()
-    if cutlass.const_expr(bug == "starts_alone"):
+    if const_expr(bug == "starts_alone"):
         cute.arch.sync_threads()
     else:
         cluster_sync()
     for t in cutlass.range_constexpr(2):
         if cute.arch.make_warp_uniform(cute.arch.warp_idx()) == 0:
             with cute.arch.elect_one():
-                size = 2 * TILE if cutlass.const_expr(bug == "expects_its_own") else 4 * TILE
+                size = 2 * TILE if const_expr(bug == "expects_its_own") else 4 * TILE
                 cute.arch.mbarrier_arrive_and_expect_tx(full, size)
             # BUG loaded_too_soon, starts_alone, expects_its_own
             cute.copy(atom, gA[None, t], sA[None, 0], tma_bar_ptr=full, mcast_mask=cutlass.Int16(3))
@@ -312,7 +309,7 @@ def tensor_multicast_kernel(atom: cute.CopyAtom, mX: cute.Tensor, mY: cute.Tenso
             row, column = (k * THREADS + tidx) // COLUMNS, tidx % COLUMNS
             # BUG loaded_too_soon, expects_its_own
             mY[(2 * rank + t) * ROWS + row, column] = sX[row, column, 0]
-        if cutlass.const_expr(bug == "loaded_too_soon"):
+        if const_expr(bug == "loaded_too_soon"):
             cute.arch.sync_threads()
         else:
             cluster_sync()

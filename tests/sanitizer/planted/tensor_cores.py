@@ -2,7 +2,7 @@
 
 import cutlass
 import torch
-from cutlass import Float16, Float32, cute
+from cutlass import Float16, Float32, const_expr, cute
 from cutlass.cute.nvgpu import cpasync, warp
 
 import forgekit as fk
@@ -69,7 +69,7 @@ def staged_product(mA, mB, mC, bug):
     tiled = cute.make_tiled_mma(mma, (2, 2, 1), permutation_mnk=(32, 32, 16))
     sA, sB = smem(tile_layout(TILE, TILE_K), Float16), smem(tile_layout(TILE, TILE_K), Float16)
     sC = smem((TILE, TILE), Float16, (TILE + VECTOR, 1))
-    if cutlass.const_expr(bug == "c_over_a"):
+    if const_expr(bug == "c_over_a"):
         sC = cute.make_tensor(sA.iterator, cute.make_layout((TILE, TILE), stride=(TILE, 1)))
     gA = cute.local_tile(mA, (TILE, TILE_K), (0, None))
     gB = cute.local_tile(mB, (TILE, TILE_K), (0, None))
@@ -88,23 +88,23 @@ def staged_product(mA, mB, mC, bug):
     tXrA, tXrB = copy_A.retile(tCrA), copy_B.retile(tCrB)
     tiles = cute.size(gA, mode=[2])
     for s in cutlass.range_constexpr(STAGES - 1):
-        if cutlass.const_expr(bug == "half_a_tile"):
+        if const_expr(bug == "half_a_tile"):
             cute.copy(atom, tAgA[None, 0, 0, s], tAsA[None, 0, 0, s])
         else:
             # BUG no_wait, weak_wait, not_committed, no_barrier, wait_after_barrier
             cute.copy(atom, tAgA[None, None, None, s], tAsA[None, None, None, s])
         # BUG no_wait, weak_wait, not_committed, no_barrier, wait_after_barrier
         cute.copy(atom, tBgB[None, None, None, s], tBsB[None, None, None, s])
-        if cutlass.const_expr(bug != "not_committed"):
+        if const_expr(bug != "not_committed"):
             cute.arch.cp_async_commit_group()
     for t in cutlass.range(tiles, unroll=1):
         sync_if(bug == "wait_after_barrier")
-        if cutlass.const_expr(bug != "no_wait"):
+        if const_expr(bug != "no_wait"):
             cute.arch.cp_async_wait_group(STAGES - 1 if bug == "weak_wait" else STAGES - 2)
         sync_if(bug not in ("no_barrier", "wait_after_barrier"))
         ahead, stage = t + STAGES - 1, t % STAGES
         if ahead < tiles:
-            free = stage if cutlass.const_expr(bug == "stage_being_read") else ahead % STAGES
+            free = stage if const_expr(bug == "stage_being_read") else ahead % STAGES
             # BUG no_wait, weak_wait, not_committed, no_barrier, wait_after_barrier
             # BUG stage_being_read
             cute.copy(atom, tAgA[None, None, None, ahead], tAsA[None, None, None, free])
@@ -112,7 +112,7 @@ def staged_product(mA, mB, mC, bug):
             cute.copy(atom, tBgB[None, None, None, ahead], tBsB[None, None, None, ahead % STAGES])
         cute.arch.cp_async_commit_group()
         # stage_b may lie beyond the last one
-        stage_b = t if cutlass.const_expr(bug == "beyond_the_last_stage") else stage
+        stage_b = t if const_expr(bug == "beyond_the_last_stage") else stage
         for k in cutlass.range_constexpr(TILE_K // 16):
             # BUG no_wait, weak_wait, not_committed, no_barrier, wait_after_barrier
             # BUG stage_being_read, half_a_tile, c_over_a
@@ -155,14 +155,14 @@ def warp_product(mA, mB, mC, bug):
     tCrC.fill(0.0)
     cute.basic_copy(tCgB, tCrB)
     for j in cutlass.range_constexpr(8):
-        row = lane // 2 if cutlass.const_expr(bug != "rows_left_out") else lane // 4
+        row = lane // 2 if const_expr(bug != "rows_left_out") else lane // 4
         sA[row, lane % 2 * 8 + j] = mA[row, lane % 2 * 8 + j]  # BUG no_sync
     sync_if(bug != "no_sync", cute.arch.sync_warp)
     load = cute.make_copy_atom(warp.LdMatrix8x8x16bOp(False, 4), Float16)
     copy_A = cute.make_tiled_copy_A(load, tiled)
     # BUG no_sync, rows_left_out
     cute.copy(copy_A, copy_A.get_slice(lane).partition_S(sA), copy_A.retile(tCrA))
-    if cutlass.const_expr(bug == "half_a_warp"):
+    if const_expr(bug == "half_a_warp"):
         if lane < 16:
             cute.gemm(tiled, tCrC, tCrA, tCrB, tCrC)  # BUG half_a_warp
     else:

@@ -2,7 +2,7 @@
 
 import cutlass
 import torch
-from cutlass import Float32, Int32, cute
+from cutlass import Float32, Int32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
@@ -42,18 +42,18 @@ def transpose(mX, mY, bug):
     tx, ty, _ = cute.arch.thread_idx()
     bx, by, _ = cute.arch.block_idx()
     M, N = mX.shape
-    stride = TILE - 1 if cutlass.const_expr(bug == "rows_overlap") else TILE + 1
+    stride = TILE - 1 if const_expr(bug == "rows_overlap") else TILE + 1
     sT = smem((TILE, TILE), stride=(stride, 1))
     row, column = by * TILE + ty, bx * TILE + tx
     sync_if(bug == "barrier_first")
-    rows = M - 1 if cutlass.const_expr(bug == "without_last_row") else M
+    rows = M - 1 if const_expr(bug == "without_last_row") else M
     x = Float32(0.0)
     if row < rows and column < N:
         x = mX[row, column]
         sT[ty, tx] = x  # BUG without_barrier, barrier_first, syncwarp_only, rows_overlap
-    if cutlass.const_expr(bug == "syncwarp_only"):
+    if const_expr(bug == "syncwarp_only"):
         cute.arch.sync_warp()
-    elif cutlass.const_expr(bug not in ("without_barrier", "barrier_first")):
+    elif const_expr(bug not in ("without_barrier", "barrier_first")):
         cute.arch.sync_threads()
     row, column = bx * TILE + ty, by * TILE + tx
     if row < N and column < M:
@@ -104,9 +104,9 @@ def stencil(mX, mY, bug):
     tidx, bidx = indices()
     n = mX.shape[0]
     i = bidx * THREADS + tidx
-    sX = smem(THREADS + (1 if cutlass.const_expr(bug == "with_short_tile") else 2))
+    sX = smem(THREADS + (1 if const_expr(bug == "with_short_tile") else 2))
     sX[tidx + 1] = mX[i] if i < n else Float32(0.0)  # BUG without_barrier
-    if cutlass.const_expr(bug != "without_left_halo"):
+    if const_expr(bug != "without_left_halo"):
         if tidx == 0:
             sX[0] = mX[i - 1] if i > 0 and i <= n else Float32(0.0)
     if tidx == THREADS - 1:
@@ -154,7 +154,7 @@ def reverse(mX, mY, bug):
     sX = smem((2, 32), stride=(32, 1))
     sX[warp, lane] = mX[tidx]  # BUG without_syncwarp, across_warps
     sync_if(bug != "without_syncwarp", cute.arch.sync_warp)
-    if cutlass.const_expr(bug == "across_warps"):
+    if const_expr(bug == "across_warps"):
         mY[tidx] = sX[1 - warp, 31 - lane]  # BUG across_warps
     else:
         mY[tidx] = sX[warp, 31 - lane]  # BUG without_syncwarp

@@ -2,7 +2,7 @@
 
 import cutlass
 import torch
-from cutlass import Float32, cute
+from cutlass import Float32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
@@ -35,12 +35,12 @@ def vector_rows(mX, mY, bug):
     """The first four columns of every row, one thread a row, one 128-bit load."""
     row, _, _ = cute.arch.thread_idx()
     start = cute.assume(row * mX.shape[1], divby=4)
-    if cutlass.const_expr(bug == "one_element_on"):
+    if const_expr(bug == "one_element_on"):
         start = cute.assume(row * mX.shape[1] + 1, divby=4)
     four = cute.make_layout(4)
     rX = cute.make_rmem_tensor(four, Float32)
     gX = cute.make_tensor(mX.iterator + start, four)
-    if cutlass.const_expr(bug == "past_the_end"):
+    if const_expr(bug == "past_the_end"):
         gX = cute.make_tensor(mX.iterator + start + 4, four)
     cute.autovec_copy(gX, rX)  # BUG of_odd_length, one_element_on, past_the_end
     cute.autovec_copy(rX, mY[row, None])
@@ -53,7 +53,7 @@ def vector_rows(mX, mY, bug):
 def shared_vectors(mX, mY, bug):
     """Rows through shared memory: written by the element, read 128 bits at a time."""
     tidx, _, _ = cute.arch.thread_idx()
-    stride = 9 if cutlass.const_expr(bug == "padded_by_one") else 12
+    stride = 9 if const_expr(bug == "padded_by_one") else 12
     layout = cute.make_layout((8, 8), stride=(stride, 1))
     sX = cutlass.memory.SmemAllocator().allocate_tensor(Float32, layout, 16)
     sX[tidx // 8, tidx % 8] = mX[tidx // 8, tidx % 8]
@@ -78,7 +78,7 @@ def async_rows(mX, mY, bug):
     atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), Float32, num_bits_per_copy=128)
     start = cute.assume(row * mX.shape[1], divby=4)
     gX = cute.make_tensor(mX.iterator + start, cute.make_layout(4))
-    if cutlass.const_expr(bug == "from_the_next_row"):
+    if const_expr(bug == "from_the_next_row"):
         start = cute.assume((row + 1) * mX.shape[1], divby=4)
         gX = cute.make_tensor(mX.iterator + start, cute.make_layout(4))
     cute.copy(atom, gX, sX[row, None])  # BUG of_odd_length, from_the_next_row
@@ -99,9 +99,8 @@ def async_rows(mX, mY, bug):
 def three(mX, mY, bug):
     """The sum of three elements, which the compiler loads as four, to all and in their place."""
     tidx, _, _ = cute.arch.thread_idx()
-    # BUG without_barrier, into_empty
-    total = mX[0] + mX[1] + mX[2]
-    if cutlass.const_expr(bug == "of_four"):
+    total = mX[0] + mX[1] + mX[2]  # BUG without_barrier, into_empty
+    if const_expr(bug == "of_four"):
         total = mX[0] + mX[1] + mX[2] + mX[3]  # BUG of_four
     sync_if(bug != "without_barrier")
     if tidx < 3:

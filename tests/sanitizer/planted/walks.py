@@ -2,7 +2,7 @@
 
 import cutlass
 import torch
-from cutlass import Float16, Float32, Int32, cute
+from cutlass import Float16, Float32, Int32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
@@ -44,15 +44,15 @@ def grid_stride(mX, mY, bug):
     blocks, _, _ = cute.arch.grid_dim()
     n = mX.shape[0]
     end = n
-    if cutlass.const_expr(bug == "to_a_whole_step"):
+    if const_expr(bug == "to_a_whole_step"):
         end = cute.ceil_div(n, blocks * THREADS) * blocks * THREADS
     first = bidx * THREADS + tidx
-    if cutlass.const_expr(bug == "from_one"):
+    if const_expr(bug == "from_one"):
         first += 1
         end += 1
-    step = THREADS if cutlass.const_expr(bug == "of_one_block") else blocks * THREADS
+    step = THREADS if const_expr(bug == "of_one_block") else blocks * THREADS
     for i in cutlass.range(first, end, step, unroll=1):
-        if cutlass.const_expr(bug == "of_one_block"):
+        if const_expr(bug == "of_one_block"):
             mY[i] = 2.0 * mX[i] + bidx  # BUG of_one_block
         else:
             mY[i] = 2.0 * mX[i]  # BUG to_a_whole_step, from_one
@@ -76,7 +76,7 @@ def differences(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None)
     """y[i] = x[i + 1] - x[i]: two views of one tensor are read."""
     n = mX.shape[0] - (0 if bug == "one_too_many" else 1)
     mB = cute.make_tensor(mX.iterator + 1, cute.make_layout(n))
-    mY = mX if cutlass.const_expr(bug == "over_its_input") else mY
+    mY = mX if const_expr(bug == "over_its_input") else mY
     differences_kernel(mX, mB, mY, n).launch(
         grid=(cute.ceil_div(n, THREADS), 1, 1), block=(THREADS, 1, 1)
     )
@@ -94,15 +94,13 @@ def flip(mX, bug):
     tidx, bidx = indices()
     i = bidx * THREADS + tidx
     n = mX.shape[0]
-    last = n - 1 - i
-    if cutlass.const_expr(bug == "counted_from_n"):
-        last = n - i
-    half = n if cutlass.const_expr(bug == "by_all") else n // 2
+    last = n - i if const_expr(bug == "counted_from_n") else n - 1 - i
+    half = n if const_expr(bug == "by_all") else n // 2
     if i < half:
         a = mX[i]  # BUG by_all, one_sided
         b = mX[last]  # BUG by_all, counted_from_n
         mX[i] = b  # BUG by_all, one_sided
-        if cutlass.const_expr(bug == "one_sided"):
+        if const_expr(bug == "one_sided"):
             mX[i + 1] = a  # BUG one_sided
         else:
             mX[last] = a  # BUG by_all
@@ -123,9 +121,9 @@ def scatter(mX, mI, mY, bug):
     i = bidx * THREADS + tidx
     if i < mX.shape[0]:
         place = mI[i]
-        if cutlass.const_expr(bug == "doubled"):
+        if const_expr(bug == "doubled"):
             place = place // 2
-        if cutlass.const_expr(bug == "counted_from_one"):
+        if const_expr(bug == "counted_from_one"):
             place = place + 1
         mY[place] = mX[i]  # BUG doubled, counted_from_one, of_bad_indices, of_equal_indices
 
@@ -144,15 +142,13 @@ def gather_rows(mX, mI, mY, bug):
     lane = cute.arch.lane_idx()
     row = mI[bidx]
     N = mX.shape[1]
-    vectors = N // 4
-    if cutlass.const_expr(bug == "rounded_up"):
-        vectors = (N + 3) // 4
+    vectors = (N + 3) // 4 if const_expr(bug == "rounded_up") else N // 4
     four = cute.make_layout(4)
     rX = cute.make_rmem_tensor(4, Float32)
-    start = N if cutlass.const_expr(bug == "at_odd_addresses") else N + 3
+    start = N if const_expr(bug == "at_odd_addresses") else N + 3
     for v in cutlass.range(lane, vectors, 32, unroll=1):
         from_here = cute.assume(row * start + 4 * v, divby=4)
-        if cutlass.const_expr(bug == "starts_at_two"):
+        if const_expr(bug == "starts_at_two"):
             from_here = cute.assume(row * start + 4 * v + 2, divby=4)
         to_here = cute.assume(bidx * (N + 3) + 4 * v, divby=4)
         # BUG at_odd_addresses, starts_at_two
@@ -174,11 +170,11 @@ def packed_halves(mX, mY, bug):
     tidx, bidx = indices()
     n = mX.shape[0]
     i = 2 * (bidx * THREADS + tidx)
-    if cutlass.const_expr(bug == "one_element_on"):
+    if const_expr(bug == "one_element_on"):
         i += 1
     two = cute.make_layout(2)
     at = cute.assume(i, divby=2)
-    whole = i < n if cutlass.const_expr(bug == "last_pair_whole") else i + 1 < n
+    whole = i < n if const_expr(bug == "last_pair_whole") else i + 1 < n
     if whole:
         rX = cute.make_rmem_tensor(2, Float16)
         # BUG one_element_on, last_pair_whole
@@ -208,22 +204,20 @@ def flagged_rows(mX, mF, mD, mY, bug):
     pair = bidx // 2
     flag = mF.iterator + 2 * pair + warp
     if bidx % 2 == 0:
-        if cutlass.const_expr(bug == "flag_first"):
+        if const_expr(bug == "flag_first"):
             if lane == 0:
                 cute.arch.atomic_exch(flag, Int32(1), sem="release", scope="gpu")
         mD[pair, tidx] = 2 * mX[pair, tidx]  # BUG flag_first, not_awaited, one_flag, plain_flag
         cute.arch.sync_warp()
         if lane == 0:
-            if cutlass.const_expr(bug == "plain_flag"):
+            if const_expr(bug == "plain_flag"):
                 mF[2 * pair + warp] = 1  # BUG plain_flag
-            elif cutlass.const_expr(bug != "flag_first"):
+            elif const_expr(bug != "flag_first"):
                 cute.arch.atomic_exch(flag, Int32(1), sem="release", scope="gpu")
     else:
         seen = Int32(0)
-        other = mF.iterator + 2 * pair + 1 - warp
-        if cutlass.const_expr(bug == "one_flag"):
-            other = flag
-        if cutlass.const_expr(bug != "not_awaited"):
+        other = flag if const_expr(bug == "one_flag") else mF.iterator + 2 * pair + 1 - warp
+        if const_expr(bug != "not_awaited"):
             if lane == 0:
                 while seen == 0:  # BUG plain_flag
                     seen = cute.arch.load(other, Int32, sem="acquire", scope="gpu")
@@ -246,14 +240,13 @@ def counted(mX, mN, mY, bug):
     tidx, bidx = indices()
     x = mX[bidx, tidx]
     one = bidx == 0 and tidx == 0
-    if one and cutlass.const_expr(bug == "set_to_zero"):
+    if one and const_expr(bug == "set_to_zero"):
         mN[0] = 0  # BUG set_to_zero
-    if one and cutlass.const_expr(bug == "added_plainly_by_one"):
+    if one and const_expr(bug == "added_plainly_by_one"):
         mN[0] = mN[0] + x  # BUG added_plainly_by_one
     else:
-        # BUG set_to_zero, added_plainly_by_one, read_at_once
-        cute.arch.atomic_add(mN.iterator, x)
-    if cutlass.const_expr(bug == "read_at_once"):
+        cute.arch.atomic_add(mN.iterator, x)  # BUG set_to_zero, added_plainly_by_one, read_at_once
+    if const_expr(bug == "read_at_once"):
         x = mN[0]  # BUG read_at_once
     mY[bidx, tidx] = x
 
@@ -268,7 +261,7 @@ def counted(mX, mN, mY, bug):
 def cut_tile(mX, mY, bug):
     """Columns of a tile in shared memory, 33 apart; the last tile has fewer rows."""
     tidx, bidx = indices()
-    rows = 8 if cutlass.const_expr(bug == "one_row_short") else 9
+    rows = 8 if const_expr(bug == "one_row_short") else 9
     sX = smem((rows, 7), stride=(7, 1))
     M = mX.shape[0]
     for k in cutlass.range_constexpr(9):
@@ -279,7 +272,7 @@ def cut_tile(mX, mY, bug):
     for k in cutlass.range_constexpr(9):
         row = bidx * 9 + k
         if tidx < 7:
-            if cutlass.const_expr(bug == "rows_not_compared"):
+            if const_expr(bug == "rows_not_compared"):
                 mY[tidx, row] = sX[k, tidx]  # BUG rows_not_compared
             elif row < M:
                 mY[tidx, row] = sX[k, tidx]  # BUG one_row_short

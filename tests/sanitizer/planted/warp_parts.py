@@ -1,7 +1,7 @@
 """sync_warp with a mask: it orders the lanes of its mask, and no others."""
 
 import cutlass
-from cutlass import Float32, Int32, cute
+from cutlass import Float32, Int32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
@@ -46,19 +46,18 @@ def mirrored_warps(mX, mY, bug):
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 32
     sX = smem(THREADS)
-    # BUG lower_half, each_half, each_byte, all_but_one
-    sX[tidx] = mX[tidx]
-    if cutlass.const_expr(bug == "lower_half"):
+    sX[tidx] = mX[tidx]  # BUG lower_half, each_half, each_byte, all_but_one
+    if const_expr(bug == "lower_half"):
         if lane < 16:
             cute.arch.sync_warp(LOWER)
-    elif cutlass.const_expr(bug == "each_half"):
+    elif const_expr(bug == "each_half"):
         if lane < 16:
             cute.arch.sync_warp(LOWER)
         else:
             cute.arch.sync_warp(UPPER)
-    elif cutlass.const_expr(bug == "each_byte"):
+    elif const_expr(bug == "each_byte"):
         cute.arch.sync_warp(Int32(0xFF) << (lane // 8 * 8))
-    elif cutlass.const_expr(bug == "all_but_one"):
+    elif const_expr(bug == "all_but_one"):
         if lane < 31:
             cute.arch.sync_warp(0x7FFFFFFF)
     else:
@@ -78,14 +77,14 @@ def lane_relay(mX, mY, bug):
     sX = smem(THREADS)
     if lane < 16:
         sX[tidx] = mX[tidx]  # BUG other_way_round, without_the_link
-        if cutlass.const_expr(bug != "other_way_round"):
+        if const_expr(bug != "other_way_round"):
             cute.arch.sync_warp(LOWER)
-    if cutlass.const_expr(bug == "without_the_link"):
+    if const_expr(bug == "without_the_link"):
         if lane > 15:
             cute.arch.sync_warp(UPPER)
     elif lane > 14:
         cute.arch.sync_warp(0xFFFF8000)
-    if cutlass.const_expr(bug == "other_way_round"):
+    if const_expr(bug == "other_way_round"):
         if lane < 16:
             cute.arch.sync_warp(LOWER)
     if lane > 15:
@@ -102,14 +101,14 @@ def turning_quarters(mX, mS, mY, bug):
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 8
     group = Int32(0xFF) << (tidx % 32 // 8 * 8)
-    width = 16 if cutlass.const_expr(bug == "of_two_groups") else 8
+    width = 16 if const_expr(bug == "of_two_groups") else 8
     x = mX[tidx]
     for k in cutlass.range(3, unroll=1):
         mS[tidx] = x  # BUG of_two_groups, without_second_sync
         cute.arch.sync_warp(group)
         # BUG of_two_groups, without_second_sync
         x = mS[tidx - tidx % width + (tidx + 1 + k) % width] + 1.0
-        if cutlass.const_expr(bug != "without_second_sync"):
+        if const_expr(bug != "without_second_sync"):
             cute.arch.sync_warp(group)
     mY[tidx] = x + lane
 
@@ -128,7 +127,7 @@ def half_leaders(mX, mY, bug):
     sX[tidx] = mX[tidx]  # BUG of_the_whole_warp
     mask = Int32(LOWER) << (16 * half)
     cute.arch.sync_warp(mask)
-    count = 32 if cutlass.const_expr(bug == "of_the_whole_warp") else 16
+    count = 32 if const_expr(bug == "of_the_whole_warp") else 16
     if lane % count == 0:
         total = Float32(0.0)
         for k in cutlass.range_constexpr(count):

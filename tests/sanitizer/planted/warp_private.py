@@ -2,7 +2,7 @@
 
 import cutlass
 import torch
-from cutlass import Float32, Int32, cute
+from cutlass import Float32, Int32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
@@ -43,17 +43,16 @@ def warp_tiles(mX, mY, bug):
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem((32, 2))
-    mine = 0 if cutlass.const_expr(bug == "in_one_tile") else warp
+    mine = 0 if const_expr(bug == "in_one_tile") else warp
     for t in cutlass.range(mX.shape[0] // THREADS, unroll=1):
         base = t * THREADS + warp * 32
-        # BUG read_early, written_early, in_one_tile, half_synced
-        sX[lane, mine] = mX[base + lane]
-        if cutlass.const_expr(bug == "half_synced"):
+        sX[lane, mine] = mX[base + lane]  # BUG read_early, written_early, in_one_tile, half_synced
+        if const_expr(bug == "half_synced"):
             if lane < 16:
                 cute.arch.sync_warp(LOWER)
             else:
                 cute.arch.sync_warp(UPPER)
-        elif cutlass.const_expr(bug != "read_early"):
+        elif const_expr(bug != "read_early"):
             cute.arch.sync_warp()
         # BUG read_early, written_early, in_one_tile, half_synced
         y = sX[lane % 8 * 4 + lane // 8, mine]
@@ -75,14 +74,13 @@ def quarters(mX, mY, bug):
     group = lane // 8
     sX = smem(THREADS)
     mask = Int32(0xFF) << (8 * group)
-    if cutlass.const_expr(bug == "mask_of_the_next"):
+    if const_expr(bug == "mask_of_the_next"):
         mask = Int32(0xFF) << (8 * (group ^ 1))
-    if cutlass.const_expr(bug == "mask_of_four"):
+    if const_expr(bug == "mask_of_four"):
         mask = Int32(0x0F) << (8 * group + lane % 8 // 4 * 4)
     sX[tidx] = mX[tidx]  # BUG across_groups, mask_of_four
-    # BUG mask_of_the_next
-    cute.arch.sync_warp(mask)
-    other = tidx ^ (15 if cutlass.const_expr(bug == "across_groups") else 7)
+    cute.arch.sync_warp(mask)  # BUG mask_of_the_next
+    other = tidx ^ (15 if const_expr(bug == "across_groups") else 7)
     mY[tidx] = sX[other]  # BUG across_groups, mask_of_four
 
 
@@ -102,16 +100,13 @@ def leaders(mX, mN, mY, bug):
     below = cute.arch.popc(voters & ((Int32(1) << lane) - 1))
     if x > 0:
         first = cute.arch.popc((voters & -voters) - 1)
-        if cutlass.const_expr(bug == "from_lane_0"):
+        if const_expr(bug == "from_lane_0"):
             first = Int32(0)
         start = Int32(0)
         if lane == first:
             start = cute.arch.atomic_add(mN.iterator, cute.arch.popc(voters))
-        # BUG from_lane_0
-        start = cute.arch.shuffle_sync(start, offset=first, mask=voters)
-        place = start + below
-        if cutlass.const_expr(bug == "one_place"):
-            place = start
+        start = cute.arch.shuffle_sync(start, offset=first, mask=voters)  # BUG from_lane_0
+        place = start if const_expr(bug == "one_place") else start + below
         mY[place] = x  # BUG one_place
 
 
@@ -129,13 +124,12 @@ def uneven_loops(mX, mY, bug):
     total = Int32(0)
     for k in cutlass.range(lane % 5 + 1, unroll=1):
         total += mX[lane, k]
-        if cutlass.const_expr(bug == "meets_inside"):
+        if const_expr(bug == "meets_inside"):
             cute.arch.sync_warp()  # BUG meets_inside
-        if cutlass.const_expr(bug == "reduces_inside"):
-            # BUG reduces_inside
-            total += cute.arch.shuffle_sync_bfly(total, offset=1)
+        if const_expr(bug == "reduces_inside"):
+            total += cute.arch.shuffle_sync_bfly(total, offset=1)  # BUG reduces_inside
     sX[lane] = total  # BUG does_not_meet
-    if cutlass.const_expr(bug != "does_not_meet"):
+    if const_expr(bug != "does_not_meet"):
         cute.arch.sync_warp()  # BUG meets_inside, reduces_inside
     both = cute.arch.warp_redux_sync(total, "add")
     mY[lane] = sX[lane ^ 1] + both  # BUG does_not_meet
@@ -154,14 +148,12 @@ def shuffle_in_branches(mX, mY, bug):
     odd = 0xAAAAAAAA
     if tidx % 2 == 0:
         for step in cutlass.range_constexpr(4):
-            offset = 1 if cutlass.const_expr(bug == "of_odd_lanes" and step == 3) else 16 >> step
-            # BUG of_odd_lanes
-            x += cute.arch.shuffle_sync_bfly(x, offset=offset, mask=even)
+            offset = 1 if const_expr(bug == "of_odd_lanes" and step == 3) else 16 >> step
+            x += cute.arch.shuffle_sync_bfly(x, offset=offset, mask=even)  # BUG of_odd_lanes
     else:
-        mask = even if cutlass.const_expr(bug == "mask_of_the_even") else odd
+        mask = even if const_expr(bug == "mask_of_the_even") else odd
         for step in cutlass.range_constexpr(4):
-            # BUG mask_of_the_even
-            y = cute.arch.shuffle_sync_bfly(x, offset=16 >> step, mask=mask)
+            y = cute.arch.shuffle_sync_bfly(x, offset=16 >> step, mask=mask)  # BUG mask_of_the_even
             x = cutlass.max(x, y)
     mY[tidx] = x
 
@@ -184,7 +176,7 @@ def handed_by_lane_0(mX, mY, bug):
         if lane == 0:
             sV[warp] = mX[k, warp]  # BUG read_at_once, replaced_early, of_the_other_warp
         sync_if(bug != "read_at_once", cute.arch.sync_warp)
-        w = 1 - warp if cutlass.const_expr(bug == "of_the_other_warp") else warp
+        w = 1 - warp if const_expr(bug == "of_the_other_warp") else warp
         total += sV[w] * (lane + 1)  # BUG read_at_once, replaced_early, of_the_other_warp
         sync_if(bug != "replaced_early", cute.arch.sync_warp)
     mY[tidx] = total

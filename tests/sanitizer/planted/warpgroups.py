@@ -2,7 +2,7 @@
 
 import cutlass
 import torch
-from cutlass import Float16, Float32, cute
+from cutlass import Float16, Float32, const_expr, cute
 from cutlass.cute.nvgpu import OperandMajorMode, cpasync, warpgroup
 
 import forgekit as fk
@@ -93,11 +93,11 @@ def warpgroup_product(mA, mB, mC, bug):
         cute.copy(copy, tBgB[None, None, None, 0], tBsB[None, None, None, 0])
     cute.arch.cp_async_commit_group()
     for t in cutlass.range(tiles, unroll=1):
-        free = (t + 1) % (2 if cutlass.const_expr(bug == "stage_too_few") else STAGES)
+        free = (t + 1) % (2 if const_expr(bug == "stage_too_few") else STAGES)
         cute.arch.cp_async_wait_group(0)
-        if cutlass.const_expr(bug != "no_proxy_fence"):
+        if const_expr(bug != "no_proxy_fence"):
             cute.arch.fence_proxy("async.shared", space="cta")
-        if cutlass.const_expr(bug not in ("no_barrier", "copied_too_early")):
+        if const_expr(bug not in ("no_barrier", "copied_too_early")):
             cute.arch.sync_threads()  # the tile is there, and the product before the last over
         if t + 1 < tiles and tidx < WARPGROUP:
             # BUG no_barrier, no_proxy_fence, copied_too_early, stage_too_few, not_committed
@@ -106,21 +106,19 @@ def warpgroup_product(mA, mB, mC, bug):
             cute.copy(copy, tBgB[None, None, None, t + 1], tBsB[None, None, None, free])
         cute.arch.cp_async_commit_group()
         sync_if(bug == "copied_too_early")
-        stage = t % STAGES
-        if cutlass.const_expr(bug == "stage_of_each_warp"):
-            stage = (t + tidx // 64) % STAGES
-        if cutlass.const_expr(bug != "no_fence"):
+        stage = (t + tidx // 64) % STAGES if const_expr(bug == "stage_of_each_warp") else t % STAGES
+        if const_expr(bug != "no_fence"):
             warpgroup.fence()
         for k in cutlass.range_constexpr(TILE_K // 16):
             at = (None, None, k, stage)
             # BUG no_wait, wait_leaves_one, not_committed, no_fence, no_proxy_fence, no_barrier
             # BUG stage_too_few, copied_too_early, stage_of_each_warp
             cute.gemm(tiled, tCrC, tCrA[at], tCrB[at], tCrC)
-        if cutlass.const_expr(bug != "not_committed"):
+        if const_expr(bug != "not_committed"):
             warpgroup.commit_group()
         warpgroup.wait_group(1)
-    if cutlass.const_expr(bug != "no_wait"):
-        warpgroup.wait_group(1 if cutlass.const_expr(bug == "wait_leaves_one") else 0)
+    if const_expr(bug != "no_wait"):
+        warpgroup.wait_group(1 if const_expr(bug == "wait_leaves_one") else 0)
     cute.basic_copy(tCrC, tCgC)  # BUG no_wait, wait_leaves_one, not_committed
 
 
@@ -143,7 +141,7 @@ def rescaled_product(mA, mB, mC, bug):
     filled = []
     for gX in (mA, mB):
         sX = tile(gX.shape[0])[None, None, 0]
-        part = 2 if cutlass.const_expr(bug == "half_a_tile") else 1
+        part = 2 if const_expr(bug == "half_a_tile") else 1
         for i in cutlass.range_constexpr(gX.shape[0] * TILE_K // WARPGROUP // part):
             at = (i * WARPGROUP + tidx) // TILE_K, (i * WARPGROUP + tidx) % TILE_K
             sX[at] = gX[at]  # BUG overwritten
@@ -159,13 +157,13 @@ def rescaled_product(mA, mB, mC, bug):
     tiled.set(warpgroup.Field.ACCUMULATE, True)
     for k in cutlass.range_constexpr(TILE_K // 16):
         tCrC.store(tCrC.load() * Float32(0.5))  # BUG scaled_too_early, not_fenced_again
-        if cutlass.const_expr(k == 0 or bug != "not_fenced_again"):
+        if const_expr(k == 0 or bug != "not_fenced_again"):
             warpgroup.fence()
         # BUG scaled_too_early, not_fenced_again, overwritten, half_a_tile
         cute.gemm(tiled, tCrC, tCrA[None, None, k], tCrB[None, None, k], tCrC)
         warpgroup.commit_group()
-        if cutlass.const_expr(bug == "overwritten"):
+        if const_expr(bug == "overwritten"):
             filled[1][tidx % COLUMNS, tidx // COLUMNS] = Float16(0.0)  # BUG overwritten
-        if cutlass.const_expr(bug != "scaled_too_early" or k > 0):
+        if const_expr(bug != "scaled_too_early" or k > 0):
             warpgroup.wait_group(0)
     cute.basic_copy(tCrC, tCgC)  # BUG half_a_tile

@@ -2,7 +2,7 @@
 
 import cutlass
 import torch
-from cutlass import Float32, Int32, cute
+from cutlass import Float32, Int32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
@@ -42,12 +42,12 @@ def pairs(mX, mY, bug):
     """y[i] = x[i] + x[i + 8] in groups of 16 lanes."""
     lane, _, _ = cute.arch.thread_idx()
     x = mX[lane]
-    if cutlass.const_expr(bug == "shuffled_in_a_branch"):
+    if const_expr(bug == "shuffled_in_a_branch"):
         if lane < 12:
             x += cute.arch.shuffle_sync_down(x, offset=8)  # BUG shuffled_in_a_branch
-    elif cutlass.const_expr(bug == "with_half_the_mask"):
+    elif const_expr(bug == "with_half_the_mask"):
         x += cute.arch.shuffle_sync_bfly(x, offset=8, mask=LOWER)  # BUG with_half_the_mask
-    elif cutlass.const_expr(bug == "with_masks_of_two_kinds"):
+    elif const_expr(bug == "with_masks_of_two_kinds"):
         mask = Int32(LOWER) if lane < 16 else Int32(-1)
         x += cute.arch.shuffle_sync_bfly(x, offset=8, mask=mask)  # BUG with_masks_of_two_kinds
     else:
@@ -68,13 +68,13 @@ def halves(mX, mY, bug):
     """The lower half of the warp sums its values, the upper half takes its largest."""
     lane, _, _ = cute.arch.thread_idx()
     x = mX[lane]
-    mask = UPPER if cutlass.const_expr(bug == "with_the_others_mask") else LOWER
-    offset = 16 if cutlass.const_expr(bug == "across_the_middle") else 8
-    source = 31 if cutlass.const_expr(bug == "sent_by_the_last_lane") else 15
+    mask = UPPER if const_expr(bug == "with_the_others_mask") else LOWER
+    offset = 16 if const_expr(bug == "across_the_middle") else 8
+    source = 31 if const_expr(bug == "sent_by_the_last_lane") else 15
     if lane < 16:
-        if cutlass.const_expr(bug == "synced_with_the_others"):
+        if const_expr(bug == "synced_with_the_others"):
             cute.arch.sync_warp(UPPER)  # BUG synced_with_the_others
-        if cutlass.const_expr(bug == "reduced_with_the_others"):
+        if const_expr(bug == "reduced_with_the_others"):
             # BUG reduced_with_the_others
             x = cute.arch.warp_redux_sync(x, "add", mask_and_clamp=UPPER)
         else:
@@ -101,14 +101,14 @@ def tail_sum(mX, mY, bug):
     total = Float32(0.0)
     if tidx < n:
         total = mX[tidx]
-        if cutlass.const_expr(bug == "of_lanes_with_a_value"):
+        if const_expr(bug == "of_lanes_with_a_value"):
             for step in cutlass.range_constexpr(5):
                 # BUG of_lanes_with_a_value
                 total += cute.arch.shuffle_sync_down(total, offset=16 >> step)
-    if cutlass.const_expr(bug == "after_some_have_left"):
+    if const_expr(bug == "after_some_have_left"):
         if tidx < n:
             total = cute.arch.warp_reduction_sum(total)  # BUG after_some_have_left
-    elif cutlass.const_expr(bug is None):
+    elif const_expr(bug is None):
         total = cute.arch.warp_reduction_sum(total)
     if tidx == 0:
         mY[0] = total
@@ -123,7 +123,7 @@ def short_block(mX, mY, bug):
     """48 threads: the second warp has 16 lanes, and reduces with a mask for those."""
     tidx, _, _ = cute.arch.thread_idx()
     x = mX[tidx]
-    if cutlass.const_expr(bug == "from_lanes_not_there"):
+    if const_expr(bug == "from_lanes_not_there"):
         for step in cutlass.range_constexpr(5):
             x += cute.arch.shuffle_sync_down(x, offset=16 >> step)  # BUG from_lanes_not_there
     else:
@@ -142,7 +142,7 @@ def compact(mX, mY, bug):
     """The positive values of a warp, moved together: a vote, and a place from its bits."""
     lane, _, _ = cute.arch.thread_idx()
     x = mX[lane]
-    mask = LOWER if cutlass.const_expr(bug == "voting_for_half") else -1
+    mask = LOWER if const_expr(bug == "voting_for_half") else -1
     votes = cute.arch.vote_ballot_sync(x > 0, mask=mask)  # BUG voting_for_half
     place = cute.arch.popc(votes & ((Int32(1) << lane) - 1))
     if x > 0:
