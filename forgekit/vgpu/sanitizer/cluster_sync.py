@@ -7,6 +7,7 @@ moment at which everything before is over for everybody.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from forgekit.vgpu.sanitizer.clocks import AsyncToken, Snapshot, SyncClocks
 from forgekit.vgpu.sanitizer.findings import Report
 from forgekit.vgpu.sanitizer.messages import HAS_LEFT, HAS_LEFT_ITSELF, NOT_STARTED, Message
 from forgekit.vgpu.sanitizer.order import Order
-from forgekit.vgpu.sanitizer.proxies import UnfencedStores, reads_shared
+from forgekit.vgpu.sanitizer.proxies import UnfencedStores
 from forgekit.vgpu.sanitizer.reach import Reach, bytes_reached, reach
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE
 from forgekit.vgpu.sanitizer.shared import SharedCheck
@@ -44,12 +45,15 @@ class ClusterSync(Listener):
         self._lifetimes = Lifetimes(m.cluster_blocks, m.n_threads // WARP)
         self._untouched = False  # nobody has touched memory since everybody arrived
         self._unfenced: UnfencedStores | None = None
-        if reads_shared(m.program):
+        if any(
+            i.opcode[0] == "wgmma" or (i.opcode[0] == "cp" and "bulk_group" in i.opcode)
+            for i in m.program.instructions
+        ):
             self._unfenced = UnfencedStores(self._clocks, self._unit, self._report)
 
     def on_batch_end(self, m: Machine) -> None:
-        for bad in self._lifetimes.too_late(self._clocks.now):
-            self._report_visit(m, bad, HAS_LEFT)
+        for visits, bad in self._lifetimes.too_late(self._clocks.now):
+            self._report_visits(m, visits, bad, HAS_LEFT)
 
     # -- barriers ---------------------------------------------------------------------------------
     def block_met(self, m: Machine, warps: Array) -> None:
@@ -137,17 +141,20 @@ class ClusterSync(Listener):
 
     def _add(self, m: Machine, visits: Visits) -> None:
         early = self._lifetimes.too_early(visits, self._clocks.now)
-        if early is not None:
-            self._report_visit(m, early, NOT_STARTED)
+        self._report_visits(m, visits, early, NOT_STARTED)
         self._lifetimes.add(visits)
 
-    def _report_visit(self, m: Machine, bad: Bad, message: Message) -> None:
-        who = self._report.in_batch(m, bad.who)
-        block, _ = self._report.in_batch(m, bad.block * m.n_threads)
+    def _report_visits(self, m: Machine, visits: Visits, bad: Array, message: Message) -> None:
+        """Report the visits of which `bad` is true, if there are any."""
+        if not bad.any():
+            return
+        first, count = int(bad.argmax()), int(np.count_nonzero(bad))
+        who = self._report.in_batch(m, int(visits.who[first]))
+        block, _ = self._report.in_batch(m, int(visits.block[first]) * m.n_threads)
         if message is HAS_LEFT and who[0] == block:
             message = HAS_LEFT_ITSELF
         place = f"shared memory of block {block}"
-        self._report.add(message, (bad.pc,), who, place, count=bad.often)
+        self._report.add(message, (visits.pc,), who, place, count=count)
 
     def on_async_start(self, m: Machine, operation: AsyncOperation) -> None:
         self._untouched = False
@@ -198,15 +205,6 @@ class Visits(NamedTuple):
     block: Array
 
 
-class Bad(NamedTuple):
-    """One access to memory that may not be there, and how many are like it."""
-
-    pc: int
-    who: int
-    block: int
-    often: int
-
-
 class Lifetimes:
     """Accesses to other blocks' shared memory in a batch, until it is certain that they are over.
 
@@ -229,39 +227,30 @@ class Lifetimes:
     def add(self, visits: Visits) -> None:
         self._visits.append(visits)
 
-    def too_early(self, visits: Visits, clock: Snapshot) -> Bad | None:
-        """Whether some block may not have started yet: no warp of it has been joined."""
+    def too_early(self, visits: Visits, clock: Snapshot) -> Array:
+        """For which the block may not have started yet: no warp of it has been joined."""
         if self._started:
-            return None
+            return np.zeros(len(visits.who), bool)
         warp = visits.who // WARP
         bad = warp // self._block_warps != visits.block
         if clock.vectors is not None:
             team, warps = self._warps(visits.block)
             joined = clock.vectors[team, warp[:, None] % (self._team * self._block_warps), warps]
             bad &= (joined == 0).all(axis=1)
-        return _first(visits, bad)
+        return np.asarray(bad)
 
-    def too_late(self, clock: Snapshot) -> list[Bad]:
-        """At the end: accesses to blocks that may have left before; none of their warps has joined
-        the access."""
-        found = []
+    def too_late(self, clock: Snapshot) -> Iterator[tuple[Visits, Array]]:
+        """At the end, all accesses, and for which of them the block may have left before: none of
+        its warps has joined the access."""
         for visits in self._visits:
             bad = np.ones(len(visits.who), bool)
             if clock.vectors is not None:
                 team, warps = self._warps(visits.block)
                 joined = clock.vectors[team, warps, visits.place[:, None]]
                 bad = (joined <= visits.epoch[:, None]).all(axis=1)
-            found.append(_first(visits, bad))
-        return [bad for bad in found if bad is not None]
+            yield visits, bad
 
     def _warps(self, block: Array) -> tuple[Array, Array]:
         """Blocks' teams, (n, 1), and their warps, numbered in the team: (n, warps of a block)."""
         team, mine = np.divmod(block, self._team)
         return team[:, None], mine[:, None] * self._block_warps + np.arange(self._block_warps)
-
-
-def _first(visits: Visits, bad: Array) -> Bad | None:
-    if not bad.any():
-        return None
-    i, count = int(bad.argmax()), int(np.count_nonzero(bad))
-    return Bad(visits.pc, int(visits.who[i]), int(visits.block[i]), count)

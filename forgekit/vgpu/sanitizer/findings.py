@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from forgekit.vgpu.launch_record import Dim3, LaunchRecord
@@ -125,18 +126,10 @@ class Report:
         source = self.line(pc)
         return "a line that is not known" if source is None else describe_source(source)
 
-    def shared_race(self, m: Machine, c: Conflict, offset: int) -> None:
-        """Two threads, or asynchronous operations of theirs, touch the same shared memory with
-        nothing between that orders them."""
-        first, second = (self.in_batch(m, who & (ENGINE - 1)) for who in (c.first, c.second))
-        self._race("shared-race", c, first, second, shared_byte(offset))
-
-    def global_race(self, c: Conflict, place: str) -> None:
-        """The same in global memory; the threads are numbered over the grid."""
-        first, second = (self.who(who & (ENGINE - 1)) for who in (c.first, c.second))
-        self._race("global-race", c, first, second, place)
-
-    def _race(self, kind: str, c: Conflict, first: Who, second: Who, place: str) -> None:
+    def race(self, kind: str, c: Conflict, threads: Callable[[int], Who], place: str) -> None:
+        """Two threads, or asynchronous operations of theirs, touch the same memory with nothing
+        between that orders them. threads: by the numbers that the conflict has."""
+        first, second = (threads(who & (ENGINE - 1)) for who in (c.first, c.second))
         pcs = (c.later.pc,) if c.later.pc == c.earlier.pc else (c.later.pc, c.earlier.pc)
         same_block = first[0] == second[0]
         if (c.first | c.second) & ENGINE and (kind == "shared-race" or same_block):

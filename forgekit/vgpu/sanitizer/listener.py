@@ -10,7 +10,7 @@ from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.memory import Allocation, GlobalMemory
 from forgekit.vgpu.program import Program
-from forgekit.vgpu.sanitizer import warpgroups, warps
+from forgekit.vgpu.sanitizer import warps
 from forgekit.vgpu.sanitizer.clocks import meeting
 from forgekit.vgpu.sanitizer.cluster_sync import ClusterSync
 from forgekit.vgpu.sanitizer.definedness import Definedness
@@ -55,7 +55,7 @@ class Sanitizer(Listener):
                 program.unit_bytes, self._order, self._shared, self._global, self._report
             )
             self.listeners = (self, self._cluster_sync)
-            if warpgroups.multiplies(program):
+            if any(i.opcode[0] == "wgmma" for i in program.instructions):
                 check = WarpgroupCheck(
                     program, self._order, self._shared, self._cluster_sync, self._report
                 )

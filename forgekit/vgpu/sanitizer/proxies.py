@@ -13,7 +13,6 @@ import numpy as np
 
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import WARP, Machine
-from forgekit.vgpu.program import Program
 from forgekit.vgpu.sanitizer.clocks import WarpClocks
 from forgekit.vgpu.sanitizer.findings import Report, shared_byte
 from forgekit.vgpu.sanitizer.messages import UNFENCED
@@ -33,14 +32,6 @@ class _Stores:
 
     def keep(self, which: Array) -> None:
         self.units, self.who, self.epoch = self.units[which], self.who[which], self.epoch[which]
-
-
-def reads_shared(program: Program) -> bool:
-    """Whether a kernel has bulk or tensor copies out of shared memory, or products (`wgmma`)."""
-    return any(
-        i.opcode[0] == "wgmma" or (i.opcode[0] == "cp" and "bulk_group" in i.opcode)
-        for i in program.instructions
-    )
 
 
 class UnfencedStores:

@@ -15,6 +15,7 @@ import numpy as np
 
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.sanitizer.clocks import Snapshot
+from forgekit.vgpu.sanitizer.reach import Reach
 
 READ, WRITE, ATOMIC = "reads", "writes", "updates"
 
@@ -27,8 +28,8 @@ class Touch:
     """An instruction's access by many threads: thread `who[i]` touches `units[i]`.
 
     what: READ, WRITE or ATOMIC (also volatile and ordered accesses); who: ascending, with ENGINE
-    set for asynchronous operations; values: what
-    is written, None where it is not known; time: increases during a launch.
+    set for asynchronous operations; values: what is written, None where it is not known; time:
+    increases during a launch.
     """
 
     what: str
@@ -39,6 +40,10 @@ class Touch:
     time: int
     values: Array | None = None
     each: int = 1  # neighbouring entries that belong to one thread
+
+    @classmethod
+    def of(cls, what: str, found: Reach, pc: int, clock: Snapshot, time: int) -> Touch:
+        return cls(what, found.units, found.who, pc, clock, time, found.values, found.each)
 
 
 class Conflict(NamedTuple):
@@ -140,6 +145,8 @@ class Shadow:
         before = low[units]
         take = up[(before == 0) | (touch.who <= before & _THREAD)][::-1]
         low[units[take]] = mine[take]
+        if touch.what == READ:  # its threads are in the shadow now
+            touch.units = touch.who = np.zeros(0, np.int32)
 
 
 def _same_value(a: Touch, threads: Array, b: Touch, at: Array) -> Array:

@@ -7,8 +7,8 @@ order.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -27,23 +27,6 @@ _WHAT = {"load": READ, "store": WRITE, "async store": WRITE, "atomic": ATOMIC}
 _AS_ACCESS = {READ: "load", WRITE: "async store", ATOMIC: "atomic"}
 _DOES = {"load": "reads", "store": "writes", "atomic": "updates", "async store": "copies to"}
 _COLLECTED = 4096  # accesses held before they are gone through
-
-
-class _Held(NamedTuple):
-    """An access since the last barrier; what it reaches is asked for when it matters."""
-
-    what: str
-    pc: int
-    clock: Snapshot
-    time: int
-    reach: Callable[[], Reach]
-
-    def touch(self) -> Touch:
-        found = self.reach()
-        values = None if self.what == READ else found.values
-        return Touch(
-            self.what, found.units, found.who, self.pc, self.clock, self.time, values, found.each
-        )
 
 
 class Destinations:
@@ -102,7 +85,7 @@ class SharedCheck:
         self._phase = 1
         self._writes = 0  # in this phase
         self._copies = Destinations(self._n)
-        self._held: list[_Held] = []
+        self._held: list[Callable[[], Touch]] = []  # since the last barrier
         self._shadow: Shadow | None = None
 
     def access(self, m: Machine, access: Access, target: Target) -> None:
@@ -151,8 +134,10 @@ class SharedCheck:
         )
 
     def _keep(self, m: Machine, what: str, clock: Snapshot, found: Callable[[], Reach]) -> None:
+        """found: what the access reaches, which is asked for when it matters."""
+        pc, time = m.pc, self._order.time
         self._writes += what != READ
-        self._held.append(_Held(what, m.pc, clock, self._order.time, found))
+        self._held.append(lambda: Touch.of(what, found(), pc, clock, time))
         if len(self._held) > _COLLECTED:
             self._go_through(m, keep=True)
 
@@ -207,17 +192,16 @@ class SharedCheck:
         held, self._held = self._held, []
         if self._shadow is None and not self._writes:
             return
-        touches = [h.touch() for h in held]
+        touches = [touch() for touch in held]
         if self._shadow is None and not keep and self._each_alone(touches):
             return
         if self._shadow is None:
             self._shadow = Shadow(self._n, self._order.in_batch)
         for touch in touches:
             for conflict in self._shadow.add(touch):
-                offset = self._offset(m, conflict.unit)
-                self._report.shared_race(m, conflict, offset)
-            if touch.what == READ:  # its threads are in the shadow now
-                touch.units = touch.who = np.zeros(0, np.int32)
+                place = shared_byte(self._offset(m, conflict.unit))
+                threads = functools.partial(self._report.in_batch, m)
+                self._report.race("shared-race", conflict, threads, place)
 
     def _each_alone(self, touches: list[Touch]) -> bool:
         """Whether no unit that somebody writes in this phase is touched by anybody else."""

@@ -208,14 +208,11 @@ class GlobalCheck:
     def _meet(self, m: Machine, tensor: _Tensor, what: str, found: Reach, clock: Snapshot) -> bool:
         """Compare with what was before; whether there were races."""
         assert tensor.shadow is not None
-        touch = Touch(what, found.units, found.who + self._order.base, m.pc, clock,
-                      self._order.time, found.values, found.each)  # fmt: skip
+        found = found._replace(who=found.who + self._order.base)
         races = False
-        for c in tensor.shadow.add(touch):
-            self._report.global_race(c, self._place(tensor, c.unit))
+        for c in tensor.shadow.add(Touch.of(what, found, m.pc, clock, self._order.time)):
+            self._report.race("global-race", c, self._report.who, self._place(tensor, c.unit))
             races = True
-        if what == READ:  # its threads are in the shadow now
-            touch.units = touch.who = np.zeros(0, np.int32)
         return races
 
     def _write_sources(self, m: Machine, tensor: _Tensor, found: Reach, *, reported: bool) -> None:

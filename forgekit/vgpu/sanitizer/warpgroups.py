@@ -21,21 +21,13 @@ from forgekit.vgpu.ptx import Instruction, dataflow
 from forgekit.vgpu.sanitizer.clocks import AsyncToken
 from forgekit.vgpu.sanitizer.cluster_sync import ClusterSync
 from forgekit.vgpu.sanitizer.findings import Report
-from forgekit.vgpu.sanitizer.messages import (
-    NO_PRODUCT_FENCE,
-    PRODUCT_IN_FLIGHT,
-)
+from forgekit.vgpu.sanitizer.messages import NO_PRODUCT_FENCE, PRODUCT_IN_FLIGHT
 from forgekit.vgpu.sanitizer.order import Order
 from forgekit.vgpu.sanitizer.reach import bytes_reached
 from forgekit.vgpu.sanitizer.shadow import ENGINE, READ
 from forgekit.vgpu.sanitizer.shared import SharedCheck
 
 _PIECE = 16  # bytes
-
-
-def multiplies(program: Program) -> bool:
-    """Whether a kernel has `wgmma`."""
-    return any(i.opcode[0] == "wgmma" for i in program.instructions)
 
 
 @dataclass
