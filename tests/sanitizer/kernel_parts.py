@@ -59,6 +59,17 @@ def by_tiles(side: int) -> Callable[..., tuple[Any, Any, int]]:
     return lambda mX, *_: (cute.ceil_div(mX.shape[1], side), cute.ceil_div(mX.shape[0], side), 1)
 
 
+@cute.jit
+def init_mbarriers(*pairs: tuple, stages: cutlass.Constexpr = 1):
+    """Thread 0 makes mbarriers of (pointer, arrivals), `stages` in a row of each; all meet."""
+    if cute.arch.thread_idx()[0] == 0:
+        for s in cutlass.range_constexpr(stages):
+            for bar, arrivals in pairs:
+                cute.arch.mbarrier_init(bar + s, arrivals)
+    cute.arch.mbarrier_init_fence()
+    cute.arch.sync_threads()
+
+
 def pair(n: int) -> Callable[[], tuple[torch.Tensor, torch.Tensor]]:
     """Makes n random numbers, and room for as many results."""
     return lambda: (fk.randn(n), fk.empty(n))

@@ -10,7 +10,7 @@ from cutlass import Float32, Int8, Int32, Int64, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import family
-from tests.sanitizer.kernel_parts import cluster_sync, indices, smem
+from tests.sanitizer.kernel_parts import cluster_sync, indices, init_mbarriers, smem
 
 THREADS = 64
 WARP = 32
@@ -395,10 +395,7 @@ def bulk_rows(mX, mY):
     sX = smem((THREADS, 2))
     mbarrier = cutlass.memory.SmemAllocator().allocate_array(Int64, 1)
     atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyBulkG2SOp(), Float32)
-    if tidx == 0:
-        cute.arch.mbarrier_init(mbarrier, 1)
-        cute.arch.mbarrier_init_fence()
-    cute.arch.sync_threads()
+    init_mbarriers((mbarrier, 1))
     if tidx // WARP == 0:
         with cute.arch.elect_one():
             cute.arch.mbarrier_arrive_and_expect_tx(mbarrier, 4 * THREADS)

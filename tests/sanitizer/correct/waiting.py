@@ -10,7 +10,14 @@ from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
 from tests.sanitizer.bank import family
-from tests.sanitizer.kernel_parts import cluster_sync, indices, release, smem, wait_for
+from tests.sanitizer.kernel_parts import (
+    cluster_sync,
+    indices,
+    init_mbarriers,
+    release,
+    smem,
+    wait_for,
+)
 
 THREADS = 64
 
@@ -236,10 +243,7 @@ def lane_waits(mX, mY):
     """Warp 0 stores and arrives at an mbarrier; a lane of warp 1 waits for it, then its block."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, ready = smem(32), smem(1, Int64).iterator
-    if tidx == 0:
-        cute.arch.mbarrier_init(ready, 32)
-    cute.arch.mbarrier_init_fence()
-    cute.arch.sync_threads()
+    init_mbarriers((ready, 32))
     if tidx == 40:
         cute.arch.mbarrier_wait(ready, 0)
         mY[32] = sX[7]
@@ -265,12 +269,7 @@ def one_producer(mX, mY):
     atom = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Float32)
     gX, tiles = cute.zipped_divide(mX, (THREADS,)), mX.shape[0] // THREADS
     sSum = smem(THREADS)
-    if tidx == THREADS:
-        for s in cutlass.range_constexpr(2):
-            cute.arch.mbarrier_init(full + s, 1)
-            cute.arch.mbarrier_init(empty + s, THREADS)
-    cute.arch.mbarrier_init_fence()
-    cute.arch.sync_threads()
+    init_mbarriers((full, 1), (empty, THREADS), stages=2)
     if tidx == THREADS:
         for i in cutlass.range(tiles, unroll=1):
             cute.arch.mbarrier_wait(empty + i % 2, (i // 2 + 1) % 2)
@@ -431,10 +430,7 @@ def elected_wait(mX, mY):
     sX, full = smem(THREADS), smem(1, Int64).iterator
     atom = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Float32)
     gX = cute.zipped_divide(mX, (THREADS,))
-    if tidx == 0:
-        cute.arch.mbarrier_init(full, 1)
-    cute.arch.mbarrier_init_fence()
-    cute.arch.sync_threads()
+    init_mbarriers((full, 1))
     for i in cutlass.range(mX.shape[0] // THREADS, unroll=1):
         if tidx < THREADS:
             if tidx == 17:

@@ -6,7 +6,7 @@ from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import indices, pair, smem, sync_if
+from tests.sanitizer.kernel_parts import indices, init_mbarriers, pair, smem, sync_if
 
 THREADS = 64
 STAGES = 3
@@ -97,10 +97,7 @@ def in_and_out(mX, mY, bug):
     sX = smem(THREADS)
     mbar = smem(1, Int64).iterator
     gX, gY = cute.zipped_divide(mX, (THREADS,)), cute.zipped_divide(mY, (THREADS,))
-    if tidx == 0:
-        cute.arch.mbarrier_init(mbar, 1)
-        cute.arch.mbarrier_init_fence()
-    cute.arch.sync_threads()
+    init_mbarriers((mbar, 1))
     for k in cutlass.range_constexpr(3):
         tile = 3 * bidx + k
         if tidx == 0:

@@ -8,7 +8,7 @@ from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import indices, smem, sync_if
+from tests.sanitizer.kernel_parts import indices, init_mbarriers, smem, sync_if
 
 THREADS = 64
 TILE = 2 * THREADS
@@ -114,10 +114,7 @@ def bulk_in_place(mX, bug):
     load = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Float32)
     store = cute.make_copy_atom(cpasync.CopyBulkS2GOp(), Float32)
     gX = cute.zipped_divide(mX, (TILE,))
-    if tidx == 0:
-        cute.arch.mbarrier_init(full, 1)
-    cute.arch.mbarrier_init_fence()
-    cute.arch.sync_threads()
+    init_mbarriers((full, 1))
     for i in cutlass.range(mX.shape[0] // TILE, unroll=1):
         if tidx == 0:
             cute.arch.mbarrier_arrive_and_expect_tx(full, 4 * TILE)
@@ -171,11 +168,7 @@ def two_tiles(mX, mY, bug):
     full = smem(2, Int64).iterator
     load = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Float32)
     gX, gV, sV = (cute.zipped_divide(t, (n,)) for t, n in ((mX, TILE), (mX, 1), (sZ, 1)))
-    if tidx == 0:
-        cute.arch.mbarrier_init(full, 1)
-        cute.arch.mbarrier_init(full + 1, 1)
-    cute.arch.mbarrier_init_fence()
-    cute.arch.sync_threads()
+    init_mbarriers((full, 1), (full + 1, 1))
     same = bug in ("bulk_to_one_place", "bulk_of_two_threads")
     second, place = 32 if bug == "bulk_of_two_threads" else 0, 0 if same else 1
     if const_expr(bug == "bulk_over_cp_async"):

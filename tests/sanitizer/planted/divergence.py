@@ -6,7 +6,7 @@ from cutlass import Int32, Int64, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import pair, smem
+from tests.sanitizer.kernel_parts import init_mbarriers, pair, smem
 
 THREADS = 64
 
@@ -134,10 +134,7 @@ def awaited_by_one(mX, mY, bug):
     """Thread 0 waits for an mbarrier before the block meets; y = sum of the warp + neighbour."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, ready = smem(THREADS), smem(1, Int64).iterator
-    if tidx == 0:
-        cute.arch.mbarrier_init(ready, 32)
-    cute.arch.mbarrier_init_fence()
-    cute.arch.sync_threads()
+    init_mbarriers((ready, 32))
     sX[tidx] = mX[tidx]
     x = mX[tidx]
     if tidx >= 32:

@@ -7,7 +7,7 @@ from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import indices, pair, smem, sync_if
+from tests.sanitizer.kernel_parts import indices, init_mbarriers, pair, smem, sync_if
 
 STAGES = 2
 
@@ -40,12 +40,10 @@ def ring_of_warps(mX, mY, bug):
     warp, lane = tidx // 32, tidx % 32
     sX = smem((64, STAGES))
     full, empty = smem(STAGES, Int64).iterator, smem(STAGES, Int64).iterator
-    if tidx == 0:
-        for s in cutlass.range_constexpr(STAGES):
-            cute.arch.mbarrier_init(full + s, 16 if bug == "counts_half" else 32)
-            cute.arch.mbarrier_init(empty + s, 32 if bug == "counts_one_warp" else 64)
-    cute.arch.mbarrier_init_fence()
-    cute.arch.sync_threads()
+    init_mbarriers(
+        (full, 16 if bug == "counts_half" else 32),
+        (empty, 32 if bug == "counts_one_warp" else 64), stages=STAGES,
+    )  # fmt: skip
     for i in cutlass.range(mX.shape[0] // 64, unroll=1):
         s, round = i % STAGES, i // STAGES
         if warp == 0:
@@ -160,12 +158,7 @@ def async_loader(mX, mY, bug):
     stages = 3
     sX = smem((32, stages))
     full, empty = smem(stages, Int64).iterator, smem(stages, Int64).iterator
-    if tidx == 0:
-        for s in cutlass.range_constexpr(stages):
-            cute.arch.mbarrier_init(full + s, 32)
-            cute.arch.mbarrier_init(empty + s, 32)
-    cute.arch.mbarrier_init_fence()
-    cute.arch.sync_threads()
+    init_mbarriers((full, 32), (empty, 32), stages=stages)
     atom = cute.make_copy_atom(cpasync.CopyG2SOp(), Float32, num_bits_per_copy=32)
     gX, sV = cute.zipped_divide(mX, (1,)), cute.zipped_divide(sX, (1, 1))
     n = mX.shape[0] // 32

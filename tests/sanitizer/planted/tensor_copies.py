@@ -8,7 +8,7 @@ from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import cluster_sync, indices, smem, sync_if
+from tests.sanitizer.kernel_parts import cluster_sync, indices, init_mbarriers, smem, sync_if
 
 THREADS = 64  # that consume; one more warp produces
 ROWS, COLUMNS = 8, 32  # of a tile: 8 rows of 128 bytes
@@ -95,12 +95,7 @@ def tensor_pipeline_kernel(atom: cute.CopyAtom, mX: cute.Tensor, mY: cute.Tensor
     full, empty = smem(STAGES, Int64).iterator, smem(STAGES, Int64).iterator
     sA, gX = partition(atom, sX, mX)
     n = mY.shape[0] // ROWS
-    if tidx == 0:
-        for s in cutlass.range_constexpr(STAGES):
-            cute.arch.mbarrier_init(full + s, 1)
-            cute.arch.mbarrier_init(empty + s, THREADS)
-    cute.arch.mbarrier_init_fence()
-    cute.arch.sync_threads()
+    init_mbarriers((full, 1), (empty, THREADS), stages=STAGES)
     if tidx >= THREADS:
         produce(atom, sA, gX, full, empty, n, bug)
     else:
@@ -203,10 +198,7 @@ def tensor_in_place_kernel(load: cute.CopyAtom, mX: cute.Tensor, store: cute.Cop
     sA, gX = partition(load, sX, mX)
     _, gY = partition(store, sX, mY)
     warp = cute.arch.make_warp_uniform(cute.arch.warp_idx())
-    if tidx == 0:
-        cute.arch.mbarrier_init(full, 1)
-    cute.arch.mbarrier_init_fence()
-    cute.arch.sync_threads()
+    init_mbarriers((full, 1))
     if warp == 0:
         with cute.arch.elect_one():
             cute.arch.mbarrier_arrive_and_expect_tx(full, 4 * TILE)
