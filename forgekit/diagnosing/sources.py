@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import textwrap
 from collections.abc import Iterator
@@ -55,10 +56,25 @@ def source_lines(function: FunctionType) -> tuple[list[str], int]:
     return _LINES[function]
 
 
+_parsed = functools.lru_cache(maxsize=1024)(ast.parse)
+
+
+@functools.lru_cache(maxsize=1024)
+def _named(tree: ast.AST) -> list[tuple[str, str | None]]:
+    """The names in a function's tree, with the attribute that is taken of each."""
+    found: list[tuple[str, str | None]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            found.append((node.id, None))
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            found.append((node.value.id, node.attr))
+    return found
+
+
 def _read(function: FunctionType) -> FunctionSource | None:
     try:
         lines, first = source_lines(function)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
+        tree = _parsed(textwrap.dedent("".join(lines)))
     except (OSError, TypeError, SyntaxError):
         return None
     return FunctionSource(function, function.__code__.co_filename, first, tuple(lines), tree)
@@ -74,12 +90,12 @@ def _names_used(source: FunctionSource, owner: type | None) -> Iterator[Any]:
             scope[name] = cell.cell_contents
         except ValueError:
             continue
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Name):
-            yield scope.get(node.id)
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            base = owner if node.value.id == "self" else scope.get(node.value.id)
-            yield inspect.getattr_static(base, node.attr, None) if base is not None else None
+    for name, attribute in _named(source.tree):
+        if attribute is None:
+            yield scope.get(name)
+        else:
+            base = owner if name == "self" else scope.get(name)
+            yield inspect.getattr_static(base, attribute, None) if base is not None else None
 
 
 def reached_functions(fn: object) -> list[FunctionSource]:
