@@ -4,14 +4,17 @@
 kinds of arguments `f32` is a 1-D tensor of dynamic length, `f32x2d` a 2-D one.
 """
 
+import linecache
 import math
+from pathlib import Path
 
 import cutlass
 import cutlass.cute as cute
-import numpy as np
+import numpy as np  # noqa: F401
 import torch
 from cutlass import Float32, Int32
 
+TWO = ("f32", "f32")
 CASES = {}
 
 
@@ -28,34 +31,10 @@ class mistake:  # noqa: N801
             def host(a: cute.Tensor, b: cute.Tensor):
                 kernel(a, b).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
-            CASES[function.__name__] = (host, arguments or ("f32", "f32"), kind)
+            CASES[function.__name__] = (host, arguments or TWO, kind)
             return kernel
 
         return register
-
-
-@mistake.kernel("store-dtype", "f32", "f16")
-def store_wider(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    b[t] = a[t]  # wrong
-
-
-@mistake.kernel("store-dtype")
-def store_python_number(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    b[t] = 1  # wrong
-
-
-@mistake.kernel("store-dtype")
-def store_int32(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    b[t] = t  # wrong
-
-
-@mistake.kernel("store-dtype", "f16", "f16")
-def store_promoted(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    b[t] = a[t] * 2.0  # wrong
 
 
 @mistake.kernel("store-dtype", "f32", "f16")
@@ -103,12 +82,6 @@ def none_before_if(a: cute.Tensor, b: cute.Tensor):
     b[t] = value
 
 
-@mistake.kernel("undefined-name")
-def undefined(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    b[t] = aa[t]  # wrong # noqa: F821
-
-
 @mistake.kernel("list-in-loop")
 def list_grows(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
@@ -116,12 +89,6 @@ def list_grows(a: cute.Tensor, b: cute.Tensor):
     for i in range(t):  # wrong
         values.append(a[i])
     b[t] = values[0]
-
-
-@mistake.kernel("branch-type")
-def ternary_types(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    b[t] = a[t] if t > 3 else 0  # wrong
 
 
 @mistake.kernel("early-exit")
@@ -150,18 +117,6 @@ def early_continue(a: cute.Tensor, b: cute.Tensor):
         b[i] = a[i]
 
 
-@mistake.kernel("index-rank")
-def load_rank(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    b[t] = a[t, 0]  # wrong
-
-
-@mistake.kernel("index-rank")
-def store_rank(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    b[t, 0] = a[t]  # wrong
-
-
 def first_of_row(a, row):
     return a[row, 0]  # wrong
 
@@ -178,54 +133,6 @@ def thread_idx_not_unpacked(a: cute.Tensor, b: cute.Tensor):
     b[t] = a[t]  # wrong
 
 
-@mistake.kernel("unpack-three")
-def thread_idx_two_values(a: cute.Tensor, b: cute.Tensor):
-    t, _ = cute.arch.thread_idx()  # wrong
-    b[t] = a[t]
-
-
-@mistake.kernel("index-type")
-def slice_index(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    b[t] = a[t : t + 4]  # wrong
-
-
-@mistake.kernel("not-subscriptable", "f32x2d", "f32")
-def index_twice(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    b[t] = a[t][0]  # wrong
-
-
-@mistake.kernel("python-math")
-def math_exp(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    b[t] = math.exp(a[t])  # wrong
-
-
-@mistake.kernel("host-function")
-def torch_exp(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    b[t] = torch.exp(a[t])  # wrong
-
-
-@mistake.kernel("host-function")
-def numpy_exp(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    b[t] = np.exp(a[t])  # wrong
-
-
-@mistake.kernel("python-number")
-def python_int(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    b[t] = a[int(t)]  # wrong
-
-
-@mistake.kernel("python-loop")
-def comprehension_over_runtime(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    b[t] = sum([a[i] for i in range(t)])  # wrong
-
-
 @mistake.kernel("list-index")
 def index_list(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
@@ -238,34 +145,6 @@ def index_dict(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     weights = {0: 1.0}
     b[t] = weights[t]  # wrong
-
-
-@mistake.kernel("const-expr")
-def const_expr_of_runtime(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    if cutlass.const_expr(t > 3):  # wrong
-        b[t] = a[t]
-
-
-@mistake.kernel("range-constexpr")
-def range_constexpr_of_runtime(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    for i in cutlass.range_constexpr(t):  # wrong
-        b[i] = a[i]
-
-
-@mistake.kernel("runtime-assert")
-def assert_of_runtime(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    assert t < 4  # wrong
-    b[t] = a[t]
-
-
-@mistake.kernel("runtime-bool")
-def comprehension_condition(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    kept = [i for i in range(4) if t > i]  # wrong
-    b[t] = a[len(kept)]
 
 
 @mistake.kernel("copy-alignment")
@@ -286,12 +165,6 @@ def copy_shapes_differ(a: cute.Tensor, b: cute.Tensor):
     b[t] = values[0]
 
 
-@mistake.kernel("copy-shape")
-def store_shapes_differ(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    cute.local_tile(b, (8,), (t,)).store(cute.local_tile(a, (4,), (t,)).load())  # wrong
-
-
 @mistake.kernel("dynamic-layout")
 def dynamic_shared_memory(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
@@ -299,120 +172,6 @@ def dynamic_shared_memory(a: cute.Tensor, b: cute.Tensor):
     tile = memory.allocate_tensor(Float32, cute.make_layout(a.shape[0]), 16)  # wrong
     tile[t] = a[t]
     b[t] = tile[t]
-
-
-@mistake.kernel("layout-rank")
-def tiler_of_higher_rank(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    tiles = cute.zipped_divide(a, (4, 4))  # wrong
-    b[t] = tiles[t]
-
-
-@mistake.kernel("layout-rank")
-def strides_of_fewer_modes(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    layout = cute.make_layout((4, 8), stride=(8,))  # wrong
-    b[t] = a[layout(t)]
-
-
-@mistake.kernel("arch-feature")
-def packed_on_hopper(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    x, y = cute.arch.add_packed_f32x2((a[t], a[t]), (a[t], a[t]))  # wrong
-    b[t] = x + y
-
-
-@mistake.kernel("renamed-api")
-def renamed_fragment(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    values = cute.make_fragment((4,), Float32)  # wrong
-    b[t] = values[0]
-
-
-@mistake.kernel("renamed-api")
-def renamed_mbarrier(a: cute.Tensor, b: cute.Tensor):
-    cute.arch.mbarrier_init_arrive_cnt(a.iterator, 1)  # wrong
-
-
-@mistake.kernel("renamed-api")
-def renamed_proxy(a: cute.Tensor, b: cute.Tensor):
-    cute.arch.fence_proxy(cute.arch.ProxyKind.async_shared)  # wrong
-
-
-@mistake.kernel("renamed-api")
-def renamed_thr_mma(a: cute.Tensor, b: cute.Tensor):
-    kept = cute.core.ThrMma  # wrong
-    b[0] = a[0] if kept else a[1]
-
-
-@mistake.kernel("renamed-api")
-def renamed_helpers(a: cute.Tensor, b: cute.Tensor):
-    cutlass.utils.ampere_helpers.SMEM_CAPACITY  # wrong # noqa: B018
-
-
-@mistake.kernel("unknown-api")
-def misspelt(a: cute.Tensor, b: cute.Tensor):
-    cute.arch.sync_treads()  # wrong
-
-
-@mistake.kernel("torch-method")
-def method_of_torch(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    b[t] = a.flip(0)[t]  # wrong
-
-
-@mistake.kernel("api-arguments")
-def argument_of_api_missing(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    b[t] = cute.arch.warp_reduction(a[t])  # wrong
-
-
-@mistake.kernel("operand-types")
-def bits_of_float(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    b[t] = a[t] & 1  # wrong
-
-
-@mistake.kernel("print-format")
-def format_runtime(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    print(f"{t:3d}")  # wrong
-    b[t] = a[t]
-
-
-@mistake.kernel("tensor-size")
-def length_of_tensor(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    if t < len(a):  # wrong
-        b[t] = a[t]
-
-
-@mistake.kernel("tensor-size")
-def size_of_tensor(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    if t < a.size:  # wrong
-        b[t] = a[t]
-
-
-@mistake.kernel("tensor-size")
-def numel_of_tensor(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    if t < a.numel():  # wrong
-        b[t] = a[t]
-
-
-@mistake.kernel("tuple-compare")
-def compared_with_shape(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    if t < a.shape:  # wrong
-        b[t] = a[t]
-
-
-@mistake.kernel("unpack-three")
-def product_of_tuples(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    i = cute.arch.block_dim() * cute.arch.block_idx() + t  # wrong
-    b[i] = a[i]
 
 
 @mistake.kernel("unpack-three")
@@ -425,17 +184,6 @@ def sum_of_tuple(a: cute.Tensor, b: cute.Tensor):
 def repeated_tuple(a: cute.Tensor, b: cute.Tensor):
     i = cute.arch.block_idx() * 128
     b[i] = a[i]  # wrong
-
-
-@mistake.kernel("printf-format")
-def printf_like_print(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    cute.printf("thread", t, "ok")  # wrong
-
-
-@mistake.kernel("tensor-arithmetic")
-def whole_tensors(a: cute.Tensor, b: cute.Tensor):
-    b = 3.0 * a + 1.0  # wrong # noqa: F841
 
 
 @mistake.kernel("tensor-arithmetic")
@@ -474,16 +222,86 @@ def copy_ranks_differ(a: cute.Tensor, b: cute.Tensor):
     b[t] = a[t]
 
 
-@mistake.kernel("store-dtype", "i64", "f32")
-def store_of_int64(a: cute.Tensor, b: cute.Tensor):
+# -- kernels of one statement ---------------------------------------------------------------------
+# Name -> kind of diagnosis, the statement, kinds of the arguments where they are others. What ends
+# in a colon has `b[t] = a[t]` below it.
+STATEMENTS = {
+    "store_wider": ("store-dtype", "b[t] = a[t]", "f32", "f16"),
+    "store_python_number": ("store-dtype", "b[t] = 1"),
+    "store_int32": ("store-dtype", "b[t] = t"),
+    "store_promoted": ("store-dtype", "b[t] = a[t] * 2.0", "f16", "f16"),
+    "undefined": ("undefined-name", "b[t] = aa[t]"),
+    "ternary_types": ("branch-type", "b[t] = a[t] if t > 3 else 0"),
+    "load_rank": ("index-rank", "b[t] = a[t, 0]"),
+    "store_rank": ("index-rank", "b[t, 0] = a[t]"),
+    "slice_index": ("index-type", "b[t] = a[t : t + 4]"),
+    "index_twice": ("not-subscriptable", "b[t] = a[t][0]", "f32x2d", "f32"),
+    "math_exp": ("python-math", "b[t] = math.exp(a[t])"),
+    "torch_exp": ("host-function", "b[t] = torch.exp(a[t])"),
+    "numpy_exp": ("host-function", "b[t] = np.exp(a[t])"),
+    "python_int": ("python-number", "b[t] = a[int(t)]"),
+    "comprehension_over_runtime": ("python-loop", "b[t] = sum([a[i] for i in range(t)])"),
+    "store_shapes_differ": (
+        "copy-shape",
+        "cute.local_tile(b, (8,), (t,)).store(cute.local_tile(a, (4,), (t,)).load())",
+    ),
+    "method_of_torch": ("torch-method", "b[t] = a.flip(0)[t]"),
+    "argument_of_api_missing": ("api-arguments", "b[t] = cute.arch.warp_reduction(a[t])"),
+    "bits_of_float": ("operand-types", "b[t] = a[t] & 1"),
+    "printf_like_print": ("printf-format", 'cute.printf("thread", t, "ok")'),
+    "store_of_int64": ("store-dtype", "b[t] = 3.0 * a[t] + 1.0", "i64", "f32"),
+    "plain_python_mistake": ("unrecognised", "b[t] = a[t] + 1 // 0"),
+    "thread_idx_two_values": ("unpack-three", "t, _ = cute.arch.thread_idx()"),
+    "const_expr_of_runtime": ("const-expr", "if cutlass.const_expr(t > 3):"),
+    "range_constexpr_of_runtime": ("range-constexpr", "for i in cutlass.range_constexpr(t):"),
+    "assert_of_runtime": ("runtime-assert", "assert t < 4"),
+    "comprehension_condition": ("runtime-bool", "kept = [i for i in range(4) if t > i]"),
+    "tiler_of_higher_rank": ("layout-rank", "tiles = cute.zipped_divide(a, (4, 4))"),
+    "strides_of_fewer_modes": ("layout-rank", "layout = cute.make_layout((4, 8), stride=(8,))"),
+    "packed_on_hopper": (
+        "arch-feature",
+        "b[t] = cute.arch.add_packed_f32x2((a[t], a[t]), (a[t], a[t]))[0]",
+    ),
+    "renamed_fragment": ("renamed-api", "values = cute.make_fragment((4,), Float32)"),
+    "renamed_mbarrier": ("renamed-api", "cute.arch.mbarrier_init_arrive_cnt(a.iterator, 1)"),
+    "renamed_proxy": ("renamed-api", "cute.arch.fence_proxy(cute.arch.ProxyKind.async_shared)"),
+    "renamed_thr_mma": ("renamed-api", "kept = cute.core.ThrMma"),
+    "renamed_helpers": ("renamed-api", "cutlass.utils.ampere_helpers.SMEM_CAPACITY"),
+    "misspelt": ("unknown-api", "cute.arch.sync_treads()"),
+    "format_runtime": ("print-format", 'print(f"{t:3d}")'),
+    "length_of_tensor": ("tensor-size", "if t < len(a):"),
+    "size_of_tensor": ("tensor-size", "if t < a.size:"),
+    "numel_of_tensor": ("tensor-size", "if t < a.numel():"),
+    "compared_with_shape": ("tuple-compare", "if t < a.shape:"),
+    "product_of_tuples": ("unpack-three", "i = cute.arch.block_dim() * cute.arch.block_idx() + t"),
+    "whole_tensors": ("tensor-arithmetic", "b = 3.0 * a + 1.0"),
+}  # fmt: skip
+SOURCE = """
+@cute.kernel
+def {name}_kernel(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
-    b[t] = 3.0 * a[t] + 1.0  # wrong
+    {statement}  # wrong{below}
+
+@cute.jit
+def {name}(a: cute.Tensor, b: cute.Tensor):
+    {name}_kernel(a, b).launch(grid=(1, 1, 1), block=(32, 1, 1))
+"""
+STATEMENTS_FILE = str(Path(__file__).with_name("statements.py"))  # known to linecache alone
 
 
-@mistake.kernel("unrecognised")
-def plain_python_mistake(a: cute.Tensor, b: cute.Tensor):
-    t, _, _ = cute.arch.thread_idx()
-    b[t] = a[t] + 1 // 0  # wrong
+def compile_statements():
+    source = ""
+    for name, (_, statement, *_) in STATEMENTS.items():
+        below = "\n        b[t] = a[t]" * statement.endswith(":")
+        source += SOURCE.format(name=name, statement=statement, below=below)
+    lines = source.splitlines(keepends=True)
+    linecache.cache[STATEMENTS_FILE] = (len(source), None, lines, STATEMENTS_FILE)
+    exec(compile(source, STATEMENTS_FILE, "exec"), globals())
+    for name, (kind, _, *arguments) in STATEMENTS.items():
+        CASES[name] = (globals()[name], arguments or TWO, kind)
+
+
+compile_statements()
 
 
 @cute.kernel
@@ -569,7 +387,6 @@ def torch_annotated(a: torch.Tensor, b: torch.Tensor):
     copy_kernel(a, b).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
 
-TWO = ("f32", "f32")
 CASES |= {
     "no_launch": (no_launch, TWO, "no-launch"),
     "kernel_argument_missing": (kernel_argument_missing, TWO, "missing-argument"),
