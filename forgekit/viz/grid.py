@@ -159,9 +159,15 @@ class Grid:
         items += self._group_lines(left, top, self.cell, (0.9, 2.6))
         items += self._axis_lines(left, top)
         items += self._ticks(left, top)
-        items += _caption(self, left)
-        wide = left + max(across, _caption_width(self))
-        return Block(self.name, wide + 2, top + self.rows * height + 2, tuple(items), left, top)
+        return self._block(items, left, top, self.cell)
+
+    def _block(self, items: list[Item], left: float, top: float,
+               cell: tuple[float, float]) -> Block:  # fmt: skip
+        """A block of items and the caption above them."""
+        caption, width = _caption(self, left)
+        across, down = self.columns * cell[0], self.rows * cell[1]
+        return Block(self.name, left + max(across, width) + 2, top + down + 2,
+                     (*items, *caption), left, top)  # fmt: skip
 
     # -- lines --------------------------------------------------------------------------------
     def _group_lines(self, left: float, top: float, cell: tuple[float, float],
@@ -227,11 +233,12 @@ class Grid:
         """The upper left part that is drawn in full beside an overview."""
         rows, columns = (8, 16) if self.columns > 2 * self.rows else (16, 8)
         rows, columns = min(rows, self.rows), min(columns, self.columns)
+        cell = max(self.cell[0], 34.0), max(self.cell[1], 30.0)
         return replace(
             self, name=f"{self.name} corner", rows=rows, columns=columns,
             row_axis=_first(self.row_axis, rows), column_axis=_first(self.column_axis, columns),
             caption=f"{self.caption} corner".strip() if self.caption else "Corner",
-            note=f"the first {rows} rows and {columns} columns", cell=_detail_cell(self.cell),
+            note=f"the first {rows} rows and {columns} columns", cell=cell,
             frame="focus",
         )  # fmt: skip
 
@@ -264,9 +271,7 @@ class Grid:
             items.append(Label(left + n * wide, top - _LEVEL / 2, str(n), _TICK))
         for n in ticks(self.rows, min(max(int(down / 16), 1), 8)):
             items.append(Label(left - 5, top + n * high + 5, str(n), _TICK, "dim", "end"))
-        items += _caption(self, left)
-        width = max(left + across, left + _caption_width(self)) + 2
-        return Block(self.name, width, top + down + 2, tuple(items), left, top)
+        return self._block(items, left, top, (wide, high))
 
 
 def ticks(size: int, most: int = 8) -> range:
@@ -277,26 +282,19 @@ def ticks(size: int, most: int = 8) -> range:
     return range(0, size, step)
 
 
-def _detail_cell(cell: tuple[float, float]) -> tuple[float, float]:
-    return max(cell[0], 34.0), max(cell[1], 30.0)
-
-
 def _frame(x: float, y: float, width: float, height: float, colour: str = "ink") -> Rect:
     return Rect(x, y, width, height, None, colour, 1.2 if colour == "ink" else 2.0)
 
 
-def _caption(grid: Grid, left: float) -> list[Item]:
+def _caption(grid: Grid, left: float) -> tuple[list[Item], float]:
+    """The lines above a grid, and how wide they are."""
     items: list[Item] = []
+    shift = text_width(grid.caption, 13) * 1.06 + 9 if grid.caption else 0.0
     if grid.caption:
         items.append(Label(left, 8, grid.caption, 13, "ink", bold=True))
     if grid.note:
-        shift = text_width(grid.caption, 13) * 1.06 + 9 if grid.caption else 0
         items.append(Label(left + shift, 8.5, grid.note, 11))
-    return items
-
-
-def _caption_width(grid: Grid) -> float:
-    return text_width(grid.caption, 13) * 1.06 + 9 + text_width(grid.note, 11)
+    return items, shift + text_width(grid.note, 11)
 
 
 def _text_size(contents: list[Content], width: float, height: float) -> float:

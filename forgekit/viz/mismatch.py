@@ -4,6 +4,7 @@ there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,82 +84,75 @@ def draw(shown: Mismatches) -> Scene:
     codes = reduced(np.maximum, grid, steps)  # the worst of each cell
     width, height = _size(rows, columns)
     cell = width / columns, height / rows
-    items: list[Item] = [
-        *cell_items(codes % len(_COLOURS), _COLOURS, steps, cell),
-        *(_grid(rows, columns, cell) if max(rows, columns) <= _MAX_GRID else ()),
-    ]
-    title = _title(report)
-    tiles = _Tiles(report.codes, tile) if tile is not None and report.codes.size else None
-    if tiles is not None:
-        items += tiles.items(cell)
-        title += f", in {tiles.counted}"
+    items = cell_items(codes % len(_COLOURS), _COLOURS, steps, cell)
+    if max(rows, columns) <= _MAX_GRID:
+        items += _lines(range(1, columns), range(1, rows), (width, height), cell, "card", 0.8)
+    verb = "differs" if report.wrong == 1 else "differ"
+    title = f"{report.wrong:,} of {report.total:,} elements {verb}"
+    title = f"{report.name}: {title}" if report.name else title
+    swatches = [Swatch((_COLOURS[code],), _LABELS[code])
+                for code in np.unique(codes).tolist() if code >= 0]  # fmt: skip
+    if tile is not None and report.codes.size:
+        tiles, counted = _tiles(report.codes, tile, cell)
+        items += tiles
+        title += f", in {counted}"
+        if report.codes.ndim > 1:
+            sizes = " × ".join(f"{n:,}" for n in tile[-report.codes.ndim :])
+            swatches.append(Swatch((None,), f"{sizes} tile with mismatches", "ink"))
     items += rings(codes > 0, steps, cell)
     if steps != (1, 1):
         x_label += f"; one cell is {steps[0]} × {steps[1]} elements"
     down = () if rows == 1 else ticks(rows, max(2, min(8, int(height / 22))))
     block = panel("elements", [], items, (width, height),
-                  (x_label, [(n + 0.5, f"{n:,}") for n in ticks(columns, 8)]),
+                  (x_label, [(n + 0.5, f"{n:,}") for n in ticks(columns)]),
                   (y_label, [(n + 0.5, f"{n:,}") for n in down]), cell)  # fmt: skip
-    swatches = [Swatch((_COLOURS[code],), _LABELS[code])
-                for code in np.unique(codes).tolist() if code >= 0]  # fmt: skip
-    if tiles is not None and not tiles.flat:
-        swatches.append(Swatch((None,), tiles.named, "ink"))
     return compose(title, [], [[block]], words=shown.alt, swatches=swatches, plain=True)
 
 
-def _title(report: CheckReport) -> str:
-    name = f"{report.name}: " if report.name else ""
-    verb = "differs" if report.wrong == 1 else "differ"
-    return f"{name}{report.wrong:,} of {report.total:,} elements {verb}"
+def _tiles(
+    codes: Array, tile: tuple[int, ...], cell: tuple[float, float]
+) -> tuple[list[Item], str]:
+    """Thin borders of the kernel's tiles, a frame round those with mismatches; how many these are:
+    `2 of 8 tiles`. Of a 1-D tensor they are not drawn: a row of the picture is a tile already, or
+    has few of them.
+    """
+    rows = codes.reshape(-1, codes.shape[-1]) if codes.ndim > 1 else codes.reshape(1, -1)
+    each = max(codes.shape[-2], 1) if codes.ndim > 1 else 1  # rows of a matrix: tiles end with it
+    high = tile[-2] if len(tile) > 1 and codes.ndim > 1 else each
+    tops = [s + k for s in range(0, len(rows), each) for k in range(0, each, high or each)]
+    lefts = [*range(0, rows.shape[1], max(tile[-1], 1))]
+    of_rows = np.add.reduceat(rows > 0, tops, axis=0, dtype=np.int64)
+    wrong = np.add.reduceat(of_rows, lefts, axis=1) > 0
+    counted = f"{int(wrong.sum()):,} of {wrong.size:,} tiles"
+    if codes.ndim < 2:
+        return [], counted
+    (down, across), (wide, high_px) = rows.shape, cell
+    items = _lines(
+        lefts[1:] if len(lefts) <= _MAX_TILE_LINES else (),
+        tops[1:] if len(tops) <= _MAX_TILE_LINES else (),
+        (across * wide, down * high_px), cell, "rule", 1.0, "tile",
+    )  # fmt: skip
+    hit = np.argwhere(wrong).tolist()
+    if len(hit) > _MAX_FRAMES or max(len(tops), len(lefts)) > _MAX_TILE_LINES:
+        return items, counted
+    bottoms, rights = [*tops[1:], down], [*lefts[1:], across]
+    for i, k in hit:
+        columns, lines = rights[k] - lefts[k], bottoms[i] - tops[i]
+        if min(columns / across, lines / down) >= _LEAST_FRAME:  # else it hides what is in it
+            items.append(Rect(lefts[k] * wide, tops[i] * high_px, columns * wide,
+                              lines * high_px, None, "ink", 2, sort="wrong tile"))  # fmt: skip
+    return items, counted
 
 
-class _Tiles:
-    """The kernel's tiles: where their borders lie in the picture, and which of them are wrong."""
-
-    def __init__(self, codes: Array, tile: tuple[int, ...]) -> None:
-        self.size = tile[-codes.ndim :] if codes.ndim else (1,)
-        rows = codes.reshape(-1, codes.shape[-1]) if codes.ndim > 1 else codes.reshape(1, -1)
-        high = tile[-2] if len(tile) > 1 and codes.ndim > 1 else 0
-        each = codes.shape[-2] if codes.ndim > 1 else 1  # rows of a matrix: tiles end with it
-        starts = range(0, len(rows), max(each, 1))
-        self.tops = [s + k for s in starts for k in range(0, each, high or max(each, 1))]
-        self.lefts = list(range(0, rows.shape[1], max(tile[-1], 1)))
-        self.shape, self.flat = rows.shape, codes.ndim < 2
-        wrong = np.add.reduceat(np.add.reduceat(rows > 0, self.tops, axis=0, dtype=np.int64),
-                                self.lefts, axis=1)  # fmt: skip
-        self.wrong = wrong > 0
-
-    @property
-    def counted(self) -> str:
-        """`2 of 8 tiles`"""
-        return f"{int(self.wrong.sum()):,} of {self.wrong.size:,} tiles"
-
-    @property
-    def named(self) -> str:
-        return f"{' × '.join(f'{n:,}' for n in self.size)} tile with mismatches"
-
-    def items(self, cell: tuple[float, float]) -> list[Item]:
-        """Thin borders of all tiles, and a frame round those with mismatches."""
-        if self.flat:  # a row of the picture is a tile already, or has few of them
-            return []
-        (rows, columns), (wide, high) = self.shape, cell
-        out: list[Item] = []
-        if len(self.tops) <= _MAX_TILE_LINES:
-            out += [Line(0, y * high, columns * wide, y * high, "rule", sort="tile")
-                    for y in self.tops[1:]]  # fmt: skip
-        if len(self.lefts) <= _MAX_TILE_LINES:
-            out += [Line(x * wide, 0, x * wide, rows * high, "rule", sort="tile")
-                    for x in self.lefts[1:]]  # fmt: skip
-        hit = np.argwhere(self.wrong)
-        if len(hit) > _MAX_FRAMES or max(len(self.tops), len(self.lefts)) > _MAX_TILE_LINES:
-            return out
-        bottoms, rights = [*self.tops[1:], rows], [*self.lefts[1:], columns]
-        for i, k in hit.tolist():
-            across, down = rights[k] - self.lefts[k], bottoms[i] - self.tops[i]
-            if min(across / columns, down / rows) >= _LEAST_FRAME:  # else it hides what is in it
-                out.append(Rect(self.lefts[k] * wide, self.tops[i] * high, across * wide,
-                                down * high, None, "ink", 2, sort="wrong tile"))  # fmt: skip
-        return out
+def _lines(
+    lefts: Sequence[int], tops: Sequence[int], size: tuple[float, float],
+    cell: tuple[float, float], stroke: str, width: float, sort: str = "",
+) -> list[Item]:  # fmt: skip
+    """Lines across all cells, before these rows and these columns."""
+    return [
+        *(Line(0, y * cell[1], size[0], y * cell[1], stroke, width, sort) for y in tops),
+        *(Line(x * cell[0], 0, x * cell[0], size[1], stroke, width, sort) for x in lefts),
+    ]
 
 
 def _as_grid(codes: Array, tile: tuple[int, ...] | None) -> tuple[Array, str, str]:
@@ -168,26 +162,14 @@ def _as_grid(codes: Array, tile: tuple[int, ...] | None) -> tuple[Array, str, st
     if codes.ndim >= 2:
         rows = codes.reshape(-1, codes.shape[-1])
         return rows, "column", "row" if codes.ndim == 2 else "row (leading dimensions merged)"
-    flat = codes.reshape(-1)
-    width = _wrap_width(flat.size, tile)
-    rows_needed = -(-flat.size // width)
-    padded = np.full(rows_needed * width, _BEYOND, np.int8)
-    padded[: flat.size] = flat
-    if rows_needed == 1:
-        return padded.reshape(1, width), "element", ""
-    label = f"1-D tensor in rows of {width:,} elements"
-    return padded.reshape(rows_needed, width), label, "row"
-
-
-def _wrap_width(size: int, tile: tuple[int, ...] | None) -> int:
-    """Elements in a row: the tile if one is given, else a power of two from 32 on: a picture wider
-    than high.
-    """
-    if tile is not None and 1 < tile[-1] <= size:
-        return int(tile[-1])
-    if size <= 64:
-        return size
-    return wrapped_width(size)
+    width = codes.size if codes.size <= 64 else wrapped_width(codes.size)
+    if tile is not None and 1 < tile[-1] <= codes.size:
+        width = tile[-1]
+    grid = np.full((-(-codes.size // width), width), _BEYOND, np.int8)
+    grid.flat[: codes.size] = codes
+    if len(grid) == 1:
+        return grid, "element", ""
+    return grid, f"1-D tensor in rows of {width:,} elements", "row"
 
 
 def _size(rows: int, columns: int) -> tuple[float, float]:
@@ -196,12 +178,3 @@ def _size(rows: int, columns: int) -> tuple[float, float]:
     ratio = min(max(rows / columns, 0.12), 2.0)
     wide, high = (long_side, long_side * ratio) if ratio <= 1 else (long_side / ratio, long_side)
     return wide, max(high, 34.0)
-
-
-def _grid(rows: int, columns: int, cell: tuple[float, float]) -> list[Item]:
-    """Lines between cells."""
-    (wide, high), (right, bottom) = cell, (columns * cell[0], rows * cell[1])
-    return [
-        *(Line(0, y * high, right, y * high, "card", 0.8) for y in range(1, rows)),
-        *(Line(x * wide, 0, x * wide, bottom, "card", 0.8) for x in range(1, columns)),
-    ]

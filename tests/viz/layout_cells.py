@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import xml.etree.ElementTree as ET
 
 from forgekit.viz import LayoutPicture
@@ -9,10 +10,14 @@ from forgekit.viz import LayoutPicture
 SVG = "{http://www.w3.org/2000/svg}"
 
 
+@functools.lru_cache(maxsize=8)
+def panels(svg: str) -> dict[str, ET.Element]:
+    """Name -> group of each panel, in their order."""
+    return {g.get("data-panel") or "": g for g in ET.fromstring(svg) if g.tag == f"{SVG}g"}
+
+
 def panel(picture: LayoutPicture, name: str) -> ET.Element:
-    root = ET.fromstring(picture.svg)
-    (found,) = (g for g in root if g.get("data-panel") == name)
-    return found
+    return panels(picture.svg)[name]
 
 
 def cells(picture: LayoutPicture, name: str = "layout") -> list[tuple[dict[str, str], list[str]]]:

@@ -1,5 +1,6 @@
 """What tests of pictures ask of them: their texts, what is drawn, nothing beyond the edge."""
 
+import functools
 import inspect
 from unittest import mock
 
@@ -25,6 +26,7 @@ def items(shown, kind, panel=None):
             if isinstance(item, kind) and panel in (None, p.name)]  # fmt: skip
 
 
+@functools.cache
 def drawn_texts(figure):
     """The Text objects that a reader sees, at their places: ticks beyond the axes are not drawn."""
     found = []

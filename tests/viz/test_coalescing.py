@@ -235,11 +235,3 @@ def test_names_of_lanes_that_share():
     pairs = gathered([i // 2 for i in range(32)], dtype=torch.float16)
     assert texts(pairs, "lane") == ["0–31"]
     assert_legible(pairs)
-
-
-def test_mimebundle(naive):
-    shown = fk.coalescing(*naive)
-    bundle = shown._repr_mimebundle_()
-    assert bundle["text/plain"] == shown.summary and isinstance(shown, fk.Coalescing)
-    alt = re.search(r'<img alt="([^"]*)"', bundle["text/html"])[1]
-    assert "32 sectors for 128 bytes asked" in alt and "\n" not in alt

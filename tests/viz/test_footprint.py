@@ -1,14 +1,11 @@
 """The footprint of a kernel: exact counts, the words, the picture, and what it leaves alone."""
 
-import base64
-import io
 import re
 import sys
 
 import numpy as np
 import pytest
 import torch
-from PIL import Image
 
 import forgekit as fk
 from forgekit.errors import ArgumentMismatchError, LaunchError, MemoryAccessError, UsageError
@@ -348,10 +345,10 @@ def test_tensors_that_share_memory():
 
 
 def test_a_large_tensor_costs_little_memory():
-    """4 Mi elements each, all touched: few int64 copies of the data, none for pictures."""
+    """1 Mi elements each, all touched: few int64 copies of the data, none for pictures."""
     import tracemalloc
 
-    x, y = fk.empty(2048, 2048), fk.empty(2048, 2048)
+    x, y = fk.empty(1024, 1024), fk.empty(1024, 1024)
     run = fk.compile(benched.transpose, x, y, device="virtual")
     tracemalloc.start()
     try:
@@ -361,7 +358,7 @@ def test_a_large_tensor_costs_little_memory():
     finally:
         tracemalloc.stop()
     assert shown.touched["mX"]["loads"].min() == shown.touched["mY"]["stores"].min() == 1
-    assert peak < 100 * x.numel()  # bytes; 75, and once 249
+    assert peak < 100 * x.numel()  # bytes; 79, and once 249
 
 
 def test_a_tensor_too_large_for_a_picture_is_refused_before_the_run():
@@ -424,13 +421,8 @@ def test_what_a_notebook_shows():
     assert isinstance(shown, fk.Footprint) and fk.Footprint is Footprint
     bundle = shown._repr_mimebundle_()
     assert bundle["text/plain"] == shown.summary == repr(shown)
-    alt, data = re.search(
-        r'<img alt="([^"]*)" style="[^"]*" src="data:image/png;base64,([^"]+)">',
-        bundle["text/html"],
-    ).groups()
+    (alt,) = re.findall(r'<img alt="([^"]*)"', bundle["text/html"])
     assert "8 of 8 elements written, each once" in alt and "\n" not in alt
-    picture = Image.open(io.BytesIO(base64.b64decode(data)))
-    assert picture.size[0] == int(1.5 * shown.scene.width)
     assert len(bundle["text/html"]) < 40_000 and bundle == copied(8, 8)._repr_mimebundle_()
     mismatch_map(np.zeros(4), np.ones(4))
     assert ("matplotlib.pyplot" in sys.modules) == before

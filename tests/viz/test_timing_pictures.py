@@ -274,16 +274,6 @@ def test_a_notebook_gets_a_png_with_words() -> None:
     assert f": {TEXT}" not in drawn and f": {TEXT.lower()}" not in drawn
 
 
-def test_saved_as_png_or_svg(tmp_path: Any) -> None:
-    shown = sweep(TIMES, [64, 128], "gpu").plot()
-    shown.save(tmp_path / "a.PNG")
-    shown.save(tmp_path / "a.svg")
-    assert (tmp_path / "a.PNG").read_bytes() == shown.png
-    assert (tmp_path / "a.svg").read_text(encoding="utf-8") == shown.svg
-    with pytest.raises(UsageError, match=r"output file: got .*No such file"):
-        shown.save(tmp_path / "none" / "a.png")
-
-
 # -- helpers ------------------------------------------------------------------------------------
 def test_labels_keep_apart_and_near() -> None:
     assert apart([1.0, 5.0], [1.0, 1.0], 0, 10) == [1.0, 5.0]
