@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+import sys
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -72,11 +73,8 @@ class Picture(Shown):
 
 def in_notebook() -> bool:
     """Whether this code runs in a Jupyter kernel."""
-    try:
-        from IPython.core.getipython import get_ipython
-    except ImportError:
-        return False
-    return hasattr(get_ipython(), "kernel")
+    ipython: Any = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
 def draw(result: Any, form: str, **options: Any) -> Any:

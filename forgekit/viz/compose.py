@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from forgekit.viz.grid import Block, Grid
-from forgekit.viz.scene import Item, Label, Rect, Scene, Swatch, text_width, wrap
+from forgekit.viz.scene import Item, Label, Panel, Rect, Scene, Swatch, text_width, wrap
 
 _PAD, _GAP = 20.0, 30.0
 _TITLE, _TEXT, _LINE = 14.5, 12.0, 18.0
@@ -66,33 +66,24 @@ def compose(
             Label(_PAD, y + 9, line, _TITLE, "ink", bold=True, mono=not plain, sort="title")
         )
         y += _LINE + 3
-    for texts, fill in ((lines, "dim"), (alarms, "alarm")):
-        for line in (part for text in texts for part in wrap(text, content, _TEXT)):
-            head.append(Label(_PAD, y + 8, line, _TEXT, fill, sort="note"))
+    below = [*((text, "dim") for text in lines), *((text, "alarm") for text in alarms)]
+    for text, role in below:
+        for line in wrap(text, content, _TEXT):
+            head.append(Label(_PAD, y + 8, line, _TEXT, role, sort="note"))
             y += _LINE
     y += 12
-    top = y
-    panels = [(b, b.at(_PAD + bx, y + by)) for b, bx, by in places]
-    y += body_height + 4
-    body = (_PAD - 4, top - 4, body_width + 8, body_height + 8)
-    legend, y = _legend(swatches, y, content)
-    foot: list[Item] = []
+    body = (_PAD - 4, y - 4, body_width + 8, body_height + 8)
+    panels = [Panel(b.name, tuple(b.at(_PAD + bx, y + by))) for b, bx, by in places]
+    foot, y = _legend(swatches, y + body_height + 4, content)
     for line in (part for text in notes for part in wrap(text, content, _TEXT)):
         y += _LINE
         foot.append(Label(_PAD, y, line, _TEXT, sort="note"))
-    bottom = y + (10 if foot or legend else 0) + _PAD - 4
-    scene = Scene(
-        content + 2 * _PAD, bottom, title, words, body, plain,
-        [*((text, "dim") for text in lines), *((text, "alarm") for text in alarms)],
-        swatches, notes,
-    )  # fmt: skip
-    card = Rect(0.5, 0.5, scene.width - 1, scene.height - 1, "card", "rim", 1, 8)
-    scene.add("heading", [card, *head])
-    for block, items in panels:
-        scene.add(block.name, items)
-    if legend or foot:
-        scene.add("legend", [*legend, *foot])
-    return scene
+    width, height = content + 2 * _PAD, y + (10 if foot else 0) + _PAD - 4
+    card = Rect(0.5, 0.5, width - 1, height - 1, "card", "rim", 1, 8)
+    panels.insert(0, Panel("heading", (card, *head)))
+    if foot:
+        panels.append(Panel("legend", tuple(foot)))
+    return Scene(width, height, title, words, body, plain, below, swatches, notes, panels)
 
 
 def _place(

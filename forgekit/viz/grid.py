@@ -51,9 +51,9 @@ class Axis:
         return max((len(t) for _, _, t in self.levels[0]), default=1) if self.levels else 1
 
 
-def plain_axis(size: int, first: int = 0, step: int = 1) -> Axis:
-    """0, 1, 2, … beside each cell."""
-    return Axis((tuple((i, i + 1, str(first + i * step)) for i in range(size)),))
+def plain_axis(size: int, step: int = 1) -> Axis:
+    """0, 1, 2, … beside each cell, or so many further on each time."""
+    return Axis((tuple((i, i + 1, str(i * step)) for i in range(size)),))
 
 
 def nested_axis(shape: Any) -> Axis:

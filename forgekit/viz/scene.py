@@ -7,8 +7,8 @@ another colour on a dark page. `sort` says what a thing stands for; it is not dr
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -97,7 +97,7 @@ class Pixels:
     colours: Sequence[str | None]
 
 
-CELL_GAP = 0.75  # px between cells
+CELL_GAP, _HATCH = 0.75, 7.0  # px between cells, between strokes across one
 
 Item = Rect | Line | Label | Cell | Pixels
 
@@ -139,7 +139,7 @@ class Panel:
     items: tuple[Item, ...]
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Scene:
     """A whole picture.
 
@@ -160,10 +160,7 @@ class Scene:
     lines: Sequence[tuple[str, str]]
     swatches: Sequence[Swatch]
     notes: Sequence[str]
-    panels: list[Panel] = field(default_factory=list)
-
-    def add(self, name: str, items: Iterable[Item]) -> None:
-        self.panels.append(Panel(name, tuple(items)))
+    panels: Sequence[Panel]
 
 
 def text_width(text: str, size: float, mono: bool = False) -> float:
@@ -201,11 +198,11 @@ def cell_texts(cell: Cell) -> list[Label]:
     return texts
 
 
-def hatch_lines(box: Cell | Rect, step: float = 7.0) -> list[tuple[float, float, float, float]]:
+def hatch_lines(box: Cell | Rect) -> list[tuple[float, float, float, float]]:
     """Strokes across a box, from lower left to upper right, as x1, y1, x2, y2."""
-    lines, reach = [], step / 2
+    lines, reach = [], _HATCH / 2
     while reach < box.width + box.height:
         x1, x2 = max(reach - box.height, 0.0), min(reach, box.width)
         lines.append((box.x + x1, box.y + reach - x1, box.x + x2, box.y + reach - x2))
-        reach += step
+        reach += _HATCH
     return lines

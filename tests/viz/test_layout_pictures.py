@@ -137,12 +137,12 @@ def test_a_transposed_grid_has_its_rows_across() -> None:
     def content(row: int, column: int) -> Content:
         return Content(INK, (f"{row},{column}",))
 
-    grid = Grid("g", 2, 3, content, plain_axis(2), plain_axis(3, first=7), lambda r, c: (0, r))
+    grid = Grid("g", 2, 3, content, plain_axis(2), plain_axis(3, step=7), lambda r, c: (0, r))
     block = grid.transposed().block()
     texts = [item.lines[0] for item in block.items if isinstance(item, Cell)]
     assert texts == ["0,0", "1,0", "0,1", "1,1", "0,2", "1,2"]
     ticks = [item.text for item in block.items if isinstance(item, Label)]
-    assert ticks == ["0", "1", "7", "8", "9"]
+    assert ticks == ["0", "1", "0", "7", "14"]
     (line,) = (item for item in block.items if isinstance(item, Line))  # between the groups
     assert line.x1 == line.x2 == block.left + 36 and line.y2 - line.y1 == 3 * 36
 

@@ -66,23 +66,25 @@ def test_one_dimension_is_wrapped():
 def test_rows_and_columns(shape, tile, picture):
     shown = mismatch_map(*spoiled(*shape), tile=tile)
     assert cells(shown).shape == picture
-    if shape == (3, 4, 5):
-        assert texts(shown, "axis")[1] == "row (leading dimensions merged)"
-        assert cells(mismatch_map(*spoiled(3, 4, 5, wrong=[(2, 1, 4)])))[9, 4] == WRONG
     if shape == (0, 3):
         assert cells(shown).tolist() == [[BEYOND]]
-    if shape == ():
-        assert cells(mismatch_map(*spoiled(wrong=[()]))).tolist() == [[WRONG]]
+
+
+def test_leading_dimensions_are_merged_and_a_scalar_is_a_cell():
+    shown = mismatch_map(*spoiled(3, 4, 5, wrong=[(2, 1, 4)]))
+    assert texts(shown, "axis")[1] == "row (leading dimensions merged)"
+    assert cells(shown)[9, 4] == WRONG
+    assert cells(mismatch_map(*spoiled(wrong=[()]))).tolist() == [[WRONG]]
 
 
 def test_large_tensors_keep_every_mismatch():
-    places = {"wrong": [(100, 200)], "missing": [(4095, 4095)]}
-    shown = mismatch_map(*spoiled(4096, 4096, **places))
+    places = {"wrong": [(100, 200)], "missing": [(1023, 1023)]}
+    shown = mismatch_map(*spoiled(1024, 1024, **places))
     found = cells(shown)
     assert found.shape == (256, 256)
-    assert (np.argwhere(found) == [[6, 12], [255, 255]]).all()
-    assert found[6, 12] == WRONG and found[255, 255] == MISSING
-    assert texts(shown, "axis")[0] == "column; one cell is 16 × 16 elements"
+    assert (np.argwhere(found) == [[25, 50], [255, 255]]).all()
+    assert found[25, 50] == WRONG and found[255, 255] == MISSING
+    assert texts(shown, "axis")[0] == "column; one cell is 4 × 4 elements"
     assert len(boxes(shown, "ring")) == 2
     shown = cells(mismatch_map(*spoiled(300, 1000, wrong=[(299, 999)])))  # blocks do not divide
     assert shown.shape == (150, 250) and shown[-1, -1] == WRONG and (shown != 0).sum() == 1
@@ -140,12 +142,10 @@ def test_wrong_tiles_are_framed_and_counted(shape, tile, wrong, words, framed):
         assert texts(shown, "legend") == ["equal", "wrong value", "32 × 32 tile with mismatches"]
 
 
-def test_pictures_are_small_and_equal(tmp_path):
+def test_pictures_are_small_and_equal():
     one, other = (mismatch_map(*spoiled(512, 512, missing=[(slice(5, None), 7)])) for _ in "ab")
     assert one.svg == other.svg and len(one.svg) < 10_000
     assert one.png == other.png and len(one.png) < 40_000
-    one.save(tmp_path / "a.svg")
-    assert (tmp_path / "a.svg").read_text() == one.svg
 
 
 def test_one_tensor_is_not_enough():

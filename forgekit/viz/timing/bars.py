@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -55,79 +54,60 @@ class _Rows:
 
 
 # -- counts ---------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class _Panel:
-    """A quantity of all variants: value None where there is none, texts beside the bars.
-
-    most: what a bar across the panel would be; mark: a value with a line across all bars.
-    """
-
-    title: str
-    values: tuple[float | None, ...]
-    texts: tuple[str, ...]
-    most: float
-    mark: float | None = None
-    recorded: bool = False
-
-
 def _counts(b: Benchmark) -> Figure:
-    rows, panels = _Rows(b), _panels(b)
-    inches = (WIDTH - rows.width - 0.3) / len(panels) - 0.2
-    titles = [wrapped(p.title, inches + 0.12) for p in panels]
-    figure = page(b.headline, b.notes, rows.height + SMALL_LINE * max(map(len, titles)) + 0.3)
-    found = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-    for axes, panel, title in zip(found, panels, titles, strict=True):
+    """What the virtual GPU counted, and what was recorded on a GPU: a panel for each quantity."""
+    rows, titles, recorded = _Rows(b), [q.title for q in COUNTED], b.recorded
+    if recorded is not None and b.recorded_shape is not None:
+        gpu = recorded.gpu.removeprefix("NVIDIA ")
+        titles.append(
+            f"GB/s recorded on an {gpu}, {recorded.date}; a copy: {recorded.ceiling_gbps:,.0f}"
+        )
+    inches = (WIDTH - rows.width - 0.3) / len(titles) - 0.2
+    heads = [wrapped(title, inches + 0.12) for title in titles]
+    figure = page(b.headline, b.notes, rows.height + SMALL_LINE * max(map(len, heads)) + 0.3)
+    panels = figure.subplots(1, len(titles), sharey=True, squeeze=False)[0]
+    for axes, head in zip(panels, heads, strict=True):
         rows.prepare(axes)
         axes.spines["bottom"].set_visible(False)
         axes.set_xticks([])
-        axes.set_title("\n".join(title), gid="head")
-        room = 1 - (_LETTER * max(map(len, panel.texts)) + 0.06) / inches
-        axes.set_xlim(0, panel.most / max(room, 0.2))
-        _draw_panel(axes, panel, rows)
-    missing = [o.measured is None or o.measured.counters is None for o in b.outcomes]
-    counted = sum(not p.recorded for p in panels)
-    rows.say_reasons(found[0], missing, counted * (inches + 0.2) - 0.4)
+        axes.set_title("\n".join(head), gid="head")
+    counted = [o.measured is not None and o.measured.counters is not None for o in b.outcomes]
+    for axes, q in zip(panels, COUNTED, strict=False):
+        values = [q.value(o.measured, None) if o.measured is not None else None
+                  for o in b.outcomes]  # fmt: skip
+        times = "×" if q.name == "bytes" else ""
+        texts = [q.text(v) + (times if v is not None else "") if there else ""
+                 for v, there in zip(values, counted, strict=True)]  # fmt: skip
+        most = max((v for v in values if v is not None), default=1.0)
+        most = 100.0 if q.name == "conflicts" else max(most, 1.0)
+        mark = 1.0 if q.name == "bytes" else None
+        _draw_panel(axes, rows, inches, values, texts, most, mark)
+    if recorded is not None and len(panels) > len(COUNTED):
+        rates = [row.gbps if (row := b.recorded_row(o.name)) else None for o in b.outcomes]
+        texts = [f"{rate:,.0f}" if rate else "" for rate in rates]
+        most = max(recorded.ceiling_gbps, *(rate or 0.0 for rate in rates))
+        _draw_panel(
+            panels[-1], rows, inches, rates, texts, most, recorded.ceiling_gbps, hollow=True
+        )
+    rows.say_reasons(panels[0], [not c for c in counted], len(COUNTED) * (inches + 0.2) - 0.4)
     return figure
 
 
-def _draw_panel(axes: Axes, panel: _Panel, rows: _Rows) -> None:
-    for value, text, y, colour in zip(panel.values, panel.texts, rows.middles, rows.colours,
-                                      strict=True):  # fmt: skip
-        if panel.mark is not None and (value or text):
+def _draw_panel(
+    axes: Axes, rows: _Rows, inches: float, values: Sequence[float | None], texts: Sequence[str],
+    most: float, mark: float | None, *, hollow: bool = False,
+) -> None:  # fmt: skip
+    """Bars and the texts beside them; most: a bar across the panel; mark: a line across all."""
+    room = 1 - (_LETTER * max(map(len, texts)) + 0.06) / inches
+    axes.set_xlim(0, most / max(room, 0.2))
+    for value, text, y, colour in zip(values, texts, rows.middles, rows.colours, strict=True):
+        if mark is not None and (value or text):
             ends = y - _BAR / 2 - 0.05, y + _BAR / 2 + 0.05
-            axes.vlines(panel.mark, *ends, color=TEXT, linewidth=0.8, linestyle=MARK, gid="mark")
+            axes.vlines(mark, *ends, color=TEXT, linewidth=0.8, linestyle=MARK, gid="mark")
         if value:
-            hollow: dict[str, Any] = {"fill": False, "edgecolor": colour, "linewidth": 1.4}
-            style = hollow if panel.recorded else {"color": colour}
-            axes.barh(y, value, _BAR, gid="bar", **style)
-        beside(axes, text, (panel.most if panel.recorded else value or 0.0, y), 3.5)
-
-
-def _panels(b: Benchmark) -> list[_Panel]:
-    """What the virtual GPU counted, and what was recorded on a GPU."""
-    panels = []
-    counted = [o.measured is not None and o.measured.counters is not None for o in b.outcomes]
-    for q in COUNTED:
-        values = tuple(q.value(o.measured, None) if o.measured is not None else None
-                       for o in b.outcomes)  # fmt: skip
-        times = "×" if q.name == "bytes" else ""
-        texts = tuple(q.text(v) + (times if v is not None else "") if there else ""
-                      for v, there in zip(values, counted, strict=True))  # fmt: skip
-        most = max((v for v in values if v is not None), default=1.0)
-        most = 100.0 if q.name == "conflicts" else max(most, 1.0)
-        panels.append(_Panel(q.title, values, texts, most, 1.0 if q.name == "bytes" else None))
-    if b.recorded is not None and b.recorded_shape is not None:
-        found = [b.recorded_row(o.name) for o in b.outcomes]
-        rates = tuple(r.gbps if r else None for r in found)
-        ceiling = b.recorded.ceiling_gbps
-        title = (
-            f"GB/s recorded on an {b.recorded.gpu.removeprefix('NVIDIA ')}, {b.recorded.date}; "
-            f"a copy: {ceiling:,.0f}"
-        )
-        texts = tuple(f"{rate:,.0f}" if rate else "" for rate in rates)
-        most = max(ceiling, *(rate or 0.0 for rate in rates))
-        panels.append(_Panel(title, rates, texts, most, ceiling, recorded=True))
-    return panels
+            edge: dict[str, Any] = {"fill": False, "edgecolor": colour, "linewidth": 1.4}
+            axes.barh(y, value, _BAR, gid="bar", **(edge if hollow else {"color": colour}))
+        beside(axes, text, (most if hollow else value or 0.0, y), 3.5)
 
 
 # -- times ----------------------------------------------------------------------------------------

@@ -58,11 +58,10 @@ def roofline(b: Benchmark) -> TimingPicture:
         raise usage_error("roofline", got, needed, remedy)
     words = [f"What an {gpu.name} would allow at most: {b.arguments}"]
     for p in points:
-        text = (
-            f"{p.name}: {p.intensity:,.3g} {_UNIT} a byte, at most {_giga(p.rate)} {_UNIT} a second"
-        )
+        rate = f"at most {_number(p.rate)} × 10⁹ {_UNIT} a second"
+        text = f"{p.name}: {p.intensity:,.3g} {_UNIT} a byte, {rate}"
         if p.recorded is not None:
-            text += f", recorded {_giga(p.recorded)}"
+            text += f", recorded {_number(p.recorded)} × 10⁹"
         words.append(text)
     notes = [
         f"A bound, not a measurement: each ring is what an {gpu.name} would allow at most a kernel "
@@ -100,11 +99,6 @@ def _number(rate: float) -> str:
     """In units of 10⁹, with at least three digits that count."""
     value = rate / 1e9
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def _giga(rate: float) -> str:
-    """`67,000 × 10⁹`"""
-    return f"{_number(rate)} × 10⁹"
 
 
 # -- the picture ----------------------------------------------------------------------------------
