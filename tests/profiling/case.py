@@ -24,19 +24,20 @@ class Case:
 
     Attributes:
         host: the `@cute.jit` function; it launches one kernel, `<its name>_kernel`, once.
-        make: the tensors, on the CPU or wherever the argument says, the same in every call.
-        reference: the tensors before the launch (on the CPU) -> position -> its right contents.
+        make: the tensors, on the CPU, the same in every call.
+        reference: the tensors before the launch -> the right contents of argument `result`.
         why: what the case can tell.
         constants: arguments known at compile time; they come after the tensors.
         static: whether shapes and strides are compiled in.
     """
 
     host: Any
-    make: Callable[[torch.device], Tensors]
-    reference: Callable[..., dict[int, torch.Tensor]]
+    make: Callable[[], Tensors]
+    reference: Callable[..., torch.Tensor]
     why: str
     constants: tuple[Any, ...] = ()
     static: bool = False
+    result: int = -1
 
     @property
     def kernel(self) -> str:
@@ -48,26 +49,18 @@ class Case:
         given = [fk.spec(t, static=self.static) for t in tensors]
         return fk.compile(self.host, *given, *self.constants)
 
-    def problem(self, before: Tensors, after: Tensors) -> str | None:
-        """What is wrong with the result; None if nothing is. All tensors on the CPU."""
-        for position, right in self.reference(*before).items():
-            got = after[position].cpu()
-            if not torch.equal(got, right):
-                wrong = int((got != right).sum())
-                return f"argument {position}: {wrong} of {right.numel()} elements are wrong"
-        return None
+    def problem(self, after: Tensors) -> str | None:
+        """What is wrong with the result; None if nothing is."""
+        got, right = after[self.result].cpu(), self.reference(*self.make())
+        if torch.equal(got, right):
+            return None
+        return f"{int((got != right).sum())} of {right.numel()} elements are wrong"
 
 
 # -- tensors ------------------------------------------------------------------------------------
 def numbers(count: int, dtype: torch.dtype) -> torch.Tensor:
     """Small integers in a fixed irregular order: exact in every type, and sums of them in fp32."""
     return torch.from_numpy(np.arange(count) * 7919 % 101).to(dtype)
-
-
-def view(storage: torch.Tensor, device: torch.device, start: int, count: int, step: int = 1):
-    """Elements start, start + step, ... of the storage, which is moved to the device whole."""
-    moved = storage.to(device)
-    return moved[start : start + (count - 1) * step + 1 : step]
 
 
 def untouched(count: int, dtype: torch.dtype) -> torch.Tensor:
@@ -78,14 +71,22 @@ def tensor(index: np.ndarray) -> torch.Tensor:
     return torch.from_numpy(np.ascontiguousarray(index, np.int32))
 
 
-def put(y: torch.Tensor, units: np.ndarray, values: torch.Tensor, vector: int) -> torch.Tensor:
-    """A copy of y with `values` (one row a unit) in the given units of `vector` elements."""
-    out = y.clone()
-    out.view(-1, vector)[torch.from_numpy(units.astype(np.int64))] = values
-    return out
+def moved(t: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """On the device with all of its storage: it begins as far into that as here."""
+    storage = torch.empty(0, dtype=t.dtype).set_(t.untyped_storage())
+    return storage.to(device).as_strided(t.shape, t.stride(), t.storage_offset())
 
 
-def from_index(units: np.ndarray, vector: int, dtype: torch.dtype) -> torch.Tensor:
-    """(units, vector): what scatter and shared_store write to each unit."""
-    values = units.astype(np.int64)[:, None] * vector + np.arange(vector) + 1
-    return torch.from_numpy(values).to(I32).to(dtype)
+# -- results: index -1 where a thread stays out, units of `vector` elements -----------------------
+def gathered(x: torch.Tensor, index: torch.Tensor, y: torch.Tensor, vector: int) -> torch.Tensor:
+    """y[i] = x[index[i]]"""
+    out, who = y.clone().view(-1, vector), index >= 0
+    out[who] = x.view(-1, vector)[index[who].long()]
+    return out.view(-1)
+
+
+def scattered(index: torch.Tensor, y: torch.Tensor, vector: int) -> torch.Tensor:
+    """y[index[i]] = values that follow from the index."""
+    out, there = y.clone().view(-1, vector), index[index >= 0].long()
+    out[there] = (there[:, None] * vector + torch.arange(1, vector + 1)).to(I32).to(y.dtype)
+    return out.view(-1)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
@@ -20,39 +19,35 @@ import torch
 import forgekit as fk
 from tests.profiling import course_kernels as kernels
 from tests.profiling import global_cases, matrix_cases, shared_cases, tensor_cases
-from tests.profiling.case import F32, I32, Case, numbers, untouched
+from tests.profiling.case import F32, I32, Case, Tensors, numbers, untouched
 
 
-def matrix(*result: int) -> Callable[[torch.device], tuple[torch.Tensor, ...]]:
+def matrix(*result: int) -> Callable[[], Tensors]:
     """x of (256, 320), y of shape `result`."""
-
-    def make(device: torch.device) -> tuple[torch.Tensor, ...]:
-        x, y = numbers(256 * 320, F32), untouched(int(np.prod(result)), F32)
-        return x.view(256, 320).to(device), y.view(*result).to(device)
-
-    return make
+    return lambda: (numbers(256 * 320, F32).view(256, 320),
+                    untouched(int(np.prod(result)), F32).view(*result))  # fmt: skip
 
 
-def transposed(x: torch.Tensor, y: torch.Tensor) -> dict[int, torch.Tensor]:
-    return {1: x.T.contiguous()}
+def transposed(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return x.T.contiguous()
 
 
-def row_sums(x: torch.Tensor, y: torch.Tensor) -> dict[int, torch.Tensor]:
-    return {1: x.double().sum(1).float()}
+def row_sums(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return x.double().sum(1).float()
 
 
-def half_warps(x: torch.Tensor, y: torch.Tensor) -> dict[int, torch.Tensor]:
+def half_warps(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     i = torch.arange(len(y))
     four = sum(x[(i + 8 * k) % len(y)] for k in range(4))
-    return {1: torch.where(i % 32 < 16, four, x[i] * 3)}
+    return torch.where(i % 32 < 16, four, x[i] * 3)
 
 
-def uneven_loops(x: torch.Tensor, y: torch.Tensor) -> dict[int, torch.Tensor]:
-    return {1: x[:32].cumsum(0).to(I32).repeat(len(y) // 32)}
+def uneven_loops(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return x[:32].cumsum(0).to(I32).repeat(len(y) // 32)
 
 
-def vectors(count: int, dtype: torch.dtype) -> Callable[[torch.device], Any]:
-    return lambda device: (numbers(count, dtype).to(device), untouched(count, dtype).to(device))
+def vectors(count: int, dtype: torch.dtype) -> Callable[[], Tensors]:
+    return lambda: (numbers(count, dtype), untouched(count, dtype))
 
 
 COURSE = {
@@ -78,5 +73,5 @@ KERNELS: dict[str, Case] = {
 def profile_of(name: str) -> fk.Profile:
     case = KERNELS[name]
     with fk.use_target("virtual"):
-        tensors = case.make(torch.device("cpu"))
+        tensors = case.make()
         return fk.profile(case.compile(tensors), *tensors)

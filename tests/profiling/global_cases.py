@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -17,13 +18,12 @@ from tests.profiling.case import (
     U8,
     Case,
     Tensors,
-    from_index,
+    gathered,
     numbers,
-    put,
+    scattered,
     tensor,
     untouched,
-    view,
-)
+)  # fmt: skip
 from tests.profiling.patterns import LANE, OUT, only, permutation, random
 
 
@@ -34,11 +34,11 @@ def copy(
     """y = x; x and y start `offset` elements into their storage, every step-th element."""
     room = count * max(step, to_step) + 64
 
-    def make(device: torch.device):
-        x = view(numbers(room, dtype), device, offset, count, step)
-        return x, view(untouched(room, dtype), device, to_offset, count, to_step)
+    def make():
+        x, y = numbers(room, dtype)[offset::step], untouched(room, dtype)[to_offset::to_step]
+        return x[:count], y[:count]
 
-    return Case(kernels.copy, make, lambda x, y: {1: x.clone()}, why, (vector, block))
+    return Case(kernels.copy, make, lambda x, y: x, why, (vector, block))
 
 
 def copies() -> Iterator[tuple[str, Case]]:
@@ -72,16 +72,13 @@ def gather(
     index: np.ndarray, why: str, *, dtype: torch.dtype = F32, vector: int = 1, block: int = 128,
 ) -> Case:  # fmt: skip
     """y[i] = x[index[i]], in units of `vector` elements."""
-    units = int(index.max()) + 1
+    size = (int(index.max()) + 1) * vector
 
-    def make(device: torch.device):
-        x = view(numbers(units * vector + 64, dtype), device, 0, units * vector)
-        return x, tensor(index).to(device), untouched(len(index) * vector, dtype).to(device)
+    def make():
+        x = numbers(size + 64, dtype)[:size]
+        return x, tensor(index), untouched(len(index) * vector, dtype)
 
-    def reference(x: torch.Tensor, idx: torch.Tensor, y: torch.Tensor):
-        who = np.flatnonzero(index >= 0)
-        return {2: put(y, who, x.view(-1, vector)[torch.from_numpy(index[who]).long()], vector)}
-
+    reference = functools.partial(gathered, vector=vector)
     return Case(kernels.gather, make, reference, why, (vector, block))
 
 
@@ -89,16 +86,10 @@ def scatter(
     index: np.ndarray, why: str, *, dtype: torch.dtype = F32, vector: int = 1, block: int = 128
 ) -> Case:
     """y[index[i]] = values that follow from the index."""
-    units = int(index.max()) + 1
-
-    def make(device: torch.device):
-        return tensor(index).to(device), untouched(units * vector, dtype).to(device)
-
-    def reference(idx: torch.Tensor, y: torch.Tensor):
-        there = np.unique(index[index >= 0])
-        return {1: put(y, there, from_index(there, vector, dtype), vector)}
-
-    return Case(kernels.scatter, make, reference, why, (vector, block))
+    size = (int(index.max()) + 1) * vector
+    reference = functools.partial(scattered, vector=vector)
+    return Case(kernels.scatter, lambda: (tensor(index), untouched(size, dtype)), reference, why,
+                (vector, block))  # fmt: skip
 
 
 def patterns() -> Iterator[tuple[str, Case]]:
@@ -128,10 +119,8 @@ def patterns() -> Iterator[tuple[str, Case]]:
     yield "gather128_quarters", gather(LANE % 8, "each quarter-warp the same 128 bytes", **wide)
     yield "gather128_pairs", gather(LANE // 2, "neighbours share 16 bytes", **wide)
     yield "gather128_spread", gather(LANE * 2, "one unit a sector", **wide)
-    yield (
-        "gather128_odd",
-        gather(LANE % 4 * 8 + LANE // 4, "sectors shared by lanes 4 apart", **wide),
-    )
+    why = "sectors shared by lanes 4 apart"
+    yield "gather128_odd", gather(LANE % 4 * 8 + LANE // 4, why, **wide)
     yield "gather128_pitch80", gather(LANE * 5, "rows 80 bytes apart", **wide)
     yield "gather128_few", gather(only((0, 9, 30)), "three lanes", **wide)
     yield "gather64_halves", gather(LANE % 16, "both half-warps the same 128 bytes",
@@ -146,16 +135,14 @@ def atomics(index: np.ndarray, how: str, dtype: torch.dtype, why: str, block: in
     """y[index[i]] += v[i]; how: see the kernel."""
     cells = int(index.max()) + 1
 
-    def make(device: torch.device):
-        made = (numbers(len(index), dtype), tensor(index), torch.zeros(cells, dtype=dtype),
+    def make():
+        return (numbers(len(index), dtype), tensor(index), torch.zeros(cells, dtype=dtype),
                 untouched(len(index), dtype))  # fmt: skip
-        return tuple(t.to(device) for t in made)
 
     def reference(v: torch.Tensor, idx: torch.Tensor, y: torch.Tensor, old: torch.Tensor):
-        who = idx >= 0
-        return {2: y.index_add(0, idx[who].long(), v[who])}
+        return y.index_add(0, idx[idx >= 0].long(), v[idx >= 0])
 
-    return Case(kernels.atomics, make, reference, why, (how, block))
+    return Case(kernels.atomics, make, reference, why, (how, block), result=2)
 
 
 def atomic_cases() -> Iterator[tuple[str, Case]]:
@@ -170,50 +157,38 @@ def atomic_cases() -> Iterator[tuple[str, Case]]:
                 why = f"{shape} addresses; the compiler may turn an unused atom into red"
                 yield f"{how}_{kind}_{shape}", atomics(index, how, dtype, why)
 
-    def counted(y: torch.Tensor):
-        return {0: torch.tensor([512], dtype=I32)}
-
-    why = "address and value known: the compiler adds a warp's threads up first"
-    yield (
-        "red_uniform",
-        Case(
-            kernels.count_all, lambda d: (torch.zeros(1, dtype=I32, device=d),), counted, why, (4,)
-        ),
-    )
+    yield "red_uniform", Case(
+        kernels.count_all, lambda: (torch.zeros(1, dtype=I32),),
+        lambda y: torch.tensor([512], dtype=I32),
+        "address and value known: the compiler adds a warp's threads up first", (4,),
+    )  # fmt: skip
 
 
-def planes() -> Iterator[tuple[str, Case]]:
-    def plane(m: int, n: int, pitch: int, dtype: torch.dtype):
-        def make(device: torch.device):
-            x, y = numbers(m * pitch, dtype), untouched(m * n, dtype)
-            return x.to(device).view(m, pitch)[:, :n], y.to(device).view(m, n)
+def plane(m: int, n: int, pitch: int, why: str) -> Case:
+    def make():
+        return numbers(m * pitch, F32).view(m, pitch)[:, :n], untouched(m * n, F32).view(m, n)
 
-        return make
+    return Case(kernels.plane, make, lambda x, y: x.contiguous(), why)
 
-    def same(x: torch.Tensor, y: torch.Tensor):
-        return {1: x.contiguous()}
 
+def vectors(read: int, written: int) -> Callable[[], Tensors]:
+    return lambda: (numbers(read, F32), untouched(written, F32))
+
+
+def others() -> Iterator[tuple[str, Case]]:
     why = "blocks of 16 by 16: a warp reads two rows of 64 bytes"
-    yield "plane_64x48", Case(kernels.plane, plane(64, 48, 48, F32), same, why)
+    yield "plane_64x48", plane(64, 48, 48, why)
     why = "pitch 33: rows begin anywhere in a sector; columns with a tail"
-    yield "plane_pitch33", Case(kernels.plane, plane(40, 20, 33, F32), same, why)
-
-    def spread(x: torch.Tensor, y: torch.Tensor):
-        return {1: x.repeat_interleave(128)}
-
+    yield "plane_pitch33", plane(40, 20, 33, why)
     yield "broadcast_block", Case(
-        kernels.broadcast, vectors(8, 1024), spread,
+        kernels.broadcast, vectors(8, 1024), lambda x, y: x.repeat_interleave(128),
         "the compiler knows that the address is the block's",
     )  # fmt: skip
     for load, store in (("ca", "wb"), ("cg", "cg"), ("cs", "cs"), ("cv", "wt"), ("lu", "wb")):
         yield f"modifiers_{load}_{store}", Case(
-            kernels.modifiers, vectors(512, 512), lambda x, y: {1: x.clone()},
-            f"ld.{load}, st.{store}", (load, store),
+            kernels.modifiers, vectors(512, 512), lambda x, y: x, f"ld.{load}, st.{store}",
+            (load, store),
         )  # fmt: skip
 
 
-def vectors(read: int, written: int) -> Callable[[torch.device], Tensors]:
-    return lambda device: (numbers(read, F32).to(device), untouched(written, F32).to(device))
-
-
-CASES: dict[str, Case] = dict([*copies(), *patterns(), *atomic_cases(), *planes()])
+CASES: dict[str, Case] = dict([*copies(), *patterns(), *atomic_cases(), *others()])

@@ -46,11 +46,9 @@ def case(index: np.ndarray, why: str, count: int, transposed: bool, store: bool)
     rows = -(-(int(index.max()) + 1) // 32) * 32
     places = list(elements(count, transposed))
 
-    def make(device: torch.device):
-        tall = numbers(rows * 8, F16).view(rows, 8), untouched(256, F16).view(32, 8)
-        flat = numbers(256, F16).view(32, 8), untouched(rows * 8, F16).view(rows, 8)
-        x, y = flat if store else tall
-        return tuple(t.to(device) for t in (x, tensor(index), y))
+    def make():
+        x, y = (32, rows) if store else (rows, 32)
+        return numbers(x * 8, F16).view(x, 8), tensor(index), untouched(y * 8, F16).view(y, 8)
 
     def reference(x: torch.Tensor, idx: torch.Tensor, y: torch.Tensor):
         right = torch.zeros_like(y) if store else y.clone()
@@ -59,7 +57,7 @@ def case(index: np.ndarray, why: str, count: int, transposed: bool, store: bool)
                 right[idx[named], element] = x[lane, mine]
             else:
                 right[lane, mine] = x[idx[named], element]
-        return {2: right}
+        return right
 
     host = kernels.matrix_store if store else kernels.matrix_load
     return Case(host, make, reference, why, (rows, count, transposed), True)

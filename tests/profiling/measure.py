@@ -21,6 +21,7 @@ from typing import Any
 
 from forgekit.devices import current_target
 from forgekit.profiling.nvidia import ncu, tools
+from tests.profiling.case import moved
 from tests.profiling.counter_kernels import KERNELS
 
 GOLDEN = Path(__file__).parent / "golden" / "h200_counters.json"
@@ -36,18 +37,16 @@ def launch_all(names: list[str], out: Path | None) -> int:
 
     out: gets, as JSON, case -> name of its kernel, and case -> what is wrong.
     """
-    import torch
-
-    where, host = current_target().torch_device, torch.device("cpu")
+    where = current_target().torch_device
     prepared = {}
     for name in names:
-        tensors = KERNELS[name].make(where)
+        tensors = tuple(moved(t, where) for t in KERNELS[name].make())
         prepared[name] = KERNELS[name].compile(tensors), tensors
     for compiled, tensors in prepared.values():
         compiled(*tensors)
     problems = {}
     for name, (_, tensors) in prepared.items():
-        problem = KERNELS[name].problem(KERNELS[name].make(host), tensors)
+        problem = KERNELS[name].problem(tensors)
         if problem is not None:
             problems[name] = problem
             print(f"WRONG {name}: {problem}")

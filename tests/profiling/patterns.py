@@ -31,8 +31,7 @@ def only(lanes: Iterable[int], index: Array = LANE) -> Array:
     return np.where(np.isin(LANE, list(lanes)), index, OUT).astype(np.int32)
 
 
-# Patterns of one warp on shared memory, in units of the access.
-SCALAR = {  # 32 bits: 32 units a row of banks
+_SCALAR = {  # 32 bits: 32 units a row of banks
     "ones": LANE,  # conflict-free
     "stride2": LANE * 2,  # two-way
     "stride3": LANE * 3,  # odd: conflict-free
@@ -43,7 +42,7 @@ SCALAR = {  # 32 bits: 32 units a row of banks
     "three_rows": LANE % 3 * 32,  # three words of one bank, each by many lanes
     "three_lanes": only((0, 13, 31), LANE * 32),  # one bank, three lanes
 }
-HALF = {  # 16 bits: two units a word
+_HALF = {  # 16 bits: two units a word
     "ones": LANE,
     "stride2": LANE * 2,
     "stride3": LANE * 3,
@@ -51,8 +50,8 @@ HALF = {  # 16 bits: two units a word
     "one_word": LANE % 2,
     "low_high": LANE // 2 * 64 + LANE % 2,  # 16 words of one bank, two halves each
 }
-BYTE = {"ones": LANE, "stride4": LANE * 4, "stride128": LANE * 128}
-DOUBLE = {  # 64 bits: 16 units a row of banks
+_BYTE = {"ones": LANE, "stride4": LANE * 4, "stride128": LANE * 128}
+_DOUBLE = {  # 64 bits: 16 units a row of banks
     "ones": LANE,
     "reversed": LANE[::-1].copy(),
     "stride2": LANE * 2,  # two-way inside a half-warp
@@ -72,7 +71,7 @@ DOUBLE = {  # 64 bits: 16 units a row of banks
     "three_conflicts": only((0, 9, 30), LANE * 16),
     "cross_halves": only((3, 20), LANE * 16),  # one bank, one lane in each half
 }
-QUAD = {  # 128 bits: 8 units a row of banks
+_QUAD = {  # 128 bits: 8 units a row of banks
     "ones": LANE,
     "reversed": LANE[::-1].copy(),
     "stride2": LANE * 2,  # two-way inside a quarter-warp
@@ -98,3 +97,6 @@ QUAD = {  # 128 bits: 8 units a row of banks
     "three_in_quarter": only((8, 11, 13), LANE * 8),
     "cross_quarters": only((3, 12), LANE * 8),  # one bank, one lane each of two quarters
 }
+
+# Patterns of one warp on shared memory, in units of the access: its bits -> name -> index.
+OF_WARP = {8: _BYTE, 16: _HALF, 32: _SCALAR, 64: _DOUBLE, 128: _QUAD}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
@@ -14,23 +15,13 @@ from tests.profiling.case import (
     I32,
     U8,
     Case,
-    from_index,
+    gathered,
     numbers,
-    put,
+    scattered,
     tensor,
     untouched,
 )
-from tests.profiling.patterns import (
-    BYTE,
-    DOUBLE,
-    HALF,
-    LANE,
-    QUAD,
-    SCALAR,
-    only,
-    permutation,
-    random,
-)
+from tests.profiling.patterns import LANE, OF_WARP, only, permutation, random
 
 
 def room(index: np.ndarray, vector: int, dtype: torch.dtype) -> int:
@@ -43,14 +34,10 @@ def load(index: np.ndarray, why: str, dtype: torch.dtype, vector: int, block: in
     """y[i] = s[index[i]], in units of `vector` elements; s is filled from x."""
     size = room(index, vector, dtype)
 
-    def make(device: torch.device):
-        made = numbers(size, dtype), tensor(index), untouched(len(index) * vector, dtype)
-        return tuple(t.to(device) for t in made)
+    def make():
+        return numbers(size, dtype), tensor(index), untouched(len(index) * vector, dtype)
 
-    def reference(x: torch.Tensor, idx: torch.Tensor, y: torch.Tensor):
-        who = np.flatnonzero(index >= 0)
-        return {2: put(y, who, x.view(-1, vector)[torch.from_numpy(index[who]).long()], vector)}
-
+    reference = functools.partial(gathered, vector=vector)
     return Case(kernels.shared_load, make, reference, why, (vector, size, block))
 
 
@@ -59,31 +46,20 @@ def store(index: np.ndarray, why: str, dtype: torch.dtype, vector: int, block: i
     size = room(index, vector, dtype)
     blocks = len(index) // block
 
-    def make(device: torch.device):
-        return tensor(index).to(device), untouched(blocks * size, dtype).to(device)
-
     def reference(idx: torch.Tensor, y: torch.Tensor):
-        out = torch.zeros(blocks, size, dtype=dtype)
-        for b, part in enumerate(index.reshape(blocks, block)):
-            there = np.unique(part[part >= 0])
-            out[b] = put(out[b], there, from_index(there, vector, dtype), vector)
-        return {1: out.view(-1)}
+        blank = torch.zeros(size, dtype=dtype)
+        return torch.cat([scattered(part, blank, vector) for part in idx.view(blocks, block)])
 
-    return Case(kernels.shared_store, make, reference, why, (vector, size, block))
+    return Case(kernels.shared_store, lambda: (tensor(index), untouched(blocks * size, dtype)),
+                reference, why, (vector, size, block))  # fmt: skip
 
 
-WIDTHS = {  # bits -> dtype, elements a thread, patterns of one warp
-    8: (U8, 1, BYTE),
-    16: (F16, 1, HALF),
-    32: (F32, 1, SCALAR),
-    64: (F32, 2, DOUBLE),
-    128: (F32, 4, QUAD),
-}
+WIDTHS = {8: (U8, 1), 16: (F16, 1), 32: (F32, 1), 64: (F32, 2), 128: (F32, 4)}  # elements a thread
 
 
 def one_warp() -> Iterator[tuple[str, Case]]:
-    for bits, (dtype, vector, shapes) in WIDTHS.items():
-        for name, index in shapes.items():
+    for bits, (dtype, vector) in WIDTHS.items():
+        for name, index in OF_WARP[bits].items():
             why = f"one warp, {bits}-bit, {name}"
             yield f"lds{bits}_{name}", load(index.astype(np.int32), why, dtype, vector)
             if bits >= 32:
@@ -98,7 +74,7 @@ def random_warps() -> Iterator[tuple[str, Case]]:
              64: ((1024, 1.0), (64, 1.0), (16, 1.0), (1024, 0.4)),
              128: ((512, 1.0), (32, 1.0), (12, 1.0), (512, 0.4))}  # fmt: skip
     for bits, plan in plans.items():
-        dtype, vector, _ = WIDTHS[bits]
+        dtype, vector = WIDTHS[bits]
         seeds = 3 if bits >= 64 else 2
         for below, active in plan:
             for seed in range(seeds):
@@ -109,7 +85,7 @@ def random_warps() -> Iterator[tuple[str, Case]]:
                 if bits >= 32 and seed < 2:
                     yield f"sts{name}", store(index, why + " (stores)", dtype, vector)
     for bits in (32, 64, 128):
-        dtype, vector, _ = WIDTHS[bits]
+        dtype, vector = WIDTHS[bits]
         for active in (1.0, 0.5):
             index = random(bits, 8 * 128, 8192 // (bits // 8), active=active)
             name = f"{bits}_random_many{'_masked' if active < 1 else ''}"
@@ -123,19 +99,15 @@ def atomics(index: np.ndarray, used: bool, dtype: torch.dtype, why: str, block: 
     size = max(room(index, 1, dtype), block)
     blocks = len(index) // block
 
-    def make(device: torch.device):
-        made = (numbers(len(index), dtype), tensor(index), untouched(blocks * size, dtype),
+    def make():
+        return (numbers(len(index), dtype), tensor(index), untouched(blocks * size, dtype),
                 untouched(len(index), dtype))  # fmt: skip
-        return tuple(t.to(device) for t in made)
 
     def reference(v: torch.Tensor, idx: torch.Tensor, y: torch.Tensor, old: torch.Tensor):
-        out = torch.zeros(blocks, size, dtype=dtype)
-        for b in range(blocks):
-            part, values = idx[b * block : (b + 1) * block], v[b * block : (b + 1) * block]
-            out[b].index_add_(0, part[part >= 0].long(), values[part >= 0])
-        return {2: out.view(-1)}
+        place = (torch.arange(blocks)[:, None] * size + idx.view(blocks, block)).view(-1)
+        return torch.zeros_like(y).index_add(0, place[idx >= 0], v[idx >= 0])
 
-    return Case(kernels.shared_atomics, make, reference, why, (used, size, block))
+    return Case(kernels.shared_atomics, make, reference, why, (used, size, block), result=2)
 
 
 def atomic_cases() -> Iterator[tuple[str, Case]]:
@@ -153,11 +125,9 @@ def atomic_cases() -> Iterator[tuple[str, Case]]:
             if shape in ("same", "distinct", "two_way", "random16"):
                 yield f"reds_{kind}_{shape}", atomics(index, False, dtype, why, block)
 
-    def counted(y: torch.Tensor):
-        return {0: torch.tensor([128] + [0] * 31, dtype=I32)}
-
     yield "atoms_uniform", Case(
-        kernels.shared_count, lambda d: (untouched(32, I32).to(d),), counted,
+        kernels.shared_count, lambda: (untouched(32, I32),),
+        lambda y: torch.tensor([128] + [0] * 31, dtype=I32),
         "address and value known: the compiler may add a warp's threads up first",
     )  # fmt: skip
 
@@ -170,19 +140,15 @@ def async_copy(
     size = room(target, vector, F32)
     blocks, units = len(source) // block, int(source.max()) + 1
 
-    def make(device: torch.device):
-        x = numbers(units * vector + offset, F32).to(device)[offset:]
-        made = tensor(source), tensor(target), untouched(blocks * size, F32)
-        return x, *(t.to(device) for t in made)
+    def make():
+        x = numbers(units * vector + offset, F32)[offset:]
+        return x, tensor(source), tensor(target), untouched(blocks * size, F32)
 
     def reference(x: torch.Tensor, i: torch.Tensor, j: torch.Tensor, y: torch.Tensor):
-        out = torch.zeros(blocks, size)
-        for b in range(blocks):
-            part = slice(b * block, (b + 1) * block)
-            who = source[part] >= 0
-            values = x.view(-1, vector)[torch.from_numpy(source[part][who]).long()]
-            out[b] = put(out[b], target[part][who], values, vector)
-        return {3: out.view(-1)}
+        out = torch.zeros_like(y).view(blocks, -1, vector)
+        number, who = torch.arange(len(i)) // block, i >= 0
+        out[number[who], j[who].long()] = x.view(-1, vector)[i[who].long()]
+        return out.view(-1)
 
     return Case(kernels.async_copy, make, reference, why, (vector, size, block, mode))
 
@@ -226,22 +192,17 @@ def async_cases() -> Iterator[tuple[str, Case]]:
     yield "cpasync16cg_off", async_copy(lane, lane, "likewise", mode="cg", **off)
 
 
+def squares(side: int, dtype: torch.dtype) -> Callable[[], tuple[torch.Tensor, ...]]:
+    count = side * side
+    return lambda: tuple(f(count, dtype).view(side, side) for f in (numbers, untouched))
+
+
 def tiles() -> Iterator[tuple[str, Case]]:
-    def make(device: torch.device):
-        made = numbers(4096, F16), untouched(4096, F16)
-        return tuple(t.view(64, 64).to(device) for t in made)
-
-    for name, swizzled in (("tile_plain", False), ("tile_swizzled", True)):
-        why = "64 by 64 fp16, 128-bit, read down a column" + ", S<3,4,3>" * swizzled
-        same = kernels.tile, make, lambda x, y: {1: x.clone()}
-        yield name, Case(*same, why, (swizzled,), static=True)
-
-    def square(device: torch.device):
-        made = numbers(1024, F32), untouched(1024, F32)
-        return tuple(t.view(32, 32).to(device) for t in made)
-
+    why, same = "64 by 64 fp16, 128-bit, read down a column", lambda x, y: x
+    for name, swizzled, more in (("tile_plain", False, ""), ("tile_swizzled", True, ", S<3,4,3>")):
+        yield name, Case(kernels.tile, squares(64, F16), same, why + more, (swizzled,), static=True)
     why = "transpose, columns xored with the row"
-    yield "xor", Case(kernels.xor, square, lambda x, y: {1: x.T.contiguous()}, why)
+    yield "xor", Case(kernels.xor, squares(32, F32), lambda x, y: x.T.contiguous(), why)
 
 
 CASES: dict[str, Case] = dict(

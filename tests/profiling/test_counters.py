@@ -7,7 +7,6 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from forgekit.vgpu.counters import rules
 from forgekit.vgpu.counters.costs import AccessCounts, Costs, paired
 from forgekit.vgpu.counters.counting import Counting
 from forgekit.vgpu.counters.warps import Unlike, warps
@@ -15,7 +14,7 @@ from tests.profiling.obvious import LANES, OBVIOUS, past_l1, through_l1
 from tests.vgpu.ptx_launch import launch
 
 # -- random accesses with the structure that kernels have ----------------------------------------
-BLOCKS, THREADS = 6, 96
+BLOCKS, THREADS = 4, 96
 
 
 def some_addresses(rng, width, dtype, reach=4096):
@@ -120,35 +119,6 @@ def test_alike_warps_are_one_pattern():
     assert len(list(warps(address, None, (50, 256)))) == 1
     mask = (thread < 200) | (block < 49)
     assert not any(isinstance(g, Unlike) for g in warps(address, mask, (50, 256)))
-
-
-# -- rules, one case each, by hand ----------------------------------------
-LANE = np.arange(LANES)
-
-
-@pytest.mark.parametrize(
-    ("units", "width", "kind", "wavefronts", "ideal"),
-    [
-        (LANE, 4, "load", 1, 1),
-        (LANE * 32, 4, "load", 32, 1),
-        (LANE * 33, 4, "load", 1, 1),
-        (LANE * 0, 4, "load", 1, 1),  # one word for all
-        (LANE, 8, "load", 2, 2),  # half-warps
-        (LANE // 2, 8, "load", 1, 1),  # neighbours alike: whole
-        (LANE % 16, 8, "load", 2, 2),  # halves alike: not
-        (LANE // 2, 8, "store", 2, 2),
-        (LANE, 16, "load", 4, 4),  # quarter-warps
-        (LANE * 0, 16, "load", 2, 2),
-        (LANE * 8, 16, "load", 32, 4),
-        (LANE * 0, 16, "store", 4, 4),
-        (LANE * 0, 4, "atomic", 32, 1),
-        (LANE % 2, 4, "atomic", 16, 1),
-    ],
-)
-def test_wavefronts(units, width, kind, wavefronts, ideal):
-    active = np.ones((1, LANES), bool)
-    found = rules.wavefronts((units * width)[None], active, width, kind)
-    assert [int(n[0]) for n in found] == [wavefronts, ideal]
 
 
 # -- instructions, divergence, bytes: whole kernels ----------------------------------------
@@ -302,6 +272,9 @@ def test_batches_of_a_launch_are_added_up():
     assert parts.warp_instructions == whole.warp_instructions
     assert parts.accesses == whole.accesses
     assert parts.tensors == whole.tensors
+
+
+LANE = np.arange(LANES)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def fakes(tmp_path, monkeypatch) -> Fakes:
     folder.mkdir()
     text = (Path(__file__).parent / "fake_tool.py").read_text()
     for name in ("ncu", "nsys", "compute-sanitizer"):
-        (folder / name).write_text(f"#!{sys.executable} -I\n{text}")
+        (folder / name).write_text(f"#!{sys.executable} -IS\n{text}")
         (folder / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("FORGEKIT_FAKE_SAMPLES", str(SAMPLES))
