@@ -169,14 +169,6 @@ def test_processes_share_the_disk(tmp_path):
     assert fk.compile(simple.copy, x, y).origin == "disk", "the damaged file was replaced"
 
 
-def test_the_disk_can_be_switched_off(tmp_path, monkeypatch):
-    monkeypatch.setenv("FORGEKIT_DISK_CACHE", "off")
-    for _ in range(2):
-        fk.cache_clear()
-        assert fk.compile(simple.copy, fk.zeros(7), fk.zeros(7)).origin == "compiled"
-    assert not (tmp_path / "cache").exists()
-
-
 def test_constants_and_scalars_survive_the_disk():
     x = fk.arange(8)
     for origin in ("compiled", "disk"):

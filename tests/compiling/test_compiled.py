@@ -30,7 +30,7 @@ def test_one_compile_serves_every_size(n):
     assert fk.check(y, x, on_fail="raise")
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
 def test_every_float_type(dtype):
     x, y = fk.randn(100, dtype=dtype), fk.empty(100, dtype=dtype)
     fk.compile(simple.transpose, x.view(10, 10), y.view(10, 10))(x.view(10, 10), y.view(10, 10))
@@ -39,7 +39,7 @@ def test_every_float_type(dtype):
 
 @pytest.mark.parametrize(
     ("x_static", "y_static"),
-    [(False, False), (True, True), ((1,), False), ((0,), (1,)), ((), (0, 1))],
+    [(True, True), ((1,), False), ((0,), (0, 1))],
 )
 def test_static_and_dynamic_modes_mix(x_static, y_static):
     x, y = fk.randn(9, 20), fk.empty(20, 9)
@@ -106,10 +106,10 @@ def test_a_stream_is_supplied():
         (lambda run, x, y: run(x, y=y), "unknown name, 'y', needed one of mX, mY"),
         (lambda run, x, y: run(x, None), "argument mY: got None, .* returns nothing, it writes"),
         (lambda run, x, y: run(x, y.numpy()), "argument mY: got ndarray, needed a torch tensor"),
-        (lambda run, x, y: run(x.half(), y), "argument mX, dtype: got torch.float16"),
+        (lambda run, x, y: run(x.half(), y), "mX, dtype: got torch.float16, needed torch.float32"),
         (lambda run, x, y: run(x, y[:, None]), "argument mY, rank: got 2"),
         (lambda run, x, y: run(x[::2], y), "argument mX, stride of mode 0: got 2, needed 1"),
-        (lambda run, x, y: run(x[1:], y), "argument mX, alignment"),
+        (lambda run, x, y: run(x[1:], y), "argument mX, alignment: .* needed 16 bytes"),
         (lambda run, x, y: run(x.to("meta"), y), "argument mX: got a tensor on meta"),
     ],
 )
