@@ -1,16 +1,11 @@
-"""Layouts, tilers and coordinates decoded from bytes that hypothesis draws.
-
-One draw of bytes costs a tenth of a draw for each size and stride, and shrinks as well: smaller
-bytes give simpler layouts, and zeros the layout 1:0.
-"""
+"""Random layouts, tilers and coordinates."""
 
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Sequence
 from typing import Any, TypeVar
-
-from hypothesis import strategies as st
 
 from forgekit.layouts import Layout, Swizzle
 from forgekit.layouts.tuples import flat, leaf_map
@@ -22,24 +17,20 @@ _STRIDES = (0, 1, 2, 4, 8, 3, 6, 12, 24, 48)
 
 
 class Choices:
-    """Decisions read off a string of bytes; 0, the simplest, once it is used up."""
+    """Decisions of a generator; equal seeds, equal decisions."""
 
-    def __init__(self, data: bytes) -> None:
-        self._bytes = iter(data)
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
 
     def below(self, n: int) -> int:
-        """A number from 0 to n - 1, for n up to 65536."""
-        number = next(self._bytes, 0)
-        if n > 256:
-            number += 256 * next(self._bytes, 0)
-        return number % n
+        """A number from 0 to n - 1."""
+        return int(self._random.random() * n)
 
     def one_of(self, options: Sequence[T]) -> T:
         return options[self.below(len(options))]
 
     def permutation(self, n: int) -> tuple[int, ...]:
-        rest = list(range(n))
-        return tuple(rest.pop(self.below(len(rest))) for _ in range(n))
+        return tuple(self._random.sample(range(n), n))
 
     def size(self) -> int:
         return self.one_of(_SIZES)
@@ -118,6 +109,3 @@ class Choices:
         bits = self.below(5)
         base, shift = self.below(5), bits + self.below(4)
         return Swizzle(bits, base, -shift if self.below(4) == 1 else shift)
-
-
-choices = st.binary(min_size=64, max_size=64).map(Choices)
