@@ -22,6 +22,7 @@ from cutlass.cute.nvgpu import warp, warpgroup
 import forgekit as fk
 import forgekit.vgpu
 from tests.vgpu.kernels import matrix, wgmma
+from tests.vgpu.parity import bits_of
 
 GOLDEN = Path(__file__).parent / "golden" / "matrix.npz"
 F32, F16, BF16, I32 = torch.float32, torch.float16, torch.bfloat16, torch.int32
@@ -173,14 +174,6 @@ def result_bits(case: Case, device: str) -> np.ndarray:
         case.run(*given, d)
     bits = bits_of(d.cpu())
     return bits if case.wgmma is None else bits[:, ::4]  # of each warp's rows
-
-
-def bits_of(d: torch.Tensor) -> np.ndarray:
-    nan = d.isnan().numpy() if d.is_floating_point() else np.zeros(d.shape, bool)
-    width = d.element_size()
-    bits = d.view({2: torch.int16, 4: torch.int32}[width]).numpy().view(f"u{width}").copy()
-    bits[nan] = np.iinfo(bits.dtype).max
-    return bits
 
 
 MOVES = [(store, count, transposed) for store in (False, True) for count in (1, 2, 4)

@@ -171,8 +171,12 @@ def result_bits(case: Case, device: str) -> np.ndarray:
         y = torch.zeros(len(given[0]), dtype=case.result, device=fk.device)
         host = unary if len(given) == 1 else binary
         fk.compile(host, *given, y, case.op)(*given, y)
-    y = y.cpu()
-    nan = y.isnan().numpy() if y.is_floating_point() else np.zeros(len(y), bool)
+    return bits_of(y.cpu())
+
+
+def bits_of(y: torch.Tensor) -> np.ndarray:
+    """As unsigned integers; every NaN is all ones."""
+    nan = y.isnan().numpy() if y.is_floating_point() else np.zeros(y.shape, bool)
     width = y.element_size()
     bits = y.view({1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[width]).numpy()
     bits = bits.view(f"u{width}").copy()

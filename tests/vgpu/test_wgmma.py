@@ -16,7 +16,6 @@ from cutlass import (  # noqa: E402
     Float32,
     Int32,
     Uint8,
-    cute,
 )
 from cutlass.cute.nvgpu import warpgroup  # noqa: E402
 
@@ -24,8 +23,6 @@ import forgekit as fk  # noqa: E402
 import forgekit.vgpu  # noqa: E402
 from forgekit.errors import KernelError, MemoryAccessError, UnsupportedPtxError  # noqa: E402
 from forgekit.vgpu.memory import swizzles  # noqa: E402
-from forgekit.viz.layouts.reading import read_thread_values  # noqa: E402
-from tests.layouts.cute_oracle import cute_context  # noqa: E402
 from tests.vgpu.kernels import wgmma  # noqa: E402
 from tests.vgpu.test_matrix_kernels import drawn  # noqa: E402
 
@@ -90,20 +87,6 @@ def test_products(name):
     size = a.abs() @ b.abs() + c.double().abs()
     error = 2.0**-13 if name.startswith("e") else ERRORS[sums]
     assert ((d.double() - (c.double() + a @ b)).abs() <= k * error * size).all()
-
-
-def test_accumulators_and_fragments_are_those_that_are_drawn():
-    with cute_context():
-        tiled = cute.make_tiled_mma(half(24, RMEM))
-        c = read_thread_values(tiled.tv_layout_C_tiled, (64, 24), "C").coords
-        a = read_thread_values(tiled.tv_layout_A_tiled, (64, 16), "A").coords
-    thread, value = np.ogrid[:128, :12]
-    warp, g, t = thread // 32, thread % 32 // 4, thread % 4
-    rows, columns = 16 * warp + g + value // 2 % 2 * 8, value // 4 * 8 + 2 * t + value % 2
-    assert (c[..., 0] == rows).all() and (c[..., 1] == columns).all()
-    value = np.arange(8)[None]
-    assert (a[..., 0] == 16 * warp + g + value // 2 % 2 * 8).all()
-    assert (a[..., 1] == 2 * t + value % 2 + value // 4 * 8).all()
 
 
 @pytest.mark.parametrize("schedule", ["default", "adversarial"])
