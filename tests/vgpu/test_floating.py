@@ -3,6 +3,7 @@ against the largest errors that the PTX manual allows."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import random
@@ -37,46 +38,53 @@ def sample(kind: str, count: int, operands: int) -> list[tuple[int, ...]]:
     return [tuple(rng.getrandbits(bits) for _ in range(operands)) for _ in range(count)]
 
 
-def flushed(bits: int, form: Format) -> int:
-    return bits if bits & form.infinity else bits & form.sign_bit
+def compare(name: str, kind: str, exact: Callable[..., int], inputs: list[tuple[int, ...]]) -> None:
+    """Assert what an instruction of operands of one type gives for each of the inputs."""
+    count = len(inputs[0])
+    operands, signature = ", ".join("abc"[:count]), f"{' '.join([kind] * count)} -> {kind}"
+    check(f"{name}.{kind} d, {operands}", signature, [(*t, exact(*t)) for t in inputs])
+
+
+def pairs_of(kind: str) -> list[tuple[int, ...]]:
+    return [*itertools.product(EDGES[kind], repeat=2)]
 
 
 @pytest.mark.parametrize("kind", FORMATS)
 @pytest.mark.parametrize("name", ["add", "sub", "mul"])
 def test_sums_and_products(name: str, kind: str) -> None:
-    form = FORMATS[kind]
-    pairs = [*itertools.product(EDGES[kind], repeat=2), *sample(kind, 500, 2)]
-    rows = [(a, b, EXACT[name](a, b, form)) for a, b in pairs]
     for spelling in (name, f"{name}.rn"):
-        check(f"{spelling}.{kind} d, a, b", f"{kind} {kind} -> {kind}", rows)
+        exact = functools.partial(EXACT[name], form=FORMATS[kind])
+        compare(spelling, kind, exact, pairs_of(kind) + sample(kind, 500, 2))
 
 
 def test_bf16_products_that_are_subnormal() -> None:
-    one = 0x3F81  # 1.0078125
-    rows = [(0x0080 + i, b, multiply(0x0080 + i, b, FORMATS["bf16"])) for i in range(128)
-            for b in (0x3B80, 0x3B81, 0x3BFF, one, 0x3F00)]  # fmt: skip
-    check("mul.bf16 d, a, b", "bf16 bf16 -> bf16", rows)
+    some = (0x3B80, 0x3B81, 0x3BFF, 0x3F81, 0x3F00)  # 0x3F81: 1.0078125
+    pairs = [(0x0080 + i, b) for i in range(128) for b in some]
+    compare("mul", "bf16", functools.partial(multiply, form=FORMATS["bf16"]), pairs)
 
 
 @pytest.mark.parametrize("mode", ["rn", "rz", "rm", "rp"])
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "div"])
 def test_rounding_modes(name: str, mode: str) -> None:
     hard = [(a, c) for a, _, c in hard_triples(F32, 600) + random_triples(F32, 600)]
-    pairs = [*itertools.product(EDGES["f32"], repeat=2), *hard]
-    rows = [(a, b, EXACT[name](a, b, F32, mode)) for a, b in pairs]
-    check(f"{name}.{mode}.f32 d, a, b", "f32 f32 -> f32", rows)
+    exact = functools.partial(EXACT[name], form=F32, mode=mode)
+    compare(f"{name}.{mode}", "f32", exact, pairs_of("f32") + hard)
+
+
+def flushed(bits: int, form: Format) -> int:
+    return bits if bits & form.infinity else bits & form.sign_bit
+
+
+def flushing(exact: Callable[..., int], form: Format) -> Callable[..., int]:
+    """`.ftz`: of operands and result."""
+    return lambda *t: flushed(exact(*(flushed(v, form) for v in t), form), form)
 
 
 @pytest.mark.parametrize("spelling", ["add.f32", "sub.f32", "mul.f32", "div.rn.f32", "add.f16",
                                       "mul.f16"])  # fmt: skip
 def test_flush_to_zero(spelling: str) -> None:
     name, _, kind = spelling.rpartition(".")
-    exact, form = EXACT[name[:3]], FORMATS[kind]
-    rows = [
-        (a, b, flushed(exact(flushed(a, form), flushed(b, form), form), form))
-        for a, b in itertools.product(EDGES[kind], repeat=2)
-    ]
-    check(f"{name}.ftz.{kind} d, a, b", f"{kind} {kind} -> {kind}", rows)
+    compare(f"{name}.ftz", kind, flushing(EXACT[name[:3]], FORMATS[kind]), pairs_of(kind))
 
 
 def clamped(bits: int, form: Format) -> int:
@@ -92,9 +100,8 @@ def clamped(bits: int, form: Format) -> int:
 @pytest.mark.parametrize("name", ["add", "sub", "mul"])
 def test_saturation(name: str, kind: str) -> None:
     form = FORMATS[kind]
-    pairs = itertools.product(EDGES[kind], repeat=2)
-    rows = [(a, b, clamped(EXACT[name](a, b, form), form)) for a, b in pairs]
-    check(f"{name}.sat.{kind} d, a, b", f"{kind} {kind} -> {kind}", rows)
+    exact = lambda a, b: clamped(EXACT[name](a, b, form), form)  # noqa: E731
+    compare(f"{name}.sat", kind, exact, pairs_of(kind))
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -102,37 +109,36 @@ def test_fma(kind: str) -> None:
     form = FORMATS[kind]
     edges = [*itertools.product(EDGES[kind], repeat=3)][::3]  # each pair with ten of the others
     triples = [*edges, *hard_triples(form, 1500), *random_triples(form, 1500)]
-    rows = [(*t, fma(*t, form)) for t in triples]
-    check(f"fma.rn.{kind} d, a, b, c", f"{kind} {kind} {kind} -> {kind}", rows)
+    exact = functools.partial(fma, form=form)
+    compare("fma.rn", kind, exact, triples)
     if kind in ("f32", "f64"):
-        check(f"mad.rn.{kind} d, a, b, c", f"{kind} {kind} {kind} -> {kind}", rows[::9])
+        compare("mad.rn", kind, exact, triples[::9])
 
 
 @pytest.mark.parametrize("mode", ["rz", "rm", "rp"])
 def test_fma_directed(mode: str) -> None:
     triples = hard_triples(F32, 1000) + random_triples(F32, 1000)
     triples += list(itertools.product(EDGES["f32"], repeat=3))[::9]
-    rows = [(*t, fma(*t, F32, mode)) for t in triples]
-    check(f"fma.{mode}.f32 d, a, b, c", "f32 f32 f32 -> f32", rows)
+    compare(f"fma.{mode}", "f32", functools.partial(fma, form=F32, mode=mode), triples)
 
 
 def test_fma_modifiers() -> None:
     triples = list(itertools.product(EDGES["f32"][::3], repeat=3))
-    rows = [(*t, clamped(fma(*t, F32), F32)) for t in triples]
-    check("fma.rn.sat.f32 d, a, b, c", "f32 f32 f32 -> f32", rows)
-    rows = [(*t, flushed(fma(*(flushed(v, F32) for v in t), F32), F32)) for t in triples]
-    check("fma.rn.ftz.f32 d, a, b, c", "f32 f32 f32 -> f32", rows)
+    compare("fma.rn.sat", "f32", lambda *t: clamped(fma(*t, F32), F32), triples)
+    compare("fma.rn.ftz", "f32", flushing(fma, F32), triples)
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_fma_relu(kind: str) -> None:
     """Negative results become +0, NaN the canonical NaN."""
     form = FORMATS[kind]
-    rows = []
-    for t in itertools.product([*EDGES[kind][::2], EDGES[kind][-1]], repeat=3):
+
+    def exact(*t: int) -> int:
         result = fma(*t, form)
-        rows.append((*t, 0 if result & form.sign_bit else result))
-    check(f"fma.rn.relu.{kind} d, a, b, c", f"{kind} {kind} {kind} -> {kind}", rows)
+        return 0 if result & form.sign_bit else result
+
+    triples = list(itertools.product([*EDGES[kind][::2], EDGES[kind][-1]], repeat=3))
+    compare("fma.rn.relu", kind, exact, triples)
 
 
 def extremum(name: str, a: int, b: int, form: Format, *, nan: bool) -> int:
@@ -148,19 +154,13 @@ def extremum(name: str, a: int, b: int, form: Format, *, nan: bool) -> int:
 @pytest.mark.parametrize("kind", FORMATS)
 @pytest.mark.parametrize("name", ["min", "max"])
 def test_extrema(name: str, kind: str) -> None:
-    form = FORMATS[kind]
-    pairs = list(itertools.product(EDGES[kind], repeat=2))
-    rows = [(a, b, extremum(name, a, b, form, nan=False)) for a, b in pairs]
-    check(f"{name}.{kind} d, a, b", f"{kind} {kind} -> {kind}", rows)
+    exact = functools.partial(extremum, name, form=FORMATS[kind])
+    compare(name, kind, functools.partial(exact, nan=False), pairs_of(kind))
     if kind != "f64":
-        rows = [(a, b, extremum(name, a, b, form, nan=True)) for a, b in pairs]
-        check(f"{name}.NaN.{kind} d, a, b", f"{kind} {kind} -> {kind}", rows)
+        compare(f"{name}.NaN", kind, functools.partial(exact, nan=True), pairs_of(kind))
 
 
 def test_extrema_in_words() -> None:
-    check("max.f32 d, a, b", "f32 f32 -> f32", [(NAN, 1.0, 1.0), (-0.0, 0.0, 0.0), (NAN, NAN, NAN)])
-    check("max.NaN.f32 d, a, b", "f32 f32 -> f32", [(NAN, 1.0, NAN), (1.0, 2.0, 2.0)])
-    check("min.f32 d, a, b", "f32 f32 -> f32", [(0.0, -0.0, -0.0), (-INF, NAN, -INF)])
     check("max.ftz.f32 d, a, b", "f32 f32 -> f32", [(1, 0.0, 0.0), (0x80000001, -1.0, -0.0)])
     # .xorsign.abs: the larger magnitude with the product's sign
     rows = [(-3.0, 2.0, -3.0), (-1.0, -2.0, 2.0), (1.0, 2.0, 2.0), (-0.0, 0.0, -0.0)]
@@ -181,18 +181,15 @@ def test_three_operand_extrema() -> None:
 @pytest.mark.parametrize("kind", FORMATS)
 def test_signs(kind: str) -> None:
     form = FORMATS[kind]
-    bits = [v for v in EDGES[kind] if value(v, form) != "nan"]
-    check(f"neg.{kind} d, a", f"{kind} -> {kind}", [(v, v ^ form.sign_bit) for v in bits])
-    check(f"abs.{kind} d, a", f"{kind} -> {kind}", [(v, v & form.nan) for v in bits])
+    bits = [(v,) for v in EDGES[kind] if value(v, form) != "nan"]
+    compare("neg", kind, lambda v: v ^ form.sign_bit, bits)
+    compare("abs", kind, lambda v: v & form.nan, bits)
     if kind in ("f32", "f64"):
-        pairs = list(itertools.product(bits, repeat=2))
-        rows = [(a, b, a & form.sign_bit | b & form.nan) for a, b in pairs]
-        check(f"copysign.{kind} d, a, b", f"{kind} {kind} -> {kind}", rows)
+        pairs = [(a, b) for (a,), (b,) in itertools.product(bits, repeat=2)]
+        compare("copysign", kind, lambda a, b: a & form.sign_bit | b & form.nan, pairs)
     if kind == "f32":
-        rows = [(v, flushed(v, form) ^ form.sign_bit) for v in bits]
-        check("neg.ftz.f32 d, a", "f32 -> f32", rows)
-        rows = [(v, flushed(v, form) & form.nan) for v in bits]
-        check("abs.ftz.f32 d, a", "f32 -> f32", rows)
+        compare("neg.ftz", kind, lambda v: flushed(v, form) ^ form.sign_bit, bits)
+        compare("abs.ftz", kind, lambda v: flushed(v, form) & form.nan, bits)
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16", "f32"])
@@ -266,27 +263,25 @@ def test_mixed_precision_fma() -> None:
 @pytest.mark.parametrize("kind", ["f32", "f64"])
 def test_division_and_roots(kind: str) -> None:
     form = FORMATS[kind]
-    pairs = [*itertools.product(EDGES[kind], repeat=2), *sample(kind, 500, 2)]
-    rows = [(a, b, divide(a, b, form)) for a, b in pairs]
-    check(f"div.rn.{kind} d, a, b", f"{kind} {kind} -> {kind}", rows)
-    values = EDGES[kind] + [v for (v,) in sample(kind, 500, 1)]
     one = encode(Fraction(1), form)
-    check(f"rcp.rn.{kind} d, a", f"{kind} -> {kind}", [(v, divide(one, v, form)) for v in values])
-    check(f"sqrt.rn.{kind} d, a", f"{kind} -> {kind}", [(v, square_root(v, form)) for v in values])
+    compare(
+        "div.rn", kind, functools.partial(divide, form=form), pairs_of(kind) + sample(kind, 500, 2)
+    )
+    values = [(v,) for v in EDGES[kind]] + sample(kind, 500, 1)
+    compare("rcp.rn", kind, lambda v: divide(one, v, form), values)
+    compare("sqrt.rn", kind, lambda v: square_root(v, form), values)
 
 
 @pytest.mark.parametrize("mode", ["rn", "rz", "rm", "rp"])
 def test_reciprocals_and_roots(mode: str) -> None:
-    values = EDGES["f32"] + [v for (v,) in sample("f32", 500, 1)]
-    rows = [(v, divide(0x3F800000, v, F32, mode)) for v in values]
-    check(f"rcp.{mode}.f32 d, a", "f32 -> f32", rows)
-    values += [v & 0x7FFFFFFF for (v,) in sample("f32", 2000, 1)]
-    squares = [multiply(v, v, F32) for v in values[:300]]
-    values += [max(v + d, 0) for v in squares for d in (-1, 0, 1)]
-    rows = [(v, square_root(v, F32, mode)) for v in values]
-    check(f"sqrt.{mode}.f32 d, a", "f32 -> f32", rows)
-    rows = [(v, flushed(square_root(flushed(v, F32), F32, mode), F32)) for v in values]
-    check(f"sqrt.{mode}.ftz.f32 d, a", "f32 -> f32", rows)
+    values = [(v,) for v in EDGES["f32"]] + sample("f32", 500, 1)
+    compare(f"rcp.{mode}", "f32", lambda v: divide(0x3F800000, v, F32, mode), values)
+    values += [(v & 0x7FFFFFFF,) for (v,) in sample("f32", 1000, 1)]
+    squares = [multiply(v, v, F32) for (v,) in values[:300]]
+    values += [(max(v + d, 0),) for v in squares for d in (-1, 0, 1)]
+    root = functools.partial(square_root, mode=mode)
+    compare(f"sqrt.{mode}", "f32", lambda v: root(v, F32), values)
+    compare(f"sqrt.{mode}.ftz", "f32", flushing(root, F32), values)
 
 
 # -- approximate functions ------------------------------------------------------------------------
