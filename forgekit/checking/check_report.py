@@ -16,7 +16,7 @@ EQUAL, WRONG, MISSING, NAN = 0, 1, 2, 3
 
 @dataclass(frozen=True)
 class Mismatch:
-    """One element: its index, and what stands there."""
+    """One element: its index, and what stands there; `[3, 5]` is its place."""
 
     index: tuple[int, ...]
     got: float | int | bool
@@ -32,8 +32,7 @@ class Mismatch:
 
     @property
     def place(self) -> str:
-        """`[3, 5]`"""
-        return "[" + ", ".join(str(i) for i in self.index) + "]"
+        return str(list(self.index))
 
 
 def _numbers(m: Mismatch) -> tuple[str, str]:
@@ -54,8 +53,7 @@ class CheckReport(Shown):
     """The result of a comparison; true if all values are right.
 
     Attributes:
-        name, shape, dtype, expected_dtype: of `actual` (dtype as in `float32`), and expected's
-            dtype.
+        name, shape, dtype: of `actual` (dtype as in `float32`).
         total, wrong: numbers of elements.
         rtol, atol: the tolerances used, both 0 for integers and booleans.
         worst_absolute, worst_relative: the elements farthest off, right or wrong; None if all are
@@ -72,7 +70,6 @@ class CheckReport(Shown):
     name: str | None
     shape: tuple[int, ...]
     dtype: str
-    expected_dtype: str
     total: int
     wrong: int
     rtol: float
@@ -92,11 +89,6 @@ class CheckReport(Shown):
     def ok(self) -> bool:
         return self.wrong == 0
 
-    @property
-    def percent(self) -> float:
-        """Wrong elements in percent of all."""
-        return 100 * self.wrong / self.total if self.total else 0.0
-
     def __bool__(self) -> bool:
         return self.ok
 
@@ -109,9 +101,9 @@ class CheckReport(Shown):
         if self.useless:
             return f"WRONG  {label}{self.useless}"
         if not self.ok:
-            share = "all" if self.wrong == self.total else f"{self.percent:.3g} %"
+            share = f"{100 * self.wrong / self.total:.3g} %"
             if share == "100 %":
-                share = "over 99.9 %"
+                share = "all" if self.wrong == self.total else "over 99.9 %"
             verb = "differs" if self.wrong == 1 else "differ"
             counted = f"{self.wrong:,} of {plural(self.total, 'element')} {verb}"
             return f"WRONG  {label}{counted} ({share}, {self.dtype})"

@@ -58,7 +58,6 @@ def compare(
         name=name,
         shape=tuple(got.shape),
         dtype=dtype.name,
-        expected_dtype=want_dtype.name,
         total=got.size,
         wrong=wrong,
         rtol=rtol,

@@ -102,7 +102,7 @@ class SanitizerReport(Shown):
 
 def counted(finding: Finding) -> str:
     """The message, with how often it happened where that was more than once."""
-    if finding.count < 2 or finding.kind in ("unwritten-output", "register-pressure"):
+    if finding.count < 2 or finding.severity == "note":
         return finding.message
     title, _, rest = finding.message.partition("\n")
     return f"{title}  (×{finding.count:,})\n{rest}" if rest else title
