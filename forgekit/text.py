@@ -195,4 +195,5 @@ def _placed(row: Row) -> Iterable[tuple[int, Cell]]:
 
 
 def _bars(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    plain = (cell.replace("|", "\\|").replace("\n", " ") for cell in cells)
+    return f"| {' | '.join(plain)} |"

@@ -128,14 +128,11 @@ def read(file: Path, student: str) -> HandedIn:
     tasks = tuple((m[1], text) for kind, text in texts if kind == "markdown"
                   and (m := _TASK.match(text)))  # fmt: skip
     known, graded = course.exercise_folders(), list(dict.fromkeys(GRADES.findall("\n".join(code))))
-    weeks = {name.partition("/")[0] for name in graded}
-    own = [n for n in _course_notebooks().get(file.stem, ()) if n.partition("/")[0] in weeks]
-    if (
-        not graded
-        and len({n.partition("/")[0] for n in _course_notebooks().get(file.stem, ())}) == 1
-    ):
-        own = _course_notebooks()[file.stem]
-    wanted = {*own, *graded}
+    own = _course_notebooks().get(file.stem, ())
+    weeks = {name.partition("/")[0] for name in graded or own}
+    if not graded and len(weeks) > 1:  # which week's it is, nobody can tell
+        weeks = set()
+    wanted = {*graded, *(name for name in own if name.partition("/")[0] in weeks)}
     exercises = tuple(name for name in known if name in wanted)
     unknown = tuple(name for name in graded if name not in known)
     problem = "" if exercises else "it grades no exercise of this course"

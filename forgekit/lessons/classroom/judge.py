@@ -1,6 +1,6 @@
 """A judge: the process that has exercises, references and seeds, and no code of a student's.
 
-It reads requests from its standard input, a line of JSON each, and writes what became of them.
+Through a pipe it gets submissions, as JSON, and says what became of each.
 What a student's process can do to a verdict is hand in other PTX, other launches, other answers.
 """
 
@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
+from multiprocessing.connection import Connection
 from typing import Any
 
 from forgekit.errors import usage_error
@@ -42,13 +43,11 @@ _STAYS = (
 
 
 def main() -> None:
-    """Serve until standard input ends; its first line has the limits."""
+    """Serve until the pipe ends, whose number is the argument; the limits come first."""
     sandbox.die_with_parent()
     sandbox.not_to_be_traced()
-    out = os.fdopen(os.dup(1), "w")
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 1)
-    limits = Limits(**json.loads(sys.stdin.readline()))
+    pipe = Connection(int(sys.argv[1]))
+    limits = Limits(**json.loads(pipe.recv_bytes()))
     ours, theirs = socket.socketpair()
     paths = sandbox.readable()
     _import_all()
@@ -64,14 +63,14 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
     def tell(**what: Any) -> None:
-        out.write(json.dumps(what) + "\n")
-        out.flush()
+        pipe.send_bytes(json.dumps(what).encode())
 
     tell(ready=True)
-    for line in sys.stdin:
-        handed_in = HandedIn(**json.loads(line))
-        found = Sitting(ours, limits, handed_in, lambda name: tell(at=name)).verdicts()
-        tell(verdicts=[asdict(v) for v in found])
+    with contextlib.suppress(EOFError):
+        while True:
+            handed_in = HandedIn(**json.loads(pipe.recv_bytes()))
+            found = Sitting(ours, limits, handed_in, lambda name: tell(at=name)).verdicts()
+            tell(verdicts=[asdict(v) for v in found])
 
 
 def _import_all() -> None:

@@ -40,9 +40,6 @@ class RemoteFunction(RefFunction, Elsewhere):
                 for name, kind, has in about["parameters"]
             ])  # fmt: skip
 
-    def __repr__(self) -> str:
-        return str(self.about.get("repr"))
-
     def mistakes(self) -> list[str]:
         """As `find_mistakes` says of it there."""
         return [str(text) for text in self.peer.ask("mistakes", self)]

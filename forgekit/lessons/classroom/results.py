@@ -150,9 +150,7 @@ class ClassReport(Picture):
     def markdown(self) -> str:
         """The table, then how often each misconception was seen."""
         seen = self.summary.replace("\n  ", "\n  - ").replace("\nweek", "\n- week")
-        table = Table(self.table.heads, [[_cell(c) for c in row] for row in self.table.rows],
-                      self.table.left)  # fmt: skip
-        return f"# {self.headline}\n\n{table.markdown()}\n\n{seen}\n"
+        return f"# {self.headline}\n\n{self.table.markdown()}\n\n{seen}\n"
 
     def json(self) -> str:
         """All of it; equal for equal submissions, on every machine."""
@@ -185,7 +183,3 @@ def counted(verdicts: Sequence[Verdict]) -> str:
 def _safe(cells: Sequence[str]) -> list[str]:
     """A spreadsheet takes what begins so for a formula, and a student's words may."""
     return [f"'{c}" if c.startswith(("=", "+", "-", "@", "\t")) else c for c in cells]
-
-
-def _cell(cell: Any) -> str:
-    return str(cell).replace("|", "\\|").replace("\n", " ")

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import select
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from typing import Any
 
 from forgekit.errors import PlatformError
 from forgekit.lessons.classroom.found import HandedIn
 from forgekit.lessons.classroom.sandbox import Limits
 
+_JUDGE = [sys.executable, "-m", "forgekit.lessons.classroom.judge"]
 _SLACK_S = 300  # of a judge's own, beyond what a submission may take; it starts in this time, too
 _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "",
@@ -34,8 +35,8 @@ class Judge:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.process: subprocess.Popen[str] | None = None
-        self._heard = b""
+        self.process: subprocess.Popen[bytes] | None = None
+        self._pipe: Connection
 
     def verdicts(self, handed_in: HandedIn, at: Callable[[str], None]) -> Verdicts | None:
         """What became of a submission's exercises; None if the judge was lost over it."""
@@ -46,7 +47,7 @@ class Judge:
                 at(said.get("at", ""))
             found: Verdicts = said["verdicts"]
             return found
-        except (OSError, ValueError):
+        except (OSError, EOFError, ValueError):
             self.close()
             return None
 
@@ -54,40 +55,31 @@ class Judge:
         if self.process is not None:
             self.process.kill()
             self.process.wait()
-            for pipe in (self.process.stdin, self.process.stdout):
-                with contextlib.suppress(OSError):
-                    pipe and pipe.close()
-        self.process, self._heard = None, b""
+            self._pipe.close()
+        self.process = None
 
     def _start(self) -> None:
         if self.process is not None:
             return
         kept = {k: v for k, v in os.environ.items()
                 if not k.startswith("FORGEKIT_") or k == "FORGEKIT_CACHE_DIR"}  # fmt: skip
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "forgekit.lessons.classroom.judge"], text=True, bufsize=1,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            env=kept | _ENVIRONMENT, start_new_session=True,  # Ctrl-C is for us
-        )  # fmt: skip
+        self._pipe, theirs = Pipe()
+        with theirs:
+            self.process = subprocess.Popen(
+                [*_JUDGE, str(theirs.fileno())], pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                env=kept | _ENVIRONMENT, start_new_session=True,  # Ctrl-C is for us
+            )  # fmt: skip
         self._tell(asdict(self.limits))
         self._hear(0)
 
     def _tell(self, what: Any) -> None:
-        assert self.process is not None and self.process.stdin is not None
-        self.process.stdin.write(json.dumps(what) + "\n")
+        self._pipe.send_bytes(json.dumps(what).encode())
 
     def _hear(self, seconds: float) -> dict[str, Any]:
-        assert self.process is not None and self.process.stdout is not None
-        pipe = self.process.stdout.fileno()
-        while b"\n" not in self._heard:
-            if not select.select([pipe], [], [], seconds + _SLACK_S)[0]:
-                raise OSError("silent")
-            part = os.read(pipe, 1 << 16)
-            if not part:
-                raise OSError("gone")
-            self._heard += part
-        line, _, self._heard = self._heard.partition(b"\n")
-        found: dict[str, Any] = json.loads(line)
+        if not self._pipe.poll(seconds + _SLACK_S):
+            raise OSError("silent")
+        found: dict[str, Any] = json.loads(self._pipe.recv_bytes())
         return found
 
 

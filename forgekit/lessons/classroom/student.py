@@ -171,10 +171,9 @@ class Cells:
 
 def about(value: Any) -> dict[str, Any]:
     """What a judge wants to know of a function: its name, where it stands, its parameters."""
-    told: dict[str, Any] = {"type": type(value).__name__, "repr": f"{value!r:.300}",
+    told: dict[str, Any] = {"repr": f"{value!r:.300}",
                             "name": str(getattr(value, "__name__", type(value).__name__)),
-                            "qualname": str(getattr(value, "__qualname__", "")),
-                            "class": isinstance(value, type)}  # fmt: skip
+                            "qualname": str(getattr(value, "__qualname__", ""))}  # fmt: skip
     with contextlib.suppress(Exception):
         told["file"] = str(inspect.getsourcefile(inspect.unwrap(value)))
     with contextlib.suppress(Exception):

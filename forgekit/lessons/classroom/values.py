@@ -7,8 +7,9 @@ objects of classes of one's own, stay where they are; the other side gets a `Ref
 from __future__ import annotations
 
 import base64
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,13 +20,6 @@ from forgekit.layouts import Layout
 _SPEC = ("shape", "stride", "align", "divisible", "read_only")
 
 
-@runtime_checkable
-class Asked(Protocol):
-    """The other side, as a Ref knows it."""
-
-    def ask(self, what: str, *args: Any) -> Any: ...
-
-
 class LostError(BaseException):  # no gate is to take it for a mistake in a kernel
     """The other side has gone, is silent, or says what cannot be read."""
 
@@ -33,8 +27,11 @@ class LostError(BaseException):  # no gate is to take it for a mistake in a kern
 class Ref:
     """A function or an object of the other side. about: what is known of it."""
 
-    def __init__(self, peer: Asked, number: int, about: Mapping[str, Any]) -> None:
+    def __init__(self, peer: Values, number: int, about: Mapping[str, Any]) -> None:
         self.peer, self.number, self.about = peer, number, about
+
+    def __repr__(self) -> str:
+        return str(self.about.get("repr"))
 
     def __add__(self, other: Any) -> Any:
         return self.peer.ask("add", self, other)
@@ -50,7 +47,7 @@ class RefFunction(Ref):
         return self.peer.ask("call", self, list(args), kwargs)
 
 
-class Values:
+class Values(ABC):
     """What has been sent and received on one connection, and how.
 
     about: of a function that is sent, what the other side is told. found: makes what stands for a
@@ -65,6 +62,10 @@ class Values:
         self._tensors: dict[int, torch.Tensor] = {}  # of the other side, by its number
         self._numbers: dict[int, int] = {}  # id of a tensor of the other side -> its number
         self._own: dict[int, int] = {}  # id of a tensor that was sent -> its number
+
+    @abstractmethod
+    def ask(self, what: str, *args: Any) -> Any:
+        """What the other side answers."""
 
     def encode(self, value: Any) -> Any:
         """A value as JSON."""
@@ -150,7 +151,6 @@ class Values:
         if kind == "yours":
             return self._kept[int(held)]
         if kind == "mine":
-            assert isinstance(self, Asked)
             about = dict(rest["about"])
             return (self.found if about["function"] else Ref)(self, int(held), about)
         simple = {"bytes": _bytes, "ellipsis": lambda _: ..., "device": torch.device,

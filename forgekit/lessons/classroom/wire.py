@@ -66,7 +66,8 @@ class Peer(Values):
             self.waiting = False
             if "raise" in message:
                 raise self._error(message["raise"])
-            self._refill(message)
+            for tensor in message.get("tensors", ()):  # that the other side has written to
+                self.decoded(tensor)
             return self.decoded(message.get("return"))
 
     def serve(self) -> None:
@@ -154,10 +155,6 @@ class Peer(Values):
         if left <= 0:
             raise TimeoutError
         self.sock.settimeout(None if left == math.inf else left)
-
-    def _refill(self, message: Mapping[str, Any]) -> None:
-        for tensor in message.get("tensors", ()):
-            self.decoded(tensor)
 
 
 def _tensors_in(value: Any) -> list[torch.Tensor]:

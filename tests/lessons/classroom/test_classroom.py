@@ -306,17 +306,24 @@ def test_cells_for_nbgrader():
     assert assignment(new.new_notebook(cells=[new.new_code_cell("1")])) is None
 
 
-def test_a_judge_that_says_much_at_once_is_heard(monkeypatch):
-    says = r"""print('{"ready": 1}\n{"at": "a"}\n{"at": "b"}\n{"verdicts": []}', flush=True)
-input(), input()"""
-    popen = running.subprocess.Popen
-    monkeypatch.setattr(
-        running.subprocess, "Popen", lambda command, **o: popen([*command[:1], "-c", says], **o)
-    )
-    monkeypatch.setattr(running, "_SLACK_S", 20)
+SAYS = """
+import sys, time
+from multiprocessing.connection import Connection
+pipe = Connection(int(sys.argv[1]))
+for said in (b'{"ready": 1}', b'{"at": "a"}', b'{"at": "b"}', b'{"verdicts": []}'):
+    pipe.send_bytes(said)
+pipe.recv_bytes(), pipe.recv_bytes(), time.sleep(LEFT)
+"""
+
+
+@pytest.mark.parametrize("left", [0, 60])
+def test_a_judge_that_has_ended_or_is_silent_is_lost(left, monkeypatch):
+    says = SAYS.replace("LEFT", str(left))
+    monkeypatch.setattr(running, "_JUDGE", [running.sys.executable, "-c", says])
+    monkeypatch.setattr(running, "_SLACK_S", 1 if left else 20)
     judge, at = running.Judge(Limits(total_seconds=1)), []
     assert judge.verdicts(HandedIn("ana", "x", "x"), at.append) == [] and at == ["a", "b"]
-    assert judge.verdicts(HandedIn("ana", "x", "x"), at.append) is None  # it has ended
+    assert judge.verdicts(HandedIn("ana", "x", "x"), at.append) is None
 
 
 def test_students_names_alone_are_links(tmp_path):
