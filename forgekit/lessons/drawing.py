@@ -127,7 +127,7 @@ def _dots(rows: Sequence[Row]) -> str:
     found = ""
     for row in rows:
         radius = "2px" if row.exercise.is_whole_kernel else "50%"
-        found += _dot(row.standing, radius, ", ".join(filter(None, (row.name, *row.cells[2:]))))
+        found += _dot(row.standing, radius, ", ".join(filter(None, (row.cells[0], *row.cells[2:]))))
     return f'<span style="white-space:nowrap">{found}</span>'
 
 

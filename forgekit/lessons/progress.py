@@ -32,14 +32,6 @@ class Row:
     record: Record
 
     @property
-    def name(self) -> str:
-        return self.exercise.name
-
-    @property
-    def week(self) -> str:
-        return self.exercise.week
-
-    @property
     def standing(self) -> str:
         """One of `MARKS`."""
         if self.record.passed:
@@ -67,7 +59,7 @@ class Row:
 
     @property
     def cells(self) -> tuple[str, str, str, str]:
-        return self.name, self.exercise.title, self.state, self.help
+        return self.exercise.name, self.exercise.title, self.state, self.help
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,7 +75,8 @@ class Progress(Shown):
     @property
     def weeks(self) -> dict[str, list[Row]]:
         """`Week 1: reduce` -> its rows."""
-        return {course.week_title(w): list(of) for w, of in groupby(self.rows, lambda r: r.week)}
+        by_week = groupby(self.rows, lambda row: row.exercise.week)
+        return {course.week_title(week): list(rows) for week, rows in by_week}
 
     @property
     def table(self) -> Table:
@@ -103,13 +96,13 @@ class Progress(Shown):
         said = "All of it is passed."
         if row := self.following:
             where = f" in {row.exercise.notebook}" if row.exercise.notebook else ""
-            said = f"Next: {row.name}{where}, {row.exercise.title}."
+            said = f"Next: {row.exercise.name}{where}, {row.exercise.title}."
         latest = max(row.record.passed_on for row in self.rows)
         return f"{said} Latest pass: {latest}." if latest else said
 
     def reset(self) -> None:
         """Forget what stands in it."""
-        records.forget({row.name for row in self.rows})
+        records.forget({row.exercise.name for row in self.rows})
 
     @property
     def summary(self) -> str:

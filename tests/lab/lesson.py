@@ -1,33 +1,12 @@
-"""What a student does in a notebook, for each week, and what is to come of it."""
+"""What a student does in the first notebook, and what is to come of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from forgekit.course import FIRST_NOTEBOOK
 from tests.lab.notebook_page import NotebookPage
 
-
-@dataclass(frozen=True)
-class Lesson:
-    """An exercise of a notebook, the skeleton's line that is to be replaced, and by what.
-
-    advice: words of the message about the line `wrong`.
-    """
-
-    notebook: str
-    exercise: str
-    line: str
-    wrong: str
-    advice: str
-    right: str
-
-
-# One for each week: a notebook, and an exercise in it.
-LESSONS = (
-    Lesson(FIRST_NOTEBOOK, "week0/scale", "mY[i] = mX[i]", "mY[i] = 3.0 * (mX[i] + 1.0)",
-           "before the multiplication", "mY[i] = 3.0 * mX[i] + 1.0"),
-)  # fmt: skip
+EXERCISE = "week0/scale"
+GIVEN, WRONG, RIGHT = "mY[i] = mX[i]", "mY[i] = 3.0 * (mX[i] + 1.0)", "mY[i] = 3.0 * mX[i] + 1.0"
+ADVICE = "before the multiplication"  # of the message about the wrong line
 
 
 def unexpected(notebook: NotebookPage) -> list[tuple[str, object]]:
@@ -45,9 +24,9 @@ def unexpected(notebook: NotebookPage) -> list[tuple[str, object]]:
     return found
 
 
-def grade(notebook: NotebookPage, exercise: str, line: str, becomes: str) -> str:
+def grade(notebook: NotebookPage, line: str, becomes: str) -> str:
     """Replace a line of the exercise's cell, run it and the grade, and read what that says."""
-    grading = notebook.find(f'fk.exercise("{exercise}").grade(')
+    grading = notebook.find(f'fk.exercise("{EXERCISE}").grade(')
     before = [c for c in notebook.cells()[: grading.index] if c.kind == "code"]
     work = before[-1].index
     notebook.replace_line(before[-1], line, becomes)
@@ -57,11 +36,11 @@ def grade(notebook: NotebookPage, exercise: str, line: str, becomes: str) -> str
     return notebook.shown(grading)
 
 
-def progress_of(notebook: NotebookPage, exercise: str) -> str:
+def progress_of(notebook: NotebookPage) -> str:
     """The exercise's row in the table of its week, which is asked for in place of all weeks."""
-    cell, of_week = notebook.find("fk.progress("), f'fk.progress("{exercise.partition("/")[0]}")'
-    notebook.replace_line(cell, "fk.progress()", of_week)
+    cell = notebook.find("fk.progress(")
+    notebook.replace_line(cell, "fk.progress()", 'fk.progress("week0")')
     notebook.run(cell)
     rows = notebook.shown(cell).splitlines()
-    (row,) = (row for row in rows if row.startswith(f"{exercise}\t"))
+    (row,) = (row for row in rows if row.startswith(f"{EXERCISE}\t"))
     return row

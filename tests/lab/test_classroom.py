@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pytest
 
 from forgekit.course import FIRST_NOTEBOOK, WEEKS
+from tests.lab import lesson
 from tests.lab.conftest import Classroom
-from tests.lab.lesson import LESSONS, Lesson, grade, progress_of, unexpected
+from tests.lab.lesson import grade, progress_of, unexpected
 from tests.lab.notebook_page import NotebookPage
 
 _MODEL = "window.jupyterapp.shell.currentWidget.context.model"
@@ -76,34 +76,23 @@ def test_no_news_are_offered(classroom):
 
 
 # -- a notebook that is worked through -------------------------------------------------------------
-@dataclass(frozen=True)
-class Run:
-    """A lesson whose notebook has been run from top to bottom."""
-
-    lesson: Lesson
-    notebook: NotebookPage
-
-
-@pytest.fixture(scope="module", params=LESSONS, ids=lambda lesson: lesson.exercise)
-def ran(classroom: Classroom, request: pytest.FixtureRequest) -> Iterator[Run]:
-    lesson = request.param
-    # The first notebook is what `forgekit lab` opens of itself.
-    notebook = classroom.open(None if lesson.notebook == FIRST_NOTEBOOK else lesson.notebook)
+@pytest.fixture(scope="module")
+def ran(classroom: Classroom) -> Iterator[NotebookPage]:
+    """What `forgekit lab` opens of itself, run from top to bottom."""
+    notebook = classroom.open()
     notebook.run_all()
-    yield Run(lesson, notebook)
+    yield notebook
     notebook.page.close()
 
 
 def test_no_unexpected_error_stands_anywhere(ran):
-    assert unexpected(ran.notebook) == []
+    assert unexpected(ran) == []
 
 
 def test_an_exercise_wrongly_then_rightly(ran, classroom):
-    lesson, name = ran.lesson, ran.lesson.exercise
-    wrong = grade(ran.notebook, name, lesson.line, lesson.wrong)
-    assert lesson.advice in wrong
-    assert "PASSED" not in wrong
-    assert "PASSED" in grade(ran.notebook, name, lesson.wrong, lesson.right)
-    assert "passed at try 2" in progress_of(ran.notebook, name)
+    wrong = grade(ran, lesson.GIVEN, lesson.WRONG)
+    assert lesson.ADVICE in wrong and "PASSED" not in wrong
+    assert "PASSED" in grade(ran, lesson.WRONG, lesson.RIGHT)
+    assert "passed at try 2" in progress_of(ran)
     kept = json.loads(classroom.progress.read_text(encoding="utf-8"))["exercises"]
-    assert kept[name]["passed_at_try"] == 2
+    assert kept[lesson.EXERCISE]["passed_at_try"] == 2

@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.lab import lesson
 from tests.lab.conftest import ROOT, Pages, copy_course, free_port, server
-from tests.lab.lesson import LESSONS, grade, progress_of, unexpected
+from tests.lab.lesson import grade, progress_of, unexpected
 from tests.lab.notebook_page import SLOW_MS, NotebookPage
 
 RECIPE = ROOT / "book" / "classroom" / "jupyterhub_config.py"
 MISSING = "uv run --with jupyterhub --with configurable-http-proxy pytest -n0 tests/lab/test_hub.py"
 USERS = ("alice", "bob")
-LESSON = LESSONS[0]  # the notebook that the recipe opens
 
 
 def find_proxy() -> str:
@@ -96,17 +96,16 @@ def test_two_users_do_not_meet(hub):
         notebook.wait()
         assert unexpected(notebook) == []
 
-    name = LESSON.exercise
-    assert LESSON.advice in grade(bob, name, LESSON.line, LESSON.wrong)
-    assert "PASSED" in grade(alice, name, LESSON.line, LESSON.right)
-    assert "passed at the first try" in progress_of(alice, name)
-    assert "open, tries: 1" in progress_of(bob, name)
+    assert lesson.ADVICE in grade(bob, lesson.GIVEN, lesson.WRONG)
+    assert "PASSED" in grade(alice, lesson.GIVEN, lesson.RIGHT)
+    assert "passed at the first try" in progress_of(alice)
+    assert "open, tries: 1" in progress_of(bob)
 
     compiled = {}
     for user, passed in zip(USERS, (1, 0), strict=True):
         home = hub.homes / user
         file = home / ".local" / "share" / "forgekit" / "progress.json"
-        kept = json.loads(file.read_text(encoding="utf-8"))["exercises"][name]
+        kept = json.loads(file.read_text(encoding="utf-8"))["exercises"][lesson.EXERCISE]
         assert (kept["tries"], kept["passed_at_try"]) == (1, passed)
         cache = home / ".cache" / "forgekit"
         assert stat.S_IMODE(cache.stat().st_mode) == 0o700

@@ -205,7 +205,7 @@ def test_nothing_handed_in_is_told():
 
 
 def test_progress_of_one_week():
-    assert {row.week for row in progress.progress("week0").rows} == {"week0"}
+    assert {row.exercise.week for row in progress.progress("week0").rows} == {"week0"}
     with pytest.raises(UsageError, match="one of 'week0'"):
         progress.progress("week9")
 
