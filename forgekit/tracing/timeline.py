@@ -16,7 +16,7 @@ from forgekit.show import Picture
 from forgekit.text import plural, spans
 from forgekit.tracing.observe import block_number, observe, stop_notes
 from forgekit.tracing.source_lines import LineChoice, chosen_lines, lines_alone
-from forgekit.tracing.timeline_steps import BlockTimeline, Meeting, Split, Step, steps_of
+from forgekit.tracing.timeline_steps import BlockTimeline, Meeting, Split, Step
 from forgekit.vgpu.counters.rules import LANES
 
 if TYPE_CHECKING:
@@ -167,23 +167,21 @@ def timeline(
             or line.
     """
     args = bind("timeline", kernel, args)
-    trace, error, records = observe(kernel, args, lambda: BlockTimeline(block, launch))
+    trace, error, records = observe(kernel, args, lambda: BlockTimeline(block, launch, line))
     if records and launch >= len(records):
         needed = f"0 to {len(records) - 1}"
         raise UsageError(got_needed("launch", launch, needed, "choose one of these"))
     number = block_number(block, records[launch : launch + 1]) if records else 0
-    steps, meetings = steps_of(trace)
     lines: frozenset[SourceLine] = frozenset()
-    if line is not None and (steps or error is None):
-        lines = chosen_lines(line, [s.source for s in steps], f"block {number} executes")
-        steps, meetings = steps_of(trace, lines)
+    if line is not None and (trace.sources or error is None):
+        lines = chosen_lines(line, trace.sources, f"block {number} executes")
     return Timeline(
         name=kernel.name,
         block=number,
         warps=-(-math.prod(records[launch].block) // LANES) if records else 0,
-        steps=tuple(steps),
-        meetings=tuple(meetings),
-        splits=tuple(s for s in trace.splits if not lines or s.source in lines),
+        steps=tuple(trace.steps),
+        meetings=tuple(trace.meetings),
+        splits=tuple(trace.splits),
         launch=launch,
         launches=len(records),
         lines=tuple(sorted(lines, key=lambda s: (s.filename, s.line))),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from forgekit.errors import SourceLine
 from forgekit.tracing.observe import Launches, linear_block
-from forgekit.tracing.source_lines import line_at
+from forgekit.tracing.source_lines import LineChoice, is_meant, line_at
 from forgekit.vgpu.counters.rules import LANES
 from forgekit.vgpu.listeners import Access
 from forgekit.vgpu.ptx import Symbol
@@ -81,30 +81,32 @@ class Split(NamedTuple):
     rest: tuple[int, ...]
 
 
-@dataclass
-class _Run:
-    """What a group of threads executed in one go, and what happened meanwhile."""
-
-    start: int
-    stop: int
-    lanes: Array  # (threads,)
-    touched: dict[int, Array] = field(default_factory=dict)  # instruction -> who accessed memory
-    opened: list[tuple[int, int, Array]] = field(default_factory=list)  # (instruction, number, who)
-
-
 class BlockTimeline(Launches):
-    """Records the runs of one block in one launch."""
+    """Records the steps of one block in one launch, the barriers that open, the branches that part
+    lanes; line: of this line only.
 
-    def __init__(self, block: int | tuple[int, ...], launch: int) -> None:
+    Attributes:
+        sources: the lines that the block executes. complete: whether all was recorded.
+    """
+
+    def __init__(
+        self, block: int | tuple[int, ...], launch: int, line: LineChoice | None = None
+    ) -> None:
         super().__init__()
-        self.block, self.launch = block, launch
-        self.program: Program | None = None
-        self.runs: list[_Run] = []
+        self.block, self.launch, self.line = block, launch, line
+        self.steps: list[Step] = []
+        self.meetings: list[Meeting] = []
         self.splits: list[Split] = []
+        self.sources: set[SourceLine | None] = set()
         self.complete = True
         self._recorded = 0
         self._row: int | None = None
-        self._touched: list[tuple[int, Array]] = []
+        self._loops: _Iterations
+        self._arrived: Array  # each lane's step from which on it has waited
+        self._busy: Array  # the last step of each lane's warp
+        # Of the instructions that run: who accessed memory in each, and (instruction, number, who)
+        # of the barriers that opened.
+        self._touched: dict[int, Array] = {}
         self._opened: list[tuple[int, int, Array]] = []
 
     def on_batch(self, m: Machine) -> None:
@@ -113,12 +115,13 @@ class BlockTimeline(Launches):
         ours = len(self.launches) - 1 == self.launch and number in m.blocks
         self._row = number - m.blocks.start if ours else None
         if ours:
-            self.program = m.program
+            self._loops = _Iterations(m.program, m.n_threads)
+            self._arrived, self._busy = (np.full(m.n_threads, -1) for _ in range(2))
 
     def on_access(self, m: Machine, access: Access) -> None:
         who = self._lanes(m, access.mask)
         if who is not None:
-            self._touched.append((m.pc, who))
+            self._touched[m.pc] = self._touched.get(m.pc, False) | who
 
     def on_barrier_done(self, m: Machine, mask: Array | None, number: int) -> None:
         who = self._lanes(m, mask)
@@ -127,13 +130,14 @@ class BlockTimeline(Launches):
 
     def on_divergence(self, m: Machine, taken: Array, rest: Array) -> None:
         took, stayed = self._lanes(m, taken), self._lanes(m, rest)
-        if took is None or stayed is None or not self.complete:
+        source = line_at(m.program, m.pc)
+        if took is None or stayed is None or not (self.complete and is_meant(self.line, source)):
             return
         pairs = zip(took.reshape(-1, LANES), stayed.reshape(-1, LANES), strict=True)
         for warp, (a, b) in enumerate(pairs):
             if a.any() and b.any():
                 parts = (tuple(np.flatnonzero(p).tolist()) for p in (a, b))
-                self.splits.append(Split(line_at(m.program, m.pc), warp, *parts))
+                self.splits.append(Split(source, warp, *parts))
 
     def on_run(self, m: Machine, start: int, stop: int, mask: Array | None) -> None:
         who = self._lanes(m, mask)
@@ -143,11 +147,17 @@ class BlockTimeline(Launches):
         if self._recorded > _LIMIT:
             self.complete = False
             return
-        run = _Run(start, stop, who)
-        for pc, lanes in self._touched:
-            run.touched[pc] = run.touched[pc] | lanes if pc in run.touched else lanes
-        run.opened, self._opened, self._touched = self._opened, [], []
-        self.runs.append(run)
+        opened, self._opened = self._opened, []
+        touched, self._touched = self._touched, {}
+        for barrier in opened:
+            if not start <= barrier[0] < stop:
+                self._meet(m.program, *barrier)
+        for pc in range(start, stop):
+            self._execute(m.program, pc, start, who, touched.get(pc))
+            for barrier in opened:
+                if barrier[0] == pc:
+                    self._meet(m.program, *barrier)
+        self._loops.last[who] = stop - 1
 
     def _lanes(self, m: Machine, mask: Array | None) -> Array | None:
         """Threads of our block; None if it has none."""
@@ -156,45 +166,36 @@ class BlockTimeline(Launches):
         who = m.expand(mask)[self._row]
         return who.copy() if who.any() else None
 
+    def _execute(
+        self, program: Program, pc: int, start: int, who: Array, touched: Array | None
+    ) -> None:
+        """Threads execute an instruction, in one go with those from `start` on."""
+        loops = self._loops.at(pc, start, who)
+        instruction = program.instructions[pc]
+        kind, does = _kind(instruction)
+        lanes = who
+        if does:
+            lanes = np.zeros_like(who) if touched is None else touched
+        if instruction.name not in ("ret", "exit") and lanes.any():
+            source = line_at(program, pc)
+            self.sources.add(source)
+            if is_meant(self.line, source):
+                _append(self.steps, Step(source, kind, does, 1, lanes.reshape(-1, LANES), loops))
+        last = len(self.steps) - 1
+        if kind == "barrier":
+            self._arrived[who] = np.minimum(self._busy + 1, last)[who]
+        self._busy[lanes.reshape(-1, LANES).any(axis=1).repeat(LANES)] = last
 
-# -- from runs to steps ------------------------------------------------------------------------
-def steps_of(
-    trace: BlockTimeline, lines: frozenset[SourceLine] = frozenset()
-) -> tuple[list[Step], list[Meeting]]:
-    """The steps of what was recorded, and the barriers that opened; of some lines, if given."""
-    if trace.program is None or not trace.runs:
-        return [], []
-    program = trace.program
-    counter = _Iterations(program, len(trace.runs[0].lanes))
-    steps: list[Step] = []
-    meetings: list[Meeting] = []
-    arrived = np.full(len(trace.runs[0].lanes), -1)
-    busy = arrived.copy()  # the last step of each lane's warp
-    for run in trace.runs:
-        outside = [o for o in run.opened if not run.start <= o[0] < run.stop]
-        meetings += [_meeting(o, steps, arrived, program) for o in outside]
-        opened = [o for o in run.opened if run.start <= o[0] < run.stop]
-        for pc in range(run.start, run.stop):
-            loops = counter.at(pc, run)
-            instruction = program.instructions[pc]
-            kind, does = _kind(instruction)
-            lanes = run.lanes
-            if does:
-                lanes = run.touched.get(pc, np.zeros_like(lanes))
-            if instruction.name not in ("ret", "exit") and lanes.any():
-                step = Step(line_at(program, pc), kind, does, 1, lanes.reshape(-1, LANES), loops)
-                if not lines or step.source in lines:
-                    _append(steps, step)
-            here = lanes.reshape(-1, LANES).any(axis=1).repeat(LANES)
-            if kind == "barrier":
-                arrived[run.lanes] = np.minimum(busy + 1, len(steps) - 1)[run.lanes]
-            busy[here] = len(steps) - 1
-            while opened and opened[0][0] == pc:
-                meetings.append(_meeting(opened.pop(0), steps, arrived, program))
-        counter.last[run.lanes] = run.stop - 1
-    return steps, [m for m in meetings if not lines or m.source in lines]
+    def _meet(self, program: Program, pc: int, number: int, who: Array) -> None:
+        since = np.where(who, self._arrived, -1).reshape(-1, LANES)
+        # Threads that exit may be those that others have waited for: then `pc` is no barrier.
+        stops = [s for s in self.steps if s.kind == "barrier"]
+        source = stops[-1].source if stops else line_at(program, pc)
+        if is_meant(self.line, source):
+            self.meetings.append(Meeting(len(self.steps) - 1, number, source, since))
 
 
+# -- from instructions to steps ----------------------------------------------------------------
 def _append(steps: list[Step], step: Step) -> None:
     """Add a step, to the last one if it goes on with it."""
     last = steps[-1] if steps else None
@@ -207,17 +208,6 @@ def _append(steps: list[Step], step: Step) -> None:
         steps[-1] = replace(last, instructions=last.instructions + 1)
     else:
         steps.append(step)
-
-
-def _meeting(
-    opened: tuple[int, int, Array], steps: list[Step], arrived: Array, program: Program
-) -> Meeting:
-    pc, number, who = opened
-    since = np.where(who, arrived, -1).reshape(-1, LANES)
-    # Threads that exit may be those that others have waited for: then `pc` is no barrier.
-    stops = [s for s in steps if s.kind == "barrier"]
-    at = stops[-1].source if stops else line_at(program, pc)
-    return Meeting(len(steps) - 1, number, at, since)
 
 
 def _kind(instruction: Instruction) -> tuple[str, str]:
@@ -255,15 +245,16 @@ class _Iterations:
         self.counts = {first: np.zeros(threads, np.int64) for first, _ in self.loops}
         self.last = np.full(threads, -1)
 
-    def at(self, pc: int, run: _Run) -> tuple[tuple[int, int], ...]:
+    def at(self, pc: int, start: int, who: Array) -> tuple[tuple[int, int], ...]:
+        """(first instruction, iteration) of the loops that threads are in, from `start` on."""
         found = []
         for first, end in self.loops:
             if not first <= pc <= end:
                 continue
             count = self.counts[first]
             if pc == first:
-                before = self.last if pc == run.start else np.full(len(count), pc - 1)
+                before = self.last if pc == start else np.full(len(count), pc - 1)
                 inside = (before >= first) & (before <= end)
-                count[run.lanes] = np.where(inside, count + 1, 1)[run.lanes]
-            found.append((first, int(count[run.lanes].max())))
+                count[who] = np.where(inside, count + 1, 1)[who]
+            found.append((first, int(count[who].max())))
         return tuple(found)

@@ -12,7 +12,7 @@ from forgekit.errors import MemoryAccessError, UsageError
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
 from forgekit.tracing.observe import observe
-from forgekit.tracing.timeline_steps import BlockTimeline, steps_of
+from forgekit.tracing.timeline_steps import BlockTimeline
 from forgekit.viz.runs.timeline_columns import MOST, columns_of
 from forgekit.viz.scene import Label
 from tests.viz import warp_kernels as kernels
@@ -125,15 +125,22 @@ def test_loops_within_a_loop():
     assert_legible(long)
 
 
+class Predicated(BlockTimeline):
+    """As if three lanes executed `@%p ld.global`, and none `@%p st.global`."""
+
+    def on_run(self, m, start, stop, mask):
+        if self._touched:
+            load, store = sorted(self._touched)[-2:]
+            self._touched[load] = np.arange(32) < 3
+            del self._touched[store]
+        super().on_run(m, start, stop, mask)
+
+
 def test_a_predicate_on_the_instruction_itself():
     x, y = fk.ones(64), fk.empty(64)
     run = virtual(kernels.overrun, x, y)
-    trace, _, _ = observe(run, (x, y), lambda: BlockTimeline(0, 0))
-    (part,) = [r for r in trace.runs if r.touched]
-    load, store = sorted(part.touched)[-2:]
-    part.touched[load] = np.arange(32) < 3  # `@%p ld.global` for three lanes
-    del part.touched[store]  # and `@%p st.global` for none
-    steps = [s for s in steps_of(trace)[0] if s.does]
+    trace, _, _ = observe(run, (x, y), lambda: Predicated(0, 0))
+    steps = [s for s in trace.steps if s.does]
     assert [(s.does, s.lanes.sum()) for s in steps] == [("load", 3)]
 
 
