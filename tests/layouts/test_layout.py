@@ -31,6 +31,8 @@ def test_a_layout_is_a_function() -> None:
     assert (layout.coordinate(9), layout.index((1, (0, 1)))) == ((1, (0, 1)), 9)
     assert str(layout.flatten()) == "(4,2,2):(1,4,8)"
     assert layout((None, 3)) == Layout((4,), (1,))
+    assert fl.of("(4,8,2):(1@1,1@0,1@2)")((1, 2, 1)) == (2, 1, 1)
+    assert fl.of("(4,8):(1@0@1,1@0)")((1, 2)) == (2, (1,))
 
 
 def test_layouts_are_values() -> None:
@@ -130,6 +132,7 @@ def test_refused(compute: object, says: str) -> None:
 def test_a_swizzle_permutes(swizzle: Swizzle) -> None:
     assert sorted(map(swizzle, range(4096))) == list(range(4096))
     assert [swizzle(swizzle(i)) for i in range(4096)] == list(range(4096))
+    assert str(Swizzle(0, 7, 2)) == "S<0,4,3>"  # CuTe has one identity
 
 
 def test_a_slice_of_a_swizzled_layout_keeps_its_place() -> None:
