@@ -253,7 +253,6 @@ _KINDS = {
     "ComposedLayout": _instance("ComposedLayout"),
     "Gpu": _instance("Gpu", "a name in forgekit.profiling.gpus.GPUS"),
     "torch.Tensor": _TENSOR,
-    "Tensor": _TENSOR,
     "Path": _PATH,
     "os.PathLike": _PATH,
 }

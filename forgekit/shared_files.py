@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import itertools
 import os
 import secrets
@@ -15,15 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 
-def open_regular(path: str | Path, flags: int = os.O_RDONLY, *, dir_fd: int | None = None) -> int:
-    """The descriptor of a regular file; what is not there can be made with os.O_CREAT, for its
-    owner alone.
-
-    Raises:
-        OSError: it is something else, or cannot be opened.
-    """
-    at_once = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
-    descriptor = os.open(path, flags | at_once, 0o600, dir_fd=dir_fd)
+def _open_regular(path: Path, flags: int) -> int:
+    """The descriptor of a regular file, made for its owner alone; OSError for anything else."""
+    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "not a regular file", str(path))
@@ -32,7 +27,7 @@ def open_regular(path: str | Path, flags: int = os.O_RDONLY, *, dir_fd: int | No
 
 def read(path: Path) -> bytes:
     """What a regular file holds; raises OSError."""
-    with os.fdopen(open_regular(path), "rb") as file:
+    with os.fdopen(_open_regular(path, os.O_RDONLY), "rb") as file:
         return file.read()
 
 
@@ -40,11 +35,9 @@ def read(path: Path) -> bytes:
 def locked(file: Path) -> Iterator[None]:
     """One writer of a file at a time, as far as the file system knows locks."""
     with contextlib.ExitStack() as stack:
-        with contextlib.suppress(OSError, ImportError):
-            import fcntl
-
+        with contextlib.suppress(OSError):
             lock = file.with_name(f".{file.name}.lock")
-            descriptor = open_regular(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
+            descriptor = _open_regular(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
             stack.callback(os.close, descriptor)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield

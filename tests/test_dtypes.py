@@ -24,7 +24,6 @@ def test_row_agrees_with_torch_and_numpy(row):
 
 @pytest.mark.parametrize("row", ROWS, ids=NAMES)
 def test_row_agrees_with_cute(row):
-    pytest.importorskip("cutlass")
     kind = cute_type(row.torch_dtype)
     assert kind.__name__ == row.cute_name
     assert kind.width == (1 if row.cute_name == "Boolean" else row.bits)

@@ -10,6 +10,7 @@ from forgekit import environment
 from forgekit.compiling.compiled import cache_clear
 from forgekit.errors import UsageError
 from forgekit.vgpu import Options
+from tests.vgpu.kernels import copies
 
 
 @pytest.mark.parametrize("word", ["on", "Yes", "TRUE", " 1 "])
@@ -58,9 +59,6 @@ def test_the_virtual_gpu_reads_them_when_they_are_needed(monkeypatch):
     ],
 )
 def test_what_cannot_be_is_refused_by_name(name, word, message, monkeypatch):
-    pytest.importorskip("cutlass")
-    from tests.vgpu.kernels import copies
-
     monkeypatch.setenv("FORGEKIT_DEVICE", "virtual")
     monkeypatch.setenv(name, word)
     cache_clear()

@@ -115,19 +115,6 @@ def test_no_line_where_there_is_none():
     assert KernelError("stop")._render_traceback_() == ["\x1b[1;31mKernelError\x1b[0m: stop"]
 
 
-def test_ipython_uses_it():
-    from IPython.core.interactiveshell import InteractiveShell
-
-    shell = InteractiveShell()
-    shown = []
-    shell._showtraceback = lambda kind, value, lines: shown.extend(lines)
-    shell.run_cell(
-        "from forgekit.errors import UsageError\ndef f():\n    raise UsageError('bad')\nf()"
-    )
-    assert shown[0] == "\x1b[1;31mUsageError\x1b[0m: bad"
-    assert shown[-1] == "  cell, line 3: raise UsageError('bad')"
-
-
 def test_compile_error_shows_the_kernels_line_only():
     error = raised(
         CompileError("words", kind="store-dtype", filename="k.py", line=3, source_line="x")
@@ -287,7 +274,7 @@ def test_full(monkeypatch):
 SHORT = "-c", "import mine; mine.test_short()"
 AFTER_THE_DSL = "-c", "import cutlass, mine; mine.test_short()"
 FULL = "-c", "import mine, pytest; mine.test_full(pytest.MonkeyPatch())"
-PYTEST = "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:nbval", "mine.py"
+PYTEST = "-m", "pytest", "--disable-plugin-autoload", "-p", "no:cacheprovider", "mine.py"
 
 
 @pytest.mark.parametrize("command", [SHORT, AFTER_THE_DSL, FULL, PYTEST])

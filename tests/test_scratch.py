@@ -11,9 +11,6 @@ import torch
 import forgekit as fk
 from forgekit import scratch
 from forgekit.errors import PlatformError
-
-pytest.importorskip("cutlass")
-
 from tests.vgpu.kernels import copies
 
 
