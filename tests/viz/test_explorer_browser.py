@@ -153,7 +153,7 @@ def cell_texts(page: Any) -> list[str]:
     return list(page.locator(".c").evaluate_all(script))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def functions(browser: Any) -> Iterator[Any]:
     """A page that knows the functions of math.js."""
     page = browser.new_page()
@@ -191,9 +191,8 @@ def test_coordinates_and_runs_in_the_page_are_pythons(functions: Any) -> None:
     assert functions.evaluate("unpacked", packed(data)) == data
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone(visit: Open, scheme: str) -> None:
-    for explorer in (fk.explore(TILE), fk.explore(MATRIX, tv=TV)):
+def test_a_phone(visit: Open) -> None:
+    for explorer, scheme in ((fk.explore(TILE), "light"), (fk.explore(MATRIX, tv=TV), "dark")):
         page = visit(explorer, width=390, color_scheme=scheme, has_touch=True)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         box = page.locator(".fkx-scroll")

@@ -85,7 +85,8 @@ def _divided(layout: Any, tile: Any) -> tuple[Any, dict[str, Any], list[dict[str
             "cells": cells, "starts": starts}  # fmt: skip
     block, _ = _slice(divided, (kept, 0))
     outside = sum(cell < 0 for cell in cells)
-    words = (f"Cut into {_tiles(rest)} of {_by(inner)}: mode 0 walks inside a tile, mode 1 from "
+    tiles = "1 tile" if count == 1 else f"{_by(rest)} tiles"
+    words = (f"Cut into {tiles} of {_by(inner)}: mode 0 walks inside a tile, mode 1 from "
              "tile to tile.")  # fmt: skip
     if outside:
         words += f" Tiles reach beyond the tensor ({outside} elements): a kernel needs a predicate."
@@ -154,9 +155,9 @@ def _composed(
 
 def _thread_values(tv: Any, tile: dict[str, Any]) -> tuple[int, int, list[int]]:
     if tv.rank != 2:
+        got, needed = f"{tv} of rank {tv.rank}", "a thread and a value mode"
         remedy = "give ((threads…),(values…)), such as what make_layout_tv returns"
-        raise usage_error("tv", f"{tv} of rank {tv.rank}", "a thread and a value mode",
-                                    remedy)  # fmt: skip
+        raise usage_error("tv", got, needed, remedy)
     threads, values = tv.size(0), tv.size(1)
     if threads > _MOST_THREADS or threads * values > _MOST_PAIRS:
         got = f"{threads:,} threads with {values:,} values"
@@ -190,9 +191,3 @@ def _modes(mode: Any, name: str) -> str:
 
 def _by(mode: Any) -> str:
     return " × ".join(str(part.size()) for part in mode)
-
-
-def _tiles(rest: Any) -> str:
-    count = rest.size()
-    across = f"{_by(rest)} tiles" if rest.rank > 1 else f"{count} tiles"
-    return "1 tile" if count == 1 else across

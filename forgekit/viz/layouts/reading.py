@@ -172,7 +172,6 @@ def read_thread_values(
         got = f"{layout} of rank {layout.rank}"
         raise usage_error(what, got, "a thread and a value mode", remedy)
     made_for, pattern = pattern, _pattern(pattern or tile, tile)
-    fits = made_for is None or pattern == made_for
     threads, values = layout.size(0), layout.size(1)
     # A third mode says which part of a larger tensor; its first is drawn.
     offsets = offsets[: threads * values]
@@ -196,7 +195,7 @@ def read_thread_values(
             holders.setdefault((row, column), []).append((thread, number))
     shape = layout.shape
     return ThreadValues(str(layout), tile, pattern, coords, holders, shape[0], shape[1],
-                        None if fits else made_for)  # fmt: skip
+                        made_for if made_for != pattern else None)  # fmt: skip
 
 
 def _pattern(pattern: tuple[int, ...], tile: tuple[int, ...]) -> tuple[int, ...]:

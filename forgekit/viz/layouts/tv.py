@@ -186,8 +186,8 @@ def _table_grid(tv: ThreadValues) -> Grid:
     if not whole:
         note += f"; {plural(threads, 'thread')} of {tv.threads}, values {values} of {tv.values}"
     longest = len(f"{tv.tile[0] - 1},{tv.tile[1] - 1}")
-    rows = _axis_of(tv.thread_shape, threads, "T") if whole else _lettered(threads, "T")
-    columns = _axis_of(tv.value_shape, values, "V") if whole else _lettered(values, "V")
+    rows = _axis("T", threads, tv.thread_shape if whole else threads)
+    columns = _axis("V", values, tv.value_shape if whole else values)
     cell = (max(34.0, longest * 7.4 + 8), 24.0 if threads > 8 else 30.0)
     grid = Grid("table", threads, values, content, rows, columns, lambda thread, _: (0, thread),
                 "Thread, value", note, cell)  # fmt: skip
@@ -196,10 +196,7 @@ def _table_grid(tv: ThreadValues) -> Grid:
     return grid
 
 
-def _lettered(size: int, letter: str) -> Axis:
-    return Axis((tuple((i, i + 1, f"{letter}{i}") for i in range(size)),))
-
-
-def _axis_of(shape: Any, size: int, letter: str) -> Axis:
+def _axis(letter: str, size: int, shape: Any) -> Axis:
     """Numbers beside the cells, and lines where groups of a nested mode meet."""
-    return Axis(_lettered(size, letter).levels, nested_axis(shape).borders)
+    numbers = tuple((i, i + 1, f"{letter}{i}") for i in range(size))
+    return Axis((numbers,), nested_axis(shape).borders)

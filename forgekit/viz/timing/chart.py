@@ -94,25 +94,21 @@ def log_ticks(axis: Axis) -> None:
 
 
 def size_ticks(axes: Axes, places: Sequence[float], words: Sequence[str], inches: float) -> None:
-    """Ticks at sizes on a logarithmic axis of about so many inches, and labels of as many as do not
-    touch, from the last one back: at even distances all, or every second, third, …"""
+    """Ticks at sizes on a logarithmic axis of about so many inches, and labels at every one, every
+    second, third, … from the last one back, so that none touch.
+    """
     logs = [math.log2(p) for p in places]
     margin = 0.04 * (logs[-1] - logs[0]) or 1.0
     scale = inches / (logs[-1] - logs[0] + 2 * margin)
     halves = [0.034 * len(text) + 0.02 for text in words]
 
-    def fits(left: int, right: int) -> bool:
-        return (logs[right] - logs[left]) * scale >= halves[left] + halves[right]
+    def fit(shown: range) -> bool:
+        return all((logs[right] - logs[left]) * scale >= halves[left] + halves[right]
+                   for right, left in itertools.pairwise(shown))  # fmt: skip
 
     last = len(logs) - 1
-    shown = [last]
-    for k in range(last - 1, -1, -1):
-        if fits(k, shown[-1]):
-            shown.append(k)
-    gaps = [b - a for a, b in itertools.pairwise(logs)]
-    if gaps and max(gaps) < 1.01 * min(gaps):
-        every = (range(last, -1, -step) for step in range(1, last + 2))
-        shown = [*next(e for e in every if all(fits(k, i) for i, k in itertools.pairwise(e)))]
+    every = (range(last, -1, -step) for step in range(1, last + 2))
+    shown = next(filter(fit, every))
     axes.set_xscale("log", base=2)
     axes.set_xlim(2 ** (logs[0] - margin), 2 ** (logs[-1] + margin))
     axes.set_xticks(places, [w if k in shown else "" for k, w in enumerate(words)])
