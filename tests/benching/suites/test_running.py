@@ -32,7 +32,6 @@ from forgekit.benching.suites.running import (
 from forgekit.benching.suites.suite import Case
 from forgekit.benching.timing import Timing
 from forgekit.devices import Target
-from forgekit.errors import UsageError
 from tests.benching.suites.suite_made import GPU
 
 CPU = torch.device("cpu")
@@ -136,15 +135,6 @@ def test_a_backend_by_name() -> None:
     assert [row.contender for row in rows] == ["forgekit", "forgekit ref"]
     assert all(row.own and row.status == "ok" for row in rows)
     assert rows[1].counters is None  # torch on the CPU launches nothing
-
-
-def test_who_is_unknown_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"--peers: got 'cub', needed some of torch, torch\.comp"):
-        contenders(backends=["kernel"], variants=[], peers=["cub"])
-    with pytest.raises(UsageError, match="--backend: got 'cub', needed some of kernel, ref"):
-        contenders(backends=["cub"], variants=[], peers=[])
-    with pytest.raises(UsageError, match="--variant: got 'onlin', needed some of best, naive"):
-        contenders(backends=["kernel"], variants=["onlin"], peers=[])
 
 
 def test_variants_are_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,18 +270,6 @@ def test_memory_needed_is_that_of_the_tensors_and_of_a_part() -> None:
     large = Case("softmax_backward", (65600, 32768), "float16")
     assert 4 * 2 * large.elements < operations.memory_needed(large) < 5 * 2 * large.elements
     assert operations.memory_needed(TRANSPOSE) < 2**30
-
-
-def test_ctrl_c_keeps_what_was_measured(timed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(x: torch.Tensor) -> torch.Tensor:
-        if x.shape[0] == 37:
-            raise KeyboardInterrupt
-        return ref.copy_transpose(x)
-
-    monkeypatch.setattr(ops, "copy_transpose", interrupted)
-    results = run(TRANSPOSE, CASES[0])
-    assert [r.case for r in results.rows] == [TRANSPOSE]
-    assert results.interrupted and exit_status(results) == 130
 
 
 def test_outcomes_are_merged_in_the_suite_s_order(timed: list[str]) -> None:
