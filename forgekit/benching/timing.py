@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-import time
+import timeit
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -76,26 +76,18 @@ def host_us(call: Callable[[], object]) -> float:
     best of five such series."""
     import torch
 
-    best = float("inf")
-    for _ in range(5):
-        torch.cuda.synchronize()
-        began = time.perf_counter()
+    def series() -> None:
         for _ in range(_HOST_CALLS):
             call()
         torch.cuda.synchronize()
-        best = min(best, (time.perf_counter() - began) / _HOST_CALLS * 1e6)
-    return best
+
+    return best_ms(series, 5) / _HOST_CALLS * 1e3
 
 
 def best_ms(call: Callable[[], object], repeats: int) -> float:
     """Milliseconds of a call that has ended when it returns; the best of `repeats`."""
     call()  # what it needs once, such as modules to import, is not counted
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times) * 1e3
+    return min(timeit.repeat(call, number=1, repeat=repeats)) * 1e3
 
 
 def versions() -> dict[str, str]:

@@ -58,8 +58,7 @@ def tune(
     The file is tuned-NAME.json in the folder `tuning` of the compile cache's, or in the folder that
     FORGEKIT_TUNING names. Delete it, and the table decides again; FORGEKIT_TUNING=off does so, too.
     """
-    _check_ops(op)
-    check_names((), dtype)
+    check_names(op, dtype, _OPS)
     _check_device_and_folder(store=not dry_run)
     from tqdm import tqdm
 
@@ -81,13 +80,6 @@ def tune(
     finally:
         print("\n".join(report(found)))
     return status or int(any(one.left_out for one in found))
-
-
-def _check_ops(ops: Sequence[str]) -> None:
-    for name in ops:
-        if name not in _OPS:
-            remedy = "other operators have no rows to tune"
-            raise usage_error("--op", brief(name), f"some of {', '.join(_OPS)}", remedy)
 
 
 def _check_device_and_folder(*, store: bool) -> None:

@@ -38,7 +38,6 @@ from forgekit.ops.tile_choice import RowChoice
 
 EXACT_ROWS = 512  # below, an entry is for that number of rows alone
 SCHEMA = "forgekit-tuning"
-_UNREADABLE = (OSError, ValueError, RecursionError)
 # What makes a configuration fast or slow: the kernels, the table, and what compiles them.
 SOURCES = ("kernels/*.py", "ops/tile_choice.py", "ops/row_launch.py")
 
@@ -47,8 +46,8 @@ SOURCES = ("kernels/*.py", "ops/tile_choice.py", "ops/row_launch.py")
 def tuned_rows(problem: RowProblem, arch: str | None) -> RowChoice | None:
     """The stored configuration for such rows, or None: the table then decides.
 
-    arch: of the virtual GPU, None for the GPU. Launchers ask once for each kind of call. It costs a
-    look at the file's date.
+    arch: of the virtual GPU, None for the GPU. Launchers ask once for each kind of call; a file is
+    read once.
     """
     file, name = file_of(gpu_name(arch)), key(problem)
     entry = file and _entries(file).get(name)
@@ -88,6 +87,7 @@ def file_of(gpu: str) -> Path | None:
 
 def forget() -> None:
     """Let the operators of this process ask again, after files have changed."""
+    _entries.cache_clear()
     plan.cache_clear()
 
 
@@ -102,40 +102,29 @@ def header() -> dict[str, Any]:
     return {"schema": SCHEMA, "version": 1, "kernels": kernels, "dsl": dsl}
 
 
-def _read(file: Path) -> dict[str, Any]:
-    """What `keep` wrote, for whichever kernels. Raises one of _UNREADABLE if it is none of that."""
-    data = json.loads(shared_files.read(file))
-    if not (isinstance(data, dict) and data.get("schema") == SCHEMA):
-        raise ValueError(f"no {SCHEMA}")
-    if not isinstance(data.get("entries"), dict):
-        raise ValueError("no entries")
-    return data
-
-
-def _is_current(data: dict[str, Any]) -> bool:
-    return all(data.get(name) == value for name, value in header().items())
-
-
-def _entries(file: Path) -> dict[str, Any]:
-    """Entries of a file, if it is there and counts here; read again where it has changed."""
+def _read(file: Path) -> tuple[dict[str, Any] | None, str]:
+    """The entries that count here, and why others do not; None if `keep` has not written it."""
     try:
-        found = file.stat()
-    except OSError:
-        return {}
-    return _entries_of(file, found.st_mtime_ns, found.st_ino)
+        data = json.loads(shared_files.read(file))
+        if data["schema"] != SCHEMA:
+            raise ValueError(f"no {SCHEMA}")
+        entries = dict(data["entries"])
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        return None, f"it cannot be read ({type(error).__name__}: {error})"
+    if any(data.get(name) != value for name, value in header().items()):
+        return {}, "it was made for other kernels, another table or another CuTe DSL"
+    return entries, ""
 
 
 @functools.lru_cache(maxsize=8)
-def _entries_of(file: Path, changed_ns: int, number: int) -> dict[str, Any]:
-    try:
-        data = _read(file)
-        if _is_current(data):
-            return dict(data["entries"])
-        why = "it was made for other kernels, another table or another CuTe DSL"
-    except _UNREADABLE as error:
-        why = f"it cannot be read ({type(error).__name__}: {error})"
-    _warn_once(f"{file} is ignored: {why}; run `forgekit tune` again")
-    return {}
+def _entries(file: Path) -> dict[str, Any]:
+    """Entries of a file, if it is there and counts here; read once, until `forget`."""
+    if not file.exists():
+        return {}
+    entries, why = _read(file)
+    if why:
+        _warn_once(f"{file} is ignored: {why}; run `forgekit tune` again")
+    return entries or {}
 
 
 @functools.cache  # launchers ask often
@@ -165,7 +154,10 @@ def keep(gpu: str, name: str, entry: dict[str, Any] | None) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with shared_files.locked(file):
-            entries = _current_entries(file) | {name: entry}
+            entries, _ = _read(file)
+            if entries is None and os.path.lexists(file):
+                shared_files.set_aside(file)
+            entries = (entries or {}) | {name: entry}
             data = header() | {
                 "gpu": gpu,
                 "date": datetime.date.today().isoformat(),
@@ -176,14 +168,3 @@ def keep(gpu: str, name: str, entry: dict[str, Any] | None) -> None:
         remedy = "set FORGEKIT_TUNING to another"
         raise PlatformError(got_needed(str(file), error, "a folder to write to", remedy)) from None
     forget()
-
-
-def _current_entries(file: Path) -> dict[str, Any]:
-    """Entries to keep in a file that is replaced; what is no such file is set aside."""
-    try:
-        data = _read(file)
-    except _UNREADABLE:
-        if os.path.lexists(file):
-            shared_files.set_aside(file)
-        return {}
-    return dict(data["entries"]) if _is_current(data) else {}

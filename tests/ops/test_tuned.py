@@ -106,11 +106,14 @@ def test_many_rows_share_an_entry_up_to_twice_as_many() -> None:
     assert asked(dataclasses.replace(ROWS, rows=16384)) is None
 
 
-def test_a_file_written_by_another_process_is_read_again() -> None:
-    store()
+def test_a_file_is_read_once_until_it_is_written_here() -> None:
+    file = store()
     assert asked() == OTHER
-    store(dataclasses.replace(OTHER, rows=2))
-    assert asked() == dataclasses.replace(OTHER, rows=2)
+    file.write_text("{")
+    assert asked() == OTHER
+    with pytest.warns(UserWarning, match="cannot be read"):
+        tuned.forget()
+        assert asked() is None
 
 
 # -- files that do not count ----------------------------------------------------------------------
@@ -137,7 +140,6 @@ def test_a_file_that_does_not_count_is_told_once_and_replaced(
     with pytest.warns(UserWarning, match=said) as found:
         assert asked() is None
         tuned.forget()
-        file.touch()
         assert used() == TABLE
     assert len(found) == 1
     store()
@@ -232,6 +234,7 @@ def test_what_it_did_not_write_is_set_aside_and_never_removed(folder: Path) -> N
     assert file.with_suffix(".unreadable.json").read_text() == "{}"
     file.unlink()
     os.mkfifo(file)
+    tuned.forget()
     with pytest.warns(UserWarning, match="not a regular file"):
         assert asked() is None
     assert (folder / ".lock").read_text() == "of another program"

@@ -101,9 +101,11 @@ def _can_be(case: Case) -> bool:
     return sizes and case.op in OPERATORS and case.dtype in DTYPES
 
 
-def check_names(ops: Sequence[str], dtypes: Sequence[str]) -> None:
+def check_names(
+    ops: Sequence[str], dtypes: Sequence[str], known_ops: Sequence[str] = OPERATORS
+) -> None:
     """Raise UsageError for what is no operator, or no type."""
-    for option, wanted, known in (("--op", ops, OPERATORS), ("--dtype", dtypes, DTYPES)):
+    for option, wanted, known in (("--op", ops, known_ops), ("--dtype", dtypes, DTYPES)):
         for name in wanted:
             if name not in known:
                 needed = f"some of {', '.join(known)}"
