@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -108,7 +109,7 @@ def why_wrong(case: Case, inputs: tuple[Tensor, ...], result: Tensor) -> str | N
         at = int(error.argmax())
         value = float(error.flatten()[at])
         if value > worst[0]:
-            index = [int(i) for i in torch.unravel_index(torch.tensor(at), actual.shape)]
+            index = [int(i) for i in np.unravel_index(at, actual.shape)]  # torch's imports sympy
             index[_result_axis(case)] += start
             got, needed = float(actual.flatten()[at]), float(expected.flatten()[at])
             worst = value, f"the worst at {index}: got {got:.6g}, needed {needed:.6g}"
