@@ -45,19 +45,22 @@ def test_what_serves_which_columns() -> None:
     assert kind(1, 100, 64) == "one step, 2 rows"
     assert kind(1200, 2000, 64) == "one step, 2 rows"
     assert kind(1, 5000, 4) == "cluster 2, 2 rows"
+    assert kind(1, 1024, 64) == "one step, 2 rows"
+    assert kind(1, 1025, 64) == "cluster 8, 2 rows"
     assert kind(1, 1200, 64) == "cluster 8, 2 rows"
     assert kind(1, 40000, 8) == kind(1, 2100, 64, clusters=1) == "split, 2 rows"
     assert kind(1, 40000, 64 * 40) == "cluster 8, 2 rows"
 
 
-def test_threads_below_each_other() -> None:
-    """Fewer, the more columns there are: a block of 128 for each SM three times, six times."""
+def test_threads_side_by_side_and_below_each_other() -> None:
+    """Fewer below, the more columns there are: 128 of them for each SM three times, six times."""
 
-    def rows(blocks: int) -> int:
-        return choose_columns("sum", 1, 200, blocks * 128, 4, 16).rows
+    def block(blocks: int, size: int = 200) -> tuple[int, int]:
+        c = choose_columns("sum", 1, size, blocks * 128, 4, 16)
+        return c.lanes, c.rows
 
-    assert [rows(132 * n) for n in (3, 5, 6, 30)] == [16, 16, 8, 8]
-    assert choose_columns("sum", 1, 200, 132 * 2 * 128, 4, 16).lanes == 16
+    assert [block(132 * n) for n in (2, 3, 5, 6)] == [(16, 16), (32, 16), (32, 16), (32, 8)]
+    assert [block(132 * 2, size) for size in (128, 129)] == [(4, 32), (16, 16)]
 
 
 def test_softmax_of_columns_is_kept_where_it_fits() -> None:
