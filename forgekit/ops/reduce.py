@@ -8,9 +8,9 @@ from torch import Tensor
 
 from forgekit import ref
 from forgekit.errors import brief, usage_error
-from forgekit.ops.checks import check_float, check_tensor, check_variant, normal_dim
+from forgekit.ops.checks import normal_dim
 from forgekit.ops.operators import Operator
-from forgekit.ops.reductions import VARIANTS, launcher
+from forgekit.ops.reductions import check_operand, launcher
 
 
 def reduce_sum(
@@ -47,13 +47,10 @@ def reduce_sum(
 
 
 def _check(x: Any, dim: object, keepdim: object, variant: object) -> None:
-    check_tensor(x)
-    check_float(x.dtype)
-    normal_dim(dim, x.dim())
+    check_operand("reduce_sum", x, dim, variant)
     if not isinstance(keepdim, bool):
         remedy = "leave it out to drop the dimension"
         raise usage_error("keepdim", brief(keepdim), "True or False", remedy)
-    check_variant(variant, VARIANTS["reduce_sum"])
 
 
 def _reduced(

@@ -6,13 +6,15 @@ what is copied, or cut into pieces, before it is one.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from forgekit.errors import usage_error
 from forgekit.kernels import VECTOR_BYTES
 from forgekit.ops.calls import Call, Launch, View, contiguous_strides, fold
-from forgekit.ops.checks import check_float, check_variant, normal_dim
+from forgekit.ops.checks import check_float, check_tensor, check_variant, normal_dim
 from forgekit.ops.columns import launch_columns
 from forgekit.ops.launching import PIECE, aligned, clusters_of
 from forgekit.ops.row_launch import STEPS, launch_rows
@@ -24,6 +26,14 @@ VARIANTS = {  # that an operator takes; a gradient those of its softmax
     "softmax_backward": _SOFTMAX,
 }
 BY_COLUMNS = (None, "vectorized", "split")  # variants that know columns; the others know rows only
+
+
+def check_operand(op: str, x: Any, dim: object, variant: object, name: str = "x") -> None:
+    """Raise UsageError for a tensor or a dim that cannot be reduced, or another variant."""
+    check_tensor(x, name)
+    check_float(x.dtype, name)
+    normal_dim(dim, x.dim())
+    check_variant(variant, VARIANTS[op])
 
 
 def launcher(call: Call) -> Launch | None:

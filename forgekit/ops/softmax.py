@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from torch import Tensor
@@ -9,10 +10,10 @@ from torch import Tensor
 from forgekit import ref
 from forgekit.errors import usage_error
 from forgekit.ops.backends import backend_names
-from forgekit.ops.checks import check_float, check_tensor, check_variant, normal_dim
+from forgekit.ops.checks import check_tensor, normal_dim
 from forgekit.ops.operators import Operator
 from forgekit.ops.reduce import reduce_sum
-from forgekit.ops.reductions import VARIANTS, launcher
+from forgekit.ops.reductions import check_operand, launcher
 
 
 def softmax(
@@ -38,7 +39,7 @@ def softmax(
         PlatformError: a GPU older than compute capability 8.0.
     """
     if type(dim) is not int:  # True is equal to 1 where calls are looked up
-        _check(x, dim, variant)
+        check_operand("softmax", x, dim, variant)
         dim = normal_dim(dim, x.dim())
     return _softmax.call(x, (dim, variant), backend)
 
@@ -63,13 +64,6 @@ def softmax_backward(
 
 
 # -- softmax ---------------------------------------------------------------------------------
-def _check(x: Any, dim: object, variant: object, name: str = "x") -> None:
-    check_tensor(x, name)
-    check_float(x.dtype, name)
-    normal_dim(dim, x.dim())
-    check_variant(variant, VARIANTS["softmax"])
-
-
 def _backward(ctx: Any, grad: Tensor, y: Tensor) -> tuple[Tensor]:
     if ctx.backend is not None and ctx.backend not in backend_names("softmax_backward"):
         what = f"gradient of softmax by the backend {ctx.backend!r}"
@@ -82,7 +76,7 @@ _softmax = Operator(
     "softmax",
     "(Tensor x, int dim=-1, str? variant=None, str? backend=None) -> Tensor",
     reference=ref.softmax,
-    check=_check,
+    check=functools.partial(check_operand, "softmax"),
     launcher=launcher,
     keep=lambda x, y: (y,),
     backward=_backward,
@@ -92,7 +86,7 @@ _softmax = Operator(
 # -- its gradient ----------------------------------------------------------------------------
 def _check_pair(grad: Any, y: Any, dim: object, variant: object) -> None:
     check_tensor(grad, "grad")
-    _check(y, dim, variant, "y")
+    check_operand("softmax_backward", y, dim, variant, "y")
     if grad.shape != y.shape:
         remedy = "use grad.expand(y.shape) if it has to be repeated"
         needed = f"{tuple(y.shape)}, as y"
