@@ -79,10 +79,8 @@ def test_into_another_tensor():
 
 
 def test_far_away():
-    message = stopped(
-        "ld.global.b32 %r5, [%rd0+0x7f000000000]; ret;".replace("+0x7f000000000", "+8727373545472"),
-        np.zeros(4, np.float32),
-    )
+    body = "ld.global.b32 %r5, [%rd0+8727373545472]; ret;"
+    message = stopped(body, np.zeros(4, np.float32))
     assert "which belongs to no tensor of this launch" in message
     assert "Tensors: x: float32 (4,)." in message
 
@@ -122,16 +120,12 @@ def test_vectors_at_the_end():
 
 
 def test_an_inactive_thread_may_hold_any_address():
-    body = (
-        AT.format(step=4)
-        + """setp.lt.u32 %p1, %r0, 5; @!%p1 bra END;
+    body = f"""{AT.format(step=4)} setp.lt.u32 %p1, %r0, 5; @!%p1 bra END;
     ld.global.b32 %r5, [%rd11]; add.s32 %r5, %r5, 1; st.global.b32 [%rd11], %r5; END: ret;"""
-    )
     x = np.arange(5, dtype=np.int32)
     launch(body, x)
-    launch(
-        body.replace("@!%p1 bra END;", "").replace("ld.", "@%p1 ld.").replace("st.", "@%p1 st."), x
-    )
+    guarded = body.replace("@!%p1 bra END;", "").replace("ld.", "@%p1 ld.")
+    launch(guarded.replace("st.", "@%p1 st."), x)
     assert x.tolist() == [2, 3, 4, 5, 6]
 
 
@@ -292,11 +286,8 @@ KEEP = {
 @pytest.mark.parametrize("width", [1, 2])
 def test_stores_under_every_shape_of_mask(name, value, branch, width):
     """Masks that vary over threads, blocks, both or neither, with values that do too."""
-    op = (
-        f"st.global.b32 [%rd12], {value};"
-        if width == 1
-        else f"st.global.v2.b32 [%rd12], {{{value}, {value}}};"
-    )
+    one, two = f"b32 [%rd12], {value};", f"v2.b32 [%rd12], {{{value}, {value}}};"
+    op = "st.global." + (one if width == 1 else two)
     store = f"@!%p1 bra END; {op} END: ret;" if branch else f"@%p1 {op} ret;"
     body = f"""mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mad.lo.s32 %r4, %r1, %r2, %r0;
     mul.wide.u32 %rd11, %r4, {4 * width}; add.s64 %rd12, %rd0, %rd11; {MASKS[name]} {store}"""
@@ -311,11 +302,8 @@ def test_stores_under_every_shape_of_mask(name, value, branch, width):
 
 def test_of_threads_at_one_address_the_last_wins():
     x = np.zeros(1, np.int32)
-    launch(
-        "mov.u32 %r1, %ctaid.x; mad.lo.s32 %r2, %r1, 100, %r0; st.global.b32 [%rd0], %r2; ret;",
-        x,
-        grid=3,
-    )
+    body = "mov.u32 %r1, %ctaid.x; mad.lo.s32 %r2, %r1, 100, %r0; st.global.b32 [%rd0], %r2; ret;"
+    launch(body, x, grid=3)
     assert x[0] == 231
 
 

@@ -25,13 +25,9 @@ def stored(body: str, threads: int = 64, **how: object) -> list[int]:
 
 # -- branches and exits ----------------------------------------------------------------------------
 def test_guarded_exits():
-    assert stored("setp.lt.u32 %p1, %r0, 10; @%p1 ret; st.global.b32 [%rd11], %r0; ret;") == [
-        -1
-    ] * 10 + list(range(10, 64))
-    assert (
-        stored("setp.lt.u32 %p1, %r0, 10; @!%p1 exit; st.global.b32 [%rd11], %r0;")
-        == list(range(10)) + [-1] * 54
-    )
+    body = "setp.lt.u32 %p1, %r0, 10; @%p1 ret; st.global.b32 [%rd11], %r0; ret;"
+    assert stored(body) == [-1] * 10 + list(range(10, 64))
+    assert stored(body.replace("@%p1 ret", "@!%p1 exit")) == list(range(10)) + [-1] * 54
 
 
 def test_running_off_the_end_is_an_exit():
@@ -39,9 +35,8 @@ def test_running_off_the_end_is_an_exit():
 
 
 def test_a_branch_to_the_next_instruction():
-    assert stored(
-        "setp.lt.u32 %p1, %r0, 7; @%p1 bra L; L: st.global.b32 [%rd11], %r0; ret;", 32
-    ) == list(range(32))
+    body = "setp.lt.u32 %p1, %r0, 7; @%p1 bra L; L: st.global.b32 [%rd11], %r0; ret;"
+    assert stored(body, 32) == list(range(32))
 
 
 def test_a_trap_names_its_thread():
@@ -60,13 +55,9 @@ def test_calls_other_than_printf_are_refused():
 
 
 # -- barriers of the whole block -------------------------------------------------------------------
-REVERSE = (
-    SHARED
-    + AT
-    + """st.shared.b32 [%r3], %r0; {barrier}
+REVERSE = f"""{SHARED} st.shared.b32 [%r3], %r0; {{barrier}}
 mov.u32 %r5, %ntid.x; sub.s32 %r5, %r5, %r0; shl.b32 %r5, %r5, 2; add.s32 %r5, %r5, %r1;
 ld.shared.b32 %r6, [%r5+-4]; st.global.b32 [%rd11], %r6; ret;"""
-)
 
 
 @pytest.mark.parametrize(
@@ -74,27 +65,17 @@ ld.shared.b32 %r6, [%r5+-4]; st.global.b32 [%rd11], %r6; ret;"""
 )
 @pytest.mark.parametrize("threads", [1, 32, 33, 96])
 def test_everyone_meets_at_a_barrier(barrier, threads):
-    x = out(threads)
-    late = (
-        "setp.lt.u32 %p1, %r0, 3; @!%p1 bra GO; mov.b32 %r7, 0; WORK: add.s32 %r7, %r7, 1; "
-        "setp.lt.u32 %p1, %r7, 9; @%p1 bra WORK; GO:"
-    )
-    launch(REVERSE.format(barrier=late + barrier), x, block=threads)
-    assert x.tolist() == list(range(threads))[::-1]
+    late = """setp.lt.u32 %p1, %r0, 3; @!%p1 bra GO; mov.b32 %r7, 0; WORK: add.s32 %r7, %r7, 1;
+    setp.lt.u32 %p1, %r7, 9; @%p1 bra WORK; GO:"""
+    assert stored(REVERSE.format(barrier=late + barrier), threads) == list(range(threads))[::-1]
 
 
 def test_a_barrier_does_not_wait_for_threads_that_have_exited():
-    x = out(96)
-    body = (
-        SHARED
-        + AT
-        + """setp.ge.u32 %p1, %r0, 40; @%p1 ret;
+    body = f"""{SHARED} setp.ge.u32 %p1, %r0, 40; @%p1 ret;
     st.shared.b32 [%r3], %r0; bar.sync 0;
     xor.b32 %r5, %r2, 4; add.s32 %r5, %r5, %r1; ld.shared.b32 %r6, [%r5];
     st.global.b32 [%rd11], %r6; ret;"""
-    )
-    launch(body, x, block=96)
-    assert x.tolist() == [t ^ 1 for t in range(40)] + [-1] * 56
+    assert stored(body, 96) == [t ^ 1 for t in range(40)] + [-1] * 56
 
 
 def test_threads_that_exit_while_others_wait_let_them_go():
@@ -114,11 +95,7 @@ def test_a_barrier_in_a_branch_that_only_some_blocks_take():
 
 def test_a_barrier_in_a_loop():
     """Threads of different speed: nobody overtakes by a whole round."""
-    x = out(64)
-    body = (
-        SHARED
-        + AT
-        + """mov.b32 %r10, 0; mov.b32 %r11, 0;
+    body = f"""{SHARED} mov.b32 %r10, 0; mov.b32 %r11, 0;
     ROUND: add.s32 %r12, %r0, %r10; st.shared.b32 [%r3], %r12; and.b32 %r13, %r12, 7;
     mov.b32 %r14, 0;
     WORK: setp.ge.u32 %p2, %r14, %r13; @%p2 bra MEET; add.s32 %r14, %r14, 1; bra WORK;
@@ -126,9 +103,7 @@ def test_a_barrier_in_a_loop():
     xor.b32 %r5, %r2, 128; add.s32 %r5, %r5, %r1; ld.shared.b32 %r6, [%r5]; add.s32 %r11, %r11, %r6;
     bar.sync 0; add.s32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, 4; @%p1 bra ROUND;
     st.global.b32 [%rd11], %r11; ret;"""
-    )
-    launch(body, x, block=64)
-    assert x.tolist() == [4 * (t ^ 32) + 6 for t in range(64)]
+    assert stored(body) == [4 * (t ^ 32) + 6 for t in range(64)]
 
 
 def test_part_of_the_block_at_two_barriers():
@@ -153,9 +128,8 @@ def test_a_barrier_of_some_warps():
 
 @pytest.mark.parametrize("threads, count", [(48, 64), (33, 64), (1, 32), (48, 32)])
 def test_counts_are_of_whole_warps(threads, count):
-    assert stored(f"bar.sync 1, {count}; st.global.b32 [%rd11], %r0; ret;", threads) == list(
-        range(threads)
-    )
+    body = f"bar.sync 1, {count}; st.global.b32 [%rd11], %r0; ret;"
+    assert stored(body, threads) == list(range(threads))
 
 
 def test_lanes_that_a_warp_does_not_have_count_with_it():
@@ -177,13 +151,11 @@ def test_a_number_may_have_another_count_the_next_time():
 
 def test_a_warp_that_comes_in_parts_counts_once():
     """Lanes of one warp arrive from two places; 64 threads are two warps, not three parts."""
-    body = (
-        AT
-        + """setp.ge.u32 %p1, %r0, 32; @%p1 bra SECOND; setp.lt.u32 %p2, %r0, 5; @%p2 bra FEW;
+    body = f"""{AT} setp.ge.u32 %p1, %r0, 32; @%p1 bra SECOND; setp.lt.u32 %p2, %r0, 5;
+    @%p2 bra FEW;
     bar.sync 1, 64; bra END; FEW: bar.sync 1, 64; bra END;
     SECOND: mov.b32 %r7, 0; st.volatile.global.b32 [%rd0], %r7; bar.sync 1, 64;
     END: ld.volatile.global.b32 %r8, [%rd0]; st.global.b32 [%rd11+4], %r8; ret;"""
-    )
     x = out(65)
     launch(body, x, block=64)
     assert x.tolist() == [0] * 65

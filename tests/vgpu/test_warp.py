@@ -79,15 +79,10 @@ def test_votes():
     odd = "and.b32 %r6, %r4, 1; setp.eq.s32 %p1, %r6, 1; "
     assert per_lane(odd + "vote.sync.ballot.b32 %r5, %p1, -1;") == [as_signed(0xAAAAAAAA)] * 32
     for mode, want in (("any", 1), ("all", 0), ("uni", 0)):
-        assert (
-            per_lane(odd + f"vote.sync.{mode}.pred %p2, %p1, -1; selp.b32 %r5, 1, 0, %p2;")
-            == [want] * 32
-        )
-    for mode, want in (("any", 0), ("all", 0), ("uni", 1)):
-        text = (
-            f"setp.lt.s32 %p1, %r4, 0; vote.sync.{mode}.pred %p2, %p1, -1; selp.b32 %r5, 1, 0, %p2;"
-        )
-        assert per_lane(text) == [want] * 32
+        vote = f"vote.sync.{mode}.pred %p2, %p1, -1; selp.b32 %r5, 1, 0, %p2;"
+        assert per_lane(odd + vote) == [want] * 32
+        nobody = per_lane("setp.lt.s32 %p1, %r4, 0; " + vote)
+        assert nobody == [int(mode == "uni")] * 32
 
 
 def test_votes_of_blocks_that_fill_no_warp():
@@ -193,24 +188,15 @@ def test_lanes_that_are_not_named_are_not_waited_for():
 
 
 def test_lanes_that_have_left_are_not_waited_for():
-    out = np.zeros(32, np.int32)
-    body = (
-        AT
-        + """setp.ge.u32 %p1, %r0, 8; @%p1 ret;
-    redux.sync.add.s32 %r5, %r0, -1; st.global.b32 [%rd11], %r5; ret;"""
-    )
-    launch(body, out)
-    assert out.tolist() == [28] * 8 + [0] * 24
+    body = "setp.ge.u32 %p1, %r0, 8; @%p1 ret; redux.sync.add.s32 %r5, %r0, -1;"
+    assert per_lane(body) == [28] * 8 + [-77] * 24
 
 
 def test_lanes_that_never_come():
-    body = (
-        AT
-        + """setp.ge.u32 %p1, %r0, 8; @%p1 bra OTHER;
+    body = """setp.ge.u32 %p1, %r0, 8; @%p1 bra OTHER;
     shfl.sync.bfly.b32 %r5, %r0, 1, 31, -1; OTHER: bar.sync 0; ret;"""
-    )
     with pytest.raises(DeadlockError) as caught:
-        launch(body, np.zeros(32, np.int32), block=64)
+        launch(body, block=64)
     message = str(caught.value)
     assert "thread (8, 0, 0) of block (0, 0, 0) and 55 more wait at barrier 0" in message
     assert (
