@@ -79,10 +79,7 @@ def test_groups_complete_in_order(pending):
 
 
 def test_empty_groups_count():
-    text = (
-        "cp.async.cg.shared.global [%r3], [%rd3], 16; cp.async.commit_group; "
-        "cp.async.commit_group; "
-    )
+    text = "cp.async.cg.shared.global [%r3], [%rd3], 16; " + "cp.async.commit_group; " * 2
     assert (run(text + "cp.async.wait_group 1;") == source()).all()
     assert (run(text + "cp.async.wait_group 2;") == FRESH).all()
 
@@ -107,11 +104,8 @@ def test_a_thread_that_reads_nothing_may_point_anywhere():
 
 
 def test_a_predicate_that_skips_the_source():
-    text = (
-        "setp.ge.u32 %p1, %r0, 20; cp.async.ca.shared.global [%r3], [%rd3], 16, %p1; "
-        "cp.async.wait_all;"
-    )
-    y = run(text)
+    copy = "cp.async.ca.shared.global [%r3], [%rd3], 16, %p1; cp.async.wait_all;"
+    y = run("setp.ge.u32 %p1, %r0, 20; " + copy)
     assert (y[:20] == source()[:20]).all() and (y[20:] == 0).all()
 
 
@@ -121,10 +115,8 @@ def test_a_cache_policy_is_not_a_size():
 
 
 def test_guarded_copies():
-    y = run(
-        "setp.lt.u32 %p1, %r0, 7; @%p1 cp.async.cg.shared.global [%r3], [%rd3], 16; "
-        "cp.async.wait_all;"
-    )
+    copy = "@%p1 cp.async.cg.shared.global [%r3], [%rd3], 16; cp.async.wait_all;"
+    y = run("setp.lt.u32 %p1, %r0, 7; " + copy)
     assert (y[:7] == source()[:7]).all() and (y[7:] == FRESH).all()
 
 
@@ -138,41 +130,24 @@ def test_groups_are_of_each_thread():
 
 def test_the_source_is_read_when_the_copy_is_carried_out():
     """A kernel that overwrites the source before the wait has a race; here it shows."""
-    y = run(
-        "cp.async.cg.shared.global [%r3], [%rd3], 16; st.global.b32 [%rd3], 7; cp.async.wait_all;"
-    )
+    copy = "cp.async.cg.shared.global [%r3], [%rd3], 16; "
+    y = run(copy + "st.global.b32 [%rd3], 7; cp.async.wait_all;")
     assert (y[:, 0] == 7).all()
 
 
 # -- errors, which name the line of the copy -------------------------------------------------------
-def stopped(text: str, x: np.ndarray) -> str:
-    body = HEAD + text + "cp.async.wait_all; ret;"
-    with pytest.raises(MemoryAccessError) as caught:
-        launch(body, x, np.zeros(128, np.uint32))
-    assert f"PTX line {line_of(body, text.strip(), 2)}:" in str(caught.value)
-    return str(caught.value)
-
-
-def test_out_of_bounds():
-    message = stopped("\ncp.async.cg.shared.global [%r3], [%rd3], 16;\n", np.zeros(120, np.uint32))
-    assert "thread (30, 0, 0) of block (0, 0, 0) copies from x[120] and the 3 after it" in message
-    message = stopped(
-        "\ncp.async.cg.shared.global [%r3+1936], [%rd3], 16;\n", np.zeros(128, np.uint32)
-    )
-    assert (
-        "thread (7, 0, 0) of block (0, 0, 0) copies to 16 bytes at shared-memory offset 2,048"
-        in message
-    )
-
-
-def test_misaligned():
-    message = stopped(
-        "\ncp.async.cg.shared.global [%r3], [%rd3+4], 16;\n", np.zeros(256, np.uint32)
-    )
-    assert "Misaligned access" in message and "16 bytes at x[1]" in message
-    assert "shared-memory offset 8" in stopped(
-        "\ncp.async.cg.shared.global [%r3+8], [%rd3], 16;\n", np.zeros(128, np.uint32)
-    )
+@pytest.mark.parametrize("operands, words, says", [
+    ("[%r3], [%rd3]", 120, r"thread \(30, 0, 0\).* copies from x\[120\] and the 3 after it"),
+    ("[%r3+1936], [%rd3]", 128, r"thread \(7, 0, 0\).* to 16 bytes at shared-memory offset 2,048"),
+    ("[%r3], [%rd3+4]", 256, r"(?s)Misaligned access.*16 bytes at x\[1\]"),
+    ("[%r3+8], [%rd3]", 128, "shared-memory offset 8"),
+])  # fmt: skip
+def test_wrong_addresses(operands, words, says):
+    copy = f"cp.async.cg.shared.global {operands}, 16;"
+    body = f"{HEAD}\n{copy}\ncp.async.wait_all; ret;"
+    with pytest.raises(MemoryAccessError, match=says) as caught:
+        launch(body, np.zeros(words, np.uint32), np.zeros(128, np.uint32))
+    assert f"PTX line {line_of(body, copy, 2)}:" in str(caught.value)
 
 
 def test_mbarriers_that_count_copies_besides_are_refused():

@@ -9,6 +9,7 @@ from ptx_launch import launch
 from forgekit.errors import UnsupportedPtxError
 
 AT = "mul.wide.u32 %rd10, %r0, 4; add.s64 %rd11, %rd1, %rd10; add.s64 %rd12, %rd2, %rd10; "
+KEEP = "st.global.b32 [%rd12], %r5; ret;"
 
 
 def serve(
@@ -17,10 +18,7 @@ def serve(
     """All threads update one word with a value each: what is left, and what each got."""
     cell = np.array([start], kind)
     x, old = np.array(values, kind), np.zeros(len(values), kind)
-    body = (
-        AT + f"ld.global.b32 %r4, [%rd11]; {op} %r5, [%rd0], {second} %r4; "
-        f"st.global.b32 [%rd12], %r5; ret;"
-    )
+    body = f"{AT} ld.global.b32 %r4, [%rd11]; {op} %r5, [%rd0], {second} %r4; {KEEP}"
     launch(body, cell, x, old, block=len(values))
     return cell[0].item(), old.tolist()
 
@@ -66,10 +64,7 @@ def test_threads_are_served_in_order(op, fn, values, start):
 def test_compare_and_swap():
     values = list(range(1, 41))
     assert serve("atom.global.cas.b32", 0, values, second="0,") == (1, [0] + [1] * 39)
-    body = (
-        AT + "add.s32 %r4, %r0, 1; atom.global.cas.b32 %r5, [%rd0], %r0, %r4; "
-        "st.global.b32 [%rd12], %r5; ret;"
-    )
+    body = f"{AT} add.s32 %r4, %r0, 1; atom.global.cas.b32 %r5, [%rd0], %r0, %r4; {KEEP}"
     cell, old = np.zeros(1, np.int32), np.zeros(40, np.int32)
     launch(body, cell, old, old, block=40)
     assert cell[0] == 40 and old.tolist() == list(range(40))
@@ -118,10 +113,7 @@ def test_shared_memory():
 def test_float_sums_are_taken_in_order(threads):
     x = np.random.default_rng(4).standard_normal(threads).astype(np.float32)
     cell, old = np.array([0.5], np.float32), np.zeros(threads, np.float32)
-    body = (
-        AT + "ld.global.b32 %r4, [%rd11]; atom.global.add.f32 %r5, [%rd0], %r4; "
-        "st.global.b32 [%rd12], %r5; ret;"
-    )
+    body = f"{AT} ld.global.b32 %r4, [%rd11]; atom.global.add.f32 %r5, [%rd0], %r4; {KEEP}"
     launch(body, cell, x, old, block=threads)
     total, olds = np.float32(0.5), []
     for v in x:

@@ -87,24 +87,16 @@ def test_stores_into_the_next_block():
 
 
 def test_generic_addresses():
-    body = (
-        STORE
-        + NEXT
-        + """cvt.u64.u32 %rd12, %r6; cvta.shared.u64 %rd13, %rd12;
+    body = f"""{STORE} {NEXT} cvt.u64.u32 %rd12, %r6; cvta.shared.u64 %rd13, %rd12;
     mapa.u64 %rd14, %rd13, %r7; ld.b32 %r20, [%rd14];"""
-    )
     assert (run(body + BACK) == of_next(8, 4)).all()
 
 
 def test_atomics_count_every_block():
-    body = (
-        """mov.b32 %r20, 0; st.shared.b32 [%r6], %r20; """
-        + MEET
-        + """
-    mov.b32 %r9, 0; mapa.shared::cluster.u32 %r8, %r6, %r9;
-    red.shared::cluster.add.u32 [%r8], 1; atom.shared::cluster.add.u32 %r10, [%r8], 1; """
-    )
-    got = run(body + MEET + "ld.shared.b32 %r20, [%r6];" + BACK)
+    body = f"""mov.b32 %r20, 0; st.shared.b32 [%r6], %r20; {MEET}
+    mov.b32 %r9, 0; mapa.shared::cluster.u32 %r8, %r6, %r9; red.shared::cluster.add.u32 [%r8], 1;
+    atom.shared::cluster.add.u32 %r10, [%r8], 1; {MEET} ld.shared.b32 %r20, [%r6];"""
+    got = run(body + BACK)
     assert (got.reshape(2, 4, 32) == np.array([8, 0, 0, 0])[:, None]).all()
 
 

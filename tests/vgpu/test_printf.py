@@ -54,10 +54,8 @@ def test_formats(form, packed, want):
 
 def test_strings():
     holder = Holder("wörld")
-    assert (
-        format_c(holder, "%s|%8s", struct.pack("<QQ", holder.address, holder.address))
-        == "wörld|   wörld"
-    )  # type: ignore[arg-type]
+    packed = struct.pack("<QQ", holder.address, holder.address)
+    assert format_c(holder, "%s|%8s", packed) == "wörld|   wörld"  # type: ignore[arg-type]
 
 
 TEXT = "b%d t%d\n"
@@ -82,15 +80,11 @@ def test_blocks_print_in_order(capsys):
 @pytest.mark.parametrize("batch_threads", [32, 64, 4096])
 def test_only_threads_that_come_there_print(batch_threads, capsys):
     """First the odd threads, in the branch, then thread 0; all of block 0 before block 1."""
-    body = (
-        BODY
-        + f"""and.b32 %r2, %r0, 1; setp.eq.u32 %p1, %r2, 0; @%p1 bra EVEN; {PRINT}
+    body = f"""{BODY} and.b32 %r2, %r0, 1; setp.eq.u32 %p1, %r2, 0; @%p1 bra EVEN; {PRINT}
     EVEN: setp.ne.u32 %p1, %r0, 0; @%p1 bra END; {PRINT} END: ret;"""
-    )
     launch(body, grid=2, block=6, head=HEAD, batch_threads=batch_threads)
-    assert capsys.readouterr().out == "".join(
-        f"b{b} t{t}\n" for b in range(2) for t in (1, 3, 5, 0)
-    )
+    wanted = [f"b{b} t{t}" for b in range(2) for t in (1, 3, 5, 0)]
+    assert capsys.readouterr().out.splitlines() == wanted
 
 
 def test_a_launch_prints_a_bounded_number_of_lines(capsys, monkeypatch):
