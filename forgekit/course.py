@@ -79,6 +79,14 @@ def exercise_folders() -> dict[str, Path]:
     return found
 
 
+def exercise_folder(name: str) -> Path | None:
+    """The folder of `week0/scale`, if it is there: at once, without a look at all others."""
+    week, _, short = name.partition("/")
+    place = dict(_weeks_with("exercises")).get(week)
+    folder = place / "exercises" / short if place and short.isidentifier() else None
+    return folder if folder and (folder / "exercise.py").is_file() else None
+
+
 def _weeks_with(part: str) -> Iterator[tuple[str, Path]]:
     """Each week with the nearest of its folders that has such a part, if there is one."""
     for week in (name.partition("_")[0] for name in WEEKS):

@@ -176,9 +176,9 @@ def exercise(name: str) -> Exercise:
     Raises:
         UsageError: there is none, with names that are near, or with where it was looked for.
     """
+    if isinstance(name, str) and (folder := course.exercise_folder(name)):
+        return _load(name, folder)
     folders = course.exercise_folders()
-    if name in folders:
-        return _load(name, folders[name])
     week = str(name).partition("/")[0]
     near = difflib.get_close_matches(str(name), folders, n=3, cutoff=0.4)
     remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else (

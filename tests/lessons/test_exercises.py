@@ -121,3 +121,5 @@ def test_bank_tells_mistakes_apart(e):
 def test_texts_are_complete(e):
     assert len(e.hints) == 3 and all(e.hints) and e.analysis.strip() and e.task.strip()
     assert e.title[0].islower() and not e.title.endswith(".")
+    text = (e.folder / "exercise.py").read_text(encoding="utf-8")
+    assert not re.search("^(import|from) cutlass", text, re.MULTILINE), "all would wait for it"

@@ -133,22 +133,18 @@ class Cells:
     """A notebook's cells and names, without a browser."""
 
     def __init__(self) -> None:
-        from IPython.core.compilerop import CachingCompiler
         from IPython.core.interactiveshell import InteractiveShell
         from traitlets.config import Config
-
-        number = self
-
-        class Named(CachingCompiler):
-            def get_code_name(self, *_: Any) -> str:
-                return f"{FOLDER}cell [{number.cell}]"
 
         self.cell = 0
         config = Config({"HistoryManager": {"enabled": False}, "InteractiveShell": {
             "colors": "NoColor"}})  # fmt: skip
         self.shell = InteractiveShell.instance(config=config)
-        self.shell.compile = Named()
-        setattr(self.shell, "showtraceback", lambda *_, **__: None)  # noqa: B010
+        for part, name, replaced in (
+            (self.shell.compile, "get_code_name", lambda *_: f"{FOLDER}cell [{self.cell}]"),
+            (self.shell, "showtraceback", lambda *_, **__: None),
+        ):
+            setattr(part, name, replaced)
 
     def run(self, number: int, text: str) -> str:
         """Run a cell; what it raised in a line, or nothing."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import cutlass
-import cutlass.cute as cute
 import torch
 
 import forgekit as fk
@@ -23,30 +21,14 @@ _DTYPES = (torch.float32, torch.float16)
 _ROWS = "mode 0 is the rows; along which mode does a vector lie?"
 
 
-@cute.kernel
-def _by_vectors_kernel(mX: cute.Tensor, mY: cute.Tensor, width: cutlass.Constexpr) -> None:
-    tidx, _, _ = cute.arch.thread_idx()
-    bidx, bidy, _ = cute.arch.block_idx()
-    vector = bidx * 32 + tidx
-    if vector * width < mX.shape[1]:
-        gX = cute.local_tile(mX, (1, width), (bidy, vector))  # (1,Width)
-        gY = cute.local_tile(mY, (1, width), (bidy, vector))  # (1,Width)
-        gY.store(gX.load())
-
-
-@cute.jit
-def by_vectors(mX: cute.Tensor, mY: cute.Tensor) -> None:
-    width = 128 // mX.element_type.width
-    grid = (cute.ceil_div(mX.shape[1], 32 * width), mX.shape[0], 1)
-    _by_vectors_kernel(mX, mY, width).launch(grid=grid, block=(32, 1, 1))
-
-
 def _pair(m: int, n: int, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
     x = fk.randn(m, n, dtype=dtype, device="virtual")
     return x, fk.empty(m, n, dtype=dtype, device="virtual")
 
 
 def _compiled(submission: Submission, *tensors: torch.Tensor) -> CompiledKernel:
+    from .kernels import by_vectors  # which imports CuTe DSL
+
     promise = python_function(submission, "promise(x)")
     specs: list[Any] = []
     for t in tensors:
