@@ -12,7 +12,7 @@ when it is asked for.
     torch_cuda.py       torch.cuda
     graphs.py           streams, events, captured graphs
     device.py           what the device says of itself
-    bindings.py, device_memory.py      the driver's and the runtime's calls
+    bindings.py         the driver's and the runtime's calls
     cute_dsl.py         CuTe DSL's own helpers
 """
 

@@ -1,18 +1,22 @@
 """cuda-python's host calls (`cuda.bindings.driver`, `cuda.bindings.runtime`) on the virtual GPU.
 
-Each call that is offered is one entry of `_calls`; each other one is refused by name.
+Each call that is offered is one entry of `_calls`; each other one is refused by name. A device
+pointer is an address of this process: of what was allocated here, or of a live tensor.
 """
 
 from __future__ import annotations
 
+import ctypes
 import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from forgekit.errors import UsageError, got_needed
-from forgekit.vgpu.cuda import device, device_memory, graphs
+from forgekit.vgpu.cuda import device, graphs
 from forgekit.vgpu.cuda.patches import Patches
-from forgekit.vgpu.host import limits
+from forgekit.vgpu.host import arguments, limits
 
 _objects: dict[int, Any] = {}  # events and graphs, by handle
 
@@ -190,7 +194,7 @@ def _memory(module: Any, prefix: str) -> dict[str, Callable]:
     def copying(to_device: bool, from_device: bool) -> Callable:
         def copy(to: Any, source: Any, size: int, stream: Any = 0, *_: Any) -> None:
             work = functools.partial(
-                device_memory.copy, int(to), int(source), size,
+                _copy, int(to), int(source), size,
                 to_device=to_device, from_device=from_device,
             )  # fmt: skip
             graphs.submit(int(stream), work)
@@ -203,7 +207,7 @@ def _memory(module: Any, prefix: str) -> dict[str, Callable]:
 
     def setting(item_bytes: int) -> Callable:
         def fill(to: Any, value: int, count: int, stream: Any = 0) -> None:
-            work = functools.partial(device_memory.fill, int(to), value, item_bytes, count)
+            work = functools.partial(_fill, int(to), value, item_bytes, count)
             graphs.submit(int(stream), work)
 
         return fill
@@ -216,17 +220,60 @@ def _memory(module: Any, prefix: str) -> dict[str, Callable]:
     calls |= {f"{name}Async": call for name, call in calls.items()}
 
     def new(size: int, *_: Any) -> Any:
-        return pointer(device_memory.allocate(size))
+        return pointer(_allocate(size))
 
     def free(address: Any, *_: Any) -> None:
-        device_memory.free(int(address))
+        _free(int(address))
 
     news = ("MemAlloc", "MemAllocAsync", "MemAllocManaged", "Malloc", "MallocAsync",
             "MallocManaged")  # fmt: skip
     hosts = ("MemAllocHost", "MemHostAlloc", "MallocHost", "HostAlloc")
     return {
         **calls, **dict.fromkeys(news, new),
-        **dict.fromkeys(hosts, lambda size, *_: device_memory.allocate(size)),
+        **dict.fromkeys(hosts, lambda size, *_: _allocate(size)),
         **dict.fromkeys(("MemFree", "MemFreeAsync", "MemFreeHost", "Free", "FreeAsync",
                          "FreeHost"), free),
     }  # fmt: skip
+
+
+def _allocate(size_bytes: int) -> int:
+    """The address of fresh memory; all its bits are set, as in memory that nobody has written."""
+    memory = np.full(max(int(size_bytes), 1) + 512, 0xFF, np.uint8)
+    start = memory.ctypes.data
+    address = -(-start // 512) * 512
+    arguments.allocated[address] = memory[address - start :][: int(size_bytes)]
+    return address
+
+
+def _free(address: int) -> None:
+    """Raises UsageError: nothing was allocated there, or it is free already."""
+    if address and arguments.allocated.pop(address, None) is None:
+        needed = "what an allocation returned, once"
+        raise UsageError(got_needed("free", f"{address:#x}", needed, "free each pointer once"))
+
+
+def _copy(to: int, source: int, size_bytes: int, *, to_device: bool, from_device: bool) -> None:
+    """Copy bytes; raises UsageError where a device pointer's memory does not hold so many."""
+    for address, on_device in ((to, to_device), (source, from_device)):
+        if on_device:
+            _check_holds(address, size_bytes, "memcpy")
+    ctypes.memmove(to, source, size_bytes)
+
+
+def _fill(address: int, value: int, item_bytes: int, count: int) -> None:
+    """Write `count` items of one value; raises UsageError as `_copy` does."""
+    _check_holds(address, item_bytes * count, "memset")
+    item = (value % (1 << 8 * item_bytes)).to_bytes(item_bytes, "little")
+    memory = (ctypes.c_uint8 * (item_bytes * count)).from_address(address)
+    np.ctypeslib.as_array(memory).reshape(count, item_bytes)[:] = np.frombuffer(item, np.uint8)
+
+
+def _check_holds(address: int, size_bytes: int, what: str) -> None:
+    found = arguments.storage_at(address) if size_bytes else (address, 0, None)
+    if found is None or address + size_bytes > found[0] + found[1]:
+        got = f"{size_bytes:,} bytes at {address:#x}, where "
+        got += "nothing is allocated" if found is None else (
+            f"{found[0] + found[1] - address:,} are left")  # fmt: skip
+        raise UsageError(
+            got_needed(what, got, "device memory of that size", "check the pointer and the size")
+        )

@@ -14,13 +14,10 @@ class Patches:
     def __init__(self) -> None:
         self._before: list[tuple[Any, str, Any]] = []
 
-    def put(self, owner: Any, name: str, value: Any) -> Any:
-        """Replace an attribute of a module or class; returns what it was before, or None."""
-        original = vars(owner).get(name, _NOTHING)
-        self._before.append((owner, name, original))
-        inherited = getattr(owner, name, None)
+    def put(self, owner: Any, name: str, value: Any) -> None:
+        """Replace an attribute of a module or class."""
+        self._before.append((owner, name, vars(owner).get(name, _NOTHING)))
         setattr(owner, name, value)
-        return inherited if original is _NOTHING else original
 
     def put_all(self, owner: Any, values: Mapping[str, Any]) -> None:
         for name, value in values.items():
