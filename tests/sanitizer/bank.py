@@ -108,40 +108,43 @@ def {name}({tensors}, bug: cutlass.Constexpr = None):
 """
 
 
-def family(
-    *, args: Args, want: Want, bugs: tuple[Bug, ...] = (), static: tuple[int, ...] = (),
-    block: Any = None, grid: Any = 1, name: str = "", **more: Any,
-) -> Callable[[Any], Family]:  # fmt: skip
-    """Makes a `Family` of a kernel, which needs no annotations, or, without `block`, of its host.
+def launched(kernel: Any, block: Any, grid: Any = 1, name: str = "", **more: Any) -> Any:
+    """The host function that launches a kernel, with its tensors and `bug`.
 
-    block, grid: threads and blocks, a number or (x, y, z), or a function of the tensors that says
-    so; name: of the host function, where it is not the kernel's; more: of `launch`, such as
-    cluster, and constants for parameters of the kernel.
+    The kernel needs no annotations. block, grid: threads and blocks, a number or (x, y, z), or a
+    function of the tensors that says so; name: of the host function, where it is not the kernel's;
+    more: of `launch`, such as cluster, and constants for parameters of the kernel.
     """
+    plain = inspect.unwrap(kernel)
+    name = name or plain.__name__
+    parameters = list(inspect.signature(plain).parameters)
+    constants = {p: more.pop(p) for p in parameters if p in more}
+    tensors = [p for p in parameters if p != "bug" and p not in constants]
+    plain.__annotations__ = {
+        p: cute.Tensor if p in tensors else cutlass.Constexpr for p in parameters
+    }
+    text = _HOST.format(
+        name=name, tensors=", ".join(f"{t}: cute.Tensor" for t in tensors),
+        arguments=", ".join(parameters), names=", ".join(tensors),
+    )  # fmt: skip
+    file = f"<host of {plain.__module__}.{name}>"
+    linecache.cache[file] = len(text), None, text.splitlines(True), file  # its source
+    known = {"cutlass": cutlass, "cute": cute, "kernel": kernel, "size": _size, "grid": grid,
+             "block": block, "more": more, **constants, "__name__": plain.__module__}  # fmt: skip
+    exec(compile(text, file, "exec"), known)
+    known[name].__doc__ = plain.__doc__
+    return known[name]
+
+
+def family(
+    *, args: Args, want: Want, bugs: tuple[Bug, ...] = (), static: tuple[int, ...] = (), **how: Any
+) -> Callable[[Any], Family]:
+    """Makes a `Family` of a kernel, `how` as in `launched`, or, without any, of a host function."""
 
     def make(function: Any) -> Family:
-        if block is None:
+        if not how:
             return Family(function, args, want, bugs, static)
-        plain = inspect.unwrap(function)
-        parameters = list(inspect.signature(plain).parameters)
-        constants = {name: more.pop(name) for name in parameters if name in more}
-        tensors = [name for name in parameters if name != "bug" and name not in constants]
-        plain.__annotations__ = {
-            name: cute.Tensor if name in tensors else cutlass.Constexpr for name in parameters
-        }
-        host_name = name or plain.__name__
-        text = _HOST.format(
-            name=host_name, tensors=", ".join(f"{name}: cute.Tensor" for name in tensors),
-            arguments=", ".join(parameters), names=", ".join(tensors),
-        )  # fmt: skip
-        file = f"<host of {plain.__module__}.{host_name}>"
-        linecache.cache[file] = len(text), None, text.splitlines(True), file  # its source
-        known = {"cutlass": cutlass, "cute": cute, "kernel": function, "size": _size,
-                 "grid": grid, "block": block, "more": more, **constants,
-                 "__name__": plain.__module__}  # fmt: skip
-        exec(compile(text, file, "exec"), known)
-        known[host_name].__doc__ = plain.__doc__
-        return Family(known[host_name], args, want, bugs, static, function)
+        return Family(launched(function, **how), args, want, bugs, static, function)
 
     return make
 
