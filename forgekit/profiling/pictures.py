@@ -11,6 +11,7 @@ from forgekit.profiling.profiled_lines import ProfiledLine
 from forgekit.show import Shown
 from forgekit.tracing.banks import banks
 from forgekit.tracing.coalescing import coalescing
+from forgekit.tracing.source_lines import is_meant
 from forgekit.tracing.warp_access import WarpAccesses
 
 if TYPE_CHECKING:
@@ -41,38 +42,21 @@ def show(
     if profile.call is None:
         remedy = "use fk.profile(kernel, *args)"
         raise usage_error("profile", "that of a script", "one of a call", remedy)
-    kernel, args = profile.call
-    chosen = _line(profile, line)
-    pictures: list[WarpAccesses] = []
-    if any(kind.startswith("global") for kind in chosen.accesses):
-        pictures.append(coalescing(kernel, *args, line=chosen.source, **options))
-    if any(kind.startswith("shared") for kind in chosen.accesses):
-        pictures.append(banks(kernel, *args, line=chosen.source, **options))
-    if not pictures:
-        needed = f"a line with memory accesses: {_with_accesses(profile) or 'there is none'}"
-        raise usage_error("line", chosen.where, needed, "choose one of these")
-    return Pictures(tuple(pictures))
-
-
-def _line(profile: Profile, line: int | str | ProfiledLine | None) -> ProfiledLine:
+    lines = [x for x in profile.lines if x.accesses]
+    known = ", ".join(str(x.number) for x in lines) or "there is none"
     if line is None:
-        if profile.worst is not None:
-            return profile.worst.line
-        remedy = f"name one of {_with_accesses(profile)}"
-        raise usage_error("line", "none", "one, since no line stands out", remedy)
-    if isinstance(line, ProfiledLine):
-        return line
-    if not isinstance(line, int | str) or isinstance(line, bool):
-        needed = "the number of a line, a piece of its text or a line of the profile"
-        raise usage_error("line", brief(line), needed, "leave it out for the worst")
-    found = profile.filter(line=line).lines
-    if not found:
-        known = _with_accesses(profile) or "there is none"
+        if profile.worst is None:
+            needed = "one, since no line stands out"
+            raise usage_error("line", "none", needed, f"name one of {known}")
+        line = profile.worst.line
+    chosen = next((x for x in lines if is_meant(line, x.source)), None)
+    if chosen is None:
+        got = line.where if isinstance(line, ProfiledLine) else brief(line)
         needed = f"a line of the profile with memory accesses: {known}"
-        raise usage_error("line", brief(line), needed, "choose one of these")
-    return next((x for x in found if x.accesses), found[0])
-
-
-def _with_accesses(profile: Profile) -> str:
-    """`12, 15`: the lines that there are pictures of."""
-    return ", ".join(str(line.number) for line in profile.lines if line.accesses)
+        raise usage_error("line", got, needed, "choose one of these")
+    kernel, args = profile.call
+    pictures: list[WarpAccesses] = []
+    for space, draw in (("global", coalescing), ("shared", banks)):
+        if any(kind.startswith(space) for kind in chosen.accesses):
+            pictures.append(draw(kernel, *args, line=chosen.source, **options))
+    return Pictures(tuple(pictures))

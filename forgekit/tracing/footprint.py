@@ -27,7 +27,6 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _WAYS = (("loads", "read", ("any", "load")), ("stores", "written", ("any", "store")),
          ("atomics", "updated", ("any", "store")))  # fmt: skip
 
-_NOTHING = np.zeros(0, np.int32)
 MOST_ELEMENTS = 1 << 27  # some 3 GiB of numbers
 
 
@@ -103,7 +102,7 @@ class Footprint(Picture):
         total = found["count"].size
         parts: list[str] = []
         for column, verb, *_ in _WAYS:
-            counts = found[column][found[column] > 0] if found[column].any() else _NOTHING
+            counts = found[column][found[column] > 0]
             if counts.size:
                 noun = "" if parts else " elements" if total != 1 else " element"
                 parts.append(f"{counts.size:,} of {total:,}{noun} {verb}, {_times(counts)}")

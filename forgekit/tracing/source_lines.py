@@ -10,11 +10,10 @@ from forgekit.errors import SourceLine, UsageError, brief, got_needed, source_li
 
 if TYPE_CHECKING:
     from forgekit.vgpu.program import Program
-    from forgekit.vgpu.ptx import SourceLocation
 
 _NEAR = 20  # lines between a kernel's first decorator and its `def`
 
-LineChoice: TypeAlias = "int | str | SourceLine | SourceLocation"
+LineChoice: TypeAlias = int | str | SourceLine
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -37,7 +36,7 @@ def line_at(program: Program, pc: int) -> SourceLine | None:
     return found
 
 
-def is_meant(line: LineChoice | None, source: SourceLine | None) -> bool:
+def is_meant(line: object, source: SourceLine | None) -> bool:
     """Whether a number, a piece of its text, a SourceLine or a profile's line means this line; None
     means every one."""
     line = getattr(line, "source", None) or line  # a line of a profile
@@ -48,8 +47,9 @@ def is_meant(line: LineChoice | None, source: SourceLine | None) -> bool:
         return bool(wanted) and wanted in "".join(source.text.split())
     if isinstance(line, int) and not isinstance(line, bool):
         return source.line == line
-    file = getattr(line, "filename", None) or getattr(line, "file", None)  # of PTX
-    return (source.filename, source.line) == (file, getattr(line, "line", None))
+    return isinstance(line, SourceLine) and (source.filename, source.line) == (
+        line.filename, line.line
+    )  # fmt: skip
 
 
 def chosen_lines(
@@ -67,7 +67,7 @@ def chosen_lines(
     if found:
         return found
     got = getattr(line, "source", None) or line
-    got = getattr(got, "line", got)
+    got = got.line if isinstance(got, SourceLine) else got
     if not isinstance(got, int | str) or isinstance(got, bool):
         needed = "the number of a line, a piece of its text or a SourceLine"
         raise UsageError(got_needed("line", brief(got), needed, f"try {line_names(known)}"))

@@ -34,7 +34,9 @@ def test_a_line_by_its_number_text_and_self(conflicts):
 
 def test_lines_without_pictures(conflicts):
     quiet = next(x for x in conflicts.lines if not x.accesses)
-    with pytest.raises(UsageError, match="needed a line with memory accesses: 35, 39"):
+    with pytest.raises(
+        UsageError, match=r"line \d+, needed a line of the profile with memory accesses: 35, 39"
+    ):
         conflicts.show(quiet)
     with pytest.raises(UsageError, match="line: got 1, needed a line of the profile"):
         conflicts.show(1)

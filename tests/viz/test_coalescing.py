@@ -8,7 +8,6 @@ import torch
 
 import forgekit as fk
 from forgekit.errors import MemoryAccessError, SourceLine, UsageError
-from forgekit.vgpu.ptx import SourceLocation
 
 pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
@@ -122,7 +121,7 @@ def test_one_of_several_times():
 def test_line_by_number_text_or_source(naive):
     source = fk.coalescing(*naive).accesses[0].source
     assert isinstance(source, SourceLine) and source.text == "mY[col, row] = mX[row, col]"
-    for line in (LINE, "mX[row,col]", source, SourceLocation(source.filename, LINE)):
+    for line in (LINE, "mX[row,col]", source):
         assert len(fk.coalescing(*naive, line=line).accesses) == 2
 
 
