@@ -6,11 +6,12 @@ negative index means that the thread stays out. So one compiled kernel serves ma
 
 import cutlass
 import cutlass.cute as cute
-from cutlass import Float32, Int32
+from cutlass import Constexpr, Float32, Int32
+from cutlass.cute import Tensor
 
 
 @cute.kernel
-def copy_kernel(mX: cute.Tensor, mY: cute.Tensor, vector: cutlass.Constexpr):
+def copy_kernel(mX: Tensor, mY: Tensor, vector: Constexpr):
     """y = x, `vector` elements a thread."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -24,13 +25,13 @@ def copy_kernel(mX: cute.Tensor, mY: cute.Tensor, vector: cutlass.Constexpr):
 
 
 @cute.jit
-def copy(mX: cute.Tensor, mY: cute.Tensor, vector: cutlass.Constexpr, block: cutlass.Constexpr):
+def copy(mX: Tensor, mY: Tensor, vector: Constexpr, block: Constexpr):
     grid = cute.ceil_div(mX.shape[0] // vector, block)
     copy_kernel(mX, mY, vector).launch(grid=(grid, 1, 1), block=(block, 1, 1))
 
 
 @cute.kernel
-def plane_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def plane_kernel(mX: Tensor, mY: Tensor):
     """y = x on a plane, blocks of 16 by 16 threads: a warp spans two rows."""
     tx, ty, _ = cute.arch.thread_idx()
     bx, by, _ = cute.arch.block_idx()
@@ -40,7 +41,7 @@ def plane_kernel(mX: cute.Tensor, mY: cute.Tensor):
 
 
 @cute.jit
-def plane(mX: cute.Tensor, mY: cute.Tensor):
+def plane(mX: Tensor, mY: Tensor):
     M, N = mX.shape
     plane_kernel(mX, mY).launch(
         grid=(cute.ceil_div(N, 16), cute.ceil_div(M, 16), 1), block=(16, 16, 1)
@@ -48,7 +49,7 @@ def plane(mX: cute.Tensor, mY: cute.Tensor):
 
 
 @cute.kernel
-def gather_kernel(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, vector: cutlass.Constexpr):
+def gather_kernel(mX: Tensor, mI: Tensor, mY: Tensor, vector: Constexpr):
     """y[i] = x[index[i]]."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -64,16 +65,13 @@ def gather_kernel(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, vector: cut
 
 
 @cute.jit
-def gather(
-    mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor,
-    vector: cutlass.Constexpr, block: cutlass.Constexpr,
-):  # fmt: skip
+def gather(mX: Tensor, mI: Tensor, mY: Tensor, vector: Constexpr, block: Constexpr):
     grid = cute.ceil_div(mI.shape[0], block)
     gather_kernel(mX, mI, mY, vector).launch(grid=(grid, 1, 1), block=(block, 1, 1))
 
 
 @cute.kernel
-def scatter_kernel(mI: cute.Tensor, mY: cute.Tensor, vector: cutlass.Constexpr):
+def scatter_kernel(mI: Tensor, mY: Tensor, vector: Constexpr):
     """y[index[i]] = values that follow from the index, so that threads that meet store the same."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -90,13 +88,13 @@ def scatter_kernel(mI: cute.Tensor, mY: cute.Tensor, vector: cutlass.Constexpr):
 
 
 @cute.jit
-def scatter(mI: cute.Tensor, mY: cute.Tensor, vector: cutlass.Constexpr, block: cutlass.Constexpr):
+def scatter(mI: Tensor, mY: Tensor, vector: Constexpr, block: Constexpr):
     grid = cute.ceil_div(mI.shape[0], block)
     scatter_kernel(mI, mY, vector).launch(grid=(grid, 1, 1), block=(block, 1, 1))
 
 
 @cute.kernel
-def broadcast_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def broadcast_kernel(mX: Tensor, mY: Tensor):
     """y[i] = x[block]: the compiler knows that all lanes read one address."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -104,14 +102,12 @@ def broadcast_kernel(mX: cute.Tensor, mY: cute.Tensor):
 
 
 @cute.jit
-def broadcast(mX: cute.Tensor, mY: cute.Tensor):
+def broadcast(mX: Tensor, mY: Tensor):
     broadcast_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(128, 1, 1))
 
 
 @cute.kernel
-def modifiers_kernel(
-    mX: cute.Tensor, mY: cute.Tensor, load: cutlass.Constexpr, store: cutlass.Constexpr
-):
+def modifiers_kernel(mX: Tensor, mY: Tensor, load: Constexpr, store: Constexpr):
     """y = x with cache modifiers on load and store."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -121,14 +117,12 @@ def modifiers_kernel(
 
 
 @cute.jit
-def modifiers(mX: cute.Tensor, mY: cute.Tensor, load: cutlass.Constexpr, store: cutlass.Constexpr):
+def modifiers(mX: Tensor, mY: Tensor, load: Constexpr, store: Constexpr):
     modifiers_kernel(mX, mY, load, store).launch(grid=(mX.shape[0] // 128, 1, 1), block=(128, 1, 1))
 
 
 @cute.kernel
-def atomics_kernel(
-    mV: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, mOld: cute.Tensor, how: cutlass.Constexpr
-):
+def atomics_kernel(mV: Tensor, mI: Tensor, mY: Tensor, mOld: Tensor, how: Constexpr):
     """y[index[i]] += v[i]; how: `atom` uses the old value, `unused` does not, `red` says so."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
@@ -148,20 +142,17 @@ def atomics_kernel(
 
 
 @cute.jit
-def atomics(
-    mV: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, mOld: cute.Tensor,
-    how: cutlass.Constexpr, block: cutlass.Constexpr,
-):  # fmt: skip
+def atomics(mV: Tensor, mI: Tensor, mY: Tensor, mOld: Tensor, how: Constexpr, block: Constexpr):
     grid = cute.ceil_div(mI.shape[0], block)
     atomics_kernel(mV, mI, mY, mOld, how).launch(grid=(grid, 1, 1), block=(block, 1, 1))
 
 
 @cute.kernel
-def count_all_kernel(mY: cute.Tensor):
+def count_all_kernel(mY: Tensor):
     """Every thread adds 1 to one integer: the compiler knows address and value."""
     cute.arch.atomic_add(mY.iterator, Int32(1))
 
 
 @cute.jit
-def count_all(mY: cute.Tensor, blocks: cutlass.Constexpr):
+def count_all(mY: Tensor, blocks: Constexpr):
     count_all_kernel(mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))

@@ -5,8 +5,9 @@ The rows that the lanes name come from a tensor of indices, in units of 16 bytes
 
 import cutlass
 import cutlass.cute as cute
-from cutlass import Int32
+from cutlass import Constexpr, Int32
 from cutlass._mlir.dialects import llvm
+from cutlass.cute import Tensor
 
 
 def form(count: int, transposed: bool) -> str:
@@ -25,8 +26,7 @@ def words(x):
 
 @cute.kernel
 def matrix_load_kernel(
-    mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor,
-    rows: cutlass.Constexpr, count: cutlass.Constexpr, transposed: cutlass.Constexpr,
+    mX: Tensor, mI: Tensor, mY: Tensor, rows: Constexpr, count: Constexpr, transposed: Constexpr,
 ):  # fmt: skip
     """Registers (a row of mY each lane) of the rows that the lanes name, out of all of mX."""
     lane, _, _ = cute.arch.thread_idx()
@@ -49,16 +49,14 @@ def matrix_load_kernel(
 
 @cute.jit
 def matrix_load(
-    mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor,
-    rows: cutlass.Constexpr, count: cutlass.Constexpr, transposed: cutlass.Constexpr,
+    mX: Tensor, mI: Tensor, mY: Tensor, rows: Constexpr, count: Constexpr, transposed: Constexpr,
 ):  # fmt: skip
     matrix_load_kernel(mX, mI, mY, rows, count, transposed).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
 
 @cute.kernel
 def matrix_store_kernel(
-    mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor,
-    rows: cutlass.Constexpr, count: cutlass.Constexpr, transposed: cutlass.Constexpr,
+    mX: Tensor, mI: Tensor, mY: Tensor, rows: Constexpr, count: Constexpr, transposed: Constexpr,
 ):  # fmt: skip
     """The other way: what shared memory holds of registers stored to the rows named; else 0."""
     lane, _, _ = cute.arch.thread_idx()
@@ -82,8 +80,7 @@ def matrix_store_kernel(
 
 @cute.jit
 def matrix_store(
-    mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor,
-    rows: cutlass.Constexpr, count: cutlass.Constexpr, transposed: cutlass.Constexpr,
+    mX: Tensor, mI: Tensor, mY: Tensor, rows: Constexpr, count: Constexpr, transposed: Constexpr,
 ):  # fmt: skip
     matrix_store_kernel(mX, mI, mY, rows, count, transposed).launch(
         grid=(1, 1, 1), block=(32, 1, 1)

@@ -6,14 +6,14 @@ index means that the thread stays out. All other accesses are coalesced and free
 
 import cutlass
 import cutlass.cute as cute
-from cutlass import Float32, Int32
+from cutlass import Constexpr, Float32, Int32
+from cutlass.cute import Tensor
 from cutlass.cute.nvgpu import cpasync
 
 
 @cute.kernel
 def shared_load_kernel(
-    mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor,
-    vector: cutlass.Constexpr, size: cutlass.Constexpr, block: cutlass.Constexpr,
+    mX: Tensor, mI: Tensor, mY: Tensor, vector: Constexpr, size: Constexpr, block: Constexpr,
 ):  # fmt: skip
     """y[i] = s[index[i]], where s holds the `size` elements of x."""
     tidx, _, _ = cute.arch.thread_idx()
@@ -34,8 +34,7 @@ def shared_load_kernel(
 
 @cute.jit
 def shared_load(
-    mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor,
-    vector: cutlass.Constexpr, size: cutlass.Constexpr, block: cutlass.Constexpr,
+    mX: Tensor, mI: Tensor, mY: Tensor, vector: Constexpr, size: Constexpr, block: Constexpr,
 ):  # fmt: skip
     shared_load_kernel(mX, mI, mY, vector, size, block).launch(
         grid=(mI.shape[0] // block, 1, 1), block=(block, 1, 1)
@@ -44,8 +43,7 @@ def shared_load(
 
 @cute.kernel
 def shared_store_kernel(
-    mI: cute.Tensor, mY: cute.Tensor,
-    vector: cutlass.Constexpr, size: cutlass.Constexpr, block: cutlass.Constexpr,
+    mI: Tensor, mY: Tensor, vector: Constexpr, size: Constexpr, block: Constexpr,
 ):  # fmt: skip
     """s[index[i]] = values that follow from the index; then y = s, `size` elements a block."""
     tidx, _, _ = cute.arch.thread_idx()
@@ -68,10 +66,7 @@ def shared_store_kernel(
 
 
 @cute.jit
-def shared_store(
-    mI: cute.Tensor, mY: cute.Tensor,
-    vector: cutlass.Constexpr, size: cutlass.Constexpr, block: cutlass.Constexpr,
-):  # fmt: skip
+def shared_store(mI: Tensor, mY: Tensor, vector: Constexpr, size: Constexpr, block: Constexpr):
     shared_store_kernel(mI, mY, vector, size, block).launch(
         grid=(mI.shape[0] // block, 1, 1), block=(block, 1, 1)
     )
@@ -79,8 +74,8 @@ def shared_store(
 
 @cute.kernel
 def shared_atomics_kernel(
-    mV: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, mOld: cute.Tensor,
-    used: cutlass.Constexpr, size: cutlass.Constexpr, block: cutlass.Constexpr,
+    mV: Tensor, mI: Tensor, mY: Tensor, mOld: Tensor,
+    used: Constexpr, size: Constexpr, block: Constexpr,
 ):  # fmt: skip
     """s[index[i]] += v[i]; then y = s, `size` elements a block. used: keep the old values."""
     tidx, _, _ = cute.arch.thread_idx()
@@ -104,8 +99,8 @@ def shared_atomics_kernel(
 
 @cute.jit
 def shared_atomics(
-    mV: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, mOld: cute.Tensor,
-    used: cutlass.Constexpr, size: cutlass.Constexpr, block: cutlass.Constexpr,
+    mV: Tensor, mI: Tensor, mY: Tensor, mOld: Tensor,
+    used: Constexpr, size: Constexpr, block: Constexpr,
 ):  # fmt: skip
     shared_atomics_kernel(mV, mI, mY, mOld, used, size, block).launch(
         grid=(mI.shape[0] // block, 1, 1), block=(block, 1, 1)
@@ -114,9 +109,9 @@ def shared_atomics(
 
 @cute.kernel
 def async_copy_kernel(
-    mX: cute.Tensor, mI: cute.Tensor, mJ: cute.Tensor, mY: cute.Tensor,
-    vector: cutlass.Constexpr, size: cutlass.Constexpr, block: cutlass.Constexpr,
-    mode: cutlass.Constexpr,
+    mX: Tensor, mI: Tensor, mJ: Tensor, mY: Tensor,
+    vector: Constexpr, size: Constexpr, block: Constexpr,
+    mode: Constexpr,
 ):  # fmt: skip
     """cp.async s[to[i]] = x[from[i]]; then y = s, `size` elements a block. mode: ca, cg."""
     tidx, _, _ = cute.arch.thread_idx()
@@ -143,9 +138,9 @@ def async_copy_kernel(
 
 @cute.jit
 def async_copy(
-    mX: cute.Tensor, mI: cute.Tensor, mJ: cute.Tensor, mY: cute.Tensor,
-    vector: cutlass.Constexpr, size: cutlass.Constexpr, block: cutlass.Constexpr,
-    mode: cutlass.Constexpr,
+    mX: Tensor, mI: Tensor, mJ: Tensor, mY: Tensor,
+    vector: Constexpr, size: Constexpr, block: Constexpr,
+    mode: Constexpr,
 ):  # fmt: skip
     async_copy_kernel(mX, mI, mJ, mY, vector, size, block, mode).launch(
         grid=(mI.shape[0] // block, 1, 1), block=(block, 1, 1)
@@ -153,7 +148,7 @@ def async_copy(
 
 
 @cute.kernel
-def tile_kernel(mX: cute.Tensor, mY: cute.Tensor, swizzled: cutlass.Constexpr):
+def tile_kernel(mX: Tensor, mY: Tensor, swizzled: Constexpr):
     """y = x through a 64 by 64 fp16 tile in shared memory, 128 bits a thread.
 
     Stored row by row (8 threads a row); loaded with neighbouring lanes on neighbouring rows.
@@ -180,12 +175,12 @@ def tile_kernel(mX: cute.Tensor, mY: cute.Tensor, swizzled: cutlass.Constexpr):
 
 
 @cute.jit
-def tile(mX: cute.Tensor, mY: cute.Tensor, swizzled: cutlass.Constexpr):
+def tile(mX: Tensor, mY: Tensor, swizzled: Constexpr):
     tile_kernel(mX, mY, swizzled).launch(grid=(1, 1, 1), block=(128, 1, 1))
 
 
 @cute.kernel
-def xor_kernel(mX: cute.Tensor, mY: cute.Tensor):
+def xor_kernel(mX: Tensor, mY: Tensor):
     """Transpose of a 32 by 32 tile, columns xored with the row by hand; 32 by 8 threads."""
     tx, ty, _ = cute.arch.thread_idx()
     sT = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(1024), 128)
@@ -199,12 +194,12 @@ def xor_kernel(mX: cute.Tensor, mY: cute.Tensor):
 
 
 @cute.jit
-def xor(mX: cute.Tensor, mY: cute.Tensor):
+def xor(mX: Tensor, mY: Tensor):
     xor_kernel(mX, mY).launch(grid=(1, 1, 1), block=(32, 8, 1))
 
 
 @cute.kernel
-def shared_count_kernel(mY: cute.Tensor):
+def shared_count_kernel(mY: Tensor):
     """Every thread adds 1 to one shared integer: the compiler knows address and value."""
     tidx, _, _ = cute.arch.thread_idx()
     sY = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(32), 128)
@@ -218,5 +213,5 @@ def shared_count_kernel(mY: cute.Tensor):
 
 
 @cute.jit
-def shared_count(mY: cute.Tensor):
+def shared_count(mY: Tensor):
     shared_count_kernel(mY).launch(grid=(1, 1, 1), block=(128, 1, 1))
