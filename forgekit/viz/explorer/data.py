@@ -13,18 +13,11 @@ from forgekit.errors import brief, usage_error
 from forgekit.layouts import ComposedLayout, Layout, Swizzle, read
 from forgekit.layouts.swizzle import outer_of
 from forgekit.layouts.tuples import Basis, flat, parts
+from forgekit.viz import palette
 from forgekit.viz.explorer.banks import bank_choices
 from forgekit.viz.explorer.steps import tile_and_threads
 from forgekit.viz.layouts.reading import offsets_of
 from forgekit.viz.layouts.swizzle import element_width
-from forgekit.viz.palette import (
-    INK,
-    NOTHING,
-    bank_colour,
-    block_colour,
-    offset_colour,
-    thread_colour,
-)
 
 _MOST_SIDE = 64  # rows and columns that can still be read, hovered and walked through with keys
 _RAMP = 24  # colours from the first offset to the last
@@ -67,12 +60,12 @@ def build(value: Any, tile: Any, tv: Any, dtype: Any, memory: str | None) -> dic
         "steps": steps,
         "lab": lab,
         "palette": {
-            "offset": [offset_colour(i, _RAMP) for i in range(_RAMP)],
-            "thread": [thread_colour(i) for i in range(32)],
-            "block": [block_colour(i) for i in range(8)],
-            "bank": [bank_colour(i) for i in range(32)],
-            "nothing": NOTHING,
-            "ink": INK,
+            "offset": [palette.offset_colour(i, _RAMP) for i in range(_RAMP)],
+            "thread": [palette.thread_colour(i) for i in range(32)],
+            "block": [palette.block_colour(i) for i in range(8)],
+            "bank": [palette.bank_colour(i) for i in range(32)],
+            "nothing": palette.NOTHING,
+            "ink": palette.INK,
         },
     }
 

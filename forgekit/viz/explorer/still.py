@@ -5,17 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from forgekit.viz import palette
 from forgekit.viz.compose import compose
 from forgekit.viz.grid import Content, Grid, plain_axis
 from forgekit.viz.layouts.swizzle import bank_of
-from forgekit.viz.palette import (
-    NOTHING,
-    PAPER,
-    bank_colour,
-    block_colour,
-    offset_colour,
-    thread_colour,
-)
 from forgekit.viz.raster import png_bytes
 from forgekit.viz.scene import Scene
 
@@ -70,17 +63,21 @@ def _grid(data: dict[str, Any], show: str) -> Grid:
     def content(row: int, column: int) -> Content:
         number = element(row, column)
         if number >= len(offsets):
-            return Content(PAPER, hatched=True)
+            return Content(palette.PAPER, hatched=True)
         (of_tile, place), offset = places.get(number, (0, 0)), offsets[number]
         if show == "thread":
             if place not in holders:
-                return Content(NOTHING, hatched=True)
+                return Content(palette.NOTHING, hatched=True)
             thread, value = holders[place]
-            return Content(thread_colour(thread), (f"T{thread}", f"V{value}"))
+            return Content(palette.thread_colour(thread), (f"T{thread}", f"V{value}"))
         if show == "bank":
             bank = bank_of(offset, data["bits"])
-            return Content(bank_colour(bank), (str(bank),))
-        fill = block_colour(of_tile) if show == "tile" else offset_colour(offset - low, span)
+            return Content(palette.bank_colour(bank), (str(bank),))
+        fill = (
+            palette.block_colour(of_tile)
+            if show == "tile"
+            else palette.offset_colour(offset - low, span)
+        )
         return Content(fill, (str(offset),))
 
     return Grid("layout", rows, columns, content, plain_axis(rows), plain_axis(columns), group,

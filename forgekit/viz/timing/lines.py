@@ -18,19 +18,7 @@ from forgekit.benching.notebook.tables import (
     recorded_title,
     size_text,
 )
-from forgekit.viz.timing.chart import (
-    MARK,
-    SMALL_LINE,
-    Name,
-    beside,
-    key,
-    look,
-    name_points,
-    page,
-    size_ticks,
-    tidy,
-    wrapped,
-)
+from forgekit.viz.timing import chart
 from forgekit.viz.timing.style import SMALL, TEXT, WIDTH, TimingPicture, styled
 
 # Inches.
@@ -61,9 +49,9 @@ def _values(s: Sweep, q: Quantity, name: str, percentile: str = "") -> list[floa
 def _draw_curves(axes: Axes, s: Sweep, q: Quantity, inches: float) -> None:
     """Lines, bands and ticks; inches: how wide the axes are, about."""
     places, seen = _places(s), [0.0]
-    size_ticks(axes, places, [size_text(size) for size in s.sizes], inches)
+    chart.size_ticks(axes, places, [size_text(size) for size in s.sizes], inches)
     for k, name in enumerate(s.names):
-        style, values = look(k, len(s.names)), _values(s, q, name)
+        style, values = chart.look(k, len(s.names)), _values(s, q, name)
         seen += values
         if s.kind == "gpu":
             low, high = (_values(s, q, name, end) for end in ("low", "high"))
@@ -80,10 +68,12 @@ def _draw_curves(axes: Axes, s: Sweep, q: Quantity, inches: float) -> None:
 def _rates(s: Sweep) -> Figure:
     """Percent of the ceiling, each variant named beside its line's end."""
     places, ceiling = _places(s), s.benchmarks[0].ceiling_gbps
-    texts = [wrapped(name, _LABELS) for name in s.names]
-    high = max(_HEIGHT, sum(SMALL_LINE * len(text) + 0.05 for text in texts) + 2 * SMALL_LINE)
-    figure = page(s.headline, s.notes, high + 0.75)
-    axes = tidy(figure.subplots(), unit=PERCENT.title, across=s.axis)
+    texts = [chart.wrapped(name, _LABELS) for name in s.names]
+    high = max(
+        _HEIGHT, sum(chart.SMALL_LINE * len(text) + 0.05 for text in texts) + 2 * chart.SMALL_LINE
+    )
+    figure = chart.page(s.headline, s.notes, high + 0.75)
+    axes = chart.tidy(figure.subplots(), unit=PERCENT.title, across=s.axis)
     _draw_curves(axes, s, PERCENT, WIDTH - _LABELS - 1.2)
     names, missing = [], []
     for k, (name, text) in enumerate(zip(s.names, texts, strict=True)):
@@ -91,16 +81,16 @@ def _rates(s: Sweep) -> Figure:
         there = [(x, v) for x, v in zip(places, values, strict=True) if not math.isnan(v)]
         if there:
             early = math.isnan(values[-1])  # its leader is not to look like a line
-            names.append(Name(text, *there[-1], look(k, len(s.names)), early))
+            names.append(chart.Name(text, *there[-1], chart.look(k, len(s.names)), early))
         else:
             missing.append(name)
     if ceiling:
         axes.axhline(100.0, color=TEXT, linestyle=(0, (4, 3)), linewidth=1.0, gid="ceiling")
-        words = wrapped(f"ceiling: {ceiling:,.0f} GB/s", _LABELS)
-        names.append(Name(words, axes.get_xlim()[1], 100.0, None))
-    name_points(axes, names, high)
+        words = chart.wrapped(f"ceiling: {ceiling:,.0f} GB/s", _LABELS)
+        names.append(chart.Name(words, axes.get_xlim()[1], 100.0, None))
+    chart.name_points(axes, names, high)
     if missing:
-        words = wrapped(f"no line: {', '.join(missing)}", WIDTH - _LABELS - 1.4)
+        words = chart.wrapped(f"no line: {', '.join(missing)}", WIDTH - _LABELS - 1.4)
         axes.text(0.01, 0.02, "\n".join(words), transform=axes.transAxes, style="italic",
                   gid="missing")  # fmt: skip
     return figure
@@ -113,20 +103,20 @@ def _several(s: Sweep) -> Figure:
     titles = [q.title for q in COUNTED]
     if b.recorded is not None and b.recorded_shape is not None:
         titles.append(f"GB/s. {recorded_title(b)}; a copy: {b.recorded.ceiling_gbps:,.0f}")
-    heads = [wrapped(title, inches + 0.3) for title in titles]
+    heads = [chart.wrapped(title, inches + 0.3) for title in titles]
     rows = -(-len(titles) // _COLUMNS)
-    high = rows * _CHART + SMALL_LINE * sum(max(map(len, heads[k : k + _COLUMNS]))
+    high = rows * _CHART + chart.SMALL_LINE * sum(max(map(len, heads[k : k + _COLUMNS]))
                                             for k in range(0, len(heads), _COLUMNS))  # fmt: skip
     shown = [name for name in s.names if _is_drawn(s, name)]
     longest = max(map(len, shown), default=0) * 0.066 + 0.55
     columns = max(1, min(len(shown), int((WIDTH - 0.2) / longest)))
     key = 0.17 * -(-len(shown) // columns) + 0.05
-    figure = page(s.headline, s.notes, key + high + 0.1)
+    figure = chart.page(s.headline, s.notes, key + high + 0.1)
     grid = figure.add_gridspec(rows + 1, _COLUMNS, height_ratios=[key, *[high / rows] * rows])
     charts = []
     for k, head in enumerate(heads):
         axes = figure.add_subplot(grid[1 + k // _COLUMNS, k % _COLUMNS])
-        charts.append(tidy(axes, unit="\n".join(head), across=s.axis))
+        charts.append(chart.tidy(axes, unit="\n".join(head), across=s.axis))
     for axes, q in zip(charts, COUNTED, strict=False):
         _draw_curves(axes, s, q, inches)
         if all(math.isnan(v) for name in s.names for v in _values(s, q, name)):
@@ -149,7 +139,7 @@ def _legend(axes: Axes, s: Sweep, shown: Sequence[str], columns: int) -> None:
     axes.set_axis_off()
     axes.patch.set_alpha(0.0)
     for name in shown:
-        axes.plot([], [], **look(s.names.index(name), len(s.names)), label=name)
+        axes.plot([], [], **chart.look(s.names.index(name), len(s.names)), label=name)
     legend = axes.legend(loc="center left", ncols=columns, borderpad=0, handlelength=2.6,
                          labelspacing=0.35, bbox_to_anchor=(0, 0.5), borderaxespad=0)  # fmt: skip
     for text in legend.get_texts():
@@ -164,12 +154,12 @@ def _recorded(axes: Axes, s: Sweep) -> None:
     most = max([b.recorded.ceiling_gbps, *(row.gbps for _, row in found)])
     axes.grid(visible=False)
     for at, (k, row) in enumerate(found):
-        style = look(k, len(s.names))
+        style = chart.look(k, len(s.names))
         axes.barh(at, row.gbps, 0.6, color=style["color"], gid="bar")
-        key(axes, -0.06, at, style, transform=axes.get_yaxis_transform())
+        chart.key(axes, -0.06, at, style, transform=axes.get_yaxis_transform())
         text = f"{row.gbps:,.0f} ({b.recorded.percent(row):.0f} %)"
-        beside(axes, text, (most, at), 5, fontsize=min(SMALL, 70 / len(found)))
-    axes.axvline(b.recorded.ceiling_gbps, color=TEXT, linewidth=0.8, linestyle=MARK,
+        chart.beside(axes, text, (most, at), 5, fontsize=min(SMALL, 70 / len(found)))
+    axes.axvline(b.recorded.ceiling_gbps, color=TEXT, linewidth=0.8, linestyle=chart.MARK,
                  clip_on=False, gid="mark")  # fmt: skip
     axes.set(ylim=(max(len(found), 5) - 0.4, -0.6), xlim=(0, most), yticks=[], xlabel="")
     axes.set_xticks([0, b.recorded.ceiling_gbps], ["0", f"{b.recorded.ceiling_gbps:,.0f}"])

@@ -19,16 +19,7 @@ from forgekit.benching.notebook.results import Benchmark, VariantOutcome
 from forgekit.benching.notebook.tables import recorded_title
 from forgekit.errors import usage_error
 from forgekit.profiling.gpus import DEFAULT, GPUS, Gpu
-from forgekit.viz.timing.chart import (
-    SMALL_LINE,
-    Name,
-    log_ticks,
-    look,
-    name_points,
-    page,
-    tidy,
-    wrapped,
-)
+from forgekit.viz.timing import chart
 from forgekit.viz.timing.style import TEXT, TimingPicture, styled
 
 _LABELS, _HEIGHT = 1.75, 3.7  # inches
@@ -107,17 +98,19 @@ def _draw(points: Sequence[_Point], gpu: Gpu, headline: str, notes: list[str]) -
     for p in points:
         rate = f"at most {_number(p.rate)}"
         rate = f"{_number(p.recorded)} of {rate}" if p.recorded is not None else rate
-        labels.append([*wrapped(p.name, _LABELS), rate])
-    high = max(_HEIGHT, sum(SMALL_LINE * len(words) + 0.06 for words in labels))
-    figure = page(headline, notes, high + 0.75)
-    axes = tidy(figure.subplots(), unit=f"10⁹ {_UNIT} a second", across=f"{_UNIT} a byte")
+        labels.append([*chart.wrapped(p.name, _LABELS), rate])
+    high = max(_HEIGHT, sum(chart.SMALL_LINE * len(words) + 0.06 for words in labels))
+    figure = chart.page(headline, notes, high + 0.75)
+    axes = chart.tidy(figure.subplots(), unit=f"10⁹ {_UNIT} a second", across=f"{_UNIT} a byte")
     _draw_roof(axes, points, gpu)
     count, names = max(p.index for p in points) + 1, []
     for p, words in zip(points, labels, strict=True):
-        style = look(p.index, count)
+        style = chart.look(p.index, count)
         _draw_point(axes, p, style)
-        names.append(Name(words, p.intensity, (p.recorded or p.rate) / 1e9, style, dotted=True))
-    name_points(axes, names, high)
+        names.append(
+            chart.Name(words, p.intensity, (p.recorded or p.rate) / 1e9, style, dotted=True)
+        )
+    chart.name_points(axes, names, high)
     return figure
 
 
@@ -129,8 +122,8 @@ def _draw_roof(axes: Axes, points: Sequence[_Point], gpu: Gpu) -> None:
     ys = [v for p in points for v in (p.rate, p.recorded) if v] + [_bound(gpu, min(xs)), peak]
     bottom = min(ys) / 4
     axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(bottom / 1e9, max(ys) * 2.2 / 1e9))
-    log_ticks(axes.xaxis)
-    log_ticks(axes.yaxis)
+    chart.log_ticks(axes.xaxis)
+    chart.log_ticks(axes.yaxis)
     axes.plot([low, ridge, high], [_bound(gpu, x) / 1e9 for x in (low, ridge, high)], color=TEXT,
               linewidth=1.6, gid="roof")  # fmt: skip
     start = max(low, bottom / gpu.bandwidth)

@@ -23,6 +23,8 @@ from forgekit.output_files import write_output
 from forgekit.viz.timing.chart import tidy
 from forgekit.viz.timing.style import SERIES, TEXT, styled, text_at
 
+Points = list[tuple[SuiteRow, float]]
+
 FORMATS = (".png", ".svg")
 # Who is known has a colour of its own in every picture; others take what is left, in their order.
 _STYLES = {"forgekit": (SERIES[0], "o"), "torch": (SERIES[1], "s"),
@@ -57,32 +59,37 @@ def draw(results: SuiteResults) -> Figure | None:
     points = [(row, value) for row in results.rows if (value := _value(results, row)) is not None]
     if not points:
         return None
-    rows = [row for row, _ in points]
-    names = list(dict.fromkeys(row.contender for row in rows))
-    styles = _styles(names)
-    dtypes = [name for name in DTYPES if any(row.case.dtype == name for row in rows)]
-    bands = _bands(rows)
-    heights = [_TOP + _LINE * (len(shapes) + 0.4) + _BOTTOM for shapes in bands.values()]
-    width = _LEFT + len(dtypes) * (_PANEL + _GAP) - _GAP + _RIGHT
+    styles = _styles(list(dict.fromkeys(row.contender for row, _ in points)))
+    bands: dict[str, dict[str, Points]] = {}
+    for row, value in points:
+        of_title = bands.setdefault(_title(row), {})
+        of_title.setdefault(row.case.dtype, []).append((row, value))
+    shapes = {title: _shapes(band) for title, band in bands.items()}
+    heights = [_TOP + _LINE * (len(lines) + 0.4) + _BOTTOM for lines in shapes.values()]
+    across = len({dtype for band in bands.values() for dtype in band})
+    width = _LEFT + across * (_PANEL + _GAP) - _GAP + _RIGHT
     height = _HEAD + sum(heights)
     figure = Figure(figsize=(width, height))
     figure.patch.set_alpha(0.0)
     _heading(figure, results, styles, height)
     limit = max(value for _, value in points)
     top = height - _HEAD
-    for (title, shapes), tall in zip(bands.items(), heights, strict=True):
-        its = [row for row in rows if _title(row) == title]
-        shown = [name for name in dtypes if any(row.case.dtype == name for row in its)]
-        for k, dtype in enumerate(shown):
+    for (title, band), tall in zip(bands.items(), heights, strict=True):
+        for k, dtype in enumerate(name for name in DTYPES if name in band):
             left, low = _LEFT + k * (_PANEL + _GAP), top - tall + _BOTTOM
             box = (left / width, low / height, _PANEL / width, (tall - _TOP - _BOTTOM) / height)
             axes = figure.add_axes(box)
-            mine = [(r, v) for r, v in points if _title(r) == title and r.case.dtype == dtype]
-            _panel(axes, mine, shapes, styles, limit)
+            _panel(axes, band[dtype], shapes[title], styles, limit)
             axes.set_title(f"{title}, {dtype}", fontsize=8.5, pad=4)
-            axes.set_yticklabels([f"{m:,} × {n:,}" for m, n in shapes] if k == 0 else [])
+            axes.set_yticklabels([f"{m:,} × {n:,}" for m, n in shapes[title]] if k == 0 else [])
         top -= tall
     return figure
+
+
+def _shapes(band: dict[str, Points]) -> list[tuple[int, int]]:
+    """The sizes of an operator's rows, from few to many elements."""
+    found = {row.case.shape for points in band.values() for row, _ in points}
+    return sorted(found, key=lambda shape: (shape[0] * shape[1], shape))
 
 
 def _value(results: SuiteResults, row: SuiteRow) -> float | None:
@@ -101,16 +108,6 @@ def _title(row: SuiteRow) -> str:
     return row.case.op + ("" if row.case.dim == -1 else f" dim {row.case.dim}")
 
 
-def _bands(rows: Sequence[SuiteRow]) -> dict[str, list[tuple[int, int]]]:
-    """Operator -> its sizes, from few to many elements."""
-    bands: dict[str, list[tuple[int, int]]] = {}
-    for row in rows:
-        shapes = bands.setdefault(_title(row), [])
-        if row.case.shape not in shapes:
-            shapes.append(row.case.shape)
-    return {t: sorted(shapes, key=lambda s: (s[0] * s[1], s)) for t, shapes in bands.items()}
-
-
 def _heading(figure: Figure, results: SuiteResults, styles: dict[str, Any], height: float) -> None:
     gpus = " and ".join(results.gpus)
     ceilings = [m.ceiling_gbps for m in results.machines if m.ceiling_gbps]
@@ -127,14 +124,10 @@ def _heading(figure: Figure, results: SuiteResults, styles: dict[str, Any], heig
 
 
 def _panel(
-    axes: Axes,
-    rows: Sequence[tuple[SuiteRow, float]],
-    shapes: Sequence[tuple[int, int]],
-    styles: dict[str, Any],
-    limit: float,
+    axes: Axes, points: Points, shapes: list[tuple[int, int]], styles: dict[str, Any], limit: float
 ) -> None:
-    timed = any(row.timing for row, _ in rows)
-    for row, value in rows:
+    timed = any(row.timing for row, _ in points)
+    for row, value in points:
         colour, marker = styles[row.contender]
         place = shapes.index(row.case.shape)
         if row.timing:
