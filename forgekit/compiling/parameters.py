@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from forgekit.arguments import dense
 from forgekit.compiling.specs import TensorSpec, spec
 from forgekit.diagnosing.sources import unwrap
 from forgekit.errors import ArgumentMismatchError, brief, got_needed, usage_error
@@ -107,15 +106,10 @@ def _parameter(name: str, annotation: Any, value: Any) -> Parameter:
         return Parameter(name, "tensor", spec(value))
     if "Constexpr" in str(annotation) or value is None:
         return Parameter(name, "constant", value)
-    if isinstance(annotation, type) and issubclass(annotation, cutlass.Numeric):
-        return Parameter(name, "scalar", annotation)
-    if isinstance(value, cutlass.Numeric):
-        return Parameter(name, "scalar", type(value))
-    if isinstance(value, type) and issubclass(value, cutlass.Numeric):
-        return Parameter(name, "scalar", value)
     by_python_type = {bool: cutlass.Boolean, int: cutlass.Int32, float: cutlass.Float32}
-    if type(value) in by_python_type:
-        return Parameter(name, "scalar", by_python_type[type(value)])
+    for kind in (annotation, type(value), value, by_python_type.get(type(value))):
+        if isinstance(kind, type) and issubclass(kind, cutlass.Numeric):
+            return Parameter(name, "scalar", kind)
     return Parameter(name, "constant", value)
 
 
@@ -179,8 +173,6 @@ def check_argument(
         if value is None:
             got, remedy = "None", _RETURNS_NOTHING
         raise _mismatch(f"argument {p.name}", got, f"a torch tensor, {p.value}", remedy)
-    if value.is_nested or value.layout is not torch.strided:
-        dense(f"argument {p.name}", value)
     if real_device(value) != device:
         got, remedy = f"a tensor on {value.device}", f'move it with .to("{device}")'
         raise _mismatch(f"argument {p.name}", got, f"one on {device}", remedy)

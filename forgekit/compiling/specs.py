@@ -124,7 +124,8 @@ class TensorSpec:
         Raises:
             ArgumentMismatchError: which argument, got, needed, remedy.
         """
-        if not hasattr(tensor, "is_nested") or tensor.is_nested:
+        is_tensor = isinstance(tensor, torch.Tensor)
+        if not is_tensor or tensor.is_nested or tensor.layout is not torch.strided:
             dense(f"argument {name}", tensor)
         for what, got, needed, remedy in self._problems(name, tensor, sizes):
             raise ArgumentMismatchError(got_needed(f"argument {name}, {what}", got, needed, remedy))
