@@ -271,7 +271,7 @@ def _unit_mode(tensor: torch.Tensor) -> int | None:
     ones = [m for m, step in enumerate(tensor.stride()) if step == 1]
     longer = [m for m in ones if tensor.shape[m] > 1]
     last = tensor.dim() - 1
-    if tensor.is_contiguous() and last >= 0 and (last in ones or not longer):
+    if tensor.is_contiguous() and (last in ones or not longer):
         return last
     return next(reversed(longer or ones), None)
 

@@ -65,6 +65,7 @@ def test_a_fitting_tensor_passes():
 def test_static_sizes_and_divisors_are_checked():
     s = spec(torch.empty(4, 8), static=(1,))
     refused(s, torch.empty(4, 9), "size of mode 1: got 9, needed 8")
+    fits(spec(torch.empty(4), divisible={0: 1}), torch.empty(3))
     s = spec(torch.empty(4, 8), divisible={1: 8})
     fits(s, torch.empty(3, 24))
     refused(s, torch.empty(3, 20), "size of mode 1: got 20, needed a multiple of 8; pad it to 24")
@@ -103,6 +104,11 @@ def test_named_modes_must_agree_within_a_call():
         lambda: spec(torch.empty(4), divisible={1: 2}),
         lambda: spec(torch.empty(3, 3), names=("M",)),
         lambda: TensorSpec(torch.float32, (None,), (1, 1)),
+        lambda: TensorSpec(torch.float32, [None]),
+        lambda: TensorSpec(torch.float32, (-1,)),
+        lambda: TensorSpec(torch.float32, (None,), divisible={-1: 2}),
+        lambda: TensorSpec(torch.float32, (None,), divisible={1: 2}),
+        lambda: TensorSpec(torch.float32, (None,), divisible={0: 0}),
         lambda: TensorSpec(torch.float32, (None,), align=3),
         lambda: TensorSpec(torch.float32, (None,), align=2),
         lambda: TensorSpec(torch.complex64, (None,)),
