@@ -19,9 +19,9 @@ from forgekit.devices import use_target
 from forgekit.errors import PlatformError, UsageError
 from forgekit.ops import softmax, tuned
 from forgekit.ops.operators import plan
-from forgekit.ops.row_limits import RowProblem, why_not
+from forgekit.ops.row_limits import RowProblem
 from forgekit.ops.softmax import _softmax
-from forgekit.ops.tile_choice import RULES, RowChoice, choose_rows, whole_loads
+from forgekit.ops.tile_choice import RowChoice, choose_rows
 
 ARCH = "sm_90a"
 NAME = f"virtual GPU ({ARCH})"
@@ -238,22 +238,6 @@ def test_what_it_did_not_write_is_set_aside_and_never_removed(folder: Path) -> N
     with pytest.warns(UserWarning, match="not a regular file"):
         assert asked() is None
     assert (folder / ".lock").read_text() == "of another program"
-
-
-# -- limits ---------------------------------------------------------------------------------------
-@pytest.mark.parametrize("clusters", [1, 16])
-def test_the_table_keeps_the_limits(clusters: int) -> None:
-    shared = SHARED if clusters > 1 else 99 * 1024
-    for op, itemsize in RULES:
-        for size in (1, 2, 31, 64, 100, 1024, 2048, 4097, 8192, 12345, 32768, 131072, 2**20, 2**24):
-            for vector, unaligned in ((1, False), (16 // itemsize, size % (16 // itemsize) > 0)):
-                if vector > 1 and size < 4 * vector:
-                    continue
-                for rows in (1, 7, 300, 70000):
-                    choice = choose_rows(op, rows, size, itemsize, vector, unaligned, clusters)
-                    problem = RowProblem(op, rows, size, "", vector, unaligned)
-                    assert why_not(choice, problem, clusters, shared) is None, (problem, choice)
-                    assert choice.whole == whole_loads(choice, size), (problem, choice)
 
 
 def test_nothing_is_warned_of_what_is_right() -> None:
