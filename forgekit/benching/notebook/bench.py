@@ -82,9 +82,10 @@ def bench(
     if shown is not None and not isinstance(shown, Recorded):
         remedy = 'use recorded="week0/05_transpose", say'
         raise usage_error("recorded", brief(shown), "a Recorded or its name", remedy)
-    plan = Plan(args, _expected(reference, args), (rtol, atol), repeats)
+    tensors = tuple(a for a in args if isinstance(a, torch.Tensor))
+    plan = Plan(args, tensors, _expected(reference, args), (rtol, atol), repeats)
     target = current_target()
-    check_places(plan.tensors, target)
+    check_places(tensors, target)
     moved = _moved(moved_bytes, args)
     runs: dict[str, tuple[Measured, int]] = {}
     errors: dict[str, Exception] = {}
@@ -103,9 +104,9 @@ def bench(
         outcomes=tuple(VariantOutcome(n, found.get(n), reasons.get(n, "")) for n in variants),
         kind=target.kind,
         where=target.name,
-        arguments=plan.text,
-        shape=plan.shape,
-        dtype=plan.dtype,
+        arguments=", ".join(map(_argument_text, args)) or "no arguments",
+        shape=tuple(tensors[0].shape) if tensors else (),
+        dtype=str(tensors[0].dtype).removeprefix("torch.") if tensors else "",
         moved_bytes=needed,
         moved_given=moved is not None,
         ceiling_gbps=_ceiling() if target.kind == "gpu" else None,
@@ -155,6 +156,15 @@ def sweep(
         here = variants(*args) if callable(variants) else variants
         found.append(bench(here, *args, **options))
     return Sweep(wanted, tuple(found), axis)
+
+
+def _argument_text(value: object) -> str:
+    """`512×300 float32`"""
+    if isinstance(value, torch.Tensor):
+        size = "×".join(map(str, value.shape)) or "scalar"
+        return f"{size} {str(value.dtype).removeprefix('torch.')}"
+    text = repr(value)
+    return text if len(text) <= 20 else type(value).__name__
 
 
 # -- what the user gives ------------------------------------------------------------------------

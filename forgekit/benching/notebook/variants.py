@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import torch
@@ -24,39 +23,14 @@ _CHUNK = 2**26  # elements compared at once
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What is the same for all variants. expected: the result to compare with, or None."""
+    """What is the same for all variants. tensors: those of args. expected: the result to compare
+    with, or None."""
 
     args: tuple[Any, ...]
+    tensors: tuple[torch.Tensor, ...]
     expected: Any
     tolerances: tuple[float | None, float | None]
     repeats: int
-
-    @cached_property
-    def tensors(self) -> tuple[torch.Tensor, ...]:
-        return tuple(a for a in self.args if isinstance(a, torch.Tensor))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Of the first tensor; () if there is none."""
-        return tuple(self.tensors[0].shape) if self.tensors else ()
-
-    @property
-    def dtype(self) -> str:
-        """Of the first tensor, such as `float32`; empty if there is none."""
-        return str(self.tensors[0].dtype).removeprefix("torch.") if self.tensors else ""
-
-    @property
-    def text(self) -> str:
-        """`512×300 float32, 300×512 float32`"""
-        return ", ".join(map(_argument_text, self.args)) or "no arguments"
-
-
-def _argument_text(value: object) -> str:
-    if isinstance(value, torch.Tensor):
-        size = "×".join(map(str, value.shape)) or "scalar"
-        return f"{size} {str(value.dtype).removeprefix('torch.')}"
-    text = repr(value)
-    return text if len(text) <= 20 else type(value).__name__
 
 
 def failed(error: Exception) -> str:
