@@ -223,11 +223,29 @@ def test_profile_shows_what_was_launched_before_a_script_failed(script, capsys):
     assert last_line(capsys).endswith("its last launch may be counted in part.")
 
 
+def test_profile_adds_the_launches_of_a_kernel_up(script, capsys):
+    assert main(["profile", script(f"{KERNEL}copy(x, y, 0)\ncopy(x, y, 1)\n")]) == 0
+    assert "script.py: 2 launches: copy_kernel × 2" in capsys.readouterr().out
+
+
 def test_profile_as_json_is_nothing_but_json(script, capsys):
-    text = f"{KERNEL}print('hello')\ncopy(x, y, 0)\nsys.exit('bye')\n"
-    assert main(["profile", "--json", script(text)]) == 1
+    text = f"{KERNEL}print('hello')\ncopy(x, y, 0)\ncopy(x, y, 1)\nsys.exit('bye')\n"
+    assert main(["profile", "--json", "--gpu", "L4", script(text)]) == 1
     said = capsys.readouterr()
-    assert list(json.loads(said.out)) == ["copy_kernel"] and said.err == "hello\nbye\n"
+    [(kernel, found)] = json.loads(said.out).items()
+    assert (kernel, found["gpu"], said.err) == ("copy_kernel", "L4", "hello\nbye\n")
+    assert found["total"]["global_load_requests"] == 2
+
+
+@pytest.mark.parametrize(
+    "words", [["sanitize", "--seed", "3", "S", "--tool", "x"], ["sanitize", "S", "--json", "y"],
+              ["profile", "S", "ncu"]],
+)  # fmt: skip
+def test_what_stands_behind_a_script_is_its_own(words, script, capsys):
+    name = script("import sys\nprint(sys.argv[1:])\n")
+    at = words.index("S")
+    assert main([*words[:at], name, *words[at + 1 :]]) == 0
+    assert str(words[at + 1 :]) in capsys.readouterr().out
 
 
 # --- remedies that fit the command

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -12,8 +11,6 @@ import pytest
 import torch
 
 import forgekit as fk
-import forgekit.vgpu
-from forgekit.commands.cli import main
 from forgekit.errors import ArgumentMismatchError, MemoryAccessError, UsageError
 from forgekit.profiling.gpus import GPUS, gpu_named
 from forgekit.profiling.metrics import GLOBAL_KINDS, METRICS, SHARED_KINDS, metric
@@ -306,51 +303,6 @@ def test_gpus_say_where_their_numbers_come_from():
                "NVIDIA A100-SXM4-80GB": "A100 80GB SXM", "NVIDIA A10G": "A10"}  # fmt: skip
     for device, name in devices.items():
         assert [g.name for g in GPUS.values() if re.search(g.device, device)] == [name]
-
-
-# -- the command ----------------------------------------
-SCRIPT = """
-import torch
-import cutlass.cute as cute
-from cutlass.cute.runtime import from_dlpack
-
-@cute.kernel
-def double_kernel(mX: cute.Tensor):
-    tidx, _, _ = cute.arch.thread_idx()
-    mX[tidx] = mX[tidx] * 2.0
-
-@cute.jit
-def double(mX: cute.Tensor):
-    double_kernel(mX).launch(grid=(1, 1, 1), block=(64, 1, 1))
-
-x = torch.ones(64)
-double(from_dlpack(x))
-double(from_dlpack(x))
-print("sum", int(x.sum()))
-"""
-
-
-def test_the_command_profiles_each_kernel_of_a_script(tmp_path, capfd, monkeypatch):
-    monkeypatch.setattr(sys, "argv", sys.argv)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    script = tmp_path / "double.py"
-    script.write_text(SCRIPT)
-    with forgekit.vgpu.installed():  # a script has it to the end of its process
-        assert main(["profile", str(script)]) == 0
-        printed = capfd.readouterr().out
-        assert main(["profile", "--json", "--gpu", "L4", str(script)]) == 0
-        found = json.loads(capfd.readouterr().out)
-    assert "sum 256" in printed
-    assert "2 launches" in printed
-    assert "mX[tidx] = mX[tidx] * 2.0" in printed
-    assert found["double_kernel"]["total"]["global_load_requests"] == 4
-    assert found["double_kernel"]["gpu"] == "L4"
-
-
-def test_the_command_refuses_what_is_not_there(capsys):
-    assert main(["profile", "nowhere.py"]) == 2
-    assert main(["profile", "--gpu", "abacus", "nowhere.py"]) == 2
-    assert "abacus" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

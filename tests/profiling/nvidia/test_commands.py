@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-import forgekit.vgpu
 from forgekit.commands.cli import main
 from forgekit.profiling.nvidia import tools
 
@@ -317,21 +316,3 @@ def test_gpus_are_counted_by_the_driver():
     import torch
 
     assert tools.gpu_count() == torch.cuda.device_count()
-
-
-# --- a script for the virtual GPU stays one
-
-
-def test_a_script_with_dashes_of_its_own_is_no_command(tmp_path, capfd, monkeypatch):
-    monkeypatch.setenv("FORGEKIT_DEVICE", "virtual")
-    script = tmp_path / "s.py"
-    script.write_text("import sys\nprint(sys.argv[1:])\n")
-    monkeypatch.setattr(sys, "argv", sys.argv)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    with forgekit.vgpu.installed():  # a script has it to the end of its process
-        assert main(["sanitize", "--seed", "3", str(script), "--tool", "x"]) == 0
-        assert "['--tool', 'x']" in capfd.readouterr().out
-        assert main(["sanitize", str(script), "--json", "y"]) == 0
-        assert "['--json', 'y']" in capfd.readouterr().out
-        assert main(["profile", str(script), "ncu"]) == 0
-        assert "['ncu']" in capfd.readouterr().out
