@@ -16,6 +16,7 @@ import torch
 
 import forgekit.vgpu
 from forgekit.commands.cli import main
+from forgekit.vgpu.cuda.device import say_once
 from tests.commands.conftest import Script
 
 KERNEL = """
@@ -144,8 +145,8 @@ def test_a_script_for_a_gpu_finds_the_virtual_one(command, script, capsys):
     assert "assert torch.cuda.is_available()" in capsys.readouterr().err
 
 
-def test_what_cuda_means_is_said_once_and_only_where_it_is_used(script, capsys, monkeypatch):
-    monkeypatch.setattr("forgekit.vgpu.cuda.notice._said", False)
+def test_what_cuda_means_is_said_once_and_only_where_it_is_used(script, capsys):
+    say_once.cache_clear()
     assert run(script, "import torch\ntorch.ones(2)\n") == 0
     assert capsys.readouterr().err == ""
     text = 'import torch\nx = torch.ones(2, device="cuda")\ny = x.cpu().cuda()\n'
