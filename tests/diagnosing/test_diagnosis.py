@@ -76,9 +76,8 @@ def test_mistake_in_kernel(name, line_info):
     error, _ = diagnosed(name, line_info)
     assert isinstance(error, CompileError)
     assert error.kind == kind
-    assert error.filename == (
-        kernels.STATEMENTS_FILE if name in kernels.STATEMENTS else str(KERNELS)
-    )
+    file = kernels.STATEMENTS_FILE if name in kernels.STATEMENTS else str(KERNELS)
+    assert error.filename == file
     assert "# wrong" in error.source_line
     assert error.source_line == linecache.getline(error.filename, error.line).strip()
     message = str(error)
@@ -144,7 +143,7 @@ def compile_(fn, *arguments):
         ("grid_of_math_ceil", "`cute.ceil_div("),
         ("plain_launched", "put @cute.kernel above `def undecorated_kernel`"),
         ("plain_launched_2", "put @cute.kernel above its `def`"),
-        ("torch_annotated_kernel", "annotate it with `cute.Tensor`"),
+        ("launches_torch_annotated", "annotate it with `cute.Tensor`"),
         ("store_int32", "`value.to(b.element_type)`"),
         ("store_wider", "`value.to(b.element_type)`"),
         ("store_vector", "`value.to(target.element_type)`"),

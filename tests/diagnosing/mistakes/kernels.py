@@ -225,7 +225,7 @@ def copy_ranks_differ(a: cute.Tensor, b: cute.Tensor):
 # -- kernels of one statement ---------------------------------------------------------------------
 # Name -> kind of diagnosis, the statement, kinds of the arguments where they are others. What ends
 # in a colon has `b[t] = a[t]` below it.
-STATEMENTS = {
+KERNEL_STATEMENTS = {
     "store_wider": ("store-dtype", "b[t] = a[t]", "f32", "f16"),
     "store_python_number": ("store-dtype", "b[t] = 1"),
     "store_int32": ("store-dtype", "b[t] = t"),
@@ -275,8 +275,23 @@ STATEMENTS = {
     "compared_with_shape": ("tuple-compare", "if t < a.shape:"),
     "product_of_tuples": ("unpack-three", "i = cute.arch.block_dim() * cute.arch.block_idx() + t"),
     "whole_tensors": ("tensor-arithmetic", "b = 3.0 * a + 1.0"),
-}  # fmt: skip
-SOURCE = """
+}
+# The same of host functions.
+LAUNCH = ".launch(grid=(1, 1, 1), block=(32, 1, 1))"
+HOST_STATEMENTS = {
+    "no_launch": ("no-launch", "copy_kernel(a, b)"),
+    "kernel_argument_missing": ("missing-argument", "copy_kernel(a)" + LAUNCH),
+    "kernel_argument_extra": ("extra-argument", "copy_kernel(a, b, b)" + LAUNCH),
+    "grid_of_float": (
+        "launch-shape",
+        "copy_kernel(a, b).launch(grid=(4 / 2, 1, 1), block=(32, 1, 1))",
+    ),
+    "launch_with_threads": ("launch-shape", "copy_kernel(a, b).launch(blocks=2, threads=128)"),
+    "plain_launched": ("missing-kernel", "undecorated_kernel(a, b)" + LAUNCH),
+    "launches_torch_annotated": ("torch-annotation", "torch_annotated_kernel(a, b)" + LAUNCH),
+}
+STATEMENTS = KERNEL_STATEMENTS | HOST_STATEMENTS
+KERNEL = """
 @cute.kernel
 def {name}_kernel(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
@@ -286,14 +301,20 @@ def {name}_kernel(a: cute.Tensor, b: cute.Tensor):
 def {name}(a: cute.Tensor, b: cute.Tensor):
     {name}_kernel(a, b).launch(grid=(1, 1, 1), block=(32, 1, 1))
 """
+HOST = """
+@cute.jit
+def {name}(a: cute.Tensor, b: cute.Tensor):
+    {statement}  # wrong
+"""
 STATEMENTS_FILE = str(Path(__file__).with_name("statements.py"))  # known to linecache alone
 
 
 def compile_statements():
     source = ""
-    for name, (_, statement, *_) in STATEMENTS.items():
-        below = "\n        b[t] = a[t]" * statement.endswith(":")
-        source += SOURCE.format(name=name, statement=statement, below=below)
+    for template, rows in ((KERNEL, KERNEL_STATEMENTS), (HOST, HOST_STATEMENTS)):
+        for name, (_, statement, *_) in rows.items():
+            below = "\n        b[t] = a[t]" * statement.endswith(":")
+            source += template.format(name=name, statement=statement, below=below)
     lines = source.splitlines(keepends=True)
     linecache.cache[STATEMENTS_FILE] = (len(source), None, lines, STATEMENTS_FILE)
     exec(compile(source, STATEMENTS_FILE, "exec"), globals())
@@ -320,33 +341,8 @@ def undecorated(a: cute.Tensor, b: cute.Tensor):
 
 
 @cute.jit
-def no_launch(a: cute.Tensor, b: cute.Tensor):
-    copy_kernel(a, b)  # wrong
-
-
-@cute.jit
-def kernel_argument_missing(a: cute.Tensor, b: cute.Tensor):
-    copy_kernel(a).launch(grid=(1, 1, 1), block=(32, 1, 1))  # wrong
-
-
-@cute.jit
-def kernel_argument_extra(a: cute.Tensor, b: cute.Tensor):
-    copy_kernel(a, b, b).launch(grid=(1, 1, 1), block=(32, 1, 1))  # wrong
-
-
-@cute.jit
-def grid_of_float(a: cute.Tensor, b: cute.Tensor):
-    copy_kernel(a, b).launch(grid=(4 / 2, 1, 1), block=(32, 1, 1))  # wrong
-
-
-@cute.jit
 def index_with_number(a: cute.Tensor, b: cute.Tensor, n: Int32):
     copy_kernel(a, b).launch(grid=(n, 1, 1), block=(32, 1, 1))
-
-
-@cute.jit
-def launch_with_threads(a: cute.Tensor, b: cute.Tensor):
-    copy_kernel(a, b).launch(blocks=2, threads=128)  # wrong
 
 
 @cute.jit
@@ -358,11 +354,6 @@ def grid_of_math_ceil(a: cute.Tensor, b: cute.Tensor):
 def undecorated_kernel(a: cute.Tensor, b: cute.Tensor):
     t, _, _ = cute.arch.thread_idx()
     b[t] = a[t]
-
-
-@cute.jit
-def launches_plain_python(a: cute.Tensor, b: cute.Tensor):
-    undecorated_kernel(a, b).launch(grid=(1, 1, 1), block=(32, 1, 1))  # wrong
 
 
 @cute.jit
@@ -378,25 +369,13 @@ def torch_annotated_kernel(a: torch.Tensor, b: torch.Tensor):
 
 
 @cute.jit
-def launches_torch_annotated(a: cute.Tensor, b: cute.Tensor):
-    torch_annotated_kernel(a, b).launch(grid=(1, 1, 1), block=(32, 1, 1))  # wrong
-
-
-@cute.jit
 def torch_annotated(a: torch.Tensor, b: torch.Tensor):
     copy_kernel(a, b).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
 
 CASES |= {
-    "no_launch": (no_launch, TWO, "no-launch"),
-    "kernel_argument_missing": (kernel_argument_missing, TWO, "missing-argument"),
-    "kernel_argument_extra": (kernel_argument_extra, TWO, "extra-argument"),
-    "grid_of_float": (grid_of_float, TWO, "launch-shape"),
-    "launch_with_threads": (launch_with_threads, TWO, "launch-shape"),
     "grid_of_math_ceil": (grid_of_math_ceil, TWO, "python-math"),
-    "plain_launched": (launches_plain_python, TWO, "missing-kernel"),
     "plain_launched_2": (launches_plain_python_in_two_lines, TWO, "missing-kernel"),
-    "torch_annotated_kernel": (launches_torch_annotated, TWO, "torch-annotation"),
 }
 
 # Mistakes of the call: the line named is the one that calls compile.
