@@ -153,19 +153,15 @@ def sanitize(
 
 def seed_numbers(seeds: int | Iterable[int] | None) -> list[int]:
     """The seeds meant by a count, by a list, or by nothing."""
-    if seeds is None:
-        return list(range(SEEDS))
-    if isinstance(seeds, int) and not isinstance(seeds, bool):
-        if not 1 <= seeds <= MOST_SEEDS:
-            needed = f"1 to {MOST_SEEDS:,}"
-            raise usage_error("seeds", seeds, needed, "leave it out for 3")
+    seeds = SEEDS if seeds is None else seeds
+    if type(seeds) is int and 1 <= seeds <= MOST_SEEDS:
         return list(range(seeds))
     if isinstance(seeds, Iterable) and not isinstance(seeds, str) and not hasattr(seeds, "ndim"):
         found = list(seeds)
         if found and all(isinstance(seed, int) and seed >= 0 for seed in found):
             return found
-    needed = "a count, or a list of numbers from 0"
-    raise usage_error("seeds", brief(seeds), needed, "try 3")
+    needed = f"a count, 1 to {MOST_SEEDS:,}, or a list of numbers from 0"
+    raise usage_error("seeds", brief(seeds), needed, f"leave it out for {SEEDS}")
 
 
 def _run(

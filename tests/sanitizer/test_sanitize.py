@@ -102,9 +102,15 @@ def test_a_kernel_that_is_stopped_is_a_finding():
     ("options", "words"),
     [
         ({"schedule": "nasty"}, "schedule: got 'nasty', needed one of 'default', 'adversarial'"),
-        ({"schedule": "adversarial", "seeds": 0}, "seeds: got 0, needed 1 to "),
-        ({"schedule": "adversarial", "seeds": [-1]}, r"seeds: got \[-1\], needed a count, or"),
-        ({"schedule": "adversarial", "seeds": []}, r"seeds: got \[\], needed a count, or"),
+        ({"schedule": "adversarial", "seeds": 0}, "seeds: got 0, needed a count, 1 to 10,000, or"),
+        (
+            {"schedule": "adversarial", "seeds": [-1]},
+            r"seeds: got \[-1\], needed a count, 1 to 10,000, or",
+        ),
+        (
+            {"schedule": "adversarial", "seeds": []},
+            r"seeds: got \[\], needed a count, 1 to 10,000, or",
+        ),
         ({"seeds": 5}, "seeds: got 5, needed an adversarial schedule"),
         (
             {"schedule": "adversarial", "seeds": "3"},
