@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from forgekit.errors import brief, usage_error
 
-_KB, _MB = 1024, 1024**2
+_MB = 1024**2
 _ISSUED = 128  # threads' instructions in a clock and multiprocessor: 4 schedulers, a warp each
 
 
@@ -16,19 +16,16 @@ class Gpu:
     """A GPU's memory system.
 
     bandwidth: bytes a second to device memory, the data sheet's peak; multiprocessors; l2_bytes:
-    None where NVIDIA does not publish it; shared_bytes: shared memory of a multiprocessor at most;
-    arch: what to compile for; device: pattern of the name that the driver gives it; source: where
-    the numbers stand. fp32_peak: FP32 operations a second without tensor cores, a fused
-    multiply-add counting as two, from the data sheet at the boost clock (B200: an eighth of HGX
-    B200); fp32_lanes of a multiprocessor; None where they are not known.
+    None where NVIDIA does not publish it; device: pattern of the name that the driver gives it;
+    source: where the numbers stand. fp32_peak: FP32 operations a second without tensor cores, a
+    fused multiply-add counting as two, from the data sheet at the boost clock (B200: an eighth of
+    HGX B200); fp32_lanes of a multiprocessor; None where they are not known.
     """
 
     name: str
     bandwidth: float
     multiprocessors: int
     l2_bytes: int | None
-    shared_bytes: int
-    arch: str
     device: str
     source: str
     fp32_peak: float | None = None
@@ -60,35 +57,35 @@ _ADA = "NVIDIA Ada GPU Architecture (whitepaper)"
 GPUS: dict[str, Gpu] = {
     g.name: g
     for g in (
-        Gpu("B200", 8.0e12, 148, 126 * _MB, 228 * _KB, "sm_100a", r"B200",
+        Gpu("B200", 8.0e12, 148, 126 * _MB, r"B200",
             "NVIDIA DGX B200 data sheet (64 TB/s for 8); multiprocessors and L2 as CUDA reports",
             75.0e12, 128),
-        Gpu("H200", 4.8e12, 132, 50 * _MB, 228 * _KB, "sm_90a", r"H200",
+        Gpu("H200", 4.8e12, 132, 50 * _MB, r"H200",
             f"NVIDIA H200 data sheet; {_HOPPER}", 67.0e12, 128),
-        Gpu("H100 SXM", 3.35e12, 132, 50 * _MB, 228 * _KB, "sm_90a", r"H100 80GB HBM3|H100 SXM",
+        Gpu("H100 SXM", 3.35e12, 132, 50 * _MB, r"H100 80GB HBM3|H100 SXM",
             f"NVIDIA H100 data sheet; {_HOPPER}", 67.0e12, 128),
-        Gpu("H100 PCIe", 2.0e12, 114, 50 * _MB, 228 * _KB, "sm_90a", r"H100 PCIe",
+        Gpu("H100 PCIe", 2.0e12, 114, 50 * _MB, r"H100 PCIe",
             f"NVIDIA H100 data sheet; {_HOPPER}", 51.0e12, 128),
-        Gpu("A100 80GB SXM", 2.039e12, 108, 40 * _MB, 164 * _KB, "sm_80", r"A100.SXM4.80GB",
+        Gpu("A100 80GB SXM", 2.039e12, 108, 40 * _MB, r"A100.SXM4.80GB",
             f"NVIDIA A100 data sheet; {_AMPERE}", 19.5e12, 64),
-        Gpu("A100 80GB PCIe", 1.935e12, 108, 40 * _MB, 164 * _KB, "sm_80", r"A100 80GB PCIe",
+        Gpu("A100 80GB PCIe", 1.935e12, 108, 40 * _MB, r"A100 80GB PCIe",
             f"NVIDIA A100 data sheet; {_AMPERE}", 19.5e12, 64),
-        Gpu("A100 40GB", 1.555e12, 108, 40 * _MB, 164 * _KB, "sm_80", r"A100.(SXM4|PCIE).40GB",
+        Gpu("A100 40GB", 1.555e12, 108, 40 * _MB, r"A100.(SXM4|PCIE).40GB",
             f"NVIDIA A100 data sheet; {_AMPERE}", 19.5e12, 64),
-        Gpu("A10", 600e9, 72, 6 * _MB, 100 * _KB, "sm_86", r"A10G?\b",
+        Gpu("A10", 600e9, 72, 6 * _MB, r"A10G?\b",
             "NVIDIA A10 data sheet; NVIDIA Ampere GA102 GPU Architecture (whitepaper)",
             31.2e12, 128),
-        Gpu("L40S", 864e9, 142, None, 100 * _KB, "sm_89", r"L40S",
+        Gpu("L40S", 864e9, 142, None, r"L40S",
             f"NVIDIA L40S data sheet; {_ADA}", 91.6e12, 128),
-        Gpu("L4", 300e9, 58, None, 100 * _KB, "sm_89", r"L4\b",
+        Gpu("L4", 300e9, 58, None, r"L4\b",
             f"NVIDIA L4 data sheet; {_ADA}", 30.3e12, 128),
-        Gpu("RTX 5090", 1.792e12, 170, 96 * _MB, 100 * _KB, "sm_120a", r"RTX 5090\b(?! D)",
+        Gpu("RTX 5090", 1.792e12, 170, 96 * _MB, r"RTX 5090\b(?! D)",
             "NVIDIA RTX Blackwell GPU Architecture (whitepaper)", 104.8e12, 128),
-        Gpu("RTX 4090", 1.008e12, 128, 72 * _MB, 100 * _KB, "sm_89", r"RTX 4090\b(?! D)",
+        Gpu("RTX 4090", 1.008e12, 128, 72 * _MB, r"RTX 4090\b(?! D)",
             _ADA, 82.6e12, 128),
-        Gpu("RTX 3090", 936e9, 82, 6 * _MB, 100 * _KB, "sm_86", r"RTX 3090\b(?! Ti)",
+        Gpu("RTX 3090", 936e9, 82, 6 * _MB, r"RTX 3090\b(?! Ti)",
             "NVIDIA Ampere GA102 GPU Architecture (whitepaper)", 35.6e12, 128),
-        Gpu("T4", 320e9, 40, 4 * _MB, 64 * _KB, "sm_75", r"T4\b",
+        Gpu("T4", 320e9, 40, 4 * _MB, r"T4\b",
             "NVIDIA T4 data sheet; NVIDIA Turing GPU Architecture (whitepaper)", 8.1e12, 64),
     )
 }  # fmt: skip
