@@ -68,12 +68,10 @@ def test_other_specs_architectures_and_options_are_other_kernels():
     keys = {
         fk.compile(simple.copy, x, y).key,
         fk.compile(simple.copy, fk.spec(x, static=True), y).key,
-        fk.compile(simple.copy, fk.spec(x, align=4), y).key,
-        fk.compile(simple.copy, x.double(), y.double()).key,
         fk.compile(simple.copy, x, y, arch="sm_80").key,
         fk.compile(simple.copy, x, y, options="--opt-level 1").key,
     }
-    assert len(keys) == 6
+    assert len(keys) == 4
 
 
 def test_a_redefined_cell_misses():

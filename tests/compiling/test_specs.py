@@ -154,6 +154,14 @@ def test_numbers_of_other_libraries_become_plain_ones():
     assert type(made.align) is int
 
 
+def test_all_that_a_spec_says_is_in_its_key():
+    x = torch.empty(4, 8)
+    facts = [{}, {"static": [1]}, {"divisible": {1: 4}}, {"divisible": {0: 4}}, {"align": 4},
+             {"names": ["M", None]}, {"read_only": True}]  # fmt: skip
+    keys = [spec(x, **one).key() for one in facts] + [spec(x.T).key(), spec(x.int()).key()]
+    assert len(set(keys)) == len(keys)
+
+
 def test_row_major_strides_of_a_spec_made_by_hand():
     assert TensorSpec(torch.float32, (None, 4, 8)).strides == (32, 8, 1)
     assert TensorSpec(torch.float32, (4, None, 8)).strides == (None, 8, 1)
