@@ -73,12 +73,9 @@ def _grid(data: dict[str, Any], show: str) -> Grid:
         if show == "bank":
             bank = bank_of(offset, data["bits"])
             return Content(palette.bank_colour(bank), (str(bank),))
-        fill = (
-            palette.block_colour(of_tile)
-            if show == "tile"
-            else palette.offset_colour(offset - low, span)
-        )
-        return Content(fill, (str(offset),))
+        if show == "tile":
+            return Content(palette.block_colour(of_tile), (str(offset),))
+        return Content(palette.offset_colour(offset - low, span), (str(offset),))
 
     return Grid("layout", rows, columns, content, plain_axis(rows), plain_axis(columns), group,
                 cell=(38.0, 34.0))  # fmt: skip
