@@ -9,11 +9,10 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from forgekit.lessons.gates.gate import GateError, Group
+from forgekit.lessons.gates.submission import Submission
 
 if TYPE_CHECKING:
     import torch
-
-    from forgekit.lessons.gates.submission import Submission
 
 _OPEN = "There is no answer yet: write it in place of None."
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from forgekit.errors import UnsupportedPtxError
 from forgekit.lessons.gates.gate import Evidence, GateError, Group, Misconception, explained
-
-if TYPE_CHECKING:
-    from forgekit.lessons.gates.submission import MakeCase, Submission
+from forgekit.lessons.gates.submission import MakeCase, Submission, case_of
 
 WATCH = (
     'fk.sanitize(*{failed}, schedule="adversarial") tells all of it again; fk.timeline(*{failed}) '
@@ -32,13 +29,11 @@ def clean(
     """
 
     def run(submission: Submission) -> str:
-        import torch
-
         from forgekit.checking.sanitize import sanitize
 
         orders = 0
         for size in sizes:
-            case = make(*size, dtype=getattr(torch, dtype))
+            case = case_of(make, size, dtype)
             args = submission.arguments(case)
             try:
                 report = sanitize(

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import UsageError
 from forgekit.lessons.gates.gate import Evidence, GateError, Group, Misconception, explained
+from forgekit.lessons.gates.submission import MakeCase, Submission, case_of
 from forgekit.lessons.gates.values import check_values
 from forgekit.profiling.waste import access_reason
 
 if TYPE_CHECKING:
-    from forgekit.lessons.gates.submission import MakeCase, Submission
     from forgekit.profiling.profile import Profile
 
 
@@ -57,9 +57,7 @@ def counters(
     """
 
     def run(submission: Submission) -> str:
-        import torch
-
-        case = make(*size, dtype=getattr(torch, dtype))
+        case = case_of(make, size, dtype)
         counts, after = submission.counted(case)
         check_values(submission, case, after)
         seen = []

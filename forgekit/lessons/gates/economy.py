@@ -17,13 +17,12 @@ import numpy as np
 from forgekit.errors import usage_error
 from forgekit.lessons.gates.counters import line_of_most
 from forgekit.lessons.gates.gate import GateError, Group
-from forgekit.lessons.gates.submission import Submission
+from forgekit.lessons.gates.submission import MakeCase, Submission, case_of
 from forgekit.lessons.gates.values import check_values
 from forgekit.vgpu.listeners import Listener
 
 if TYPE_CHECKING:
     from forgekit.lessons.exercise import Exercise
-    from forgekit.lessons.gates.submission import MakeCase
     from forgekit.profiling.profile import Profile
     from forgekit.vgpu.floats import Array
     from forgekit.vgpu.machine import Machine
@@ -187,11 +186,9 @@ def economical(
             raise usage_error("waste", repr(key), needed, "check the name")
 
     def run(submission: Submission) -> str:
-        import torch
-
         seen = ""
         for size in sizes:
-            case = make(*size, dtype=getattr(torch, dtype))
+            case = case_of(make, size, dtype)
             shares = WarpShares()
             profile, after = submission.counted(case, shares)
             check_values(submission, case, after)
@@ -258,9 +255,7 @@ def _ideal(
     exercise: Exercise, make: MakeCase, size: tuple[int, ...], dtype: str, arch: str | None
 ) -> dict[str, Any]:
     """The solution's quantities for a call."""
-    import torch
-
-    case = make(*size, dtype=getattr(torch, dtype))
+    case = case_of(make, size, dtype)
     shares = WarpShares()
     profile, _ = Submission(exercise.reference(), arch, exercise).counted(case, shares)
     found = {key: quantity.measure(profile) for key, quantity in QUANTITIES.items()}

@@ -55,6 +55,13 @@ class Case:
 MakeCase = Callable[..., Case]  # of sizes and of dtype=
 
 
+def case_of(make: MakeCase, size: tuple[int, ...], dtype: str) -> Case:
+    """The case of a size; dtype: a type's name in torch."""
+    import torch
+
+    return make(*size, dtype=getattr(torch, dtype))
+
+
 class Elsewhere(ABC):
     """Base of what stands for a function of another process. text: of its cell."""
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from forgekit.errors import KernelError
 from forgekit.lessons.gates.gate import Evidence, GateError, Group, Misconception, explained
 from forgekit.lessons.gates.overrun import overrun_diagnosis
+from forgekit.lessons.gates.submission import Case, Elsewhere, MakeCase, Submission, case_of
 from forgekit.text import plural
-
-if TYPE_CHECKING:
-    from forgekit.lessons.gates.submission import Case, MakeCase, Submission
 
 SHOW = "{failed}.show() runs this very call again and draws what is wrong."
 
@@ -55,15 +53,13 @@ def values(
         check_values(submission, case, args, device, misconceptions, look_at, tolerances)
 
     def run(submission: Submission) -> str:
-        import torch
-
         from forgekit.devices import current_target
 
         devices = ["virtual"] + (["gpu"] if current_target().kind == "gpu" else [])
         every = [*sizes, *drawn_sizes(sizes, drawn, submission.seed)]
         for dtype in dtypes:
             for size in every:
-                case = make(*size, dtype=getattr(torch, dtype))
+                case = case_of(make, size, dtype)
                 for device in devices:
                     one(submission, case, device)
         types = f"{len(dtypes)} types" if len(dtypes) > 1 else dtypes[0]
@@ -138,7 +134,6 @@ def _findings(submission: Submission, case: Case) -> tuple[tuple[str, ...], str]
 def _written(submission: Submission) -> str:
     """The first thing in the source that compiles and cannot be meant."""
     from forgekit.diagnosing.lint import find_mistakes
-    from forgekit.lessons.gates.submission import Elsewhere
 
     value = submission.value
     found = value.mistakes() if isinstance(value, Elsewhere) else find_mistakes(value)
