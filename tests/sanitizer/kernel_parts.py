@@ -54,6 +54,16 @@ def cluster_sync():
     cute.arch.cluster_wait()
 
 
+def by_rows(mX: Any, *_: Any) -> Any:
+    """A grid of a block for each row of the first tensor."""
+    return mX.shape[0]
+
+
+def by_parts(size: int) -> Callable[..., Any]:
+    """A grid of blocks for so many elements of the first tensor each."""
+    return lambda mX, *_: cute.ceil_div(mX.shape[0], size)
+
+
 def by_tiles(side: int) -> Callable[..., tuple[Any, Any, int]]:
     """A grid of blocks for each square of a matrix, the first tensor."""
     return lambda mX, *_: (cute.ceil_div(mX.shape[1], side), cute.ceil_div(mX.shape[0], side), 1)
@@ -70,9 +80,9 @@ def init_mbarriers(*pairs: tuple, stages: cutlass.Constexpr = 1):
     cute.arch.sync_threads()
 
 
-def pair(n: int) -> Callable[[], tuple[torch.Tensor, torch.Tensor]]:
-    """Makes n random numbers, and room for as many results."""
-    return lambda: (fk.randn(n), fk.empty(n))
+def pair(*shape: int, **options: Any) -> Callable[[], tuple[torch.Tensor, torch.Tensor]]:
+    """Makes random numbers, and room for as many results."""
+    return lambda: (fk.randn(*shape, **options), fk.empty(*shape, **options))
 
 
 def integers(*shape: int) -> torch.Tensor:

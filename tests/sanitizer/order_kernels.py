@@ -6,7 +6,7 @@ import cutlass.cute as cute
 from cutlass import Int32
 
 from tests.sanitizer.bank import launched
-from tests.sanitizer.kernel_parts import indices, smem, sync_if
+from tests.sanitizer.kernel_parts import by_rows, indices, smem, sync_if
 
 
 @partial(launched, block=64)
@@ -34,7 +34,7 @@ def exchange(mX, mY, bug):
     mY[tidx] = sX[31 - tidx] + other
 
 
-@partial(launched, block=64, grid=lambda mX, *_: mX.shape[0])
+@partial(launched, block=64, grid=by_rows)
 @cute.kernel
 def ticket(mX, mCount, mY):
     """The block that finishes last resets the counter for the next launch, plainly."""

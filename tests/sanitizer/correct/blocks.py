@@ -6,7 +6,7 @@ from cutlass import Float32, Int32, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import family
-from tests.sanitizer.kernel_parts import indices, pair, smem
+from tests.sanitizer.kernel_parts import by_parts, by_rows, indices, pair, smem
 
 THREADS = 64
 
@@ -39,7 +39,7 @@ def flipped(x, y):
     return [(y, x.flip(0))]
 
 
-@family(block=(16, 4, 1), args=lambda: (fk.randn(16, 16), fk.empty(16, 16)), want=lambda x, y: x.T)
+@family(block=(16, 4, 1), args=pair(16, 16), want=lambda x, y: x.T)
 @cute.kernel
 def swizzled_transpose(mX, mY):
     tx, ty, _ = cute.arch.thread_idx()
@@ -85,8 +85,7 @@ SMALL_ELEMENTS = tuple(
 )  # fmt: skip
 
 
-@family(block=THREADS, grid=lambda mX, mY: mX.shape[0], args=rows_of_integers(THREADS),
-        want=by_block)  # fmt: skip
+@family(block=THREADS, grid=by_rows, args=rows_of_integers(THREADS), want=by_block)
 @cute.kernel
 def uniform_branch(mX, mY):
     """Barriers in a branch and a loop that the whole block takes, each block its own way."""
@@ -123,7 +122,7 @@ def halves_exchange(mX, mY):
         mY[tidx] = sX[tidx - lane + 47 - lane]
 
 
-@family(block=THREADS, grid=lambda mX, mY: mX.shape[0], args=rows_of_integers(3), want=extremes)
+@family(block=THREADS, grid=by_rows, args=rows_of_integers(3), want=extremes)
 @cute.kernel
 def shared_atomics(mX, mY):
     """Largest, smallest and number of values: atomics in shared memory, of shuffled results."""
@@ -164,8 +163,7 @@ def token(mY):
         cute.arch.store(sF.iterator, turn - 1, sem="release", scope="cta", ss="cta")
 
 
-@family(block=THREADS, args=lambda: (fk.randn(160), fk.empty(160)),
-        want=lambda x, y: 2 * x.view(5, 32).flip(1).reshape(-1))  # fmt: skip
+@family(block=THREADS, args=pair(160), want=lambda x, y: 2 * x.view(5, 32).flip(1).reshape(-1))
 @cute.kernel
 def copying_warp(mX, mY):
     """Warp 0 copies tiles by cp.async into two buffers, warp 1 doubles them: four barriers."""
@@ -297,9 +295,7 @@ def vector_copy(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None)
     vector_copy_kernel(gX, gY, vectors).launch(grid=grid, block=(32, 1, 1))
 
 
-@family(block=128, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], 4),
-        args=lambda: (fk.randn(5, 77), fk.empty(5, 77)),
-        want=lambda x, y: torch.softmax(x, 1))  # fmt: skip
+@family(block=128, grid=by_parts(4), args=pair(5, 77), want=lambda x, y: torch.softmax(x, 1))
 @cute.kernel
 def leaving_early(mX, mY):
     """Warps without a row do nothing at all; those with one use shuffles."""

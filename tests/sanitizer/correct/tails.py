@@ -10,7 +10,7 @@ from cutlass import Float32, Int8, Int32, Int64, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import family
-from tests.sanitizer.kernel_parts import cluster_sync, indices, init_mbarriers, smem
+from tests.sanitizer.kernel_parts import by_parts, cluster_sync, indices, init_mbarriers, pair, smem
 
 THREADS = 64
 WARP = 32
@@ -301,8 +301,7 @@ def swizzled_edge(mX, mY):
             mY[ty + 4 * k, tx] = rT[k]
 
 
-@family(block=THREADS, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], THREADS),
-        args=lambda: (fk.randn(100), fk.empty(100)), want=of_neighbours)  # fmt: skip
+@family(block=THREADS, grid=by_parts(THREADS), args=pair(100), want=of_neighbours)
 @cute.kernel
 def halo(mX, mY):
     """Sums of neighbours; at the ends the halo is not loaded, and read all the same."""
@@ -367,8 +366,7 @@ def stages(mX, mY):
 
 
 # -- other blocks, bulk copies --------------------------------------------------------------------
-@family(block=THREADS, grid=2, cluster=(2, 1, 1), args=lambda: (fk.randn(2, 50), fk.empty(2, 50)),
-        want=lambda x, y: x.flip(0) + 1)  # fmt: skip
+@family(block=THREADS, grid=2, cluster=(2, 1, 1), args=pair(2, 50), want=lambda x, y: x.flip(0) + 1)
 @cute.kernel
 def peer(mX, mY):
     """Blocks of a cluster read each other's buffers, which the row does not fill."""
@@ -386,8 +384,7 @@ def peer(mX, mY):
         mY[rank, tidx] = x
 
 
-@family(block=THREADS, args=lambda: (fk.randn(THREADS), fk.empty(THREADS)), want=lambda x, y: x,
-        static=(0,))  # fmt: skip
+@family(block=THREADS, args=pair(THREADS), want=lambda x, y: x, static=(0,))
 @cute.kernel
 def bulk_rows(mX, mY):
     """Bulk copies of whole tiles; the last buffer gets none, and is read like the others."""

@@ -11,9 +11,11 @@ from cutlass.cute.nvgpu import cpasync
 import forgekit as fk
 from tests.sanitizer.bank import family
 from tests.sanitizer.kernel_parts import (
+    by_rows,
     cluster_sync,
     indices,
     init_mbarriers,
+    pair,
     release,
     smem,
     wait_for,
@@ -97,8 +99,7 @@ def warp_lock(mL, mY):
     mY[tidx] = sN[0]
 
 
-@family(block=THREADS, grid=lambda mX, mS, mY: mX.shape[0],
-        args=lambda: (rows(4), flags(), fk.empty(THREADS)),
+@family(block=THREADS, grid=by_rows, args=lambda: (rows(4), flags(), fk.empty(THREADS)),
         want=lambda x, s, y: x.sum(0))  # fmt: skip
 @cute.kernel
 def split_k(mX, mS, mY):
@@ -116,7 +117,7 @@ def split_k(mX, mS, mY):
         release(mS.iterator, part + 1)
 
 
-@family(block=THREADS, grid=lambda mX, mF, mP, mY: mX.shape[0],
+@family(block=THREADS, grid=by_rows,
         args=lambda: (rows(4), flags(4), fk.empty(4, THREADS), fk.empty(THREADS)),
         want=lambda x, f, p, y: x.sum(0) + 5 + 10 + 15)  # fmt: skip
 @cute.kernel
@@ -140,7 +141,7 @@ def fix_up(mX, mF, mP, mY):
             release(mF.iterator + bidx, Int32(1))
 
 
-@family(block=THREADS, grid=lambda mX, mN, mY: mX.shape[0], cooperative=True,
+@family(block=THREADS, grid=by_rows, cooperative=True,
         args=lambda: (rows(3), flags(), fk.empty(3, 3, THREADS)), want=went_round)  # fmt: skip
 @cute.kernel
 def rounds(mX, mN, mY):
@@ -218,8 +219,7 @@ def drawn_rows(mX, mN, mY):
 
 
 # -- mbarriers that one thread waits for ----------------------------------------------------------
-@family(block=THREADS, args=lambda: (fk.randn(THREADS), fk.empty(THREADS)),
-        want=lambda x, y: x.flip(0), static=(0,))  # fmt: skip
+@family(block=THREADS, args=pair(THREADS), want=lambda x, y: x.flip(0), static=(0,))
 @cute.kernel
 def tile_for_all(mX, mY):
     """Thread 0 fetches a tile and waits for it; the block meets at a barrier behind."""
@@ -287,8 +287,7 @@ def one_producer(mX, mY):
         mY[tidx] = sSum[THREADS - 1 - tidx]
 
 
-@family(block=THREADS, args=lambda: (fk.randn(3 * THREADS), fk.empty(3 * THREADS)),
-        want=lambda x, y: x + 1)  # fmt: skip
+@family(block=THREADS, args=pair(3 * THREADS), want=lambda x, y: x + 1)
 @cute.kernel
 def store_by_one(mX, mY):
     """Each tile is stored by one thread, which waits until its source may be overwritten."""
@@ -421,7 +420,7 @@ def ping_pong(mX, mY):
     mY[tidx] = sSum[0]
 
 
-@family(block=THREADS + 32, args=lambda: (fk.randn(3 * THREADS), fk.empty(3 * THREADS)),
+@family(block=THREADS + 32, args=pair(3 * THREADS),
         want=lambda x, y: x.view(3, THREADS).flip(1).reshape(-1))  # fmt: skip
 @cute.kernel
 def elected_wait(mX, mY):

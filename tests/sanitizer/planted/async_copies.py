@@ -5,7 +5,7 @@ from cutlass import Float32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import indices, smem, sync_if
+from tests.sanitizer.kernel_parts import by_rows, indices, pair, smem, sync_if
 
 THREADS = 64
 TILE = 4 * THREADS
@@ -90,9 +90,8 @@ def reversed_tile(mX, mY, bug):
         mY[bidx * TILE + k * THREADS + tidx] = x
 
 
-@family(block=THREADS, grid=lambda mX, mY: mX.shape[0],
-        args=lambda: (fk.randn(2, 5 * TILE), fk.empty(2, THREADS)), want=summed_by_thread,
-        static=(0,), bugs=(
+@family(block=THREADS, grid=by_rows, args=lambda: (fk.randn(2, 5 * TILE), fk.empty(2, THREADS)),
+        want=summed_by_thread, static=(0,), bugs=(
     Bug("weak_wait", ASYNC, "The wait leaves one group more in flight than it may.",
         also=RACE, loose=True),
     Bug("no_wait", ASYNC, "No wait in the loop.", also=RACE, loose=True),
@@ -135,8 +134,7 @@ def pipeline(mX, mY, bug):
     mY[row, tidx] = total
 
 
-@family(block=THREADS, args=lambda: (fk.randn(3 * TILE), fk.empty(3 * TILE)),
-        want=lambda x, y: 2 * x, static=(0,), bugs=(
+@family(block=THREADS, args=pair(3 * TILE), want=lambda x, y: 2 * x, static=(0,), bugs=(
     Bug("without_second_barrier", RACE, "A stage is filled while others still read it.",
         loose=True),
     Bug("of_one_buffer", (*ASYNC, *RACE), "Both stages are the same one.", also=RACE, loose=True),

@@ -6,7 +6,7 @@ from cutlass import Float32, Int32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import indices, sync_if
+from tests.sanitizer.kernel_parts import by_rows, indices, pair, sync_if
 
 THREADS = 64
 
@@ -84,8 +84,7 @@ def two_step_sum(mX: cute.Tensor, mP: cute.Tensor, mY: cute.Tensor, bug: cutlass
     final_sum_kernel(mP, mY).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
 
-@family(block=THREADS, grid=lambda mX, mP, mTicket, mY: mX.shape[0],
-        args=ticketed, want=lambda x, p, t, y: 2 * x.sum(0), bugs=(
+@family(block=THREADS, grid=by_rows, args=ticketed, want=lambda x, p, t, y: 2 * x.sum(0), bugs=(
     Bug("last_by_number", RACE, "The block of the highest number counts as the last."),
     Bug("ticket_too_early", RACE, "The ticket is taken before the block has stored its part."),
     Bug("one_too_few", RACE, "The last block but one adds up.", also=("uninitialised-global",)),
@@ -168,7 +167,7 @@ def smooth_kernel(mX: cute.Tensor, mY: cute.Tensor):
     mY[i] = mX[i] + before  # BUG in_place
 
 
-@family(args=lambda: (fk.randn(96), fk.empty(96)), want=lambda x, y: x + x.roll(1), bugs=(
+@family(args=pair(96), want=lambda x, y: x + x.roll(1), bugs=(
     Bug("in_place", RACE, "Input and output are one tensor."),
 ))  # fmt: skip
 @cute.jit

@@ -6,7 +6,7 @@ from cutlass import Float32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import by_tiles, indices, sync_if
+from tests.sanitizer.kernel_parts import by_parts, by_tiles, indices, pair, sync_if
 
 THREADS = 64
 
@@ -74,8 +74,8 @@ def double(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
         double_kernel(mX, mY, bug).launch(grid=grid, block=(THREADS, 1, 1))
 
 
-@family(block=(8, 8, 1), grid=by_tiles(8),
-        args=lambda: (fk.randn(13, 20), fk.empty(20, 13)), want=lambda x, y: x.T, bugs=(
+@family(block=(8, 8, 1), grid=by_tiles(8), args=lambda: (fk.randn(13, 20), fk.empty(20, 13)),
+        want=lambda x, y: x.T, bugs=(
     Bug("with_swapped_predicate", OUT, "Rows are compared with N, columns with M."),
     Bug("with_swapped_index", OUT, "The load has its coordinates swapped."),
 ))  # fmt: skip
@@ -95,8 +95,8 @@ def transpose_direct(mX, mY, bug):
         mY[column, row] = mX[row, column]
 
 
-@family(block=THREADS, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], THREADS), args=vectors,
-        want=lambda x, y: differences(x), bugs=(
+@family(block=THREADS, grid=by_parts(THREADS), args=vectors, want=lambda x, y: differences(x),
+        bugs=(
     Bug("with_negative_index", OUT, "No predicate for the left neighbour: x[-1]."),
     Bug("past_the_end", OUT, "The predicate for the right neighbour has <= for <."),
 ))  # fmt: skip
@@ -121,9 +121,7 @@ def difference(mX, mY, bug):
         mY[i] = right - left
 
 
-@family(block=64, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], 2),
-        args=lambda: (fk.randn(5, 45), fk.empty(5, 45)), want=lambda x, y: torch.softmax(x, 1),
-        bugs=(
+@family(block=64, grid=by_parts(2), args=pair(5, 45), want=lambda x, y: torch.softmax(x, 1), bugs=(
     Bug("of_a_row_too_many", OUT, "The predicate of the rows is one row too generous."),
     Bug("reading_its_output", ("uninitialised-global",), "The second pass reads y for x."),
     Bug("without_tail_columns", ("unwritten-output",), "Columns beyond N // 32 * 32 are left."),

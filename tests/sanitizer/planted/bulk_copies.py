@@ -6,7 +6,7 @@ from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import indices, smem, sync_if
+from tests.sanitizer.kernel_parts import indices, pair, smem, sync_if
 
 THREADS = 64  # that consume; one more warp produces
 TILE = 2 * THREADS
@@ -62,8 +62,7 @@ def produce(gX: cute.Tensor, sX: cute.Tensor, full: cute.Pointer, empty: cute.Po
         cute.copy(atom, gX[None, i], sX[None, s], mbar_ptr=full + s)  # BUG without_barrier
 
 
-@family(block=THREADS + 32,
-        args=lambda: (fk.randn(7 * TILE), fk.empty(7 * TILE)), want=lambda x, y: 2 * x, bugs=(
+@family(block=THREADS + 32, args=pair(7 * TILE), want=lambda x, y: 2 * x, bugs=(
     Bug("not_awaited", COPY, "Consumers do not wait.", args=two_tiles, also=LIFETIME),
     Bug("wrong_parity", COPY, "Consumers wait for the phase before.", also=LIFETIME,
         args=two_tiles),
@@ -98,8 +97,8 @@ def bulk_pipeline(mX, mY, bug):
         consume(mY, sX, full, empty, n, bug)
 
 
-@family(block=THREADS, grid=lambda mX, mY: mX.shape[0] // (2 * TILE),
-        args=lambda: (fk.randn(4 * TILE), fk.empty(4 * TILE)), want=lambda x, y: x + 1, bugs=(
+@family(block=THREADS, grid=lambda mX, mY: mX.shape[0] // (2 * TILE), args=pair(4 * TILE),
+        want=lambda x, y: x + 1, bugs=(
     Bug("not_awaited", COPY, "The tile is filled again too early.", also=LIFETIME),
     Bug("another_waits", COPY, "A thread waits that has started nothing.", also=LIFETIME),
     Bug("without_barrier", COPY, "Stored before all have written."),

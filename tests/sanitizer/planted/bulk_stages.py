@@ -6,7 +6,7 @@ from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import indices, init_mbarriers, pair, smem, sync_if
+from tests.sanitizer.kernel_parts import by_parts, indices, init_mbarriers, pair, smem, sync_if
 
 THREADS = 64
 STAGES = 3
@@ -123,8 +123,8 @@ def in_and_out(mX, mY, bug):
         cute.arch.sync_threads()
 
 
-@family(block=THREADS, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], 2 * THREADS),
-        args=pair(5 * 32 * 2), want=lambda x, y: 3 * x, bugs=(
+@family(block=THREADS, grid=by_parts(2 * THREADS), args=pair(5 * 32 * 2), want=lambda x, y: 3 * x,
+        bugs=(
     Bug("expects_a_whole_tile", DEADLOCK, "The last tile is shorter than what is expected."),
     Bug("past_the_end", ("out-of-bounds",), "Each block copies all there is, and beyond."),
     Bug("without_predicate", ("out-of-bounds",), "Elements past the end are stored.",

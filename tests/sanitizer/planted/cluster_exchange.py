@@ -6,7 +6,7 @@ from cutlass import Float32, Int32, Int64, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import cluster_sync, empty, integers, smem, sync_if
+from tests.sanitizer.kernel_parts import cluster_sync, empty, integers, pair, smem, sync_if
 
 THREADS = 64
 BLOCKS = 4
@@ -69,8 +69,7 @@ def cluster_max(mX, mY, bug):
     mY[rank, tidx] = x
 
 
-@family(block=THREADS, grid=BLOCKS, cluster=(BLOCKS, 1, 1),
-        args=lambda: (fk.randn(BLOCKS * THREADS), fk.empty(BLOCKS * THREADS)),
+@family(block=THREADS, grid=BLOCKS, cluster=(BLOCKS, 1, 1), args=pair(BLOCKS * THREADS),
         want=lambda x, y: 3 * x + x.roll(-1), bugs=(
     Bug("without_barrier", RACE, "The neighbours' values are read without a barrier.",
         also=(*LEFT, *EMPTY), loose=True),

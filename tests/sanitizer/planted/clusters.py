@@ -8,7 +8,7 @@ from cutlass import Float32, Int32, Int64, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import cluster_sync, smem, sync_if
+from tests.sanitizer.kernel_parts import cluster_sync, pair, smem, sync_if
 
 WARPS = 2
 THREADS = 32 * WARPS
@@ -162,9 +162,8 @@ def reduction_buffer_sum(
 
 
 # -- a ring: ordinary stores, remote arrivals, several rounds -------------------------------------
-@family(block=THREADS, grid=2, cluster=(2, 1, 1),
-        args=lambda: (fk.randn(2 * THREADS), fk.empty(2 * THREADS)), want=lambda x, y: passed_on(x),
-        bugs=(
+@family(block=THREADS, grid=2, cluster=(2, 1, 1), args=pair(2 * THREADS),
+        want=lambda x, y: passed_on(x), bugs=(
     Bug("not_awaited", RACE, "Overwrites what the other may not have read."),
     Bug("arrives_first", RACE, "Says that it has read before it has."),
     Bug("arrives_at_home", RACE, "Arrives at its own mbarrier.", also=LIFETIME),

@@ -8,7 +8,7 @@ from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import indices, init_mbarriers, smem, sync_if
+from tests.sanitizer.kernel_parts import indices, init_mbarriers, pair, smem, sync_if
 
 THREADS = 64
 TILE = 2 * THREADS
@@ -198,8 +198,7 @@ def two_tiles(mX, mY, bug):
     mY[tidx] = sX[tidx, 0] + sX[tidx, 1 if place else 0] + sZ[tidx]  # BUG cp_async_over_bulk
 
 
-@family(block=THREADS, args=lambda: (fk.randn(3 * TILE), fk.empty(3 * TILE)), want=lambda x, y: x,
-        bugs=(
+@family(block=THREADS, args=pair(3 * TILE), want=lambda x, y: x, bugs=(
     Bug("stored_too_early", ("async-copy",), "The store does not wait for what it stores.",
         loose=True),
     Bug("brought_too_early", ("async-copy",), "The next tile comes while this one is stored."),

@@ -6,7 +6,7 @@ from cutlass import Int32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import indices, smem, sync_if
+from tests.sanitizer.kernel_parts import by_parts, indices, smem, sync_if
 
 THREADS = 64
 BINS = 16
@@ -42,8 +42,7 @@ def counted(x, h):
 RACE, UNINITIALISED = ("shared-race",), ("uninitialised-shared",)
 
 
-@family(block=THREADS, grid=lambda mX, mH: cute.ceil_div(mX.shape[0], THREADS),
-        args=numbers(fk.zeros), want=counted, bugs=(
+@family(block=THREADS, grid=by_parts(THREADS), args=numbers(fk.zeros), want=counted, bugs=(
     Bug("not_cleared", UNINITIALISED, "The counters in shared memory do not start at 0.",
         loose=True),
     Bug("half_cleared", UNINITIALISED, "Only the first half of the counters starts at 0.",

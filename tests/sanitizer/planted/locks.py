@@ -8,6 +8,7 @@ import forgekit as fk
 from tests.sanitizer.bank import Bug, family
 from tests.sanitizer.kernel_parts import (
     acquire,
+    by_rows,
     empty,
     indices,
     integers,
@@ -59,8 +60,7 @@ def row_lock(mX, mL, mY, bug):
             cute.arch.atomic_exch(mL.iterator, Int32(0), sem="release", scope="gpu")
 
 
-@family(block=THREADS, grid=lambda mX, mT, mY: mX.shape[0],
-        args=lambda: (integers(4, THREADS), zeros(2), zeros(THREADS)),
+@family(block=THREADS, grid=by_rows, args=lambda: (integers(4, THREADS), zeros(2), zeros(THREADS)),
         want=lambda x, t, y: torch.full_like(y, 15), bugs=(
     Bug("number_only_read", RACE, "The number is read and not counted up: all have the same."),
     Bug("next_called_early", RACE, "The next block is called before this one has added."),
@@ -123,7 +123,7 @@ def turnstile(mX, mS, mY, bug):
         release(turn, k + 1)
 
 
-@family(block=THREADS, grid=lambda mX, mC, mY, mZ: mX.shape[0], cooperative=True,
+@family(block=THREADS, grid=by_rows, cooperative=True,
         args=lambda: (integers(3, THREADS), zeros(1), empty(3, THREADS), empty(3, THREADS)),
         want=lambda x, c, y, z: [(y, three_rounds(x))], bugs=(
     Bug("in_one_buffer", RACE, "Old and new values are in one buffer."),
@@ -229,8 +229,7 @@ def dynamic_tree(mX, mY, bug):
         mY[0] = sP[0]
 
 
-@family(block=32, grid=lambda mX, mF, mY: mX.shape[0], args=chained,
-        want=lambda x, f, y: x.cumsum(0).int(), bugs=(
+@family(block=32, grid=by_rows, args=chained, want=lambda x, f, y: x.cumsum(0).int(), bugs=(
     Bug("waiting_for_itself", ENDLESS, "Each block waits for its own flag.", loose=True),
     Bug("flag_never_set", ENDLESS, "Nobody sets the flags.", loose=True),
     Bug("flag_too_early", ("global-race",), "The flag is set before the sum is stored.",

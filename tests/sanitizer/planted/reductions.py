@@ -8,7 +8,7 @@ from cutlass import Float32, Int32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import indices, smem, sync_if
+from tests.sanitizer.kernel_parts import by_rows, indices, pair, smem, sync_if
 
 THREADS = 64
 WARPS = 2
@@ -29,7 +29,7 @@ def row_sums(x, y):
 RACE, UNINITIALISED = ("shared-race",), ("uninitialised-shared",)
 
 
-@family(block=THREADS, grid=lambda mX, mY: mX.shape[0], args=rows(150), want=row_sums, bugs=(
+@family(block=THREADS, grid=by_rows, args=rows(150), want=row_sums, bugs=(
     Bug("unguarded", RACE, "The tree starts before all parts are there.", changes_result=True),
     Bug("without_syncwarp", RACE, "The last steps of the tree rely on lanes in lockstep."),
     Bug("of_busy_threads", UNINITIALISED, "Threads without a column store no 0.", args=rows(50)),
@@ -84,7 +84,7 @@ def wide_tree(mX, mY, bug):
         mY[0] = sP[0]
 
 
-@family(block=THREADS, grid=lambda mX, mY: mX.shape[0], args=rows(150), want=row_sums, bugs=(
+@family(block=THREADS, grid=by_rows, args=rows(150), want=row_sums, bugs=(
     Bug("without_barrier", RACE, "Thread 0 adds up before the other warp has stored.",
         changes_result=True),
     Bug("with_one_slot", RACE, "Both warps store to element 0.", also=UNINITIALISED),
@@ -127,8 +127,7 @@ def combine(
     return value
 
 
-@family(block=THREADS, grid=lambda mX, mY: mX.shape[0],
-        args=lambda: (fk.randn(2, 90), fk.empty(2, 90)), want=square, bugs=(
+@family(block=THREADS, grid=by_rows, args=pair(2, 90), want=square, bugs=(
     Bug("reusing_partials_early", RACE, "The buffer of the maxima takes the sums too early."),
     Bug("without_partials_barrier", RACE, "Partial results are read without a barrier.",
         changes_result=True),
@@ -152,8 +151,7 @@ def softmax(mX, mY, bug):
         mY[row, c] = cute.math.exp(mX[row, c] - top, fastmath=True) / total
 
 
-@family(block=THREADS, grid=lambda mX, mY: mX.shape[0],
-        args=lambda: (fk.randn(2, THREADS), fk.empty(2, THREADS)), want=square, bugs=(
+@family(block=THREADS, grid=by_rows, args=pair(2, THREADS), want=square, bugs=(
     Bug("with_buffers_overlapping", RACE, "The buffer of the sums starts one element early."),
     Bug("without_barrier", RACE, "The other warp's pair is read without a barrier.",
         loose=True, changes_result=True),
@@ -181,8 +179,7 @@ def online_softmax(mX, mY, bug):
     mY[row, tidx] = cute.math.exp(x - both, fastmath=True) / total
 
 
-@family(block=THREADS, args=lambda: (fk.randn(3, THREADS), fk.empty(3, THREADS)),
-        want=lambda x, y: x - x[:, :1], bugs=(
+@family(block=THREADS, args=pair(3, THREADS), want=lambda x, y: x - x[:, :1], bugs=(
     Bug("stored_by_everyone", RACE, "All threads store their own value to one element."),
     Bug("read_at_once", RACE, "The value is read without a barrier.", also=UNINITIALISED),
     Bug("stored_again_early", RACE, "The next value is stored before all have read this one."),

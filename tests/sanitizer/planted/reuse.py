@@ -9,10 +9,12 @@ import forgekit as fk
 from tests.sanitizer.bank import Bug, family
 from tests.sanitizer.kernel_parts import (
     acquire,
+    by_rows,
     cluster_sync,
     empty,
     indices,
     integers,
+    pair,
     release,
     smem,
     sync_if,
@@ -84,7 +86,7 @@ def row_queue(mX, mN, mY, bug):
             mY[row, tidx] = 2 * mX[row, tidx]  # BUG one_row_more
 
 
-@family(block=THREADS, args=lambda: (fk.randn(THREADS), fk.empty(THREADS)), want=halves_of, bugs=(
+@family(block=THREADS, args=pair(THREADS), want=halves_of, bugs=(
     Bug("without_first_barrier", RACE, "The first tile is read without a barrier."),
     Bug("without_second_barrier", RACE, "The second tile overwrites the first too early.",
         loose=True),
@@ -162,7 +164,7 @@ def lists(mK, mH, mNext, bug):
             mNext[i] = before
 
 
-@family(block=THREADS, grid=lambda mX: mX.shape[0], args=lambda: (fk.arange(256).view(4, THREADS),),
+@family(block=THREADS, grid=by_rows, args=lambda: (fk.arange(256).view(4, THREADS),),
         want=lambda x: torch.arange(256.0).view(4, THREADS).flip(1), bugs=(
     Bug("without_barrier", GLOBAL, "No barrier between reading and writing."),
     Bug("warp_barrier", GLOBAL, "sync_warp, but the values come from the other warp."),
@@ -237,8 +239,8 @@ def odd_block(mX, mY, bug):
     mY[tidx] = total
 
 
-@family(block=THREADS, args=lambda: (fk.randn(320), fk.empty(320)),
-        want=lambda x, y: x.view(-1, 32).flip(1).reshape(-1), static=(0,), bugs=(
+@family(block=THREADS, args=pair(320), want=lambda x, y: x.view(-1, 32).flip(1).reshape(-1),
+        static=(0,), bugs=(
     Bug("one_lane_waits", ASYNC, "Lane 0 waits for its own copies, the others do not.", also=RACE),
     Bug("without_syncwarp", RACE, "Another lane's copy is read after one's own wait.", also=ASYNC),
     Bug("refilled_early", (*RACE, *ASYNC), "A stage is refilled while others still read it."),

@@ -7,6 +7,7 @@ from cutlass import Int32, const_expr, cute
 from tests.sanitizer.bank import Bug, family
 from tests.sanitizer.kernel_parts import (
     acquire,
+    by_rows,
     empty,
     indices,
     integers,
@@ -42,7 +43,7 @@ def block_total(x: Int32, sT: cute.Tensor) -> Int32:
     return sT[0] + sT[1]
 
 
-@family(block=THREADS, grid=lambda mX, mF, mP: mX.shape[0],
+@family(block=THREADS, grid=by_rows,
         args=lambda: (integers(4, THREADS), zeros(4), empty(4, THREADS)),
         want=lambda x, f, p: prefixes(x)[:, None].expand(-1, THREADS), bugs=(
     Bug("not_awaited", RACE, "No block waits for the one before.", also=EMPTY),
@@ -78,7 +79,7 @@ def chained_sum(mX, mF, mP, bug):
             release(mF.iterator + bidx, 1)
 
 
-@family(block=THREADS, grid=lambda mX, mF, mA, mP, mY: mX.shape[0],
+@family(block=THREADS, grid=by_rows,
         args=lambda: (integers(4, THREADS), zeros(4), empty(4), empty(4), empty(4, THREADS)),
         want=lambda x, f, a, p, y: [(p, prefixes(x)), (y, before_and_lane(x))], bugs=(
     Bug("sum_after_flag", RACE, "The block's flag is set before its sum is stored.", also=EMPTY),
@@ -126,7 +127,7 @@ def look_back(mX, mF, mA, mP, mY, bug):
     mY[bidx, tidx] = sBefore[0] + tidx  # BUG read_at_once
 
 
-@family(block=THREADS, grid=lambda mX, mW, mY: mX.shape[0],
+@family(block=THREADS, grid=by_rows,
         args=lambda: (integers(4, THREADS), zeros(4), empty(4, THREADS)),
         want=lambda x, w, y: before_and_lane(x))  # fmt: skip
 @cute.kernel

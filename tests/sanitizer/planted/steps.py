@@ -6,7 +6,16 @@ from cutlass import Float32, Int32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import by_tiles, empty, indices, integers, smem, sync_if, zeros
+from tests.sanitizer.kernel_parts import (
+    by_tiles,
+    empty,
+    indices,
+    integers,
+    pair,
+    smem,
+    sync_if,
+    zeros,
+)
 
 THREADS = 64
 
@@ -133,8 +142,7 @@ def compaction(mX, mN, mY, bug):
         mY[start + place] = x  # BUG without_first_warp, drawn_plainly
 
 
-@family(block=THREADS, grid=by_tiles(8),
-        args=lambda: (fk.randn(13, 18), fk.empty(13, 18)), want=boxes, bugs=(
+@family(block=THREADS, grid=by_tiles(8), args=pair(13, 18), want=boxes, bugs=(
     Bug("without_barrier", RACE, "The tile is used before it is complete."),
     Bug("one_turn", EMPTY, "64 of the 100 places are filled."),
     Bug("past_the_tile", OUT, "The second turn fills 128 places."),
@@ -201,9 +209,7 @@ def private_histograms(mX, mH, bug):
         mH[tidx] = sH[tidx, 0] + sH[tidx, 1]
 
 
-@family(block=THREADS,
-        args=lambda: (fk.randn(128, dtype=torch.float16), fk.empty(128, dtype=torch.float16)),
-        want=turned, bugs=(
+@family(block=THREADS, args=pair(128, dtype=torch.float16), want=turned, bugs=(
     Bug("half_by_a_neighbour", RACE, "A neighbour writes one half of a thread's word."),
     Bug("without_barrier", RACE, "Words are read before their threads have turned them.",
         loose=True),

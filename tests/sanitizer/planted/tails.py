@@ -7,7 +7,7 @@ from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import indices, smem, zeros
+from tests.sanitizer.kernel_parts import indices, pair, smem, zeros
 
 THREADS = 64
 TILE = 2 * THREADS
@@ -98,7 +98,7 @@ def row_norm_kernel(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr):
         cute.autovec_copy(rX, mY[row, (None, lane)])  # BUG shared_over_warps
 
 
-@family(args=lambda: (fk.randn(5, 128), fk.empty(5, 128)), want=normed, static=(0, 1), bugs=(
+@family(args=pair(5, 128), want=normed, static=(0, 1), bugs=(
     Bug("shared_over_warps", EMPTY, "Scales of rows past the end are added to the others."),
 ))  # fmt: skip
 @cute.jit
@@ -197,7 +197,7 @@ def decisions(mX, mI, mY, bug):
         mY[place] = x
 
 
-@family(block=THREADS, args=lambda: (fk.randn(8, 8), fk.empty(8, 8)), want=lambda x, y: x.T, bugs=(
+@family(block=THREADS, args=pair(8, 8), want=lambda x, y: x.T, bugs=(
     Bug("shifted", EMPTY, "The column is one too far: the padding is stored."),
 ))  # fmt: skip
 @cute.kernel

@@ -8,7 +8,7 @@ from cutlass.cute.nvgpu import cpasync
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import cluster_sync, indices, init_mbarriers, smem, sync_if
+from tests.sanitizer.kernel_parts import cluster_sync, indices, init_mbarriers, pair, smem, sync_if
 
 THREADS = 64  # that consume; one more warp produces
 ROWS, COLUMNS = 8, 32  # of a tile: 8 rows of 128 bytes
@@ -102,8 +102,7 @@ def tensor_pipeline_kernel(atom: cute.CopyAtom, mX: cute.Tensor, mY: cute.Tensor
         consume(mY, sX, full, empty, n, bug)
 
 
-@family(args=lambda: (fk.randn(5 * ROWS, COLUMNS), fk.empty(5 * ROWS, COLUMNS)),
-        want=lambda x, y: 2 * x, static=(0, 1), bugs=(
+@family(args=pair(5 * ROWS, COLUMNS), want=lambda x, y: 2 * x, static=(0, 1), bugs=(
     Bug("not_awaited", COPY, "Consumers do not wait.", also=LIFETIME, args=two_tiles),
     Bug("reused_early", (*COPY, "mbarrier"), "The producer does not wait for the consumers.",
         loose=True),
@@ -166,8 +165,7 @@ def tensor_store_kernel(mX: cute.Tensor, atom: cute.CopyAtom, mY: cute.Tensor,
         cute.arch.sync_threads()
 
 
-@family(args=lambda: (fk.randn(4 * ROWS, COLUMNS), fk.empty(4 * ROWS, COLUMNS)),
-        want=lambda x, y: x + 1, static=(0, 1), bugs=(
+@family(args=pair(4 * ROWS, COLUMNS), want=lambda x, y: x + 1, static=(0, 1), bugs=(
     Bug("not_awaited", COPY, "The tile is filled again too early.", also=LIFETIME),
     Bug("another_waits", COPY, "A warp waits that has started nothing.", also=LIFETIME),
     Bug("without_barrier", COPY, "Stored before all have written."),
@@ -219,8 +217,7 @@ def tensor_in_place_kernel(load: cute.CopyAtom, mX: cute.Tensor, store: cute.Cop
         cute.arch.cp_async_bulk_wait_group(0, read=True)
 
 
-@family(args=lambda: (fk.randn(13, 44), fk.empty(13, 44)), want=lambda x, y: 2 * x, static=(0, 1),
-        bugs=(
+@family(args=pair(13, 44), want=lambda x, y: 2 * x, static=(0, 1), bugs=(
     Bug("unfenced_in_place", FENCE, "No proxy fence before the tile goes."),
     Bug("read_too_soon", COPY, "Nobody waits for the tile.", also=LIFETIME),
     Bug("stored_too_soon", COPY, "The tile goes before all have changed it."),

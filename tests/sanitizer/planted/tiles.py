@@ -6,7 +6,7 @@ from cutlass import Float32, Int32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import by_tiles, indices, smem, sync_if
+from tests.sanitizer.kernel_parts import by_parts, by_tiles, indices, pair, smem, sync_if
 
 TILE = 16
 SIDE = 8
@@ -90,8 +90,7 @@ def product(mA, mB, mC, bug):
     mC[row, column] = total
 
 
-@family(block=THREADS, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], THREADS),
-        args=lambda: (fk.randn(100), fk.empty(100)), want=summed_neighbours, bugs=(
+@family(block=THREADS, grid=by_parts(THREADS), args=pair(100), want=summed_neighbours, bugs=(
     Bug("without_barrier", RACE, "No barrier between loading the tile and using it.",
         loose=True, changes_result=True),
     Bug("without_left_halo", UNINITIALISED, "Nobody loads the left halo."),
@@ -141,8 +140,7 @@ def smoothing(mX, mY, bug):
     mY[tidx] = sX[tidx]
 
 
-@family(block=THREADS, args=lambda: (fk.randn(THREADS), fk.empty(THREADS)),
-        want=lambda x, y: x.view(2, 32).flip(1).view(-1), bugs=(
+@family(block=THREADS, args=pair(THREADS), want=lambda x, y: x.view(2, 32).flip(1).view(-1), bugs=(
     Bug("without_syncwarp", RACE, "Lanes read what other lanes wrote, without sync_warp."),
     Bug("across_warps", RACE, "sync_warp, but the value comes from the other warp."),
 ))  # fmt: skip

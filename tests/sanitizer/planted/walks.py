@@ -6,7 +6,16 @@ from cutlass import Float16, Float32, Int32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import empty, indices, integers, smem, zeros
+from tests.sanitizer.kernel_parts import (
+    by_parts,
+    by_rows,
+    empty,
+    indices,
+    integers,
+    pair,
+    smem,
+    zeros,
+)
 
 THREADS = 64
 
@@ -31,8 +40,7 @@ RACE, OUT = ("global-race",), ("out-of-bounds",)
 MISALIGNED = ("misaligned",)
 
 
-@family(block=THREADS, grid=3, args=lambda: (fk.randn(500), fk.empty(500)), want=lambda x, y: 2 * x,
-        bugs=(
+@family(block=THREADS, grid=3, args=pair(500), want=lambda x, y: 2 * x, bugs=(
     Bug("to_a_whole_step", OUT, "The end is rounded up to a whole step."),
     Bug("from_one", OUT, "The walk begins and ends one element late."),
     Bug("of_one_block", RACE, "The step is that of one block: blocks meet."),
@@ -82,8 +90,8 @@ def differences(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None)
     )
 
 
-@family(block=THREADS, grid=lambda mX: cute.ceil_div(mX.shape[0], THREADS),
-        args=lambda: (fk.arange(129),), want=lambda x: torch.arange(128.0, -1.0, -1.0), bugs=(
+@family(block=THREADS, grid=by_parts(THREADS), args=lambda: (fk.arange(129),),
+        want=lambda x: torch.arange(128.0, -1.0, -1.0), bugs=(
     Bug("by_all", RACE, "Every pair is swapped by both of its threads.", loose=True),
     Bug("counted_from_n", OUT, "The partner of 0 is n, not n - 1.", also=RACE),
     Bug("one_sided", RACE, "The value goes to the neighbour of i.", loose=True),
@@ -106,8 +114,8 @@ def flip(mX, bug):
             mX[last] = a  # BUG by_all
 
 
-@family(block=THREADS, grid=lambda mX, mI, mY: cute.ceil_div(mX.shape[0], THREADS), args=permuted(),
-        want=lambda x, i, y: x.flip(0), bugs=(
+@family(block=THREADS, grid=by_parts(THREADS), args=permuted(), want=lambda x, i, y: x.flip(0),
+        bugs=(
     Bug("doubled", RACE, "Two values go to one place."),
     Bug("counted_from_one", OUT, "Places are counted from 1."),
     Bug("of_bad_indices", OUT, "One index is -1.", args=permuted(lambda n: [-1, *range(n - 1)])),
@@ -158,8 +166,7 @@ def gather_rows(mX, mI, mY, bug):
         mY[bidx, c] = mX[row, c]
 
 
-@family(block=THREADS, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], 2 * THREADS),
-        args=lambda: (fk.randn(301, dtype=torch.float16), fk.empty(301, dtype=torch.float16)),
+@family(block=THREADS, grid=by_parts(2 * THREADS), args=pair(301, dtype=torch.float16),
         want=lambda x, y: 2 * x, static=(0, 1), bugs=(
     Bug("one_element_on", MISALIGNED, "Pairs start at odd elements."),
     Bug("last_pair_whole", OUT, "The last element is loaded as a pair."),
@@ -226,7 +233,7 @@ def flagged_rows(mX, mF, mD, mY, bug):
         mY[pair, tidx] = mD[pair, THREADS - 1 - tidx]
 
 
-@family(block=THREADS, grid=lambda mX, mN, mY: mX.shape[0],
+@family(block=THREADS, grid=by_rows,
         args=lambda: (integers(3, THREADS), zeros(1), empty(3, THREADS)),
         want=lambda x, n, y: [(n, x.sum().int()[None]), (y, x)], bugs=(
     Bug("set_to_zero", RACE, "One thread sets the total to zero while others add."),
@@ -251,8 +258,8 @@ def counted(mX, mN, mY, bug):
     mY[bidx, tidx] = x
 
 
-@family(block=32, grid=lambda mX, mY: cute.ceil_div(mX.shape[0], 9),
-        args=lambda: (fk.randn(22, 7), fk.empty(7, 22)), want=lambda x, y: x.T, bugs=(
+@family(block=32, grid=by_parts(9), args=lambda: (fk.randn(22, 7), fk.empty(7, 22)),
+        want=lambda x, y: x.T, bugs=(
     Bug("one_row_short", OUT, "The tile has 8 rows, 9 are used.", loose=True),
     Bug("rows_not_compared", (*OUT, "uninitialised-shared"),
         "Rows past the end are stored.", also=("uninitialised-shared", *RACE)),

@@ -6,7 +6,7 @@ from cutlass import Float32, Int32, const_expr, cute
 
 import forgekit as fk
 from tests.sanitizer.bank import Bug, family
-from tests.sanitizer.kernel_parts import empty, integers, smem, sync_if, zeros
+from tests.sanitizer.kernel_parts import empty, integers, pair, smem, sync_if, zeros
 
 THREADS = 64
 LOWER, UPPER = 0x0000FFFF, 0xFFFF0000
@@ -29,7 +29,7 @@ def by_parity(x, y):
 RACE, MASK, ABSENT = ("shared-race",), ("member-mask",), ("shuffle-inactive",)
 
 
-@family(block=THREADS, args=lambda: (fk.randn(192), fk.empty(192)),
+@family(block=THREADS, args=pair(192),
         want=lambda x, y: x.view(6, 8, 4).transpose(1, 2).reshape(-1), bugs=(
     Bug("read_early", RACE, "No sync_warp between writing and reading."),
     Bug("written_early", RACE, "No sync_warp before the tile is written again."),
@@ -60,8 +60,8 @@ def warp_tiles(mX, mY, bug):
         sync_if(bug != "written_early", cute.arch.sync_warp)
 
 
-@family(block=THREADS, args=lambda: (fk.randn(THREADS), fk.empty(THREADS)),
-        want=lambda x, y: x.view(-1, 8).flip(1).reshape(-1), bugs=(
+@family(block=THREADS, args=pair(THREADS), want=lambda x, y: x.view(-1, 8).flip(1).reshape(-1),
+        bugs=(
     Bug("mask_of_the_next", MASK, "The mask names the next group, not the lane's own.", also=RACE),
     Bug("across_groups", RACE, "The value is one of another group."),
     Bug("mask_of_four", RACE, "The masks are those of half a group."),
