@@ -6,7 +6,6 @@ GPU. Whether new compilations are is `active`, which `intercept` switches.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import ctypes
 import functools
@@ -17,6 +16,7 @@ import tempfile
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from forgekit.errors import PlatformError, UsageError
@@ -128,8 +128,7 @@ def _end_compilation() -> None:
     """Whether it succeeded or not: another kernel of the same name must not find its PTX."""
     compilation, _local.compiling = _local.compiling, None
     if compilation:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(compilation.ptx_file)
+        Path(compilation.ptx_file).unlink(missing_ok=True)
 
 
 def _compiling() -> None:
@@ -213,11 +212,11 @@ def _building() -> None:
         original: Any, self: Any, module: Any, opt_level: int = 2, shared_libs: Any = ()
     ) -> Any:
         options = import_dsl().compile_options
-        text = _read(_local.compiling.ptx_file) if _local.compiling else None
-        if text is None:  # not for us, or no kernel in this function
+        ptx = Path(_local.compiling.ptx_file) if _local.compiling else None
+        if ptx is None or not ptx.exists():  # not for us, or no kernel in this function
             return original(self, module, opt_level, shared_libs)
         arch = options.gpu_arch or import_dsl().envar.arch
-        return cuda_runtime.make_engine(module, text, arch)
+        return cuda_runtime.make_engine(module, ptx.read_text(encoding="utf-8"), arch)
 
     @_replaces(dsl.BaseDSL, "_build_jit_function")
     def build(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -327,13 +326,6 @@ class _GlobalTensor:
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return _KDL_CUDA, 0
-
-
-def _read(path: str) -> str | None:
-    if not os.path.exists(path):
-        return None
-    with open(path, encoding="utf-8") as file:
-        return file.read()
 
 
 @functools.cache

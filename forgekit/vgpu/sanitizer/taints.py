@@ -25,16 +25,9 @@ class Taint(NamedTuple):
     origin: Array
 
 
-class Origin(NamedTuple):
-    """The read that brought an undefined value in: instruction, thread of the batch, byte."""
-
-    pc: int
-    who: int
-    offset: int
-
-
-# An origin in one int64: the complement of (instruction, thread, byte of its shared memory),
-# so that of several the maximum is the first, and 0 is none.
+# An origin, the read that brought an undefined value in, is one int64: the complement of
+# (instruction, thread of the batch, byte of its shared memory), so that of several the maximum is
+# the first, and 0 is none.
 _THREAD, _BYTE = 22, 21
 _ALL = (1 << 63) - 1
 
@@ -42,13 +35,6 @@ _ALL = (1 << 63) - 1
 def pack(pc: int, who: Array, offset: Array) -> Array:
     thread = np.minimum(who, (1 << _THREAD) - 1)
     return np.asarray(_ALL ^ (pc << (_THREAD + _BYTE) | thread << _BYTE | offset))
-
-
-def unpack(origin: int) -> Origin:
-    code = origin ^ _ALL
-    return Origin(
-        code >> (_THREAD + _BYTE), code >> _BYTE & ((1 << _THREAD) - 1), code & ((1 << _BYTE) - 1)
-    )
 
 
 class Taints:
@@ -85,10 +71,10 @@ class Taints:
 
     def origin(self, found: Sequence[int]) -> Array:
         """Of what is computed from these registers."""
-        origins = [self.registers[r].origin for r in found if r in self.registers]
         result: Array = np.zeros((1, 1), np.int64)
-        for origin in origins:
-            result = np.maximum(result, origin)
+        for register in found:
+            if register in self.registers:
+                result = np.maximum(result, self.registers[register].origin)
         return result
 
     def of_operand(self, m: Machine, operand: object) -> Taint | None:
@@ -117,25 +103,27 @@ class Taints:
         for read in np.unique(reads):
             here = bad[reads == read]
             who = int(here[0])
-            first, code = int(bits[who]), int(origins[who])
-            where = place(who, first) if place is not None else ""
-            report_undefined(self._report, m, unpack(code), what, who, where, len(here))
+            where = place(who, int(bits[who])) if place is not None else ""
+            report_undefined(self._report, m, int(origins[who]), what, who, where, len(here))
 
 
 def report_undefined(
-    report: Report, m: Machine, read: Origin, shows: str, thread: int, element: str, count: int
+    report: Report, m: Machine, origin: int, shows: str, thread: int, element: str, count: int
 ) -> None:
     """What was read where nobody had written shows here; the first place for each such read.
 
     shows: as `messages.uninitialised_shared` has it; element: of global memory.
     """
-    line, here = report.line(read.pc), report.line(m.pc)
+    code = origin ^ _ALL
+    pc, offset = code >> (_THREAD + _BYTE), code & ((1 << _BYTE) - 1)
+    line, here = report.line(pc), report.line(m.pc)
     same_line = bool(line and here and (line.file, line.line) == (here.file, here.line))
-    reader, user = report.in_batch(m, read.who), report.in_batch(m, thread)
+    reader = report.in_batch(m, code >> _BYTE & ((1 << _THREAD) - 1))
+    user = report.in_batch(m, thread)
     elsewhere = here is not None and not same_line
     report.add(
-        messages.uninitialised_shared(shows), (read.pc,) if same_line else (read.pc, m.pc),
-        reader, shared_byte(read.offset), count=count, same=(read.pc,), element=element,
+        messages.uninitialised_shared(shows), (pc,) if same_line else (pc, m.pc),
+        reader, shared_byte(offset), count=count, same=(pc,), element=element,
         user="the same thread" if user == reader else thread_name(user),
         where=f" at {report.line_name(m.pc)}" if elsewhere else " in this same line",
     )  # fmt: skip

@@ -21,7 +21,7 @@ from forgekit.vgpu.memory.addressing import Target
 from forgekit.vgpu.opcodes import matrix
 from forgekit.vgpu.sanitizer import undefined_products
 from forgekit.vgpu.sanitizer.findings import Report
-from forgekit.vgpu.sanitizer.taints import Taint, Taints, pack, report_undefined, unpack
+from forgekit.vgpu.sanitizer.taints import Taint, Taints, pack, report_undefined
 from forgekit.vgpu.sanitizer.undefined_bits import registers
 
 _GRANULE = 4  # bytes of memory that share an origin
@@ -293,8 +293,7 @@ class UndefinedMemory:
                 self._shared.set_origin(at[bad], 1, origin[bad])
         elif len(bad):
             place = _name(end.allocations[i], int(at[bad[0]]))
-            code = int(origin[bad[0]])
-            report_undefined(self._report, m, unpack(code), "copy", who, place, 1)
+            report_undefined(self._report, m, int(origin[bad[0]]), "copy", who, place, 1)
 
 
 def _items(operand: object) -> tuple[object, ...]:
