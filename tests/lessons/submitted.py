@@ -10,16 +10,16 @@ from typing import Any
 from forgekit.lessons.exercise import Exercise
 
 
-def load(e: Exercise, code: str) -> Any:
+def load(e: Exercise, code: str, name: str = "cell") -> Any:
     """What a student hands in whose cell holds `code`: the value of the exercise's entry.
 
     The code runs as a module of its own, after the imports of the solution file. As a cell it is in
-    no file; its name follows from the text, so that what an earlier run compiled is found on disk.
+    no file; its folder follows from the text, so what an earlier run compiled is found on disk.
     """
     whole = e.source.path.read_text(encoding="utf-8")
     first = e.source.solution.splitlines()[0]
     text = whole[: whole.index(first)] + code
-    file = f"/notebook/{hashlib.sha256(text.encode()).hexdigest()[:12]}.py"
+    file = f"/notebook/{hashlib.sha256(text.encode()).hexdigest()[:12]}/{name}.py"
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     module = ModuleType("handed_in")
     exec(compile(text, file, "exec"), vars(module))

@@ -104,7 +104,7 @@ def test_solution_passes_on_a_gpu(e):
 
 @pytest.mark.parametrize(("e", "wrong"), list(bank()), ids=lambda x: x.name.replace(" ", "-"))
 def test_wrong_solution_is_told_its_mistake(e, wrong):
-    report = e.grade(load(e, wrong.of(e.source.solution)))
+    report = e.grade(load(e, wrong.of(e.source.solution), "wrong"))
     assert not report
     assert wrong.says in " ".join(repr(report).split())
     assert polite(report)
