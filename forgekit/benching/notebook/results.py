@@ -5,17 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
 
 from forgekit.benching.measuring import Measured
 from forgekit.benching.notebook import tables
 from forgekit.benching.recorded import Recorded, RecordedRow
 from forgekit.errors import brief, usage_error
-from forgekit.show import Shown, draw
+from forgekit.show import Picture, Shown, draw
 from forgekit.text import plural, size
-
-if TYPE_CHECKING:
-    from forgekit.viz.timing.style import TimingPicture
 
 Size = int | tuple[int, ...]
 
@@ -117,12 +113,12 @@ class Benchmark(Shown):
         return "\n".join([self.headline, "", *tables.columns(self).lines(), "", *self.notes])
 
     # -- pictures -------------------------------------------------------------------------------
-    def plot(self) -> TimingPicture:
+    def plot(self) -> Picture:
         """Bars: on a GPU the rate of each variant beside the ceiling; on the virtual GPU what it
         counted, beside recorded times."""
-        return cast("TimingPicture", draw(self, "bars"))
+        return draw(self, "bars")
 
-    def roofline(self) -> TimingPicture:
+    def roofline(self) -> Picture:
         """PTX instructions for each byte against instructions a second, below what memory and
         issue of an H200 allow.
 
@@ -133,7 +129,7 @@ class Benchmark(Shown):
         Raises:
             UsageError: nothing was counted, as on a GPU.
         """
-        return cast("TimingPicture", draw(self, "roofline"))
+        return draw(self, "roofline")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -187,7 +183,7 @@ class Sweep(Shown):
         found = [[title, *table.lines(), ""] for title, table in tables.sweep_columns(self)]
         return "\n".join([self.headline, "", *itertools.chain(*found), *self.notes])
 
-    def plot(self) -> TimingPicture:
+    def plot(self) -> Picture:
         """Lines over sizes, one a variant: on a GPU the percentage of the ceiling, with a band from
         the 20th to the 80th percentile; on the virtual GPU all that it counted."""
-        return cast("TimingPicture", draw(self, "lines"))
+        return draw(self, "lines")
