@@ -16,7 +16,7 @@ from forgekit.commands.options import AtLeast, Command
 from forgekit.errors import PlatformError, got_needed, usage_error
 
 if TYPE_CHECKING:
-    from forgekit.lessons.classroom.found import HandedIn
+    from forgekit.lessons.classroom.found import SubmittedNotebook
     from forgekit.lessons.classroom.results import ClassReport, Row
     from forgekit.lessons.classroom.sandbox import Limits
 
@@ -84,8 +84,8 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
 
 
 def _graded(
-    found: list[HandedIn], keys: list[str], todo: list[int], limits: Limits, cores: int | None,
-    scheduler: str | None,
+    found: list[SubmittedNotebook], keys: list[str], todo: list[int], limits: Limits,
+    cores: int | None, scheduler: str | None,
 ) -> Iterable[tuple[int, Row]]:  # fmt: skip
     """Each notebook's row as it comes in, with a bar that says what is running."""
     from tqdm import tqdm
@@ -118,12 +118,12 @@ def _graded(
             yield k, Row(found[k].student, found[k].name, keys[k], "", verdicts(said))
 
 
-def _key(handed_in: HandedIn) -> str:
+def _key(submitted: SubmittedNotebook) -> str:
     """What decides a row: the notebook, the exercises it answers, and forgekit."""
-    digest = hashlib.sha256(handed_in.digest.encode())
+    digest = hashlib.sha256(submitted.digest.encode())
     folders = course.exercise_folders()
-    files = [f for name in handed_in.exercises for f in sorted(folders[name].glob("*.py"))]
-    shared = sorted({f for name in handed_in.exercises for f in folders[name].parent.glob("*.py")})
+    files = [f for name in submitted.exercises for f in sorted(folders[name].glob("*.py"))]
+    shared = sorted({f for name in submitted.exercises for f in folders[name].parent.glob("*.py")})
     own = sorted(Path(__file__).resolve().parents[1].rglob("*.py"))
     for file in (*files, *shared, *own):
         digest.update(hashlib.sha256(file.read_bytes()).digest())

@@ -13,7 +13,7 @@ from forgekit.errors import PlatformError
 
 _ENTRY = re.compile(r"Compiling entry function '+([^']+)'+ for")
 _REGISTERS = re.compile(r"Used (\d+) registers")
-_SPILLED = re.compile(r"(\d+) bytes spill (?:stores|loads)")
+_SPILLED = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ def parse_ptxas(text: str) -> dict[str, Resources]:
     _, *parts = _ENTRY.split(text)
     result = {}
     for name, report in zip(parts[::2], parts[1::2], strict=True):
-        used = _REGISTERS.search(report)
-        spilled = sum(map(int, _SPILLED.findall(report)))
-        result[name] = Resources(int(used[1]) if used else 0, spilled)
+        used, spilled = _REGISTERS.search(report), _SPILLED.search(report)
+        spill_bytes = int(spilled[1]) + int(spilled[2]) if spilled else 0
+        result[name] = Resources(int(used[1]) if used else 0, spill_bytes)
     return result
 
 

@@ -39,5 +39,5 @@ def test_it_counts_what_the_page_says(
     for name, wanted in times.items():
         moved = found[name].counters.global_bytes
         assert moved / found.moved_bytes == pytest.approx(wanted, rel=0.01)
-    instructions = [found[name].instructions_per_byte for name in (few, many)]
-    assert instructions[0] / instructions[1] == pytest.approx(share, abs=0.005)
+    fewer, more = (found[name].counters.thread_instructions for name in (few, many))
+    assert fewer / more == pytest.approx(share, abs=0.005)

@@ -41,6 +41,7 @@ print(os.path.abspath("here"))
 
 # %%
 os.system("echo printed by C")
+time.sleep(0.3)  # Jupyter reads that in a thread of its own
 
 
 # %%

@@ -19,7 +19,7 @@ _TASK = re.compile(r"^### Exercise \d+: (.*)")
 
 
 @dataclass(frozen=True)
-class HandedIn:
+class SubmittedNotebook:
     """A notebook of a student's.
 
     name: the notebook's, without .ipynb. cells: of code, in order. tasks: the texts of exercises as
@@ -38,7 +38,7 @@ class HandedIn:
     problem: str = ""
 
 
-def find_submissions(paths: Sequence[str]) -> tuple[list[HandedIn], list[str]]:
+def find_submissions(paths: Sequence[str]) -> tuple[list[SubmittedNotebook], list[str]]:
     """All notebooks in these files and folders, by student; and what is to be said of them.
 
     A student is the folder below `submitted`, else the first folder below the one that was named;
@@ -89,7 +89,7 @@ def _course_notebooks() -> dict[str, list[str]]:
     return found
 
 
-def _numbered(found: list[HandedIn]) -> tuple[list[HandedIn], list[str]]:
+def _numbered(found: list[SubmittedNotebook]) -> tuple[list[SubmittedNotebook], list[str]]:
     """Two notebooks of one student for the same exercises are two rows."""
     count = Counter((h.student, h.exercises or h.name) for h in found)
     notes, seen, result = [], Counter[object](), []
@@ -106,24 +106,24 @@ def _numbered(found: list[HandedIn]) -> tuple[list[HandedIn], list[str]]:
     return result, notes
 
 
-def read(file: Path, student: str) -> HandedIn:
+def read(file: Path, student: str) -> SubmittedNotebook:
     """A notebook; one that cannot be read says why in `problem`."""
-    handed_in = HandedIn(student, file.stem, str(file))
+    submitted = SubmittedNotebook(student, file.stem, str(file))
     try:
         size = file.stat().st_size
         if size > _MOST_MIB << 20:
-            return replace(handed_in, problem=f"it has {size >> 20} MiB, more than {_MOST_MIB}")
+            return replace(submitted, problem=f"it has {size >> 20} MiB, more than {_MOST_MIB}")
         data = file.read_bytes()
     except OSError as error:
-        return replace(handed_in, problem=f"it cannot be read: {error.strerror}")
-    handed_in = replace(handed_in, digest=hashlib.sha256(data).hexdigest())
+        return replace(submitted, problem=f"it cannot be read: {error.strerror}")
+    submitted = replace(submitted, digest=hashlib.sha256(data).hexdigest())
     import nbformat
 
     try:
         cells = nbformat.reads(data.decode(), as_version=4).cells
         texts = [(str(c.cell_type), str(c.source)) for c in cells]
     except Exception:  # whatever stands in a file with this name
-        return replace(handed_in, problem="it is not a Jupyter notebook")
+        return replace(submitted, problem="it is not a Jupyter notebook")
     code = tuple(text for kind, text in texts if kind == "code")
     tasks = tuple((m[1], text) for kind, text in texts if kind == "markdown"
                   and (m := _TASK.match(text)))  # fmt: skip
@@ -136,7 +136,7 @@ def read(file: Path, student: str) -> HandedIn:
     exercises = tuple(name for name in known if name in wanted)
     unknown = tuple(name for name in graded if name not in known)
     problem = "" if exercises else "it grades no exercise of this course"
-    return replace(handed_in, cells=code, tasks=tasks, exercises=exercises, unknown=unknown,
+    return replace(submitted, cells=code, tasks=tasks, exercises=exercises, unknown=unknown,
                    problem=problem)  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from forgekit.errors import usage_error
 from forgekit.lessons.classroom import sandbox
-from forgekit.lessons.classroom.found import GRADES, HandedIn, without_grades
+from forgekit.lessons.classroom.found import GRADES, SubmittedNotebook, without_grades
 from forgekit.lessons.classroom.remote import RemoteFunction
 from forgekit.lessons.classroom.results import Verdict
 from forgekit.lessons.classroom.sandbox import Limits
@@ -68,8 +68,8 @@ def main() -> None:
     tell(ready=True)
     with contextlib.suppress(EOFError):
         while True:
-            handed_in = HandedIn(**json.loads(pipe.recv_bytes()))
-            found = Sitting(ours, limits, handed_in, lambda name: tell(at=name)).verdicts()
+            submitted = SubmittedNotebook(**json.loads(pipe.recv_bytes()))
+            found = Sitting(ours, limits, submitted, lambda name: tell(at=name)).verdicts()
             tell(verdicts=[asdict(v) for v in found])
 
 
@@ -89,10 +89,10 @@ class Sitting:
     """One submission being judged."""
 
     def __init__(
-        self, control: socket.socket, limits: Limits, handed_in: HandedIn,
+        self, control: socket.socket, limits: Limits, submitted: SubmittedNotebook,
         at: Callable[[str], None],
     ) -> None:  # fmt: skip
-        self.control, self.limits, self.handed_in, self.at = control, limits, handed_in, at
+        self.control, self.limits, self.submitted, self.at = control, limits, submitted, at
         self.end = time.monotonic() + limits.total_seconds
         self.errors: list[str] = []  # what cells raised
         self.why = ""  # why there is no student's process any more
@@ -108,7 +108,7 @@ class Sitting:
             raise RuntimeError("no process of the student's could be started")
         self.peer = Peer(ours, {"call": _called}, found=RemoteFunction)
         self.peer.on_silence = self._interrupt
-        cells, wanted = self.handed_in.cells, self.handed_in.exercises
+        cells, wanted = self.submitted.cells, self.submitted.exercises
         last = {name: k for k, text in enumerate(cells) for name in GRADES.findall(text)}
         found: dict[str, Verdict] = {}
         try:
@@ -126,7 +126,7 @@ class Sitting:
             for file in [f for f in linecache.cache if f.startswith(FOLDER)]:
                 del linecache.cache[file]
         said = "This course has no such exercise."
-        unknown = [Verdict(name, "unknown", happened=said) for name in self.handed_in.unknown]
+        unknown = [Verdict(name, "unknown", happened=said) for name in self.submitted.unknown]
         return [found[name] for name in wanted] + unknown
 
     def _run(self, number: int, text: str) -> None:
@@ -188,7 +188,7 @@ class Sitting:
 
     def _notes(self, e: Exercise) -> list[str]:
         """What else there is to say of an exercise."""
-        text = dict(self.handed_in.tasks).get(e.title)
+        text = dict(self.submitted.tasks).get(e.title)
         if text is None or _plain(e.task) in _plain(text):
             return []
         return ["The notebook has another version of the task; graded is today's."]

@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from forgekit.errors import PlatformError
-from forgekit.lessons.classroom.found import HandedIn
+from forgekit.lessons.classroom.found import SubmittedNotebook
 from forgekit.lessons.classroom.sandbox import Limits
 
 _JUDGE = [sys.executable, "-m", "forgekit.lessons.classroom.judge"]
@@ -27,7 +27,7 @@ _ENVIRONMENT = {
 }  # fmt: skip
 
 Verdicts = list[dict[str, Any]]
-Piece = tuple[HandedIn, Limits]
+Piece = tuple[SubmittedNotebook, Limits]
 
 
 class Judge:
@@ -38,11 +38,11 @@ class Judge:
         self.process: subprocess.Popen[bytes] | None = None
         self._pipe: Connection
 
-    def verdicts(self, handed_in: HandedIn, at: Callable[[str], None]) -> Verdicts | None:
+    def verdicts(self, submitted: SubmittedNotebook, at: Callable[[str], None]) -> Verdicts | None:
         """What became of a submission's exercises; None if the judge was lost over it."""
         try:
             self._start()
-            self._tell(asdict(handed_in))
+            self._tell(asdict(submitted))
             while "verdicts" not in (said := self._hear(self.limits.total_seconds)):
                 at(said.get("at", ""))
             found: Verdicts = said["verdicts"]
@@ -91,14 +91,14 @@ _ended = threading.Event()
 def judged(piece: Piece, at: Callable[[str], None] = lambda name: None) -> Verdicts:
     """The verdicts on one submission, by this thread's judge. A judge that is lost over it is
     replaced, and the submission judged once more."""
-    handed_in, limits = piece
+    submitted, limits = piece
     if getattr(_judges, "limits", None) != limits:
         _judges.limits, _judges.one = limits, Judge(limits)
         _all.append(_judges.one)
     for _ in range(2):
         if _ended.is_set():
             break
-        found = _judges.one.verdicts(handed_in, at)
+        found = _judges.one.verdicts(submitted, at)
         if found is not None:
             return found
     return failed(piece, PlatformError("the judge's process was lost over it, twice"))

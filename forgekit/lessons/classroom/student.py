@@ -167,15 +167,19 @@ class Cells:
 
 def about(value: Any) -> dict[str, Any]:
     """What a judge wants to know of a function: its name, where it stands, its parameters."""
-    told: dict[str, Any] = {"repr": f"{value!r:.300}",
-                            "name": str(getattr(value, "__name__", type(value).__name__)),
-                            "qualname": str(getattr(value, "__qualname__", ""))}  # fmt: skip
+    described: dict[str, Any] = {
+        "repr": f"{value!r:.300}",
+        "name": str(getattr(value, "__name__", type(value).__name__)),
+        "qualname": str(getattr(value, "__qualname__", "")),
+    }
     with contextlib.suppress(Exception):
-        told["file"] = str(inspect.getsourcefile(inspect.unwrap(value)))
+        described["file"] = str(inspect.getsourcefile(inspect.unwrap(value)))
     with contextlib.suppress(Exception):
         parameters = inspect.signature(value).parameters.values()
-        told["parameters"] = [[p.name, int(p.kind), p.default is not p.empty] for p in parameters]
-    return told
+        described["parameters"] = [
+            [p.name, int(p.kind), p.default is not p.empty] for p in parameters
+        ]
+    return described
 
 
 def _mistakes(function: Any) -> list[str]:

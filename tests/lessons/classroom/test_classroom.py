@@ -17,7 +17,7 @@ from forgekit.commands.cli import main
 from forgekit.errors import UsageError
 from forgekit.layouts import Layout
 from forgekit.lessons.classroom import found, pages, running
-from forgekit.lessons.classroom.found import HandedIn, find_submissions, without_grades
+from forgekit.lessons.classroom.found import SubmittedNotebook, find_submissions, without_grades
 from forgekit.lessons.classroom.nbgrader import assignment
 from forgekit.lessons.classroom.results import ClassReport, Row, Verdict, read_rows
 from forgekit.lessons.classroom.sandbox import Limits
@@ -49,10 +49,10 @@ def notebook(file, *cells):
 def test_students(files, asked, students, tmp_path):
     for file in files:
         notebook(tmp_path / file, GRADE)
-    handed_in, notes = find_submissions([str(tmp_path / asked)])
-    assert [h.student for h in handed_in] == students
+    submitted, notes = find_submissions([str(tmp_path / asked)])
+    assert [h.student for h in submitted] == students
     assert bool(notes) == ("(2)" in students[-1])
-    assert all(h.exercises == ("week0/scale",) for h in handed_in if h.name != "08_practice")
+    assert all(h.exercises == ("week0/scale",) for h in submitted if h.name != "08_practice")
 
 
 def test_a_course_notebook_owes_all_its_exercises(tmp_path):
@@ -238,13 +238,13 @@ def no_judges(monkeypatch):
     """Notebooks that are graded, by what stands in for a judge."""
     graded = []
 
-    def verdicts(self, handed_in: HandedIn, at):
-        graded.append(handed_in.student)
-        if handed_in.student == "crash" and graded.count("crash") < 2:
+    def verdicts(self, submitted: SubmittedNotebook, at):
+        graded.append(submitted.student)
+        if submitted.student == "crash" and graded.count("crash") < 2:
             return None
-        if handed_in.student == "lost":
+        if submitted.student == "lost":
             return None
-        return [{"name": name, "verdict": "passed"} for name in handed_in.exercises]
+        return [{"name": name, "verdict": "passed"} for name in submitted.exercises]
 
     monkeypatch.setattr(running.Judge, "verdicts", verdicts)
     monkeypatch.setattr("forgekit.lessons.classroom.sandbox.available", lambda: "")
@@ -322,8 +322,8 @@ def test_a_judge_that_has_ended_or_is_silent_is_lost(left, monkeypatch):
     monkeypatch.setattr(running, "_JUDGE", [running.sys.executable, "-c", says])
     monkeypatch.setattr(running, "_SLACK_S", 1 if left else 20)
     judge, at = running.Judge(Limits(total_seconds=1)), []
-    assert judge.verdicts(HandedIn("ana", "x", "x"), at.append) == [] and at == ["a", "b"]
-    assert judge.verdicts(HandedIn("ana", "x", "x"), at.append) is None
+    assert judge.verdicts(SubmittedNotebook("ana", "x", "x"), at.append) == [] and at == ["a", "b"]
+    assert judge.verdicts(SubmittedNotebook("ana", "x", "x"), at.append) is None
 
 
 def test_students_names_alone_are_links(tmp_path):

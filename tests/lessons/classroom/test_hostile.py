@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.lessons.classroom.found import HandedIn
+from forgekit.lessons.classroom.found import SubmittedNotebook
 from forgekit.lessons.classroom.running import Judge
 from forgekit.lessons.classroom.sandbox import Limits, available
 from forgekit.lessons.exercise import exercise
@@ -26,7 +26,9 @@ def judge():
 
 
 def verdict(judge, *cells):
-    found = judge.verdicts(HandedIn("ann", "x", "x", "", cells, (), (NAME,)), lambda name: None)
+    found = judge.verdicts(
+        SubmittedNotebook("ann", "x", "x", "", cells, (), (NAME,)), lambda name: None
+    )
     assert found is not None, "the judge was lost"
     return found[0]
 
@@ -61,8 +63,8 @@ reverse = found
 
 def test_what_a_sandbox_reaches(judge):
     cells = START, OUT_OF_REACH, 'fk.exercise("week0/reverse").grade(reverse)'
-    handed_in = HandedIn("ann", "x", "x", "", cells, (), ("week0/reverse",))
-    (found,) = judge.verdicts(handed_in, lambda name: None)
+    submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), ("week0/reverse",))
+    (found,) = judge.verdicts(submitted, lambda name: None)
     assert found["happened"].startswith("Handed in was [], and needed is a function."), found
 
 
@@ -70,12 +72,14 @@ def test_other_versions_and_names(judge):
     e = exercise(NAME)
     cells = START, e.source.solution, GRADE, "1/0", "not_here = 3"
     for task, notes in ((e.task, 0), (e.task.replace("3 * x", "4 * x"), 1)):
-        handed_in = HandedIn("ann", "x", "x", "", cells, ((e.title, f"### {task}"),), (NAME,))
-        (found,) = judge.verdicts(handed_in, lambda name: None)
+        submitted = SubmittedNotebook(
+            "ann", "x", "x", "", cells, ((e.title, f"### {task}"),), (NAME,)
+        )
+        (found,) = judge.verdicts(submitted, lambda name: None)
         assert found["verdict"] == "passed" and len(found["notes"]) == notes
     names = NAME, "week0/reverse"
-    handed_in = HandedIn("ann", "x", "x", "", cells, (), names, ("week0/gone",))
-    found = {v["name"]: v for v in judge.verdicts(handed_in, lambda name: None)}
+    submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), names, ("week0/gone",))
+    found = {v["name"]: v for v in judge.verdicts(submitted, lambda name: None)}
     assert [v["verdict"] for v in found.values()] == ["passed", "missing", "unknown"]
     assert "cell [4] raised ZeroDivisionError" in found["week0/reverse"]["happened"]
 
@@ -84,8 +88,8 @@ def test_other_versions_and_names(judge):
 def test_an_operator_is_for_a_person_to_review(judge):
     e = exercise("week2/softmax_operator")
     cells = "import torch", e.source.solution, f'fk.exercise("{e.name}").grade({e.entry})'
-    handed_in = HandedIn("ann", "x", "x", "", cells, (), (e.name,))
-    assert judge.verdicts(handed_in, lambda name: None)[0]["verdict"] == "review"
+    submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), (e.name,))
+    assert judge.verdicts(submitted, lambda name: None)[0]["verdict"] == "review"
 
 
 QUICK = ("replaces comparisons", "forges the answer", "launches nothing", "points elsewhere",
