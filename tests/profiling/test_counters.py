@@ -197,6 +197,21 @@ def test_accesses_of_several_widths_are_joined():
     assert c.read_bytes == 32 + 2 + 16
 
 
+def test_a_tensor_that_begins_between_two_vectors():
+    """Words 1 and 2 by a vector of 8 bytes, and word 2 again: 8 bytes."""
+    x = np.zeros(64, np.uint32)[1:]
+    c = counted("ld.global.v2.u32 {%r1, %r2}, [%rd0+4]; ld.global.u32 %r3, [%rd0+8]; ret;", x)
+    assert c.read_bytes == 8
+
+
+def test_a_vector_that_overhangs_the_end():
+    """Of its 16 bytes the last 4 are not the tensor's, and nobody uses them."""
+    x, y = np.zeros(15, np.uint32), np.zeros(4, np.uint32)
+    body = "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd0+48]; st.global.u32 [%rd1], %r3; ret;"
+    c = counted(body, x, y)
+    assert [t.read_bytes for t in c.tensors] == [12, 0]
+
+
 def test_guarded_lanes_ask_for_nothing():
     x, y = np.zeros(64, np.uint32), np.zeros(64, np.uint32)
     c = counted("setp.lt.u32 %p1, %r0, 3;" + COPY.format(step=4, guard="@%p1"), x, y, block=64)

@@ -45,3 +45,16 @@ def test_lines_without_pictures(conflicts):
 def test_nothing_stands_out():
     with pytest.raises(UsageError, match="no line stands out; name one of"):
         profile_of("t_smem1").show()
+
+
+@pytest.mark.parametrize("name", ["cpasync8ca_random0", "cpasync16cg_random0", "lds64_pairs"])
+def test_accesses_cost_what_was_counted(name):
+    """Of one warp in one block, also by both halves of an asynchronous copy."""
+    profile = profile_of(name)
+    lines = {line.source: line for line in profile.lines}
+    for (source, kind), accesses in profile.first_accesses.items():
+        if accesses[0].times == len(accesses):
+            a = lines[source].accesses[kind]
+            assert [sum(n) for n in zip(*(x.cost for x in accesses), strict=True)] == [
+                a.units, a.ideal,
+            ]  # fmt: skip
