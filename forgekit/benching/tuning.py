@@ -32,7 +32,7 @@ from forgekit.ops.calls import Call
 from forgekit.ops.launching import PIECE, clusters_of
 from forgekit.ops.row_launch import row_vectors, run_of_choice
 from forgekit.ops.row_limits import RowProblem, shared_limit, why_not
-from forgekit.ops.tile_choice import KERNELS, RowChoice, _threads, choose_rows, whole_loads
+from forgekit.ops.tile_choice import KERNELS, RowChoice, block_threads, choose_rows, whole_loads
 
 LEAST_GAIN = 0.02
 ROUNDS = 2
@@ -93,7 +93,7 @@ def _fitted(problem: RowProblem, choice: RowChoice) -> RowChoice:
     outside, least = (c.vector - 1, 2 * c.vector) if c.unaligned else (0, 1)
     vectors = -(-(problem.size - outside) // c.vector)
     least = max(least, WARP) if c.cluster > 1 else least
-    threads = _threads(-(-vectors // (c.loads * c.cluster)), least)
+    threads = block_threads(-(-vectors // (c.loads * c.cluster)), least)
     return replace(c, threads=threads, loads=max(1, -(-vectors // (threads * c.cluster))))
 
 

@@ -172,7 +172,7 @@ def _choose(
         return RowChoice(kernel if op == "sum" else "registers", 1, 128, size, 1)
     if vector == 1:  # short rows: lanes before loads; long ones: as many as registers allow
         loads = 1 if size <= WARP else 4 if size <= 1024 else 16 if op == "softmax_backward" else 32
-    threads = _threads(-(-vectors // loads), 2 * vector if unaligned else 1)
+    threads = block_threads(-(-vectors // loads), 2 * vector if unaligned else 1)
     if kernel == "short":
         return _short(rows, size, loads, rule.turns, vector)
     if op == "sum":
@@ -180,7 +180,7 @@ def _choose(
     cluster = 1
     while threads > most and cluster < clusters:
         cluster *= 2
-        threads = _threads(-(-vectors // (loads * cluster)), WARP)
+        threads = block_threads(-(-vectors // (loads * cluster)), WARP)
     loads = -(-vectors // (threads * cluster))
     shared = threads * loads * VECTOR_BYTES if kernel == "shared" else 0
     if threads > MOST_THREADS or shared > (SHARED_BYTES if clusters < 16 else 2 * SHARED_BYTES):
@@ -191,7 +191,7 @@ def _choose(
     return RowChoice(kernel, threads, beside, loads, vector, cluster, unaligned=unaligned)
 
 
-def _threads(lanes: int, least: int) -> int:
+def block_threads(lanes: int, least: int) -> int:
     """Threads for so many lanes: a power of two up to a warp, then whole warps."""
     lanes = max(lanes, least)
     return 1 << (lanes - 1).bit_length() if lanes <= WARP else -(-lanes // WARP) * WARP
@@ -208,7 +208,7 @@ def _streaming(vector: int, unaligned: bool, clusters: int) -> RowChoice:
 def _short(rows: int, size: int, loads: int, turns: int, vector: int) -> RowChoice:
     """Blocks of 256 threads, or nearly; a row in turn where there are not 64 such blocks."""
     vectors = -(-size // vector)
-    threads = _threads(-(-vectors // loads), 1)
+    threads = block_threads(-(-vectors // loads), 1)
     beside = max(1, 256 // threads)
     if turns > 1 and rows < 64 * beside * turns:
         return _short(rows, size, 2, 1, vector)
