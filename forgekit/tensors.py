@@ -71,46 +71,60 @@ def _place(tensor: torch.Tensor, dtype: torch.dtype, device: str | None) -> torc
     return tensor.to(dtype).to(current_target(device).torch_device)
 
 
+def _randn(sizes: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    """Normal values in float32, equal on every CPU.
+
+    PyTorch's normal values in float32 depend on the CPU's vector instructions. Those in float64
+    depend on them in the last bit only, which the rounding to float32 removes.
+    """
+    return torch.randn(sizes, dtype=torch.float64, generator=generator).float()
+
+
+def _rand(sizes: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    """Uniform values in float32: whole multiples of 2⁻²⁴, equal on every CPU."""
+    return torch.rand(sizes, dtype=torch.float32, generator=generator)
+
+
 def _drawn(
-    draw: Callable[..., torch.Tensor],
+    draw: Callable[[tuple[int, ...], torch.Generator], torch.Tensor],
     shape: tuple[Shape, ...],
     dtype: torch.dtype,
     seed: int,
     device: str | None,
 ) -> torch.Tensor:
-    """Random floats: drawn in float64 for itself, in float32 for all narrower types."""
+    """Random floats, drawn in float32 and then converted to `dtype`."""
     _check_dtype(dtype)
     if not dtype.is_floating_point:
         needed, remedy = "a floating-point dtype", "use randint(low, high, ...) for integers"
-        raise usage_error(f"{draw.__name__} dtype", dtype, needed, remedy)
-    wide = torch.float64 if dtype == torch.float64 else torch.float32
+        raise usage_error(f"{draw.__name__[1:]} dtype", dtype, needed, remedy)
     sizes = _shape(shape)
-    with _in_memory(wide, math.prod(sizes)):
-        return _place(draw(sizes, dtype=wide, generator=_generator(seed)), dtype, device)
+    with _in_memory(torch.float64, math.prod(sizes)):
+        return _place(draw(sizes, _generator(seed)), dtype, device)
 
 
 @checked(seed=_SEEDS)
 def randn(
     *shape: Shape, dtype: torch.dtype = torch.float32, seed: int = 0, device: str | None = None
 ) -> torch.Tensor:
-    """Normally distributed values, mean 0, deviation 1; the same seed gives the same values.
+    """Return normally distributed values, mean 0, deviation 1.
 
+    The same seed gives the same values on every machine, in float32's precision for every dtype.
     Pass seed=1 for a second tensor of the same shape, or the two are equal. Raises UsageError for
     integer dtypes.
     """
-    return _drawn(torch.randn, shape, dtype, seed, device)
+    return _drawn(_randn, shape, dtype, seed, device)
 
 
 @checked(seed=_SEEDS)
 def rand(
     *shape: Shape, dtype: torch.dtype = torch.float32, seed: int = 0, device: str | None = None
 ) -> torch.Tensor:
-    """Values uniform in [0, 1); the same seed gives the same values.
+    """Return values uniform in [0, 1), in float32's precision for every dtype.
 
-    Pass seed=1 for a second tensor. In narrow dtypes rounding may give 1. Raises UsageError for
-    integer dtypes.
+    The same seed gives the same values on every machine. Pass seed=1 for a second tensor. In
+    dtypes narrower than float32 rounding may give 1. Raises UsageError for integer dtypes.
     """
-    return _drawn(torch.rand, shape, dtype, seed, device)
+    return _drawn(_rand, shape, dtype, seed, device)
 
 
 @checked(seed=_SEEDS, low=_INT64, high=_INT64)

@@ -192,7 +192,8 @@ for _ in range(500):
     exact = math.fsum(math.exp(x - max(values)) for x in values)
     assert m == max(values)
     worst = max(worst, abs(s - exact) / exact)
-print(f"500 rows: every maximum right, sums off by at most {worst:.0e}")
+assert worst < 1e-14
+print("500 rows: every maximum right, every sum right to 14 digits")
 print("identity, left and right:", merged_pair((-math.inf, 0.0), (3.0, 1.5)), end=" ")
 print(merged_pair((3.0, 1.5), (-math.inf, 0.0)))
 

@@ -19,9 +19,11 @@ def fragment(kind: str, still: str, scripts: str, *, label: str = "", style: str
     """`still` in an element of this class, and a script that knows the element as `root`.
 
     The script finds its own element: the one around it, or the next one not yet begun where a
-    notebook runs scripts elsewhere. label: of the group; style: of the element.
+    notebook runs scripts elsewhere. The element is named after the script and its data, not after
+    the still picture, whose bytes depend on fonts and on Pillow. label: of the group; style: of
+    the element.
     """
-    name = f"{kind}-" + hashlib.sha256((still + scripts).encode()).hexdigest()[:10]
+    name = f"{kind}-" + hashlib.sha256(scripts.encode()).hexdigest()[:10]
     group = f' role="group" aria-label="{html.escape(label)}"' if label else ""
     styled = f' style="{style}"' if style else ""
     start = (
