@@ -6,8 +6,10 @@ import gc
 import os
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from forgekit.commands.notebook_outputs import KERNEL_ENVIRONMENT, volatile_patterns
 from tests.forked_kernels import ForkedKernel
+from tests.pins import pinned
 
 # Kernels under test read no configuration of the user's and leave nothing in the user's history.
 _IPYTHON = tempfile.TemporaryDirectory(prefix="forgekit-ipython-", ignore_cleanup_errors=True)
@@ -111,6 +114,27 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
     return _Groups(config, log)
 
 
+def pytest_report_header() -> list[str]:
+    """Name the packages that differ from the versions that the stored outputs come from."""
+    found = {d.name.lower().replace("_", "-"): d.version for d in metadata.distributions()}
+    other = [
+        f"{name} {found[name]} ({version})"
+        for name, version in pinned().items()
+        if name in found and found[name].partition("+")[0] != version
+    ]
+    return [f"other than pinned (pinned): {', '.join(other)}"] if other else []
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print a line for each reason to skip, which says what would run those tests."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped)
+    if reasons:
+        terminalreporter.section("skipped, and why")
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"{count:6,}  {reason}")
+
+
 def pytest_collection_finish() -> None:
     """What is imported by now stays: the garbage collector need not look at it again and again."""
     gc.collect()
@@ -132,4 +156,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     if not torch.cuda.is_available():
         for item in marked:
-            item.add_marker(pytest.mark.skip(reason="needs a real NVIDIA GPU"))
+            item.add_marker(
+                pytest.mark.skip(reason="no NVIDIA GPU: run `uv run pytest` on a machine with one")
+            )

@@ -108,8 +108,8 @@ def randn(
 ) -> torch.Tensor:
     """Return normally distributed values, mean 0, deviation 1.
 
-    The same seed gives the same values on every machine, in float32's precision for every dtype.
-    Pass seed=1 for a second tensor of the same shape, or the two are equal. Raises UsageError for
+    The same seed gives the same values on every machine, in float32's precision for every dtype;
+    pass seed=1 for a second tensor of the same shape, or the two are equal. Raises UsageError for
     integer dtypes.
     """
     return _drawn(_randn, shape, dtype, seed, device)

@@ -78,8 +78,8 @@ def test_skeleton_fails_politely(e):
 @pytest.mark.parametrize("arch", [pytest.param("sm_80", marks=pytest.mark.weekly), None])
 def test_solution_passes(e, arch):
     submission = e.reference()  # which gates compare with: compiled once for both
-    if arch and (e.arch or not callable(submission)):
-        pytest.skip("an answer, or it needs a certain architecture")
+    if e.arch or not callable(submission):  # a certain architecture, or no kernel
+        arch = None
     report = e.grade(submission, arch=arch)
     assert report, report
     assert polite(report)

@@ -1,0 +1,59 @@
+"""Pin every package of the environment that the tests ran in, in pyproject.toml.
+
+    uv run --no-project python -m tests.pins           # the newest versions that resolve together
+    uv run --no-project python -m tests.pins --drop    # no pins: `uv run` takes the newest
+
+The pins are `constraint-dependencies`, which `uv run` and `uv sync` obey. They stand in for a lock
+file, which would name the hosts it was made from.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PINS = re.compile(r"(?<=\nconstraint-dependencies = \[)[^\]]*(?=\])")
+
+
+def main(arguments: list[str]) -> None:
+    """Rewrite the pins in pyproject.toml; `--drop` leaves none."""
+    project = ROOT / "pyproject.toml"
+    project.write_text(PINS.sub("", project.read_text("utf-8"), count=1), "utf-8")
+    if arguments == ["--drop"]:
+        return
+    if arguments:
+        sys.exit(f"pins: got {' '.join(arguments)}, needed --drop or nothing")
+    subprocess.run(("uv", "lock", "--upgrade"), cwd=ROOT, check=True)
+    pins = resolved(tomllib.loads((ROOT / "uv.lock").read_text("utf-8")))
+    block = "".join(f'\n    "{name}=={version}",' for name, version in sorted(pins.items()))
+    project.write_text(PINS.sub(block + "\n", project.read_text("utf-8"), count=1), "utf-8")
+
+
+def resolved(lock: dict[str, Any]) -> dict[str, str]:
+    """Return name -> version of each package in a lock file's data.
+
+    Builds of one version (torch's for a CPU) count as one. A package that is locked in several
+    versions, one per kind of machine, is left out: no single pin fits it.
+    """
+    versions: dict[str, set[str]] = {}
+    for package in lock["package"]:
+        if "editable" not in package["source"]:
+            public = package["version"].partition("+")[0]
+            versions.setdefault(package["name"], set()).add(public)
+    return {name: found.pop() for name, found in versions.items() if len(found) == 1}
+
+
+def pinned(root: Path = ROOT) -> dict[str, str]:
+    """Return name -> version as pyproject.toml pins them."""
+    with (root / "pyproject.toml").open("rb") as file:
+        pins = tomllib.load(file)["tool"]["uv"]["constraint-dependencies"]
+    return dict(pin.split("==") for pin in pins)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
