@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
@@ -108,6 +109,24 @@ def test_wrong_solution_is_told_its_mistake(e, wrong):
     assert not report
     assert wrong.says in " ".join(repr(report).split())
     assert polite(report)
+
+
+def answer_table(e: Exercise) -> dict[tuple[str, object], str]:
+    """(question, wrong answer) -> its explanation, of all groups of `answers` and `choices`."""
+    tables: dict[tuple[str, object], str] = {}
+    for group in e.groups:
+        held = inspect.getclosurevars(group.run).nonlocals
+        table = held.get("known", held.get("misconceptions"))
+        tables |= table if isinstance(table, Mapping) else {}
+    return tables
+
+
+@pytest.mark.parametrize("e", list(filter(answer_table, EXERCISES)), ids=lambda e: e.name)
+def test_each_wrong_answer_in_a_table_gets_its_explanation(e):
+    for (question, wrong), says in answer_table(e).items():
+        report = e.grade(e.reference() | {question: wrong})
+        assert not report and polite(report)
+        assert report.failure.likely == says, (question, wrong)
 
 
 @exercises
