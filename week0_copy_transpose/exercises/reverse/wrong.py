@@ -10,6 +10,8 @@ WRONG = (
     Wrong("off by one below", {INDEX: "mX[n - 2 - i]"}, "thread i reads element n - 2 - i"),
     Wrong("as in a list", {INDEX: "mX[-1 - i]"}, "no counting from the end"),
     Wrong("of eight", {INDEX: "mX[7 - i]"}, "With n = 1, float32 the kernel was stopped"),
+    Wrong("each block by itself", {INDEX: "mX[bidx * 128 + 127 - tidx]"},
+          "of block (0, 0, 0) reads mX[127]"),
     Wrong("twenty blocks always", {"grid=(blocks, 1, 1)": "grid=(20, 1, 1)"},
           "Threads launched: 2,560"),
 )  # fmt: skip
