@@ -23,23 +23,18 @@ exercises = pytest.mark.parametrize("e", EXERCISES, ids=lambda e: e.name)
 
 
 def bank() -> Iterator[object]:
-    """Every wrong solution; weekly those that take the way of another through the gates.
+    """Every wrong solution; weekly those whose kind of explanation another one before it gets.
 
-    Not weekly are the first two of an exercise that are told words of its own, and each that is
-    told words of a gate which no exercise before it expects, whatever the numbers in them.
+    All of an exercise's own words are one kind; words of a gate are one whatever their numbers.
     """
-    seen = set()
+    seen: set[object] = set()
     for e in EXERCISES:
-        text, own = words_of(e), 0
+        own = words_of(e)
         for wrong in wrong_solutions(e):
-            if wrong.says in text:
-                own += 1
-                first = own <= 2
-            else:
-                kind = tuple(re.findall("[a-z]+", wrong.says.lower()))
-                first = kind not in seen
-                seen.add(kind)
-            yield pytest.param(e, wrong, marks=() if first else pytest.mark.weekly)
+            words = tuple(re.findall("[a-z]+", wrong.says.lower()))
+            kind = e.name if wrong.says in own else words
+            yield pytest.param(e, wrong, marks=pytest.mark.weekly if kind in seen else ())
+            seen.add(kind)
 
 
 def words_of(e: Exercise) -> str:
