@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/prefix_any."""
+"""Wrong solutions of week1/row_prefix."""
 
 from forgekit.lessons.wrong import Wrong
 

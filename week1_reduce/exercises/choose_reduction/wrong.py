@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/choose."""
+"""Wrong solutions of week1/choose_reduction."""
 
 from forgekit.lessons.wrong import Wrong
 
@@ -6,7 +6,7 @@ PARTS = "min(264 // m, vectors // 1024) // 4 * 4"
 
 WRONG = (
     Wrong("elements for vectors", {"vectors = n * dtype.itemsize // 16": "vectors = n"},
-          "choose(100,000, 512, torch.float32) gives (32, 1)"),
+          "choose_reduction(100,000, 512, torch.float32) gives (32, 1)"),
     Wrong("4 elements in any type", {"n * dtype.itemsize // 16": "n // 4"},
           "16 bytes are 8 elements of float16"),
     Wrong("no warp", {"(8, 32)": "(8,)"}, "16 for each lane of a warp"),

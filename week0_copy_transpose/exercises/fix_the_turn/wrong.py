@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/mend_the_slow."""
+"""Wrong solutions of week0/fix_the_turn."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/prefix_block."""
+"""Wrong solutions of week1/block_prefix."""
 
 from forgekit.lessons.wrong import Wrong
 
