@@ -415,6 +415,7 @@ print("different results:", len(results(run_two, x, part, y)))
 #
 # </details>
 
+
 # %% exercise="week1/two_launch_max" part="skeleton"
 # FILL ME IN (roughly 10 lines)
 @cute.kernel
